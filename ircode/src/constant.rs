@@ -1,0 +1,193 @@
+//! Values that stand in the program itself.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::name::Name;
+use crate::scalar::Scalar;
+use crate::types::Type;
+
+/// A literal, or an object that the compiler embedded in the code.
+///
+/// Equality is that of Julia's `===` on the printed value: floats compare by their bits.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub enum Constant {
+    /// `nothing`.
+    Nothing,
+    /// A number, `Bool` or `Char`.
+    Scalar(Scalar),
+    /// A string.
+    String(Name),
+    /// A symbol that is data of an expression, such as the name in `$(Expr(:throw_undef_if_not, :x, false))`. As an
+    /// operand of a call it must be quoted, see [`Operand::Quote`](crate::Operand::Quote).
+    Symbol(Name),
+    /// A type as a value.
+    Type(Arc<Type>),
+    /// A function object, by its printed name: `println`, `Core.Intrinsics.mul_int`.
+    Function(Name),
+    /// A tuple.
+    Tuple(Arc<Vec<Constant>>),
+    /// A named tuple.
+    NamedTuple(Arc<Vec<(Name, Constant)>>),
+    /// A simple vector, `svec(…)`: the argument types of a foreigncall.
+    SimpleVector(Arc<Vec<Constant>>),
+    /// `%n` in an expression whose operands are no uses (`$(Expr(:meta, %3))`): Julia's passes never rename it, so it
+    /// is a plain number here.
+    SSAValue(u32),
+    /// Any other object, as its text.
+    Text(Name),
+}
+
+impl Constant {
+    /// The constant `true` or `false`.
+    pub fn bool(value: bool) -> Constant {
+        Constant::Scalar(Scalar::Bool(value))
+    }
+
+    /// An `Int64`.
+    pub fn int64(value: i64) -> Constant {
+        Constant::Scalar(Scalar::Int64(value))
+    }
+
+    /// A `Float64`.
+    pub fn float64(value: f64) -> Constant {
+        Constant::Scalar(Scalar::Float64(value))
+    }
+
+    /// A type as a value.
+    pub fn of_type(ty: Type) -> Constant {
+        Constant::Type(Arc::new(ty))
+    }
+
+    /// The type of the constant; [`Type::Untyped`] where it is not known.
+    pub fn ty(&self) -> Type {
+        match self {
+            Constant::Nothing => Type::Nothing,
+            Constant::Scalar(scalar) => Type::Scalar(scalar.scalar_type()),
+            Constant::String(_) => Type::String,
+            Constant::Symbol(_) => Type::Symbol,
+            Constant::Type(ty) => Type::TypeOf(ty.clone()),
+            Constant::Function(name) => Type::Function(name.clone()),
+            Constant::Tuple(elements) => Type::tuple(elements.iter().map(Constant::ty)),
+            Constant::NamedTuple(fields) => {
+                Type::NamedTuple(Arc::new(fields.iter().map(|(name, value)| (name.clone(), value.ty())).collect()))
+            }
+            Constant::SimpleVector(_) => Type::named("Core.SimpleVector"),
+            Constant::SSAValue(_) | Constant::Text(_) => Type::Untyped,
+        }
+    }
+
+    /// The scalar, if the constant is one.
+    pub fn as_scalar(&self) -> Option<&Scalar> {
+        match self {
+            Constant::Scalar(scalar) => Some(scalar),
+            _ => None,
+        }
+    }
+}
+
+impl From<Scalar> for Constant {
+    fn from(scalar: Scalar) -> Self {
+        Constant::Scalar(scalar)
+    }
+}
+
+impl fmt::Debug for Constant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Constant::Scalar(scalar) => fmt::Debug::fmt(scalar, f),
+            other => fmt::Display::fmt(other, f),
+        }
+    }
+}
+
+/// Prints as Julia's `show` does.
+impl fmt::Display for Constant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Constant::Nothing => f.write_str("nothing"),
+            Constant::Scalar(scalar) => write!(f, "{scalar}"),
+            Constant::String(text) => write_string(f, text),
+            Constant::Symbol(name) => write_symbol(f, name),
+            Constant::Type(ty) => write!(f, "{ty}"),
+            Constant::Function(name) => write!(f, "{name}"),
+            Constant::Tuple(elements) => {
+                let comma = if elements.len() == 1 { "," } else { "" };
+                f.write_str("(")?;
+                write_list(f, elements)?;
+                write!(f, "{comma})")
+            }
+            Constant::NamedTuple(fields) if fields.is_empty() => f.write_str("NamedTuple()"),
+            Constant::NamedTuple(fields) => {
+                f.write_str("(")?;
+                for (i, (name, value)) in fields.iter().enumerate() {
+                    write!(f, "{}{name} = {value}", if i > 0 { ", " } else { "" })?;
+                }
+                f.write_str(if fields.len() == 1 { ",)" } else { ")" })
+            }
+            Constant::SimpleVector(elements) => {
+                f.write_str("svec(")?;
+                write_list(f, elements)?;
+                f.write_str(")")
+            }
+            Constant::SSAValue(number) => write!(f, "%{number}"),
+            Constant::Text(text) => f.write_str(text),
+        }
+    }
+}
+
+fn write_list(f: &mut fmt::Formatter<'_>, elements: &[Constant]) -> fmt::Result {
+    for (i, element) in elements.iter().enumerate() {
+        write!(f, "{}{element}", if i > 0 { ", " } else { "" })?;
+    }
+    Ok(())
+}
+
+/// Writes a string literal with Julia's escapes.
+pub(crate) fn write_string(f: &mut dyn fmt::Write, text: &str) -> fmt::Result {
+    f.write_char('"')?;
+    for c in text.chars() {
+        match c {
+            '"' => f.write_str("\\\"")?,
+            '\\' => f.write_str("\\\\")?,
+            '$' => f.write_str("\\$")?,
+            '\n' => f.write_str("\\n")?,
+            '\t' => f.write_str("\\t")?,
+            '\r' => f.write_str("\\r")?,
+            '\0' => f.write_str("\\0")?,
+            c if c.is_control() => write!(f, "\\u{:04x}", c as u32)?,
+            c => f.write_char(c)?,
+        }
+    }
+    f.write_char('"')
+}
+
+/// Writes `:name`, or `Symbol("odd name")`.
+pub(crate) fn write_symbol(f: &mut dyn fmt::Write, name: &str) -> fmt::Result {
+    if is_identifier(name) || crate::text::operators::is_operator(name) {
+        write!(f, ":{name}")
+    } else {
+        f.write_str("Symbol(")?;
+        write_string(f, name)?;
+        f.write_str(")")
+    }
+}
+
+/// Whether Julia prints this name as it is, without `var"…"` around it.
+pub(crate) fn is_identifier(name: &str) -> bool {
+    let mut chars = name.chars();
+    chars.next().is_some_and(is_identifier_start) && chars.all(is_identifier_part)
+}
+
+pub(crate) fn is_identifier_start(c: char) -> bool {
+    c.is_alphabetic() || c == '_' || (c as u32 > 0xa0 && !c.is_numeric() && is_symbol_letter(c))
+}
+
+pub(crate) fn is_identifier_part(c: char) -> bool {
+    is_identifier_start(c) || c.is_numeric() || c == '!' || ('\u{300}'..='\u{36f}').contains(&c) || c == '′'
+}
+
+/// Symbols that Julia takes as letters: ∂, ∇, ∞ and a few others.
+fn is_symbol_letter(c: char) -> bool {
+    matches!(c, '∂' | '∇' | '∞' | '∅' | '∆' | '∑' | '∏' | '°' | '′' | '″')
+}

@@ -1,0 +1,116 @@
+//! Messages about text, drawn with the line and a caret.
+
+use std::fmt::Write;
+use std::ops::Range;
+
+use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+
+/// How bad it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Severity {
+    /// The text cannot be used.
+    Error,
+    /// The text can be used, but may not mean what was meant.
+    Warning,
+}
+
+/// A message about a place in a text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Diagnostic {
+    /// How bad it is.
+    pub severity: Severity,
+    /// A stable code, such as that of a [`Check`](crate::Check).
+    pub code: Option<&'static str>,
+    /// What is wrong.
+    pub message: String,
+    /// Where: a range of bytes.
+    pub span: Range<usize>,
+    /// What stands under the carets.
+    pub label: String,
+    /// What would mend it.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// An error at this place.
+    pub fn error(span: Range<usize>, message: impl Into<String>, label: impl Into<String>) -> Self {
+        Diagnostic {
+            severity: Severity::Error,
+            code: None,
+            message: message.into(),
+            span,
+            label: label.into(),
+            help: None,
+        }
+    }
+
+    /// The same with a hint at what would mend it.
+    pub fn with_help(self, help: impl Into<String>) -> Self {
+        Diagnostic { help: Some(help.into()), ..self }
+    }
+}
+
+/// The line and column of a place, both counted from 1; columns count characters.
+pub fn line_and_column(source: &str, at: usize) -> (usize, usize) {
+    let before = source.get(..floor_boundary(source, at)).unwrap_or_default();
+    let line = before.bytes().filter(|&b| b == b'\n').count() + 1;
+    let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    (line, before.get(start..).unwrap_or_default().chars().count() + 1)
+}
+
+/// Draws the messages one under another, each with its line of the source and a caret.
+///
+/// ```
+/// use ircode::diagnostic::{Diagnostic, render};
+///
+/// let text = render("goto #9", Some("f.ir"), &[Diagnostic::error(5..7, "there is no block #9", "goes nowhere")]);
+/// assert_eq!(text, "\
+/// error: there is no block #9
+///  --> f.ir:1:6
+///   |
+/// 1 | goto #9
+///   |      ^^ goes nowhere
+/// ");
+/// ```
+pub fn render(source: &str, path: Option<&str>, diagnostics: &[Diagnostic]) -> String {
+    let renderer = Renderer::plain();
+    let mut out = String::new();
+    for diagnostic in diagnostics {
+        // Only the lines concerned are handed on: drawing must not take time in proportion to the whole source.
+        let start = floor_boundary(source, diagnostic.span.start);
+        let end = floor_boundary(source, diagnostic.span.end.max(start));
+        let from = source.get(..start).and_then(|before| before.rfind('\n')).map_or(0, |newline| newline + 1);
+        let to = source.get(end..).and_then(|after| after.find('\n')).map_or(source.len(), |length| end + length);
+        let lines = source.get(from..to).unwrap_or_default();
+        let (line, _) = line_and_column(source, start);
+        let level = match diagnostic.severity {
+            Severity::Error => Level::ERROR,
+            Severity::Warning => Level::WARNING,
+        };
+        let snippet = Snippet::source(lines).line_start(line);
+        let snippet = match path {
+            Some(path) => snippet.path(path),
+            None => snippet,
+        };
+        let annotation = AnnotationKind::Primary.span(start - from..end - from).label(diagnostic.label.as_str());
+        let title = level.clone().primary_title(diagnostic.message.as_str());
+        let title = match diagnostic.code {
+            Some(code) => title.id(code),
+            None => title,
+        };
+        let mut group: Group<'_> = title.element(snippet.annotation(annotation));
+        if let Some(help) = &diagnostic.help {
+            group = group.element(Level::HELP.message(help.as_str()));
+        }
+        let _ = writeln!(out, "{}", renderer.render(&[group]).trim_end());
+    }
+    out
+}
+
+fn floor_boundary(source: &str, at: usize) -> usize {
+    let mut at = at.min(source.len());
+    while !source.is_char_boundary(at) {
+        at -= 1;
+    }
+    at
+}

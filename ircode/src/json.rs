@@ -1,0 +1,6 @@
+//! The JSON form: versioned, exact for every float and every integer. The schema is in `schema/bbkit.schema.json`.
+
+mod constant;
+mod module;
+
+pub use module::{Dump, JsonError, VERSION, from_json, to_json};

@@ -1,0 +1,45 @@
+#![doc = include_str!("../README.md")]
+
+pub mod cfg;
+mod code;
+mod compact;
+mod constant;
+pub mod diagnostic;
+pub mod graph;
+mod head;
+mod instruction;
+pub mod json;
+mod module;
+mod name;
+mod names;
+mod operand;
+pub mod primitives;
+mod scalar;
+mod stmt;
+mod stream;
+pub mod text;
+mod types;
+mod verify;
+mod view;
+
+pub use cfg::{BasicBlock, Cfg};
+pub use code::{IRCode, InsertError, NewNode};
+pub use compact::{CompactError, Compaction, Renumbered};
+pub use constant::Constant;
+pub use head::{HEADS, Head, HeadProperties};
+pub use instruction::{CallInfo, DebugInfo, Instruction, LineInfo, LineInfoNode, NewInstruction, Origin};
+pub use json::{from_json, to_json};
+pub use module::{DefinedTwice, Function, Module, TypeDef, TypeKind};
+pub use name::Name;
+pub use names::{BlockNumber, Names, NoSwitch, NumberedNames, Positions, SSAValue, SwitchNode};
+pub use operand::{Argument, GlobalRef, Operand};
+pub use scalar::{Scalar, ScalarType};
+pub use stmt::{
+    CallNode, EnterNode, ExprNode, GotoIfNot, GotoNode, InvokeNode, MethodInstance, PhiCNode, PhiEntry, PhiNode, PiNode,
+    Rename, ReturnNode, Stmt, UpsilonNode,
+};
+pub use stream::InstructionStream;
+pub use text::{Style, TextError, parse_function, parse_module, print_function, print_module};
+pub use types::{ArrayType, Type};
+pub use verify::{Check, Violation, Violations, verify};
+pub use view::{BlockView, Body, PendingView, StatementView, View};

@@ -1,0 +1,196 @@
+//! Functions with names, and modules of them.
+
+use hashbrown::HashMap;
+
+use crate::name::Name;
+use crate::types::Type;
+
+/// A function: a body with a name and a signature. `F` is [`IRCode`](crate::IRCode) or `BBCode`.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Function<F> {
+    /// The name; empty for a listing that does not say whose it is.
+    pub name: Name,
+    /// The names of the arguments `_2`, `_3`, …, as far as they are known.
+    pub parameters: Vec<Option<Name>>,
+    /// The type of the result; [`Type::Untyped`] where it is not known.
+    pub result: Type,
+    /// The body.
+    pub body: F,
+}
+
+impl<F> Function<F> {
+    /// A function without names for its arguments.
+    pub fn new(name: impl Into<Name>, result: Type, body: F) -> Self {
+        Function { name: name.into(), parameters: Vec::new(), result, body }
+    }
+
+    /// The same function around another body.
+    pub fn map<G, E>(&self, body: impl FnOnce(&F) -> Result<G, E>) -> Result<Function<G>, E> {
+        Ok(Function {
+            name: self.name.clone(),
+            parameters: self.parameters.clone(),
+            result: self.result.clone(),
+            body: body(&self.body)?,
+        })
+    }
+}
+
+/// A declared type: what a [`Type::Named`] means.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TypeDef {
+    /// The name, as it stands in types.
+    pub name: Name,
+    /// What it is.
+    pub kind: TypeKind,
+}
+
+/// What a declared type is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum TypeKind {
+    /// A struct.
+    Struct {
+        /// Whether its fields can be set; such a struct has identity.
+        mutable: bool,
+        /// The fields, in order.
+        fields: Vec<(Name, Type)>,
+    },
+    /// An enum: one of several cases, each with a payload.
+    Enum {
+        /// The cases with the types of their payloads, in order.
+        cases: Vec<(Name, Vec<Type>)>,
+    },
+}
+
+impl TypeDef {
+    /// An immutable struct.
+    pub fn structure(name: impl Into<Name>, fields: impl IntoIterator<Item = (Name, Type)>) -> Self {
+        TypeDef { name: name.into(), kind: TypeKind::Struct { mutable: false, fields: fields.into_iter().collect() } }
+    }
+}
+
+/// Functions by name, in the order in which they were added, and the types they use.
+#[derive(Clone, Debug)]
+pub struct Module<F> {
+    functions: Vec<Function<F>>,
+    by_name: HashMap<Name, usize>,
+    types: Vec<TypeDef>,
+    types_by_name: HashMap<Name, usize>,
+}
+
+impl<F> Default for Module<F> {
+    fn default() -> Self {
+        Module {
+            functions: Vec::new(),
+            by_name: HashMap::default(),
+            types: Vec::new(),
+            types_by_name: HashMap::default(),
+        }
+    }
+}
+
+impl<F: PartialEq> PartialEq for Module<F> {
+    fn eq(&self, other: &Self) -> bool {
+        self.functions == other.functions && self.types == other.types
+    }
+}
+
+/// A function or a type of this name is there already.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("`{0}` is defined twice")]
+pub struct DefinedTwice(pub Name);
+
+impl<F> Module<F> {
+    /// An empty module.
+    pub fn new() -> Self {
+        Module::default()
+    }
+
+    /// The functions, in the order in which they were added.
+    pub fn functions(&self) -> &[Function<F>] {
+        &self.functions
+    }
+
+    /// The declared types, in the order in which they were added.
+    pub fn types(&self) -> &[TypeDef] {
+        &self.types
+    }
+
+    /// The function of this name.
+    pub fn function(&self, name: &str) -> Option<&Function<F>> {
+        self.by_name.get(name).and_then(|&index| self.functions.get(index))
+    }
+
+    /// The position of the function of this name in [`Module::functions`].
+    pub fn function_index(&self, name: &str) -> Option<usize> {
+        self.by_name.get(name).copied()
+    }
+
+    /// The function of this name, to be rewritten. Its name must stay.
+    pub fn body_mut(&mut self, name: &str) -> Option<&mut F> {
+        let index = *self.by_name.get(name)?;
+        self.functions.get_mut(index).map(|function| &mut function.body)
+    }
+
+    /// Adds a function.
+    ///
+    /// # Errors
+    ///
+    /// [`DefinedTwice`] if there is one of this name.
+    pub fn add_function(&mut self, function: Function<F>) -> Result<(), DefinedTwice> {
+        if self.by_name.contains_key(&function.name) {
+            return Err(DefinedTwice(function.name));
+        }
+        self.by_name.insert(function.name.clone(), self.functions.len());
+        self.functions.push(function);
+        Ok(())
+    }
+
+    /// Adds a function, or puts it in the place of the one of this name.
+    pub fn replace_function(&mut self, function: Function<F>) {
+        match self.by_name.get(&function.name) {
+            Some(&index) => self.functions[index] = function,
+            None => {
+                self.by_name.insert(function.name.clone(), self.functions.len());
+                self.functions.push(function);
+            }
+        }
+    }
+
+    /// Declares a type.
+    ///
+    /// # Errors
+    ///
+    /// [`DefinedTwice`] if there is another of this name.
+    pub fn add_type(&mut self, def: TypeDef) -> Result<(), DefinedTwice> {
+        if let Some(known) = self.type_def(&def.name) {
+            return if *known == def { Ok(()) } else { Err(DefinedTwice(def.name)) };
+        }
+        self.types_by_name.insert(def.name.clone(), self.types.len());
+        self.types.push(def);
+        Ok(())
+    }
+
+    /// The declaration of the type of this name. A prefix `Main.` makes no difference.
+    pub fn type_def(&self, name: &str) -> Option<&TypeDef> {
+        let find = |name: &str| self.types_by_name.get(name).and_then(|&index| self.types.get(index));
+        find(name).or_else(|| name.strip_prefix("Main.").and_then(find))
+    }
+
+    /// The same module with other bodies.
+    ///
+    /// # Errors
+    ///
+    /// The first error that `body` returns.
+    pub fn map<G, E>(&self, mut body: impl FnMut(&Function<F>) -> Result<G, E>) -> Result<Module<G>, E> {
+        let mut functions = Vec::with_capacity(self.functions.len());
+        for function in &self.functions {
+            functions.push(function.map(|_| body(function))?);
+        }
+        Ok(Module {
+            functions,
+            by_name: self.by_name.clone(),
+            types: self.types.clone(),
+            types_by_name: self.types_by_name.clone(),
+        })
+    }
+}

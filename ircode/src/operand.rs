@@ -1,0 +1,146 @@
+//! What statements compute with.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use crate::constant::Constant;
+use crate::name::Name;
+use crate::names::{Names, NumberedNames};
+use crate::scalar::Scalar;
+use crate::stmt::Stmt;
+
+/// An operand of a statement.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(bound = "N: NumberedNames", rename_all = "snake_case")]
+pub enum Operand<N: Names> {
+    /// The result of another statement.
+    #[serde(rename = "ssa")]
+    Value(N::Value),
+    /// An argument of the function.
+    #[serde(rename = "arg")]
+    Argument(Argument),
+    /// A global by module and name.
+    Global(Arc<GlobalRef>),
+    /// A literal or an embedded object.
+    Constant(Constant),
+    /// Julia's `QuoteNode`: a constant that would mean something else unquoted, above all a symbol.
+    Quote(Arc<Constant>),
+    /// An expression inside an expression. Julia's SSA form has three: `static_parameter`, `boundscheck`, and the
+    /// tuple of name and library in a foreigncall.
+    Nested(Box<Stmt<N>>),
+}
+
+/// The argument `_n` of a function, counted from 1; `_1` is the function itself.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Argument(pub u32);
+
+impl Argument {
+    /// The argument at this index, counted from 0.
+    pub fn from_index(index: usize) -> Self {
+        Argument(u32::try_from(index + 1).unwrap_or(u32::MAX))
+    }
+
+    /// The index, counted from 0; `None` for the invalid `_0`.
+    pub fn index(self) -> Option<usize> {
+        (self.0 as usize).checked_sub(1)
+    }
+}
+
+impl fmt::Display for Argument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "_{}", self.0)
+    }
+}
+
+impl fmt::Debug for Argument {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// A global: `Base.add_int`, `Base.Math.sqrt_llvm`, or a name that the listing shows without a module.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub struct GlobalRef {
+    /// The path of the module, its parts joined by points; empty where the listing shows none.
+    pub module: Name,
+    /// The name in the module.
+    pub name: Name,
+}
+
+impl GlobalRef {
+    /// The global `module.name`.
+    pub fn new(module: impl Into<Name>, name: impl Into<Name>) -> Self {
+        GlobalRef { module: module.into(), name: name.into() }
+    }
+}
+
+impl<N: Names> Operand<N> {
+    /// The global `module.name`.
+    pub fn global(module: &str, name: &str) -> Self {
+        Operand::Global(Arc::new(GlobalRef::new(module, name)))
+    }
+
+    /// The argument `_n`.
+    pub fn argument(n: u32) -> Self {
+        Operand::Argument(Argument(n))
+    }
+
+    /// The literal `nothing`.
+    pub fn nothing() -> Self {
+        Operand::Constant(Constant::Nothing)
+    }
+
+    /// A quoted symbol, `:name`.
+    pub fn symbol(name: impl Into<Name>) -> Self {
+        Operand::Quote(Arc::new(Constant::Symbol(name.into())))
+    }
+
+    /// The statement whose result this is, if it is one.
+    pub fn as_value(&self) -> Option<N::Value> {
+        match self {
+            Operand::Value(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    /// The constant that the operand stands for, quoted or not.
+    pub fn as_constant(&self) -> Option<&Constant> {
+        match self {
+            Operand::Constant(constant) => Some(constant),
+            Operand::Quote(constant) => Some(constant),
+            _ => None,
+        }
+    }
+
+    /// Whether this is the literal `nothing`.
+    pub fn is_nothing(&self) -> bool {
+        matches!(self, Operand::Constant(Constant::Nothing))
+    }
+}
+
+impl<N: Names> From<Constant> for Operand<N> {
+    fn from(constant: Constant) -> Self {
+        Operand::Constant(constant)
+    }
+}
+
+impl<N: Names> From<Scalar> for Operand<N> {
+    fn from(scalar: Scalar) -> Self {
+        Operand::Constant(Constant::Scalar(scalar))
+    }
+}
+
+impl<N: Names> From<Argument> for Operand<N> {
+    fn from(argument: Argument) -> Self {
+        Operand::Argument(argument)
+    }
+}
+
+impl From<crate::names::SSAValue> for Operand<crate::names::Positions> {
+    fn from(value: crate::names::SSAValue) -> Self {
+        Operand::Value(value)
+    }
+}

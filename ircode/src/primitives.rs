@@ -1,0 +1,227 @@
+//! The primitives: what a call may name beside the functions of the module.
+//!
+//! One table says of each what it is called, how many operands it takes, what type it returns, what effects it has, and
+//! — for a pure one on scalars — what it computes. Folding constants and running both compute with these functions, so
+//! they cannot differ. What works on memory, tuples and the like is run by the crate `exec`; derivatives are the
+//! business of `passes`.
+
+mod convert;
+mod float;
+mod foreign;
+mod generic;
+mod int;
+mod math;
+mod table;
+
+use std::sync::LazyLock;
+
+use hashbrown::HashMap;
+
+use crate::operand::GlobalRef;
+use crate::scalar::{Scalar, ScalarType};
+
+pub use foreign::foreign_primitive;
+pub use generic::promoted;
+pub use int::{Overflow, overflowing};
+pub use table::TABLE;
+
+/// A primitive.
+#[derive(Clone, Copy, Debug)]
+pub struct Primitive {
+    /// The name, without a module.
+    pub name: &'static str,
+    /// The smallest number of operands.
+    pub min_operands: usize,
+    /// The largest number of operands; `None` if there is no limit.
+    pub max_operands: Option<usize>,
+    /// The type of the result.
+    pub result: ResultType,
+    /// What it does beside returning a value.
+    pub effects: Effects,
+    /// What it computes, if it is pure and on scalars.
+    pub compute: Compute,
+    /// The primitive whose derivative rule it uses; its own name but for variants that differ in the errors they raise.
+    pub rule: &'static str,
+}
+
+/// How the type of a primitive's result follows from its operands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ResultType {
+    /// The type of the operand at this index.
+    Operand(usize),
+    /// The common type of all operands after Julia's promotion of numbers.
+    Promoted,
+    /// The float type that Julia's `float` gives for the operands.
+    Float,
+    /// The type that the first operand names.
+    Named,
+    /// `Bool`.
+    Bool,
+    /// `Int64`.
+    Int64,
+    /// `Nothing`.
+    Nothing,
+    /// `String`.
+    String,
+    /// `Union{}`: it does not return.
+    Bottom,
+    /// A tuple of the operands.
+    Tuple,
+    /// A tuple of the type of the first operand and `Bool`.
+    WithFlag,
+    /// The element type of the array, memory, stack, slot or reference at this index.
+    Element(usize),
+    /// `BBKit.Stack{T}` of the type that the first operand names.
+    Stack,
+    /// `BBKit.Slot{T}` of the type that the first operand names.
+    Slot,
+    /// `MemoryRef{T}` to the memory at this index.
+    MemoryRef(usize),
+    /// The field of the first operand that the second names.
+    Field,
+    /// The second and third operand's common type.
+    Branches,
+    /// Not known before it runs.
+    Unknown,
+}
+
+/// What a primitive does beside returning a value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Effects {
+    /// It may throw an exception.
+    pub throws: bool,
+    /// Its result depends on memory that may change.
+    pub reads: bool,
+    /// It changes memory, or prints.
+    pub writes: bool,
+    /// It returns something that has an identity of its own each time.
+    pub allocates: bool,
+}
+
+impl Effects {
+    /// None at all: same operands, same result.
+    pub const PURE: Effects = Effects { throws: false, reads: false, writes: false, allocates: false };
+    /// It may throw and does nothing else.
+    pub const THROWS: Effects = Effects { throws: true, ..Effects::PURE };
+    /// It reads memory, and may throw.
+    pub const READS: Effects = Effects { reads: true, throws: true, ..Effects::PURE };
+    /// It changes memory, and may throw.
+    pub const WRITES: Effects = Effects { writes: true, throws: true, ..Effects::PURE };
+    /// It makes something new, and may throw.
+    pub const ALLOCATES: Effects = Effects { allocates: true, throws: true, ..Effects::PURE };
+
+    /// Whether a call whose result is not used can be left out.
+    pub fn removable(self) -> bool {
+        !self.throws && !self.writes
+    }
+}
+
+/// What a pure primitive on scalars computes.
+#[derive(Clone, Copy, Debug)]
+pub enum Compute {
+    /// A scalar of scalars.
+    Scalars(fn(&[Scalar]) -> Result<Scalar, Failure>),
+    /// A scalar of the type that the first operand names.
+    Convert(fn(ScalarType, &Scalar) -> Result<Scalar, Failure>),
+    /// It works on other things than scalars, and only the interpreter runs it.
+    Machine,
+}
+
+/// Why a primitive returns no value.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Failure {
+    /// A Julia exception, which the program may catch.
+    Exception(ScalarException),
+    /// The operands are not what the primitive takes; the text says what that is.
+    Operands(&'static str),
+}
+
+/// The exceptions that arithmetic throws.
+#[derive(Clone, PartialEq, Debug)]
+pub enum ScalarException {
+    /// `DivideError()`.
+    Divide,
+    /// `DomainError(value, message)`.
+    Domain {
+        /// The operand outside of the domain.
+        value: Scalar,
+        /// What Julia says about it.
+        message: &'static str,
+    },
+    /// `InexactError(function, type, value)`.
+    Inexact {
+        /// The conversion.
+        function: &'static str,
+        /// The type that cannot hold the value.
+        ty: ScalarType,
+        /// The value.
+        value: Scalar,
+    },
+    /// `OverflowError(message)`.
+    Overflow(&'static str),
+}
+
+/// The primitive of this name.
+pub fn lookup(name: &str) -> Option<&'static Primitive> {
+    static BY_NAME: LazyLock<HashMap<&'static str, &'static Primitive>> =
+        LazyLock::new(|| TABLE.iter().map(|primitive| (primitive.name, primitive)).collect());
+    BY_NAME.get(name).copied()
+}
+
+/// The primitive that a global names: without a module, or in `Base`, `Core`, `Main`, `BBKit` or a module inside of
+/// `Base` or `Core`.
+pub fn of_global(global: &GlobalRef) -> Option<&'static Primitive> {
+    names_primitives(&global.module).then(|| lookup(&global.name)).flatten()
+}
+
+/// The primitive that a function object of this printed name is: `println`, `Core.Intrinsics.mul_int`.
+pub fn of_path(path: &str) -> Option<&'static Primitive> {
+    match path.rsplit_once('.') {
+        Some((module, name)) => names_primitives(module).then(|| lookup(name)).flatten(),
+        None => lookup(path),
+    }
+}
+
+fn names_primitives(module: &str) -> bool {
+    let root = module.split('.').next().unwrap_or_default();
+    matches!(module, "" | "Main" | "BBKit" | "SpecialFunctions") || matches!(root, "Base" | "Core")
+}
+
+/// The operands of a primitive that takes two of the same type.
+fn two<'a>(args: &'a [Scalar], expected: &'static str) -> Result<(&'a Scalar, &'a Scalar), Failure> {
+    match args {
+        [a, b] if a.scalar_type() == b.scalar_type() => Ok((a, b)),
+        _ => Err(Failure::Operands(expected)),
+    }
+}
+
+/// The operand of a primitive that takes one.
+fn one<'a>(args: &'a [Scalar], expected: &'static str) -> Result<&'a Scalar, Failure> {
+    match args {
+        [a] => Ok(a),
+        _ => Err(Failure::Operands(expected)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_rules_exist() {
+        for (i, primitive) in TABLE.iter().enumerate() {
+            assert!(TABLE[..i].iter().all(|other| other.name != primitive.name), "{} twice", primitive.name);
+            assert!(lookup(primitive.rule).is_some(), "{} has the rule of nothing", primitive.name);
+            assert!(primitive.max_operands.is_none_or(|max| max >= primitive.min_operands));
+        }
+    }
+
+    #[test]
+    fn modules_decide_whether_a_name_is_a_primitive() {
+        let found = |module: &str, name: &str| of_global(&GlobalRef::new(module, name)).is_some();
+        assert!(found("Base", "add_int") && found("Base.Math", "sqrt_llvm") && found("", "sin") && found("Main", "sin"));
+        assert!(!found("Main.Other", "sin") && !found("Base", "no_such_function"));
+        assert!(of_path("Core.Intrinsics.mul_int").is_some() && of_path("println").is_some());
+        assert!(of_path("Mooncake.rrule!!").is_none());
+    }
+}

@@ -1,0 +1,110 @@
+//! Math functions: those of the crate `libm`, so that they give the same bits on every machine.
+//!
+//! Julia's `sin`, `log` and others throw a `DomainError` where C's return NaN; both are here, the C ones under the prefix
+//! `libm.`.
+
+use super::float::{binary, unary};
+use super::{Failure, ScalarException, one};
+use crate::scalar::Scalar;
+
+type Result = std::result::Result<Scalar, Failure>;
+
+macro_rules! functions {
+    ($($name:ident = $double:path, $single:path;)*) => {
+        $(pub(super) fn $name(args: &[Scalar]) -> Result { unary(args, $double, $single) })*
+    };
+}
+
+functions! {
+    sin = libm::sin, libm::sinf;
+    cos = libm::cos, libm::cosf;
+    tan = libm::tan, libm::tanf;
+    asin = libm::asin, libm::asinf;
+    acos = libm::acos, libm::acosf;
+    atan = libm::atan, libm::atanf;
+    sinh = libm::sinh, libm::sinhf;
+    cosh = libm::cosh, libm::coshf;
+    tanh = libm::tanh, libm::tanhf;
+    asinh = libm::asinh, libm::asinhf;
+    acosh = libm::acosh, libm::acoshf;
+    atanh = libm::atanh, libm::atanhf;
+    exp = libm::exp, libm::expf;
+    exp2 = libm::exp2, libm::exp2f;
+    exp10 = libm::exp10, libm::exp10f;
+    expm1 = libm::expm1, libm::expm1f;
+    log = libm::log, libm::logf;
+    log2 = libm::log2, libm::log2f;
+    log10 = libm::log10, libm::log10f;
+    log1p = libm::log1p, libm::log1pf;
+    cbrt = libm::cbrt, libm::cbrtf;
+    erf = libm::erf, libm::erff;
+    erfc = libm::erfc, libm::erfcf;
+}
+
+pub(super) fn hypot(args: &[Scalar]) -> Result {
+    binary(args, libm::hypot, libm::hypotf)
+}
+
+pub(super) fn atan2(args: &[Scalar]) -> Result {
+    binary(args, libm::atan2, libm::atan2f)
+}
+
+pub(super) fn pow(args: &[Scalar]) -> Result {
+    binary(args, libm::pow, libm::powf)
+}
+
+/// `atan(y)`, or `atan(y, x)`.
+pub(super) fn atan_or_atan2(args: &[Scalar]) -> Result {
+    if args.len() == 2 { atan2(args) } else { atan(args) }
+}
+
+/// Computes `f` where `inside` holds of the operand, or it is NaN, and throws Julia's `DomainError` elsewhere.
+fn in_domain(args: &[Scalar], inside: fn(f64) -> bool, message: &'static str, f: fn(&[Scalar]) -> Result) -> Result {
+    match one(args, "a float")?.as_float() {
+        Some(x) if x.is_nan() || inside(x) => f(args),
+        Some(_) => {
+            let value = args.first().cloned().unwrap_or(Scalar::Bool(false));
+            Err(Failure::Exception(ScalarException::Domain { value, message }))
+        }
+        None => Err(Failure::Operands("a float")),
+    }
+}
+
+macro_rules! checked {
+    ($($name:ident = $f:path, $inside:expr, $message:literal;)*) => {
+        $(pub(super) fn $name(args: &[Scalar]) -> Result { in_domain(args, $inside, $message, $f) })*
+    };
+}
+
+checked! {
+    checked_sin = sin, f64::is_finite, "sin(x) is only defined for finite x.";
+    checked_cos = cos, f64::is_finite, "cos(x) is only defined for finite x.";
+    checked_tan = tan, f64::is_finite, "tan(x) is only defined for finite x.";
+    checked_asin = asin, |x| x.abs() <= 1.0, "asin(x) is not defined for |x| > 1.";
+    checked_acos = acos, |x| x.abs() <= 1.0, "acos(x) not defined for |x| > 1";
+    checked_acosh = acosh, |x| x >= 1.0, "acosh(x) is only defined for x ≥ 1.";
+    checked_atanh = atanh, |x| x.abs() <= 1.0, "atanh(x) is only defined for |x| ≤ 1.";
+    checked_log = log, |x| x >= 0.0, "log will only return a complex result if called with a complex argument.";
+    checked_log2 = log2, |x| x >= 0.0, "log2 will only return a complex result if called with a complex argument.";
+    checked_log10 = log10, |x| x >= 0.0, "log10 will only return a complex result if called with a complex argument.";
+    checked_log1p = log1p, |x| x >= -1.0, "log1p will only return a complex result if called with a complex argument.";
+    checked_sqrt = super::float::sqrt, |x| x >= 0.0, "sqrt will only return a complex result if called with a complex argument.";
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn domains_are_julias() {
+        let at = |f: fn(&[Scalar]) -> Result, x: f64| f(&[Scalar::Float64(x)]);
+        assert!(at(checked_sin, f64::INFINITY).is_err());
+        assert!(at(sin, f64::INFINITY).unwrap().as_float().unwrap().is_nan());
+        assert!(at(checked_log, -1.0).is_err());
+        assert_eq!(at(checked_log, 0.0), Ok(Scalar::Float64(f64::NEG_INFINITY)));
+        assert!(at(checked_sqrt, f64::NAN).unwrap().as_float().unwrap().is_nan());
+        assert_eq!(at(checked_sqrt, -0.0), Ok(Scalar::Float64(-0.0)));
+        assert!(at(checked_acosh, 0.5).is_err() && at(checked_atanh, 1.5).is_err() && at(checked_asin, -1.5).is_err());
+        assert!(matches!(checked_sin(&[Scalar::Int64(1)]), Err(Failure::Operands(_))));
+    }
+}

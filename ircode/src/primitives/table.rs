@@ -1,0 +1,316 @@
+//! The table itself.
+
+use super::{Compute, Effects, Primitive, ResultType, convert, float, generic, int, math};
+
+const fn scalars(
+    name: &'static str,
+    operands: usize,
+    result: ResultType,
+    effects: Effects,
+    f: fn(&[crate::Scalar]) -> Result<crate::Scalar, super::Failure>,
+) -> Primitive {
+    Primitive {
+        name,
+        min_operands: operands,
+        max_operands: Some(operands),
+        result,
+        effects,
+        compute: Compute::Scalars(f),
+        rule: name,
+    }
+}
+
+const fn conversion(
+    name: &'static str,
+    effects: Effects,
+    f: fn(crate::ScalarType, &crate::Scalar) -> Result<crate::Scalar, super::Failure>,
+) -> Primitive {
+    Primitive {
+        name,
+        min_operands: 2,
+        max_operands: Some(2),
+        result: ResultType::Named,
+        effects,
+        compute: Compute::Convert(f),
+        rule: name,
+    }
+}
+
+/// Run by the interpreter only.
+const fn machine(name: &'static str, min: usize, max: Option<usize>, result: ResultType, effects: Effects) -> Primitive {
+    Primitive { name, min_operands: min, max_operands: max, result, effects, compute: Compute::Machine, rule: name }
+}
+
+impl Primitive {
+    const fn up_to(self, max: usize) -> Primitive {
+        Primitive { max_operands: Some(max), ..self }
+    }
+
+    const fn any_number(self) -> Primitive {
+        Primitive { max_operands: None, ..self }
+    }
+
+    const fn with_rule(self, rule: &'static str) -> Primitive {
+        Primitive { rule, ..self }
+    }
+}
+
+const PURE: Effects = Effects::PURE;
+const THROWS: Effects = Effects::THROWS;
+const READS: Effects = Effects::READS;
+const WRITES: Effects = Effects::WRITES;
+const ALLOCATES: Effects = Effects::ALLOCATES;
+const SAME: ResultType = ResultType::Operand(0);
+const BOOL: ResultType = ResultType::Bool;
+const PROMOTED: ResultType = ResultType::Promoted;
+const FLOAT: ResultType = ResultType::Float;
+
+/// All primitives.
+#[rustfmt::skip]
+pub static TABLE: &[Primitive] = &[
+    // Integer intrinsics.
+    scalars("neg_int", 1, SAME, PURE, int::neg_int),
+    scalars("add_int", 2, SAME, PURE, int::add_int),
+    scalars("sub_int", 2, SAME, PURE, int::sub_int),
+    scalars("mul_int", 2, SAME, PURE, int::mul_int),
+    scalars("sdiv_int", 2, SAME, THROWS, int::sdiv_int),
+    scalars("udiv_int", 2, SAME, THROWS, int::udiv_int),
+    scalars("srem_int", 2, SAME, THROWS, int::srem_int),
+    scalars("urem_int", 2, SAME, THROWS, int::urem_int),
+    scalars("checked_sdiv_int", 2, SAME, THROWS, int::sdiv_int),
+    scalars("checked_udiv_int", 2, SAME, THROWS, int::udiv_int),
+    scalars("checked_srem_int", 2, SAME, THROWS, int::srem_int),
+    scalars("checked_urem_int", 2, SAME, THROWS, int::urem_int),
+    scalars("and_int", 2, SAME, PURE, int::and_int),
+    scalars("or_int", 2, SAME, PURE, int::or_int),
+    scalars("xor_int", 2, SAME, PURE, int::xor_int),
+    scalars("not_int", 1, SAME, PURE, int::not_int),
+    scalars("shl_int", 2, SAME, PURE, int::shl_int),
+    scalars("lshr_int", 2, SAME, PURE, int::lshr_int),
+    scalars("ashr_int", 2, SAME, PURE, int::ashr_int),
+    scalars("bswap_int", 1, SAME, PURE, int::bswap_int),
+    scalars("ctpop_int", 1, SAME, PURE, int::ctpop_int),
+    scalars("ctlz_int", 1, SAME, PURE, int::ctlz_int),
+    scalars("cttz_int", 1, SAME, PURE, int::cttz_int),
+    scalars("flipsign_int", 2, SAME, PURE, int::flipsign_int),
+    scalars("eq_int", 2, BOOL, PURE, int::eq_int),
+    scalars("ne_int", 2, BOOL, PURE, int::ne_int),
+    scalars("slt_int", 2, BOOL, PURE, int::slt_int),
+    scalars("sle_int", 2, BOOL, PURE, int::sle_int),
+    scalars("ult_int", 2, BOOL, PURE, int::ult_int),
+    scalars("ule_int", 2, BOOL, PURE, int::ule_int),
+    machine("checked_sadd_int", 2, Some(2), ResultType::WithFlag, PURE),
+    machine("checked_uadd_int", 2, Some(2), ResultType::WithFlag, PURE),
+    machine("checked_ssub_int", 2, Some(2), ResultType::WithFlag, PURE),
+    machine("checked_usub_int", 2, Some(2), ResultType::WithFlag, PURE),
+    machine("checked_smul_int", 2, Some(2), ResultType::WithFlag, PURE),
+    machine("checked_umul_int", 2, Some(2), ResultType::WithFlag, PURE),
+
+    // Conversions; the first operand is the type.
+    conversion("bitcast", PURE, convert::bitcast),
+    conversion("zext_int", PURE, convert::zext_int),
+    conversion("sext_int", PURE, convert::sext_int),
+    conversion("trunc_int", PURE, convert::trunc_int),
+    conversion("checked_trunc_sint", THROWS, convert::checked_trunc_sint),
+    conversion("checked_trunc_uint", THROWS, convert::checked_trunc_uint),
+    conversion("sitofp", PURE, convert::sitofp),
+    conversion("uitofp", PURE, convert::uitofp),
+    conversion("fptosi", PURE, convert::fptosi),
+    conversion("fptoui", PURE, convert::fptoui),
+    conversion("fptrunc", PURE, convert::fptrunc),
+    conversion("fpext", PURE, convert::fpext),
+    conversion("convert", THROWS, convert::convert),
+
+    // Float intrinsics.
+    scalars("neg_float", 1, SAME, PURE, float::neg_float),
+    scalars("add_float", 2, SAME, PURE, float::add_float),
+    scalars("sub_float", 2, SAME, PURE, float::sub_float),
+    scalars("mul_float", 2, SAME, PURE, float::mul_float),
+    scalars("div_float", 2, SAME, PURE, float::div_float),
+    scalars("rem_float", 2, SAME, PURE, float::rem_float),
+    scalars("fma_float", 3, SAME, PURE, float::fma_float),
+    scalars("muladd_float", 3, SAME, PURE, float::muladd_float),
+    scalars("abs_float", 1, SAME, PURE, float::abs_float),
+    scalars("copysign_float", 2, SAME, PURE, float::copysign_float),
+    scalars("flipsign_float", 2, SAME, PURE, float::flipsign_float),
+    scalars("min_float", 2, SAME, PURE, float::min),
+    scalars("max_float", 2, SAME, PURE, float::max),
+    scalars("ceil_llvm", 1, SAME, PURE, float::ceil),
+    scalars("floor_llvm", 1, SAME, PURE, float::floor),
+    scalars("trunc_llvm", 1, SAME, PURE, float::trunc),
+    scalars("rint_llvm", 1, SAME, PURE, float::rint),
+    scalars("sqrt_llvm", 1, SAME, PURE, float::sqrt),
+    scalars("eq_float", 2, BOOL, PURE, float::eq_float),
+    scalars("ne_float", 2, BOOL, PURE, float::ne_float),
+    scalars("lt_float", 2, BOOL, PURE, float::lt_float),
+    scalars("le_float", 2, BOOL, PURE, float::le_float),
+    scalars("fpiseq", 2, BOOL, PURE, float::fpiseq),
+    // Fast-math variants may be computed as the strict ones are.
+    scalars("neg_float_fast", 1, SAME, PURE, float::neg_float).with_rule("neg_float"),
+    scalars("add_float_fast", 2, SAME, PURE, float::add_float).with_rule("add_float"),
+    scalars("sub_float_fast", 2, SAME, PURE, float::sub_float).with_rule("sub_float"),
+    scalars("mul_float_fast", 2, SAME, PURE, float::mul_float).with_rule("mul_float"),
+    scalars("div_float_fast", 2, SAME, PURE, float::div_float).with_rule("div_float"),
+    scalars("rem_float_fast", 2, SAME, PURE, float::rem_float).with_rule("rem_float"),
+    scalars("min_float_fast", 2, SAME, PURE, float::min).with_rule("min_float"),
+    scalars("max_float_fast", 2, SAME, PURE, float::max).with_rule("max_float"),
+    scalars("sqrt_llvm_fast", 1, SAME, PURE, float::sqrt).with_rule("sqrt_llvm"),
+    scalars("eq_float_fast", 2, BOOL, PURE, float::eq_float),
+    scalars("ne_float_fast", 2, BOOL, PURE, float::ne_float),
+    scalars("lt_float_fast", 2, BOOL, PURE, float::lt_float),
+    scalars("le_float_fast", 2, BOOL, PURE, float::le_float),
+
+    // Math functions, with Julia's errors.
+    scalars("sin", 1, FLOAT, THROWS, math::checked_sin),
+    scalars("cos", 1, FLOAT, THROWS, math::checked_cos),
+    scalars("tan", 1, FLOAT, THROWS, math::checked_tan),
+    scalars("asin", 1, FLOAT, THROWS, math::checked_asin),
+    scalars("acos", 1, FLOAT, THROWS, math::checked_acos),
+    scalars("atan", 1, FLOAT, PURE, math::atan_or_atan2).up_to(2),
+    scalars("sinh", 1, FLOAT, PURE, math::sinh),
+    scalars("cosh", 1, FLOAT, PURE, math::cosh),
+    scalars("tanh", 1, FLOAT, PURE, math::tanh),
+    scalars("asinh", 1, FLOAT, PURE, math::asinh),
+    scalars("acosh", 1, FLOAT, THROWS, math::checked_acosh),
+    scalars("atanh", 1, FLOAT, THROWS, math::checked_atanh),
+    scalars("exp", 1, FLOAT, PURE, math::exp),
+    scalars("exp2", 1, FLOAT, PURE, math::exp2),
+    scalars("exp10", 1, FLOAT, PURE, math::exp10),
+    scalars("expm1", 1, FLOAT, PURE, math::expm1),
+    scalars("log", 1, FLOAT, THROWS, math::checked_log),
+    scalars("log2", 1, FLOAT, THROWS, math::checked_log2),
+    scalars("log10", 1, FLOAT, THROWS, math::checked_log10),
+    scalars("log1p", 1, FLOAT, THROWS, math::checked_log1p),
+    scalars("sqrt", 1, FLOAT, THROWS, math::checked_sqrt).with_rule("sqrt_llvm"),
+    scalars("cbrt", 1, FLOAT, PURE, math::cbrt),
+    scalars("hypot", 2, FLOAT, PURE, math::hypot),
+    scalars("erf", 1, FLOAT, PURE, math::erf),
+    scalars("erfc", 1, FLOAT, PURE, math::erfc),
+    // The same as C has them: NaN outside of the domain.
+    scalars("libm.sin", 1, FLOAT, PURE, math::sin).with_rule("sin"),
+    scalars("libm.cos", 1, FLOAT, PURE, math::cos).with_rule("cos"),
+    scalars("libm.tan", 1, FLOAT, PURE, math::tan).with_rule("tan"),
+    scalars("libm.asin", 1, FLOAT, PURE, math::asin).with_rule("asin"),
+    scalars("libm.acos", 1, FLOAT, PURE, math::acos).with_rule("acos"),
+    scalars("libm.acosh", 1, FLOAT, PURE, math::acosh).with_rule("acosh"),
+    scalars("libm.atanh", 1, FLOAT, PURE, math::atanh).with_rule("atanh"),
+    scalars("libm.log", 1, FLOAT, PURE, math::log).with_rule("log"),
+    scalars("libm.log2", 1, FLOAT, PURE, math::log2).with_rule("log2"),
+    scalars("libm.log10", 1, FLOAT, PURE, math::log10).with_rule("log10"),
+    scalars("libm.log1p", 1, FLOAT, PURE, math::log1p).with_rule("log1p"),
+    scalars("libm.sqrt", 1, FLOAT, PURE, float::sqrt).with_rule("sqrt_llvm"),
+    scalars("libm.pow", 2, FLOAT, PURE, math::pow).with_rule("^"),
+
+    // Julia's generic functions on numbers.
+    scalars("+", 1, PROMOTED, THROWS, generic::add).any_number(),
+    scalars("-", 1, PROMOTED, THROWS, generic::sub).up_to(2),
+    scalars("*", 1, PROMOTED, THROWS, generic::mul).any_number(),
+    scalars("/", 2, FLOAT, THROWS, generic::div),
+    scalars("^", 2, PROMOTED, THROWS, generic::power),
+    scalars("%", 2, PROMOTED, THROWS, generic::rem).with_rule("rem_float"),
+    scalars("rem", 2, PROMOTED, THROWS, generic::rem).with_rule("rem_float"),
+    scalars("mod", 2, PROMOTED, THROWS, generic::modulo),
+    scalars("div", 2, PROMOTED, THROWS, generic::quotient),
+    scalars("÷", 2, PROMOTED, THROWS, generic::quotient).with_rule("div"),
+    scalars("<", 2, BOOL, THROWS, generic::lt),
+    scalars("<=", 2, BOOL, THROWS, generic::le),
+    scalars(">", 2, BOOL, THROWS, generic::gt),
+    scalars(">=", 2, BOOL, THROWS, generic::ge),
+    scalars("==", 2, BOOL, THROWS, generic::eq),
+    scalars("!=", 2, BOOL, THROWS, generic::ne),
+    scalars("!", 1, BOOL, THROWS, generic::not),
+    scalars("min", 2, PROMOTED, THROWS, generic::min),
+    scalars("max", 2, PROMOTED, THROWS, generic::max),
+    scalars("abs", 1, SAME, THROWS, generic::abs),
+    scalars("abs2", 1, SAME, THROWS, generic::abs2),
+    scalars("inv", 1, FLOAT, THROWS, generic::inv),
+    scalars("sign", 1, SAME, THROWS, generic::sign),
+    scalars("signbit", 1, BOOL, THROWS, generic::signbit),
+    scalars("copysign", 2, SAME, THROWS, generic::copysign),
+    scalars("flipsign", 2, SAME, THROWS, generic::flipsign),
+    scalars("floor", 1, SAME, THROWS, generic::floor),
+    scalars("ceil", 1, SAME, THROWS, generic::ceil),
+    scalars("trunc", 1, SAME, THROWS, generic::trunc),
+    scalars("round", 1, SAME, THROWS, generic::round),
+    scalars("clamp", 3, PROMOTED, THROWS, generic::clamp),
+    scalars("muladd", 3, SAME, THROWS, float::muladd_float).with_rule("muladd_float"),
+    scalars("fma", 3, SAME, THROWS, float::fma_float).with_rule("fma_float"),
+    scalars("zero", 1, SAME, THROWS, generic::zero),
+    scalars("one", 1, SAME, THROWS, generic::unit),
+    scalars("float", 1, FLOAT, THROWS, generic::to_floating),
+    scalars("isnan", 1, BOOL, THROWS, generic::isnan),
+    scalars("isinf", 1, BOOL, THROWS, generic::isinf),
+    scalars("isfinite", 1, BOOL, THROWS, generic::isfinite),
+    scalars("iszero", 1, BOOL, THROWS, generic::iszero),
+    scalars("isone", 1, BOOL, THROWS, generic::isone),
+    scalars("iseven", 1, BOOL, THROWS, generic::iseven),
+    scalars("isodd", 1, BOOL, THROWS, generic::isodd),
+
+    // What works on values of any type.
+    machine("===", 2, Some(2), BOOL, PURE),
+    machine("!==", 2, Some(2), BOOL, PURE),
+    machine("ifelse", 3, Some(3), ResultType::Branches, THROWS),
+    machine("identity", 1, Some(1), SAME, PURE),
+    machine("isa", 2, Some(2), BOOL, THROWS),
+    machine("typeof", 1, Some(1), ResultType::Unknown, PURE),
+    machine("typeassert", 2, Some(2), ResultType::Unknown, THROWS),
+    machine("throw", 1, Some(1), ResultType::Bottom, WRITES),
+    machine("error", 0, None, ResultType::Bottom, WRITES),
+    machine("throw_complex_domainerror", 2, Some(2), ResultType::Bottom, WRITES),
+    machine("throw_exp_domainerror", 1, Some(1), ResultType::Bottom, WRITES),
+    machine("throw_boundserror", 2, Some(2), ResultType::Bottom, WRITES),
+    machine("throw_inexacterror", 2, Some(3), ResultType::Bottom, WRITES),
+    machine("throw_overflowerr_binaryop", 3, Some(3), ResultType::Bottom, WRITES),
+    machine("ErrorException", 1, Some(1), ResultType::Unknown, ALLOCATES),
+    machine("DomainError", 1, Some(2), ResultType::Unknown, ALLOCATES),
+    machine("ArgumentError", 1, Some(1), ResultType::Unknown, ALLOCATES),
+    machine("BoundsError", 0, Some(2), ResultType::Unknown, ALLOCATES),
+    machine("DivideError", 0, Some(0), ResultType::Unknown, ALLOCATES),
+    machine("println", 0, None, ResultType::Nothing, WRITES),
+    machine("print", 0, None, ResultType::Nothing, WRITES),
+    machine("string", 0, None, ResultType::String, THROWS),
+
+    // Tuples, structs, references.
+    machine("tuple", 0, None, ResultType::Tuple, PURE),
+    machine("getfield", 2, Some(4), ResultType::Field, READS),
+    machine("setfield!", 3, Some(4), ResultType::Operand(2), WRITES),
+    machine("getproperty", 2, Some(2), ResultType::Field, READS),
+    machine("setproperty!", 3, Some(3), ResultType::Operand(2), WRITES),
+    machine("isdefined", 2, Some(3), BOOL, READS),
+    machine("nfields", 1, Some(1), ResultType::Int64, PURE),
+    machine("svec", 0, None, ResultType::Unknown, PURE),
+
+    // Arrays, as up to Julia 1.10.
+    machine("arrayref", 2, None, ResultType::Element(1), READS),
+    machine("arrayset", 3, None, ResultType::Operand(1), WRITES),
+    machine("const_arrayref", 2, None, ResultType::Element(1), READS),
+    machine("arraylen", 1, Some(1), ResultType::Int64, READS),
+    machine("arraysize", 2, Some(2), ResultType::Int64, READS),
+    machine("new_array", 2, None, ResultType::Unknown, ALLOCATES),
+    machine("length", 1, Some(1), ResultType::Int64, READS),
+    machine("size", 1, Some(2), ResultType::Unknown, READS),
+    machine("getindex", 1, None, ResultType::Element(0), READS),
+    machine("setindex!", 2, None, ResultType::Operand(0), WRITES),
+    machine("push!", 2, Some(2), ResultType::Operand(0), WRITES),
+    machine("copy", 1, Some(1), SAME, ALLOCATES),
+    // Memory, from Julia 1.11 on.
+    machine("memorynew", 2, Some(2), ResultType::Named, ALLOCATES),
+    machine("memoryref", 1, Some(3), ResultType::MemoryRef(0), THROWS),
+    machine("memoryrefnew", 1, Some(3), ResultType::MemoryRef(0), THROWS),
+    machine("memoryrefget", 3, Some(3), ResultType::Element(0), READS),
+    machine("memoryrefset!", 4, Some(4), ResultType::Operand(1), WRITES),
+    machine("memoryrefoffset", 1, Some(1), ResultType::Int64, THROWS),
+    machine("memoryref_isassigned", 3, Some(3), BOOL, READS),
+
+    // What bbkit adds: enums, and what derivatives need when they run.
+    machine("new_case", 2, None, ResultType::Named, PURE),
+    machine("is_case", 2, Some(2), BOOL, THROWS),
+    machine("payload", 3, Some(3), ResultType::Unknown, THROWS),
+    machine("new_stack", 1, Some(1), ResultType::Stack, ALLOCATES),
+    machine("stack_push!", 2, Some(2), ResultType::Nothing, WRITES),
+    machine("stack_get", 2, Some(2), ResultType::Element(0), READS),
+    machine("stack_length", 1, Some(1), ResultType::Int64, READS),
+    machine("new_slot", 1, Some(1), ResultType::Slot, ALLOCATES),
+    machine("slot_get", 1, Some(1), ResultType::Element(0), READS),
+    machine("slot_set!", 2, Some(2), ResultType::Nothing, WRITES),
+];

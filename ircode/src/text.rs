@@ -1,0 +1,30 @@
+//! The text form: printing as Julia prints, and reading it back.
+//!
+//! There are two styles, see [`Style`]. Both are read by the same parser.
+
+pub(crate) mod balanced;
+mod builder;
+pub(crate) mod expression;
+pub(crate) mod function;
+mod gutter;
+mod header;
+pub(crate) mod operators;
+mod parser;
+pub(crate) mod print;
+mod statement;
+
+pub use function::{print_function, print_module, write_header, write_typed};
+pub use parser::{ParsedModule, SourceMap, TextError, parse_function, parse_module};
+pub use print::{StatementPrinter, default_type};
+
+/// How code is printed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Style {
+    /// As Julia prints it. What Julia does not show (flags, call infos, widths of integer literals, …) is lost, as are the
+    /// names of values that are not used.
+    #[default]
+    Julia,
+    /// The same layout, with every value named and with attributes for what Julia does not show, so that reading it back
+    /// gives exactly the same program.
+    Bbkit,
+}

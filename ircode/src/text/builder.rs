@@ -1,0 +1,544 @@
+//! Putting a function together from its lines.
+
+use std::ops::Range;
+
+use super::expression::{Cursor, FIRST_SLOT, Scope};
+use super::gutter::Gutter;
+use super::header::Header;
+use super::parser::SourceMap;
+use super::print::default_type;
+use super::statement::ends_statement;
+use crate::cfg::Cfg;
+use crate::code::{IRCode, NewNode};
+use crate::constant::Constant;
+use crate::diagnostic::Diagnostic;
+use crate::instruction::{CallInfo, DebugInfo, Instruction, LineInfo};
+use crate::module::Function;
+use crate::name::Name;
+use crate::names::{BlockNumber, Positions, SSAValue};
+use crate::operand::{Argument, Operand};
+use crate::stmt::Stmt;
+use crate::stream::InstructionStream;
+use crate::types::Type;
+
+type Read<T> = Result<T, Diagnostic>;
+
+/// A function of which some lines were read.
+pub(super) struct Building {
+    header: Option<Header>,
+    start: Range<usize>,
+    scope: Scope,
+    /// In a `CodeInfo(`, and where that opened.
+    code_info: Option<Range<usize>>,
+    /// Whether there was one.
+    is_code_info: bool,
+    closed: bool,
+    result: Option<Type>,
+    stmts: InstructionStream,
+    spans: Vec<Range<usize>>,
+    /// The first statement of each block.
+    block_starts: Vec<usize>,
+    pending: Vec<(PendingAt, Instruction<Positions>, Range<usize>, Option<u32>)>,
+    last_line: i32,
+    has_lines: bool,
+    sptypes: Vec<Type>,
+    meta: Vec<Stmt<Positions>>,
+    debuginfo: DebugInfo,
+    parameters: Option<Vec<Option<Name>>>,
+    edges: Vec<(Range<usize>, u32, Vec<BlockNumber>, Vec<BlockNumber>)>,
+    no_argtypes: bool,
+}
+
+/// Where a pending node was shown: before the statement of this index, or behind the one before it.
+#[derive(Clone, Copy)]
+enum PendingAt {
+    Before(usize),
+    After(usize),
+}
+
+/// Attributes behind a statement in the exact style.
+#[derive(Default)]
+struct Attributes {
+    flag: u32,
+    info: Option<Name>,
+    line: Option<LineInfo>,
+    ty: Option<Type>,
+    instance: Option<Name>,
+    signature: Option<Vec<Type>>,
+    code_instance: bool,
+    pending: Option<bool>,
+}
+
+impl Building {
+    /// A function with a header.
+    pub(super) fn with_header(header: Header) -> Self {
+        let parameters = header.parameters.iter().enumerate().filter_map(|(i, (name, _))| {
+            name.clone().map(|name| (name, Argument::from_index(i + 1)))
+        });
+        let scope = Scope { parameters: parameters.collect(), slots: None };
+        let start = header.span.clone();
+        Building { scope, result: Some(header.result.clone()), header: Some(header), ..Building::empty(start) }
+    }
+
+    /// A listing without header, which starts at this place.
+    pub(super) fn listing(start: usize) -> Self {
+        Building { scope: Scope { parameters: Vec::new(), slots: Some(Vec::new()) }, ..Building::empty(start..start) }
+    }
+
+    fn empty(start: Range<usize>) -> Self {
+        Building {
+            header: None,
+            start,
+            scope: Scope::default(),
+            code_info: None,
+            is_code_info: false,
+            closed: false,
+            result: None,
+            stmts: InstructionStream::default(),
+            spans: Vec::new(),
+            block_starts: Vec::new(),
+            pending: Vec::new(),
+            last_line: 0,
+            has_lines: false,
+            sptypes: Vec::new(),
+            meta: Vec::new(),
+            debuginfo: DebugInfo::default(),
+            parameters: None,
+            edges: Vec::new(),
+            no_argtypes: false,
+        }
+    }
+
+    pub(super) fn headerless(&self) -> bool {
+        self.header.is_none()
+    }
+
+    pub(super) fn start(&self) -> Range<usize> {
+        self.start.clone()
+    }
+
+    /// The error of a text that ends here, if it must not.
+    pub(super) fn unfinished(&self, end: usize) -> Option<Diagnostic> {
+        let error = |start: &Range<usize>, what: &str| {
+            let message = format!("the text ends inside of this {what}");
+            Some(Diagnostic::error(start.clone(), message, format!("expected its end before byte {end}")))
+        };
+        match (&self.header, &self.code_info) {
+            (Some(header), _) => error(&header.span, "function"),
+            (None, Some(open)) => error(open, "CodeInfo"),
+            (None, None) => None,
+        }
+    }
+
+    pub(super) fn open_code_info(&mut self, span: Range<usize>) -> Read<()> {
+        if self.code_info.is_some() || self.closed || !self.stmts.is_empty() {
+            return Err(second_listing(span));
+        }
+        self.code_info = Some(span);
+        self.is_code_info = true;
+        Ok(())
+    }
+
+    pub(super) fn close_code_info(&mut self, span: Range<usize>, result: Option<&str>) -> Read<()> {
+        if self.code_info.take().is_none() {
+            return Err(Diagnostic::error(span, "there is no `CodeInfo(` to close here", "unexpected `)`"));
+        }
+        self.closed = true;
+        self.set_result(result);
+        Ok(())
+    }
+
+    /// `=> T` on a line of its own, below the listing of an IRCode.
+    pub(super) fn result_below(&mut self, span: Range<usize>, result: &str) -> Read<()> {
+        if self.code_info.is_some() || self.stmts.is_empty() {
+            return Err(Diagnostic::error(span, "there is no listing above this result type", "unexpected `=>`"));
+        }
+        self.closed = true;
+        self.set_result(Some(result));
+        Ok(())
+    }
+
+    fn set_result(&mut self, result: Option<&str>) {
+        if let (Some(result), None | Some(Type::Untyped)) = (result, &self.result) {
+            self.result = Some(Type::parse(result));
+        }
+    }
+
+    /// A line with a margin.
+    pub(super) fn statement_line(&mut self, mut cursor: Cursor<'_>, gutter: Gutter) -> Read<()> {
+        cursor.skip_spaces();
+        let from = cursor.pos();
+        let here = cursor.span(from, from);
+        if self.closed {
+            return Err(second_listing(here));
+        }
+        if let Some(line) = gutter.line {
+            self.last_line = line;
+            self.has_lines = true;
+        }
+        match gutter.block {
+            Some(block) => {
+                let expected = self.block_starts.len() as u32 + 1;
+                if block == 1 && expected > 1 {
+                    return Err(second_listing(here));
+                }
+                if block != expected {
+                    let message = format!("block {block} stands where block {expected} is expected");
+                    let error = Diagnostic::error(here, message, "blocks are numbered from 1 without gaps");
+                    let fragment = expected == 1;
+                    return Err(if fragment { error.with_help("only whole functions can be read") } else { error });
+                }
+                self.block_starts.push(self.stmts.len());
+            }
+            None if self.block_starts.is_empty() => {
+                let message = "a statement stands before the first block";
+                return Err(Diagnostic::error(here, message, "expected block 1").with_help("only whole functions can be read"));
+            }
+            None => {}
+        }
+        if cursor.at_end() {
+            // A block without statements, in the exact style.
+            return Ok(());
+        }
+        let id = named(&mut cursor)?;
+        let (stmt, ty) = match cursor.typed_statement(&mut self.scope) {
+            Ok(read) => read,
+            Err(error) => {
+                // Keep the numbers of the following statements right.
+                self.push(Stmt::nothing(), Type::Untyped, &Attributes::default(), here);
+                return Err(error);
+            }
+        };
+        let end = cursor.pos();
+        let span = cursor.span(from, end);
+        let attributes = attributes(&mut cursor)?;
+        if !cursor.at_end() && !cursor.starts_with(" # ") {
+            cursor.skip_spaces();
+            let error = cursor.expected("the end of the statement");
+            self.push(stmt, Type::Untyped, &attributes, span);
+            return Err(error);
+        }
+        let ty = attributes.ty.clone().or(ty).or_else(|| default_type(&stmt)).unwrap_or(Type::Untyped);
+        let ordinal = self.stmts.len() as u32 + 1;
+        match (attributes.pending, id) {
+            (Some(after), id) => self.push_pending(stmt, ty, &attributes, span, id, after),
+            (None, Some((id, id_span))) if id != ordinal => {
+                if id < ordinal {
+                    let message = format!("this is the statement %{ordinal}, but it is called %{id}");
+                    return Err(Diagnostic::error(id_span, message, "names are the numbers of statements"));
+                }
+                self.push_pending(stmt, ty, &attributes, span, Some((id, id_span)), false);
+            }
+            _ => self.push(stmt, ty, &attributes, span),
+        }
+        Ok(())
+    }
+
+    fn instruction(&self, mut stmt: Stmt<Positions>, ty: Type, attributes: &Attributes) -> Instruction<Positions> {
+        if let Stmt::Invoke(invoke) = &mut stmt
+            && (attributes.instance.is_some() || attributes.code_instance || attributes.signature.is_some())
+        {
+            let mut instance = (*invoke.instance).clone();
+            instance.name = attributes.instance.clone();
+            instance.code_instance = attributes.code_instance;
+            if let Some(signature) = &attributes.signature {
+                instance.argtypes = signature.clone();
+            }
+            invoke.instance = instance.into();
+        }
+        Instruction {
+            stmt,
+            ty,
+            info: CallInfo(attributes.info.clone()),
+            line: attributes.line.unwrap_or(LineInfo::from(self.last_line)),
+            flag: attributes.flag,
+        }
+    }
+
+    fn push(&mut self, stmt: Stmt<Positions>, ty: Type, attributes: &Attributes, span: Range<usize>) {
+        let inst = self.instruction(stmt, ty, attributes);
+        self.stmts.push(inst);
+        self.spans.push(span);
+    }
+
+    fn push_pending(
+        &mut self,
+        stmt: Stmt<Positions>,
+        ty: Type,
+        attributes: &Attributes,
+        span: Range<usize>,
+        id: Option<(u32, Range<usize>)>,
+        after: bool,
+    ) {
+        let inst = self.instruction(stmt, ty, attributes);
+        let next = self.stmts.len();
+        let at = if after { PendingAt::After(next.saturating_sub(1)) } else { PendingAt::Before(next) };
+        self.pending.push((at, inst, span, id.map(|(id, _)| id)));
+    }
+
+    /// A line of attributes about the function, in the exact style.
+    pub(super) fn attribute_line(&mut self, mut cursor: Cursor<'_>) -> Read<()> {
+        let start = cursor.pos();
+        if cursor.eat("#") {
+            return self.edges_line(cursor, start);
+        }
+        let key = cursor.take_while(|c| c.is_ascii_alphabetic());
+        cursor.skip_spaces();
+        match key {
+            "argtypes" => self.no_argtypes = true,
+            "sptypes" => {
+                while !cursor.at_end() {
+                    self.sptypes.push(Type::parse(&cursor.string()?));
+                    cursor.skip_spaces();
+                }
+            }
+            "parameters" => {
+                let mut names = Vec::new();
+                while !cursor.at_end() {
+                    names.push(if cursor.eat("_") { None } else { Some(cursor.string()?.into()) });
+                    cursor.skip_spaces();
+                }
+                self.parameters = Some(names);
+            }
+            "result" => self.result = Some(Type::parse(&cursor.string()?)),
+            "meta" => {
+                let stmt = cursor.statement(&mut self.scope)?;
+                self.meta.push(stmt);
+            }
+            "debuginfo" => {
+                let json = cursor.rest();
+                self.debuginfo = serde_json::from_str(json).map_err(|error| {
+                    let at = cursor.pos() + error.column().saturating_sub(1).min(json.len());
+                    Diagnostic::error(cursor.span(at, at), format!("the debug info cannot be read: {error}"), "here")
+                })?;
+                cursor.seek(cursor.pos() + json.len());
+            }
+            _ => {
+                cursor.seek(start);
+                return Err(cursor.expected("an attribute: sptypes, parameters, result, meta, debuginfo, or a block"));
+            }
+        }
+        if cursor.at_end() { Ok(()) } else { Err(cursor.expected("the end of the line")) }
+    }
+
+    /// `#3 preds #1 #0 succs #4`: the edges of a block, where they are not those that its last statement implies.
+    fn edges_line(&mut self, mut cursor: Cursor<'_>, start: usize) -> Read<()> {
+        let block = cursor.number("the number of a block")?;
+        let mut lists = [Vec::new(), Vec::new()];
+        for (list, word) in lists.iter_mut().zip([" preds", " succs"]) {
+            cursor.expect(word)?;
+            while cursor.eat(" #") {
+                list.push(BlockNumber(cursor.number("the number of a block")?));
+            }
+        }
+        if !cursor.at_end() {
+            return Err(cursor.expected("the end of the line"));
+        }
+        let [preds, succs] = lists;
+        self.edges.push((cursor.span(start, cursor.pos()), block, preds, succs));
+        Ok(())
+    }
+
+    /// The function, once all its lines are read.
+    pub(super) fn finish(mut self, errors: &mut Vec<Diagnostic>) -> Read<(Function<IRCode>, SourceMap)> {
+        if self.block_starts.is_empty() {
+            return Err(Diagnostic::error(self.start.clone(), "this function has no statements", "expected block 1"));
+        }
+        let guessed_order = self.number_slots();
+        let len = self.stmts.len();
+        let ends = self.block_starts.iter().skip(1).copied().chain([len]);
+        let ranges: Vec<Range<usize>> = self.block_starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect();
+        let mut cfg = Cfg::from_ranges(self.stmts.stmts(), &ranges);
+        for (span, block, preds, succs) in std::mem::take(&mut self.edges) {
+            match BlockNumber(block).index().and_then(|index| cfg.blocks.get_mut(index)) {
+                Some(block) => (block.preds, block.succs) = (preds, succs),
+                None => errors.push(Diagnostic::error(span, format!("there is no block #{block}"), "unknown block")),
+            }
+        }
+        let new_nodes = self.place_pending(errors);
+        let argtypes = self.argtypes(&new_nodes);
+        let headerless = self.headerless();
+        let (name, parameters) = match self.header {
+            Some(header) => (header.name, header.parameters.into_iter().map(|(name, _)| name).collect()),
+            None => (Name::from(""), guessed_order.iter().cloned().map(Some).collect()),
+        };
+        let parameters: Vec<Option<Name>> = self.parameters.unwrap_or(parameters);
+        let parameters = if parameters.iter().all(Option::is_none) { Vec::new() } else { parameters };
+        let body = IRCode {
+            stmts: self.stmts,
+            argtypes,
+            sptypes: self.sptypes,
+            debuginfo: self.debuginfo,
+            meta: self.meta,
+            cfg,
+            new_nodes,
+        };
+        let function = Function { name, parameters, result: self.result.unwrap_or(Type::Untyped), body };
+        let guessed_order = if guessed_order.len() > 1 { guessed_order } else { Vec::new() };
+        Ok((function, SourceMap { statements: self.spans, headerless, guessed_order }))
+    }
+
+    /// Gives pending nodes the numbers behind the statements: named ones must be called by them.
+    fn place_pending(&mut self, errors: &mut Vec<Diagnostic>) -> Vec<NewNode> {
+        let len = self.stmts.len();
+        let mut pending = std::mem::take(&mut self.pending);
+        let count = pending.len();
+        pending.sort_by_key(|(_, _, _, id)| *id);
+        let mut nodes = Vec::with_capacity(count);
+        for (at, inst, span, id) in pending {
+            let number = (len + nodes.len()) as u32 + 1;
+            if id.is_some_and(|id| id != number) {
+                let id = id.unwrap_or_default();
+                let message = format!("%{id} is neither the number of this statement nor that of a pending one");
+                let label = format!("expected a number from %1 to %{}", len + count);
+                errors.push(Diagnostic::error(span.clone(), message, label));
+            }
+            let (anchor, attach_after) = match at {
+                PendingAt::Before(index) => (index, false),
+                PendingAt::After(index) => (index, true),
+            };
+            nodes.push(NewNode { anchor: SSAValue::from_index(anchor), attach_after, inst });
+            self.spans.push(span);
+        }
+        nodes
+    }
+
+    /// Numbers the names of arguments that a listing without header uses, in alphabetical order. Returns them in that
+    /// order. In the listing of an IRCode, arguments are numbers already, and the names are those of objects.
+    fn number_slots(&mut self) -> Vec<Name> {
+        let slots = self.scope.slots.take().unwrap_or_default();
+        if slots.is_empty() {
+            return Vec::new();
+        }
+        let mut order: Vec<Name> = slots.clone();
+        order.sort_unstable();
+        let is_ircode = self.has_lines && !self.is_code_info;
+        let rename = |operand: &mut Operand<Positions>| {
+            if let Operand::Argument(argument) = operand
+                && let Some(name) = argument.0.checked_sub(FIRST_SLOT).and_then(|slot| slots.get(slot as usize))
+            {
+                *operand = if is_ircode {
+                    Operand::Constant(Constant::Function(name.clone()))
+                } else {
+                    let place = order.binary_search(name).unwrap_or_default();
+                    Operand::Argument(Argument::from_index(place + 1))
+                };
+            }
+        };
+        for stmt in self.stmts.stmts_mut() {
+            stmt.for_each_operand_mut(&mut { rename });
+        }
+        for (_, inst, _, _) in &mut self.pending {
+            inst.stmt.for_each_operand_mut(&mut { rename });
+        }
+        if is_ircode { Vec::new() } else { order }
+    }
+
+    /// The types of the arguments: those of the header, or unknown ones for every argument that is used.
+    fn argtypes(&self, new_nodes: &[NewNode]) -> Vec<Type> {
+        if self.no_argtypes {
+            return Vec::new();
+        }
+        if let Some(header) = &self.header {
+            let own = header.own_type.clone();
+            return std::iter::once(own).chain(header.parameters.iter().map(|(_, ty)| ty.clone())).collect();
+        }
+        let mut count = 1;
+        let mut see = |operand: &Operand<Positions>| {
+            if let Operand::Argument(argument) = operand {
+                count = count.max(argument.0 as usize);
+            }
+        };
+        for stmt in self.stmts.stmts().iter().chain(new_nodes.iter().map(|node| &node.inst.stmt)) {
+            stmt.for_each_operand(&mut see);
+        }
+        vec![Type::Untyped; count]
+    }
+}
+
+fn second_listing(span: Range<usize>) -> Diagnostic {
+    Diagnostic::error(span, "a second listing starts here", "unexpected listing")
+        .with_help("give each function a header, `function NAME(_2::T)::R` … `end`, to hold several in one file")
+}
+
+/// `%4 = ` at the start of a statement.
+fn named(cursor: &mut Cursor<'_>) -> Read<Option<(u32, Range<usize>)>> {
+    let start = cursor.pos();
+    if !cursor.eat("%") || !cursor.peek().is_some_and(|c| c.is_ascii_digit()) {
+        cursor.seek(start);
+        return Ok(None);
+    }
+    let id = cursor.number("the number of a value")?;
+    let span = cursor.span(start, cursor.pos());
+    cursor.skip_spaces();
+    if !cursor.eat("= ") {
+        cursor.seek(start);
+        return Ok(None);
+    }
+    cursor.skip_spaces();
+    Ok(Some((id, span)))
+}
+
+/// The attributes behind a statement: ` ; flag=0x20 line=4:1:7`.
+fn attributes(cursor: &mut Cursor<'_>) -> Read<Attributes> {
+    let mut attributes = Attributes::default();
+    if !ends_statement(cursor.rest()) || !cursor.eat(" ;") {
+        return Ok(attributes);
+    }
+    while cursor.eat(" ") && !cursor.starts_with("# ") {
+        let start = cursor.pos();
+        let key = cursor.take_while(|c| c.is_ascii_alphabetic() || c == '_');
+        let valued = cursor.eat("=");
+        match (key, valued) {
+            ("flag", true) => {
+                cursor.expect("0x")?;
+                let digits = cursor.take_while(|c| c.is_ascii_hexdigit());
+                attributes.flag = u32::from_str_radix(digits, 16).map_err(|_| cursor.expected("32 bits"))?;
+            }
+            ("info", true) => attributes.info = Some(cursor.string()?.into()),
+            ("line", true) => attributes.line = Some(line_info(cursor)?),
+            ("type", true) => attributes.ty = Some(Type::parse(&cursor.string()?)),
+            ("instance", true) => attributes.instance = Some(cursor.string()?.into()),
+            ("signature", true) => {
+                let mut types = Vec::new();
+                cursor.expect("(")?;
+                while !cursor.eat(")") {
+                    types.push(Type::parse(&cursor.string()?));
+                    cursor.eat(",");
+                }
+                attributes.signature = Some(types);
+            }
+            ("code_instance", false) => attributes.code_instance = true,
+            ("pending", true) => {
+                attributes.pending = Some(match cursor.take_while(|c| c.is_ascii_alphabetic()) {
+                    "before" => false,
+                    "after" => true,
+                    _ => return Err(cursor.expected("`before` or `after`")),
+                });
+            }
+            _ => {
+                cursor.seek(start);
+                return Err(cursor.expected("an attribute: flag, info, line, type, instance, signature, code_instance, pending"));
+            }
+        }
+    }
+    Ok(attributes)
+}
+
+fn line_info(cursor: &mut Cursor<'_>) -> Read<LineInfo> {
+    let mut integers = [0i32; 3];
+    for (i, integer) in integers.iter_mut().enumerate() {
+        if i > 0 {
+            cursor.expect(":")?;
+        }
+        let start = cursor.pos();
+        cursor.eat("-");
+        let _ = cursor.digits();
+        let text = cursor.text(start..cursor.pos());
+        *integer = text.parse().map_err(|_| {
+            Diagnostic::error(cursor.span(start, cursor.pos()), format!("`{text}` is no line"), "expected 32 bits")
+        })?;
+    }
+    let [line, edge, pc] = integers;
+    Ok(LineInfo { line, edge, pc })
+}

@@ -1,0 +1,845 @@
+//! Reading operands.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use half::f16;
+
+use super::balanced::{balanced_length, character_length};
+use super::operators::{is_operator, operator_prefix};
+use crate::constant::{Constant, is_identifier_part, is_identifier_start};
+use crate::diagnostic::Diagnostic;
+use crate::name::Name;
+use crate::names::{Positions, SSAValue};
+use crate::operand::{Argument, GlobalRef, Operand};
+use crate::scalar::{Scalar, ScalarType};
+use crate::stmt::Stmt;
+use crate::types::Type;
+
+/// Expressions nested deeper than this are refused, so that reading needs a bounded stack.
+const MAX_DEPTH: usize = 64;
+
+/// Arguments past this number stand for names of which it is not known yet which argument they are.
+pub(super) const FIRST_SLOT: u32 = 1 << 24;
+
+type Read<T> = Result<T, Diagnostic>;
+
+/// What the names in a listing mean.
+#[derive(Debug, Default)]
+pub(super) struct Scope {
+    /// Names of arguments that the header gives.
+    pub(super) parameters: Vec<(Name, Argument)>,
+    /// In a listing without header: names that may be those of arguments, in the order in which they appeared. They are
+    /// read as arguments from [`FIRST_SLOT`] on.
+    pub(super) slots: Option<Vec<Name>>,
+}
+
+impl Scope {
+    /// What a name that stands alone means: an argument, or an object of that name.
+    fn resolve(&mut self, name: &str) -> Operand<Positions> {
+        if let Some((_, argument)) = self.parameters.iter().find(|(parameter, _)| *parameter == name) {
+            return Operand::Argument(*argument);
+        }
+        if let Some(slots) = &mut self.slots
+            && crate::primitives::lookup(name).is_none()
+        {
+            let index = slots.iter().position(|slot| *slot == name).unwrap_or_else(|| {
+                slots.push(name.into());
+                slots.len() - 1
+            });
+            return Operand::Argument(Argument(FIRST_SLOT + index as u32));
+        }
+        Operand::Constant(Constant::Function(name.into()))
+    }
+}
+
+/// A place in a line of a listing.
+#[derive(Debug)]
+pub(super) struct Cursor<'a> {
+    line: &'a str,
+    at: usize,
+    /// Where the line starts in the source.
+    offset: usize,
+    depth: usize,
+}
+
+/// What `:(…)` and `%3` mean where an operand stands.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Context {
+    /// In a call: `:x` is a quoted symbol.
+    Call,
+    /// In `$(Expr(:head, …))`: `:x` is a symbol, `:(%3)` a value if the head's operands are uses.
+    Expr {
+        /// Whether they are.
+        uses: bool,
+    },
+}
+
+impl<'a> Cursor<'a> {
+    /// The start of a line that stands at `offset` in the source.
+    pub(super) fn new(line: &'a str, offset: usize) -> Self {
+        Cursor { line, at: 0, offset, depth: 0 }
+    }
+
+    pub(super) fn pos(&self) -> usize {
+        self.at
+    }
+
+    pub(super) fn seek(&mut self, pos: usize) {
+        self.at = pos;
+    }
+
+    pub(super) fn rest(&self) -> &'a str {
+        self.line.get(self.at..).unwrap_or_default()
+    }
+
+    pub(super) fn text(&self, range: Range<usize>) -> &'a str {
+        self.line.get(range).unwrap_or_default()
+    }
+
+    pub(super) fn span(&self, from: usize, to: usize) -> Range<usize> {
+        self.offset + from..self.offset + to
+    }
+
+    pub(super) fn starts_with(&self, text: &str) -> bool {
+        self.rest().starts_with(text)
+    }
+
+    pub(super) fn eat(&mut self, text: &str) -> bool {
+        let found = self.starts_with(text);
+        if found {
+            self.at += text.len();
+        }
+        found
+    }
+
+    /// Eats a word that does not go on.
+    pub(super) fn eat_word(&mut self, word: &str) -> bool {
+        let ends = self.rest().strip_prefix(word).is_some_and(|rest| !rest.starts_with(is_identifier_part));
+        ends && self.eat(word)
+    }
+
+    pub(super) fn peek(&self) -> Option<char> {
+        self.rest().chars().next()
+    }
+
+    pub(super) fn skip_spaces(&mut self) {
+        let rest = self.rest();
+        self.at += rest.len() - rest.trim_start().len();
+    }
+
+    pub(super) fn at_end(&self) -> bool {
+        self.rest().trim().is_empty()
+    }
+
+    pub(super) fn digits(&mut self) -> &'a str {
+        self.take_while(|c| c.is_ascii_digit())
+    }
+
+    pub(super) fn take_while(&mut self, accept: impl Fn(char) -> bool) -> &'a str {
+        let rest = self.rest();
+        let length = rest.find(|c| !accept(c)).unwrap_or(rest.len());
+        self.at += length;
+        rest.get(..length).unwrap_or_default()
+    }
+
+    /// An error at this place, about the next word or symbol.
+    pub(super) fn expected(&self, what: &str) -> Diagnostic {
+        let rest = self.rest();
+        let length = match rest.chars().next() {
+            None => 0,
+            Some(c) if is_identifier_part(c) => rest.find(|c| !is_identifier_part(c)).unwrap_or(rest.len()),
+            Some(c) => c.len_utf8(),
+        };
+        let found = match rest.get(..length) {
+            None | Some("") => "the line ends here".to_string(),
+            Some(text) => format!("found `{text}`"),
+        };
+        Diagnostic::error(self.span(self.at, self.at + length), format!("expected {what}, {found}"), format!("expected {what}"))
+    }
+
+    pub(super) fn expect(&mut self, text: &str) -> Read<()> {
+        if self.eat(text) { Ok(()) } else { Err(self.expected(&format!("`{text}`"))) }
+    }
+
+    /// A number behind a sigil, such as that of `%4` or `#2`.
+    pub(super) fn number(&mut self, what: &str) -> Read<u32> {
+        let start = self.at;
+        let digits = self.digits();
+        if digits.is_empty() {
+            return Err(self.expected(what));
+        }
+        digits.parse().ok().filter(|&n| n < FIRST_SLOT).ok_or_else(|| {
+            Diagnostic::error(self.span(start, self.at), format!("{digits} is no {what}"), "too large")
+        })
+    }
+
+    /// `#2`, or `2` as Julia 0.7 printed it.
+    pub(super) fn block(&mut self) -> Read<u32> {
+        self.eat("#");
+        self.number("the number of a block")
+    }
+
+    /// Reads `inner` one level deeper.
+    pub(super) fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
+        if self.depth >= MAX_DEPTH {
+            let span = self.span(self.at, self.at + self.peek().map_or(0, char::len_utf8));
+            return Err(Diagnostic::error(span, "this expression is nested too deep", format!("level {MAX_DEPTH}")));
+        }
+        self.depth += 1;
+        let result = inner(self);
+        self.depth -= 1;
+        result
+    }
+
+    /// Operands up to the closing parenthesis, which is eaten.
+    pub(super) fn operands(&mut self, scope: &mut Scope, context: Context) -> Read<Vec<Operand<Positions>>> {
+        let mut operands = Vec::new();
+        loop {
+            self.skip_spaces();
+            if self.eat(")") {
+                return Ok(operands);
+            }
+            if !operands.is_empty() {
+                self.expect(",")?;
+                self.skip_spaces();
+            }
+            operands.push(self.operand(scope, context)?);
+        }
+    }
+
+    /// One operand.
+    pub(super) fn operand(&mut self, scope: &mut Scope, context: Context) -> Read<Operand<Positions>> {
+        let Some(first) = self.peek() else { return Err(self.expected("an operand")) };
+        match first {
+            '%' => self.value(context),
+            '_' | '@' if self.is_numbered_argument() => self.numbered_argument(),
+            '"' => Ok(Operand::Constant(Constant::String(self.string()?.into()))),
+            '\'' => self.character(),
+            ':' => self.nested(|cursor| cursor.quoted(scope, context)),
+            '$' => self.nested(|cursor| cursor.interpolated(scope)),
+            '(' => self.nested(|cursor| cursor.tuple(scope)),
+            '#' if self.eat("#self#") => Ok(Operand::argument(1)),
+            _ if first.is_ascii_digit() || self.is_negative_number() => self.numeral(),
+            _ if is_identifier_start(first) => self.nested(|cursor| cursor.path(scope, context)),
+            _ => self.other_object(),
+        }
+    }
+
+    fn value(&mut self, context: Context) -> Read<Operand<Positions>> {
+        self.expect("%")?;
+        let number = self.number("the number of a value")?;
+        Ok(match context {
+            Context::Expr { uses: false } => Operand::Constant(Constant::SSAValue(number)),
+            _ => Operand::Value(SSAValue(number)),
+        })
+    }
+
+    fn is_numbered_argument(&self) -> bool {
+        let rest = self.rest();
+        let digits = rest.strip_prefix('@').unwrap_or(rest).strip_prefix('_').unwrap_or_default();
+        let length = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+        length > 0 && !digits.get(length..).unwrap_or_default().starts_with(is_identifier_part)
+    }
+
+    fn numbered_argument(&mut self) -> Read<Operand<Positions>> {
+        self.eat("@");
+        self.expect("_")?;
+        Ok(Operand::argument(self.number("the number of an argument")?))
+    }
+
+    /// A string literal with Julia's escapes.
+    pub(super) fn string(&mut self) -> Read<String> {
+        let start = self.at;
+        self.expect("\"")?;
+        let mut text = String::new();
+        loop {
+            let Some(c) = self.peek() else {
+                let span = self.span(start, self.at);
+                return Err(Diagnostic::error(span, "this string does not end", "expected `\"`"));
+            };
+            self.at += c.len_utf8();
+            match c {
+                '"' => return Ok(text),
+                '\\' => text.push(self.escape()?),
+                c => text.push(c),
+            }
+        }
+    }
+
+    fn escape(&mut self) -> Read<char> {
+        let start = self.at;
+        let Some(c) = self.peek() else { return Err(self.expected("an escaped character")) };
+        self.at += c.len_utf8();
+        let hex = |cursor: &mut Self, most: usize| {
+            let digits = cursor.rest();
+            let length = digits.bytes().take(most).take_while(u8::is_ascii_hexdigit).count();
+            let value = digits.get(..length).and_then(|d| u32::from_str_radix(d, 16).ok());
+            cursor.at += length;
+            value.and_then(char::from_u32).ok_or_else(|| {
+                Diagnostic::error(cursor.span(start, cursor.at), "this escape is no character", "expected hex digits")
+            })
+        };
+        match c {
+            'n' => Ok('\n'),
+            't' => Ok('\t'),
+            'r' => Ok('\r'),
+            '0' => Ok('\0'),
+            'a' => Ok('\u{7}'),
+            'b' => Ok('\u{8}'),
+            'e' => Ok('\u{1b}'),
+            'f' => Ok('\u{c}'),
+            'v' => Ok('\u{b}'),
+            'x' => hex(self, 2),
+            'u' => hex(self, 4),
+            'U' => hex(self, 8),
+            '\\' | '"' | '\'' | '$' | '`' => Ok(c),
+            other => {
+                let span = self.span(start, self.at);
+                Err(Diagnostic::error(span, format!("`\\{other}` is no escape"), "unknown escape"))
+            }
+        }
+    }
+
+    fn character(&mut self) -> Read<Operand<Positions>> {
+        let Some(length) = character_length(self.rest().as_bytes()) else {
+            return Err(self.expected("a character literal"));
+        };
+        let end = self.at + length;
+        self.at += 1;
+        let c = if self.eat("\\") {
+            self.escape()?
+        } else {
+            self.peek().ok_or_else(|| self.expected("a character"))?
+        };
+        self.at = end;
+        Ok(Operand::from(Scalar::from_char(c)))
+    }
+
+    fn is_negative_number(&self) -> bool {
+        let negative = self.rest().strip_prefix('-').unwrap_or_default();
+        negative.starts_with(|c: char| c.is_ascii_digit()) || negative.starts_with("Inf")
+    }
+
+    fn numeral(&mut self) -> Read<Operand<Positions>> {
+        let start = self.at;
+        let scalar = self.scalar()?;
+        if self.peek().is_some_and(is_identifier_part) {
+            let _ = self.take_while(is_identifier_part);
+            let span = self.span(start, self.at);
+            let text = self.text(start..self.at);
+            return Err(Diagnostic::error(span, format!("`{text}` is no number"), "expected a number"));
+        }
+        Ok(match scalar {
+            Some(scalar) => Operand::from(scalar),
+            // An integer that no machine type holds.
+            None => Operand::Constant(Constant::Text(self.text(start..self.at).into())),
+        })
+    }
+
+    /// A number as Julia prints it. `None` for an integer that no machine type holds.
+    fn scalar(&mut self) -> Read<Option<Scalar>> {
+        let start = self.at;
+        let negative = self.eat("-");
+        for (word, value) in [
+            ("Inf16", Scalar::Float16(f16::INFINITY)),
+            ("Inf32", Scalar::Float32(f32::INFINITY)),
+            ("Inf", Scalar::Float64(f64::INFINITY)),
+        ] {
+            if self.eat_word(word) {
+                return Ok(Some(if negative { negated(&value) } else { value }));
+            }
+        }
+        if !negative && self.eat("0x") {
+            return self.hexadecimal(start).map(Some);
+        }
+        let _ = self.digits();
+        let mut float = false;
+        let fraction = self.rest().strip_prefix('.').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        if fraction {
+            float = true;
+            self.at += 1;
+            let _ = self.digits();
+        }
+        let mut single = false;
+        let mantissa_end = self.at;
+        if let Some(letter @ ('e' | 'f')) = self.peek() {
+            self.at += 1;
+            let _ = self.eat("-") || self.eat("+");
+            if self.digits().is_empty() {
+                self.at = mantissa_end;
+            } else {
+                float = true;
+                single = letter == 'f';
+            }
+        }
+        let text = self.text(start..self.at);
+        let bad = || Diagnostic::error(self.span(start, self.at), format!("`{text}` is no number"), "expected a number");
+        if single {
+            return text.replace('f', "e").parse().map(|v| Some(Scalar::Float32(v))).map_err(|_| bad());
+        }
+        if float {
+            return text.parse().map(|v| Some(Scalar::Float64(v))).map_err(|_| bad());
+        }
+        if let Ok(value) = text.parse::<i64>() {
+            return Ok(Some(Scalar::Int64(value)));
+        }
+        Ok(text.parse::<i128>().ok().map(|value| Scalar::Int128(Box::new(value))))
+    }
+
+    /// `0x05` is a `UInt8`: the number of digits gives the width.
+    fn hexadecimal(&mut self, start: usize) -> Read<Scalar> {
+        let digits = self.take_while(|c| c.is_ascii_hexdigit());
+        let ty = match digits.len() {
+            1..=2 => ScalarType::UInt8,
+            3..=4 => ScalarType::UInt16,
+            5..=8 => ScalarType::UInt32,
+            9..=16 => ScalarType::UInt64,
+            17..=32 => ScalarType::UInt128,
+            _ => {
+                let span = self.span(start, self.at);
+                return Err(Diagnostic::error(span, "this is no hexadecimal number", "expected 1 to 32 digits"));
+            }
+        };
+        let bits = u128::from_str_radix(digits, 16).map_err(|_| self.expected("a hexadecimal number"))?;
+        Ok(Scalar::from_bits(ty, bits))
+    }
+
+    /// `:x`, `:(…)`.
+    fn quoted(&mut self, scope: &mut Scope, context: Context) -> Read<Operand<Positions>> {
+        let start = self.at;
+        self.expect(":")?;
+        if self.eat("(") {
+            return match context {
+                Context::Call => {
+                    self.at = start;
+                    self.other_object().map(quote)
+                }
+                Context::Expr { .. } => self.quoted_expression(scope, context),
+            };
+        }
+        let name = self.symbol()?;
+        Ok(match context {
+            Context::Call => Operand::symbol(name),
+            Context::Expr { .. } => Operand::Constant(Constant::Symbol(name.into())),
+        })
+    }
+
+    /// The inside of `:(…)` in `$(Expr(:head, …))`: how operands are printed there that are no constants.
+    fn quoted_expression(&mut self, scope: &mut Scope, context: Context) -> Read<Operand<Positions>> {
+        self.skip_spaces();
+        let inner = if self.eat(":") {
+            Operand::symbol(self.symbol()?)
+        } else if let Some(op) = operator_prefix(self.rest()).filter(|op| self.rest().get(op.len()..).is_some_and(|r| r.starts_with(')')))
+        {
+            self.at += op.len();
+            Operand::Constant(Constant::Symbol(op.into()))
+        } else {
+            match self.expression(scope, context)? {
+                Stmt::Value(operand) => operand,
+                call => Operand::Nested(Box::new(call)),
+            }
+        };
+        self.skip_spaces();
+        self.expect(")")?;
+        Ok(inner)
+    }
+
+    /// The name of a symbol behind the colon.
+    pub(super) fn symbol(&mut self) -> Read<String> {
+        if self.starts_with("var\"") {
+            self.at += 3;
+            return self.string();
+        }
+        if self.peek().is_some_and(is_identifier_start) {
+            return Ok(self.take_while(is_identifier_part).to_string());
+        }
+        if let Some(op) = operator_prefix(self.rest()) {
+            self.at += op.len();
+            return Ok(op.to_string());
+        }
+        // `:foo` may be any name that Julia's `Symbol("…")` is not needed for; others start with `#`.
+        Err(self.expected("the name of a symbol"))
+    }
+
+    /// `$(…)`: quoted constants, expressions, and the tags of the exact style.
+    fn interpolated(&mut self, scope: &mut Scope) -> Read<Operand<Positions>> {
+        let start = self.at;
+        self.expect("$(")?;
+        let operand = if self.eat("QuoteNode(") {
+            let constant = self.constant(scope)?;
+            self.expect(")")?;
+            quote(Operand::Constant(constant))
+        } else if self.starts_with("Expr(") {
+            self.at = start;
+            let stmt = self.expr(scope)?;
+            return Ok(Operand::Nested(Box::new(stmt)));
+        } else if self.eat("Nested(") {
+            let stmt = self.statement(scope)?;
+            self.expect(")")?;
+            Operand::Nested(Box::new(stmt))
+        } else if self.eat("GlobalRef(") {
+            let module = self.string()?;
+            self.expect(", ")?;
+            let name = self.string()?;
+            self.expect(")")?;
+            Operand::Global(Arc::new(GlobalRef::new(module, name)))
+        } else if self.eat("SSAValue(") {
+            let number = self.number("the number of a value")?;
+            self.expect(")")?;
+            Operand::Constant(Constant::SSAValue(number))
+        } else if self.starts_with("Text(\"") || self.starts_with("Function(\"") || self.starts_with("Type(\"") {
+            let tag = self.take_while(char::is_alphabetic);
+            self.expect("(")?;
+            let text = self.string()?;
+            self.expect(")")?;
+            Operand::Constant(match tag {
+                "Text" => Constant::Text(text.into()),
+                "Function" => Constant::Function(text.into()),
+                _ => Constant::of_type(Type::parse(&text)),
+            })
+        } else if self.eat(":") {
+            Operand::Constant(Constant::Symbol(self.symbol()?.into()))
+        } else if self.eat("Symbol(") {
+            let name = self.string()?;
+            self.expect(")")?;
+            Operand::Constant(Constant::Symbol(name.into()))
+        } else {
+            // Any other object that the compiler put into the code.
+            let length = balanced_length(self.rest(), |rest| rest.starts_with(')'));
+            self.at += length;
+            self.expect(")")?;
+            return Ok(Operand::Constant(Constant::Text(self.text(start..self.at).into())));
+        };
+        self.expect(")")?;
+        Ok(operand)
+    }
+
+    /// A constant: an operand that names nothing.
+    fn constant(&mut self, scope: &mut Scope) -> Read<Constant> {
+        let start = self.at;
+        match self.operand(scope, Context::Call)? {
+            Operand::Constant(constant) => Ok(constant),
+            Operand::Quote(quoted) => match &*quoted {
+                Constant::Symbol(_) => Ok((*quoted).clone()),
+                _ => Ok(Constant::Text(self.text(start..self.at).into())),
+            },
+            _ => Ok(Constant::Text(self.text(start..self.at).into())),
+        }
+    }
+
+    /// `(1, 2)`, `(1,)`, `()`, `(a = 1, b = 2)`. A parenthesis that is no tuple of constants is an object of which only
+    /// the text is known.
+    fn tuple(&mut self, scope: &mut Scope) -> Read<Operand<Positions>> {
+        let start = self.at;
+        match self.tuple_of_constants(scope) {
+            Ok(Some(constant)) => Ok(Operand::Constant(constant)),
+            _ => {
+                self.at = start;
+                self.other_object()
+            }
+        }
+    }
+
+    fn tuple_of_constants(&mut self, scope: &mut Scope) -> Read<Option<Constant>> {
+        self.expect("(")?;
+        let mut elements = Vec::new();
+        let mut names: Vec<Name> = Vec::new();
+        let mut comma = true;
+        loop {
+            self.skip_spaces();
+            if self.eat(")") {
+                break;
+            }
+            if !comma {
+                return Ok(None);
+            }
+            let start = self.at;
+            let name = self.take_while(is_identifier_part);
+            if !name.is_empty() && self.eat(" = ") {
+                names.push(name.into());
+            } else {
+                self.at = start;
+            }
+            match self.operand(scope, Context::Call)? {
+                Operand::Constant(constant) => elements.push(constant),
+                Operand::Quote(quoted) if matches!(*quoted, Constant::Symbol(_)) => elements.push((*quoted).clone()),
+                _ => return Ok(None),
+            }
+            self.skip_spaces();
+            comma = self.eat(",");
+        }
+        if elements.len() == 1 && !comma {
+            return Ok(None);
+        }
+        Ok(if names.is_empty() {
+            Some(Constant::Tuple(Arc::new(elements)))
+        } else if names.len() == elements.len() {
+            Some(Constant::NamedTuple(Arc::new(names.into_iter().zip(elements).collect())))
+        } else {
+            None
+        })
+    }
+
+    /// The parts of a dotted path: the module, and the name.
+    pub(super) fn global_path(&mut self) -> Read<(String, String)> {
+        let mut module = String::new();
+        let mut name = self.path_part()?;
+        loop {
+            let point = self.at;
+            if !self.eat(".") {
+                return Ok((module, name));
+            }
+            let behind_colon = self.eat(":");
+            if !behind_colon && !self.peek().is_some_and(|c| is_identifier_start(c) || c == '@') {
+                self.at = point;
+                return Ok((module, name));
+            }
+            let next = if behind_colon {
+                let parenthesised = self.eat("(");
+                let symbol = self.symbol()?;
+                if parenthesised {
+                    self.expect(")")?;
+                }
+                symbol
+            } else {
+                self.path_part()?
+            };
+            if !module.is_empty() {
+                module.push('.');
+            }
+            module.push_str(&name);
+            name = next;
+        }
+    }
+
+    fn path_part(&mut self) -> Read<String> {
+        if self.starts_with("var\"") {
+            self.at += 3;
+            return self.string();
+        }
+        let at = if self.eat("@") { "@" } else { "" };
+        if !self.peek().is_some_and(is_identifier_start) {
+            return Err(self.expected("a name"));
+        }
+        Ok(format!("{at}{}", self.take_while(is_identifier_part)))
+    }
+
+    /// What starts with a name: a global, an argument, a type, a word such as `nothing`, a constructed object.
+    fn path(&mut self, scope: &mut Scope, context: Context) -> Read<Operand<Positions>> {
+        let start = self.at;
+        let (module, name) = self.global_path()?;
+        if self.starts_with("@_") {
+            // `name@_4`: the fourth slot, of which there are several of that name.
+            self.at += 1;
+            if self.is_numbered_argument() {
+                return self.numbered_argument();
+            }
+        }
+        if self.starts_with("{") {
+            return self.parametric(start);
+        }
+        if self.starts_with("(") {
+            return self.constructed(scope, start, &module, &name);
+        }
+        if !module.is_empty() {
+            return Ok(Operand::Global(Arc::new(GlobalRef::new(module, name))));
+        }
+        if self.text(start..self.at).starts_with("var\"") {
+            return Ok(scope.resolve(&name));
+        }
+        Ok(match word(&name) {
+            Some(constant) => Operand::Constant(constant),
+            None => match Type::parse(&name) {
+                Type::Named(_) if !is_known_type_name(&name) => match context {
+                    Context::Call | Context::Expr { .. } => scope.resolve(&name),
+                },
+                ty => Operand::Constant(Constant::of_type(ty)),
+            },
+        })
+    }
+
+    /// A type with parameters, or an object of such a type: `Ptr{UInt8}`, `Val{1}()`.
+    fn parametric(&mut self, start: usize) -> Read<Operand<Positions>> {
+        let length = balanced_length(self.rest(), |rest| !rest.starts_with('{'));
+        self.at += length;
+        if self.starts_with("(") {
+            self.at += balanced_length(self.rest(), |rest| !rest.starts_with('('));
+            return Ok(Operand::Constant(Constant::Text(self.text(start..self.at).into())));
+        }
+        if self.starts_with(" where ") {
+            self.at += balanced_length(self.rest(), |rest| rest.starts_with([',', ')']));
+        }
+        Ok(Operand::Constant(Constant::of_type(Type::parse(self.text(start..self.at)))))
+    }
+
+    /// `name(…)` among operands: an object that the compiler built, such as `Int32(5)` or `ErrorException("…")`.
+    fn constructed(&mut self, scope: &mut Scope, start: usize, module: &str, name: &str) -> Read<Operand<Positions>> {
+        let open = self.at;
+        self.expect("(")?;
+        match (module, name) {
+            ("", "svec") => {
+                let mut elements = Vec::new();
+                for operand in self.operands(scope, Context::Call)? {
+                    match operand {
+                        Operand::Constant(constant) => elements.push(constant),
+                        other => elements.push(Constant::Text(format_operand(&other).into())),
+                    }
+                }
+                return Ok(Operand::Constant(Constant::SimpleVector(Arc::new(elements))));
+            }
+            ("", "NamedTuple") if self.eat(")") => {
+                return Ok(Operand::Constant(Constant::NamedTuple(Arc::new(Vec::new()))));
+            }
+            ("", "Symbol") if self.starts_with("\"") => {
+                let symbol = self.string()?;
+                self.expect(")")?;
+                return Ok(Operand::symbol(symbol));
+            }
+            ("", "reinterpret") => {
+                let ty = ScalarType::from_name(self.take_while(is_identifier_part));
+                if let (Some(ty), true) = (ty, self.eat(", 0x")) {
+                    let scalar = self.hexadecimal(start)?;
+                    self.expect(")")?;
+                    return Ok(Operand::from(Scalar::from_bits(ty, scalar.to_bits())));
+                }
+            }
+            ("Core.Compiler" | "Core", "Argument") => {
+                let number = self.number("the number of an argument")?;
+                self.expect(")")?;
+                return Ok(Operand::argument(number));
+            }
+            ("Core.Compiler" | "Core", "SSAValue") => {
+                let number = self.number("the number of a value")?;
+                self.expect(")")?;
+                return Ok(Operand::Value(SSAValue(number)));
+            }
+            ("", name) => {
+                if let Some(ty) = ScalarType::from_name(name)
+                    && let Some(scalar) = self.converted(ty)
+                {
+                    return Ok(Operand::from(scalar));
+                }
+            }
+            _ => {}
+        }
+        self.at = open;
+        self.at += balanced_length(self.rest(), |rest| !rest.starts_with('('));
+        Ok(Operand::Constant(Constant::Text(self.text(start..self.at).into())))
+    }
+
+    /// The number and the parenthesis behind `Int32(`.
+    fn converted(&mut self, ty: ScalarType) -> Option<Scalar> {
+        let value = self.scalar().ok().flatten()?;
+        self.eat(")").then_some(())?;
+        match value.as_float() {
+            Some(float) => Scalar::from_float(ty, float),
+            None => Scalar::from_i128(ty, value.to_i128()),
+        }
+    }
+
+    /// An object of which only the text is known: what stands up to the next comma or parenthesis.
+    fn other_object(&mut self) -> Read<Operand<Positions>> {
+        let start = self.at;
+        // A parenthesis that opens here belongs to the object.
+        let length = balanced_length(self.rest(), |rest| rest.starts_with([',', ')']) || rest.starts_with("::"));
+        self.at += length;
+        let text = self.text(start..self.at).trim_end();
+        if text.is_empty() || matches!(text.chars().next(), Some('│' | '└' | '#' | '=')) {
+            self.at = start;
+            return Err(self.expected("an operand"));
+        }
+        Ok(Operand::Constant(Constant::Text(text.into())))
+    }
+}
+
+fn quote(operand: Operand<Positions>) -> Operand<Positions> {
+    match operand {
+        Operand::Constant(constant) => Operand::Quote(Arc::new(constant)),
+        other => other,
+    }
+}
+
+fn format_operand(operand: &Operand<Positions>) -> String {
+    super::print::StatementPrinter::new(super::Style::Julia).operand(operand)
+}
+
+fn negated(scalar: &Scalar) -> Scalar {
+    let ty = scalar.scalar_type();
+    Scalar::from_bits(ty, scalar.to_bits() ^ (1 << (ty.bits() - 1)))
+}
+
+/// Words that stand for a value.
+fn word(name: &str) -> Option<Constant> {
+    Some(match name {
+        "nothing" => Constant::Nothing,
+        "true" => Constant::bool(true),
+        "false" => Constant::bool(false),
+        "missing" => Constant::Text("missing".into()),
+        "Inf" => Constant::float64(f64::INFINITY),
+        "NaN" => Constant::float64(f64::NAN),
+        "Inf32" => Constant::Scalar(Scalar::Float32(f32::INFINITY)),
+        "NaN32" => Constant::Scalar(Scalar::Float32(f32::NAN)),
+        "Inf16" => Constant::Scalar(Scalar::Float16(f16::INFINITY)),
+        "NaN16" => Constant::Scalar(Scalar::Float16(f16::NAN)),
+        _ => return None,
+    })
+}
+
+/// Whether the text starts like a type with parameters.
+pub(crate) fn starts_type(text: &str) -> bool {
+    let mut cursor = Cursor::new(text, 0);
+    cursor.global_path().is_ok() && cursor.starts_with("{")
+}
+
+/// Types of Julia's Base that bbkit does not compute with, but that stand bare among the operands of printed code.
+pub(crate) fn is_known_type_name(name: &str) -> bool {
+    matches!(
+        name,
+        "AbstractArray"
+            | "AbstractFloat"
+            | "AbstractString"
+            | "Array"
+            | "BigFloat"
+            | "BigInt"
+            | "Bottom"
+            | "Complex"
+            | "DataType"
+            | "Dict"
+            | "Expr"
+            | "Function"
+            | "Integer"
+            | "Matrix"
+            | "Method"
+            | "Missing"
+            | "Module"
+            | "NamedTuple"
+            | "Number"
+            | "Ptr"
+            | "Rational"
+            | "Real"
+            | "Ref"
+            | "Signed"
+            | "SubString"
+            | "Tuple"
+            | "Type"
+            | "UInt"
+            | "Int"
+            | "Union"
+            | "UnionAll"
+            | "Unsigned"
+            | "Vararg"
+            | "Vector"
+    )
+}
+
+/// Whether the text is an operator that may follow an operand.
+pub(super) fn infix_operator(rest: &str) -> Option<&'static str> {
+    for word in ["isa", "in"] {
+        if rest.strip_prefix(word).is_some_and(|rest| rest.starts_with(' ')) {
+            return Some(word);
+        }
+    }
+    let op = operator_prefix(rest).filter(|op| is_operator(op))?;
+    rest.get(op.len()..).is_some_and(|rest| rest.starts_with(' ')).then_some(op)
+}

@@ -1,0 +1,41 @@
+//! Julia's operators, as far as printed code needs them.
+
+/// Binary operators that Julia prints between their operands. `isa` and `in` are words.
+const BINARY: &[&str] = &[
+    "+", "-", "*", "/", "÷", "%", "^", "//", "\\", "<<", ">>", ">>>", "&", "|", "⊻", "⊽", "⊼", "==", "!=", "===",
+    "!==", "<", "<=", ">", ">=", "≤", "≥", "≠", "≡", "≢", "∈", "∉", "∋", "∌", "⊆", "⊈", "⊊", "⊇", "<:", ">:", "=>",
+    ":", "++", "∘", "√", "∛", "|>", "<|", "..", "→", "isa", "in", "≈", "≉", "⋅", "×", "∪", "∩", "±", "∓",
+];
+
+/// Operators that Julia prints before a single operand.
+const UNARY: &[&str] = &["-", "+", "!", "~", "√", "∛", "¬"];
+
+/// Operators whose printed form may have more than two operands: `a + b + c` is one call.
+const N_ARY: &[&str] = &["+", "*"];
+
+/// Whether the name is an operator, so that it is written `Base.:+` behind a module.
+pub(crate) fn is_operator(name: &str) -> bool {
+    is_binary(name) && !matches!(name, "isa" | "in") || UNARY.contains(&name)
+}
+
+pub(crate) fn is_binary(name: &str) -> bool {
+    BINARY.contains(&name)
+}
+
+pub(crate) fn is_unary(name: &str) -> bool {
+    UNARY.contains(&name)
+}
+
+pub(crate) fn is_n_ary(name: &str) -> bool {
+    N_ARY.contains(&name)
+}
+
+/// Whether the operator is put in parentheses behind a colon: `Base.:(==)`.
+pub(crate) fn is_quoted_in_parentheses(name: &str) -> bool {
+    matches!(name, ":" | "::" | ":=" | "=" | "==" | "!=" | "===" | "!==" | "=>" | ">=" | "<=")
+}
+
+/// The longest symbolic operator that the text starts with.
+pub(crate) fn operator_prefix(text: &str) -> Option<&'static str> {
+    BINARY.iter().chain(UNARY).copied().filter(|op| text.starts_with(op)).max_by_key(|op| op.len())
+}

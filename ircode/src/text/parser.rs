@@ -1,0 +1,258 @@
+//! Reading files: listings as Julia prints them, and functions with headers.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use super::builder::Building;
+use super::expression::Cursor;
+use super::gutter::gutter;
+use super::header;
+use crate::code::IRCode;
+use crate::diagnostic::{Diagnostic, render};
+use crate::module::{Function, Module, TypeDef};
+use crate::name::Name;
+
+/// Reading stops after this many errors.
+const MAX_ERRORS: usize = 20;
+
+/// The functions of a file, and where they stand in it.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct ParsedModule {
+    /// The functions and types.
+    pub module: Module<IRCode>,
+    /// What is known about each function beside its code, in the order of [`Module::functions`].
+    pub functions: Vec<SourceMap>,
+}
+
+/// Where a function stands in its source, and how it was written.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct SourceMap {
+    /// Where each statement stands, pending ones last: a range of bytes.
+    pub statements: Vec<Range<usize>>,
+    /// Whether it is a listing without a header, of which neither the name nor the arguments are known.
+    pub headerless: bool,
+    /// Names of arguments of which the listing does not say in which order they come. They were numbered from `_2` on in
+    /// alphabetical order.
+    pub guessed_order: Vec<Name>,
+}
+
+/// Errors in a text, with the text.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct TextError {
+    /// The errors, in the order in which they stand; never empty.
+    pub diagnostics: Vec<Diagnostic>,
+    /// The text.
+    pub source: Arc<str>,
+}
+
+impl std::fmt::Display for TextError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(render(&self.source, None, &self.diagnostics).trim_end())
+    }
+}
+
+impl std::error::Error for TextError {}
+
+/// Reads a file: listings as Julia prints them, functions with headers, declarations of types, comments.
+///
+/// ```
+/// let parsed = ircode::parse_module("
+/// ## Twice its argument.
+/// function double(x::Float64)::Float64
+/// 1 ─ %1 = Base.add_float(x, x)::Float64
+/// └──      return %1
+/// end
+/// ".replace("##", "#").as_str())?;
+/// assert_eq!(parsed.module.functions()[0].name, "double");
+/// # Ok::<(), ircode::TextError>(())
+/// ```
+///
+/// # Errors
+///
+/// All errors up to the twentieth: reading goes on after one with the next line. The code is not verified.
+pub fn parse_module(text: &str) -> Result<ParsedModule, TextError> {
+    let mut parser = Parser { module: ParsedModule::default(), errors: Vec::new(), building: None, declaring: None };
+    let mut offset = 0;
+    for line in text.split_inclusive('\n') {
+        if let Err(error) = parser.line(line.trim_end(), offset) {
+            parser.errors.push(error);
+        }
+        offset += line.len();
+        if parser.errors.len() >= MAX_ERRORS {
+            break;
+        }
+    }
+    if parser.errors.len() < MAX_ERRORS {
+        parser.end_of_file(text.len());
+    }
+    if parser.errors.is_empty() && parser.module.module.functions().is_empty() && parser.module.module.types().is_empty() {
+        let end = text.len();
+        parser.errors.push(
+            Diagnostic::error(end..end, "there is no function here", "expected a listing or a function")
+                .with_help("a listing starts with a block number and a rule, like `1 ─ %1 = …`"),
+        );
+    }
+    match parser.errors {
+        errors if errors.is_empty() => Ok(parser.module),
+        diagnostics => Err(TextError { diagnostics, source: text.into() }),
+    }
+}
+
+/// Reads a text that holds a single function.
+///
+/// # Errors
+///
+/// As [`parse_module`]; also if there is not exactly one function.
+pub fn parse_function(text: &str) -> Result<Function<IRCode>, TextError> {
+    let parsed = parse_module(text)?;
+    match parsed.module.functions() {
+        [function] => Ok(function.clone()),
+        functions => {
+            let message = format!("there are {} functions here, expected one", functions.len());
+            Err(TextError { diagnostics: vec![Diagnostic::error(0..0, message, "")], source: text.into() })
+        }
+    }
+}
+
+/// A declaration of a type that is being read.
+struct Declaring {
+    def: TypeDef,
+    start: Range<usize>,
+}
+
+struct Parser {
+    module: ParsedModule,
+    errors: Vec<Diagnostic>,
+    building: Option<Building>,
+    declaring: Option<Declaring>,
+}
+
+impl Parser {
+    fn line(&mut self, line: &str, offset: usize) -> Result<(), Diagnostic> {
+        let trimmed = line.trim_start();
+        let start = offset + line.len() - trimmed.len();
+        let whole = start..start + trimmed.len();
+        if trimmed.is_empty() || trimmed.starts_with('#') {
+            return Ok(());
+        }
+        if let Some(declaring) = &mut self.declaring {
+            if trimmed == "end" {
+                return self.finish_declaration();
+            }
+            return header::declare_member(&mut declaring.def.kind, Cursor::new(trimmed, start));
+        }
+        let in_header = self.building.as_ref().is_some_and(|building| !building.headerless());
+        if trimmed == "end" {
+            return match in_header {
+                true => self.finish_function(),
+                false => Err(Diagnostic::error(whole, "there is no function to end here", "unexpected `end`")),
+            };
+        }
+        if let Some(kind) = header::type_declaration(trimmed) {
+            self.finish_listing()?;
+            let def = header::declare(kind, Cursor::new(trimmed, start))?;
+            self.declaring = Some(Declaring { def, start: whole });
+            return Ok(());
+        }
+        if trimmed.starts_with("function ") {
+            if in_header {
+                let error = Diagnostic::error(whole, "a function starts inside another one", "expected `end` before this");
+                // Go on with the new function, so that its errors are found too.
+                self.building = Some(Building::with_header(header::function(Cursor::new(trimmed, start))?));
+                return Err(error);
+            }
+            self.finish_listing()?;
+            self.building = Some(Building::with_header(header::function(Cursor::new(trimmed, start))?));
+            return Ok(());
+        }
+        if trimmed.starts_with("CodeInfo(") {
+            let building = self.building.get_or_insert_with(|| Building::listing(start));
+            return building.open_code_info(whole);
+        }
+        if is_vector_header(trimmed) {
+            return Ok(());
+        }
+        if let Some(rest) = trimmed.strip_prefix(')') {
+            let result = rest.trim_start().strip_prefix("=>");
+            if let Some(building) = &mut self.building
+                && (result.is_some() || rest.trim().is_empty())
+            {
+                return building.close_code_info(whole, result);
+            }
+        }
+        if let (Some(result), Some(building)) = (trimmed.strip_prefix("=> "), &mut self.building) {
+            return building.result_below(whole, result);
+        }
+        if let (Some(attribute), Some(building)) = (trimmed.strip_prefix("; "), &mut self.building) {
+            let at = start + 2;
+            return building.attribute_line(Cursor::new(attribute, at));
+        }
+        let mut cursor = Cursor::new(trimmed, start);
+        match gutter(&mut cursor)? {
+            Some(gutter) => {
+                let building = self.building.get_or_insert_with(|| Building::listing(start));
+                building.statement_line(cursor, gutter)
+            }
+            None => Err(unexpected_line(trimmed, whole)),
+        }
+    }
+
+    fn finish_declaration(&mut self) -> Result<(), Diagnostic> {
+        let Some(Declaring { def, start }) = self.declaring.take() else { return Ok(()) };
+        self.module
+            .module
+            .add_type(def)
+            .map_err(|twice| Diagnostic::error(start, twice.to_string(), "the second declaration"))
+    }
+
+    /// A listing without header ends where something else begins.
+    fn finish_listing(&mut self) -> Result<(), Diagnostic> {
+        match &self.building {
+            Some(_) => self.finish_function(),
+            None => Ok(()),
+        }
+    }
+
+    fn finish_function(&mut self) -> Result<(), Diagnostic> {
+        let Some(building) = self.building.take() else { return Ok(()) };
+        let start = building.start();
+        let (function, map) = building.finish(&mut self.errors)?;
+        self.module.module.add_function(function).map_err(|twice| {
+            Diagnostic::error(start, twice.to_string(), "the second function of that name")
+        })?;
+        self.module.functions.push(map);
+        Ok(())
+    }
+
+    fn end_of_file(&mut self, end: usize) {
+        if let Some(Declaring { start, .. }) = self.declaring.take() {
+            self.errors.push(Diagnostic::error(start, "this declaration does not end", "expected `end` behind it"));
+        }
+        if let Some(building) = &self.building
+            && let Some(error) = building.unfinished(end)
+        {
+            self.errors.push(error);
+            return;
+        }
+        if let Err(error) = self.finish_listing() {
+            self.errors.push(error);
+        }
+    }
+}
+
+/// `1-element Vector{Any}:`, which Julia prints above the elements of a vector.
+fn is_vector_header(line: &str) -> bool {
+    let count = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    count.len() < line.len() && count.starts_with("-element ") && count.ends_with(':')
+}
+
+fn unexpected_line(line: &str, span: Range<usize>) -> Diagnostic {
+    let length = line.chars().take(60).map(char::len_utf8).sum::<usize>();
+    let span = span.start..span.start + length;
+    let lowered = line.starts_with("Variables") || line.starts_with("Arguments") || line.starts_with("MethodInstance");
+    let error = Diagnostic::error(span, "this is no statement of a listing", "expected a block number, `│` or `└──`");
+    match lowered {
+        true => error.with_help("the output of code_warntype shows variables: print the function with code_typed instead"),
+        false => error.with_help("comments start with `#`; functions with `function NAME(_2::T)::R`"),
+    }
+}

@@ -1,0 +1,479 @@
+//! Printing statements.
+
+use std::fmt::{self, Write};
+
+use crate::constant::{Constant, is_identifier, write_string, write_symbol};
+use crate::head::Head;
+use crate::names::{Names, SwitchNode};
+use crate::operand::{GlobalRef, Operand};
+use crate::scalar::{Scalar, ScalarType};
+use crate::stmt::{ExprNode, InvokeNode, Stmt};
+use crate::text::Style;
+use crate::text::operators::{is_binary, is_n_ary, is_operator, is_quoted_in_parentheses, is_unary};
+use crate::types::Type;
+
+/// Prints statements of either representation.
+#[derive(Clone, Copy, Debug)]
+pub struct StatementPrinter {
+    style: Style,
+}
+
+/// Where an operand stands: that decides how it is quoted.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// Among the operands of a call.
+    Call,
+    /// Among the operands of `$(Expr(:head, …))`.
+    Expr,
+}
+
+impl StatementPrinter {
+    /// A printer of this style.
+    pub fn new(style: Style) -> Self {
+        StatementPrinter { style }
+    }
+
+    /// Writes the statement without its name and type. Whether the type follows decides about parentheres around
+    /// infix calls: `(%1 === 1)::Bool`, but `%1 === 1`.
+    pub fn write<N: Names>(&self, out: &mut dyn Write, stmt: &Stmt<N>, typed: bool) -> fmt::Result {
+        match stmt {
+            Stmt::Value(operand) => self.write_bare(out, operand),
+            Stmt::Phi(phi) => {
+                out.write_str("φ (")?;
+                for (i, entry) in phi.entries.iter().enumerate() {
+                    write!(out, "{}{} => ", if i > 0 { ", " } else { "" }, entry.edge)?;
+                    self.write_optional(out, entry.value.as_ref())?;
+                }
+                out.write_char(')')
+            }
+            Stmt::Pi(pi) => {
+                out.write_str("π (")?;
+                self.write_operand(out, &pi.value, Place::Call)?;
+                out.write_str(", ")?;
+                self.write_type(out, &pi.ty)?;
+                out.write_char(')')
+            }
+            Stmt::PhiC(phic) => {
+                out.write_str("φᶜ (")?;
+                self.write_operands(out, &phic.values, Place::Call)?;
+                out.write_char(')')
+            }
+            Stmt::Upsilon(upsilon) => {
+                out.write_str("ϒ (")?;
+                self.write_optional(out, upsilon.value.as_ref())?;
+                out.write_char(')')
+            }
+            Stmt::Goto(goto) => write!(out, "goto {}", goto.label),
+            Stmt::GotoIfNot(goto) => {
+                write!(out, "goto {} if not ", goto.dest)?;
+                self.write_operand(out, &goto.cond, Place::Call)
+            }
+            Stmt::Return(ret) => match &ret.value {
+                Some(value) => {
+                    out.write_str("return ")?;
+                    self.write_operand(out, value, Place::Call)
+                }
+                None => out.write_str("unreachable"),
+            },
+            Stmt::Enter(enter) => {
+                match enter.catch_dest {
+                    Some(block) => write!(out, "enter {block}")?,
+                    None => out.write_str("enter #0")?,
+                }
+                match &enter.scope {
+                    Some(scope) => {
+                        out.write_str(" with scope ")?;
+                        self.write_operand(out, scope, Place::Call)
+                    }
+                    None => Ok(()),
+                }
+            }
+            Stmt::Switch(switch) => self.write_switch::<N>(out, switch),
+            Stmt::Call(call) => self.write_call(out, &call.callee, &call.args, typed),
+            Stmt::Invoke(invoke) => self.write_invoke(out, invoke),
+            Stmt::Expr(expr) => self.write_expr(out, expr),
+        }
+    }
+
+    /// The text of an operand as it stands in a call.
+    pub fn operand<N: Names>(&self, operand: &Operand<N>) -> String {
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        let _ = self.write_operand(&mut text, operand, Place::Call);
+        text
+    }
+
+    fn exact(&self) -> bool {
+        self.style == Style::Bbkit
+    }
+
+    fn write_switch<N: Names>(&self, out: &mut dyn Write, switch: &N::Switch) -> fmt::Result {
+        let mut targets = Vec::new();
+        switch.for_each_target(&mut |target| targets.push(target));
+        out.write_str("switch ")?;
+        for (condition, target) in switch.conditions().iter().zip(&targets) {
+            write!(out, "goto {target} if not ")?;
+            self.write_operand(out, condition, Place::Call)?;
+            out.write_str(", ")?;
+        }
+        match targets.last() {
+            Some(target) => write!(out, "goto {target}"),
+            None => Ok(()),
+        }
+    }
+
+    fn write_call<N: Names>(
+        &self,
+        out: &mut dyn Write,
+        callee: &Operand<N>,
+        args: &[Operand<N>],
+        typed: bool,
+    ) -> fmt::Result {
+        if let Operand::Global(global) = callee
+            && (global.module.is_empty() || !self.exact())
+        {
+            let name: &str = &global.name;
+            let infix = is_binary(name) && (args.len() == 2 || args.len() > 2 && is_n_ary(name));
+            if infix {
+                out.write_str(if typed { "(" } else { "" })?;
+                for (i, arg) in args.iter().enumerate() {
+                    if i > 0 {
+                        write!(out, " {name} ")?;
+                    }
+                    self.write_operand(out, arg, Place::Call)?;
+                }
+                return out.write_str(if typed { ")" } else { "" });
+            }
+            if is_unary(name)
+                && let [arg] = args
+                && !matches!(arg, Operand::Constant(Constant::Scalar(_)))
+            {
+                out.write_str(name)?;
+                return self.write_operand(out, arg, Place::Call);
+            }
+        }
+        self.write_callee(out, callee)?;
+        out.write_char('(')?;
+        self.write_operands(out, args, Place::Call)?;
+        out.write_char(')')
+    }
+
+    fn write_invoke<N: Names>(&self, out: &mut dyn Write, invoke: &InvokeNode<N>) -> fmt::Result {
+        out.write_str("invoke ")?;
+        match &invoke.callee {
+            Operand::Value(value) => write!(out, "{value}")?,
+            callee => self.write_callee(out, callee)?,
+        }
+        out.write_char('(')?;
+        for (i, arg) in invoke.args.iter().enumerate() {
+            out.write_str(if i > 0 { ", " } else { "" })?;
+            self.write_operand(out, arg, Place::Call)?;
+            match invoke.instance.argtypes.get(i) {
+                None | Some(Type::Untyped) => {}
+                Some(ty) => {
+                    out.write_str("::")?;
+                    self.write_type(out, ty)?;
+                }
+            }
+        }
+        out.write_char(')')
+    }
+
+    fn write_callee<N: Names>(&self, out: &mut dyn Write, callee: &Operand<N>) -> fmt::Result {
+        match callee {
+            Operand::Global(global) => self.write_global(out, global, true),
+            Operand::Constant(Constant::Type(ty))
+                if !self.exact() || reads_back_as_type(ty) && ty.to_string().contains('{') =>
+            {
+                write!(out, "{ty}")
+            }
+            Operand::Constant(Constant::Function(name)) if !self.exact() || is_path(name) => write!(out, "({name})"),
+            other => {
+                out.write_char('(')?;
+                self.write_operand(out, other, Place::Call)?;
+                out.write_char(')')
+            }
+        }
+    }
+
+    fn write_expr<N: Names>(&self, out: &mut dyn Write, expr: &ExprNode<N>) -> fmt::Result {
+        match expr.head {
+            Head::New | Head::SplatNew => {
+                write!(out, "%{}(", expr.head.name())?;
+                self.write_operands(out, &expr.args, Place::Call)?;
+                out.write_char(')')
+            }
+            _ => {
+                out.write_str("$(Expr(")?;
+                write_symbol(out, expr.head.name())?;
+                if !expr.args.is_empty() {
+                    out.write_str(", ")?;
+                }
+                self.write_operands(out, &expr.args, Place::Expr)?;
+                out.write_str("))")
+            }
+        }
+    }
+
+    /// Writes an operand that is a whole statement.
+    fn write_bare<N: Names>(&self, out: &mut dyn Write, operand: &Operand<N>) -> fmt::Result {
+        match operand {
+            Operand::Quote(constant) if !matches!(**constant, Constant::Symbol(_)) => {
+                self.write_operand(out, operand, Place::Call)
+            }
+            Operand::Nested(nested) => {
+                out.write_str("$(Nested(")?;
+                self.write(out, nested, true)?;
+                out.write_str("))")
+            }
+            _ => self.write_operand(out, operand, Place::Call),
+        }
+    }
+
+    fn write_optional<N: Names>(&self, out: &mut dyn Write, operand: Option<&Operand<N>>) -> fmt::Result {
+        match operand {
+            Some(operand) => self.write_operand(out, operand, Place::Call),
+            None => out.write_str("#undef"),
+        }
+    }
+
+    fn write_operands<N: Names>(&self, out: &mut dyn Write, operands: &[Operand<N>], place: Place) -> fmt::Result {
+        for (i, operand) in operands.iter().enumerate() {
+            out.write_str(if i > 0 { ", " } else { "" })?;
+            self.write_operand(out, operand, place)?;
+        }
+        Ok(())
+    }
+
+    fn write_operand<N: Names>(&self, out: &mut dyn Write, operand: &Operand<N>, place: Place) -> fmt::Result {
+        let quoted = place == Place::Expr;
+        match operand {
+            Operand::Value(value) if quoted => write!(out, ":({value})"),
+            Operand::Value(value) => write!(out, "{value}"),
+            Operand::Argument(argument) if quoted => write!(out, ":({argument})"),
+            Operand::Argument(argument) => write!(out, "{argument}"),
+            Operand::Global(global) if quoted => {
+                out.write_str(":(")?;
+                self.write_global(out, global, false)?;
+                out.write_char(')')
+            }
+            Operand::Global(global) => self.write_global(out, global, false),
+            Operand::Constant(Constant::Symbol(name)) if quoted => write_symbol(out, name),
+            Operand::Constant(Constant::Symbol(name)) if self.exact() => {
+                out.write_str("$(")?;
+                write_symbol(out, name)?;
+                out.write_char(')')
+            }
+            Operand::Constant(Constant::Symbol(name)) => write!(out, "{name}"),
+            Operand::Constant(Constant::SSAValue(number)) if quoted => write!(out, ":(%{number})"),
+            Operand::Constant(constant) => self.write_constant(out, constant),
+            Operand::Quote(constant) => match &**constant {
+                Constant::Symbol(name) if quoted => {
+                    out.write_str(":(")?;
+                    write_symbol(out, name)?;
+                    out.write_char(')')
+                }
+                Constant::Symbol(name) => write_symbol(out, name),
+                other => {
+                    out.write_str(if quoted { ":($(QuoteNode(" } else { "$(QuoteNode(" })?;
+                    self.write_constant(out, other)?;
+                    out.write_str(if quoted { ")))" } else { "))" })
+                }
+            },
+            Operand::Nested(nested) => match &**nested {
+                Stmt::Expr(_) if !quoted => self.write(out, nested, false),
+                Stmt::Call(_) if quoted => {
+                    out.write_str(":(")?;
+                    self.write(out, nested, false)?;
+                    out.write_char(')')
+                }
+                _ if self.exact() => {
+                    out.write_str("$(Nested(")?;
+                    self.write(out, nested, true)?;
+                    out.write_str("))")
+                }
+                _ => self.write(out, nested, true),
+            },
+        }
+    }
+
+    /// Writes `Module.name`. As a callee a name without a module stands alone; among operands it would be taken for a
+    /// function object there.
+    fn write_global(&self, out: &mut dyn Write, global: &GlobalRef, callee: bool) -> fmt::Result {
+        let GlobalRef { module, name } = global;
+        let reads_back = if module.is_empty() {
+            callee && is_identifier(name) && !is_word(name)
+        } else {
+            is_path(module) && !name.is_empty() && !name.contains(['"', '\n', '\\'])
+        };
+        if self.exact() && !reads_back {
+            out.write_str("$(GlobalRef(")?;
+            write_string(out, module)?;
+            out.write_str(", ")?;
+            write_string(out, name)?;
+            return out.write_str("))");
+        }
+        if !module.is_empty() {
+            write!(out, "{module}.")?;
+        }
+        write_global_name(out, name, !module.is_empty())
+    }
+
+    fn write_constant(&self, out: &mut dyn Write, constant: &Constant) -> fmt::Result {
+        if !self.exact() {
+            return write!(out, "{constant}");
+        }
+        match constant {
+            Constant::Scalar(scalar) => write_exact_scalar(out, scalar),
+            Constant::Symbol(name) => write_symbol(out, name),
+            Constant::Type(ty) if reads_back_as_type(ty) => write!(out, "{ty}"),
+            Constant::Type(ty) => self.write_tagged(out, "Type", &ty.to_string()),
+            Constant::Function(name) if reads_back_as_function(name) => write!(out, "{name}"),
+            Constant::Function(name) => self.write_tagged(out, "Function", name),
+            Constant::Text(text) => self.write_tagged(out, "Text", text),
+            Constant::SSAValue(number) => write!(out, "$(SSAValue({number}))"),
+            Constant::Nothing | Constant::String(_) => write!(out, "{constant}"),
+            Constant::Tuple(elements) => {
+                out.write_char('(')?;
+                self.write_constants(out, elements)?;
+                out.write_str(if elements.len() == 1 { ",)" } else { ")" })
+            }
+            Constant::SimpleVector(elements) => {
+                out.write_str("svec(")?;
+                self.write_constants(out, elements)?;
+                out.write_char(')')
+            }
+            Constant::NamedTuple(fields) if fields.is_empty() => out.write_str("NamedTuple()"),
+            Constant::NamedTuple(fields) => {
+                out.write_char('(')?;
+                for (i, (name, value)) in fields.iter().enumerate() {
+                    write!(out, "{}{name} = ", if i > 0 { ", " } else { "" })?;
+                    self.write_constant(out, value)?;
+                }
+                out.write_str(if fields.len() == 1 { ",)" } else { ")" })
+            }
+        }
+    }
+
+    fn write_constants(&self, out: &mut dyn Write, constants: &[Constant]) -> fmt::Result {
+        for (i, constant) in constants.iter().enumerate() {
+            out.write_str(if i > 0 { ", " } else { "" })?;
+            self.write_constant(out, constant)?;
+        }
+        Ok(())
+    }
+
+    fn write_tagged(&self, out: &mut dyn Write, tag: &str, text: &str) -> fmt::Result {
+        write!(out, "$({tag}(")?;
+        write_string(out, text)?;
+        out.write_str("))")
+    }
+
+    fn write_type(&self, out: &mut dyn Write, ty: &Type) -> fmt::Result {
+        let text = ty.to_string();
+        if self.exact() && !is_one_type(&text) {
+            return write_string(out, &text);
+        }
+        out.write_str(&text)
+    }
+}
+
+/// Writes the name of a global behind its module: `name`, `:+`, `:(==)`, `:(var"#1#2")`.
+fn write_global_name(out: &mut dyn Write, name: &str, behind_module: bool) -> fmt::Result {
+    if is_identifier(name) || name.starts_with('@') {
+        return out.write_str(name);
+    }
+    match (is_operator(name), behind_module) {
+        (true, false) => out.write_str(name),
+        (true, true) if is_quoted_in_parentheses(name) => write!(out, ":({name})"),
+        (true, true) => write!(out, ":{name}"),
+        (false, true) => write!(out, ":(var\"{name}\")"),
+        (false, false) => write!(out, "var\"{name}\""),
+    }
+}
+
+/// Writes a scalar so that its type and all its bits can be read back.
+fn write_exact_scalar(out: &mut dyn Write, scalar: &Scalar) -> fmt::Result {
+    let ty = scalar.scalar_type();
+    match ty {
+        ScalarType::Int8 | ScalarType::Int16 | ScalarType::Int32 | ScalarType::Int128 => write!(out, "{ty}({scalar})"),
+        _ if scalar.is_unusual_nan() => {
+            write!(out, "reinterpret({ty}, 0x{:0width$x})", scalar.to_bits(), width = ty.bytes() * 2)
+        }
+        _ => write!(out, "{scalar}"),
+    }
+}
+
+/// The type of a statement that prints without one, as Julia's `should_print_ssa_type` decides; `None` for statements
+/// whose type is printed.
+pub fn default_type<N: Names>(stmt: &Stmt<N>) -> Option<Type> {
+    match stmt {
+        Stmt::Goto(_) | Stmt::GotoIfNot(_) | Stmt::Return(_) | Stmt::Enter(_) | Stmt::Switch(_) => Some(Type::Any),
+        Stmt::Pi(pi) => Some(pi.ty.clone()),
+        Stmt::Value(Operand::Quote(constant)) => Some(constant.ty()),
+        Stmt::Expr(expr) => match expr.head {
+            Head::GcPreserveBegin | Head::GcPreserveEnd | Head::Meta | Head::Leave => Some(Type::Any),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// Words that mean a value when they stand alone.
+pub(crate) fn is_word(name: &str) -> bool {
+    matches!(
+        name,
+        "nothing"
+            | "true"
+            | "false"
+            | "missing"
+            | "Inf"
+            | "NaN"
+            | "Inf32"
+            | "NaN32"
+            | "Inf16"
+            | "NaN16"
+            | "goto"
+            | "return"
+            | "unreachable"
+            | "invoke"
+            | "enter"
+            | "switch"
+            | "svec"
+    )
+}
+
+/// Whether the text is a path of names joined by points, such as `Base.Math`.
+pub(crate) fn is_path(text: &str) -> bool {
+    !text.is_empty() && text.split('.').all(|part| is_identifier(part) && !is_word(part))
+}
+
+/// Whether the printed type, standing among operands, is read as this type again.
+fn reads_back_as_type(ty: &Type) -> bool {
+    match ty {
+        Type::Named(text) => is_one_type(text) && text.contains('{') && crate::text::expression::starts_type(text),
+        Type::Untyped | Type::Function(_) | Type::NamedTuple(_) => false,
+        _ => is_one_type(&ty.to_string()),
+    }
+}
+
+/// Whether the name, standing among operands, is read as a function object.
+fn reads_back_as_function(name: &str) -> bool {
+    is_path(name)
+        && !name.contains('.')
+        && !is_word(name)
+        && matches!(Type::parse(name), Type::Named(_))
+        && !crate::text::expression::is_known_type_name(name)
+}
+
+/// Whether the text holds a single type, as far as brackets tell.
+pub(crate) fn is_one_type(text: &str) -> bool {
+    use crate::text::balanced::balanced_length;
+    let ends = |rest: &str| {
+        rest.starts_with([',', ')', ';', '\n', '"', '\\']) || rest.starts_with(" # ") || rest.starts_with("::")
+    };
+    !text.is_empty()
+        && text.trim() == text
+        && !text.contains(['\n', '\r'])
+        && balanced_length(text, ends) == text.len()
+}

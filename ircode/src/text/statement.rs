@@ -1,0 +1,367 @@
+//! Reading statements.
+
+use std::sync::Arc;
+
+use super::balanced::balanced_length;
+use super::expression::{Context, Cursor, Scope, infix_operator};
+use super::operators::{is_n_ary, is_unary};
+use crate::constant::Constant;
+use crate::diagnostic::Diagnostic;
+use crate::head::Head;
+use crate::names::{BlockNumber, Positions};
+use crate::operand::{GlobalRef, Operand};
+use crate::stmt::{EnterNode, InvokeNode, MethodInstance, PhiCNode, Stmt, UpsilonNode};
+use crate::types::Type;
+
+type Read<T> = Result<T, Diagnostic>;
+
+/// Where the text of a type ends that stands at the end of a statement: at a comment or at attributes.
+pub(super) fn ends_statement(rest: &str) -> bool {
+    rest.starts_with(" # ") || rest.starts_with(" ; ")
+}
+
+impl Cursor<'_> {
+    /// A statement and, if it shows one, its type.
+    pub(super) fn typed_statement(&mut self, scope: &mut Scope) -> Read<(Stmt<Positions>, Option<Type>)> {
+        let stmt = self.statement(scope)?;
+        if !self.eat("::") {
+            return Ok((stmt, None));
+        }
+        let start = self.pos();
+        let length = balanced_length(self.rest(), ends_statement);
+        self.seek(start + length);
+        let text = self.text(start..self.pos()).trim_end();
+        if text.is_empty() {
+            return Err(self.expected("a type"));
+        }
+        // `::#UNDEF` is a type that Julia has not assigned.
+        Ok((stmt, (text != "#UNDEF").then(|| Type::parse(text))))
+    }
+
+    /// A statement without its type.
+    pub(super) fn statement(&mut self, scope: &mut Scope) -> Read<Stmt<Positions>> {
+        if self.eat("φᶜ (") {
+            return Ok(Stmt::PhiC(PhiCNode { values: self.operands(scope, Context::Call)? }));
+        }
+        if self.eat("φ (") {
+            return self.phi(scope);
+        }
+        if self.eat("ϒ (") {
+            let value = self.optional_operand(scope)?;
+            self.expect(")")?;
+            return Ok(Stmt::Upsilon(UpsilonNode { value }));
+        }
+        if self.eat("π (") {
+            return self.pi(scope);
+        }
+        if self.eat("goto ") {
+            let label = BlockNumber(self.block()?);
+            if !self.eat(" if not ") {
+                return Ok(Stmt::goto(label));
+            }
+            return Ok(Stmt::goto_if_not(self.operand(scope, Context::Call)?, label));
+        }
+        if self.eat("return ") {
+            return Ok(Stmt::ret(self.operand(scope, Context::Call)?));
+        }
+        if self.eat_word("unreachable") {
+            return Ok(Stmt::unreachable());
+        }
+        if self.eat("enter ") {
+            let block = self.block()?;
+            let scope = if self.eat(" with scope ") { Some(self.operand(scope, Context::Call)?) } else { None };
+            let catch_dest = (block != 0).then_some(BlockNumber(block));
+            return Ok(Stmt::Enter(Box::new(EnterNode { catch_dest, scope })));
+        }
+        if self.eat("invoke ") {
+            self.skip_spaces();
+            return self.invoke(scope);
+        }
+        for head in [Head::New, Head::SplatNew] {
+            let start = self.pos();
+            if self.eat("%") && self.eat(head.name()) && self.eat("(") {
+                return Ok(Stmt::expr(head, self.operands(scope, Context::Call)?));
+            }
+            self.seek(start);
+        }
+        if self.starts_with("$(Expr(") {
+            return self.expr(scope);
+        }
+        self.expression(scope, Context::Call)
+    }
+
+    fn optional_operand(&mut self, scope: &mut Scope) -> Read<Option<Operand<Positions>>> {
+        if self.eat("#undef") { Ok(None) } else { self.operand(scope, Context::Call).map(Some) }
+    }
+
+    fn phi(&mut self, scope: &mut Scope) -> Read<Stmt<Positions>> {
+        let mut entries = Vec::new();
+        loop {
+            self.skip_spaces();
+            if self.eat(")") {
+                return Ok(Stmt::phi(entries));
+            }
+            if !entries.is_empty() {
+                self.expect(",")?;
+                self.skip_spaces();
+            }
+            let edge = BlockNumber(self.block()?);
+            self.skip_spaces();
+            self.expect("=>")?;
+            self.skip_spaces();
+            entries.push((edge, self.optional_operand(scope)?));
+        }
+    }
+
+    fn pi(&mut self, scope: &mut Scope) -> Read<Stmt<Positions>> {
+        let value = self.operand(scope, Context::Call)?;
+        self.expect(",")?;
+        self.skip_spaces();
+        let ty = self.operand_type()?;
+        self.expect(")")?;
+        Ok(Stmt::pi(value, ty))
+    }
+
+    /// A type among operands: up to the next comma or closing parenthesis. Quoted where that would cut it short.
+    fn operand_type(&mut self) -> Read<Type> {
+        if self.starts_with("\"") {
+            return Ok(Type::parse(&self.string()?));
+        }
+        let start = self.pos();
+        let length = balanced_length(self.rest(), |rest| rest.starts_with([',', ')']));
+        self.seek(start + length);
+        match self.text(start..self.pos()) {
+            text if text.trim().is_empty() => Err(self.expected("a type")),
+            text => Ok(Type::parse(text)),
+        }
+    }
+
+    /// Behind `invoke`: the function, and its arguments with the types of the signature.
+    fn invoke(&mut self, scope: &mut Scope) -> Read<Stmt<Positions>> {
+        let callee = self.callee(scope)?;
+        self.expect("(")?;
+        let mut args = Vec::new();
+        let mut argtypes = Vec::new();
+        loop {
+            self.skip_spaces();
+            if self.eat(")") {
+                break;
+            }
+            if !args.is_empty() {
+                self.expect(",")?;
+                self.skip_spaces();
+            }
+            args.push(self.operand(scope, Context::Call)?);
+            argtypes.push(if self.eat("::") { self.operand_type()? } else { Type::Untyped });
+        }
+        // Arguments that a vararg collects have no type of their own.
+        while argtypes.last() == Some(&Type::Untyped) {
+            argtypes.pop();
+        }
+        let instance = Arc::new(MethodInstance { argtypes, ..MethodInstance::default() });
+        Ok(Stmt::Invoke(Box::new(InvokeNode { instance, callee, args })))
+    }
+
+    /// What stands before the parenthesis of a call.
+    fn callee(&mut self, scope: &mut Scope) -> Read<Operand<Positions>> {
+        match self.peek() {
+            Some('(') => {
+                let callee = self.parenthesised_callee(scope)?;
+                if self.starts_with("(") { Ok(callee) } else { Err(self.expected("`(` and the arguments")) }
+            }
+            Some('%' | '_' | '@' | '$') => self.operand(scope, Context::Call),
+            _ => self.global_callee(),
+        }
+    }
+
+    /// A global as callee, or a type with parameters.
+    fn global_callee(&mut self) -> Read<Operand<Positions>> {
+        let start = self.pos();
+        let (module, name) = self.global_path()?;
+        if self.starts_with("{") {
+            self.seek(start);
+            let length = balanced_length(self.rest(), |rest| rest.starts_with('('));
+            self.seek(start + length);
+            return Ok(Operand::Constant(Constant::of_type(Type::parse(self.text(start..self.pos())))));
+        }
+        Ok(Operand::Global(Arc::new(GlobalRef::new(module, name))))
+    }
+
+    /// `(println)`, `(%24)`, `(Core.Intrinsics.mul_int)`: in parentheses, a name is a function object.
+    fn parenthesised_callee(&mut self, scope: &mut Scope) -> Read<Operand<Positions>> {
+        self.expect("(")?;
+        let start = self.pos();
+        let operand = match infix_or_name(self) {
+            Some(name) => {
+                self.seek(start + name);
+                Operand::Constant(Constant::Function(self.text(start..self.pos()).into()))
+            }
+            None => self.operand(scope, Context::Call)?,
+        };
+        let text = self.text(start..self.pos());
+        self.expect(")")?;
+        Ok(match operand {
+            Operand::Global(_) => Operand::Constant(Constant::Function(text.into())),
+            // `(::Foo)(x)` calls something by its type.
+            other => other,
+        })
+    }
+
+    /// A call, an infix call, or a bare operand.
+    pub(super) fn expression(&mut self, scope: &mut Scope, context: Context) -> Read<Stmt<Positions>> {
+        let start = self.pos();
+        if self.starts_with("(") {
+            if let Some(stmt) = self.parenthesised(scope, context)? {
+                return Ok(stmt);
+            }
+            self.seek(start);
+        } else if let Some(op) = self.unary_operator() {
+            let operand = self.operand(scope, context)?;
+            return Ok(Stmt::call(Operand::global("", op), [operand]));
+        } else if self.is_call_of_global() {
+            let callee = self.global_callee()?;
+            self.expect("(")?;
+            return Ok(Stmt::call(callee, self.operands(scope, context)?));
+        }
+        let interpolated = self.starts_with("$");
+        let first = self.operand(scope, context)?;
+        if self.starts_with("(") && (interpolated || matches!(first, Operand::Value(_) | Operand::Argument(_))) {
+            self.expect("(")?;
+            return Ok(Stmt::call(first, self.operands(scope, context)?));
+        }
+        self.infix(scope, context, first)
+    }
+
+    /// What follows an operand, if an operator does.
+    fn infix(&mut self, scope: &mut Scope, context: Context, first: Operand<Positions>) -> Read<Stmt<Positions>> {
+        let start = self.pos();
+        self.skip_spaces();
+        let Some(op) = infix_operator(self.rest()) else {
+            if self.starts_with("= ") {
+                let span = self.span(self.pos(), self.pos() + 1);
+                let error = Diagnostic::error(span, "this is an assignment to a variable", "not in SSA form");
+                return Err(error.with_help("lowered code is not typed SSA code: print it with code_typed or code_ircode"));
+            }
+            self.seek(start);
+            return Ok(Stmt::Value(first));
+        };
+        let mut args = vec![first];
+        while infix_operator(self.rest()) == Some(op) && (args.len() == 1 || is_n_ary(op)) {
+            self.eat(op);
+            self.skip_spaces();
+            args.push(self.operand(scope, context)?);
+            let end = self.pos();
+            self.skip_spaces();
+            if infix_operator(self.rest()).is_none() {
+                self.seek(end);
+            }
+        }
+        Ok(Stmt::call(Operand::global("", op), args))
+    }
+
+    /// What starts with a parenthesis: `(%1 === 1)`, `(println)(%2)`. `None` for an object, such as a tuple.
+    fn parenthesised(&mut self, scope: &mut Scope, context: Context) -> Read<Option<Stmt<Positions>>> {
+        if self.rest().get(first_group(self.rest())..).is_some_and(|rest| rest.starts_with('(')) {
+            let callee = self.parenthesised_callee(scope)?;
+            self.expect("(")?;
+            return Ok(Some(Stmt::call(callee, self.operands(scope, context)?)));
+        }
+        self.expect("(")?;
+        let Ok(first) = self.operand(scope, context) else { return Ok(None) };
+        match self.infix(scope, context, first)? {
+            Stmt::Value(_) => Ok(None),
+            call => {
+                self.expect(")")?;
+                Ok(Some(call))
+            }
+        }
+    }
+
+    fn unary_operator(&mut self) -> Option<&'static str> {
+        let op = super::operators::operator_prefix(self.rest()).filter(|op| is_unary(op))?;
+        let rest = self.rest().get(op.len()..)?;
+        let operand = rest.starts_with(['%', '_', '@', '(']) || rest.starts_with(|c: char| c.is_alphabetic());
+        if !operand || rest.starts_with("Inf") {
+            return None;
+        }
+        self.eat(op);
+        Some(op)
+    }
+
+    fn is_call_of_global(&mut self) -> bool {
+        let start = self.pos();
+        let found = self.global_callee().is_ok() && self.starts_with("(");
+        self.seek(start);
+        found
+    }
+
+    /// `$(Expr(:head, …))`.
+    pub(super) fn expr(&mut self, scope: &mut Scope) -> Read<Stmt<Positions>> {
+        self.nested(|cursor| cursor.expr_inside(scope))
+    }
+
+    fn expr_inside(&mut self, scope: &mut Scope) -> Read<Stmt<Positions>> {
+        self.expect("$(Expr(")?;
+        let head_start = self.pos();
+        let name = if self.eat("Symbol(") {
+            let name = self.string()?;
+            self.expect(")")?;
+            name
+        } else {
+            self.expect(":")?;
+            let parenthesised = self.eat("(");
+            let name = self.symbol()?;
+            if parenthesised {
+                self.expect(")")?;
+            }
+            name
+        };
+        let head_end = self.pos();
+        let more = self.eat(",");
+        self.skip_spaces();
+        let stmt = match name.as_str() {
+            // Spellings of Julia up to 1.10 for what has a node of its own since.
+            "enter" if more => {
+                let block = self.block()?;
+                self.skip_spaces();
+                self.expect(")")?;
+                Stmt::Enter(Box::new(EnterNode { catch_dest: Some(BlockNumber(block)), scope: None }))
+            }
+            "unreachable" if !more => {
+                self.expect(")")?;
+                Stmt::unreachable()
+            }
+            "thunk" | "lambda" | "toplevel" | "slot" => {
+                let message = format!("`{name}` stands in lowered code only");
+                return Err(Diagnostic::error(self.span(head_start, head_end), message, "not in SSA form"));
+            }
+            _ => {
+                let head = Head::from_name(&name);
+                let uses = head.operands_are_uses();
+                let mut args = self.operands(scope, Context::Expr { uses })?;
+                match (name.as_str(), args.is_empty()) {
+                    ("call", false) => {
+                        let callee = args.remove(0);
+                        Stmt::call(callee, args)
+                    }
+                    _ => Stmt::expr(head, args),
+                }
+            }
+        };
+        self.expect(")")?;
+        Ok(stmt)
+    }
+}
+
+/// The length of the first parenthesised group of the text.
+fn first_group(text: &str) -> usize {
+    let inside = text.strip_prefix('(').unwrap_or(text);
+    balanced_length(inside, |rest| rest.starts_with(')')) + 2
+}
+
+/// The length of an operator that stands alone in parentheses, as in `(===)(%1, 4)`.
+fn infix_or_name(cursor: &Cursor<'_>) -> Option<usize> {
+    let rest = cursor.rest();
+    let op = super::operators::operator_prefix(rest)?;
+    rest.get(op.len()..)?.starts_with(')').then_some(op.len())
+}

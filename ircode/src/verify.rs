@@ -1,0 +1,585 @@
+//! The verifier: one for both representations.
+//!
+//! It finds all violations rather than the first, and does not panic on anything. What it checks is Julia's
+//! `verify_ir`, and that names name something; [`Check`] lists it. As in Julia, blocks that the entry does not reach
+//! may hold anything, as long as what they name exists.
+
+use std::fmt;
+
+use crate::graph::DomTree;
+use crate::head::Head;
+use crate::names::{Names, Positions};
+use crate::operand::Operand;
+use crate::scalar::Scalar;
+use crate::constant::Constant;
+use crate::stmt::{ExprNode, PhiNode, Stmt};
+use crate::types::Type;
+use crate::view::{BlockView, Body, StatementView, View};
+
+macro_rules! checks {
+    ($( $(#[$doc:meta])* $name:ident = $code:literal, $everywhere:literal, $what:literal; )*) => {
+        /// A condition that a valid program meets. The codes are stable; their numbers follow the order in which
+        /// Julia's `verify_ir` makes its checks, those past 31 are bbkit's own.
+        ///
+        /// Some of Julia's checks have no code here because no program can be built that fails them: columns have the
+        /// same length (2), there is no separate index of block starts (1, 7), φ edges and values come in pairs (16),
+        /// and there are no slots and no values of an unfinished compaction (31). One needs Julia's own tables: that
+        /// a global is a defined constant (29).
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+        pub enum Check { $( $(#[$doc])* #[doc = concat!($code, ": ", $what, ".")] $name, )* }
+
+        impl Check {
+            /// All checks, in the order of their codes.
+            pub const ALL: &[Check] = &[$(Check::$name),*];
+
+            /// The code, such as `IR27`.
+            pub fn code(self) -> &'static str {
+                match self { $(Check::$name => $code),* }
+            }
+
+            /// What holds where there is no violation.
+            pub fn condition(self) -> &'static str {
+                match self { $(Check::$name => $what),* }
+            }
+
+            /// Whether it is demanded of blocks that the entry does not reach, too.
+            pub fn applies_to_unreachable(self) -> bool {
+                match self { $(Check::$name => $everywhere),* }
+            }
+        }
+    };
+}
+
+checks! {
+    EdgeExists = "IR03", true, "the blocks named by the control-flow graph exist";
+    PredecessorHasEdge = "IR04", true, "a predecessor has the block among its successors";
+    SuccessorHasEdge = "IR05", true, "a successor has the block among its predecessors";
+    RangeInside = "IR06", true, "the range of a block lies within the statements";
+    RangesContiguous = "IR08", true, "the ranges of the blocks start at the first statement and follow one another";
+    RangesComplete = "IR09", true, "the last block ends with the last statement";
+    ReturnEdges = "IR10", false, "a block that returns has no successors";
+    GotoEdges = "IR11", false, "the only successor of a block that ends in a goto is its target";
+    GotoIfNotEdges = "IR12", false, "the successors of a goto-if-not are its target and another block, the next one";
+    EnterEdges = "IR13", false, "the successors of an enter are its catch block and the next block";
+    FallthroughEdges = "IR14", false, "the only successor of a block without a jump is the next block, unless its last statement never returns";
+    PhiAtStart = "IR15", false, "φs stand at the start of their block";
+    PhiEdgesUnique = "IR17", false, "a φ names each edge once";
+    PhiEdgesArePredecessors = "IR18", false, "the edges of a φ are predecessors of its block";
+    PhiValueDominates = "IR19", false, "the value of a φ is defined at the end of the edge's block";
+    PhiCNamesUpsilons = "IR20", false, "the operands of φᶜ are ϒ statements";
+    TerminatorLast = "IR21", false, "a terminator is the last statement of its block";
+    TerminatorType = "IR22", false, "a terminator other than a return has the type Any";
+    NoAssignment = "IR23", false, "there are no assignments: variables are values already";
+    OperandCount = "IR24", false, "an expression has as many operands as its head takes";
+    LeaveTokens = "IR25", false, "the operands of leave are results of enter, or nothing";
+    ValueExists = "IR26", true, "the values named exist";
+    DefinitionDominates = "IR27", false, "a value is defined before it is used, on every path";
+    JumpHasNoResult = "IR28", false, "the result of a goto, goto-if-not or return is not used";
+    NestedExpression = "IR30", false, "only static parameters, bounds checks and the names of foreign functions are nested expressions";
+    TargetExists = "IR32", true, "the blocks named by statements exist";
+    ArgumentExists = "IR33", true, "the arguments and static parameters named exist";
+    PendingAnchor = "IR34", true, "the statement next to which a pending node goes exists";
+    EntryExists = "IR35", true, "a function has a block";
+}
+
+impl fmt::Display for Check {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.code())
+    }
+}
+
+/// A condition that a program does not meet.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Violation<N: Names> {
+    /// The condition.
+    pub check: Check,
+    /// The block.
+    pub block: Option<N::Block>,
+    /// The statement; `None` where a block as a whole is concerned.
+    pub statement: Option<N::Value>,
+    /// What is wrong.
+    pub message: String,
+    /// What would mend it.
+    pub help: Option<String>,
+}
+
+impl<N: Names> fmt::Display for Violation<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.check.code())?;
+        match (self.block, self.statement) {
+            (Some(block), Some(statement)) => write!(f, "{statement} in block {block}: ")?,
+            (Some(block), None) => write!(f, "block {block}: ")?,
+            (None, Some(statement)) => write!(f, "{statement}: ")?,
+            (None, None) => {}
+        }
+        f.write_str(&self.message)
+    }
+}
+
+/// The violations found in one function. Never empty.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Violations<N: Names>(pub Vec<Violation<N>>);
+
+impl<N: Names> fmt::Display for Violations<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (i, violation) in self.0.iter().enumerate() {
+            write!(f, "{}{violation}", if i > 0 { "\n" } else { "" })?;
+        }
+        Ok(())
+    }
+}
+
+impl<N: Names> std::error::Error for Violations<N> {}
+
+impl crate::IRCode {
+    /// Checks the code, see [`Check`] for the conditions.
+    ///
+    /// # Errors
+    ///
+    /// All violations.
+    pub fn verify(&self) -> Result<(), Violations<Positions>> {
+        verify(self)
+    }
+}
+
+/// Checks a body in either representation.
+///
+/// # Errors
+///
+/// All violations, in the order of the checks' stages and then of the statements.
+pub fn verify<B: Body>(body: &B) -> Result<(), Violations<B::Names>> {
+    let view = body.view();
+    let mut verifier = Verifier { view: &view, violations: Vec::new() };
+    verifier.check_ranges();
+    verifier.check_names();
+    verifier.check_edges();
+    // Dominance and placement mean nothing while names or ranges are broken.
+    if verifier.violations.is_empty() {
+        let domtree = view.graph().dominators();
+        for (index, block) in view.blocks.iter().enumerate().filter(|(index, _)| domtree.is_reachable(*index)) {
+            verifier.check_block_end(block);
+            verifier.check_block(index, block, &domtree);
+        }
+        for statement in view.statements.iter().filter(|statement| statement.pending.is_some()) {
+            if statement.block.is_some_and(|block| domtree.is_reachable(block)) {
+                verifier.check_statement(statement, &domtree);
+            }
+        }
+    }
+    match verifier.violations {
+        violations if violations.is_empty() => Ok(()),
+        violations => Err(Violations(violations)),
+    }
+}
+
+struct Verifier<'v, 'a, N: Names> {
+    view: &'v View<'a, N>,
+    violations: Vec<Violation<N>>,
+}
+
+impl<'a, N: Names> Verifier<'_, 'a, N> {
+    fn report(&mut self, check: Check, block: Option<N::Block>, statement: Option<N::Value>, message: String) {
+        self.violations.push(Violation { check, block, statement, message, help: None });
+    }
+
+    fn report_with_help(
+        &mut self,
+        check: Check,
+        block: Option<N::Block>,
+        statement: Option<N::Value>,
+        message: String,
+        help: String,
+    ) {
+        self.violations.push(Violation { check, block, statement, message, help: Some(help) });
+    }
+
+    fn at(&mut self, check: Check, statement: &StatementView<'a, N>, message: String) {
+        let block = statement.block.and_then(|block| self.view.blocks.get(block)).map(|block| block.name);
+        self.report(check, block, Some(statement.name), message);
+    }
+
+    fn check_ranges(&mut self) {
+        let placed = self.view.statements.iter().filter(|statement| statement.pending.is_none()).count();
+        let mut end = 0;
+        for block in &self.view.blocks {
+            let range = &block.statements;
+            if range.end > placed || range.start > range.end {
+                let message = format!("it holds the statements {}:{} of {placed}", range.start + 1, range.end);
+                self.report(Check::RangeInside, Some(block.name), None, message);
+            } else if range.start != end {
+                let message = format!("it starts at statement {}, not at {}", range.start + 1, end + 1);
+                self.report(Check::RangesContiguous, Some(block.name), None, message);
+            }
+            end = range.end;
+        }
+        if self.view.blocks.is_empty() {
+            self.report(Check::EntryExists, None, None, "there are no blocks".into());
+        }
+        if let Some(last) = self.view.blocks.last()
+            && end < placed
+        {
+            let message = format!("it ends with statement {end}, but there are {placed}");
+            self.report(Check::RangesComplete, Some(last.name), None, message);
+        }
+    }
+
+    fn check_names(&mut self) {
+        let view = self.view;
+        for statement in &view.statements {
+            if statement.pending.is_some_and(|pending| pending.anchor.is_none()) {
+                self.at(Check::PendingAnchor, statement, "it goes next to a statement that does not exist".into());
+            }
+            statement.stmt.for_each_operand(&mut |operand| self.check_operand_exists(statement, operand));
+            let mut missing = Vec::new();
+            statement.stmt.for_each_target(|block| {
+                if view.block_index(block).is_none() {
+                    missing.push(block);
+                }
+            });
+            for block in missing {
+                self.at(Check::TargetExists, statement, format!("it goes to {block}, which does not exist"));
+            }
+            if let Stmt::Phi(phi) = statement.stmt {
+                for entry in &phi.entries {
+                    if entry.edge != N::virtual_block() && view.block_index(entry.edge).is_none() {
+                        let message = format!("it names the edge from {}, which does not exist", entry.edge);
+                        self.at(Check::TargetExists, statement, message);
+                    }
+                }
+            }
+        }
+    }
+
+    fn check_operand_exists(&mut self, statement: &StatementView<'a, N>, operand: &Operand<N>) {
+        match operand {
+            Operand::Value(value) if self.view.value_index(*value).is_none() => {
+                self.at(Check::ValueExists, statement, format!("it uses {value}, which does not exist"));
+            }
+            Operand::Argument(argument) => {
+                let count = self.view.argtypes.len();
+                if argument.0 == 0 || (count > 0 && argument.0 as usize > count) {
+                    let message = format!("it uses {argument}, but the function has the arguments _1 to _{count}");
+                    self.at(Check::ArgumentExists, statement, message);
+                }
+            }
+            Operand::Nested(nested) => {
+                if let Stmt::Expr(ExprNode { head: Head::StaticParameter, args }) = &**nested
+                    && let Some(Operand::Constant(Constant::Scalar(Scalar::Int64(number)))) = args.first()
+                {
+                    let count = self.view.sptypes.len();
+                    if *number < 1 || (count > 0 && *number as usize > count) {
+                        let message = format!("it uses the static parameter {number} of {count}");
+                        self.at(Check::ArgumentExists, statement, message);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn check_edges(&mut self) {
+        let view = self.view;
+        let exists = |block: N::Block| view.block_index(block).is_some();
+        for block in &view.blocks {
+            let preds = block.preds.iter().filter(|&&pred| pred != N::virtual_block());
+            for &edge in preds.chain(&block.succs) {
+                if !exists(edge) {
+                    let message = format!("it has an edge to or from {edge}, which does not exist");
+                    self.report(Check::EdgeExists, Some(block.name), None, message);
+                }
+            }
+        }
+        if self.violations.iter().any(|violation| violation.check == Check::EdgeExists) {
+            return;
+        }
+        // Edges counted once a direction; a sort keeps it linear but for a logarithm.
+        let edges = |of: fn(&BlockView<N>) -> &Vec<N::Block>, turned: bool| {
+            let mut edges: Vec<(usize, usize)> = Vec::new();
+            for (here, block) in view.blocks.iter().enumerate() {
+                let others = of(block).iter().filter_map(|&other| view.block_index(other));
+                edges.extend(others.map(|other| if turned { (other, here) } else { (here, other) }));
+            }
+            edges.sort_unstable();
+            edges
+        };
+        let succs = edges(|block| &block.succs, false);
+        let preds = edges(|block| &block.preds, true);
+        let count = |edges: &[(usize, usize)], edge: (usize, usize)| {
+            edges.partition_point(|&e| e <= edge) - edges.partition_point(|&e| e < edge)
+        };
+        let name = |index: usize| view.blocks.get(index).map(|block| block.name);
+        let mut previous = None;
+        for &edge in &preds {
+            if previous.replace(edge) == Some(edge) {
+                continue;
+            }
+            if let (0, Some(from)) = (count(&succs, edge), name(edge.0)) {
+                let message = format!("it names {from} as a predecessor, which does not name it as a successor");
+                self.report(Check::PredecessorHasEdge, name(edge.1), None, message);
+            }
+        }
+        let mut previous = None;
+        for &edge in &succs {
+            if previous.replace(edge) == Some(edge) {
+                continue;
+            }
+            if let Some(to) = name(edge.1) {
+                let there = count(&preds, edge);
+                if there == 0 {
+                    let message = format!("it names {to} as a successor, which does not name it as a predecessor");
+                    self.report(Check::SuccessorHasEdge, name(edge.0), None, message);
+                } else if count(&succs, edge) > there {
+                    let message = format!("it names {to} as a successor twice, which names it as a predecessor once");
+                    self.report(Check::PredecessorHasEdge, name(edge.0), None, message);
+                }
+            }
+        }
+    }
+
+    /// The edges of a reachable block are those that its last statement implies.
+    fn check_block_end(&mut self, block: &BlockView<N>) {
+        let view = self.view;
+        let last = view.block_statements(block).last();
+        let fallthrough = block.fallthrough.and_then(|next| view.blocks.get(next)).map(|next| next.name);
+        let mut expected: Vec<N::Block> = Vec::new();
+        let mut check = Check::FallthroughEdges;
+        if let Some(last) = last {
+            last.stmt.for_each_target(|target| expected.push(target));
+            check = match last.stmt {
+                Stmt::Return(_) => Check::ReturnEdges,
+                Stmt::Goto(_) | Stmt::Switch(_) => Check::GotoEdges,
+                Stmt::GotoIfNot(_) => Check::GotoIfNotEdges,
+                Stmt::Enter(_) => Check::EnterEdges,
+                _ => Check::FallthroughEdges,
+            };
+        }
+        let falls_through = last.is_none_or(|last| last.stmt.falls_through());
+        if falls_through {
+            let never_returns = last.is_some_and(|last| *last.ty == Type::Bottom);
+            if check == Check::FallthroughEdges && never_returns && block.succs.is_empty() {
+                return;
+            }
+            match fallthrough {
+                Some(next) => expected.push(next),
+                None => {
+                    let message = "control runs out of it: there is no block to fall through to".to_string();
+                    let help = "end it with a goto, a return or `unreachable`".to_string();
+                    self.report_with_help(check, Some(block.name), last.map(|last| last.name), message, help);
+                    return;
+                }
+            }
+        }
+        let mut actual = block.succs.clone();
+        actual.sort_unstable();
+        expected.sort_unstable();
+        if check == Check::GotoIfNotEdges && N::POSITIONAL && expected.first() == expected.get(1) {
+            let target = expected.first().map(ToString::to_string).unwrap_or_default();
+            let message = format!("it goes to {target} in both cases");
+            let help = format!("make it `goto {target}`");
+            self.report_with_help(check, Some(block.name), last.map(|last| last.name), message, help);
+        } else if actual != expected {
+            let list = |blocks: &[N::Block]| match blocks {
+                [] => "none".to_string(),
+                blocks => blocks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
+            };
+            let message = format!("its successors are {}, but it ends so that they should be {}", list(&actual), list(&expected));
+            self.report(check, Some(block.name), last.map(|last| last.name), message);
+        }
+    }
+
+    fn check_block(&mut self, index: usize, block: &BlockView<N>, domtree: &DomTree) {
+        let view = self.view;
+        let statements = view.block_statements(block);
+        let mut in_phis = true;
+        for (i, statement) in statements.iter().enumerate() {
+            if let Stmt::Phi(phi) = statement.stmt {
+                if !in_phis {
+                    let message = "it is a φ behind a statement that is none".to_string();
+                    self.at(Check::PhiAtStart, statement, message);
+                }
+                self.check_phi(index, block, statement, phi, domtree);
+                continue;
+            }
+            in_phis = in_phis && may_stand_among_phis(statement.stmt);
+            if statement.stmt.is_terminator() {
+                if i + 1 < statements.len() {
+                    let message = "it ends a block, but statements follow in this one".to_string();
+                    self.at(Check::TerminatorLast, statement, message);
+                }
+                if !matches!(statement.stmt, Stmt::Return(_)) && *statement.ty != Type::Any {
+                    let message = format!("it has the type {:?}, not Any", statement.ty);
+                    self.at(Check::TerminatorType, statement, message);
+                }
+            }
+            self.check_statement(statement, domtree);
+        }
+    }
+
+    fn check_phi(
+        &mut self,
+        index: usize,
+        block: &BlockView<N>,
+        statement: &StatementView<'a, N>,
+        phi: &PhiNode<N>,
+        domtree: &DomTree,
+    ) {
+        let mut edges: Vec<N::Block> = phi.entries.iter().map(|entry| entry.edge).collect();
+        edges.sort_unstable();
+        for pair in edges.windows(2) {
+            if let [edge, again] = pair
+                && edge == again
+            {
+                self.at(Check::PhiEdgesUnique, statement, format!("it names the edge from {edge} twice"));
+            }
+        }
+        for entry in &phi.entries {
+            let is_virtual = entry.edge == N::virtual_block();
+            if !(block.preds.contains(&entry.edge) || is_virtual && index == 0) {
+                let message = format!("it names the edge from {}, which is no predecessor", entry.edge);
+                self.at(Check::PhiEdgesArePredecessors, statement, message);
+            }
+            let Some(pred) = self.view.block_index(entry.edge).filter(|&pred| domtree.is_reachable(pred)) else {
+                continue;
+            };
+            let Some(value) = entry.value.as_ref().and_then(Operand::as_value) else { continue };
+            let Some(definition) = self.view.value_index(value).and_then(|i| self.view.statements.get(i)) else {
+                continue;
+            };
+            if !definition.block.is_some_and(|from| domtree.dominates(from, pred)) {
+                let message = format!("{value} is not defined on every path to the end of {}", entry.edge);
+                let help = format!("define {value} in a block that dominates {}", entry.edge);
+                let name = Some(block.name);
+                self.report_with_help(Check::PhiValueDominates, name, Some(statement.name), message, help);
+            }
+            self.check_has_result(statement, definition);
+        }
+    }
+
+    fn check_statement(&mut self, statement: &StatementView<'a, N>, domtree: &DomTree) {
+        match statement.stmt {
+            Stmt::Phi(_) => return,
+            Stmt::PhiC(phic) => {
+                for operand in &phic.values {
+                    let stored = operand.as_value().and_then(|value| self.view.value_index(value));
+                    let stored = stored.and_then(|index| self.view.statements.get(index));
+                    if !stored.is_some_and(|stored| matches!(stored.stmt, Stmt::Upsilon(_))) {
+                        let message = "one of its operands is no ϒ statement".to_string();
+                        self.at(Check::PhiCNamesUpsilons, statement, message);
+                    }
+                }
+                // A φᶜ reads what a ϒ stored, wherever that is.
+                return;
+            }
+            Stmt::Expr(expr) => self.check_expression(statement, expr),
+            _ => {}
+        }
+        let exempt = matches!(statement.stmt, Stmt::Expr(ExprNode { head: Head::GcPreserveEnd, .. }));
+        statement.stmt.for_each_operand(&mut |operand| match operand {
+            Operand::Value(value) if !exempt => {
+                let definition = self.view.value_index(*value).and_then(|index| self.view.statements.get(index));
+                if let Some(definition) = definition {
+                    self.check_dominates(statement, definition, domtree);
+                    self.check_has_result(statement, definition);
+                }
+            }
+            Operand::Nested(nested) if !may_be_nested(statement.stmt, nested) => {
+                let message = "it holds an expression inside an expression".to_string();
+                let help = "give the inner expression a statement of its own".to_string();
+                let block = statement.block.and_then(|block| self.view.blocks.get(block)).map(|block| block.name);
+                self.report_with_help(Check::NestedExpression, block, Some(statement.name), message, help);
+            }
+            _ => {}
+        });
+    }
+
+    fn check_dominates(&mut self, user: &StatementView<'a, N>, definition: &StatementView<'a, N>, domtree: &DomTree) {
+        let (Some(from), Some(to)) = (definition.block, user.block) else { return };
+        let fine = if from == to { definition.order < user.order } else { domtree.dominates(from, to) };
+        if fine {
+            return;
+        }
+        let name = definition.name;
+        let (message, help) = if definition.name == user.name {
+            (format!("it uses its own result {name}"), None)
+        } else if from == to {
+            (format!("it uses {name}, which is computed only later in the block"), None)
+        } else {
+            let block = self.view.blocks.get(from).map(|block| block.name.to_string()).unwrap_or_default();
+            let message = format!("it uses {name}, but not every path to it goes through {block}, where that is computed");
+            (message, Some(format!("a φ can bring {name} here, or its definition can move to a common dominator")))
+        };
+        let block = self.view.blocks.get(to).map(|block| block.name);
+        self.violations.push(Violation {
+            check: Check::DefinitionDominates,
+            block,
+            statement: Some(user.name),
+            message,
+            help,
+        });
+    }
+
+    fn check_has_result(&mut self, user: &StatementView<'a, N>, definition: &StatementView<'a, N>) {
+        let jump = match definition.stmt {
+            Stmt::Goto(_) => "a goto",
+            Stmt::GotoIfNot(_) => "a goto-if-not",
+            Stmt::Return(ret) if ret.value.is_some() => "a return",
+            Stmt::Switch(_) => "a switch",
+            _ => return,
+        };
+        let message = format!("it uses {}, the result of {jump}, which has none", definition.name);
+        self.at(Check::JumpHasNoResult, user, message);
+    }
+
+    fn check_expression(&mut self, statement: &StatementView<'a, N>, expr: &ExprNode<N>) {
+        if expr.head == Head::Assign {
+            let message = "it is an assignment".to_string();
+            self.at(Check::NoAssignment, statement, message);
+        }
+        if let Some(properties) = expr.head.properties() {
+            let count = expr.args.len();
+            if count < properties.min_operands || properties.max_operands.is_some_and(|max| count > max) {
+                let most = match properties.max_operands {
+                    Some(max) if max == properties.min_operands => format!("{max}"),
+                    Some(max) => format!("{} to {max}", properties.min_operands),
+                    None => format!("at least {}", properties.min_operands),
+                };
+                let message = format!("`{}` takes {most} operands, not {count}", properties.name);
+                self.at(Check::OperandCount, statement, message);
+            }
+        }
+        if expr.head == Head::Leave {
+            for operand in &expr.args {
+                let named = operand.as_value().and_then(|value| self.view.value_index(value));
+                let named = named.and_then(|index| self.view.statements.get(index)).map(|token| token.stmt);
+                let fine = match (operand, named) {
+                    // Up to Julia 1.10, the number of handlers to leave.
+                    (Operand::Constant(Constant::Scalar(Scalar::Int64(_)) | Constant::Nothing), _) => true,
+                    (_, Some(token)) => matches!(token, Stmt::Enter(_)) || token.is_nothing(),
+                    _ => false,
+                };
+                if !fine {
+                    let message = "one of its operands is not the result of an enter".to_string();
+                    self.at(Check::LeaveTokens, statement, message);
+                }
+            }
+        }
+    }
+}
+
+/// Whether the statement may stand between the φs of a block, as Julia's `is_valid_phiblock_stmt` has it.
+fn may_stand_among_phis<N: Names>(stmt: &Stmt<N>) -> bool {
+    match stmt {
+        Stmt::Value(operand) => operand.as_value().is_none(),
+        Stmt::PhiC(_) | Stmt::Upsilon(_) | Stmt::Call(_) | Stmt::Invoke(_) => false,
+        Stmt::Expr(expr) => expr.head == Head::StaticParameter,
+        _ => true,
+    }
+}
+
+fn may_be_nested<N: Names>(outer: &Stmt<N>, inner: &Stmt<N>) -> bool {
+    match inner {
+        Stmt::Expr(expr) => matches!(expr.head, Head::StaticParameter | Head::Boundscheck),
+        Stmt::Call(_) => matches!(outer, Stmt::Expr(ExprNode { head: Head::Foreigncall, .. })),
+        _ => false,
+    }
+}
