@@ -260,6 +260,17 @@ impl<N: Names> Stmt<N> {
         }
     }
 
+    /// Whether the statement may stand at the start of a block before a φ: φs themselves, and what computes nothing.
+    /// Julia's `is_valid_phiblock_stmt`.
+    pub fn may_stand_among_phis(&self) -> bool {
+        match self {
+            Stmt::Value(operand) => operand.as_value().is_none(),
+            Stmt::PhiC(_) | Stmt::Upsilon(_) | Stmt::Call(_) | Stmt::Invoke(_) => false,
+            Stmt::Expr(expr) => expr.head == Head::StaticParameter,
+            _ => true,
+        }
+    }
+
     /// Whether control can go on to the fallthrough successor of the block that ends in this statement. What never
     /// returns because of its type `Union{}` is not seen here.
     pub fn falls_through(&self) -> bool {

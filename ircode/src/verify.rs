@@ -225,6 +225,12 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
 
     fn check_names(&mut self) {
         let view = self.view;
+        for block in &view.blocks {
+            if let Some(next) = block.fallthrough.filter(|&next| view.block_index(next).is_none()) {
+                let message = format!("it falls through to {next}, which does not exist");
+                self.report(Check::TargetExists, Some(block.name), None, message);
+            }
+        }
         for statement in &view.statements {
             if statement.pending.is_some_and(|pending| pending.anchor.is_none()) {
                 self.at(Check::PendingAnchor, statement, "it goes next to a statement that does not exist".into());
@@ -340,7 +346,6 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
     fn check_block_end(&mut self, block: &BlockView<N>) {
         let view = self.view;
         let last = view.block_statements(block).last();
-        let fallthrough = block.fallthrough.and_then(|next| view.blocks.get(next)).map(|next| next.name);
         let mut expected: Vec<N::Block> = Vec::new();
         let mut check = Check::FallthroughEdges;
         if let Some(last) = last {
@@ -359,7 +364,7 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
             if check == Check::FallthroughEdges && never_returns && block.succs.is_empty() {
                 return;
             }
-            match fallthrough {
+            match block.fallthrough {
                 Some(next) => expected.push(next),
                 None => {
                     let message = "control runs out of it: there is no block to fall through to".to_string();
@@ -400,7 +405,7 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
                 self.check_phi(index, block, statement, phi, domtree);
                 continue;
             }
-            in_phis = in_phis && may_stand_among_phis(statement.stmt);
+            in_phis = in_phis && statement.stmt.may_stand_among_phis();
             if statement.stmt.is_terminator() {
                 if i + 1 < statements.len() {
                     let message = "it ends a block, but statements follow in this one".to_string();
@@ -563,16 +568,6 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
                 }
             }
         }
-    }
-}
-
-/// Whether the statement may stand between the φs of a block, as Julia's `is_valid_phiblock_stmt` has it.
-fn may_stand_among_phis<N: Names>(stmt: &Stmt<N>) -> bool {
-    match stmt {
-        Stmt::Value(operand) => operand.as_value().is_none(),
-        Stmt::PhiC(_) | Stmt::Upsilon(_) | Stmt::Call(_) | Stmt::Invoke(_) => false,
-        Stmt::Expr(expr) => expr.head == Head::StaticParameter,
-        _ => true,
     }
 }
 

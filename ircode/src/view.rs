@@ -79,8 +79,8 @@ pub struct BlockView<N: Names> {
     pub name: N::Block,
     /// Its statements, as indices into [`View::statements`].
     pub statements: Range<usize>,
-    /// The block to which control falls through, as index into [`View::blocks`].
-    pub fallthrough: Option<usize>,
+    /// The block to which control falls through, where there is one.
+    pub fallthrough: Option<N::Block>,
     /// The predecessors. [`Names::virtual_block`] is among them where Julia has its virtual predecessor.
     pub preds: Vec<N::Block>,
     /// The successors.
@@ -196,7 +196,7 @@ impl Body for IRCode {
         let block = |(index, block): (usize, &crate::BasicBlock)| BlockView {
             name: BlockNumber::from_index(index),
             statements: block.stmts.clone(),
-            fallthrough: Some(index + 1).filter(|&next| next < count),
+            fallthrough: (index + 1 < count).then(|| BlockNumber::from_index(index + 1)),
             preds: block.preds.clone(),
             succs: block.succs.clone(),
         };

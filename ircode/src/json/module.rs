@@ -26,7 +26,11 @@ pub trait Dump: Sized {
     type Form: Serialize + DeserializeOwned;
 
     /// The form to write.
-    fn dump(&self) -> Self::Form;
+    ///
+    /// # Errors
+    ///
+    /// Why the code cannot be written: it names what does not exist.
+    fn dump(&self) -> Result<Self::Form, String>;
 
     /// The code that was written.
     ///
@@ -81,25 +85,30 @@ fn is_untyped(ty: &Type) -> bool {
 }
 
 /// Writes a module.
-pub fn to_json<F: Dump>(module: &Module<F>) -> String {
+///
+/// # Errors
+///
+/// Why a function cannot be written, which is never so of verified code.
+pub fn to_json<F: Dump>(module: &Module<F>) -> Result<String, String> {
+    let mut functions = Vec::with_capacity(module.functions().len());
+    for function in module.functions() {
+        let body = function.body.dump().map_err(|problem| format!("in the function `{}`: {problem}", function.name))?;
+        functions.push(FunctionForm {
+            name: function.name.clone(),
+            parameters: function.parameters.clone(),
+            result: function.result.clone(),
+            body,
+        });
+    }
     let document = Document {
         bbkit: VERSION,
         representation: F::REPRESENTATION.into(),
         types: module.types().iter().map(type_form).collect(),
-        functions: module
-            .functions()
-            .iter()
-            .map(|function| FunctionForm {
-                name: function.name.clone(),
-                parameters: function.parameters.clone(),
-                result: function.result.clone(),
-                body: function.body.dump(),
-            })
-            .collect(),
+        functions,
     };
-    let mut text = serde_json::to_string_pretty(&document).unwrap_or_default();
+    let mut text = serde_json::to_string_pretty(&document).map_err(|error| error.to_string())?;
     text.push('\n');
-    text
+    Ok(text)
 }
 
 /// Reads a module.
@@ -238,7 +247,7 @@ impl Dump for IRCode {
     const REPRESENTATION: &'static str = "ircode";
     type Form = IRCodeForm;
 
-    fn dump(&self) -> IRCodeForm {
+    fn dump(&self) -> Result<IRCodeForm, String> {
         let block = |block: &BasicBlock| BlockForm {
             statements: (block.stmts.start + 1, block.stmts.end),
             preds: block.preds.clone(),
@@ -249,7 +258,7 @@ impl Dump for IRCode {
             attach_after: node.attach_after,
             instruction: node.inst.clone(),
         };
-        IRCodeForm {
+        Ok(IRCodeForm {
             argtypes: self.argtypes.clone(),
             sptypes: self.sptypes.clone(),
             debuginfo: self.debuginfo.clone(),
@@ -257,7 +266,7 @@ impl Dump for IRCode {
             blocks: self.cfg.blocks.iter().map(block).collect(),
             statements: self.stmts.clone().into_rows().collect(),
             new_nodes: self.new_nodes.iter().map(node).collect(),
-        }
+        })
     }
 
     fn load(form: IRCodeForm) -> Result<Self, String> {

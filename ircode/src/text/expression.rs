@@ -229,10 +229,7 @@ impl<'a> Cursor<'a> {
     fn value(&mut self, context: Context) -> Read<Operand<Positions>> {
         self.expect("%")?;
         let number = self.number("the number of a value")?;
-        Ok(match context {
-            Context::Expr { uses: false } => Operand::Constant(Constant::SSAValue(number)),
-            _ => Operand::Value(SSAValue(number)),
-        })
+        Ok(named_value(number, context))
     }
 
     fn is_numbered_argument(&self) -> bool {
@@ -640,7 +637,7 @@ impl<'a> Cursor<'a> {
             return self.parametric(start);
         }
         if self.starts_with("(") {
-            return self.constructed(scope, start, &module, &name);
+            return self.constructed(scope, context, start, &module, &name);
         }
         if !module.is_empty() {
             return Ok(Operand::Global(Arc::new(GlobalRef::new(module, name))));
@@ -674,7 +671,14 @@ impl<'a> Cursor<'a> {
     }
 
     /// `name(…)` among operands: an object that the compiler built, such as `Int32(5)` or `ErrorException("…")`.
-    fn constructed(&mut self, scope: &mut Scope, start: usize, module: &str, name: &str) -> Read<Operand<Positions>> {
+    fn constructed(
+        &mut self,
+        scope: &mut Scope,
+        context: Context,
+        start: usize,
+        module: &str,
+        name: &str,
+    ) -> Read<Operand<Positions>> {
         let open = self.at;
         self.expect("(")?;
         match (module, name) {
@@ -712,7 +716,7 @@ impl<'a> Cursor<'a> {
             ("Core.Compiler" | "Core", "SSAValue") => {
                 let number = self.number("the number of a value")?;
                 self.expect(")")?;
-                return Ok(Operand::Value(SSAValue(number)));
+                return Ok(named_value(number, context));
             }
             ("", name) => {
                 if let Some(ty) = ScalarType::from_name(name)
@@ -750,6 +754,14 @@ impl<'a> Cursor<'a> {
             return Err(self.expected("an operand"));
         }
         Ok(Operand::Constant(Constant::Text(text.into())))
+    }
+}
+
+/// `%n`, which is a use in some places and a plain number in others.
+fn named_value(number: u32, context: Context) -> Operand<Positions> {
+    match context {
+        Context::Expr { uses: false } => Operand::Constant(Constant::SSAValue(number)),
+        _ => Operand::Value(SSAValue(number)),
     }
 }
 

@@ -1,0 +1,216 @@
+//! The ID-keyed representation: how it is stored, and what can be asked of it.
+
+use std::sync::Arc;
+
+use ircode::{DebugInfo, Instruction, Operand, Stmt, Type};
+use slotmap::SlotMap;
+
+use crate::ids::{BlockId, Ids, InstId};
+
+/// A function body in which every statement and every block has a name that never changes.
+///
+/// The control flow is in the blocks themselves: terminators name their targets, and a block that control can fall out of
+/// names the block it falls into ([`BBlock::next`]). So blocks and statements can be inserted, moved and removed without
+/// renumbering anything. Statements of a block form a linked list, and so do the blocks: inserting takes constant time.
+///
+/// The layout order of the blocks means nothing to execution, except that the first is the entry; it is the order in
+/// which conversion to [`IRCode`](ircode::IRCode) emits them.
+///
+/// `==` means equal up to renaming, in layout order.
+#[derive(Clone, Debug, Default)]
+pub struct BBCode {
+    pub(crate) insts: SlotMap<InstId, Node>,
+    pub(crate) blocks: SlotMap<BlockId, BBlock>,
+    pub(crate) first: Option<BlockId>,
+    pub(crate) last: Option<BlockId>,
+    /// The types of the arguments; the first is that of the function itself.
+    pub argtypes: Vec<Type>,
+    /// The types of the static parameters.
+    pub sptypes: Vec<Type>,
+    /// Names for the places in the source.
+    pub debuginfo: DebugInfo,
+    /// Expressions about the function as a whole.
+    pub meta: Vec<Stmt<ircode::Positions>>,
+}
+
+/// A statement in its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) inst: Instruction<Ids>,
+    pub(crate) block: BlockId,
+    pub(crate) prev: Option<InstId>,
+    pub(crate) next: Option<InstId>,
+}
+
+/// A basic block. Its statements are found through [`BBCode::insts`].
+#[derive(Clone, Debug, Default)]
+pub struct BBlock {
+    pub(crate) first: Option<InstId>,
+    pub(crate) last: Option<InstId>,
+    pub(crate) next: Option<BlockId>,
+    pub(crate) before: Option<BlockId>,
+    pub(crate) after: Option<BlockId>,
+    pub(crate) edges: Option<Arc<OddEdges>>,
+}
+
+/// Edges of a control-flow graph that the terminators do not imply, kept with the block so that conversion is lossless.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct OddEdges {
+    /// How often Julia's virtual block is a predecessor: once for a catch block, and from Julia 1.12 on for the entry.
+    pub virtual_preds: u32,
+    /// Successors that the last statement does not name.
+    pub extra_succs: Vec<BlockId>,
+    /// Targets of the last statement that are no successors, which only a block that is never reached may have.
+    pub missing_succs: Vec<BlockId>,
+    /// Predecessors that are named more often than they name this block.
+    pub extra_preds: Vec<BlockId>,
+}
+
+impl OddEdges {
+    pub(crate) fn is_empty(&self) -> bool {
+        *self == OddEdges::default()
+    }
+}
+
+impl BBlock {
+    /// The fallthrough successor: the else-target of a goto-if-not, and what follows an enter, a leave or a block
+    /// without terminator. `None` where control cannot fall out of the block.
+    pub fn next(&self) -> Option<BlockId> {
+        self.next
+    }
+
+    /// Edges that the terminator does not imply.
+    pub fn odd_edges(&self) -> Option<&OddEdges> {
+        self.edges.as_deref()
+    }
+}
+
+impl BBCode {
+    /// A function without blocks, of these argument types, the function itself first.
+    pub fn new(argtypes: Vec<Type>) -> Self {
+        BBCode { argtypes, ..BBCode::default() }
+    }
+
+    /// The entry: the first block of the layout.
+    pub fn entry(&self) -> Option<BlockId> {
+        self.first
+    }
+
+    /// The last block of the layout.
+    pub fn last_block(&self) -> Option<BlockId> {
+        self.last
+    }
+
+    /// The blocks, in layout order.
+    pub fn blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
+        std::iter::successors(self.first, |&block| self.blocks.get(block)?.after)
+    }
+
+    /// The number of blocks.
+    pub fn block_count(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// The number of statements.
+    pub fn inst_count(&self) -> usize {
+        self.insts.len()
+    }
+
+    /// The block of this name; `None` if it was removed, or is of another function.
+    pub fn block(&self, block: BlockId) -> Option<&BBlock> {
+        self.blocks.get(block)
+    }
+
+    /// The block behind this one in the layout.
+    pub fn layout_next(&self, block: BlockId) -> Option<BlockId> {
+        self.blocks.get(block)?.after
+    }
+
+    /// The fallthrough successor of a block, see [`BBlock::next`].
+    pub fn next(&self, block: BlockId) -> Option<BlockId> {
+        self.blocks.get(block)?.next
+    }
+
+    /// The names of the statements of a block, in order. Empty if there is no such block.
+    pub fn inst_ids(&self, block: BlockId) -> impl Iterator<Item = InstId> + '_ {
+        let first = self.blocks.get(block).and_then(|block| block.first);
+        std::iter::successors(first, |&inst| self.insts.get(inst)?.next)
+    }
+
+    /// The statements of a block, in order.
+    pub fn insts(&self, block: BlockId) -> impl Iterator<Item = (InstId, &Instruction<Ids>)> + '_ {
+        self.inst_ids(block).filter_map(|id| Some((id, &self.insts.get(id)?.inst)))
+    }
+
+    /// All statements, in layout order: Mooncake's `collect_stmts`.
+    pub fn all_insts(&self) -> impl Iterator<Item = (InstId, &Instruction<Ids>)> + '_ {
+        self.blocks().flat_map(|block| self.insts(block))
+    }
+
+    /// The instruction of this name; `None` if it was removed, or is of another function.
+    pub fn inst(&self, inst: InstId) -> Option<&Instruction<Ids>> {
+        self.insts.get(inst).map(|node| &node.inst)
+    }
+
+    /// The instruction of this name, to be rewritten in place.
+    pub fn inst_mut(&mut self, inst: InstId) -> Option<&mut Instruction<Ids>> {
+        self.insts.get_mut(inst).map(|node| &mut node.inst)
+    }
+
+    /// The statement of this name.
+    pub fn stmt(&self, inst: InstId) -> Option<&Stmt<Ids>> {
+        self.inst(inst).map(|inst| &inst.stmt)
+    }
+
+    /// The block that holds the statement.
+    pub fn block_of(&self, inst: InstId) -> Option<BlockId> {
+        self.insts.get(inst).map(|node| node.block)
+    }
+
+    /// The first statement of a block.
+    pub fn first_inst(&self, block: BlockId) -> Option<InstId> {
+        self.blocks.get(block)?.first
+    }
+
+    /// The last statement of a block.
+    pub fn last_inst(&self, block: BlockId) -> Option<InstId> {
+        self.blocks.get(block)?.last
+    }
+
+    /// The statement behind this one in its block.
+    pub fn next_inst(&self, inst: InstId) -> Option<InstId> {
+        self.insts.get(inst)?.next
+    }
+
+    /// The statement before this one in its block.
+    pub fn prev_inst(&self, inst: InstId) -> Option<InstId> {
+        self.insts.get(inst)?.prev
+    }
+
+    /// The last statement of the block, if it is a terminator.
+    pub fn terminator(&self, block: BlockId) -> Option<(InstId, &Instruction<Ids>)> {
+        let last = self.last_inst(block)?;
+        let inst = self.inst(last)?;
+        inst.stmt.is_terminator().then_some((last, inst))
+    }
+
+    /// The φs at the start of a block. Other statements that Julia allows among them are left out.
+    pub fn phi_nodes(&self, block: BlockId) -> impl Iterator<Item = (InstId, &Instruction<Ids>)> + '_ {
+        self.insts(block)
+            .take_while(|(_, inst)| inst.stmt.may_stand_among_phis())
+            .filter(|(_, inst)| matches!(inst.stmt, Stmt::Phi(_)))
+    }
+
+    /// The type of an operand, as far as the code says.
+    pub fn operand_type(&self, operand: &Operand<Ids>) -> Type {
+        match operand {
+            Operand::Value(value) => self.inst(*value).map_or(Type::Untyped, |inst| inst.ty.clone()),
+            Operand::Argument(argument) => {
+                argument.index().and_then(|index| self.argtypes.get(index)).cloned().unwrap_or(Type::Untyped)
+            }
+            Operand::Constant(constant) => constant.ty(),
+            Operand::Quote(constant) => constant.ty(),
+            Operand::Global(_) | Operand::Nested(_) => Type::Untyped,
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! BBCode densely numbered, and what follows from that: verifying and comparing.
+
+use ircode::{BlockView, Body, StatementView, View, Violations, verify};
+use slotmap::{Key, SecondaryMap};
+
+use crate::code::BBCode;
+use crate::ids::{BlockId, Ids, InstId};
+
+impl Body for BBCode {
+    type Names = Ids;
+
+    fn view(&self) -> View<'_, Ids> {
+        let mut statements = Vec::with_capacity(self.inst_count());
+        let mut blocks = Vec::with_capacity(self.block_count());
+        let mut values: SecondaryMap<InstId, u32> = SecondaryMap::with_capacity(self.insts.capacity());
+        let mut numbers: SecondaryMap<BlockId, u32> = SecondaryMap::with_capacity(self.blocks.capacity());
+        for (number, name) in self.blocks().enumerate() {
+            numbers.insert(name, number as u32);
+            let start = statements.len();
+            for (id, inst) in self.insts(name) {
+                let order = statements.len() as u64;
+                values.insert(id, order as u32);
+                statements.push(StatementView {
+                    name: id,
+                    stmt: &inst.stmt,
+                    ty: &inst.ty,
+                    info: &inst.info,
+                    line: inst.line,
+                    flag: inst.flag,
+                    block: Some(number),
+                    order,
+                    pending: None,
+                });
+            }
+            blocks.push(BlockView {
+                name,
+                statements: start..statements.len(),
+                fallthrough: self.next(name),
+                preds: Vec::new(),
+                succs: self.successors(name),
+            });
+        }
+        let mut preds: Vec<Vec<BlockId>> = vec![Vec::new(); blocks.len()];
+        for block in &blocks {
+            for succ in &block.succs {
+                if let Some(preds) = numbers.get(*succ).and_then(|&to| preds.get_mut(to as usize)) {
+                    preds.push(block.name);
+                }
+            }
+        }
+        for (block, mut preds) in blocks.iter_mut().zip(preds) {
+            if let Some(odd) = self.block(block.name).and_then(|block| block.odd_edges()) {
+                preds.extend((0..odd.virtual_preds).map(|_| BlockId::null()));
+                preds.extend(odd.extra_preds.iter().filter(|&&pred| self.block(pred).is_some()));
+            }
+            block.preds = preds;
+        }
+        View::new(
+            statements,
+            blocks,
+            &self.argtypes,
+            &self.sptypes,
+            &self.debuginfo,
+            move |value| values.get(value).map(|&index| index as usize),
+            move |block| numbers.get(block).map(|&number| number as usize),
+        )
+    }
+}
+
+impl BBCode {
+    /// Checks the code, see [`Check`](ircode::Check) for the conditions: the same as those of IRCode.
+    ///
+    /// # Errors
+    ///
+    /// All violations.
+    pub fn verify(&self) -> Result<(), Violations<Ids>> {
+        verify(self)
+    }
+}
