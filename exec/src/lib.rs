@@ -1,1 +1,20 @@
-//! exec
+#![doc = include_str!("../README.md")]
+
+mod builtins;
+mod display;
+mod error;
+mod json;
+mod limits;
+mod machine;
+mod object;
+mod prepare;
+mod value;
+
+pub use error::{Place, RunError, RunErrorKind};
+pub use json::value_to_json;
+pub use limits::Limits;
+pub use machine::Machine;
+pub use value::Value;
+pub use value::{
+    ArrayRef, EnumRef, MemoryRef, NamedTupleRef, PlaceRef, SlotRef, StackRef, StructRef, TupleRef,
+};

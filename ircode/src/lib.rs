@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod callee;
 pub mod cfg;
 mod code;
 mod compact;
@@ -22,6 +23,7 @@ mod types;
 mod verify;
 mod view;
 
+pub use callee::Callee;
 pub use cfg::{BasicBlock, Cfg};
 pub use code::{IRCode, InsertError, NewNode};
 pub use compact::{CompactError, Compaction, Renumbered};

@@ -1,0 +1,244 @@
+//! What the primitives do that are not pure functions of scalars.
+
+mod arrays;
+mod control;
+mod derivative;
+mod enums;
+mod memory;
+mod structs;
+mod text;
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use ircode::primitives::{Compute, Primitive};
+use ircode::{IRCode, Module, Name, Type};
+
+use crate::error::RunErrorKind;
+use crate::machine::{Fault, named, wrong_operands};
+use crate::object::Meter;
+use crate::prepare::struct_info;
+use crate::value::{
+    ArrayObject, ArrayRef, MemoryObject, MemoryRef, NamedTupleObject, NamedTupleRef, PlaceObject, PlaceRef, SlotObject,
+    SlotRef, StackObject, StackRef, StructInfo, StructObject, StructRef, TupleObject, TupleRef, Value,
+};
+
+/// What a primitive does with its operands.
+pub(crate) type Builtin = fn(&mut Runtime<'_>, &[Value]) -> Result<Value, Fault>;
+
+/// What the primitives work with.
+pub(crate) struct Runtime<'m> {
+    pub(crate) module: &'m Module<IRCode>,
+    pub(crate) meter: Rc<Meter>,
+    pub(crate) output: Box<dyn FnMut(&str) + 'm>,
+}
+
+/// What the primitive of this name does.
+#[rustfmt::skip]
+pub(crate) fn builtin(name: &str) -> Option<Builtin> {
+    Some(match name {
+        "checked_sadd_int" => control::checked_sadd,
+        "checked_uadd_int" => control::checked_uadd,
+        "checked_ssub_int" => control::checked_ssub,
+        "checked_usub_int" => control::checked_usub,
+        "checked_smul_int" => control::checked_smul,
+        "checked_umul_int" => control::checked_umul,
+        "===" => control::egal,
+        "!==" => control::not_egal,
+        "ifelse" => control::ifelse,
+        "identity" => control::identity,
+        "isa" => control::isa,
+        "typeof" => control::type_of,
+        "typeassert" => control::typeassert,
+        "throw" => control::throw,
+        "error" => control::error,
+        "throw_complex_domainerror" => control::throw_complex_domainerror,
+        "throw_exp_domainerror" => control::throw_exp_domainerror,
+        "throw_boundserror" => control::throw_boundserror,
+        "throw_inexacterror" => control::throw_inexacterror,
+        "throw_overflowerr_binaryop" => control::throw_overflowerr_binaryop,
+        "ErrorException" => control::error_exception,
+        "DomainError" => control::domain_error,
+        "ArgumentError" => control::argument_error,
+        "BoundsError" => control::bounds_error,
+        "DivideError" => control::divide_error,
+        "println" => text::println,
+        "print" => text::print,
+        "string" => text::string,
+        "tuple" => structs::tuple,
+        "getfield" | "getproperty" => structs::getfield,
+        "setfield!" | "setproperty!" => structs::setfield,
+        "isdefined" => structs::isdefined,
+        "nfields" => structs::nfields,
+        "svec" => structs::svec,
+        "arrayref" | "const_arrayref" => arrays::arrayref,
+        "arrayset" => arrays::arrayset,
+        "arraylen" => arrays::arraylen,
+        "arraysize" => arrays::arraysize,
+        "new_array" => arrays::new_array,
+        "length" => arrays::length,
+        "size" => arrays::size,
+        "getindex" => arrays::getindex,
+        "setindex!" => arrays::setindex,
+        "push!" => arrays::push,
+        "copy" => arrays::copy,
+        "memorynew" => memory::memorynew,
+        "memoryref" | "memoryrefnew" => memory::memoryref,
+        "memoryrefget" => memory::memoryrefget,
+        "memoryrefset!" => memory::memoryrefset,
+        "memoryrefoffset" => memory::memoryrefoffset,
+        "memoryref_isassigned" => memory::memoryref_isassigned,
+        "new_case" => enums::new_case,
+        "is_case" => enums::is_case,
+        "payload" => enums::payload,
+        "new_stack" => derivative::new_stack,
+        "stack_push!" => derivative::stack_push,
+        "stack_get" => derivative::stack_get,
+        "stack_length" => derivative::stack_length,
+        "new_slot" => derivative::new_slot,
+        "slot_get" => derivative::slot_get,
+        "slot_set!" => derivative::slot_set,
+        _ => return None,
+    })
+}
+
+/// The operands are not what the primitive takes. The machine adds which primitive it is.
+pub(crate) fn expected(what: &str) -> Fault {
+    Fault::Fatal(RunErrorKind::Operands { primitive: "", expected: what.into(), got: String::new() })
+}
+
+impl<'m> Runtime<'m> {
+    pub(crate) fn new(module: &'m Module<IRCode>, meter: Rc<Meter>) -> Self {
+        Runtime { module, meter, output: Box::new(|_| ()) }
+    }
+
+    pub(crate) fn tuple(&self, values: Vec<Value>) -> Result<Value, Fault> {
+        Ok(Value::Tuple(TupleRef(Rc::new(TupleObject { fields: self.meter.fields(values)? }))))
+    }
+
+    pub(crate) fn named_tuple(&self, names: Arc<[Name]>, values: Vec<Value>) -> Result<Value, Fault> {
+        let fields = self.meter.fields(values)?;
+        Ok(Value::NamedTuple(NamedTupleRef(Rc::new(NamedTupleObject { names, fields }))))
+    }
+
+    pub(crate) fn structure(&self, ty: Arc<StructInfo>, values: Vec<Value>) -> Result<Value, Fault> {
+        let fields = RefCell::new(self.meter.fields(values)?);
+        Ok(Value::Struct(StructRef(Rc::new(StructObject { ty, fields }))))
+    }
+
+    pub(crate) fn memory(&self, element: Type, values: Vec<Value>) -> Result<MemoryRef, Fault> {
+        let fields = RefCell::new(self.meter.fields(values)?);
+        Ok(MemoryRef(Rc::new(MemoryObject { element, fields })))
+    }
+
+    pub(crate) fn array(&self, element: Type, dims: Vec<usize>, values: Vec<Value>) -> Result<Value, Fault> {
+        let memory = self.memory(element, values)?;
+        let place = PlaceRef(Rc::new(PlaceObject { memory, offset: 0 }));
+        Ok(Value::Array(ArrayRef(Rc::new(ArrayObject { place: RefCell::new(place), dims: RefCell::new(dims) }))))
+    }
+
+    pub(crate) fn stack(&self, element: Type) -> Result<Value, Fault> {
+        let fields = RefCell::new(self.meter.fields(Vec::new())?);
+        Ok(Value::Stack(StackRef(Rc::new(StackObject { element, fields }))))
+    }
+
+    pub(crate) fn slot(&self, ty: Type) -> Result<Value, Fault> {
+        let fields = RefCell::new(self.meter.fields(vec![Value::Undefined])?);
+        Ok(Value::Slot(SlotRef(Rc::new(SlotObject { ty, fields, assigned: Cell::new(false) }))))
+    }
+
+    /// A new object of a type that is known only now.
+    pub(crate) fn new_of(&self, ty: &Type, args: Vec<Value>) -> Result<Value, Fault> {
+        match ty {
+            Type::Tuple(_) => self.tuple(args),
+            Type::NamedTuple(fields) if fields.len() == args.len() => {
+                self.named_tuple(fields.iter().map(|(name, _)| name.clone()).collect(), args)
+            }
+            // From Julia 1.11 on: a place in memory and the dimensions.
+            Type::Array(_) => match args.as_slice() {
+                [Value::MemoryRef(place), Value::Tuple(dims)] => {
+                    let dims: Option<Vec<usize>> = dims
+                        .0
+                        .fields
+                        .values()
+                        .iter()
+                        .map(|dim| dim.as_integer().and_then(|dim| usize::try_from(dim).ok()))
+                        .collect();
+                    let dims = dims.ok_or_else(|| expected("dimensions"))?;
+                    let array = ArrayObject { place: RefCell::new(place.clone()), dims: RefCell::new(dims) };
+                    Ok(Value::Array(ArrayRef(Rc::new(array))))
+                }
+                _ => Err(Fault::Fatal(RunErrorKind::Unsupported(format!("making a new {ty}")))),
+            },
+            other => match struct_info(self.module, other, args.len()) {
+                Some(info) => self.structure(info, args),
+                None => {
+                    let what = format!("making a new {other} of {} fields", args.len());
+                    Err(Fault::Fatal(RunErrorKind::Unsupported(what)))
+                }
+            },
+        }
+    }
+
+    /// Calling a type: a conversion of a number, a new array, a struct.
+    pub(crate) fn construct(&mut self, ty: &Type, args: &[Value]) -> Result<Value, Fault> {
+        match (ty, args) {
+            (Type::Scalar(scalar), [Value::Scalar(value)]) => {
+                let primitive = ircode::primitives::lookup("convert");
+                match primitive.map(|primitive| (primitive, primitive.compute)) {
+                    Some((primitive, Compute::Convert(f))) => f(*scalar, value)
+                        .map(Value::Scalar)
+                        .map_err(|failure| self.failure(primitive, failure, args)),
+                    _ => Err(expected("a number")),
+                }
+            }
+            (Type::Array(array), [Value::Text(undef), dims @ ..]) if undef.ends_with("undef") => {
+                arrays::undefined_array(self, &array.element, Some(array.rank), dims)
+            }
+            (Type::String, [Value::String(_)]) => Ok(args.first().cloned().unwrap_or(Value::Nothing)),
+            (Type::Named(_) | Type::Ref(_), _) => match struct_info(self.module, ty, args.len()) {
+                Some(info) => self.structure(info, args.to_vec()),
+                None => Err(Fault::Fatal(RunErrorKind::Unsupported(format!("a call of the type {ty}")))),
+            },
+            _ => Err(Fault::Fatal(RunErrorKind::Unsupported(format!("a call of the type {ty}")))),
+        }
+    }
+
+    /// Calls a primitive that is known only now.
+    pub(crate) fn call_primitive(&mut self, primitive: &'static Primitive, args: &[Value]) -> Result<Value, Fault> {
+        let count = args.len();
+        if count < primitive.min_operands || primitive.max_operands.is_some_and(|max| count > max) {
+            return Err(wrong_operands(primitive, "another number of operands", args));
+        }
+        match (primitive.compute, args) {
+            (Compute::Scalars(f), _) => {
+                let scalars: Option<Vec<_>> = args.iter().map(|arg| arg.as_scalar().cloned()).collect();
+                let scalars = scalars.ok_or_else(|| wrong_operands(primitive, "numbers", args))?;
+                f(&scalars).map(Value::Scalar).map_err(|failure| self.failure(primitive, failure, args))
+            }
+            (Compute::Convert(f), [Value::Type(ty), Value::Scalar(value)]) => match ty.as_scalar() {
+                Some(ty) => f(ty, value).map(Value::Scalar).map_err(|failure| self.failure(primitive, failure, args)),
+                None => Err(wrong_operands(primitive, "a number type", args)),
+            },
+            (Compute::Convert(_), _) => Err(wrong_operands(primitive, "a type and a number", args)),
+            (Compute::Machine, _) => match builtin(primitive.name) {
+                Some(f) => f(self, args).map_err(|fault| named(fault, primitive, args)),
+                None => Err(Fault::Fatal(RunErrorKind::Unsupported(format!("`{}`", primitive.name)))),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_primitive_can_be_run() {
+        for primitive in ircode::primitives::TABLE {
+            let runs = matches!(primitive.compute, Compute::Machine) == builtin(primitive.name).is_some();
+            assert!(runs, "{}", primitive.name);
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! Arrays, as programs up to Julia 1.10 use them, and a few of Base's functions on them.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use ircode::{Scalar, Type};
+
+use super::control::{index, unsupported};
+use super::{Runtime, expected};
+use crate::machine::Fault;
+use crate::value::{ArrayRef, PlaceObject, PlaceRef, Value, isa, unassigned};
+
+type Result<T> = std::result::Result<T, Fault>;
+
+fn array(value: &Value) -> Result<&ArrayRef> {
+    match value {
+        Value::Array(array) => Ok(array),
+        _ => Err(expected("an array")),
+    }
+}
+
+/// The place of an element: one index counts in memory order, several count one a dimension.
+fn offset(runtime: &Runtime<'_>, array: &ArrayRef, indices: &[Value]) -> Result<usize> {
+    let dims = array.0.dims.borrow();
+    let out_of_bounds = |runtime: &Runtime<'_>| {
+        let indices = match indices {
+            [one] => Ok(one.clone()),
+            several => runtime.tuple(several.to_vec()),
+        };
+        match indices {
+            Ok(indices) => runtime.exception("BoundsError", &["a", "i"], vec![Value::Array(array.clone()), indices]),
+            Err(fault) => fault,
+        }
+    };
+    let length: usize = dims.iter().product();
+    if let [only] = indices {
+        return match usize::try_from(index(only)? - 1) {
+            Ok(at) if at < length => Ok(at),
+            _ => Err(out_of_bounds(runtime)),
+        };
+    }
+    let (mut at, mut stride) = (0usize, 1usize);
+    for (i, one) in indices.iter().enumerate() {
+        let dim = dims.get(i).copied().unwrap_or(1);
+        match usize::try_from(index(one)? - 1) {
+            Ok(one) if one < dim => at += one * stride,
+            _ => return Err(out_of_bounds(runtime)),
+        }
+        stride = stride.saturating_mul(dim);
+    }
+    if indices.len() < dims.len() && dims.get(indices.len()..).is_some_and(|rest| rest.iter().any(|&dim| dim != 1)) {
+        return Err(out_of_bounds(runtime));
+    }
+    Ok(at)
+}
+
+fn get(runtime: &Runtime<'_>, target: &Value, indices: &[Value]) -> Result<Value> {
+    let array = array(target)?;
+    let at = offset(runtime, array, indices)?;
+    let place = array.0.place.borrow();
+    let memory = place.0.memory.0.fields.borrow();
+    match memory.values().get(place.0.offset + at) {
+        Some(Value::Undefined) | None => Err(runtime.exception("UndefRefError", &[], vec![])),
+        Some(value) => Ok(value.clone()),
+    }
+}
+
+fn set(runtime: &Runtime<'_>, target: &Value, value: &Value, indices: &[Value]) -> Result<()> {
+    let array = array(target)?;
+    let at = offset(runtime, array, indices)?;
+    let place = array.0.place.borrow();
+    if !isa(value, &place.0.memory.0.element) {
+        let what = format!("storing a {:?} in an array of {}", value.type_of(), place.0.memory.0.element);
+        return Err(unsupported(what));
+    }
+    let mut memory = place.0.memory.0.fields.borrow_mut();
+    if let Some(slot) = memory.values_mut().get_mut(place.0.offset + at) {
+        *slot = value.clone();
+    }
+    Ok(())
+}
+
+/// `arrayref(boundscheck, array, indices…)`. Bounds are checked in any case.
+pub(super) fn arrayref(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let [_, target, indices @ ..] = args else { return Err(expected("an array and indices")) };
+    get(runtime, target, indices)
+}
+
+/// `arrayset(boundscheck, array, value, indices…)`; returns the array.
+pub(super) fn arrayset(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let [_, target, value, indices @ ..] = args else { return Err(expected("an array, a value and indices")) };
+    set(runtime, target, value, indices)?;
+    Ok(target.clone())
+}
+
+pub(super) fn getindex(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    match args {
+        [target @ Value::Array(_), indices @ ..] => get(runtime, target, indices),
+        [Value::Struct(object)] if matches!(object.0.ty.ty, Type::Ref(_)) => {
+            super::structs::getfield(runtime, &[Value::Struct(object.clone()), Value::from(1)])
+        }
+        [Value::Tuple(tuple), at] => super::structs::getfield(runtime, &[Value::Tuple(tuple.clone()), at.clone()]),
+        _ => Err(expected("an array and indices, a tuple and an index, or a reference")),
+    }
+}
+
+pub(super) fn setindex(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    match args {
+        [target @ Value::Array(_), value, indices @ ..] => {
+            set(runtime, target, value, indices)?;
+            Ok(target.clone())
+        }
+        [reference @ Value::Struct(object), value] if matches!(object.0.ty.ty, Type::Ref(_)) => {
+            super::structs::setfield(runtime, &[reference.clone(), Value::from(1), value.clone()])?;
+            Ok(reference.clone())
+        }
+        _ => Err(expected("an array, a value and indices, or a reference and a value")),
+    }
+}
+
+pub(super) fn arraylen(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let dims = array(args.first().ok_or_else(|| expected("an array"))?)?.0.dims.borrow().iter().product::<usize>();
+    Ok(Value::from(dims as i64))
+}
+
+/// `arraysize(array, dimension)`; dimensions past the rank have the size 1.
+pub(super) fn arraysize(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let [target, dimension] = args else { return Err(expected("an array and a dimension")) };
+    let array = array(target)?;
+    match usize::try_from(index(dimension)? - 1) {
+        Ok(dimension) => Ok(Value::from(array.0.dims.borrow().get(dimension).copied().unwrap_or(1) as i64)),
+        Err(_) => {
+            let message = Value::String("arraysize: dimension out of range".into());
+            Err(runtime.exception("ErrorException", &["msg"], vec![message]))
+        }
+    }
+}
+
+pub(super) fn length(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    match args {
+        [Value::Array(_)] => arraylen(runtime, args),
+        [Value::Tuple(tuple) | Value::SimpleVector(tuple)] => Ok(Value::from(tuple.0.fields.values().len() as i64)),
+        [Value::Memory(memory)] => Ok(Value::from(memory.0.fields.borrow().values().len() as i64)),
+        [Value::String(text)] => Ok(Value::from(text.chars().count() as i64)),
+        _ => Err(expected("an array, a tuple or a string")),
+    }
+}
+
+/// `size(array)`, a tuple, or `size(array, dimension)`.
+pub(super) fn size(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    match args {
+        [target] => {
+            let dims = array(target)?.0.dims.borrow().iter().map(|&dim| Value::from(dim as i64)).collect();
+            runtime.tuple(dims)
+        }
+        _ => arraysize(runtime, args),
+    }
+}
+
+/// `new_array(T, dims…)`: an array of zeros, or of unassigned elements.
+pub(super) fn new_array(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let [Value::Type(element), dims @ ..] = args else { return Err(expected("a type and dimensions")) };
+    undefined_array(runtime, element, None, dims)
+}
+
+/// An array whose elements are not assigned. Where Julia leaves bits undefined, they are zero here.
+pub(super) fn undefined_array(
+    runtime: &Runtime<'_>,
+    element: &Type,
+    rank: Option<u32>,
+    dims: &[Value],
+) -> Result<Value> {
+    let dims = match dims {
+        [Value::Tuple(dims)] => dims.0.fields.values().to_vec(),
+        dims => dims.to_vec(),
+    };
+    if rank.is_some_and(|rank| rank as usize != dims.len()) {
+        return Err(expected("one size a dimension"));
+    }
+    let mut sizes = Vec::with_capacity(dims.len());
+    let mut length = 1usize;
+    for dim in &dims {
+        let size = usize::try_from(index(dim)?).ok();
+        let product = size.and_then(|size| length.checked_mul(size));
+        let (Some(size), Some(product)) = (size, product) else {
+            let message = Value::String("invalid Array dimensions".into());
+            return Err(runtime.exception("ArgumentError", &["msg"], vec![message]));
+        };
+        sizes.push(size);
+        length = product;
+    }
+    runtime.meter.would_fit(length)?;
+    runtime.array(element.clone(), sizes, vec![unassigned(element); length])
+}
+
+/// `push!(vector, value)`.
+pub(super) fn push(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let [target, value] = args else { return Err(expected("a vector and a value")) };
+    let array = array(target)?;
+    let mut dims = array.0.dims.borrow_mut();
+    let [length] = dims.as_mut_slice() else { return Err(expected("a vector and a value")) };
+    let place = array.0.place.borrow();
+    if !isa(value, &place.0.memory.0.element) {
+        return Err(unsupported(format!("storing a {:?} in an array of {}", value.type_of(), place.0.memory.0.element)));
+    }
+    let mut memory = place.0.memory.0.fields.borrow_mut();
+    let end = place.0.offset + *length;
+    match memory.values_mut().get_mut(end) {
+        Some(slot) => *slot = value.clone(),
+        None => memory.push(value.clone())?,
+    }
+    *length += 1;
+    Ok(target.clone())
+}
+
+pub(super) fn copy(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    match args {
+        [value @ Value::Array(array)] => {
+            let elements = value.array_elements().unwrap_or_default();
+            let element = array.0.place.borrow().0.memory.0.element.clone();
+            let dims = array.0.dims.borrow().clone();
+            runtime.array(element, dims, elements)
+        }
+        [Value::Scalar(scalar)] => Ok(Value::Scalar(Scalar::clone(scalar))),
+        _ => Err(expected("an array")),
+    }
+}
+
+/// A place `delta` elements behind another.
+pub(super) fn place_behind(place: &PlaceRef, delta: usize) -> PlaceRef {
+    PlaceRef(Rc::new(PlaceObject { memory: place.0.memory.clone(), offset: place.0.offset + delta }))
+}
+
+/// Whether the element type matches: used where a value is stored through a place.
+pub(super) fn store(fields: &RefCell<crate::object::Fields>, at: usize, value: Value) -> Option<()> {
+    *fields.borrow_mut().values_mut().get_mut(at)? = value;
+    Some(())
+}

@@ -1,0 +1,193 @@
+//! Comparing, testing types, throwing; arithmetic that returns a pair.
+
+use std::sync::Arc;
+
+use ircode::primitives::{Failure, Overflow, overflowing};
+use ircode::Scalar;
+
+use super::{Runtime, expected};
+use crate::display::printed;
+use crate::error::RunErrorKind;
+use crate::machine::Fault;
+use crate::value::{Value, isa as value_isa};
+
+type Result<T> = std::result::Result<T, Fault>;
+
+fn checked(runtime: &mut Runtime<'_>, args: &[Value], operation: Overflow, signed: bool) -> Result<Value> {
+    let [Value::Scalar(a), Value::Scalar(b)] = args else { return Err(expected("two integers")) };
+    match overflowing(operation, signed, a, b) {
+        Ok((value, overflow)) => runtime.tuple(vec![Value::Scalar(value), Value::from(overflow)]),
+        Err(Failure::Operands(what)) => Err(expected(what)),
+        Err(Failure::Exception(_)) => Err(expected("two integers")),
+    }
+}
+
+pub(super) fn checked_sadd(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    checked(runtime, args, Overflow::Add, true)
+}
+
+pub(super) fn checked_uadd(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    checked(runtime, args, Overflow::Add, false)
+}
+
+pub(super) fn checked_ssub(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    checked(runtime, args, Overflow::Sub, true)
+}
+
+pub(super) fn checked_usub(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    checked(runtime, args, Overflow::Sub, false)
+}
+
+pub(super) fn checked_smul(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    checked(runtime, args, Overflow::Mul, true)
+}
+
+pub(super) fn checked_umul(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    checked(runtime, args, Overflow::Mul, false)
+}
+
+pub(super) fn egal(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    match args {
+        [a, b] => Ok(Value::from(a.egal(b))),
+        _ => Err(expected("two values")),
+    }
+}
+
+pub(super) fn not_egal(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    match args {
+        [a, b] => Ok(Value::from(!a.egal(b))),
+        _ => Err(expected("two values")),
+    }
+}
+
+pub(super) fn ifelse(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    match args {
+        [Value::Scalar(Scalar::Bool(condition)), a, b] => Ok(if *condition { a.clone() } else { b.clone() }),
+        _ => Err(expected("a Bool and two values")),
+    }
+}
+
+pub(super) fn identity(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    args.first().cloned().ok_or_else(|| expected("a value"))
+}
+
+pub(super) fn isa(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    match args {
+        [value, Value::Type(ty)] => Ok(Value::from(value_isa(value, ty))),
+        [value, Value::Text(name)] => Ok(Value::from(value_isa(value, &ircode::Type::parse(name)))),
+        [value, Value::Function(name)] => Ok(Value::from(value_isa(value, &ircode::Type::named(name.clone())))),
+        _ => Err(expected("a value and a type")),
+    }
+}
+
+pub(super) fn type_of(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    match args {
+        [value] => Ok(Value::Type(Arc::new(value.type_of()))),
+        _ => Err(expected("a value")),
+    }
+}
+
+pub(super) fn typeassert(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    match args {
+        [value, Value::Type(ty)] if value_isa(value, ty) => Ok(value.clone()),
+        [value, Value::Type(ty)] => {
+            let function = Value::Symbol("typeassert".into());
+            let fields = vec![function, Value::String("".into()), Value::Type(ty.clone()), value.clone()];
+            Err(runtime.exception("TypeError", &["func", "context", "expected", "got"], fields))
+        }
+        [value, Value::Text(_)] => Ok(value.clone()),
+        _ => Err(expected("a value and a type")),
+    }
+}
+
+pub(super) fn throw(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    match args {
+        // An exception of which only the text is known: `ErrorException("message")`.
+        [value] => Err(Fault::Throw(value.clone())),
+        _ => Err(expected("a value")),
+    }
+}
+
+pub(super) fn error(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let message: String = args.iter().map(printed).collect();
+    Err(runtime.exception("ErrorException", &["msg"], vec![Value::String(message.into())]))
+}
+
+/// `throw_complex_domainerror(:sqrt, x)`.
+pub(super) fn throw_complex_domainerror(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let [Value::Symbol(function), value] = args else { return Err(expected("the name of a function and a value")) };
+    let message = format!("{function} will only return a complex result if called with a complex argument.");
+    let fields = vec![value.clone(), Value::String(message.into())];
+    Err(runtime.exception("DomainError", &["val", "msg"], fields))
+}
+
+pub(super) fn throw_exp_domainerror(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let message = "Exponentiation yielding a complex result requires a complex argument.";
+    let fields = args.iter().cloned().chain([Value::String(message.into())]).collect();
+    Err(runtime.exception("DomainError", &["val", "msg"], fields))
+}
+
+pub(super) fn throw_boundserror(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    Err(runtime.exception("BoundsError", &["a", "i"], args.to_vec()))
+}
+
+pub(super) fn throw_inexacterror(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    Err(runtime.exception("InexactError", &["func", "T", "val"], args.to_vec()))
+}
+
+pub(super) fn throw_overflowerr_binaryop(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let [operation, a, b] = args else { return Err(expected("an operation and two values")) };
+    let message = format!("{} {} {} overflowed", printed(a), printed(operation), printed(b));
+    Err(runtime.exception("OverflowError", &["msg"], vec![Value::String(message.into())]))
+}
+
+/// The value of an exception that is made but not thrown.
+fn made(fault: Fault) -> Result<Value> {
+    match fault {
+        Fault::Throw(value) => Ok(value),
+        other => Err(other),
+    }
+}
+
+pub(super) fn error_exception(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    made(runtime.exception("ErrorException", &["msg"], args.to_vec()))
+}
+
+pub(super) fn domain_error(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let mut fields = args.to_vec();
+    fields.resize(2, Value::Nothing);
+    made(runtime.exception("DomainError", &["val", "msg"], fields))
+}
+
+pub(super) fn argument_error(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    made(runtime.exception("ArgumentError", &["msg"], args.to_vec()))
+}
+
+pub(super) fn bounds_error(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let mut fields = args.to_vec();
+    fields.resize(2, Value::Nothing);
+    made(runtime.exception("BoundsError", &["a", "i"], fields))
+}
+
+pub(super) fn divide_error(runtime: &mut Runtime<'_>, _: &[Value]) -> Result<Value> {
+    made(runtime.exception("DivideError", &[], vec![]))
+}
+
+/// An index as a program gives it, counted from 1.
+pub(super) fn index(value: &Value) -> Result<i128> {
+    value.as_integer().ok_or_else(|| expected("an integer as index"))
+}
+
+/// The name that a constant operand gives.
+pub(super) fn symbol(value: &Value) -> Option<&str> {
+    match value {
+        Value::Symbol(name) => Some(name),
+        _ => None,
+    }
+}
+
+/// What cannot be done, in words.
+pub(super) fn unsupported(what: String) -> Fault {
+    Fault::Fatal(RunErrorKind::Unsupported(what))
+}
+

@@ -1,0 +1,77 @@
+//! What derivatives need when they run: stacks for what the forward pass saves, and slots for adjoints.
+
+use super::control::index;
+use super::{Runtime, expected};
+use crate::error::RunErrorKind;
+use crate::machine::Fault;
+use crate::value::Value;
+
+type Result<T> = std::result::Result<T, Fault>;
+
+/// `new_stack(T)`.
+pub(super) fn new_stack(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    match args {
+        [Value::Type(element)] => runtime.stack((**element).clone()),
+        _ => Err(expected("a type")),
+    }
+}
+
+/// `stack_push!(stack, value)`.
+pub(super) fn stack_push(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    match args {
+        [Value::Stack(stack), value] => {
+            stack.0.fields.borrow_mut().push(value.clone())?;
+            Ok(Value::Nothing)
+        }
+        _ => Err(expected("a stack and a value")),
+    }
+}
+
+/// `stack_get(stack, i)`: the `i`-th element from the bottom, counted from 1. The stack stays as it is.
+pub(super) fn stack_get(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let [target @ Value::Stack(stack), number] = args else { return Err(expected("a stack and an index")) };
+    let at = usize::try_from(index(number)? - 1).ok();
+    let value = at.and_then(|at| stack.0.fields.borrow().values().get(at).cloned());
+    value.ok_or_else(|| runtime.exception("BoundsError", &["a", "i"], vec![target.clone(), number.clone()]))
+}
+
+/// `stack_length(stack)`.
+pub(super) fn stack_length(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    match args {
+        [Value::Stack(stack)] => Ok(Value::from(stack.0.fields.borrow().values().len() as i64)),
+        _ => Err(expected("a stack")),
+    }
+}
+
+/// `new_slot(T)`.
+pub(super) fn new_slot(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    match args {
+        [Value::Type(ty)] => runtime.slot((**ty).clone()),
+        _ => Err(expected("a type")),
+    }
+}
+
+/// `slot_get(slot)`; reading a slot before it was set is an error.
+pub(super) fn slot_get(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    match args {
+        [Value::Slot(slot)] => match slot.0.fields.borrow().values().first() {
+            Some(value) if slot.0.assigned.get() => Ok(value.clone()),
+            _ => Err(Fault::Fatal(RunErrorKind::Undefined("a slot".into()))),
+        },
+        _ => Err(expected("a slot")),
+    }
+}
+
+/// `slot_set!(slot, value)`.
+pub(super) fn slot_set(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    match args {
+        [Value::Slot(slot), value] => {
+            if let Some(field) = slot.0.fields.borrow_mut().values_mut().first_mut() {
+                *field = value.clone();
+            }
+            slot.0.assigned.set(true);
+            Ok(Value::Nothing)
+        }
+        _ => Err(expected("a slot and a value")),
+    }
+}

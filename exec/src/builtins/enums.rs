@@ -1,0 +1,55 @@
+//! Enums: one of several cases, each with a payload.
+
+use std::rc::Rc;
+
+use ircode::{Type, TypeKind};
+
+use super::control::{index, symbol, unsupported};
+use super::{Runtime, expected};
+use crate::machine::Fault;
+use crate::value::{EnumObject, EnumRef, Value, isa};
+
+type Result<T> = std::result::Result<T, Fault>;
+
+/// `new_case(T, :case, payload…)`.
+pub(super) fn new_case(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    const EXPECTED: &str = "an enum type, one of its cases, and the payload";
+    let [Value::Type(ty), Value::Symbol(case), payload @ ..] = args else { return Err(expected(EXPECTED)) };
+    let Type::Named(name) = &**ty else { return Err(expected(EXPECTED)) };
+    let Some(TypeKind::Enum { cases }) = runtime.module.type_def(name).map(|def| &def.kind) else {
+        return Err(unsupported(format!("the enum {name}, which the module does not declare,")));
+    };
+    let Some((_, types)) = cases.iter().find(|(known, _)| known == case) else {
+        return Err(unsupported(format!("the case {case} of {name}, which has none of that name,")));
+    };
+    if types.len() != payload.len() || !payload.iter().zip(types).all(|(value, ty)| isa(value, ty)) {
+        return Err(expected(EXPECTED));
+    }
+    let fields = runtime.meter.fields(payload.to_vec())?;
+    Ok(Value::Enum(EnumRef(Rc::new(EnumObject { ty: (**ty).clone(), case: case.clone(), fields }))))
+}
+
+/// `is_case(value, :case)`.
+pub(super) fn is_case(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    match args {
+        [Value::Enum(object), case] if symbol(case).is_some() => {
+            Ok(Value::from(symbol(case) == Some(object.0.case.as_str())))
+        }
+        _ => Err(expected("an enum and the name of a case")),
+    }
+}
+
+/// `payload(value, :case, i)`: the `i`-th part of the payload, counted from 1; the value must be of that case.
+pub(super) fn payload(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let [Value::Enum(object), case, number] = args else {
+        return Err(expected("an enum, the name of a case and a number"));
+    };
+    let part = usize::try_from(index(number)? - 1).ok().and_then(|at| object.0.fields.values().get(at));
+    match part {
+        Some(value) if symbol(case) == Some(object.0.case.as_str()) => Ok(value.clone()),
+        _ => {
+            let message = format!("{}.{} has no payload {number} of that case", object.0.ty, object.0.case);
+            Err(runtime.exception("ErrorException", &["msg"], vec![Value::String(message.into())]))
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! Tuples, structs, references: making them, and getting at their fields.
+
+use std::rc::Rc;
+
+use ircode::Type;
+
+use super::control::{index, symbol, unsupported};
+use super::{Runtime, expected};
+use crate::machine::Fault;
+use crate::value::{TupleObject, TupleRef, Value};
+
+type Result<T> = std::result::Result<T, Fault>;
+
+pub(super) fn tuple(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    runtime.tuple(args.to_vec())
+}
+
+pub(super) fn svec(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let fields = runtime.meter.fields(args.to_vec())?;
+    Ok(Value::SimpleVector(TupleRef(Rc::new(TupleObject { fields }))))
+}
+
+/// Which field an operand names: by number, counted from 1, or by name.
+fn field_index(runtime: &Runtime<'_>, object: &Value, field: &Value) -> Result<usize> {
+    let count = field_count(object);
+    if let Some(name) = symbol(field) {
+        let found = match object {
+            Value::NamedTuple(tuple) => tuple.0.names.iter().position(|known| *known == name),
+            Value::Struct(object) => object.0.ty.names.iter().position(|known| *known == name),
+            _ => None,
+        };
+        return found.ok_or_else(|| {
+            let message = format!("type {:?} has no field {name}", object.type_of());
+            runtime.exception("ErrorException", &["msg"], vec![Value::String(message.into())])
+        });
+    }
+    let number = index(field)?;
+    match usize::try_from(number - 1) {
+        Ok(index) if index < count => Ok(index),
+        _ => Err(runtime.exception("BoundsError", &["a", "i"], vec![object.clone(), field.clone()])),
+    }
+}
+
+fn field_count(object: &Value) -> usize {
+    match object {
+        Value::Tuple(tuple) | Value::SimpleVector(tuple) => tuple.0.fields.values().len(),
+        Value::NamedTuple(tuple) => tuple.0.fields.values().len(),
+        Value::Struct(object) => object.0.ty.names.len().max(object.0.fields.borrow().values().len()),
+        _ => 0,
+    }
+}
+
+/// `getfield(object, field)`; a third operand asks for a bounds check, which is made in any case.
+pub(super) fn getfield(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let [object, field, ..] = args else { return Err(expected("an object and a field")) };
+    match (object, symbol(field)) {
+        (Value::Array(array), Some("ref")) => return Ok(Value::MemoryRef(array.0.place.borrow().clone())),
+        (Value::Array(array), Some("size")) => {
+            let dims = array.0.dims.borrow().iter().map(|&dim| Value::from(dim as i64)).collect();
+            return runtime.tuple(dims);
+        }
+        (Value::MemoryRef(place), Some("mem")) => return Ok(Value::Memory(place.0.memory.clone())),
+        (Value::Memory(memory), Some("length")) => {
+            return Ok(Value::from(memory.0.fields.borrow().values().len() as i64));
+        }
+        (Value::Tuple(_) | Value::NamedTuple(_) | Value::SimpleVector(_) | Value::Struct(_), _) => {}
+        _ => return Err(unsupported(format!("a field of a {:?}", object.type_of()))),
+    }
+    let index = field_index(runtime, object, field)?;
+    let value = match object {
+        Value::Tuple(tuple) | Value::SimpleVector(tuple) => tuple.0.fields.values().get(index).cloned(),
+        Value::NamedTuple(tuple) => tuple.0.fields.values().get(index).cloned(),
+        Value::Struct(object) => object.0.fields.borrow().values().get(index).cloned(),
+        _ => None,
+    };
+    match value {
+        Some(Value::Undefined) | None => Err(runtime.exception("UndefRefError", &[], vec![])),
+        Some(value) => Ok(value),
+    }
+}
+
+pub(super) fn setfield(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let [object, field, value, ..] = args else { return Err(expected("an object, a field and a value")) };
+    match (object, symbol(field), value) {
+        (Value::Array(array), Some("ref"), Value::MemoryRef(place)) => {
+            *array.0.place.borrow_mut() = place.clone();
+            return Ok(value.clone());
+        }
+        (Value::Array(array), Some("size"), Value::Tuple(dims)) => {
+            let mut sizes = Vec::new();
+            for dim in dims.0.fields.values() {
+                let size = dim.as_integer().and_then(|dim| usize::try_from(dim).ok());
+                sizes.push(size.ok_or_else(|| expected("dimensions"))?);
+            }
+            *array.0.dims.borrow_mut() = sizes;
+            return Ok(value.clone());
+        }
+        _ => {}
+    }
+    let Value::Struct(structure) = object else {
+        return Err(unsupported(format!("setting a field of a {:?}", object.type_of())));
+    };
+    if !structure.0.ty.mutable {
+        let message = format!("setfield!: immutable struct of type {} cannot be changed", structure.0.ty.ty);
+        return Err(runtime.exception("ErrorException", &["msg"], vec![Value::String(message.into())]));
+    }
+    let index = field_index(runtime, object, field)?;
+    let mut fields = structure.0.fields.borrow_mut();
+    while fields.values().len() <= index {
+        fields.push(Value::Undefined)?;
+    }
+    if let Some(slot) = fields.values_mut().get_mut(index) {
+        *slot = value.clone();
+    }
+    Ok(value.clone())
+}
+
+/// `isdefined(object, field)`.
+pub(super) fn isdefined(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let [object, field, ..] = args else { return Err(expected("an object and a field")) };
+    match object {
+        Value::Tuple(_) | Value::NamedTuple(_) | Value::SimpleVector(_) | Value::Struct(_) => {}
+        _ => return Err(unsupported(format!("isdefined of a {:?}", object.type_of()))),
+    }
+    let Ok(index) = field_index(runtime, object, field) else { return Ok(Value::from(false)) };
+    Ok(Value::from(match object {
+        Value::Struct(object) => {
+            !matches!(object.0.fields.borrow().values().get(index), None | Some(Value::Undefined))
+        }
+        _ => true,
+    }))
+}
+
+pub(super) fn nfields(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    match args {
+        [object] if !matches!(object.type_of(), Type::Untyped) => Ok(Value::from(field_count(object) as i64)),
+        _ => Err(expected("an object")),
+    }
+}

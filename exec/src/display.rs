@@ -1,0 +1,200 @@
+//! Values as Julia shows them.
+
+use std::fmt;
+
+use ircode::Constant;
+
+use crate::value::Value;
+
+/// Values nested deeper than this are shown as `…`.
+const MAX_DEPTH: usize = 64;
+
+/// Shows the value as Julia's `repr` does: `1.0`, `"text"`, `(1, 2.0)`, `[1.0, 2.0]`, `Point(1.0, 2.0)`.
+impl fmt::Display for Value {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_value(f, self, 0)
+    }
+}
+
+fn write_value(f: &mut fmt::Formatter<'_>, value: &Value, depth: usize) -> fmt::Result {
+    if depth > MAX_DEPTH {
+        return f.write_str("…");
+    }
+    match value {
+        Value::Undefined => f.write_str("#undef"),
+        Value::Nothing => f.write_str("nothing"),
+        Value::Scalar(scalar) => write!(f, "{scalar}"),
+        Value::String(text) => write!(f, "{}", Constant::String(text.clone())),
+        Value::Symbol(name) => write!(f, "{}", Constant::Symbol(name.clone())),
+        Value::Type(ty) => write!(f, "{ty}"),
+        Value::Function(name) | Value::Text(name) => write!(f, "{name}"),
+        Value::Tuple(tuple) => {
+            let fields = tuple.0.fields.values();
+            f.write_str("(")?;
+            write_list(f, fields, ", ", depth)?;
+            f.write_str(if fields.len() == 1 { ",)" } else { ")" })
+        }
+        Value::NamedTuple(tuple) if tuple.0.names.is_empty() => f.write_str("NamedTuple()"),
+        Value::NamedTuple(tuple) => {
+            f.write_str("(")?;
+            for (i, (name, value)) in tuple.0.names.iter().zip(tuple.0.fields.values()).enumerate() {
+                write!(f, "{}{name} = ", if i > 0 { ", " } else { "" })?;
+                write_value(f, value, depth + 1)?;
+            }
+            f.write_str(if tuple.0.names.len() == 1 { ",)" } else { ")" })
+        }
+        Value::SimpleVector(tuple) => {
+            f.write_str("svec(")?;
+            write_list(f, tuple.0.fields.values(), ", ", depth)?;
+            f.write_str(")")
+        }
+        Value::Struct(object) => {
+            write!(f, "{}(", object.0.ty.ty)?;
+            write_list(f, object.0.fields.borrow().values(), ", ", depth)?;
+            f.write_str(")")
+        }
+        Value::Enum(object) => {
+            write!(f, "{}.{}(", object.0.ty, object.0.case)?;
+            write_list(f, object.0.fields.values(), ", ", depth)?;
+            f.write_str(")")
+        }
+        Value::Array(array) => {
+            let elements = value.array_elements().unwrap_or_default();
+            write_array(f, &elements, &array.0.dims.borrow(), depth)
+        }
+        Value::Memory(memory) => {
+            f.write_str("Memory[")?;
+            write_list(f, memory.0.fields.borrow().values(), ", ", depth)?;
+            f.write_str("]")
+        }
+        Value::MemoryRef(place) => write!(f, "MemoryRef(@{})", place.0.offset + 1),
+        Value::Stack(stack) => {
+            f.write_str("Stack[")?;
+            write_list(f, stack.0.fields.borrow().values(), ", ", depth)?;
+            f.write_str("]")
+        }
+        Value::Slot(slot) => {
+            f.write_str("Slot(")?;
+            write_list(f, slot.0.fields.borrow().values(), ", ", depth)?;
+            f.write_str(")")
+        }
+    }
+}
+
+fn write_list(f: &mut fmt::Formatter<'_>, values: &[Value], separator: &str, depth: usize) -> fmt::Result {
+    for (i, value) in values.iter().enumerate() {
+        if i > 0 {
+            f.write_str(separator)?;
+        }
+        write_value(f, value, depth + 1)?;
+    }
+    Ok(())
+}
+
+/// `[1, 2]`, `[1 3; 2 4]`, and for higher ranks the slices one after another.
+fn write_array(f: &mut fmt::Formatter<'_>, elements: &[Value], dims: &[usize], depth: usize) -> fmt::Result {
+    match dims {
+        [] | [_] => {
+            f.write_str("[")?;
+            write_list(f, elements, ", ", depth)?;
+            f.write_str("]")
+        }
+        [rows, columns] => {
+            f.write_str("[")?;
+            for row in 0..*rows {
+                f.write_str(if row > 0 { "; " } else { "" })?;
+                for column in 0..*columns {
+                    f.write_str(if column > 0 { " " } else { "" })?;
+                    if let Some(element) = elements.get(row + column * rows) {
+                        write_value(f, element, depth + 1)?;
+                    }
+                }
+            }
+            f.write_str("]")
+        }
+        [inner @ .., last] => {
+            let size: usize = inner.iter().product();
+            f.write_str("[")?;
+            for slice in 0..*last {
+                f.write_str(if slice > 0 { ";;; " } else { "" })?;
+                write_array(f, elements.get(slice * size..(slice + 1) * size).unwrap_or_default(), inner, depth + 1)?;
+            }
+            f.write_str("]")
+        }
+    }
+}
+
+/// The value as Julia's `print` writes it: strings and characters without quotes.
+pub(crate) fn printed(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.to_string(),
+        Value::Symbol(name) => name.to_string(),
+        Value::Scalar(scalar) => match scalar.as_char() {
+            Some(c) => c.to_string(),
+            None => printed_number(scalar),
+        },
+        other => other.to_string(),
+    }
+}
+
+/// `print` shows a `Float32` without the marks of its type.
+fn printed_number(scalar: &ircode::Scalar) -> String {
+    let text = scalar.to_string();
+    match scalar {
+        ircode::Scalar::Float32(value) if value.is_finite() => {
+            text.strip_suffix("f0").map_or_else(|| text.replace('f', "e"), str::to_string)
+        }
+        ircode::Scalar::Float32(_) => text.replace("32", ""),
+        ircode::Scalar::Float16(_) => match text.strip_prefix("Float16(").and_then(|rest| rest.strip_suffix(')')) {
+            Some(digits) => digits.to_string(),
+            None => text.replace("16", ""),
+        },
+        ircode::Scalar::UInt8(v) => v.to_string(),
+        ircode::Scalar::UInt16(v) => v.to_string(),
+        ircode::Scalar::UInt32(v) => v.to_string(),
+        ircode::Scalar::UInt64(v) => v.to_string(),
+        ircode::Scalar::UInt128(v) => v.to_string(),
+        _ => text,
+    }
+}
+
+/// What Julia says about an exception that nobody catches.
+pub(crate) fn exception_text(value: &Value) -> String {
+    let Value::Struct(object) = value else {
+        return format!("the value {value} was thrown");
+    };
+    let fields = object.0.fields.borrow();
+    let name = object.0.ty.ty.to_string();
+    match (name.as_str(), fields.values()) {
+        ("DivideError", _) => "DivideError: integer division error".into(),
+        ("ErrorException", [Value::String(message)]) => message.to_string(),
+        ("DomainError", [value, Value::String(message)]) => format!("DomainError with {value}: {message}"),
+        ("ArgumentError" | "OverflowError", [Value::String(message)]) => format!("{name}: {message}"),
+        ("InexactError", [Value::Symbol(function), ty, value]) => {
+            format!("InexactError: {function}({ty}, {value})")
+        }
+        ("BoundsError", [array, index]) => format!("BoundsError: attempt to access {array} at index [{index}]"),
+        ("UndefVarError", [Value::Symbol(name)]) => format!("UndefVarError: {name} not defined"),
+        _ => value.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ircode::Scalar;
+
+    #[test]
+    fn numbers_print_as_julia_prints_them() {
+        // From a Julia 1.5 session: print(…) of each.
+        assert_eq!(printed(&Value::Scalar(Scalar::Float32(0.5))), "0.5");
+        assert_eq!(printed(&Value::Scalar(Scalar::Float32(1e-7))), "1.0e-7");
+        assert_eq!(printed(&Value::Scalar(Scalar::UInt8(5))), "5");
+        assert_eq!(printed(&Value::String("a\"b".into())), "a\"b");
+        assert_eq!(Value::String("a\"b".into()).to_string(), "\"a\\\"b\"");
+        assert_eq!(printed(&Value::Scalar(Scalar::Float16(half::f16::from_f32(1.6)))), "1.6");
+        assert_eq!(printed(&Value::Scalar(Scalar::Float16(half::f16::INFINITY))), "Inf");
+        assert_eq!(printed(&Value::Scalar(Scalar::Float32(f32::INFINITY))), "Inf");
+        assert_eq!(printed(&Value::Scalar(Scalar::from_char('x'))), "x");
+    }
+}

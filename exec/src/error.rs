@@ -1,0 +1,135 @@
+//! Why a run ends without a value.
+
+use std::fmt;
+
+use ircode::{BlockNumber, Name, Origin, SSAValue};
+
+use crate::value::Value;
+
+/// The failure of a run: what went wrong, and where.
+#[derive(Clone, Debug)]
+pub struct RunError {
+    /// What went wrong.
+    pub kind: RunErrorKind,
+    /// The statement in which it went wrong, and the calls that led there, innermost first. Empty if the function could
+    /// not be called at all. Long chains are cut in the middle.
+    pub trace: Vec<Place>,
+}
+
+/// A statement of a function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// The function.
+    pub function: Name,
+    /// The block.
+    pub block: BlockNumber,
+    /// The statement.
+    pub statement: SSAValue,
+    /// The statement as it is printed.
+    pub text: String,
+    /// The statement from which this one was made, if it is part of a derivative.
+    pub origin: Option<Origin>,
+}
+
+/// What can go wrong.
+#[derive(Clone, Debug)]
+pub enum RunErrorKind {
+    /// An exception that the program threw and did not catch.
+    Exception(Value),
+    /// A function was called that is neither in the module nor a primitive.
+    UnknownFunction(Name),
+    /// There is no function of the name that was to be run.
+    NoSuchFunction(Name),
+    /// A function was called with the wrong number of arguments.
+    Arity {
+        /// The function.
+        function: Name,
+        /// How many it takes.
+        expected: usize,
+        /// How many there were.
+        got: usize,
+    },
+    /// An argument is not of the type that the function declares.
+    ArgumentType {
+        /// The argument, counted from 1: `_2` is the first that is passed.
+        argument: usize,
+        /// The declared type.
+        expected: String,
+        /// The type of what was passed.
+        got: String,
+    },
+    /// A primitive was called with operands that it does not take.
+    Operands {
+        /// The primitive.
+        primitive: &'static str,
+        /// What it takes.
+        expected: String,
+        /// What there was.
+        got: String,
+    },
+    /// A value was used that is not defined on the way taken.
+    Undefined(String),
+    /// A condition was no `Bool`.
+    NotBool(String),
+    /// Something that the interpreter does not run.
+    Unsupported(String),
+    /// A statement was reached that says it cannot be.
+    ReachedUnreachable,
+    /// Control ran out of the last block.
+    FellThrough,
+    /// More statements were executed than the limit allows.
+    StepLimit(u64),
+    /// More memory was needed than the limit allows.
+    MemoryLimit(usize),
+    /// Calls nested deeper than the limit allows.
+    DepthLimit(usize),
+    /// The code is not valid; verified code always is.
+    InvalidCode(String),
+}
+
+impl fmt::Display for RunErrorKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            RunErrorKind::Exception(value) => write!(f, "{}", crate::display::exception_text(value)),
+            RunErrorKind::UnknownFunction(name) => {
+                write!(f, "`{name}` is called, which is neither a function of this module nor a primitive")
+            }
+            RunErrorKind::NoSuchFunction(name) => write!(f, "there is no function `{name}`"),
+            RunErrorKind::Arity { function, expected, got } => {
+                write!(f, "`{function}` takes {expected} argument{}, but got {got}", if *expected == 1 { "" } else { "s" })
+            }
+            RunErrorKind::ArgumentType { argument, expected, got } => {
+                write!(f, "the argument _{argument} must be a {expected}, but is a {got}")
+            }
+            RunErrorKind::Operands { primitive, expected, got } => {
+                write!(f, "`{primitive}` takes {expected}, but got {got}")
+            }
+            RunErrorKind::Undefined(what) => write!(f, "{what} is used, which is not defined on the way taken"),
+            RunErrorKind::NotBool(what) => write!(f, "the condition must be a Bool, but is {what}"),
+            RunErrorKind::Unsupported(what) => write!(f, "{what} cannot be run"),
+            RunErrorKind::ReachedUnreachable => write!(f, "an `unreachable` was reached"),
+            RunErrorKind::FellThrough => write!(f, "control ran out of the last block"),
+            RunErrorKind::StepLimit(limit) => write!(f, "more than {limit} statements were executed"),
+            RunErrorKind::MemoryLimit(limit) => write!(f, "more than {limit} bytes of memory were needed"),
+            RunErrorKind::DepthLimit(limit) => write!(f, "calls nested deeper than {limit}"),
+            RunErrorKind::InvalidCode(what) => write!(f, "the code is not valid: {what}"),
+        }
+    }
+}
+
+impl fmt::Display for RunError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", self.kind)?;
+        for (i, place) in self.trace.iter().enumerate() {
+            let word = if i == 0 { "in" } else { "called from" };
+            let name = if place.function.is_empty() { "the listing" } else { &place.function };
+            write!(f, "\n  {word} {name}, block {}: {} = {}", place.block, place.statement, place.text)?;
+            if let Some(origin) = &place.origin {
+                write!(f, "  (derived from {origin})")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for RunError {}

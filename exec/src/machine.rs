@@ -1,0 +1,713 @@
+//! The interpreter.
+
+use std::rc::Rc;
+use std::sync::Arc;
+
+use ircode::primitives::{Failure, Primitive, ScalarException};
+use ircode::text::{StatementPrinter, write_typed};
+use ircode::{Callee, IRCode, Module, Name, SSAValue, Scalar, Style, Type};
+
+use crate::builtins::Runtime;
+use crate::error::{Place, RunError, RunErrorKind};
+use crate::limits::Limits;
+use crate::object::{Meter, OutOfMemory};
+use crate::prepare::{After, Code, Op, ScalarFunction, Source, prepare};
+use crate::value::{StructInfo, Value, isa};
+
+/// Calls in a chain that are named in an error, at each end.
+const TRACE_ENDS: usize = 8;
+
+/// Runs the functions of a module.
+///
+/// It is simple and exact, and the oracle of everything else: φs of a block are read together, every statement does what
+/// Julia says, and every failure is a value that names its place. Calls need no stack of the host's, so recursion is
+/// bounded by [`Limits`] only.
+///
+/// ```
+/// use exec::{Machine, Value};
+/// use ircode::parse_module;
+///
+/// let parsed = parse_module("
+/// function square(x::Float64)::Float64
+/// 1 ─ %1 = Base.mul_float(x, x)::Float64
+/// └──      return %1
+/// end
+/// ")?;
+/// let value = Machine::new(&parsed.module).call("square", &[Value::from(1.5)])?;
+/// assert_eq!(value.to_string(), "2.25");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Machine<'m> {
+    module: &'m Module<IRCode>,
+    codes: Vec<Option<Rc<Code>>>,
+    limits: Limits,
+    steps: u64,
+    runtime: Runtime<'m>,
+    tracer: Option<Box<dyn FnMut(&str) + 'm>>,
+}
+
+impl std::fmt::Debug for Machine<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Machine").field("limits", &self.limits).field("steps", &self.steps).finish_non_exhaustive()
+    }
+}
+
+/// A call that is under way.
+struct Frame {
+    code: Rc<Code>,
+    /// Where its registers start.
+    base: usize,
+    statement: usize,
+    handlers: Vec<Handler>,
+    /// For each ϒ statement that was executed, when: a φᶜ takes the latest.
+    stores: Vec<(usize, u64)>,
+}
+
+/// Who handles exceptions.
+struct Handler {
+    /// The edge to the catch block; `None` for a handler that has caught already and waits to be left.
+    catch: Option<u32>,
+    /// Whether the catch block leaves the handler itself.
+    old_style: bool,
+    /// How many exceptions were being handled when it was entered.
+    exceptions: usize,
+}
+
+/// Why a statement did not complete.
+pub(crate) enum Fault {
+    /// An exception that the program may catch.
+    Throw(Value),
+    /// The end of the run.
+    Fatal(RunErrorKind),
+    /// The memory limit.
+    OutOfMemory,
+}
+
+impl From<OutOfMemory> for Fault {
+    fn from(_: OutOfMemory) -> Self {
+        Fault::OutOfMemory
+    }
+}
+
+/// What happens after a statement.
+enum Step {
+    /// It had no value to give.
+    Done,
+    Value(Value),
+    Jump(u32),
+    Call(usize, Vec<Value>),
+    Return(Value),
+}
+
+impl<'m> Machine<'m> {
+    /// A machine for this module, with the default limits, whose output goes nowhere.
+    pub fn new(module: &'m Module<IRCode>) -> Self {
+        Machine::with_limits(module, Limits::default())
+    }
+
+    /// A machine with these limits.
+    pub fn with_limits(module: &'m Module<IRCode>, limits: Limits) -> Self {
+        Machine {
+            module,
+            codes: vec![None; module.functions().len()],
+            limits,
+            steps: 0,
+            runtime: Runtime::new(module, Meter::new(limits.memory)),
+            tracer: None,
+        }
+    }
+
+    /// Sends what the program prints to `output`, piece by piece.
+    pub fn on_output(mut self, output: impl FnMut(&str) + 'm) -> Self {
+        self.runtime.output = Box::new(output);
+        self
+    }
+
+    /// Sends every statement that is executed, with its value, to `tracer`.
+    pub fn on_step(mut self, tracer: impl FnMut(&str) + 'm) -> Self {
+        self.tracer = Some(Box::new(tracer));
+        self
+    }
+
+    /// The number of statements executed so far.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Calls a function. `args` are `_2` onwards.
+    ///
+    /// # Errors
+    ///
+    /// [`RunError`]: an exception that was not caught, something that cannot be run, a limit.
+    pub fn call(&mut self, function: &str, args: &[Value]) -> Result<Value, RunError> {
+        let outside = |kind| RunError { kind, trace: Vec::new() };
+        let index = self.module.function_index(function);
+        let index = index.ok_or_else(|| outside(RunErrorKind::NoSuchFunction(function.into())))?;
+        let code = self.code(index).map_err(outside)?;
+        for (i, (arg, ty)) in args.iter().zip(code.argtypes.iter().skip(1)).enumerate() {
+            if !isa(arg, ty) {
+                let (expected, got) = (ty.to_string(), arg.type_of().to_string());
+                return Err(outside(RunErrorKind::ArgumentType { argument: i + 2, expected, got }));
+            }
+        }
+        let mut run = Run { machine: self, frames: Vec::new(), registers: Vec::new(), exceptions: Vec::new() };
+        run.push_frame(index, args.to_vec()).map_err(|fault| outside(run.machine.fatal(fault)))?;
+        run.execute()
+    }
+
+    /// A value that holds others: a tuple.
+    ///
+    /// # Errors
+    ///
+    /// [`RunErrorKind::MemoryLimit`].
+    pub fn tuple(&self, values: Vec<Value>) -> Result<Value, RunErrorKind> {
+        self.runtime.tuple(values).map_err(|fault| self.fatal(fault))
+    }
+
+    /// An array of these dimensions, its elements in memory order.
+    ///
+    /// # Errors
+    ///
+    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if there are not as many elements as the dimensions
+    /// say.
+    pub fn array(&self, element: Type, dims: Vec<usize>, elements: Vec<Value>) -> Result<Value, RunErrorKind> {
+        if dims.iter().product::<usize>() != elements.len() {
+            return Err(RunErrorKind::Unsupported("an array with the wrong number of elements".into()));
+        }
+        self.runtime.array(element, dims, elements).map_err(|fault| self.fatal(fault))
+    }
+
+    /// A struct of a type that the module declares.
+    ///
+    /// # Errors
+    ///
+    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if the type is no struct with as many fields.
+    pub fn structure(&self, ty: &Type, fields: Vec<Value>) -> Result<Value, RunErrorKind> {
+        match crate::prepare::struct_info(self.module, ty, fields.len()) {
+            Some(info) if info.names.len() == fields.len() => {
+                self.runtime.structure(info, fields).map_err(|fault| self.fatal(fault))
+            }
+            _ => Err(RunErrorKind::Unsupported(format!("a {ty} of {} fields", fields.len()))),
+        }
+    }
+
+    fn fatal(&self, fault: Fault) -> RunErrorKind {
+        match fault {
+            Fault::Throw(value) => RunErrorKind::Exception(value),
+            Fault::Fatal(kind) => kind,
+            Fault::OutOfMemory => RunErrorKind::MemoryLimit(self.limits.memory),
+        }
+    }
+
+    fn code(&mut self, index: usize) -> Result<Rc<Code>, RunErrorKind> {
+        if let Some(Some(code)) = self.codes.get(index) {
+            return Ok(code.clone());
+        }
+        let Some(function) = self.module.functions().get(index) else {
+            return Err(RunErrorKind::InvalidCode(format!("there is no function {index}")));
+        };
+        let code = Rc::new(prepare(self.module, function, &self.runtime.meter)?);
+        if let Some(slot) = self.codes.get_mut(index) {
+            *slot = Some(code.clone());
+        }
+        Ok(code)
+    }
+}
+
+/// A run: the calls that are under way and their registers.
+struct Run<'r, 'm> {
+    machine: &'r mut Machine<'m>,
+    frames: Vec<Frame>,
+    registers: Vec<Value>,
+    /// The exceptions that are being handled.
+    exceptions: Vec<Value>,
+}
+
+impl Run<'_, '_> {
+    fn push_frame(&mut self, function: usize, args: Vec<Value>) -> Result<(), Fault> {
+        let code = self.machine.code(function).map_err(Fault::Fatal)?;
+        if self.frames.len() >= self.machine.limits.depth {
+            return Err(Fault::Fatal(RunErrorKind::DepthLimit(self.machine.limits.depth)));
+        }
+        if let Some(expected) = code.arguments
+            && args.len() + 1 != expected
+        {
+            let function = code.name.clone();
+            return Err(Fault::Fatal(RunErrorKind::Arity { function, expected: expected - 1, got: args.len() }));
+        }
+        let base = self.registers.len();
+        if (base + code.registers) * size_of::<Value>() > self.machine.limits.memory {
+            return Err(Fault::OutOfMemory);
+        }
+        self.registers.push(Value::Function(code.name.clone()));
+        self.registers.extend(args);
+        self.registers.resize(base + code.registers, Value::Undefined);
+        let statement = self.first_statement(&code, 0)?;
+        self.frames.push(Frame { code, base, statement, handlers: Vec::new(), stores: Vec::new() });
+        Ok(())
+    }
+
+    /// The first statement of a block, or of those that follow it while they are empty.
+    fn first_statement(&self, code: &Code, mut block: usize) -> Result<usize, Fault> {
+        loop {
+            match code.block_range(block) {
+                Some(range) if !range.is_empty() => return Ok(range.start),
+                Some(_) => block += 1,
+                None => return Err(Fault::Fatal(RunErrorKind::FellThrough)),
+            }
+        }
+    }
+
+    /// Runs until the first frame returns.
+    fn execute(&mut self) -> Result<Value, RunError> {
+        loop {
+            match self.run_frame() {
+                Ok(Some(value)) => return Ok(value),
+                Ok(None) => {}
+                Err(Fault::Throw(exception)) => {
+                    // The place is that of the throw, not of the frame that is reached by looking for a handler.
+                    let trace = if self.has_handler() { Vec::new() } else { self.trace() };
+                    match self.unwind(&exception) {
+                        Ok(true) => {}
+                        Ok(false) => return Err(RunError { kind: RunErrorKind::Exception(exception), trace }),
+                        Err(fault) => return Err(self.error(fault)),
+                    }
+                }
+                Err(fault) => return Err(self.error(fault)),
+            }
+        }
+    }
+
+    fn error(&self, fault: Fault) -> RunError {
+        RunError { kind: self.machine.fatal(fault), trace: self.trace() }
+    }
+
+    fn has_handler(&self) -> bool {
+        self.frames.iter().any(|frame| frame.handlers.iter().any(|handler| handler.catch.is_some()))
+    }
+
+    /// Finds the innermost handler, and goes there. False if there is none.
+    fn unwind(&mut self, exception: &Value) -> Result<bool, Fault> {
+        while let Some(frame) = self.frames.last_mut() {
+            while let Some(handler) = frame.handlers.pop() {
+                let Some(catch) = handler.catch else { continue };
+                self.exceptions.truncate(handler.exceptions);
+                self.exceptions.push(exception.clone());
+                if handler.old_style {
+                    frame.handlers.push(Handler { catch: None, ..handler });
+                }
+                let (code, base) = (frame.code.clone(), frame.base);
+                let statement = self.jump(&code, base, catch)?;
+                self.set_statement(statement);
+                return Ok(true);
+            }
+            self.pop_frame();
+        }
+        Ok(false)
+    }
+
+    fn pop_frame(&mut self) {
+        if let Some(frame) = self.frames.pop() {
+            self.registers.truncate(frame.base);
+        }
+    }
+
+    fn set_statement(&mut self, statement: usize) {
+        if let Some(frame) = self.frames.last_mut() {
+            frame.statement = statement;
+        }
+    }
+
+    /// Runs the innermost frame until it calls or returns. The value of the outermost, when that returns.
+    fn run_frame(&mut self) -> Result<Option<Value>, Fault> {
+        let Some(frame) = self.frames.last() else {
+            return Err(Fault::Fatal(RunErrorKind::FellThrough));
+        };
+        let (code, base) = (frame.code.clone(), frame.base);
+        let mut statement = frame.statement;
+        loop {
+            let step = match self.step(&code, base, statement) {
+                Ok(step) => step,
+                Err(fault) => {
+                    self.set_statement(statement);
+                    return Err(fault);
+                }
+            };
+            let next = match step {
+                Step::Done => self.advance(&code, base, statement),
+                Step::Value(value) => {
+                    self.registers[base + code.statement_register(statement)] = value;
+                    self.report(&code, base, statement);
+                    self.advance(&code, base, statement)
+                }
+                Step::Jump(edge) => {
+                    self.report(&code, base, statement);
+                    self.jump(&code, base, edge)
+                }
+                Step::Call(function, args) => {
+                    self.set_statement(statement);
+                    self.push_frame(function, args)?;
+                    return Ok(None);
+                }
+                Step::Return(value) => {
+                    self.report(&code, base, statement);
+                    self.pop_frame();
+                    return self.give_result(value);
+                }
+            };
+            match next {
+                Ok(next) => statement = next,
+                Err(fault) => {
+                    self.set_statement(statement);
+                    return Err(fault);
+                }
+            }
+        }
+    }
+
+    /// Hands the result of a call to the frame that made it; to the outside, if none did.
+    fn give_result(&mut self, value: Value) -> Result<Option<Value>, Fault> {
+        let Some(frame) = self.frames.last() else { return Ok(Some(value)) };
+        let (code, base, statement) = (frame.code.clone(), frame.base, frame.statement);
+        self.registers[base + code.statement_register(statement)] = value;
+        self.report(&code, base, statement);
+        let next = self.advance(&code, base, statement)?;
+        self.set_statement(next);
+        Ok(None)
+    }
+
+    /// The statement that follows this one.
+    fn advance(&mut self, code: &Code, base: usize, statement: usize) -> Result<usize, Fault> {
+        match code.after[statement] {
+            After::Next => Ok(statement + 1),
+            After::Edge(edge) => self.jump(code, base, edge),
+            After::End => Err(Fault::Fatal(RunErrorKind::FellThrough)),
+        }
+    }
+
+    /// Takes an edge: reads what the φs there take from it, writes it, and returns the statement to go on with.
+    fn jump(&mut self, code: &Code, base: usize, edge: u32) -> Result<usize, Fault> {
+        let edge = &code.edges[edge as usize];
+        match edge.moves.as_slice() {
+            [] => {}
+            [(to, source)] => {
+                let value = source.map_or(Value::Undefined, |source| self.peek(code, base, source).clone());
+                self.registers[base + *to as usize] = value;
+            }
+            moves => {
+                let read = |(_, source): &(u32, Option<Source>)| {
+                    source.map_or(Value::Undefined, |source| self.peek(code, base, source).clone())
+                };
+                let values: Vec<Value> = moves.iter().map(read).collect();
+                for ((to, _), value) in moves.iter().zip(values) {
+                    self.registers[base + *to as usize] = value;
+                }
+            }
+        }
+        match edge.statement {
+            Some(statement) => Ok(statement as usize),
+            None => Err(Fault::Fatal(RunErrorKind::FellThrough)),
+        }
+    }
+
+    /// The value of an operand, whether it is defined or not.
+    fn peek<'v>(&'v self, code: &'v Code, base: usize, source: Source) -> &'v Value {
+        match source {
+            Source::Register(register) => &self.registers[base + register as usize],
+            Source::Constant(constant) => &code.constants[constant as usize],
+        }
+    }
+
+    /// The value of an operand, which must be defined.
+    fn read<'v>(&'v self, code: &'v Code, base: usize, source: Source) -> Result<&'v Value, Fault> {
+        match (self.peek(code, base, source), source) {
+            (Value::Undefined, Source::Register(register)) => {
+                Err(Fault::Fatal(RunErrorKind::Undefined(code.register_name(register as usize))))
+            }
+            (value, _) => Ok(value),
+        }
+    }
+
+    fn read_all(&self, code: &Code, base: usize, sources: &[Source]) -> Result<Vec<Value>, Fault> {
+        sources.iter().map(|&source| self.read(code, base, source).cloned()).collect()
+    }
+
+    fn step(&mut self, code: &Code, base: usize, statement: usize) -> Result<Step, Fault> {
+        self.machine.steps += 1;
+        if self.machine.steps > self.machine.limits.steps {
+            return Err(Fault::Fatal(RunErrorKind::StepLimit(self.machine.limits.steps)));
+        }
+        Ok(match &code.ops[statement] {
+            Op::Nothing => Step::Done,
+            Op::Copy(source) => Step::Value(self.read(code, base, *source)?.clone()),
+            Op::Scalars { primitive, f, args } => Step::Value(self.scalars(code, base, primitive, *f, args)?),
+            Op::Convert { primitive, f, args: [ty, value] } => {
+                let (ty, value) = (self.read(code, base, *ty)?, self.read(code, base, *value)?);
+                match (ty, value) {
+                    (Value::Type(ty), Value::Scalar(scalar)) => match ty.as_scalar() {
+                        Some(ty) => Step::Value(Value::Scalar(f(ty, scalar).map_err(|failure| {
+                            self.machine.runtime.failure(primitive, failure, &[value.clone()])
+                        })?)),
+                        None => return Err(wrong_operands(primitive, "a number type", &[Value::Type(ty.clone())])),
+                    },
+                    _ => return Err(wrong_operands(primitive, "a type and a number", &[ty.clone(), value.clone()])),
+                }
+            }
+            Op::Builtin { primitive, f, args } => {
+                let args = self.read_all(code, base, args)?;
+                Step::Value(f(&mut self.machine.runtime, &args).map_err(|fault| named(fault, primitive, &args))?)
+            }
+            Op::Goto(edge) => Step::Jump(*edge),
+            Op::GotoIfNot { cond, dest, next } => match self.read(code, base, *cond)? {
+                Value::Scalar(Scalar::Bool(true)) => Step::Jump(*next),
+                Value::Scalar(Scalar::Bool(false)) => Step::Jump(*dest),
+                other => return Err(Fault::Fatal(RunErrorKind::NotBool(other.to_string()))),
+            },
+            Op::Return(source) => Step::Return(self.read(code, base, *source)?.clone()),
+            Op::Unreachable => return Err(Fault::Fatal(RunErrorKind::ReachedUnreachable)),
+            Op::Call { function, args } => Step::Call(*function, self.read_all(code, base, args)?),
+            Op::CallValue { callee, args } => {
+                let args = self.read_all(code, base, args)?;
+                match self.read(code, base, *callee)?.clone() {
+                    Value::Function(name) => self.call_function(&name, args)?,
+                    Value::Type(ty) => Step::Value(self.construct(&ty, &args)?),
+                    other => {
+                        let what = format!("a call of {other}, a {:?}", other.type_of());
+                        return Err(Fault::Fatal(RunErrorKind::Unsupported(what)));
+                    }
+                }
+            }
+            Op::Construct { ty, args } => {
+                let args = self.read_all(code, base, args)?;
+                Step::Value(self.construct(ty, &args)?)
+            }
+            Op::NewStruct { info, args } => {
+                let args = self.read_all(code, base, args)?;
+                Step::Value(self.machine.runtime.structure(info.clone(), args)?)
+            }
+            Op::NewTuple { args } => {
+                let args = self.read_all(code, base, args)?;
+                Step::Value(self.machine.runtime.tuple(args)?)
+            }
+            Op::NewOf { ty, args } => {
+                let args = self.read_all(code, base, args)?;
+                match self.read(code, base, *ty)?.clone() {
+                    Value::Type(ty) => Step::Value(self.machine.runtime.new_of(&ty, args)?),
+                    Value::Text(name) => {
+                        let ty = Type::named(name);
+                        Step::Value(self.machine.runtime.new_of(&ty, args)?)
+                    }
+                    other => return Err(Fault::Fatal(RunErrorKind::Unsupported(format!("making a new {other}")))),
+                }
+            }
+            Op::Enter { catch, old_style, next } => {
+                let exceptions = self.exceptions.len();
+                if let Some(frame) = self.frames.last_mut() {
+                    frame.handlers.push(Handler { catch: *catch, old_style: *old_style, exceptions });
+                }
+                self.registers[base + code.statement_register(statement)] = Value::from(exceptions as i64);
+                Step::Jump(*next)
+            }
+            Op::Leave { handlers, next } => {
+                if let Some(frame) = self.frames.last_mut() {
+                    let rest = frame.handlers.len().saturating_sub(*handlers);
+                    frame.handlers.truncate(rest);
+                }
+                Step::Jump(*next)
+            }
+            Op::PopException(token) => {
+                let depth = self.read(code, base, *token)?.as_integer().unwrap_or(0);
+                self.exceptions.truncate(usize::try_from(depth).unwrap_or(0));
+                Step::Value(Value::Nothing)
+            }
+            Op::TheException => match self.exceptions.last() {
+                Some(exception) => Step::Value(exception.clone()),
+                None => return Err(Fault::Fatal(RunErrorKind::Undefined("the current exception".into()))),
+            },
+            Op::PhiC(stores) => {
+                let frame = self.frames.last();
+                let latest = |register: &u32| {
+                    let stores = frame.map(|frame| frame.stores.as_slice()).unwrap_or_default();
+                    stores.iter().find(|(store, _)| *store == *register as usize).map(|(_, when)| (*when, *register))
+                };
+                let value = match stores.iter().filter_map(latest).max() {
+                    Some((_, register)) => self.registers[base + register as usize].clone(),
+                    None => Value::Undefined,
+                };
+                Step::Value(value)
+            }
+            Op::Upsilon(source) => {
+                let value = source.map_or(Value::Undefined, |source| self.peek(code, base, source).clone());
+                let (register, when) = (code.statement_register(statement), self.machine.steps);
+                if let Some(frame) = self.frames.last_mut() {
+                    frame.stores.retain(|(store, _)| *store != register);
+                    frame.stores.push((register, when));
+                }
+                Step::Value(value)
+            }
+            Op::ThrowUndefIfNot { name, cond } => match self.read(code, base, *cond)? {
+                Value::Scalar(Scalar::Bool(true)) => Step::Value(Value::Nothing),
+                _ => {
+                    let name = Value::Symbol(name.clone());
+                    return Err(self.machine.runtime.exception("UndefVarError", &["var"], vec![name]));
+                }
+            },
+            Op::Fail(kind) => return Err(Fault::Fatal(kind.clone())),
+        })
+    }
+
+    fn scalars(
+        &self,
+        code: &Code,
+        base: usize,
+        primitive: &'static Primitive,
+        f: ScalarFunction,
+        args: &[Source],
+    ) -> Result<Value, Fault> {
+        let mut scalars = [const { Scalar::Bool(false) }; 4];
+        let mut more = Vec::new();
+        let operands = match scalars.get_mut(..args.len()) {
+            Some(operands) => operands,
+            None => {
+                more.resize(args.len(), Scalar::Bool(false));
+                &mut more
+            }
+        };
+        for (operand, &source) in operands.iter_mut().zip(args) {
+            match self.read(code, base, source)? {
+                Value::Scalar(scalar) => *operand = scalar.clone(),
+                _ => {
+                    let args = self.read_all(code, base, args)?;
+                    return Err(wrong_operands(primitive, "numbers", &args));
+                }
+            }
+        }
+        f(operands).map(Value::Scalar).map_err(|failure| {
+            let args: Vec<Value> = operands.iter().cloned().map(Value::Scalar).collect();
+            self.machine.runtime.failure(primitive, failure, &args)
+        })
+    }
+
+    /// Calls a function by its name, known only now.
+    fn call_function(&mut self, name: &Name, args: Vec<Value>) -> Result<Step, Fault> {
+        match self.machine.module.function_callee(name) {
+            Callee::Function(function) => Ok(Step::Call(function, args)),
+            Callee::Primitive(primitive) => {
+                Ok(Step::Value(self.machine.runtime.call_primitive(primitive, &args)?))
+            }
+            Callee::Type(ty) => Ok(Step::Value(self.construct(&ty, &args)?)),
+            Callee::Unknown(name) => Err(Fault::Fatal(RunErrorKind::UnknownFunction(name))),
+        }
+    }
+
+    fn construct(&mut self, ty: &Type, args: &[Value]) -> Result<Value, Fault> {
+        self.machine.runtime.construct(ty, args)
+    }
+
+    /// Tells the tracer what the statement gave.
+    fn report(&mut self, code: &Code, base: usize, statement: usize) {
+        let Some(tracer) = &mut self.machine.tracer else { return };
+        let text = statement_text(self.machine.module, code, statement);
+        let mut line = format!("{} %{} = {text}", code.name, statement + 1);
+        let value = self.registers.get(base + code.statement_register(statement));
+        if let Some(value) = value
+            && code.has_value(statement)
+        {
+            line.push_str(&format!(" → {value}"));
+        }
+        tracer(&line);
+    }
+
+    /// The calls that are under way, innermost first; the middle of a long chain is left out.
+    fn trace(&self) -> Vec<Place> {
+        let count = self.frames.len();
+        let shown = |i: usize| i < TRACE_ENDS || i + TRACE_ENDS >= count;
+        let frames = self.frames.iter().rev().enumerate().filter(|(i, _)| shown(*i));
+        frames.map(|(_, frame)| self.place(frame)).collect()
+    }
+
+    fn place(&self, frame: &Frame) -> Place {
+        let (code, statement) = (&frame.code, frame.statement);
+        let module = self.machine.module;
+        let function = module.functions().iter().find(|function| function.name == code.name);
+        let origin = function.and_then(|function| {
+            let line = function.body.line(SSAValue::from_index(statement))?;
+            function.body.debuginfo.origins(line).into_iter().last()
+        });
+        Place {
+            function: code.name.clone(),
+            block: code.block_of(statement),
+            statement: SSAValue::from_index(statement),
+            text: statement_text(module, code, statement),
+            origin,
+        }
+    }
+}
+
+/// The statement as it is printed.
+fn statement_text(module: &Module<IRCode>, code: &Code, statement: usize) -> String {
+    let value = SSAValue::from_index(statement);
+    let function = module.function(&code.name);
+    let row = function.and_then(|function| Some((function.body.stmt(value)?, function.body.ty(value)?)));
+    let mut text = String::new();
+    if let Some((stmt, ty)) = row {
+        // Writing to a string does not fail.
+        let _ = write_typed(&mut text, &StatementPrinter::new(Style::Julia), stmt, ty);
+    }
+    text
+}
+
+/// The operands of a primitive, and what it takes instead.
+pub(crate) fn wrong_operands(primitive: &Primitive, expected: &str, args: &[Value]) -> Fault {
+    let got: Vec<String> = args.iter().map(|arg| format!("{arg}::{:?}", arg.type_of())).collect();
+    let got = if got.is_empty() { "nothing".into() } else { got.join(", ") };
+    Fault::Fatal(RunErrorKind::Operands { primitive: primitive.name, expected: expected.into(), got })
+}
+
+/// Gives a failure the name of the primitive that had it.
+pub(crate) fn named(fault: Fault, primitive: &'static Primitive, args: &[Value]) -> Fault {
+    match fault {
+        Fault::Fatal(RunErrorKind::Operands { primitive: "", expected, .. }) => {
+            wrong_operands(primitive, &expected, args)
+        }
+        other => other,
+    }
+}
+
+/// A Julia exception for what a scalar primitive refuses.
+pub(crate) fn scalar_exception(runtime: &Runtime<'_>, exception: ScalarException) -> Fault {
+    match exception {
+        ScalarException::Divide => runtime.exception("DivideError", &[], vec![]),
+        ScalarException::Domain { value, message } => {
+            let fields = vec![Value::Scalar(value), Value::String(message.into())];
+            runtime.exception("DomainError", &["val", "msg"], fields)
+        }
+        ScalarException::Inexact { function, ty, value } => {
+            let fields = vec![Value::Symbol(function.into()), Value::Type(Arc::new(ty.into())), Value::Scalar(value)];
+            runtime.exception("InexactError", &["func", "T", "val"], fields)
+        }
+        ScalarException::Overflow(message) => {
+            runtime.exception("OverflowError", &["msg"], vec![Value::String(message.into())])
+        }
+    }
+}
+
+impl Runtime<'_> {
+    /// What a scalar primitive's refusal means.
+    pub(crate) fn failure(&self, primitive: &Primitive, failure: Failure, args: &[Value]) -> Fault {
+        match failure {
+            Failure::Operands(expected) => wrong_operands(primitive, expected, args),
+            Failure::Exception(exception) => scalar_exception(self, exception),
+        }
+    }
+
+    /// An exception of this type.
+    pub(crate) fn exception(&self, name: &str, names: &[&str], fields: Vec<Value>) -> Fault {
+        let names = names.iter().map(|&name| Name::from(name)).collect();
+        let info = Arc::new(StructInfo { ty: Type::named(name), mutable: false, names });
+        match self.structure(info, fields) {
+            Ok(value) => Fault::Throw(value),
+            Err(fault) => fault,
+        }
+    }
+}

@@ -1,0 +1,111 @@
+//! What values consist of on the heap: counted memory, and taking apart without recursion.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use crate::value::Value;
+
+/// Counts the memory that the values of one machine hold.
+#[derive(Debug, Default)]
+pub(crate) struct Meter {
+    used: Cell<usize>,
+    limit: Cell<usize>,
+}
+
+/// More memory was asked for than the limit allows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct OutOfMemory;
+
+impl Meter {
+    pub(crate) fn new(limit: usize) -> Rc<Meter> {
+        Rc::new(Meter { used: Cell::new(0), limit: Cell::new(limit) })
+    }
+
+    fn take(&self, bytes: usize) -> Result<(), OutOfMemory> {
+        let used = self.used.get().checked_add(bytes).filter(|&used| used <= self.limit.get()).ok_or(OutOfMemory)?;
+        self.used.set(used);
+        Ok(())
+    }
+
+    fn give_back(&self, bytes: usize) {
+        self.used.set(self.used.get().saturating_sub(bytes));
+    }
+
+    /// Makes room for `count` values in one object.
+    pub(crate) fn fields(self: &Rc<Meter>, values: Vec<Value>) -> Result<Fields, OutOfMemory> {
+        let mut fields = Fields { values: Vec::new(), charged: 0, meter: self.clone() };
+        fields.charge_for(values.len())?;
+        fields.values = values;
+        Ok(fields)
+    }
+
+    /// Asks whether an object of `count` values would fit, before the values are made.
+    pub(crate) fn would_fit(&self, count: usize) -> Result<(), OutOfMemory> {
+        let bytes = count.checked_mul(size_of::<Value>()).ok_or(OutOfMemory)?;
+        self.take(bytes)?;
+        self.give_back(bytes);
+        Ok(())
+    }
+}
+
+/// The values in an object. Their memory is counted, and they are taken apart without recursion, however deep they nest.
+#[derive(Debug)]
+pub(crate) struct Fields {
+    values: Vec<Value>,
+    charged: usize,
+    meter: Rc<Meter>,
+}
+
+/// The bytes that an object takes beside its values.
+const OVERHEAD: usize = 64;
+
+impl Fields {
+    fn charge_for(&mut self, count: usize) -> Result<(), OutOfMemory> {
+        let bytes = count.checked_mul(size_of::<Value>()).and_then(|b| b.checked_add(OVERHEAD)).ok_or(OutOfMemory)?;
+        if bytes > self.charged {
+            self.meter.take(bytes - self.charged)?;
+        } else {
+            self.meter.give_back(self.charged - bytes);
+        }
+        self.charged = bytes;
+        Ok(())
+    }
+
+    pub(crate) fn values(&self) -> &[Value] {
+        &self.values
+    }
+
+    pub(crate) fn values_mut(&mut self) -> &mut [Value] {
+        &mut self.values
+    }
+
+    pub(crate) fn push(&mut self, value: Value) -> Result<(), OutOfMemory> {
+        if self.charged < OVERHEAD + (self.values.len() + 1) * size_of::<Value>() {
+            // Charged ahead, as the vector grows ahead.
+            self.charge_for((self.values.len() + 1).max(4) * 2)?;
+        }
+        self.values.push(value);
+        Ok(())
+    }
+}
+
+impl Drop for Fields {
+    fn drop(&mut self) {
+        self.meter.give_back(self.charged);
+        if !self.values.iter().any(Value::owns_values) {
+            return;
+        }
+        let mut rest = std::mem::take(&mut self.values);
+        while let Some(mut value) = rest.pop() {
+            // What is owned by this value alone moves to the list, so that dropping the value goes no deeper.
+            value.take_owned_values(&mut rest);
+        }
+    }
+}
+
+impl Fields {
+    /// Takes the values out.
+    pub(crate) fn take(&mut self) -> Vec<Value> {
+        std::mem::take(&mut self.values)
+    }
+}

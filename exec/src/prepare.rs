@@ -1,0 +1,573 @@
+//! Making code ready to run: names resolved, operands found, φs turned into moves on edges.
+
+use std::ops::Range;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use ircode::primitives::{Compute, Primitive, foreign_primitive};
+use ircode::{
+    BlockNumber, Callee, Constant, Function, Head, IRCode, Module, Name, Operand, Positions, SSAValue, Scalar,
+    ScalarType, Stmt, Type, TypeKind,
+};
+
+use crate::builtins::{Builtin, builtin};
+use crate::error::RunErrorKind;
+use crate::object::{Meter, OutOfMemory};
+use crate::value::{NamedTupleObject, NamedTupleRef, StructInfo, TupleObject, TupleRef, Value, simple_constant};
+
+/// Where an operand is found: an index into the registers of the frame, or into the constants of the code.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Source {
+    Register(u32),
+    Constant(u32),
+}
+
+/// A statement, ready to run.
+#[derive(Debug)]
+pub(crate) enum Op {
+    /// φs and empty statements: nothing happens when control passes them.
+    Nothing,
+    Copy(Source),
+    PhiC(Vec<u32>),
+    Upsilon(Option<Source>),
+    Goto(u32),
+    GotoIfNot { cond: Source, dest: u32, next: u32 },
+    Return(Source),
+    Unreachable,
+    Enter { catch: Option<u32>, old_style: bool, next: u32 },
+    Leave { handlers: usize, next: u32 },
+    PopException(Source),
+    TheException,
+    Scalars { primitive: &'static Primitive, f: ScalarFunction, args: Vec<Source> },
+    Convert { primitive: &'static Primitive, f: ConvertFunction, args: [Source; 2] },
+    Builtin { primitive: &'static Primitive, f: Builtin, args: Vec<Source> },
+    Call { function: usize, args: Vec<Source> },
+    CallValue { callee: Source, args: Vec<Source> },
+    Construct { ty: Type, args: Vec<Source> },
+    NewStruct { info: Arc<StructInfo>, args: Vec<Source> },
+    NewTuple { args: Vec<Source> },
+    NewOf { ty: Source, args: Vec<Source> },
+    ThrowUndefIfNot { name: Name, cond: Source },
+    /// Running it is an error of which the text says why.
+    Fail(RunErrorKind),
+}
+
+pub(crate) type ScalarFunction = fn(&[Scalar]) -> Result<Scalar, ircode::primitives::Failure>;
+pub(crate) type ConvertFunction = fn(ScalarType, &Scalar) -> Result<Scalar, ircode::primitives::Failure>;
+
+/// An edge of the control-flow graph: where it leads, and what the φs there take from it, all read before any is
+/// written.
+#[derive(Debug, Default)]
+pub(crate) struct Edge {
+    /// The first statement there, or in the blocks behind it while they are empty.
+    pub(crate) statement: Option<u32>,
+    pub(crate) moves: Vec<(u32, Option<Source>)>,
+}
+
+/// Where control goes when a statement is done that is no jump.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum After {
+    /// To the next statement of the block.
+    Next,
+    /// Out of the block.
+    Edge(u32),
+    /// Out of the last block.
+    End,
+}
+
+/// A function, ready to run.
+#[derive(Debug)]
+pub(crate) struct Code {
+    pub(crate) name: Name,
+    /// The number of arguments, the function itself included; `None` where the code does not say.
+    pub(crate) arguments: Option<usize>,
+    pub(crate) argtypes: Vec<Type>,
+    pub(crate) ops: Vec<Op>,
+    /// Where control goes from each statement that is no jump.
+    pub(crate) after: Vec<After>,
+    /// The first statement of each block, and the number of statements at the end.
+    block_starts: Vec<u32>,
+    pub(crate) edges: Vec<Edge>,
+    pub(crate) constants: Vec<Value>,
+    /// The number of registers: arguments, then statements.
+    pub(crate) registers: usize,
+}
+
+impl Code {
+    /// The register of a statement.
+    pub(crate) fn statement_register(&self, statement: usize) -> usize {
+        self.registers - self.ops.len() + statement
+    }
+
+    /// The name of a register, for messages.
+    pub(crate) fn register_name(&self, register: usize) -> String {
+        match register.checked_sub(self.registers - self.ops.len()) {
+            Some(statement) => SSAValue::from_index(statement).to_string(),
+            None => format!("_{}", register + 1),
+        }
+    }
+
+    /// Whether the statement gives a value that is worth showing.
+    pub(crate) fn has_value(&self, statement: usize) -> bool {
+        !matches!(
+            self.ops.get(statement),
+            Some(Op::Goto(_) | Op::GotoIfNot { .. } | Op::Return(_) | Op::Leave { .. } | Op::Enter { .. } | Op::Unreachable)
+        )
+    }
+
+    /// The statements of a block.
+    pub(crate) fn block_range(&self, block: usize) -> Option<Range<usize>> {
+        Some(*self.block_starts.get(block)? as usize..*self.block_starts.get(block + 1)? as usize)
+    }
+
+    /// The block that holds a statement.
+    pub(crate) fn block_of(&self, statement: usize) -> BlockNumber {
+        let after = self.block_starts.partition_point(|&start| start as usize <= statement);
+        BlockNumber::from_index(after.saturating_sub(1))
+    }
+}
+
+/// Makes a function ready.
+pub(crate) fn prepare(
+    module: &Module<IRCode>,
+    function: &Function<IRCode>,
+    meter: &Rc<Meter>,
+) -> Result<Code, RunErrorKind> {
+    let ir = &function.body;
+    let invalid = |what: String| RunErrorKind::InvalidCode(what);
+    if !ir.new_nodes.is_empty() {
+        return Err(invalid("it has pending nodes; compact it first".into()));
+    }
+    let mut end = 0;
+    for block in &ir.cfg.blocks {
+        if block.stmts.start != end || block.stmts.end < end || block.stmts.end > ir.stmts.len() {
+            return Err(invalid("the ranges of its blocks do not follow one another".into()));
+        }
+        end = block.stmts.end;
+    }
+    if end != ir.stmts.len() || ir.cfg.blocks.is_empty() {
+        return Err(invalid("its blocks do not hold all statements".into()));
+    }
+    let arguments = argument_count(ir);
+    let mut preparer = Preparer {
+        module,
+        ir,
+        meter,
+        own_name: function.name.clone(),
+        arguments,
+        edges: Vec::new(),
+        constants: Vec::new(),
+    };
+    let mut ops = Vec::with_capacity(ir.stmts.len());
+    let mut after = Vec::with_capacity(ir.stmts.len());
+    for (number, block) in ir.cfg.blocks.iter().enumerate() {
+        for index in block.stmts.clone() {
+            ops.push(preparer.op(number, index)?);
+            after.push(After::Next);
+        }
+        if let Some(last) = block.stmts.clone().next_back() {
+            let falls = ir.stmts.stmts().get(last).is_some_and(|last| !last.is_terminator());
+            after[last] = match falls && number + 1 < ir.cfg.blocks.len() {
+                true => After::Edge(preparer.edge(number, number + 1)?),
+                false => After::End,
+            };
+        }
+    }
+    let block_starts = ir.cfg.blocks.iter().map(|block| block.stmts.start as u32).chain([ir.stmts.len() as u32]);
+    Ok(Code {
+        name: function.name.clone(),
+        arguments: (!ir.argtypes.is_empty()).then_some(ir.argtypes.len()),
+        argtypes: ir.argtypes.clone(),
+        registers: arguments + ops.len(),
+        ops,
+        after,
+        block_starts: block_starts.collect(),
+        edges: preparer.edges,
+        constants: preparer.constants,
+    })
+}
+
+/// The number of arguments that the code has or uses.
+fn argument_count(ir: &IRCode) -> usize {
+    let mut count = ir.argtypes.len().max(1);
+    if ir.argtypes.is_empty() {
+        for stmt in ir.stmts.stmts() {
+            stmt.for_each_operand(&mut |operand| {
+                if let Operand::Argument(argument) = operand {
+                    count = count.max((argument.0 as usize).min(1 << 16));
+                }
+            });
+        }
+    }
+    count
+}
+
+struct Preparer<'a> {
+    module: &'a Module<IRCode>,
+    ir: &'a IRCode,
+    meter: &'a Rc<Meter>,
+    own_name: Name,
+    arguments: usize,
+    edges: Vec<Edge>,
+    constants: Vec<Value>,
+}
+
+type Prepared<T> = Result<T, RunErrorKind>;
+
+impl Preparer<'_> {
+    fn op(&mut self, block: usize, index: usize) -> Prepared<Op> {
+        let Some(stmt) = self.ir.stmts.stmts().get(index) else {
+            return Err(RunErrorKind::InvalidCode(format!("there is no statement {}", index + 1)));
+        };
+        Ok(match stmt {
+            Stmt::Value(operand) if operand.is_nothing() => Op::Copy(self.constant(Value::Nothing)),
+            Stmt::Value(Operand::Nested(nested)) => self.nested(nested)?,
+            Stmt::Value(operand) => Op::Copy(self.source(operand)?),
+            Stmt::Phi(_) => Op::Nothing,
+            Stmt::Pi(pi) => Op::Copy(self.source(&pi.value)?),
+            Stmt::PhiC(phic) => {
+                let mut stores = Vec::with_capacity(phic.values.len());
+                for value in &phic.values {
+                    if let Source::Register(register) = self.source(value)? {
+                        stores.push(register);
+                    }
+                }
+                Op::PhiC(stores)
+            }
+            Stmt::Upsilon(upsilon) => Op::Upsilon(upsilon.value.as_ref().map(|value| self.source(value)).transpose()?),
+            Stmt::Goto(goto) => Op::Goto(self.edge_to(block, goto.label)?),
+            Stmt::GotoIfNot(goto) => Op::GotoIfNot {
+                cond: self.source(&goto.cond)?,
+                dest: self.edge_to(block, goto.dest)?,
+                next: self.edge(block, block + 1)?,
+            },
+            Stmt::Return(ret) => match &ret.value {
+                Some(value) => Op::Return(self.source(value)?),
+                None => Op::Unreachable,
+            },
+            Stmt::Enter(enter) => Op::Enter {
+                catch: enter.catch_dest.map(|catch| self.edge_to(block, catch)).transpose()?,
+                old_style: enter.catch_dest.is_some_and(|catch| self.catch_block_leaves(catch)),
+                next: self.edge(block, block + 1)?,
+            },
+            Stmt::Switch(switch) => match *switch {},
+            Stmt::Call(call) => self.call(&call.callee, &call.args)?,
+            Stmt::Invoke(invoke) => self.call(&invoke.callee, &invoke.args)?,
+            Stmt::Expr(expr) => self.expression(block, &expr.head, &expr.args, stmt)?,
+        })
+    }
+
+    fn nested(&mut self, stmt: &Stmt<Positions>) -> Prepared<Op> {
+        match stmt {
+            Stmt::Expr(expr) => self.expression(0, &expr.head, &expr.args, stmt),
+            Stmt::Call(call) => self.call(&call.callee, &call.args),
+            _ => Ok(Op::Fail(RunErrorKind::Unsupported("a nested statement".into()))),
+        }
+    }
+
+    fn sources(&mut self, operands: &[Operand<Positions>]) -> Prepared<Vec<Source>> {
+        operands.iter().map(|operand| self.source(operand)).collect()
+    }
+
+    fn source(&mut self, operand: &Operand<Positions>) -> Prepared<Source> {
+        Ok(match operand {
+            Operand::Value(value) => {
+                let index = value.index().filter(|&index| index < self.ir.stmts.len());
+                let index = index.ok_or_else(|| RunErrorKind::InvalidCode(format!("{value} does not exist")))?;
+                Source::Register((self.arguments + index) as u32)
+            }
+            Operand::Argument(argument) => {
+                let index = argument.index().filter(|&index| index < self.arguments);
+                let index = index.ok_or_else(|| RunErrorKind::InvalidCode(format!("{argument} does not exist")))?;
+                Source::Register(index as u32)
+            }
+            Operand::Constant(constant) => {
+                let value = self.constant_value(constant)?;
+                self.constant(value)
+            }
+            Operand::Quote(constant) => {
+                let value = self.constant_value(constant)?;
+                self.constant(value)
+            }
+            Operand::Global(global) => {
+                let value = match (self.module.global_callee(global), global.name.as_str()) {
+                    (_, "nothing") => Value::Nothing,
+                    (_, "Inf") => Value::from(f64::INFINITY),
+                    (_, "NaN") => Value::from(f64::NAN),
+                    (Callee::Function(index), _) => Value::Function(self.function_name(index)),
+                    (Callee::Primitive(primitive), _) => Value::Function(primitive.name.into()),
+                    (Callee::Type(ty), _) => Value::Type(Arc::new(ty)),
+                    (Callee::Unknown(path), _) => Value::Text(path),
+                };
+                self.constant(value)
+            }
+            Operand::Nested(nested) => match &**nested {
+                Stmt::Expr(expr) if expr.head == Head::Boundscheck => self.constant(Value::from(true)),
+                Stmt::Expr(expr) if expr.head == Head::StaticParameter => {
+                    let value = self.static_parameter(&expr.args)?;
+                    self.constant(value)
+                }
+                _ => self.constant(Value::Undefined),
+            },
+        })
+    }
+
+    fn function_name(&self, index: usize) -> Name {
+        self.module.functions().get(index).map_or_else(|| self.own_name.clone(), |function| function.name.clone())
+    }
+
+    fn constant(&mut self, value: Value) -> Source {
+        self.constants.push(value);
+        Source::Constant((self.constants.len() - 1) as u32)
+    }
+
+    fn constant_value(&self, constant: &Constant) -> Prepared<Value> {
+        if let Some(value) = simple_constant(constant) {
+            return Ok(value);
+        }
+        let values = |constants: &[Constant]| constants.iter().map(|c| self.constant_value(c)).collect::<Prepared<Vec<_>>>();
+        let memory = |_: OutOfMemory| RunErrorKind::InvalidCode("its constants do not fit in memory".into());
+        Ok(match constant {
+            Constant::Tuple(elements) => {
+                let fields = self.meter.fields(values(elements)?).map_err(memory)?;
+                Value::Tuple(TupleRef(Rc::new(TupleObject { fields })))
+            }
+            Constant::SimpleVector(elements) => {
+                let fields = self.meter.fields(values(elements)?).map_err(memory)?;
+                Value::SimpleVector(TupleRef(Rc::new(TupleObject { fields })))
+            }
+            Constant::NamedTuple(elements) => {
+                let names = elements.iter().map(|(name, _)| name.clone()).collect();
+                let values = elements.iter().map(|(_, c)| self.constant_value(c)).collect::<Prepared<Vec<_>>>()?;
+                let fields = self.meter.fields(values).map_err(memory)?;
+                Value::NamedTuple(NamedTupleRef(Rc::new(NamedTupleObject { names, fields })))
+            }
+            _ => Value::Undefined,
+        })
+    }
+
+    fn static_parameter(&self, args: &[Operand<Positions>]) -> Prepared<Value> {
+        let number = args.first().and_then(|arg| arg.as_constant()?.as_scalar().map(Scalar::to_i128)).unwrap_or(0);
+        let index = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
+        match index.and_then(|index| self.ir.sptypes.get(index)) {
+            Some(Type::TypeOf(ty)) => Ok(Value::Type(ty.clone())),
+            Some(ty) => Ok(Value::Type(Arc::new(ty.clone()))),
+            None => Err(RunErrorKind::InvalidCode(format!("there is no static parameter {number}"))),
+        }
+    }
+
+    fn edge_to(&mut self, from: usize, to: BlockNumber) -> Prepared<u32> {
+        let index = to.index().filter(|&index| index < self.ir.cfg.blocks.len());
+        let index = index.ok_or_else(|| RunErrorKind::InvalidCode(format!("{to} does not exist")))?;
+        self.edge(from, index)
+    }
+
+    /// The edge between two blocks, with the moves of the φs in the second.
+    fn edge(&mut self, from: usize, to: usize) -> Prepared<u32> {
+        let Some(block) = self.ir.cfg.blocks.get(to) else {
+            return Err(RunErrorKind::InvalidCode("control runs out of the last block".into()));
+        };
+        let from = BlockNumber::from_index(from);
+        let mut moves = Vec::new();
+        for index in block.stmts.clone() {
+            match self.ir.stmts.stmts().get(index) {
+                Some(Stmt::Phi(phi)) => {
+                    let entry = phi.entries.iter().find(|entry| entry.edge == from);
+                    let source = entry.and_then(|entry| entry.value.as_ref());
+                    let source = source.map(|operand| self.source(operand)).transpose()?;
+                    moves.push(((self.arguments + index) as u32, source));
+                }
+                Some(stmt) if stmt.may_stand_among_phis() => {}
+                _ => break,
+            }
+        }
+        let behind = self.ir.cfg.blocks.get(to..).unwrap_or_default();
+        let statement = behind.iter().find(|block| !block.stmts.is_empty()).map(|block| block.stmts.start as u32);
+        self.edges.push(Edge { statement, moves });
+        Ok((self.edges.len() - 1) as u32)
+    }
+
+    /// Up to Julia 1.10 a catch block starts by leaving the handler that caught; later, catching leaves it.
+    fn catch_block_leaves(&self, catch: BlockNumber) -> bool {
+        let Some(block) = catch.index().and_then(|index| self.ir.cfg.blocks.get(index)) else { return false };
+        let stmts = self.ir.stmts.stmts().get(block.stmts.clone()).unwrap_or_default();
+        let mut stmts = stmts.iter().skip_while(|stmt| {
+            matches!(stmt, Stmt::PhiC(_) | Stmt::Phi(_)) || stmt.is_nothing()
+        });
+        matches!(stmts.next(), Some(Stmt::Expr(expr)) if expr.head == Head::Leave
+            && matches!(expr.args.first(), Some(Operand::Constant(Constant::Scalar(_)))))
+    }
+
+    fn call(&mut self, callee: &Operand<Positions>, args: &[Operand<Positions>]) -> Prepared<Op> {
+        Ok(match self.module.callee(callee) {
+            Some(Callee::Function(function)) => Op::Call { function, args: self.sources(args)? },
+            Some(Callee::Primitive(primitive)) => self.primitive(primitive, args)?,
+            Some(Callee::Type(ty)) => Op::Construct { ty, args: self.sources(args)? },
+            Some(Callee::Unknown(name)) => Op::Fail(RunErrorKind::UnknownFunction(name)),
+            None => Op::CallValue { callee: self.source(callee)?, args: self.sources(args)? },
+        })
+    }
+
+    fn primitive(&mut self, primitive: &'static Primitive, args: &[Operand<Positions>]) -> Prepared<Op> {
+        let count = args.len();
+        if count < primitive.min_operands || primitive.max_operands.is_some_and(|max| count > max) {
+            let expected = match primitive.max_operands {
+                Some(max) if max == primitive.min_operands => format!("{max} operands"),
+                Some(max) => format!("{} to {max} operands", primitive.min_operands),
+                None => format!("at least {} operands", primitive.min_operands),
+            };
+            return Ok(Op::Fail(RunErrorKind::Operands { primitive: primitive.name, expected, got: count.to_string() }));
+        }
+        let args = self.sources(args)?;
+        Ok(match (primitive.compute, args.as_slice()) {
+            (Compute::Scalars(f), _) => Op::Scalars { primitive, f, args },
+            (Compute::Convert(f), [ty, value]) => Op::Convert { primitive, f, args: [*ty, *value] },
+            (Compute::Convert(_), _) => Op::Fail(RunErrorKind::Unsupported(primitive.name.into())),
+            (Compute::Machine, _) => match builtin(primitive.name) {
+                Some(f) => Op::Builtin { primitive, f, args },
+                None => Op::Fail(RunErrorKind::Unsupported(format!("`{}`", primitive.name))),
+            },
+        })
+    }
+
+    fn expression(
+        &mut self,
+        block: usize,
+        head: &Head,
+        args: &[Operand<Positions>],
+        stmt: &Stmt<Positions>,
+    ) -> Prepared<Op> {
+        Ok(match head {
+            Head::New => {
+                let Some((ty, args)) = args.split_first() else {
+                    return Ok(Op::Fail(RunErrorKind::InvalidCode("`new` without a type".into())));
+                };
+                let args = self.sources(args)?;
+                match self.static_type(ty) {
+                    Some(Type::Tuple(_)) => Op::NewTuple { args },
+                    Some(ty) => match struct_info(self.module, &ty, args.len()) {
+                        Some(info) => Op::NewStruct { info, args },
+                        None => Op::NewOf { ty: self.constant(Value::Type(Arc::new(ty))), args },
+                    },
+                    None => Op::NewOf { ty: self.source(ty)?, args },
+                }
+            }
+            Head::Boundscheck => {
+                let value = args.first().and_then(|arg| arg.as_constant()?.as_scalar().cloned());
+                Op::Copy(self.constant(value.map_or(Value::from(true), Value::Scalar)))
+            }
+            Head::StaticParameter => {
+                let value = self.static_parameter(args)?;
+                Op::Copy(self.constant(value))
+            }
+            Head::Leave => {
+                let handlers = match args.first() {
+                    Some(Operand::Constant(Constant::Scalar(count))) => usize::try_from(count.to_i128()).unwrap_or(0),
+                    // A token whose enter was removed is `nothing`.
+                    _ => args.iter().filter(|arg| self.is_token(arg)).count(),
+                };
+                Op::Leave { handlers, next: self.edge(block, block + 1)? }
+            }
+            Head::PopException => match args.first() {
+                Some(token) => Op::PopException(self.source(token)?),
+                None => Op::Fail(RunErrorKind::InvalidCode("`pop_exception` without a token".into())),
+            },
+            Head::TheException => Op::TheException,
+            Head::ThrowUndefIfNot => match args {
+                [name, cond, ..] => {
+                    let name = match name.as_constant() {
+                        Some(Constant::Symbol(name)) => name.clone(),
+                        _ => "##getfield##".into(),
+                    };
+                    Op::ThrowUndefIfNot { name, cond: self.source(cond)? }
+                }
+                _ => Op::Fail(RunErrorKind::InvalidCode("`throw_undef_if_not` without a condition".into())),
+            },
+            Head::CopyAst => match args.first() {
+                Some(value) => Op::Copy(self.source(value)?),
+                None => Op::Copy(self.constant(Value::Nothing)),
+            },
+            // What only the compiler looks at.
+            Head::GcPreserveBegin
+            | Head::GcPreserveEnd
+            | Head::Meta
+            | Head::LoopInfo
+            | Head::CodeCoverageEffect
+            | Head::AliasScope
+            | Head::PopAliasScope
+            | Head::Inbounds
+            | Head::Inline
+            | Head::NoInline
+            | Head::Purity
+            | Head::LatestWorld => Op::Copy(self.constant(Value::Nothing)),
+            Head::Foreigncall => match stmt {
+                Stmt::Expr(expr) => match foreign_primitive(expr) {
+                    Some((primitive, args)) => self.primitive(primitive, args)?,
+                    None => Op::Fail(RunErrorKind::Unsupported(foreign_text(args))),
+                },
+                _ => Op::Fail(RunErrorKind::Unsupported("a foreigncall".into())),
+            },
+            other => Op::Fail(RunErrorKind::Unsupported(format!("an expression `{}`", other.name()))),
+        })
+    }
+
+    fn is_token(&self, operand: &Operand<Positions>) -> bool {
+        operand.as_value().and_then(|value: SSAValue| self.ir.stmt(value)).is_some_and(|stmt| matches!(stmt, Stmt::Enter(_)))
+    }
+
+    /// The type that an operand names, if that is known before it runs.
+    fn static_type(&self, operand: &Operand<Positions>) -> Option<Type> {
+        match operand {
+            Operand::Constant(Constant::Type(ty)) => Some((**ty).clone()),
+            Operand::Global(global) => match self.module.global_callee(global) {
+                Callee::Type(ty) => Some(ty),
+                Callee::Function(_) => None,
+                Callee::Primitive(primitive) => Some(Type::named(primitive.name)),
+                Callee::Unknown(path) => Some(Type::parse(&path)),
+            },
+            _ => None,
+        }
+    }
+}
+
+fn foreign_text(args: &[Operand<Positions>]) -> String {
+    let printer = ircode::text::StatementPrinter::new(ircode::Style::Julia);
+    match args.first() {
+        Some(name) => format!("the foreign function {}", printer.operand(name)),
+        None => "a foreigncall".into(),
+    }
+}
+
+/// What is fixed about the structs of this type; `None` if it is no struct. A type that the module does not declare is
+/// taken for an immutable struct whose fields have no names.
+pub(crate) fn struct_info(module: &Module<IRCode>, ty: &Type, count: usize) -> Option<Arc<StructInfo>> {
+    match ty {
+        Type::Ref(_) => Some(Arc::new(StructInfo { ty: ty.clone(), mutable: true, names: vec!["x".into()] })),
+        Type::Named(name) => match module.type_def(name).map(|def| &def.kind) {
+            Some(TypeKind::Struct { mutable, fields }) => {
+                let names = fields.iter().map(|(name, _)| name.clone()).collect();
+                (count <= fields.len()).then(|| Arc::new(StructInfo { ty: ty.clone(), mutable: *mutable, names }))
+            }
+            Some(TypeKind::Enum { .. }) => None,
+            None => Some(Arc::new(StructInfo { ty: ty.clone(), mutable: false, names: exception_fields(name) })),
+        },
+        _ => None,
+    }
+}
+
+/// The names of the fields of Julia's exceptions.
+fn exception_fields(name: &str) -> Vec<Name> {
+    let name = name.rsplit('.').next().unwrap_or(name);
+    let fields: &[&str] = match name {
+        "ErrorException" | "ArgumentError" | "OverflowError" | "DimensionMismatch" | "AssertionError" => &["msg"],
+        "DomainError" => &["val", "msg"],
+        "BoundsError" => &["a", "i"],
+        "InexactError" => &["func", "T", "val"],
+        "KeyError" => &["key"],
+        "UndefVarError" => &["var"],
+        "TypeError" => &["func", "context", "expected", "got"],
+        "MethodError" => &["f", "args", "world"],
+        _ => &[],
+    };
+    fields.iter().map(|&field| Name::from(field)).collect()
+}

@@ -1,0 +1,442 @@
+//! The values that programs compute with.
+
+use std::cell::{Cell, RefCell};
+use std::rc::Rc;
+use std::sync::Arc;
+
+use ircode::{Constant, Name, Scalar, ScalarType, Type};
+
+use crate::object::Fields;
+
+/// A value. Copying one is cheap: everything larger than a number is shared.
+#[derive(Clone, Debug)]
+pub enum Value {
+    /// A statement that has no value, or a variable that was not assigned.
+    Undefined,
+    /// `nothing`.
+    Nothing,
+    /// A number, `Bool` or `Char`.
+    Scalar(Scalar),
+    /// A string.
+    String(Name),
+    /// A symbol.
+    Symbol(Name),
+    /// A type.
+    Type(Arc<Type>),
+    /// A function, by its name.
+    Function(Name),
+    /// A tuple.
+    Tuple(TupleRef),
+    /// A named tuple.
+    NamedTuple(NamedTupleRef),
+    /// A simple vector.
+    SimpleVector(TupleRef),
+    /// A struct, or an exception.
+    Struct(StructRef),
+    /// A case of an enum with its payload.
+    Enum(EnumRef),
+    /// An array.
+    Array(ArrayRef),
+    /// The storage of arrays.
+    Memory(MemoryRef),
+    /// A place in such storage.
+    MemoryRef(PlaceRef),
+    /// What a derivative saves.
+    Stack(StackRef),
+    /// A local variable.
+    Slot(SlotRef),
+    /// An object of which only the text is known.
+    Text(Name),
+}
+
+macro_rules! shared {
+    ($($(#[$doc:meta])* $name:ident($object:ident);)*) => {
+        $($(#[$doc])*
+        #[derive(Clone, Debug)]
+        pub struct $name(pub(crate) Rc<$object>);)*
+    };
+}
+
+shared! {
+    /// A shared tuple.
+    TupleRef(TupleObject);
+    /// A shared named tuple.
+    NamedTupleRef(NamedTupleObject);
+    /// A shared struct.
+    StructRef(StructObject);
+    /// A shared case of an enum.
+    EnumRef(EnumObject);
+    /// A shared array.
+    ArrayRef(ArrayObject);
+    /// Shared storage.
+    MemoryRef(MemoryObject);
+    /// A shared place in storage.
+    PlaceRef(PlaceObject);
+    /// A shared stack.
+    StackRef(StackObject);
+    /// A shared slot.
+    SlotRef(SlotObject);
+}
+
+#[derive(Debug)]
+pub(crate) struct TupleObject {
+    pub(crate) fields: Fields,
+}
+
+#[derive(Debug)]
+pub(crate) struct NamedTupleObject {
+    pub(crate) names: Arc<[Name]>,
+    pub(crate) fields: Fields,
+}
+
+/// A struct. One that cannot be changed is compared by its fields, one that can by its identity.
+#[derive(Debug)]
+pub(crate) struct StructObject {
+    pub(crate) ty: Arc<StructInfo>,
+    pub(crate) fields: RefCell<Fields>,
+}
+
+/// What is fixed about the structs of one type.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct StructInfo {
+    pub(crate) ty: Type,
+    pub(crate) mutable: bool,
+    pub(crate) names: Vec<Name>,
+}
+
+#[derive(Debug)]
+pub(crate) struct EnumObject {
+    pub(crate) ty: Type,
+    pub(crate) case: Name,
+    pub(crate) fields: Fields,
+}
+
+/// An array: dimensions, and a place in storage, as from Julia 1.11 on.
+#[derive(Debug)]
+pub(crate) struct ArrayObject {
+    pub(crate) place: RefCell<PlaceRef>,
+    pub(crate) dims: RefCell<Vec<usize>>,
+}
+
+#[derive(Debug)]
+pub(crate) struct MemoryObject {
+    pub(crate) element: Type,
+    pub(crate) fields: RefCell<Fields>,
+}
+
+/// A place in storage: that of the element at `offset`, counted from 0.
+#[derive(Debug)]
+pub(crate) struct PlaceObject {
+    pub(crate) memory: MemoryRef,
+    pub(crate) offset: usize,
+}
+
+#[derive(Debug)]
+pub(crate) struct StackObject {
+    pub(crate) element: Type,
+    pub(crate) fields: RefCell<Fields>,
+}
+
+#[derive(Debug)]
+pub(crate) struct SlotObject {
+    pub(crate) ty: Type,
+    pub(crate) fields: RefCell<Fields>,
+    pub(crate) assigned: Cell<bool>,
+}
+
+impl From<Scalar> for Value {
+    fn from(scalar: Scalar) -> Self {
+        Value::Scalar(scalar)
+    }
+}
+
+impl From<f64> for Value {
+    fn from(value: f64) -> Self {
+        Value::Scalar(Scalar::Float64(value))
+    }
+}
+
+impl From<i64> for Value {
+    fn from(value: i64) -> Self {
+        Value::Scalar(Scalar::Int64(value))
+    }
+}
+
+impl From<bool> for Value {
+    fn from(value: bool) -> Self {
+        Value::Scalar(Scalar::Bool(value))
+    }
+}
+
+impl Value {
+    /// The scalar, if the value is one.
+    pub fn as_scalar(&self) -> Option<&Scalar> {
+        match self {
+            Value::Scalar(scalar) => Some(scalar),
+            _ => None,
+        }
+    }
+
+    /// The float, of whatever width, if the value is one.
+    pub fn as_float(&self) -> Option<f64> {
+        self.as_scalar().and_then(Scalar::as_float)
+    }
+
+    /// The number, if the value is an integer.
+    pub fn as_integer(&self) -> Option<i128> {
+        self.as_scalar().filter(|scalar| scalar.scalar_type().is_integer()).map(Scalar::to_i128)
+    }
+
+    /// The elements, if the value is a tuple.
+    pub fn as_tuple(&self) -> Option<&[Value]> {
+        match self {
+            Value::Tuple(tuple) => Some(tuple.0.fields.values()),
+            _ => None,
+        }
+    }
+
+    /// The elements of an array in memory order, its first dimension running fastest.
+    pub fn array_elements(&self) -> Option<Vec<Value>> {
+        let Value::Array(array) = self else { return None };
+        let place = array.0.place.borrow();
+        let length: usize = array.0.dims.borrow().iter().product();
+        let memory = place.0.memory.0.fields.borrow();
+        memory.values().get(place.0.offset..place.0.offset + length).map(<[Value]>::to_vec)
+    }
+
+    /// The dimensions of an array.
+    pub fn array_dims(&self) -> Option<Vec<usize>> {
+        match self {
+            Value::Array(array) => Some(array.0.dims.borrow().clone()),
+            _ => None,
+        }
+    }
+
+    /// The type of the value; [`Type::Untyped`] where it is not known.
+    pub fn type_of(&self) -> Type {
+        match self {
+            Value::Undefined | Value::Text(_) => Type::Untyped,
+            Value::Nothing => Type::Nothing,
+            Value::Scalar(scalar) => Type::Scalar(scalar.scalar_type()),
+            Value::String(_) => Type::String,
+            Value::Symbol(_) => Type::Symbol,
+            Value::Type(ty) => Type::TypeOf(ty.clone()),
+            Value::Function(name) => Type::Function(name.clone()),
+            Value::Tuple(tuple) => Type::tuple(tuple.0.fields.values().iter().map(Value::shallow_type)),
+            Value::NamedTuple(tuple) => {
+                let types = tuple.0.fields.values().iter().map(Value::shallow_type);
+                Type::NamedTuple(Arc::new(tuple.0.names.iter().cloned().zip(types).collect()))
+            }
+            Value::SimpleVector(_) => Type::named("Core.SimpleVector"),
+            Value::Struct(object) => object.0.ty.ty.clone(),
+            Value::Enum(object) => object.0.ty.clone(),
+            Value::Array(array) => {
+                let rank = array.0.dims.borrow().len() as u32;
+                Type::array(array.0.place.borrow().0.memory.0.element.clone(), rank)
+            }
+            Value::Memory(memory) => Type::Memory(Arc::new(memory.0.element.clone())),
+            Value::MemoryRef(place) => Type::MemoryRef(Arc::new(place.0.memory.0.element.clone())),
+            Value::Stack(stack) => Type::stack(stack.0.element.clone()),
+            Value::Slot(slot) => Type::slot(slot.0.ty.clone()),
+        }
+    }
+
+    /// The type of the value, with `Tuple` for tuples that nest deep: types are bounded in depth, values are not.
+    fn shallow_type(&self) -> Type {
+        fn depth_limited(value: &Value, depth: usize) -> Type {
+            match value {
+                Value::Tuple(_) | Value::NamedTuple(_) if depth == 0 => Type::Any,
+                Value::Tuple(tuple) => {
+                    Type::tuple(tuple.0.fields.values().iter().map(|field| depth_limited(field, depth - 1)))
+                }
+                Value::NamedTuple(tuple) => {
+                    let types = tuple.0.fields.values().iter().map(|field| depth_limited(field, depth - 1));
+                    Type::NamedTuple(Arc::new(tuple.0.names.iter().cloned().zip(types).collect()))
+                }
+                other => other.type_of(),
+            }
+        }
+        depth_limited(self, 16)
+    }
+
+    /// Julia's `===`: same bits for numbers, same contents for what cannot be changed, same object for what can.
+    pub fn egal(&self, other: &Value) -> bool {
+        let mut pairs = vec![(self.clone(), other.clone())];
+        while let Some((a, b)) = pairs.pop() {
+            let contents = |a: &Fields, b: &Fields, pairs: &mut Vec<(Value, Value)>| {
+                pairs.extend(a.values().iter().cloned().zip(b.values().iter().cloned()));
+                a.values().len() == b.values().len()
+            };
+            let same = match (&a, &b) {
+                (Value::Undefined, Value::Undefined) | (Value::Nothing, Value::Nothing) => true,
+                (Value::Scalar(a), Value::Scalar(b)) => a == b,
+                (Value::String(a), Value::String(b)) => a == b,
+                (Value::Symbol(a), Value::Symbol(b)) => a == b,
+                (Value::Type(a), Value::Type(b)) => a == b,
+                (Value::Function(a), Value::Function(b)) => a == b,
+                (Value::Text(a), Value::Text(b)) => a == b,
+                (Value::Tuple(a), Value::Tuple(b)) | (Value::SimpleVector(a), Value::SimpleVector(b)) => {
+                    Rc::ptr_eq(&a.0, &b.0) || contents(&a.0.fields, &b.0.fields, &mut pairs)
+                }
+                (Value::NamedTuple(a), Value::NamedTuple(b)) => {
+                    a.0.names == b.0.names && contents(&a.0.fields, &b.0.fields, &mut pairs)
+                }
+                (Value::Struct(a), Value::Struct(b)) => {
+                    Rc::ptr_eq(&a.0, &b.0)
+                        || !a.0.ty.mutable
+                            && a.0.ty == b.0.ty
+                            && contents(&a.0.fields.borrow(), &b.0.fields.borrow(), &mut pairs)
+                }
+                (Value::Enum(a), Value::Enum(b)) => {
+                    a.0.ty == b.0.ty && a.0.case == b.0.case && contents(&a.0.fields, &b.0.fields, &mut pairs)
+                }
+                (Value::Array(a), Value::Array(b)) => Rc::ptr_eq(&a.0, &b.0),
+                (Value::Memory(a), Value::Memory(b)) => Rc::ptr_eq(&a.0, &b.0),
+                (Value::MemoryRef(a), Value::MemoryRef(b)) => {
+                    Rc::ptr_eq(&a.0.memory.0, &b.0.memory.0) && a.0.offset == b.0.offset
+                }
+                (Value::Stack(a), Value::Stack(b)) => Rc::ptr_eq(&a.0, &b.0),
+                (Value::Slot(a), Value::Slot(b)) => Rc::ptr_eq(&a.0, &b.0),
+                _ => false,
+            };
+            if !same {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Whether the value holds other values.
+    pub(crate) fn owns_values(&self) -> bool {
+        matches!(
+            self,
+            Value::Tuple(_)
+                | Value::NamedTuple(_)
+                | Value::SimpleVector(_)
+                | Value::Struct(_)
+                | Value::Enum(_)
+                | Value::Array(_)
+                | Value::Memory(_)
+                | Value::MemoryRef(_)
+                | Value::Stack(_)
+                | Value::Slot(_)
+        )
+    }
+
+    /// Moves the values that this one alone holds to the list, and leaves it empty.
+    pub(crate) fn take_owned_values(&mut self, list: &mut Vec<Value>) {
+        match self {
+            Value::Tuple(object) | Value::SimpleVector(object) => {
+                if let Some(object) = Rc::get_mut(&mut object.0) {
+                    list.append(&mut object.fields.take());
+                }
+            }
+            Value::NamedTuple(object) => {
+                if let Some(object) = Rc::get_mut(&mut object.0) {
+                    list.append(&mut object.fields.take());
+                }
+            }
+            Value::Struct(object) => {
+                if let Some(object) = Rc::get_mut(&mut object.0) {
+                    list.append(&mut object.fields.get_mut().take());
+                }
+            }
+            Value::Enum(object) => {
+                if let Some(object) = Rc::get_mut(&mut object.0) {
+                    list.append(&mut object.fields.take());
+                }
+            }
+            Value::Array(object) => {
+                if let Some(object) = Rc::get_mut(&mut object.0) {
+                    list.push(Value::MemoryRef(object.place.get_mut().clone()));
+                }
+            }
+            Value::MemoryRef(object) => {
+                if let Some(object) = Rc::get_mut(&mut object.0) {
+                    list.push(Value::Memory(object.memory.clone()));
+                }
+            }
+            Value::Memory(object) => {
+                if let Some(object) = Rc::get_mut(&mut object.0) {
+                    list.append(&mut object.fields.get_mut().take());
+                }
+            }
+            Value::Stack(object) => {
+                if let Some(object) = Rc::get_mut(&mut object.0) {
+                    list.append(&mut object.fields.get_mut().take());
+                }
+            }
+            Value::Slot(object) => {
+                if let Some(object) = Rc::get_mut(&mut object.0) {
+                    list.append(&mut object.fields.get_mut().take());
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// What an unassigned element of this type reads as: zeros for bits types, nothing at all for others.
+pub(crate) fn unassigned(ty: &Type) -> Value {
+    match ty {
+        Type::Scalar(scalar) => Value::Scalar(Scalar::from_bits(*scalar, 0)),
+        Type::Nothing => Value::Nothing,
+        _ => Value::Undefined,
+    }
+}
+
+/// The value of a constant that needs no memory of its own.
+pub(crate) fn simple_constant(constant: &Constant) -> Option<Value> {
+    Some(match constant {
+        Constant::Nothing => Value::Nothing,
+        Constant::Scalar(scalar) => Value::Scalar(scalar.clone()),
+        Constant::String(text) => Value::String(text.clone()),
+        Constant::Symbol(name) => Value::Symbol(name.clone()),
+        Constant::Type(ty) => Value::Type(ty.clone()),
+        Constant::Function(name) => Value::Function(name.clone()),
+        Constant::Text(text) => Value::Text(text.clone()),
+        Constant::SSAValue(number) => Value::Scalar(Scalar::Int64(i64::from(*number))),
+        Constant::Tuple(_) | Constant::NamedTuple(_) | Constant::SimpleVector(_) => return None,
+    })
+}
+
+/// Whether a value has this type, as Julia's `isa`.
+pub(crate) fn isa(value: &Value, ty: &Type) -> bool {
+    match ty {
+        Type::Any | Type::Untyped => true,
+        Type::Bottom => false,
+        Type::Union(members) => members.iter().any(|member| isa(value, member)),
+        Type::Tuple(types) => value.as_tuple().is_some_and(|values| {
+            values.len() == types.len() && values.iter().zip(types.iter()).all(|(value, ty)| isa(value, ty))
+        }),
+        Type::Named(name) => {
+            let name = name.strip_prefix("Core.").or_else(|| name.strip_prefix("Base.")).unwrap_or(name);
+            abstract_isa(value, name).unwrap_or_else(|| value.type_of() == *ty || value.type_of().to_string() == name)
+        }
+        Type::TypeOf(inner) => matches!(value, Value::Type(ty) if ty == inner),
+        other => value.type_of() == *other,
+    }
+}
+
+/// Whether a value belongs to one of Julia's abstract types; `None` for other names.
+fn abstract_isa(value: &Value, name: &str) -> Option<bool> {
+    let scalar = value.as_scalar().map(Scalar::scalar_type);
+    let is = |f: fn(ScalarType) -> bool| Some(scalar.is_some_and(f));
+    match name {
+        "Number" | "Real" => is(|ty| ty != ScalarType::Char),
+        "AbstractFloat" => is(ScalarType::is_float),
+        "Integer" => is(|ty| ty.is_integer() || ty == ScalarType::Bool),
+        "Signed" => is(ScalarType::is_signed_integer),
+        "Unsigned" => is(|ty| ty.is_integer() && !ty.is_signed_integer()),
+        "AbstractString" => Some(matches!(value, Value::String(_))),
+        "Function" => Some(matches!(value, Value::Function(_))),
+        "Tuple" => Some(matches!(value, Value::Tuple(_))),
+        "NamedTuple" => Some(matches!(value, Value::NamedTuple(_))),
+        "AbstractArray" | "Array" => Some(matches!(value, Value::Array(_))),
+        "Type" | "DataType" => Some(matches!(value, Value::Type(_))),
+        "Exception" => Some(matches!(value, Value::Struct(object) if object.0.ty.names.is_empty()
+            || object.0.ty.ty.to_string().ends_with("Error") || object.0.ty.ty.to_string().ends_with("Exception"))),
+        "Missing" => Some(matches!(value, Value::Text(text) if text.as_str() == "missing")),
+        _ => None,
+    }
+}
