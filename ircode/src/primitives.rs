@@ -169,8 +169,11 @@ pub fn lookup(name: &str) -> Option<&'static Primitive> {
 }
 
 /// The primitive that a global names: without a module, or in `Base`, `Core`, `Main`, `BBKit` or a module inside of
-/// `Base` or `Core`.
+/// `Base` or `Core`. Those of the module `libm` are C's functions, which return NaN where Julia's throw.
 pub fn of_global(global: &GlobalRef) -> Option<&'static Primitive> {
+    if global.module == "libm" {
+        return lookup(&format!("libm.{}", global.name)).or_else(|| lookup(&global.name));
+    }
     names_primitives(&global.module).then(|| lookup(&global.name)).flatten()
 }
 

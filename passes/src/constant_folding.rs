@@ -1,0 +1,155 @@
+//! Computes what is known before the program runs.
+
+use bbcode::{BBCode, Ids, InstId};
+use ircode::primitives::{Compute, Primitive, foreign_primitive};
+use ircode::{Callee, Constant, Instruction, Module, Names, Operand, Scalar, Stmt, Type};
+
+use crate::PassResult;
+use crate::effects::field_type;
+use crate::manager::Context;
+use crate::replace::Replacements;
+
+/// The pass's name on the command line.
+pub const NAME: &str = "constant-folding";
+
+/// Replaces by constants what pure primitives compute from constants, exactly as the interpreter computes it, and
+/// simplifies what is the same whatever the operand is. True if there was something.
+///
+/// The identities hold for every operand, signed zeros and infinities included: `x + -0.0`, `x - 0.0`, `x * 1.0`,
+/// `x / 1.0` are `x`, `--x` and `!!x` are `x`; a field of a tuple that was just made is what it was made from; a choice
+/// between the same value is that value. `x + 0.0` is not `x`, as it turns `-0.0` into `0.0`. (Of a NaN, which NaN comes
+/// out is left open, as in Julia.)
+pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
+    let graph = bb.cfg();
+    let mut replaced = Replacements::new();
+    let mut changed = false;
+    // Definitions before uses, so that one walk finds all but what comes around a loop.
+    let blocks: Vec<_> = graph.graph().postorder().into_iter().rev().filter_map(|block| graph.block(block)).collect();
+    for block in blocks {
+        let insts: Vec<InstId> = bb.inst_ids(block).collect();
+        for id in insts {
+            if let Some(inst) = bb.inst_mut(id) {
+                inst.stmt.for_each_operand_mut(&mut |operand| *operand = replaced.resolve(operand));
+            }
+            let Some(inst) = bb.inst(id) else { continue };
+            let Some(value) = simplified(bb, context.module, inst) else { continue };
+            if value.as_value() == Some(id) {
+                continue;
+            }
+            replaced.insert(id, value.clone());
+            if let Some(inst) = bb.inst_mut(id) {
+                inst.stmt = Stmt::Value(value);
+            }
+            changed = true;
+        }
+    }
+    replaced.apply(bb);
+    Ok(changed)
+}
+
+/// The primitive that a statement calls, with its operands.
+pub(crate) fn primitive_call<'b, F, N: Names>(
+    module: &Module<F>,
+    stmt: &'b Stmt<N>,
+) -> Option<(&'static Primitive, &'b [Operand<N>])> {
+    let (callee, args) = match stmt {
+        Stmt::Call(call) => (&call.callee, &call.args),
+        Stmt::Invoke(invoke) => (&invoke.callee, &invoke.args),
+        Stmt::Expr(expr) => return foreign_primitive(expr),
+        _ => return None,
+    };
+    match module.callee(callee) {
+        Some(Callee::Primitive(primitive)) => Some((primitive, args)),
+        _ => None,
+    }
+}
+
+/// The operand that a statement is, if it is one.
+fn simplified(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> Option<Operand<Ids>> {
+    match &inst.stmt {
+        Stmt::Phi(phi) => {
+            // A φ of one and the same constant. An edge that is missing or undefined says that nobody reads the φ then.
+            let mut values = phi.entries.iter().map(|entry| entry.value.as_ref());
+            let first = values.next()??;
+            let same = matches!(first, Operand::Constant(_)) && values.all(|value| value == Some(first));
+            same.then(|| first.clone())
+        }
+        Stmt::Pi(pi) => (bb.operand_type(&pi.value) == pi.ty).then(|| pi.value.clone()),
+        stmt => {
+            let (primitive, args) = primitive_call(module, stmt)?;
+            folded(module, primitive, args).or_else(|| identity(bb, module, primitive, args))
+        }
+    }
+}
+
+fn folded(module: &Module<BBCode>, primitive: &Primitive, args: &[Operand<Ids>]) -> Option<Operand<Ids>> {
+    let scalar = |operand: &Operand<Ids>| operand.as_constant()?.as_scalar().cloned();
+    match (primitive.compute, args) {
+        (Compute::Scalars(f), args) => {
+            let scalars: Option<Vec<Scalar>> = args.iter().map(scalar).collect();
+            f(&scalars?).ok().map(Operand::from)
+        }
+        (Compute::Convert(f), [ty, value]) => {
+            let ty = named_type(module, ty)?.as_scalar()?;
+            f(ty, &scalar(value)?).ok().map(Operand::from)
+        }
+        _ => None,
+    }
+}
+
+/// The type that an operand names.
+pub(crate) fn named_type<F, N: Names>(module: &Module<F>, operand: &Operand<N>) -> Option<Type> {
+    match operand {
+        Operand::Constant(Constant::Type(ty)) => Some((**ty).clone()),
+        Operand::Global(global) => match module.global_callee(global) {
+            Callee::Type(ty) => Some(ty),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn identity(
+    bb: &BBCode,
+    module: &Module<BBCode>,
+    primitive: &Primitive,
+    args: &[Operand<Ids>],
+) -> Option<Operand<Ids>> {
+    let float = |operand: &Operand<Ids>, value: f64| {
+        let scalar = operand.as_constant().and_then(Constant::as_scalar).and_then(Scalar::as_float);
+        scalar.is_some_and(|scalar| scalar.to_bits() == value.to_bits())
+    };
+    let inner = |operand: &Operand<Ids>, name: &str| -> Option<Operand<Ids>> {
+        let stmt = bb.stmt(operand.as_value()?)?;
+        let (primitive, args) = primitive_call(module, stmt)?;
+        (primitive.name == name).then(|| args.first().cloned()).flatten()
+    };
+    match (primitive.name, args) {
+        ("add_float", [x, zero]) if float(zero, -0.0) => Some(x.clone()),
+        ("add_float", [zero, x]) if float(zero, -0.0) => Some(x.clone()),
+        ("sub_float", [x, zero]) if float(zero, 0.0) => Some(x.clone()),
+        ("mul_float", [x, one]) if float(one, 1.0) => Some(x.clone()),
+        ("mul_float", [one, x]) if float(one, 1.0) => Some(x.clone()),
+        ("div_float", [x, one]) if float(one, 1.0) => Some(x.clone()),
+        ("neg_float", [x]) => inner(x, "neg_float"),
+        ("not_int", [x]) if bb.operand_type(x) == Type::BOOL => inner(x, "not_int"),
+        ("===", [a, b]) => {
+            let (a, b) = (a.as_constant()?, b.as_constant()?);
+            let both_known = a.as_scalar().is_some() && b.as_scalar().is_some();
+            both_known.then(|| Constant::bool(a == b).into())
+        }
+        ("ifelse", [condition, a, b]) => match condition.as_constant() {
+            Some(Constant::Scalar(Scalar::Bool(true))) => Some(a.clone()),
+            Some(Constant::Scalar(Scalar::Bool(false))) => Some(b.clone()),
+            _ => (a == b && bb.operand_type(condition) == Type::BOOL).then(|| a.clone()),
+        },
+        ("getfield", [object, field, ..]) => {
+            field_type(module, &bb.operand_type(object), field)?;
+            let number = field.as_constant()?.as_scalar()?.to_i128();
+            let index = usize::try_from(number).ok()?.checked_sub(1)?;
+            let (made, parts) = primitive_call(module, bb.stmt(object.as_value()?)?)?;
+            (made.name == "tuple").then(|| parts.get(index).cloned()).flatten()
+        }
+        _ => None,
+    }
+}

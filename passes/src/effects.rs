@@ -1,0 +1,77 @@
+//! What statements do beside giving a value.
+
+use bbcode::{BBCode, Ids};
+use ircode::primitives::{Effects, foreign_primitive};
+use ircode::{Callee, Constant, Head, Instruction, Module, Operand, Stmt, Type, TypeKind};
+
+/// What executing the statement may do beside giving a value.
+pub fn effects<F>(module: &Module<F>, bb: &BBCode, inst: &Instruction<Ids>) -> Effects {
+    const ANYTHING: Effects = Effects { throws: true, reads: true, writes: true, allocates: true };
+    match &inst.stmt {
+        Stmt::Value(operand) => match operand {
+            // Reading a global may find it undefined.
+            Operand::Global(_) => Effects::READS,
+            Operand::Nested(nested) => match &**nested {
+                Stmt::Expr(expr) if matches!(expr.head, Head::StaticParameter | Head::Boundscheck) => Effects::PURE,
+                _ => ANYTHING,
+            },
+            _ => Effects::PURE,
+        },
+        Stmt::Phi(_) | Stmt::Pi(_) => Effects::PURE,
+        Stmt::Call(call) => match module.callee(&call.callee) {
+            Some(Callee::Primitive(primitive)) => Effects {
+                throws: primitive.effects.throws && !cannot_throw(module, bb, primitive.name, &call.args),
+                ..primitive.effects
+            },
+            _ => ANYTHING,
+        },
+        Stmt::Invoke(invoke) => match module.callee(&invoke.callee) {
+            Some(Callee::Primitive(primitive)) => primitive.effects,
+            _ => ANYTHING,
+        },
+        Stmt::Expr(expr) => match expr.head {
+            Head::New => Effects { throws: false, ..Effects::ALLOCATES },
+            Head::Boundscheck | Head::StaticParameter => Effects::PURE,
+            Head::Foreigncall => foreign_primitive(expr).map_or(ANYTHING, |(primitive, _)| primitive.effects),
+            _ => ANYTHING,
+        },
+        _ => ANYTHING,
+    }
+}
+
+/// Whether a call of a primitive that may throw is seen not to.
+fn cannot_throw<F>(module: &Module<F>, bb: &BBCode, name: &str, args: &[Operand<Ids>]) -> bool {
+    match (name, args) {
+        ("getfield", [object, field, ..]) => field_type(module, &bb.operand_type(object), field).is_some(),
+        ("ifelse", [condition, ..]) => bb.operand_type(condition) == Type::BOOL,
+        ("new_stack" | "new_slot", [ty]) => matches!(ty, Operand::Constant(Constant::Type(_))),
+        ("stack_length", [stack]) => matches!(bb.operand_type(stack), Type::Stack(_)),
+        _ => false,
+    }
+}
+
+/// The type of the field of an immutable object that a constant names; `None` if it is not seen to exist.
+pub fn field_type<F>(module: &Module<F>, object: &Type, field: &Operand<Ids>) -> Option<Type> {
+    let constant = field.as_constant()?;
+    let number = constant.as_scalar().and_then(|scalar| usize::try_from(scalar.to_i128()).ok()?.checked_sub(1));
+    let name = match constant {
+        Constant::Symbol(name) => Some(name),
+        _ => None,
+    };
+    let named = |fields: &[(ircode::Name, Type)]| {
+        let found = match name {
+            Some(name) => fields.iter().find(|(known, _)| known == name),
+            None => number.and_then(|number| fields.get(number)),
+        };
+        found.map(|(_, ty)| ty.clone())
+    };
+    match object {
+        Type::Tuple(elements) => elements.get(number?).cloned(),
+        Type::NamedTuple(fields) => named(fields),
+        Type::Named(type_name) => match module.type_def(type_name).map(|def| &def.kind) {
+            Some(TypeKind::Struct { mutable: false, fields }) => named(fields),
+            _ => None,
+        },
+        _ => None,
+    }
+}

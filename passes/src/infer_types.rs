@@ -1,0 +1,202 @@
+//! Finds the types that a listing does not show.
+
+use bbcode::{BBCode, Ids, InstId};
+use ircode::primitives::{Primitive, ResultType, promoted};
+use ircode::{Callee, Head, Instruction, Module, Operand, ScalarType, Stmt, Type};
+
+use crate::PassResult;
+use crate::constant_folding::{named_type, primitive_call};
+use crate::effects::field_type;
+use crate::manager::Context;
+
+/// The pass's name on the command line.
+pub const NAME: &str = "infer-types";
+
+/// After this many rounds, a type that still changes is taken to be `Any`: types of values that nest in a loop grow for
+/// ever.
+const MAX_ROUNDS: usize = 12;
+
+/// Gives a type to every statement that has none, or `Any`, where it follows from the types of the operands. Types that
+/// are known stay. True if one was found.
+///
+/// It is optimistic: a φ gets the union of what its values are, and around a loop that starts with what comes in.
+pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
+    let graph = bb.cfg();
+    let order = graph.graph().postorder().into_iter().rev().filter_map(|block| graph.block(block));
+    let unknown: Vec<InstId> = order
+        .flat_map(|block| bb.insts(block).filter(|(_, inst)| is_open(inst)).map(|(id, _)| id).collect::<Vec<_>>())
+        .collect();
+    if unknown.is_empty() {
+        return Ok(false);
+    }
+    let declared: Vec<Type> = unknown.iter().map(|&id| bb.inst(id).map_or(Type::Any, |inst| inst.ty.clone())).collect();
+    for &id in &unknown {
+        set_type(bb, id, Type::Untyped);
+    }
+    for round in 0..=MAX_ROUNDS {
+        let mut changed = false;
+        for &id in &unknown {
+            let Some(inst) = bb.inst(id) else { continue };
+            let Some(found) = result_type(bb, context.module, inst) else { continue };
+            if found != inst.ty {
+                changed = true;
+                set_type(bb, id, if round == MAX_ROUNDS { Type::Any } else { found });
+            }
+        }
+        if !changed {
+            break;
+        }
+    }
+    let mut found = false;
+    for (&id, declared) in unknown.iter().zip(declared) {
+        match bb.inst(id).map(|inst| inst.ty.clone()) {
+            Some(Type::Untyped) | None => set_type(bb, id, declared),
+            Some(ty) => found |= ty != declared,
+        }
+    }
+    Ok(found)
+}
+
+/// Sets the types of arguments that are not known, and finds what follows from them: what a listing needs that is to
+/// be run or differentiated. `types` are those of `_2` onwards.
+pub fn specialize(bb: &mut BBCode, context: &Context<'_>, types: &[Type]) -> PassResult {
+    if bb.argtypes.is_empty() {
+        bb.argtypes.push(Type::Untyped);
+    }
+    for (i, ty) in types.iter().enumerate() {
+        match bb.argtypes.get_mut(i + 1) {
+            Some(known) if known.is_unknown() => *known = ty.clone(),
+            Some(_) => {}
+            None => bb.argtypes.push(ty.clone()),
+        }
+    }
+    let mut changed = crate::type_literals::run(bb, context)?;
+    changed |= run(bb, context)?;
+    changed |= crate::type_literals::run(bb, context)?;
+    Ok(changed)
+}
+
+/// The type of what a function returns, as far as its return statements show.
+pub fn returned_type(bb: &BBCode) -> Type {
+    let reachable = bb.cfg();
+    let live = reachable.reachable();
+    let blocks = reachable.order().iter().zip(live).filter(|(_, live)| *live).map(|(&block, _)| block);
+    let returned = blocks.filter_map(|block| match bb.terminator(block).map(|(_, inst)| &inst.stmt) {
+        Some(Stmt::Return(ret)) => ret.value.as_ref().map(|value| bb.operand_type(value)),
+        _ => None,
+    });
+    let types: Vec<Type> = returned.collect();
+    if types.contains(&Type::Untyped) { Type::Untyped } else { Type::union(types) }
+}
+
+fn set_type(bb: &mut BBCode, id: InstId, ty: Type) {
+    if let Some(inst) = bb.inst_mut(id) {
+        inst.ty = ty;
+    }
+}
+
+/// Whether the type of a statement is to be found.
+fn is_open(inst: &Instruction<Ids>) -> bool {
+    inst.ty.is_unknown() && !inst.stmt.is_terminator()
+}
+
+/// The type of a statement's result; `None` if it does not follow from what is known.
+fn result_type(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> Option<Type> {
+    let known = |ty: Type| (ty != Type::Untyped).then_some(ty);
+    if let Some((primitive, args)) = primitive_call(module, &inst.stmt) {
+        return primitive_type(bb, module, primitive, args);
+    }
+    match &inst.stmt {
+        Stmt::Value(Operand::Global(global)) => match module.global_callee(global) {
+            Callee::Function(index) => Some(Type::Function(module.functions().get(index)?.name.clone())),
+            Callee::Primitive(primitive) => Some(Type::function(primitive.name)),
+            Callee::Type(ty) => Some(Type::type_of(ty)),
+            Callee::Unknown(_) => (global.name == "nothing").then_some(Type::Nothing),
+        },
+        Stmt::Value(operand) => known(bb.operand_type(operand)),
+        Stmt::Phi(phi) => {
+            let types = phi.entries.iter().filter_map(|entry| entry.value.as_ref()).map(|value| bb.operand_type(value));
+            let types: Vec<Type> = types.filter(|ty| *ty != Type::Untyped).collect();
+            (!types.is_empty()).then(|| Type::union(types))
+        }
+        Stmt::Pi(pi) => Some(pi.ty.clone()),
+        Stmt::Call(call) => callee_type(module, &call.callee),
+        Stmt::Invoke(invoke) => callee_type(module, &invoke.callee),
+        Stmt::Expr(expr) => match expr.head {
+            Head::New => named_type(module, expr.args.first()?),
+            Head::Boundscheck | Head::IsDefined => Some(Type::BOOL),
+            Head::ThrowUndefIfNot => Some(Type::Any),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+fn callee_type(module: &Module<BBCode>, callee: &Operand<Ids>) -> Option<Type> {
+    match module.callee(callee)? {
+        Callee::Function(index) => {
+            let result = module.functions().get(index)?.result.clone();
+            (!result.is_unknown()).then_some(result)
+        }
+        Callee::Type(ty) => Some(ty),
+        Callee::Primitive(_) | Callee::Unknown(_) => None,
+    }
+}
+
+fn primitive_type(
+    bb: &BBCode,
+    module: &Module<BBCode>,
+    primitive: &Primitive,
+    args: &[Operand<Ids>],
+) -> Option<Type> {
+    let operand = |index: usize| args.get(index).map(|arg| bb.operand_type(arg)).filter(|ty| *ty != Type::Untyped);
+    let scalars = || args.iter().map(|arg| bb.operand_type(arg).as_scalar()).collect::<Option<Vec<ScalarType>>>();
+    match primitive.result {
+        ResultType::Operand(index) => operand(index),
+        ResultType::Promoted => {
+            let mut types = scalars()?.into_iter();
+            let first = types.next()?;
+            let ty = types.try_fold(first, promoted)?;
+            Some(if ty == ScalarType::Bool { Type::INT64 } else { ty.into() })
+        }
+        ResultType::Float => {
+            let mut types = scalars()?.into_iter();
+            let first = types.next()?;
+            let ty = types.try_fold(first, promoted)?;
+            Some(if ty.is_float() { ty.into() } else { Type::FLOAT64 })
+        }
+        ResultType::Named => named_type(module, args.first()?),
+        ResultType::Bool => Some(Type::BOOL),
+        ResultType::Int64 => Some(Type::INT64),
+        ResultType::Nothing => Some(Type::Nothing),
+        ResultType::String => Some(Type::String),
+        ResultType::Bottom => Some(Type::Bottom),
+        ResultType::Tuple => {
+            let types: Option<Vec<Type>> = (0..args.len()).map(operand).collect();
+            types.map(Type::tuple)
+        }
+        ResultType::WithFlag => Some(Type::tuple([operand(0)?, Type::BOOL])),
+        ResultType::Element(index) => element_type(&operand(index)?),
+        ResultType::Stack => named_type(module, args.first()?).map(Type::stack),
+        ResultType::Slot => named_type(module, args.first()?).map(Type::slot),
+        ResultType::MemoryRef(index) => match operand(index)? {
+            Type::Memory(element) | Type::MemoryRef(element) => Some(Type::MemoryRef(element)),
+            _ => None,
+        },
+        ResultType::Field => field_type(module, &operand(0)?, args.get(1)?),
+        ResultType::Branches => Some(Type::union([operand(1)?, operand(2)?])),
+        ResultType::Unknown => match (primitive.name, args) {
+            ("typeassert", [_, ty]) => named_type(module, ty),
+            _ => None,
+        },
+    }
+}
+
+fn element_type(ty: &Type) -> Option<Type> {
+    match ty {
+        Type::Array(array) => Some(array.element.clone()),
+        Type::Memory(element) | Type::MemoryRef(element) | Type::Ref(element) => Some((**element).clone()),
+        Type::Stack(element) | Type::Slot(element) => Some((**element).clone()),
+        _ => None,
+    }
+}

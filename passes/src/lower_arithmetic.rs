@@ -1,0 +1,121 @@
+//! Turns Julia's generic arithmetic into intrinsics, where the types are known.
+
+use bbcode::{BBCode, Ids, InstId};
+use ircode::primitives::promoted;
+use ircode::{Constant, Instruction, Module, NewInstruction, Operand, ScalarType, Stmt, Type};
+
+use crate::manager::Context;
+use crate::constant_folding::primitive_call;
+use crate::{PassError, PassResult};
+
+/// The pass's name on the command line.
+pub const NAME: &str = "lower-arithmetic";
+
+/// Turns calls of `+`, `-`, `*`, `/`, comparisons, `min`, `max` and `abs` on floats into the intrinsics that they are on
+/// those types, promoting operands of different types first. What is not on floats, or of unknown types, stays. True if
+/// there was something.
+pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
+    let ids: Vec<InstId> = bb.all_insts().map(|(id, _)| id).collect();
+    let mut changed = false;
+    for id in ids {
+        let Some(inst) = bb.inst(id) else { continue };
+        let Some((intrinsic, args, ty)) = lowered(bb, context.module, inst) else { continue };
+        lower(bb, id, intrinsic, &args, ty).map_err(|error| {
+            PassError::new(NAME, context.function, error.to_string()).at(bb, id)
+        })?;
+        changed = true;
+    }
+    Ok(changed)
+}
+
+/// The intrinsic that a generic call is, with its operands and the type to which they are promoted.
+fn lowered(
+    bb: &BBCode,
+    module: &Module<BBCode>,
+    inst: &Instruction<Ids>,
+) -> Option<(&'static str, Vec<Operand<Ids>>, ScalarType)> {
+    let (primitive, args) = primitive_call(module, &inst.stmt)?;
+    let intrinsic = match (primitive.name, args.len()) {
+        ("+", 2..) => "add_float",
+        ("-", 1) => "neg_float",
+        ("-", 2) => "sub_float",
+        ("*", 2..) => "mul_float",
+        ("/", 2) => "div_float",
+        ("min", 2) => "min_float",
+        ("max", 2) => "max_float",
+        ("abs", 1) => "abs_float",
+        ("<", 2) => "lt_float",
+        ("<=", 2) => "le_float",
+        (">", 2) => "lt_float",
+        (">=", 2) => "le_float",
+        ("==", 2) => "eq_float",
+        ("!=", 2) => "ne_float",
+        _ => return None,
+    };
+    let types: Option<Vec<ScalarType>> = args.iter().map(|arg| bb.operand_type(arg).as_scalar()).collect();
+    let types = types?;
+    // Comparing numbers of different types is exact in Julia, not by promotion.
+    if compares(intrinsic) && types.iter().any(|ty| Some(ty) != types.first()) {
+        return None;
+    }
+    let mut types = types.into_iter();
+    let first = types.next()?;
+    let ty = types.try_fold(first, promoted).filter(|ty| ty.is_float())?;
+    let mut args = args.to_vec();
+    if matches!(primitive.name, ">" | ">=") {
+        args.reverse();
+    }
+    Some((intrinsic, args, ty))
+}
+
+fn lower(
+    bb: &mut BBCode,
+    id: InstId,
+    intrinsic: &'static str,
+    args: &[Operand<Ids>],
+    ty: ScalarType,
+) -> Result<(), bbcode::EditError> {
+    let mut operands = Vec::with_capacity(args.len());
+    for arg in args {
+        operands.push(promote(bb, id, arg, ty)?);
+    }
+    // `a + b + c` is `(a + b) + c`.
+    while operands.len() > 2 {
+        let rest = operands.split_off(2);
+        let partial = Stmt::call(Operand::global("Base", intrinsic), operands);
+        let partial = bb.insert_before(id, NewInstruction::new(partial, ty.into()))?;
+        operands = vec![Operand::Value(partial)];
+        operands.extend(rest);
+    }
+    let result = bb.inst(id).map(|inst| inst.ty.clone()).unwrap_or(Type::Untyped);
+    if let Some(inst) = bb.inst_mut(id) {
+        inst.stmt = Stmt::call(Operand::global("Base", intrinsic), operands);
+        if result.is_unknown() {
+            inst.ty = if compares(intrinsic) { Type::BOOL } else { ty.into() };
+        }
+    }
+    Ok(())
+}
+
+fn compares(intrinsic: &str) -> bool {
+    matches!(intrinsic, "lt_float" | "le_float" | "eq_float" | "ne_float")
+}
+
+/// An operand as a float of this type.
+fn promote(
+    bb: &mut BBCode,
+    before: InstId,
+    operand: &Operand<Ids>,
+    ty: ScalarType,
+) -> Result<Operand<Ids>, bbcode::EditError> {
+    let from = bb.operand_type(operand).as_scalar();
+    let conversion = match from {
+        Some(from) if from == ty => return Ok(operand.clone()),
+        Some(from) if from.is_float() => "fpext",
+        Some(from) if from.is_signed_integer() => "sitofp",
+        _ => "uitofp",
+    };
+    let named = Operand::Constant(Constant::of_type(ty.into()));
+    let stmt = Stmt::call(Operand::global("Base", conversion), [named, operand.clone()]);
+    Ok(Operand::Value(bb.insert_before(before, NewInstruction::new(stmt, ty.into()))?))
+}

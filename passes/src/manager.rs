@@ -1,0 +1,237 @@
+//! Running passes: which there are, in which order, checked and watched.
+
+use std::time::{Duration, Instant};
+
+use bbcode::BBCode;
+use ircode::{Function, Module, Name};
+
+use crate::{
+    PassError, constant_folding, dead_code, infer_types, lower_arithmetic, mem2reg, reverse_mode, simplify_cfg,
+    type_literals, unreachable_code,
+};
+
+/// What a pass returns: whether it changed anything.
+pub type PassResult = Result<bool, PassError>;
+
+/// What a function pass may look at beside the function.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'m> {
+    /// The module that the function belongs to. The body of the function at hand is not in it while the pass runs; its
+    /// name is.
+    pub module: &'m Module<BBCode>,
+    /// The name of the function.
+    pub function: &'m Name,
+}
+
+/// A pass: its name, what it does, and on what it works.
+#[derive(Clone, Copy, Debug)]
+pub struct Pass {
+    /// The name on the command line, which is also that of its file.
+    pub name: &'static str,
+    /// What it does, in a line.
+    pub about: &'static str,
+    /// How it is run.
+    pub run: Run,
+}
+
+/// On what a pass works.
+#[derive(Clone, Copy, Debug)]
+pub enum Run {
+    /// On one function at a time.
+    Function(fn(&mut BBCode, &Context<'_>) -> PassResult),
+    /// On the module, where the function named may be singled out.
+    Module(fn(&mut Module<BBCode>, Option<&Name>) -> PassResult),
+}
+
+/// All passes, by name.
+#[rustfmt::skip]
+pub const PASSES: &[Pass] = &[
+    Pass { name: constant_folding::NAME, about: "compute what is known before the program runs",   run: Run::Function(constant_folding::run) },
+    Pass { name: dead_code::NAME,        about: "remove statements whose values nobody uses",      run: Run::Function(dead_code::run) },
+    Pass { name: infer_types::NAME,      about: "find types that the listing does not show",       run: Run::Function(infer_types::run) },
+    Pass { name: lower_arithmetic::NAME, about: "turn generic arithmetic on known types into intrinsics", run: Run::Function(lower_arithmetic::run) },
+    Pass { name: mem2reg::NAME,          about: "turn slots into values",                          run: Run::Function(mem2reg::run) },
+    Pass { name: reverse_mode::NAME,     about: "add the functions of the derivative",             run: Run::Module(reverse_mode::run) },
+    Pass { name: simplify_cfg::NAME,     about: "fold branches and join blocks",                   run: Run::Function(simplify_cfg::run) },
+    Pass { name: type_literals::NAME,    about: "give integer literals the width their use needs", run: Run::Function(type_literals::run) },
+    Pass { name: unreachable_code::NAME, about: "remove blocks that are not reached",              run: Run::Function(unreachable_code::run) },
+];
+
+/// There is no pass of this name.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("there is no pass `{0}`; there are {names}", names = PASSES.iter().map(|pass| pass.name).collect::<Vec<_>>().join(", "))]
+pub struct NoSuchPass(pub String);
+
+/// The pass of this name.
+///
+/// # Errors
+///
+/// [`NoSuchPass`], which lists those that there are.
+pub fn find_pass(name: &str) -> Result<&'static Pass, NoSuchPass> {
+    PASSES.iter().find(|pass| pass.name == name).ok_or_else(|| NoSuchPass(name.into()))
+}
+
+/// One run of a pass, for a report.
+#[derive(Clone, Debug)]
+pub struct Step {
+    /// Its number, counted from 1 over the whole run of the manager; what a bisection limit counts.
+    pub number: usize,
+    /// The pass.
+    pub pass: &'static str,
+    /// The function; `None` for a pass on the module.
+    pub function: Option<Name>,
+    /// Whether it changed anything.
+    pub changed: bool,
+    /// How long it took.
+    pub time: Duration,
+    /// Whether it was left out because of the limit.
+    pub skipped: bool,
+}
+
+/// What is called after each step.
+type Observer<'o> = Box<dyn FnMut(&Step, &Module<BBCode>) + 'o>;
+
+/// Runs passes one after another over the functions of a module.
+///
+/// ```
+/// use bbcode::BBCode;
+/// use ircode::parse_module;
+/// use passes::{PassManager, find_pass};
+///
+/// let parsed = parse_module("
+/// function three()::Int64
+/// 1 ─ %1 = Base.add_int(1, 2)::Int64
+/// └──      return %1
+/// end
+/// ")?;
+/// let mut module = parsed.module.map(|function| BBCode::try_from(&function.body))?;
+/// let mut manager = PassManager::new([find_pass("constant-folding")?, find_pass("dead-code")?]).verify_each(true);
+/// manager.run(&mut module, None)?;
+/// assert_eq!(module.functions()[0].body.to_string(), "1 ─ %2 = return 3\n");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Default)]
+pub struct PassManager<'o> {
+    passes: Vec<&'static Pass>,
+    verify_each: bool,
+    bisect_limit: Option<usize>,
+    observer: Option<Observer<'o>>,
+    steps: Vec<Step>,
+}
+
+impl std::fmt::Debug for PassManager<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PassManager").field("passes", &self.passes).field("steps", &self.steps).finish_non_exhaustive()
+    }
+}
+
+impl<'o> PassManager<'o> {
+    /// A manager that runs these passes in this order.
+    pub fn new(passes: impl IntoIterator<Item = &'static Pass>) -> Self {
+        PassManager { passes: passes.into_iter().collect(), ..PassManager::default() }
+    }
+
+    /// Verifies the program before the first pass and after each: what a pass breaks is an error of that pass.
+    pub fn verify_each(self, verify_each: bool) -> Self {
+        PassManager { verify_each, ..self }
+    }
+
+    /// Runs only the first `limit` steps, to find by bisection which one breaks a program. A pass on one function is a
+    /// step.
+    pub fn bisect_limit(self, limit: Option<usize>) -> Self {
+        PassManager { bisect_limit: limit, ..self }
+    }
+
+    /// Calls `observer` after each step with the module as it is then.
+    pub fn on_step(self, observer: impl FnMut(&Step, &Module<BBCode>) + 'o) -> Self {
+        PassManager { observer: Some(Box::new(observer)), ..self }
+    }
+
+    /// The steps that were run or left out, in order.
+    pub fn steps(&self) -> &[Step] {
+        &self.steps
+    }
+
+    /// Runs the passes. A pass on functions runs on each in the order of the module, or on `function` only if that is
+    /// given. True if anything changed.
+    ///
+    /// # Errors
+    ///
+    /// The first [`PassError`]. The module is then as the failing pass left it.
+    pub fn run(&mut self, module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
+        if self.verify_each {
+            for each in module.functions() {
+                verify("verify", each)?;
+            }
+        }
+        let mut changed = false;
+        for pass in self.passes.clone() {
+            match pass.run {
+                Run::Module(run) => {
+                    changed |= self.step(module, pass, None, |module| {
+                        let changed = run(module, function)?;
+                        Ok(changed)
+                    })?;
+                }
+                Run::Function(run) => {
+                    let names: Vec<Name> = module.functions().iter().map(|function| function.name.clone()).collect();
+                    for name in names.iter().filter(|name| function.is_none_or(|function| function == *name)) {
+                        changed |= self.step(module, pass, Some(name), |module| run_on_function(module, name, run))?;
+                    }
+                }
+            }
+        }
+        Ok(changed)
+    }
+
+    fn step(
+        &mut self,
+        module: &mut Module<BBCode>,
+        pass: &'static Pass,
+        function: Option<&Name>,
+        run: impl FnOnce(&mut Module<BBCode>) -> PassResult,
+    ) -> PassResult {
+        let number = self.steps.len() + 1;
+        let skipped = self.bisect_limit.is_some_and(|limit| number > limit);
+        let start = Instant::now();
+        let changed = if skipped { false } else { run(module)? };
+        let time = start.elapsed();
+        if self.verify_each && !skipped {
+            for each in module.functions().iter().filter(|each| function.is_none_or(|name| *name == each.name)) {
+                verify(pass.name, each)?;
+            }
+        }
+        let step = Step { number, pass: pass.name, function: function.cloned(), changed, time, skipped };
+        if let Some(observer) = &mut self.observer {
+            observer(&step, module);
+        }
+        self.steps.push(step);
+        Ok(changed)
+    }
+}
+
+/// Runs a pass on one function of a module.
+///
+/// # Errors
+///
+/// That of the pass.
+pub fn run_on_function(
+    module: &mut Module<BBCode>,
+    name: &Name,
+    run: fn(&mut BBCode, &Context<'_>) -> PassResult,
+) -> PassResult {
+    let Some(body) = module.body_mut(name) else { return Ok(false) };
+    let mut body = std::mem::take(body);
+    let result = run(&mut body, &Context { module, function: name });
+    if let Some(place) = module.body_mut(name) {
+        *place = body;
+    }
+    result
+}
+
+fn verify(pass: &'static str, function: &Function<BBCode>) -> Result<(), PassError> {
+    function.body.verify().map_err(|violations| {
+        let listing = bbcode::display_violations(&function.body, &violations);
+        PassError::new(pass, &function.name, format!("the program is not valid after this:\n{listing}"))
+    })
+}

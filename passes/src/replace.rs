@@ -1,0 +1,60 @@
+//! Replacing values throughout a function.
+
+use bbcode::{BBCode, Ids, InstId};
+use ircode::Operand;
+use slotmap::SecondaryMap;
+
+/// Values that are to be replaced, each by an operand that may itself be replaced.
+#[derive(Clone, Debug, Default)]
+pub struct Replacements {
+    map: SecondaryMap<InstId, Operand<Ids>>,
+}
+
+impl Replacements {
+    /// None yet.
+    pub fn new() -> Self {
+        Replacements::default()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.map.is_empty()
+    }
+
+    /// Lets `value` be replaced by `by`.
+    pub fn insert(&mut self, value: InstId, by: Operand<Ids>) {
+        self.map.insert(value, by);
+    }
+
+    /// What an operand is in the end. A value that is replaced by itself, over whatever steps, stays as it is.
+    pub fn resolve(&mut self, operand: &Operand<Ids>) -> Operand<Ids> {
+        let mut path: Vec<InstId> = Vec::new();
+        let mut at = operand.clone();
+        while let Some((value, next)) = at.as_value().and_then(|value| Some((value, self.map.get(value)?))) {
+            if path.len() > self.map.len() {
+                break;
+            }
+            path.push(value);
+            at = next.clone();
+        }
+        // So that the next walk along here is short.
+        for value in path {
+            if at.as_value() != Some(value) {
+                self.map.insert(value, at.clone());
+            }
+        }
+        at
+    }
+
+    /// Puts the replacements in place everywhere, in time linear in the function.
+    pub fn apply(mut self, bb: &mut BBCode) {
+        if self.map.is_empty() {
+            return;
+        }
+        bb.for_each_operand_mut(|operand| {
+            if operand.as_value().is_some_and(|value| self.map.contains_key(value)) {
+                *operand = self.resolve(operand);
+            }
+        });
+    }
+}

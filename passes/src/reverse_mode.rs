@@ -1,0 +1,279 @@
+//! Reverse-mode differentiation, on BBCode.
+//!
+//! From a function `f` come a forward pass, a pullback, and the function that runs both:
+//!
+//! ```text
+//! f_fwd(args…) -> (value, trace)
+//! f_pb(trace, seed) -> (nothing, cotangents of the arguments…)
+//! f_value_and_gradient(args…) -> (value, cotangents of the arguments…)
+//! ```
+//!
+//! The forward pass is a clone of `f` that saves what the pullback needs: as fields of the trace where a block runs exactly
+//! once, on a stack a block elsewhere, each value where it is computed and once. Where control came from goes on a stack of
+//! block numbers, which blocks that are the only predecessor of their successors never touch (Mooncake's unique-predecessor
+//! analysis). The trace is fresh for each call, and the pullback reads it with cursors: it may be called any number of
+//! times. The pullback runs the blocks backwards. Adjoints are slots, which [`mem2reg`](crate::mem2reg) turns into values.
+//!
+//! What depends on the arguments by steps only (integers, comparisons, rounding) has no derivative and is computed as it
+//! was. Memory, tuples and structs that depend on the arguments are refused where the result depends on them, as is
+//! try/catch.
+
+mod activity;
+mod emit;
+mod forward;
+mod plan;
+mod pullback;
+mod tangent;
+
+use std::sync::Arc;
+
+use bbcode::{BBCode, EditError};
+use hashbrown::HashSet;
+use ircode::{
+    Argument, Constant, DebugInfo, Function, LineInfo, Module, Name, Operand, Scalar, Stmt, Type,
+};
+
+use self::emit::Emitter;
+use self::plan::Plan;
+use crate::infer_types::{self, returned_type};
+use crate::manager::{Context, PassResult, run_on_function};
+use crate::rules::RuleTable;
+use crate::{
+    PassError, constant_folding, dead_code, lower_arithmetic, mem2reg, simplify_cfg, type_literals, unreachable_code,
+};
+
+pub use self::plan::DerivativeNames;
+pub use self::tangent::tangent_type;
+
+/// The pass's name on the command line.
+pub const NAME: &str = "reverse-mode";
+
+/// Adds the derivative of a function to its module: of the one named, or of the only one.
+pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
+    let name = match (function, module.functions()) {
+        (Some(name), _) => name.clone(),
+        (None, [only]) => only.name.clone(),
+        (None, functions) => {
+            let names: Vec<&str> = functions.iter().map(|function| function.name.as_str()).collect();
+            let error = PassError::new(NAME, &"the module".into(), "which function is to be differentiated?");
+            return Err(error.with_help(format!("name one of {}", names.join(", "))));
+        }
+    };
+    differentiate(module, &name)?;
+    Ok(true)
+}
+
+/// Adds the derivative of a function, and those of the functions that it calls, to their module.
+///
+/// The types of the function's arguments must be known, or follow from [`infer_types::specialize`]. What was generated is
+/// cleaned up: slots become values, and what is not needed is removed.
+///
+/// ```
+/// use bbcode::BBCode;
+/// use ircode::parse_module;
+///
+/// let parsed = parse_module("
+/// function square(x::Float64)::Float64
+/// 1 ─ %1 = Base.mul_float(x, x)::Float64
+/// └──      return %1
+/// end
+/// ")?;
+/// let mut module = parsed.module.map(|function| BBCode::try_from(&function.body))?;
+/// let names = passes::reverse_mode::differentiate(&mut module, &"square".into())?;
+/// let pullback = module.function(&names.pullback).unwrap();
+/// assert_eq!(ircode::IRCode::try_from(&pullback.body)?.to_string(), "\
+/// 1 ─ %1 = Base.getfield(_2, 1)::Float64
+/// │   %2 = Base.mul_float(_3, %1)::Float64
+/// │   %3 = Base.mul_float(_3, %1)::Float64
+/// │   %4 = Base.add_float(%2, %3)::Float64
+/// │   %5 = Base.add_float(%4, 0.0)::Float64
+/// │   %6 = Core.tuple(nothing, %5)::Tuple{Nothing, Float64}
+/// └──      return %6
+/// ");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// [`PassError`] at the first statement of which no derivative is known and on which the result depends, at one that
+/// stores what depends on the arguments in memory, and at a try/catch. The module is then as it was.
+pub fn differentiate(module: &mut Module<BBCode>, name: &Name) -> Result<DerivativeNames, PassError> {
+    let derived = derive_all(module, name)?;
+    let mut names_of_generated = Vec::new();
+    for derivative in derived {
+        for def in derivative.types {
+            let error = |twice: ircode::DefinedTwice| PassError::new(NAME, name, twice.to_string());
+            module.add_type(def).map_err(error)?;
+        }
+        for function in derivative.functions {
+            names_of_generated.push(function.name.clone());
+            module.replace_function(function);
+        }
+    }
+    for generated in &names_of_generated {
+        clean_up(module, generated)?;
+    }
+    Ok(DerivativeNames::of(name))
+}
+
+/// Turns slots into values, and removes what is not needed.
+fn clean_up(module: &mut Module<BBCode>, name: &Name) -> Result<(), PassError> {
+    for pass in [mem2reg::run, constant_folding::run, dead_code::run, simplify_cfg::run] {
+        run_on_function(module, name, pass)?;
+    }
+    Ok(())
+}
+
+/// What was generated for one function.
+struct Derived {
+    functions: Vec<Function<BBCode>>,
+    types: Vec<ircode::TypeDef>,
+}
+
+/// Derives a function and all that it calls with what is differentiated.
+fn derive_all(module: &Module<BBCode>, name: &Name) -> Result<Vec<Derived>, PassError> {
+    let rules = RuleTable::standard().map_err(|error| PassError::new(NAME, name, error.to_string()))?;
+    let Some(position) = module.function_index(name) else {
+        return Err(PassError::new(NAME, name, format!("there is no function `{name}`")));
+    };
+    let mut work = vec![position];
+    let mut seen: HashSet<usize> = work.iter().copied().collect();
+    let mut derived = Vec::new();
+    while let Some(position) = work.pop() {
+        let Some(function) = module.functions().get(position) else { continue };
+        let names = DerivativeNames::of(&function.name);
+        for generated in [&names.forward, &names.pullback, &names.value_and_gradient] {
+            if module.function(generated).is_some() {
+                let message = format!("the module has a function `{generated}` already, which is to be generated");
+                return Err(PassError::new(NAME, &function.name, message));
+            }
+        }
+        let primal = prepared(module, function)?;
+        let plan = Plan::new(module, &function.name, primal, &function.result, function.parameters.clone(), rules)?;
+        if *name == function.name && plan.seed_type().is_none() && !plan.returns.is_empty() {
+            let message = format!("the result is a {:?}, which has no derivative", plan.result);
+            return Err(PassError::new(NAME, name, message).with_help("the result must be a float"));
+        }
+        for callee in plan.called_functions() {
+            if seen.insert(callee) {
+                work.push(callee);
+            }
+        }
+        derived.push(generate(&plan).map_err(|error| PassError::new(NAME, &function.name, error.to_string()))?);
+    }
+    Ok(derived)
+}
+
+impl Plan<'_> {
+    /// The functions whose derivatives are called, in the order in which the calls stand.
+    fn called_functions(&self) -> Vec<usize> {
+        let called = self.primal.all_insts().filter_map(|(id, _)| match self.activity.derivative(id) {
+            Some(activity::Derivative::Call { function, .. }) => Some(*function),
+            _ => None,
+        });
+        called.collect()
+    }
+}
+
+/// A copy of the function that can be differentiated: slots are values, generic arithmetic is intrinsics, types are known
+/// as far as they follow, and every statement remembers that it comes from the one of the original.
+fn prepared(module: &Module<BBCode>, function: &Function<BBCode>) -> Result<BBCode, PassError> {
+    let mut bb = function.body.clone();
+    remember_origins(&mut bb, &function.name);
+    let context = Context { module, function: &function.name };
+    for pass in [
+        unreachable_code::run,
+        type_literals::run,
+        infer_types::run,
+        lower_arithmetic::run,
+        mem2reg::run,
+        infer_types::run,
+    ] {
+        pass(&mut bb, &context)?;
+    }
+    Ok(bb)
+}
+
+/// Lets every statement say which statement of the function it is, in the manner of Julia 1.12: by an edge to the debug
+/// info of the function and the number of the statement there.
+fn remember_origins(bb: &mut BBCode, name: &Name) {
+    let ids: Vec<_> = bb.all_insts().map(|(id, inst)| (id, inst.line)).collect();
+    let original = DebugInfo {
+        def: Some(name.clone()),
+        codelocs: ids.iter().map(|(_, line)| *line).collect(),
+        ..bb.debuginfo.clone()
+    };
+    bb.debuginfo.edges = vec![Arc::new(original)];
+    for (position, (id, line)) in ids.into_iter().enumerate() {
+        if let Some(inst) = bb.inst_mut(id) {
+            inst.line = LineInfo { line: line.line, edge: 1, pc: position as i32 + 1 };
+        }
+    }
+}
+
+fn generate(plan: &Plan<'_>) -> Result<Derived, EditError> {
+    let (forward, pullback) = (forward::generate(plan)?, pullback::generate(plan)?);
+    let pair = Type::tuple([plan.result.clone(), plan.trace_type()]);
+    let named = |name: &Name, result: Type, body: BBCode| Function {
+        name: name.clone(),
+        parameters: Vec::new(),
+        result,
+        body,
+    };
+    let mut functions = vec![
+        Function { parameters: plan.parameters.clone(), ..named(&plan.names.forward, pair, forward) },
+        named(&plan.names.pullback, Type::tuple(plan.cotangent_types()), pullback),
+    ];
+    if let Some(body) = value_and_gradient(plan)? {
+        let result = value_and_gradient_type(plan);
+        let function = named(&plan.names.value_and_gradient, result, body);
+        functions.push(Function { parameters: plan.parameters.clone(), ..function });
+    }
+    Ok(Derived { functions, types: vec![plan.trace_def()] })
+}
+
+fn value_and_gradient_type(plan: &Plan<'_>) -> Type {
+    Type::tuple(std::iter::once(plan.result.clone()).chain(plan.cotangent_types().into_iter().skip(1)))
+}
+
+/// The function that runs the forward pass and then the pullback with a seed of 1; `None` if the result has no
+/// derivative.
+fn value_and_gradient(plan: &Plan<'_>) -> Result<Option<BBCode>, EditError> {
+    let Some(seed_type) = plan.seed_type() else { return Ok(None) };
+    let mut argtypes = plan.primal.argtypes.clone();
+    if let Some(own) = argtypes.first_mut() {
+        *own = Type::function(plan.names.value_and_gradient.clone());
+    }
+    let arguments: Vec<Operand<_>> = (1..argtypes.len()).map(|index| Argument::from_index(index).into()).collect();
+    let mut bb = BBCode::new(argtypes);
+    let block = bb.push_block();
+    let mut emit = Emitter::new(&mut bb, block, LineInfo::NONE);
+    let pair = Type::tuple([plan.result.clone(), plan.trace_type()]);
+    let result = emit.call("Main", &plan.names.forward, arguments, pair)?;
+    let value = emit.field(result.clone(), 0, plan.result.clone())?;
+    let trace = emit.field(result, 1, plan.trace_type())?;
+    let one = Scalar::from_float(seed_type, 1.0).map_or_else(Operand::nothing, Operand::from);
+    let types = plan.cotangent_types();
+    let all = emit.call("Main", &plan.names.pullback, [trace, one], Type::tuple(types.clone()))?;
+    let mut elements = vec![value];
+    for (index, ty) in types.iter().enumerate().skip(1) {
+        elements.push(match ty {
+            Type::Nothing => Operand::Constant(Constant::Nothing),
+            ty => emit.field(all.clone(), index, ty.clone())?,
+        });
+    }
+    let Type::Tuple(element_types) = value_and_gradient_type(plan) else { return Ok(None) };
+    let tuple = emit.tuple(elements, element_types.to_vec())?;
+    emit.stmt(Stmt::ret(tuple), Type::Any)?;
+    Ok(Some(bb))
+}
+
+/// Whether the module has the derivative of a function already.
+pub fn is_differentiated<F>(module: &Module<F>, name: &str) -> bool {
+    module.function(&DerivativeNames::of(name).pullback).is_some()
+}
+
+/// The result type of a function, from its header or its return statements.
+pub fn result_type(function: &Function<BBCode>) -> Type {
+    if function.result.is_unknown() { returned_type(&function.body) } else { function.result.clone() }
+}

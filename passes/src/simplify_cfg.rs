@@ -1,0 +1,165 @@
+//! Simplifies the control flow.
+
+use bbcode::{BBCode, BlockId, Ids, InstId};
+use hashbrown::HashMap;
+use ircode::{Constant, Operand, Scalar, Stmt};
+
+use crate::PassResult;
+use crate::manager::Context;
+use crate::replace::Replacements;
+use crate::unreachable_code::remove_unreachable_blocks;
+
+/// The pass's name on the command line.
+pub const NAME: &str = "simplify-cfg";
+
+/// Turns branches on constants into gotos, removes what is not reached then, and joins a block to the next where that is
+/// the only way on and the only way there. φs with a single edge become the value. True if anything changed.
+pub fn run(bb: &mut BBCode, _: &Context<'_>) -> PassResult {
+    let mut changed = fold_constant_branches(bb);
+    changed |= remove_unreachable_blocks(bb);
+    changed |= merge_chains(bb);
+    Ok(changed)
+}
+
+fn as_bool(operand: &Operand<Ids>) -> Option<bool> {
+    match operand.as_constant() {
+        Some(Constant::Scalar(Scalar::Bool(value))) => Some(*value),
+        _ => None,
+    }
+}
+
+/// `goto #4 if not true` goes on, `goto #4 if not false` goes to #4.
+fn fold_constant_branches(bb: &mut BBCode) -> bool {
+    let mut changed = false;
+    let blocks: Vec<BlockId> = bb.blocks().collect();
+    for block in blocks {
+        let Some((id, inst)) = bb.terminator(block) else { continue };
+        let before = bb.successors(block);
+        let (target, keeps_next) = match &inst.stmt {
+            Stmt::GotoIfNot(goto) => match as_bool(&goto.cond) {
+                Some(true) => (None, true),
+                Some(false) => (Some(goto.dest), false),
+                None if bb.next(block) == Some(goto.dest) => (Some(goto.dest), false),
+                None => continue,
+            },
+            Stmt::Switch(switch) => {
+                let known: Option<Vec<bool>> = switch.conds().iter().map(as_bool).collect();
+                let Some(known) = known else { continue };
+                let taken = known.iter().position(|cond| !cond).and_then(|at| switch.dests().get(at));
+                (Some(taken.copied().unwrap_or(switch.fallthrough_dest())), false)
+            }
+            _ => continue,
+        };
+        match target {
+            Some(target) => {
+                if let Some(inst) = bb.inst_mut(id) {
+                    inst.stmt = Stmt::goto(target);
+                }
+            }
+            None => {
+                let _ = bb.remove(id);
+            }
+        }
+        if !keeps_next {
+            let _ = bb.set_next(block, None);
+        }
+        let after = bb.successors(block);
+        for lost in before.into_iter().filter(|succ| !after.contains(succ)) {
+            remove_phi_edges(bb, lost, block);
+        }
+        changed = true;
+    }
+    changed
+}
+
+fn remove_phi_edges(bb: &mut BBCode, block: BlockId, from: BlockId) {
+    let phis: Vec<InstId> = bb.phi_nodes(block).map(|(id, _)| id).collect();
+    for phi in phis {
+        if let Some(Stmt::Phi(phi)) = bb.inst_mut(phi).map(|inst| &mut inst.stmt) {
+            phi.entries.retain(|entry| entry.edge != from);
+        }
+    }
+}
+
+/// Joins chains of blocks, in time linear in the function.
+fn merge_chains(bb: &mut BBCode) -> bool {
+    let graph = bb.cfg();
+    let order: Vec<BlockId> = graph.order().to_vec();
+    // Whether a block is joined to its only predecessor, and which that is.
+    let mut joined: HashMap<BlockId, BlockId> = HashMap::new();
+    for &block in &order {
+        if let Some(target) = only_way_on(bb, block)
+            && Some(target) != bb.entry()
+            && target != block
+            && graph.predecessors(target).eq([block])
+            && !graph.has_virtual_predecessor(target)
+            && bb.block(target).is_some_and(|target| target.odd_edges().is_none())
+            && single_values(bb, target).is_some()
+        {
+            joined.insert(target, block);
+        }
+    }
+    if joined.is_empty() {
+        return false;
+    }
+    let mut replaced = Replacements::new();
+    // Where the statements of a joined block go: the first block of its chain.
+    let mut head: HashMap<BlockId, BlockId> = HashMap::new();
+    let follows: HashMap<BlockId, BlockId> = joined.iter().map(|(&target, &block)| (block, target)).collect();
+    for &start in order.iter().filter(|block| !joined.contains_key(*block)) {
+        let mut at = start;
+        while let Some(&next) = follows.get(&at) {
+            for (id, value) in single_values(bb, next).unwrap_or_default() {
+                replaced.insert(id, value);
+                let _ = bb.remove(id);
+            }
+            // The blocks are there, and the chain so far ends in a goto or in nothing.
+            let _ = bb.append_block(start, next);
+            head.insert(next, start);
+            at = next;
+        }
+    }
+    replaced.apply(bb);
+    rename_phi_edges(bb, &head);
+    true
+}
+
+/// The φs of a block with their values, if each has exactly one.
+fn single_values(bb: &BBCode, block: BlockId) -> Option<Vec<(InstId, Operand<Ids>)>> {
+    bb.phi_nodes(block)
+        .map(|(id, inst)| match inst.stmt.as_phi()?.entries.as_slice() {
+            [entry] => Some((id, entry.value.clone()?)),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The block that control goes on to, if there is one way only and nothing is decided there.
+fn only_way_on(bb: &BBCode, block: BlockId) -> Option<BlockId> {
+    let odd = bb.block(block)?.odd_edges();
+    if odd.is_some_and(|odd| !odd.extra_succs.is_empty() || !odd.missing_succs.is_empty()) {
+        return None;
+    }
+    match bb.terminator(block).map(|(_, inst)| &inst.stmt) {
+        Some(Stmt::Goto(goto)) => Some(goto.label),
+        Some(_) => None,
+        None => bb.next(block),
+    }
+}
+
+/// Puts the first block of a chain in the place of the others in φs.
+fn rename_phi_edges(bb: &mut BBCode, head: &HashMap<BlockId, BlockId>) {
+    let blocks: Vec<BlockId> = bb.blocks().collect();
+    for block in blocks {
+        let phis: Vec<InstId> = bb.phi_nodes(block).map(|(id, _)| id).collect();
+        for phi in phis {
+            if let Some(Stmt::Phi(phi)) = bb.inst_mut(phi).map(|inst| &mut inst.stmt) {
+                for entry in &mut phi.entries {
+                    if let Some(&start) = head.get(&entry.edge) {
+                        entry.edge = start;
+                    }
+                }
+            }
+        }
+    }
+}
