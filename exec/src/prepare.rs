@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use ircode::primitives::{Compute, Primitive, foreign_primitive};
 use ircode::{
-    BlockNumber, Callee, Constant, Function, Head, IRCode, Module, Name, Operand, Positions, SSAValue, Scalar,
-    ScalarType, Stmt, Type, TypeKind,
+    BlockNumber, Body, Callee, Constant, Function, Head, IRCode, Module, Name, Operand, Positions, SSAValue, Scalar,
+    ScalarType, Stmt, Type, TypeKind, UnnamedPhiEdge,
 };
 
 use crate::builtins::{Builtin, builtin};
@@ -157,6 +157,7 @@ pub(crate) fn prepare(
         arguments,
         edges: Vec::new(),
         constants: Vec::new(),
+        unnamed: ir.view().unnamed_phi_edges(),
     };
     let mut ops = Vec::with_capacity(ir.stmts.len());
     let mut after = Vec::with_capacity(ir.stmts.len());
@@ -210,6 +211,8 @@ struct Preparer<'a> {
     arguments: usize,
     edges: Vec<Edge>,
     constants: Vec<Value>,
+    /// What φs take from edges that they do not name.
+    unnamed: Vec<UnnamedPhiEdge<Positions>>,
 }
 
 type Prepared<T> = Result<T, RunErrorKind>;
@@ -373,8 +376,13 @@ impl Preparer<'_> {
             match self.ir.stmts.stmts().get(index) {
                 Some(Stmt::Phi(phi)) => {
                     let entry = phi.entries.iter().find(|entry| entry.edge == from);
-                    let source = entry.and_then(|entry| entry.value.as_ref());
-                    let source = source.map(|operand| self.source(operand)).transpose()?;
+                    let phi = SSAValue::from_index(index);
+                    let unnamed = || self.unnamed.iter().find(|edge| edge.phi == phi && edge.pred == from);
+                    let value = match entry {
+                        Some(entry) => entry.value.clone(),
+                        None => unnamed().map(|edge| edge.value.clone()),
+                    };
+                    let source = value.as_ref().map(|operand| self.source(operand)).transpose()?;
                     moves.push(((self.arguments + index) as u32, source));
                 }
                 Some(stmt) if stmt.may_stand_among_phis() => {}

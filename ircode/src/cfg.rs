@@ -36,6 +36,26 @@ impl PartialEq for BasicBlock {
 
 impl Eq for BasicBlock {}
 
+/// Prints as Julia does: `bb 1 (stmts 1:3) → bb 3, 2`, a line a block.
+impl std::fmt::Display for Cfg {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let count = self.blocks.len();
+        writeln!(f, "CFG with {count} block{}:", if count == 1 { "" } else { "s" })?;
+        for (i, block) in self.blocks.iter().enumerate() {
+            write!(f, "  bb {} ", i + 1)?;
+            match (block.stmts.len(), block.stmts.start + 1, block.stmts.end) {
+                (1, only, _) => write!(f, "(stmt {only})")?,
+                (_, first, last) => write!(f, "(stmts {first}:{last})")?,
+            }
+            for (i, succ) in block.succs.iter().enumerate() {
+                write!(f, "{}{}", if i == 0 { " → bb " } else { ", " }, succ.0)?;
+            }
+            writeln!(f)?;
+        }
+        Ok(())
+    }
+}
+
 fn same_multiset(a: &[BlockNumber], b: &[BlockNumber]) -> bool {
     if a == b {
         return true;

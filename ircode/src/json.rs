@@ -3,4 +3,4 @@
 mod constant;
 mod module;
 
-pub use module::{Dump, JsonError, VERSION, from_json, to_json};
+pub use module::{Dump, IRCodeForm, JsonError, VERSION, from_json, representation, to_json};

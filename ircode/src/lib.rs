@@ -14,6 +14,7 @@ mod module;
 mod name;
 mod names;
 mod operand;
+mod phi;
 pub mod primitives;
 mod scalar;
 mod stmt;
@@ -30,18 +31,19 @@ pub use compact::{CompactError, Compaction, Renumbered};
 pub use constant::Constant;
 pub use head::{HEADS, Head, HeadProperties};
 pub use instruction::{CallInfo, DebugInfo, Instruction, LineInfo, LineInfoNode, NewInstruction, Origin};
-pub use json::{from_json, to_json};
+pub use json::{JsonError, from_json, to_json};
 pub use module::{DefinedTwice, Function, Module, TypeDef, TypeKind};
 pub use name::Name;
 pub use names::{BlockNumber, Names, NoSwitch, NumberedNames, Positions, SSAValue, SwitchNode};
 pub use operand::{Argument, GlobalRef, Operand};
+pub use phi::UnnamedPhiEdge;
 pub use scalar::{Scalar, ScalarType};
 pub use stmt::{
     CallNode, EnterNode, ExprNode, GotoIfNot, GotoNode, InvokeNode, MethodInstance, PhiCNode, PhiEntry, PhiNode, PiNode,
     Rename, ReturnNode, Stmt, UpsilonNode,
 };
 pub use stream::InstructionStream;
-pub use text::{Style, TextError, parse_function, parse_module, print_function, print_module};
+pub use text::{Style, TextError, parse_function, parse_module, parse_module_with_parameters, print_function, print_module};
 pub use types::{ArrayType, Type};
 pub use verify::{Check, Violation, Violations, verify};
 pub use view::{BlockView, Body, PendingView, StatementView, View};

@@ -156,6 +156,25 @@ impl<F> Module<F> {
         }
     }
 
+    /// Gives a function another name. Its body is not looked at.
+    ///
+    /// # Errors
+    ///
+    /// [`DefinedTwice`] if there is one of the new name.
+    pub fn rename_function(&mut self, from: &str, to: impl Into<Name>) -> Result<(), DefinedTwice> {
+        let to = to.into();
+        if self.by_name.contains_key(&to) {
+            return Err(DefinedTwice(to));
+        }
+        if let Some(index) = self.by_name.remove(from)
+            && let Some(function) = self.functions.get_mut(index)
+        {
+            function.name = to.clone();
+            self.by_name.insert(to, index);
+        }
+        Ok(())
+    }
+
     /// Declares a type.
     ///
     /// # Errors

@@ -14,7 +14,7 @@ pub(crate) mod print;
 mod statement;
 
 pub use function::{print_function, print_module, write_header, write_typed};
-pub use parser::{ParsedModule, SourceMap, TextError, parse_function, parse_module};
+pub use parser::{ParsedModule, SourceMap, TextError, parse_function, parse_module, parse_module_with_parameters};
 pub use print::{StatementPrinter, default_type};
 
 /// How code is printed.

@@ -26,13 +26,16 @@ use crate::constant_folding::primitive_call;
 /// ```
 pub fn argument_types(module: &Module<IRCode>, function: &Function<IRCode>) -> Vec<Type> {
     let ir = &function.body;
-    let mut found = Evidence { types: vec![(Strength::None, Type::Untyped); ir.argtypes.len()] };
-    for (stmt, ty) in ir.stmts.stmts().iter().zip(ir.stmts.types()) {
-        found.statement(module, ir, function, stmt, ty);
-    }
+    let found = Evidence::of(module, function);
     let declared = ir.argtypes.iter().skip(1);
     let shown = found.types.into_iter().skip(1).map(|(_, ty)| ty);
     declared.zip(shown).map(|(declared, shown)| if declared.is_unknown() { shown } else { declared.clone() }).collect()
+}
+
+/// Whether the uses of some argument show different types: then the names of a listing's arguments were not taken in
+/// their order.
+pub fn contradictory_arguments(module: &Module<IRCode>, function: &Function<IRCode>) -> bool {
+    Evidence::of(module, function).contradictory
 }
 
 /// How sure a piece of evidence is.
@@ -48,17 +51,31 @@ enum Strength {
 struct Evidence {
     /// By argument, `_1` first.
     types: Vec<(Strength, Type)>,
+    contradictory: bool,
 }
 
 impl Evidence {
+    fn of(module: &Module<IRCode>, function: &Function<IRCode>) -> Self {
+        let ir = &function.body;
+        let unknown = vec![(Strength::None, Type::Untyped); ir.argtypes.len()];
+        let mut found = Evidence { types: unknown, contradictory: false };
+        for (stmt, ty) in ir.stmts.stmts().iter().zip(ir.stmts.types()) {
+            found.statement(module, ir, function, stmt, ty);
+        }
+        found
+    }
+
     fn note(&mut self, operand: &Operand<Positions>, strength: Strength, ty: Type) {
         let Operand::Argument(Argument(number)) = operand else { return };
         if ty.is_unknown() || matches!(ty, Type::Union(_) | Type::Named(_)) {
             return;
         }
         let place = (*number as usize).checked_sub(1).and_then(|index| self.types.get_mut(index));
-        if let Some(place) = place.filter(|place| place.0 < strength) {
-            *place = (strength, ty);
+        if let Some(place) = place {
+            self.contradictory |= place.0 != Strength::None && place.1 != ty;
+            if place.0 < strength {
+                *place = (strength, ty);
+            }
         }
     }
 

@@ -30,7 +30,7 @@ use std::sync::Arc;
 use bbcode::{BBCode, EditError};
 use hashbrown::HashSet;
 use ircode::{
-    Argument, Constant, DebugInfo, Function, LineInfo, Module, Name, Operand, Scalar, Stmt, Type,
+    Argument, Body, Constant, DebugInfo, Function, LineInfo, Module, Name, Operand, PhiEntry, Scalar, Stmt, Type,
 };
 
 use self::emit::Emitter;
@@ -179,6 +179,7 @@ impl Plan<'_> {
 /// as far as they follow, and every statement remembers that it comes from the one of the original.
 fn prepared(module: &Module<BBCode>, function: &Function<BBCode>) -> Result<BBCode, PassError> {
     let mut bb = function.body.clone();
+    name_phi_edges(&mut bb);
     remember_origins(&mut bb, &function.name);
     let context = Context { module, function: &function.name };
     for pass in [
@@ -192,6 +193,16 @@ fn prepared(module: &Module<BBCode>, function: &Function<BBCode>) -> Result<BBCo
         pass(&mut bb, &context)?;
     }
     Ok(bb)
+}
+
+/// Gives φs an entry for every edge on which they have a value.
+fn name_phi_edges(bb: &mut BBCode) {
+    let edges = bb.view().unnamed_phi_edges();
+    for edge in edges {
+        if let Some(Stmt::Phi(phi)) = bb.inst_mut(edge.phi).map(|inst| &mut inst.stmt) {
+            phi.entries.push(PhiEntry { edge: edge.pred, value: Some(edge.value) });
+        }
+    }
 }
 
 /// Lets every statement say which statement of the function it is, in the manner of Julia 1.12: by an edge to the debug

@@ -2,7 +2,7 @@
 
 use bbcode::{BBCode, BlockId, Ids, InstId};
 use hashbrown::HashMap;
-use ircode::{Constant, Operand, Scalar, Stmt};
+use ircode::{Constant, Operand, PhiEntry, Scalar, Stmt};
 
 use crate::PassResult;
 use crate::manager::Context;
@@ -12,13 +12,93 @@ use crate::unreachable_code::remove_unreachable_blocks;
 /// The pass's name on the command line.
 pub const NAME: &str = "simplify-cfg";
 
-/// Turns branches on constants into gotos, removes what is not reached then, and joins a block to the next where that is
-/// the only way on and the only way there. φs with a single edge become the value. True if anything changed.
+/// Turns branches on constants into gotos, removes what is not reached then, lets what goes to a block with nothing but
+/// a goto go on directly, and joins a block to the next where that is the only way on and the only way there. φs with
+/// a single edge become the value. True if anything changed.
 pub fn run(bb: &mut BBCode, _: &Context<'_>) -> PassResult {
     let mut changed = fold_constant_branches(bb);
     changed |= remove_unreachable_blocks(bb);
+    changed |= forward_empty_blocks(bb);
     changed |= merge_chains(bb);
     Ok(changed)
+}
+
+/// Lets the predecessors of blocks that hold nothing but a goto, or nothing at all, go where that goes.
+///
+/// What φs took from the block they take from its predecessors. That needs them to be no predecessors yet: two edges
+/// between the same blocks would bring one value.
+fn forward_empty_blocks(bb: &mut BBCode) -> bool {
+    let graph = bb.cfg();
+    // Kept up to date: forwarding one block changes the predecessors of the next.
+    let mut preds: HashMap<BlockId, Vec<BlockId>> =
+        graph.order().iter().map(|&block| (block, graph.predecessors(block).collect())).collect();
+    let mut changed = false;
+    let blocks: Vec<BlockId> = graph.order().iter().copied().filter(|block| Some(*block) != bb.entry()).collect();
+    for block in blocks {
+        let Some(target) = only_way_on(bb, block).filter(|target| *target != block) else { continue };
+        let only_goes_on = match bb.first_inst(block) {
+            None => true,
+            first => first == bb.last_inst(block) && bb.terminator(block).is_some(),
+        };
+        let odd = [block, target].iter().any(|block| bb.block(*block).is_none_or(|data| data.odd_edges().is_some()));
+        if !only_goes_on || odd || bb.block(target).is_none() {
+            continue;
+        }
+        let mut from = preds.get(&block).cloned().unwrap_or_default();
+        from.sort_unstable();
+        from.dedup();
+        let has_phis = bb.phi_nodes(target).next().is_some();
+        let known = preds.get(&target).cloned().unwrap_or_default();
+        let movable = |pred: &BlockId| {
+            *pred != block
+                && bb.block(*pred).is_some_and(|data| data.odd_edges().is_none())
+                && !(has_phis && known.contains(pred))
+                && !matches!(bb.terminator(*pred).map(|(_, inst)| &inst.stmt), Some(Stmt::Enter(_)))
+        };
+        if from.is_empty() || !from.iter().all(movable) {
+            continue;
+        }
+        for &pred in &from {
+            retarget(bb, pred, block, target);
+        }
+        split_phi_edge(bb, target, block, &from);
+        let moved = preds.insert(block, Vec::new()).unwrap_or_default();
+        if let Some(known) = preds.get_mut(&target) {
+            known.retain(|pred| *pred != block);
+            known.extend(moved);
+        }
+        let _ = bb.remove_block(block);
+        changed = true;
+    }
+    changed
+}
+
+/// Lets every edge from `pred` to `old` go to `new`.
+fn retarget(bb: &mut BBCode, pred: BlockId, old: BlockId, new: BlockId) {
+    if let Some((id, _)) = bb.terminator(pred)
+        && let Some(inst) = bb.inst_mut(id)
+    {
+        inst.stmt.for_each_target_mut(|target| {
+            if *target == old {
+                *target = new;
+            }
+        });
+    }
+    if bb.next(pred) == Some(old) {
+        // The block is there: it is the target of a block that is.
+        let _ = bb.set_next(pred, Some(new));
+    }
+}
+
+/// In the φs of `block`, replaces the edge from `old` by edges from each of `new`.
+fn split_phi_edge(bb: &mut BBCode, block: BlockId, old: BlockId, new: &[BlockId]) {
+    let phis: Vec<InstId> = bb.phi_nodes(block).map(|(id, _)| id).collect();
+    for phi in phis {
+        let Some(Stmt::Phi(phi)) = bb.inst_mut(phi).map(|inst| &mut inst.stmt) else { continue };
+        let Some(at) = phi.entries.iter().position(|entry| entry.edge == old) else { continue };
+        let value = phi.entries.get(at).and_then(|entry| entry.value.clone());
+        phi.entries.splice(at..=at, new.iter().map(|&edge| PhiEntry { edge, value: value.clone() }));
+    }
 }
 
 fn as_bool(operand: &Operand<Ids>) -> Option<bool> {

@@ -118,7 +118,11 @@ pub fn to_json<F: Dump>(module: &Module<F>) -> Result<String, String> {
 /// [`JsonError`] if the text is no JSON, or JSON of another form or version. The code is not verified.
 pub fn from_json<F: Dump>(text: &str) -> Result<Module<F>, JsonError> {
     let fail = |error: serde_json::Error| JsonError::at(text, &error);
-    check_version::<F>(text)?;
+    let representation = representation(text)?;
+    if representation != F::REPRESENTATION {
+        let message = format!("this is a dump of {representation}, expected {}", F::REPRESENTATION);
+        return Err(JsonError::new(text, message));
+    }
     let document: Document<F::Form> = serde_json::from_str(text).map_err(fail)?;
     let mut module = Module::new();
     for form in document.types {
@@ -134,19 +138,21 @@ pub fn from_json<F: Dump>(text: &str) -> Result<Module<F>, JsonError> {
     Ok(module)
 }
 
-/// A file of another kind is told apart before its contents are looked at.
-fn check_version<F: Dump>(text: &str) -> Result<(), JsonError> {
+/// Which representation a dump holds, by its name. A file of another kind or version is told apart before its contents
+/// are looked at.
+///
+/// # Errors
+///
+/// [`JsonError`] if the text is no JSON, or no dump of this version.
+pub fn representation(text: &str) -> Result<String, JsonError> {
     #[derive(Deserialize)]
     struct Heading {
         bbkit: Option<u32>,
         representation: Option<String>,
     }
     let heading: Heading = serde_json::from_str(text).map_err(|error| JsonError::at(text, &error))?;
-    match (heading.bbkit, heading.representation.as_deref()) {
-        (Some(VERSION), Some(name)) if name == F::REPRESENTATION => Ok(()),
-        (Some(VERSION), Some(other)) => {
-            Err(JsonError::new(text, format!("this is a dump of {other}, expected {}", F::REPRESENTATION)))
-        }
+    match (heading.bbkit, heading.representation) {
+        (Some(VERSION), Some(name)) => Ok(name),
         (Some(VERSION), None) => Err(JsonError::new(text, "the member `representation` is missing".into())),
         (Some(other), _) => {
             Err(JsonError::new(text, format!("this is version {other} of the format, expected version {VERSION}")))

@@ -28,6 +28,8 @@ pub(super) struct Building {
     header: Option<Header>,
     start: Range<usize>,
     scope: Scope,
+    /// The names of the arguments of a listing without header, where they are known.
+    given: Vec<Name>,
     /// In a `CodeInfo(`, and where that opened.
     code_info: Option<Range<usize>>,
     /// Whether there was one.
@@ -80,9 +82,11 @@ impl Building {
         Building { scope, result: Some(header.result.clone()), header: Some(header), ..Building::empty(start) }
     }
 
-    /// A listing without header, which starts at this place.
-    pub(super) fn listing(start: usize) -> Self {
-        Building { scope: Scope { parameters: Vec::new(), slots: Some(Vec::new()) }, ..Building::empty(start..start) }
+    /// A listing without header, which starts at this place. Its arguments may be known by name.
+    pub(super) fn listing(start: usize, parameters: &[Name]) -> Self {
+        let numbered = parameters.iter().enumerate().map(|(i, name)| (name.clone(), Argument::from_index(i + 1)));
+        let scope = Scope { parameters: numbered.collect(), slots: Some(Vec::new()) };
+        Building { scope, given: parameters.to_vec(), ..Building::empty(start..start) }
     }
 
     fn empty(start: Range<usize>) -> Self {
@@ -90,6 +94,7 @@ impl Building {
             header: None,
             start,
             scope: Scope::default(),
+            given: Vec::new(),
             code_info: None,
             is_code_info: false,
             closed: false,
@@ -360,7 +365,7 @@ impl Building {
         let headerless = self.headerless();
         let (name, parameters) = match self.header {
             Some(header) => (header.name, header.parameters.into_iter().map(|(name, _)| name).collect()),
-            None => (Name::from(""), guessed_order.iter().cloned().map(Some).collect()),
+            None => (Name::from(""), self.given.iter().chain(&guessed_order).cloned().map(Some).collect()),
         };
         let parameters: Vec<Option<Name>> = self.parameters.unwrap_or(parameters);
         let parameters = if parameters.iter().all(Option::is_none) { Vec::new() } else { parameters };
@@ -412,6 +417,7 @@ impl Building {
         }
         let mut order: Vec<Name> = slots.clone();
         order.sort_unstable();
+        let known = self.given.len();
         let is_ircode = self.has_lines && !self.is_code_info;
         let rename = |operand: &mut Operand<Positions>| {
             if let Operand::Argument(argument) = operand
@@ -420,7 +426,7 @@ impl Building {
                 *operand = if is_ircode {
                     Operand::Constant(Constant::Function(name.clone()))
                 } else {
-                    let place = order.binary_search(name).unwrap_or_default();
+                    let place = known + order.binary_search(name).unwrap_or_default();
                     Operand::Argument(Argument::from_index(place + 1))
                 };
             }
@@ -443,7 +449,7 @@ impl Building {
             let own = header.own_type.clone();
             return std::iter::once(own).chain(header.parameters.iter().map(|(_, ty)| ty.clone())).collect();
         }
-        let mut count = 1;
+        let mut count = self.given.len() + 1;
         let mut see = |operand: &Operand<Positions>| {
             if let Operand::Argument(argument) = operand {
                 count = count.max(argument.0 as usize);

@@ -71,7 +71,22 @@ impl std::error::Error for TextError {}
 ///
 /// All errors up to the twentieth: reading goes on after one with the next line. The code is not verified.
 pub fn parse_module(text: &str) -> Result<ParsedModule, TextError> {
-    let mut parser = Parser { module: ParsedModule::default(), errors: Vec::new(), building: None, declaring: None };
+    parse_module_with_parameters(text, &[])
+}
+
+/// As [`parse_module`], where it is known how the arguments `_2`, `_3`, … of a listing without header are called.
+///
+/// # Errors
+///
+/// As [`parse_module`].
+pub fn parse_module_with_parameters(text: &str, parameters: &[Name]) -> Result<ParsedModule, TextError> {
+    let mut parser = Parser {
+        module: ParsedModule::default(),
+        errors: Vec::new(),
+        building: None,
+        declaring: None,
+        parameters: parameters.to_vec(),
+    };
     let mut offset = 0;
     for line in text.split_inclusive('\n') {
         if let Err(error) = parser.line(line.trim_end(), offset) {
@@ -125,6 +140,8 @@ struct Parser {
     errors: Vec<Diagnostic>,
     building: Option<Building>,
     declaring: Option<Declaring>,
+    /// The names of the arguments of a listing without header.
+    parameters: Vec<Name>,
 }
 
 impl Parser {
@@ -166,7 +183,7 @@ impl Parser {
             return Ok(());
         }
         if trimmed.starts_with("CodeInfo(") {
-            let building = self.building.get_or_insert_with(|| Building::listing(start));
+            let building = self.building.get_or_insert_with(|| Building::listing(start, &self.parameters));
             return building.open_code_info(whole);
         }
         if is_vector_header(trimmed) {
@@ -190,7 +207,7 @@ impl Parser {
         let mut cursor = Cursor::new(trimmed, start);
         match gutter(&mut cursor)? {
             Some(gutter) => {
-                let building = self.building.get_or_insert_with(|| Building::listing(start));
+                let building = self.building.get_or_insert_with(|| Building::listing(start, &self.parameters));
                 building.statement_line(cursor, gutter)
             }
             None => Err(unexpected_line(trimmed, whole)),

@@ -17,11 +17,6 @@ impl<'b> Emitter<'b> {
         Emitter { bb, block, line }
     }
 
-    /// The same code, going on in another block.
-    pub(super) fn at(&mut self, block: BlockId, line: LineInfo) -> Emitter<'_> {
-        Emitter { bb: self.bb, block, line }
-    }
-
     pub(super) fn stmt(&mut self, stmt: Stmt<Ids>, ty: Type) -> Result<InstId, EditError> {
         self.bb.insert_before_terminator(self.block, NewInstruction::new(stmt, ty).with_line(self.line))
     }

@@ -69,7 +69,6 @@ pub(super) struct Saves {
 /// A function that is to be differentiated, and what was found out about it.
 pub(super) struct Plan<'a> {
     pub(super) module: &'a Module<BBCode>,
-    pub(super) name: Name,
     pub(super) names: DerivativeNames,
     /// The function, without unreachable blocks.
     pub(super) primal: BBCode,
@@ -137,7 +136,6 @@ impl<'a> Plan<'a> {
         let result = if declared_result.is_unknown() { inferred } else { declared_result.clone() };
         let mut plan = Plan {
             module,
-            name: name.clone(),
             names: DerivativeNames::of(name),
             parameters,
             relevant: backward_reachable(&graph, &returns),

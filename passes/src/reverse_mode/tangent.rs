@@ -14,7 +14,7 @@ pub fn tangent_type(ty: &Type) -> Option<ScalarType> {
 }
 
 /// Whether values of this type may hold floats anywhere.
-pub fn may_hold_floats<F>(module: &Module<F>, ty: &Type) -> bool {
+pub(super) fn may_hold_floats<F>(module: &Module<F>, ty: &Type) -> bool {
     holds(module, ty, &mut Vec::new())
 }
 

@@ -1,0 +1,102 @@
+//! The subcommands, one file each, and what they share.
+
+pub(crate) mod grad;
+pub(crate) mod opt;
+pub(crate) mod roundtrip;
+pub(crate) mod run;
+pub(crate) mod show;
+pub(crate) mod verify;
+
+mod arguments;
+
+use std::io::Write;
+
+use bbkit::Input;
+use ircode::Name;
+
+/// Why a command did not succeed, in words for the user. Empty if it has been told already.
+#[derive(Debug)]
+pub(crate) struct Failure(pub(crate) String);
+
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Failure(error.to_string())
+    }
+}
+
+/// A failure of these words.
+pub(crate) fn fail<T>(message: impl Into<String>) -> Result<T, Failure> {
+    Err(Failure(message.into()))
+}
+
+/// Writes a result to standard output. A reader that has gone away is no failure of ours.
+pub(crate) fn output(text: &str) {
+    let mut out = std::io::stdout().lock();
+    if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
+        std::process::exit(0);
+    }
+}
+
+/// Writes a diagnostic to standard error.
+pub(crate) fn diagnose(text: &str) {
+    if text.is_empty() {
+        return;
+    }
+    let text = if text.starts_with("error") || text.starts_with("warning") { text.into() } else { format!("error: {text}") };
+    // If standard error is closed there is nobody to tell.
+    let _ = writeln!(std::io::stderr().lock(), "{}", text.trim_end());
+}
+
+/// Writes something to standard error that is no complaint.
+pub(crate) fn say(text: &str) {
+    // If standard error is closed there is nobody to tell.
+    let _ = writeln!(std::io::stderr().lock(), "{}", text.trim_end());
+}
+
+/// The function that `--fn` names, or the only one there is. A listing without header is given the name.
+pub(crate) fn select(input: &mut Input, name: Option<&str>) -> Result<Name, Failure> {
+    if let Some(name) = name {
+        if input.module.function(name).is_none() && input.module.function("").is_some() {
+            input.module.rename_function("", name)?;
+        }
+        return match input.module.function(name) {
+            Some(function) => Ok(function.name.clone()),
+            None => fail(format!("{}: there is no function `{name}`; there {}", input.path, listed(input))),
+        };
+    }
+    match input.module.functions() {
+        [only] => Ok(only.name.clone()),
+        _ => fail(format!("{}: which function? Name one with --fn; there {}", input.path, listed(input))),
+    }
+}
+
+fn listed(input: &Input) -> String {
+    let shown = |name: &Name| if name.is_empty() { "the listing without a name".into() } else { format!("`{name}`") };
+    let names: Vec<String> = input.module.functions().iter().map(|function| shown(&function.name)).collect();
+    match names.as_slice() {
+        [] => "are no functions".into(),
+        [only] => format!("is {only}"),
+        names => format!("are {}", names.join(", ")),
+    }
+}
+
+/// Verifies all functions; what is to be run or changed must be valid.
+pub(crate) fn verified(input: &Input) -> Result<(), Failure> {
+    let mut problems = Vec::new();
+    for function in input.module.functions() {
+        if let Err(problem) = input.verify(&function.name) {
+            problems.push(problem);
+        }
+    }
+    if problems.is_empty() { Ok(()) } else { fail(problems.join("\n")) }
+}
+
+/// Gives pending nodes their place, so that the program can be converted and run.
+pub(crate) fn compacted(input: &mut Input) -> Result<(), Failure> {
+    let module = input.module.map(|function| match function.body.new_nodes.is_empty() {
+        true => Ok(function.body.clone()),
+        false => function.body.compact().map(|compaction| compaction.ir),
+    })?;
+    input.module = module;
+    Ok(())
+}

@@ -1,0 +1,175 @@
+//! Arguments of functions, as the command line gives them.
+
+use bbkit::Input;
+use clap::Args;
+use exec::{Limits, Machine, Value};
+use ircode::{Name, Type};
+use serde_json::Value as Json;
+
+use super::{Failure, diagnose, fail};
+
+/// How a function is called.
+#[derive(Args)]
+pub(crate) struct CallOptions {
+    /// The function; a listing without header is given this name, so that its calls of itself are found.
+    #[arg(long = "fn", value_name = "NAME")]
+    pub(crate) function: Option<String>,
+    /// The arguments `_2`, `_3`, …: a JSON array, or an object by name. A number takes the type of its parameter, else it
+    /// is a Float64 if it is written with a point or an exponent, else an Int64. "NaN", "Infinity" and "-Infinity" are
+    /// strings; a matrix is a list of its columns.
+    #[arg(long, value_name = "JSON", default_value = "[]")]
+    pub(crate) args: String,
+    /// The names of the arguments `_2`, `_3`, … of a listing without header, which does not say in which order they come.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) params: Vec<String>,
+    /// Stop after so many statements.
+    #[arg(long, value_name = "N")]
+    pub(crate) max_steps: Option<u64>,
+}
+
+impl CallOptions {
+    pub(crate) fn limits(&self) -> Limits {
+        let limits = Limits::default();
+        Limits { steps: self.max_steps.unwrap_or(limits.steps), ..limits }
+    }
+
+    /// Reads the program and finds the function, its arguments and their types. The program is read anew where it takes
+    /// the arguments to tell in which order they come.
+    pub(crate) fn prepare(&self, file: &str) -> Result<(Input, Name, Vec<Value>), Failure> {
+        let mut input = Input::read(file)?;
+        let json = parse_json(&self.args)?;
+        let given: Vec<Name> = self.params.iter().map(|name| name.as_str().into()).collect();
+        if !given.is_empty() {
+            if !input.is_listing() {
+                return fail("--params names the arguments of a listing without header; this file has headers");
+            }
+            let unknown = input.maps.first().map(|map| map.guessed_order.clone()).unwrap_or_default();
+            if let Some(missing) = unknown.iter().find(|name| !given.contains(name)) {
+                return fail(format!("--params does not name `{missing}`, which the listing uses"));
+            }
+            input = Input::parse(&input.path, &input.source, &given)?;
+        } else if let Some(order) = order_of_names(&input, &json) {
+            input = Input::parse(&input.path, &input.source, &order)?;
+            if json.is_array() {
+                let names: Vec<&str> = order.iter().map(Name::as_str).collect();
+                diagnose(&format!(
+                    "warning: the listing does not say in which order its arguments come; taken as ({}). \
+                     Give the order with --params {}, or the arguments by name",
+                    names.join(", "),
+                    names.join(",")
+                ));
+            }
+        }
+        let name = super::select(&mut input, self.function.as_deref())?;
+        super::verified(&input)?;
+        super::compacted(&mut input)?;
+        let values = self.values(&mut input, &name, &json)?;
+        Ok((input, name, values))
+    }
+
+    /// The arguments as values of the types of the parameters. A listing may have more arguments than it uses.
+    fn values(&self, input: &mut Input, name: &Name, json: &Json) -> Result<Vec<Value>, Failure> {
+        let listing = input.is_listing();
+        let Some(function) = input.module.function(name) else { return fail(format!("there is no function `{name}`")) };
+        let types = passes::argument_types(&input.module, function);
+        let values: Vec<&Json> = match json {
+            Json::Array(values) => values.iter().collect(),
+            Json::Object(members) => {
+                let mut values = Vec::new();
+                for (index, parameter) in function.parameters.iter().enumerate() {
+                    let key = parameter.as_ref().map_or_else(|| format!("_{}", index + 2), Name::to_string);
+                    match members.get(&key) {
+                        Some(value) => values.push(value),
+                        None => return fail(format!("--args: the argument `{key}` is missing")),
+                    }
+                }
+                let known = |key: &&String| function.parameters.iter().flatten().any(|name| name.as_str() == key.as_str());
+                if let Some(other) = members.keys().find(|key| !known(key)) {
+                    return fail(format!("--args: the function has no argument `{other}`"));
+                }
+                values
+            }
+            _ => return fail("--args must be a JSON array, or an object by name"),
+        };
+        let expected = types.len();
+        if values.len() < expected || values.len() > expected && !listing {
+            let shown = if name.is_empty() { "the listing".to_string() } else { format!("`{name}`") };
+            let plural = if expected == 1 { "" } else { "s" };
+            return fail(format!("--args: {shown} takes {expected} argument{plural}, but there are {}", values.len()));
+        }
+        if let Some(body) = input.module.body_mut(name)
+            && listing
+        {
+            body.argtypes.resize(values.len() + 1, Type::Untyped);
+        }
+        let machine = Machine::new(&input.module);
+        let mut converted = Vec::with_capacity(values.len());
+        for (index, json) in values.into_iter().enumerate() {
+            let ty = types.get(index).unwrap_or(&Type::Untyped);
+            match machine.value_from_json(&input.module, json, ty) {
+                Ok(value) => converted.push(value),
+                Err(problem) => return fail(format!("--args: the argument _{}: {problem}", index + 2)),
+            }
+        }
+        Ok(converted)
+    }
+}
+
+fn parse_json(text: &str) -> Result<Json, Failure> {
+    serde_json::from_str(text).map_err(|error| {
+        let at = error.column().saturating_sub(1).min(text.len());
+        let diagnostic = ircode::diagnostic::Diagnostic::error(at..at, format!("--args is no JSON: {error}"), "here");
+        Failure(ircode::diagnostic::render(text, None, &[diagnostic]))
+    })
+}
+
+/// In which order the named arguments of a listing come, if it names several and does not say: that in which an object
+/// names them; else the first in alphabetical order that contradicts neither the uses of the arguments nor the values
+/// given.
+fn order_of_names(input: &Input, json: &Json) -> Option<Vec<Name>> {
+    let names = input.maps.iter().find(|map| map.headerless).map(|map| map.guessed_order.clone())?;
+    if names.len() < 2 {
+        return None;
+    }
+    if let Json::Object(members) = json {
+        let order: Vec<Name> = members.keys().map(|key| key.as_str().into()).collect();
+        return names.iter().all(|name| order.contains(name)).then_some(order);
+    }
+    let values = json.as_array()?;
+    // More names than this have too many orders to try.
+    if names.len() > 6 {
+        return Some(names);
+    }
+    let mut orders = permutations(&names);
+    orders.retain(|order| fits(input, order, values));
+    Some(orders.into_iter().next().unwrap_or(names))
+}
+
+/// All orders of the names, in lexicographic order if they are sorted.
+fn permutations(names: &[Name]) -> Vec<Vec<Name>> {
+    let mut orders = vec![Vec::new()];
+    for _ in names {
+        let mut longer = Vec::new();
+        for order in &orders {
+            for name in names.iter().filter(|name| !order.contains(*name)) {
+                let mut order: Vec<Name> = order.clone();
+                order.push(name.clone());
+                longer.push(order);
+            }
+        }
+        orders = longer;
+    }
+    orders
+}
+
+/// Whether the values can be the arguments in this order, as far as the uses of the arguments tell.
+fn fits(input: &Input, order: &[Name], values: &[Json]) -> bool {
+    let Ok(input) = Input::parse(&input.path, &input.source, order) else { return false };
+    let Some(function) = input.module.function("") else { return false };
+    if passes::contradictory_arguments(&input.module, function) {
+        return false;
+    }
+    let types = passes::argument_types(&input.module, function);
+    let machine = Machine::new(&input.module);
+    values.iter().zip(&types).all(|(json, ty)| machine.value_from_json(&input.module, json, ty).is_ok())
+}

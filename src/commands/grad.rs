@@ -1,0 +1,130 @@
+//! `bbkit grad`: the gradient of a function.
+
+use bbkit::{Gradient, check_gradient, gradient, to_bbcode};
+use clap::Args;
+use exec::{Value, value_to_json};
+use ircode::{Function, IRCode, Module, Name, Style, print_function};
+use serde_json::{Map, Value as Json};
+
+use super::arguments::CallOptions;
+use super::show::Form;
+use super::{Failure, fail, output};
+
+/// The value of a function and its gradient, by reverse-mode differentiation.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  bbkit grad examples/power.ir --args '[1.5, 3]'            value and gradient
+  bbkit grad listing.txt --fn f --args '[2.0]' --check      compare with central differences
+  bbkit grad file.ir --args '[2.0]' --json                  {\"value\": 4.0, \"gradient\": [4.0]}
+  bbkit grad file.ir --args '[2.0]' --show                  the forward pass and the pullback, too
+  bbkit grad file.ir --args '[2.0]' --show=bbcode           … keyed by ID, with what each statement comes from")]
+pub(crate) struct Grad {
+    /// The file, or `-`.
+    file: String,
+    #[command(flatten)]
+    call: CallOptions,
+    /// Print {"value": …, "gradient": […]}: one entry an argument, null where it has no tangent.
+    #[arg(long)]
+    json: bool,
+    /// Compare with central differences, and fail if they differ by more than their error explains.
+    #[arg(long)]
+    check: bool,
+    /// Print the functions of the derivative before the result.
+    #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "ircode")]
+    show: Option<Form>,
+}
+
+impl Grad {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let (input, name, args) = self.call.prepare(&self.file)?;
+        let limits = self.call.limits();
+        let result = gradient(&input.module, &name, &args, limits)?;
+        if let Some(form) = self.show {
+            output(&shown(&result, form)?);
+        }
+        let report = match self.check {
+            true => {
+                let module = bbkit::specialized(&input.module, &name, &args)?;
+                Some(check_gradient(&module, &name, &args, &result.gradient, limits)?)
+            }
+            false => None,
+        };
+        let function = input.module.function(&name);
+        match self.json {
+            true => output(&format!("{}\n", json(&result, report.as_ref())?)),
+            false => output(&text(&result, report.as_ref(), function)),
+        }
+        let single = args.iter().any(|arg| matches!(arg.as_scalar(), Some(ircode::Scalar::Float32(_) | ircode::Scalar::Float16(_))));
+        match report {
+            Some(report) if report.worst() > report.tolerance(single) => {
+                fail(format!("the gradient differs from central differences by {:.1e}", report.worst()))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// The functions of the derivative.
+fn shown(result: &Gradient, form: Form) -> Result<String, Failure> {
+    let names = [&result.names.forward, &result.names.pullback];
+    let mut text = String::new();
+    let bbcode = if form == Form::Bbcode { Some(to_bbcode(&result.module)?) } else { None };
+    for name in names {
+        match (&bbcode, form) {
+            (Some(module), _) => text.extend(module.function(name).map(bbcode::print_function)),
+            (None, Form::Ircode) => text.extend(result.module.function(name).map(|f| print_function(f, Style::Julia))),
+            (None, form) => {
+                let mut module: Module<IRCode> = Module::new();
+                if let Some(function) = result.module.function(name) {
+                    module.add_function(function.clone())?;
+                }
+                let mut input = bbkit::Input { path: "-".into(), source: "".into(), module, maps: Vec::new() };
+                text.push_str(&super::show::shown(&mut input, form, Style::Julia)?);
+            }
+        }
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+fn json(result: &Gradient, report: Option<&bbkit::CheckReport>) -> Result<Json, Failure> {
+    let convert = |value: &Value| value_to_json(value).map_err(|kind| Failure(kind.to_string()));
+    let mut members = Map::new();
+    members.insert("value".into(), convert(&result.value)?);
+    let gradient = result.gradient.iter().map(convert).collect::<Result<Vec<_>, _>>()?;
+    members.insert("gradient".into(), Json::Array(gradient));
+    if let Some(report) = report {
+        let number = |value: &Option<f64>| match value {
+            Some(value) => convert(&Value::from(*value)),
+            None => Ok(Json::Null),
+        };
+        let differences = report.differences.iter().map(number).collect::<Result<Vec<_>, _>>()?;
+        members.insert("differences".into(), Json::Array(differences));
+        members.insert("relative_error".into(), convert(&Value::from(report.worst()))?);
+    }
+    Ok(Json::Object(members))
+}
+
+fn text(result: &Gradient, report: Option<&bbkit::CheckReport>, function: Option<&Function<IRCode>>) -> String {
+    let mut text = format!("value: {}\n", result.value);
+    let width = result.gradient.len().to_string().len() + 1;
+    for (index, cotangent) in result.gradient.iter().enumerate() {
+        let argument = format!("_{}", index + 2);
+        let name = function.and_then(|f| f.parameters.get(index)).and_then(Option::as_ref).map(Name::as_str);
+        let name = name.map(|name| format!(" ({name})")).unwrap_or_default();
+        let shown = match cotangent {
+            Value::Nothing => "none, it is no float".to_string(),
+            other => other.to_string(),
+        };
+        text.push_str(&format!("gradient {argument:<width$}{name}: {shown}"));
+        if let Some(report) = report {
+            let pair = report.differences.get(index).copied().flatten().zip(report.errors.get(index).copied().flatten());
+            if let Some((difference, error)) = pair {
+                text.push_str(&format!("   differences: {difference}, off by {error:.1e}"));
+            }
+        }
+        text.push('\n');
+    }
+    text
+}

@@ -1,0 +1,44 @@
+//! `bbkit roundtrip`: take programs every way there and back.
+
+use bbkit::{Input, roundtrip};
+use clap::Args;
+
+use super::{Failure, diagnose, fail, output};
+
+/// Take programs every way there and back — between the representations, through text and JSON — and compare.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  bbkit roundtrip tests/*.ir           the last line counts functions, statements and mismatches")]
+pub(crate) struct Roundtrip {
+    /// The files; `-` is standard input.
+    #[arg(required = true)]
+    files: Vec<String>,
+}
+
+impl Roundtrip {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let (mut functions, mut statements, mut mismatches, mut unreadable) = (0, 0, 0, false);
+        for file in &self.files {
+            let input = match Input::read(file) {
+                Ok(input) => input,
+                Err(error) => {
+                    diagnose(&error.to_string());
+                    unreadable = true;
+                    continue;
+                }
+            };
+            for function in input.module.functions() {
+                functions += 1;
+                statements += function.body.value_count();
+                for mismatch in roundtrip(function) {
+                    mismatches += 1;
+                    let name = if function.name.is_empty() { "the listing" } else { &function.name };
+                    diagnose(&format!("{file}: {name}: {}: {}", mismatch.way, mismatch.problem));
+                }
+            }
+        }
+        output(&format!("{functions} functions, {statements} statements, {mismatches} mismatches\n"));
+        if mismatches > 0 || unreadable { fail("") } else { Ok(()) }
+    }
+}

@@ -1,0 +1,110 @@
+//! `bbkit show`: print a program in one of its forms.
+
+use bbkit::{Input, dot, to_bbcode};
+use clap::{Args, ValueEnum};
+use ircode::{Style, print_function, print_module, to_json};
+
+use super::{Failure, compacted, fail, output, select};
+
+/// Print a program: as a listing, keyed by ID, as JSON, or its control-flow graph.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  bbkit show listing.txt                   the listing, as Julia prints it
+  bbkit show file.ir --fn f --as bbcode    one function, keyed by ID
+  bbkit show file.ir --style bbkit         exact: reading it back gives the same program
+  bbkit show file.ir --as dot | dot -Tsvg > file.svg")]
+pub(crate) struct Show {
+    /// The file, or `-`.
+    file: String,
+    /// Show this function only.
+    #[arg(long = "fn", value_name = "NAME")]
+    function: Option<String>,
+    /// The form.
+    #[arg(long = "as", value_enum, value_name = "FORM", default_value = "ircode")]
+    form: Form,
+    /// How a listing is printed.
+    #[arg(long, value_enum, default_value = "julia")]
+    style: PrintStyle,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Form {
+    /// A listing, numbered by position.
+    Ircode,
+    /// A listing, keyed by ID.
+    Bbcode,
+    /// A JSON dump of the IRCode.
+    Json,
+    /// A JSON dump of the BBCode.
+    BbcodeJson,
+    /// The control-flow graph, as Julia prints it.
+    Cfg,
+    /// The control-flow graph, for Graphviz.
+    Dot,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PrintStyle {
+    /// As Julia prints it.
+    Julia,
+    /// With everything that Julia omits, so that it can be read back exactly.
+    Bbkit,
+}
+
+impl Show {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let mut input = Input::read(&self.file)?;
+        if self.function.is_some() {
+            let name = select(&mut input, self.function.as_deref())?;
+            let mut module = ircode::Module::new();
+            for def in input.module.types() {
+                module.add_type(def.clone())?;
+            }
+            if let Some(function) = input.module.function(&name) {
+                module.add_function(function.clone())?;
+            }
+            let map = input.map(&name).cloned();
+            input.module = module;
+            input.maps = map.into_iter().collect();
+        }
+        let style = match self.style {
+            PrintStyle::Julia => Style::Julia,
+            PrintStyle::Bbkit => Style::Bbkit,
+        };
+        output(&shown(&mut input, self.form, style)?);
+        Ok(())
+    }
+}
+
+/// The program in a form.
+pub(crate) fn shown(input: &mut Input, form: Form, style: Style) -> Result<String, Failure> {
+    Ok(match form {
+        Form::Ircode => match (input.module.functions(), style) {
+            // A listing without header is printed without one.
+            ([only], Style::Julia) if input.is_listing() => only.body.to_string(),
+            ([only], _) if input.module.types().is_empty() => print_function(only, style),
+            _ => print_module(&input.module, style),
+        },
+        Form::Json => to_json(&input.module).map_err(Failure)?,
+        Form::Cfg => {
+            let functions = input.module.functions();
+            let titled = |function: &ircode::Function<ircode::IRCode>| match functions.len() {
+                1 => function.body.cfg.to_string(),
+                _ => format!("{}: {}", function.name, function.body.cfg),
+            };
+            functions.iter().map(titled).collect::<Vec<_>>().join("\n")
+        }
+        Form::Dot => dot(&input.module),
+        Form::Bbcode | Form::BbcodeJson => {
+            compacted(input)?;
+            let module = to_bbcode(&input.module)?;
+            match (form, module.functions()) {
+                (Form::BbcodeJson, _) => to_json(&module).map_err(Failure)?,
+                (_, [only]) if input.is_listing() => only.body.to_string(),
+                (_, []) => return fail("there are no functions"),
+                _ => bbcode::print_module(&module),
+            }
+        }
+    })
+}

@@ -1,0 +1,165 @@
+//! Reading programs: text or JSON, told apart by content.
+
+use std::sync::Arc;
+
+use bbcode::BBCode;
+use ircode::diagnostic::{Diagnostic, Severity, render};
+use ircode::json::{Dump, representation};
+use ircode::text::SourceMap;
+use ircode::{IRCode, JsonError, Module, Name, TextError, from_json, parse_module_with_parameters};
+
+/// A program that was read.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// Where it came from: a path, or `-`.
+    pub path: String,
+    /// The text of the file.
+    pub source: Arc<str>,
+    /// The functions.
+    pub module: Module<IRCode>,
+    /// For text: where each function stands in it, in the order of the functions.
+    pub maps: Vec<SourceMap>,
+}
+
+/// Why a program cannot be read.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum InputError {
+    /// The file cannot be read.
+    #[error("{path}: {message}")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// Why.
+        message: String,
+    },
+    /// The text has errors.
+    #[error("{}", render(&.error.source, Some(.path.as_str()), &.error.diagnostics).trim_end())]
+    Text {
+        /// The file.
+        path: String,
+        /// The errors.
+        error: TextError,
+    },
+    /// The JSON has an error.
+    #[error("{}", render(&.error.source, Some(.path.as_str()), std::slice::from_ref(&.error.diagnostic)).trim_end())]
+    Json {
+        /// The file.
+        path: String,
+        /// The error.
+        error: JsonError,
+    },
+    /// A dump of BBCode cannot be converted.
+    #[error("{path}: {message}")]
+    Conversion {
+        /// The file.
+        path: String,
+        /// Why.
+        message: String,
+    },
+}
+
+impl Input {
+    /// Reads a file; `-` is standard input.
+    ///
+    /// # Errors
+    ///
+    /// [`InputError`].
+    pub fn read(path: &str) -> Result<Input, InputError> {
+        let unreadable = |message: String| InputError::Unreadable { path: path.into(), message };
+        let bytes = if path == "-" {
+            let mut bytes = Vec::new();
+            std::io::Read::read_to_end(&mut std::io::stdin().lock(), &mut bytes)
+                .map_err(|error| unreadable(error.to_string()))?;
+            bytes
+        } else {
+            std::fs::read(path).map_err(|error| unreadable(error.to_string()))?
+        };
+        let text = String::from_utf8(bytes).map_err(|error| {
+            unreadable(format!("the file is no UTF-8 text: byte {} is wrong", error.utf8_error().valid_up_to() + 1))
+        })?;
+        Input::parse(path, &text, &[])
+    }
+
+    /// Reads a program from a text. `path` names it in errors; `parameters` are the names of the arguments `_2`, `_3`, …
+    /// of a listing without header, where they are known.
+    ///
+    /// # Errors
+    ///
+    /// [`InputError`].
+    pub fn parse(path: &str, text: &str, parameters: &[Name]) -> Result<Input, InputError> {
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        if text.trim_start().starts_with(['{', '[']) {
+            return Input::parse_json(path, text);
+        }
+        let parsed = parse_module_with_parameters(text, parameters)
+            .map_err(|error| InputError::Text { path: path.into(), error })?;
+        Ok(Input { path: path.into(), source: text.into(), module: parsed.module, maps: parsed.functions })
+    }
+
+    fn parse_json(path: &str, text: &str) -> Result<Input, InputError> {
+        let fail = |error: JsonError| InputError::Json { path: path.into(), error };
+        let bbcode = representation(text).map_err(fail)? == BBCode::REPRESENTATION;
+        let module: Module<IRCode> = if bbcode {
+            let module: Module<BBCode> = from_json(text).map_err(fail)?;
+            crate::to_ircode(&module)
+                .map_err(|error| InputError::Conversion { path: path.into(), message: error.to_string() })?
+        } else {
+            from_json(text).map_err(fail)?
+        };
+        Ok(Input { path: path.into(), source: text.into(), module, maps: Vec::new() })
+    }
+
+    /// What is known of the source of a function.
+    pub fn map(&self, function: &str) -> Option<&SourceMap> {
+        self.maps.get(self.module.function_index(function)?)
+    }
+
+    /// Whether the only function is a listing without header.
+    pub fn is_listing(&self) -> bool {
+        matches!(self.maps.as_slice(), [only] if only.headerless)
+    }
+
+    /// Verifies a function.
+    ///
+    /// # Errors
+    ///
+    /// What violates the verifier's conditions, drawn on the source where there is one.
+    pub fn verify(&self, function: &str) -> Result<(), String> {
+        let Some(found) = self.module.function(function) else { return Ok(()) };
+        let Err(violations) = found.body.verify() else { return Ok(()) };
+        let map = self.map(function);
+        let mut text = String::new();
+        for violation in &violations.0 {
+            let span = violation.statement.and_then(|statement| map?.statements.get(statement.index()?).cloned());
+            match span {
+                Some(span) => {
+                    let diagnostic = Diagnostic {
+                        severity: Severity::Error,
+                        code: Some(violation.check.code()),
+                        message: format!("{}: {}", place(function, violation), violation.message),
+                        span,
+                        label: violation.check.condition().into(),
+                        help: violation.help.clone(),
+                    };
+                    text.push_str(&render(&self.source, Some(&self.path), &[diagnostic]));
+                }
+                None => text.push_str(&format!("error[{}]: {}: {}\n", violation.check, self.path, violation_text(function, violation))),
+            }
+        }
+        Err(text.trim_end().to_string())
+    }
+}
+
+fn place(function: &str, violation: &ircode::Violation<ircode::Positions>) -> String {
+    let function = if function.is_empty() { String::new() } else { format!("{function}, ") };
+    match (violation.block, violation.statement) {
+        (Some(block), Some(statement)) => format!("{function}block {block}, {statement}"),
+        (Some(block), None) => format!("{function}block {block}"),
+        (None, Some(statement)) => format!("{function}{statement}"),
+        (None, None) => function.trim_end_matches(", ").to_string(),
+    }
+}
+
+fn violation_text(function: &str, violation: &ircode::Violation<ircode::Positions>) -> String {
+    format!("{}: {}", place(function, violation), violation.message)
+}

@@ -1,0 +1,15 @@
+#![doc = include_str!("../README.md")]
+
+pub use {bbcode, exec, ircode, passes};
+
+mod check;
+mod dot;
+mod gradient;
+mod input;
+mod roundtrip;
+
+pub use check::{CheckReport, check_gradient};
+pub use dot::dot;
+pub use gradient::{Gradient, GradientError, gradient, specialized, to_bbcode, to_ircode};
+pub use input::{Input, InputError};
+pub use roundtrip::{Mismatch, roundtrip};

@@ -1,0 +1,54 @@
+//! The command line.
+
+mod commands;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Rewrite the basic blocks of SSA programs, and differentiate them.
+///
+/// Programs are listings as Julia prints them, files of functions with headers, or JSON dumps; which one a file is, is
+/// told by its content. `-` is standard input. Results go to standard output, diagnostics to standard error; the exit
+/// status is 0 only on success.
+#[derive(Parser)]
+#[command(version, max_term_width = 120, after_help = "\
+Examples:
+  bbkit show examples/factorial.ir --as bbcode       a listing keyed by ID
+  bbkit run examples/factorial.ir --args '[5]'       run it
+  bbkit grad examples/power.ir --args '[1.5, 3]' --show --check
+                                                     its gradient, the code that computes it, and a check
+  pbpaste | bbkit grad - --args '[2.0]'              the gradient of a listing from a Julia session")]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    Show(commands::show::Show),
+    Verify(commands::verify::Verify),
+    Roundtrip(commands::roundtrip::Roundtrip),
+    Run(commands::run::Run),
+    Grad(commands::grad::Grad),
+    Opt(commands::opt::Opt),
+}
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let result = match cli.command {
+        Command::Show(command) => command.run(),
+        Command::Verify(command) => command.run(),
+        Command::Roundtrip(command) => command.run(),
+        Command::Run(command) => command.run(),
+        Command::Grad(command) => command.run(),
+        Command::Opt(command) => command.run(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            commands::diagnose(&failure.0);
+            ExitCode::FAILURE
+        }
+    }
+}
