@@ -43,18 +43,15 @@ pub fn check_gradient(
     for (index, arg) in args.iter().enumerate() {
         let known = gradient.get(index).and_then(Value::as_float);
         let best = match (arg.as_scalar(), known) {
-            (Some(scalar), Some(known)) if scalar.scalar_type().is_float() => {
-                steps(scalar).filter_map(|step| central(module, name, args, index, step, limits)).fold(
-                    None,
-                    |best: Option<(f64, f64)>, difference| {
-                        let error = relative(known, difference);
-                        match best {
-                            Some((_, least)) if least <= error => best,
-                            _ => Some((difference, error)),
-                        }
-                    },
-                )
-            }
+            (Some(scalar), Some(known)) if scalar.scalar_type().is_float() => steps(scalar)
+                .filter_map(|step| central(module, name, args, index, step, limits))
+                .fold(None, |best: Option<(f64, f64)>, difference| {
+                    let error = relative(known, difference);
+                    match best {
+                        Some((_, least)) if least <= error => best,
+                        _ => Some((difference, error)),
+                    }
+                }),
             _ => None,
         };
         report.differences.push(best.map(|(difference, _)| difference));

@@ -42,7 +42,8 @@ pub(crate) fn diagnose(text: &str) {
     if text.is_empty() {
         return;
     }
-    let text = if text.starts_with("error") || text.starts_with("warning") { text.into() } else { format!("error: {text}") };
+    let text =
+        if text.starts_with("error") || text.starts_with("warning") { text.into() } else { format!("error: {text}") };
     // If standard error is closed there is nobody to tell.
     let _ = writeln!(std::io::stderr().lock(), "{}", text.trim_end());
 }

@@ -24,7 +24,13 @@ pub fn dot(module: &Module<IRCode>) -> String {
             let label = quoted(&text).replace("\\n", "\\l");
             let _ = writeln!(out, "    f{number}_b{} [label={label}];", i + 1);
             for succ in &block.succs {
-                let _ = writeln!(out, "    f{number}_b{} -> f{number}_b{}{};", i + 1, succ.0, edge_label(&view, block, *succ));
+                let _ = writeln!(
+                    out,
+                    "    f{number}_b{} -> f{number}_b{}{};",
+                    i + 1,
+                    succ.0,
+                    edge_label(&view, block, *succ)
+                );
             }
         }
         out.push_str("  }\n");

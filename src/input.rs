@@ -143,7 +143,12 @@ impl Input {
                     };
                     text.push_str(&render(&self.source, Some(&self.path), &[diagnostic]));
                 }
-                None => text.push_str(&format!("error[{}]: {}: {}\n", violation.check, self.path, violation_text(function, violation))),
+                None => text.push_str(&format!(
+                    "error[{}]: {}: {}\n",
+                    violation.check,
+                    self.path,
+                    violation_text(function, violation)
+                )),
             }
         }
         Err(text.trim_end().to_string())

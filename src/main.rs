@@ -12,13 +12,17 @@ use clap::{Parser, Subcommand};
 /// told by its content. `-` is standard input. Results go to standard output, diagnostics to standard error; the exit
 /// status is 0 only on success.
 #[derive(Parser)]
-#[command(version, max_term_width = 120, after_help = "\
+#[command(
+    version,
+    max_term_width = 120,
+    after_help = "\
 Examples:
   bbkit show examples/factorial.ir --as bbcode       a listing keyed by ID
   bbkit run examples/factorial.ir --args '[5]'       run it
   bbkit grad examples/power.ir --args '[1.5, 3]' --show --check
                                                      its gradient, the code that computes it, and a check
-  pbpaste | bbkit grad - --args '[2.0]'              the gradient of a listing from a Julia session")]
+  pbpaste | bbkit grad - --args '[2.0]'              the gradient of a listing from a Julia session"
+)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

@@ -151,7 +151,12 @@ impl BlockGraph {
                 _ => false,
             };
         }
-        UniquePredecessors { order: Arc::from(self.order.as_slice()), index: self.index.clone(), is_unique, pred_is_unique }
+        UniquePredecessors {
+            order: Arc::from(self.order.as_slice()),
+            index: self.index.clone(),
+            is_unique,
+            pred_is_unique,
+        }
     }
 }
 

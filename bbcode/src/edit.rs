@@ -161,11 +161,7 @@ impl BBCode {
     /// # Errors
     ///
     /// As [`BBCode::insert_before`].
-    pub fn insert_before_terminator(
-        &mut self,
-        block: BlockId,
-        inst: NewInstruction<Ids>,
-    ) -> Result<InstId, EditError> {
+    pub fn insert_before_terminator(&mut self, block: BlockId, inst: NewInstruction<Ids>) -> Result<InstId, EditError> {
         match self.terminator(block).map(|(id, _)| id) {
             Some(terminator) => self.insert_before(terminator, inst),
             None => self.push(block, inst),

@@ -1,9 +1,7 @@
 //! BBCode in JSON, and equality up to renaming.
 
 use ircode::json::Dump;
-use ircode::{
-    BlockNumber, DebugInfo, Instruction, LineInfo, NewInstruction, Positions, Rename, SSAValue, Stmt, Type,
-};
+use ircode::{BlockNumber, DebugInfo, Instruction, LineInfo, NewInstruction, Positions, Rename, SSAValue, Stmt, Type};
 use serde::{Deserialize, Serialize};
 use slotmap::Key;
 

@@ -187,9 +187,9 @@ impl<'m> Runtime<'m> {
             (Type::Scalar(scalar), [Value::Scalar(value)]) => {
                 let primitive = ircode::primitives::lookup("convert");
                 match primitive.map(|primitive| (primitive, primitive.compute)) {
-                    Some((primitive, Compute::Convert(f))) => f(*scalar, value)
-                        .map(Value::Scalar)
-                        .map_err(|failure| self.failure(primitive, failure, args)),
+                    Some((primitive, Compute::Convert(f))) => {
+                        f(*scalar, value).map(Value::Scalar).map_err(|failure| self.failure(primitive, failure, args))
+                    }
                     _ => Err(expected("a number")),
                 }
             }

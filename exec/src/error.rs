@@ -96,7 +96,11 @@ impl fmt::Display for RunErrorKind {
             }
             RunErrorKind::NoSuchFunction(name) => write!(f, "there is no function `{name}`"),
             RunErrorKind::Arity { function, expected, got } => {
-                write!(f, "`{function}` takes {expected} argument{}, but got {got}", if *expected == 1 { "" } else { "s" })
+                write!(
+                    f,
+                    "`{function}` takes {expected} argument{}, but got {got}",
+                    if *expected == 1 { "" } else { "s" }
+                )
             }
             RunErrorKind::ArgumentType { argument, expected, got } => {
                 write!(f, "the argument _{argument} must be a {expected}, but is a {got}")

@@ -56,7 +56,8 @@ impl Machine<'_> {
                     return Err(format!("{} elements, expected {} for a {ty}", elements.len(), types.len()));
                 }
                 let values = elements.iter().zip(types.iter());
-                let values = values.map(|(json, ty)| self.value_from_json(module, json, ty)).collect::<Result<_, _>>()?;
+                let values =
+                    values.map(|(json, ty)| self.value_from_json(module, json, ty)).collect::<Result<_, _>>()?;
                 self.tuple(values).map_err(|kind| kind.to_string())
             }
             (Json::Array(_), Type::Array(array)) => self.array_from_json(module, json, &array.element, array.rank),
@@ -65,10 +66,12 @@ impl Machine<'_> {
                 Some(TypeKind::Struct { fields, .. }) => {
                     let mut values = Vec::with_capacity(fields.len());
                     for (name, ty) in fields {
-                        let member = members.get(name.as_str()).ok_or_else(|| format!("the field {name} is missing"))?;
+                        let member =
+                            members.get(name.as_str()).ok_or_else(|| format!("the field {name} is missing"))?;
                         values.push(self.value_from_json(module, member, ty)?);
                     }
-                    if let Some(other) = members.keys().find(|key| fields.iter().all(|(name, _)| name != key.as_str())) {
+                    if let Some(other) = members.keys().find(|key| fields.iter().all(|(name, _)| name != key.as_str()))
+                    {
                         return Err(format!("{ty} has no field {other}"));
                     }
                     self.structure(ty, values).map_err(|kind| kind.to_string())
@@ -79,7 +82,13 @@ impl Machine<'_> {
         }
     }
 
-    fn array_from_json(&self, module: &Module<IRCode>, json: &Json, element: &Type, rank: u32) -> Result<Value, String> {
+    fn array_from_json(
+        &self,
+        module: &Module<IRCode>,
+        json: &Json,
+        element: &Type,
+        rank: u32,
+    ) -> Result<Value, String> {
         let mut dims: Vec<Option<usize>> = vec![None; rank as usize];
         let mut values = Vec::new();
         self.collect(module, json, element, &mut dims, &mut values)?;
@@ -122,7 +131,8 @@ impl Machine<'_> {
             (false, true) => Type::INT64,
             _ => Type::Any,
         };
-        let values = elements.iter().map(|json| self.value_from_json(module, json, &element)).collect::<Result<_, _>>()?;
+        let values =
+            elements.iter().map(|json| self.value_from_json(module, json, &element)).collect::<Result<_, _>>()?;
         self.array(element, vec![elements.len()], values).map_err(|kind| kind.to_string())
     }
 }

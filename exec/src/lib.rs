@@ -15,6 +15,4 @@ pub use json::value_to_json;
 pub use limits::Limits;
 pub use machine::Machine;
 pub use value::Value;
-pub use value::{
-    ArrayRef, EnumRef, MemoryRef, NamedTupleRef, PlaceRef, SlotRef, StackRef, StructRef, TupleRef,
-};
+pub use value::{ArrayRef, EnumRef, MemoryRef, NamedTupleRef, PlaceRef, SlotRef, StackRef, StructRef, TupleRef};

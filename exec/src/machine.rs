@@ -444,12 +444,14 @@ impl Run<'_, '_> {
             Op::Convert { primitive, f, args: [ty, value] } => {
                 let (ty, value) = (self.read(code, base, *ty)?, self.read(code, base, *value)?);
                 match (ty, value) {
-                    (Value::Type(ty), Value::Scalar(scalar)) => match ty.as_scalar() {
-                        Some(ty) => Step::Value(Value::Scalar(f(ty, scalar).map_err(|failure| {
-                            self.machine.runtime.failure(primitive, failure, &[value.clone()])
-                        })?)),
-                        None => return Err(wrong_operands(primitive, "a number type", &[Value::Type(ty.clone())])),
-                    },
+                    (Value::Type(ty), Value::Scalar(scalar)) => {
+                        match ty.as_scalar() {
+                            Some(ty) => Step::Value(Value::Scalar(f(ty, scalar).map_err(|failure| {
+                                self.machine.runtime.failure(primitive, failure, &[value.clone()])
+                            })?)),
+                            None => return Err(wrong_operands(primitive, "a number type", &[Value::Type(ty.clone())])),
+                        }
+                    }
                     _ => return Err(wrong_operands(primitive, "a type and a number", &[ty.clone(), value.clone()])),
                 }
             }
@@ -592,9 +594,7 @@ impl Run<'_, '_> {
     fn call_function(&mut self, name: &Name, args: Vec<Value>) -> Result<Step, Fault> {
         match self.machine.module.function_callee(name) {
             Callee::Function(function) => Ok(Step::Call(function, args)),
-            Callee::Primitive(primitive) => {
-                Ok(Step::Value(self.machine.runtime.call_primitive(primitive, &args)?))
-            }
+            Callee::Primitive(primitive) => Ok(Step::Value(self.machine.runtime.call_primitive(primitive, &args)?)),
             Callee::Type(ty) => Ok(Step::Value(self.construct(&ty, &args)?)),
             Callee::Unknown(name) => Err(Fault::Fatal(RunErrorKind::UnknownFunction(name))),
         }

@@ -31,23 +31,66 @@ pub(crate) enum Op {
     PhiC(Vec<u32>),
     Upsilon(Option<Source>),
     Goto(u32),
-    GotoIfNot { cond: Source, dest: u32, next: u32 },
+    GotoIfNot {
+        cond: Source,
+        dest: u32,
+        next: u32,
+    },
     Return(Source),
     Unreachable,
-    Enter { catch: Option<u32>, old_style: bool, next: u32 },
-    Leave { handlers: usize, next: u32 },
+    Enter {
+        catch: Option<u32>,
+        old_style: bool,
+        next: u32,
+    },
+    Leave {
+        handlers: usize,
+        next: u32,
+    },
     PopException(Source),
     TheException,
-    Scalars { primitive: &'static Primitive, f: ScalarFunction, args: Vec<Source> },
-    Convert { primitive: &'static Primitive, f: ConvertFunction, args: [Source; 2] },
-    Builtin { primitive: &'static Primitive, f: Builtin, args: Vec<Source> },
-    Call { function: usize, args: Vec<Source> },
-    CallValue { callee: Source, args: Vec<Source> },
-    Construct { ty: Type, args: Vec<Source> },
-    NewStruct { info: Arc<StructInfo>, args: Vec<Source> },
-    NewTuple { args: Vec<Source> },
-    NewOf { ty: Source, args: Vec<Source> },
-    ThrowUndefIfNot { name: Name, cond: Source },
+    Scalars {
+        primitive: &'static Primitive,
+        f: ScalarFunction,
+        args: Vec<Source>,
+    },
+    Convert {
+        primitive: &'static Primitive,
+        f: ConvertFunction,
+        args: [Source; 2],
+    },
+    Builtin {
+        primitive: &'static Primitive,
+        f: Builtin,
+        args: Vec<Source>,
+    },
+    Call {
+        function: usize,
+        args: Vec<Source>,
+    },
+    CallValue {
+        callee: Source,
+        args: Vec<Source>,
+    },
+    Construct {
+        ty: Type,
+        args: Vec<Source>,
+    },
+    NewStruct {
+        info: Arc<StructInfo>,
+        args: Vec<Source>,
+    },
+    NewTuple {
+        args: Vec<Source>,
+    },
+    NewOf {
+        ty: Source,
+        args: Vec<Source>,
+    },
+    ThrowUndefIfNot {
+        name: Name,
+        cond: Source,
+    },
     /// Running it is an error of which the text says why.
     Fail(RunErrorKind),
 }
@@ -111,7 +154,14 @@ impl Code {
     pub(crate) fn has_value(&self, statement: usize) -> bool {
         !matches!(
             self.ops.get(statement),
-            Some(Op::Goto(_) | Op::GotoIfNot { .. } | Op::Return(_) | Op::Leave { .. } | Op::Enter { .. } | Op::Unreachable)
+            Some(
+                Op::Goto(_)
+                    | Op::GotoIfNot { .. }
+                    | Op::Return(_)
+                    | Op::Leave { .. }
+                    | Op::Enter { .. }
+                    | Op::Unreachable
+            )
         )
     }
 
@@ -328,7 +378,8 @@ impl Preparer<'_> {
         if let Some(value) = simple_constant(constant) {
             return Ok(value);
         }
-        let values = |constants: &[Constant]| constants.iter().map(|c| self.constant_value(c)).collect::<Prepared<Vec<_>>>();
+        let values =
+            |constants: &[Constant]| constants.iter().map(|c| self.constant_value(c)).collect::<Prepared<Vec<_>>>();
         let memory = |_: OutOfMemory| RunErrorKind::InvalidCode("its constants do not fit in memory".into());
         Ok(match constant {
             Constant::Tuple(elements) => {
@@ -399,9 +450,8 @@ impl Preparer<'_> {
     fn catch_block_leaves(&self, catch: BlockNumber) -> bool {
         let Some(block) = catch.index().and_then(|index| self.ir.cfg.blocks.get(index)) else { return false };
         let stmts = self.ir.stmts.stmts().get(block.stmts.clone()).unwrap_or_default();
-        let mut stmts = stmts.iter().skip_while(|stmt| {
-            matches!(stmt, Stmt::PhiC(_) | Stmt::Phi(_)) || stmt.is_nothing()
-        });
+        let mut stmts =
+            stmts.iter().skip_while(|stmt| matches!(stmt, Stmt::PhiC(_) | Stmt::Phi(_)) || stmt.is_nothing());
         matches!(stmts.next(), Some(Stmt::Expr(expr)) if expr.head == Head::Leave
             && matches!(expr.args.first(), Some(Operand::Constant(Constant::Scalar(_)))))
     }
@@ -424,7 +474,11 @@ impl Preparer<'_> {
                 Some(max) => format!("{} to {max} operands", primitive.min_operands),
                 None => format!("at least {} operands", primitive.min_operands),
             };
-            return Ok(Op::Fail(RunErrorKind::Operands { primitive: primitive.name, expected, got: count.to_string() }));
+            return Ok(Op::Fail(RunErrorKind::Operands {
+                primitive: primitive.name,
+                expected,
+                got: count.to_string(),
+            }));
         }
         let args = self.sources(args)?;
         Ok(match (primitive.compute, args.as_slice()) {
@@ -520,7 +574,10 @@ impl Preparer<'_> {
     }
 
     fn is_token(&self, operand: &Operand<Positions>) -> bool {
-        operand.as_value().and_then(|value: SSAValue| self.ir.stmt(value)).is_some_and(|stmt| matches!(stmt, Stmt::Enter(_)))
+        operand
+            .as_value()
+            .and_then(|value: SSAValue| self.ir.stmt(value))
+            .is_some_and(|stmt| matches!(stmt, Stmt::Enter(_)))
     }
 
     /// The type that an operand names, if that is known before it runs.

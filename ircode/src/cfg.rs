@@ -30,7 +30,9 @@ pub struct BasicBlock {
 
 impl PartialEq for BasicBlock {
     fn eq(&self, other: &Self) -> bool {
-        self.stmts == other.stmts && same_multiset(&self.preds, &other.preds) && same_multiset(&self.succs, &other.succs)
+        self.stmts == other.stmts
+            && same_multiset(&self.preds, &other.preds)
+            && same_multiset(&self.succs, &other.succs)
     }
 }
 

@@ -167,10 +167,11 @@ impl IRCode {
         }
         let mut pending = Vec::with_capacity(self.new_nodes.len());
         for (i, node) in self.new_nodes.iter().enumerate() {
-            let anchor = node.anchor.index().filter(|&anchor| anchor < len).ok_or(CompactError::NoSuchAnchor {
-                node: SSAValue::from_index(len + i),
-                anchor: node.anchor,
-            })?;
+            let anchor = node
+                .anchor
+                .index()
+                .filter(|&anchor| anchor < len)
+                .ok_or(CompactError::NoSuchAnchor { node: SSAValue::from_index(len + i), anchor: node.anchor })?;
             pending.push((anchor, node.attach_after, len + i));
         }
         // Stable, so that nodes at one place keep the order of their insertion.
@@ -254,7 +255,9 @@ fn copied_operand(ir: &IRCode, index: usize) -> Option<Operand<Positions>> {
     let value = SSAValue::from_index(index);
     match ir.stmt(value)? {
         Stmt::Value(operand) => match operand {
-            Operand::Value(_) | Operand::Argument(_) | Operand::Constant(_) | Operand::Quote(_) => Some(operand.clone()),
+            Operand::Value(_) | Operand::Argument(_) | Operand::Constant(_) | Operand::Quote(_) => {
+                Some(operand.clone())
+            }
             // Reading a global may throw.
             Operand::Global(_) | Operand::Nested(_) => None,
         },

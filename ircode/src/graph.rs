@@ -23,7 +23,12 @@ struct Adjacency {
 }
 
 impl Adjacency {
-    fn new(len: usize, edges: &[(u32, u32)], from: impl Fn(&(u32, u32)) -> u32, to: impl Fn(&(u32, u32)) -> u32) -> Self {
+    fn new(
+        len: usize,
+        edges: &[(u32, u32)],
+        from: impl Fn(&(u32, u32)) -> u32,
+        to: impl Fn(&(u32, u32)) -> u32,
+    ) -> Self {
         let mut starts = vec![0u32; len + 1];
         for edge in edges {
             starts[from(edge) as usize + 1] += 1;

@@ -163,9 +163,24 @@ mod tests {
     fn uses_are_those_of_julias_is_relevant_expr() {
         // From the compiler's `is_relevant_expr`; call, invoke are statements of their own here.
         let relevant = [
-            "invoke_modify", "new", "splatnew", "=", "&", "gc_preserve_begin", "gc_preserve_end", "foreigncall",
-            "isdefined", "copyast", "throw_undef_if_not", "cfunction", "method", "pop_exception", "leave", "const",
-            "globaldecl", "new_opaque_closure",
+            "invoke_modify",
+            "new",
+            "splatnew",
+            "=",
+            "&",
+            "gc_preserve_begin",
+            "gc_preserve_end",
+            "foreigncall",
+            "isdefined",
+            "copyast",
+            "throw_undef_if_not",
+            "cfunction",
+            "method",
+            "pop_exception",
+            "leave",
+            "const",
+            "globaldecl",
+            "new_opaque_closure",
         ];
         for (_, properties) in HEADS {
             assert_eq!(properties.operands_are_uses, relevant.contains(&properties.name), "{}", properties.name);

@@ -39,11 +39,13 @@ pub use operand::{Argument, GlobalRef, Operand};
 pub use phi::UnnamedPhiEdge;
 pub use scalar::{Scalar, ScalarType};
 pub use stmt::{
-    CallNode, EnterNode, ExprNode, GotoIfNot, GotoNode, InvokeNode, MethodInstance, PhiCNode, PhiEntry, PhiNode, PiNode,
-    Rename, ReturnNode, Stmt, UpsilonNode,
+    CallNode, EnterNode, ExprNode, GotoIfNot, GotoNode, InvokeNode, MethodInstance, PhiCNode, PhiEntry, PhiNode,
+    PiNode, Rename, ReturnNode, Stmt, UpsilonNode,
 };
 pub use stream::InstructionStream;
-pub use text::{Style, TextError, parse_function, parse_module, parse_module_with_parameters, print_function, print_module};
+pub use text::{
+    Style, TextError, parse_function, parse_module, parse_module_with_parameters, print_function, print_module,
+};
 pub use types::{ArrayType, Type};
 pub use verify::{Check, Violation, Violations, verify};
 pub use view::{BlockView, Body, PendingView, StatementView, View};

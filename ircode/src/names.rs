@@ -32,11 +32,7 @@ pub trait Names: Copy + Eq + Hash + Debug + Default + 'static {
 
 /// Names that can be written to a file: numbers, not keys of some arena.
 pub trait NumberedNames:
-    Names<
-        Value: Serialize + DeserializeOwned,
-        Block: Serialize + DeserializeOwned,
-        Switch: Serialize + DeserializeOwned,
-    >
+    Names<Value: Serialize + DeserializeOwned, Block: Serialize + DeserializeOwned, Switch: Serialize + DeserializeOwned>
 {
 }
 

@@ -45,7 +45,9 @@ impl<N: Names> View<'_, N> {
                 }
                 let domtree = domtree.get_or_insert_with(|| self.graph().dominators());
                 for &pred in preds.iter().filter(|pred| phi.entries.iter().all(|entry| entry.edge != **pred)) {
-                    let Some(from) = self.block_index(pred).filter(|&from| domtree.is_reachable(from)) else { continue };
+                    let Some(from) = self.block_index(pred).filter(|&from| domtree.is_reachable(from)) else {
+                        continue;
+                    };
                     let dominating = phi.entries.iter().filter_map(|entry| {
                         let edge = self.block_index(entry.edge).filter(|&edge| domtree.dominates(edge, from))?;
                         Some((domtree.depth(edge), entry.value.as_ref()?))

@@ -222,7 +222,9 @@ mod tests {
     #[test]
     fn modules_decide_whether_a_name_is_a_primitive() {
         let found = |module: &str, name: &str| of_global(&GlobalRef::new(module, name)).is_some();
-        assert!(found("Base", "add_int") && found("Base.Math", "sqrt_llvm") && found("", "sin") && found("Main", "sin"));
+        assert!(
+            found("Base", "add_int") && found("Base.Math", "sqrt_llvm") && found("", "sin") && found("Main", "sin")
+        );
         assert!(!found("Main.Other", "sin") && !found("Base", "no_such_function"));
         assert!(of_path("Core.Intrinsics.mul_int").is_some() && of_path("println").is_some());
         assert!(of_path("Mooncake.rrule!!").is_none());

@@ -368,7 +368,8 @@ impl<N: Names> Stmt<N> {
             Stmt::Phi(phi) => {
                 let mut entries = Vec::with_capacity(phi.entries.len());
                 for entry in &phi.entries {
-                    entries.push(PhiEntry { edge: rename.block(entry.edge)?, value: map_option(&entry.value, rename)? });
+                    entries
+                        .push(PhiEntry { edge: rename.block(entry.edge)?, value: map_option(&entry.value, rename)? });
                 }
                 Stmt::Phi(PhiNode { entries })
             }
@@ -393,9 +394,7 @@ impl<N: Names> Stmt<N> {
                 callee: invoke.callee.map_names(rename)?,
                 args: map_all(&invoke.args, rename)?,
             })),
-            Stmt::Expr(expr) => {
-                Stmt::Expr(ExprNode { head: expr.head.clone(), args: map_all(&expr.args, rename)? })
-            }
+            Stmt::Expr(expr) => Stmt::Expr(ExprNode { head: expr.head.clone(), args: map_all(&expr.args, rename)? }),
         })
     }
 }

@@ -6,12 +6,12 @@
 
 use std::fmt;
 
+use crate::constant::Constant;
 use crate::graph::DomTree;
 use crate::head::Head;
 use crate::names::{Names, Positions};
 use crate::operand::Operand;
 use crate::scalar::Scalar;
-use crate::constant::Constant;
 use crate::stmt::{ExprNode, PhiNode, Stmt};
 use crate::types::Type;
 use crate::view::{BlockView, Body, StatementView, View};
@@ -387,7 +387,8 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
                 [] => "none".to_string(),
                 blocks => blocks.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
             };
-            let message = format!("its successors are {}, but it ends so that they should be {}", list(&actual), list(&expected));
+            let message =
+                format!("its successors are {}, but it ends so that they should be {}", list(&actual), list(&expected));
             self.report(check, Some(block.name), last.map(|last| last.name), message);
         }
     }
@@ -510,7 +511,8 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
             (format!("it uses {name}, which is computed only later in the block"), None)
         } else {
             let block = self.view.blocks.get(from).map(|block| block.name.to_string()).unwrap_or_default();
-            let message = format!("it uses {name}, but not every path to it goes through {block}, where that is computed");
+            let message =
+                format!("it uses {name}, but not every path to it goes through {block}, where that is computed");
             (message, Some(format!("a φ can bring {name} here, or its definition can move to a common dominator")))
         };
         let block = self.view.blocks.get(to).map(|block| block.name);

@@ -89,7 +89,10 @@ pub struct BlockView<N: Names> {
 
 impl<'a, N: Names> View<'a, N> {
     /// A view of these parts. The two functions give the index of a value, pending ones included, and of a block.
-    #[allow(clippy::too_many_arguments, reason = "called by the two representations only; the parts have no order of their own")]
+    #[allow(
+        clippy::too_many_arguments,
+        reason = "called by the two representations only; the parts have no order of their own"
+    )]
     pub fn new(
         statements: Vec<StatementView<'a, N>>,
         blocks: Vec<BlockView<N>>,
@@ -136,7 +139,9 @@ impl<'a, N: Names> View<'a, N> {
     /// The type of an operand, as far as the body says.
     pub fn operand_type(&self, operand: &Operand<N>) -> Type {
         let known = match operand {
-            Operand::Value(value) => self.value_index(*value).and_then(|i| self.statements.get(i)).map(|s| s.ty.clone()),
+            Operand::Value(value) => {
+                self.value_index(*value).and_then(|i| self.statements.get(i)).map(|s| s.ty.clone())
+            }
             Operand::Argument(argument) => argument.index().and_then(|i| self.argtypes.get(i)).cloned(),
             Operand::Constant(constant) => Some(constant.ty()),
             Operand::Quote(constant) => Some(constant.ty()),
@@ -148,7 +153,10 @@ impl<'a, N: Names> View<'a, N> {
 
 impl<N: Names> fmt::Debug for View<'_, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("View").field("statements", &self.statements).field("blocks", &self.blocks).finish_non_exhaustive()
+        f.debug_struct("View")
+            .field("statements", &self.statements)
+            .field("blocks", &self.blocks)
+            .finish_non_exhaustive()
     }
 }
 

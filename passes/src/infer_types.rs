@@ -143,12 +143,7 @@ fn callee_type(module: &Module<BBCode>, callee: &Operand<Ids>) -> Option<Type> {
     }
 }
 
-fn primitive_type(
-    bb: &BBCode,
-    module: &Module<BBCode>,
-    primitive: &Primitive,
-    args: &[Operand<Ids>],
-) -> Option<Type> {
+fn primitive_type(bb: &BBCode, module: &Module<BBCode>, primitive: &Primitive, args: &[Operand<Ids>]) -> Option<Type> {
     let operand = |index: usize| args.get(index).map(|arg| bb.operand_type(arg)).filter(|ty| *ty != Type::Untyped);
     let scalars = || args.iter().map(|arg| bb.operand_type(arg).as_scalar()).collect::<Option<Vec<ScalarType>>>();
     match primitive.result {

@@ -4,8 +4,8 @@ use bbcode::{BBCode, Ids, InstId};
 use ircode::primitives::promoted;
 use ircode::{Constant, Instruction, Module, NewInstruction, Operand, ScalarType, Stmt, Type};
 
-use crate::manager::Context;
 use crate::constant_folding::primitive_call;
+use crate::manager::Context;
 use crate::{PassError, PassResult};
 
 /// The pass's name on the command line.
@@ -20,9 +20,8 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     for id in ids {
         let Some(inst) = bb.inst(id) else { continue };
         let Some((intrinsic, args, ty)) = lowered(bb, context.module, inst) else { continue };
-        lower(bb, id, intrinsic, &args, ty).map_err(|error| {
-            PassError::new(NAME, context.function, error.to_string()).at(bb, id)
-        })?;
+        lower(bb, id, intrinsic, &args, ty)
+            .map_err(|error| PassError::new(NAME, context.function, error.to_string()).at(bb, id))?;
         changed = true;
     }
     Ok(changed)

@@ -277,9 +277,8 @@ impl Builder {
     }
 
     fn insert_phis(&mut self, bb: &mut BBCode, graph: &BlockGraph, slot: &Slot) {
-        let has_phi = |&block: &usize| {
-            self.live[block].as_ref().is_some_and(|state| state.start == Content::Phi(block))
-        };
+        let has_phi =
+            |&block: &usize| self.live[block].as_ref().is_some_and(|state| state.start == Content::Phi(block));
         let mut blocks: Vec<usize> = self.order.iter().copied().filter(has_phi).collect();
         blocks.sort_unstable();
         for &block in &blocks {

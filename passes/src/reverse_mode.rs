@@ -225,12 +225,8 @@ fn remember_origins(bb: &mut BBCode, name: &Name) {
 fn generate(plan: &Plan<'_>) -> Result<Derived, EditError> {
     let (forward, pullback) = (forward::generate(plan)?, pullback::generate(plan)?);
     let pair = Type::tuple([plan.result.clone(), plan.trace_type()]);
-    let named = |name: &Name, result: Type, body: BBCode| Function {
-        name: name.clone(),
-        parameters: Vec::new(),
-        result,
-        body,
-    };
+    let named =
+        |name: &Name, result: Type, body: BBCode| Function { name: name.clone(), parameters: Vec::new(), result, body };
     let mut functions = vec![
         Function { parameters: plan.parameters.clone(), ..named(&plan.names.forward, pair, forward) },
         named(&plan.names.pullback, Type::tuple(plan.cotangent_types()), pullback),

@@ -11,7 +11,9 @@ use std::sync::{Arc, LazyLock};
 
 use hashbrown::HashMap;
 use ircode::primitives::{Primitive, lookup};
-use ircode::{Callee, Constant, Function, IRCode, Module, Operand, Positions, Scalar, ScalarType, Stmt, Type, parse_module};
+use ircode::{
+    Callee, Constant, Function, IRCode, Module, Operand, Positions, Scalar, ScalarType, Stmt, Type, parse_module,
+};
 
 /// The rules that come with bbkit.
 const STANDARD: &[(&str, &str)] = &[

@@ -4,8 +4,8 @@ use bbcode::{BBCode, OddEdges};
 use hashbrown::HashSet;
 use ircode::Stmt;
 
-use crate::manager::Context;
 use crate::PassResult;
+use crate::manager::Context;
 
 /// The pass's name on the command line.
 pub const NAME: &str = "unreachable-code";
@@ -54,4 +54,3 @@ pub fn remove_unreachable_blocks(bb: &mut BBCode) -> bool {
 fn names_any(odd: &OddEdges, gone: &HashSet<bbcode::BlockId>) -> bool {
     odd.extra_preds.iter().chain(&odd.extra_succs).chain(&odd.missing_succs).any(|block| gone.contains(block))
 }
-

@@ -83,7 +83,8 @@ impl CallOptions {
                         None => return fail(format!("--args: the argument `{key}` is missing")),
                     }
                 }
-                let known = |key: &&String| function.parameters.iter().flatten().any(|name| name.as_str() == key.as_str());
+                let known =
+                    |key: &&String| function.parameters.iter().flatten().any(|name| name.as_str() == key.as_str());
                 if let Some(other) = members.keys().find(|key| !known(key)) {
                     return fail(format!("--args: the function has no argument `{other}`"));
                 }

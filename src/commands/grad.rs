@@ -55,7 +55,9 @@ impl Grad {
             true => output(&format!("{}\n", json(&result, report.as_ref())?)),
             false => output(&text(&result, report.as_ref(), function)),
         }
-        let single = args.iter().any(|arg| matches!(arg.as_scalar(), Some(ircode::Scalar::Float32(_) | ircode::Scalar::Float16(_))));
+        let single = args
+            .iter()
+            .any(|arg| matches!(arg.as_scalar(), Some(ircode::Scalar::Float32(_) | ircode::Scalar::Float16(_))));
         match report {
             Some(report) if report.worst() > report.tolerance(single) => {
                 fail(format!("the gradient differs from central differences by {:.1e}", report.worst()))
@@ -119,7 +121,8 @@ fn text(result: &Gradient, report: Option<&bbkit::CheckReport>, function: Option
         };
         text.push_str(&format!("gradient {argument:<width$}{name}: {shown}"));
         if let Some(report) = report {
-            let pair = report.differences.get(index).copied().flatten().zip(report.errors.get(index).copied().flatten());
+            let pair =
+                report.differences.get(index).copied().flatten().zip(report.errors.get(index).copied().flatten());
             if let Some((difference, error)) = pair {
                 text.push_str(&format!("   differences: {difference}, off by {error:.1e}"));
             }

@@ -1,6 +1,8 @@
 //! IRCode → BBCode.
 
-use ircode::{BlockNumber, IRCode, Instruction, LineInfo, NewInstruction, NoSwitch, Positions, Rename, SSAValue, Stmt, Type};
+use ircode::{
+    BlockNumber, IRCode, Instruction, LineInfo, NewInstruction, NoSwitch, Positions, Rename, SSAValue, Stmt, Type,
+};
 
 use super::ConversionError;
 use crate::code::{BBCode, OddEdges};
@@ -51,7 +53,10 @@ impl TryFrom<&IRCode> for BBCode {
 
 impl BBCode {
     fn append_placeholder(&mut self, block: BlockId) -> InstId {
-        self.append_unchecked(block, NewInstruction::new(Stmt::nothing(), Type::Untyped).into_instruction(LineInfo::NONE))
+        self.append_unchecked(
+            block,
+            NewInstruction::new(Stmt::nothing(), Type::Untyped).into_instruction(LineInfo::NONE),
+        )
     }
 }
 

@@ -201,7 +201,11 @@ pub(super) fn push(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let [length] = dims.as_mut_slice() else { return Err(expected("a vector and a value")) };
     let place = array.0.place.borrow();
     if !isa(value, &place.0.memory.0.element) {
-        return Err(unsupported(format!("storing a {:?} in an array of {}", value.type_of(), place.0.memory.0.element)));
+        return Err(unsupported(format!(
+            "storing a {:?} in an array of {}",
+            value.type_of(),
+            place.0.memory.0.element
+        )));
     }
     let mut memory = place.0.memory.0.fields.borrow_mut();
     let end = place.0.offset + *length;

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use ircode::primitives::{Failure, Overflow, overflowing};
 use ircode::Scalar;
+use ircode::primitives::{Failure, Overflow, overflowing};
 
 use super::{Runtime, expected};
 use crate::display::printed;
@@ -190,4 +190,3 @@ pub(super) fn symbol(value: &Value) -> Option<&str> {
 pub(super) fn unsupported(what: String) -> Fault {
     Fault::Fatal(RunErrorKind::Unsupported(what))
 }
-

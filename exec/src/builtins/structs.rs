@@ -124,9 +124,7 @@ pub(super) fn isdefined(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Val
     }
     let Ok(index) = field_index(runtime, object, field) else { return Ok(Value::from(false)) };
     Ok(Value::from(match object {
-        Value::Struct(object) => {
-            !matches!(object.0.fields.borrow().values().get(index), None | Some(Value::Undefined))
-        }
+        Value::Struct(object) => !matches!(object.0.fields.borrow().values().get(index), None | Some(Value::Undefined)),
         _ => true,
     }))
 }

@@ -299,9 +299,9 @@ mod tests {
                     let inside = same_component(&graph, &allowed, l.header, node);
                     assert_eq!(forest.contains(id, node), inside, "seed {seed} loop {l:?} node {node}");
                 }
-                let entered_elsewhere = (0..nodes).filter(|&n| reachable[n] && !forest.contains(id, n)).any(|n| {
-                    graph.successors(n).any(|to| to != l.header && forest.contains(id, to))
-                });
+                let entered_elsewhere = (0..nodes)
+                    .filter(|&n| reachable[n] && !forest.contains(id, n))
+                    .any(|n| graph.successors(n).any(|to| to != l.header && forest.contains(id, to)));
                 assert_eq!(l.irreducible, entered_elsewhere, "seed {seed} loop {l:?}");
             }
             // A node in no loop lies on no cycle.

@@ -125,9 +125,8 @@ impl<'de> Visitor<'de> for ConstantVisitor {
             name => match ScalarType::ALL.into_iter().find(|ty| ty.name() == name) {
                 Some(ty) => {
                     let number: Number = map.next_value()?;
-                    let scalar = number.scalar(ty).ok_or_else(|| {
-                        de::Error::custom(format_args!("{number} is no {ty}"))
-                    })?;
+                    let scalar =
+                        number.scalar(ty).ok_or_else(|| de::Error::custom(format_args!("{number} is no {ty}")))?;
                     Constant::Scalar(scalar)
                 }
                 None => return Err(de::Error::unknown_variant(name, KINDS)),
@@ -141,7 +140,17 @@ impl<'de> Visitor<'de> for ConstantVisitor {
 }
 
 const KINDS: &[&str] = &[
-    "Int64", "Float64", "String", "Symbol", "Type", "Function", "Tuple", "NamedTuple", "SimpleVector", "SSAValue", "Text",
+    "Int64",
+    "Float64",
+    "String",
+    "Symbol",
+    "Type",
+    "Function",
+    "Tuple",
+    "NamedTuple",
+    "SimpleVector",
+    "SSAValue",
+    "Text",
 ];
 
 /// A number as JSON has it, or a string in place of one.

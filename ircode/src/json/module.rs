@@ -279,9 +279,9 @@ impl Dump for IRCode {
         let mut blocks = Vec::with_capacity(form.blocks.len());
         for (i, block) in form.blocks.into_iter().enumerate() {
             let (first, last) = block.statements;
-            let start = first.checked_sub(1).ok_or_else(|| {
-                format!("block #{} starts at statement 0, but they are counted from 1", i + 1)
-            })?;
+            let start = first
+                .checked_sub(1)
+                .ok_or_else(|| format!("block #{} starts at statement 0, but they are counted from 1", i + 1))?;
             blocks.push(BasicBlock { stmts: start..last, preds: block.preds, succs: block.succs });
         }
         let node = |node: NewNodeForm| NewNode {

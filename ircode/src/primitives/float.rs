@@ -115,8 +115,9 @@ pub(super) fn fma_float(args: &[Scalar]) -> Result {
 /// `x * y + z`. Julia leaves it open whether it rounds once or twice; here it rounds twice.
 pub(super) fn muladd_float(args: &[Scalar]) -> Result {
     match args {
-        [a, b, c] => add_float(&[mul_float(&[a.clone(), b.clone()])?, c.clone()])
-            .map_err(|_| Failure::Operands(THREE_FLOATS)),
+        [a, b, c] => {
+            add_float(&[mul_float(&[a.clone(), b.clone()])?, c.clone()]).map_err(|_| Failure::Operands(THREE_FLOATS))
+        }
         _ => Err(Failure::Operands(THREE_FLOATS)),
     }
 }
@@ -166,16 +167,20 @@ pub(super) fn fpiseq(args: &[Scalar]) -> Result {
 
 /// Julia's `min`: NaN if either is, and `-0.0` is less than `0.0`.
 pub(super) fn min(args: &[Scalar]) -> Result {
-    binary(args, |a, b| minimum(a, b, f64::is_nan, f64::is_sign_negative), |a, b| {
-        minimum(a, b, f32::is_nan, f32::is_sign_negative)
-    })
+    binary(
+        args,
+        |a, b| minimum(a, b, f64::is_nan, f64::is_sign_negative),
+        |a, b| minimum(a, b, f32::is_nan, f32::is_sign_negative),
+    )
 }
 
 /// Julia's `max`: NaN if either is, and `-0.0` is less than `0.0`.
 pub(super) fn max(args: &[Scalar]) -> Result {
-    binary(args, |a, b| maximum(a, b, f64::is_nan, f64::is_sign_negative), |a, b| {
-        maximum(a, b, f32::is_nan, f32::is_sign_negative)
-    })
+    binary(
+        args,
+        |a, b| maximum(a, b, f64::is_nan, f64::is_sign_negative),
+        |a, b| maximum(a, b, f32::is_nan, f32::is_sign_negative),
+    )
 }
 
 fn minimum<T: PartialOrd + Copy>(a: T, b: T, is_nan: fn(T) -> bool, negative: fn(T) -> bool) -> T {

@@ -23,12 +23,30 @@ pub fn promoted(a: ScalarType, b: ScalarType) -> Option<ScalarType> {
         return Some(a);
     }
     Some(match (a.is_float(), b.is_float()) {
-        (true, true) => if a.bits() > b.bits() { a } else { b },
+        (true, true) => {
+            if a.bits() > b.bits() {
+                a
+            } else {
+                b
+            }
+        }
         (true, false) => a,
         (false, true) => b,
         // Of two integer types of one width, the unsigned one.
-        (false, false) if a.bits() == b.bits() => if a.is_signed_integer() { b } else { a },
-        (false, false) => if a.bits() > b.bits() { a } else { b },
+        (false, false) if a.bits() == b.bits() => {
+            if a.is_signed_integer() {
+                b
+            } else {
+                a
+            }
+        }
+        (false, false) => {
+            if a.bits() > b.bits() {
+                a
+            } else {
+                b
+            }
+        }
     })
 }
 
@@ -41,7 +59,11 @@ fn promote(args: &[Scalar]) -> Result<(ScalarType, Vec<Scalar>)> {
 }
 
 /// Bools add up as integers.
-fn arithmetic(args: &[Scalar], on_int: fn(&[Scalar]) -> Result<Scalar>, on_float: fn(&[Scalar]) -> Result<Scalar>) -> Result<Scalar> {
+fn arithmetic(
+    args: &[Scalar],
+    on_int: fn(&[Scalar]) -> Result<Scalar>,
+    on_float: fn(&[Scalar]) -> Result<Scalar>,
+) -> Result<Scalar> {
     let (ty, mut values) = promote(args)?;
     if ty == ScalarType::Bool {
         values = values.iter().map(|value| Scalar::Int64(value.to_i128() as i64)).collect();
@@ -268,10 +290,13 @@ pub(super) fn sign(args: &[Scalar]) -> Result<Scalar> {
         Some(x) if x > 0.0 => Scalar::from_float(ty, 1.0).ok_or(Failure::Operands("a number")),
         Some(x) if x < 0.0 => Scalar::from_float(ty, -1.0).ok_or(Failure::Operands("a number")),
         Some(_) => Ok(value.clone()),
-        None => convert::convert(ty, &Scalar::Int64(match value {
-            Scalar::UInt128(wide) => i64::from(**wide > 0),
-            other => other.to_i128().signum() as i64,
-        })),
+        None => convert::convert(
+            ty,
+            &Scalar::Int64(match value {
+                Scalar::UInt128(wide) => i64::from(**wide > 0),
+                other => other.to_i128().signum() as i64,
+            }),
+        ),
     }
 }
 

@@ -37,7 +37,13 @@ const fn conversion(
 }
 
 /// Run by the interpreter only.
-const fn machine(name: &'static str, min: usize, max: Option<usize>, result: ResultType, effects: Effects) -> Primitive {
+const fn machine(
+    name: &'static str,
+    min: usize,
+    max: Option<usize>,
+    result: ResultType,
+    effects: Effects,
+) -> Primitive {
     Primitive { name, min_operands: min, max_operands: max, result, effects, compute: Compute::Machine, rule: name }
 }
 

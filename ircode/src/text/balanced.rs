@@ -53,9 +53,8 @@ impl Scanner<'_> {
 
 /// The length in bytes of the character literal that the text starts with, quotes included.
 pub(crate) fn character_length(bytes: &[u8]) -> Option<usize> {
-    let text = std::str::from_utf8(bytes.get(..bytes.len().min(16))?).or_else(|error| {
-        std::str::from_utf8(bytes.get(..error.valid_up_to()).unwrap_or_default())
-    });
+    let text = std::str::from_utf8(bytes.get(..bytes.len().min(16))?)
+        .or_else(|error| std::str::from_utf8(bytes.get(..error.valid_up_to()).unwrap_or_default()));
     let text = text.ok()?;
     let mut chars = text.char_indices();
     if chars.next()?.1 != '\'' {
@@ -100,7 +99,8 @@ pub(crate) fn split_depth_0(text: &str, separator: char) -> Option<Vec<&str>> {
 pub(crate) fn find_depth_0(text: &str, pattern: &str) -> Option<usize> {
     let mut scanner = Scanner { bytes: text.as_bytes(), at: 0, depth: 0 };
     loop {
-        if scanner.depth == 0 && text.as_bytes().get(scanner.at..).is_some_and(|rest| rest.starts_with(pattern.as_bytes()))
+        if scanner.depth == 0
+            && text.as_bytes().get(scanner.at..).is_some_and(|rest| rest.starts_with(pattern.as_bytes()))
         {
             return Some(scanner.at);
         }

@@ -74,9 +74,11 @@ struct Attributes {
 impl Building {
     /// A function with a header.
     pub(super) fn with_header(header: Header) -> Self {
-        let parameters = header.parameters.iter().enumerate().filter_map(|(i, (name, _))| {
-            name.clone().map(|name| (name, Argument::from_index(i + 1)))
-        });
+        let parameters = header
+            .parameters
+            .iter()
+            .enumerate()
+            .filter_map(|(i, (name, _))| name.clone().map(|name| (name, Argument::from_index(i + 1))));
         let scope = Scope { parameters: parameters.collect(), slots: None };
         let start = header.span.clone();
         Building { scope, result: Some(header.result.clone()), header: Some(header), ..Building::empty(start) }
@@ -197,7 +199,9 @@ impl Building {
             }
             None if self.block_starts.is_empty() => {
                 let message = "a statement stands before the first block";
-                return Err(Diagnostic::error(here, message, "expected block 1").with_help("only whole functions can be read"));
+                return Err(
+                    Diagnostic::error(here, message, "expected block 1").with_help("only whole functions can be read")
+                );
             }
             None => {}
         }
@@ -352,7 +356,8 @@ impl Building {
         let guessed_order = self.number_slots();
         let len = self.stmts.len();
         let ends = self.block_starts.iter().skip(1).copied().chain([len]);
-        let ranges: Vec<Range<usize>> = self.block_starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect();
+        let ranges: Vec<Range<usize>> =
+            self.block_starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect();
         let mut cfg = Cfg::from_ranges(self.stmts.stmts(), &ranges);
         for (span, block, preds, succs) in std::mem::take(&mut self.edges) {
             match BlockNumber(block).index().and_then(|index| cfg.blocks.get_mut(index)) {
@@ -524,7 +529,8 @@ fn attributes(cursor: &mut Cursor<'_>) -> Read<Attributes> {
             }
             _ => {
                 cursor.seek(start);
-                return Err(cursor.expected("an attribute: flag, info, line, type, instance, signature, code_instance, pending"));
+                return Err(cursor
+                    .expected("an attribute: flag, info, line, type, instance, signature, code_instance, pending"));
             }
         }
     }

@@ -155,7 +155,11 @@ impl<'a> Cursor<'a> {
             None | Some("") => "the line ends here".to_string(),
             Some(text) => format!("found `{text}`"),
         };
-        Diagnostic::error(self.span(self.at, self.at + length), format!("expected {what}, {found}"), format!("expected {what}"))
+        Diagnostic::error(
+            self.span(self.at, self.at + length),
+            format!("expected {what}, {found}"),
+            format!("expected {what}"),
+        )
     }
 
     pub(super) fn expect(&mut self, text: &str) -> Read<()> {
@@ -169,9 +173,11 @@ impl<'a> Cursor<'a> {
         if digits.is_empty() {
             return Err(self.expected(what));
         }
-        digits.parse().ok().filter(|&n| n < FIRST_SLOT).ok_or_else(|| {
-            Diagnostic::error(self.span(start, self.at), format!("{digits} is no {what}"), "too large")
-        })
+        digits
+            .parse()
+            .ok()
+            .filter(|&n| n < FIRST_SLOT)
+            .ok_or_else(|| Diagnostic::error(self.span(start, self.at), format!("{digits} is no {what}"), "too large"))
     }
 
     /// `#2`, or `2` as Julia 0.7 printed it.
@@ -304,11 +310,8 @@ impl<'a> Cursor<'a> {
         };
         let end = self.at + length;
         self.at += 1;
-        let c = if self.eat("\\") {
-            self.escape()?
-        } else {
-            self.peek().ok_or_else(|| self.expected("a character"))?
-        };
+        let c =
+            if self.eat("\\") { self.escape()? } else { self.peek().ok_or_else(|| self.expected("a character"))? };
         self.at = end;
         Ok(Operand::from(Scalar::from_char(c)))
     }
@@ -371,7 +374,8 @@ impl<'a> Cursor<'a> {
             }
         }
         let text = self.text(start..self.at);
-        let bad = || Diagnostic::error(self.span(start, self.at), format!("`{text}` is no number"), "expected a number");
+        let bad =
+            || Diagnostic::error(self.span(start, self.at), format!("`{text}` is no number"), "expected a number");
         if single {
             return text.replace('f', "e").parse().map(|v| Some(Scalar::Float32(v))).map_err(|_| bad());
         }
@@ -427,7 +431,8 @@ impl<'a> Cursor<'a> {
         self.skip_spaces();
         let inner = if self.eat(":") {
             Operand::symbol(self.symbol()?)
-        } else if let Some(op) = operator_prefix(self.rest()).filter(|op| self.rest().get(op.len()..).is_some_and(|r| r.starts_with(')')))
+        } else if let Some(op) =
+            operator_prefix(self.rest()).filter(|op| self.rest().get(op.len()..).is_some_and(|r| r.starts_with(')')))
         {
             self.at += op.len();
             Operand::Constant(Constant::Symbol(op.into()))

@@ -381,4 +381,3 @@ fn reads_back_at_end(text: &str) -> bool {
         && text != "#UNDEF"
         && balanced_length(text, super::statement::ends_statement) == text.len()
 }
-

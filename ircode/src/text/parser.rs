@@ -100,7 +100,10 @@ pub fn parse_module_with_parameters(text: &str, parameters: &[Name]) -> Result<P
     if parser.errors.len() < MAX_ERRORS {
         parser.end_of_file(text.len());
     }
-    if parser.errors.is_empty() && parser.module.module.functions().is_empty() && parser.module.module.types().is_empty() {
+    if parser.errors.is_empty()
+        && parser.module.module.functions().is_empty()
+        && parser.module.module.types().is_empty()
+    {
         let end = text.len();
         parser.errors.push(
             Diagnostic::error(end..end, "there is no function here", "expected a listing or a function")
@@ -173,7 +176,8 @@ impl Parser {
         }
         if trimmed.starts_with("function ") {
             if in_header {
-                let error = Diagnostic::error(whole, "a function starts inside another one", "expected `end` before this");
+                let error =
+                    Diagnostic::error(whole, "a function starts inside another one", "expected `end` before this");
                 // Go on with the new function, so that its errors are found too.
                 self.building = Some(Building::with_header(header::function(Cursor::new(trimmed, start))?));
                 return Err(error);
@@ -234,9 +238,10 @@ impl Parser {
         let Some(building) = self.building.take() else { return Ok(()) };
         let start = building.start();
         let (function, map) = building.finish(&mut self.errors)?;
-        self.module.module.add_function(function).map_err(|twice| {
-            Diagnostic::error(start, twice.to_string(), "the second function of that name")
-        })?;
+        self.module
+            .module
+            .add_function(function)
+            .map_err(|twice| Diagnostic::error(start, twice.to_string(), "the second function of that name"))?;
         self.module.functions.push(map);
         Ok(())
     }
@@ -269,7 +274,9 @@ fn unexpected_line(line: &str, span: Range<usize>) -> Diagnostic {
     let lowered = line.starts_with("Variables") || line.starts_with("Arguments") || line.starts_with("MethodInstance");
     let error = Diagnostic::error(span, "this is no statement of a listing", "expected a block number, `│` or `└──`");
     match lowered {
-        true => error.with_help("the output of code_warntype shows variables: print the function with code_typed instead"),
+        true => {
+            error.with_help("the output of code_warntype shows variables: print the function with code_typed instead")
+        }
         false => error.with_help("comments start with `#`; functions with `function NAME(_2::T)::R`"),
     }
 }

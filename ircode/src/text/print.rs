@@ -472,8 +472,5 @@ pub(crate) fn is_one_type(text: &str) -> bool {
     let ends = |rest: &str| {
         rest.starts_with([',', ')', ';', '\n', '"', '\\']) || rest.starts_with(" # ") || rest.starts_with("::")
     };
-    !text.is_empty()
-        && text.trim() == text
-        && !text.contains(['\n', '\r'])
-        && balanced_length(text, ends) == text.len()
+    !text.is_empty() && text.trim() == text && !text.contains(['\n', '\r']) && balanced_length(text, ends) == text.len()
 }

@@ -240,7 +240,9 @@ impl Cursor<'_> {
             if self.starts_with("= ") {
                 let span = self.span(self.pos(), self.pos() + 1);
                 let error = Diagnostic::error(span, "this is an assignment to a variable", "not in SSA form");
-                return Err(error.with_help("lowered code is not typed SSA code: print it with code_typed or code_ircode"));
+                return Err(
+                    error.with_help("lowered code is not typed SSA code: print it with code_typed or code_ircode")
+                );
             }
             self.seek(start);
             return Ok(Stmt::Value(first));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Type;
 use crate::name::Name;
 use crate::scalar::ScalarType;
-use crate::text::balanced::{split_depth_0, find_depth_0};
+use crate::text::balanced::{find_depth_0, split_depth_0};
 
 /// Types nested deeper than this are kept as text: Julia prints none that deep, and it bounds the recursion.
 const MAX_DEPTH: usize = 32;

@@ -303,11 +303,15 @@ impl<'a> Analysis<'a> {
         let (message, help) = match (callee, &inst.stmt) {
             (Some(Callee::Function(_)), _) => match (tangent_type(&inst.ty), &inputs) {
                 (Some(float), Dependence::Smooth(_)) => return Dependence::Smooth(float),
-                (_, Dependence::Bits) => ("the bits of a float that depends on the arguments are passed on".into(), None),
+                (_, Dependence::Bits) => {
+                    ("the bits of a float that depends on the arguments are passed on".into(), None)
+                }
                 _ => (format!("the call gives a {:?} that depends on the arguments", inst.ty), None),
             },
             (Some(Callee::Unknown(name)), _) => (
-                format!("`{name}` is neither a function of this module nor a primitive, so its derivative is not known"),
+                format!(
+                    "`{name}` is neither a function of this module nor a primitive, so its derivative is not known"
+                ),
                 Some("a listing has no name: if this is a call of the function itself, the name must be given"),
             ),
             (Some(Callee::Type(ty)), _) => (format!("a {ty} is made that depends on the arguments"), None),
@@ -389,7 +393,8 @@ impl<'a> Analysis<'a> {
         if let Some(operand) = copied_operand(self.module, stmt) {
             return Some(Derivative::Copy(operand.clone()));
         }
-        let smooth = |arg: &Operand<Ids>| matches!(self.dependences.of(arg), Dependence::Smooth(_) | Dependence::Opaque(_));
+        let smooth =
+            |arg: &Operand<Ids>| matches!(self.dependences.of(arg), Dependence::Smooth(_) | Dependence::Opaque(_));
         if let Some((primitive, args)) = primitive_call(self.module, stmt) {
             let (rule, bindings) = find_rule(self.bb, self.rules, primitive, args)?;
             let wanted = (0..args.len()).filter(|&i| !rule.is_zero(i) && args.get(i).is_some_and(smooth)).collect();

@@ -129,9 +129,10 @@ impl<'a> Plan<'a> {
         };
         let returns: Vec<usize> = (0..count).filter(returned).collect();
         let unique = graph.unique_predecessors(&primal);
-        let records = graph.order().iter().map(|&block| {
-            graph.successors(block).next().is_some() && !unique.is_unique_predecessor(block)
-        });
+        let records = graph
+            .order()
+            .iter()
+            .map(|&block| graph.successors(block).next().is_some() && !unique.is_unique_predecessor(block));
         let inferred = returned_type(&primal);
         let result = if declared_result.is_unknown() { inferred } else { declared_result.clone() };
         let mut plan = Plan {
@@ -267,9 +268,8 @@ impl<'a> Plan<'a> {
             let once = self.loops.innermost(number).is_none()
                 && self.returns.iter().all(|&ret| domtree.dominates(number, ret));
             let carrier = if once {
-                let field = |(i, ty): (usize, &Type)| {
-                    self.add_field(format!("block{}_{}", number + 1, i + 1), ty.clone())
-                };
+                let field =
+                    |(i, ty): (usize, &Type)| self.add_field(format!("block{}_{}", number + 1, i + 1), ty.clone());
                 Carrier::Fields(types.iter().enumerate().map(field).collect())
             } else {
                 let element = match types.as_slice() {
@@ -370,9 +370,8 @@ fn maybe_undefined(bb: &BBCode, graph: &BlockGraph) -> SecondaryMap<InstId, ()> 
         changed = false;
         for (number, &block) in graph.order().iter().enumerate() {
             for (id, inst) in bb.insts(block) {
-                let undefined = |operand: &Operand<bbcode::Ids>| {
-                    operand.as_value().is_some_and(|value| found.contains_key(value))
-                };
+                let undefined =
+                    |operand: &Operand<bbcode::Ids>| operand.as_value().is_some_and(|value| found.contains_key(value));
                 let open = match &inst.stmt {
                     Stmt::Phi(phi) => {
                         let has_value = |pred: usize| {

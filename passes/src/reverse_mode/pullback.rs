@@ -103,7 +103,8 @@ fn blocks_before_loops(plan: &Plan<'_>, domtree: &DomTree, loops: &[Option<LoopI
             at = plan.loops.get(id).and_then(|l| l.parent);
         }
     }
-    let inside = |id: LoopId, block: usize| plan.loops.common(loops.get(block).copied().flatten(), Some(id)) == Some(id);
+    let inside =
+        |id: LoopId, block: usize| plan.loops.common(loops.get(block).copied().flatten(), Some(id)) == Some(id);
     common
         .into_iter()
         .map(|(id, mut block)| {
@@ -229,7 +230,8 @@ impl<'p> Generator<'p, '_> {
                     Some(Derivative::Phi) => {
                         let Stmt::Phi(phi) = &inst.stmt else { continue };
                         for entry in &phi.entries {
-                            let between = plan.graph.number(entry.edge).and_then(|pred| self.shape.edges.get(&(number, pred)));
+                            let between =
+                                plan.graph.number(entry.edge).and_then(|pred| self.shape.edges.get(&(number, pred)));
                             if let (Some(value), Some(&between)) = (&entry.value, between) {
                                 self.used(value, between);
                             }
@@ -260,7 +262,9 @@ impl<'p> Generator<'p, '_> {
     fn adjoint(&self, operand: &Operand<Ids>) -> Option<usize> {
         match operand {
             Operand::Value(value) => self.values.get(*value).copied(),
-            Operand::Argument(argument) => argument.index().and_then(|index| self.arguments.get(index).copied().flatten()),
+            Operand::Argument(argument) => {
+                argument.index().and_then(|index| self.arguments.get(index).copied().flatten())
+            }
             _ => None,
         }
     }
@@ -373,7 +377,13 @@ impl<'p> Generator<'p, '_> {
     }
 
     /// Adds a cotangent to the adjoint of an operand, if that has one.
-    fn accumulate(&mut self, block: usize, line: LineInfo, operand: &Operand<Ids>, cotangent: Operand<Ids>) -> Generated<()> {
+    fn accumulate(
+        &mut self,
+        block: usize,
+        line: LineInfo,
+        operand: &Operand<Ids>,
+        cotangent: Operand<Ids>,
+    ) -> Generated<()> {
         let Some(adjoint) = self.adjoint(operand) else { return Ok(()) };
         let (slot, ty) = (self.slot(adjoint), self.adjoints[adjoint].ty);
         let mut emit = self.emit(block, line);
@@ -509,7 +519,8 @@ impl<'p> Generator<'p, '_> {
                 let names = DerivativeNames::of(&callee.name);
                 let types = cotangent_types(&callee.body.argtypes);
                 let trace = loaded.get(&Saved::Trace(id)).cloned().unwrap_or_else(Operand::nothing);
-                let all = self.emit(here, line).call("Main", &names.pullback, [trace, seed], Type::tuple(types.clone()))?;
+                let all =
+                    self.emit(here, line).call("Main", &names.pullback, [trace, seed], Type::tuple(types.clone()))?;
                 for &i in wanted {
                     let (Some(arg), Some(ty)) = (args.get(i), types.get(i + 1)) else { continue };
                     let cotangent = self.emit(here, line).field(all.clone(), i + 1, ty.clone())?;
@@ -555,7 +566,9 @@ impl<'p> Generator<'p, '_> {
         }
         let output = |operand: &Operand<Positions>| match bindings.substitute_operand(operand) {
             Operand::Argument(argument) => argument.index().and_then(|index| parameters.get(index).cloned()),
-            Operand::Value(value) => value.index().and_then(|index| results.get(index).copied().flatten()).map(Operand::Value),
+            Operand::Value(value) => {
+                value.index().and_then(|index| results.get(index).copied().flatten()).map(Operand::Value)
+            }
             Operand::Constant(constant) => Some(Operand::Constant(constant)),
             _ => None,
         };

@@ -21,12 +21,7 @@ pub(super) fn may_hold_floats<F>(module: &Module<F>, ty: &Type) -> bool {
 fn holds<F>(module: &Module<F>, ty: &Type, seen: &mut Vec<Type>) -> bool {
     match ty {
         Type::Scalar(scalar) => scalar.is_float(),
-        Type::Bottom
-        | Type::Nothing
-        | Type::String
-        | Type::Symbol
-        | Type::TypeOf(_)
-        | Type::Function(_) => false,
+        Type::Bottom | Type::Nothing | Type::String | Type::Symbol | Type::TypeOf(_) | Type::Function(_) => false,
         Type::Untyped | Type::Any => true,
         Type::Tuple(elements) | Type::Union(elements) => elements.iter().any(|element| holds(module, element, seen)),
         Type::NamedTuple(fields) => fields.iter().any(|(_, ty)| holds(module, ty, seen)),
@@ -67,7 +62,9 @@ mod tests {
     fn floats_are_found_inside() {
         let mut module: Module<()> = Module::new();
         let node = Type::named("Node");
-        module.add_type(TypeDef::structure("Node", [("next".into(), node.clone()), ("n".into(), Type::INT64)])).unwrap();
+        module
+            .add_type(TypeDef::structure("Node", [("next".into(), node.clone()), ("n".into(), Type::INT64)]))
+            .unwrap();
         assert!(!may_hold_floats(&module, &node));
         assert!(may_hold_floats(&module, &Type::named("Unknown")));
         assert!(may_hold_floats(&module, &Type::parse("Tuple{Int64, Vector{Float64}}")));
