@@ -91,13 +91,3 @@ pub(crate) fn verified(input: &Input) -> Result<(), Failure> {
     }
     if problems.is_empty() { Ok(()) } else { fail(problems.join("\n")) }
 }
-
-/// Gives pending nodes their place, so that the program can be converted and run.
-pub(crate) fn compacted(input: &mut Input) -> Result<(), Failure> {
-    let module = input.module.map(|function| match function.body.new_nodes.is_empty() {
-        true => Ok(function.body.clone()),
-        false => function.body.compact().map(|compaction| compaction.ir),
-    })?;
-    input.module = module;
-    Ok(())
-}

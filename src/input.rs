@@ -1,12 +1,18 @@
 //! Reading programs: text or JSON, told apart by content.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use bbcode::BBCode;
+use exec::RunError;
 use ircode::diagnostic::{Diagnostic, Severity, render};
 use ircode::json::{Dump, representation};
 use ircode::text::SourceMap;
-use ircode::{IRCode, JsonError, Module, Name, TextError, from_json, parse_module_with_parameters};
+use ircode::{
+    BlockNumber, CompactError, Compaction, IRCode, JsonError, Module, Name, Origin, Renumbered, SSAValue, TextError,
+    from_json, parse_module_with_parameters,
+};
+use passes::PassError;
 
 /// A program that was read.
 #[derive(Clone, Debug)]
@@ -41,7 +47,7 @@ pub enum InputError {
         error: TextError,
     },
     /// The JSON has an error.
-    #[error("{}", render(&.error.source, Some(.path.as_str()), std::slice::from_ref(&.error.diagnostic)).trim_end())]
+    #[error("{}", render(&.error.source, Some(.path.as_str()), std::slice::from_ref(&*.error.diagnostic)).trim_end())]
     Json {
         /// The file.
         path: String,
@@ -114,6 +120,64 @@ impl Input {
         self.maps.get(self.module.function_index(function)?)
     }
 
+    /// Compacts the functions that have pending nodes, so that the program can be converted and run.
+    ///
+    /// # Errors
+    ///
+    /// [`CompactError`], which verified code never gives.
+    pub fn compact(&mut self) -> Result<(), CompactError> {
+        for index in 0..self.module.functions().len() {
+            let Some(function) = self.module.functions().get(index) else { continue };
+            if function.body.new_nodes.is_empty() {
+                continue;
+            }
+            let name = function.name.clone();
+            let compaction = function.body.compact()?;
+            if let Some(map) = self.maps.get_mut(index) {
+                map.statements = renumbered(&map.statements, &compaction);
+            }
+            if let Some(body) = self.module.body_mut(&name) {
+                *body = compaction.ir;
+            }
+        }
+        Ok(())
+    }
+
+    /// What an error of a pass says, drawn on the line of the source where that is known.
+    pub fn describe_pass_error(&self, error: &PassError) -> String {
+        let place = error.place.as_deref();
+        let at = place.and_then(|place| self.find(&error.function, place.statement?, place.origin.as_ref()));
+        let Some(span) = at else { return error.to_string() };
+        let label = place.map(|place| in_function(&error.function, place.block)).unwrap_or_default();
+        let diagnostic = Diagnostic::error(span, format!("{}: {}", error.pass, error.message), label);
+        let diagnostic = Diagnostic { help: error.help.clone(), ..diagnostic };
+        render(&self.source, Some(&self.path), &[diagnostic]).trim_end().to_string()
+    }
+
+    /// What a failure of the interpreter says, drawn on the line of the source where that is known.
+    pub fn describe_run_error(&self, error: &RunError) -> String {
+        let Some(place) = error.trace.first() else { return error.to_string() };
+        let Some(span) = self.find(&place.function, place.statement, place.origin.as_ref()) else {
+            return error.to_string();
+        };
+        let diagnostic = Diagnostic::error(span, error.kind.to_string(), in_function(&place.function, place.block));
+        let mut text = render(&self.source, Some(&self.path), &[diagnostic]).trim_end().to_string();
+        for caller in error.trace.iter().skip(1) {
+            text.push_str(&format!("\n  called from {caller}"));
+        }
+        text
+    }
+
+    /// Where a statement stands in the source, or else the one from which it was made.
+    fn find(&self, function: &str, statement: SSAValue, origin: Option<&Origin>) -> Option<Range<usize>> {
+        let place = |function: &str, index: Option<usize>| {
+            let span = self.map(function)?.statements.get(index?).cloned()?;
+            (!span.is_empty()).then_some(span)
+        };
+        place(function, statement.index())
+            .or_else(|| place(origin?.def.as_ref()?, (origin?.statement as usize).checked_sub(1)))
+    }
+
     /// Whether the only function is a listing without header.
     pub fn is_listing(&self) -> bool {
         matches!(self.maps.as_slice(), [only] if only.headerless)
@@ -153,6 +217,24 @@ impl Input {
         }
         Err(text.trim_end().to_string())
     }
+}
+
+/// The places of the statements under their new numbers.
+fn renumbered(statements: &[Range<usize>], compaction: &Compaction) -> Vec<Range<usize>> {
+    let mut moved = vec![0..0; compaction.ir.stmts.len()];
+    for (span, new) in statements.iter().zip(&compaction.renumbering) {
+        if let Renumbered::Kept(value) = new
+            && let Some(place) = value.index().and_then(|index| moved.get_mut(index))
+        {
+            *place = span.clone();
+        }
+    }
+    moved
+}
+
+fn in_function(function: &str, block: BlockNumber) -> String {
+    let name = if function.is_empty() { "the listing" } else { function };
+    format!("in {name}, block {block}")
 }
 
 fn place(function: &str, violation: &ircode::Violation<ircode::Positions>) -> String {

@@ -126,13 +126,20 @@ impl fmt::Display for RunError {
         write!(f, "{}", self.kind)?;
         for (i, place) in self.trace.iter().enumerate() {
             let word = if i == 0 { "in" } else { "called from" };
-            let name = if place.function.is_empty() { "the listing" } else { &place.function };
-            write!(f, "\n  {word} {name}, block {}: {} = {}", place.block, place.statement, place.text)?;
-            if let Some(origin) = &place.origin {
-                write!(f, "  (derived from {origin})")?;
-            }
+            write!(f, "\n  {word} {place}")?;
         }
         Ok(())
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = if self.function.is_empty() { "the listing" } else { &self.function };
+        write!(f, "{name}, block {}: {} = {}", self.block, self.statement, self.text)?;
+        match &self.origin {
+            Some(origin) => write!(f, "  (derived from {origin})"),
+            None => Ok(()),
+        }
     }
 }
 

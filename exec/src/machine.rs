@@ -43,8 +43,11 @@ pub struct Machine<'m> {
     limits: Limits,
     steps: u64,
     runtime: Runtime<'m>,
-    tracer: Option<Box<dyn FnMut(&str) + 'm>>,
+    tracer: Option<Tracer<'m>>,
 }
+
+/// What is shown each statement that was executed, with its value.
+type Tracer<'m> = Box<dyn FnMut(&str) + 'm>;
 
 impl std::fmt::Debug for Machine<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -444,14 +447,12 @@ impl Run<'_, '_> {
             Op::Convert { primitive, f, args: [ty, value] } => {
                 let (ty, value) = (self.read(code, base, *ty)?, self.read(code, base, *value)?);
                 match (ty, value) {
-                    (Value::Type(ty), Value::Scalar(scalar)) => {
-                        match ty.as_scalar() {
-                            Some(ty) => Step::Value(Value::Scalar(f(ty, scalar).map_err(|failure| {
-                                self.machine.runtime.failure(primitive, failure, &[value.clone()])
-                            })?)),
-                            None => return Err(wrong_operands(primitive, "a number type", &[Value::Type(ty.clone())])),
-                        }
-                    }
+                    (Value::Type(ty), Value::Scalar(scalar)) => match ty.as_scalar() {
+                        Some(ty) => Step::Value(Value::Scalar(f(ty, scalar).map_err(|failure| {
+                            self.machine.runtime.failure(primitive, failure, std::slice::from_ref(value))
+                        })?)),
+                        None => return Err(wrong_operands(primitive, "a number type", &[Value::Type(ty.clone())])),
+                    },
                     _ => return Err(wrong_operands(primitive, "a type and a number", &[ty.clone(), value.clone()])),
                 }
             }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use bbcode::{BBCode, BlockId, InstId};
 use ircode::text::{StatementPrinter, write_typed};
-use ircode::{Name, Style};
+use ircode::{BlockNumber, Name, Origin, SSAValue, Style};
 
 /// A pass that failed: where, and why.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -13,52 +13,53 @@ pub struct PassError {
     pub pass: &'static str,
     /// The function.
     pub function: Name,
-    /// The block, as it is printed.
-    pub block: Option<String>,
-    /// The statement as it is printed, with its name.
-    pub statement: Option<String>,
-    /// The position of the statement in the function, counted from 1 in layout order.
-    pub position: Option<usize>,
+    /// Where in the function, if it is not the function as a whole.
+    pub place: Option<Box<PassPlace>>,
     /// What is wrong.
     pub message: String,
     /// What would mend it.
     pub help: Option<String>,
 }
 
+/// A place in a function, in the numbers that it has as IRCode.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PassPlace {
+    /// The block.
+    pub block: BlockNumber,
+    /// The statement, if it is not the block as a whole.
+    pub statement: Option<SSAValue>,
+    /// The statement as it is printed.
+    pub text: String,
+    /// The statement from which this one was made, if it is part of a derivative.
+    pub origin: Option<Origin>,
+}
+
 impl PassError {
     /// A failure that concerns a function as a whole.
     pub fn new(pass: &'static str, function: &Name, message: impl Into<String>) -> Self {
-        PassError {
-            pass,
-            function: function.clone(),
-            block: None,
-            statement: None,
-            position: None,
-            message: message.into(),
-            help: None,
-        }
+        PassError { pass, function: function.clone(), place: None, message: message.into(), help: None }
     }
 
-    /// The same at a statement.
-    pub fn at(mut self, bb: &BBCode, inst: InstId) -> Self {
-        if let Some((block, data)) = bb.block_of(inst).zip(bb.inst(inst)) {
-            let number = bb.blocks().position(|other| other == block).map_or(0, |number| number + 1);
-            self.block = Some(format!("#{number}"));
-            let position = bb.all_insts().position(|(other, _)| other == inst).map(|position| position + 1);
-            let mut text = String::new();
-            // Writing to a string does not fail.
-            let _ = write_typed(&mut text, &StatementPrinter::new(Style::Julia), &data.stmt, &data.ty);
-            self.statement = Some(format!("%{} = {text}", position.unwrap_or(0)));
-            self.position = position;
-        }
-        self
+    /// The same at a statement. Takes time in proportion to the function, to find the number of the statement.
+    pub fn at(self, bb: &BBCode, inst: InstId) -> Self {
+        let Some((block, data)) = bb.block_of(inst).zip(bb.inst(inst)) else { return self };
+        let Some(position) = bb.all_insts().position(|(other, _)| other == inst) else { return self };
+        let mut text = String::new();
+        // Writing to a string does not fail.
+        let _ = write_typed(&mut text, &StatementPrinter::new(Style::Julia), &data.stmt, &data.ty);
+        let place = PassPlace {
+            block: number(bb, block),
+            statement: Some(SSAValue::from_index(position)),
+            text,
+            origin: bb.debuginfo.origins(data.line).into_iter().next(),
+        };
+        PassError { place: Some(Box::new(place)), ..self }
     }
 
     /// The same at a block.
-    pub fn at_block(mut self, bb: &BBCode, block: BlockId) -> Self {
-        let number = bb.blocks().position(|other| other == block).map_or(0, |number| number + 1);
-        self.block = Some(format!("#{number}"));
-        self
+    pub fn at_block(self, bb: &BBCode, block: BlockId) -> Self {
+        let place = PassPlace { block: number(bb, block), statement: None, text: String::new(), origin: None };
+        PassError { place: Some(Box::new(place)), ..self }
     }
 
     /// The same with a hint at what would mend it.
@@ -67,22 +68,28 @@ impl PassError {
     }
 }
 
+fn number(bb: &BBCode, block: BlockId) -> BlockNumber {
+    BlockNumber::from_index(bb.blocks().position(|other| other == block).unwrap_or(0))
+}
+
 impl fmt::Display for PassError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.pass)?;
-        f.write_str(&self.message)?;
         let name = if self.function.is_empty() { "the listing" } else { &self.function };
-        write!(f, "\n  in {name}")?;
-        if let Some(block) = &self.block {
-            write!(f, ", block {block}")?;
+        write!(f, "{}: {}\n  in {name}", self.pass, self.message)?;
+        match self.place.as_deref() {
+            Some(PassPlace { block, statement: Some(statement), text, origin }) => {
+                write!(f, ", block {block}: {statement} = {text}")?;
+                if let Some(origin) = origin {
+                    write!(f, "  (derived from {origin})")?;
+                }
+            }
+            Some(PassPlace { block, .. }) => write!(f, ", block {block}")?,
+            None => {}
         }
-        if let Some(statement) = &self.statement {
-            write!(f, ": {statement}")?;
+        match &self.help {
+            Some(help) => write!(f, "\n  help: {help}"),
+            None => Ok(()),
         }
-        if let Some(help) = &self.help {
-            write!(f, "\n  help: {help}")?;
-        }
-        Ok(())
     }
 }
 

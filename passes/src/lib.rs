@@ -17,6 +17,6 @@ pub mod type_literals;
 pub mod unreachable_code;
 
 pub use argument_types::{argument_types, contradictory_arguments};
-pub use error::PassError;
+pub use error::{PassError, PassPlace};
 pub use manager::{Context, NoSuchPass, PASSES, Pass, PassManager, PassResult, Run, Step, find_pass, run_on_function};
 pub use replace::Replacements;

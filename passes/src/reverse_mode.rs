@@ -149,7 +149,8 @@ fn derive_all(module: &Module<BBCode>, name: &Name) -> Result<Vec<Derived>, Pass
             }
         }
         let primal = prepared(module, function)?;
-        let plan = Plan::new(module, &function.name, primal, &function.result, function.parameters.clone(), rules)?;
+        let plan = Plan::new(module, &function.name, primal, &function.result, function.parameters.clone(), rules)
+            .map_err(|error| error.at_origin(function))?;
         if *name == function.name && plan.seed_type().is_none() && !plan.returns.is_empty() {
             let message = format!("the result is a {:?}, which has no derivative", plan.result);
             return Err(PassError::new(NAME, name, message).with_help("the result must be a float"));
@@ -193,6 +194,18 @@ fn prepared(module: &Module<BBCode>, function: &Function<BBCode>) -> Result<BBCo
         pass(&mut bb, &context)?;
     }
     Ok(bb)
+}
+
+impl PassError {
+    /// The same error at the statement of the function as it was given, instead of the one in the prepared copy.
+    fn at_origin(self, function: &Function<BBCode>) -> Self {
+        let origin = self.place.as_ref().and_then(|place| place.origin.as_ref());
+        let index = origin.and_then(|origin| (origin.statement as usize).checked_sub(1));
+        match index.and_then(|index| function.body.all_insts().nth(index)) {
+            Some((id, _)) => self.at(&function.body, id),
+            None => self,
+        }
+    }
 }
 
 /// Gives φs an entry for every edge on which they have a value.

@@ -62,7 +62,7 @@ impl CallOptions {
         }
         let name = super::select(&mut input, self.function.as_deref())?;
         super::verified(&input)?;
-        super::compacted(&mut input)?;
+        input.compact()?;
         let values = self.values(&mut input, &name, &json)?;
         Ok((input, name, values))
     }

@@ -1,6 +1,6 @@
 //! `bbkit grad`: the gradient of a function.
 
-use bbkit::{Gradient, check_gradient, gradient, to_bbcode};
+use bbkit::{Gradient, GradientError, Input, check_gradient, gradient, to_bbcode};
 use clap::Args;
 use exec::{Value, value_to_json};
 use ircode::{Function, IRCode, Module, Name, Style, print_function};
@@ -39,7 +39,7 @@ impl Grad {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let (input, name, args) = self.call.prepare(&self.file)?;
         let limits = self.call.limits();
-        let result = gradient(&input.module, &name, &args, limits)?;
+        let result = gradient(&input.module, &name, &args, limits).map_err(|error| describe(&input, &error))?;
         if let Some(form) = self.show {
             output(&shown(&result, form)?);
         }
@@ -65,6 +65,14 @@ impl Grad {
             _ => Ok(()),
         }
     }
+}
+
+fn describe(input: &Input, error: &GradientError) -> Failure {
+    Failure(match error {
+        GradientError::Pass(error) => input.describe_pass_error(error),
+        GradientError::Run(error) => input.describe_run_error(error),
+        GradientError::Conversion(error) => error.to_string(),
+    })
 }
 
 /// The functions of the derivative.

@@ -6,7 +6,7 @@ use ircode::{Name, Style};
 use passes::{PASSES, PassManager, find_pass};
 
 use super::show::{Form, PrintStyle, shown};
-use super::{Failure, compacted, fail, output, say, select, verified};
+use super::{Failure, fail, output, say, select, verified};
 
 /// Run passes over a program, and print what comes out.
 #[derive(Args)]
@@ -58,7 +58,7 @@ impl Opt {
             None => None,
         };
         verified(&input)?;
-        compacted(&mut input)?;
+        input.compact()?;
         let passes = self.passes.iter().map(|name| find_pass(name)).collect::<Result<Vec<_>, _>>()?;
         let mut module = to_bbcode(&input.module)?;
         let (print, bisect) = (self.print_after_all, self.opt_bisect_limit.is_some());
@@ -80,7 +80,7 @@ impl Opt {
                     say(&format!("# after {} on {on}{changed}\n{text}", step.pass));
                 }
             });
-        manager.run(&mut module, function.as_ref())?;
+        manager.run(&mut module, function.as_ref()).map_err(|error| Failure(input.describe_pass_error(&error)))?;
         if self.time_passes {
             for step in manager.steps() {
                 let on = step.function.as_ref().map_or("the module", Name::as_str);

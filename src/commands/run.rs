@@ -39,7 +39,7 @@ impl Run {
                 false => output(&format!("{line}\n")),
             });
         }
-        let value = machine.call(&name, &args)?;
+        let value = machine.call(&name, &args).map_err(|error| Failure(input.describe_run_error(&error)))?;
         match self.json {
             true => output(&format!("{}\n", value_to_json(&value).map_err(|kind| Failure(kind.to_string()))?)),
             false => output(&format!("{value}\n")),

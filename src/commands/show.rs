@@ -4,7 +4,7 @@ use bbkit::{Input, dot, to_bbcode};
 use clap::{Args, ValueEnum};
 use ircode::{Style, print_function, print_module, to_json};
 
-use super::{Failure, compacted, fail, output, select};
+use super::{Failure, fail, output, select};
 
 /// Print a program: as a listing, keyed by ID, as JSON, or its control-flow graph.
 #[derive(Args)]
@@ -97,7 +97,7 @@ pub(crate) fn shown(input: &mut Input, form: Form, style: Style) -> Result<Strin
         }
         Form::Dot => dot(&input.module),
         Form::Bbcode | Form::BbcodeJson => {
-            compacted(input)?;
+            input.compact()?;
             let module = to_bbcode(&input.module)?;
             match (form, module.functions()) {
                 (Form::BbcodeJson, _) => to_json(&module).map_err(Failure)?,

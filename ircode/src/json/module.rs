@@ -180,14 +180,14 @@ fn type_def(form: TypeForm) -> TypeDef {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct JsonError {
     /// What is wrong, and where.
-    pub diagnostic: Diagnostic,
+    pub diagnostic: Box<Diagnostic>,
     /// The text.
     pub source: Arc<str>,
 }
 
 impl JsonError {
     fn new(text: &str, message: String) -> Self {
-        JsonError { diagnostic: Diagnostic::error(0..0, message, ""), source: text.into() }
+        JsonError { diagnostic: Box::new(Diagnostic::error(0..0, message, "")), source: text.into() }
     }
 
     fn at(text: &str, error: &serde_json::Error) -> Self {
@@ -199,13 +199,14 @@ impl JsonError {
         let message = error.to_string();
         // The place is shown, so its numbers need not be told too.
         let message = message.split(" at line ").next().unwrap_or(&message).to_string();
-        JsonError { diagnostic: Diagnostic::error(at..at, message, "up to here it could be read"), source: text.into() }
+        let diagnostic = Diagnostic::error(at..at, message, "up to here it could be read");
+        JsonError { diagnostic: Box::new(diagnostic), source: text.into() }
     }
 }
 
 impl std::fmt::Display for JsonError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(render(&self.source, None, std::slice::from_ref(&self.diagnostic)).trim_end())
+        f.write_str(render(&self.source, None, std::slice::from_ref(&*self.diagnostic)).trim_end())
     }
 }
 

@@ -214,8 +214,8 @@ mod tests {
     #[test]
     fn signs_and_payloads_survive() {
         let nan = Scalar::from_bits(crate::ScalarType::Float64, 0x7ff8_0000_0000_0123);
-        assert_eq!(neg_float(&[nan.clone()]).unwrap().to_bits(), 0xfff8_0000_0000_0123);
-        assert_eq!(abs_float(&[neg_float(&[nan.clone()]).unwrap()]).unwrap(), nan);
+        assert_eq!(neg_float(std::slice::from_ref(&nan)).unwrap().to_bits(), 0xfff8_0000_0000_0123);
+        assert_eq!(abs_float(&[neg_float(std::slice::from_ref(&nan)).unwrap()]).unwrap(), nan);
         assert_eq!(neg_float(&[double(0.0)]), Ok(double(-0.0)));
         assert_eq!(copysign_float(&[double(1.0), double(-0.0)]), Ok(double(-1.0)));
         assert_eq!(flipsign_float(&[double(-2.0), double(-3.0)]), Ok(double(2.0)));

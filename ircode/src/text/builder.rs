@@ -40,15 +40,32 @@ pub(super) struct Building {
     spans: Vec<Range<usize>>,
     /// The first statement of each block.
     block_starts: Vec<usize>,
-    pending: Vec<(PendingAt, Instruction<Positions>, Range<usize>, Option<u32>)>,
+    pending: Vec<Pending>,
     last_line: i32,
     has_lines: bool,
     sptypes: Vec<Type>,
     meta: Vec<Stmt<Positions>>,
     debuginfo: DebugInfo,
     parameters: Option<Vec<Option<Name>>>,
-    edges: Vec<(Range<usize>, u32, Vec<BlockNumber>, Vec<BlockNumber>)>,
+    edges: Vec<Edges>,
     no_argtypes: bool,
+}
+
+/// A pending node that was read.
+struct Pending {
+    at: PendingAt,
+    inst: Instruction<Positions>,
+    span: Range<usize>,
+    /// What it is called, if it is.
+    id: Option<u32>,
+}
+
+/// The edges that are given for a block.
+struct Edges {
+    span: Range<usize>,
+    block: BlockNumber,
+    preds: Vec<BlockNumber>,
+    succs: Vec<BlockNumber>,
 }
 
 /// Where a pending node was shown: before the statement of this index, or behind the one before it.
@@ -230,13 +247,15 @@ impl Building {
         let ty = attributes.ty.clone().or(ty).or_else(|| default_type(&stmt)).unwrap_or(Type::Untyped);
         let ordinal = self.stmts.len() as u32 + 1;
         match (attributes.pending, id) {
-            (Some(after), id) => self.push_pending(stmt, ty, &attributes, span, id, after),
+            (Some(after), id) => {
+                self.push_pending(stmt, ty, &attributes, span, id.map(|(id, _)| id), after);
+            }
             (None, Some((id, id_span))) if id != ordinal => {
                 if id < ordinal {
                     let message = format!("this is the statement %{ordinal}, but it is called %{id}");
                     return Err(Diagnostic::error(id_span, message, "names are the numbers of statements"));
                 }
-                self.push_pending(stmt, ty, &attributes, span, Some((id, id_span)), false);
+                self.push_pending(stmt, ty, &attributes, span, Some(id), false);
             }
             _ => self.push(stmt, ty, &attributes, span),
         }
@@ -276,13 +295,13 @@ impl Building {
         ty: Type,
         attributes: &Attributes,
         span: Range<usize>,
-        id: Option<(u32, Range<usize>)>,
+        id: Option<u32>,
         after: bool,
     ) {
         let inst = self.instruction(stmt, ty, attributes);
         let next = self.stmts.len();
         let at = if after { PendingAt::After(next.saturating_sub(1)) } else { PendingAt::Before(next) };
-        self.pending.push((at, inst, span, id.map(|(id, _)| id)));
+        self.pending.push(Pending { at, inst, span, id });
     }
 
     /// A line of attributes about the function, in the exact style.
@@ -332,7 +351,7 @@ impl Building {
 
     /// `#3 preds #1 #0 succs #4`: the edges of a block, where they are not those that its last statement implies.
     fn edges_line(&mut self, mut cursor: Cursor<'_>, start: usize) -> Read<()> {
-        let block = cursor.number("the number of a block")?;
+        let block = BlockNumber(cursor.number("the number of a block")?);
         let mut lists = [Vec::new(), Vec::new()];
         for (list, word) in lists.iter_mut().zip([" preds", " succs"]) {
             cursor.expect(word)?;
@@ -344,7 +363,7 @@ impl Building {
             return Err(cursor.expected("the end of the line"));
         }
         let [preds, succs] = lists;
-        self.edges.push((cursor.span(start, cursor.pos()), block, preds, succs));
+        self.edges.push(Edges { span: cursor.span(start, cursor.pos()), block, preds, succs });
         Ok(())
     }
 
@@ -359,10 +378,10 @@ impl Building {
         let ranges: Vec<Range<usize>> =
             self.block_starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect();
         let mut cfg = Cfg::from_ranges(self.stmts.stmts(), &ranges);
-        for (span, block, preds, succs) in std::mem::take(&mut self.edges) {
-            match BlockNumber(block).index().and_then(|index| cfg.blocks.get_mut(index)) {
+        for Edges { span, block, preds, succs } in std::mem::take(&mut self.edges) {
+            match block.index().and_then(|index| cfg.blocks.get_mut(index)) {
                 Some(block) => (block.preds, block.succs) = (preds, succs),
-                None => errors.push(Diagnostic::error(span, format!("there is no block #{block}"), "unknown block")),
+                None => errors.push(Diagnostic::error(span, format!("there is no block {block}"), "unknown block")),
             }
         }
         let new_nodes = self.place_pending(errors);
@@ -393,9 +412,9 @@ impl Building {
         let len = self.stmts.len();
         let mut pending = std::mem::take(&mut self.pending);
         let count = pending.len();
-        pending.sort_by_key(|(_, _, _, id)| *id);
+        pending.sort_by_key(|pending| pending.id);
         let mut nodes = Vec::with_capacity(count);
-        for (at, inst, span, id) in pending {
+        for Pending { at, inst, span, id } in pending {
             let number = (len + nodes.len()) as u32 + 1;
             if id.is_some_and(|id| id != number) {
                 let id = id.unwrap_or_default();
@@ -439,8 +458,8 @@ impl Building {
         for stmt in self.stmts.stmts_mut() {
             stmt.for_each_operand_mut(&mut { rename });
         }
-        for (_, inst, _, _) in &mut self.pending {
-            inst.stmt.for_each_operand_mut(&mut { rename });
+        for pending in &mut self.pending {
+            pending.inst.stmt.for_each_operand_mut(&mut { rename });
         }
         if is_ircode { Vec::new() } else { order }
     }

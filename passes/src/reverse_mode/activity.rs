@@ -312,7 +312,9 @@ impl<'a> Analysis<'a> {
                 format!(
                     "`{name}` is neither a function of this module nor a primitive, so its derivative is not known"
                 ),
-                Some("a listing has no name: if this is a call of the function itself, the name must be given"),
+                self.name
+                    .is_empty()
+                    .then_some("a listing has no name: if this is a call of the function itself, name it with --fn"),
             ),
             (Some(Callee::Type(ty)), _) => (format!("a {ty} is made that depends on the arguments"), None),
             (_, Stmt::Call(_) | Stmt::Invoke(_)) => ("what is called here is known only when it runs".into(), None),

@@ -316,7 +316,7 @@ impl<'p> Generator<'p, '_> {
         let Some((&(_, last), others)) = targets.split_last() else { return Ok(()) };
         let name = self.blocks[block];
         let mut emit = self.emit(block, LineInfo::NONE);
-        if let [] = others {
+        if others.is_empty() {
             return emit.goto(last);
         }
         let mut conds = Vec::with_capacity(others.len());
