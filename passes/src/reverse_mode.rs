@@ -23,6 +23,7 @@ mod emit;
 mod forward;
 mod plan;
 mod pullback;
+mod shape;
 mod tangent;
 
 use std::sync::Arc;

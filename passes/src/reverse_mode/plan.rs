@@ -168,6 +168,14 @@ impl<'a> Plan<'a> {
         (0..self.relevant.len()).filter(|&number| self.relevant[number])
     }
 
+    /// The φs of a block whose values are active.
+    pub(super) fn active_phis(&self, number: usize) -> impl Iterator<Item = InstId> + '_ {
+        self.block(number).into_iter().flat_map(|block| {
+            let phis = self.primal.phi_nodes(block).map(|(id, _)| id);
+            phis.filter(|id| self.activity.derivative(*id).is_some())
+        })
+    }
+
     /// The different predecessors of a block, in layout order.
     pub(super) fn predecessors(&self, number: usize) -> Vec<usize> {
         let mut preds: Vec<usize> = self.graph.graph().predecessors(number).collect();

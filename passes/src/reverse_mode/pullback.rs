@@ -2,130 +2,14 @@
 
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
 use hashbrown::HashMap;
-use ircode::graph::{DomTree, FlowGraph, LoopId};
 use ircode::{Argument, Constant, LineInfo, Operand, Positions, Rename, SSAValue, Scalar, ScalarType, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use super::activity::Derivative;
 use super::emit::{Emitter, block_number, type_operand};
 use super::plan::{Carrier, DerivativeNames, Need, Plan, Saved, cotangent_types};
+use super::shape::{ENTRY, Shape};
 use crate::rules::{Bindings, Rule};
-
-/// The blocks of a pullback, numbered: the entry, the reverse of each relevant block, the blocks in which φs hand their
-/// cotangents to one predecessor, and the exit.
-struct Shape {
-    /// The reverse of each block of the function, by that block's number.
-    reverse: Vec<Option<usize>>,
-    /// The block between the reverse of a block and that of one of its predecessors: by both their numbers.
-    edges: HashMap<(usize, usize), usize>,
-    exit: usize,
-    domtree: DomTree,
-    /// The innermost loop of the function that each block of the pullback is the reverse of a part of.
-    loops: Vec<Option<LoopId>>,
-    /// For each loop, a block outside of it that every way into its reverse goes through.
-    before_loop: HashMap<LoopId, usize>,
-}
-
-const ENTRY: usize = 0;
-
-impl Shape {
-    fn new(plan: &Plan<'_>) -> Shape {
-        let mut reverse = vec![None; plan.relevant.len()];
-        let mut loops: Vec<Option<LoopId>> = vec![None];
-        for number in plan.relevant_blocks() {
-            reverse[number] = Some(loops.len());
-            loops.push(plan.loops.innermost(number));
-        }
-        let mut edges = HashMap::new();
-        let mut arrows: Vec<(usize, usize)> = Vec::new();
-        for number in plan.relevant_blocks() {
-            let Some(from) = reverse[number] else { continue };
-            let has_phis = active_phis(plan, number).next().is_some();
-            for pred in plan.predecessors(number) {
-                let Some(to) = reverse[pred] else { continue };
-                if has_phis {
-                    let between = loops.len();
-                    loops.push(plan.loops.common(plan.loops.innermost(number), plan.loops.innermost(pred)));
-                    edges.insert((number, pred), between);
-                    arrows.extend([(from, between), (between, to)]);
-                } else {
-                    arrows.push((from, to));
-                }
-            }
-        }
-        let exit = loops.len();
-        loops.push(None);
-        arrows.extend(plan.returns.iter().filter_map(|&ret| Some((ENTRY, reverse[ret]?))));
-        arrows.extend(reverse.first().copied().flatten().map(|entry| (entry, exit)));
-        let domtree = FlowGraph::new(loops.len(), arrows).dominators();
-        let before_loop = blocks_before_loops(plan, &domtree, &loops);
-        Shape { reverse, edges, exit, domtree, loops, before_loop }
-    }
-
-    /// The nearest block through which every way to both goes.
-    fn common(&self, a: Option<usize>, b: usize) -> Option<usize> {
-        match a {
-            Some(a) => self.domtree.nearest_common_dominator(a, b).or(Some(ENTRY)),
-            None => Some(b),
-        }
-    }
-
-    /// Where the slot of an adjoint is to be zeroed, given the nearest block that dominates all its uses and the loop in
-    /// which its value is computed: in a loop that does not compute the value, contributions of several iterations
-    /// add up, so the place must be outside of it.
-    fn hoisted(&self, plan: &Plan<'_>, place: usize, home: Option<LoopId>) -> usize {
-        let mut place = place;
-        loop {
-            let here = self.loops.get(place).copied().flatten();
-            let common = plan.loops.common(here, home);
-            match plan.loops.child_toward(common, here) {
-                None => return place,
-                Some(outermost) => match self.before_loop.get(&outermost) {
-                    Some(&before) if before != place => place = before,
-                    _ => return ENTRY,
-                },
-            }
-        }
-    }
-}
-
-/// For each loop, the nearest block outside of its reverse that dominates all of it.
-fn blocks_before_loops(plan: &Plan<'_>, domtree: &DomTree, loops: &[Option<LoopId>]) -> HashMap<LoopId, usize> {
-    let mut common: HashMap<LoopId, usize> = HashMap::new();
-    for (block, innermost) in loops.iter().enumerate().filter(|(block, _)| domtree.is_reachable(*block)) {
-        let mut at = *innermost;
-        while let Some(id) = at {
-            let nearest = match common.get(&id) {
-                Some(&other) => domtree.nearest_common_dominator(other, block).unwrap_or(ENTRY),
-                None => block,
-            };
-            common.insert(id, nearest);
-            at = plan.loops.get(id).and_then(|l| l.parent);
-        }
-    }
-    let inside =
-        |id: LoopId, block: usize| plan.loops.common(loops.get(block).copied().flatten(), Some(id)) == Some(id);
-    common
-        .into_iter()
-        .map(|(id, mut block)| {
-            while inside(id, block) {
-                match domtree.immediate_dominator(block) {
-                    Some(up) => block = up,
-                    None => break,
-                }
-            }
-            (id, block)
-        })
-        .collect()
-}
-
-/// The φs of a block whose values are active.
-fn active_phis<'p>(plan: &'p Plan<'_>, number: usize) -> impl Iterator<Item = InstId> + 'p {
-    let block = plan.block(number);
-    block.into_iter().flat_map(|block| {
-        plan.primal.phi_nodes(block).map(|(id, _)| id).filter(|id| plan.activity.derivative(*id).is_some())
-    })
-}
 
 /// A place that has an adjoint: an active value, or an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -139,7 +23,9 @@ struct Adjoint {
     place: Place,
     ty: ScalarType,
     /// The nearest block that dominates all its uses.
-    dominator: Option<usize>,
+    dominator: usize,
+    /// The highest [rank](Shape::rank) of a block that uses it.
+    last_use: u32,
     slot: Option<Operand<Ids>>,
 }
 
@@ -245,7 +131,8 @@ impl<'p> Generator<'p, '_> {
 
     fn add_adjoint(&mut self, place: Place, ty: ScalarType, home: usize) {
         let index = self.adjoints.len();
-        self.adjoints.push(Adjoint { place, ty, dominator: Some(home), slot: None });
+        let last_use = self.shape.rank(home);
+        self.adjoints.push(Adjoint { place, ty, dominator: home, last_use, slot: None });
         match place {
             Place::Value(id) => {
                 self.values.insert(id, index);
@@ -271,8 +158,9 @@ impl<'p> Generator<'p, '_> {
 
     fn used(&mut self, operand: &Operand<Ids>, block: usize) {
         if let Some(index) = self.adjoint(operand) {
-            let dominator = self.adjoints[index].dominator;
-            self.adjoints[index].dominator = self.shape.common(dominator, block);
+            let adjoint = &mut self.adjoints[index];
+            adjoint.dominator = self.shape.common(adjoint.dominator, block);
+            adjoint.last_use = adjoint.last_use.max(self.shape.rank(block));
         }
     }
 
@@ -340,8 +228,7 @@ impl<'p> Generator<'p, '_> {
         }
     }
 
-    /// Zeroes each adjoint where its life starts: in the nearest block that dominates all its uses, but outside of loops that
-    /// do not compute its value. The zero is -0.0, to which adding is exact: `-0.0 + x` is `x` for every `x`, signed
+    /// Zeroes each adjoint where its life starts. The zero is -0.0, to which adding is exact: `-0.0 + x` is `x` for every `x`, signed
     /// zeros included, so that folding the sum away changes nothing.
     fn zero_adjoints(&mut self) -> Generated<()> {
         for index in 0..self.adjoints.len() {
@@ -353,7 +240,7 @@ impl<'p> Generator<'p, '_> {
                 }
                 Place::Argument(_) => None,
             };
-            let place = self.shape.hoisted(self.plan, adjoint.dominator.unwrap_or(ENTRY), home);
+            let place = self.shape.start_of_life(&self.plan.loops, adjoint.dominator, home, adjoint.last_use);
             self.set_adjoint(place, LineInfo::NONE, index, zero(self.adjoints[index].ty))?;
         }
         Ok(())
@@ -582,7 +469,7 @@ impl<'p> Generator<'p, '_> {
         let plan = self.plan;
         // All φs are read and zeroed before any operand is added to: they may name each other.
         let mut cotangents: Vec<(InstId, Operand<Ids>, LineInfo)> = Vec::new();
-        let phis: Vec<InstId> = active_phis(plan, number).collect();
+        let phis: Vec<InstId> = plan.active_phis(number).collect();
         for id in phis {
             let line = plan.primal.inst(id).map_or(LineInfo::NONE, |inst| inst.line);
             if let Some(&adjoint) = self.values.get(id) {
@@ -605,7 +492,7 @@ impl<'p> Generator<'p, '_> {
             let Some(back) = self.shape.reverse[pred] else { continue };
             let target = match self.shape.edges.get(&(number, pred)) {
                 Some(&between) => {
-                    self.hand_on(number, pred, between, back, &cotangents)?;
+                    self.hand_on(pred, between, back, &cotangents)?;
                     between
                 }
                 None => back,
@@ -647,14 +534,12 @@ impl<'p> Generator<'p, '_> {
     /// cotangents.
     fn hand_on(
         &mut self,
-        number: usize,
         pred: usize,
         between: usize,
         back: usize,
         cotangents: &[(InstId, Operand<Ids>, LineInfo)],
     ) -> Generated<()> {
         let plan = self.plan;
-        let _ = number;
         for (id, cotangent, line) in cotangents {
             let Some(Stmt::Phi(phi)) = plan.primal.stmt(*id) else { continue };
             let entry = phi.entries.iter().find(|entry| plan.graph.number(entry.edge) == Some(pred));
