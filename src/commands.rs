@@ -7,6 +7,7 @@ pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod verify;
 
+mod argument_order;
 mod arguments;
 
 use std::io::Write;

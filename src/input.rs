@@ -87,12 +87,12 @@ impl Input {
     }
 
     /// Reads a program from a text. `path` names it in errors; `parameters` are the names of the arguments `_2`, `_3`, …
-    /// of a listing without header, where they are known.
+    /// of a listing without header, as far as they are known.
     ///
     /// # Errors
     ///
     /// [`InputError`].
-    pub fn parse(path: &str, text: &str, parameters: &[Name]) -> Result<Input, InputError> {
+    pub fn parse(path: &str, text: &str, parameters: &[Option<Name>]) -> Result<Input, InputError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         if text.trim_start().starts_with(['{', '[']) {
             return Input::parse_json(path, text);

@@ -8,6 +8,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::name::Name;
 use crate::scalar::ScalarType;
 
+mod lattice;
 mod parse;
 
 /// A Julia type.

@@ -48,6 +48,11 @@ enum Strength {
     Shown,
 }
 
+/// What a type is without its width.
+fn kind(ty: &Type) -> Option<(bool, bool)> {
+    ty.as_scalar().map(|scalar| (scalar.is_float(), scalar.is_integer()))
+}
+
 struct Evidence {
     /// By argument, `_1` first.
     types: Vec<(Strength, Type)>,
@@ -72,7 +77,11 @@ impl Evidence {
         }
         let place = (*number as usize).checked_sub(1).and_then(|index| self.types.get_mut(index));
         if let Some(place) = place {
-            self.contradictory |= place.0 != Strength::None && place.1 != ty;
+            self.contradictory |= match (place.0, strength) {
+                (Strength::None, _) => false,
+                (Strength::Shown, Strength::Shown) => place.1 != ty,
+                _ => kind(&place.1) != kind(&ty),
+            };
             if place.0 < strength {
                 *place = (strength, ty);
             }

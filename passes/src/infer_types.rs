@@ -17,17 +17,19 @@ pub const NAME: &str = "infer-types";
 const MAX_ROUNDS: usize = 12;
 
 /// Gives a type to every statement that has none, or `Any`, where it follows from the types of the operands. Types that
-/// are known stay. True if one was found.
+/// are known stay; what the compiler's lattice has in the place of a type becomes the type that it stands for. True if one
+/// was found.
 ///
 /// It is optimistic: a φ gets the union of what its values are, and around a loop that starts with what comes in.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
+    let mut found = widen(bb);
     let graph = bb.cfg();
     let order = graph.graph().postorder().into_iter().rev().filter_map(|block| graph.block(block));
     let unknown: Vec<InstId> = order
         .flat_map(|block| bb.insts(block).filter(|(_, inst)| is_open(inst)).map(|(id, _)| id).collect::<Vec<_>>())
         .collect();
     if unknown.is_empty() {
-        return Ok(false);
+        return Ok(found);
     }
     let declared: Vec<Type> = unknown.iter().map(|&id| bb.inst(id).map_or(Type::Any, |inst| inst.ty.clone())).collect();
     for &id in &unknown {
@@ -47,7 +49,6 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
             break;
         }
     }
-    let mut found = false;
     for (&id, declared) in unknown.iter().zip(declared) {
         match bb.inst(id).map(|inst| inst.ty.clone()) {
             Some(Type::Untyped) | None => set_type(bb, id, declared),
@@ -55,6 +56,15 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
         }
     }
     Ok(found)
+}
+
+fn widen(bb: &mut BBCode) -> bool {
+    let elements: Vec<(InstId, Type)> =
+        bb.all_insts().filter_map(|(id, inst)| Some((id, inst.ty.widened()?))).collect();
+    for (id, ty) in &elements {
+        set_type(bb, *id, ty.clone());
+    }
+    !elements.is_empty()
 }
 
 /// Sets the types of arguments that are not known, and finds what follows from them: what a listing needs that is to

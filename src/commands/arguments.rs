@@ -6,6 +6,7 @@ use exec::{Limits, Machine, Value};
 use ircode::{Name, Type};
 use serde_json::Value as Json;
 
+use super::argument_order::{Found, Order, order_of_names};
 use super::{Failure, diagnose, fail};
 
 /// How a function is called.
@@ -38,20 +39,20 @@ impl CallOptions {
     pub(crate) fn prepare(&self, file: &str) -> Result<(Input, Name, Vec<Value>), Failure> {
         let mut input = Input::read(file)?;
         let json = parse_json(&self.args)?;
-        let given: Vec<Name> = self.params.iter().map(|name| name.as_str().into()).collect();
+        let given: Order = self.params.iter().map(|name| Some(name.as_str().into())).collect();
         if !given.is_empty() {
             if !input.is_listing() {
                 return fail("--params names the arguments of a listing without header; this file has headers");
             }
             let unknown = input.maps.first().map(|map| map.guessed_order.clone()).unwrap_or_default();
-            if let Some(missing) = unknown.iter().find(|name| !given.contains(name)) {
+            if let Some(missing) = unknown.iter().find(|name| !given.contains(&Some((*name).clone()))) {
                 return fail(format!("--params does not name `{missing}`, which the listing uses"));
             }
             input = Input::parse(&input.path, &input.source, &given)?;
-        } else if let Some(order) = order_of_names(&input, &json) {
+        } else if let Some(Found { order, ambiguous }) = order_of_names(&input, &json) {
             input = Input::parse(&input.path, &input.source, &order)?;
-            if json.is_array() {
-                let names: Vec<&str> = order.iter().map(Name::as_str).collect();
+            if ambiguous {
+                let names: Vec<&str> = order.iter().map(|name| name.as_ref().map_or("_", Name::as_str)).collect();
                 diagnose(&format!(
                     "warning: the listing does not say in which order its arguments come; taken as ({}). \
                      Give the order with --params {}, or the arguments by name",
@@ -122,55 +123,4 @@ fn parse_json(text: &str) -> Result<Json, Failure> {
         let diagnostic = ircode::diagnostic::Diagnostic::error(at..at, format!("--args is no JSON: {error}"), "here");
         Failure(ircode::diagnostic::render(text, None, &[diagnostic]))
     })
-}
-
-/// In which order the named arguments of a listing come, if it names several and does not say: that in which an object
-/// names them; else the first in alphabetical order that contradicts neither the uses of the arguments nor the values
-/// given.
-fn order_of_names(input: &Input, json: &Json) -> Option<Vec<Name>> {
-    let names = input.maps.iter().find(|map| map.headerless).map(|map| map.guessed_order.clone())?;
-    if names.len() < 2 {
-        return None;
-    }
-    if let Json::Object(members) = json {
-        let order: Vec<Name> = members.keys().map(|key| key.as_str().into()).collect();
-        return names.iter().all(|name| order.contains(name)).then_some(order);
-    }
-    let values = json.as_array()?;
-    // More names than this have too many orders to try.
-    if names.len() > 6 {
-        return Some(names);
-    }
-    let mut orders = permutations(&names);
-    orders.retain(|order| fits(input, order, values));
-    Some(orders.into_iter().next().unwrap_or(names))
-}
-
-/// All orders of the names, in lexicographic order if they are sorted.
-fn permutations(names: &[Name]) -> Vec<Vec<Name>> {
-    let mut orders = vec![Vec::new()];
-    for _ in names {
-        let mut longer = Vec::new();
-        for order in &orders {
-            for name in names.iter().filter(|name| !order.contains(*name)) {
-                let mut order: Vec<Name> = order.clone();
-                order.push(name.clone());
-                longer.push(order);
-            }
-        }
-        orders = longer;
-    }
-    orders
-}
-
-/// Whether the values can be the arguments in this order, as far as the uses of the arguments tell.
-fn fits(input: &Input, order: &[Name], values: &[Json]) -> bool {
-    let Ok(input) = Input::parse(&input.path, &input.source, order) else { return false };
-    let Some(function) = input.module.function("") else { return false };
-    if passes::contradictory_arguments(&input.module, function) {
-        return false;
-    }
-    let types = passes::argument_types(&input.module, function);
-    let machine = Machine::new(&input.module);
-    values.iter().zip(&types).all(|(json, ty)| machine.value_from_json(&input.module, json, ty).is_ok())
 }

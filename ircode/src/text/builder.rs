@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use hashbrown::HashMap;
+
 use super::expression::{Cursor, FIRST_SLOT, Scope};
 use super::gutter::Gutter;
 use super::header::Header;
@@ -29,7 +31,7 @@ pub(super) struct Building {
     start: Range<usize>,
     scope: Scope,
     /// The names of the arguments of a listing without header, where they are known.
-    given: Vec<Name>,
+    given: Vec<Option<Name>>,
     /// In a `CodeInfo(`, and where that opened.
     code_info: Option<Range<usize>>,
     /// Whether there was one.
@@ -102,8 +104,11 @@ impl Building {
     }
 
     /// A listing without header, which starts at this place. Its arguments may be known by name.
-    pub(super) fn listing(start: usize, parameters: &[Name]) -> Self {
-        let numbered = parameters.iter().enumerate().map(|(i, name)| (name.clone(), Argument::from_index(i + 1)));
+    pub(super) fn listing(start: usize, parameters: &[Option<Name>]) -> Self {
+        let numbered = parameters
+            .iter()
+            .enumerate()
+            .filter_map(|(i, name)| name.clone().map(|name| (name, Argument::from_index(i + 1))));
         let scope = Scope { parameters: numbered.collect(), slots: Some(Vec::new()) };
         Building { scope, given: parameters.to_vec(), ..Building::empty(start..start) }
     }
@@ -389,7 +394,9 @@ impl Building {
         let headerless = self.headerless();
         let (name, parameters) = match self.header {
             Some(header) => (header.name, header.parameters.into_iter().map(|(name, _)| name).collect()),
-            None => (Name::from(""), self.given.iter().chain(&guessed_order).cloned().map(Some).collect()),
+            None => {
+                (Name::from(""), self.given.iter().cloned().chain(guessed_order.iter().cloned().map(Some)).collect())
+            }
         };
         let parameters: Vec<Option<Name>> = self.parameters.unwrap_or(parameters);
         let parameters = if parameters.iter().all(Option::is_none) { Vec::new() } else { parameters };
@@ -403,7 +410,6 @@ impl Building {
             new_nodes,
         };
         let function = Function { name, parameters, result: self.result.unwrap_or(Type::Untyped), body };
-        let guessed_order = if guessed_order.len() > 1 { guessed_order } else { Vec::new() };
         Ok((function, SourceMap { statements: self.spans, headerless, guessed_order }))
     }
 
@@ -432,15 +438,16 @@ impl Building {
         nodes
     }
 
-    /// Numbers the names of arguments that a listing without header uses, in alphabetical order. Returns them in that
+    /// Numbers the names of arguments that a listing without header uses, in their likely order. Returns them in that
     /// order. In the listing of an IRCode, arguments are numbers already, and the names are those of objects.
     fn number_slots(&mut self) -> Vec<Name> {
         let slots = self.scope.slots.take().unwrap_or_default();
         if slots.is_empty() {
             return Vec::new();
         }
-        let mut order: Vec<Name> = slots.clone();
-        order.sort_unstable();
+        let order = likely_order(&slots);
+        let places: HashMap<Name, usize> =
+            order.iter().cloned().enumerate().map(|(place, name)| (name, place)).collect();
         let known = self.given.len();
         let is_ircode = self.has_lines && !self.is_code_info;
         let rename = |operand: &mut Operand<Positions>| {
@@ -450,7 +457,7 @@ impl Building {
                 *operand = if is_ircode {
                     Operand::Constant(Constant::Function(name.clone()))
                 } else {
-                    let place = known + order.binary_search(name).unwrap_or_default();
+                    let place = known + places.get(name).copied().unwrap_or_default();
                     Operand::Argument(Argument::from_index(place + 1))
                 };
             }
@@ -484,6 +491,21 @@ impl Building {
         }
         vec![Type::Untyped; count]
     }
+}
+
+/// The order in which arguments of these names are likely declared, given the order in which they appear: names that
+/// follow one another in the alphabet are sorted.
+fn likely_order(names: &[Name]) -> Vec<Name> {
+    let mut sorted = names.to_vec();
+    sorted.sort_unstable();
+    let follows = |pair: &[Name]| match pair {
+        [a, b] => match (a.char_indices().next_back(), b.char_indices().next_back()) {
+            (Some((i, last)), Some((j, next))) => a.get(..i) == b.get(..j) && last as u32 + 1 == next as u32,
+            _ => false,
+        },
+        _ => false,
+    };
+    if sorted.windows(2).all(follows) { sorted } else { names.to_vec() }
 }
 
 fn second_listing(span: Range<usize>) -> Diagnostic {

@@ -31,8 +31,9 @@ pub struct SourceMap {
     pub statements: Vec<Range<usize>>,
     /// Whether it is a listing without a header, of which neither the name nor the arguments are known.
     pub headerless: bool,
-    /// Names of arguments of which the listing does not say in which order they come. They were numbered from `_2` on in
-    /// alphabetical order.
+    /// Names of arguments of which the listing does not say in which order they come. They were numbered in this order,
+    /// from `_2` on: names that follow one another in the alphabet (`a`, `b`; `x0`, `x1`) in that order, others as they
+    /// appear.
     pub guessed_order: Vec<Name>,
 }
 
@@ -79,7 +80,7 @@ pub fn parse_module(text: &str) -> Result<ParsedModule, TextError> {
 /// # Errors
 ///
 /// As [`parse_module`].
-pub fn parse_module_with_parameters(text: &str, parameters: &[Name]) -> Result<ParsedModule, TextError> {
+pub fn parse_module_with_parameters(text: &str, parameters: &[Option<Name>]) -> Result<ParsedModule, TextError> {
     let mut parser = Parser {
         module: ParsedModule::default(),
         errors: Vec::new(),
@@ -144,7 +145,7 @@ struct Parser {
     building: Option<Building>,
     declaring: Option<Declaring>,
     /// The names of the arguments of a listing without header.
-    parameters: Vec<Name>,
+    parameters: Vec<Option<Name>>,
 }
 
 impl Parser {
