@@ -304,8 +304,8 @@ impl Preparer<'_> {
                 next: self.edge(block, block + 1)?,
             },
             Stmt::Switch(switch) => match *switch {},
-            Stmt::Call(call) => self.call(&call.callee, &call.args)?,
-            Stmt::Invoke(invoke) => self.call(&invoke.callee, &invoke.args)?,
+            Stmt::Call(call) => self.call(stmt, &call.callee, &call.args)?,
+            Stmt::Invoke(invoke) => self.call(stmt, &invoke.callee, &invoke.args)?,
             Stmt::Expr(expr) => self.expression(block, &expr.head, &expr.args, stmt)?,
         })
     }
@@ -313,7 +313,7 @@ impl Preparer<'_> {
     fn nested(&mut self, stmt: &Stmt<Positions>) -> Prepared<Op> {
         match stmt {
             Stmt::Expr(expr) => self.expression(0, &expr.head, &expr.args, stmt),
-            Stmt::Call(call) => self.call(&call.callee, &call.args),
+            Stmt::Call(call) => self.call(stmt, &call.callee, &call.args),
             _ => Ok(Op::Fail(RunErrorKind::Unsupported("a nested statement".into()))),
         }
     }
@@ -456,13 +456,22 @@ impl Preparer<'_> {
             && matches!(expr.args.first(), Some(Operand::Constant(Constant::Scalar(_)))))
     }
 
-    fn call(&mut self, callee: &Operand<Positions>, args: &[Operand<Positions>]) -> Prepared<Op> {
+    fn call(
+        &mut self,
+        stmt: &Stmt<Positions>,
+        callee: &Operand<Positions>,
+        args: &[Operand<Positions>],
+    ) -> Prepared<Op> {
+        if let Some((primitive, args)) = self.module.primitive_call(stmt) {
+            return self.primitive(primitive, args);
+        }
         Ok(match self.module.callee(callee) {
             Some(Callee::Function(function)) => Op::Call { function, args: self.sources(args)? },
-            Some(Callee::Primitive(primitive)) => self.primitive(primitive, args)?,
             Some(Callee::Type(ty)) => Op::Construct { ty, args: self.sources(args)? },
             Some(Callee::Unknown(name)) => Op::Fail(RunErrorKind::UnknownFunction(name)),
-            None => Op::CallValue { callee: self.source(callee)?, args: self.sources(args)? },
+            Some(Callee::Primitive(_)) | None => {
+                Op::CallValue { callee: self.source(callee)?, args: self.sources(args)? }
+            }
         })
     }
 

@@ -6,6 +6,7 @@ use crate::name::Name;
 use crate::names::Names;
 use crate::operand::{GlobalRef, Operand};
 use crate::primitives::{self, Primitive};
+use crate::stmt::Stmt;
 use crate::types::Type;
 
 /// What a name stands for that is called.
@@ -33,6 +34,37 @@ impl<F> Module<F> {
             Operand::Constant(Constant::Function(name)) => Some(self.function_callee(name)),
             Operand::Constant(Constant::Type(ty)) => Some(Callee::Type((**ty).clone())),
             Operand::Quote(constant) => self.callee(&Operand::<N>::Constant((**constant).clone())),
+            _ => None,
+        }
+    }
+
+    /// The primitive that a statement calls, and its operands. `None` if it is no call of a primitive.
+    ///
+    /// Some functions inside of Julia's library are a primitive that an operand selects:
+    /// `_log(x, Val{2}(), :log2)` is `log2(x)`.
+    ///
+    /// ```
+    /// use ircode::{Module, IRCode, parse_function};
+    ///
+    /// let function = parse_function("
+    /// 1 ─ %1 = invoke Base.Math._log(_2::Float64, $(QuoteNode(Val{2}()))::Val{2}, :log2::Symbol)::Float64
+    /// └──      return %1
+    /// ")?;
+    /// let module: Module<IRCode> = Module::new();
+    /// let (primitive, operands) = module.primitive_call(&function.body.stmts.stmts()[0]).unwrap();
+    /// assert_eq!((primitive.name, operands.len()), ("log2", 1));
+    /// # Ok::<(), ircode::TextError>(())
+    /// ```
+    pub fn primitive_call<'s, N: Names>(&self, stmt: &'s Stmt<N>) -> Option<(&'static Primitive, &'s [Operand<N>])> {
+        let (callee, args) = match stmt {
+            Stmt::Call(call) => (&call.callee, call.args.as_slice()),
+            Stmt::Invoke(invoke) => (&invoke.callee, invoke.args.as_slice()),
+            Stmt::Expr(expr) => return primitives::foreign_primitive(expr),
+            _ => return None,
+        };
+        match self.callee(callee)? {
+            Callee::Primitive(primitive) => Some((primitive, args)),
+            Callee::Unknown(path) => selected_primitive(&path, args),
             _ => None,
         }
     }
@@ -75,4 +107,37 @@ impl<F> Module<F> {
         }
         Callee::Unknown(path.into())
     }
+}
+
+/// The functions that an operand `Val{…}()` makes a primitive of their other operand: in `Base.Math`, by the bases of
+/// their exponentials and logarithms.
+const SELECTED: &[(&str, &str, &str)] = &[
+    ("exp_impl", "Val{:ℯ}()", "exp"),
+    ("exp_impl", "Val{2}()", "exp2"),
+    ("exp_impl", "Val{10}()", "exp10"),
+    ("exp_impl_fast", "Val{:ℯ}()", "exp"),
+    ("exp_impl_fast", "Val{2}()", "exp2"),
+    ("exp_impl_fast", "Val{10}()", "exp10"),
+    ("_log", "Val{:ℯ}()", "log"),
+    ("_log", "Val{2}()", "log2"),
+    ("_log", "Val{10}()", "log10"),
+];
+
+fn selected_primitive<'s, N: Names>(
+    path: &str,
+    args: &'s [Operand<N>],
+) -> Option<(&'static Primitive, &'s [Operand<N>])> {
+    let name = path.strip_prefix("Base.Math.")?;
+    let (operand, selector) = (args.get(..1)?, args.get(1)?);
+    let text = match selector {
+        Operand::Constant(Constant::Text(text)) => text,
+        Operand::Quote(quoted) => match &**quoted {
+            Constant::Text(text) => text,
+            _ => return None,
+        },
+        _ => return None,
+    };
+    let (_, _, primitive) =
+        SELECTED.iter().find(|(function, selector, _)| *function == name && *selector == &**text)?;
+    Some((primitives::lookup(primitive)?, operand))
 }

@@ -3,8 +3,6 @@
 use ircode::primitives::{Primitive, ResultType};
 use ircode::{Argument, Constant, Function, IRCode, Module, Operand, Positions, ScalarType, Stmt, Type};
 
-use crate::constant_folding::primitive_call;
-
 /// The types of `_2` onwards: those that the function declares, and for the others what their uses show.
 /// [`Type::Untyped`] where they show nothing.
 ///
@@ -125,7 +123,7 @@ impl Evidence {
             }
             _ => {}
         }
-        if let Some((primitive, args)) = primitive_call(module, stmt)
+        if let Some((primitive, args)) = module.primitive_call(stmt)
             && !matches!(stmt, Stmt::Expr(_))
         {
             self.primitive(ir, primitive, args, ty);

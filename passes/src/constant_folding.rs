@@ -1,7 +1,7 @@
 //! Computes what is known before the program runs.
 
 use bbcode::{BBCode, Ids, InstId};
-use ircode::primitives::{Compute, Primitive, foreign_primitive};
+use ircode::primitives::{Compute, Primitive};
 use ircode::{Callee, Constant, Instruction, Module, Names, Operand, Scalar, Stmt, Type};
 
 use crate::PassResult;
@@ -47,23 +47,6 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     Ok(changed)
 }
 
-/// The primitive that a statement calls, with its operands.
-pub(crate) fn primitive_call<'b, F, N: Names>(
-    module: &Module<F>,
-    stmt: &'b Stmt<N>,
-) -> Option<(&'static Primitive, &'b [Operand<N>])> {
-    let (callee, args) = match stmt {
-        Stmt::Call(call) => (&call.callee, &call.args),
-        Stmt::Invoke(invoke) => (&invoke.callee, &invoke.args),
-        Stmt::Expr(expr) => return foreign_primitive(expr),
-        _ => return None,
-    };
-    match module.callee(callee) {
-        Some(Callee::Primitive(primitive)) => Some((primitive, args)),
-        _ => None,
-    }
-}
-
 /// The operand that a statement is, if it is one.
 fn simplified(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> Option<Operand<Ids>> {
     match &inst.stmt {
@@ -76,7 +59,7 @@ fn simplified(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> 
         }
         Stmt::Pi(pi) => (bb.operand_type(&pi.value) == pi.ty).then(|| pi.value.clone()),
         stmt => {
-            let (primitive, args) = primitive_call(module, stmt)?;
+            let (primitive, args) = module.primitive_call(stmt)?;
             folded(module, primitive, args).or_else(|| identity(bb, module, primitive, args))
         }
     }
@@ -121,7 +104,7 @@ fn identity(
     };
     let inner = |operand: &Operand<Ids>, name: &str| -> Option<Operand<Ids>> {
         let stmt = bb.stmt(operand.as_value()?)?;
-        let (primitive, args) = primitive_call(module, stmt)?;
+        let (primitive, args) = module.primitive_call(stmt)?;
         (primitive.name == name).then(|| args.first().cloned()).flatten()
     };
     match (primitive.name, args) {
@@ -147,7 +130,7 @@ fn identity(
             field_type(module, &bb.operand_type(object), field)?;
             let number = field.as_constant()?.as_scalar()?.to_i128();
             let index = usize::try_from(number).ok()?.checked_sub(1)?;
-            let (made, parts) = primitive_call(module, bb.stmt(object.as_value()?)?)?;
+            let (made, parts) = module.primitive_call(bb.stmt(object.as_value()?)?)?;
             (made.name == "tuple").then(|| parts.get(index).cloned()).flatten()
         }
         _ => None,

@@ -1,8 +1,8 @@
 //! What statements do beside giving a value.
 
 use bbcode::{BBCode, Ids};
-use ircode::primitives::{Effects, foreign_primitive};
-use ircode::{Callee, Constant, Head, Instruction, Module, Operand, Stmt, Type, TypeKind};
+use ircode::primitives::Effects;
+use ircode::{Constant, Head, Instruction, Module, Operand, Stmt, Type, TypeKind};
 
 /// What executing the statement may do beside giving a value.
 pub fn effects<F>(module: &Module<F>, bb: &BBCode, inst: &Instruction<Ids>) -> Effects {
@@ -18,21 +18,17 @@ pub fn effects<F>(module: &Module<F>, bb: &BBCode, inst: &Instruction<Ids>) -> E
             _ => Effects::PURE,
         },
         Stmt::Phi(_) | Stmt::Pi(_) => Effects::PURE,
-        Stmt::Call(call) => match module.callee(&call.callee) {
-            Some(Callee::Primitive(primitive)) => Effects {
-                throws: primitive.effects.throws && !cannot_throw(module, bb, primitive.name, &call.args),
+        Stmt::Call(_) | Stmt::Invoke(_) => match module.primitive_call(&inst.stmt) {
+            Some((primitive, args)) => Effects {
+                throws: primitive.effects.throws && !cannot_throw(module, bb, primitive.name, args),
                 ..primitive.effects
             },
-            _ => ANYTHING,
-        },
-        Stmt::Invoke(invoke) => match module.callee(&invoke.callee) {
-            Some(Callee::Primitive(primitive)) => primitive.effects,
-            _ => ANYTHING,
+            None => ANYTHING,
         },
         Stmt::Expr(expr) => match expr.head {
             Head::New => Effects { throws: false, ..Effects::ALLOCATES },
             Head::Boundscheck | Head::StaticParameter => Effects::PURE,
-            Head::Foreigncall => foreign_primitive(expr).map_or(ANYTHING, |(primitive, _)| primitive.effects),
+            Head::Foreigncall => module.primitive_call(&inst.stmt).map_or(ANYTHING, |(primitive, _)| primitive.effects),
             _ => ANYTHING,
         },
         _ => ANYTHING,

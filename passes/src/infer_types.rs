@@ -5,7 +5,7 @@ use ircode::primitives::{Primitive, ResultType, promoted};
 use ircode::{Callee, Head, Instruction, Module, Operand, ScalarType, Stmt, Type};
 
 use crate::PassResult;
-use crate::constant_folding::{named_type, primitive_call};
+use crate::constant_folding::named_type;
 use crate::effects::field_type;
 use crate::manager::Context;
 
@@ -113,7 +113,7 @@ fn is_open(inst: &Instruction<Ids>) -> bool {
 /// The type of a statement's result; `None` if it does not follow from what is known.
 fn result_type(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> Option<Type> {
     let known = |ty: Type| (ty != Type::Untyped).then_some(ty);
-    if let Some((primitive, args)) = primitive_call(module, &inst.stmt) {
+    if let Some((primitive, args)) = module.primitive_call(&inst.stmt) {
         return primitive_type(bb, module, primitive, args);
     }
     match &inst.stmt {

@@ -4,7 +4,6 @@ use bbcode::{BBCode, Ids, InstId};
 use ircode::primitives::promoted;
 use ircode::{Constant, Instruction, Module, NewInstruction, Operand, ScalarType, Stmt, Type};
 
-use crate::constant_folding::primitive_call;
 use crate::manager::Context;
 use crate::{PassError, PassResult};
 
@@ -33,7 +32,7 @@ fn lowered(
     module: &Module<BBCode>,
     inst: &Instruction<Ids>,
 ) -> Option<(&'static str, Vec<Operand<Ids>>, ScalarType)> {
-    let (primitive, args) = primitive_call(module, &inst.stmt)?;
+    let (primitive, args) = module.primitive_call(&inst.stmt)?;
     let intrinsic = match (primitive.name, args.len()) {
         ("+", 2..) => "add_float",
         ("-", 1) => "neg_float",

@@ -4,7 +4,6 @@ use bbcode::{BBCode, Ids, InstId};
 use ircode::{Constant, Instruction, Module, Operand, Scalar, ScalarType, Stmt, Type};
 
 use crate::PassResult;
-use crate::constant_folding::primitive_call;
 use crate::manager::Context;
 
 /// The pass's name on the command line.
@@ -59,7 +58,7 @@ fn wanted_types(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -
     if let Stmt::Phi(phi) = &inst.stmt {
         return vec![narrow(&inst.ty); phi.entries.len()];
     }
-    if let Some((primitive, args)) = primitive_call(module, &inst.stmt)
+    if let Some((primitive, args)) = module.primitive_call(&inst.stmt)
         && !matches!(inst.stmt, Stmt::Expr(_))
     {
         let same_type = primitive.name.ends_with("_int") && !primitive.name.contains("sh") && args.len() == 2

@@ -11,7 +11,6 @@ use slotmap::SecondaryMap;
 use super::NAME;
 use super::tangent::{may_hold_floats, tangent_type};
 use crate::PassError;
-use crate::constant_folding::primitive_call;
 use crate::rules::{Bindings, Rule, RuleKind, RuleTable};
 
 /// How a value depends on the arguments.
@@ -212,7 +211,7 @@ impl<'a> Analysis<'a> {
         if copied_operand(self.module, &inst.stmt).is_some() || matches!(inst.stmt, Stmt::Phi(_)) {
             return Ok(self.seen_as(id, inputs, &inst.ty));
         }
-        if let Some((primitive, args)) = primitive_call(self.module, &inst.stmt) {
+        if let Some((primitive, args)) = self.module.primitive_call(&inst.stmt) {
             let stores = primitive.effects.writes && inst.ty != Type::Bottom && !only_prints(primitive);
             if stores && inputs != Dependence::Bits {
                 let message = format!("`{}` stores a value that depends on the arguments", primitive.name);
@@ -397,7 +396,7 @@ impl<'a> Analysis<'a> {
         }
         let smooth =
             |arg: &Operand<Ids>| matches!(self.dependences.of(arg), Dependence::Smooth(_) | Dependence::Opaque(_));
-        if let Some((primitive, args)) = primitive_call(self.module, stmt) {
+        if let Some((primitive, args)) = self.module.primitive_call(stmt) {
             let (rule, bindings) = find_rule(self.bb, self.rules, primitive, args)?;
             let wanted = (0..args.len()).filter(|&i| !rule.is_zero(i) && args.get(i).is_some_and(smooth)).collect();
             return Some(Derivative::Rule { rule, bindings, args: args.to_vec(), wanted });
@@ -423,7 +422,7 @@ fn copied_operand<'b>(module: &Module<BBCode>, stmt: &'b Stmt<Ids>) -> Option<&'
     match stmt {
         Stmt::Value(operand) => Some(operand),
         Stmt::Pi(pi) => Some(&pi.value),
-        _ => match primitive_call(module, stmt)? {
+        _ => match module.primitive_call(stmt)? {
             (primitive, [value, ..]) if matches!(primitive.name, "identity" | "typeassert") => Some(value),
             _ => None,
         },
