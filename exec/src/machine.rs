@@ -687,6 +687,9 @@ pub(crate) fn scalar_exception(runtime: &Runtime<'_>, exception: ScalarException
             let fields = vec![Value::Symbol(function.into()), Value::Type(Arc::new(ty.into())), Value::Scalar(value)];
             runtime.exception("InexactError", &["func", "T", "val"], fields)
         }
+        ScalarException::Argument(message) => {
+            runtime.exception("ArgumentError", &["msg"], vec![Value::String(message.into())])
+        }
         ScalarException::Overflow(message) => {
             runtime.exception("OverflowError", &["msg"], vec![Value::String(message.into())])
         }

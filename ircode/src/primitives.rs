@@ -157,6 +157,8 @@ pub enum ScalarException {
         /// The value.
         value: Scalar,
     },
+    /// `ArgumentError(message)`.
+    Argument(&'static str),
     /// `OverflowError(message)`.
     Overflow(&'static str),
 }

@@ -156,6 +156,8 @@ impl Evidence {
                     indices.iter().for_each(|index| self.note(index, Strength::Default, Type::INT64));
                 }
             }
+            "sext_int" | "zext_int" => self.note_second(args, Type::INT32),
+            "trunc_int" => self.note_second(args, Type::INT64),
             "sitofp" | "uitofp" => self.note_second(args, Type::INT64),
             "fptosi" | "fptoui" => self.note_second(args, Type::FLOAT64),
             "fpext" => self.note_second(args, Type::FLOAT32),
@@ -163,7 +165,7 @@ impl Evidence {
             _ if name.ends_with("_float") || name.ends_with("_llvm") || name.ends_with("_float_fast") => {
                 self.same_type(args, result, known(args), compares, ScalarType::is_float, Type::FLOAT64);
             }
-            _ if name.ends_with("_int") && !name.contains("sh") && !name.contains("ext") => {
+            _ if name.ends_with("_int") && !name.contains("sh") => {
                 let integer = |ty: ScalarType| ty.is_integer() || ty == ScalarType::Bool;
                 self.same_type(args, result, known(args), compares, integer, Type::INT64);
             }

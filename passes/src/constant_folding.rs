@@ -17,7 +17,7 @@ pub const NAME: &str = "constant-folding";
 ///
 /// The identities hold for every operand, signed zeros and infinities included: `x + -0.0`, `x - 0.0`, `x * 1.0`,
 /// `x / 1.0` are `x`, `--x` and `!!x` are `x`; a field of a tuple that was just made is what it was made from; a choice
-/// between the same value is that value. `x + 0.0` is not `x`, as it turns `-0.0` into `0.0`. (Of a NaN, which NaN comes
+/// between the same value is that value; a name of a function is that function. `x + 0.0` is not `x`, as it turns `-0.0` into `0.0`. (Of a NaN, which NaN comes
 /// out is left open, as in Julia.)
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let graph = bb.cfg();
@@ -29,7 +29,11 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
         let insts: Vec<InstId> = bb.inst_ids(block).collect();
         for id in insts {
             if let Some(inst) = bb.inst_mut(id) {
-                inst.stmt.for_each_operand_mut(&mut |operand| *operand = replaced.resolve(operand));
+                inst.stmt.for_each_operand_mut(&mut |operand| {
+                    let value = replaced.resolve(operand);
+                    changed |= value != *operand;
+                    *operand = value;
+                });
             }
             let Some(inst) = bb.inst(id) else { continue };
             let Some(value) = simplified(bb, context.module, inst) else { continue };
@@ -37,14 +41,16 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
                 continue;
             }
             replaced.insert(id, value.clone());
+            if matches!(&inst.stmt, Stmt::Value(already) if *already == value) {
+                continue;
+            }
             if let Some(inst) = bb.inst_mut(id) {
                 inst.stmt = Stmt::Value(value);
             }
             changed = true;
         }
     }
-    replaced.apply(bb);
-    Ok(changed)
+    Ok(replaced.apply(bb) || changed)
 }
 
 /// The operand that a statement is, if it is one.
@@ -57,6 +63,12 @@ fn simplified(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> 
             let same = matches!(first, Operand::Constant(_)) && values.all(|value| value == Some(first));
             same.then(|| first.clone())
         }
+        // A function that is first named and then called.
+        Stmt::Value(operand @ Operand::Global(global)) => {
+            let named = module.global_callee(global);
+            matches!(named, Callee::Function(_) | Callee::Primitive(_)).then(|| operand.clone())
+        }
+        Stmt::Value(operand @ Operand::Constant(_)) => Some(operand.clone()),
         Stmt::Pi(pi) => (bb.operand_type(&pi.value) == pi.ty).then(|| pi.value.clone()),
         stmt => {
             let (primitive, args) = module.primitive_call(stmt)?;

@@ -56,6 +56,10 @@ fn lowered(
     if compares(intrinsic) && types.iter().any(|ty| Some(ty) != types.first()) {
         return None;
     }
+    // `false * x` is zero in Julia, whatever x is.
+    if primitive.name == "*" && types.contains(&ScalarType::Bool) {
+        return None;
+    }
     let mut types = types.into_iter();
     let first = types.next()?;
     let ty = types.try_fold(first, promoted).filter(|ty| ty.is_float())?;

@@ -46,15 +46,18 @@ impl Replacements {
         at
     }
 
-    /// Puts the replacements in place everywhere, in time linear in the function.
-    pub fn apply(mut self, bb: &mut BBCode) {
+    /// Puts the replacements in place everywhere, in time linear in the function. True if some operand was replaced.
+    pub fn apply(mut self, bb: &mut BBCode) -> bool {
+        let mut changed = false;
         if self.map.is_empty() {
-            return;
+            return changed;
         }
         bb.for_each_operand_mut(|operand| {
             if operand.as_value().is_some_and(|value| self.map.contains_key(value)) {
                 *operand = self.resolve(operand);
+                changed = true;
             }
         });
+        changed
     }
 }

@@ -177,8 +177,8 @@ impl Plan<'_> {
     }
 }
 
-/// A copy of the function that can be differentiated: slots are values, generic arithmetic is intrinsics, types are known
-/// as far as they follow, and every statement remembers that it comes from the one of the original.
+/// A copy of the function that can be differentiated: slots are values, generic arithmetic is intrinsics, types and
+/// callees are known as far as they follow, and every statement remembers that it comes from the one of the original.
 fn prepared(module: &Module<BBCode>, function: &Function<BBCode>) -> Result<BBCode, PassError> {
     let mut bb = function.body.clone();
     name_phi_edges(&mut bb);
@@ -186,6 +186,7 @@ fn prepared(module: &Module<BBCode>, function: &Function<BBCode>) -> Result<BBCo
     let context = Context { module, function: &function.name };
     for pass in [
         unreachable_code::run,
+        constant_folding::run,
         type_literals::run,
         infer_types::run,
         lower_arithmetic::run,

@@ -88,8 +88,17 @@ pub(super) fn sub(args: &[Scalar]) -> Result<Scalar> {
     }
 }
 
+/// A product. `false` times a float is a zero with the float's sign, even of NaN and infinities (Julia's "strong zero").
 pub(super) fn mul(args: &[Scalar]) -> Result<Scalar> {
-    arithmetic(args, int::mul_int, float::mul_float)
+    let mut rest = args.iter().cloned();
+    let first = rest.next().ok_or(Failure::Operands(NUMBERS))?;
+    rest.try_fold(first, |product, factor| match (&product, &factor) {
+        (Scalar::Bool(a), Scalar::Bool(b)) => Ok(Scalar::Bool(*a && *b)),
+        (Scalar::Bool(keep), x) | (x, Scalar::Bool(keep)) if x.scalar_type().is_float() => {
+            if *keep { Ok(x.clone()) } else { float::copysign_float(&[Scalar::from_bits(x.scalar_type(), 0), x.clone()]) }
+        }
+        _ => arithmetic(&[product, factor], int::mul_int, float::mul_float),
+    })
 }
 
 /// `a / b`: integers become `Float64` first.
@@ -204,6 +213,77 @@ pub(super) fn power(args: &[Scalar]) -> Result<Scalar> {
         return math::pow(&values);
     }
     integer_power(x, y)
+}
+
+/// `x ^ p` for a whole number `p`, by Julia's order of squarings and multiplications.
+pub(super) fn power_by_squaring(args: &[Scalar]) -> Result<Scalar> {
+    let [x, p] = args else { return Err(Failure::Operands("two numbers")) };
+    match (x.scalar_type().is_float(), p.scalar_type()) {
+        (_, ty) if !ty.is_integer() => Err(Failure::Operands("a number and an integer")),
+        (false, _) => integer_power(x, p),
+        (true, _) => match u128::try_from(p.to_i128()) {
+            Ok(exponent) => float_power(x, exponent),
+            Err(_) => match x.as_float() {
+                Some(1.0) => Ok(x.clone()),
+                Some(-1.0) => float_power(x, p.to_i128().unsigned_abs()),
+                _ => {
+                    let message = "Cannot raise a number to a negative power by squaring. Make the exponent a float.";
+                    Err(Failure::Exception(ScalarException::Domain { value: p.clone(), message }))
+                }
+            },
+        },
+    }
+}
+
+fn float_power(x: &Scalar, exponent: u128) -> Result<Scalar> {
+    let square = |x: Scalar| float::mul_float(&[x.clone(), x]);
+    if exponent == 0 {
+        return unit(std::slice::from_ref(x));
+    }
+    let (mut power, mut rest) = (x.clone(), exponent);
+    while rest & 1 == 0 {
+        power = square(power)?;
+        rest >>= 1;
+    }
+    let mut product = power.clone();
+    rest >>= 1;
+    while rest > 0 {
+        power = square(power)?;
+        if rest & 1 == 1 {
+            product = float::mul_float(&[product, power.clone()])?;
+        }
+        rest >>= 1;
+    }
+    Ok(product)
+}
+
+/// The last element of `start:stop`, or `start - 1` where there is none.
+pub(super) fn unitrange_last(args: &[Scalar]) -> Result<Scalar> {
+    let (start, stop) = super::two(args, "two integers of one type")?;
+    if le(&[start.clone(), stop.clone()])? == Scalar::Bool(true) {
+        return Ok(stop.clone());
+    }
+    int::sub_int(&[start.clone(), unit(std::slice::from_ref(start))?])
+}
+
+/// The last element of `start:step:stop`, or `start - sign(step)` where there is none.
+pub(super) fn steprange_last(args: &[Scalar]) -> Result<Scalar> {
+    const EXPECTED: Failure = Failure::Operands("three integers, of which the first and last have one type");
+    let [start, step, stop] = args else { return Err(EXPECTED) };
+    let ty = start.scalar_type();
+    if !ty.is_integer() || stop.scalar_type() != ty || !step.scalar_type().is_integer() || ty.bits() > 64 {
+        return Err(EXPECTED);
+    }
+    let (first, by, last) = (start.to_i128(), step.to_i128(), stop.to_i128());
+    let end = match by {
+        0 => {
+            let message = "step cannot be zero";
+            return Err(Failure::Exception(ScalarException::Argument(message)));
+        }
+        _ if first == last || (by > 0) == (last > first) => first + (last - first) / by * by,
+        _ => first - by.signum(),
+    };
+    Ok(Scalar::from_bits(ty, end as u128))
 }
 
 fn integer_power(x: &Scalar, y: &Scalar) -> Result<Scalar> {
@@ -497,6 +577,29 @@ mod tests {
         assert_eq!(power(&[int(-1), int(-3)]), Ok(int(-1)));
         assert!(power(&[double(-1.0), double(0.5)]).is_err());
         assert_eq!(power(&[double(-2.0), double(3.0)]), Ok(double(-8.0)));
+        assert_eq!(power_by_squaring(&[double(-2.0), int(11)]), Ok(double(-2048.0)));
+        assert_eq!(power_by_squaring(&[double(3.0), int(12)]), Ok(double(531441.0)));
+        assert_eq!(power_by_squaring(&[double(-1.0), int(-3)]), Ok(double(-1.0)));
+        assert!(power_by_squaring(&[double(2.0), int(-1)]).is_err());
+    }
+
+    #[test]
+    fn false_is_a_strong_zero() {
+        assert_eq!(mul(&[Scalar::Bool(false), double(f64::NEG_INFINITY)]), Ok(double(-0.0)));
+        assert_eq!(mul(&[double(f64::NAN), Scalar::Bool(true)]).map(|x| x.as_float().is_some_and(f64::is_nan)), Ok(true));
+        assert_eq!(mul(&[Scalar::Bool(true), Scalar::Bool(true)]), Ok(Scalar::Bool(true)));
+    }
+
+    #[test]
+    fn ranges_end_at_their_last_element() {
+        let last = |start, step, stop| steprange_last(&[int(start), int(step), int(stop)]);
+        assert_eq!(last(1, 2, 6), Ok(int(5)));
+        assert_eq!(last(5, -2, 0), Ok(int(1)));
+        assert_eq!(last(5, 1, 1), Ok(int(4)));
+        assert_eq!(last(1, -1, 5), Ok(int(2)));
+        assert_eq!(last(i64::MIN, i64::MAX, i64::MAX), Ok(int(i64::MAX - 1)));
+        assert!(last(1, 0, 5).is_err());
+        assert_eq!(unitrange_last(&[int(3), int(1)]), Ok(int(2)));
     }
 
     #[test]

@@ -213,6 +213,9 @@ pub static TABLE: &[Primitive] = &[
     scalars("*", 1, PROMOTED, THROWS, generic::mul).any_number(),
     scalars("/", 2, FLOAT, THROWS, generic::div),
     scalars("^", 2, PROMOTED, THROWS, generic::power),
+    // What `^` is after inlining: by repeated multiplication, and from Julia 1.9 on for floats.
+    scalars("power_by_squaring", 2, SAME, THROWS, generic::power_by_squaring).with_rule("^"),
+    scalars("pow_body", 2, SAME, THROWS, generic::power).with_rule("^"),
     scalars("%", 2, PROMOTED, THROWS, generic::rem).with_rule("rem_float"),
     scalars("rem", 2, PROMOTED, THROWS, generic::rem).with_rule("rem_float"),
     scalars("mod", 2, PROMOTED, THROWS, generic::modulo),
@@ -251,6 +254,10 @@ pub static TABLE: &[Primitive] = &[
     scalars("isone", 1, BOOL, THROWS, generic::isone),
     scalars("iseven", 1, BOOL, THROWS, generic::iseven),
     scalars("isodd", 1, BOOL, THROWS, generic::isodd),
+
+    // The last elements of ranges: loops over `a:b` and `a:step:b` call them.
+    scalars("unitrange_last", 2, SAME, THROWS, generic::unitrange_last),
+    scalars("steprange_last", 3, SAME, THROWS, generic::steprange_last),
 
     // What works on values of any type.
     machine("===", 2, Some(2), BOOL, PURE),
