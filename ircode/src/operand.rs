@@ -133,6 +133,27 @@ impl<N: Names> From<Scalar> for Operand<N> {
     }
 }
 
+/// An `Int64`.
+impl<N: Names> From<i64> for Operand<N> {
+    fn from(value: i64) -> Self {
+        Scalar::Int64(value).into()
+    }
+}
+
+/// A `Float64`.
+impl<N: Names> From<f64> for Operand<N> {
+    fn from(value: f64) -> Self {
+        Scalar::Float64(value).into()
+    }
+}
+
+/// A `Bool`.
+impl<N: Names> From<bool> for Operand<N> {
+    fn from(value: bool) -> Self {
+        Scalar::Bool(value).into()
+    }
+}
+
 impl<N: Names> From<Argument> for Operand<N> {
     fn from(argument: Argument) -> Self {
         Operand::Argument(argument)

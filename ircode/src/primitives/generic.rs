@@ -95,7 +95,11 @@ pub(super) fn mul(args: &[Scalar]) -> Result<Scalar> {
     rest.try_fold(first, |product, factor| match (&product, &factor) {
         (Scalar::Bool(a), Scalar::Bool(b)) => Ok(Scalar::Bool(*a && *b)),
         (Scalar::Bool(keep), x) | (x, Scalar::Bool(keep)) if x.scalar_type().is_float() => {
-            if *keep { Ok(x.clone()) } else { float::copysign_float(&[Scalar::from_bits(x.scalar_type(), 0), x.clone()]) }
+            if *keep {
+                Ok(x.clone())
+            } else {
+                float::copysign_float(&[Scalar::from_bits(x.scalar_type(), 0), x.clone()])
+            }
         }
         _ => arithmetic(&[product, factor], int::mul_int, float::mul_float),
     })
@@ -586,7 +590,10 @@ mod tests {
     #[test]
     fn false_is_a_strong_zero() {
         assert_eq!(mul(&[Scalar::Bool(false), double(f64::NEG_INFINITY)]), Ok(double(-0.0)));
-        assert_eq!(mul(&[double(f64::NAN), Scalar::Bool(true)]).map(|x| x.as_float().is_some_and(f64::is_nan)), Ok(true));
+        assert_eq!(
+            mul(&[double(f64::NAN), Scalar::Bool(true)]).map(|x| x.as_float().is_some_and(f64::is_nan)),
+            Ok(true)
+        );
         assert_eq!(mul(&[Scalar::Bool(true), Scalar::Bool(true)]), Ok(Scalar::Bool(true)));
     }
 
