@@ -80,9 +80,11 @@ impl<F> Module<F> {
     /// What a global is.
     pub fn global_callee(&self, global: &GlobalRef) -> Callee {
         let GlobalRef { module, name } = global;
-        let path = if module.is_empty() { name.to_string() } else { format!("{module}.{name}") };
-        let found = self.function_index(&path).or_else(|| {
-            let plain = matches!(module.as_str(), "Base" | "Core" | "Main" | "Core.Intrinsics");
+        let path = || if module.is_empty() { name.to_string() } else { format!("{module}.{name}") };
+        // This is asked at every call in every pass: the path is made only where a function may be called so.
+        let by_path = if self.has_paths() { self.function_index(&path()) } else { None };
+        let found = by_path.or_else(|| {
+            let plain = matches!(module.as_str(), "" | "Base" | "Core" | "Main" | "Core.Intrinsics");
             plain.then(|| self.function_index(name)).flatten()
         });
         if let Some(index) = found {
@@ -91,6 +93,7 @@ impl<F> Module<F> {
         if let Some(primitive) = primitives::of_global(global) {
             return Callee::Primitive(primitive);
         }
+        let path = path();
         if self.type_def(&path).is_some() {
             return Callee::Type(Type::named(path));
         }

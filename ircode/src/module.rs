@@ -73,6 +73,7 @@ impl TypeDef {
 pub struct Module<F> {
     functions: Vec<Function<F>>,
     by_name: HashMap<Name, usize>,
+    has_paths: bool,
     types: Vec<TypeDef>,
     types_by_name: HashMap<Name, usize>,
 }
@@ -82,6 +83,7 @@ impl<F> Default for Module<F> {
         Module {
             functions: Vec::new(),
             by_name: HashMap::default(),
+            has_paths: false,
             types: Vec::new(),
             types_by_name: HashMap::default(),
         }
@@ -120,6 +122,16 @@ impl<F> Module<F> {
         self.by_name.get(name).and_then(|&index| self.functions.get(index))
     }
 
+    /// Whether some function has the path of a module in its name.
+    pub(crate) fn has_paths(&self) -> bool {
+        self.has_paths
+    }
+
+    fn index(&mut self, name: Name, index: usize) {
+        self.has_paths |= name.contains('.');
+        self.by_name.insert(name, index);
+    }
+
     /// The position of the function of this name in [`Module::functions`].
     pub fn function_index(&self, name: &str) -> Option<usize> {
         self.by_name.get(name).copied()
@@ -140,7 +152,7 @@ impl<F> Module<F> {
         if self.by_name.contains_key(&function.name) {
             return Err(DefinedTwice(function.name));
         }
-        self.by_name.insert(function.name.clone(), self.functions.len());
+        self.index(function.name.clone(), self.functions.len());
         self.functions.push(function);
         Ok(())
     }
@@ -150,7 +162,7 @@ impl<F> Module<F> {
         match self.by_name.get(&function.name) {
             Some(&index) => self.functions[index] = function,
             None => {
-                self.by_name.insert(function.name.clone(), self.functions.len());
+                self.index(function.name.clone(), self.functions.len());
                 self.functions.push(function);
             }
         }
@@ -170,7 +182,7 @@ impl<F> Module<F> {
             && let Some(function) = self.functions.get_mut(index)
         {
             function.name = to.clone();
-            self.by_name.insert(to, index);
+            self.index(to, index);
         }
         Ok(())
     }
@@ -208,6 +220,7 @@ impl<F> Module<F> {
         Ok(Module {
             functions,
             by_name: self.by_name.clone(),
+            has_paths: self.has_paths,
             types: self.types.clone(),
             types_by_name: self.types_by_name.clone(),
         })

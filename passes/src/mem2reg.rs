@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use bbcode::{BBCode, BlockGraph, BlockId, Ids, InstId};
-use ircode::{Callee, Module, NewInstruction, Operand, PhiEntry, Stmt, Type};
+use ircode::{CallNode, Callee, Module, NewInstruction, Operand, PhiEntry, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use crate::PassResult;
@@ -73,10 +73,14 @@ fn find_slots(bb: &BBCode, module: &Module<BBCode>) -> Vec<Slot> {
     let mut slots: Vec<Slot> = Vec::new();
     let mut index: SecondaryMap<InstId, usize> = SecondaryMap::new();
     let primitive = |stmt: &Stmt<Ids>| match stmt {
-        Stmt::Call(call) => match module.callee(&call.callee) {
-            Some(Callee::Primitive(primitive)) => Some(primitive.name),
-            _ => None,
-        },
+        Stmt::Call(CallNode { callee: Operand::Global(global), .. })
+            if matches!(global.name.as_str(), "new_slot" | "slot_get" | "slot_set!") =>
+        {
+            match module.global_callee(global) {
+                Callee::Primitive(primitive) => Some(primitive.name),
+                _ => None,
+            }
+        }
         _ => None,
     };
     for (id, inst) in bb.all_insts() {

@@ -100,19 +100,20 @@ pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
 /// stores what depends on the arguments in memory, and at a try/catch. The module is then as it was.
 pub fn differentiate(module: &mut Module<BBCode>, name: &Name) -> Result<DerivativeNames, PassError> {
     let derived = derive_all(module, name)?;
-    let mut names_of_generated = Vec::new();
+    let mut generated = Vec::new();
     for derivative in derived {
         for def in derivative.types {
             let error = |twice: ircode::DefinedTwice| PassError::new(NAME, name, twice.to_string());
             module.add_type(def).map_err(error)?;
         }
-        for function in derivative.functions {
-            names_of_generated.push(function.name.clone());
+        module.replace_function(derivative.forward);
+        for function in derivative.backward {
+            generated.push(function.name.clone());
             module.replace_function(function);
         }
     }
-    for generated in &names_of_generated {
-        clean_up(module, generated)?;
+    for name in &generated {
+        clean_up(module, name)?;
     }
     Ok(DerivativeNames::of(name))
 }
@@ -127,7 +128,10 @@ fn clean_up(module: &mut Module<BBCode>, name: &Name) -> Result<(), PassError> {
 
 /// What was generated for one function.
 struct Derived {
-    functions: Vec<Function<BBCode>>,
+    /// The forward pass: the function as it was prepared, so that there is nothing to clean up.
+    forward: Function<BBCode>,
+    /// The pullback, and the function that runs both.
+    backward: Vec<Function<BBCode>>,
     types: Vec<ircode::TypeDef>,
 }
 
@@ -242,16 +246,14 @@ fn generate(plan: &Plan<'_>) -> Result<Derived, EditError> {
     let pair = Type::tuple([plan.result.clone(), plan.trace_type()]);
     let named =
         |name: &Name, result: Type, body: BBCode| Function { name: name.clone(), parameters: Vec::new(), result, body };
-    let mut functions = vec![
-        Function { parameters: plan.parameters.clone(), ..named(&plan.names.forward, pair, forward) },
-        named(&plan.names.pullback, Type::tuple(plan.cotangent_types()), pullback),
-    ];
+    let forward = Function { parameters: plan.parameters.clone(), ..named(&plan.names.forward, pair, forward) };
+    let mut backward = vec![named(&plan.names.pullback, Type::tuple(plan.cotangent_types()), pullback)];
     if let Some(body) = value_and_gradient(plan)? {
         let result = value_and_gradient_type(plan);
         let function = named(&plan.names.value_and_gradient, result, body);
-        functions.push(Function { parameters: plan.parameters.clone(), ..function });
+        backward.push(Function { parameters: plan.parameters.clone(), ..function });
     }
-    Ok(Derived { functions, types: vec![plan.trace_def()] })
+    Ok(Derived { forward, backward, types: vec![plan.trace_def()] })
 }
 
 fn value_and_gradient_type(plan: &Plan<'_>) -> Type {

@@ -1,7 +1,9 @@
 //! Writing code, block by block.
 
+use std::sync::{Arc, LazyLock};
+
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
-use ircode::{Constant, LineInfo, NewInstruction, Operand, Stmt, Type};
+use ircode::{Constant, GlobalRef, LineInfo, NewInstruction, Operand, Stmt, Type};
 
 /// Writes statements at the end of a block, or before its terminator if it has one.
 pub(super) struct Emitter<'b> {
@@ -33,7 +35,7 @@ impl<'b> Emitter<'b> {
         args: impl IntoIterator<Item = Operand<Ids>>,
         ty: Type,
     ) -> Emitted {
-        self.stmt(Stmt::call(Operand::global(module, name), args), ty).map(Operand::Value)
+        self.stmt(Stmt::call(callee(module, name), args), ty).map(Operand::Value)
     }
 
     pub(super) fn tuple(&mut self, elements: Vec<Operand<Ids>>, types: Vec<Type>) -> Emitted {
@@ -49,6 +51,18 @@ impl<'b> Emitter<'b> {
     pub(super) fn goto(&mut self, target: BlockId) -> Result<(), EditError> {
         self.stmt(Stmt::goto(target), Type::Any).map(|_| ())
     }
+}
+
+/// The callees that stand in many statements, so that these share them.
+static SHARED: LazyLock<Vec<Arc<GlobalRef>>> = LazyLock::new(|| {
+    let own = ["new_slot", "slot_get", "slot_set!", "stack_push!", "stack_get"].map(|name| ("BBKit", name));
+    let base = ["add_float", "sub_int", "getfield"].map(|name| ("Base", name));
+    own.into_iter().chain(base).map(|(module, name)| Arc::new(GlobalRef::new(module, name))).collect()
+});
+
+fn callee(module: &str, name: &str) -> Operand<Ids> {
+    let shared = SHARED.iter().find(|shared| shared.name == name && shared.module == module);
+    shared.map_or_else(|| Operand::global(module, name), |shared| Operand::Global(Arc::clone(shared)))
 }
 
 /// A type as an operand.

@@ -2,9 +2,9 @@
 //! how that travels.
 
 use bbcode::{BBCode, BlockGraph, BlockId, InstId};
-use hashbrown::HashSet;
+use hashbrown::{HashMap, HashSet};
 use ircode::graph::{DomTree, LoopForest};
-use ircode::{Argument, Module, Name, Operand, ScalarType, Stmt, Type, TypeDef};
+use ircode::{Argument, LineInfo, Module, Name, Operand, ScalarType, Stmt, Type, TypeDef};
 use slotmap::SecondaryMap;
 
 use super::NAME;
@@ -54,7 +54,7 @@ pub(super) enum Saved {
 pub(super) enum Carrier {
     /// The block runs exactly once, before every return: the values are fields of the trace.
     Fields(Vec<usize>),
-    /// A stack, which is a field of the trace; each run of the block pushes once, a tuple if there are several values.
+    /// A stack, which is a field of the trace: each run of the block pushes once, a tuple if there are several values.
     Stack(usize),
 }
 
@@ -64,6 +64,17 @@ pub(super) struct Saves {
     pub(super) items: Vec<Saved>,
     pub(super) types: Vec<Type>,
     pub(super) carrier: Carrier,
+}
+
+/// What the reverse of a block gets of what was saved.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Load {
+    pub(super) item: Saved,
+    /// The number of the block that saved it, and the place of the item among those that it saves.
+    pub(super) saver: usize,
+    pub(super) position: usize,
+    /// The line of the first statement that needs it.
+    pub(super) line: LineInfo,
 }
 
 /// A function that is to be differentiated, and what was found out about it.
@@ -84,6 +95,8 @@ pub(super) struct Plan<'a> {
     pub(super) records: Vec<bool>,
     /// What each block saves, by number.
     pub(super) saves: Vec<Option<Saves>>,
+    /// What the reverse of each block needs of that, by number, each item once.
+    pub(super) loads: Vec<Vec<Load>>,
     /// Values that may be undefined at the end of the block that computes them: φs of which an edge has no value. Only
     /// a block that uses such a value can save it.
     maybe_undefined: SecondaryMap<InstId, ()>,
@@ -143,6 +156,7 @@ impl<'a> Plan<'a> {
             returns,
             records: records.collect(),
             saves: vec![None; count],
+            loads: vec![Vec::new(); count],
             maybe_undefined: maybe_undefined(&primal, &graph),
             saved_arguments: Vec::new(),
             fields: Vec::new(),
@@ -217,6 +231,11 @@ impl<'a> Plan<'a> {
         self.graph.graph().predecessors(0).len() > 0
     }
 
+    /// Whether a block may run more than once, so that its stack needs a cursor.
+    pub(super) fn repeats(&self, number: usize) -> bool {
+        self.loops.innermost(number).is_some()
+    }
+
     /// Whether the block's reverse has to look at the stack of blocks for where control came from.
     pub(super) fn pops_block_stack(&self, number: usize) -> bool {
         match self.predecessors(number).as_slice() {
@@ -227,7 +246,7 @@ impl<'a> Plan<'a> {
     }
 
     /// The block that saves what a statement of block `user` needs.
-    pub(super) fn saving_block(&self, item: Saved, user: usize) -> usize {
+    fn saving_block(&self, item: Saved, user: usize) -> usize {
         let (Saved::Value(id) | Saved::Trace(id)) = item;
         if self.maybe_undefined.contains_key(id) {
             return user;
@@ -244,23 +263,29 @@ impl<'a> Plan<'a> {
     fn choose_carriers(&mut self, domtree: &DomTree) {
         let mut items: Vec<Vec<Saved>> = vec![Vec::new(); self.relevant.len()];
         let mut arguments = Vec::new();
-        let mut seen: HashSet<(usize, Saved)> = HashSet::new();
-        for number in self.relevant_blocks() {
-            let Some(block) = self.block(number) else { continue };
-            for id in self.primal.inst_ids(block) {
-                for need in self.needs(id) {
-                    match need {
-                        Need::Argument(argument) => arguments.push(argument),
-                        Need::Saved(item) => {
-                            let at = self.saving_block(item, number);
-                            if seen.insert((at, item)) {
-                                items[at].push(item);
-                            }
-                        }
+        let mut positions: HashMap<(usize, Saved), usize> = HashMap::new();
+        let mut loads = Vec::new();
+        for number in 0..self.relevant.len() {
+            let mut loaded: HashSet<Saved> = HashSet::new();
+            let mut of_block = Vec::new();
+            let block = self.block(number).filter(|_| self.relevant[number]);
+            for (id, inst) in block.into_iter().flat_map(|block| self.primal.insts(block)) {
+                self.for_each_need(id, |need| match need {
+                    Need::Argument(argument) => arguments.push(argument),
+                    Need::Saved(item) if loaded.insert(item) => {
+                        let saver = self.saving_block(item, number);
+                        let position = *positions.entry((saver, item)).or_insert_with(|| {
+                            items[saver].push(item);
+                            items[saver].len() - 1
+                        });
+                        of_block.push(Load { item, saver, position, line: inst.line });
                     }
-                }
+                    Need::Saved(_) => {}
+                });
             }
+            loads.push(of_block);
         }
+        self.loads = loads;
         arguments.sort_unstable();
         arguments.dedup();
         for argument in arguments {
@@ -273,8 +298,7 @@ impl<'a> Plan<'a> {
             if items.is_empty() {
                 continue;
             }
-            let once = self.loops.innermost(number).is_none()
-                && self.returns.iter().all(|&ret| domtree.dominates(number, ret));
+            let once = !self.repeats(number) && self.returns.iter().all(|&ret| domtree.dominates(number, ret));
             let carrier = if once {
                 let field =
                     |(i, ty): (usize, &Type)| self.add_field(format!("block{}_{}", number + 1, i + 1), ty.clone());
@@ -326,34 +350,32 @@ fn backward_reachable(graph: &BlockGraph, targets: &[usize]) -> Vec<bool> {
 
 /// What the reverse of a statement needs of the forward pass.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Need {
+enum Need {
     Argument(Argument),
     Saved(Saved),
 }
 
 impl Plan<'_> {
-    /// What the reverse of a statement needs of the forward pass.
-    pub(super) fn needs(&self, id: InstId) -> Vec<Need> {
-        let mut needs = Vec::new();
+    /// Visits what the reverse of a statement needs of the forward pass.
+    fn for_each_need(&self, id: InstId, mut visit: impl FnMut(Need)) {
         match self.activity.derivative(id) {
             Some(Derivative::Rule { rule, args, wanted, .. }) => {
                 let slice = rule.slice(wanted);
                 let used = |parameter: usize| slice.parameters.get(parameter) == Some(&true);
                 for (_, arg) in args.iter().enumerate().filter(|(i, _)| used(i + 1)) {
                     match arg {
-                        Operand::Value(value) => needs.push(Need::Saved(Saved::Value(*value))),
-                        Operand::Argument(argument) => needs.push(Need::Argument(*argument)),
+                        Operand::Value(value) => visit(Need::Saved(Saved::Value(*value))),
+                        Operand::Argument(argument) => visit(Need::Argument(*argument)),
                         _ => {}
                     }
                 }
                 if used(args.len() + 1) {
-                    needs.push(Need::Saved(Saved::Value(id)));
+                    visit(Need::Saved(Saved::Value(id)));
                 }
             }
-            Some(Derivative::Call { .. }) => needs.push(Need::Saved(Saved::Trace(id))),
+            Some(Derivative::Call { .. }) => visit(Need::Saved(Saved::Trace(id))),
             Some(Derivative::Copy(_) | Derivative::Phi) | None => {}
         }
-        needs
     }
 
     fn saved_type(&self, item: Saved) -> Type {

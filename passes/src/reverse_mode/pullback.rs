@@ -7,7 +7,7 @@ use slotmap::SecondaryMap;
 
 use super::activity::Derivative;
 use super::emit::{Emitter, block_number, type_operand};
-use super::plan::{Carrier, DerivativeNames, Need, Plan, Saved, cotangent_types};
+use super::plan::{Carrier, DerivativeNames, Load, Plan, Saved, cotangent_types};
 use super::shape::{ENTRY, Shape};
 use crate::rules::{Bindings, Rule};
 
@@ -18,7 +18,7 @@ enum Place {
     Argument(Argument),
 }
 
-/// A slot that adds up the cotangents of a place.
+/// Adds up the cotangents of a place.
 struct Adjoint {
     place: Place,
     ty: ScalarType,
@@ -26,7 +26,17 @@ struct Adjoint {
     dominator: usize,
     /// The highest [rank](Shape::rank) of a block that uses it.
     last_use: u32,
-    slot: Option<Operand<Ids>>,
+    /// The only block that uses it, if there is only one.
+    only_block: Option<usize>,
+    sum: Sum,
+}
+
+/// Where the sum of the cotangents is.
+enum Sum {
+    /// In a slot, which is zeroed again when the sum is taken if its life started outside of the loop of the place.
+    Slot { slot: Operand<Ids>, zeroed: bool },
+    /// It is this value, in the only block that uses it; `None` is the zero.
+    Value(Option<Operand<Ids>>),
 }
 
 struct Generator<'p, 'a> {
@@ -73,7 +83,8 @@ pub(super) fn generate(plan: &Plan<'_>) -> Generated<BBCode> {
     };
     generator.find_adjoints();
     generator.entry()?;
-    generator.zero_adjoints()?;
+    generator.make_cursors()?;
+    generator.make_slots()?;
     for number in plan.relevant_blocks() {
         generator.reverse_block(number)?;
     }
@@ -132,7 +143,8 @@ impl<'p> Generator<'p, '_> {
     fn add_adjoint(&mut self, place: Place, ty: ScalarType, home: usize) {
         let index = self.adjoints.len();
         let last_use = self.shape.rank(home);
-        self.adjoints.push(Adjoint { place, ty, dominator: home, last_use, slot: None });
+        let sum = Sum::Value(None);
+        self.adjoints.push(Adjoint { place, ty, dominator: home, last_use, only_block: Some(home), sum });
         match place {
             Place::Value(id) => {
                 self.values.insert(id, index);
@@ -161,6 +173,7 @@ impl<'p> Generator<'p, '_> {
             let adjoint = &mut self.adjoints[index];
             adjoint.dominator = self.shape.common(adjoint.dominator, block);
             adjoint.last_use = adjoint.last_use.max(self.shape.rank(block));
+            adjoint.only_block = adjoint.only_block.filter(|&only| only == block);
         }
     }
 
@@ -168,25 +181,13 @@ impl<'p> Generator<'p, '_> {
         Emitter::new(&mut self.bb, self.blocks[block], line)
     }
 
-    /// Unpacks the trace, makes the slots, and goes to the reverse of the block that returned.
+    /// Unpacks the trace and goes to the reverse of the block that returned.
     fn entry(&mut self) -> Generated<()> {
         let plan = self.plan;
         let trace = Operand::Argument(Argument(2));
         for (field, (_, ty)) in plan.fields.iter().enumerate() {
             let value = self.emit(ENTRY, LineInfo::NONE).field(trace.clone(), field, ty.clone())?;
-            if matches!(ty, Type::Stack(_)) {
-                let mut emit = self.emit(ENTRY, LineInfo::NONE);
-                let slot = emit.own("new_slot", [type_operand(Type::INT64)], Type::slot(Type::INT64))?;
-                let length = emit.own("stack_length", [value.clone()], Type::INT64)?;
-                emit.own("slot_set!", [slot.clone(), length], Type::Nothing)?;
-                self.cursors.insert(field, slot);
-            }
             self.fields[field] = Some(value);
-        }
-        for index in 0..self.adjoints.len() {
-            let ty = Type::from(self.adjoints[index].ty);
-            let slot = self.emit(ENTRY, LineInfo::NONE).own("new_slot", [type_operand(ty.clone())], Type::slot(ty))?;
-            self.adjoints[index].slot = Some(slot);
         }
         let targets: Vec<(usize, BlockId)> =
             plan.returns.iter().filter_map(|&ret| Some((ret, self.blocks[self.shape.reverse[ret]?]))).collect();
@@ -197,6 +198,39 @@ impl<'p> Generator<'p, '_> {
                 None => Ok(()),
             },
         }
+    }
+
+    /// Makes a cursor for each stack to which a block may push several times, and lets it point at the last entry before the
+    /// first place that reads it.
+    fn make_cursors(&mut self) -> Generated<()> {
+        let plan = self.plan;
+        let mut places: Vec<(usize, usize)> = plan.block_stack.map(|field| (field, ENTRY)).into_iter().collect();
+        let mut dominators: Vec<Option<usize>> = self.shape.reverse.clone();
+        for (number, loads) in plan.loads.iter().enumerate() {
+            let Some(here) = self.shape.reverse[number] else { continue };
+            for load in loads {
+                let dominator = dominators[load.saver].map_or(here, |other| self.shape.common(other, here));
+                dominators[load.saver] = Some(dominator);
+            }
+        }
+        for (number, saves) in plan.saves.iter().enumerate() {
+            if let (Some(Carrier::Stack(field)), Some(dominator)) =
+                (saves.as_ref().map(|saves| &saves.carrier), dominators[number])
+                && plan.repeats(number)
+            {
+                places.push((*field, self.shape.before_all_loops(dominator)));
+            }
+        }
+        for (field, place) in places {
+            let stack = self.fields[field].clone().unwrap_or_else(Operand::nothing);
+            let of = type_operand(Type::INT64);
+            let slot = self.emit(ENTRY, LineInfo::NONE).own("new_slot", [of], Type::slot(Type::INT64))?;
+            let mut emit = self.emit(place, LineInfo::NONE);
+            let length = emit.own("stack_length", [stack], Type::INT64)?;
+            emit.own("slot_set!", [slot.clone(), length], Type::Nothing)?;
+            self.cursors.insert(field, slot);
+        }
+        Ok(())
     }
 
     /// Ends a block by going to the target whose number `number` is.
@@ -228,11 +262,15 @@ impl<'p> Generator<'p, '_> {
         }
     }
 
-    /// Zeroes each adjoint where its life starts. The zero is -0.0, to which adding is exact: `-0.0 + x` is `x` for every `x`, signed
-    /// zeros included, so that folding the sum away changes nothing.
-    fn zero_adjoints(&mut self) -> Generated<()> {
+    /// Makes the slots of adjoints that are used in several blocks, and zeroes each where its life starts. The zero is -0.0,
+    /// to which adding is exact: `-0.0 + x` is `x` for every `x`, signed zeros included, so that folding the sum away
+    /// changes nothing.
+    fn make_slots(&mut self) -> Generated<()> {
         for index in 0..self.adjoints.len() {
             let adjoint = &self.adjoints[index];
+            if adjoint.only_block.is_some() {
+                continue;
+            }
             let home = match adjoint.place {
                 Place::Value(id) => {
                     let number = self.plan.primal.block_of(id).and_then(|block| self.plan.graph.number(block));
@@ -241,26 +279,30 @@ impl<'p> Generator<'p, '_> {
                 Place::Argument(_) => None,
             };
             let place = self.shape.start_of_life(&self.plan.loops, adjoint.dominator, home, adjoint.last_use);
-            self.set_adjoint(place, LineInfo::NONE, index, zero(self.adjoints[index].ty))?;
+            let (ty, zeroed) = (Type::from(adjoint.ty), self.shape.innermost(place) != home);
+            let zero = zero(adjoint.ty);
+            let slot = self.emit(ENTRY, LineInfo::NONE).own("new_slot", [type_operand(ty.clone())], Type::slot(ty))?;
+            self.emit(place, LineInfo::NONE).own("slot_set!", [slot.clone(), zero], Type::Nothing)?;
+            self.adjoints[index].sum = Sum::Slot { slot, zeroed };
         }
         Ok(())
     }
 
-    fn set_adjoint(&mut self, block: usize, line: LineInfo, adjoint: usize, value: Operand<Ids>) -> Generated<()> {
-        let slot = self.slot(adjoint);
-        self.emit(block, line).own("slot_set!", [slot, value], Type::Nothing).map(|_| ())
-    }
-
-    fn slot(&self, adjoint: usize) -> Operand<Ids> {
-        self.adjoints[adjoint].slot.clone().unwrap_or_else(Operand::nothing)
-    }
-
-    /// The adjoint of a value, which is zero from here on.
+    /// The adjoint of a value. If the block runs again, it is zero then.
     fn take_adjoint(&mut self, block: usize, line: LineInfo, adjoint: usize) -> Generated<Operand<Ids>> {
-        let (slot, ty) = (self.slot(adjoint), self.adjoints[adjoint].ty);
-        let value = self.emit(block, line).own("slot_get", [slot], ty.into())?;
-        self.set_adjoint(block, line, adjoint, zero(ty))?;
-        Ok(value)
+        let ty = self.adjoints[adjoint].ty;
+        match &mut self.adjoints[adjoint].sum {
+            Sum::Value(value) => Ok(value.take().unwrap_or_else(|| zero(ty))),
+            Sum::Slot { slot, zeroed } => {
+                let (slot, zeroed) = (slot.clone(), *zeroed);
+                let mut emit = self.emit(block, line);
+                let value = emit.own("slot_get", [slot.clone()], ty.into())?;
+                if zeroed {
+                    emit.own("slot_set!", [slot, zero(ty)], Type::Nothing)?;
+                }
+                Ok(value)
+            }
+        }
     }
 
     /// Adds a cotangent to the adjoint of an operand, if that has one.
@@ -271,12 +313,30 @@ impl<'p> Generator<'p, '_> {
         operand: &Operand<Ids>,
         cotangent: Operand<Ids>,
     ) -> Generated<()> {
-        let Some(adjoint) = self.adjoint(operand) else { return Ok(()) };
-        let (slot, ty) = (self.slot(adjoint), self.adjoints[adjoint].ty);
+        let Some(index) = self.adjoint(operand) else { return Ok(()) };
+        let adjoint = &mut self.adjoints[index];
+        let ty = Type::from(adjoint.ty);
+        let (before, slot) = match &mut adjoint.sum {
+            Sum::Value(Some(value)) => (value.clone(), None),
+            Sum::Value(value) => {
+                *value = Some(cotangent);
+                return Ok(());
+            }
+            Sum::Slot { slot, .. } => {
+                let slot = slot.clone();
+                let before = self.emit(block, line).own("slot_get", [slot.clone()], ty.clone())?;
+                (before, Some(slot))
+            }
+        };
         let mut emit = self.emit(block, line);
-        let before = emit.own("slot_get", [slot.clone()], ty.into())?;
-        let sum = emit.call("Base", "add_float", [before, cotangent], ty.into())?;
-        emit.own("slot_set!", [slot, sum], Type::Nothing).map(|_| ())
+        let sum = emit.call("Base", "add_float", [before, cotangent], ty)?;
+        match slot {
+            Some(slot) => emit.own("slot_set!", [slot, sum], Type::Nothing).map(|_| ()),
+            None => {
+                self.adjoints[index].sum = Sum::Value(Some(sum));
+                Ok(())
+            }
+        }
     }
 
     /// The reverse of a block: its statements backwards, then on to the predecessor from which control came.
@@ -302,21 +362,9 @@ impl<'p> Generator<'p, '_> {
     /// Gets what the reverse of a block needs of what was saved.
     fn load(&mut self, number: usize, here: usize, loaded: &mut HashMap<Saved, Operand<Ids>>) -> Generated<()> {
         let plan = self.plan;
-        let Some(block) = plan.block(number) else { return Ok(()) };
         let mut entries: HashMap<usize, Operand<Ids>> = HashMap::new();
-        let needs: Vec<(Need, LineInfo)> = plan
-            .primal
-            .insts(block)
-            .flat_map(|(id, inst)| plan.needs(id).into_iter().map(|need| (need, inst.line)))
-            .collect();
-        for (need, line) in needs {
-            let Need::Saved(item) = need else { continue };
-            if loaded.contains_key(&item) {
-                continue;
-            }
-            let saver = plan.saving_block(item, number);
+        for &Load { item, saver, position, line } in &plan.loads[number] {
             let Some(saves) = plan.saves.get(saver).and_then(Option::as_ref) else { continue };
-            let Some(position) = saves.items.iter().position(|other| *other == item) else { continue };
             let value = match &saves.carrier {
                 Carrier::Fields(fields) => fields.get(position).and_then(|&field| self.fields[field].clone()),
                 Carrier::Stack(field) => {
@@ -344,22 +392,25 @@ impl<'p> Generator<'p, '_> {
         Ok(())
     }
 
-    /// What the cursor of a stack points at.
+    /// What the cursor of a stack points at. A stack without cursor has one entry.
     fn top(&mut self, here: usize, field: usize, line: LineInfo) -> Generated<Operand<Ids>> {
         let stack = self.fields[field].clone().unwrap_or_else(Operand::nothing);
-        let cursor = self.cursors.get(&field).cloned().unwrap_or_else(Operand::nothing);
+        let cursor = self.cursors.get(&field).cloned();
         let element = match self.plan.fields.get(field) {
             Some((_, Type::Stack(element))) => (**element).clone(),
             _ => Type::Untyped,
         };
         let mut emit = self.emit(here, line);
-        let position = emit.own("slot_get", [cursor], Type::INT64)?;
+        let position = match cursor {
+            Some(cursor) => emit.own("slot_get", [cursor], Type::INT64)?,
+            None => Operand::from(1),
+        };
         emit.own("stack_get", [stack, position], element)
     }
 
-    /// Moves the cursor of a stack to the entry before.
+    /// Moves the cursor of a stack, if it has one, to the entry before.
     fn step_back(&mut self, here: usize, field: usize) -> Generated<()> {
-        let cursor = self.cursors.get(&field).cloned().unwrap_or_else(Operand::nothing);
+        let Some(cursor) = self.cursors.get(&field).cloned() else { return Ok(()) };
         let mut emit = self.emit(here, LineInfo::NONE);
         let position = emit.own("slot_get", [cursor.clone()], Type::INT64)?;
         let before = emit.call("Base", "sub_int", [position, Constant::int64(1).into()], Type::INT64)?;
@@ -565,9 +616,8 @@ impl<'p> Generator<'p, '_> {
             let positive = Operand::from(Scalar::from_bits(float, 0));
             match self.arguments.get(index).copied().flatten() {
                 Some(adjoint) => {
-                    let slot = self.slot(adjoint);
+                    let value = self.take_adjoint(exit, LineInfo::NONE, adjoint)?;
                     let mut emit = self.emit(exit, LineInfo::NONE);
-                    let value = emit.own("slot_get", [slot], ty.clone())?;
                     elements.push(emit.call("Base", "add_float", [value, positive], ty.clone())?);
                 }
                 None => elements.push(positive),

@@ -113,6 +113,22 @@ impl Shape {
     }
 }
 
+impl Shape {
+    /// The innermost loop of the function that the block is the reverse of a part of.
+    pub(super) fn innermost(&self, block: usize) -> Option<LoopId> {
+        self.loops.get(block).copied().flatten()
+    }
+
+    /// The nearest block on every way to this one that runs at most once.
+    pub(super) fn before_all_loops(&self, block: usize) -> usize {
+        let mut block = block;
+        while let Some(inside) = self.innermost(block) {
+            block = self.before_loop.get(&inside).copied().unwrap_or(ENTRY);
+        }
+        block
+    }
+}
+
 /// The place of each block of the function in an order in which loops are contiguous and only their back edges lead
 /// backwards: a reverse postorder, sorted by loops. `None` if there are irreducible loops.
 fn contiguous_order(plan: &Plan<'_>) -> Option<Vec<u32>> {

@@ -1,1 +1,4 @@
+//! What bbkit's tests, benches and fuzz targets share: programs of any size, random programs, and the laws of the design
+//! as functions that check one program.
 
+pub mod programs;
