@@ -12,4 +12,4 @@ pub use check::{CheckReport, check_gradient};
 pub use dot::dot;
 pub use gradient::{Gradient, GradientError, gradient, specialized, to_bbcode, to_ircode};
 pub use input::{Input, InputError};
-pub use roundtrip::{Mismatch, roundtrip};
+pub use roundtrip::{Mismatch, Ways, roundtrip};

@@ -99,20 +99,10 @@ pub struct UnequalSwitch {
 }
 
 impl<N: Names> Switch<N> {
-    /// A switch.
-    ///
-    /// # Errors
-    ///
-    /// [`UnequalSwitch`] if there are not as many conditions as destinations.
-    pub fn new(
-        conds: Vec<Operand<N>>,
-        dests: Vec<N::Block>,
-        fallthrough_dest: N::Block,
-    ) -> Result<Self, UnequalSwitch> {
-        if conds.len() != dests.len() {
-            return Err(UnequalSwitch { conds: conds.len(), dests: dests.len() });
-        }
-        Ok(Switch { conds, dests, fallthrough_dest })
+    /// A switch: where control goes if a condition is the first that is false, and where if all are true.
+    pub fn new(branches: impl IntoIterator<Item = (Operand<N>, N::Block)>, fallthrough_dest: N::Block) -> Self {
+        let (conds, dests) = branches.into_iter().unzip();
+        Switch { conds, dests, fallthrough_dest }
     }
 
     /// The conditions.
@@ -173,7 +163,10 @@ impl<N: Names> TryFrom<SwitchForm<N>> for Switch<N> {
     type Error = UnequalSwitch;
 
     fn try_from(form: SwitchForm<N>) -> Result<Self, UnequalSwitch> {
-        Switch::new(form.conds, form.dests, form.fallthrough_dest)
+        if form.conds.len() != form.dests.len() {
+            return Err(UnequalSwitch { conds: form.conds.len(), dests: form.dests.len() });
+        }
+        Ok(Switch { conds: form.conds, dests: form.dests, fallthrough_dest: form.fallthrough_dest })
     }
 }
 

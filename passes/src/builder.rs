@@ -1,6 +1,6 @@
 //! Making functions from Rust, without text and without φs.
 
-use bbcode::{BBCode, BlockId, EditError, Ids, InstId, display_violations};
+use bbcode::{BBCode, BlockId, EditError, Ids, InstId, Switch, display_violations};
 use ircode::{Argument, Constant, Function, LineInfo, Module, Name, NewInstruction, Operand, Stmt, Type};
 
 use crate::manager::Context;
@@ -212,6 +212,11 @@ impl FunctionBuilder {
         self.push(Stmt::goto_if_not(condition, otherwise), Type::Any);
         let next = self.bb.set_next(self.block, Some(then));
         self.checked(next);
+    }
+
+    /// Ends the block: control goes to the target of the first condition that is false, or to `otherwise` if all are true.
+    pub fn switch(&mut self, branches: impl IntoIterator<Item = (Operand<Ids>, BlockId)>, otherwise: BlockId) {
+        self.push(Stmt::Switch(Switch::new(branches, otherwise)), Type::Any);
     }
 
     /// Ends the block: the function returns this value.

@@ -4,7 +4,7 @@ use ircode::{Instruction, LineInfo, NewInstruction, Operand, PhiEntry, Stmt, Typ
 
 use super::ConversionError;
 use crate::code::BBCode;
-use crate::ids::{BlockId, Ids, InstId, Switch};
+use crate::ids::{BlockId, Ids, InstId};
 
 impl BBCode {
     /// Whether conversion to IRCode needs no new blocks or statements: no switch, every fallthrough to the next block of
@@ -66,7 +66,11 @@ impl BBCode {
     fn lower_switch(&mut self, block: BlockId) -> Result<(), ConversionError> {
         let Some((id, inst)) = self.terminator(block) else { return Ok(()) };
         let (Stmt::Switch(switch), line) = (inst.stmt.clone(), inst.line) else { return Ok(()) };
-        let _ = self.remove(id);
+        // Text cannot show a block without statements as Julia prints it.
+        let _ = match self.first_inst(block) == Some(id) {
+            true => self.replace(id, Stmt::nothing()).err(),
+            false => self.remove(id).err(),
+        };
         let jump = |stmt: Stmt<Ids>| NewInstruction::new(stmt, Type::Any).into_instruction(line);
         let mut lowered: Vec<(BlockId, BlockId)> = Vec::new();
         let mut at = block;
@@ -148,18 +152,5 @@ impl BBCode {
             }
         }
         Ok(())
-    }
-
-    /// A switch at the end of a block: Mooncake's `Switch` with conditions, destinations and the fallthrough.
-    ///
-    /// # Errors
-    ///
-    /// [`crate::UnequalSwitch`] if there are not as many conditions as destinations.
-    pub fn switch(
-        conds: Vec<Operand<Ids>>,
-        dests: Vec<BlockId>,
-        fallthrough_dest: BlockId,
-    ) -> Result<Stmt<Ids>, crate::UnequalSwitch> {
-        Switch::new(conds, dests, fallthrough_dest).map(Stmt::Switch)
     }
 }

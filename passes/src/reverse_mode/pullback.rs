@@ -1,6 +1,6 @@
 //! The pullback: the blocks of the function backwards, adding up cotangents in slots.
 
-use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
+use bbcode::{BBCode, BlockId, EditError, Ids, InstId, Switch};
 use hashbrown::HashMap;
 use ircode::{Argument, Constant, LineInfo, Operand, Positions, Rename, SSAValue, Scalar, ScalarType, Stmt, Type};
 use slotmap::SecondaryMap;
@@ -251,15 +251,11 @@ impl<'p> Generator<'p, '_> {
             return self.bb.set_next(name, Some(*only));
         }
         // A switch takes the branch of the first condition that is false.
-        let mut negated = Vec::with_capacity(conds.len());
-        for cond in conds {
-            negated.push(emit.call("Base", "not_int", [cond], Type::BOOL)?);
+        let mut branches = Vec::with_capacity(conds.len());
+        for (cond, &(_, dest)) in conds.into_iter().zip(others) {
+            branches.push((emit.call("Base", "not_int", [cond], Type::BOOL)?, dest));
         }
-        let dests = others.iter().map(|&(_, dest)| dest).collect();
-        match BBCode::switch(negated, dests, last) {
-            Ok(switch) => emit.stmt(switch, Type::Any).map(|_| ()),
-            Err(_) => Ok(()),
-        }
+        emit.stmt(Stmt::Switch(Switch::new(branches, last)), Type::Any).map(|_| ())
     }
 
     /// Makes the slots of adjoints that are used in several blocks, and zeroes each where its life starts. The zero is -0.0,
@@ -659,7 +655,7 @@ impl Rename<Positions, Ids> for Results<'_> {
         Err(())
     }
 
-    fn switch(&mut self, switch: &ircode::NoSwitch) -> Result<bbcode::Switch<Ids>, ()> {
+    fn switch(&mut self, switch: &ircode::NoSwitch) -> Result<Switch<Ids>, ()> {
         match *switch {}
     }
 }

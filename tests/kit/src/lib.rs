@@ -1,4 +1,7 @@
 //! What bbkit's tests, benches and fuzz targets share: programs of any size, random programs, and the laws of the design
 //! as functions that check one program.
 
+pub mod laws;
+pub mod numeric;
 pub mod programs;
+pub mod seeds;

@@ -1,0 +1,269 @@
+//! The laws of the design, each as a function that checks one program. Tests, file tests and fuzz targets call these.
+
+use std::fmt;
+
+use bbcode::BBCode;
+use exec::{Limits, Machine, RunErrorKind, Value, value_to_json};
+use ircode::{Function, IRCode, Module, Style, print_module};
+use passes::{PassError, PassResult};
+
+/// A law that does not hold for a program.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Broken {
+    /// The law.
+    pub law: &'static str,
+    /// How it was seen.
+    pub problem: String,
+}
+
+impl fmt::Display for Broken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} does not hold: {}", self.law, self.problem)
+    }
+}
+
+impl std::error::Error for Broken {}
+
+/// What a check gives.
+pub type Checked = Result<(), Broken>;
+
+fn broken(law: &'static str, problem: impl fmt::Display) -> Broken {
+    Broken { law, problem: problem.to_string() }
+}
+
+/// Laws 1 to 3: a function comes back from every way as it was.
+///
+/// # Errors
+///
+/// [`Broken`] with the ways on which it did not.
+pub fn round_trips(function: &Function<IRCode>, ways: &bbkit::Ways) -> Checked {
+    let mismatches = ways.check(function);
+    if mismatches.is_empty() {
+        return Ok(());
+    }
+    let problems: Vec<String> = mismatches.iter().map(|found| format!("{}: {}", found.way, found.problem)).collect();
+    Err(broken("there and back", format!("{}: {}", function.name, problems.join("; "))))
+}
+
+/// Law 5: whatever can be done with a function that the verifier accepts, or refuses, is done or refused with an error.
+/// It is the panic of a caller that shows this law broken.
+///
+/// # Errors
+///
+/// [`Broken`] where something that is verified is refused that must not be, or becomes invalid.
+pub fn is_safe(function: &Function<IRCode>, args: &[Value], limits: Limits) -> Checked {
+    const LAW: &str = "verified means safe";
+    let mut module = Module::new();
+    module.add_function(function.clone()).map_err(|twice| broken(LAW, twice))?;
+    let _ = (print_module(&module, Style::Bbkit), print_module(&module, Style::Julia));
+    let _ = ircode::to_json(&module);
+    let verified = function.body.verify().is_ok();
+    let compacted = match function.body.new_nodes.is_empty() {
+        true => Ok(function.body.clone()),
+        false => function.body.compact().map(|compaction| compaction.ir),
+    };
+    match compacted {
+        Ok(body) => module.replace_function(Function { body, ..function.clone() }),
+        Err(error) if verified => return Err(broken(LAW, error)),
+        Err(_) => return Ok(()),
+    }
+    let _ = Machine::with_limits(&module, limits).call(&function.name, args);
+    let bbcode = match bbkit::to_bbcode(&module) {
+        Ok(bbcode) => bbcode,
+        Err(error) if verified => return Err(broken(LAW, error)),
+        Err(_) => return Ok(()),
+    };
+    for pass in passes::PASSES {
+        let mut changed = bbcode.clone();
+        let result = passes::PassManager::new([pass]).run(&mut changed, Some(&function.name));
+        if verified && result.is_ok() {
+            all_verify(&changed).map_err(|problem| broken(LAW, format!("after {}: {problem}", pass.name)))?;
+        }
+    }
+    Ok(())
+}
+
+fn all_verify(module: &Module<BBCode>) -> Result<(), String> {
+    for function in module.functions() {
+        if let Err(violations) = function.body.verify() {
+            return Err(bbcode::display_violations(&function.body, &violations).to_string());
+        }
+    }
+    Ok(())
+}
+
+/// What can be seen of a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Outcome {
+    /// The value to the last bit, or the error without its place.
+    pub result: Result<String, String>,
+    /// What was printed.
+    pub printed: String,
+    /// The arguments afterwards.
+    pub args: String,
+}
+
+fn exact(value: &Value) -> String {
+    value_to_json(value).map_or_else(|_| format!("{value:?}"), |json| json.to_string())
+}
+
+/// Runs a function. `None` if a limit ended the run: what is seen of it then says nothing.
+pub fn outcome(module: &Module<IRCode>, name: &str, args: &[Value], limits: Limits) -> Option<Outcome> {
+    let mut printed = String::new();
+    let result = Machine::with_limits(module, limits).on_output(|text| printed.push_str(text)).call(name, args);
+    let result = match result {
+        Ok(value) => Ok(exact(&value)),
+        Err(error) => match error.kind {
+            RunErrorKind::StepLimit(_) | RunErrorKind::MemoryLimit(_) | RunErrorKind::DepthLimit(_) => return None,
+            RunErrorKind::Exception(value) => Err(exact(&value)),
+            other => Err(other.to_string()),
+        },
+    };
+    Some(Outcome { result, printed, args: args.iter().map(exact).collect::<Vec<_>>().join(", ") })
+}
+
+/// Law 6: a pass takes verified code to verified code and keeps its meaning. `args` makes the arguments anew for each run,
+/// as a run may change them.
+///
+/// # Errors
+///
+/// [`Broken`] if what comes out is not verified or does something else.
+pub fn keeps_meaning(
+    module: &Module<IRCode>,
+    name: &str,
+    args: &dyn Fn() -> Vec<Value>,
+    limits: Limits,
+    pass: &dyn Fn(&mut Module<BBCode>) -> PassResult,
+) -> Checked {
+    const LAW: &str = "passes keep the meaning";
+    let Some(before) = outcome(module, name, &args(), limits) else { return Ok(()) };
+    let mut changed = bbkit::to_bbcode(module).map_err(|error| broken(LAW, error))?;
+    pass(&mut changed).map_err(|error: PassError| broken(LAW, error))?;
+    all_verify(&changed).map_err(|problem| broken(LAW, problem))?;
+    let changed = bbkit::to_ircode(&changed).map_err(|error| broken(LAW, error))?;
+    match outcome(&changed, name, &args(), limits) {
+        Some(after) if after != before => Err(broken(LAW, format!("{before:?} before, but {after:?} after"))),
+        _ => Ok(()),
+    }
+}
+
+/// Derives a module, adding the functions of the derivative.
+pub type Derive<'d> = &'d dyn Fn(&mut Module<BBCode>) -> Result<passes::reverse_mode::DerivativeNames, PassError>;
+
+/// Law 6 for a derivative: it gives the value of the function to the last bit, and a gradient that agrees with
+/// differences and is the same when the pullback is called again. What is generated verifies, and obeys laws 1 to 3.
+///
+/// Nothing is said of a function that fails, or that cannot be differentiated, or that has a jump or a kink nearby.
+///
+/// # Errors
+///
+/// [`Broken`].
+pub fn gradient_is_right(
+    module: &Module<IRCode>,
+    name: &str,
+    args: &[Value],
+    limits: Limits,
+    derive: Derive<'_>,
+) -> Checked {
+    const LAW: &str = "reverse mode is right";
+    let Some(Outcome { result: Ok(value), .. }) = outcome(module, name, args, limits) else { return Ok(()) };
+    let mut derived = bbkit::to_bbcode(module).map_err(|error| broken(LAW, error))?;
+    let Ok(names) = derive(&mut derived) else { return Ok(()) };
+    all_verify(&derived).map_err(|problem| broken(LAW, problem))?;
+    let derived = bbkit::to_ircode(&derived).map_err(|error| broken(LAW, error))?;
+    for function in derived.functions() {
+        round_trips(function, &bbkit::Ways::default())?;
+    }
+    let run = |name: &str, args: &[Value]| Machine::with_limits(&derived, limits).call(name, args);
+    let both = match run(&names.value_and_gradient, args) {
+        Ok(both) => both,
+        Err(error) if limit(&error.kind) => return Ok(()),
+        Err(error) => return Err(broken(LAW, error)),
+    };
+    let Some((first, gradient)) = both.as_tuple().and_then(<[Value]>::split_first) else {
+        return Err(broken(LAW, format!("value and gradient are {both}")));
+    };
+    if exact(first) != value {
+        return Err(broken(LAW, format!("the value is {value}, but {} with the gradient", exact(first))));
+    }
+    pullback_can_be_called_again(&run, &names, args, gradient).map_err(|problem| broken(LAW, problem))?;
+    let report = bbkit::check_gradient(module, name, args, gradient, limits).map_err(|error| broken(LAW, error))?;
+    if report.worst() > report.tolerance(args.iter().any(is_small)) && is_smooth(module, name, args, limits) {
+        let problem = format!("gradient {gradient:?}, differences {:?}", report.differences);
+        return Err(broken(LAW, problem));
+    }
+    Ok(())
+}
+
+fn limit(kind: &RunErrorKind) -> bool {
+    matches!(kind, RunErrorKind::StepLimit(_) | RunErrorKind::MemoryLimit(_) | RunErrorKind::DepthLimit(_))
+}
+
+fn is_small(value: &Value) -> bool {
+    value.as_scalar().is_some_and(|scalar| scalar.scalar_type().is_float() && scalar.scalar_type().bits() < 64)
+}
+
+/// Calls a function of a module.
+type Call<'c> = &'c dyn Fn(&str, &[Value]) -> Result<Value, exec::RunError>;
+
+fn pullback_can_be_called_again(
+    run: Call<'_>,
+    names: &passes::reverse_mode::DerivativeNames,
+    args: &[Value],
+    gradient: &[Value],
+) -> Result<(), String> {
+    let pair = run(&names.forward, args).map_err(|error| error.to_string())?;
+    let Some([value, trace]) = pair.as_tuple() else { return Err(format!("the forward pass gives {pair}")) };
+    let Some(one) = value.as_scalar().and_then(|scalar| ircode::Scalar::from_float(scalar.scalar_type(), 1.0)) else {
+        return Ok(());
+    };
+    let seed = [trace.clone(), Value::Scalar(one)];
+    for call in ["first", "second"] {
+        let cotangents = run(&names.pullback, &seed).map_err(|error| error.to_string())?;
+        let same = cotangents.as_tuple().is_some_and(|all| {
+            all.len() == gradient.len() + 1 && all.iter().skip(1).zip(gradient).all(|(a, b)| exact(a) == exact(b))
+        });
+        if !same {
+            return Err(format!("the {call} call of the pullback gives {cotangents} instead of {gradient:?}"));
+        }
+    }
+    Ok(())
+}
+
+/// Whether the function looks smooth at these arguments: the differences to both sides agree.
+fn is_smooth(module: &Module<IRCode>, name: &str, args: &[Value], limits: Limits) -> bool {
+    let at =
+        |args: &[Value]| Machine::with_limits(module, limits).call(name, args).ok().and_then(|value| value.as_float());
+    let Some(here) = at(args) else { return false };
+    (0..args.len()).all(|index| {
+        let Some(x) = args[index].as_float() else { return true };
+        let small = is_small(&args[index]);
+        [1e-2, 1e-4, 1e-6].iter().filter(|step| !small || **step > 1e-3).all(|&step| {
+            let side = |step: f64| {
+                let mut args = args.to_vec();
+                let ty = args[index].as_scalar()?.scalar_type();
+                args[index] = Value::Scalar(ircode::Scalar::from_float(ty, x + step)?);
+                Some((at(&args)? - here) / step)
+            };
+            match (side(step * x.abs().max(1.0)), side(-step * x.abs().max(1.0))) {
+                // The curvature of what the generator makes is less than this; a kink or a jump is more.
+                (Some(right), Some(left)) => (right - left).abs() <= 0.2 * right.abs().max(left.abs()).max(1e-3),
+                _ => false,
+            }
+        })
+    })
+}
+
+/// Law 7: the same input gives the same bytes, whenever it is asked for.
+///
+/// # Errors
+///
+/// [`Broken`] with the first line that differs.
+pub fn is_deterministic(make: &dyn Fn() -> String) -> Checked {
+    let (first, second) = (make(), make());
+    match first.lines().zip(second.lines()).find(|(a, b)| a != b) {
+        Some((a, b)) => Err(broken("same input, same bytes", format!("{a:?} first, then {b:?}"))),
+        None if first.len() != second.len() => Err(broken("same input, same bytes", "one is longer")),
+        None => Ok(()),
+    }
+}

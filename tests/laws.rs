@@ -1,0 +1,164 @@
+//! The laws of the design on random programs, and each check against a bug that is planted for it.
+
+use bbcode::BBCode;
+use exec::Limits;
+use ircode::{IRCode, Module, Stmt, Style, print_module};
+use kit::laws::{gradient_is_right, is_deterministic, is_safe, keeps_meaning, round_trips};
+use kit::numeric::{Program, numeric};
+use kit::seeds::for_each;
+use passes::reverse_mode::{DerivativeNames, differentiate};
+use passes::{PASSES, PassError, PassManager, PassResult, Run};
+
+const LIMITS: Limits = Limits { steps: 100_000, memory: 1 << 24, depth: 100 };
+
+fn derive(module: &mut Module<BBCode>) -> Result<DerivativeNames, PassError> {
+    differentiate(module, &"f".into())
+}
+
+#[test]
+fn numeric_programs_come_back_from_every_way() {
+    for_each(400, numeric, |program: &Program| round_trips(&program.module.functions()[0], &bbkit::Ways::default()))
+        .unwrap();
+}
+
+#[test]
+fn numeric_programs_are_safe() {
+    for_each(200, numeric, |program: &Program| is_safe(&program.module.functions()[0], &program.args, LIMITS)).unwrap();
+}
+
+#[test]
+fn passes_keep_the_meaning_of_numeric_programs() {
+    for pass in PASSES.iter().filter(|pass| matches!(pass.run, Run::Function(_))) {
+        let run = |module: &mut Module<BBCode>| PassManager::new([pass]).run(module, None);
+        for_each(250, numeric, |program: &Program| {
+            keeps_meaning(&program.module, "f", &|| program.args.clone(), LIMITS, &run)
+        })
+        .unwrap_or_else(|error| panic!("{}: {error}", pass.name));
+    }
+}
+
+#[test]
+fn gradients_of_numeric_programs_are_right() {
+    for_each(1000, numeric, |program: &Program| {
+        gradient_is_right(&program.module, "f", &program.args, LIMITS, &derive)
+    })
+    .unwrap();
+}
+
+#[test]
+fn everything_is_deterministic() {
+    for_each(60, numeric, |program: &Program| {
+        is_deterministic(&|| {
+            let mut module = bbkit::to_bbcode(&program.module).unwrap();
+            let _ = derive(&mut module);
+            let module = bbkit::to_ircode(&module).unwrap();
+            print_module(&module, Style::Bbkit) + &ircode::to_json(&module).unwrap()
+        })
+    })
+    .unwrap();
+}
+
+/// How many of the first programs a check refuses.
+fn caught(check: impl Fn(&Program) -> kit::laws::Checked) -> usize {
+    let mut caught = 0;
+    for seed in 0..100 {
+        let bytes = kit::seeds::bytes(seed);
+        let Ok(program) = numeric(&mut arbitrary::Unstructured::new(&bytes)) else { continue };
+        caught += usize::from(check(&program).is_err());
+    }
+    caught
+}
+
+#[test]
+fn a_conversion_that_loses_something_is_caught() {
+    let drops_lines = bbkit::Ways {
+        to_bbcode: |ir| {
+            let mut ir = ir.clone();
+            ir.stmts.flags_mut().iter_mut().for_each(|flag| *flag = 1);
+            BBCode::try_from(&ir)
+        },
+        ..bbkit::Ways::default()
+    };
+    let forgets_constants = bbkit::Ways { carry: |text| text.replacen("1.0", "1.5", 1), ..bbkit::Ways::default() };
+    let swaps_edges = bbkit::Ways {
+        to_ircode: |bb| {
+            let mut ir = IRCode::try_from(bb)?;
+            for stmt in ir.stmts.stmts_mut() {
+                if let Stmt::Phi(phi) = stmt
+                    && let [first, second, ..] = phi.entries.as_mut_slice()
+                {
+                    std::mem::swap(&mut first.value, &mut second.value);
+                }
+            }
+            Ok(ir)
+        },
+        ..bbkit::Ways::default()
+    };
+    for ways in [drops_lines, forgets_constants, swaps_edges] {
+        assert!(caught(|program| round_trips(&program.module.functions()[0], &ways)) > 20);
+    }
+}
+
+/// Lets the calls of one primitive be calls of another.
+fn mistake(module: &mut Module<BBCode>, name: &str, from: &str, to: &str) -> bool {
+    let Some(body) = module.body_mut(name) else { return false };
+    let ids: Vec<_> = body.all_insts().map(|(id, _)| id).collect();
+    let mut made = false;
+    for id in ids {
+        if let Some(Stmt::Call(call)) = body.inst_mut(id).map(|inst| &mut inst.stmt)
+            && matches!(&call.callee, ircode::Operand::Global(global) if global.name == from)
+        {
+            call.callee = ircode::Operand::global("Base", to);
+            made = true;
+        }
+    }
+    made
+}
+
+#[test]
+fn a_pass_that_changes_the_meaning_is_caught() {
+    let wrong = |module: &mut Module<BBCode>| -> PassResult { Ok(mistake(module, "f", "max_float", "min_float")) };
+    assert!(caught(|program| keeps_meaning(&program.module, "f", &|| program.args.clone(), LIMITS, &wrong)) > 3);
+    let invalid = |module: &mut Module<BBCode>| -> PassResult {
+        let body = module.body_mut("f").unwrap();
+        let first = body.all_insts().map(|(id, _)| id).next().unwrap();
+        body.remove(first).unwrap();
+        Ok(true)
+    };
+    assert!(caught(|program| keeps_meaning(&program.module, "f", &|| program.args.clone(), LIMITS, &invalid)) > 20);
+}
+
+#[test]
+fn a_wrong_derivative_is_caught() {
+    let mistaken = |from: &'static str, to: &'static str| {
+        move |module: &mut Module<BBCode>| {
+            let names = derive(module)?;
+            mistake(module, &names.pullback, from, to);
+            Ok(names)
+        }
+    };
+    for (from, to) in [("cos", "sin"), ("mul_float", "add_float"), ("neg_float", "abs_float")] {
+        let derive = mistaken(from, to);
+        let check = |program: &Program| gradient_is_right(&program.module, "f", &program.args, LIMITS, &derive);
+        assert!(caught(check) > 3, "{from} for {to}");
+    }
+}
+
+#[test]
+fn what_depends_on_the_run_is_caught() {
+    let count = std::cell::Cell::new(0);
+    let counts = || {
+        count.set(count.get() + 1);
+        format!("{}", count.get())
+    };
+    assert!(is_deterministic(&counts).is_err());
+    assert!(is_deterministic(&|| "a\nb".into()).is_ok());
+}
+
+#[test]
+fn a_panic_is_caught() {
+    let panics = |module: &mut Module<BBCode>| -> PassResult { panic!("on {} functions", module.functions().len()) };
+    let check = |program: &Program| keeps_meaning(&program.module, "f", &|| program.args.clone(), LIMITS, &panics);
+    let caught = std::panic::catch_unwind(|| for_each(1, numeric, check));
+    assert!(caught.is_err());
+}
