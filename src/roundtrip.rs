@@ -13,7 +13,8 @@ pub struct Mismatch {
 }
 
 /// Takes a function every way there and back: IRCode → BBCode → IRCode, BBCode → IRCode → BBCode, text in both styles,
-/// JSON of both representations. Pending nodes are compacted before conversion. Returns what did not come back as it was.
+/// JSON of both representations. Pending nodes are compacted before conversion; Julia's text, which does not tell them from
+/// others, is left out where there are any. Returns what did not come back as it was.
 pub fn roundtrip(function: &Function<IRCode>) -> Vec<Mismatch> {
     Ways::default().check(function)
 }
@@ -46,7 +47,9 @@ impl Ways {
         };
         check("verify", function.body.verify().map(|()| true).map_err(|violations| violations.to_string()));
         check("text (bbkit)", self.exact_text(function));
-        check("text (julia)", self.julia_text(function));
+        if function.body.new_nodes.is_empty() {
+            check("text (julia)", self.julia_text(function));
+        }
         check("json", self.json(function));
         let compacted = match function.body.new_nodes.is_empty() {
             true => Ok(function.body.clone()),

@@ -3,6 +3,7 @@
 use bbcode::BBCode;
 use exec::Limits;
 use ircode::{IRCode, Module, Stmt, Style, print_module};
+use kit::anything::anything;
 use kit::laws::{gradient_is_right, is_deterministic, is_safe, keeps_meaning, round_trips};
 use kit::numeric::{Program, numeric};
 use kit::seeds::for_each;
@@ -161,4 +162,27 @@ fn a_panic_is_caught() {
     let check = |program: &Program| keeps_meaning(&program.module, "f", &|| program.args.clone(), LIMITS, &panics);
     let caught = std::panic::catch_unwind(|| for_each(1, numeric, check));
     assert!(caught.is_err());
+}
+
+#[test]
+fn anything_comes_back_from_every_way() {
+    let verified = std::cell::Cell::new(0);
+    for_each(1500, anything, |function| {
+        if function.body.verify().is_err() {
+            return Ok(());
+        }
+        verified.set(verified.get() + 1);
+        round_trips(function, &bbkit::Ways::default())
+    })
+    .unwrap();
+    assert!(verified.get() > 700, "only {} of 1500 are valid", verified.get());
+}
+
+#[test]
+fn nothing_panics_on_anything() {
+    for_each(700, anything, |function| {
+        let args: Vec<_> = function.body.argtypes.iter().skip(1).map(|_| exec::Value::from(1.0)).collect();
+        is_safe(function, &args, LIMITS)
+    })
+    .unwrap();
 }

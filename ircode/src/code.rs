@@ -138,7 +138,8 @@ impl IRCode {
     /// # Errors
     ///
     /// [`InsertError`] if `position` does not exist, or if the place would break its block: nothing but φs before
-    /// a φ, nothing behind a terminator.
+    /// a φ, no φ elsewhere, nothing behind a terminator, no terminator elsewhere. Other pending nodes at the same place are
+    /// not looked at; the verifier does that.
     ///
     /// ```
     /// use ircode::{IRCode, NewInstruction, Operand, SSAValue, Stmt, Type, parse_function};
@@ -176,17 +177,45 @@ impl IRCode {
                 (node.anchor, node.attach_after)
             }
         };
-        let next_to = self.stmt(anchor).ok_or(InsertError::NoSuchValue(anchor))?;
-        if attach_after && next_to.is_terminator() {
-            return Err(InsertError::BehindTerminator(anchor));
-        }
-        let is_phi = |stmt: &Stmt<Positions>| matches!(stmt, Stmt::Phi(_));
-        if !attach_after && is_phi(next_to) && !is_phi(&inst.stmt) {
-            return Err(InsertError::BeforePhi(anchor));
-        }
+        self.check_place(anchor, attach_after, &inst.stmt)?;
         let line = self.line(anchor).unwrap_or_default();
         self.new_nodes.push(NewNode { anchor, attach_after, inst: inst.into_instruction(line) });
         Ok(SSAValue::from_index(self.value_count() - 1))
+    }
+}
+
+impl IRCode {
+    /// Whether a statement may stand next to `anchor`, a statement with a place.
+    fn check_place(&self, anchor: SSAValue, attach_after: bool, stmt: &Stmt<Positions>) -> Result<(), InsertError> {
+        let index = anchor.index().ok_or(InsertError::NoSuchValue(anchor))?;
+        let in_block = self.cfg.block_of(index);
+        let placed = |index: Option<usize>| {
+            let index = index.filter(|&index| self.cfg.block_of(index) == in_block)?;
+            Some((SSAValue::from_index(index), self.stmts.stmts().get(index)?))
+        };
+        if placed(Some(index)).is_none() {
+            return Err(InsertError::NoSuchValue(anchor));
+        }
+        let (before, after) =
+            if attach_after { (Some(index), index.checked_add(1)) } else { (index.checked_sub(1), Some(index)) };
+        if let Some((before, _)) = placed(before).filter(|(_, before)| before.is_terminator()) {
+            return Err(InsertError::BehindTerminator(before));
+        }
+        if let Some((before, other)) = placed(before)
+            && matches!(stmt, Stmt::Phi(_))
+            && !other.may_stand_among_phis()
+        {
+            return Err(InsertError::PhiInside(before));
+        }
+        if let Some((after, other)) = placed(after) {
+            if stmt.is_terminator() {
+                return Err(InsertError::TerminatorInside(after));
+            }
+            if matches!(other, Stmt::Phi(_)) && !stmt.may_stand_among_phis() {
+                return Err(InsertError::BeforePhi(after));
+            }
+        }
+        Ok(())
     }
 }
 
@@ -205,4 +234,10 @@ pub enum InsertError {
     /// Only φs may stand before a φ.
     #[error("{0} is a φ: only another φ can be inserted before it; insert behind the last φ of the block instead")]
     BeforePhi(SSAValue),
+    /// A φ can only stand at the start of a block.
+    #[error("a φ can only be inserted at the start of a block, not behind {0}")]
+    PhiInside(SSAValue),
+    /// A terminator can only stand at the end of a block.
+    #[error("a terminator can only be the last statement of a block, but {0} would follow")]
+    TerminatorInside(SSAValue),
 }

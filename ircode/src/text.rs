@@ -8,10 +8,12 @@ pub(crate) mod expression;
 pub(crate) mod function;
 mod gutter;
 mod header;
+mod literal;
 pub(crate) mod operators;
 mod parser;
 pub(crate) mod print;
 mod statement;
+mod words;
 
 pub use function::{print_function, print_module, write_header, write_typed};
 pub use parser::{ParsedModule, SourceMap, TextError, parse_function, parse_module, parse_module_with_parameters};

@@ -156,13 +156,19 @@ pub fn verify<B: Body>(body: &B) -> Result<(), Violations<B::Names>> {
     // Dominance and placement mean nothing while names or ranges are broken.
     if verifier.violations.is_empty() {
         let domtree = view.graph().dominators();
-        for (index, block) in view.blocks.iter().enumerate().filter(|(index, _)| domtree.is_reachable(*index)) {
-            verifier.check_block_end(block);
-            verifier.check_block(index, block, &domtree);
-        }
+        let mut pending: Vec<Vec<&StatementView<'_, B::Names>>> = vec![Vec::new(); view.blocks.len()];
         for statement in view.statements.iter().filter(|statement| statement.pending.is_some()) {
-            if statement.block.is_some_and(|block| domtree.is_reachable(block)) {
-                verifier.check_statement(statement, &domtree);
+            if let Some(block) = statement.block.and_then(|block| pending.get_mut(block)) {
+                block.push(statement);
+            }
+        }
+        for ((index, block), pending) in view.blocks.iter().enumerate().zip(pending) {
+            if domtree.is_reachable(index) {
+                // As they will stand once the pending ones have their place.
+                let mut statements: Vec<_> = view.block_statements(block).iter().chain(pending).collect();
+                statements.sort_by_key(|statement| statement.order);
+                verifier.check_block_end(block, statements.last().copied());
+                verifier.check_block(index, block, &statements, &domtree);
             }
         }
     }
@@ -343,9 +349,7 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
     }
 
     /// The edges of a reachable block are those that its last statement implies.
-    fn check_block_end(&mut self, block: &BlockView<N>) {
-        let view = self.view;
-        let last = view.block_statements(block).last();
+    fn check_block_end(&mut self, block: &BlockView<N>, last: Option<&StatementView<'a, N>>) {
         let mut expected: Vec<N::Block> = Vec::new();
         let mut check = Check::FallthroughEdges;
         if let Some(last) = last {
@@ -393,9 +397,13 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
         }
     }
 
-    fn check_block(&mut self, index: usize, block: &BlockView<N>, domtree: &DomTree) {
-        let view = self.view;
-        let statements = view.block_statements(block);
+    fn check_block(
+        &mut self,
+        index: usize,
+        block: &BlockView<N>,
+        statements: &[&StatementView<'a, N>],
+        domtree: &DomTree,
+    ) {
         let mut in_phis = true;
         for (i, statement) in statements.iter().enumerate() {
             if let Stmt::Phi(phi) = statement.stmt {

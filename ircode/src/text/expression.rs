@@ -3,10 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use half::f16;
-
-use super::balanced::{balanced_length, character_length};
-use super::operators::{is_operator, operator_prefix};
+use super::balanced::balanced_length;
+use super::operators::operator_prefix;
+use super::words::{is_known_type_name, word};
 use crate::constant::{Constant, is_identifier_part, is_identifier_start};
 use crate::diagnostic::Diagnostic;
 use crate::name::Name;
@@ -22,7 +21,7 @@ const MAX_DEPTH: usize = 64;
 /// Arguments past this number stand for names of which it is not known yet which argument they are.
 pub(super) const FIRST_SLOT: u32 = 1 << 24;
 
-type Read<T> = Result<T, Diagnostic>;
+pub(super) type Read<T> = Result<T, Diagnostic>;
 
 /// What the names in a listing mean.
 #[derive(Debug, Default)]
@@ -57,7 +56,7 @@ impl Scope {
 #[derive(Debug)]
 pub(super) struct Cursor<'a> {
     line: &'a str,
-    at: usize,
+    pub(super) at: usize,
     /// Where the line starts in the source.
     offset: usize,
     depth: usize,
@@ -227,7 +226,9 @@ impl<'a> Cursor<'a> {
             '(' => self.nested(|cursor| cursor.tuple(scope)),
             '#' if self.eat("#self#") => Ok(Operand::argument(1)),
             _ if first.is_ascii_digit() || self.is_negative_number() => self.numeral(),
-            _ if is_identifier_start(first) => self.nested(|cursor| cursor.path(scope, context)),
+            _ if is_identifier_start(first) || self.starts_with("@NamedTuple{") => {
+                self.nested(|cursor| cursor.path(scope, context))
+            }
             _ => self.other_object(),
         }
     }
@@ -249,161 +250,6 @@ impl<'a> Cursor<'a> {
         self.eat("@");
         self.expect("_")?;
         Ok(Operand::argument(self.number("the number of an argument")?))
-    }
-
-    /// A string literal with Julia's escapes.
-    pub(super) fn string(&mut self) -> Read<String> {
-        let start = self.at;
-        self.expect("\"")?;
-        let mut text = String::new();
-        loop {
-            let Some(c) = self.peek() else {
-                let span = self.span(start, self.at);
-                return Err(Diagnostic::error(span, "this string does not end", "expected `\"`"));
-            };
-            self.at += c.len_utf8();
-            match c {
-                '"' => return Ok(text),
-                '\\' => text.push(self.escape()?),
-                c => text.push(c),
-            }
-        }
-    }
-
-    fn escape(&mut self) -> Read<char> {
-        let start = self.at;
-        let Some(c) = self.peek() else { return Err(self.expected("an escaped character")) };
-        self.at += c.len_utf8();
-        let hex = |cursor: &mut Self, most: usize| {
-            let digits = cursor.rest();
-            let length = digits.bytes().take(most).take_while(u8::is_ascii_hexdigit).count();
-            let value = digits.get(..length).and_then(|d| u32::from_str_radix(d, 16).ok());
-            cursor.at += length;
-            value.and_then(char::from_u32).ok_or_else(|| {
-                Diagnostic::error(cursor.span(start, cursor.at), "this escape is no character", "expected hex digits")
-            })
-        };
-        match c {
-            'n' => Ok('\n'),
-            't' => Ok('\t'),
-            'r' => Ok('\r'),
-            '0' => Ok('\0'),
-            'a' => Ok('\u{7}'),
-            'b' => Ok('\u{8}'),
-            'e' => Ok('\u{1b}'),
-            'f' => Ok('\u{c}'),
-            'v' => Ok('\u{b}'),
-            'x' => hex(self, 2),
-            'u' => hex(self, 4),
-            'U' => hex(self, 8),
-            '\\' | '"' | '\'' | '$' | '`' => Ok(c),
-            other => {
-                let span = self.span(start, self.at);
-                Err(Diagnostic::error(span, format!("`\\{other}` is no escape"), "unknown escape"))
-            }
-        }
-    }
-
-    fn character(&mut self) -> Read<Operand<Positions>> {
-        let Some(length) = character_length(self.rest().as_bytes()) else {
-            return Err(self.expected("a character literal"));
-        };
-        let end = self.at + length;
-        self.at += 1;
-        let c =
-            if self.eat("\\") { self.escape()? } else { self.peek().ok_or_else(|| self.expected("a character"))? };
-        self.at = end;
-        Ok(Operand::from(Scalar::from_char(c)))
-    }
-
-    fn is_negative_number(&self) -> bool {
-        let negative = self.rest().strip_prefix('-').unwrap_or_default();
-        negative.starts_with(|c: char| c.is_ascii_digit()) || negative.starts_with("Inf")
-    }
-
-    fn numeral(&mut self) -> Read<Operand<Positions>> {
-        let start = self.at;
-        let scalar = self.scalar()?;
-        if self.peek().is_some_and(is_identifier_part) {
-            let _ = self.take_while(is_identifier_part);
-            let span = self.span(start, self.at);
-            let text = self.text(start..self.at);
-            return Err(Diagnostic::error(span, format!("`{text}` is no number"), "expected a number"));
-        }
-        Ok(match scalar {
-            Some(scalar) => Operand::from(scalar),
-            // An integer that no machine type holds.
-            None => Operand::Constant(Constant::Text(self.text(start..self.at).into())),
-        })
-    }
-
-    /// A number as Julia prints it. `None` for an integer that no machine type holds.
-    fn scalar(&mut self) -> Read<Option<Scalar>> {
-        let start = self.at;
-        let negative = self.eat("-");
-        for (word, value) in [
-            ("Inf16", Scalar::Float16(f16::INFINITY)),
-            ("Inf32", Scalar::Float32(f32::INFINITY)),
-            ("Inf", Scalar::Float64(f64::INFINITY)),
-        ] {
-            if self.eat_word(word) {
-                return Ok(Some(if negative { negated(&value) } else { value }));
-            }
-        }
-        if !negative && self.eat("0x") {
-            return self.hexadecimal(start).map(Some);
-        }
-        let _ = self.digits();
-        let mut float = false;
-        let fraction = self.rest().strip_prefix('.').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-        if fraction {
-            float = true;
-            self.at += 1;
-            let _ = self.digits();
-        }
-        let mut single = false;
-        let mantissa_end = self.at;
-        if let Some(letter @ ('e' | 'f')) = self.peek() {
-            self.at += 1;
-            let _ = self.eat("-") || self.eat("+");
-            if self.digits().is_empty() {
-                self.at = mantissa_end;
-            } else {
-                float = true;
-                single = letter == 'f';
-            }
-        }
-        let text = self.text(start..self.at);
-        let bad =
-            || Diagnostic::error(self.span(start, self.at), format!("`{text}` is no number"), "expected a number");
-        if single {
-            return text.replace('f', "e").parse().map(|v| Some(Scalar::Float32(v))).map_err(|_| bad());
-        }
-        if float {
-            return text.parse().map(|v| Some(Scalar::Float64(v))).map_err(|_| bad());
-        }
-        if let Ok(value) = text.parse::<i64>() {
-            return Ok(Some(Scalar::Int64(value)));
-        }
-        Ok(text.parse::<i128>().ok().map(|value| Scalar::Int128(Box::new(value))))
-    }
-
-    /// `0x05` is a `UInt8`: the number of digits gives the width.
-    fn hexadecimal(&mut self, start: usize) -> Read<Scalar> {
-        let digits = self.take_while(|c| c.is_ascii_hexdigit());
-        let ty = match digits.len() {
-            1..=2 => ScalarType::UInt8,
-            3..=4 => ScalarType::UInt16,
-            5..=8 => ScalarType::UInt32,
-            9..=16 => ScalarType::UInt64,
-            17..=32 => ScalarType::UInt128,
-            _ => {
-                let span = self.span(start, self.at);
-                return Err(Diagnostic::error(span, "this is no hexadecimal number", "expected 1 to 32 digits"));
-            }
-        };
-        let bits = u128::from_str_radix(digits, 16).map_err(|_| self.expected("a hexadecimal number"))?;
-        Ok(Scalar::from_bits(ty, bits))
     }
 
     /// `:x`, `:(…)`.
@@ -480,6 +326,10 @@ impl<'a> Cursor<'a> {
             let stmt = self.statement(scope)?;
             self.expect(")")?;
             Operand::Nested(Box::new(stmt))
+        } else if self.eat("Value(") {
+            let value = self.operand(scope, Context::Call)?;
+            self.expect(")")?;
+            value
         } else if self.eat("GlobalRef(") {
             let module = self.string()?;
             self.expect(", ")?;
@@ -781,82 +631,8 @@ fn format_operand(operand: &Operand<Positions>) -> String {
     super::print::StatementPrinter::new(super::Style::Julia).operand(operand)
 }
 
-fn negated(scalar: &Scalar) -> Scalar {
-    let ty = scalar.scalar_type();
-    Scalar::from_bits(ty, scalar.to_bits() ^ (1 << (ty.bits() - 1)))
-}
-
-/// Words that stand for a value.
-fn word(name: &str) -> Option<Constant> {
-    Some(match name {
-        "nothing" => Constant::Nothing,
-        "true" => Constant::bool(true),
-        "false" => Constant::bool(false),
-        "missing" => Constant::Text("missing".into()),
-        "Inf" => Constant::float64(f64::INFINITY),
-        "NaN" => Constant::float64(f64::NAN),
-        "Inf32" => Constant::Scalar(Scalar::Float32(f32::INFINITY)),
-        "NaN32" => Constant::Scalar(Scalar::Float32(f32::NAN)),
-        "Inf16" => Constant::Scalar(Scalar::Float16(f16::INFINITY)),
-        "NaN16" => Constant::Scalar(Scalar::Float16(f16::NAN)),
-        _ => return None,
-    })
-}
-
 /// Whether the text starts like a type with parameters.
 pub(crate) fn starts_type(text: &str) -> bool {
     let mut cursor = Cursor::new(text, 0);
     cursor.global_path().is_ok() && cursor.starts_with("{")
-}
-
-/// Types of Julia's Base that bbkit does not compute with, but that stand bare among the operands of printed code.
-pub(crate) fn is_known_type_name(name: &str) -> bool {
-    matches!(
-        name,
-        "AbstractArray"
-            | "AbstractFloat"
-            | "AbstractString"
-            | "Array"
-            | "BigFloat"
-            | "BigInt"
-            | "Bottom"
-            | "Complex"
-            | "DataType"
-            | "Dict"
-            | "Expr"
-            | "Function"
-            | "Integer"
-            | "Matrix"
-            | "Method"
-            | "Missing"
-            | "Module"
-            | "NamedTuple"
-            | "Number"
-            | "Ptr"
-            | "Rational"
-            | "Real"
-            | "Ref"
-            | "Signed"
-            | "SubString"
-            | "Tuple"
-            | "Type"
-            | "UInt"
-            | "Int"
-            | "Union"
-            | "UnionAll"
-            | "Unsigned"
-            | "Vararg"
-            | "Vector"
-    )
-}
-
-/// Whether the text is an operator that may follow an operand.
-pub(super) fn infix_operator(rest: &str) -> Option<&'static str> {
-    for word in ["isa", "in"] {
-        if rest.strip_prefix(word).is_some_and(|rest| rest.starts_with(' ')) {
-            return Some(word);
-        }
-    }
-    let op = operator_prefix(rest).filter(|op| is_operator(op))?;
-    rest.get(op.len()..).is_some_and(|rest| rest.starts_with(' ')).then_some(op)
 }

@@ -39,3 +39,14 @@ pub(crate) fn is_quoted_in_parentheses(name: &str) -> bool {
 pub(crate) fn operator_prefix(text: &str) -> Option<&'static str> {
     BINARY.iter().chain(UNARY).copied().filter(|op| text.starts_with(op)).max_by_key(|op| op.len())
 }
+
+/// Whether the text is an operator that may follow an operand.
+pub(super) fn infix_operator(rest: &str) -> Option<&'static str> {
+    for word in ["isa", "in"] {
+        if rest.strip_prefix(word).is_some_and(|rest| rest.starts_with(' ')) {
+            return Some(word);
+        }
+    }
+    let op = operator_prefix(rest).filter(|op| is_operator(op))?;
+    rest.get(op.len()..).is_some_and(|rest| rest.starts_with(' ')).then_some(op)
+}

@@ -181,6 +181,9 @@ impl StatementPrinter {
 
     fn write_callee<N: Names>(&self, out: &mut dyn Write, callee: &Operand<N>) -> fmt::Result {
         match callee {
+            Operand::Global(global) if global.module.is_empty() && is_operator(&global.name) && !self.exact() => {
+                write!(out, "({})", global.name)
+            }
             Operand::Global(global) => self.write_global(out, global, true),
             Operand::Constant(Constant::Type(ty))
                 if !self.exact() || reads_back_as_type(ty) && ty.to_string().contains('{') =>
@@ -225,6 +228,17 @@ impl StatementPrinter {
                 out.write_str("$(Nested(")?;
                 self.write(out, nested, true)?;
                 out.write_str("))")
+            }
+            Operand::Constant(
+                constant @ (Constant::Scalar(_) | Constant::SimpleVector(_) | Constant::NamedTuple(_)),
+            ) if self.exact() => {
+                let mut text = String::new();
+                self.write_constant(&mut text, constant)?;
+                // `Int32(5)` would be read as a call.
+                match text.find('(') {
+                    None | Some(0) => out.write_str(&text),
+                    Some(_) => write!(out, "$(Value({text}))"),
+                }
             }
             _ => self.write_operand(out, operand, Place::Call),
         }
@@ -387,9 +401,14 @@ fn write_global_name(out: &mut dyn Write, name: &str, behind_module: bool) -> fm
         (true, false) => out.write_str(name),
         (true, true) if is_quoted_in_parentheses(name) => write!(out, ":({name})"),
         (true, true) => write!(out, ":{name}"),
-        (false, true) => write!(out, ":(var\"{name}\")"),
-        (false, false) => write!(out, "var\"{name}\""),
+        (false, true) => write!(out, ":(var\"{}\")", escaped(name)),
+        (false, false) => write!(out, "var\"{}\"", escaped(name)),
     }
+}
+
+/// A name as it stands in `var"…"`.
+fn escaped(name: &str) -> String {
+    name.replace('\\', "\\\\").replace('"', "\\\"")
 }
 
 /// Writes a scalar so that its type and all its bits can be read back.
@@ -451,7 +470,7 @@ pub(crate) fn is_path(text: &str) -> bool {
 /// Whether the printed type, standing among operands, is read as this type again.
 fn reads_back_as_type(ty: &Type) -> bool {
     match ty {
-        Type::Named(text) => is_one_type(text) && text.contains('{') && crate::text::expression::starts_type(text),
+        Type::Named(text) => is_one_type(text) && text.contains('{') && super::expression::starts_type(text),
         Type::Untyped | Type::Function(_) | Type::NamedTuple(_) => false,
         _ => is_one_type(&ty.to_string()),
     }
@@ -463,7 +482,7 @@ fn reads_back_as_function(name: &str) -> bool {
         && !name.contains('.')
         && !is_word(name)
         && matches!(Type::parse(name), Type::Named(_))
-        && !crate::text::expression::is_known_type_name(name)
+        && !super::words::is_known_type_name(name)
 }
 
 /// Whether the text holds a single type, as far as brackets tell.

@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use super::balanced::balanced_length;
-use super::expression::{Context, Cursor, Scope, infix_operator};
+use super::expression::{Context, Cursor, Scope};
+use super::operators::infix_operator;
 use super::operators::{is_n_ary, is_unary};
 use crate::constant::Constant;
 use crate::diagnostic::Diagnostic;
@@ -85,7 +86,11 @@ impl Cursor<'_> {
             self.seek(start);
         }
         if self.starts_with("$(Expr(") {
-            return self.expr(scope);
+            let stmt = self.expr(scope)?;
+            return match infix_operator(self.rest().trim_start()) {
+                Some(_) => self.infix(scope, Context::Call, Operand::Nested(Box::new(stmt))),
+                None => Ok(stmt),
+            };
         }
         self.expression(scope, Context::Call)
     }
@@ -117,7 +122,7 @@ impl Cursor<'_> {
         let value = self.operand(scope, Context::Call)?;
         self.expect(",")?;
         self.skip_spaces();
-        let ty = self.operand_type()?;
+        let ty = if self.starts_with(")") { Type::Untyped } else { self.operand_type()? };
         self.expect(")")?;
         Ok(Stmt::pi(value, ty))
     }
@@ -180,7 +185,7 @@ impl Cursor<'_> {
         let (module, name) = self.global_path()?;
         if self.starts_with("{") {
             self.seek(start);
-            let length = balanced_length(self.rest(), |rest| rest.starts_with('('));
+            let length = balanced_length(self.rest(), |rest| rest.starts_with('(') || rest.starts_with("::"));
             self.seek(start + length);
             return Ok(Operand::Constant(Constant::of_type(Type::parse(self.text(start..self.pos())))));
         }
@@ -218,6 +223,8 @@ impl Cursor<'_> {
         } else if let Some(op) = self.unary_operator() {
             let operand = self.operand(scope, context)?;
             return Ok(Stmt::call(Operand::global("", op), [operand]));
+        } else if let Some(literal) = self.typed_literal(scope, context) {
+            return self.infix(scope, context, literal);
         } else if self.is_call_of_global() {
             let callee = self.global_callee()?;
             self.expect("(")?;
@@ -282,12 +289,27 @@ impl Cursor<'_> {
     fn unary_operator(&mut self) -> Option<&'static str> {
         let op = super::operators::operator_prefix(self.rest()).filter(|op| is_unary(op))?;
         let rest = self.rest().get(op.len()..)?;
-        let operand = rest.starts_with(['%', '_', '@', '(']) || rest.starts_with(|c: char| c.is_alphabetic());
+        let operand = rest.starts_with(['%', '_', '@', '(', '$', '"']) || rest.starts_with(|c: char| c.is_alphabetic());
         if !operand || rest.starts_with("Inf") {
             return None;
         }
         self.eat(op);
         Some(op)
+    }
+
+    /// `Float16(0.5)`, as Julia prints a literal of this type, and `Int32(5)` before an operator: with nothing behind it,
+    /// that is a call.
+    fn typed_literal(&mut self, scope: &mut Scope, context: Context) -> Option<Operand<Positions>> {
+        let start = self.pos();
+        let is_float16 = self.starts_with("Float16(");
+        if matches!(self.peek(), Some('F' | 'I' | 'r'))
+            && let Ok(operand @ Operand::Constant(Constant::Scalar(_))) = self.operand(scope, context)
+            && (is_float16 || infix_operator(self.rest().trim_start()).is_some())
+        {
+            return Some(operand);
+        }
+        self.seek(start);
+        None
     }
 
     fn is_call_of_global(&mut self) -> bool {

@@ -1,6 +1,7 @@
 //! What bbkit's tests, benches and fuzz targets share: programs of any size, random programs, and the laws of the design
 //! as functions that check one program.
 
+pub mod anything;
 pub mod laws;
 pub mod numeric;
 pub mod programs;

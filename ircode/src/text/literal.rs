@@ -1,0 +1,173 @@
+//! Reading literals: strings, characters, numbers.
+
+use half::f16;
+
+use super::balanced::character_length;
+use super::expression::{Cursor, Read};
+use crate::constant::{Constant, is_identifier_part};
+use crate::diagnostic::Diagnostic;
+use crate::names::Positions;
+use crate::operand::Operand;
+use crate::scalar::{Scalar, ScalarType};
+
+impl Cursor<'_> {
+    /// A string literal with Julia's escapes.
+    pub(super) fn string(&mut self) -> Read<String> {
+        let start = self.at;
+        self.expect("\"")?;
+        let mut text = String::new();
+        loop {
+            let Some(c) = self.peek() else {
+                let span = self.span(start, self.at);
+                return Err(Diagnostic::error(span, "this string does not end", "expected `\"`"));
+            };
+            self.at += c.len_utf8();
+            match c {
+                '"' => return Ok(text),
+                '\\' => text.push(self.escape()?),
+                c => text.push(c),
+            }
+        }
+    }
+
+    pub(super) fn escape(&mut self) -> Read<char> {
+        let start = self.at;
+        let Some(c) = self.peek() else { return Err(self.expected("an escaped character")) };
+        self.at += c.len_utf8();
+        let hex = |cursor: &mut Self, most: usize| {
+            let digits = cursor.rest();
+            let length = digits.bytes().take(most).take_while(u8::is_ascii_hexdigit).count();
+            let value = digits.get(..length).and_then(|d| u32::from_str_radix(d, 16).ok());
+            cursor.at += length;
+            value.and_then(char::from_u32).ok_or_else(|| {
+                Diagnostic::error(cursor.span(start, cursor.at), "this escape is no character", "expected hex digits")
+            })
+        };
+        match c {
+            'n' => Ok('\n'),
+            't' => Ok('\t'),
+            'r' => Ok('\r'),
+            '0' => Ok('\0'),
+            'a' => Ok('\u{7}'),
+            'b' => Ok('\u{8}'),
+            'e' => Ok('\u{1b}'),
+            'f' => Ok('\u{c}'),
+            'v' => Ok('\u{b}'),
+            'x' => hex(self, 2),
+            'u' => hex(self, 4),
+            'U' => hex(self, 8),
+            '\\' | '"' | '\'' | '$' | '`' => Ok(c),
+            other => {
+                let span = self.span(start, self.at);
+                Err(Diagnostic::error(span, format!("`\\{other}` is no escape"), "unknown escape"))
+            }
+        }
+    }
+
+    pub(super) fn character(&mut self) -> Read<Operand<Positions>> {
+        let Some(length) = character_length(self.rest().as_bytes()) else {
+            return Err(self.expected("a character literal"));
+        };
+        let end = self.at + length;
+        self.at += 1;
+        let c =
+            if self.eat("\\") { self.escape()? } else { self.peek().ok_or_else(|| self.expected("a character"))? };
+        self.at = end;
+        Ok(Operand::from(Scalar::from_char(c)))
+    }
+
+    pub(super) fn is_negative_number(&self) -> bool {
+        let negative = self.rest().strip_prefix('-').unwrap_or_default();
+        negative.starts_with(|c: char| c.is_ascii_digit()) || negative.starts_with("Inf")
+    }
+
+    pub(super) fn numeral(&mut self) -> Read<Operand<Positions>> {
+        let start = self.at;
+        let scalar = self.scalar()?;
+        if self.peek().is_some_and(is_identifier_part) {
+            let _ = self.take_while(is_identifier_part);
+            let span = self.span(start, self.at);
+            let text = self.text(start..self.at);
+            return Err(Diagnostic::error(span, format!("`{text}` is no number"), "expected a number"));
+        }
+        Ok(match scalar {
+            Some(scalar) => Operand::from(scalar),
+            // An integer that no machine type holds.
+            None => Operand::Constant(Constant::Text(self.text(start..self.at).into())),
+        })
+    }
+
+    /// A number as Julia prints it. `None` for an integer that no machine type holds.
+    pub(super) fn scalar(&mut self) -> Read<Option<Scalar>> {
+        let start = self.at;
+        let negative = self.eat("-");
+        for (word, value) in [
+            ("Inf16", Scalar::Float16(f16::INFINITY)),
+            ("Inf32", Scalar::Float32(f32::INFINITY)),
+            ("Inf", Scalar::Float64(f64::INFINITY)),
+        ] {
+            if self.eat_word(word) {
+                return Ok(Some(if negative { negated(&value) } else { value }));
+            }
+        }
+        if !negative && self.eat("0x") {
+            return self.hexadecimal(start).map(Some);
+        }
+        let _ = self.digits();
+        let mut float = false;
+        let fraction = self.rest().strip_prefix('.').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+        if fraction {
+            float = true;
+            self.at += 1;
+            let _ = self.digits();
+        }
+        let mut single = false;
+        let mantissa_end = self.at;
+        if let Some(letter @ ('e' | 'f')) = self.peek() {
+            self.at += 1;
+            let _ = self.eat("-") || self.eat("+");
+            if self.digits().is_empty() {
+                self.at = mantissa_end;
+            } else {
+                float = true;
+                single = letter == 'f';
+            }
+        }
+        let text = self.text(start..self.at);
+        let bad =
+            || Diagnostic::error(self.span(start, self.at), format!("`{text}` is no number"), "expected a number");
+        if single {
+            return text.replace('f', "e").parse().map(|v| Some(Scalar::Float32(v))).map_err(|_| bad());
+        }
+        if float {
+            return text.parse().map(|v| Some(Scalar::Float64(v))).map_err(|_| bad());
+        }
+        if let Ok(value) = text.parse::<i64>() {
+            return Ok(Some(Scalar::Int64(value)));
+        }
+        Ok(text.parse::<i128>().ok().map(|value| Scalar::Int128(Box::new(value))))
+    }
+
+    /// `0x05` is a `UInt8`: the number of digits gives the width.
+    pub(super) fn hexadecimal(&mut self, start: usize) -> Read<Scalar> {
+        let digits = self.take_while(|c| c.is_ascii_hexdigit());
+        let ty = match digits.len() {
+            1..=2 => ScalarType::UInt8,
+            3..=4 => ScalarType::UInt16,
+            5..=8 => ScalarType::UInt32,
+            9..=16 => ScalarType::UInt64,
+            17..=32 => ScalarType::UInt128,
+            _ => {
+                let span = self.span(start, self.at);
+                return Err(Diagnostic::error(span, "this is no hexadecimal number", "expected 1 to 32 digits"));
+            }
+        };
+        let bits = u128::from_str_radix(digits, 16).map_err(|_| self.expected("a hexadecimal number"))?;
+        Ok(Scalar::from_bits(ty, bits))
+    }
+}
+
+fn negated(scalar: &Scalar) -> Scalar {
+    let ty = scalar.scalar_type();
+    Scalar::from_bits(ty, scalar.to_bits() ^ (1 << (ty.bits() - 1)))
+}
