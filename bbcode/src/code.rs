@@ -210,7 +210,8 @@ impl BBCode {
             }
             Operand::Constant(constant) => constant.ty(),
             Operand::Quote(constant) => constant.ty(),
-            Operand::Global(_) | Operand::Nested(_) => Type::Untyped,
+            Operand::Global(global) => global.known_value().map_or(Type::Untyped, |value| value.scalar_type().into()),
+            Operand::Nested(_) => Type::Untyped,
         }
     }
 }

@@ -275,6 +275,16 @@ impl Preparer<'_> {
         Ok(match stmt {
             Stmt::Value(operand) if operand.is_nothing() => Op::Copy(self.constant(Value::Nothing)),
             Stmt::Value(Operand::Nested(nested)) => self.nested(nested)?,
+            Stmt::Value(operand @ Operand::Global(_)) => {
+                // A listing shows the value of a constant in the place of its type.
+                match self.ir.stmts.types().get(index).and_then(Type::known_value) {
+                    Some(known) => {
+                        let value = self.constant_value(&known)?;
+                        Op::Copy(self.constant(value))
+                    }
+                    None => Op::Copy(self.source(operand)?),
+                }
+            }
             Stmt::Value(operand) => Op::Copy(self.source(operand)?),
             Stmt::Phi(_) => Op::Nothing,
             Stmt::Pi(pi) => Op::Copy(self.source(&pi.value)?),
@@ -345,12 +355,13 @@ impl Preparer<'_> {
             Operand::Global(global) => {
                 let value = match (self.module.global_callee(global), global.name.as_str()) {
                     (_, "nothing") => Value::Nothing,
-                    (_, "Inf") => Value::from(f64::INFINITY),
-                    (_, "NaN") => Value::from(f64::NAN),
                     (Callee::Function(index), _) => Value::Function(self.function_name(index)),
                     (Callee::Primitive(primitive), _) => Value::Function(primitive.name.into()),
                     (Callee::Type(ty), _) => Value::Type(Arc::new(ty)),
-                    (Callee::Unknown(path), _) => Value::Text(path),
+                    (Callee::Unknown(path), _) => match global.known_value() {
+                        Some(value) => Value::Scalar(value.clone()),
+                        None => Value::Text(path),
+                    },
                 };
                 self.constant(value)
             }

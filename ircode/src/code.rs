@@ -104,7 +104,8 @@ impl IRCode {
             }
             Operand::Constant(constant) => constant.ty(),
             Operand::Quote(constant) => constant.ty(),
-            Operand::Global(_) | Operand::Nested(_) => Type::Untyped,
+            Operand::Global(global) => global.known_value().map_or(Type::Untyped, |value| value.scalar_type().into()),
+            Operand::Nested(_) => Type::Untyped,
         }
     }
 

@@ -77,6 +77,31 @@ impl GlobalRef {
     }
 }
 
+/// Constants of Julia's library that bbkit computes with.
+const KNOWN: &[(&str, Scalar)] = &[
+    ("Inf", Scalar::Float64(f64::INFINITY)),
+    ("Inf64", Scalar::Float64(f64::INFINITY)),
+    ("NaN", Scalar::Float64(f64::NAN)),
+    ("NaN64", Scalar::Float64(f64::NAN)),
+    ("Inf32", Scalar::Float32(f32::INFINITY)),
+    ("NaN32", Scalar::Float32(f32::NAN)),
+    ("Inf16", Scalar::Float16(half::f16::INFINITY)),
+    ("NaN16", Scalar::Float16(half::f16::NAN)),
+    // The first coefficient of sin's series, which folding `sin` of a literal leaves in the code.
+    ("DS1", Scalar::Float64(-1.666_666_666_666_663_2e-1)),
+];
+
+impl GlobalRef {
+    /// The value of the global, if it is a constant of Julia's library that is a number: `Inf`, `NaN32`, …
+    pub fn known_value(&self) -> Option<&'static Scalar> {
+        let module = match &*self.name {
+            "DS1" => self.module == "Base.Math",
+            _ => matches!(&*self.module, "" | "Main" | "Base" | "Core"),
+        };
+        KNOWN.iter().find(|(name, _)| module && self.name == *name).map(|(_, value)| value)
+    }
+}
+
 impl<N: Names> Operand<N> {
     /// The global `module.name`.
     pub fn global(module: &str, name: &str) -> Self {

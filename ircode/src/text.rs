@@ -15,6 +15,7 @@ pub(crate) mod print;
 mod statement;
 mod words;
 
+pub(crate) use expression::read_constant;
 pub use function::{print_function, print_module, write_header, write_typed};
 pub use parser::{ParsedModule, SourceMap, TextError, parse_function, parse_module, parse_module_with_parameters};
 pub use print::{StatementPrinter, default_type};

@@ -249,7 +249,11 @@ impl Serialize for Type {
 
 impl<'de> Deserialize<'de> for Type {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        String::deserialize(deserializer).map(|text| Type::parse(&text))
+        let text = String::deserialize(deserializer)?;
+        match crate::text::balanced::is_balanced(&text) {
+            true => Ok(Type::parse(&text)),
+            false => Err(serde::de::Error::custom(format!("the brackets of the type `{text}` do not match"))),
+        }
     }
 }
 

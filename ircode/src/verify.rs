@@ -80,6 +80,7 @@ checks! {
     ArgumentExists = "IR33", true, "the arguments and static parameters named exist";
     PendingAnchor = "IR34", true, "the statement next to which a pending node goes exists";
     EntryExists = "IR35", true, "a function has a block";
+    OperandsAreUses = "IR36", true, "values are named only where the head of an expression lets operands be uses";
 }
 
 impl fmt::Display for Check {
@@ -242,6 +243,9 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
                 self.at(Check::PendingAnchor, statement, "it goes next to a statement that does not exist".into());
             }
             statement.stmt.for_each_operand(&mut |operand| self.check_operand_exists(statement, operand));
+            if let Stmt::Expr(expr) = statement.stmt {
+                self.check_operands_are_uses(statement, expr);
+            }
             let mut missing = Vec::new();
             statement.stmt.for_each_target(|block| {
                 if view.block_index(block).is_none() {
@@ -286,6 +290,24 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
                 }
             }
             _ => {}
+        }
+    }
+
+    fn check_operands_are_uses(&mut self, statement: &StatementView<'a, N>, expr: &ExprNode<N>) {
+        for operand in &expr.args {
+            match operand {
+                Operand::Value(value) if !expr.head.operands_are_uses() => {
+                    let name = expr.head.name();
+                    let message = format!("it names {value}, but the operands of `{name}` are not renamed with values");
+                    self.at(Check::OperandsAreUses, statement, message);
+                }
+                Operand::Nested(nested) => {
+                    if let Stmt::Expr(inner) = &**nested {
+                        self.check_operands_are_uses(statement, inner);
+                    }
+                }
+                _ => {}
+            }
         }
     }
 

@@ -42,6 +42,8 @@ enum Strength {
     None,
     /// The kind of number is known, but not its width.
     Default,
+    /// The width is known to be less than that of another type, and so is taken for half of that.
+    Narrower,
     /// The type itself is shown.
     Shown,
 }
@@ -156,7 +158,11 @@ impl Evidence {
                     indices.iter().for_each(|index| self.note(index, Strength::Default, Type::INT64));
                 }
             }
-            "sext_int" | "zext_int" => self.note_second(args, Type::INT32),
+            "sext_int" | "zext_int" => {
+                if let [_, value] = args {
+                    self.note(value, Strength::Narrower, Type::INT32);
+                }
+            }
             "trunc_int" => self.note_second(args, Type::INT64),
             "sitofp" | "uitofp" => self.note_second(args, Type::INT64),
             "fptosi" | "fptoui" => self.note_second(args, Type::FLOAT64),

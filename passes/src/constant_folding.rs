@@ -30,7 +30,13 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
         for id in insts {
             if let Some(inst) = bb.inst_mut(id) {
                 inst.stmt.for_each_operand_mut(&mut |operand| {
-                    let value = replaced.resolve(operand);
+                    let value = match operand {
+                        Operand::Global(global) => match global.known_value() {
+                            Some(known) => known.clone().into(),
+                            None => return,
+                        },
+                        _ => replaced.resolve(operand),
+                    };
                     changed |= value != *operand;
                     *operand = value;
                 });
@@ -65,6 +71,9 @@ fn simplified(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> 
         }
         // A function that is first named and then called.
         Stmt::Value(operand @ Operand::Global(global)) => {
+            if let Some(known) = inst.ty.known_value() {
+                return Some(known.into());
+            }
             let named = module.global_callee(global);
             matches!(named, Callee::Function(_) | Callee::Primitive(_)).then(|| operand.clone())
         }

@@ -58,10 +58,16 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     Ok(found)
 }
 
+/// Puts types in the place of elements of the compiler's lattice, and values in the place of globals that are constant.
 fn widen(bb: &mut BBCode) -> bool {
     let elements: Vec<(InstId, Type)> =
         bb.all_insts().filter_map(|(id, inst)| Some((id, inst.ty.widened()?))).collect();
     for (id, ty) in &elements {
+        if let Some(inst) = bb.inst_mut(*id)
+            && let (Stmt::Value(Operand::Global(_)), Some(known)) = (&inst.stmt, inst.ty.known_value())
+        {
+            inst.stmt = Stmt::Value(known.into());
+        }
         set_type(bb, *id, ty.clone());
     }
     !elements.is_empty()

@@ -5,7 +5,8 @@
 //! those that have none. `NAME_jvp(args…, out, tangents…)` gives the tangent of the result. What stands behind `_vjp_`
 //! tells rules for different types of arguments apart.
 //!
-//! The types `T` and `U` stand for any float type, `I` for any integer type; literals are of the type `T`.
+//! The types `T` and `U` stand for any float type, `I` for any integer type, `Any` for any type; literals are of the type
+//! `T`.
 
 use std::sync::{Arc, LazyLock};
 
@@ -276,6 +277,7 @@ impl Bindings {
                 Type::TypeOf(ty) => self.unify(inner, ty),
                 _ => None,
             },
+            Type::Any => Some(()),
             other => (other == ty).then_some(()),
         }
     }

@@ -73,6 +73,7 @@ impl CallOptions {
         let listing = input.is_listing();
         let Some(function) = input.module.function(name) else { return fail(format!("there is no function `{name}`")) };
         let types = passes::argument_types(&input.module, function);
+        let function_types = function.body.argtypes.clone();
         let values: Vec<&Json> = match json {
             Json::Array(values) => values.iter().collect(),
             Json::Object(members) => {
@@ -108,7 +109,13 @@ impl CallOptions {
         let mut converted = Vec::with_capacity(values.len());
         for (index, json) in values.into_iter().enumerate() {
             let ty = types.get(index).unwrap_or(&Type::Untyped);
-            match machine.value_from_json(&input.module, json, ty) {
+            let declared = function_types.get(index + 1).is_some_and(|ty| !ty.is_unknown());
+            let value = machine.value_from_json(&input.module, json, ty).or_else(|problem| match declared {
+                true => Err(problem),
+                // What the uses show is a guess where they do not show the width.
+                false => machine.value_from_json(&input.module, json, &Type::Untyped),
+            });
+            match value {
                 Ok(value) => converted.push(value),
                 Err(problem) => return fail(format!("--args: the argument _{}: {problem}", index + 2)),
             }

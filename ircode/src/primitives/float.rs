@@ -165,6 +165,14 @@ pub(super) fn fpiseq(args: &[Scalar]) -> Result {
     compare(args, |a, b| a.is_nan() && b.is_nan() || a.to_bits() == b.to_bits())
 }
 
+/// Julia's `isless`: `-0.0` is less than `0.0`, and every number less than NaN.
+pub(super) fn fpislt(args: &[Scalar]) -> Result {
+    compare(args, |a, b| {
+        let zeros = a == 0.0 && b == 0.0 && a.is_sign_negative() && !b.is_sign_negative();
+        a < b || zeros || !a.is_nan() && b.is_nan()
+    })
+}
+
 /// Julia's `min`: NaN if either is, and `-0.0` is less than `0.0`.
 pub(super) fn min(args: &[Scalar]) -> Result {
     binary(

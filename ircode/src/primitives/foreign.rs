@@ -12,6 +12,10 @@ use crate::stmt::{ExprNode, Stmt};
 const SYMBOLS: &[(&str, &str)] = &[
     ("llvm.pow.f64", "libm.pow"),
     ("llvm.pow.f32", "libm.pow"),
+    ("llvm.powi.f64", "^"),
+    ("llvm.powi.f32", "^"),
+    ("llvm.powi.f64.i32", "^"),
+    ("llvm.powi.f32.i32", "^"),
     ("llvm.sqrt.f64", "sqrt_llvm"),
     ("llvm.sqrt.f32", "sqrt_llvm"),
     ("llvm.fabs.f64", "abs_float"),

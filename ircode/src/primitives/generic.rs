@@ -481,6 +481,41 @@ pub(super) fn clamp(args: &[Scalar]) -> Result<Scalar> {
     }
 }
 
+/// `x * 2^n`, rounded once.
+pub(super) fn ldexp(args: &[Scalar]) -> Result<Scalar> {
+    const EXPECTED: Failure = Failure::Operands("a float and an integer");
+    let [x, n] = args else { return Err(EXPECTED) };
+    let (Some(value), true) = (x.as_float(), n.scalar_type().is_integer()) else { return Err(EXPECTED) };
+    let exponent = n.to_i128().clamp(-5000, 5000) as i32;
+    // Powers of two are exact in the wider type, so that the narrower ones are rounded once too.
+    Scalar::from_float(x.scalar_type(), libm::ldexp(value, exponent)).ok_or(EXPECTED)
+}
+
+/// Julia's total order of numbers: `-0.0` before `0.0`, NaN last.
+pub(super) fn isless(args: &[Scalar]) -> Result<Scalar> {
+    let (_, values) = promote(args)?;
+    match values.as_slice() {
+        [a, b] if a.scalar_type().is_float() => float::fpislt(&[a.clone(), b.clone()]),
+        _ => lt(args),
+    }
+}
+
+/// The greatest common divisor of two integers.
+pub(super) fn gcd(args: &[Scalar]) -> Result<Scalar> {
+    const EXPECTED: Failure = Failure::Operands("two integers of up to 64 bits");
+    let (ty, values) = promote(args)?;
+    let [a, b] = values.as_slice() else { return Err(EXPECTED) };
+    if !ty.is_integer() || ty.bits() > 64 {
+        return Err(EXPECTED);
+    }
+    let (mut a, mut b) = (a.to_i128().unsigned_abs(), b.to_i128().unsigned_abs());
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    let overflow = Failure::Exception(ScalarException::Overflow("checked arithmetic: cannot store the gcd"));
+    i128::try_from(a).ok().and_then(|a| Scalar::from_i128(ty, a)).ok_or(overflow)
+}
+
 pub(super) fn zero(args: &[Scalar]) -> Result<Scalar> {
     Ok(Scalar::from_bits(one(args, "a number")?.scalar_type(), 0))
 }

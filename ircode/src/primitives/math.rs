@@ -41,6 +41,36 @@ functions! {
     erfc = libm::erfc, libm::erfcf;
 }
 
+/// `f` of `x` turns of a half circle: where the circle is cut into `turn` of them, exact at every quarter.
+fn of_turns(x: f64, turn: f64, sine: bool) -> f64 {
+    // Exact: a remainder, and a difference of close numbers.
+    let rest = libm::remainder(x, 2.0 * turn);
+    let quarters = (2.0 * rest / turn).round();
+    let angle = (rest - quarters * turn / 2.0) / turn * std::f64::consts::PI;
+    let shift = if sine { 0 } else { 1 };
+    match (quarters as i64 + shift).rem_euclid(4) {
+        0 => libm::sin(angle),
+        1 => libm::cos(angle),
+        2 => -libm::sin(angle),
+        _ => -libm::cos(angle),
+    }
+}
+
+macro_rules! turns {
+    ($($name:ident = $turn:literal, $sine:literal;)*) => {
+        $(fn $name(args: &[Scalar]) -> Result {
+            unary(args, |x| of_turns(x, $turn, $sine), |x| of_turns(f64::from(x), $turn, $sine) as f32)
+        })*
+    };
+}
+
+turns! {
+    sinpi = 1.0, true;
+    cospi = 1.0, false;
+    sind = 180.0, true;
+    cosd = 180.0, false;
+}
+
 pub(super) fn hypot(args: &[Scalar]) -> Result {
     binary(args, libm::hypot, libm::hypotf)
 }
@@ -80,6 +110,10 @@ checked! {
     checked_sin = sin, f64::is_finite, "sin(x) is only defined for finite x.";
     checked_cos = cos, f64::is_finite, "cos(x) is only defined for finite x.";
     checked_tan = tan, f64::is_finite, "tan(x) is only defined for finite x.";
+    checked_sinpi = sinpi, f64::is_finite, "sinpi(x) is only defined for finite x.";
+    checked_cospi = cospi, f64::is_finite, "cospi(x) is only defined for finite x.";
+    checked_sind = sind, f64::is_finite, "x must be finite.";
+    checked_cosd = cosd, f64::is_finite, "x must be finite.";
     checked_asin = asin, |x| x.abs() <= 1.0, "asin(x) is not defined for |x| > 1.";
     checked_acos = acos, |x| x.abs() <= 1.0, "acos(x) not defined for |x| > 1";
     checked_acosh = acosh, |x| x >= 1.0, "acosh(x) is only defined for x ≥ 1.";
@@ -105,6 +139,19 @@ mod tests {
         assert!(at(checked_sqrt, f64::NAN).unwrap().as_float().unwrap().is_nan());
         assert_eq!(at(checked_sqrt, -0.0), Ok(Scalar::Float64(-0.0)));
         assert!(at(checked_acosh, 0.5).is_err() && at(checked_atanh, 1.5).is_err() && at(checked_asin, -1.5).is_err());
+        for (f, x, expected) in [
+            (sinpi as fn(&[Scalar]) -> Result, 1.0, 0.0),
+            (sinpi, 2.5, 1.0),
+            (cospi, 1.5, 0.0),
+            (cospi, -3.0, -1.0),
+            (sind, 30.0, 0.5),
+            (sind, -810.0, -1.0),
+            (cosd, 60.0, 0.5),
+            (cosd, 1e17, 0.173_648_177_666_930_35),
+        ] {
+            let value = at(f, x).unwrap().as_float().unwrap();
+            assert!((value - expected).abs() <= 1.2e-16, "{value} instead of {expected} at {x}");
+        }
         assert!(matches!(checked_sin(&[Scalar::Int64(1)]), Err(Failure::Operands(_))));
     }
 }

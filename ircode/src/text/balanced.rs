@@ -95,6 +95,12 @@ pub(crate) fn split_depth_0(text: &str, separator: char) -> Option<Vec<&str>> {
     Some(parts)
 }
 
+/// Whether every bracket outside of literals is closed by one of its kind, and every string ends.
+pub(crate) fn is_balanced(text: &str) -> bool {
+    let quotes = text.matches('"').count() - text.matches("\\\"").count();
+    quotes.is_multiple_of(2) && split_depth_0(text, '\0').is_some()
+}
+
 /// The position of the first `pattern` outside of brackets and literals.
 pub(crate) fn find_depth_0(text: &str, pattern: &str) -> Option<usize> {
     let mut scanner = Scanner { bytes: text.as_bytes(), at: 0, depth: 0 };

@@ -325,7 +325,7 @@ impl Building {
             "argtypes" => self.no_argtypes = true,
             "sptypes" => {
                 while !cursor.at_end() {
-                    self.sptypes.push(Type::parse(&cursor.string()?));
+                    self.sptypes.push(cursor.quoted_type()?);
                     cursor.skip_spaces();
                 }
             }
@@ -337,7 +337,7 @@ impl Building {
                 }
                 self.parameters = Some(names);
             }
-            "result" => self.result = Some(Type::parse(&cursor.string()?)),
+            "result" => self.result = Some(cursor.quoted_type()?),
             "meta" => {
                 let stmt = cursor.statement(&mut self.scope)?;
                 self.meta.push(stmt);
@@ -498,7 +498,7 @@ impl Building {
 }
 
 /// The order in which arguments of these names are likely declared, given the order in which they appear: names that
-/// follow one another in the alphabet are sorted.
+/// follow one another in the alphabet are sorted; otherwise `x`, `y` and `z` come first, then `a` to `d`.
 fn likely_order(names: &[Name]) -> Vec<Name> {
     let mut sorted = names.to_vec();
     sorted.sort_unstable();
@@ -509,7 +509,13 @@ fn likely_order(names: &[Name]) -> Vec<Name> {
         },
         _ => false,
     };
-    if sorted.windows(2).all(follows) { sorted } else { names.to_vec() }
+    if sorted.windows(2).all(follows) {
+        return sorted;
+    }
+    let usual = |name: &Name| ["x", "y", "z", "a", "b", "c", "d"].iter().position(|usual| name == usual);
+    let mut order = names.to_vec();
+    order.sort_by_key(|name| usual(name).unwrap_or(usize::MAX));
+    order
 }
 
 fn second_listing(span: Range<usize>) -> Diagnostic {
@@ -553,13 +559,13 @@ fn attributes(cursor: &mut Cursor<'_>) -> Read<Attributes> {
             }
             ("info", true) => attributes.info = Some(cursor.string()?.into()),
             ("line", true) => attributes.line = Some(line_info(cursor)?),
-            ("type", true) => attributes.ty = Some(Type::parse(&cursor.string()?)),
+            ("type", true) => attributes.ty = Some(cursor.quoted_type()?),
             ("instance", true) => attributes.instance = Some(cursor.string()?.into()),
             ("signature", true) => {
                 let mut types = Vec::new();
                 cursor.expect("(")?;
                 while !cursor.eat(")") {
-                    types.push(Type::parse(&cursor.string()?));
+                    types.push(cursor.quoted_type()?);
                     cursor.eat(",");
                 }
                 attributes.signature = Some(types);

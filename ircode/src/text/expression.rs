@@ -23,6 +23,16 @@ pub(super) const FIRST_SLOT: u32 = 1 << 24;
 
 pub(super) type Read<T> = Result<T, Diagnostic>;
 
+/// The constant that a text is, as it stands among operands. `None` if it is something else.
+pub(crate) fn read_constant(text: &str) -> Option<Constant> {
+    let mut cursor = Cursor::new(text, 0);
+    let operand = cursor.operand(&mut Scope::default(), Context::Call).ok()?;
+    match operand {
+        Operand::Constant(constant) if cursor.at_end() => Some(constant),
+        _ => None,
+    }
+}
+
 /// What the names in a listing mean.
 #[derive(Debug, Default)]
 pub(super) struct Scope {
@@ -315,7 +325,19 @@ impl<'a> Cursor<'a> {
         let start = self.at;
         self.expect("$(")?;
         let operand = if self.eat("QuoteNode(") {
-            let constant = self.constant(scope)?;
+            let inside = self.at;
+            let constant = match self.constant(scope) {
+                Ok(constant) if self.starts_with(")") => constant,
+                // Any object may be quoted: `1:3`, which is no operand of ours.
+                _ => {
+                    self.at =
+                        inside + balanced_length(self.text(inside..self.line.len()), |rest| rest.starts_with(')'));
+                    if self.at == inside {
+                        return Err(self.expected("a constant"));
+                    }
+                    Constant::Text(self.text(inside..self.at).into())
+                }
+            };
             self.expect(")")?;
             quote(Operand::Constant(constant))
         } else if self.starts_with("Expr(") {
@@ -340,15 +362,19 @@ impl<'a> Cursor<'a> {
             let number = self.number("the number of a value")?;
             self.expect(")")?;
             Operand::Constant(Constant::SSAValue(number))
-        } else if self.starts_with("Text(\"") || self.starts_with("Function(\"") || self.starts_with("Type(\"") {
+        } else if self.starts_with("Type(\"") {
+            self.expect("Type(")?;
+            let ty = self.quoted_type()?;
+            self.expect(")")?;
+            Operand::Constant(Constant::of_type(ty))
+        } else if self.starts_with("Text(\"") || self.starts_with("Function(\"") {
             let tag = self.take_while(char::is_alphabetic);
             self.expect("(")?;
             let text = self.string()?;
             self.expect(")")?;
             Operand::Constant(match tag {
                 "Text" => Constant::Text(text.into()),
-                "Function" => Constant::Function(text.into()),
-                _ => Constant::of_type(Type::parse(&text)),
+                _ => Constant::Function(text.into()),
             })
         } else if self.eat(":") {
             Operand::Constant(Constant::Symbol(self.symbol()?.into()))
@@ -553,7 +579,10 @@ impl<'a> Cursor<'a> {
             ("", "Symbol") if self.starts_with("\"") => {
                 let symbol = self.string()?;
                 self.expect(")")?;
-                return Ok(Operand::symbol(symbol));
+                return Ok(match context {
+                    Context::Call => Operand::symbol(symbol),
+                    Context::Expr { .. } => Operand::Constant(Constant::Symbol(symbol.into())),
+                });
             }
             ("", "reinterpret") => {
                 let ty = ScalarType::from_name(self.take_while(is_identifier_part));
@@ -634,5 +663,5 @@ fn format_operand(operand: &Operand<Positions>) -> String {
 /// Whether the text starts like a type with parameters.
 pub(crate) fn starts_type(text: &str) -> bool {
     let mut cursor = Cursor::new(text, 0);
-    cursor.global_path().is_ok() && cursor.starts_with("{")
+    !cursor.starts_with("@") && cursor.global_path().is_ok() && cursor.starts_with("{")
 }

@@ -321,7 +321,9 @@ pub fn write_typed<N: Names>(
     stmt: &Stmt<N>,
     ty: &Type,
 ) -> fmt::Result {
-    let shown = default_type(stmt).is_none() && *ty != Type::Untyped;
+    let shown = default_type(stmt).is_none()
+        && *ty != Type::Untyped
+        && (!printer.exact() || reads_back_at_end(&ty.to_string()));
     printer.write(out, stmt, shown)?;
     if shown { write!(out, "::{ty}") } else { Ok(()) }
 }
@@ -375,9 +377,10 @@ fn write_attributes(out: &mut dyn Write, statement: &StatementView<'_, Positions
 
 /// Whether a type that stands at the end of a statement is read whole.
 fn reads_back_at_end(text: &str) -> bool {
-    use super::balanced::balanced_length;
+    use super::balanced::{balanced_length, is_balanced};
     text.trim() == text
         && !text.contains(['\n', '\r'])
         && text != "#UNDEF"
         && balanced_length(text, super::statement::ends_statement) == text.len()
+        && is_balanced(text)
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::balanced::is_balanced;
 use super::balanced::{balanced_length, find_depth_0, split_depth_0};
 use super::expression::Cursor;
 use crate::constant::is_identifier;
@@ -124,9 +125,12 @@ impl Header {
 /// A type behind `::`. One whose text would be cut short is quoted, in the exact style.
 fn annotation(text: &str, span: &Range<usize>) -> Read<Type> {
     if text.starts_with('"') {
-        return Ok(Type::parse(&Cursor::new(text, span.start).string()?));
+        return Cursor::new(text, span.start).quoted_type();
     }
-    Ok(Type::parse(text))
+    match is_balanced(text) {
+        true => Ok(Type::parse(text)),
+        false => Err(Diagnostic::error(span.clone(), "the brackets of this type do not match", "expected a type")),
+    }
 }
 
 /// The kind of declaration that the line starts, if it starts one.

@@ -103,7 +103,7 @@ impl StatementPrinter {
         text
     }
 
-    fn exact(&self) -> bool {
+    pub(super) fn exact(&self) -> bool {
         self.style == Style::Bbkit
     }
 
@@ -487,9 +487,10 @@ fn reads_back_as_function(name: &str) -> bool {
 
 /// Whether the text holds a single type, as far as brackets tell.
 pub(crate) fn is_one_type(text: &str) -> bool {
-    use crate::text::balanced::balanced_length;
+    use crate::text::balanced::{balanced_length, is_balanced};
     let ends = |rest: &str| {
         rest.starts_with([',', ')', ';', '\n', '"', '\\']) || rest.starts_with(" # ") || rest.starts_with("::")
     };
-    !text.is_empty() && text.trim() == text && !text.contains(['\n', '\r']) && balanced_length(text, ends) == text.len()
+    let one_line = text.trim() == text && !text.contains(['\n', '\r']);
+    !text.is_empty() && one_line && balanced_length(text, ends) == text.len() && is_balanced(text)
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::balanced::balanced_length;
+use super::balanced::{balanced_length, is_balanced};
 use super::expression::{Context, Cursor, Scope};
 use super::operators::infix_operator;
 use super::operators::{is_n_ary, is_unary};
@@ -35,6 +35,7 @@ impl Cursor<'_> {
         if text.is_empty() {
             return Err(self.expected("a type"));
         }
+        self.check_brackets(start, text)?;
         // `::#UNDEF` is a type that Julia has not assigned.
         Ok((stmt, (text != "#UNDEF").then(|| Type::parse(text))))
     }
@@ -95,6 +96,23 @@ impl Cursor<'_> {
         self.expression(scope, Context::Call)
     }
 
+    /// A type as a string literal.
+    pub(super) fn quoted_type(&mut self) -> Read<Type> {
+        let start = self.pos();
+        let text = self.string()?;
+        self.check_brackets(start, &text)?;
+        Ok(Type::parse(&text))
+    }
+
+    /// The type from `start` to here must close the brackets that it opens.
+    fn check_brackets(&self, start: usize, ty: &str) -> Read<()> {
+        if is_balanced(ty) {
+            return Ok(());
+        }
+        let span = self.span(start, self.pos());
+        Err(Diagnostic::error(span, "the brackets of this type do not match", "expected a type"))
+    }
+
     fn optional_operand(&mut self, scope: &mut Scope) -> Read<Option<Operand<Positions>>> {
         if self.eat("#undef") { Ok(None) } else { self.operand(scope, Context::Call).map(Some) }
     }
@@ -130,15 +148,17 @@ impl Cursor<'_> {
     /// A type among operands: up to the next comma or closing parenthesis. Quoted where that would cut it short.
     fn operand_type(&mut self) -> Read<Type> {
         if self.starts_with("\"") {
-            return Ok(Type::parse(&self.string()?));
+            return self.quoted_type();
         }
         let start = self.pos();
         let length = balanced_length(self.rest(), |rest| rest.starts_with([',', ')']));
         self.seek(start + length);
-        match self.text(start..self.pos()) {
-            text if text.trim().is_empty() => Err(self.expected("a type")),
-            text => Ok(Type::parse(text)),
+        let text = self.text(start..self.pos());
+        if text.trim().is_empty() {
+            return Err(self.expected("a type"));
         }
+        self.check_brackets(start, text)?;
+        Ok(Type::parse(text))
     }
 
     /// Behind `invoke`: the function, and its arguments with the types of the signature.

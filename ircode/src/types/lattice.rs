@@ -1,7 +1,7 @@
 //! What the compiler's own lattice stands for.
 
 use super::Type;
-use crate::scalar::ScalarType;
+use crate::constant::Constant;
 use crate::text::balanced::split_depth_0;
 
 impl Type {
@@ -23,7 +23,7 @@ impl Type {
         let parts = split_depth_0(inside, ',')?;
         let first = parts.first()?.trim();
         match name.unwrap_or(path) {
-            "Const" => constant_type(first),
+            "Const" => known_constant(first).map(|constant| constant.ty()),
             "MaybeUndef" | "PartialStruct" | "PartialOpaque" | "LimitedAccuracy" => {
                 let ty = Type::parse(first);
                 Some(ty.widened().unwrap_or(ty))
@@ -32,29 +32,32 @@ impl Type {
             _ => None,
         }
     }
+
+    /// The value of which the compiler's lattice says that it is always this one: 9.81 for `Core.Const(9.81)`. `None` if
+    /// that is no number, string or tuple of such.
+    ///
+    /// ```
+    /// use ircode::{Constant, Type};
+    ///
+    /// let ty = Type::parse("Core.Compiler.Const(9.81, false)");
+    /// assert_eq!(ty.known_value(), Some(Constant::float64(9.81)));
+    /// ```
+    pub fn known_value(&self) -> Option<Constant> {
+        let Type::Named(text) = self else { return None };
+        let (path, inside) = text.strip_suffix(')')?.split_once('(')?;
+        matches!(path, "Core.Compiler.Const" | "Compiler.Const" | "Core.Const" | "Const").then_some(())?;
+        known_constant(split_depth_0(inside, ',')?.first()?.trim())
+    }
 }
 
-/// The type of a constant as it is printed; `None` if that does not show.
-fn constant_type(text: &str) -> Option<Type> {
-    let digits = text.strip_prefix('-').unwrap_or(text);
-    match digits {
-        "true" | "false" => return Some(Type::BOOL),
-        "nothing" => return Some(Type::Nothing),
-        "Inf" | "NaN" => return Some(Type::FLOAT64),
-        "Inf32" | "NaN32" => return Some(ScalarType::Float32.into()),
-        _ => {}
+/// A constant as it is printed; `None` if it is nothing but text to us.
+fn known_constant(text: &str) -> Option<Constant> {
+    fn is_known(constant: &Constant) -> bool {
+        match constant {
+            Constant::Nothing | Constant::Scalar(_) | Constant::String(_) => true,
+            Constant::Tuple(elements) => elements.iter().all(is_known),
+            _ => false,
+        }
     }
-    if digits.starts_with('"') {
-        return Some(Type::String);
-    }
-    if !digits.starts_with(|c: char| c.is_ascii_digit()) || digits.starts_with("0x") {
-        return None;
-    }
-    if digits.bytes().all(|byte| byte.is_ascii_digit()) {
-        return digits.parse::<i64>().is_ok().then_some(Type::INT64);
-    }
-    if digits.parse::<f64>().is_ok() {
-        return Some(Type::FLOAT64);
-    }
-    digits.replacen('f', "e", 1).parse::<f64>().is_ok().then(|| ScalarType::Float32.into())
+    crate::text::read_constant(text).filter(is_known)
 }

@@ -6,3 +6,4 @@ pub mod laws;
 pub mod numeric;
 pub mod programs;
 pub mod seeds;
+pub mod targets;

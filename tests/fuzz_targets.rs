@@ -1,0 +1,58 @@
+//! Every fuzz target, for a moment: on bytes that are the same on every run.
+
+use kit::seeds::bytes;
+use kit::targets::TARGETS;
+
+fn run(name: &str, seeds: std::ops::Range<u64>) {
+    let (_, check) = TARGETS.iter().find(|(target, _)| *target == name).unwrap();
+    for seed in seeds {
+        check(&bytes(seed)).unwrap_or_else(|broken| panic!("{name}, seed {seed}: {broken}"));
+    }
+}
+
+#[test]
+fn there_and_back() {
+    run("there_and_back", 10_000..11_000);
+}
+
+#[test]
+fn safety() {
+    run("safety", 20_000..20_500);
+}
+
+#[test]
+fn meaning() {
+    run("meaning", 30_000..30_100);
+}
+
+#[test]
+fn gradient() {
+    run("gradient", 40_000..40_300);
+}
+
+#[test]
+fn determinism() {
+    run("determinism", 50_000..50_050);
+}
+
+#[test]
+fn read_text() {
+    run("read_text", 60_000..62_000);
+}
+
+#[test]
+fn read_json() {
+    run("read_json", 70_000..71_000);
+}
+
+#[test]
+fn each_target_has_its_file() {
+    let mut files: Vec<String> = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/fuzz/fuzz_targets"))
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap().replace(".rs", ""))
+        .collect();
+    let mut names: Vec<String> = TARGETS.iter().map(|(name, _)| name.to_string()).collect();
+    files.sort();
+    names.sort();
+    assert_eq!(files, names);
+}
