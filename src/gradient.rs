@@ -49,6 +49,10 @@ pub enum GradientError {
     /// The function fails on these arguments.
     #[error("{0}")]
     Run(#[from] RunError),
+    /// The function gives something that is no number, for all that the listing shows: a global of which it does not
+    /// say the value.
+    #[error("the value is {0}, which is no number")]
+    NoNumber(String),
 }
 
 /// The value of a function and its gradient, by reverse-mode differentiation. Types of arguments that the function does not
@@ -84,6 +88,9 @@ pub fn gradient(
     let result = Machine::with_limits(&module, limits).call(&names.value_and_gradient, args)?;
     let mut elements = result.as_tuple().unwrap_or_default().iter().cloned();
     let value = elements.next().unwrap_or(Value::Nothing);
+    if value.as_scalar().is_none() {
+        return Err(GradientError::NoNumber(value.to_string()));
+    }
     Ok(Gradient { value, gradient: elements.collect(), module, names })
 }
 

@@ -1,5 +1,7 @@
 //! Every fuzz target, for a moment: on bytes that are the same on every run.
 
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
+
 use kit::seeds::bytes;
 use kit::targets::TARGETS;
 

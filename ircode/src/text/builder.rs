@@ -509,7 +509,8 @@ fn likely_order(names: &[Name]) -> Vec<Name> {
         },
         _ => false,
     };
-    if sorted.windows(2).all(follows) {
+    let x_leads = !sorted.iter().skip(1).any(|name| name == "x");
+    if x_leads && sorted.windows(2).all(follows) {
         return sorted;
     }
     let usual = |name: &Name| ["x", "y", "z", "a", "b", "c", "d"].iter().position(|usual| name == usual);
