@@ -71,7 +71,7 @@ fn describe(input: &Input, error: &GradientError) -> Failure {
     Failure(match error {
         GradientError::Pass(error) => input.describe_pass_error(error),
         GradientError::Run(error) => input.describe_run_error(error),
-        GradientError::Conversion(error) => error.to_string(),
+        GradientError::Conversion(_) | GradientError::NoNumber(_) => error.to_string(),
     })
 }
 
