@@ -1,0 +1,221 @@
+//! File tests: every `.ir` file below `tests/` says in comments what must hold of it.
+//!
+//! - `# grad f [1.5, 3] = 3.375 [6.75, null]`: the value and the gradient of `f` there. The numbers come from elsewhere: closed
+//!   forms, or Julia's.
+//! - `#$ opt - --passes mem2reg`: a command line, `-` being the file, without what starts with `#$`. What it prints stands below
+//!   it, behind `#> ` what goes to standard output, behind `#! ` what goes to standard error; `#= 1` is an exit status
+//!   other than 0. `BBKIT_BLESS=1` writes these lines.
+//!
+//! And of every function that a file holds and the verifier accepts, the laws hold: it comes back from every way, nothing panics
+//! on it, passes keep its meaning at the points given, and doing anything twice gives the same bytes.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails should stop")]
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use bbcode::BBCode;
+use bbkit::{Input, Ways};
+use exec::{Limits, Machine, Value};
+use ircode::{IRCode, Module, Style, Type, print_module};
+use kit::laws::{gradient_is_right, is_deterministic, is_safe, keeps_meaning, round_trips};
+use libtest_mimic::{Arguments, Failed, Trial};
+use passes::reverse_mode::differentiate;
+use passes::{PASSES, PassManager, Run};
+use serde_json::Value as Json;
+
+fn main() {
+    let arguments = Arguments::from_args();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let mut files = Vec::new();
+    find(&root, &mut files);
+    files.sort();
+    let trials = files.into_iter().map(|path| {
+        let name = path.strip_prefix(&root).unwrap().display().to_string();
+        Trial::test(name, move || check(&path))
+    });
+    libtest_mimic::run(&arguments, trials.collect()).exit();
+}
+
+fn find(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            find(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "ir") {
+            files.push(path);
+        }
+    }
+}
+
+fn check(path: &Path) -> Result<(), Failed> {
+    let text = fs::read_to_string(path)?;
+    let points: Vec<Point> = text.lines().filter_map(|line| line.strip_prefix("# grad ")).map(Point::read).collect();
+    let commands = text.lines().any(|line| line.starts_with("#$ "));
+    if points.is_empty() && !commands {
+        return Err("the file says nothing that must hold".into());
+    }
+    let tolerance = if text.contains("Float32") { 1e-5 } else { 1e-12 };
+    for point in &points {
+        point.check(path, tolerance)?;
+    }
+    if commands {
+        check_commands(path, &text)?;
+    }
+    check_laws(path, &points)
+}
+
+/// A point at which the value and the gradient are known.
+struct Point {
+    function: String,
+    args: String,
+    value: String,
+    gradient: String,
+}
+
+impl Point {
+    fn read(line: &str) -> Point {
+        let (call, result) = line.split_once(" = ").unwrap();
+        let (function, args) = call.split_once(' ').unwrap();
+        let (value, gradient) = result.split_once(' ').unwrap();
+        Point { function: function.into(), args: args.into(), value: value.into(), gradient: gradient.into() }
+    }
+
+    fn check(&self, path: &Path, tolerance: f64) -> Result<(), Failed> {
+        let output = Command::new(env!("CARGO_BIN_EXE_bbkit"))
+            .args(["grad", path.to_str().unwrap(), "--fn", &self.function, "--args", &self.args, "--json"])
+            .output()?;
+        if !output.status.success() {
+            return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
+        }
+        let found: Json = serde_json::from_slice(&output.stdout)?;
+        let gradient = self.gradient.trim_matches(['[', ']']).split(',').map(str::trim);
+        let mut expected = vec![self.value.as_str()];
+        expected.extend(gradient);
+        let mut values = vec![found["value"].clone()];
+        values.extend(found["gradient"].as_array().unwrap().clone());
+        let close = |expected: &str, found: &Json| match (expected, found) {
+            ("null", found) => found.is_null(),
+            (_, Json::String(text)) => *text == expected.replace("Inf", "Infinity"),
+            (_, found) => {
+                let (Ok(expected), Some(found)) = (expected.parse::<f64>(), found.as_f64()) else { return false };
+                (expected - found).abs() <= tolerance * expected.abs().max(1.0)
+            }
+        };
+        let right = expected.len() == values.len() && expected.iter().zip(&values).all(|(a, b)| close(a, b));
+        match right {
+            true => Ok(()),
+            false => Err(format!("{} {}: expected {expected:?}, found {values:?}", self.function, self.args).into()),
+        }
+    }
+}
+
+fn check_commands(path: &Path, text: &str) -> Result<(), Failed> {
+    let lines: Vec<&str> = text.lines().collect();
+    let is_expectation = |line: &&str| ["#$ ", "#>", "#!", "#="].iter().any(|mark| line.starts_with(mark));
+    let input: String = lines.iter().filter(|line| !is_expectation(line)).flat_map(|line| [line, "\n"]).collect();
+    let mut written = input.trim_end().to_string() + "\n";
+    for line in lines.iter().filter(|line| line.starts_with("#$ ")) {
+        written.push_str(&format!("\n{line}\n"));
+        let words = shell_words(line.trim_start_matches("#$ "));
+        let mut child = Command::new(env!("CARGO_BIN_EXE_bbkit"))
+            .args(words)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        // A command that does not read all of its input closes it.
+        let _ = child.stdin.take().unwrap().write_all(input.trim_end().as_bytes());
+        let output = child.wait_with_output()?;
+        for (mark, bytes) in [("#>", &output.stdout), ("#!", &output.stderr)] {
+            for line in String::from_utf8_lossy(bytes).lines() {
+                written.push_str(format!("{mark} {line}").trim_end());
+                written.push('\n');
+            }
+        }
+        if let Some(code) = output.status.code().filter(|&code| code != 0) {
+            written.push_str(&format!("#= {code}\n"));
+        }
+    }
+    let squeezed = |text: &str| text.lines().filter(|line| !line.is_empty()).collect::<Vec<_>>().join("\n");
+    if squeezed(&written) == squeezed(text) {
+        return Ok(());
+    }
+    if std::env::var_os("BBKIT_BLESS").is_some() {
+        fs::write(path, written)?;
+        return Ok(());
+    }
+    let new: Vec<&str> = written.lines().filter(|line| !line.is_empty()).collect();
+    let old: Vec<&str> = lines.iter().copied().filter(|line| !line.is_empty()).collect();
+    let at = new.iter().zip(&old).take_while(|(a, b)| a == b).count();
+    let shown = |lines: &[&str]| lines.iter().skip(at).take(8).map(|line| format!("  {line}\n")).collect::<String>();
+    Err(format!("expected\n{}but it is\n{}(BBKIT_BLESS=1 takes that over)", shown(&old), shown(&new)).into())
+}
+
+/// Words between spaces; single quotes keep spaces.
+fn shell_words(line: &str) -> Vec<String> {
+    let mut words = vec![String::new()];
+    let mut quoted = false;
+    for c in line.chars() {
+        match c {
+            '\'' => quoted = !quoted,
+            ' ' if !quoted => words.push(String::new()),
+            c => words.last_mut().unwrap().push(c),
+        }
+    }
+    words.retain(|word| !word.is_empty());
+    words
+}
+
+const LIMITS: Limits = Limits { steps: 1_000_000, memory: 1 << 26, depth: 1_000 };
+
+fn check_laws(path: &Path, points: &[Point]) -> Result<(), Failed> {
+    let Ok(mut input) = Input::read(path.to_str().unwrap()) else { return Ok(()) };
+    let valid = |module: &Module<IRCode>| module.functions().iter().all(|function| function.body.verify().is_ok());
+    if !valid(&input.module) {
+        return Ok(());
+    }
+    if let (true, Some(point)) = (input.is_listing(), points.first()) {
+        input.module.rename_function("", point.function.as_str()).map_err(|error| error.to_string())?;
+    }
+    for function in input.module.functions() {
+        round_trips(function, &Ways::default())?;
+    }
+    if input.module.functions().iter().any(|function| !function.body.new_nodes.is_empty()) {
+        return Ok(());
+    }
+    for point in points {
+        let name = point.function.as_str();
+        let Some(args) = arguments(&input.module, point) else { continue };
+        let module = bbkit::specialized(&input.module, name, &args)?;
+        is_safe(module.function(name).unwrap(), &args, LIMITS)?;
+        for pass in PASSES.iter().filter(|pass| matches!(pass.run, Run::Function(_))) {
+            let run = |module: &mut Module<BBCode>| PassManager::new([pass]).verify_each(true).run(module, None);
+            keeps_meaning(&module, name, &|| args.clone(), LIMITS, &run).map_err(|broken| format!("{}: {broken}", pass.name))?;
+        }
+        let derive = |module: &mut Module<BBCode>| differentiate(module, &name.into());
+        gradient_is_right(&module, name, &args, LIMITS, &derive)?;
+        is_deterministic(&|| {
+            let mut module = bbkit::to_bbcode(&module).unwrap();
+            let _ = derive(&mut module);
+            let module = bbkit::to_ircode(&module).unwrap();
+            print_module(&module, Style::Bbkit) + &ircode::to_json(&module).unwrap()
+        })?;
+    }
+    Ok(())
+}
+
+/// The arguments of a point, if the file says in which order they come.
+fn arguments(module: &Module<IRCode>, point: &Point) -> Option<Vec<Value>> {
+    let function = module.function(&point.function)?;
+    let types = passes::argument_types(module, function);
+    let json: Vec<Json> = serde_json::from_str(&point.args).ok()?;
+    if json.len() > 1 && function.body.argtypes.iter().skip(1).all(Type::is_unknown) {
+        return None;
+    }
+    let machine = Machine::new(module);
+    let value = |(json, ty): (&Json, &Type)| machine.value_from_json(module, json, ty).ok();
+    (json.len() == types.len()).then(|| json.iter().zip(&types).map(value).collect()).flatten()
+}
