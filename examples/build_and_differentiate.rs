@@ -1,5 +1,7 @@
 //! A function built from Rust, differentiated, run, and its pullback printed. `cargo run --example build_and_differentiate`
 
+#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+
 use std::error::Error;
 
 use bbkit::exec::{Limits, Value};

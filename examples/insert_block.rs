@@ -4,6 +4,8 @@
 //! The loop is to print its accumulator whenever that is even. That takes a new block, and a branch to it. No statement
 //! and no block is renumbered by hand: names stay, and the numbers are made anew when the code becomes IRCode again.
 
+#![allow(clippy::print_stdout, reason = "an example shows what it does")]
+
 use std::error::Error;
 
 use bbkit::bbcode::BBCode;

@@ -26,9 +26,16 @@ fn points(primitive: &str, arity: usize) -> Vec<Vec<f64>> {
     }
 }
 
+fn substituted(bindings: &Bindings, ty: &Type) -> Type {
+    match ty {
+        Type::TypeOf(inner) => Type::TypeOf(bindings.substitute(inner).into()),
+        ty => bindings.substitute(ty),
+    }
+}
+
 /// A function of the arguments that have tangents, which calls the primitive.
 fn caller(rule: &Rule, bindings: &Bindings, fixed: &[Option<Operand<ircode::Positions>>]) -> Function<IRCode> {
-    let parameters: Vec<Type> = rule.argtypes.iter().map(|ty| bindings.substitute(ty)).collect();
+    let parameters: Vec<Type> = rule.argtypes.iter().map(|ty| substituted(bindings, ty)).collect();
     let mut text = String::from("function call(");
     let mut args = Vec::new();
     let mut number = 1;
@@ -49,7 +56,7 @@ fn caller(rule: &Rule, bindings: &Bindings, fixed: &[Option<Operand<ircode::Posi
 fn instance(rule: &Rule, bindings: &Bindings) -> Function<IRCode> {
     let mut function = rule.function.clone();
     for ty in &mut function.body.argtypes {
-        *ty = bindings.substitute(ty);
+        *ty = substituted(bindings, ty);
     }
     for index in 0..function.body.stmts.len() {
         let (stmt, ty) = rule.statement(index, bindings).unwrap();
@@ -81,7 +88,13 @@ fn instances(rule: &Rule) -> Vec<Bindings> {
     let mut all = Vec::new();
     for t in floats {
         for u in floats {
-            if !uses("U") && u != t || !uses("T") && u != t {
+            let both = uses("U") && uses("T");
+            let fits = match rule.primitive.name {
+                "fpext" => u.bits() > t.bits(),
+                "fptrunc" => u.bits() < t.bits(),
+                _ => both || u == t,
+            };
+            if !fits {
                 continue;
             }
             let i = uses("I").then_some(ScalarType::Int64);
@@ -99,7 +112,7 @@ struct Checked {
 /// Runs one rule pair at one point, and compares.
 fn check(vjp: &Rule, jvp: &Rule, bindings: &Bindings, point: &[f64]) -> Option<Checked> {
     let name = &vjp.function.name;
-    let types: Vec<Type> = vjp.argtypes.iter().map(|ty| bindings.substitute(ty)).collect();
+    let types: Vec<Type> = vjp.argtypes.iter().map(|ty| substituted(bindings, ty)).collect();
     let mut fixed = Vec::new();
     let mut primal = Vec::new();
     let mut coordinates = point.iter();

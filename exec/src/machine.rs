@@ -245,7 +245,10 @@ impl Run<'_, '_> {
         self.registers.push(Value::Function(code.name.clone()));
         self.registers.extend(args);
         self.registers.resize(base + code.registers, Value::Undefined);
-        let statement = self.first_statement(&code, 0)?;
+        let statement = match code.entry {
+            Some(edge) => self.jump(&code, base, edge)?,
+            None => self.first_statement(&code, 0)?,
+        };
         self.frames.push(Frame { code, base, statement, handlers: Vec::new(), stores: Vec::new() });
         Ok(())
     }

@@ -102,7 +102,7 @@ pub(crate) type ConvertFunction = fn(ScalarType, &Scalar) -> Result<Scalar, irco
 /// written.
 #[derive(Debug, Default)]
 pub(crate) struct Edge {
-    /// The first statement there, or in the blocks behind it while they are empty.
+    /// The first statement there; `None` if control falls out of the function.
     pub(crate) statement: Option<u32>,
     pub(crate) moves: Vec<(u32, Option<Source>)>,
 }
@@ -130,6 +130,8 @@ pub(crate) struct Code {
     pub(crate) after: Vec<After>,
     /// The first statement of each block, and the number of statements at the end.
     block_starts: Vec<u32>,
+    /// The edge to the first block with statements, if that is not the first.
+    pub(crate) entry: Option<u32>,
     pub(crate) edges: Vec<Edge>,
     pub(crate) constants: Vec<Value>,
     /// The number of registers: arguments, then statements.
@@ -224,6 +226,8 @@ pub(crate) fn prepare(
             };
         }
     }
+    let starts_empty = ir.cfg.blocks.first().is_some_and(|block| block.stmts.is_empty()) && !ir.stmts.is_empty();
+    let entry = if starts_empty { Some(preparer.edge(0, 0)?) } else { None };
     let block_starts = ir.cfg.blocks.iter().map(|block| block.stmts.start as u32).chain([ir.stmts.len() as u32]);
     Ok(Code {
         name: function.name.clone(),
@@ -233,6 +237,7 @@ pub(crate) fn prepare(
         ops,
         after,
         block_starts: block_starts.collect(),
+        entry,
         edges: preparer.edges,
         constants: preparer.constants,
     })
@@ -427,8 +432,13 @@ impl Preparer<'_> {
         self.edge(from, index)
     }
 
-    /// The edge between two blocks, with the moves of the φs in the second.
+    /// The edge between two blocks, with the moves of the φs in the second, or in the first one behind it that is not empty.
     fn edge(&mut self, from: usize, to: usize) -> Prepared<u32> {
+        let blocks = self.ir.cfg.blocks.get(to..).unwrap_or_default();
+        let empty = blocks.iter().take_while(|block| block.stmts.is_empty()).count();
+        if empty > 0 && empty < blocks.len() {
+            return self.edge(to + empty - 1, to + empty);
+        }
         let Some(block) = self.ir.cfg.blocks.get(to) else {
             return Err(RunErrorKind::InvalidCode("control runs out of the last block".into()));
         };
@@ -451,8 +461,7 @@ impl Preparer<'_> {
                 _ => break,
             }
         }
-        let behind = self.ir.cfg.blocks.get(to..).unwrap_or_default();
-        let statement = behind.iter().find(|block| !block.stmts.is_empty()).map(|block| block.stmts.start as u32);
+        let statement = (!block.stmts.is_empty()).then_some(block.stmts.start as u32);
         self.edges.push(Edge { statement, moves });
         Ok((self.edges.len() - 1) as u32)
     }

@@ -7,6 +7,7 @@ use slotmap::SecondaryMap;
 use crate::PassResult;
 use crate::effects::effects;
 use crate::manager::Context;
+use crate::simplify_cfg::fill_empty_blocks;
 
 /// The pass's name on the command line.
 pub const NAME: &str = "dead-code";
@@ -32,10 +33,22 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
             });
         }
     }
-    let dead: Vec<InstId> = bb.all_insts().map(|(id, _)| id).filter(|id| !needed.contains_key(*id)).collect();
+    let mut dead: Vec<InstId> = Vec::new();
+    for block in bb.blocks() {
+        let here = dead.len();
+        dead.extend(bb.inst_ids(block).filter(|id| !needed.contains_key(*id)));
+        // A `nothing` that a block consists of keeps it from being empty.
+        if let [only] = &dead[here..]
+            && bb.first_inst(block) == bb.last_inst(block)
+            && bb.stmt(*only).is_some_and(Stmt::is_nothing)
+        {
+            dead.pop();
+        }
+    }
     for &id in &dead {
         // The statement is there: it was found in its block.
         let _ = bb.remove(id);
     }
+    fill_empty_blocks(bb);
     Ok(!dead.is_empty())
 }

@@ -10,6 +10,7 @@ use slotmap::SecondaryMap;
 use crate::PassResult;
 use crate::manager::Context;
 use crate::replace::Replacements;
+use crate::simplify_cfg::fill_empty_blocks;
 use crate::unreachable_code::remove_unreachable_blocks;
 
 /// The pass's name on the command line.
@@ -50,6 +51,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
         let _ = bb.remove(inst);
     }
     builder.replaced.apply(bb);
+    fill_empty_blocks(bb);
     Ok(changed)
 }
 

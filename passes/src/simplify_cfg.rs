@@ -2,7 +2,7 @@
 
 use bbcode::{BBCode, BlockId, Ids, InstId};
 use hashbrown::HashMap;
-use ircode::{Constant, Operand, PhiEntry, Scalar, Stmt};
+use ircode::{Constant, NewInstruction, Operand, PhiEntry, Scalar, Stmt, Type};
 
 use crate::PassResult;
 use crate::manager::Context;
@@ -20,14 +20,30 @@ pub fn run(bb: &mut BBCode, _: &Context<'_>) -> PassResult {
     changed |= remove_unreachable_blocks(bb);
     changed |= forward_empty_blocks(bb);
     changed |= merge_chains(bb);
+    fill_empty_blocks(bb);
     Ok(changed)
 }
 
-/// Lets the predecessors of blocks that hold nothing but a goto, or nothing at all, go where that goes.
+/// Gives every block without statements a `nothing`, as Julia does: its printed form cannot show an empty block.
+pub(crate) fn fill_empty_blocks(bb: &mut BBCode) {
+    let empty: Vec<BlockId> = bb.blocks().filter(|&block| bb.first_inst(block).is_none()).collect();
+    for block in empty {
+        // The block is there and has no terminator.
+        let _ = bb.push(block, NewInstruction::new(Stmt::nothing(), Type::Nothing));
+    }
+}
+
+/// Lets the predecessors of blocks that hold nothing but a goto, or nothing at all, go where that goes. Uses of
+/// a `nothing` there become the constant.
 ///
 /// What φs took from the block they take from its predecessors. That needs them to be no predecessors yet: two edges
 /// between the same blocks would bring one value.
 fn forward_empty_blocks(bb: &mut BBCode) -> bool {
+    let mut nothings = Replacements::new();
+    for (id, _) in bb.all_insts().filter(|(_, inst)| inst.stmt.is_nothing()) {
+        nothings.insert(id, Operand::nothing());
+    }
+    nothings.apply(bb);
     let graph = bb.cfg();
     // Kept up to date: forwarding one block changes the predecessors of the next.
     let mut preds: HashMap<BlockId, Vec<BlockId>> =
@@ -36,10 +52,8 @@ fn forward_empty_blocks(bb: &mut BBCode) -> bool {
     let blocks: Vec<BlockId> = graph.order().iter().copied().filter(|block| Some(*block) != bb.entry()).collect();
     for block in blocks {
         let Some(target) = only_way_on(bb, block).filter(|target| *target != block) else { continue };
-        let only_goes_on = match bb.first_inst(block) {
-            None => true,
-            first => first == bb.last_inst(block) && bb.terminator(block).is_some(),
-        };
+        let only_goes_on =
+            bb.insts(block).all(|(_, inst)| inst.stmt.is_nothing() || matches!(inst.stmt, Stmt::Goto(_)));
         let odd = [block, target].iter().any(|block| bb.block(*block).is_none_or(|data| data.odd_edges().is_some()));
         if !only_goes_on || odd || bb.block(target).is_none() {
             continue;
