@@ -10,7 +10,7 @@ pub(crate) mod verify;
 mod argument_order;
 mod arguments;
 
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 
 use bbkit::Input;
 use ircode::Name;
@@ -30,11 +30,17 @@ pub(crate) fn fail<T>(message: impl Into<String>) -> Result<T, Failure> {
     Err(Failure(message.into()))
 }
 
-/// Writes a result to standard output. A reader that has gone away is no failure of ours.
+/// Writes a result to standard output. A reader that has gone away is no failure of ours; anything else that keeps the
+/// result from being written ends the program with an error.
 pub(crate) fn output(text: &str) {
     let mut out = std::io::stdout().lock();
-    if out.write_all(text.as_bytes()).and_then(|()| out.flush()).is_err() {
-        std::process::exit(0);
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Ok(()) => {}
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
+        Err(error) => {
+            diagnose(&format!("standard output: {error}"));
+            std::process::exit(1);
+        }
     }
 }
 

@@ -84,7 +84,13 @@ pub fn gradient(
     limits: Limits,
 ) -> Result<Gradient, GradientError> {
     let types: Vec<Type> = args.iter().map(Value::type_of).collect();
-    let (module, names) = derive(module, name, &types)?;
+    let (derived, names) = derive(module, name, &types)?;
+    if derived.function(&names.value_and_gradient).is_none() {
+        // A function that never returns has no derivative: it fails before.
+        let value = Machine::with_limits(module, limits).call(name, args)?;
+        return Err(GradientError::NoNumber(value.to_string()));
+    }
+    let module = derived;
     let result = Machine::with_limits(&module, limits).call(&names.value_and_gradient, args)?;
     let mut elements = result.as_tuple().unwrap_or_default().iter().cloned();
     let value = elements.next().unwrap_or(Value::Nothing);

@@ -193,7 +193,8 @@ fn check_laws(path: &Path, points: &[Point]) -> Result<(), Failed> {
         is_safe(module.function(name).unwrap(), &args, LIMITS)?;
         for pass in PASSES.iter().filter(|pass| matches!(pass.run, Run::Function(_))) {
             let run = |module: &mut Module<BBCode>| PassManager::new([pass]).verify_each(true).run(module, None);
-            keeps_meaning(&module, name, &|| args.clone(), LIMITS, &run).map_err(|broken| format!("{}: {broken}", pass.name))?;
+            keeps_meaning(&module, name, &|| args.clone(), LIMITS, &run)
+                .map_err(|broken| format!("{}: {broken}", pass.name))?;
         }
         let derive = |module: &mut Module<BBCode>| differentiate(module, &name.into());
         gradient_is_right(&module, name, &args, LIMITS, &derive)?;

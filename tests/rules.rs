@@ -22,7 +22,9 @@ fn points(primitive: &str, arity: usize) -> Vec<Vec<f64>> {
         ("rem_float" | "mod" | "div", 2) => vec![vec![7.25, 2.0], vec![-7.25, 3.0]],
         ("clamp", 3) => vec![vec![0.5, -1.0, 1.0], vec![2.5, -1.0, 1.0], vec![-2.5, -1.0, 1.0]],
         (_, 1) => one(&[-1.25, 0.375, 1.75]),
-        (_, arity) => [[0.75, -1.25, 2.5], [-1.5, 0.25, -0.5], [2.25, 1.5, 0.75]].map(|row| row[..arity].to_vec()).to_vec(),
+        (_, arity) => {
+            [[0.75, -1.25, 2.5], [-1.5, 0.25, -0.5], [2.25, 1.5, 0.75]].map(|row| row[..arity].to_vec()).to_vec()
+        }
     }
 }
 
@@ -81,9 +83,9 @@ fn float(ty: ScalarType, value: f64) -> Value {
 fn instances(rule: &Rule) -> Vec<Bindings> {
     let floats = [ScalarType::Float64, ScalarType::Float32, ScalarType::Float16];
     let uses = |name: &str| {
-        rule.argtypes.iter().any(|ty| {
-            *ty == Type::named(name) || matches!(ty, Type::TypeOf(inner) if **inner == Type::named(name))
-        })
+        rule.argtypes
+            .iter()
+            .any(|ty| *ty == Type::named(name) || matches!(ty, Type::TypeOf(inner) if **inner == Type::named(name)))
     };
     let mut all = Vec::new();
     for t in floats {
@@ -161,9 +163,10 @@ fn check(vjp: &Rule, jvp: &Rule, bindings: &Bindings, point: &[f64]) -> Option<C
     let cotangents = cotangents.as_tuple().unwrap();
     let mut args = primal.clone();
     args.push(out.clone());
-    args.extend((0..types.len()).map(|i| {
-        zero_or_nothing(i, moving.iter().position(|&m| m == i).map_or(0.0, |place| direction[place]))
-    }));
+    args.extend(
+        (0..types.len())
+            .map(|i| zero_or_nothing(i, moving.iter().position(|&m| m == i).map_or(0.0, |place| direction[place]))),
+    );
     let tangent = run(&instance(jvp, bindings), &args).as_float().unwrap();
 
     let narrow = out_type.bits().min(types.iter().filter_map(Type::as_float).map(ScalarType::bits).min().unwrap_or(64));
@@ -176,7 +179,10 @@ fn check(vjp: &Rule, jvp: &Rule, bindings: &Bindings, point: &[f64]) -> Option<C
     let left = tangent * seed;
     let right: f64 =
         moving.iter().enumerate().map(|(place, &i)| direction[place] * cotangents[i].as_float().unwrap_or(0.0)).sum();
-    assert!((left - right).abs() <= precision * left.abs().max(1.0), "{name} at {point:?}: ⟨Jv,w⟩ = {left}, ⟨v,Jᵀw⟩ = {right}");
+    assert!(
+        (left - right).abs() <= precision * left.abs().max(1.0),
+        "{name} at {point:?}: ⟨Jv,w⟩ = {left}, ⟨v,Jᵀw⟩ = {right}"
+    );
     for (i, cotangent) in cotangents.iter().enumerate() {
         let has_tangent = types[i].as_float().is_some();
         assert_eq!(cotangent.as_float().is_some(), has_tangent, "{name}: cotangent {i} is {cotangent}");
@@ -262,9 +268,9 @@ fn every_primitive_on_floats_has_a_rule() {
         assert!(table.has_rule(primitive, RuleKind::Vjp), "{} has no rule", primitive.name);
     }
     for name in [
-        "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "exp2", "expm1", "log", "log2", "log10",
-        "log1p", "sqrt", "cbrt", "abs", "min", "max", "copysign", "floor", "ceil", "trunc", "round", "^", "fma", "muladd",
-        "hypot", "erf", "erfc",
+        "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "exp", "exp2", "expm1", "log", "log2",
+        "log10", "log1p", "sqrt", "cbrt", "abs", "min", "max", "copysign", "floor", "ceil", "trunc", "round", "^",
+        "fma", "muladd", "hypot", "erf", "erfc",
     ] {
         let primitive = ircode::primitives::lookup(name).unwrap();
         assert!(table.has_rule(primitive, RuleKind::Vjp), "{name} has no rule");

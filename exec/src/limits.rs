@@ -12,8 +12,8 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// Ten billion statements, 4 GiB, and 100,000 calls inside one another.
+    /// A billion statements, 4 GiB, and 100,000 calls inside one another.
     fn default() -> Self {
-        Limits { steps: 10_000_000_000, memory: 4 << 30, depth: 100_000 }
+        Limits { steps: 1_000_000_000, memory: 4 << 30, depth: 100_000 }
     }
 }

@@ -44,6 +44,10 @@ impl CallOptions {
             if !input.is_listing() {
                 return fail("--params names the arguments of a listing without header; this file has headers");
             }
+            if let Some((_, twice)) = given.iter().enumerate().find(|(i, name)| given[..*i].contains(name)) {
+                let name = twice.as_ref().map_or("", Name::as_str);
+                return fail(format!("--params names `{name}` twice"));
+            }
             let unknown = input.maps.first().map(|map| map.guessed_order.clone()).unwrap_or_default();
             if let Some(missing) = unknown.iter().find(|name| !given.contains(&Some((*name).clone()))) {
                 return fail(format!("--params does not name `{missing}`, which the listing uses"));
@@ -78,16 +82,16 @@ impl CallOptions {
             Json::Array(values) => values.iter().collect(),
             Json::Object(members) => {
                 let mut values = Vec::new();
-                for (index, parameter) in function.parameters.iter().enumerate() {
-                    let key = parameter.as_ref().map_or_else(|| format!("_{}", index + 2), Name::to_string);
-                    match members.get(&key) {
+                let parameter = |index: usize| function.parameters.get(index).and_then(Option::as_ref);
+                let key = |index: usize| parameter(index).map_or_else(|| format!("_{}", index + 2), Name::to_string);
+                let keys: Vec<String> = (0..types.len()).map(key).collect();
+                for key in &keys {
+                    match members.get(key) {
                         Some(value) => values.push(value),
                         None => return fail(format!("--args: the argument `{key}` is missing")),
                     }
                 }
-                let known =
-                    |key: &&String| function.parameters.iter().flatten().any(|name| name.as_str() == key.as_str());
-                if let Some(other) = members.keys().find(|key| !known(key)) {
+                if let Some(other) = members.keys().find(|key| !keys.contains(key)) {
                     return fail(format!("--args: the function has no argument `{other}`"));
                 }
                 values

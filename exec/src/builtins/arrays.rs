@@ -197,16 +197,14 @@ pub(super) fn undefined_array(
 pub(super) fn push(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let [target, value] = args else { return Err(expected("a vector and a value")) };
     let array = array(target)?;
+    // Before anything is borrowed: the value may be the array itself.
+    let element = array.0.place.borrow().0.memory.0.element.clone();
+    if !isa(value, &element) {
+        return Err(unsupported(format!("storing a {:?} in an array of {element}", value.type_of())));
+    }
     let mut dims = array.0.dims.borrow_mut();
     let [length] = dims.as_mut_slice() else { return Err(expected("a vector and a value")) };
     let place = array.0.place.borrow();
-    if !isa(value, &place.0.memory.0.element) {
-        return Err(unsupported(format!(
-            "storing a {:?} in an array of {}",
-            value.type_of(),
-            place.0.memory.0.element
-        )));
-    }
     let mut memory = place.0.memory.0.fields.borrow_mut();
     let end = place.0.offset + *length;
     match memory.values_mut().get_mut(end) {

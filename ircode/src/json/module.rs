@@ -283,6 +283,10 @@ impl Dump for IRCode {
             let start = first
                 .checked_sub(1)
                 .ok_or_else(|| format!("block #{} starts at statement 0, but they are counted from 1", i + 1))?;
+            if last > form.statements.len() || start > last {
+                let count = form.statements.len();
+                return Err(format!("block #{} holds the statements {first} to {last}, but there are {count}", i + 1));
+            }
             blocks.push(BasicBlock { stmts: start..last, preds: block.preds, succs: block.succs });
         }
         let node = |node: NewNodeForm| NewNode {

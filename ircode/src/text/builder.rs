@@ -220,6 +220,14 @@ impl Building {
                     let fragment = expected == 1;
                     return Err(if fragment { error.with_help("only whole functions can be read") } else { error });
                 }
+                if let Some(pending) = self.pending.last()
+                    && self.block_starts.last() == Some(&self.stmts.len())
+                    && matches!(pending.at, PendingAt::Before(next) if next == self.stmts.len())
+                {
+                    let message = format!("this is not the statement %{}, as its place says", self.stmts.len() + 1);
+                    let error = Diagnostic::error(pending.span.clone(), message, "the only statement of its block");
+                    return Err(error.with_help("a line of the listing may be missing"));
+                }
                 // Julia prints nothing for a block without statements: there is a gap in the numbers.
                 self.block_starts.extend((expected..=block).map(|_| self.stmts.len()));
             }

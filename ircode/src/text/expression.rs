@@ -16,7 +16,10 @@ use crate::stmt::Stmt;
 use crate::types::Type;
 
 /// Expressions nested deeper than this are refused, so that reading needs a bounded stack.
-const MAX_DEPTH: usize = 64;
+const MAX_DEPTH: usize = 24;
+
+/// No function has more arguments than this.
+const MAX_ARGUMENT: u32 = 1 << 16;
 
 /// Arguments past this number stand for names of which it is not known yet which argument they are.
 pub(super) const FIRST_SLOT: u32 = 1 << 24;
@@ -141,6 +144,11 @@ impl<'a> Cursor<'a> {
         self.rest().trim().is_empty()
     }
 
+    fn next_word(&self) -> &'a str {
+        let rest = self.rest();
+        rest.get(..rest.find(|c| !is_identifier_part(c)).unwrap_or(rest.len())).unwrap_or_default()
+    }
+
     pub(super) fn digits(&mut self) -> &'a str {
         self.take_while(|c| c.is_ascii_digit())
     }
@@ -182,11 +190,9 @@ impl<'a> Cursor<'a> {
         if digits.is_empty() {
             return Err(self.expected(what));
         }
-        digits
-            .parse()
-            .ok()
-            .filter(|&n| n < FIRST_SLOT)
-            .ok_or_else(|| Diagnostic::error(self.span(start, self.at), format!("{digits} is no {what}"), "too large"))
+        digits.parse().ok().filter(|&n| n < FIRST_SLOT).ok_or_else(|| {
+            Diagnostic::error(self.span(start, self.at), format!("{digits} is too large for {what}"), "too large")
+        })
     }
 
     /// `#2`, or `2` as Julia 0.7 printed it.
@@ -259,7 +265,14 @@ impl<'a> Cursor<'a> {
     fn numbered_argument(&mut self) -> Read<Operand<Positions>> {
         self.eat("@");
         self.expect("_")?;
-        Ok(Operand::argument(self.number("the number of an argument")?))
+        let start = self.at;
+        match self.number("the number of an argument")? {
+            number if number <= MAX_ARGUMENT => Ok(Operand::argument(number)),
+            number => {
+                let message = format!("{number} is too large for the number of an argument");
+                Err(Diagnostic::error(self.span(start, self.at), message, "too large"))
+            }
+        }
     }
 
     /// `:x`, `:(…)`.
@@ -565,11 +578,22 @@ impl<'a> Cursor<'a> {
         match (module, name) {
             ("", "svec") => {
                 let mut elements = Vec::new();
-                for operand in self.operands(scope, Context::Call)? {
-                    match operand {
-                        Operand::Constant(constant) => elements.push(constant),
-                        other => elements.push(Constant::Text(format_operand(&other).into())),
+                self.skip_spaces();
+                while !self.eat(")") {
+                    if !elements.is_empty() {
+                        self.expect(",")?;
+                        self.skip_spaces();
                     }
+                    // A name is a type here, never an argument.
+                    let is_name = self.peek().is_some_and(is_identifier_start) && word(self.next_word()).is_none();
+                    elements.push(match is_name {
+                        true => Constant::of_type(self.operand_type()?),
+                        false => match self.operand(scope, Context::Call)? {
+                            Operand::Constant(constant) => constant,
+                            other => Constant::Text(format_operand(&other).into()),
+                        },
+                    });
+                    self.skip_spaces();
                 }
                 return Ok(Operand::Constant(Constant::SimpleVector(Arc::new(elements))));
             }

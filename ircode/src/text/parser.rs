@@ -8,9 +8,13 @@ use super::expression::Cursor;
 use super::gutter::gutter;
 use super::header;
 use crate::code::IRCode;
+use crate::constant::Constant;
 use crate::diagnostic::{Diagnostic, render};
 use crate::module::{Function, Module, TypeDef};
 use crate::name::Name;
+use crate::names::Positions;
+use crate::operand::Operand;
+use crate::types::Type;
 
 /// Reading stops after this many errors.
 const MAX_ERRORS: usize = 20;
@@ -111,9 +115,34 @@ pub fn parse_module_with_parameters(text: &str, parameters: &[Option<Name>]) -> 
                 .with_help("a listing starts with a block number and a rule, like `1 ─ %1 = …`"),
         );
     }
+    resolve_types(&mut parser.module.module);
     match parser.errors {
         errors if errors.is_empty() => Ok(parser.module),
         diagnostics => Err(TextError { diagnostics, source: text.into() }),
+    }
+}
+
+/// Among operands a bare name is read as a function; where the file declares a type of that name, it is that type.
+fn resolve_types(module: &mut Module<IRCode>) {
+    let types: Vec<Name> = module.types().iter().map(|def| def.name.clone()).collect();
+    if types.is_empty() {
+        return;
+    }
+    let resolve = |operand: &mut Operand<Positions>| {
+        if let Operand::Constant(Constant::Function(name)) = operand
+            && types.contains(name)
+        {
+            *operand = Operand::Constant(Constant::of_type(Type::named(name.clone())));
+        }
+    };
+    let names: Vec<Name> = module.functions().iter().map(|function| function.name.clone()).collect();
+    for name in names {
+        if let Some(body) = module.body_mut(&name) {
+            let pending = body.new_nodes.iter_mut().map(|node| &mut node.inst.stmt);
+            for stmt in body.stmts.stmts_mut().iter_mut().chain(pending) {
+                stmt.for_each_operand_mut(&mut { resolve });
+            }
+        }
     }
 }
 

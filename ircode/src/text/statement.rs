@@ -63,7 +63,8 @@ impl Cursor<'_> {
             }
             return Ok(Stmt::goto_if_not(self.operand(scope, Context::Call)?, label));
         }
-        if self.eat("return ") {
+        if self.eat_word("return") {
+            self.skip_spaces();
             return Ok(Stmt::ret(self.operand(scope, Context::Call)?));
         }
         if self.eat_word("unreachable") {
@@ -146,7 +147,7 @@ impl Cursor<'_> {
     }
 
     /// A type among operands: up to the next comma or closing parenthesis. Quoted where that would cut it short.
-    fn operand_type(&mut self) -> Read<Type> {
+    pub(super) fn operand_type(&mut self) -> Read<Type> {
         if self.starts_with("\"") {
             return self.quoted_type();
         }

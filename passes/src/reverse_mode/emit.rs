@@ -72,5 +72,5 @@ pub(super) fn type_operand(ty: Type) -> Operand<Ids> {
 
 /// The number of a block as the stack of blocks holds it.
 pub(super) fn block_number(number: usize) -> Operand<Ids> {
-    Operand::Constant(Constant::Scalar(ircode::Scalar::Int32(number as i32)))
+    Operand::from(number as i64)
 }

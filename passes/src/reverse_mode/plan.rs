@@ -314,10 +314,10 @@ impl<'a> Plan<'a> {
         }
         let records = self.relevant_blocks().any(|number| self.pops_block_stack(number));
         if records {
-            self.block_stack = Some(self.add_field("blocks".into(), Type::stack(Type::INT32)));
+            self.block_stack = Some(self.add_field("blocks".into(), Type::stack(Type::INT64)));
         }
         if self.returns.len() > 1 {
-            self.exit = Some(self.add_field("exit".into(), Type::INT32));
+            self.exit = Some(self.add_field("exit".into(), Type::INT64));
         }
     }
 }
