@@ -39,6 +39,13 @@ enum Sum {
     Value(Option<Operand<Ids>>),
 }
 
+/// The cotangent of a φ, on its way to what the φ took from a predecessor.
+struct Handed {
+    to: Operand<Ids>,
+    cotangent: Operand<Ids>,
+    line: LineInfo,
+}
+
 struct Generator<'p, 'a> {
     plan: &'p Plan<'a>,
     shape: Shape,
@@ -515,12 +522,16 @@ impl<'p> Generator<'p, '_> {
     fn conclude(&mut self, number: usize, here: usize) -> Generated<()> {
         let plan = self.plan;
         // All φs are read and zeroed before any operand is added to: they may name each other.
-        let mut cotangents: Vec<(InstId, Operand<Ids>, LineInfo)> = Vec::new();
+        let mut handed: HashMap<usize, Vec<Handed>> = HashMap::new();
         let phis: Vec<InstId> = plan.active_phis(number).collect();
         for id in phis {
-            let line = plan.primal.inst(id).map_or(LineInfo::NONE, |inst| inst.line);
-            if let Some(&adjoint) = self.values.get(id) {
-                cotangents.push((id, self.take_adjoint(here, line, adjoint)?, line));
+            let (Some(inst), Some(&adjoint)) = (plan.primal.inst(id), self.values.get(id)) else { continue };
+            let cotangent = self.take_adjoint(here, inst.line, adjoint)?;
+            for entry in inst.stmt.as_phi().into_iter().flat_map(|phi| &phi.entries) {
+                if let (Some(pred), Some(value)) = (plan.graph.number(entry.edge), &entry.value) {
+                    let (to, cotangent) = (value.clone(), cotangent.clone());
+                    handed.entry(pred).or_default().push(Handed { to, cotangent, line: inst.line });
+                }
             }
         }
         if let Some(Carrier::Stack(field)) = plan.saves[number].as_ref().map(|saves| &saves.carrier) {
@@ -539,7 +550,7 @@ impl<'p> Generator<'p, '_> {
             let Some(back) = self.shape.reverse[pred] else { continue };
             let target = match self.shape.edges.get(&(number, pred)) {
                 Some(&between) => {
-                    self.hand_on(pred, between, back, &cotangents)?;
+                    self.hand_on(between, back, handed.remove(&pred).unwrap_or_default())?;
                     between
                 }
                 None => back,
@@ -579,20 +590,9 @@ impl<'p> Generator<'p, '_> {
 
     /// Between the reverses of a block and of its predecessor: the operands that the φs took from there get the
     /// cotangents.
-    fn hand_on(
-        &mut self,
-        pred: usize,
-        between: usize,
-        back: usize,
-        cotangents: &[(InstId, Operand<Ids>, LineInfo)],
-    ) -> Generated<()> {
-        let plan = self.plan;
-        for (id, cotangent, line) in cotangents {
-            let Some(Stmt::Phi(phi)) = plan.primal.stmt(*id) else { continue };
-            let entry = phi.entries.iter().find(|entry| plan.graph.number(entry.edge) == Some(pred));
-            if let Some(value) = entry.and_then(|entry| entry.value.as_ref()) {
-                self.accumulate(between, *line, value, cotangent.clone())?;
-            }
+    fn hand_on(&mut self, between: usize, back: usize, handed: Vec<Handed>) -> Generated<()> {
+        for Handed { to, cotangent, line } in handed {
+            self.accumulate(between, line, &to, cotangent)?;
         }
         let back = self.blocks[back];
         self.emit(between, LineInfo::NONE).goto(back)
