@@ -150,6 +150,9 @@ pub fn representation(text: &str) -> Result<String, JsonError> {
         bbkit: Option<u32>,
         representation: Option<String>,
     }
+    if !text.trim_start().starts_with('{') {
+        return Err(JsonError::new(text, "a dump is a JSON object, which this is not".into()));
+    }
     let heading: Heading = serde_json::from_str(text).map_err(|error| JsonError::at(text, &error))?;
     match (heading.bbkit, heading.representation) {
         (Some(VERSION), Some(name)) => Ok(name),

@@ -1,0 +1,199 @@
+//! The command line: what the README shows, and what bad input of every kind gets.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails should stop")]
+
+use std::io::Write;
+use std::process::{Command, Output, Stdio};
+
+fn bbkit(args: &[&str], input: &[u8]) -> Output {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_bbkit"))
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .args(args)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // A command that refuses its arguments does not read its input.
+    let _ = child.stdin.take().unwrap().write_all(input);
+    child.wait_with_output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+#[test]
+fn the_readme_shows_what_is_printed() {
+    let readme = include_str!("../README.md");
+    let console = readme.split("```console\n").nth(1).unwrap().split("```").next().unwrap();
+    let mut shown = 0;
+    for part in console.split("$ bbkit ").filter(|part| !part.is_empty()) {
+        let (command, expected) = part.split_once('\n').unwrap();
+        let (plain, quoted) = command.split_once('\'').unwrap_or((command, ""));
+        let (quoted, rest) = quoted.split_once('\'').unwrap_or((quoted, ""));
+        let mut args: Vec<&str> = plain.split_whitespace().collect();
+        args.extend((!quoted.is_empty()).then_some(quoted));
+        args.extend(rest.split_whitespace());
+        let output = bbkit(&args, b"");
+        assert_eq!(stdout(&output), expected, "{command}");
+        assert!(output.status.success());
+        shown += 1;
+    }
+    assert_eq!(shown, 2);
+}
+
+#[test]
+fn listings_print_back_byte_for_byte() {
+    for (name, listing) in [
+        ("straight", include_str!("listings/straight.txt")),
+        ("branch", include_str!("listings/branch.txt")),
+        ("loop", include_str!("listings/loop.txt")),
+        ("inserted_block", include_str!("listings/inserted_block.txt")),
+        ("recursion", include_str!("listings/recursion.txt")),
+    ] {
+        let output = bbkit(&["show", "-"], listing.as_bytes());
+        assert_eq!(stdout(&output), listing, "{name}: {}", stderr(&output));
+        let output = bbkit(&["roundtrip", "-"], listing.as_bytes());
+        assert!(stdout(&output).ends_with(" 0 mismatches\n"), "{name}: {}", stderr(&output));
+    }
+}
+
+#[test]
+fn the_inserted_block_prints_what_the_documentation_shows() {
+    let output = bbkit(&["run", "-", "--args", "[1000]"], include_bytes!("listings/inserted_block.txt"));
+    assert_eq!(stdout(&output), "2\n12\n58\n248\n1014\n2037\n");
+}
+
+const F: &str = "function f(x::Float64)::Float64\n1 ─ %1 = Base.mul_float(x, x)::Float64\n└── return %1\nend\n";
+
+/// Every way to ask for something impossible: one error that says what, no panic, no half of a result.
+#[test]
+fn bad_input_gets_one_clear_error() {
+    let json = |text: &str| text.to_string().into_bytes();
+    let deep = |open: &str, close: &str| {
+        format!("1 ─ %1 = foo({}1{})::Any\n└── return %1\n", open.repeat(50_000), close.repeat(50_000))
+    };
+    let cases: Vec<(&[&str], Vec<u8>, &str)> = vec![
+        (&["show", "-"], vec![], "there is no function here"),
+        (&["show", "-"], b"hello world\n".to_vec(), "no statement of a listing"),
+        (&["show", "-"], vec![0xff, 0xfe, 0x00], "UTF-8"),
+        (&["show", "no/such/file"], vec![], "no/such/file"),
+        (&["show", "src"], vec![], "src"),
+        (&["show", "-"], F.replace("mul_float(x, x)", "mul_float(x, ").into(), "expected"),
+        (&["show", "-"], F.replace("end\n", "").into(), "end"),
+        (&["show", "-"], format!("{F}{F}").into(), "twice"),
+        (&["show", "-"], "1 ─ %1 = φ (#1 => \n".into(), "expected"),
+        (&["show", "-"], "1 ─ return\n".into(), "expected an operand"),
+        (&["show", "-"], deep("$(Expr(:new, ", "))").into(), "nest"),
+        (&["verify", "-"], F.replace("return %1", "return %7").into(), "IR26"),
+        (&["verify", "-"], F.replace("return %1", "goto #9").into(), "IR32"),
+        (&["verify", "-"], F.replace("mul_float(x, x)", "mul_float(%1, x)").into(), "IR27"),
+        (&["verify", "-"], "1 ─ goto #2\n2 ─ nothing\n".into(), "IR14"),
+        (&["show", "-"], json("{}"), "`bbkit` is missing"),
+        (&["show", "-"], json("{\"bbkit\": 2, \"representation\": \"ircode\", \"functions\": []}"), "version 2"),
+        (&["show", "-"], json("{\"bbkit\": 1, \"representation\": \"other\", \"functions\": []}"), "other"),
+        (&["show", "-"], json("{\"bbkit\": 1, \"representation\": \"ircode\", \"functions\": [3]}"), "^"),
+        (&["show", "-"], json(&"[".repeat(100_000)), "is a JSON object"),
+        (&["show", "-"], json(&"{\"bbkit\": ".repeat(100_000)), "expected u32"),
+        (&["show", "-"], json("{\"bbkit\": 1,"), "EOF"),
+        (&["run", "-", "--args", "[1.0, 2.0]"], F.into(), "takes 1 argument"),
+        (&["run", "-", "--args", "[]"], F.into(), "takes 1 argument"),
+        (&["run", "-", "--args", "[\"a\"]"], F.into(), "_2"),
+        (&["run", "-", "--args", "[1.0"], F.into(), "no JSON"),
+        (&["run", "-", "--args", "7"], F.into(), "must be a JSON array"),
+        (&["run", "-", "--args", "{\"y\": 1.0}"], F.into(), "`x` is missing"),
+        (&["run", "-", "--fn", "g", "--args", "[1.0]"], F.into(), "no function `g`"),
+        (
+            &["run", "-", "--args", "[1.0]"],
+            F.replace("Base.mul_float", "Main.nowhere").into(),
+            "`Main.nowhere` is called",
+        ),
+        (&["run", "-", "--args", "[1.0]"], F.replace("Base.mul_float(x, x)", "Main.f(x)").into(), "call"),
+        (
+            &["run", "-", "--args", "[1.0]", "--max-steps", "1000"],
+            "function f(x::Float64)\n1 ─ nothing\n2 ┄ goto #2\nend\n".into(),
+            "1000",
+        ),
+        (&["grad", "-", "--args", "[1.0]"], F.replace("Base.mul_float", "Main.nowhere").into(), "nowhere"),
+        (
+            &["grad", "-", "--args", "[1.0]"],
+            F.replace("Base.mul_float(x, x)", "Base.fptosi(Int64, x)").into(),
+            "no derivative",
+        ),
+        (&["opt", "-", "--passes", "no-such-pass"], F.into(), "there is no pass `no-such-pass`"),
+        (&["opt", "-", "--passes", "mem2reg", "--fn", "g"], F.into(), "no function `g`"),
+        (&["frobnicate"], vec![], "frobnicate"),
+        (&["grad"], vec![], "required"),
+    ];
+    for (args, input, expected) in cases {
+        let output = bbkit(args, &input);
+        let (out, err) = (stdout(&output), stderr(&output));
+        let about = format!(
+            "{args:?} on {:?} gave {out:?} and {}",
+            String::from_utf8_lossy(&input[..input.len().min(200)]),
+            &err[..err.len().min(2000)]
+        );
+        let about: String = about.chars().take(3000).collect();
+        assert!(matches!(output.status.code(), Some(1 | 2)), "{about}");
+        assert!(err.contains(expected), "no {expected:?}: {about}");
+        assert!(err.starts_with("error"), "{about}");
+        assert_eq!(err.matches("\nerror").count(), 0, "more than one error: {about}");
+        // What verify finds is a result.
+        assert!(out.is_empty() || args[0] == "verify", "half a result: {about}");
+    }
+}
+
+/// A file that is cut off anywhere is read as what it is then, or refused.
+#[test]
+fn truncated_files_are_refused_or_read() {
+    let listing = include_str!("listings/loop.txt");
+    let dump = stdout(&bbkit(&["show", "-", "--as", "json"], listing.as_bytes()));
+    for text in [listing, dump.as_str()] {
+        for end in (0..text.len()).step_by(37) {
+            let output = bbkit(&["verify", "-"], &text.as_bytes()[..end]);
+            let err = String::from_utf8_lossy(&output.stderr).into_owned();
+            assert!(!err.contains("panicked"), "cut at {end}: {err}");
+            assert!(output.status.success() || err.contains("error"), "cut at {end}: {err}");
+        }
+    }
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_an_error() {
+    let Ok(full) = std::fs::OpenOptions::new().write(true).open("/dev/full") else { return };
+    let output = Command::new(env!("CARGO_BIN_EXE_bbkit"))
+        .current_dir(env!("CARGO_MANIFEST_DIR"))
+        .args(["show", "examples/power.ir"])
+        .stdout(Stdio::from(full))
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("standard output"));
+}
+
+#[test]
+fn a_bisection_finds_the_step() {
+    let run = |limit: &str| {
+        let args = ["opt", "examples/power.ir", "--passes", "constant-folding,dead-code", "--opt-bisect-limit", limit];
+        let output = bbkit(&args, b"");
+        assert!(output.status.success());
+        stderr(&output)
+    };
+    assert_eq!(run("1").matches("not running").count(), 1, "{}", run("1"));
+    assert_eq!(run("2").matches("not running").count(), 0);
+}
+
+#[test]
+fn json_results_are_for_machines() {
+    let output = bbkit(&["grad", "-", "--args", "[3.0]", "--json"], F.as_bytes());
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json, serde_json::json!({"value": 9.0, "gradient": [6.0]}));
+    let output = bbkit(&["grad", "examples/power.ir", "--args", "[1.5, 3]", "--json"], b"");
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json, serde_json::json!({"value": 3.375, "gradient": [6.75, null]}));
+}
