@@ -123,7 +123,9 @@ fn numbers_are_exact() {
     }
     let count = stmts.len();
     let mut module = Module::new();
-    module.add_function(Function::new("f", Type::Any, IRCode::from_blocks(stmts, &[0..count]))).unwrap();
+    module
+        .add_function(Function::new("f", Type::Any, IRCode::from_blocks(stmts, std::slice::from_ref(&(0..count)))))
+        .unwrap();
     let back: Module<IRCode> = from_json(&to_json(&module).unwrap()).unwrap();
     for (stmt, scalar) in back.functions()[0].body.stmts.stmts().iter().zip(&scalars) {
         let Stmt::Value(Operand::Constant(Constant::Scalar(found))) = stmt else { panic!("{stmt:?}") };
