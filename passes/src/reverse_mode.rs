@@ -165,7 +165,7 @@ fn derive_all(module: &Module<BBCode>, name: &Name) -> Result<Vec<Derived>, Pass
                 work.push(callee);
             }
         }
-        derived.push(generate(&plan).map_err(|error| PassError::new(NAME, &function.name, error.to_string()))?);
+        derived.push(generate(plan).map_err(|error| PassError::new(NAME, &function.name, error.to_string()))?);
     }
     Ok(derived)
 }
@@ -241,16 +241,19 @@ fn remember_origins(bb: &mut BBCode, name: &Name) {
     }
 }
 
-fn generate(plan: &Plan<'_>) -> Result<Derived, EditError> {
-    let (forward, pullback) = (forward::generate(plan)?, pullback::generate(plan)?);
+fn generate(mut plan: Plan<'_>) -> Result<Derived, EditError> {
+    let (pullback, both) = (pullback::generate(&plan)?, value_and_gradient(&plan)?);
+    let (cotangents, value_and_gradient) = (plan.cotangent_types(), value_and_gradient_type(&plan));
+    // The forward pass is made of the function itself, which nobody needs any more: functions may be large.
+    let primal = std::mem::take(&mut plan.primal);
+    let forward = forward::generate(&plan, primal)?;
     let pair = Type::tuple([plan.result.clone(), plan.trace_type()]);
     let named =
         |name: &Name, result: Type, body: BBCode| Function { name: name.clone(), parameters: Vec::new(), result, body };
     let forward = Function { parameters: plan.parameters.clone(), ..named(&plan.names.forward, pair, forward) };
-    let mut backward = vec![named(&plan.names.pullback, Type::tuple(plan.cotangent_types()), pullback)];
-    if let Some(body) = value_and_gradient(plan)? {
-        let result = value_and_gradient_type(plan);
-        let function = named(&plan.names.value_and_gradient, result, body);
+    let mut backward = vec![named(&plan.names.pullback, Type::tuple(cotangents), pullback)];
+    if let Some(body) = both {
+        let function = named(&plan.names.value_and_gradient, value_and_gradient, body);
         backward.push(Function { parameters: plan.parameters.clone(), ..function });
     }
     Ok(Derived { forward, backward, types: vec![plan.trace_def()] })

@@ -1,4 +1,4 @@
-//! The forward pass: a clone of the function that saves what the pullback needs, and returns it beside the value.
+//! The forward pass: the function with statements that save what the pullback needs, and return it beside the value.
 
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
 use hashbrown::HashMap;
@@ -8,9 +8,9 @@ use super::activity::Derivative;
 use super::emit::{Emitter, block_number, type_operand};
 use super::plan::{Carrier, DerivativeNames, Plan, Saved};
 
-/// Generates `f_fwd(args…) -> (value, trace)`.
-pub(super) fn generate(plan: &Plan<'_>) -> Result<BBCode, EditError> {
-    let mut bb = plan.primal.clone();
+/// Generates `f_fwd(args…) -> (value, trace)` from the function, which is taken out of the plan.
+pub(super) fn generate(plan: &Plan<'_>, primal: BBCode) -> Result<BBCode, EditError> {
+    let mut bb = primal;
     if let Some(own) = bb.argtypes.first_mut() {
         *own = Type::function(plan.names.forward.clone());
     }
