@@ -124,7 +124,7 @@ impl From<i32> for LineInfo {
 
 /// Names for the places in the source, Julia's `DebugInfo` (a line table up to 1.11).
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
+#[serde(default, deny_unknown_fields)]
 pub struct DebugInfo {
     /// What the code belongs to: the name of a method or of a function.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -145,6 +145,7 @@ pub struct DebugInfo {
 
 /// An entry of a line table.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LineInfoNode {
     /// The method.
     pub method: Name,

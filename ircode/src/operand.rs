@@ -63,6 +63,7 @@ impl fmt::Debug for Argument {
 
 /// A global: `Base.add_int`, `Base.Math.sqrt_llvm`, or a name that the listing shows without a module.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct GlobalRef {
     /// The path of the module, its parts joined by points; empty where the listing shows none.
     pub module: Name,

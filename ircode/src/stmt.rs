@@ -154,6 +154,7 @@ pub struct InvokeNode<N: Names> {
 
 /// What an invoke calls: Julia's `MethodInstance`, or `CodeInstance` from 1.12 on.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct MethodInstance {
     /// The types of the arguments in the signature, function excluded. May be fewer than the arguments of the call:
     /// those that a vararg collects have no type of their own.
