@@ -12,7 +12,7 @@
 //! once, on a stack a block elsewhere, each value where it is computed and once. Where control came from goes on a stack of
 //! block numbers, which blocks that are the only predecessor of their successors never touch (Mooncake's unique-predecessor
 //! analysis). The trace is fresh for each call, and the pullback reads it with cursors: it may be called any number of
-//! times. The pullback runs the blocks backwards. Adjoints are slots, which [`mem2reg`](crate::mem2reg) turns into values.
+//! times. The pullback runs the blocks backwards. Adjoints are slots, which [`mem2reg`] turns into values.
 //!
 //! What depends on the arguments by steps only (integers, comparisons, rounding) has no derivative and is computed as it
 //! was. Memory, tuples and structs that depend on the arguments are refused where the result depends on them, as is
