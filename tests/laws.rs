@@ -46,6 +46,33 @@ fn gradients_of_numeric_programs_are_right() {
     .unwrap();
 }
 
+/// A switch is differentiated as it is, and the same comes out as when it is lowered first.
+#[test]
+fn switches_are_differentiated() {
+    let differentiated = std::cell::Cell::new(0);
+    for_each(300, numeric, |program: &Program| {
+        let body = &program.bbcode.functions()[0].body;
+        if !body.all_insts().any(|(_, inst)| matches!(inst.stmt, Stmt::Switch(_))) {
+            return Ok(());
+        }
+        body.verify().map_err(|violations| violations.to_string())?;
+        let gradient = |mut module: Module<BBCode>| -> Result<String, String> {
+            let names = derive(&mut module).map_err(|error| error.to_string())?;
+            for function in module.functions() {
+                function.body.verify().map_err(|violations| violations.to_string())?;
+            }
+            let module = bbkit::to_ircode(&module).map_err(|error| error.to_string())?;
+            let result = exec::Machine::with_limits(&module, LIMITS).call(&names.value_and_gradient, &program.args);
+            Ok(result.map_or_else(|error| error.kind.to_string(), |value| value.to_string()))
+        };
+        let (with, without) = (gradient(program.bbcode.clone())?, gradient(bbkit::to_bbcode(&program.module).unwrap())?);
+        differentiated.set(differentiated.get() + 1);
+        if with == without { Ok(()) } else { Err(format!("{with} with switches, {without} without")) }
+    })
+    .unwrap();
+    assert!(differentiated.get() > 50, "only {}", differentiated.get());
+}
+
 #[test]
 fn everything_is_deterministic() {
     for_each(60, numeric, |program: &Program| {

@@ -11,6 +11,8 @@ use passes::{FunctionBuilder, Variable};
 pub struct Program {
     /// One function, `f`.
     pub module: Module<IRCode>,
+    /// The same as it was built, with its switches.
+    pub bbcode: Module<BBCode>,
     /// Its arguments.
     pub args: Vec<Value>,
 }
@@ -67,15 +69,11 @@ pub fn numeric(u: &mut Unstructured<'_>) -> Result<Program> {
     let result = writer.sum();
     writer.f.ret(result);
     let Ok(function) = writer.f.finish() else { return Err(arbitrary::Error::IncorrectFormat) };
-    let Ok(function) = function.map(ircode_of) else { return Err(arbitrary::Error::IncorrectFormat) };
-    let mut module = Module::new();
+    let mut bbcode = Module::new();
     // The module is empty, so no name is taken.
-    let _ = module.add_function(function);
-    Ok(Program { module, args })
-}
-
-fn ircode_of(body: &BBCode) -> std::result::Result<IRCode, bbcode::ConversionError> {
-    IRCode::try_from(body)
+    let _ = bbcode.add_function(function);
+    let Ok(module) = bbkit::to_ircode(&bbcode) else { return Err(arbitrary::Error::IncorrectFormat) };
+    Ok(Program { module, bbcode, args })
 }
 
 /// A number that is not close to where most functions have their kinks.
