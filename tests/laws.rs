@@ -65,7 +65,8 @@ fn switches_are_differentiated() {
             let result = exec::Machine::with_limits(&module, LIMITS).call(&names.value_and_gradient, &program.args);
             Ok(result.map_or_else(|error| error.kind.to_string(), |value| value.to_string()))
         };
-        let (with, without) = (gradient(program.bbcode.clone())?, gradient(bbkit::to_bbcode(&program.module).unwrap())?);
+        let (with, without) =
+            (gradient(program.bbcode.clone())?, gradient(bbkit::to_bbcode(&program.module).unwrap())?);
         differentiated.set(differentiated.get() + 1);
         if with == without { Ok(()) } else { Err(format!("{with} with switches, {without} without")) }
     })

@@ -36,7 +36,7 @@ use ircode::{
 
 use self::emit::Emitter;
 use self::plan::Plan;
-use crate::infer_types::{self, returned_type};
+use crate::infer_types;
 use crate::manager::{Context, PassResult, run_on_function};
 use crate::rules::RuleTable;
 use crate::{
@@ -293,14 +293,4 @@ fn value_and_gradient(plan: &Plan<'_>) -> Result<Option<BBCode>, EditError> {
     let tuple = emit.tuple(elements, element_types.to_vec())?;
     emit.stmt(Stmt::ret(tuple), Type::Any)?;
     Ok(Some(bb))
-}
-
-/// Whether the module has the derivative of a function already.
-pub fn is_differentiated<F>(module: &Module<F>, name: &str) -> bool {
-    module.function(&DerivativeNames::of(name).pullback).is_some()
-}
-
-/// The result type of a function, from its header or its return statements.
-pub fn result_type(function: &Function<BBCode>) -> Type {
-    if function.result.is_unknown() { returned_type(&function.body) } else { function.result.clone() }
 }
