@@ -26,7 +26,7 @@ pub(crate) struct Opt {
     /// How a listing is printed.
     #[arg(long, value_enum, default_value = "julia")]
     style: PrintStyle,
-    /// Print the program after each pass, to standard error.
+    /// Print the program before the first pass and after each, to standard error.
     #[arg(long)]
     print_after_all: bool,
     /// Verify the program before the first pass and after each.
@@ -62,6 +62,13 @@ impl Opt {
         let passes = self.passes.iter().map(|name| find_pass(name)).collect::<Result<Vec<_>, _>>()?;
         let mut module = to_bbcode(&input.module)?;
         let (print, bisect) = (self.print_after_all, self.opt_bisect_limit.is_some());
+        if print {
+            let text = match function.as_ref().and_then(|name| module.function(name)) {
+                Some(function) => bbcode::print_function(function),
+                None => bbcode::print_module(&module),
+            };
+            say(&format!("# before the first pass\n{text}"));
+        }
         let mut manager = PassManager::new(passes)
             .verify_each(self.verify_each)
             .bisect_limit(self.opt_bisect_limit)

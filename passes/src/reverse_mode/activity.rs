@@ -148,7 +148,10 @@ impl<'a> Analysis<'a> {
             None if may_hold_floats(self.module, ty) => {
                 let shown = if ty.is_unknown() { "an unknown type".to_string() } else { format!("the type {ty}") };
                 let message = format!("the argument _{} has {shown}, of which no derivative is known", index + 1);
-                let help = Some("numbers are differentiated; tuples, structs and arrays are not");
+                let help = Some(match ty.is_unknown() {
+                    true => "a header says which types the arguments have: `function f(x::Float64)`",
+                    false => "numbers are differentiated; tuples, structs and arrays are not",
+                });
                 Dependence::Opaque(Arc::new(Reason { at: None, message, help }))
             }
             None => Dependence::None,
