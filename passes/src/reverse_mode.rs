@@ -156,7 +156,9 @@ fn derive_all(module: &Module<BBCode>, name: &Name) -> Result<Vec<Derived>, Pass
         let primal = prepared(module, function)?;
         let plan = Plan::new(module, &function.name, primal, &function.result, function.parameters.clone(), rules)
             .map_err(|error| error.at_origin(function))?;
-        if *name == function.name && plan.seed_type().is_none() && !plan.returns.is_empty() {
+        // Where no argument has a derivative either, there is nothing to ask of the result.
+        let asks = plan.cotangent_types().iter().any(|ty| *ty != Type::Nothing);
+        if *name == function.name && asks && plan.seed_type().is_none() && !plan.returns.is_empty() {
             let message = format!("the result is a {:?}, which has no derivative", plan.result);
             return Err(PassError::new(NAME, name, message).with_help("the result must be a float"));
         }
@@ -263,10 +265,12 @@ fn value_and_gradient_type(plan: &Plan<'_>) -> Type {
     Type::tuple(std::iter::once(plan.result.clone()).chain(plan.cotangent_types().into_iter().skip(1)))
 }
 
-/// The function that runs the forward pass and then the pullback with a seed of 1; `None` if the result has no
-/// derivative.
+/// The function that runs the forward pass and then the pullback with a seed of 1, or of `nothing` if the result has no
+/// derivative; `None` if the function never returns.
 fn value_and_gradient(plan: &Plan<'_>) -> Result<Option<BBCode>, EditError> {
-    let Some(seed_type) = plan.seed_type() else { return Ok(None) };
+    if plan.returns.is_empty() {
+        return Ok(None);
+    }
     let mut argtypes = plan.primal.argtypes.clone();
     if let Some(own) = argtypes.first_mut() {
         *own = Type::function(plan.names.value_and_gradient.clone());
@@ -279,7 +283,8 @@ fn value_and_gradient(plan: &Plan<'_>) -> Result<Option<BBCode>, EditError> {
     let result = emit.call("Main", &plan.names.forward, arguments, pair)?;
     let value = emit.field(result.clone(), 0, plan.result.clone())?;
     let trace = emit.field(result, 1, plan.trace_type())?;
-    let one = Scalar::from_float(seed_type, 1.0).map_or_else(Operand::nothing, Operand::from);
+    let one = plan.seed_type().and_then(|ty| Scalar::from_float(ty, 1.0));
+    let one = one.map_or_else(Operand::nothing, Operand::from);
     let types = plan.cotangent_types();
     let all = emit.call("Main", &plan.names.pullback, [trace, one], Type::tuple(types.clone()))?;
     let mut elements = vec![value];

@@ -4,7 +4,7 @@ use bbkit::{Gradient, GradientError, Input, check_gradient, gradient, to_bbcode}
 use clap::Args;
 use exec::{Value, value_to_json};
 use ircode::{Function, IRCode, Module, Name, Style, print_function};
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use super::arguments::CallOptions;
 use super::show::Form;
@@ -98,22 +98,22 @@ fn shown(result: &Gradient, form: Form) -> Result<String, Failure> {
     Ok(text)
 }
 
-fn json(result: &Gradient, report: Option<&bbkit::CheckReport>) -> Result<Json, Failure> {
+/// The members in the order in which people read them, which a JSON map would not keep.
+fn json(result: &Gradient, report: Option<&bbkit::CheckReport>) -> Result<String, Failure> {
     let convert = |value: &Value| value_to_json(value).map_err(|kind| Failure(kind.to_string()));
-    let mut members = Map::new();
-    members.insert("value".into(), convert(&result.value)?);
     let gradient = result.gradient.iter().map(convert).collect::<Result<Vec<_>, _>>()?;
-    members.insert("gradient".into(), Json::Array(gradient));
+    let mut text = format!("{{\"value\": {}, \"gradient\": {}", convert(&result.value)?, Json::Array(gradient));
     if let Some(report) = report {
         let number = |value: &Option<f64>| match value {
             Some(value) => convert(&Value::from(*value)),
             None => Ok(Json::Null),
         };
         let differences = report.differences.iter().map(number).collect::<Result<Vec<_>, _>>()?;
-        members.insert("differences".into(), Json::Array(differences));
-        members.insert("relative_error".into(), convert(&Value::from(report.worst()))?);
+        let error = convert(&Value::from(report.worst()))?;
+        text.push_str(&format!(", \"differences\": {}, \"relative_error\": {error}", Json::Array(differences)));
     }
-    Ok(Json::Object(members))
+    text.push('}');
+    Ok(text)
 }
 
 fn text(result: &Gradient, report: Option<&bbkit::CheckReport>, function: Option<&Function<IRCode>>) -> String {
