@@ -190,7 +190,7 @@ fn check_laws(path: &Path, points: &[Point]) -> Result<(), Failed> {
         let name = point.function.as_str();
         let Some(args) = arguments(&input.module, point) else { continue };
         let module = bbkit::specialized(&input.module, name, &args)?;
-        is_safe(module.function(name).unwrap(), &args, LIMITS)?;
+        is_safe(module.function(name).unwrap(), &args, LIMITS, PASSES)?;
         for pass in PASSES.iter().filter(|pass| matches!(pass.run, Run::Function(_))) {
             let run = |module: &mut Module<BBCode>| PassManager::new([pass]).verify_each(true).run(module, None);
             keeps_meaning(&module, name, &|| args.clone(), LIMITS, &run)

@@ -24,7 +24,8 @@ fn numeric_programs_come_back_from_every_way() {
 
 #[test]
 fn numeric_programs_are_safe() {
-    for_each(200, numeric, |program: &Program| is_safe(&program.module.functions()[0], &program.args, LIMITS)).unwrap();
+    for_each(200, numeric, |program: &Program| is_safe(&program.module.functions()[0], &program.args, LIMITS, PASSES))
+        .unwrap();
 }
 
 #[test]
@@ -157,6 +158,31 @@ fn a_pass_that_changes_the_meaning_is_caught() {
     assert!(caught(|program| keeps_meaning(&program.module, "f", &|| program.args.clone(), LIMITS, &invalid)) > 20);
 }
 
+/// Leaves the uses of what it removes.
+fn break_uses(bb: &mut BBCode, _: &passes::Context<'_>) -> PassResult {
+    let used = bb.all_insts().find_map(|(_, inst)| {
+        let mut used = None;
+        inst.stmt.for_each_use(|value| used = Some(value));
+        used
+    });
+    Ok(used.is_some_and(|value| bb.remove(value).is_ok()))
+}
+
+#[allow(clippy::panic, reason = "the bug that is planted")]
+fn panic_at_once(_: &mut BBCode, _: &passes::Context<'_>) -> PassResult {
+    panic!("planted")
+}
+
+static BREAKS: [passes::Pass; 1] = [passes::Pass { name: "breaks", about: "", run: Run::Function(break_uses) }];
+static PANICS: [passes::Pass; 1] = [passes::Pass { name: "panics", about: "", run: Run::Function(panic_at_once) }];
+
+#[test]
+fn a_pass_that_is_not_safe_is_caught() {
+    let check = |program: &Program, passes| is_safe(&program.module.functions()[0], &program.args, LIMITS, passes);
+    assert!(caught(|program| check(program, &BREAKS)) > 50);
+    assert!(std::panic::catch_unwind(|| caught(|program| check(program, &PANICS))).is_err());
+}
+
 #[test]
 fn a_wrong_derivative_is_caught() {
     let mistaken = |from: &'static str, to: &'static str| {
@@ -210,7 +236,7 @@ fn anything_comes_back_from_every_way() {
 fn nothing_panics_on_anything() {
     for_each(700, anything, |function| {
         let args: Vec<_> = function.body.argtypes.iter().skip(1).map(|_| exec::Value::from(1.0)).collect();
-        is_safe(function, &args, LIMITS)
+        is_safe(function, &args, LIMITS, PASSES)
     })
     .unwrap();
 }

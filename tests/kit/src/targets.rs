@@ -47,7 +47,7 @@ pub fn there_and_back(data: &[u8]) -> Checked {
 pub fn safety(data: &[u8]) -> Checked {
     let Ok(function) = anything(&mut Unstructured::new(data)) else { return Ok(()) };
     let args: Vec<Value> = function.body.argtypes.iter().skip(1).map(|_| Value::from(1.0)).collect();
-    is_safe(&function, &args, LIMITS)
+    is_safe(&function, &args, LIMITS, PASSES)
 }
 
 /// Law 6 for every pass on functions, on programs that compute.
