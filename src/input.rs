@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use bbcode::BBCode;
 use exec::RunError;
-use ircode::diagnostic::{Diagnostic, Severity, render};
-use ircode::json::{Dump, representation};
+use ircode::diagnostic::{Diagnostic, Severity, render_from_line};
+use ircode::json::{Dump, DumpReader};
 use ircode::text::SourceMap;
 use ircode::{
     BlockNumber, CompactError, Compaction, IRCode, JsonError, Module, Name, Origin, Renumbered, SSAValue, TextError,
@@ -25,6 +25,8 @@ pub struct Input {
     pub module: Module<IRCode>,
     /// For text: where each function stands in it, in the order of the functions.
     pub maps: Vec<SourceMap>,
+    /// The number of the text's first line in the file, counted from 1.
+    pub first_line: usize,
 }
 
 /// Why a program cannot be read.
@@ -39,15 +41,17 @@ pub enum InputError {
         message: String,
     },
     /// The text has errors.
-    #[error("{}", render(&.error.source, Some(.path.as_str()), &.error.diagnostics).trim_end())]
+    #[error("{}", render_from_line(&.error.source, *.first_line, Some(.path.as_str()), &.error.diagnostics).trim_end())]
     Text {
         /// The file.
         path: String,
         /// The errors.
         error: TextError,
+        /// The number of the text's first line in the file, counted from 1.
+        first_line: usize,
     },
     /// The JSON has an error.
-    #[error("{}", render(&.error.source, Some(.path.as_str()), std::slice::from_ref(&*.error.diagnostic)).trim_end())]
+    #[error("{}", .error.render(Some(.path.as_str())))]
     Json {
         /// The file.
         path: String,
@@ -64,7 +68,22 @@ pub enum InputError {
     },
 }
 
+impl InputError {
+    /// The same error, of a text that begins with this line of the file.
+    pub(crate) fn from_line(self, line: usize) -> Self {
+        match self {
+            InputError::Text { path, error, .. } => InputError::Text { path, error, first_line: line },
+            other => other,
+        }
+    }
+}
+
 impl Input {
+    /// A program that was not read from text.
+    pub fn of_module(path: &str, module: Module<IRCode>) -> Input {
+        Input { path: path.into(), source: "".into(), module, maps: Vec::new(), first_line: 1 }
+    }
+
     /// Reads a file; `-` is standard input.
     ///
     /// # Errors
@@ -98,13 +117,19 @@ impl Input {
             return Input::parse_json(path, text);
         }
         let parsed = parse_module_with_parameters(text, parameters)
-            .map_err(|error| InputError::Text { path: path.into(), error })?;
-        Ok(Input { path: path.into(), source: text.into(), module: parsed.module, maps: parsed.functions })
+            .map_err(|error| InputError::Text { path: path.into(), error, first_line: 1 })?;
+        Ok(Input {
+            path: path.into(),
+            source: text.into(),
+            module: parsed.module,
+            maps: parsed.functions,
+            first_line: 1,
+        })
     }
 
     fn parse_json(path: &str, text: &str) -> Result<Input, InputError> {
         let fail = |error: JsonError| InputError::Json { path: path.into(), error };
-        let bbcode = representation(text).map_err(fail)? == BBCode::REPRESENTATION;
+        let bbcode = DumpReader::new(text.as_bytes()).representation().map_err(fail)? == BBCode::REPRESENTATION;
         let module: Module<IRCode> = if bbcode {
             let module: Module<BBCode> = from_json(text).map_err(fail)?;
             crate::to_ircode(&module)
@@ -112,7 +137,7 @@ impl Input {
         } else {
             from_json(text).map_err(fail)?
         };
-        Ok(Input { path: path.into(), source: text.into(), module, maps: Vec::new() })
+        Ok(Input { source: text.into(), ..Input::of_module(path, module) })
     }
 
     /// What is known of the source of a function.
@@ -151,7 +176,7 @@ impl Input {
         let label = place.map(|place| in_function(&error.function, place.block)).unwrap_or_default();
         let diagnostic = Diagnostic::error(span, format!("{}: {}", error.pass, error.message), label);
         let diagnostic = Diagnostic { help: error.help.clone(), ..diagnostic };
-        render(&self.source, Some(&self.path), &[diagnostic]).trim_end().to_string()
+        self.drawn(&[diagnostic]).trim_end().to_string()
     }
 
     /// What a failure of the interpreter says, drawn on the line of the source where that is known.
@@ -161,11 +186,16 @@ impl Input {
             return error.to_string();
         };
         let diagnostic = Diagnostic::error(span, error.kind.to_string(), in_function(&place.function, place.block));
-        let mut text = render(&self.source, Some(&self.path), &[diagnostic]).trim_end().to_string();
+        let mut text = self.drawn(&[diagnostic]).trim_end().to_string();
         for caller in error.trace.iter().skip(1) {
             text.push_str(&format!("\n  called from {caller}"));
         }
         text
+    }
+
+    /// Diagnostics, drawn on the lines of the source.
+    fn drawn(&self, diagnostics: &[Diagnostic]) -> String {
+        render_from_line(&self.source, self.first_line, Some(&self.path), diagnostics)
     }
 
     /// Where a statement stands in the source, or else the one from which it was made.
@@ -205,7 +235,7 @@ impl Input {
                         label: violation.check.condition().into(),
                         help: violation.help.clone(),
                     };
-                    text.push_str(&render(&self.source, Some(&self.path), &[diagnostic]));
+                    text.push_str(&self.drawn(&[diagnostic]));
                 }
                 None => text.push_str(&format!(
                     "error[{}]: {}: {}\n",

@@ -7,6 +7,7 @@ mod dot;
 mod gradient;
 mod input;
 mod roundtrip;
+mod stream;
 
 pub use check::{CheckReport, check_gradient};
 pub use dot::dot;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ircode::{DebugInfo, Instruction, Operand, Stmt, Type};
+use ircode::{DebugInfo, JuliaVersion, Instruction, Operand, Stmt, Type};
 use slotmap::SlotMap;
 
 use crate::ids::{BlockId, Ids, InstId};
@@ -29,6 +29,8 @@ pub struct BBCode {
     pub sptypes: Vec<Type>,
     /// Names for the places in the source.
     pub debuginfo: DebugInfo,
+    /// The version of Julia whose compiler made the code, where that is known.
+    pub julia: Option<JuliaVersion>,
     /// Expressions about the function as a whole.
     pub meta: Vec<Stmt<ircode::Positions>>,
 }

@@ -1,7 +1,7 @@
 //! BBCode in JSON, and equality up to renaming.
 
 use ircode::json::Dump;
-use ircode::{BlockNumber, DebugInfo, Instruction, LineInfo, NewInstruction, Positions, Rename, SSAValue, Stmt, Type};
+use ircode::{BlockNumber, DebugInfo, Instruction, JuliaVersion, LineInfo, NewInstruction, Positions, Rename, SSAValue, Stmt, Type};
 use serde::{Deserialize, Serialize};
 use slotmap::Key;
 
@@ -22,6 +22,8 @@ pub struct BBCodeForm {
     debuginfo: DebugInfo,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     meta: Vec<Stmt<Positions>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    julia: Option<JuliaVersion>,
     blocks: Vec<BlockForm>,
 }
 
@@ -81,6 +83,7 @@ impl BBCode {
         Ok(BBCodeForm {
             argtypes: self.argtypes.clone(),
             sptypes: self.sptypes.clone(),
+            julia: self.julia,
             debuginfo: self.debuginfo.clone(),
             meta: self.meta.clone(),
             blocks,
@@ -96,6 +99,7 @@ impl BBCode {
         let mut bb = BBCode {
             argtypes: form.argtypes,
             sptypes: form.sptypes,
+            julia: form.julia,
             debuginfo: form.debuginfo,
             meta: form.meta,
             ..BBCode::default()

@@ -61,6 +61,7 @@ impl Body for BBCode {
             &self.argtypes,
             &self.sptypes,
             &self.debuginfo,
+            self.julia,
             move |value| values.get(value).map(|&index| index as usize),
             move |block| numbers.get(block).map(|&number| number as usize),
         )

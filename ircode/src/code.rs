@@ -9,6 +9,7 @@ use crate::operand::Operand;
 use crate::stmt::Stmt;
 use crate::stream::InstructionStream;
 use crate::types::Type;
+use crate::version::JuliaVersion;
 
 /// A function body as the Julia compiler holds it: statements numbered by position, blocks as ranges of them.
 ///
@@ -34,6 +35,9 @@ pub struct IRCode {
     pub sptypes: Vec<Type>,
     /// Names for the places in the source.
     pub debuginfo: DebugInfo,
+    /// The version of Julia whose compiler made the code, where that is known: code of old versions need not meet the
+    /// conditions that came later, see [`Check::since`](crate::Check::since).
+    pub julia: Option<JuliaVersion>,
     /// Expressions about the function as a whole.
     pub meta: Vec<Stmt<Positions>>,
     /// The control-flow graph.

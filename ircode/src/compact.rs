@@ -144,6 +144,7 @@ impl IRCode {
             stmts,
             argtypes: self.argtypes.clone(),
             sptypes: self.sptypes.clone(),
+            julia: self.julia,
             debuginfo: self.debuginfo.clone(),
             meta: self.meta.clone(),
             cfg: Cfg { blocks },

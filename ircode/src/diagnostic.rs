@@ -73,6 +73,16 @@ pub fn line_and_column(source: &str, at: usize) -> (usize, usize) {
 /// ");
 /// ```
 pub fn render(source: &str, path: Option<&str>, diagnostics: &[Diagnostic]) -> String {
+    render_from_line(source, 1, path, diagnostics)
+}
+
+/// As [`render`], where the source is a part of a file that begins with this line, counted from 1.
+pub fn render_from_line(
+    source: &str,
+    first_line: usize,
+    path: Option<&str>,
+    diagnostics: &[Diagnostic],
+) -> String {
     let renderer = Renderer::plain();
     let mut out = String::new();
     for diagnostic in diagnostics {
@@ -87,7 +97,7 @@ pub fn render(source: &str, path: Option<&str>, diagnostics: &[Diagnostic]) -> S
             Severity::Error => Level::ERROR,
             Severity::Warning => Level::WARNING,
         };
-        let snippet = Snippet::source(lines).line_start(line);
+        let snippet = Snippet::source(lines).line_start(line + first_line - 1);
         let snippet = match path {
             Some(path) => snippet.path(path),
             None => snippet,

@@ -87,9 +87,9 @@ impl<N: Names> From<Instruction<N>> for NewInstruction<N> {
 ///
 /// With a line table ([`DebugInfo::linetable`]) `line` is an index into it, counted from 1; without one it is a line
 /// number. `edge` names one of [`DebugInfo::edges`], counted from 1, and `pc` the statement there from which this one
-/// comes: by inlining, or by differentiation.
+/// comes: by inlining, or by differentiation. In JSON it is the line alone where the others are 0, else the three.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
-#[serde(from = "[i32; 3]", into = "[i32; 3]")]
+#[serde(from = "LineForm", into = "LineForm")]
 pub struct LineInfo {
     /// The line number, or the index into the line table. 0 is no line.
     pub line: i32,
@@ -110,9 +110,26 @@ impl From<[i32; 3]> for LineInfo {
     }
 }
 
-impl From<LineInfo> for [i32; 3] {
-    fn from(info: LineInfo) -> Self {
-        [info.line, info.edge, info.pc]
+/// A [`LineInfo`] as it stands in JSON.
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum LineForm {
+    Line(i32),
+    Triple([i32; 3]),
+}
+
+impl From<LineForm> for LineInfo {
+    fn from(form: LineForm) -> Self {
+        match form {
+            LineForm::Line(line) => line.into(),
+            LineForm::Triple(triple) => triple.into(),
+        }
+    }
+}
+
+impl From<LineInfo> for LineForm {
+    fn from(LineInfo { line, edge, pc }: LineInfo) -> Self {
+        if edge == 0 && pc == 0 { LineForm::Line(line) } else { LineForm::Triple([line, edge, pc]) }
     }
 }
 

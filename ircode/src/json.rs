@@ -2,5 +2,9 @@
 
 mod constant;
 mod module;
+mod reader;
+mod writer;
 
-pub use module::{Dump, IRCodeForm, JsonError, VERSION, from_json, representation, to_json};
+pub use module::{Dump, IRCodeForm, JsonError, VERSION, from_json, read_module, to_json};
+pub use reader::DumpReader;
+pub use writer::DumpWriter;

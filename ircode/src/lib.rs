@@ -22,6 +22,7 @@ mod stream;
 pub mod text;
 mod types;
 mod verify;
+mod version;
 mod view;
 
 pub use callee::Callee;
@@ -47,5 +48,6 @@ pub use text::{
     Style, TextError, parse_function, parse_module, parse_module_with_parameters, print_function, print_module,
 };
 pub use types::{ArrayType, Type};
-pub use verify::{Check, Violation, Violations, verify};
+pub use verify::{Check, Violation, Violations, verify, verify_with_globals};
+pub use version::{JuliaVersion, NoVersion};
 pub use view::{BlockView, Body, PendingView, StatementView, View};

@@ -4,6 +4,8 @@
 //! `verify_ir`, and that names name something; [`Check`] lists it. As in Julia, blocks that the entry does not reach
 //! may hold anything, as long as what they name exists.
 
+mod check;
+
 use std::fmt;
 
 use crate::constant::Constant;
@@ -12,82 +14,12 @@ use crate::head::Head;
 use crate::names::{Names, Positions};
 use crate::operand::Operand;
 use crate::scalar::Scalar;
-use crate::stmt::{ExprNode, PhiNode, Stmt};
+use crate::stmt::{CallNode, ExprNode, PhiNode, Stmt};
 use crate::types::Type;
+use crate::operand::GlobalRef;
 use crate::view::{BlockView, Body, StatementView, View};
 
-macro_rules! checks {
-    ($( $(#[$doc:meta])* $name:ident = $code:literal, $everywhere:literal, $what:literal; )*) => {
-        /// A condition that a valid program meets. The codes are stable; their numbers follow the order in which
-        /// Julia's `verify_ir` makes its checks, those past 31 are bbkit's own.
-        ///
-        /// Some of Julia's checks have no code here because no program can be built that fails them: columns have the
-        /// same length (2), there is no separate index of block starts (1, 7), φ edges and values come in pairs (16),
-        /// and there are no slots and no values of an unfinished compaction (31). One needs Julia's own tables: that
-        /// a global is a defined constant (29).
-        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-        pub enum Check { $( $(#[$doc])* #[doc = concat!($code, ": ", $what, ".")] $name, )* }
-
-        impl Check {
-            /// All checks, in the order of their codes.
-            pub const ALL: &[Check] = &[$(Check::$name),*];
-
-            /// The code, such as `IR27`.
-            pub fn code(self) -> &'static str {
-                match self { $(Check::$name => $code),* }
-            }
-
-            /// What holds where there is no violation.
-            pub fn condition(self) -> &'static str {
-                match self { $(Check::$name => $what),* }
-            }
-
-            /// Whether it is demanded of blocks that the entry does not reach, too.
-            pub fn applies_to_unreachable(self) -> bool {
-                match self { $(Check::$name => $everywhere),* }
-            }
-        }
-    };
-}
-
-checks! {
-    EdgeExists = "IR03", true, "the blocks named by the control-flow graph exist";
-    PredecessorHasEdge = "IR04", true, "a predecessor has the block among its successors";
-    SuccessorHasEdge = "IR05", true, "a successor has the block among its predecessors";
-    RangeInside = "IR06", true, "the range of a block lies within the statements";
-    RangesContiguous = "IR08", true, "the ranges of the blocks start at the first statement and follow one another";
-    RangesComplete = "IR09", true, "the last block ends with the last statement";
-    ReturnEdges = "IR10", false, "a block that returns has no successors";
-    GotoEdges = "IR11", false, "the only successor of a block that ends in a goto is its target";
-    GotoIfNotEdges = "IR12", false, "the successors of a goto-if-not are its target and another block, the next one";
-    EnterEdges = "IR13", false, "the successors of an enter are its catch block and the next block";
-    FallthroughEdges = "IR14", false, "the only successor of a block without a jump is the next block, unless its last statement never returns";
-    PhiAtStart = "IR15", false, "φs stand at the start of their block";
-    PhiEdgesUnique = "IR17", false, "a φ names each edge once";
-    PhiEdgesArePredecessors = "IR18", false, "the edges of a φ are predecessors of its block";
-    PhiValueDominates = "IR19", false, "the value of a φ is defined at the end of the edge's block";
-    PhiCNamesUpsilons = "IR20", false, "the operands of φᶜ are ϒ statements";
-    TerminatorLast = "IR21", false, "a terminator is the last statement of its block";
-    TerminatorType = "IR22", false, "a terminator other than a return has the type Any";
-    NoAssignment = "IR23", false, "there are no assignments: variables are values already";
-    OperandCount = "IR24", false, "an expression has as many operands as its head takes";
-    LeaveTokens = "IR25", false, "the operands of leave are results of enter, or nothing";
-    ValueExists = "IR26", true, "the values named exist";
-    DefinitionDominates = "IR27", false, "a value is defined before it is used, on every path";
-    JumpHasNoResult = "IR28", false, "the result of a goto, goto-if-not or return is not used";
-    NestedExpression = "IR30", false, "only static parameters, bounds checks and the names of foreign functions are nested expressions";
-    TargetExists = "IR32", true, "the blocks named by statements exist";
-    ArgumentExists = "IR33", true, "the arguments and static parameters named exist";
-    PendingAnchor = "IR34", true, "the statement next to which a pending node goes exists";
-    EntryExists = "IR35", true, "a function has a block";
-    OperandsAreUses = "IR36", true, "values are named only where the head of an expression lets operands be uses";
-}
-
-impl fmt::Display for Check {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.code())
-    }
-}
+pub use check::Check;
 
 /// A condition that a program does not meet.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -149,8 +81,35 @@ impl crate::IRCode {
 ///
 /// All violations, in the order of the checks' stages and then of the statements.
 pub fn verify<B: Body>(body: &B) -> Result<(), Violations<B::Names>> {
+    verify_with_globals(body, |_| true)
+}
+
+/// As [`verify`], by somebody who knows of globals whether they are defined and constant, as Julia's verifier does: those
+/// of which `is_constant` says that they are not may not be operands, but for what is called. (Julia takes those of
+/// `Base` and `Core` for constants.)
+///
+/// ```
+/// use ircode::{Check, parse_function, verify_with_globals};
+///
+/// let ir = parse_function("
+/// 1 ─ %1 = Base.add_int(_2, Main.counter)::Int64
+/// └──      return %1
+/// ")?.body;
+/// assert!(ir.verify().is_ok());
+/// let violations = verify_with_globals(&ir, |global| global.name != "counter").unwrap_err();
+/// assert_eq!(violations.0[0].check, Check::GlobalIsConstant);
+/// # Ok::<(), ircode::TextError>(())
+/// ```
+///
+/// # Errors
+///
+/// All violations.
+pub fn verify_with_globals<B: Body>(
+    body: &B,
+    is_constant: impl Fn(&GlobalRef) -> bool,
+) -> Result<(), Violations<B::Names>> {
     let view = body.view();
-    let mut verifier = Verifier { view: &view, violations: Vec::new() };
+    let mut verifier = Verifier { view: &view, is_constant: &is_constant, violations: Vec::new() };
     verifier.check_ranges();
     verifier.check_names();
     verifier.check_edges();
@@ -168,11 +127,13 @@ pub fn verify<B: Body>(body: &B) -> Result<(), Violations<B::Names>> {
                 // As they will stand once the pending ones have their place.
                 let mut statements: Vec<_> = view.block_statements(block).iter().chain(pending).collect();
                 statements.sort_by_key(|statement| statement.order);
-                verifier.check_block_end(block, statements.last().copied());
+                verifier.check_block_end(block, &statements);
                 verifier.check_block(index, block, &statements, &domtree);
             }
         }
     }
+    let exempt = |check: Check| matches!((view.julia, check.since()), (Some(made), Some(since)) if made < since);
+    verifier.violations.retain(|violation| !exempt(violation.check));
     match verifier.violations {
         violations if violations.is_empty() => Ok(()),
         violations => Err(Violations(violations)),
@@ -181,6 +142,7 @@ pub fn verify<B: Body>(body: &B) -> Result<(), Violations<B::Names>> {
 
 struct Verifier<'v, 'a, N: Names> {
     view: &'v View<'a, N>,
+    is_constant: &'v dyn Fn(&GlobalRef) -> bool,
     violations: Vec<Violation<N>>,
 }
 
@@ -371,7 +333,13 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
     }
 
     /// The edges of a reachable block are those that its last statement implies.
-    fn check_block_end(&mut self, block: &BlockView<N>, last: Option<&StatementView<'a, N>>) {
+    fn check_block_end(&mut self, block: &BlockView<N>, statements: &[&StatementView<'a, N>]) {
+        // Julia's compaction may leave statements behind an enter, which then still ends the block.
+        let enter = statements.iter().copied().find(|statement| !matches!(statement.stmt, Stmt::Phi(_)));
+        let last = match enter.filter(|first| matches!(first.stmt, Stmt::Enter(_))) {
+            Some(enter) if !statements.last().is_some_and(|last| last.stmt.is_terminator()) => Some(enter),
+            _ => statements.last().copied(),
+        };
         let mut expected: Vec<N::Block> = Vec::new();
         let mut check = Check::FallthroughEdges;
         if let Some(last) = last {
@@ -477,6 +445,9 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
             let Some(pred) = self.view.block_index(entry.edge).filter(|&pred| domtree.is_reachable(pred)) else {
                 continue;
             };
+            if let Some(value) = &entry.value {
+                self.check_operand(statement, value);
+            }
             let Some(value) = entry.value.as_ref().and_then(Operand::as_value) else { continue };
             let Some(definition) = self.view.value_index(value).and_then(|i| self.view.statements.get(i)) else {
                 continue;
@@ -509,23 +480,45 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
             Stmt::Expr(expr) => self.check_expression(statement, expr),
             _ => {}
         }
-        let exempt = matches!(statement.stmt, Stmt::Expr(ExprNode { head: Head::GcPreserveEnd, .. }));
+        // Tokens of gc_preserve span try regions, where values may not; the operands of cglobal are no values.
+        let exempt = match statement.stmt {
+            Stmt::Expr(expr) => expr.head == Head::GcPreserveEnd,
+            Stmt::Call(CallNode { callee: Operand::Global(global), .. }) => global.name == "cglobal",
+            _ => false,
+        };
+        if exempt {
+            return;
+        }
         statement.stmt.for_each_operand(&mut |operand| match operand {
-            Operand::Value(value) if !exempt => {
+            Operand::Value(value) => {
                 let definition = self.view.value_index(*value).and_then(|index| self.view.statements.get(index));
                 if let Some(definition) = definition {
                     self.check_dominates(statement, definition, domtree);
                     self.check_has_result(statement, definition);
                 }
             }
+            other => self.check_operand(statement, other),
+        });
+    }
+
+    /// What is true of an operand wherever it stands.
+    fn check_operand(&mut self, statement: &StatementView<'a, N>, operand: &Operand<N>) {
+        match operand {
             Operand::Nested(nested) if !may_be_nested(statement.stmt, nested) => {
                 let message = "it holds an expression inside an expression".to_string();
                 let help = "give the inner expression a statement of its own".to_string();
                 let block = statement.block.and_then(|block| self.view.blocks.get(block)).map(|block| block.name);
                 self.report_with_help(Check::NestedExpression, block, Some(statement.name), message, help);
             }
+            Operand::Global(global) if !may_be_undefined(statement.stmt) && !(self.is_constant)(global) => {
+                let module = if global.module.is_empty() { "" } else { "." };
+                let message = format!("{}{module}{} is no defined constant", global.module, global.name);
+                let help = "give the global a statement of its own".to_string();
+                let block = statement.block.and_then(|block| self.view.blocks.get(block)).map(|block| block.name);
+                self.report_with_help(Check::GlobalIsConstant, block, Some(statement.name), message, help);
+            }
             _ => {}
-        });
+        }
     }
 
     fn check_dominates(&mut self, user: &StatementView<'a, N>, definition: &StatementView<'a, N>, domtree: &DomTree) {
@@ -600,6 +593,16 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
                 }
             }
         }
+    }
+}
+
+/// Whether a global may stand in the statement that is not defined or changes: read by a statement of its own, asked for,
+/// or assigned to.
+fn may_be_undefined<N: Names>(stmt: &Stmt<N>) -> bool {
+    match stmt {
+        Stmt::Value(_) => true,
+        Stmt::Expr(expr) => matches!(expr.head, Head::IsDefined | Head::ThrowUndefIfNot | Head::Assign),
+        _ => false,
     }
 }
 

@@ -11,6 +11,7 @@ use crate::names::{BlockNumber, Names, Positions, SSAValue};
 use crate::operand::Operand;
 use crate::stmt::Stmt;
 use crate::types::Type;
+use crate::version::JuliaVersion;
 
 /// A function body in either representation.
 pub trait Body {
@@ -34,6 +35,8 @@ pub struct View<'a, N: Names> {
     pub sptypes: &'a [Type],
     /// Names for the places in the source.
     pub debuginfo: &'a DebugInfo,
+    /// The version of Julia whose compiler made the code, where that is known.
+    pub julia: Option<JuliaVersion>,
     value_index: Lookup<'a, N::Value>,
     block_index: Lookup<'a, N::Block>,
 }
@@ -99,6 +102,7 @@ impl<'a, N: Names> View<'a, N> {
         argtypes: &'a [Type],
         sptypes: &'a [Type],
         debuginfo: &'a DebugInfo,
+        julia: Option<JuliaVersion>,
         value_index: impl Fn(N::Value) -> Option<usize> + 'a,
         block_index: impl Fn(N::Block) -> Option<usize> + 'a,
     ) -> Self {
@@ -108,6 +112,7 @@ impl<'a, N: Names> View<'a, N> {
             argtypes,
             sptypes,
             debuginfo,
+            julia,
             value_index: Box::new(value_index),
             block_index: Box::new(block_index),
         }
@@ -216,6 +221,7 @@ impl Body for IRCode {
             &self.argtypes,
             &self.sptypes,
             &self.debuginfo,
+            self.julia,
             move |value: SSAValue| value.index().filter(|&index| index < values),
             move |block: BlockNumber| block.index().filter(|&index| index < count),
         )

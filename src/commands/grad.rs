@@ -89,7 +89,7 @@ fn shown(result: &Gradient, form: Form) -> Result<String, Failure> {
                 if let Some(function) = result.module.function(name) {
                     module.add_function(function.clone())?;
                 }
-                let mut input = bbkit::Input { path: "-".into(), source: "".into(), module, maps: Vec::new() };
+                let mut input = bbkit::Input::of_module("-", module);
                 text.push_str(&super::show::shown(&mut input, form, Style::Julia)?);
             }
         }

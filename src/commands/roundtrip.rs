@@ -20,22 +20,20 @@ impl Roundtrip {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let (mut functions, mut statements, mut mismatches, mut unreadable) = (0, 0, 0, false);
         for file in &self.files {
-            let input = match Input::read(file) {
-                Ok(input) => input,
-                Err(error) => {
-                    diagnose(&error.to_string());
-                    unreadable = true;
-                    continue;
+            let read = Input::read_pieces(file, &mut |input| {
+                for function in input.module.functions() {
+                    functions += 1;
+                    statements += function.body.value_count();
+                    for mismatch in roundtrip(function) {
+                        mismatches += 1;
+                        let name = if function.name.is_empty() { "the listing" } else { &function.name };
+                        diagnose(&format!("{file}: {name}: {}: {}", mismatch.way, mismatch.problem));
+                    }
                 }
-            };
-            for function in input.module.functions() {
-                functions += 1;
-                statements += function.body.value_count();
-                for mismatch in roundtrip(function) {
-                    mismatches += 1;
-                    let name = if function.name.is_empty() { "the listing" } else { &function.name };
-                    diagnose(&format!("{file}: {name}: {}: {}", mismatch.way, mismatch.problem));
-                }
+            });
+            if let Err(error) = read {
+                diagnose(&error.to_string());
+                unreadable = true;
             }
         }
         output(&format!("{functions} functions, {statements} statements, {mismatches} mismatches\n"));

@@ -22,16 +22,18 @@ impl Verify {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let mut failed = false;
         for file in &self.files {
-            match Input::read(file) {
-                Ok(input) => {
-                    let mut violations = 0;
-                    for function in input.module.functions() {
-                        if let Err(problem) = input.verify(&function.name) {
-                            diagnose(&problem);
-                            violations += 1;
-                        }
+            let (mut count, mut violations) = (0, 0);
+            let read = Input::read_pieces(file, &mut |input| {
+                for function in input.module.functions() {
+                    count += 1;
+                    if let Err(problem) = input.verify(&function.name) {
+                        diagnose(&problem);
+                        violations += 1;
                     }
-                    let count = input.module.functions().len();
+                }
+            });
+            match read {
+                Ok(()) => {
                     let plural = if count == 1 { "" } else { "s" };
                     if violations == 0 {
                         output(&format!("{file}: {count} function{plural}, valid\n"));

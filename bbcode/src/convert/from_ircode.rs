@@ -24,6 +24,7 @@ impl TryFrom<&IRCode> for BBCode {
         let mut bb = BBCode {
             argtypes: ir.argtypes.clone(),
             sptypes: ir.sptypes.clone(),
+            julia: ir.julia,
             debuginfo: ir.debuginfo.clone(),
             meta: ir.meta.clone(),
             ..BBCode::default()

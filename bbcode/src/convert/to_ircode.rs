@@ -51,6 +51,7 @@ impl TryFrom<&BBCode> for IRCode {
             stmts,
             argtypes: bb.argtypes.clone(),
             sptypes: bb.sptypes.clone(),
+            julia: bb.julia,
             debuginfo: bb.debuginfo.clone(),
             meta: bb.meta.clone(),
             cfg: Cfg { blocks },

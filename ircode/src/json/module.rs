@@ -1,19 +1,22 @@
 //! Modules in JSON.
 
+use std::io::Read;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::{DumpReader, DumpWriter};
 use crate::cfg::{BasicBlock, Cfg};
 use crate::code::{IRCode, NewNode};
-use crate::diagnostic::{Diagnostic, render};
+use crate::diagnostic::{Diagnostic, render_from_line};
 use crate::instruction::{DebugInfo, Instruction};
-use crate::module::{Function, Module, TypeDef, TypeKind};
+use crate::module::{DefinedTwice, Module, TypeDef, TypeKind};
 use crate::name::Name;
 use crate::names::{BlockNumber, Positions, SSAValue};
 use crate::stmt::Stmt;
 use crate::types::Type;
+use crate::version::JuliaVersion;
 
 /// The version of the format. A reader refuses every other.
 pub const VERSION: u32 = 1;
@@ -40,30 +43,32 @@ pub trait Dump: Sized {
     fn load(form: Self::Form) -> Result<Self, String>;
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+/// A function as it is read.
+#[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Document<F> {
-    bbkit: u32,
-    representation: String,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    types: Vec<TypeForm>,
-    functions: Vec<FunctionForm<F>>,
+pub(super) struct FunctionForm<F> {
+    pub(super) name: Name,
+    #[serde(default)]
+    pub(super) parameters: Vec<Option<Name>>,
+    #[serde(default = "untyped")]
+    pub(super) result: Type,
+    pub(super) body: F,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct FunctionForm<F> {
-    name: Name,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    parameters: Vec<Option<Name>>,
-    #[serde(default = "untyped", skip_serializing_if = "is_untyped")]
-    result: Type,
-    body: F,
+/// A function as it is written.
+#[derive(Serialize)]
+pub(super) struct FunctionRef<'a, F> {
+    pub(super) name: &'a Name,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub(super) parameters: &'a [Option<Name>],
+    #[serde(skip_serializing_if = "is_untyped")]
+    pub(super) result: &'a Type,
+    pub(super) body: F,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "snake_case")]
-enum TypeForm {
+pub(super) enum TypeForm {
     Struct {
         name: Name,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
@@ -84,31 +89,21 @@ fn is_untyped(ty: &Type) -> bool {
     *ty == Type::Untyped
 }
 
-/// Writes a module.
+/// Writes a module, a statement a line.
 ///
 /// # Errors
 ///
 /// Why a function cannot be written, which is never so of verified code.
 pub fn to_json<F: Dump>(module: &Module<F>) -> Result<String, String> {
-    let mut functions = Vec::with_capacity(module.functions().len());
-    for function in module.functions() {
-        let body = function.body.dump().map_err(|problem| format!("in the function `{}`: {problem}", function.name))?;
-        functions.push(FunctionForm {
-            name: function.name.clone(),
-            parameters: function.parameters.clone(),
-            result: function.result.clone(),
-            body,
-        });
-    }
-    let document = Document {
-        bbkit: VERSION,
-        representation: F::REPRESENTATION.into(),
-        types: module.types().iter().map(type_form).collect(),
-        functions,
+    let written = || {
+        let mut writer = DumpWriter::new::<F>(Vec::new())?;
+        for function in module.functions() {
+            writer.function(function)?;
+        }
+        writer.finish(module.types())
     };
-    let mut text = serde_json::to_string_pretty(&document).map_err(|error| error.to_string())?;
-    text.push('\n');
-    Ok(text)
+    let bytes = written().map_err(|error| error.to_string())?;
+    String::from_utf8(bytes).map_err(|error| error.to_string())
 }
 
 /// Reads a module.
@@ -117,54 +112,27 @@ pub fn to_json<F: Dump>(module: &Module<F>) -> Result<String, String> {
 ///
 /// [`JsonError`] if the text is no JSON, or JSON of another form or version. The code is not verified.
 pub fn from_json<F: Dump>(text: &str) -> Result<Module<F>, JsonError> {
-    let fail = |error: serde_json::Error| JsonError::at(text, &error);
-    let representation = representation(text)?;
-    if representation != F::REPRESENTATION {
-        let message = format!("this is a dump of {representation}, expected {}", F::REPRESENTATION);
-        return Err(JsonError::new(text, message));
-    }
-    let document: Document<F::Form> = serde_json::from_str(text).map_err(fail)?;
+    read_module(DumpReader::new(text.as_bytes())).map_err(|error| error.in_whole(text))
+}
+
+/// Reads what is left of a dump into a module.
+///
+/// # Errors
+///
+/// As [`DumpReader::next_function`]; also if two functions or types have the same name.
+pub fn read_module<F: Dump, R: Read>(mut reader: DumpReader<R>) -> Result<Module<F>, JsonError> {
     let mut module = Module::new();
-    for form in document.types {
-        let def = type_def(form);
-        module.add_type(def).map_err(|twice| JsonError::new(text, twice.to_string()))?;
+    let twice = |twice: DefinedTwice| JsonError::in_piece("", 0, twice.to_string(), 1, 0);
+    while let Some(function) = reader.next_function::<F>()? {
+        module.add_function(function).map_err(twice)?;
     }
-    for form in document.functions {
-        let body = F::load(form.body)
-            .map_err(|problem| JsonError::new(text, format!("in the function `{}`: {problem}", form.name)))?;
-        let function = Function { name: form.name, parameters: form.parameters, result: form.result, body };
-        module.add_function(function).map_err(|twice| JsonError::new(text, twice.to_string()))?;
+    for def in reader.types() {
+        module.add_type(def.clone()).map_err(twice)?;
     }
     Ok(module)
 }
 
-/// Which representation a dump holds, by its name. A file of another kind or version is told apart before its contents
-/// are looked at.
-///
-/// # Errors
-///
-/// [`JsonError`] if the text is no JSON, or no dump of this version.
-pub fn representation(text: &str) -> Result<String, JsonError> {
-    #[derive(Deserialize)]
-    struct Heading {
-        bbkit: Option<u32>,
-        representation: Option<String>,
-    }
-    if !text.trim_start().starts_with('{') {
-        return Err(JsonError::new(text, "a dump is a JSON object, which this is not".into()));
-    }
-    let heading: Heading = serde_json::from_str(text).map_err(|error| JsonError::at(text, &error))?;
-    match (heading.bbkit, heading.representation) {
-        (Some(VERSION), Some(name)) => Ok(name),
-        (Some(VERSION), None) => Err(JsonError::new(text, "the member `representation` is missing".into())),
-        (Some(other), _) => {
-            Err(JsonError::new(text, format!("this is version {other} of the format, expected version {VERSION}")))
-        }
-        (None, _) => Err(JsonError::new(text, "this is no dump of bbkit: the member `bbkit` is missing".into())),
-    }
-}
-
-fn type_form(def: &TypeDef) -> TypeForm {
+pub(super) fn type_form(def: &TypeDef) -> TypeForm {
     let name = def.name.clone();
     match &def.kind {
         TypeKind::Struct { mutable, fields } => TypeForm::Struct { name, mutable: *mutable, fields: fields.clone() },
@@ -172,7 +140,7 @@ fn type_form(def: &TypeDef) -> TypeForm {
     }
 }
 
-fn type_def(form: TypeForm) -> TypeDef {
+pub(super) fn type_def(form: TypeForm) -> TypeDef {
     match form {
         TypeForm::Struct { name, mutable, fields } => TypeDef { name, kind: TypeKind::Struct { mutable, fields } },
         TypeForm::Enum { name, cases } => TypeDef { name, kind: TypeKind::Enum { cases } },
@@ -182,34 +150,41 @@ fn type_def(form: TypeForm) -> TypeDef {
 /// Why JSON cannot be read, with the place where there is one.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct JsonError {
-    /// What is wrong, and where.
+    /// What is wrong, and where in the source.
     pub diagnostic: Box<Diagnostic>,
-    /// The text.
+    /// The text, or the part of it that was being read.
     pub source: Arc<str>,
+    /// The number of the source's first line in the file, counted from 1.
+    pub first_line: usize,
+    /// The number of bytes before the source in the file.
+    offset: usize,
 }
 
 impl JsonError {
-    fn new(text: &str, message: String) -> Self {
-        JsonError { diagnostic: Box::new(Diagnostic::error(0..0, message, "")), source: text.into() }
+    pub(super) fn in_piece(source: &str, at: usize, message: String, first_line: usize, offset: usize) -> Self {
+        let at = at.min(source.len());
+        let label = if source.is_empty() { "" } else { "up to here it could be read" };
+        let diagnostic = Diagnostic::error(at..at, message, label);
+        JsonError { diagnostic: Box::new(diagnostic), source: source.into(), first_line, offset }
     }
 
-    fn at(text: &str, error: &serde_json::Error) -> Self {
-        let line_start = match error.line() {
-            0 | 1 => 0,
-            line => text.match_indices('\n').nth(line - 2).map_or(text.len(), |(at, _)| at + 1),
-        };
-        let at = (line_start + error.column().saturating_sub(1)).min(text.len());
-        let message = error.to_string();
-        // The place is shown, so its numbers need not be told too.
-        let message = message.split(" at line ").next().unwrap_or(&message).to_string();
-        let diagnostic = Diagnostic::error(at..at, message, "up to here it could be read");
-        JsonError { diagnostic: Box::new(diagnostic), source: text.into() }
+    /// The same error in the whole text.
+    fn in_whole(mut self, text: &str) -> Self {
+        let at = (self.offset + self.diagnostic.span.start).min(text.len());
+        self.diagnostic.span = at..at;
+        JsonError { source: text.into(), first_line: 1, offset: 0, ..self }
+    }
+
+    /// The error, drawn on its line, in the file of this name.
+    pub fn render(&self, path: Option<&str>) -> String {
+        let text = render_from_line(&self.source, self.first_line, path, std::slice::from_ref(&*self.diagnostic));
+        text.trim_end().to_string()
     }
 }
 
 impl std::fmt::Display for JsonError {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(render(&self.source, None, std::slice::from_ref(&*self.diagnostic)).trim_end())
+        f.write_str(&self.render(None))
     }
 }
 
@@ -226,6 +201,8 @@ pub struct IRCodeForm {
     debuginfo: DebugInfo,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     meta: Vec<Stmt<Positions>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    julia: Option<JuliaVersion>,
     blocks: Vec<BlockForm>,
     statements: Vec<Instruction<Positions>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -271,6 +248,7 @@ impl Dump for IRCode {
         Ok(IRCodeForm {
             argtypes: self.argtypes.clone(),
             sptypes: self.sptypes.clone(),
+            julia: self.julia,
             debuginfo: self.debuginfo.clone(),
             meta: self.meta.clone(),
             blocks: self.cfg.blocks.iter().map(block).collect(),
@@ -301,6 +279,7 @@ impl Dump for IRCode {
             stmts: form.statements.into_iter().collect(),
             argtypes: form.argtypes,
             sptypes: form.sptypes,
+            julia: form.julia,
             debuginfo: form.debuginfo,
             meta: form.meta,
             cfg: Cfg { blocks },

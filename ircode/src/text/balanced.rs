@@ -10,8 +10,8 @@ struct Scanner<'a> {
 }
 
 impl Scanner<'_> {
-    /// Steps over one byte, or over a whole string or character literal. `false` at the end and at a bracket that
-    /// closes nothing.
+    /// Steps over one byte, or over a whole string or character literal. `false` at the end, at a bracket that closes
+    /// nothing, and at a string that does not end.
     fn step(&mut self) -> bool {
         let Some(&byte) = self.bytes.get(self.at) else { return false };
         match byte {
@@ -97,8 +97,17 @@ pub(crate) fn split_depth_0(text: &str, separator: char) -> Option<Vec<&str>> {
 
 /// Whether every bracket outside of literals is closed by one of its kind, and every string ends.
 pub(crate) fn is_balanced(text: &str) -> bool {
-    let quotes = text.matches('"').count() - text.matches("\\\"").count();
-    quotes.is_multiple_of(2) && split_depth_0(text, '\0').is_some()
+    // What has none of these cannot be unbalanced, which is most types.
+    if !text.bytes().any(|byte| matches!(byte, b'(' | b')' | b'[' | b']' | b'{' | b'}' | b'"')) {
+        return true;
+    }
+    let mut scanner = Scanner { bytes: text.as_bytes(), at: 0, depth: 0 };
+    while scanner.at < text.len() {
+        if !scanner.step() {
+            return false;
+        }
+    }
+    scanner.at == text.len() && scanner.depth == 0
 }
 
 /// The position of the first `pattern` outside of brackets and literals.
@@ -142,6 +151,16 @@ mod tests {
         assert_eq!(split_depth_0("(a", ','), None);
         assert_eq!(split_depth_0("a)", ','), None);
         assert_eq!(split_depth_0("x', y", ',').unwrap(), ["x'", " y"]);
+    }
+
+    #[test]
+    fn literals_hide_brackets() {
+        for balanced in ["Core.Const(['\"', '{', '\\'', '('], false)", "a'", "Tuple{\"}\"}", "'\"'"] {
+            assert!(is_balanced(balanced), "{balanced}");
+        }
+        for unbalanced in ["Tuple{", "a)", "\"", "(\")", "\"\\"] {
+            assert!(!is_balanced(unbalanced), "{unbalanced}");
+        }
     }
 
     #[test]

@@ -22,6 +22,7 @@ use crate::operand::{Argument, Operand};
 use crate::stmt::Stmt;
 use crate::stream::InstructionStream;
 use crate::types::Type;
+use crate::version::JuliaVersion;
 
 type Read<T> = Result<T, Diagnostic>;
 
@@ -46,6 +47,7 @@ pub(super) struct Building {
     last_line: i32,
     has_lines: bool,
     sptypes: Vec<Type>,
+    julia: Option<JuliaVersion>,
     meta: Vec<Stmt<Positions>>,
     debuginfo: DebugInfo,
     parameters: Option<Vec<Option<Name>>>,
@@ -133,6 +135,7 @@ impl Building {
             last_line: 0,
             has_lines: false,
             sptypes: Vec::new(),
+            julia: None,
             meta: Vec::new(),
             debuginfo: DebugInfo::default(),
             parameters: None,
@@ -345,6 +348,14 @@ impl Building {
                 }
                 self.parameters = Some(names);
             }
+            "julia" => {
+                let at = cursor.pos();
+                let text = cursor.take_while(|c| !c.is_whitespace());
+                let version = text.parse().map_err(|error: crate::NoVersion| {
+                    Diagnostic::error(cursor.span(at, cursor.pos()), error.to_string(), "expected a version")
+                })?;
+                self.julia = Some(version);
+            }
             "result" => self.result = Some(cursor.quoted_type()?),
             "meta" => {
                 let stmt = cursor.statement(&mut self.scope)?;
@@ -360,7 +371,7 @@ impl Building {
             }
             _ => {
                 cursor.seek(start);
-                return Err(cursor.expected("an attribute: sptypes, parameters, result, meta, debuginfo, or a block"));
+                return Err(cursor.expected("an attribute: julia, sptypes, parameters, result, meta, debuginfo, or a block"));
             }
         }
         if cursor.at_end() { Ok(()) } else { Err(cursor.expected("the end of the line")) }
@@ -416,6 +427,7 @@ impl Building {
             stmts: self.stmts,
             argtypes,
             sptypes: self.sptypes,
+            julia: self.julia,
             debuginfo: self.debuginfo,
             meta: self.meta,
             cfg,

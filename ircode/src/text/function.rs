@@ -62,9 +62,23 @@ pub(crate) fn write_type_def(out: &mut dyn Write, def: &TypeDef) -> fmt::Result 
     writeln!(out, "end")
 }
 
+/// Whether the name of a function needs no `var"…"` in a header.
+fn is_plain_function_name(name: &str) -> bool {
+    let plain = |c: char| !c.is_whitespace() && !c.is_control() && !matches!(c, '(' | ')' | '"' | ';');
+    name.chars().all(plain)
+}
+
 /// Writes `function NAME(_2::T, …)::R`, without the end of the line.
 pub fn write_header<F>(out: &mut dyn Write, function: &Function<F>, argtypes: &[Type], style: Style) -> fmt::Result {
-    write!(out, "function {}(", function.name)?;
+    out.write_str("function ")?;
+    match is_plain_function_name(&function.name) {
+        true => out.write_str(&function.name)?,
+        false => {
+            out.write_str("var")?;
+            write_string(out, &function.name)?;
+        }
+    }
+    out.write_char('(')?;
     let mut first = true;
     let own = argtypes.first().unwrap_or(&Type::Untyped);
     if *own != own_type(&function.name) && (style == Style::Bbkit || *own != Type::Untyped) && !argtypes.is_empty() {
@@ -110,6 +124,9 @@ fn write_function(out: &mut dyn Write, function: &Function<IRCode>, style: Style
 /// Attributes of the function that its header does not show.
 fn write_attribute_lines(out: &mut dyn Write, function: &Function<IRCode>) -> fmt::Result {
     let ir = &function.body;
+    if let Some(version) = ir.julia {
+        writeln!(out, "; julia {version}")?;
+    }
     if ir.argtypes.is_empty() {
         out.write_str("; argtypes\n")?;
     }

@@ -36,8 +36,14 @@ pub(super) fn function(mut cursor: Cursor<'_>) -> Read<Header> {
     cursor.expect("function ")?;
     cursor.skip_spaces();
     let name_start = cursor.pos();
-    let name = cursor.take_while(|c| c != '(').trim_end();
-    if name.contains(char::is_whitespace) || name.contains(['"', ';', ')']) {
+    let quoted = cursor.eat("var\"");
+    let name = if quoted {
+        cursor.seek(name_start + "var".len());
+        cursor.string()?
+    } else {
+        cursor.take_while(|c| c != '(').trim_end().to_string()
+    };
+    if !quoted && (name.contains(char::is_whitespace) || name.contains(['"', ';', ')'])) {
         let span = cursor.span(name_start, name_start + name.len());
         return Err(Diagnostic::error(span, format!("`{name}` is no name of a function"), "expected a name"));
     }

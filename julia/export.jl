@@ -1,0 +1,496 @@
+# Writing code as bbkit JSON, one function at a time.
+
+const FORMAT_VERSION = 1
+
+"Where a dump is written: functions one after another, each as soon as it is known."
+mutable struct Writer
+    io::IO
+    buffer::IOBuffer
+    # Texts of types, which are shown slowly and again and again.
+    texts::IdDict{Any,String}
+    # Struct types that were named, where they are wanted.
+    structs::Union{Nothing,IdDict{Any,Nothing}}
+    names::Set{String}
+    functions::Int
+    statements::Int
+end
+
+Writer(io::IO; types::Bool = false) =
+    Writer(io, IOBuffer(), IdDict{Any,String}(), types ? IdDict{Any,Nothing}() : nothing, Set{String}(), 0, 0)
+
+"Opens a dump, calls `f` with a [`Writer`](@ref), and closes the dump."
+function write_dump(f, io::IO; types::Bool = false)
+    writer = Writer(io; types = types)
+    print(io, "{\"bbkit\":", FORMAT_VERSION, ",\"representation\":\"ircode\",\"functions\":[")
+    f(writer)
+    print(io, "\n]")
+    types && write_types(writer)
+    println(io, "}")
+    return writer
+end
+
+write_dump(f, path::AbstractString; options...) = open(io -> write_dump(f, io; options...), path, "w")
+
+"""
+    export_function(out, f, types; callees = false, name = nothing)
+    export_function(out, f; callees = false)
+
+Writes the code of `f` for arguments of these types, or of all its methods for the types of their signatures, to the
+file or stream `out`. With `callees`, also the code of every method that the code invokes, directly or not, as far as
+it can be inferred, and the fields of the structs that occur.
+"""
+function export_function(out, f, types; callees::Bool = false)
+    mi = instance(Tuple{Core.Typeof(f),Base.to_tuple_type(types).parameters...})
+    return export_instances(out, [mi]; callees = callees)
+end
+
+function export_function(out, f; callees::Bool = false)
+    found = [instance_of_method(method, method.sig) for method in methods(f)]
+    return export_instances(out, found; callees = callees)
+end
+
+"Writes the code of these method instances; see [`export_function`](@ref)."
+function export_instances(out, roots; callees::Bool = false)
+    write_dump(out; types = true) do writer
+        queue, seen = copy(roots), IdDict{Any,Nothing}(mi => nothing for mi in roots)
+        while !isempty(queue)
+            mi = popfirst!(queue)
+            code = inferred_code(mi)
+            # Only what was asked for must have code: what is called may be a builtin of the runtime.
+            code === nothing && (mi in roots ? error("no code can be inferred for $(call_text(mi))") : continue)
+            ci, result = code
+            ir = ircode(ci, mi)
+            write_function(writer, call_text(mi), parameter_names(ci, mi), result, ir)
+            callees || continue
+            for stmt in columns(ir).stmts
+                callee = invoked(stmt)
+                callee === nothing || haskey(seen, callee) || (seen[callee] = nothing; push!(queue, callee))
+            end
+        end
+    end
+end
+
+"""
+    export_module(out, m = nothing; submodules = true)
+
+Writes the code that Julia keeps of every compiled method instance of the methods defined in the module `m` (of all
+modules if it is `nothing`) to the file or stream `out`. Returns how many functions and statements were written.
+"""
+function export_module(out, m::Union{Module,Nothing} = nothing; submodules::Bool = true)
+    writer = write_dump(out) do writer
+        each_instance(method -> m === nothing || inside(method.module, m, submodules)) do mi, cache
+            code = inferred_code(mi, cache)
+            code === nothing && return
+            ci, result = code
+            write_function(writer, call_text(mi), parameter_names(ci, mi), result, ircode(ci, mi))
+        end
+    end
+    return (functions = writer.functions, statements = writer.statements)
+end
+
+function inside(m::Module, outer::Module, submodules::Bool)
+    m === outer && return true
+    submodules || return false
+    while parentmodule(m) !== m
+        m = parentmodule(m)
+        m === outer && return true
+    end
+    return false
+end
+
+"The method instance that a statement invokes."
+function invoked(@nospecialize(stmt))
+    stmt isa Expr && stmt.head === :invoke || return nothing
+    target = stmt.args[1]
+    target isa Core.MethodInstance && return target
+    return target isa Core.CodeInstance ? target.def : nothing
+end
+
+"The names of the arguments, the function itself left out."
+function parameter_names(ci::Core.CodeInfo, mi::Core.MethodInstance)
+    mi.def isa Method || return Symbol[]
+    n = min(Int(mi.def.nargs), length(ci.slotnames))
+    return ci.slotnames[2:n]
+end
+
+function write_function(writer::Writer, name::String, parameters, @nospecialize(result), ir)
+    while name in writer.names
+        name = string(name, '\'')
+    end
+    push!(writer.names, name)
+    io, rows = writer.buffer, columns(ir)
+    print(io, writer.functions == 0 ? "\n" : ",\n", "{\"name\":")
+    write_string(io, name)
+    print(io, ",\"parameters\":[")
+    each(io, parameters) do parameter
+        text = string(parameter)
+        startswith(text, '#') || isempty(text) ? print(io, "null") : write_string(io, text)
+    end
+    print(io, "],\"result\":")
+    write_type(writer, result)
+    print(io, ",\"body\":{\"argtypes\":[")
+    each(ty -> write_type(writer, ty), io, ir.argtypes)
+    print(io, "],\"sptypes\":[")
+    each(ty -> write_type(writer, ty), io, static_parameter_types(ir))
+    print(io, "],\"julia\":\"", VERSION.major, ".", VERSION.minor, "\",\"debuginfo\":{\"linetable\":[")
+    each(io, linetable(ir)) do row
+        print(io, "{\"method\":")
+        write_string(io, row.method)
+        print(io, ",\"file\":")
+        write_string(io, row.file)
+        print(io, ",\"line\":", row.line, ",\"inlined_at\":", row.inlined_at, "}")
+    end
+    print(io, "]},\"meta\":[")
+    each(stmt -> write_stmt(writer, stmt), io, ir.meta)
+    print(io, "],\"blocks\":[")
+    each(io, ir.cfg.blocks) do block
+        print(io, "{\"statements\":[", first(block.stmts), ",", last(block.stmts), "],\"preds\":")
+        write_numbers(io, block.preds)
+        print(io, ",\"succs\":")
+        write_numbers(io, block.succs)
+        print(io, "}")
+    end
+    print(io, "],\"statements\":[")
+    each(io, 1:length(rows.stmts)) do i
+        write_row(writer, rows.stmts[i], rows.types[i], rows.infos[i], rows.lines[i], rows.flags[i])
+    end
+    nodes = pending(ir)
+    if !isempty(nodes)
+        print(io, "],\"new_nodes\":[")
+        each(io, nodes) do node
+            print(io, "{\"anchor\":", node.pos, ",\"attach_after\":", node.attach_after, ",\"instruction\":")
+            write_row(writer, node.stmt, node.type, node.info, node.line, node.flag)
+            print(io, "}")
+        end
+    end
+    print(io, "]}}")
+    write(writer.io, take!(io))
+    writer.functions += 1
+    writer.statements += length(rows.stmts)
+    # Constant memory however much is written.
+    length(writer.texts) > 10_000 && empty!(writer.texts)
+    return nothing
+end
+
+function write_row(writer::Writer, @nospecialize(stmt), @nospecialize(ty), @nospecialize(info), line, flag)
+    io = writer.buffer
+    print(io, "{\"stmt\":")
+    write_stmt(writer, stmt)
+    print(io, ",\"type\":")
+    write_type(writer, ty)
+    if info !== nothing
+        print(io, ",\"info\":")
+        write_string(io, string(nameof(typeof(info))))
+    end
+    if line[2] == 0 && line[3] == 0
+        line[1] == 0 || print(io, ",\"line\":", line[1])
+    else
+        print(io, ",\"line\":[", line[1], ",", line[2], ",", line[3], "]")
+    end
+    flag == 0 || print(io, ",\"flag\":", flag)
+    print(io, "}")
+end
+
+"Writes the items that `f` writes one by one, with commas between them."
+function each(f, io::IO, items)
+    for (i, item) in enumerate(items)
+        i > 1 && print(io, ",")
+        f(item)
+    end
+end
+
+function write_numbers(io::IO, numbers)
+    print(io, "[")
+    each(n -> print(io, n), io, numbers)
+    print(io, "]")
+end
+
+function write_type(writer::Writer, @nospecialize(ty))
+    text = get!(() -> encode_string(type_text(ty)), writer.texts, ty)
+    print(writer.buffer, text)
+    writer.structs === nothing || note_structs(writer.structs, ty)
+    return nothing
+end
+
+function write_stmt(writer::Writer, @nospecialize(stmt))
+    io = writer.buffer
+    operand(x) = write_operand(writer, x)
+    if stmt isa Core.PhiNode
+        print(io, "{\"phi\":{\"entries\":[")
+        each(io, 1:length(stmt.edges)) do i
+            print(io, "{\"edge\":", stmt.edges[i])
+            isassigned(stmt.values, i) && (print(io, ",\"value\":"); operand(stmt.values[i]))
+            print(io, "}")
+        end
+        print(io, "]}}")
+    elseif stmt isa Core.PiNode
+        print(io, "{\"pi\":{\"value\":")
+        operand(stmt.val)
+        print(io, ",\"ty\":")
+        write_type(writer, stmt.typ)
+        print(io, "}}")
+    elseif stmt isa Core.PhiCNode
+        print(io, "{\"phic\":{\"values\":[")
+        each(operand, io, stmt.values)
+        print(io, "]}}")
+    elseif stmt isa Core.UpsilonNode
+        print(io, "{\"upsilon\":{")
+        isdefined(stmt, :val) && (print(io, "\"value\":"); operand(stmt.val))
+        print(io, "}}")
+    elseif stmt isa Core.GotoNode
+        print(io, "{\"goto\":{\"label\":", stmt.label, "}}")
+    elseif stmt isa GotoIfNot
+        print(io, "{\"goto_if_not\":{\"cond\":")
+        operand(stmt.cond)
+        print(io, ",\"dest\":", stmt.dest, "}}")
+    elseif stmt isa ReturnNode
+        print(io, "{\"return\":{")
+        isdefined(stmt, :val) && (print(io, "\"value\":"); operand(stmt.val))
+        print(io, "}}")
+    elseif stmt isa EnterNode
+        scope = isdefined(stmt, :scope)
+        print(io, "{\"enter\":{")
+        stmt.catch_dest == 0 || print(io, "\"catch_dest\":", stmt.catch_dest, scope ? "," : "")
+        scope && (print(io, "\"scope\":"); operand(stmt.scope))
+        print(io, "}}")
+    elseif stmt isa Expr
+        write_expr(writer, stmt)
+    else
+        print(io, "{\"value\":")
+        operand(stmt)
+        print(io, "}")
+    end
+    return nothing
+end
+
+function write_expr(writer::Writer, stmt::Expr)
+    io, args = writer.buffer, stmt.args
+    if stmt.head === :enter
+        print(io, "{\"enter\":{\"catch_dest\":", args[1], "}}")
+    elseif stmt.head === :call && !isempty(args)
+        print(io, "{\"call\":{\"callee\":")
+        write_operand(writer, args[1])
+        write_args(writer, view(args, 2:length(args)))
+    elseif stmt.head === :invoke && length(args) >= 2 && instance_of(args[1]) !== nothing
+        write_invoke(writer, args)
+    else
+        print(io, "{\"expr\":{\"head\":")
+        write_string(io, string(stmt.head))
+        write_args(writer, args)
+    end
+    return nothing
+end
+
+function write_args(writer::Writer, args)
+    print(writer.buffer, ",\"args\":[")
+    each(x -> write_operand(writer, x), writer.buffer, args)
+    print(writer.buffer, "]}}")
+end
+
+instance_of(@nospecialize(target)) =
+    target isa Core.MethodInstance ? target : target isa Core.CodeInstance ? instance_of(target.def) : nothing
+
+function write_invoke(writer::Writer, args)
+    io, mi = writer.buffer, instance_of(args[1])
+    print(io, "{\"invoke\":{\"instance\":{\"argtypes\":[")
+    sig = Base.unwrap_unionall(mi.specTypes)
+    types = sig isa DataType ? sig.parameters : Core.svec()
+    # What a vararg collects has no type of its own.
+    known = min(length(types), length(args) - 1)
+    each(i -> write_type(writer, types[i]), io, 2:known)
+    print(io, "],\"name\":")
+    text = get!(() -> encode_string(call_text(mi)), writer.texts, mi)
+    print(io, text)
+    args[1] isa Core.CodeInstance && print(io, ",\"code_instance\":true")
+    print(io, "},\"callee\":")
+    write_operand(writer, args[2])
+    write_args(writer, view(args, 3:length(args)))
+end
+
+function write_operand(writer::Writer, @nospecialize(x))
+    io = writer.buffer
+    if x isa Core.SSAValue
+        print(io, "{\"ssa\":", x.id, "}")
+    elseif x isa Argument
+        print(io, "{\"arg\":", x.n, "}")
+    elseif x isa Core.SlotNumber
+        print(io, "{\"arg\":", x.id, "}")
+    elseif x isa GlobalRef
+        print(io, "{\"global\":{\"module\":")
+        write_string(io, module_path(x.mod))
+        print(io, ",\"name\":")
+        write_string(io, string(x.name))
+        print(io, "}}")
+    elseif x isa QuoteNode
+        print(io, "{\"quote\":")
+        write_constant(writer, x.value)
+        print(io, "}")
+    elseif x isa Expr || x isa Core.PhiNode || x isa Core.PiNode
+        print(io, "{\"nested\":")
+        write_stmt(writer, x)
+        print(io, "}")
+    else
+        print(io, "{\"constant\":")
+        write_constant(writer, x)
+        print(io, "}")
+    end
+    return nothing
+end
+
+function write_constant(writer::Writer, @nospecialize(x))
+    io = writer.buffer
+    member(kind) = (print(io, "{\"", kind, "\":"); true)
+    if x === nothing
+        print(io, "null")
+    elseif x isa Bool
+        print(io, x)
+    elseif x isa Union{Int8,Int16,Int32,Int64,Int128,UInt8,UInt16,UInt32,UInt64,UInt128}
+        small = -(Int128(2)^53) < x < Int128(2)^53
+        print(io, "{\"", typeof(x), small ? "\":" : "\":\"", string(x), small ? "}" : "\"}")
+    elseif x isa Union{Float16,Float32,Float64}
+        write_float(io, x)
+    elseif x isa Char && isvalid(x)
+        print(io, "{\"Char\":", UInt32(x), "}")
+    elseif x isa String && isvalid(x)
+        member("String")
+        write_string(io, x)
+        print(io, "}")
+    elseif x isa Symbol
+        member("Symbol")
+        write_string(io, string(x))
+        print(io, "}")
+    elseif x isa Type
+        member("Type")
+        write_type(writer, x)
+        print(io, "}")
+    elseif (x isa Function && is_global_function(x)) || x isa Core.IntrinsicFunction
+        member("Function")
+        write_string(io, function_text(x))
+        print(io, "}")
+    elseif x isa Core.SSAValue && 0 <= x.id <= typemax(UInt32)
+        print(io, "{\"SSAValue\":", x.id, "}")
+    elseif x isa Tuple && length(x) <= 64
+        member("Tuple")
+        write_constants(writer, x)
+        print(io, "}")
+    elseif x isa NamedTuple && length(x) <= 64
+        member("NamedTuple")
+        print(io, "[")
+        each(io, 1:length(x)) do i
+            print(io, "[")
+            write_string(io, string(keys(x)[i]))
+            print(io, ",")
+            write_constant(writer, x[i])
+            print(io, "]")
+        end
+        print(io, "]}")
+    elseif x isa Core.SimpleVector
+        member("SimpleVector")
+        write_constants(writer, x)
+        print(io, "}")
+    else
+        member("Text")
+        write_string(io, object_text(x))
+        print(io, "}")
+    end
+    return nothing
+end
+
+function write_constants(writer::Writer, items)
+    print(writer.buffer, "[")
+    each(x -> write_constant(writer, x), writer.buffer, items)
+    print(writer.buffer, "]")
+end
+
+function write_float(io::IO, x)
+    bits = reinterpret(x isa Float64 ? UInt64 : x isa Float32 ? UInt32 : UInt16, x)
+    print(io, "{\"", typeof(x), "\":")
+    if isnan(x)
+        usual = reinterpret(typeof(bits), typeof(x)(NaN))
+        print(io, bits === usual ? "\"NaN\"" : string("\"0x", string(bits, base = 16, pad = 2sizeof(x)), "\""))
+    elseif isinf(x)
+        print(io, x > 0 ? "\"Infinity\"" : "\"-Infinity\"")
+    elseif x === -zero(x)
+        print(io, "\"-0.0\"")
+    else
+        # Every Float16 and Float32 is a Float64.
+        print(io, Float64(x))
+    end
+    print(io, "}")
+end
+
+"The text of an object that JSON has no form for, as Julia shows it."
+function object_text(@nospecialize(x))
+    x isa Module && return module_path(x)
+    x isa Core.MethodInstance && return string("MethodInstance for ", call_text(x))
+    x isa Union{Method,Core.CodeInfo,Core.CodeInstance} && return string(nameof(typeof(x)))
+    text = try
+        sprint(show, x, context = :limit => true)
+    catch
+        string("a ", type_text(typeof(x)))
+    end
+    return isvalid(text) ? text : string("a ", type_text(typeof(x)))
+end
+
+write_string(io::IO, text::AbstractString) = print(io, encode_string(text))
+
+"A JSON string; what is no UTF-8 is replaced."
+function encode_string(text::AbstractString)
+    io = IOBuffer()
+    print(io, '"')
+    for c in text
+        if c == '"'
+            print(io, "\\\"")
+        elseif c == '\\'
+            print(io, "\\\\")
+        elseif !isvalid(c)
+            print(io, '\ufffd')
+        elseif c < ' '
+            print(io, "\\u", string(UInt16(c), base = 16, pad = 4))
+        else
+            print(io, c)
+        end
+    end
+    print(io, '"')
+    return String(take!(io))
+end
+
+"Notes a struct type and those of its fields."
+function note_structs(structs, @nospecialize(ty))
+    ty = CC.widenconst(ty)
+    ty isa Union && (note_structs(structs, ty.a); note_structs(structs, ty.b); return)
+    (ty isa DataType && isconcretetype(ty) && !haskey(structs, ty)) || return
+    # Tuples, arrays and what has no fields are known by their names.
+    if ty <: Tuple || ty <: NamedTuple
+        foreach(field -> note_structs(structs, field), fieldtypes(ty))
+        return
+    end
+    (fieldcount(ty) > 0 || (isdefined(ty, :instance) && !(ty <: Function) && ty !== Nothing)) || return
+    ty <: Union{Type,Symbol,String,Module,Core.SimpleVector,Core.MethodInstance,Method,Core.TypeName} && return
+    structs[ty] = nothing
+    foreach(field -> note_structs(structs, field), fieldtypes(ty))
+end
+
+function write_types(writer::Writer)
+    io = writer.buffer
+    defs = sort!([(type_text(ty), ty) for ty in keys(writer.structs)], by = first)
+    print(io, ",\"types\":[")
+    each(io, defs) do (text, ty)
+        print(io, "\n{\"struct\":{\"name\":")
+        write_string(io, text)
+        mutable = isdefined(Base, :ismutabletype) ? Base.ismutabletype(ty) : ty.mutable
+        mutable && print(io, ",\"mutable\":true")
+        print(io, ",\"fields\":[")
+        each(io, 1:fieldcount(ty)) do i
+            print(io, "[")
+            write_string(io, string(fieldname(ty, i)))
+            print(io, ",")
+            print(io, encode_string(type_text(fieldtype(ty, i))))
+            print(io, "]")
+        end
+        print(io, "]}}")
+    end
+    print(io, "]")
+    write(writer.io, take!(io))
+    return nothing
+end

@@ -1,0 +1,79 @@
+# How Julia's objects are called in a dump: types, modules, functions and method instances as text that Julia reads back.
+
+"The path of a module, its parts joined by points."
+module_path(m::Module) = join(string.(fullname(m)), '.')
+
+"A type, or an element of the compiler's lattice, as Julia prints it."
+type_text(@nospecialize(ty)) = repr(ty)
+
+"Whether `f` is what the name of its type's method table means in the module of that table."
+function is_global_function(@nospecialize(f))
+    ty = typeof(f)
+    (isdefined(ty, :instance) && ty.instance === f) || return false
+    name, mod = function_name(f), parentmodule(ty)
+    return isdefined(mod, name) && getfield(mod, name) === f
+end
+
+function_name(@nospecialize(f)) = f isa Core.IntrinsicFunction ? Symbol(string(f)) : nameof(f)
+
+"""
+    call_text(mi) -> String
+
+What a method instance is called in a dump: `sin(::Float64)`, a call of the argument types, in Julia's syntax. An
+instance that dispatch would not choose for its types says in addition where its method stands.
+"""
+function call_text(mi::Core.MethodInstance)
+    method = mi.def
+    method isa Module && return string("thunk of ", module_path(method))
+    sig = Base.unwrap_unionall(mi.specTypes)
+    text = call_text(sig, mi.specTypes)
+    return dispatched_method(mi.specTypes) === method ? text :
+           string(text, " @ ", module_path(method.module), " ", method.file, ":", method.line)
+end
+
+function call_text(@nospecialize(sig), @nospecialize(whole))
+    sig isa DataType || return repr(whole)
+    io = IOBuffer()
+    params = sig.parameters
+    isempty(params) && return repr(whole)
+    print(io, callee_text(params[1]), "(")
+    for i in 2:length(params)
+        i > 2 && print(io, ", ")
+        print(io, "::", type_text(params[i]))
+    end
+    print(io, ")")
+    # A signature with type variables says which.
+    ty = whole
+    while ty isa UnionAll
+        print(io, " where ", sprint(show, ty.var))
+        ty = ty.body
+    end
+    return String(take!(io))
+end
+
+function callee_text(@nospecialize(ty))
+    if ty isa DataType && isdefined(ty, :instance) && ty.instance isa Function && is_global_function(ty.instance)
+        return function_text(ty.instance)
+    elseif ty isa DataType && ty.name === Type.body.name && !(ty.parameters[1] isa TypeVar)
+        return type_text(ty.parameters[1])
+    end
+    return string("(::", type_text(ty), ")")
+end
+
+"The name of a function object, by which Julia reads it back."
+function function_text(@nospecialize(f))
+    f isa Core.IntrinsicFunction && return repr(f)
+    name = sprint(show, f)
+    # What is not exported prints with its module; closures and functions of hidden names print as calls.
+    return name
+end
+
+function dispatched_method(@nospecialize(sig))
+    entry = try
+        ccall(:jl_gf_invoke_lookup, Any, (Any, UInt), sig, typemax(UInt))
+    catch
+        nothing
+    end
+    entry === nothing && return nothing
+    return entry isa Method ? entry : entry.func
+end

@@ -1,0 +1,111 @@
+//! Reading programs function by function, in memory that does not depend on how many there are.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+
+use bbcode::BBCode;
+use ircode::json::{Dump, DumpReader};
+use ircode::{Function, IRCode, JsonError, Module, Name};
+
+use crate::input::{Input, InputError};
+
+impl Input {
+    /// Reads a file piece by piece, and calls `visit` with each: a piece holds a function, or a declaration of a type, and
+    /// all errors know their place in the whole file. `-` is standard input.
+    ///
+    /// A text is cut behind each line `end`; one without such a line is a single piece.
+    ///
+    /// # Errors
+    ///
+    /// [`InputError`]. Pieces before the error have been visited by then.
+    pub fn read_pieces(path: &str, visit: &mut dyn FnMut(Input)) -> Result<(), InputError> {
+        let unreadable = |message: String| InputError::Unreadable { path: path.into(), message };
+        if path == "-" {
+            return read(path, BufReader::new(std::io::stdin()), visit);
+        }
+        let file = File::open(path).map_err(|error| unreadable(error.to_string()))?;
+        read(path, BufReader::with_capacity(1 << 16, file), visit)
+    }
+}
+
+fn read(path: &str, mut input: impl BufRead, visit: &mut dyn FnMut(Input)) -> Result<(), InputError> {
+    let unreadable = |message: String| InputError::Unreadable { path: path.into(), message };
+    let start = input.fill_buf().map_err(|error| unreadable(error.to_string()))?;
+    let text = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(start);
+    match text.trim_ascii_start().first() {
+        Some(b'{' | b'[') => read_dump(path, input, visit),
+        _ => read_text(path, input, visit),
+    }
+}
+
+/// Refuses a second function of a name.
+#[derive(Default)]
+struct Names(HashSet<Name>);
+
+impl Names {
+    fn add(&mut self, path: &str, name: &Name) -> Result<(), InputError> {
+        match self.0.insert(name.clone()) {
+            true => Ok(()),
+            false => {
+                Err(InputError::Unreadable { path: path.into(), message: format!("`{name}` is defined twice") })
+            }
+        }
+    }
+}
+
+fn read_dump(path: &str, input: impl Read, visit: &mut dyn FnMut(Input)) -> Result<(), InputError> {
+    let fail = |error: JsonError| InputError::Json { path: path.into(), error };
+    let conversion = |message: String| InputError::Conversion { path: path.into(), message };
+    let mut reader = DumpReader::new(input);
+    let bbcode = reader.representation().map_err(fail)? == BBCode::REPRESENTATION;
+    let mut names = Names::default();
+    loop {
+        let function: Option<Function<IRCode>> = if bbcode {
+            let function: Option<Function<BBCode>> = reader.next_function().map_err(fail)?;
+            let convert = |function: &Function<BBCode>| function.map(|body| IRCode::try_from(body));
+            function.as_ref().map(convert).transpose().map_err(|error| conversion(error.to_string()))?
+        } else {
+            reader.next_function().map_err(fail)?
+        };
+        let Some(function) = function else { return Ok(()) };
+        names.add(path, &function.name)?;
+        let mut module = Module::new();
+        // A module of one function has no other of its name.
+        let _ = module.add_function(function);
+        visit(Input::of_module(path, module));
+    }
+}
+
+fn read_text(path: &str, mut input: impl BufRead, visit: &mut dyn FnMut(Input)) -> Result<(), InputError> {
+    let unreadable = |message: String| InputError::Unreadable { path: path.into(), message };
+    let mut names = Names::default();
+    let (mut piece, mut first_line, mut line_number) = (Vec::new(), 1, 0);
+    let mut pieces = 0;
+    loop {
+        let start = piece.len();
+        let length = input.read_until(b'\n', &mut piece).map_err(|error| unreadable(error.to_string()))?;
+        line_number += 1;
+        let line = piece.get(start..).unwrap_or_default();
+        if length > 0 && line.trim_ascii_end() != b"end" {
+            continue;
+        }
+        let text = std::str::from_utf8(&piece)
+            .map_err(|_| unreadable(format!("the file is no UTF-8 text, in line {first_line} or one that follows")))?;
+        // Behind the last function there may be nothing but comments.
+        let blank = text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
+        if !(blank && pieces > 0 && length == 0) {
+            let read = Input::parse(path, text, &[]).map_err(|error| error.from_line(first_line))?;
+            for function in read.module.functions() {
+                names.add(path, &function.name)?;
+            }
+            pieces += 1;
+            visit(Input { first_line, ..read });
+        }
+        if length == 0 {
+            return Ok(());
+        }
+        piece.clear();
+        first_line = line_number + 1;
+    }
+}
