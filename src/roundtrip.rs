@@ -40,12 +40,12 @@ impl Ways {
     /// As [`roundtrip`], on these ways.
     pub fn check(&self, function: &Function<IRCode>) -> Vec<Mismatch> {
         let mut mismatches = Vec::new();
-        let mut check = |way: &'static str, result: Result<bool, String>| match result {
-            Ok(true) => {}
-            Ok(false) => mismatches.push(Mismatch { way, problem: "what came back is different".into() }),
-            Err(problem) => mismatches.push(Mismatch { way, problem }),
+        let mut check = |way: &'static str, result: Result<(), String>| {
+            if let Err(problem) = result {
+                mismatches.push(Mismatch { way, problem });
+            }
         };
-        check("verify", function.body.verify().map(|()| true).map_err(|violations| violations.to_string()));
+        check("verify", function.body.verify().map_err(|violations| violations.to_string()));
         check("text (bbkit)", self.exact_text(function));
         if function.body.new_nodes.is_empty() {
             check("text (julia)", self.julia_text(function));
@@ -61,7 +61,9 @@ impl Ways {
                 Err(error) => check("ircode → bbcode", Err(error.to_string())),
                 Ok(bb) => {
                     let back = (self.to_ircode)(&bb).map_err(|error| error.to_string());
-                    check("ircode → bbcode → ircode", back.map(|back| back == ir));
+                    let body = |body: IRCode| Function { body, ..function.clone() };
+                    let same = |back: IRCode| if back == ir { Ok(()) } else { different(&body(ir.clone()), &body(back)) };
+                    check("ircode → bbcode → ircode", back.and_then(same));
                     check("bbcode → ircode → bbcode", self.bbcode_and_back(&bb));
                     check("json (bbcode)", self.bbcode_json(&bb));
                     check("verify (bbcode)", same_verdict(&ir, &bb));
@@ -71,48 +73,94 @@ impl Ways {
         mismatches
     }
 
-    fn exact_text(&self, function: &Function<IRCode>) -> Result<bool, String> {
+    fn exact_text(&self, function: &Function<IRCode>) -> Result<(), String> {
         let text = (self.carry)(print_function(function, Style::Bbkit));
         let parsed = parse_module(&text).map_err(|error| error.to_string())?;
-        Ok(parsed.module.functions() == std::slice::from_ref(function))
+        match parsed.module.functions() {
+            [back] if back == function => Ok(()),
+            [back] => different(function, back),
+            others => Err(format!("{} functions came back", others.len())),
+        }
     }
 
     /// What Julia's style omits cannot come back, so the text is compared.
-    fn julia_text(&self, function: &Function<IRCode>) -> Result<bool, String> {
+    fn julia_text(&self, function: &Function<IRCode>) -> Result<(), String> {
         let text = print_function(function, Style::Julia);
         let parsed = parse_module(&(self.carry)(text.clone())).map_err(|error| error.to_string())?;
         let again: Vec<String> = parsed.module.functions().iter().map(|f| print_function(f, Style::Julia)).collect();
-        Ok(again == [text])
+        match again.as_slice() {
+            [again] if *again == text => Ok(()),
+            [again] => Err(first_difference(&text, again)),
+            others => Err(format!("{} functions came back", others.len())),
+        }
     }
 
-    fn json(&self, function: &Function<IRCode>) -> Result<bool, String> {
+    fn json(&self, function: &Function<IRCode>) -> Result<(), String> {
         let mut module = Module::new();
         module.add_function(function.clone()).map_err(|error| error.to_string())?;
         let json = (self.carry)(to_json(&module)?);
         let back: Module<IRCode> = from_json(&json).map_err(|error| error.to_string())?;
-        Ok(back == module)
+        if back == module { Ok(()) } else { Err(first_difference(&to_json(&module)?, &to_json(&back)?)) }
     }
 
-    fn bbcode_and_back(&self, bb: &BBCode) -> Result<bool, String> {
+    fn bbcode_and_back(&self, bb: &BBCode) -> Result<(), String> {
         let laid_out = bb.laid_out().map_err(|error| error.to_string())?;
         let ir = (self.to_ircode)(&laid_out).map_err(|error| error.to_string())?;
         let back = (self.to_bbcode)(&ir).map_err(|error| error.to_string())?;
-        Ok(back == laid_out && laid_out.laid_out().is_ok_and(|again| again == laid_out))
+        let again = laid_out.laid_out().map_err(|error| error.to_string())?;
+        if back != laid_out {
+            return Err(first_difference(&laid_out.to_string(), &back.to_string()));
+        }
+        if again == laid_out { Ok(()) } else { Err("laying it out a second time changes it".into()) }
     }
 
-    fn bbcode_json(&self, bb: &BBCode) -> Result<bool, String> {
+    fn bbcode_json(&self, bb: &BBCode) -> Result<(), String> {
         let mut module = Module::new();
         module
             .add_function(Function::new("f", ircode::Type::Untyped, bb.clone()))
             .map_err(|error| error.to_string())?;
         let json = (self.carry)(to_json(&module)?);
         let back: Module<BBCode> = from_json(&json).map_err(|error| error.to_string())?;
-        Ok(back == module)
+        if back == module { Ok(()) } else { Err(first_difference(&to_json(&module)?, &to_json(&back)?)) }
+    }
+}
+
+/// Says where two functions differ that must be equal: their dumps hold a statement a line.
+fn different(function: &Function<IRCode>, back: &Function<IRCode>) -> Result<(), String> {
+    let dump = |function: &Function<IRCode>| {
+        let mut module = Module::new();
+        module.add_function(function.clone()).map_err(|error| error.to_string())?;
+        to_json(&module)
+    };
+    Err(first_difference(&dump(function)?, &dump(back)?))
+}
+
+/// The part of a line where another begins to differ.
+fn around(line: Option<&str>, other: Option<&str>) -> String {
+    const BEFORE: usize = 60;
+    const LENGTH: usize = 160;
+    let Some(line) = line else { return "nothing".into() };
+    let same = line.chars().zip(other.unwrap_or_default().chars()).take_while(|(a, b)| a == b).count();
+    let start = same.saturating_sub(BEFORE);
+    let part: String = line.chars().skip(start).take(LENGTH).collect();
+    let (left, right) = (if start > 0 { "…" } else { "" }, if line.chars().count() > start + LENGTH { "…" } else { "" });
+    format!("`{left}{}{right}`", part.trim())
+}
+
+/// The first line in which two texts differ.
+fn first_difference(text: &str, back: &str) -> String {
+    let (mut lines, mut back) = (text.lines(), back.lines());
+    loop {
+        match (lines.next(), back.next()) {
+            (Some(line), Some(other)) if line == other => {}
+            (None, None) => return "what came back is different".into(),
+            (line, other) => return format!("{} came back as {}", around(line, other), around(other, line)),
+        }
     }
 }
 
 /// Both verifiers must find the same.
-fn same_verdict(ir: &IRCode, bb: &BBCode) -> Result<bool, String> {
+fn same_verdict(ir: &IRCode, bb: &BBCode) -> Result<(), String> {
     let checks = |violations: Vec<ircode::Check>| {
         let mut checks = violations;
         checks.sort_unstable();
@@ -120,5 +168,5 @@ fn same_verdict(ir: &IRCode, bb: &BBCode) -> Result<bool, String> {
     };
     let of_ir = ir.verify().err().map(|violations| checks(violations.0.iter().map(|v| v.check).collect()));
     let of_bb = bb.verify().err().map(|violations| checks(violations.0.iter().map(|v| v.check).collect()));
-    Ok(of_ir == of_bb)
+    if of_ir == of_bb { Ok(()) } else { Err(format!("{of_ir:?} became {of_bb:?}")) }
 }

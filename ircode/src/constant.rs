@@ -164,7 +164,9 @@ pub(crate) fn write_string(f: &mut dyn fmt::Write, text: &str) -> fmt::Result {
 
 /// Writes `:name`, or `Symbol("odd name")`.
 pub(crate) fn write_symbol(f: &mut dyn fmt::Write, name: &str) -> fmt::Result {
-    if is_identifier(name) || crate::text::operators::is_operator(name) {
+    if crate::text::operators::is_quoted_in_parentheses(name) {
+        write!(f, ":({name})")
+    } else if is_identifier(name) || crate::text::operators::is_operator(name) {
         write!(f, ":{name}")
     } else {
         f.write_str("Symbol(")?;

@@ -416,13 +416,15 @@ impl Building {
         let argtypes = self.argtypes(&new_nodes);
         let headerless = self.headerless();
         let (name, parameters) = match self.header {
-            Some(header) => (header.name, header.parameters.into_iter().map(|(name, _)| name).collect()),
+            Some(header) => {
+                (header.name, header.parameters.into_iter().map(|(name, _)| name).collect::<Vec<Option<Name>>>())
+            }
             None => {
                 (Name::from(""), self.given.iter().cloned().chain(guessed_order.iter().cloned().map(Some)).collect())
             }
         };
-        let parameters: Vec<Option<Name>> = self.parameters.unwrap_or(parameters);
         let parameters = if parameters.iter().all(Option::is_none) { Vec::new() } else { parameters };
+        let parameters: Vec<Option<Name>> = self.parameters.unwrap_or(parameters);
         let body = IRCode {
             stmts: self.stmts,
             argtypes,

@@ -279,7 +279,8 @@ impl<'a> Cursor<'a> {
     fn quoted(&mut self, scope: &mut Scope, context: Context) -> Read<Operand<Positions>> {
         let start = self.at;
         self.expect(":")?;
-        if self.eat("(") {
+        if self.starts_with("(") && self.parenthesised_operator().is_none() {
+            self.at += 1;
             return match context {
                 Context::Call => {
                     self.at = start;
@@ -300,13 +301,15 @@ impl<'a> Cursor<'a> {
         self.skip_spaces();
         let inner = if self.eat(":") {
             Operand::symbol(self.symbol()?)
-        } else if let Some(op) =
-            operator_prefix(self.rest()).filter(|op| self.rest().get(op.len()..).is_some_and(|r| r.starts_with(')')))
-        {
-            self.at += op.len();
-            Operand::Constant(Constant::Symbol(op.into()))
+        } else if self.starts_with("Symbol(\"") {
+            self.expect("Symbol(")?;
+            let name = self.string()?;
+            self.expect(")")?;
+            Operand::symbol(name)
         } else {
-            match self.expression(scope, context)? {
+            // Inside of the quotes names are globals, and symbols are quoted again.
+            let inside = if context == (Context::Expr { uses: false }) { context } else { Context::Call };
+            match self.expression(scope, inside)? {
                 Stmt::Value(operand) => operand,
                 call => Operand::Nested(Box::new(call)),
             }
@@ -316,8 +319,20 @@ impl<'a> Cursor<'a> {
         Ok(inner)
     }
 
+    /// The operator in `(==)`, which stands here: how symbols of some operators are printed behind the colon.
+    pub(super) fn parenthesised_operator(&self) -> Option<&'static str> {
+        let rest = self.rest().strip_prefix('(')?;
+        let quoted = operator_prefix(rest).into_iter().chain([":", "::", "=", ":="]);
+        let mut closed = quoted.filter(|op| rest.strip_prefix(op).is_some_and(|rest| rest.starts_with(')')));
+        closed.next()
+    }
+
     /// The name of a symbol behind the colon.
     pub(super) fn symbol(&mut self) -> Read<String> {
+        if let Some(op) = self.parenthesised_operator() {
+            self.at += op.len() + 2;
+            return Ok(op.to_string());
+        }
         if self.starts_with("var\"") {
             self.at += 3;
             return self.string();
@@ -530,8 +545,25 @@ impl<'a> Cursor<'a> {
         if self.starts_with("{") {
             return self.parametric(start);
         }
+        if self.starts_with("\"") {
+            return self.string_macro(start);
+        }
+        if self.starts_with("[") {
+            // An array.
+            self.at += balanced_length(self.rest(), |rest| !rest.starts_with('['));
+            return Ok(Operand::Constant(Constant::Text(self.text(start..self.at).into())));
+        }
+        if let Some(op) = self.rest().strip_prefix('.').and_then(operator_alone) {
+            // The function of an operator that another module defines: `Core.Compiler.<=`.
+            self.at += 1 + op.len();
+            return Ok(Operand::Constant(Constant::Function(self.text(start..self.at).into())));
+        }
         if self.starts_with("(") {
             return self.constructed(scope, context, start, &module, &name);
+        }
+        if self.text(start..self.at).contains(".var\"") || !module.is_empty() && context != Context::Call {
+            // A type: a global is printed `Main.:(var"#1#2")`, and quoted inside of expressions.
+            return Ok(Operand::Constant(Constant::of_type(Type::parse(self.text(start..self.at)))));
         }
         if !module.is_empty() {
             return Ok(Operand::Global(Arc::new(GlobalRef::new(module, name))));
@@ -550,16 +582,29 @@ impl<'a> Cursor<'a> {
         })
     }
 
+    /// Behind `r` or another name: a string that a macro reads, such as `r"^a"i`.
+    fn string_macro(&mut self, start: usize) -> Read<Operand<Positions>> {
+        let open = self.at;
+        let length = balanced_length(self.rest(), |rest| !rest.starts_with('"'));
+        self.at += length;
+        if length < 2 || !self.text(open..self.at).ends_with('"') {
+            return Err(Diagnostic::error(self.span(open, self.at), "this string does not end", "expected `\"`"));
+        }
+        let _ = self.take_while(is_identifier_part);
+        Ok(Operand::Constant(Constant::Text(self.text(start..self.at).into())))
+    }
+
     /// A type with parameters, or an object of such a type: `Ptr{UInt8}`, `Val{1}()`.
     fn parametric(&mut self, start: usize) -> Read<Operand<Positions>> {
         let length = balanced_length(self.rest(), |rest| !rest.starts_with('{'));
         self.at += length;
-        if self.starts_with("(") {
-            self.at += balanced_length(self.rest(), |rest| !rest.starts_with('('));
+        if self.starts_with("(") || self.starts_with("[") {
+            self.at += balanced_length(self.rest(), |rest| !rest.starts_with(['(', '[']));
             return Ok(Operand::Constant(Constant::Text(self.text(start..self.at).into())));
         }
         if self.starts_with(" where ") {
-            self.at += balanced_length(self.rest(), |rest| rest.starts_with([',', ')']));
+            self.at +=
+                balanced_length(self.rest(), |rest| rest.starts_with([',', ')']) || super::statement::ends_statement(rest));
         }
         Ok(Operand::Constant(Constant::of_type(Type::parse(self.text(start..self.at)))))
     }
@@ -653,6 +698,10 @@ impl<'a> Cursor<'a> {
     /// An object of which only the text is known: what stands up to the next comma or parenthesis.
     fn other_object(&mut self) -> Read<Operand<Positions>> {
         let start = self.at;
+        if let Some(op) = operator_alone(self.rest()) {
+            self.at += op.len();
+            return Ok(Operand::Constant(Constant::Function(op.into())));
+        }
         // A parenthesis that opens here belongs to the object.
         let length = balanced_length(self.rest(), |rest| rest.starts_with([',', ')']) || rest.starts_with("::"));
         self.at += length;
@@ -663,6 +712,13 @@ impl<'a> Cursor<'a> {
         }
         Ok(Operand::Constant(Constant::Text(text.into())))
     }
+}
+
+/// An operator that is an operand itself.
+fn operator_alone(rest: &str) -> Option<&'static str> {
+    let op = operator_prefix(rest)?;
+    let after = rest.get(op.len()..)?;
+    (after.is_empty() || after.starts_with([',', ')', ' ']) || after.starts_with("::")).then_some(op)
 }
 
 /// `%n`, which is a use in some places and a plain number in others.

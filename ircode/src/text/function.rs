@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 
 use super::Style;
 use super::header::own_type;
-use super::print::{StatementPrinter, default_type};
+use super::print::{StatementPrinter, default_type, on_one_line};
 use crate::cfg::Cfg;
 use crate::code::IRCode;
 use crate::constant::{is_identifier, write_string};
@@ -106,7 +106,7 @@ fn write_annotation(out: &mut dyn Write, ty: &Type, style: Style) -> fmt::Result
     out.write_str("::")?;
     match ty.to_string() {
         text if style == Style::Bbkit && !super::print::is_one_type(&text) => write_string(out, &text),
-        text => out.write_str(&text),
+        text => out.write_str(&on_one_line(text)),
     }
 }
 
@@ -130,7 +130,7 @@ fn write_attribute_lines(out: &mut dyn Write, function: &Function<IRCode>) -> fm
     if ir.argtypes.is_empty() {
         out.write_str("; argtypes\n")?;
     }
-    if function.parameters.iter().any(Option::is_some) {
+    if !function.parameters.is_empty() {
         out.write_str("; parameters")?;
         for name in &function.parameters {
             out.write_char(' ')?;
@@ -342,7 +342,7 @@ pub fn write_typed<N: Names>(
         && *ty != Type::Untyped
         && (!printer.exact() || reads_back_at_end(&ty.to_string()));
     printer.write(out, stmt, shown)?;
-    if shown { write!(out, "::{ty}") } else { Ok(()) }
+    if shown { write!(out, "::{}", on_one_line(ty.to_string())) } else { Ok(()) }
 }
 
 /// Writes what the line so far does not say.

@@ -38,7 +38,10 @@ pub(crate) fn is_quoted_in_parentheses(name: &str) -> bool {
 /// The longest symbolic operator that the text starts with.
 pub(crate) fn operator_prefix(text: &str) -> Option<&'static str> {
     // In `Main.:>::T` the operator is `>`, though there is a `>:` too.
-    let before_type = |op: &&str| op.ends_with(':') && text.get(op.len()..).is_some_and(|rest| rest.starts_with(':'));
+    let before_type = |op: &&str| {
+        let rest = text.get(op.len()..).unwrap_or_default();
+        op.ends_with(':') && rest.starts_with(':') && !rest.starts_with("::")
+    };
     let found = BINARY.iter().chain(UNARY).copied().filter(|op| text.starts_with(op) && !before_type(op));
     found.max_by_key(|op| op.len())
 }

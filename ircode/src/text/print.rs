@@ -185,6 +185,11 @@ impl StatementPrinter {
                 write!(out, "({})", global.name)
             }
             Operand::Global(global) => self.write_global(out, global, true),
+            Operand::Constant(Constant::Type(ty)) if ty.to_string().contains(" where ") => {
+                out.write_char('(')?;
+                self.write_operand(out, callee, Place::Call)?;
+                out.write_char(')')
+            }
             Operand::Constant(Constant::Type(ty))
                 if !self.exact() || reads_back_as_type(ty) && ty.to_string().contains('{') =>
             {
@@ -335,7 +340,7 @@ impl StatementPrinter {
 
     fn write_constant(&self, out: &mut dyn Write, constant: &Constant) -> fmt::Result {
         if !self.exact() {
-            return write!(out, "{constant}");
+            return out.write_str(&on_one_line(constant.to_string()));
         }
         match constant {
             Constant::Scalar(scalar) => write_exact_scalar(out, scalar),
@@ -388,8 +393,13 @@ impl StatementPrinter {
         if self.exact() && !is_one_type(&text) {
             return write_string(out, &text);
         }
-        out.write_str(&text)
+        out.write_str(&on_one_line(text))
     }
+}
+
+/// Some objects print on several lines, which a listing has no place for.
+pub(super) fn on_one_line(text: String) -> String {
+    if text.contains(['\n', '\r']) { text.replace(['\n', '\r'], " ") } else { text }
 }
 
 /// Writes the name of a global behind its module: `name`, `:+`, `:(==)`, `:(var"#1#2")`.

@@ -354,7 +354,7 @@ impl Cursor<'_> {
             name
         } else {
             self.expect(":")?;
-            let parenthesised = self.eat("(");
+            let parenthesised = self.parenthesised_operator().is_none() && self.eat("(");
             let name = self.symbol()?;
             if parenthesised {
                 self.expect(")")?;
