@@ -8,7 +8,7 @@
 # See README.md in this folder.
 module BBKit
 
-const CC = isdefined(Base, :Compiler) && isdefined(getfield(Base, :Compiler), :IRCode) ? getfield(Base, :Compiler) : Core.Compiler
+const CC = Core.Compiler
 
 # Nodes that moved from the compiler to Core between versions.
 from_core_or_compiler(name) = isdefined(Core, name) ? getfield(Core, name) : getfield(CC, name)
@@ -20,5 +20,9 @@ const EnterNode = isdefined(Core, :EnterNode) ? getfield(Core, :EnterNode) : Uni
 include("names.jl")
 include("ir.jl")
 include("export.jl")
+include("json.jl")
+include("import.jl")
+include("callable.jl")
+include("runtime.jl")
 
 end
