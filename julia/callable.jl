@@ -93,7 +93,10 @@ function stub(dump::Dump, name::String, types)
     names = [Symbol(:x, i) for i in eachindex(types)]
     args = [Expr(:(::), arg, ty) for (arg, ty) in zip(names, types)]
     unknown = Expr(:call, GlobalRef(@__MODULE__, :no_code), name, names...)
-    return Core.eval(dump.scope, Expr(:function, Expr(:call, f, args...), unknown))
+    # The code is for these types, and not for each of those that are below an abstract one.
+    abstract_names = [name for (name, ty) in zip(names, types) if !isconcretetype(ty)]
+    body = Expr(:block, Expr(:meta, :nospecialize, abstract_names...), unknown)
+    return Core.eval(dump.scope, Expr(:function, Expr(:call, f, args...), body))
 end
 
 const NO_CODE = Ref{Any}(nothing)

@@ -60,7 +60,7 @@ function export_instances(out, roots; callees::Bool = false)
             code === nothing && (mi in roots ? error("no code can be inferred for $(call_text(mi))") : continue)
             ci, result = code
             ir = ircode(ci, mi)
-            write_function(writer, call_text(mi), parameter_names(ci, mi), result, ir)
+            write_function(writer, mi, ci, result, ir)
             callees || continue
             for stmt in columns(ir).stmts
                 callee = invoked(stmt)
@@ -82,7 +82,7 @@ function export_module(out, m::Union{Module,Nothing} = nothing; submodules::Bool
             code = inferred_code(mi, cache)
             code === nothing && return
             ci, result = code
-            write_function(writer, call_text(mi), parameter_names(ci, mi), result, ircode(ci, mi))
+            write_function(writer, mi, ci, result, ircode(ci, mi))
         end
     end
     return (functions = writer.functions, statements = writer.statements)
@@ -113,7 +113,8 @@ function parameter_names(ci::Core.CodeInfo, mi::Core.MethodInstance)
     return ci.slotnames[2:n]
 end
 
-function write_function(writer::Writer, name::String, parameters, @nospecialize(result), ir)
+function write_function(writer::Writer, mi::Core.MethodInstance, ci::Core.CodeInfo, @nospecialize(result), ir)
+    name, parameters = call_text(mi), parameter_names(ci, mi)
     while name in writer.names
         name = string(name, '\'')
     end
@@ -126,7 +127,8 @@ function write_function(writer::Writer, name::String, parameters, @nospecialize(
         text = string(parameter)
         startswith(text, '#') || isempty(text) ? print(io, "null") : write_string(io, text)
     end
-    print(io, "],\"result\":")
+    mi.def isa Method && mi.def.isva && print(io, "],\"varargs\":true")
+    print(io, mi.def isa Method && mi.def.isva ? "" : "]", ",\"result\":")
     write_type(writer, result)
     print(io, ",\"body\":{\"argtypes\":[")
     each(ty -> write_type(writer, ty), io, ir.argtypes)

@@ -53,7 +53,18 @@ function evaluate(dump::Dump, text::AbstractString)
     catch
         error("`$text` cannot be read as Julia code")
     end
-    return Core.eval(dump.scope, with_structs(dump, code))
+    code = with_structs(dump, code)
+    if Meta.isexpr(code, :call)
+        # How an object is shown is not always how it is made: closures have no constructors.
+        ty = Core.eval(dump.scope, code.args[1])
+        if ty isa DataType && isconcretetype(ty) && !(ty <: Union{Array,Number,AbstractDict})
+            length(code.args) == 1 && isdefined(ty, :instance) && return ty.instance
+            args = [Core.eval(dump.scope, arg) for arg in code.args[2:end]]
+            length(args) == fieldcount(ty) && all(i -> args[i] isa fieldtype(ty, i), 1:length(args)) &&
+                return Core.eval(dump.scope, Expr(:new, ty, map(QuoteNode, args)...))
+        end
+    end
+    return Core.eval(dump.scope, code)
 end
 
 with_structs(dump::Dump, @nospecialize(code)) = code

@@ -116,8 +116,11 @@ impl Input {
         if text.trim_start().starts_with(['{', '[']) {
             return Input::parse_json(path, text);
         }
-        let parsed = parse_module_with_parameters(text, parameters)
-            .map_err(|error| InputError::Text { path: path.into(), error, first_line: 1 })?;
+        let parsed = parse_module_with_parameters(text, parameters).map_err(|error| InputError::Text {
+            path: path.into(),
+            error,
+            first_line: 1,
+        })?;
         Ok(Input {
             path: path.into(),
             source: text.into(),

@@ -62,7 +62,8 @@ impl Ways {
                 Ok(bb) => {
                     let back = (self.to_ircode)(&bb).map_err(|error| error.to_string());
                     let body = |body: IRCode| Function { body, ..function.clone() };
-                    let same = |back: IRCode| if back == ir { Ok(()) } else { different(&body(ir.clone()), &body(back)) };
+                    let same =
+                        |back: IRCode| if back == ir { Ok(()) } else { different(&body(ir.clone()), &body(back)) };
                     check("ircode → bbcode → ircode", back.and_then(same));
                     check("bbcode → ircode → bbcode", self.bbcode_and_back(&bb));
                     check("json (bbcode)", self.bbcode_json(&bb));
@@ -143,7 +144,8 @@ fn around(line: Option<&str>, other: Option<&str>) -> String {
     let same = line.chars().zip(other.unwrap_or_default().chars()).take_while(|(a, b)| a == b).count();
     let start = same.saturating_sub(BEFORE);
     let part: String = line.chars().skip(start).take(LENGTH).collect();
-    let (left, right) = (if start > 0 { "…" } else { "" }, if line.chars().count() > start + LENGTH { "…" } else { "" });
+    let (left, right) =
+        (if start > 0 { "…" } else { "" }, if line.chars().count() > start + LENGTH { "…" } else { "" });
     format!("`{left}{}{right}`", part.trim())
 }
 

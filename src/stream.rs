@@ -47,9 +47,7 @@ impl Names {
     fn add(&mut self, path: &str, name: &Name) -> Result<(), InputError> {
         match self.0.insert(name.clone()) {
             true => Ok(()),
-            false => {
-                Err(InputError::Unreadable { path: path.into(), message: format!("`{name}` is defined twice") })
-            }
+            false => Err(InputError::Unreadable { path: path.into(), message: format!("`{name}` is defined twice") }),
         }
     }
 }

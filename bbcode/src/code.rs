@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use ircode::{DebugInfo, JuliaVersion, Instruction, Operand, Stmt, Type};
+use ircode::{DebugInfo, Instruction, JuliaVersion, Operand, Stmt, Type};
 use slotmap::SlotMap;
 
 use crate::ids::{BlockId, Ids, InstId};

@@ -1,7 +1,10 @@
 //! BBCode in JSON, and equality up to renaming.
 
 use ircode::json::Dump;
-use ircode::{BlockNumber, DebugInfo, Instruction, JuliaVersion, LineInfo, NewInstruction, Positions, Rename, SSAValue, Stmt, Type};
+use ircode::{
+    BlockNumber, DebugInfo, Instruction, JuliaVersion, LineInfo, NewInstruction, Positions, Rename, SSAValue, Stmt,
+    Type,
+};
 use serde::{Deserialize, Serialize};
 use slotmap::Key;
 

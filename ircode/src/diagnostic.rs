@@ -77,12 +77,7 @@ pub fn render(source: &str, path: Option<&str>, diagnostics: &[Diagnostic]) -> S
 }
 
 /// As [`render`], where the source is a part of a file that begins with this line, counted from 1.
-pub fn render_from_line(
-    source: &str,
-    first_line: usize,
-    path: Option<&str>,
-    diagnostics: &[Diagnostic],
-) -> String {
+pub fn render_from_line(source: &str, first_line: usize, path: Option<&str>, diagnostics: &[Diagnostic]) -> String {
     let renderer = Renderer::plain();
     let mut out = String::new();
     for diagnostic in diagnostics {

@@ -12,6 +12,8 @@ pub struct Function<F> {
     pub name: Name,
     /// The names of the arguments `_2`, `_3`, …, as far as they are known.
     pub parameters: Vec<Option<Name>>,
+    /// Whether the last argument is a tuple of all that is passed from there on.
+    pub varargs: bool,
     /// The type of the result; [`Type::Untyped`] where it is not known.
     pub result: Type,
     /// The body.
@@ -21,7 +23,7 @@ pub struct Function<F> {
 impl<F> Function<F> {
     /// A function without names for its arguments.
     pub fn new(name: impl Into<Name>, result: Type, body: F) -> Self {
-        Function { name: name.into(), parameters: Vec::new(), result, body }
+        Function { name: name.into(), parameters: Vec::new(), varargs: false, result, body }
     }
 
     /// The same function around another body.
@@ -29,6 +31,7 @@ impl<F> Function<F> {
         Ok(Function {
             name: self.name.clone(),
             parameters: self.parameters.clone(),
+            varargs: self.varargs,
             result: self.result.clone(),
             body: body(&self.body)?,
         })

@@ -12,11 +12,11 @@ use crate::constant::Constant;
 use crate::graph::DomTree;
 use crate::head::Head;
 use crate::names::{Names, Positions};
+use crate::operand::GlobalRef;
 use crate::operand::Operand;
 use crate::scalar::Scalar;
 use crate::stmt::{CallNode, ExprNode, PhiNode, Stmt};
 use crate::types::Type;
-use crate::operand::GlobalRef;
 use crate::view::{BlockView, Body, StatementView, View};
 
 pub use check::Check;

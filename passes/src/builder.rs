@@ -261,7 +261,13 @@ impl FunctionBuilder {
             return Err(BuildError::Unassigned { function: self.name, variable: variable.clone() });
         }
         verified(&self.bb, &self.name)?;
-        Ok(Function { name: self.name, parameters: self.parameters, result: self.result, body: self.bb })
+        Ok(Function {
+            name: self.name,
+            parameters: self.parameters,
+            varargs: false,
+            result: self.result,
+            body: self.bb,
+        })
     }
 }
 

@@ -250,8 +250,13 @@ fn generate(mut plan: Plan<'_>) -> Result<Derived, EditError> {
     let primal = std::mem::take(&mut plan.primal);
     let forward = forward::generate(&plan, primal)?;
     let pair = Type::tuple([plan.result.clone(), plan.trace_type()]);
-    let named =
-        |name: &Name, result: Type, body: BBCode| Function { name: name.clone(), parameters: Vec::new(), result, body };
+    let named = |name: &Name, result: Type, body: BBCode| Function {
+        name: name.clone(),
+        parameters: Vec::new(),
+        varargs: false,
+        result,
+        body,
+    };
     let forward = Function { parameters: plan.parameters.clone(), ..named(&plan.names.forward, pair, forward) };
     let mut backward = vec![named(&plan.names.pullback, Type::tuple(cotangents), pullback)];
     if let Some(body) = both {

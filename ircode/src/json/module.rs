@@ -50,6 +50,8 @@ pub(super) struct FunctionForm<F> {
     pub(super) name: Name,
     #[serde(default)]
     pub(super) parameters: Vec<Option<Name>>,
+    #[serde(default)]
+    pub(super) varargs: bool,
     #[serde(default = "untyped")]
     pub(super) result: Type,
     pub(super) body: F,
@@ -61,6 +63,8 @@ pub(super) struct FunctionRef<'a, F> {
     pub(super) name: &'a Name,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     pub(super) parameters: &'a [Option<Name>],
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(super) varargs: bool,
     #[serde(skip_serializing_if = "is_untyped")]
     pub(super) result: &'a Type,
     pub(super) body: F,

@@ -72,14 +72,7 @@ impl<R: Read> DumpReader<R> {
     /// A reader of this input. Nothing is read yet.
     pub fn new(input: R) -> Self {
         let input = Buffered { input, bytes: Vec::new(), at: 0, line: 1, offset: 0, ended: false };
-        DumpReader {
-            input,
-            state: State::Start,
-            version: None,
-            representation: None,
-            types: Vec::new(),
-            early: None,
-        }
+        DumpReader { input, state: State::Start, version: None, representation: None, types: Vec::new(), early: None }
     }
 
     /// What the dump calls its representation: `ircode` or `bbcode`. Reads up to the first function.
@@ -197,9 +190,9 @@ impl<R: Read> DumpReader<R> {
                 }
                 "functions" => return Err(self.input.fault("there are two lists of functions".into())),
                 other if self.version.is_none() => {
-                    return Err(self.input.fault(format!(
-                        "this is no dump of bbkit: the member `bbkit` is missing before `{other}`"
-                    )));
+                    return Err(self
+                        .input
+                        .fault(format!("this is no dump of bbkit: the member `bbkit` is missing before `{other}`")));
                 }
                 other => return Err(self.input.fault(format!("unknown member `{other}` of a dump"))),
             }
@@ -220,12 +213,12 @@ impl<R: Read> DumpReader<R> {
 
 fn function<F: Dump>(piece: &[u8], line: usize, offset: usize) -> Result<Function<F>, JsonError> {
     let form: FunctionForm<F::Form> = parse(piece, line, offset)?;
-    let FunctionForm { name, parameters, result, body } = form;
+    let FunctionForm { name, parameters, varargs, result, body } = form;
     let body = F::load(body).map_err(|problem| {
         let message = format!("in the function `{name}`: {problem}");
         Fault { piece, at: 0, message, line, offset }.error()
     })?;
-    Ok(Function { name, parameters, result, body })
+    Ok(Function { name, parameters, varargs, result, body })
 }
 
 fn parse<'a, T: Deserialize<'a>>(piece: &'a [u8], line: usize, offset: usize) -> Result<T, JsonError> {

@@ -44,8 +44,13 @@ impl<W: Write> DumpWriter<W> {
         })?;
         self.out.write_all(if self.functions > 0 { b",\n" } else { b"\n" })?;
         self.functions += 1;
-        let form =
-            FunctionRef { name: &function.name, parameters: &function.parameters, result: &function.result, body };
+        let form = FunctionRef {
+            name: &function.name,
+            parameters: &function.parameters,
+            varargs: function.varargs,
+            result: &function.result,
+            body,
+        };
         let formatter = Lines { depth: 1, ..Lines::default() };
         form.serialize(&mut Serializer::with_formatter(&mut self.out, formatter))?;
         Ok(())

@@ -47,6 +47,7 @@ pub(super) struct Building {
     last_line: i32,
     has_lines: bool,
     sptypes: Vec<Type>,
+    varargs: bool,
     julia: Option<JuliaVersion>,
     meta: Vec<Stmt<Positions>>,
     debuginfo: DebugInfo,
@@ -135,6 +136,7 @@ impl Building {
             last_line: 0,
             has_lines: false,
             sptypes: Vec::new(),
+            varargs: false,
             julia: None,
             meta: Vec::new(),
             debuginfo: DebugInfo::default(),
@@ -333,6 +335,7 @@ impl Building {
         let key = cursor.take_while(|c| c.is_ascii_alphabetic());
         cursor.skip_spaces();
         match key {
+            "varargs" => self.varargs = true,
             "argtypes" => self.no_argtypes = true,
             "sptypes" => {
                 while !cursor.at_end() {
@@ -371,7 +374,9 @@ impl Building {
             }
             _ => {
                 cursor.seek(start);
-                return Err(cursor.expected("an attribute: julia, sptypes, parameters, result, meta, debuginfo, or a block"));
+                return Err(cursor.expected(
+                    "an attribute: julia, varargs, sptypes, parameters, result, meta, debuginfo, or a block",
+                ));
             }
         }
         if cursor.at_end() { Ok(()) } else { Err(cursor.expected("the end of the line")) }
@@ -435,7 +440,8 @@ impl Building {
             cfg,
             new_nodes,
         };
-        let function = Function { name, parameters, result: self.result.unwrap_or(Type::Untyped), body };
+        let varargs = self.varargs;
+        let function = Function { name, parameters, varargs, result: self.result.unwrap_or(Type::Untyped), body };
         Ok((function, SourceMap { statements: self.spans, headerless, guessed_order }))
     }
 

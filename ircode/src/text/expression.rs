@@ -603,8 +603,9 @@ impl<'a> Cursor<'a> {
             return Ok(Operand::Constant(Constant::Text(self.text(start..self.at).into())));
         }
         if self.starts_with(" where ") {
-            self.at +=
-                balanced_length(self.rest(), |rest| rest.starts_with([',', ')']) || super::statement::ends_statement(rest));
+            self.at += balanced_length(self.rest(), |rest| {
+                rest.starts_with([',', ')']) || super::statement::ends_statement(rest)
+            });
         }
         Ok(Operand::Constant(Constant::of_type(Type::parse(self.text(start..self.at)))))
     }

@@ -127,6 +127,9 @@ fn write_attribute_lines(out: &mut dyn Write, function: &Function<IRCode>) -> fm
     if let Some(version) = ir.julia {
         writeln!(out, "; julia {version}")?;
     }
+    if function.varargs {
+        out.write_str("; varargs\n")?;
+    }
     if ir.argtypes.is_empty() {
         out.write_str("; argtypes\n")?;
     }

@@ -96,7 +96,7 @@ pub fn anything(u: &mut Unstructured<'_>) -> Result<Function<IRCode>> {
     let named = body.argtypes.len() > 2 && u.ratio(1, 2)?;
     let name = |index: usize| index.is_multiple_of(2).then(|| format!("p{index}").into());
     let parameters = if named { (1..body.argtypes.len()).map(name).collect() } else { Vec::new() };
-    Ok(Function { name: "f".into(), parameters, result: random_type(u)?, body })
+    Ok(Function { name: "f".into(), parameters, varargs: u.arbitrary()?, result: random_type(u)?, body })
 }
 
 fn terminator(u: &mut Unstructured<'_>, block: u32, count: u32, arguments: usize) -> Result<Option<Stmt<Positions>>> {
