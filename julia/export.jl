@@ -319,7 +319,7 @@ function write_operand(writer::Writer, @nospecialize(x))
         print(io, "{\"arg\":", x.id, "}")
     elseif x isa GlobalRef
         print(io, "{\"global\":{\"module\":")
-        write_string(io, module_path(x.mod))
+        write_string(io, module_path(global_module(x)))
         print(io, ",\"name\":")
         write_string(io, string(x.name))
         print(io, "}}")
@@ -337,6 +337,19 @@ function write_operand(writer::Writer, @nospecialize(x))
         print(io, "}")
     end
     return nothing
+end
+
+"""
+The module by which a global is named: that of the reference where it is Julia's or has the name itself, else the one from which
+the name was imported.
+"""
+function global_module(x::GlobalRef)
+    first(fullname(x.mod)) in (:Base, :Core) && return x.mod
+    isdefined(x.mod, x.name) || return x.mod
+    for m in (Base, Core)
+        (Base.isexported(m, x.name) || m === Core) && isdefined(m, x.name) && getfield(m, x.name) === getfield(x.mod, x.name) && return m
+    end
+    return x.mod
 end
 
 function write_constant(writer::Writer, @nospecialize(x))

@@ -67,13 +67,20 @@ pub(crate) fn select(input: &mut Input, name: Option<&str>) -> Result<Name, Fail
         if input.module.function(name).is_none() && input.module.function("").is_some() {
             input.module.rename_function("", name)?;
         }
-        return match input.module.function(name) {
+        // `f` is short for `f(::Float64)`, the name in a dump of Julia's code.
+        let method = match input.module.methods(name) {
+            [only] => input.module.functions().get(*only),
+            _ => None,
+        };
+        return match input.module.function(name).or(method) {
             Some(function) => Ok(function.name.clone()),
             None => fail(format!("{}: there is no function `{name}`; there {}", input.path, listed(input))),
         };
     }
     match input.module.functions() {
         [only] => Ok(only.name.clone()),
+        // A dump of Julia's code with its callees begins with what was asked for.
+        [first, ..] if ircode::method_of(&first.name).is_some() => Ok(first.name.clone()),
         _ => fail(format!("{}: which function? Name one with --fn; there {}", input.path, listed(input))),
     }
 }

@@ -7,6 +7,7 @@ mod enums;
 mod memory;
 mod structs;
 mod text;
+mod vectors;
 
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
@@ -65,7 +66,7 @@ pub(crate) fn builtin(name: &str) -> Option<Builtin> {
         "DivideError" => control::divide_error,
         "println" => text::println,
         "print" => text::print,
-        "string" => text::string,
+        "string" | "print_to_string" => text::string,
         "tuple" => structs::tuple,
         "getfield" | "getproperty" => structs::getfield,
         "setfield!" | "setproperty!" => structs::setfield,
@@ -83,6 +84,16 @@ pub(crate) fn builtin(name: &str) -> Option<Builtin> {
         "setindex!" => arrays::setindex,
         "push!" => arrays::push,
         "copy" => arrays::copy,
+        "jl_alloc_array_1d" | "jl_alloc_array_2d" | "jl_alloc_array_3d" | "jl_new_array" => vectors::alloc_array,
+        "jl_array_copy" => arrays::copy,
+        "jl_array_grow_end" => vectors::grow_end,
+        "jl_array_grow_beg" => vectors::grow_begin,
+        "jl_array_grow_at" => vectors::grow_at,
+        "jl_array_del_end" => vectors::delete_end,
+        "jl_array_del_beg" => vectors::delete_begin,
+        "jl_array_del_at" => vectors::delete_at,
+        "jl_array_sizehint" => vectors::size_hint,
+        "sizeof" => vectors::size_of,
         "memorynew" => memory::memorynew,
         "memoryref" | "memoryrefnew" => memory::memoryref,
         "memoryrefget" => memory::memoryrefget,

@@ -24,6 +24,12 @@ impl Machine<'_> {
     pub fn value_from_json(&self, module: &Module<IRCode>, json: &Json, ty: &Type) -> Result<Value, String> {
         match (json, ty) {
             (_, Type::Union(members)) => {
+                // Of several number types, the one that the number has by itself.
+                if let (Json::Number(_), Ok(value)) = (json, self.value_from_json(module, json, &Type::Untyped))
+                    && members.contains(&value.type_of())
+                {
+                    return Ok(value);
+                }
                 let mut errors = Vec::new();
                 for member in members.iter() {
                     match self.value_from_json(module, json, member) {

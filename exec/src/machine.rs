@@ -98,7 +98,8 @@ enum Step {
     Done,
     Value(Value),
     Jump(u32),
-    Call(usize, Vec<Value>),
+    /// A call of this function of the module, by what is called where that is a value of its own.
+    Call(usize, Option<Value>, Vec<Value>),
     Return(Value),
 }
 
@@ -147,14 +148,15 @@ impl<'m> Machine<'m> {
         let index = self.module.function_index(function);
         let index = index.ok_or_else(|| outside(RunErrorKind::NoSuchFunction(function.into())))?;
         let code = self.code(index).map_err(outside)?;
-        for (i, (arg, ty)) in args.iter().zip(code.argtypes.iter().skip(1)).enumerate() {
+        let fixed = code.argtypes.len().saturating_sub(if code.varargs { 2 } else { 1 });
+        for (i, (arg, ty)) in args.iter().zip(code.argtypes.iter().skip(1).take(fixed)).enumerate() {
             if !isa(arg, ty) {
                 let (expected, got) = (ty.to_string(), arg.type_of().to_string());
                 return Err(outside(RunErrorKind::ArgumentType { argument: i + 2, expected, got }));
             }
         }
         let mut run = Run { machine: self, frames: Vec::new(), registers: Vec::new(), exceptions: Vec::new() };
-        run.push_frame(index, args.to_vec()).map_err(|fault| outside(run.machine.fatal(fault)))?;
+        run.push_frame(index, None, args.to_vec()).map_err(|fault| outside(run.machine.fatal(fault)))?;
         run.execute()
     }
 
@@ -227,8 +229,14 @@ struct Run<'r, 'm> {
 }
 
 impl Run<'_, '_> {
-    fn push_frame(&mut self, function: usize, args: Vec<Value>) -> Result<(), Fault> {
+    fn push_frame(&mut self, function: usize, callee: Option<Value>, mut args: Vec<Value>) -> Result<(), Fault> {
         let code = self.machine.code(function).map_err(Fault::Fatal)?;
+        if let (true, Some(fixed)) = (code.varargs, code.arguments.and_then(|arguments| arguments.checked_sub(2)))
+            && args.len() >= fixed
+        {
+            let rest = args.split_off(fixed);
+            args.push(self.machine.runtime.tuple(rest)?);
+        }
         if self.frames.len() >= self.machine.limits.depth {
             return Err(Fault::Fatal(RunErrorKind::DepthLimit(self.machine.limits.depth)));
         }
@@ -242,7 +250,7 @@ impl Run<'_, '_> {
         if (base + code.registers) * size_of::<Value>() > self.machine.limits.memory {
             return Err(Fault::OutOfMemory);
         }
-        self.registers.push(Value::Function(code.name.clone()));
+        self.registers.push(callee.unwrap_or_else(|| Value::Function(code.name.clone())));
         self.registers.extend(args);
         self.registers.resize(base + code.registers, Value::Undefined);
         let statement = match code.entry {
@@ -350,9 +358,9 @@ impl Run<'_, '_> {
                     self.report(&code, base, statement);
                     self.jump(&code, base, edge)
                 }
-                Step::Call(function, args) => {
+                Step::Call(function, callee, args) => {
                     self.set_statement(statement);
-                    self.push_frame(function, args)?;
+                    self.push_frame(function, callee, args)?;
                     return Ok(None);
                 }
                 Step::Return(value) => {
@@ -471,13 +479,28 @@ impl Run<'_, '_> {
             },
             Op::Return(source) => Step::Return(self.read(code, base, *source)?.clone()),
             Op::Unreachable => return Err(Fault::Fatal(RunErrorKind::ReachedUnreachable)),
-            Op::Call { function, args } => Step::Call(*function, self.read_all(code, base, args)?),
+            Op::Call { function, callee, args } => {
+                let callee = callee.map(|callee| self.read(code, base, callee).cloned()).transpose()?;
+                Step::Call(*function, callee, self.read_all(code, base, args)?)
+            }
+            Op::CallName { path, args } => {
+                let args = self.read_all(code, base, args)?;
+                self.call_function(path, args)?
+            }
             Op::CallValue { callee, args } => {
                 let args = self.read_all(code, base, args)?;
                 match self.read(code, base, *callee)?.clone() {
-                    Value::Function(name) => self.call_function(&name, args)?,
-                    Value::Type(ty) => Step::Value(self.construct(&ty, &args)?),
+                    Value::Function(name) | Value::Text(name) => self.call_function(&name, args)?,
+                    Value::Type(ty) => match self.method(&ty.to_string(), &args) {
+                        Some(function) => Step::Call(function, None, args),
+                        None => Step::Value(self.construct(&ty, &args)?),
+                    },
                     other => {
+                        // A closure: its methods are named by its type.
+                        let of = format!("(::{})", other.type_of());
+                        if let Some(function) = self.method(&of, &args) {
+                            return Ok(Step::Call(function, Some(other), args));
+                        }
                         let what = format!("a call of {other}, a {:?}", other.type_of());
                         return Err(Fault::Fatal(RunErrorKind::Unsupported(what)));
                     }
@@ -597,11 +620,35 @@ impl Run<'_, '_> {
     /// Calls a function by its name, known only now.
     fn call_function(&mut self, name: &Name, args: Vec<Value>) -> Result<Step, Fault> {
         match self.machine.module.function_callee(name) {
-            Callee::Function(function) => Ok(Step::Call(function, args)),
+            Callee::Function(function) => Ok(Step::Call(function, None, args)),
             Callee::Primitive(primitive) => Ok(Step::Value(self.machine.runtime.call_primitive(primitive, &args)?)),
             Callee::Type(ty) => Ok(Step::Value(self.construct(&ty, &args)?)),
-            Callee::Unknown(name) => Err(Fault::Fatal(RunErrorKind::UnknownFunction(name))),
+            Callee::Unknown(name) => {
+                let plain = name.rsplit('.').next().unwrap_or(&name);
+                match self.method(&name, &args).or_else(|| self.method(plain, &args)) {
+                    Some(function) => Ok(Step::Call(function, None, args)),
+                    None => Err(Fault::Fatal(RunErrorKind::UnknownFunction(name))),
+                }
+            }
         }
+    }
+
+    /// The method for arguments of these types: of those that take them, the one whose types are theirs exactly, else the
+    /// first.
+    fn method(&mut self, of: &str, args: &[Value]) -> Option<usize> {
+        let mut found = None;
+        for &function in self.machine.module.methods(of) {
+            let Ok(code) = self.machine.code(function) else { continue };
+            let types = code.argtypes.get(1..).unwrap_or_default();
+            if types.len() != args.len() || !args.iter().zip(types).all(|(arg, ty)| isa(arg, ty)) {
+                continue;
+            }
+            if args.iter().zip(types).all(|(arg, ty)| arg.type_of() == *ty) {
+                return Some(function);
+            }
+            found = found.or(Some(function));
+        }
+        found
     }
 
     fn construct(&mut self, ty: &Type, args: &[Value]) -> Result<Value, Fault> {

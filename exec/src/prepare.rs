@@ -6,14 +6,32 @@ use std::sync::Arc;
 
 use ircode::primitives::{Compute, Primitive, foreign_primitive};
 use ircode::{
-    BlockNumber, Body, Callee, Constant, Function, Head, IRCode, Module, Name, Operand, Positions, SSAValue, Scalar,
-    ScalarType, Stmt, Type, TypeKind, UnnamedPhiEdge,
+    BlockNumber, Body, Callee, Constant, Function, Head, IRCode, InvokeNode, Module, Name, Operand, Positions,
+    SSAValue, Scalar, ScalarType, Stmt, Type, TypeKind, UnnamedPhiEdge,
 };
 
 use crate::builtins::{Builtin, builtin};
 use crate::error::RunErrorKind;
 use crate::object::{Meter, OutOfMemory};
 use crate::value::{NamedTupleObject, NamedTupleRef, StructInfo, TupleObject, TupleRef, Value, simple_constant};
+
+/// Primitives that are run in the place of Julia's own methods, even where a dump has those: they print, or copy by
+/// pointers.
+const PREFERRED: &[&str] = &[
+    "print",
+    "println",
+    "string",
+    "print_to_string",
+    "error",
+    "copy",
+    "unsafe_copyto!",
+    "throw_boundserror",
+    "ErrorException",
+    "DomainError",
+    "ArgumentError",
+    "BoundsError",
+    "DivideError",
+];
 
 /// Where an operand is found: an index into the registers of the frame, or into the constants of the code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,6 +84,13 @@ pub(crate) enum Op {
     },
     Call {
         function: usize,
+        /// What is called, where that is a value of its own, such as a closure.
+        callee: Option<Source>,
+        args: Vec<Source>,
+    },
+    /// A call of a function of this path, of which the methods are in the module or not.
+    CallName {
+        path: Name,
         args: Vec<Source>,
     },
     CallValue {
@@ -125,6 +150,8 @@ pub(crate) struct Code {
     /// The number of arguments, the function itself included; `None` where the code does not say.
     pub(crate) arguments: Option<usize>,
     pub(crate) argtypes: Vec<Type>,
+    /// Whether the last argument is a tuple of all that is passed from there on.
+    pub(crate) varargs: bool,
     pub(crate) ops: Vec<Op>,
     /// Where control goes from each statement that is no jump.
     pub(crate) after: Vec<After>,
@@ -232,7 +259,8 @@ pub(crate) fn prepare(
     Ok(Code {
         name: function.name.clone(),
         arguments: (!ir.argtypes.is_empty()).then_some(ir.argtypes.len()),
-        argtypes: ir.argtypes.clone(),
+        argtypes: ir.argtypes.iter().map(|ty| ty.widened().unwrap_or_else(|| ty.clone())).collect(),
+        varargs: function.varargs,
         registers: arguments + ops.len(),
         ops,
         after,
@@ -320,9 +348,28 @@ impl Preparer<'_> {
             },
             Stmt::Switch(switch) => match *switch {},
             Stmt::Call(call) => self.call(stmt, &call.callee, &call.args)?,
-            Stmt::Invoke(invoke) => self.call(stmt, &invoke.callee, &invoke.args)?,
+            Stmt::Invoke(invoke) => match self.invoked(invoke) {
+                Some(function) => {
+                    let callee = match self.module.callee(&invoke.callee) {
+                        Some(_) => None,
+                        None => Some(self.source(&invoke.callee)?),
+                    };
+                    Op::Call { function, callee, args: self.sources(&invoke.args)? }
+                }
+                None => self.call(stmt, &invoke.callee, &invoke.args)?,
+            },
             Stmt::Expr(expr) => self.expression(block, &expr.head, &expr.args, stmt)?,
         })
+    }
+
+    /// The function of the module that is the method invoked, as dumps of Julia's code name it. Where Julia's own is made
+    /// of pointers and streams, the primitive is preferred.
+    fn invoked(&self, invoke: &InvokeNode<Positions>) -> Option<usize> {
+        let function = self.module.function_index(invoke.instance.name.as_ref()?)?;
+        match self.module.callee(&invoke.callee) {
+            Some(Callee::Primitive(primitive)) if PREFERRED.contains(&primitive.name) => None,
+            _ => Some(function),
+        }
     }
 
     fn nested(&mut self, stmt: &Stmt<Positions>) -> Prepared<Op> {
@@ -486,9 +533,9 @@ impl Preparer<'_> {
             return self.primitive(primitive, args);
         }
         Ok(match self.module.callee(callee) {
-            Some(Callee::Function(function)) => Op::Call { function, args: self.sources(args)? },
+            Some(Callee::Function(function)) => Op::Call { function, callee: None, args: self.sources(args)? },
             Some(Callee::Type(ty)) => Op::Construct { ty, args: self.sources(args)? },
-            Some(Callee::Unknown(name)) => Op::Fail(RunErrorKind::UnknownFunction(name)),
+            Some(Callee::Unknown(path)) => Op::CallName { path, args: self.sources(args)? },
             Some(Callee::Primitive(_)) | None => {
                 Op::CallValue { callee: self.source(callee)?, args: self.sources(args)? }
             }

@@ -1,6 +1,6 @@
 //! What a call calls.
 
-use crate::constant::Constant;
+use crate::constant::{Constant, is_identifier};
 use crate::module::Module;
 use crate::name::Name;
 use crate::names::Names;
@@ -81,6 +81,12 @@ impl<F> Module<F> {
     pub fn global_callee(&self, global: &GlobalRef) -> Callee {
         let GlobalRef { module, name } = global;
         let path = || if module.is_empty() { name.to_string() } else { format!("{module}.{name}") };
+        // Types print odd names as Julia reads them.
+        let type_path = || match is_identifier(name) {
+            true => path(),
+            false if module.is_empty() => format!("var\"{name}\""),
+            false => format!("{module}.var\"{name}\""),
+        };
         // This is asked at every call in every pass: the path is made only where a function may be called so.
         let by_path = if self.has_paths() { self.function_index(&path()) } else { None };
         let found = by_path.or_else(|| {
@@ -93,10 +99,11 @@ impl<F> Module<F> {
         if let Some(primitive) = primitives::of_global(global) {
             return Callee::Primitive(primitive);
         }
-        let path = path();
-        if self.type_def(&path).is_some() {
-            return Callee::Type(Type::named(path));
+        let ty = type_path();
+        if self.type_def(&ty).is_some() {
+            return Callee::Type(Type::named(ty));
         }
+        let path = path();
         if matches!(module.as_str(), "" | "Base" | "Core" | "Main") {
             match Type::parse(name) {
                 Type::Named(_) | Type::Untyped => {}

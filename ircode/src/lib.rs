@@ -33,7 +33,7 @@ pub use constant::Constant;
 pub use head::{HEADS, Head, HeadProperties};
 pub use instruction::{CallInfo, DebugInfo, Instruction, LineInfo, LineInfoNode, NewInstruction, Origin};
 pub use json::{JsonError, from_json, to_json};
-pub use module::{DefinedTwice, Function, Module, TypeDef, TypeKind};
+pub use module::{DefinedTwice, Function, Module, TypeDef, TypeKind, method_of};
 pub use name::Name;
 pub use names::{BlockNumber, Names, NoSwitch, NumberedNames, Positions, SSAValue, SwitchNode};
 pub use operand::{Argument, GlobalRef, Operand};

@@ -3,6 +3,7 @@
 use hashbrown::HashMap;
 
 use crate::name::Name;
+use crate::text::balanced::balanced_length;
 use crate::types::Type;
 
 /// A function: a body with a name and a signature. `F` is [`IRCode`](crate::IRCode) or `BBCode`.
@@ -77,6 +78,8 @@ pub struct Module<F> {
     functions: Vec<Function<F>>,
     by_name: HashMap<Name, usize>,
     has_paths: bool,
+    /// The functions that are named by a call, such as `sin(::Float64)`, by what they are methods of.
+    methods: HashMap<Name, Vec<usize>>,
     types: Vec<TypeDef>,
     types_by_name: HashMap<Name, usize>,
 }
@@ -87,6 +90,7 @@ impl<F> Default for Module<F> {
             functions: Vec::new(),
             by_name: HashMap::default(),
             has_paths: false,
+            methods: HashMap::default(),
             types: Vec::new(),
             types_by_name: HashMap::default(),
         }
@@ -103,6 +107,27 @@ impl<F: PartialEq> PartialEq for Module<F> {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("`{0}` is defined twice")]
 pub struct DefinedTwice(pub Name);
+
+/// What the function of this name is a method of: `sin`, for `sin(::Float64)`. `None` if the name is no call.
+///
+/// ```
+/// use ircode::method_of;
+///
+/// assert_eq!(method_of("Base.Math.sin_kernel(::Float64)"), Some("Base.Math.sin_kernel"));
+/// assert_eq!(method_of("(::var\"#1#2\"{Int64})(::Float64)"), Some("(::var\"#1#2\"{Int64})"));
+/// assert_eq!(method_of("f"), None);
+/// ```
+pub fn method_of(name: &str) -> Option<&str> {
+    if !name.contains("(::") && !name.ends_with("()") {
+        return None;
+    }
+    // What is called may itself stand in parentheses.
+    let start =
+        if name.starts_with('(') { 1 + balanced_length(name.get(1..)?, |rest| rest.starts_with(')')) + 1 } else { 0 };
+    let length = balanced_length(name.get(start..)?, |rest| rest.starts_with('('));
+    let of = name.get(..start + length)?;
+    (of.len() < name.len() && !of.is_empty()).then_some(of)
+}
 
 impl<F> Module<F> {
     /// An empty module.
@@ -131,8 +156,20 @@ impl<F> Module<F> {
     }
 
     fn index(&mut self, name: Name, index: usize) {
+        if let Some(of) = method_of(&name) {
+            let methods = self.methods.entry(of.into()).or_default();
+            if !methods.contains(&index) {
+                methods.push(index);
+            }
+        }
         self.has_paths |= name.contains('.');
         self.by_name.insert(name, index);
+    }
+
+    /// The positions of the functions that are methods of what is called so: of `sin`, the functions named
+    /// `sin(::Float64)`, `sin(::Float32)`, as dumps of Julia's code name them.
+    pub fn methods(&self, of: &str) -> &[usize] {
+        self.methods.get(of).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// The position of the function of this name in [`Module::functions`].
@@ -181,6 +218,9 @@ impl<F> Module<F> {
         if self.by_name.contains_key(&to) {
             return Err(DefinedTwice(to));
         }
+        if let Some(methods) = method_of(from).and_then(|of| self.methods.get_mut(of)) {
+            methods.retain(|&method| Some(&method) != self.by_name.get(from));
+        }
         if let Some(index) = self.by_name.remove(from)
             && let Some(function) = self.functions.get_mut(index)
         {
@@ -224,6 +264,7 @@ impl<F> Module<F> {
             functions,
             by_name: self.by_name.clone(),
             has_paths: self.has_paths,
+            methods: self.methods.clone(),
             types: self.types.clone(),
             types_by_name: self.types_by_name.clone(),
         })

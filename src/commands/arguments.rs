@@ -76,7 +76,15 @@ impl CallOptions {
     fn values(&self, input: &mut Input, name: &Name, json: &Json) -> Result<Vec<Value>, Failure> {
         let listing = input.is_listing();
         let Some(function) = input.module.function(name) else { return fail(format!("there is no function `{name}`")) };
-        let types = passes::argument_types(&input.module, function);
+        let mut types = passes::argument_types(&input.module, function);
+        let varargs = function.varargs;
+        if let (true, Some(rest)) = (varargs, types.pop_if(|_| varargs)) {
+            match rest.widened().unwrap_or(rest) {
+                Type::Tuple(collected) => types.extend(collected.iter().cloned()),
+                // How many there are, the type does not say.
+                _ => types.resize(json.as_array().map_or(0, Vec::len).max(types.len()), Type::Untyped),
+            }
+        }
         let function_types = function.body.argtypes.clone();
         let values: Vec<&Json> = match json {
             Json::Array(values) => values.iter().collect(),

@@ -10,7 +10,7 @@ json(x::Union{Float32,Float64}) = isfinite(x) ? string(Float64(x)) : repr(string
 json(x::AbstractString) = BBKit.encode_string(x)
 json(x::Symbol) = json(string(x))
 json(x::Union{Tuple,Vector}) = string('[', join(map(json, x), ','), ']')
-json(x::Matrix) = string('[', join([json(x[i, :]) for i in axes(x, 1)], ','), ']')
+json(x::Matrix) = string('[', join([json(x[:, i]) for i in axes(x, 2)], ','), ']')
 json(x) = string('{', join([string(json(f), ':', json(getfield(x, f))) for f in fieldnames(typeof(x))], ','), '}')
 
 function outcome(f, args)

@@ -121,7 +121,7 @@ calls() = [
     ("norm2", norm2, (Point,), [(Point(3.0, 4.0),)], RUN),
     ("move", move, (Point, Float64), [(Point(1.0, 2.0), 0.5)], RUN),
     ("area", area, (Circle,), [(Circle(2.0),)], RUN),
-    ("area_any", area, (Shape,), [(Circle(2.0),), (Square(3.0),)], RUN),
+    ("area_any", area, (Shape,), [(Circle(2.0),), (Square(3.0),)]),
     ("closure", closure, (Float64, Float64), [(2.0, 3.0)], RUN, GRAD),
     ("boxed", boxed, (Int64,), [(4,)], RUN),
     ("union_split", union_split, (Union{Int64,Float64,Nothing},), [(nothing,), (3,), (1.5,)], RUN),

@@ -12,7 +12,7 @@ use crate::value::{ArrayRef, PlaceObject, PlaceRef, Value, isa, unassigned};
 
 type Result<T> = std::result::Result<T, Fault>;
 
-fn array(value: &Value) -> Result<&ArrayRef> {
+pub(super) fn array(value: &Value) -> Result<&ArrayRef> {
     match value {
         Value::Array(array) => Ok(array),
         _ => Err(expected("an array")),

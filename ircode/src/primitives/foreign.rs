@@ -95,6 +95,7 @@ pub fn foreign_primitive<N: Names>(expr: &ExprNode<N>) -> Option<(&'static Primi
     let symbol = foreign_symbol(expr.args.first()?)?;
     let primitive = match SYMBOLS.iter().find(|(name, _)| *name == symbol) {
         Some((_, primitive)) => lookup(primitive)?,
+        None if symbol.starts_with("jl_") => lookup(symbol)?,
         None => {
             let find = |name: &str| lookup(&format!("libm.{name}"));
             find(symbol).or_else(|| find(symbol.strip_suffix('f')?))?

@@ -292,6 +292,7 @@ pub static TABLE: &[Primitive] = &[
     machine("println", 0, None, ResultType::Nothing, WRITES),
     machine("print", 0, None, ResultType::Nothing, WRITES),
     machine("string", 0, None, ResultType::String, THROWS),
+    machine("print_to_string", 0, None, ResultType::String, THROWS),
 
     // Tuples, structs, references.
     machine("tuple", 0, None, ResultType::Tuple, PURE),
@@ -316,6 +317,20 @@ pub static TABLE: &[Primitive] = &[
     machine("setindex!", 2, None, ResultType::Operand(0), WRITES),
     machine("push!", 2, Some(2), ResultType::Operand(0), WRITES),
     machine("copy", 1, Some(1), SAME, ALLOCATES),
+    // What Julia's runtime does for them, by the names of its C functions.
+    machine("jl_alloc_array_1d", 2, Some(2), ResultType::Named, ALLOCATES),
+    machine("jl_alloc_array_2d", 3, Some(3), ResultType::Named, ALLOCATES),
+    machine("jl_alloc_array_3d", 4, Some(4), ResultType::Named, ALLOCATES),
+    machine("jl_new_array", 2, Some(2), ResultType::Named, ALLOCATES),
+    machine("jl_array_copy", 1, Some(1), SAME, ALLOCATES),
+    machine("jl_array_grow_end", 2, Some(2), ResultType::Nothing, WRITES),
+    machine("jl_array_grow_beg", 2, Some(2), ResultType::Nothing, WRITES),
+    machine("jl_array_grow_at", 3, Some(3), ResultType::Nothing, WRITES),
+    machine("jl_array_del_end", 2, Some(2), ResultType::Nothing, WRITES),
+    machine("jl_array_del_beg", 2, Some(2), ResultType::Nothing, WRITES),
+    machine("jl_array_del_at", 3, Some(3), ResultType::Nothing, WRITES),
+    machine("jl_array_sizehint", 2, Some(2), ResultType::Nothing, WRITES),
+    machine("sizeof", 1, Some(1), ResultType::Int64, READS),
     // Memory, from Julia 1.11 on.
     machine("memorynew", 2, Some(2), ResultType::Named, ALLOCATES),
     machine("memoryref", 1, Some(3), ResultType::MemoryRef(0), THROWS),

@@ -1,0 +1,184 @@
+//! What Julia's runtime does for arrays up to 1.10: allocating, growing, shrinking. The functions are called by their C
+//! names, in foreigncalls.
+
+use std::rc::Rc;
+
+use ircode::Type;
+
+use super::arrays::{array, undefined_array};
+use super::control::index;
+use super::{Runtime, expected};
+use crate::machine::Fault;
+use crate::value::{ArrayRef, PlaceObject, PlaceRef, Value, unassigned};
+
+type Result<T> = std::result::Result<T, Fault>;
+
+/// `jl_alloc_array_1d(Array{T,1}, n)`, and so on for more dimensions; `jl_new_array(Array{T,N}, dims)`.
+pub(super) fn alloc_array(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    match args {
+        [Value::Type(ty), dims @ ..] => match &**ty {
+            Type::Array(array) => undefined_array(runtime, &array.element, Some(array.rank), dims),
+            _ => Err(expected("the type of an array and its dimensions")),
+        },
+        _ => Err(expected("the type of an array and its dimensions")),
+    }
+}
+
+/// The vector, its element type, and how many elements to add or to remove.
+fn vector<'a>(args: &'a [Value]) -> Result<(&'a ArrayRef, Type, usize)> {
+    let what = "a vector and a number of elements";
+    let (Some(target), Some(count)) = (args.first(), args.last()) else { return Err(expected(what)) };
+    let target = array(target)?;
+    if target.0.dims.borrow().len() != 1 {
+        return Err(expected(what));
+    }
+    let element = target.0.place.borrow().0.memory.0.element.clone();
+    let count = usize::try_from(index(count)?).map_err(|_| expected(what))?;
+    Ok((target, element, count))
+}
+
+fn length(array: &ArrayRef) -> usize {
+    array.0.dims.borrow().first().copied().unwrap_or(0)
+}
+
+fn set_length(array: &ArrayRef, length: usize) {
+    *array.0.dims.borrow_mut() = vec![length];
+}
+
+/// Gives the vector other elements, with room for as many more in front of them.
+fn replace(runtime: &Runtime<'_>, array: &ArrayRef, element: &Type, elements: Vec<Value>, room: usize) -> Result<()> {
+    let length = elements.len();
+    let mut all = vec![unassigned(element); room];
+    all.extend(elements);
+    let memory = runtime.memory(element.clone(), all)?;
+    *array.0.place.borrow_mut() = PlaceRef(Rc::new(PlaceObject { memory, offset: room }));
+    set_length(array, length);
+    Ok(())
+}
+
+/// `jl_array_grow_end(a, n)`: unassigned elements behind the last.
+pub(super) fn grow_end(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let (array, element, count) = vector(args)?;
+    runtime.meter.would_fit(count)?;
+    let place = array.0.place.borrow().clone();
+    let mut memory = place.0.memory.0.fields.borrow_mut();
+    for at in (place.0.offset + length(array)..).take(count) {
+        match memory.values_mut().get_mut(at) {
+            Some(slot) => *slot = unassigned(&element),
+            None => memory.push(unassigned(&element))?,
+        }
+    }
+    set_length(array, length(array) + count);
+    Ok(Value::Nothing)
+}
+
+/// `jl_array_grow_beg(a, n)`: unassigned elements before the first. There is room for as many again afterwards, so that
+/// growing one by one takes linear time.
+pub(super) fn grow_begin(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let (array, element, count) = vector(args)?;
+    runtime.meter.would_fit(count)?;
+    let place = array.0.place.borrow().clone();
+    match place.0.offset.checked_sub(count) {
+        Some(offset) => {
+            let moved = PlaceObject { memory: place.0.memory.clone(), offset };
+            for slot in moved.memory.0.fields.borrow_mut().values_mut().iter_mut().skip(offset).take(count) {
+                *slot = unassigned(&element);
+            }
+            *array.0.place.borrow_mut() = PlaceRef(Rc::new(moved));
+            set_length(array, length(array) + count);
+        }
+        None => {
+            let mut elements = vec![unassigned(&element); count];
+            elements.extend(Value::Array(array.clone()).array_elements().unwrap_or_default());
+            let room = elements.len();
+            replace(runtime, array, &element, elements, room)?;
+        }
+    }
+    Ok(Value::Nothing)
+}
+
+/// `jl_array_grow_at(a, i, n)`: unassigned elements from the index `i` on, counted from 0.
+pub(super) fn grow_at(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let (array, element, count) = vector(args)?;
+    let at = position(args, length(array))?;
+    runtime.meter.would_fit(count)?;
+    let mut elements = Value::Array(array.clone()).array_elements().unwrap_or_default();
+    elements.splice(at..at, vec![unassigned(&element); count]);
+    replace(runtime, array, &element, elements, 0)?;
+    Ok(Value::Nothing)
+}
+
+/// `jl_array_del_end(a, n)`.
+pub(super) fn delete_end(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let (array, element, count) = vector(args)?;
+    let Some(left) = length(array).checked_sub(count) else { return too_many(runtime, array) };
+    let place = array.0.place.borrow().clone();
+    for slot in place.0.memory.0.fields.borrow_mut().values_mut().iter_mut().skip(place.0.offset + left).take(count) {
+        *slot = unassigned(&element);
+    }
+    set_length(array, left);
+    Ok(Value::Nothing)
+}
+
+/// `jl_array_del_beg(a, n)`.
+pub(super) fn delete_begin(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let (array, element, count) = vector(args)?;
+    let Some(left) = length(array).checked_sub(count) else { return too_many(runtime, array) };
+    let place = array.0.place.borrow().clone();
+    for slot in place.0.memory.0.fields.borrow_mut().values_mut().iter_mut().skip(place.0.offset).take(count) {
+        *slot = unassigned(&element);
+    }
+    let moved = PlaceObject { memory: place.0.memory.clone(), offset: place.0.offset + count };
+    *array.0.place.borrow_mut() = PlaceRef(Rc::new(moved));
+    set_length(array, left);
+    Ok(Value::Nothing)
+}
+
+/// `jl_array_del_at(a, i, n)`, the index counted from 0.
+pub(super) fn delete_at(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let (array, element, count) = vector(args)?;
+    let at = position(args, length(array))?;
+    if at + count > length(array) {
+        return too_many(runtime, array);
+    }
+    let mut elements = Value::Array(array.clone()).array_elements().unwrap_or_default();
+    elements.drain(at..at + count);
+    replace(runtime, array, &element, elements, 0)?;
+    Ok(Value::Nothing)
+}
+
+/// The index in `(a, i, n)`, which is at most the length.
+fn position(args: &[Value], length: usize) -> Result<usize> {
+    let at = args.get(1).map(index).transpose()?.and_then(|at| usize::try_from(at).ok());
+    at.filter(|&at| at <= length).ok_or_else(|| expected("a vector, an index inside of it and a number of elements"))
+}
+
+fn too_many(runtime: &Runtime<'_>, array: &ArrayRef) -> Result<Value> {
+    let fields = vec![Value::Array(array.clone()), Value::from(0)];
+    Err(runtime.exception("BoundsError", &["a", "i"], fields))
+}
+
+/// `jl_array_sizehint(a, n)`: nothing to see.
+pub(super) fn size_hint(_: &mut Runtime<'_>, _: &[Value]) -> Result<Value> {
+    Ok(Value::Nothing)
+}
+
+/// `sizeof`: the bytes of a string, of an array's elements, of a number or of a number type.
+pub(super) fn size_of(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let bytes = |ty: &Type| ty.as_scalar().map(|ty| ty.bytes());
+    let size = match args {
+        [Value::String(text)] => Some(text.len()),
+        [Value::Symbol(name)] => Some(name.len()),
+        [Value::Scalar(scalar)] => Some(scalar.scalar_type().bytes()),
+        [Value::Type(ty)] => bytes(ty),
+        [Value::Array(array)] => {
+            let count: usize = array.0.dims.borrow().iter().product();
+            bytes(&array.0.place.borrow().0.memory.0.element).map(|bytes| bytes * count)
+        }
+        _ => None,
+    };
+    match size.and_then(|size| i64::try_from(size).ok()) {
+        Some(size) => Ok(Value::from(size)),
+        None => Err(expected("a string, a number, a number type or an array of numbers")),
+    }
+}
