@@ -37,11 +37,7 @@ are Julia's. The code is checked with Julia's own verifier.
 import_function(path::AbstractString, name::AbstractString; scope::Module = Main) =
     import_function(read_dump(path; scope = scope), name)
 
-function import_function(dump::Dump, name::AbstractString)
-    name = resolve(dump, name)
-    callable_stub(dump, name)
-    return dump.callables[name]
-end
+import_function(dump::Dump, name::AbstractString) = callable(dump, resolve(dump, name))
 
 "The name of the function of a dump that is called so, its argument types left out."
 function resolve(dump::Dump, name::AbstractString)
@@ -52,9 +48,13 @@ function resolve(dump::Dump, name::AbstractString)
     error("`$name` is one of ", join(found, ", "), ": say which")
 end
 
+# Code calls code without the callable between.
+call(callable::Callable, args) =
+    callable.varargs ? Expr(:call, callable, args...) : Expr(:call, callable.code, callable.self, args...)
+
 "The callable of a function of the dump, made when it is first asked for."
-function callable_stub(dump::Dump, name::String)
-    haskey(dump.callables, name) && return dump.callables[name].code
+function callable(dump::Dump, name::String)
+    haskey(dump.callables, name) && return dump.callables[name]
     form = dump.functions[name]
     argtypes = form["body"]["argtypes"]
     n = length(argtypes) - 1
@@ -66,13 +66,13 @@ function callable_stub(dump::Dump, name::String)
     # The type of what is not a function of this session is that of what is passed in its place.
     isempty(types) || self !== nothing || (types[1] = Nothing)
     code = HAS_OPAQUE_CLOSURES ? Ref{Any}() : stub(dump, name, types)
-    dump.callables[name] = Callable(name, code, self, n, varargs)
+    made = dump.callables[name] = Callable(name, code, self, n, varargs)
     ir = ircode(dump, name)
     append!(empty!(ir.argtypes), Any[Any; types])
     verify(ir)
     result = known_type(dump, get(form, "result", ""))
     HAS_OPAQUE_CLOSURES ? (code[] = opaque_closure(ir)) : install(code, ir, result)
-    return code
+    return made
 end
 
 (code::Base.RefValue{Any})(args...) = code[](args...)

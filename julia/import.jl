@@ -94,9 +94,7 @@ end
 
 "What a function means whose name is a path: that of the dump first, then Julia's."
 function global_object(dump::Dump, path::AbstractString, name::AbstractString)
-    if path in ("", "Main") && haskey(dump.functions, name)
-        return callable_stub(dump, String(name))
-    end
+    path in ("", "Main") && haskey(dump.functions, name) && return callable(dump, String(name))
     path == "libm" && return libm(Symbol(name))
     path == "BBKit" && return getfield(BBKit, Symbol(name))
     return nothing
@@ -154,7 +152,7 @@ function constant(dump::Dump, form)
     kind == "SimpleVector" && return Core.svec((constant(dump, item) for item in value)...)
     kind == "SSAValue" && return Core.SSAValue(value)
     if kind == "Function"
-        haskey(dump.functions, value) && return callable_stub(dump, String(value))
+        haskey(dump.functions, value) && return callable(dump, String(value))
         return evaluate(dump, value)
     end
     kind == "Text" && return evaluate(dump, value)
@@ -204,7 +202,7 @@ function statement(dump::Dump, form, sptypes)
         dest = get(node, "catch_dest", 0)
         return haskey(node, "scope") ? EnterNode(dest, value(node["scope"])) : EnterNode(dest)
     elseif kind == "call"
-        return Expr(:call, value(node["callee"]), values(node["args"])...)
+        return call(value(node["callee"]), values(node["args"]))
     elseif kind == "invoke"
         return invoke_statement(dump, node, value)
     end
@@ -231,8 +229,10 @@ function invoke_statement(dump::Dump, node, value)
         mi = find_instance(dump, name)
         mi === nothing || return Expr(:invoke, mi, callee, args...)
     end
-    return Expr(:call, callee, args...)
+    return call(callee, args)
 end
+
+call(@nospecialize(callee), args) = Expr(:call, callee, args...)
 
 "The method instance that `call_text` gives this name."
 function find_instance(dump::Dump, name::AbstractString)

@@ -126,7 +126,7 @@ calls() = [
     ("boxed", boxed, (Int64,), [(4,)], RUN),
     ("union_split", union_split, (Union{Int64,Float64,Nothing},), [(nothing,), (3,), (1.5,)], RUN),
     ("maybe", maybe, (Int64,), [(5,), (2,)], RUN),
-    ("spread", spread, (Float64, Float64), [(2.0, 3.0)], RUN, GRAD),
+    ("spread", spread, (Float64, Float64), [(2.0, 3.0)], RUN),
     ("sum_all", sum_all, (Float64, Float64, Float64), [(1.0, 2.0, 3.0)], RUN),
     ("keywords", keywords, (Float64,), [(1.5,)], RUN, GRAD),
     ("greet", greet, (String,), [("world",)]),

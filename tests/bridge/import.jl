@@ -17,10 +17,10 @@ function outcome(f, args)
 end
 
 folder, failed = ARGS[1], 0
-for entry in Functions.calls()
+for entry in Functions.calls(), suffix in ("json", "passes.json")
     name, f, types, calls = entry[1:4]
     problem = try
-        path = joinpath(folder, "$name.json")
+        path = joinpath(folder, "$name.$suffix")
         imported = BBKit.import_function(path, BBKit.read_dump(path).order[1])
         differing = [args for args in calls if !same(outcome(f, args), outcome(imported, args))]
         isempty(differing) ? "" : string("differs on ", differing, ": ", outcome(imported, differing[1]), ", not ", outcome(f, differing[1]))
@@ -37,7 +37,8 @@ for file in readdir(folder)
     name = replace(file, ".gradient.json" => "")
     (_, f, types, calls) = Functions.calls()[findfirst(entry -> entry[1] == name, Functions.calls())]
     problem = try
-        gradient = BBKit.import_function(joinpath(folder, file), read(joinpath(folder, "$name.gradient.name"), String))
+        dump = BBKit.read_dump(joinpath(folder, file))
+        gradient = BBKit.import_function(dump, dump.order[1])
         found = ""
         for args in calls
             value, cotangents = Base.first(gradient(args...)), Base.tail(gradient(args...))

@@ -4,7 +4,7 @@
 use bbcode::{BBCode, BlockGraph, BlockId, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::graph::{DomTree, LoopForest};
-use ircode::{Argument, LineInfo, Module, Name, Operand, ScalarType, Stmt, Type, TypeDef};
+use ircode::{Argument, LineInfo, Module, Name, Operand, ScalarType, Stmt, Type, TypeDef, method_of};
 use slotmap::SecondaryMap;
 
 use super::NAME;
@@ -30,7 +30,11 @@ pub struct DerivativeNames {
 impl DerivativeNames {
     /// The names for the function of this name.
     pub fn of(function: &str) -> Self {
-        let base = if function.is_empty() { "listing" } else { function };
+        let base = match method_of(function) {
+            _ if function.is_empty() => "listing".into(),
+            Some(of) => plain_name(function, of),
+            None => function.to_string(),
+        };
         DerivativeNames {
             forward: format!("{base}_fwd").into(),
             pullback: format!("{base}_pb").into(),
@@ -38,6 +42,16 @@ impl DerivativeNames {
             trace: format!("{base}_trace").into(),
         }
     }
+}
+
+/// A name for the method `Main.f(::Float64, ::Int64)` that needs no quoting: `f_Float64_Int64`.
+fn plain_name(method: &str, of: &str) -> String {
+    let last = of.rsplit('.').next().unwrap_or(of);
+    let types = method.strip_prefix(of).unwrap_or_default();
+    let words = last.split(|c: char| !c.is_alphanumeric() && c != '_');
+    let words = words.chain(types.split(|c: char| !c.is_alphanumeric())).filter(|word| !word.is_empty());
+    let name = words.collect::<Vec<_>>().join("_");
+    if name.starts_with(|c: char| c.is_alphabetic()) { name } else { format!("method_{name}") }
 }
 
 /// What the forward pass hands to the pullback.
