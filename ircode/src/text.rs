@@ -4,6 +4,8 @@
 
 pub(crate) mod balanced;
 mod builder;
+mod clean;
+mod decoration;
 pub(crate) mod expression;
 pub(crate) mod function;
 mod gutter;
@@ -15,6 +17,7 @@ pub(crate) mod print;
 mod statement;
 mod words;
 
+pub use clean::clean;
 pub(crate) use expression::read_constant;
 pub use function::{print_function, print_module, write_header, write_typed};
 pub use parser::{ParsedModule, SourceMap, TextError, parse_function, parse_module, parse_module_with_parameters};

@@ -9,7 +9,7 @@ use super::gutter::Gutter;
 use super::header::Header;
 use super::parser::SourceMap;
 use super::print::default_type;
-use super::statement::ends_statement;
+use super::statement::{ends_statement, is_annotation};
 use crate::cfg::Cfg;
 use crate::code::{IRCode, NewNode};
 use crate::constant::Constant;
@@ -31,8 +31,10 @@ pub(super) struct Building {
     header: Option<Header>,
     start: Range<usize>,
     scope: Scope,
-    /// The names of the arguments of a listing without header, where they are known.
-    given: Vec<Option<Name>>,
+    /// The names and types of the arguments of a listing without header, where they are known.
+    given: Vec<(Option<Name>, Type)>,
+    /// How many arguments it has, if that is known.
+    count: Option<usize>,
     /// In a `CodeInfo(`, and where that opened.
     code_info: Option<Range<usize>>,
     /// Whether there was one.
@@ -109,14 +111,30 @@ impl Building {
         Building { scope, result: Some(header.result.clone()), header: Some(header), ..Building::empty(start) }
     }
 
-    /// A listing without header, which starts at this place. Its arguments may be known by name.
-    pub(super) fn listing(start: usize, parameters: &[Option<Name>]) -> Self {
-        let numbered = parameters
+    /// A listing without header, which starts at this place. Its arguments may be known by name and type, and how many
+    /// there are; so may the type of its result.
+    pub(super) fn listing(
+        start: usize,
+        given: Vec<(Option<Name>, Type)>,
+        count: Option<usize>,
+        result: Option<Type>,
+    ) -> Self {
+        let numbered = given
             .iter()
             .enumerate()
-            .filter_map(|(i, name)| name.clone().map(|name| (name, Argument::from_index(i + 1))));
+            .filter_map(|(i, (name, _))| name.clone().map(|name| (name, Argument::from_index(i + 1))));
         let scope = Scope { parameters: numbered.collect(), slots: Some(Vec::new()) };
-        Building { scope, given: parameters.to_vec(), ..Building::empty(start..start) }
+        Building { scope, given, count, result, ..Building::empty(start..start) }
+    }
+
+    /// Whether nothing can follow that belongs to it: what begins next is something else.
+    pub(super) fn is_complete(&self) -> bool {
+        self.headerless() && self.code_info.is_none() && !self.stmts.is_empty()
+    }
+
+    /// Whether a line with this margin is the first of another listing.
+    pub(super) fn is_followed_by(&self, gutter: &Gutter) -> bool {
+        self.is_complete() && gutter.block == Some(1)
     }
 
     fn empty(start: Range<usize>) -> Self {
@@ -125,6 +143,7 @@ impl Building {
             start,
             scope: Scope::default(),
             given: Vec::new(),
+            count: None,
             code_info: None,
             is_code_info: false,
             closed: false,
@@ -216,9 +235,6 @@ impl Building {
         match gutter.block {
             Some(block) => {
                 let expected = self.block_starts.len() as u32 + 1;
-                if block == 1 && expected > 1 {
-                    return Err(second_listing(here));
-                }
                 if block < expected || block - expected > MAX_EMPTY_BLOCKS || expected == 1 && block != 1 {
                     let message = format!("block {block} stands where block {expected} is expected");
                     let error = Diagnostic::error(here, message, "blocks are numbered from 1");
@@ -260,7 +276,7 @@ impl Building {
         let end = cursor.pos();
         let span = cursor.span(from, end);
         let attributes = attributes(&mut cursor)?;
-        if !cursor.at_end() && !cursor.starts_with(" # ") {
+        if !cursor.at_end() && !cursor.starts_with(" # ") && !is_annotation(cursor.rest()) {
             cursor.skip_spaces();
             let error = cursor.expected("the end of the statement");
             self.push(stmt, Type::Untyped, &attributes, span);
@@ -425,7 +441,7 @@ impl Building {
                 (header.name, header.parameters.into_iter().map(|(name, _)| name).collect::<Vec<Option<Name>>>())
             }
             None => {
-                (Name::from(""), self.given.iter().cloned().chain(guessed_order.iter().cloned().map(Some)).collect())
+                (Name::from(""), self.given.iter().take(argtypes.len().saturating_sub(1)).map(|(name, _)| name.clone()).chain(guessed_order.iter().cloned().map(Some)).collect())
             }
         };
         let parameters = if parameters.iter().all(Option::is_none) { Vec::new() } else { parameters };
@@ -512,7 +528,7 @@ impl Building {
             let own = header.own_type.clone();
             return std::iter::once(own).chain(header.parameters.iter().map(|(_, ty)| ty.clone())).collect();
         }
-        let mut count = self.given.len() + 1;
+        let mut count = self.count.unwrap_or(0) + 1;
         let mut see = |operand: &Operand<Positions>| {
             if let Operand::Argument(argument) = operand {
                 count = count.max(argument.0 as usize);
@@ -521,7 +537,8 @@ impl Building {
         for stmt in self.stmts.stmts().iter().chain(new_nodes.iter().map(|node| &node.inst.stmt)) {
             stmt.for_each_operand(&mut see);
         }
-        vec![Type::Untyped; count]
+        let types = self.given.iter().map(|(_, ty)| ty.clone()).chain(std::iter::repeat(Type::Untyped));
+        std::iter::once(Type::Untyped).chain(types).take(count).collect()
     }
 }
 

@@ -226,6 +226,10 @@ impl<'a> Cursor<'a> {
                 self.skip_spaces();
             }
             operands.push(self.operand(scope, context)?);
+            if self.eat("::") {
+                // code_warntype shows to what a variable is narrowed here.
+                let _ = self.operand_type()?;
+            }
         }
     }
 
@@ -240,13 +244,27 @@ impl<'a> Cursor<'a> {
             ':' => self.nested(|cursor| cursor.quoted(scope, context)),
             '$' => self.nested(|cursor| cursor.interpolated(scope)),
             '(' => self.nested(|cursor| cursor.tuple(scope)),
-            '#' if self.eat("#self#") => Ok(Operand::argument(1)),
+            '#' => self.hidden_name(scope),
             _ if first.is_ascii_digit() || self.is_negative_number() => self.numeral(),
             _ if is_identifier_start(first) || self.starts_with("@NamedTuple{") => {
                 self.nested(|cursor| cursor.path(scope, context))
             }
             _ => self.other_object(),
         }
+    }
+
+    /// `#self#`, the function itself, or the name that lowering gave an argument or a variable: `#8`.
+    pub(super) fn hidden_name(&mut self, scope: &mut Scope) -> Read<Operand<Positions>> {
+        let start = self.at;
+        let name = self.take_while(|c| c == '#' || is_identifier_part(c));
+        if name == "#self#" {
+            return Ok(Operand::argument(1));
+        }
+        if name.len() == 1 {
+            self.at = start;
+            return Err(self.expected("an operand"));
+        }
+        Ok(scope.resolve(name))
     }
 
     fn value(&mut self, context: Context) -> Read<Operand<Positions>> {

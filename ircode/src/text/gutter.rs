@@ -38,6 +38,12 @@ pub(super) fn gutter(cursor: &mut Cursor<'_>) -> Result<Option<Gutter>, Diagnost
     let gutter = Gutter { line: number(line, "line")?.map(|n| n as i32), block: number(block, "block")? };
     // The rule, and after it one bar for each scope that a listing with source locations has open.
     while cursor.eat("│") || cursor.eat("└") || cursor.eat("─") || cursor.eat("┄") {}
+    let end = cursor.pos();
+    cursor.skip_spaces();
+    while cursor.eat("│") {}
+    if !cursor.starts_with(" ") || !cursor.text(end..cursor.pos()).contains('│') {
+        cursor.seek(end);
+    }
     Ok(Some(gutter))
 }
 

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 use super::builder::Building;
 use super::expression::Cursor;
+use super::clean::clean;
+use super::decoration::{Decoration, decoration, variable};
 use super::gutter::gutter;
 use super::header;
 use crate::code::IRCode;
@@ -91,7 +93,10 @@ pub fn parse_module_with_parameters(text: &str, parameters: &[Option<Name>]) -> 
         building: None,
         declaring: None,
         parameters: parameters.to_vec(),
+        variables: Variables::default(),
+        listings: 0,
     };
+    let text = &*clean(text);
     let mut offset = 0;
     for line in text.split_inclusive('\n') {
         if let Err(error) = parser.line(line.trim_end(), offset) {
@@ -175,6 +180,21 @@ struct Parser {
     declaring: Option<Declaring>,
     /// The names of the arguments of a listing without header.
     parameters: Vec<Option<Name>>,
+    variables: Variables,
+    /// How many listings without header were read.
+    listings: usize,
+}
+
+/// What the tables above a listing say of its arguments.
+#[derive(Default)]
+struct Variables {
+    /// Whether lines of such a table are being read, and whether they are of arguments.
+    reading: Option<bool>,
+    /// The function itself first.
+    arguments: Vec<(Name, Type)>,
+    /// How many there are, where that is said: a table may have local variables behind them.
+    count: Option<usize>,
+    result: Option<Type>,
 }
 
 impl Parser {
@@ -216,17 +236,28 @@ impl Parser {
             self.building = Some(Building::with_header(header::function(Cursor::new(trimmed, start))?));
             return Ok(());
         }
-        if trimmed.starts_with("CodeInfo(") {
-            let building = self.building.get_or_insert_with(|| Building::listing(start, &self.parameters));
-            return building.open_code_info(whole);
-        }
-        if is_vector_header(trimmed) {
+        if let Some(kind) = decoration(trimmed) {
+            self.decoration(kind)?;
             return Ok(());
+        }
+        if let (Some(arguments), false) = (self.variables.reading, is_margin(trimmed))
+            && let Some(variable) = variable(trimmed)
+        {
+            if arguments {
+                self.variables.arguments.push(variable);
+            }
+            return Ok(());
+        }
+        if trimmed.starts_with("CodeInfo(") || trimmed == THUNK {
+            if self.building.as_ref().is_some_and(Building::is_complete) {
+                self.finish_listing()?;
+            }
+            return self.listing(start).open_code_info(whole);
         }
         if let Some(rest) = trimmed.strip_prefix(')') {
             let result = rest.trim_start().strip_prefix("=>");
             if let Some(building) = &mut self.building
-                && (result.is_some() || rest.trim().is_empty())
+                && (result.is_some() || rest.chars().all(|c| c == ')' || c == ' '))
             {
                 return building.close_code_info(whole, result);
             }
@@ -241,11 +272,51 @@ impl Parser {
         let mut cursor = Cursor::new(trimmed, start);
         match gutter(&mut cursor)? {
             Some(gutter) => {
-                let building = self.building.get_or_insert_with(|| Building::listing(start, &self.parameters));
-                building.statement_line(cursor, gutter)
+                cursor.skip_spaces();
+                if decoration(cursor.rest()) == Some(Decoration::Nothing) && gutter.block.is_none() {
+                    return Ok(());
+                }
+                self.variables.reading = None;
+                // Another one begins.
+                if self.building.as_ref().is_some_and(|building| building.is_followed_by(&gutter)) {
+                    self.finish_listing()?;
+                }
+                self.listing(start).statement_line(cursor, gutter)
             }
             None => Err(unexpected_line(trimmed, whole)),
         }
+    }
+
+    /// What is being read, or a listing that begins here.
+    fn listing(&mut self, start: usize) -> &mut Building {
+        let Variables { arguments, count, result, .. } = &mut self.variables;
+        self.building.get_or_insert_with(|| {
+            let given = match self.parameters.as_slice() {
+                [] => arguments.iter().skip(1).map(|(name, ty)| (Some(name.clone()), ty.clone())).collect(),
+                names => names.iter().map(|name| (name.clone(), Type::Untyped)).collect(),
+            };
+            let known = count.take().or_else(|| (!self.parameters.is_empty()).then_some(self.parameters.len()));
+            arguments.clear();
+            Building::listing(start, given, known, result.take())
+        })
+    }
+
+    fn decoration(&mut self, decoration: Decoration) -> Result<(), Diagnostic> {
+        let heading = !matches!(decoration, Decoration::Nothing | Decoration::Others);
+        if heading && self.building.as_ref().is_some_and(Building::is_complete) {
+            self.finish_listing()?;
+        }
+        match decoration {
+            Decoration::Nothing | Decoration::Vector => {}
+            Decoration::Body(ty) => {
+                self.variables.result = Some(ty);
+                self.variables.reading = None;
+            }
+            Decoration::MethodInstance(count) => self.variables.count = Some(count),
+            Decoration::Variables => self.variables.reading = Some(true),
+            Decoration::Others => self.variables.reading = Some(false),
+        }
+        Ok(())
     }
 
     fn finish_declaration(&mut self) -> Result<(), Diagnostic> {
@@ -267,7 +338,19 @@ impl Parser {
     fn finish_function(&mut self) -> Result<(), Diagnostic> {
         let Some(building) = self.building.take() else { return Ok(()) };
         let start = building.start();
-        let (function, map) = building.finish(&mut self.errors)?;
+        let (mut function, map) = building.finish(&mut self.errors)?;
+        if map.headerless {
+            self.listings += 1;
+            let module = &mut self.module.module;
+            // One listing has no name; several are numbered.
+            if self.listings == 2 {
+                // There is no other of this name, as names of functions hold no spaces.
+                let _ = module.rename_function("", "listing 1");
+            }
+            if self.listings > 1 {
+                function.name = format!("listing {}", self.listings).into();
+            }
+        }
         self.module
             .module
             .add_function(function)
@@ -292,21 +375,26 @@ impl Parser {
     }
 }
 
-/// `1-element Vector{Any}:`, which Julia prints above the elements of a vector.
-fn is_vector_header(line: &str) -> bool {
-    let count = line.trim_start_matches(|c: char| c.is_ascii_digit());
-    count.len() < line.len() && count.starts_with("-element ") && count.ends_with(':')
+/// What opens the listing of lowered code at the top level.
+const THUNK: &str = ":($(Expr(:thunk, CodeInfo(";
+
+fn is_margin(line: &str) -> bool {
+    matches!(gutter(&mut Cursor::new(line, 0)), Ok(Some(_)))
 }
 
 fn unexpected_line(line: &str, span: Range<usize>) -> Diagnostic {
     let length = line.chars().take(60).map(char::len_utf8).sum::<usize>();
     let span = span.start..span.start + length;
-    let lowered = line.starts_with("Variables") || line.starts_with("Arguments") || line.starts_with("MethodInstance");
-    let error = Diagnostic::error(span, "this is no statement of a listing", "expected a block number, `│` or `└──`");
-    match lowered {
-        true => {
-            error.with_help("the output of code_warntype shows variables: print the function with code_typed instead")
-        }
-        false => error.with_help("comments start with `#`; functions with `function NAME(_2::T)::R`"),
+    let rule = line.chars().all(|c| c == '─');
+    let nested = line.contains("Expr(:thunk") || line.contains("Expr(:method") || line.contains("CodeInfo(");
+    if rule {
+        let error = Diagnostic::error(span, "this rule divides a compaction that is under way", "not a whole function");
+        return error.with_help("print the IRCode once it is finished");
     }
+    if nested {
+        let error = Diagnostic::error(span, "this is code of the top level, with methods inside of it", "not in SSA form");
+        return error.with_help("lowered code is not typed SSA code: print a function with code_typed or code_ircode");
+    }
+    let error = Diagnostic::error(span, "this is no statement of a listing", "expected a block number, `│` or `└──`");
+    error.with_help("comments start with `#`; functions with `function NAME(_2::T)::R`")
 }

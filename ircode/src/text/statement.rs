@@ -18,7 +18,17 @@ type Read<T> = Result<T, Diagnostic>;
 
 /// Where the text of a type ends that stands at the end of a statement: at a comment or at attributes.
 pub(super) fn ends_statement(rest: &str) -> bool {
-    rest.starts_with(" # ") || rest.starts_with(" ; ")
+    rest.starts_with(' ') && (rest.starts_with(" # ") || rest.starts_with(" ; ") || is_annotation(rest))
+}
+
+/// Whether what follows is what Julia prints at the right of a coloured listing: the names of inlined functions behind
+/// bars.
+pub(super) fn is_annotation(rest: &str) -> bool {
+    // Wider than any terminal, and it bounds the time for text that is all spaces.
+    const WIDEST: usize = 500;
+    let spaces = rest.bytes().take(WIDEST).take_while(|byte| *byte == b' ').count();
+    let bars = rest.get(spaces..).unwrap_or_default();
+    spaces > 0 && bars.starts_with(['│', '┃', '╻', '╷'])
 }
 
 impl Cursor<'_> {
@@ -70,15 +80,28 @@ impl Cursor<'_> {
         if self.eat_word("unreachable") {
             return Ok(Stmt::unreachable());
         }
+        // Inference puts a constant in the place of a jump that is never reached.
+        for dead in ["Core.Compiler.Const(:(", "Core.Const(:("] {
+            let jump = self.rest().strip_prefix(dead);
+            if jump.is_some_and(|jump| jump.starts_with("return ") || jump.starts_with("goto ")) {
+                let length = balanced_length(self.rest(), |rest| rest.is_empty() || rest.starts_with("::"));
+                self.seek(self.pos() + length);
+                return Ok(Stmt::unreachable());
+            }
+        }
         if self.eat("enter ") {
             let block = self.block()?;
             let scope = if self.eat(" with scope ") { Some(self.operand(scope, Context::Call)?) } else { None };
             let catch_dest = (block != 0).then_some(BlockNumber(block));
             return Ok(Stmt::Enter(Box::new(EnterNode { catch_dest, scope })));
         }
+        let labelled = self.label();
         if self.eat("invoke ") {
             self.skip_spaces();
             return self.invoke(scope);
+        }
+        if labelled {
+            return self.expression(scope, Context::Call);
         }
         for head in [Head::New, Head::SplatNew] {
             let start = self.pos();
@@ -95,6 +118,27 @@ impl Cursor<'_> {
             };
         }
         self.expression(scope, Context::Call)
+    }
+
+    /// The word that Julia 1.12 prints before a call: what kind of function it calls. Whether there was one.
+    fn label(&mut self) -> bool {
+        let start = self.pos();
+        let mut found = false;
+        self.skip_spaces();
+        for word in ["dynamic", "intrinsic", "builtin", "unknown"] {
+            let before = self.pos();
+            if self.eat_word(word) && self.starts_with(" ") {
+                self.skip_spaces();
+                found = infix_operator(self.rest()).is_none() && !self.at_end();
+            }
+            if !found {
+                self.seek(before);
+            }
+        }
+        if !found && !self.starts_with("invoke ") {
+            self.seek(start);
+        }
+        found
     }
 
     /// A type as a string literal.
@@ -195,7 +239,7 @@ impl Cursor<'_> {
                 let callee = self.parenthesised_callee(scope)?;
                 if self.starts_with("(") { Ok(callee) } else { Err(self.expected("`(` and the arguments")) }
             }
-            Some('%' | '_' | '@' | '$') => self.operand(scope, Context::Call),
+            Some('%' | '_' | '@' | '$' | '#') => self.operand(scope, Context::Call),
             _ => self.global_callee(),
         }
     }
@@ -225,6 +269,10 @@ impl Cursor<'_> {
             None => self.operand(scope, Context::Call)?,
         };
         let text = self.text(start..self.pos());
+        if self.eat("::") {
+            // Julia 1.12 shows the type of what is called, where that is no function of a name.
+            let _ = self.operand_type()?;
+        }
         self.expect(")")?;
         Ok(match operand {
             Operand::Global(_) => Operand::Constant(Constant::Function(text.into())),
@@ -265,6 +313,9 @@ impl Cursor<'_> {
         let start = self.pos();
         self.skip_spaces();
         let Some(op) = infix_operator(self.rest()) else {
+            if self.starts_with(":") && !self.starts_with("::") {
+                return self.range(scope, context, first);
+            }
             if self.starts_with("= ") {
                 let span = self.span(self.pos(), self.pos() + 1);
                 let error = Diagnostic::error(span, "this is an assignment to a variable", "not in SSA form");
@@ -280,6 +331,7 @@ impl Cursor<'_> {
             self.eat(op);
             self.skip_spaces();
             args.push(self.operand(scope, context)?);
+            self.narrowed_type(start);
             let end = self.pos();
             self.skip_spaces();
             if infix_operator(self.rest()).is_none() {
@@ -287,6 +339,15 @@ impl Cursor<'_> {
             }
         }
         Ok(Stmt::call(Operand::global("", op), args))
+    }
+
+    /// `1:n`, `1:2:n`.
+    fn range(&mut self, scope: &mut Scope, context: Context, first: Operand<Positions>) -> Read<Stmt<Positions>> {
+        let mut args = vec![first];
+        while !self.starts_with("::") && self.eat(":") {
+            args.push(self.operand(scope, context)?);
+        }
+        Ok(Stmt::call(Operand::global("", ":"), args))
     }
 
     /// What starts with a parenthesis: `(%1 === 1)`, `(println)(%2)`. `None` for an object, such as a tuple.
@@ -304,6 +365,17 @@ impl Cursor<'_> {
                 self.expect(")")?;
                 Ok(Some(call))
             }
+        }
+    }
+
+    /// Inside of parentheses: the type to which code_warntype shows a variable narrowed, `(2.0 * x::Int64)`.
+    fn narrowed_type(&mut self, infix: usize) {
+        let typed = self.rest().strip_prefix("::");
+        let Some(ty) = typed else { return };
+        let opened = self.text(0..infix).matches('(').count() > self.text(0..infix).matches(')').count();
+        let length = balanced_length(ty, |rest| rest.starts_with([')', ' ']));
+        if opened && ty.get(length..).is_some_and(|rest| rest.starts_with([')', ' '])) {
+            self.seek(self.pos() + 2 + length);
         }
     }
 

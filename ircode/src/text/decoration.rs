@@ -1,0 +1,71 @@
+//! Lines that Julia prints around a listing: headings, tables of variables, places in the source.
+
+use super::balanced::{find_depth_0, split_depth_0};
+use crate::name::Name;
+use crate::types::Type;
+
+/// A line that is no statement.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Decoration {
+    /// Nothing that says anything about the code.
+    Nothing,
+    /// `1-element Vector{Any}:`, above the elements of a vector.
+    Vector,
+    /// `Body::T`: the type of the result, above the statements.
+    Body(Type),
+    /// `MethodInstance for f(::Int64)`: how many arguments there are.
+    MethodInstance(usize),
+    /// `Variables`, `Arguments`: lines `name::T` follow.
+    Variables,
+    /// `Locals`, `Static Parameters`: lines `name::T` follow that are no arguments.
+    Others,
+}
+
+/// What the line is, if it is no statement. `line` has no white space around it.
+pub(super) fn decoration(line: &str) -> Option<Decoration> {
+    if is_vector_header(line) {
+        return Some(Decoration::Vector);
+    }
+    if let Some(ty) = line.strip_prefix("Body::") {
+        return Some(Decoration::Body(named_type(ty)));
+    }
+    if let Some(call) = line.strip_prefix("MethodInstance for ") {
+        let inside = find_depth_0(call, "(").and_then(|open| call.get(open + 1..)?.strip_suffix(')'));
+        let count = inside.and_then(|inside| split_depth_0(inside, ',')).map_or(0, |arguments| arguments.len());
+        return Some(Decoration::MethodInstance(count));
+    }
+    match line {
+        "Variables" | "Variables:" | "Arguments" | "Arguments:" => return Some(Decoration::Variables),
+        "Locals" | "Locals:" | "Static Parameters" => return Some(Decoration::Others),
+        "Code" | "Body" | "Body:" | "```" | "```julia" | "```julia-repl" | "```jldoctest" => {
+            return Some(Decoration::Nothing);
+        }
+        _ => {}
+    }
+    // A place in the source, behind the bars of the places it is inlined in: `││┌ @ boot.jl:425 within `Array'`.
+    let bars = line.trim_start_matches(['│', '┌', '└', '╎', ' ']);
+    let place = bars.starts_with("@ ") || bars.is_empty();
+    // `∘ ── %0 = invoke f(::Int64)::Any` heads a listing of Cthulhu's.
+    let heading = line.starts_with("∘ ") || line.starts_with("julia> ") || line.starts_with("from ");
+    (place || heading).then_some(Decoration::Nothing)
+}
+
+/// `name::T` in a table of variables; the type may be missing.
+pub(super) fn variable(line: &str) -> Option<(Name, Type)> {
+    let (name, ty) = match find_depth_0(line, "::") {
+        Some(colon) => (line.get(..colon)?, named_type(line.get(colon + 2..)?)),
+        None => (line, Type::Untyped),
+    };
+    let plain = !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || matches!(c, '│' | '─' | '└' | '┄'));
+    plain.then(|| (name.trim_matches('"').into(), ty))
+}
+
+/// A type as code_warntype prints it: one that is not stable is in capitals where there are no colours.
+fn named_type(text: &str) -> Type {
+    if text.trim() == "ANY" { Type::Any } else { Type::parse(text) }
+}
+
+fn is_vector_header(line: &str) -> bool {
+    let count = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    count.len() < line.len() && count.starts_with("-element ") && count.ends_with(':')
+}
