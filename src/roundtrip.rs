@@ -1,7 +1,7 @@
 //! Whether a function survives every way there and back.
 
 use bbcode::{BBCode, ConversionError};
-use ircode::{Function, IRCode, Module, Style, from_json, parse_module, print_function, to_json};
+use ircode::{Function, IRCode, JuliaVersion, Module, Style, from_json, parse_module, print_function, to_json};
 
 /// A way on which a function did not survive.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -18,6 +18,14 @@ pub struct Mismatch {
 pub fn roundtrip(function: &Function<IRCode>) -> Vec<Mismatch> {
     Ways::default().check(function)
 }
+
+/// The manners of Julia's versions, each with its name.
+const JULIA_STYLES: &[(&str, Style)] = &[
+    ("text (julia)", Style::Julia),
+    ("text (1.5)", Style::Version(JuliaVersion::new(1, 5))),
+    ("text (1.10)", Style::Version(JuliaVersion::new(1, 10))),
+    ("text (1.12)", Style::Version(JuliaVersion::new(1, 12))),
+];
 
 /// The conversions that are checked. Tests put wrong ones in their place, to see that they are found.
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +56,9 @@ impl Ways {
         check("verify", function.body.verify().map_err(|violations| violations.to_string()));
         check("text (bbkit)", self.exact_text(function));
         if function.body.new_nodes.is_empty() {
-            check("text (julia)", self.julia_text(function));
+            for (way, style) in JULIA_STYLES {
+                check(way, self.julia_text(function, *style));
+            }
         }
         check("json", self.json(function));
         let compacted = match function.body.new_nodes.is_empty() {
@@ -85,10 +95,10 @@ impl Ways {
     }
 
     /// What Julia's style omits cannot come back, so the text is compared.
-    fn julia_text(&self, function: &Function<IRCode>) -> Result<(), String> {
-        let text = print_function(function, Style::Julia);
+    fn julia_text(&self, function: &Function<IRCode>, style: Style) -> Result<(), String> {
+        let text = print_function(function, style);
         let parsed = parse_module(&(self.carry)(text.clone())).map_err(|error| error.to_string())?;
-        let again: Vec<String> = parsed.module.functions().iter().map(|f| print_function(f, Style::Julia)).collect();
+        let again: Vec<String> = parsed.module.functions().iter().map(|f| print_function(f, style)).collect();
         match again.as_slice() {
             [again] if *again == text => Ok(()),
             [again] => Err(first_difference(&text, again)),

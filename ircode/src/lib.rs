@@ -45,7 +45,8 @@ pub use stmt::{
 };
 pub use stream::InstructionStream;
 pub use text::{
-    Style, TextError, parse_function, parse_module, parse_module_with_parameters, print_function, print_module,
+    Style, TextError, parse_function, parse_module, parse_module_with_parameters, print_body, print_function,
+    print_module,
 };
 pub use types::{ArrayType, Type};
 pub use verify::{Check, Violation, Violations, verify, verify_with_globals};

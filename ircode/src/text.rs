@@ -10,26 +10,32 @@ pub(crate) mod expression;
 pub(crate) mod function;
 mod gutter;
 mod header;
+mod labels;
 mod literal;
 pub(crate) mod operators;
 mod parser;
 pub(crate) mod print;
+mod spelling;
 mod statement;
 mod words;
 
 pub use clean::clean;
 pub(crate) use expression::read_constant;
-pub use function::{print_function, print_module, write_header, write_typed};
+pub use function::{print_body, print_function, print_module, write_header, write_typed};
 pub use parser::{ParsedModule, SourceMap, TextError, parse_function, parse_module, parse_module_with_parameters};
 pub use print::{StatementPrinter, default_type};
+
+use crate::version::JuliaVersion;
 
 /// How code is printed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Style {
-    /// As Julia prints it. What Julia does not show (flags, call infos, widths of integer literals, …) is lost, as are the
+    /// As Julia 1.11 prints it. What Julia does not show (flags, call infos, widths of integer literals, …) is lost, as are the
     /// names of values that are not used.
     #[default]
     Julia,
+    /// As this version of Julia prints it: spellings of types, of `try` and of what is unreachable, labels of calls.
+    Version(JuliaVersion),
     /// The same layout, with every value named and with attributes for what Julia does not show, so that reading it back
     /// gives exactly the same program.
     Bbkit,

@@ -5,7 +5,7 @@ use clap::Args;
 use ircode::{Name, Style};
 use passes::{PASSES, PassManager, find_pass};
 
-use super::show::{Form, PrintStyle, shown};
+use super::show::{Form, shown, style};
 use super::{Failure, fail, output, say, select, verified};
 
 /// Run passes over a program, and print what comes out.
@@ -24,8 +24,8 @@ pub(crate) struct Opt {
     #[arg(long = "as", value_enum, value_name = "FORM", default_value = "ircode")]
     form: Form,
     /// How a listing is printed.
-    #[arg(long, value_enum, default_value = "julia")]
-    style: PrintStyle,
+    #[arg(long, default_value = "julia", value_parser = style)]
+    style: Style,
     /// Print the program before the first pass and after each, to standard error.
     #[arg(long)]
     print_after_all: bool,
@@ -99,14 +99,10 @@ impl Opt {
         if !only_listing {
             input.maps.clear();
         }
-        let style = match self.style {
-            PrintStyle::Julia => Style::Julia,
-            PrintStyle::Bbkit => Style::Bbkit,
-        };
         if input.module.functions().is_empty() {
             return fail("there are no functions");
         }
-        output(&shown(&mut input, self.form, style)?);
+        output(&shown(&mut input, self.form, self.style)?);
         Ok(())
     }
 }

@@ -2,7 +2,7 @@
 
 use bbkit::{Input, dot, to_bbcode};
 use clap::{Args, ValueEnum};
-use ircode::{Style, print_function, print_module, to_json};
+use ircode::{JuliaVersion, Style, print_body, print_function, print_module, to_json};
 
 use super::{Failure, fail, output, select};
 
@@ -23,9 +23,10 @@ pub(crate) struct Show {
     /// The form.
     #[arg(long = "as", value_enum, value_name = "FORM", default_value = "ircode")]
     form: Form,
-    /// How a listing is printed.
-    #[arg(long, value_enum, default_value = "julia")]
-    style: PrintStyle,
+    /// How a listing is printed: `julia`, as Julia 1.11 does; a version such as `1.5`, `1.10` or `1.12`, as that does;
+    /// `bbkit`, with everything that Julia omits, so that it can be read back exactly.
+    #[arg(long, default_value = "julia", value_parser = style)]
+    style: Style,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -44,12 +45,16 @@ pub(crate) enum Form {
     Dot,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum PrintStyle {
-    /// As Julia prints it.
-    Julia,
-    /// With everything that Julia omits, so that it can be read back exactly.
-    Bbkit,
+/// A style by its name: that of a printer, or a version of Julia.
+pub(crate) fn style(name: &str) -> Result<Style, String> {
+    match name {
+        "julia" => Ok(Style::Julia),
+        "bbkit" => Ok(Style::Bbkit),
+        version => match version.parse::<JuliaVersion>() {
+            Ok(version) if version >= JuliaVersion::new(1, 0) => Ok(Style::Version(version)),
+            _ => Err("a style is `julia`, `bbkit`, or a version of Julia such as 1.5, 1.10, 1.12".into()),
+        },
+    }
 }
 
 impl Show {
@@ -68,11 +73,7 @@ impl Show {
             input.module = module;
             input.maps = map.into_iter().collect();
         }
-        let style = match self.style {
-            PrintStyle::Julia => Style::Julia,
-            PrintStyle::Bbkit => Style::Bbkit,
-        };
-        output(&shown(&mut input, self.form, style)?);
+        output(&shown(&mut input, self.form, self.style)?);
         Ok(())
     }
 }
@@ -82,7 +83,7 @@ pub(crate) fn shown(input: &mut Input, form: Form, style: Style) -> Result<Strin
     Ok(match form {
         Form::Ircode => match (input.module.functions(), style) {
             // A listing without header is printed without one.
-            ([only], Style::Julia) if input.is_listing() => only.body.to_string(),
+            ([only], style) if input.is_listing() && style != Style::Bbkit => print_body(&only.body, style),
             ([only], _) if input.module.types().is_empty() => print_function(only, style),
             _ => print_module(&input.module, style),
         },

@@ -440,9 +440,15 @@ impl Building {
             Some(header) => {
                 (header.name, header.parameters.into_iter().map(|(name, _)| name).collect::<Vec<Option<Name>>>())
             }
-            None => {
-                (Name::from(""), self.given.iter().take(argtypes.len().saturating_sub(1)).map(|(name, _)| name.clone()).chain(guessed_order.iter().cloned().map(Some)).collect())
-            }
+            None => (
+                Name::from(""),
+                self.given
+                    .iter()
+                    .take(argtypes.len().saturating_sub(1))
+                    .map(|(name, _)| name.clone())
+                    .chain(guessed_order.iter().cloned().map(Some))
+                    .collect(),
+            ),
         };
         let parameters = if parameters.iter().all(Option::is_none) { Vec::new() } else { parameters };
         let parameters: Vec<Option<Name>> = self.parameters.unwrap_or(parameters);

@@ -17,7 +17,8 @@ use super::gutter::gutter;
 /// assert_eq!(ircode::text::clean("# a comment\n1 ─ return 1"), "# a comment\n1 ─ return 1");
 /// ```
 pub fn clean(text: &str) -> Cow<'_, str> {
-    let text = if text.contains(['\u{1b}', '\u{9b}']) { Cow::Owned(without_escapes(text)) } else { Cow::Borrowed(text) };
+    let text =
+        if text.contains(['\u{1b}', '\u{9b}']) { Cow::Owned(without_escapes(text)) } else { Cow::Borrowed(text) };
     match comment_prefix(&text) {
         Some(prefix) => Cow::Owned(without_prefix(&text, prefix)),
         None => text,

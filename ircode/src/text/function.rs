@@ -90,7 +90,7 @@ pub fn write_header<F>(out: &mut dyn Write, function: &Function<F>, argtypes: &[
         out.write_str(if first { "" } else { ", " })?;
         first = false;
         match function.parameters.get(i - 1) {
-            Some(Some(name)) if style == Style::Julia && is_identifier(name) => write!(out, "{name}")?,
+            Some(Some(name)) if style != Style::Bbkit && is_identifier(name) => write!(out, "{name}")?,
             _ => write!(out, "_{}", i + 1)?,
         }
         write_annotation(out, ty, style)?;
@@ -104,7 +104,7 @@ fn write_annotation(out: &mut dyn Write, ty: &Type, style: Style) -> fmt::Result
         return Ok(());
     }
     out.write_str("::")?;
-    match ty.to_string() {
+    match StatementPrinter::new(style).type_text(ty) {
         text if style == Style::Bbkit && !super::print::is_one_type(&text) => write_string(out, &text),
         text => out.write_str(&on_one_line(text)),
     }
@@ -174,6 +174,14 @@ fn write_attribute_lines(out: &mut dyn Write, function: &Function<IRCode>) -> fm
         }
     }
     Ok(())
+}
+
+/// Prints a body without a header, as a listing.
+pub fn print_body(body: &IRCode, style: Style) -> String {
+    let mut out = String::new();
+    // Writing to a string does not fail.
+    let _ = write_body(&mut out, body, style);
+    out
 }
 
 /// The listing, as Julia's `show` of an IRCode prints it: line numbers, blocks, statements, types.
@@ -341,11 +349,14 @@ pub fn write_typed<N: Names>(
     stmt: &Stmt<N>,
     ty: &Type,
 ) -> fmt::Result {
+    if printer.spells_unreachable(stmt) {
+        return out.write_str("$(Expr(:unreachable))::Union{}");
+    }
     let shown = default_type(stmt).is_none()
         && *ty != Type::Untyped
         && (!printer.exact() || reads_back_at_end(&ty.to_string()));
     printer.write(out, stmt, shown)?;
-    if shown { write!(out, "::{}", on_one_line(ty.to_string())) } else { Ok(()) }
+    if shown { write!(out, "::{}", on_one_line(printer.type_text(ty))) } else { Ok(()) }
 }
 
 /// Writes what the line so far does not say.

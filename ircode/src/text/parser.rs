@@ -4,9 +4,9 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::builder::Building;
-use super::expression::Cursor;
 use super::clean::clean;
 use super::decoration::{Decoration, decoration, variable};
+use super::expression::Cursor;
 use super::gutter::gutter;
 use super::header;
 use crate::code::IRCode;
@@ -202,7 +202,9 @@ impl Parser {
         let trimmed = line.trim_start();
         let start = offset + line.len() - trimmed.len();
         let whole = start..start + trimmed.len();
-        if trimmed.is_empty() || trimmed.starts_with('#') {
+        // In a table of variables the function itself is one.
+        let own = trimmed.starts_with("#self#") && self.variables.reading.is_some();
+        if trimmed.is_empty() || trimmed.starts_with('#') && !own {
             return Ok(());
         }
         if let Some(declaring) = &mut self.declaring {
@@ -392,7 +394,8 @@ fn unexpected_line(line: &str, span: Range<usize>) -> Diagnostic {
         return error.with_help("print the IRCode once it is finished");
     }
     if nested {
-        let error = Diagnostic::error(span, "this is code of the top level, with methods inside of it", "not in SSA form");
+        let error =
+            Diagnostic::error(span, "this is code of the top level, with methods inside of it", "not in SSA form");
         return error.with_help("lowered code is not typed SSA code: print a function with code_typed or code_ircode");
     }
     let error = Diagnostic::error(span, "this is no statement of a listing", "expected a block number, `│` or `└──`");

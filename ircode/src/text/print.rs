@@ -9,8 +9,18 @@ use crate::operand::{GlobalRef, Operand};
 use crate::scalar::{Scalar, ScalarType};
 use crate::stmt::{ExprNode, InvokeNode, Stmt};
 use crate::text::Style;
+use crate::text::labels::label;
 use crate::text::operators::{is_binary, is_n_ary, is_operator, is_quoted_in_parentheses, is_unary};
+use crate::text::spelling::{constant_text, type_text};
 use crate::types::Type;
+use crate::version::JuliaVersion;
+
+/// From here on `return` and `unreachable` are nodes of their own, and print so.
+const RETURN_NODE: JuliaVersion = JuliaVersion::new(1, 6);
+/// From here on `enter` is.
+const ENTER_NODE: JuliaVersion = JuliaVersion::new(1, 11);
+/// From here on calls have labels.
+const LABELS: JuliaVersion = JuliaVersion::new(1, 12);
 
 /// Prints statements of either representation.
 #[derive(Clone, Copy, Debug)]
@@ -75,6 +85,12 @@ impl StatementPrinter {
                 }
                 None => out.write_str("unreachable"),
             },
+            Stmt::Enter(enter) if !self.exact() && self.version() < ENTER_NODE && enter.scope.is_none() => {
+                match enter.catch_dest {
+                    Some(block) => write!(out, "$(Expr(:enter, {block}))"),
+                    None => out.write_str("$(Expr(:enter, #0))"),
+                }
+            }
             Stmt::Enter(enter) => {
                 match enter.catch_dest {
                     Some(block) => write!(out, "enter {block}")?,
@@ -107,6 +123,27 @@ impl StatementPrinter {
         self.style == Style::Bbkit
     }
 
+    /// The version of Julia in whose manner this prints.
+    fn version(&self) -> JuliaVersion {
+        match self.style {
+            Style::Version(version) => version,
+            Style::Julia | Style::Bbkit => ENTER_NODE,
+        }
+    }
+
+    /// The text of a type.
+    pub(super) fn type_text(&self, ty: &Type) -> String {
+        match self.style {
+            Style::Version(version) => type_text(ty, version),
+            Style::Julia | Style::Bbkit => ty.to_string(),
+        }
+    }
+
+    /// Whether the statement is what old versions print as an expression with a type.
+    pub(super) fn spells_unreachable<N: Names>(&self, stmt: &Stmt<N>) -> bool {
+        matches!(stmt, Stmt::Return(ret) if ret.value.is_none()) && self.version() < RETURN_NODE
+    }
+
     fn write_switch<N: Names>(&self, out: &mut dyn Write, switch: &N::Switch) -> fmt::Result {
         let mut targets = Vec::new();
         switch.for_each_target(&mut |target| targets.push(target));
@@ -129,6 +166,9 @@ impl StatementPrinter {
         args: &[Operand<N>],
         typed: bool,
     ) -> fmt::Result {
+        if typed && self.version() >= LABELS {
+            out.write_str(label(callee))?;
+        }
         if let Operand::Global(global) = callee
             && (global.module.is_empty() || !self.exact())
         {
@@ -159,9 +199,12 @@ impl StatementPrinter {
     }
 
     fn write_invoke<N: Names>(&self, out: &mut dyn Write, invoke: &InvokeNode<N>) -> fmt::Result {
-        out.write_str("invoke ")?;
+        // Julia 1.12 prints a third label for an invoke of a method that is not compiled, which listings of others do not
+        // tell.
+        out.write_str(if self.version() >= LABELS { "   invoke " } else { "invoke " })?;
         match &invoke.callee {
             Operand::Value(value) => write!(out, "{value}")?,
+            Operand::Argument(argument) => write!(out, "{argument}")?,
             callee => self.write_callee(out, callee)?,
         }
         out.write_char('(')?;
@@ -340,7 +383,10 @@ impl StatementPrinter {
 
     fn write_constant(&self, out: &mut dyn Write, constant: &Constant) -> fmt::Result {
         if !self.exact() {
-            return out.write_str(&on_one_line(constant.to_string()));
+            return out.write_str(&on_one_line(match self.style {
+                Style::Version(version) => constant_text(constant, version),
+                Style::Julia | Style::Bbkit => constant.to_string(),
+            }));
         }
         match constant {
             Constant::Scalar(scalar) => write_exact_scalar(out, scalar),
@@ -389,7 +435,7 @@ impl StatementPrinter {
     }
 
     fn write_type(&self, out: &mut dyn Write, ty: &Type) -> fmt::Result {
-        let text = ty.to_string();
+        let text = self.type_text(ty);
         if self.exact() && !is_one_type(&text) {
             return write_string(out, &text);
         }

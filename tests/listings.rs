@@ -1,0 +1,81 @@
+//! Listings as people paste them: the tables in `tests/listings/README.md` say what is expected of each.
+
+#![allow(clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "a test that cannot go on should stop")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use bbkit::{Input, roundtrip};
+
+/// The rows of the table below this heading: file and expectation.
+fn table(heading: &str) -> Vec<(String, String)> {
+    let readme = include_str!("listings/README.md");
+    let section = readme.split("\n## ").find(|section| section.starts_with(heading)).expect("a section of that name");
+    let rows = section.lines().filter(|line| line.starts_with("| ") && line.contains(".txt |"));
+    let cells = rows.map(|row| row.trim_matches('|').split(" | ").map(|cell| cell.trim().to_string()).collect::<Vec<_>>());
+    cells.map(|cells| (cells[0].clone(), cells[2].trim_end_matches('|').trim().to_string())).collect()
+}
+
+fn check(folder: &Path, file: &str, expected: &str) {
+    let path = folder.join(file);
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let input = match Input::parse(file, &text, &[]) {
+        Ok(input) => input,
+        Err(error) => {
+            let message = error.to_string();
+            assert!(expected != "valid" && !expected.starts_with("invalid") && message.contains(expected), "{message}");
+            return;
+        }
+    };
+    let mut codes = Vec::new();
+    for function in input.module.functions() {
+        let violations = function.body.verify().err().map(|violations| violations.0).unwrap_or_default();
+        codes.extend(violations.iter().map(|violation| violation.check.code()));
+        let mismatches = roundtrip(function);
+        // A function that is not valid must survive all the same.
+        let other: Vec<_> = mismatches.iter().filter(|mismatch| mismatch.way != "verify").collect();
+        assert!(other.is_empty(), "{file}: {other:?}");
+    }
+    codes.sort_unstable();
+    codes.dedup();
+    let found = if codes.is_empty() { "valid".to_string() } else { format!("invalid: {}", codes.join(" ")) };
+    assert_eq!(found, expected, "{file}");
+}
+
+#[test]
+fn the_listings_of_this_folder_are_as_their_table_says() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/listings");
+    let rows = table("Of this folder");
+    for (file, expected) in &rows {
+        check(&folder, file, expected);
+    }
+    let files = fs::read_dir(&folder).expect("a folder").filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+    let missing: Vec<String> =
+        files.filter(|file| file.ends_with(".txt") && rows.iter().all(|(row, _)| row != file)).collect();
+    assert!(missing.is_empty(), "not in the table: {missing:?}");
+}
+
+#[test]
+fn the_collection_is_as_its_table_says() {
+    let folder = match std::env::var_os("BBKIT_LISTINGS") {
+        Some(folder) => PathBuf::from(folder),
+        None => Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/listings"),
+    };
+    if !folder.is_dir() {
+        println!("skipped: the collection of listings is not here");
+        return;
+    }
+    let rows = table("Of the collection");
+    for (file, expected) in &rows {
+        check(&folder, file, expected);
+    }
+}
+
+#[test]
+fn a_planted_bug_is_found() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/listings");
+    for (file, wrong) in [("straight.txt", "invalid: IR27"), ("lowered.txt", "valid"), ("lowered.txt", "other words")] {
+        let outcome = std::panic::catch_unwind(|| check(&folder, file, wrong));
+        assert!(outcome.is_err(), "{file} passes for {wrong:?}");
+    }
+}
