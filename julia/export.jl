@@ -71,6 +71,14 @@ function export_instances(out, roots; callees::Bool = false)
 end
 
 """
+    export_ircode(out, ir; name = "f")
+
+Writes an IRCode as it is, valid or not, pending nodes included: a step of a transformation that is to be looked at.
+"""
+export_ircode(out, ir; name::String = "f") =
+    write_dump(writer -> write_function(writer, name, Symbol[], false, Any, ir), out)
+
+"""
     export_module(out, m = nothing; submodules = true)
 
 Writes the code that Julia keeps of every compiled method instance of the methods defined in the module `m` (of all
@@ -98,6 +106,19 @@ function inside(m::Module, outer::Module, submodules::Bool)
     return false
 end
 
+"""
+What Julia's own verifier would find too, of code that a dump cannot hold: `IR02` (columns of different lengths), `IR16`, `IR31`. See
+bbkit's table of checks.
+"""
+struct InvalidCode <: Exception
+    code::String
+    message::String
+end
+
+Base.showerror(io::IO, e::InvalidCode) = print(io, e.code, ": ", e.message)
+
+fault(code, message) = throw(InvalidCode(code, message))
+
 "The method instance that a statement invokes."
 function invoked(@nospecialize(stmt))
     stmt isa Expr && stmt.head === :invoke || return nothing
@@ -113,8 +134,10 @@ function parameter_names(ci::Core.CodeInfo, mi::Core.MethodInstance)
     return ci.slotnames[2:n]
 end
 
-function write_function(writer::Writer, mi::Core.MethodInstance, ci::Core.CodeInfo, @nospecialize(result), ir)
-    name, parameters = call_text(mi), parameter_names(ci, mi)
+write_function(writer::Writer, mi::Core.MethodInstance, ci::Core.CodeInfo, @nospecialize(result), ir) =
+    write_function(writer, call_text(mi), parameter_names(ci, mi), mi.def isa Method && mi.def.isva, result, ir)
+
+function write_function(writer::Writer, name::String, parameters, varargs::Bool, @nospecialize(result), ir)
     while name in writer.names
         name = string(name, '\'')
     end
@@ -127,8 +150,7 @@ function write_function(writer::Writer, mi::Core.MethodInstance, ci::Core.CodeIn
         text = string(parameter)
         startswith(text, '#') || isempty(text) ? print(io, "null") : write_string(io, text)
     end
-    mi.def isa Method && mi.def.isva && print(io, "],\"varargs\":true")
-    print(io, mi.def isa Method && mi.def.isva ? "" : "]", ",\"result\":")
+    print(io, varargs ? "],\"varargs\":true,\"result\":" : "],\"result\":")
     write_type(writer, result)
     print(io, ",\"body\":{\"argtypes\":[")
     each(ty -> write_type(writer, ty), io, ir.argtypes)
@@ -152,7 +174,9 @@ function write_function(writer::Writer, mi::Core.MethodInstance, ci::Core.CodeIn
         write_numbers(io, block.succs)
         print(io, "}")
     end
-    print(io, "],\"statements\":[")
+    print(io, "],\"index\":")
+    write_numbers(io, ir.cfg.index)
+    print(io, ",\"statements\":[")
     each(io, 1:length(rows.stmts)) do i
         write_row(writer, rows.stmts[i], rows.types[i], rows.infos[i], rows.lines[i], rows.flags[i])
     end
@@ -218,6 +242,8 @@ function write_stmt(writer::Writer, @nospecialize(stmt))
     io = writer.buffer
     operand(x) = write_operand(writer, x)
     if stmt isa Core.PhiNode
+        length(stmt.edges) == length(stmt.values) ||
+            fault("IR16", "a φ has $(length(stmt.edges)) edges, but $(length(stmt.values)) values")
         print(io, "{\"phi\":{\"entries\":[")
         each(io, 1:length(stmt.edges)) do i
             print(io, "{\"edge\":", stmt.edges[i])
@@ -315,8 +341,8 @@ function write_operand(writer::Writer, @nospecialize(x))
         print(io, "{\"ssa\":", x.id, "}")
     elseif x isa Argument
         print(io, "{\"arg\":", x.n, "}")
-    elseif x isa Core.SlotNumber
-        print(io, "{\"arg\":", x.id, "}")
+    elseif x isa Union{Core.SlotNumber,CC.OldSSAValue,CC.NewSSAValue}
+        fault("IR31", "$x is left over from an earlier stage of the compiler")
     elseif x isa GlobalRef
         print(io, "{\"global\":{\"module\":")
         write_string(io, module_path(global_module(x)))
@@ -437,6 +463,7 @@ end
 "The text of an object that JSON has no form for, as Julia shows it."
 function object_text(@nospecialize(x))
     x isa Module && return module_path(x)
+    x isa Base.EnvDict && return "Base.ENV"
     x isa Core.MethodInstance && return string("MethodInstance for ", call_text(x))
     x isa Union{Method,Core.CodeInfo,Core.CodeInstance} && return string(nameof(typeof(x)))
     text = try

@@ -23,6 +23,9 @@ end
 
 function columns(stmts, types, infos, lines, flags)
     n = length(stmts)
+    lengths = [n, length(types), infos === nothing ? n : length(infos), length(flags)]
+    (all(==(n), lengths) && length(lines) in (n, 3n)) ||
+        fault("IR02", "the columns of statements, types, infos and flags have the lengths $lengths, that of lines $(length(lines))")
     no_info = isdefined(CC, :NoCallInfo) ? CC.NoCallInfo() : nothing
     infos = infos === nothing ? Any[nothing for _ in 1:n] : Any[info === no_info ? nothing : info for info in infos]
     triples = length(lines) == 3n && n > 0

@@ -4,7 +4,11 @@
 module_path(m::Module) = join(string.(fullname(m)), '.')
 
 "A type, or an element of the compiler's lattice, as Julia prints it."
-type_text(@nospecialize(ty)) = repr(ty)
+type_text(@nospecialize(ty)) = shows_environment(ty) ? "Core.Compiler.Const(Base.ENV, false)" : repr(ty)
+
+# The environment prints with all that is in it, which is nobody's business.
+shows_environment(@nospecialize(ty)) =
+    ty isa CC.Const && (ty.val isa Base.EnvDict || ty.val isa Tuple && any(x -> x isa Base.EnvDict, ty.val))
 
 "Whether `f` is what the name of its type's method table means in the module of that table."
 function is_global_function(@nospecialize(f))

@@ -12,7 +12,8 @@ fn table(heading: &str) -> Vec<(String, String)> {
     let readme = include_str!("listings/README.md");
     let section = readme.split("\n## ").find(|section| section.starts_with(heading)).expect("a section of that name");
     let rows = section.lines().filter(|line| line.starts_with("| ") && line.contains(".txt |"));
-    let cells = rows.map(|row| row.trim_matches('|').split(" | ").map(|cell| cell.trim().to_string()).collect::<Vec<_>>());
+    let cells =
+        rows.map(|row| row.trim_matches('|').split(" | ").map(|cell| cell.trim().to_string()).collect::<Vec<_>>());
     cells.map(|cells| (cells[0].clone(), cells[2].trim_end_matches('|').trim().to_string())).collect()
 }
 

@@ -23,6 +23,25 @@ function outcome(f, args)
     return string("{", result, ",\"args\":", json(args), "}")
 end
 
+# What a dump cannot hold is refused, with the code of the check in Julia's verifier.
+function refused(change)
+    ir = BBKit.ircode(code_typed(Functions.absolute, (Float64,))[1][1], nothing)
+    change(ir)
+    try
+        BBKit.export_ircode(IOBuffer(), ir)
+    catch e
+        e isa BBKit.InvalidCode && return e.code
+    end
+    return "nothing"
+end
+
+if VERSION < v"1.6-"
+    @assert refused(ir -> nothing) == "nothing"
+    @assert refused(ir -> push!(ir.types, Any)) == "IR02"
+    @assert refused(ir -> ir.stmts[1] = Core.PhiNode(Any[1], Any[])) == "IR16"
+    @assert refused(ir -> ir.stmts[1] = BBKit.CC.OldSSAValue(1)) == "IR31"
+end
+
 folder = ARGS[1]
 open(joinpath(folder, "calls.json"), "w") do io
     println(io, "[")

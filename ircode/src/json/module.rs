@@ -208,6 +208,9 @@ pub struct IRCodeForm {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     julia: Option<JuliaVersion>,
     blocks: Vec<BlockForm>,
+    /// Julia's index of block starts. It is checked and not kept, as the ranges say the same.
+    #[serde(default, skip_serializing)]
+    index: Option<Vec<usize>>,
     statements: Vec<Instruction<Positions>>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     new_nodes: Vec<NewNodeForm>,
@@ -256,6 +259,7 @@ impl Dump for IRCode {
             debuginfo: self.debuginfo.clone(),
             meta: self.meta.clone(),
             blocks: self.cfg.blocks.iter().map(block).collect(),
+            index: None,
             statements: self.stmts.clone().into_rows().collect(),
             new_nodes: self.new_nodes.iter().map(node).collect(),
         })
@@ -270,9 +274,15 @@ impl Dump for IRCode {
                 .ok_or_else(|| format!("block #{} starts at statement 0, but they are counted from 1", i + 1))?;
             if last > form.statements.len() || start > last {
                 let count = form.statements.len();
-                return Err(format!("block #{} holds the statements {first} to {last}, but there are {count}", i + 1));
+                let number = i + 1;
+                return Err(format!(
+                    "IR06: block #{number} holds the statements {first} to {last}, but there are {count}"
+                ));
             }
             blocks.push(BasicBlock { stmts: start..last, preds: block.preds, succs: block.succs });
+        }
+        if let Some(index) = &form.index {
+            check_index(&blocks, index)?;
         }
         let node = |node: NewNodeForm| NewNode {
             anchor: node.anchor,
@@ -290,4 +300,21 @@ impl Dump for IRCode {
             new_nodes: form.new_nodes.into_iter().map(node).collect(),
         })
     }
+}
+
+/// Julia's checks 1 and 7: the index holds the first statement of every block but the first, and perhaps the end.
+fn check_index(blocks: &[BasicBlock], index: &[usize]) -> Result<(), String> {
+    let count = blocks.len();
+    if index.len() > count || index.len() + 1 < count {
+        return Err(format!("IR01: the index of blocks has {} entries, but there are {count} blocks", index.len()));
+    }
+    for (number, (start, block)) in index.iter().zip(blocks).enumerate() {
+        if *start != block.stmts.end + 1 {
+            let (block, end) = (number + 1, block.stmts.end);
+            return Err(format!(
+                "IR07: block #{block} ends with statement {end}, but the index has the next start at {start}"
+            ));
+        }
+    }
+    Ok(())
 }
