@@ -24,7 +24,13 @@ impl BBCode {
     /// named too.
     pub fn successors(&self, block: BlockId) -> Vec<BlockId> {
         let mut succs = Vec::new();
-        let Some(data) = self.blocks.get(block) else { return succs };
+        self.push_successors(block, &mut succs);
+        succs
+    }
+
+    /// Puts the successors of a block into an empty list.
+    pub(crate) fn push_successors(&self, block: BlockId, succs: &mut Vec<BlockId>) {
+        let Some(data) = self.blocks.get(block) else { return };
         let last = data.last.and_then(|last| self.stmt(last));
         if let Some(last) = last {
             last.for_each_target(|target| succs.push(target));
@@ -41,7 +47,6 @@ impl BBCode {
         let extra = odd.map(|odd| odd.extra_succs.as_slice()).unwrap_or_default();
         // What was removed since is no successor any more.
         succs.extend(extra.iter().filter(|&&succ| self.blocks.contains_key(succ)));
-        succs
     }
 
     /// The control-flow graph as it is now, in time linear in the number of blocks.

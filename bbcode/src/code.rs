@@ -28,7 +28,7 @@ pub struct BBCode {
     /// The types of the static parameters.
     pub sptypes: Vec<Type>,
     /// Names for the places in the source.
-    pub debuginfo: DebugInfo,
+    pub debuginfo: Arc<DebugInfo>,
     /// The version of Julia whose compiler made the code, where that is known.
     pub julia: Option<JuliaVersion>,
     /// Expressions about the function as a whole.

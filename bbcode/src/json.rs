@@ -1,5 +1,7 @@
 //! BBCode in JSON, and equality up to renaming.
 
+use std::sync::Arc;
+
 use ircode::json::Dump;
 use ircode::{
     BlockNumber, DebugInfo, Instruction, JuliaVersion, LineInfo, NewInstruction, Positions, Rename, SSAValue, Stmt,
@@ -22,7 +24,7 @@ pub struct BBCodeForm {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     sptypes: Vec<Type>,
     #[serde(default, skip_serializing_if = "is_default")]
-    debuginfo: DebugInfo,
+    debuginfo: Arc<DebugInfo>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     meta: Vec<Stmt<Positions>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]

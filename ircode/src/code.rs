@@ -1,6 +1,7 @@
 //! The position-numbered representation.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::cfg::Cfg;
 use crate::instruction::{DebugInfo, Instruction, LineInfo, NewInstruction};
@@ -34,7 +35,7 @@ pub struct IRCode {
     /// The types of the static parameters.
     pub sptypes: Vec<Type>,
     /// Names for the places in the source.
-    pub debuginfo: DebugInfo,
+    pub debuginfo: Arc<DebugInfo>,
     /// The version of Julia whose compiler made the code, where that is known: code of old versions need not meet the
     /// conditions that came later, see [`Check::since`](crate::Check::since).
     pub julia: Option<JuliaVersion>,

@@ -3,6 +3,7 @@
 mod constant;
 mod module;
 mod reader;
+pub(crate) mod sharing;
 mod writer;
 
 pub use module::{Dump, IRCodeForm, JsonError, VERSION, from_json, read_module, to_json};

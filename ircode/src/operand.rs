@@ -3,9 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::constant::Constant;
+use crate::json::sharing;
 use crate::name::Name;
 use crate::names::{Names, NumberedNames};
 use crate::scalar::Scalar;
@@ -22,7 +23,7 @@ pub enum Operand<N: Names> {
     #[serde(rename = "arg")]
     Argument(Argument),
     /// A global by module and name.
-    Global(Arc<GlobalRef>),
+    Global(#[serde(deserialize_with = "shared_global")] Arc<GlobalRef>),
     /// A literal or an embedded object.
     Constant(Constant),
     /// Julia's `QuoteNode`: a constant that would mean something else unquoted, above all a symbol.
@@ -30,6 +31,10 @@ pub enum Operand<N: Names> {
     /// An expression inside an expression. Julia's SSA form has three: `static_parameter`, `boundscheck`, and the
     /// tuple of name and library in a foreigncall.
     Nested(Box<Stmt<N>>),
+}
+
+fn shared_global<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<GlobalRef>, D::Error> {
+    GlobalRef::deserialize(deserializer).map(sharing::global)
 }
 
 /// The argument `_n` of a function, counted from 1; `_1` is the function itself.

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::head::Head;
+use crate::json::sharing;
 use crate::name::Name;
 use crate::names::{Names, NumberedNames, SwitchNode};
 use crate::operand::Operand;
@@ -145,11 +146,16 @@ pub struct CallNode<N: Names> {
 #[serde(bound = "N: NumberedNames", deny_unknown_fields)]
 pub struct InvokeNode<N: Names> {
     /// The method with the types it was specialised for.
+    #[serde(deserialize_with = "shared_instance")]
     pub instance: Arc<MethodInstance>,
     /// The function.
     pub callee: Operand<N>,
     /// The arguments.
     pub args: Vec<Operand<N>>,
+}
+
+fn shared_instance<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<MethodInstance>, D::Error> {
+    MethodInstance::deserialize(deserializer).map(sharing::instance)
 }
 
 /// What an invoke calls: Julia's `MethodInstance`, or `CodeInstance` from 1.12 on.
@@ -190,6 +196,38 @@ pub trait Rename<A: Names, B: Names> {
     fn block(&mut self, block: A::Block) -> Result<B::Block, Self::Error>;
     /// The multi-way branch in the new representation.
     fn switch(&mut self, switch: &A::Switch) -> Result<B::Switch, Self::Error>;
+}
+
+/// The body of [`Stmt::map_names`] and [`Stmt::into_names`], which differ in whether they copy or move.
+macro_rules! renamed_stmt {
+    ($stmt:expr, $rename:ident, [$($by:tt)*], $operand:ident, $all:ident, $option:ident, $entries:ident) => {
+        Ok(match $stmt {
+            Stmt::Value(value) => Stmt::Value(value.$operand($rename)?),
+            Stmt::Phi(phi) => Stmt::Phi(PhiNode { entries: $entries($($by)* phi.entries, $rename)? }),
+            Stmt::Pi(pi) => Stmt::pi(pi.value.$operand($rename)?, pi.ty.clone()),
+            Stmt::PhiC(phic) => Stmt::PhiC(PhiCNode { values: $all($($by)* phic.values, $rename)? }),
+            Stmt::Upsilon(upsilon) => Stmt::Upsilon(UpsilonNode { value: $option($($by)* upsilon.value, $rename)? }),
+            Stmt::Goto(goto) => Stmt::goto($rename.block(goto.label)?),
+            Stmt::GotoIfNot(goto) => {
+                Stmt::GotoIfNot(GotoIfNot { cond: goto.cond.$operand($rename)?, dest: $rename.block(goto.dest)? })
+            }
+            Stmt::Return(ret) => Stmt::Return(ReturnNode { value: $option($($by)* ret.value, $rename)? }),
+            Stmt::Enter(enter) => Stmt::Enter(Box::new(EnterNode {
+                catch_dest: enter.catch_dest.map(|block| $rename.block(block)).transpose()?,
+                scope: $option($($by)* enter.scope, $rename)?,
+            })),
+            Stmt::Switch(switch) => Stmt::Switch($rename.switch(&switch)?),
+            Stmt::Call(call) => {
+                Stmt::Call(CallNode { callee: call.callee.$operand($rename)?, args: $all($($by)* call.args, $rename)? })
+            }
+            Stmt::Invoke(invoke) => Stmt::Invoke(Box::new(InvokeNode {
+                instance: invoke.instance.clone(),
+                callee: invoke.callee.$operand($rename)?,
+                args: $all($($by)* invoke.args, $rename)?,
+            })),
+            Stmt::Expr(expr) => Stmt::Expr(ExprNode { head: expr.head.clone(), args: $all($($by)* expr.args, $rename)? }),
+        })
+    };
 }
 
 impl<N: Names> Stmt<N> {
@@ -364,44 +402,18 @@ impl<N: Names> Stmt<N> {
 
     /// The same statement in other names: what conversion between the representations is.
     pub fn map_names<M: Names, R: Rename<N, M>>(&self, rename: &mut R) -> Result<Stmt<M>, R::Error> {
-        Ok(match self {
-            Stmt::Value(value) => Stmt::Value(value.map_names(rename)?),
-            Stmt::Phi(phi) => {
-                let mut entries = Vec::with_capacity(phi.entries.len());
-                for entry in &phi.entries {
-                    entries
-                        .push(PhiEntry { edge: rename.block(entry.edge)?, value: map_option(&entry.value, rename)? });
-                }
-                Stmt::Phi(PhiNode { entries })
-            }
-            Stmt::Pi(pi) => Stmt::pi(pi.value.map_names(rename)?, pi.ty.clone()),
-            Stmt::PhiC(phic) => Stmt::PhiC(PhiCNode { values: map_all(&phic.values, rename)? }),
-            Stmt::Upsilon(upsilon) => Stmt::Upsilon(UpsilonNode { value: map_option(&upsilon.value, rename)? }),
-            Stmt::Goto(goto) => Stmt::goto(rename.block(goto.label)?),
-            Stmt::GotoIfNot(goto) => {
-                Stmt::GotoIfNot(GotoIfNot { cond: goto.cond.map_names(rename)?, dest: rename.block(goto.dest)? })
-            }
-            Stmt::Return(ret) => Stmt::Return(ReturnNode { value: map_option(&ret.value, rename)? }),
-            Stmt::Enter(enter) => Stmt::Enter(Box::new(EnterNode {
-                catch_dest: enter.catch_dest.map(|block| rename.block(block)).transpose()?,
-                scope: map_option(&enter.scope, rename)?,
-            })),
-            Stmt::Switch(switch) => Stmt::Switch(rename.switch(switch)?),
-            Stmt::Call(call) => {
-                Stmt::Call(CallNode { callee: call.callee.map_names(rename)?, args: map_all(&call.args, rename)? })
-            }
-            Stmt::Invoke(invoke) => Stmt::Invoke(Box::new(InvokeNode {
-                instance: invoke.instance.clone(),
-                callee: invoke.callee.map_names(rename)?,
-                args: map_all(&invoke.args, rename)?,
-            })),
-            Stmt::Expr(expr) => Stmt::Expr(ExprNode { head: expr.head.clone(), args: map_all(&expr.args, rename)? }),
-        })
+        renamed_stmt!(self, rename, [&], map_names, map_all, map_option, map_entries)
+    }
+
+    /// As [`Stmt::map_names`], of a statement that is not needed any more: its operands stay where they are in memory.
+    pub fn into_names<M: Names, R: Rename<N, M>>(self, rename: &mut R) -> Result<Stmt<M>, R::Error> {
+        renamed_stmt!(self, rename, [], into_names, into_all, into_option, into_entries)
     }
 }
 
 impl<N: Names> Operand<N> {
     /// The same operand in other names.
+    #[inline]
     pub fn map_names<M: Names, R: Rename<N, M>>(&self, rename: &mut R) -> Result<Operand<M>, R::Error> {
         Ok(match self {
             Operand::Value(value) => Operand::Value(rename.value(*value)?),
@@ -412,13 +424,38 @@ impl<N: Names> Operand<N> {
             Operand::Nested(nested) => Operand::Nested(Box::new(nested.map_names(rename)?)),
         })
     }
+
+    /// As [`Operand::map_names`], of an operand that is not needed any more.
+    #[inline]
+    pub fn into_names<M: Names, R: Rename<N, M>>(self, rename: &mut R) -> Result<Operand<M>, R::Error> {
+        Ok(match self {
+            Operand::Value(value) => Operand::Value(rename.value(value)?),
+            Operand::Argument(argument) => Operand::Argument(argument),
+            Operand::Global(global) => Operand::Global(global),
+            Operand::Constant(constant) => Operand::Constant(constant),
+            Operand::Quote(constant) => Operand::Quote(constant),
+            Operand::Nested(nested) => Operand::Nested(Box::new(nested.into_names(rename)?)),
+        })
+    }
 }
 
 fn map_all<A: Names, B: Names, R: Rename<A, B>>(
     operands: &[Operand<A>],
     rename: &mut R,
 ) -> Result<Vec<Operand<B>>, R::Error> {
-    operands.iter().map(|operand| operand.map_names(rename)).collect()
+    let mut renamed = Vec::with_capacity(operands.len());
+    for operand in operands {
+        renamed.push(operand.map_names(rename)?);
+    }
+    Ok(renamed)
+}
+
+/// Operands of both representations have the same size, so that the list is renamed in place.
+fn into_all<A: Names, B: Names, R: Rename<A, B>>(
+    operands: Vec<Operand<A>>,
+    rename: &mut R,
+) -> Result<Vec<Operand<B>>, R::Error> {
+    operands.into_iter().map(|operand| operand.into_names(rename)).collect()
 }
 
 fn map_option<A: Names, B: Names, R: Rename<A, B>>(
@@ -426,6 +463,34 @@ fn map_option<A: Names, B: Names, R: Rename<A, B>>(
     rename: &mut R,
 ) -> Result<Option<Operand<B>>, R::Error> {
     operand.as_ref().map(|operand| operand.map_names(rename)).transpose()
+}
+
+fn into_option<A: Names, B: Names, R: Rename<A, B>>(
+    operand: Option<Operand<A>>,
+    rename: &mut R,
+) -> Result<Option<Operand<B>>, R::Error> {
+    operand.map(|operand| operand.into_names(rename)).transpose()
+}
+
+fn map_entries<A: Names, B: Names, R: Rename<A, B>>(
+    entries: &[PhiEntry<A>],
+    rename: &mut R,
+) -> Result<Vec<PhiEntry<B>>, R::Error> {
+    let mut renamed = Vec::with_capacity(entries.len());
+    for entry in entries {
+        renamed.push(PhiEntry { edge: rename.block(entry.edge)?, value: map_option(&entry.value, rename)? });
+    }
+    Ok(renamed)
+}
+
+fn into_entries<A: Names, B: Names, R: Rename<A, B>>(
+    entries: Vec<PhiEntry<A>>,
+    rename: &mut R,
+) -> Result<Vec<PhiEntry<B>>, R::Error> {
+    let entry = |entry: PhiEntry<A>| {
+        Ok(PhiEntry { edge: rename.block(entry.edge)?, value: into_option(entry.value, rename)? })
+    };
+    entries.into_iter().map(entry).collect()
 }
 
 #[cfg(test)]

@@ -40,6 +40,7 @@ impl InstructionStream {
     }
 
     /// Adds a row at the end.
+    #[inline]
     pub fn push(&mut self, inst: Instruction<Positions>) {
         let Instruction { stmt, ty, info, line, flag } = inst;
         self.stmt.push(stmt);

@@ -3,8 +3,10 @@
 use std::fmt;
 use std::sync::Arc;
 
+use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+use crate::json::sharing;
 use crate::name::Name;
 use crate::scalar::ScalarType;
 
@@ -249,11 +251,29 @@ impl Serialize for Type {
 
 impl<'de> Deserialize<'de> for Type {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        match crate::text::balanced::is_balanced(&text) {
-            true => Ok(Type::parse(&text)),
-            false => Err(serde::de::Error::custom(format!("the brackets of the type `{text}` do not match"))),
+        struct TypeVisitor;
+
+        impl Visitor<'_> for TypeVisitor {
+            type Value = Type;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the text of a type")
+            }
+
+            fn visit_str<E: de::Error>(self, text: &str) -> Result<Type, E> {
+                if let Some(ty) = sharing::known_type(text) {
+                    return Ok(ty);
+                }
+                if !crate::text::balanced::is_balanced(text) {
+                    return Err(E::custom(format_args!("the brackets of the type `{text}` do not match")));
+                }
+                let ty = Type::parse(text);
+                sharing::keep_type(text, &ty);
+                Ok(ty)
+            }
         }
+
+        deserializer.deserialize_str(TypeVisitor)
     }
 }
 

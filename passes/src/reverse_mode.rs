@@ -233,9 +233,9 @@ fn remember_origins(bb: &mut BBCode, name: &Name) {
     let original = DebugInfo {
         def: Some(name.clone()),
         codelocs: ids.iter().map(|(_, line)| *line).collect(),
-        ..bb.debuginfo.clone()
+        ..(*bb.debuginfo).clone()
     };
-    bb.debuginfo.edges = vec![Arc::new(original)];
+    Arc::make_mut(&mut bb.debuginfo).edges = vec![Arc::new(original)];
     for (position, (id, line)) in ids.into_iter().enumerate() {
         if let Some(inst) = bb.inst_mut(id) {
             inst.line = LineInfo { line: line.line, edge: 1, pc: position as i32 + 1 };

@@ -1,11 +1,10 @@
 //! IRCode → BBCode.
 
-use ircode::{
-    BlockNumber, IRCode, Instruction, LineInfo, NewInstruction, NoSwitch, Positions, Rename, SSAValue, Stmt, Type,
-};
+use ircode::{BasicBlock, BlockNumber, IRCode, Instruction, NoSwitch, Operand, Positions, Rename, SSAValue};
+use slotmap::Key;
 
 use super::ConversionError;
-use crate::code::{BBCode, OddEdges};
+use crate::code::{BBCode, Node, OddEdges};
 use crate::ids::{BlockId, Ids, InstId, Switch};
 
 impl TryFrom<&IRCode> for BBCode {
@@ -14,6 +13,37 @@ impl TryFrom<&IRCode> for BBCode {
     /// The same code keyed by ID. Nothing is lost: `IRCode::try_from(&BBCode::try_from(&ir)?)? == ir` for every
     /// verified IRCode without pending nodes.
     fn try_from(ir: &IRCode) -> Result<BBCode, ConversionError> {
+        let columns = ir.stmts.stmts().iter().zip(ir.stmts.types()).zip(ir.stmts.infos());
+        let rows = columns.zip(ir.stmts.lines()).zip(ir.stmts.flags());
+        Laid::new(ir)?.fill(rows, |rename, ((((stmt, ty), info), line), flag)| {
+            let (ty, info) = (ty.clone(), info.clone());
+            Ok(Instruction { stmt: stmt.map_names(rename)?, ty, info, line: *line, flag: *flag })
+        })
+    }
+}
+
+impl TryFrom<IRCode> for BBCode {
+    type Error = ConversionError;
+
+    /// As the conversion of a reference, of code that is not needed any more: statements move and are not copied.
+    fn try_from(ir: IRCode) -> Result<BBCode, ConversionError> {
+        Laid::new(&ir)?.fill(ir.stmts.into_rows(), |rename, row| {
+            let Instruction { stmt, ty, info, line, flag } = row;
+            Ok(Instruction { stmt: stmt.into_names(rename)?, ty, info, line, flag })
+        })
+    }
+}
+
+/// A BBCode whose blocks and edges are there, and whose statements are not yet.
+struct Laid {
+    bb: BBCode,
+    blocks: Vec<BlockId>,
+    /// How many statements each block holds.
+    counts: Vec<usize>,
+}
+
+impl Laid {
+    fn new(ir: &IRCode) -> Result<Laid, ConversionError> {
         if !ir.new_nodes.is_empty() {
             return Err(ConversionError::PendingNodes(ir.new_nodes.len()));
         }
@@ -24,40 +54,63 @@ impl TryFrom<&IRCode> for BBCode {
         let mut bb = BBCode {
             argtypes: ir.argtypes.clone(),
             sptypes: ir.sptypes.clone(),
-            julia: ir.julia,
             debuginfo: ir.debuginfo.clone(),
+            julia: ir.julia,
             meta: ir.meta.clone(),
             ..BBCode::default()
         };
         bb.insts.reserve(ir.stmts.len());
+        bb.blocks.reserve(ir.cfg.blocks.len());
         let blocks: Vec<BlockId> = ir.cfg.blocks.iter().map(|_| bb.push_block()).collect();
-        // Names first, so that statements can use what comes later.
-        let mut insts: Vec<InstId> = Vec::with_capacity(ir.stmts.len());
-        for (block, id) in ir.cfg.blocks.iter().zip(&blocks) {
-            for _ in block.stmts.clone() {
-                insts.push(bb.append_placeholder(*id));
-            }
-        }
-        let mut rename = ToIds { insts: &insts, blocks: &blocks };
-        let columns = ir.stmts.stmts().iter().zip(ir.stmts.types()).zip(ir.stmts.infos());
-        let columns = columns.zip(ir.stmts.lines()).zip(ir.stmts.flags());
-        for (id, ((((stmt, ty), info), line), flag)) in insts.iter().zip(columns) {
-            let stmt = stmt.map_names(&mut rename)?;
-            if let Some(inst) = bb.inst_mut(*id) {
-                *inst = Instruction { stmt, ty: ty.clone(), info: info.clone(), line: *line, flag: *flag };
-            }
-        }
         set_edges(ir, &mut bb, &blocks)?;
-        Ok(bb)
+        Ok(Laid { bb, blocks, counts: ir.cfg.blocks.iter().map(|block| block.stmts.len()).collect() })
     }
-}
 
-impl BBCode {
-    fn append_placeholder(&mut self, block: BlockId) -> InstId {
-        self.append_unchecked(
-            block,
-            NewInstruction::new(Stmt::nothing(), Type::Untyped).into_instruction(LineInfo::NONE),
-        )
+    /// Puts the statements in their places, each as `renamed` makes it from a row.
+    fn fill<T>(
+        self,
+        mut rows: impl Iterator<Item = T>,
+        renamed: impl Fn(&mut ToIds<'_>, T) -> Result<Instruction<Ids>, ConversionError>,
+    ) -> Result<BBCode, ConversionError> {
+        let Laid { mut bb, blocks, counts } = self;
+        let total = counts.iter().sum();
+        let mut rename = ToIds { insts: Vec::with_capacity(total), total, blocks: &blocks, later: Vec::new() };
+        // What is used before it has a name: by φs, mostly.
+        let mut later: Vec<(InstId, Vec<usize>)> = Vec::new();
+        for (&block, count) in blocks.iter().zip(counts) {
+            let (mut first, mut prev) = (None, None);
+            for row in rows.by_ref().take(count) {
+                let inst = renamed(&mut rename, row)?;
+                let id = bb.insts.insert(Node { inst, block, prev, next: None });
+                if let Some(prev) = prev.and_then(|prev| bb.insts.get_mut(prev)) {
+                    prev.next = Some(id);
+                }
+                first = first.or(Some(id));
+                prev = Some(id);
+                rename.insts.push(id);
+                if !rename.later.is_empty() {
+                    later.push((id, std::mem::take(&mut rename.later)));
+                }
+            }
+            if let Some(block) = bb.blocks.get_mut(block) {
+                (block.first, block.last) = (first, prev);
+            }
+        }
+        for (id, indices) in later {
+            let mut names = indices.iter().filter_map(|&index| rename.insts.get(index));
+            if let Some(inst) = bb.inst_mut(id) {
+                // Operands are visited in the order in which they were renamed.
+                inst.stmt.for_each_operand_mut(&mut |operand| {
+                    if let Operand::Value(value) = operand
+                        && value.is_null()
+                        && let Some(name) = names.next()
+                    {
+                        *value = *name;
+                    }
+                });
+            }
+        }
+        Ok(bb)
     }
 }
 
@@ -76,30 +129,37 @@ fn check_ranges(ir: &IRCode) -> Result<(), ConversionError> {
 }
 
 struct ToIds<'a> {
-    insts: &'a [InstId],
+    /// The names of the statements so far.
+    insts: Vec<InstId>,
+    /// How many statements there are.
+    total: usize,
     blocks: &'a [BlockId],
+    /// The statements used that have no name yet.
+    later: Vec<usize>,
 }
 
-impl ToIds<'_> {
-    fn find_block(&self, block: BlockNumber) -> Result<BlockId, ConversionError> {
-        let found = block.index().and_then(|index| self.blocks.get(index)).copied();
-        found.ok_or(ConversionError::NoSuchBlock(block))
-    }
+fn find_block(blocks: &[BlockId], block: BlockNumber) -> Result<BlockId, ConversionError> {
+    let found = block.index().and_then(|index| blocks.get(index)).copied();
+    found.ok_or(ConversionError::NoSuchBlock(block))
 }
 
 impl Rename<Positions, Ids> for ToIds<'_> {
     type Error = ConversionError;
 
     fn value(&mut self, value: SSAValue) -> Result<InstId, ConversionError> {
-        let found = value.index().and_then(|index| self.insts.get(index)).copied();
-        found.ok_or(ConversionError::NoSuchValue(value))
+        let missing = ConversionError::NoSuchValue(value);
+        let index = value.index().filter(|&index| index < self.total).ok_or(missing)?;
+        Ok(self.insts.get(index).copied().unwrap_or_else(|| {
+            self.later.push(index);
+            InstId::null()
+        }))
     }
 
     fn block(&mut self, block: BlockNumber) -> Result<BlockId, ConversionError> {
         if block == BlockNumber::VIRTUAL {
             return Ok(<Ids as ircode::Names>::virtual_block());
         }
-        self.find_block(block)
+        find_block(self.blocks, block)
     }
 
     fn switch(&mut self, switch: &NoSwitch) -> Result<Switch<Ids>, ConversionError> {
@@ -109,10 +169,11 @@ impl Rename<Positions, Ids> for ToIds<'_> {
 
 /// Sets the fallthroughs, and keeps the edges that do not follow from the terminators.
 fn set_edges(ir: &IRCode, bb: &mut BBCode, blocks: &[BlockId]) -> Result<(), ConversionError> {
-    let rename = ToIds { insts: &[], blocks };
-    let mut odd: Vec<OddEdges> = vec![OddEdges::default(); blocks.len()];
+    let mut odd: Vec<OddEdges> = Vec::with_capacity(blocks.len());
+    let mut rest: Vec<BlockNumber> = Vec::new();
     for (number, (block, &id)) in ir.cfg.blocks.iter().zip(blocks).enumerate() {
-        let mut rest = block.succs.clone();
+        rest.clear();
+        rest.extend_from_slice(&block.succs);
         let mut take = |target: BlockNumber| match rest.iter().position(|&succ| succ == target) {
             Some(at) => {
                 rest.remove(at);
@@ -131,29 +192,23 @@ fn set_edges(ir: &IRCode, bb: &mut BBCode, blocks: &[BlockId]) -> Result<(), Con
         }
         let fallthrough = BlockNumber::from_index(number + 1);
         if last.is_none_or(|last| last.falls_through()) && take(fallthrough) {
-            let next = rename.find_block(fallthrough)?;
+            let next = find_block(blocks, fallthrough)?;
             bb.set_next(id, Some(next)).map_err(|_| ConversionError::NoSuchBlock(fallthrough))?;
         }
-        let odd = &mut odd[number];
-        odd.missing_succs = missing.into_iter().map(|target| rename.find_block(target)).collect::<Result<_, _>>()?;
-        odd.extra_succs = rest.into_iter().map(|succ| rename.find_block(succ)).collect::<Result<_, _>>()?;
+        let ids = |numbers: &[BlockNumber]| numbers.iter().map(|&number| find_block(blocks, number)).collect();
+        let (missing_succs, extra_succs): (Result<Vec<BlockId>, _>, Result<Vec<BlockId>, _>) = (ids(&missing), ids(&rest));
+        odd.push(OddEdges { missing_succs: missing_succs?, extra_succs: extra_succs?, ..OddEdges::default() });
     }
-    // The successor lists turned around, against the predecessor lists.
-    let mut expected: Vec<Vec<BlockNumber>> = vec![Vec::new(); blocks.len()];
-    for (number, block) in ir.cfg.blocks.iter().enumerate() {
-        for succ in &block.succs {
-            let to = succ.index().and_then(|to| expected.get_mut(to)).ok_or(ConversionError::NoSuchBlock(*succ))?;
-            to.push(BlockNumber::from_index(number));
-        }
-    }
-    for (number, (block, mut expected)) in ir.cfg.blocks.iter().zip(expected).enumerate() {
-        let mut actual: Vec<BlockNumber> = block.preds.clone();
+    let incoming = Incoming::new(&ir.cfg.blocks)?;
+    let mut actual: Vec<BlockNumber> = Vec::new();
+    for (number, ((block, odd), &id)) in ir.cfg.blocks.iter().zip(&mut odd).zip(blocks).enumerate() {
+        actual.clear();
+        actual.extend_from_slice(&block.preds);
         actual.sort_unstable();
-        expected.sort_unstable();
-        let mut expected = expected.into_iter().peekable();
-        for pred in actual {
+        let mut expected = incoming.of(number).iter().copied().peekable();
+        for &pred in &actual {
             if pred == BlockNumber::VIRTUAL {
-                odd[number].virtual_preds += 1;
+                odd.virtual_preds += 1;
                 continue;
             }
             if let Some(&from) = expected.peek()
@@ -162,15 +217,49 @@ fn set_edges(ir: &IRCode, bb: &mut BBCode, blocks: &[BlockId]) -> Result<(), Con
                 return Err(ConversionError::EdgesDisagree { from, to: BlockNumber::from_index(number) });
             }
             if expected.next_if_eq(&pred).is_none() {
-                odd[number].extra_preds.push(rename.find_block(pred)?);
+                odd.extra_preds.push(find_block(blocks, pred)?);
             }
         }
         if let Some(from) = expected.next() {
             return Err(ConversionError::EdgesDisagree { from, to: BlockNumber::from_index(number) });
         }
-    }
-    for (odd, &block) in odd.into_iter().zip(blocks) {
-        bb.set_odd_edges(block, odd).map_err(|_| ConversionError::NoSuchBlockId(block))?;
+        if !odd.is_empty() {
+            bb.set_odd_edges(id, std::mem::take(odd)).map_err(|_| ConversionError::NoSuchBlockId(id))?;
+        }
     }
     Ok(())
+}
+
+/// The successor lists turned around: from which blocks each is reached, in ascending order.
+struct Incoming {
+    sources: Vec<BlockNumber>,
+    /// Where the sources of each block start, and the end.
+    starts: Vec<usize>,
+}
+
+impl Incoming {
+    fn new(blocks: &[BasicBlock]) -> Result<Self, ConversionError> {
+        let mut starts = vec![0; blocks.len() + 1];
+        for succ in blocks.iter().flat_map(|block| &block.succs) {
+            let to = succ.index().filter(|&to| to < blocks.len()).ok_or(ConversionError::NoSuchBlock(*succ))?;
+            starts[to + 1] += 1;
+        }
+        for at in 1..starts.len() {
+            starts[at] += starts[at - 1];
+        }
+        let mut ends = starts.clone();
+        let mut sources = vec![BlockNumber::VIRTUAL; starts.last().copied().unwrap_or(0)];
+        for (from, block) in blocks.iter().enumerate() {
+            for to in block.succs.iter().filter_map(|succ| succ.index()) {
+                sources[ends[to]] = BlockNumber::from_index(from);
+                ends[to] += 1;
+            }
+        }
+        Ok(Incoming { sources, starts })
+    }
+
+    fn of(&self, block: usize) -> &[BlockNumber] {
+        let range = self.starts.get(block).zip(self.starts.get(block + 1));
+        range.and_then(|(&start, &end)| self.sources.get(start..end)).unwrap_or_default()
+    }
 }

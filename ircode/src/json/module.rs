@@ -202,7 +202,7 @@ pub struct IRCodeForm {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     sptypes: Vec<Type>,
     #[serde(default, skip_serializing_if = "is_default_debuginfo")]
-    debuginfo: DebugInfo,
+    debuginfo: Arc<DebugInfo>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     meta: Vec<Stmt<Positions>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -216,8 +216,8 @@ pub struct IRCodeForm {
     new_nodes: Vec<NewNodeForm>,
 }
 
-fn is_default_debuginfo(debuginfo: &DebugInfo) -> bool {
-    *debuginfo == DebugInfo::default()
+fn is_default_debuginfo(debuginfo: &Arc<DebugInfo>) -> bool {
+    **debuginfo == DebugInfo::default()
 }
 
 #[derive(Debug, Serialize, Deserialize)]

@@ -5,6 +5,7 @@ use std::io::Read;
 use serde::Deserialize;
 
 use super::JsonError;
+use super::sharing::{Shared, with_sharing};
 use super::module::{Dump, FunctionForm, TypeForm, VERSION, type_def};
 use crate::module::{Function, TypeDef};
 
@@ -36,6 +37,7 @@ pub struct DumpReader<R> {
     types: Vec<TypeDef>,
     /// The list of functions, where it stood before the name of the representation.
     early: Option<Buffered<std::io::Empty>>,
+    shared: Shared,
 }
 
 #[derive(Debug)]
@@ -72,7 +74,7 @@ impl<R: Read> DumpReader<R> {
     /// A reader of this input. Nothing is read yet.
     pub fn new(input: R) -> Self {
         let input = Buffered { input, bytes: Vec::new(), at: 0, line: 1, offset: 0, ended: false };
-        DumpReader { input, state: State::Start, version: None, representation: None, types: Vec::new(), early: None }
+        DumpReader { input, state: State::Start, version: None, representation: None, types: Vec::new(), early: None, shared: Shared::default() }
     }
 
     /// What the dump calls its representation: `ircode` or `bbcode`. Reads up to the first function.
@@ -115,7 +117,7 @@ impl<R: Read> DumpReader<R> {
                     }
                     self.state = State::Functions(true);
                     let (piece, line, offset) = self.input.value()?;
-                    return function(piece, line, offset).map(Some);
+                    return with_sharing(&mut self.shared, || function(piece, line, offset)).map(Some);
                 }
                 State::Early(any) => {
                     let Some(early) = &mut self.early else { return Ok(None) };
@@ -125,7 +127,7 @@ impl<R: Read> DumpReader<R> {
                     }
                     self.state = State::Early(true);
                     let (piece, line, offset) = early.value()?;
-                    return function(piece, line, offset).map(Some);
+                    return with_sharing(&mut self.shared, || function(piece, line, offset)).map(Some);
                 }
                 State::End => return Ok(None),
             }
@@ -245,7 +247,7 @@ struct Buffered<R> {
     bytes: Vec<u8>,
     /// What stands before is consumed.
     at: usize,
-    /// The line at the start of `bytes`, counted from 1.
+    /// The line of what is not consumed, counted from 1.
     line: usize,
     /// How many bytes stood before `bytes`.
     offset: usize,
@@ -254,7 +256,9 @@ struct Buffered<R> {
 
 impl<R: Read> Buffered<R> {
     fn fault(&self, message: String) -> JsonError {
-        Fault { piece: &self.bytes, at: self.at, message, line: self.line, offset: self.offset }.error()
+        let piece = self.bytes.get(self.at..).unwrap_or_default();
+        let piece = piece.get(..piece.len().min(CHUNK)).unwrap_or_default();
+        Fault { piece, at: 0, message, line: self.line, offset: self.offset + self.at }.error()
     }
 
     /// Reads more. `false` at the end.
@@ -283,8 +287,6 @@ impl<R: Read> Buffered<R> {
 
     /// Forgets what is consumed.
     fn forget(&mut self) {
-        let consumed = self.bytes.get(..self.at).unwrap_or_default();
-        self.line += consumed.iter().filter(|byte| **byte == b'\n').count();
         self.offset += self.at;
         self.bytes.drain(..self.at);
         self.at = 0;
@@ -302,7 +304,11 @@ impl<R: Read> Buffered<R> {
     fn peek(&mut self) -> Result<Option<u8>, JsonError> {
         loop {
             match self.bytes.get(self.at) {
-                Some(b' ' | b'\n' | b'\r' | b'\t') => self.at += 1,
+                Some(b'\n') => {
+                    self.line += 1;
+                    self.at += 1;
+                }
+                Some(b' ' | b'\r' | b'\t') => self.at += 1,
                 Some(&byte) => return Ok(Some(byte)),
                 None => {
                     self.forget();
@@ -361,10 +367,9 @@ impl<R: Read> Buffered<R> {
                 break;
             }
         }
-        let start = self.at;
+        let (start, line) = (self.at, self.line);
         self.at = end;
-        let before = self.bytes.get(..start).unwrap_or_default();
-        let line = self.line + before.iter().filter(|byte| **byte == b'\n').count();
+        self.line += scan.newlines;
         Ok((self.bytes.get(start..end).unwrap_or_default(), line, self.offset + start))
     }
 }
@@ -376,12 +381,16 @@ struct Scan {
     in_string: bool,
     escaped: bool,
     started: bool,
+    newlines: usize,
 }
 
 impl Scan {
     /// Looks at more of a value. Returns how much of it belongs to the value, and whether the value ends there.
     fn step(&mut self, bytes: &[u8]) -> (usize, bool) {
         for (i, &byte) in bytes.iter().enumerate() {
+            if byte == b'\n' {
+                self.newlines += 1;
+            }
             if self.in_string {
                 match byte {
                     _ if self.escaped => self.escaped = false,
@@ -406,7 +415,10 @@ impl Scan {
                         return (i + 1, true);
                     }
                 }
-                b' ' | b'\n' | b'\r' | b'\t' if self.depth == 0 && self.started => return (i, true),
+                b' ' | b'\n' | b'\r' | b'\t' if self.depth == 0 && self.started => {
+                    self.newlines -= usize::from(byte == b'\n');
+                    return (i, true);
+                }
                 _ => {}
             }
             self.started = true;

@@ -1,6 +1,7 @@
 //! Putting a function together from its lines.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use hashbrown::HashMap;
 
@@ -457,7 +458,7 @@ impl Building {
             argtypes,
             sptypes: self.sptypes,
             julia: self.julia,
-            debuginfo: self.debuginfo,
+            debuginfo: Arc::new(self.debuginfo),
             meta: self.meta,
             cfg,
             new_nodes,

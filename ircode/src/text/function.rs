@@ -158,8 +158,8 @@ fn write_attribute_lines(out: &mut dyn Write, function: &Function<IRCode>) -> fm
         printer.write(out, stmt, true)?;
         out.write_char('\n')?;
     }
-    if ir.debuginfo != crate::DebugInfo::default() {
-        let json = serde_json::to_string(&ir.debuginfo).map_err(|_| fmt::Error)?;
+    if *ir.debuginfo != crate::DebugInfo::default() {
+        let json = serde_json::to_string(&*ir.debuginfo).map_err(|_| fmt::Error)?;
         writeln!(out, "; debuginfo {json}")?;
     }
     let ranges: Vec<_> = ir.cfg.blocks.iter().map(|block| block.stmts.clone()).collect();

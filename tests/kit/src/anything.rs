@@ -85,7 +85,7 @@ pub fn anything(u: &mut Unstructured<'_>) -> Result<Function<IRCode>> {
         body.sptypes.push(random_type(u)?);
         body.meta.push(Stmt::expr(Head::Meta, [Operand::Constant(Constant::Symbol("inline".into()))]));
     }
-    body.debuginfo = debuginfo(u)?;
+    body.debuginfo = debuginfo(u)?.into();
     // Sometimes something that nobody would write.
     if u.ratio(1, 5)? {
         let at = SSAValue::from_index(u.choose_index(body.stmts.len().max(1))?);
