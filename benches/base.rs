@@ -63,11 +63,17 @@ fn main() {
     println!("IRCode → BBCode            {:6.1} ns a statement", nanoseconds(there));
     println!("IRCode → BBCode → IRCode   {:6.1} ns a statement", nanoseconds(both));
     if let Some(compact) = compact {
-        println!("Julia's compact!(copy(ir)) {compact:6.1} ns a statement, {:.1} times as long", compact / nanoseconds(both));
+        println!(
+            "Julia's compact!(copy(ir)) {compact:6.1} ns a statement, {:.1} times as long",
+            compact / nanoseconds(both)
+        );
     }
     let verified = best(|| functions.iter().for_each(|function| drop(black_box(function.body.verify()))));
     println!("verify                     {:6.1} ns a statement", nanoseconds(verified));
-    println!("JSON read                  {:6.1} MB/s", megabytes / best(|| drop(black_box(read(&bytes)))).as_secs_f64());
+    println!(
+        "JSON read                  {:6.1} MB/s",
+        megabytes / best(|| drop(black_box(read(&bytes)))).as_secs_f64()
+    );
     let mut written = 0;
     let time = best(|| written = black_box(write(&functions)).len());
     println!("JSON written               {:6.1} MB/s", written as f64 / 1e6 / time.as_secs_f64());

@@ -487,9 +487,8 @@ fn into_entries<A: Names, B: Names, R: Rename<A, B>>(
     entries: Vec<PhiEntry<A>>,
     rename: &mut R,
 ) -> Result<Vec<PhiEntry<B>>, R::Error> {
-    let entry = |entry: PhiEntry<A>| {
-        Ok(PhiEntry { edge: rename.block(entry.edge)?, value: into_option(entry.value, rename)? })
-    };
+    let entry =
+        |entry: PhiEntry<A>| Ok(PhiEntry { edge: rename.block(entry.edge)?, value: into_option(entry.value, rename)? });
     entries.into_iter().map(entry).collect()
 }
 

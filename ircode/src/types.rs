@@ -267,9 +267,7 @@ impl<'de> Deserialize<'de> for Type {
                 if !crate::text::balanced::is_balanced(text) {
                     return Err(E::custom(format_args!("the brackets of the type `{text}` do not match")));
                 }
-                let ty = Type::parse(text);
-                sharing::keep_type(text, &ty);
-                Ok(ty)
+                Ok(sharing::parse_type(text))
             }
         }
 

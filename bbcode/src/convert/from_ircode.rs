@@ -196,7 +196,8 @@ fn set_edges(ir: &IRCode, bb: &mut BBCode, blocks: &[BlockId]) -> Result<(), Con
             bb.set_next(id, Some(next)).map_err(|_| ConversionError::NoSuchBlock(fallthrough))?;
         }
         let ids = |numbers: &[BlockNumber]| numbers.iter().map(|&number| find_block(blocks, number)).collect();
-        let (missing_succs, extra_succs): (Result<Vec<BlockId>, _>, Result<Vec<BlockId>, _>) = (ids(&missing), ids(&rest));
+        let (missing_succs, extra_succs): (Result<Vec<BlockId>, _>, Result<Vec<BlockId>, _>) =
+            (ids(&missing), ids(&rest));
         odd.push(OddEdges { missing_succs: missing_succs?, extra_succs: extra_succs?, ..OddEdges::default() });
     }
     let incoming = Incoming::new(&ir.cfg.blocks)?;

@@ -1,8 +1,6 @@
 //! BBCode → IRCode.
 
-use ircode::{
-    BasicBlock, BlockNumber, Cfg, IRCode, Instruction, InstructionStream, Stmt, Type,
-};
+use ircode::{BasicBlock, BlockNumber, Cfg, IRCode, Instruction, InstructionStream, Stmt, Type};
 
 use super::ConversionError;
 use crate::code::BBCode;

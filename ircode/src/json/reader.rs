@@ -5,8 +5,8 @@ use std::io::Read;
 use serde::Deserialize;
 
 use super::JsonError;
-use super::sharing::{Shared, with_sharing};
 use super::module::{Dump, FunctionForm, TypeForm, VERSION, type_def};
+use super::sharing::{Shared, with_sharing};
 use crate::module::{Function, TypeDef};
 
 /// How much is read at once, in bytes.
@@ -74,7 +74,15 @@ impl<R: Read> DumpReader<R> {
     /// A reader of this input. Nothing is read yet.
     pub fn new(input: R) -> Self {
         let input = Buffered { input, bytes: Vec::new(), at: 0, line: 1, offset: 0, ended: false };
-        DumpReader { input, state: State::Start, version: None, representation: None, types: Vec::new(), early: None, shared: Shared::default() }
+        DumpReader {
+            input,
+            state: State::Start,
+            version: None,
+            representation: None,
+            types: Vec::new(),
+            early: None,
+            shared: Shared::default(),
+        }
     }
 
     /// What the dump calls its representation: `ircode` or `bbcode`. Reads up to the first function.

@@ -1,4 +1,4 @@
-//! Names, types and globals that occur again and again in a dump are held once.
+//! Names, types and globals that occur again and again in a file are held once.
 //!
 //! While a reader reads a function, what it has met is looked up here instead of being made anew. That changes nothing that
 //! can be seen, as these are values: it saves memory, and time wherever code is copied.
@@ -31,7 +31,7 @@ thread_local! {
 }
 
 /// Calls `read` while what it reads is shared with what was met before.
-pub(super) fn with_sharing<T>(shared: &mut Shared, read: impl FnOnce() -> T) -> T {
+pub(crate) fn with_sharing<T>(shared: &mut Shared, read: impl FnOnce() -> T) -> T {
     let outer = CURRENT.replace(Some(std::mem::take(shared)));
     let result = read();
     if let Some(met) = CURRENT.replace(outer) {
@@ -66,14 +66,19 @@ pub(crate) fn known_type(text: &str) -> Option<Type> {
     shared(|shared| shared.types.get(text).cloned())?
 }
 
-/// Keeps the type of a text.
-pub(crate) fn keep_type(text: &str, ty: &Type) {
+/// The type that a text spells.
+pub(crate) fn parse_type(text: &str) -> Type {
+    if let Some(ty) = known_type(text) {
+        return ty;
+    }
+    let ty = Type::parse(text);
     let _ = shared(|shared| {
         if shared.types.len() >= MOST {
             shared.types.clear();
         }
         shared.types.insert(text.into(), ty.clone());
     });
+    ty
 }
 
 /// The one of these that is held already.

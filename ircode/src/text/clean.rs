@@ -17,8 +17,7 @@ use super::gutter::gutter;
 /// assert_eq!(ircode::text::clean("# a comment\n1 ─ return 1"), "# a comment\n1 ─ return 1");
 /// ```
 pub fn clean(text: &str) -> Cow<'_, str> {
-    let text =
-        if text.contains(['\u{1b}', '\u{9b}']) { Cow::Owned(without_escapes(text)) } else { Cow::Borrowed(text) };
+    let text = if text.as_bytes().contains(&0x1b) { Cow::Owned(without_escapes(text)) } else { Cow::Borrowed(text) };
     match comment_prefix(&text) {
         Some(prefix) => Cow::Owned(without_prefix(&text, prefix)),
         None => text,
@@ -71,11 +70,7 @@ fn without_escapes(text: &str) -> String {
     let mut aside = false;
     while let Some(c) = rest.chars().next() {
         rest = rest.get(c.len_utf8()..).unwrap_or_default();
-        let sequence = match c {
-            '\u{9b}' => Some(rest),
-            '\u{1b}' => rest.strip_prefix('['),
-            _ => None,
-        };
+        let sequence = if c == '\u{1b}' { rest.strip_prefix('[') } else { None };
         if let Some(sequence) = sequence {
             let length = sequence.find(|c: char| ('@'..='~').contains(&c)).unwrap_or(sequence.len());
             let parameters = sequence.get(..length).unwrap_or_default();

@@ -23,8 +23,8 @@ pub(super) enum Decoration {
 
 /// What the line is, if it is no statement. `line` has no white space around it.
 pub(super) fn decoration(line: &str) -> Option<Decoration> {
-    if is_vector_header(line) {
-        return Some(Decoration::Vector);
+    if let Some(header) = vector_header(line) {
+        return Some(header);
     }
     if let Some(ty) = line.strip_prefix("Body::") {
         return Some(Decoration::Body(named_type(ty)));
@@ -42,12 +42,23 @@ pub(super) fn decoration(line: &str) -> Option<Decoration> {
         }
         _ => {}
     }
-    // A place in the source, behind the bars of the places it is inlined in: `││┌ @ boot.jl:425 within `Array'`.
-    let bars = line.trim_start_matches(['│', '┌', '└', '╎', ' ']);
-    let place = bars.starts_with("@ ") || bars.is_empty();
     // `∘ ── %0 = invoke f(::Int64)::Any` heads a listing of Cthulhu's.
     let heading = line.starts_with("∘ ") || line.starts_with("julia> ") || line.starts_with("from ");
-    (place || heading).then_some(Decoration::Nothing)
+    (heading || is_place(line)).then_some(Decoration::Nothing)
+}
+
+/// A place in the source, behind the bars of the places it is inlined in: `││┌ @ boot.jl:425 within `Array'`. Nothing but
+/// bars ends such places.
+pub(super) fn is_place(line: &str) -> bool {
+    let bars = line.trim_start_matches(['│', '┌', '└', '╎', ' ']);
+    bars.starts_with("@ ") || bars.is_empty() && !line.is_empty()
+}
+
+/// `1-element Vector{Any}:`, above the elements of a vector.
+pub(super) fn vector_header(line: &str) -> Option<Decoration> {
+    let count = line.trim_start_matches(|c: char| c.is_ascii_digit());
+    let header = count.len() < line.len() && count.starts_with("-element ") && count.ends_with(':');
+    header.then_some(Decoration::Vector)
 }
 
 /// `name::T` in a table of variables; the type may be missing.
@@ -63,9 +74,4 @@ pub(super) fn variable(line: &str) -> Option<(Name, Type)> {
 /// A type as code_warntype prints it: one that is not stable is in capitals where there are no colours.
 fn named_type(text: &str) -> Type {
     if text.trim() == "ANY" { Type::Any } else { Type::parse(text) }
-}
-
-fn is_vector_header(line: &str) -> bool {
-    let count = line.trim_start_matches(|c: char| c.is_ascii_digit());
-    count.len() < line.len() && count.starts_with("-element ") && count.ends_with(':')
 }

@@ -1,5 +1,6 @@
 //! Reading operands.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -8,6 +9,7 @@ use super::operators::operator_prefix;
 use super::words::{is_known_type_name, word};
 use crate::constant::{Constant, is_identifier_part, is_identifier_start};
 use crate::diagnostic::Diagnostic;
+use crate::json::sharing;
 use crate::name::Name;
 use crate::names::{Positions, SSAValue};
 use crate::operand::{Argument, GlobalRef, Operand};
@@ -403,7 +405,7 @@ impl<'a> Cursor<'a> {
             self.expect(", ")?;
             let name = self.string()?;
             self.expect(")")?;
-            Operand::Global(Arc::new(GlobalRef::new(module, name)))
+            Operand::Global(sharing::global(GlobalRef { module: sharing::name(&module), name: sharing::name(&name) }))
         } else if self.eat("SSAValue(") {
             let number = self.number("the number of a value")?;
             self.expect(")")?;
@@ -506,18 +508,21 @@ impl<'a> Cursor<'a> {
     }
 
     /// The parts of a dotted path: the module, and the name.
-    pub(super) fn global_path(&mut self) -> Read<(String, String)> {
+    pub(super) fn global_path(&mut self) -> Read<(Cow<'a, str>, Cow<'a, str>)> {
+        if let Some((module, name)) = self.plain_path() {
+            return Ok((module.into(), name.into()));
+        }
         let mut module = String::new();
         let mut name = self.path_part()?;
         loop {
             let point = self.at;
             if !self.eat(".") {
-                return Ok((module, name));
+                return Ok((module.into(), name.into()));
             }
             let behind_colon = self.eat(":");
             if !behind_colon && !self.peek().is_some_and(|c| is_identifier_start(c) || c == '@') {
                 self.at = point;
-                return Ok((module, name));
+                return Ok((module.into(), name.into()));
             }
             let next = if behind_colon {
                 let parenthesised = self.eat("(");
@@ -535,6 +540,20 @@ impl<'a> Cursor<'a> {
             module.push_str(&name);
             name = next;
         }
+    }
+
+    /// A path of plain names: `Base.Math.sin`. `None` if there is something else in it.
+    fn plain_path(&mut self) -> Option<(&'a str, &'a str)> {
+        let rest = self.rest();
+        let end = rest.find(|c: char| !is_identifier_part(c) && c != '.').unwrap_or(rest.len());
+        let path = rest.get(..end)?;
+        // Operators, quoted names and objects of other kinds go the long way.
+        let plain = path.split('.').all(|part| part.starts_with(is_identifier_start));
+        if !plain || rest.get(end..).is_some_and(|rest| rest.starts_with('"')) {
+            return None;
+        }
+        self.at += end;
+        Some(path.rsplit_once('.').unwrap_or(("", path)))
     }
 
     fn path_part(&mut self) -> Read<String> {
@@ -581,17 +600,20 @@ impl<'a> Cursor<'a> {
         }
         if self.text(start..self.at).contains(".var\"") || !module.is_empty() && context != Context::Call {
             // A type: a global is printed `Main.:(var"#1#2")`, and quoted inside of expressions.
-            return Ok(Operand::Constant(Constant::of_type(Type::parse(self.text(start..self.at)))));
+            return Ok(Operand::Constant(Constant::of_type(sharing::parse_type(self.text(start..self.at)))));
         }
         if !module.is_empty() {
-            return Ok(Operand::Global(Arc::new(GlobalRef::new(module, name))));
+            return Ok(Operand::Global(sharing::global(GlobalRef {
+                module: sharing::name(&module),
+                name: sharing::name(&name),
+            })));
         }
         if self.text(start..self.at).starts_with("var\"") {
             return Ok(scope.resolve(&name));
         }
         Ok(match word(&name) {
             Some(constant) => Operand::Constant(constant),
-            None => match Type::parse(&name) {
+            None => match sharing::parse_type(&name) {
                 Type::Named(_) if !is_known_type_name(&name) => match context {
                     Context::Call | Context::Expr { .. } => scope.resolve(&name),
                 },
@@ -625,7 +647,7 @@ impl<'a> Cursor<'a> {
                 rest.starts_with([',', ')']) || super::statement::ends_statement(rest)
             });
         }
-        Ok(Operand::Constant(Constant::of_type(Type::parse(self.text(start..self.at)))))
+        Ok(Operand::Constant(Constant::of_type(sharing::parse_type(self.text(start..self.at)))))
     }
 
     /// `name(…)` among operands: an object that the compiler built, such as `Int32(5)` or `ErrorException("…")`.

@@ -7,6 +7,7 @@ use super::balanced::{balanced_length, find_depth_0, split_depth_0};
 use super::expression::Cursor;
 use crate::constant::is_identifier;
 use crate::diagnostic::Diagnostic;
+use crate::json::sharing;
 use crate::module::{TypeDef, TypeKind};
 use crate::name::Name;
 use crate::types::Type;
@@ -134,7 +135,7 @@ fn annotation(text: &str, span: &Range<usize>) -> Read<Type> {
         return Cursor::new(text, span.start).quoted_type();
     }
     match is_balanced(text) {
-        true => Ok(Type::parse(text)),
+        true => Ok(sharing::parse_type(text)),
         false => Err(Diagnostic::error(span.clone(), "the brackets of this type do not match", "expected a type")),
     }
 }

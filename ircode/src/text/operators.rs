@@ -37,6 +37,17 @@ pub(crate) fn is_quoted_in_parentheses(name: &str) -> bool {
 
 /// The longest symbolic operator that the text starts with.
 pub(crate) fn operator_prefix(text: &str) -> Option<&'static str> {
+    // Most text is none, and that shows at once.
+    match text.as_bytes() {
+        [] | [b' ' | b'%' | b'_' | b'$' | b'(' | b')' | b',' | b'"', ..] => {
+            if !text.starts_with('%') {
+                return None;
+            }
+        }
+        [b':', b':', ..] => return None,
+        [b'a'..=b'h' | b'j'..=b'z' | b'A'..=b'Z' | b'0'..=b'9', ..] => return None,
+        _ => {}
+    }
     // In `Main.:>::T` the operator is `>`, though there is a `>:` too.
     let before_type = |op: &&str| {
         let rest = text.get(op.len()..).unwrap_or_default();
@@ -48,6 +59,9 @@ pub(crate) fn operator_prefix(text: &str) -> Option<&'static str> {
 
 /// Whether the text is an operator that may follow an operand.
 pub(super) fn infix_operator(rest: &str) -> Option<&'static str> {
+    if rest.is_empty() || rest.starts_with("::") {
+        return None;
+    }
     for word in ["isa", "in"] {
         if rest.strip_prefix(word).is_some_and(|rest| rest.starts_with(' ')) {
             return Some(word);

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use super::builder::Building;
 use super::clean::clean;
-use super::decoration::{Decoration, decoration, variable};
+use super::decoration::{Decoration, decoration, is_place, variable, vector_header};
 use super::expression::Cursor;
 use super::gutter::gutter;
 use super::header;
 use crate::code::IRCode;
 use crate::constant::Constant;
 use crate::diagnostic::{Diagnostic, render};
+use crate::json::sharing::{Shared, with_sharing};
 use crate::module::{Function, Module, TypeDef};
 use crate::name::Name;
 use crate::names::Positions;
@@ -97,19 +98,7 @@ pub fn parse_module_with_parameters(text: &str, parameters: &[Option<Name>]) -> 
         listings: 0,
     };
     let text = &*clean(text);
-    let mut offset = 0;
-    for line in text.split_inclusive('\n') {
-        if let Err(error) = parser.line(line.trim_end(), offset) {
-            parser.errors.push(error);
-        }
-        offset += line.len();
-        if parser.errors.len() >= MAX_ERRORS {
-            break;
-        }
-    }
-    if parser.errors.len() < MAX_ERRORS {
-        parser.end_of_file(text.len());
-    }
+    with_sharing(&mut Shared::default(), || parser.read(text));
     if parser.errors.is_empty()
         && parser.module.module.functions().is_empty()
         && parser.module.module.types().is_empty()
@@ -198,6 +187,23 @@ struct Variables {
 }
 
 impl Parser {
+    /// Reads all lines.
+    fn read(&mut self, text: &str) {
+        let mut offset = 0;
+        for line in text.split_inclusive('\n') {
+            if let Err(error) = self.line(line.trim_end(), offset) {
+                self.errors.push(error);
+            }
+            offset += line.len();
+            if self.errors.len() >= MAX_ERRORS {
+                break;
+            }
+        }
+        if self.errors.len() < MAX_ERRORS {
+            self.end_of_file(text.len());
+        }
+    }
+
     fn line(&mut self, line: &str, offset: usize) -> Result<(), Diagnostic> {
         let trimmed = line.trim_start();
         let start = offset + line.len() - trimmed.len();
@@ -238,7 +244,9 @@ impl Parser {
             self.building = Some(Building::with_header(header::function(Cursor::new(trimmed, start))?));
             return Ok(());
         }
-        if let Some(kind) = decoration(trimmed) {
+        // Most lines are statements, of which this is the margin.
+        let margin = trimmed.starts_with(['│', '└']) || trimmed.starts_with(|c: char| c.is_ascii_digit());
+        if let Some(kind) = if margin { vector_header(trimmed) } else { decoration(trimmed) } {
             self.decoration(kind)?;
             return Ok(());
         }
@@ -275,7 +283,7 @@ impl Parser {
         match gutter(&mut cursor)? {
             Some(gutter) => {
                 cursor.skip_spaces();
-                if decoration(cursor.rest()) == Some(Decoration::Nothing) && gutter.block.is_none() {
+                if gutter.block.is_none() && is_place(cursor.rest()) {
                     return Ok(());
                 }
                 self.variables.reading = None;

@@ -9,6 +9,7 @@ use super::operators::{is_n_ary, is_unary};
 use crate::constant::Constant;
 use crate::diagnostic::Diagnostic;
 use crate::head::Head;
+use crate::json::sharing;
 use crate::names::{BlockNumber, Positions};
 use crate::operand::{GlobalRef, Operand};
 use crate::stmt::{EnterNode, InvokeNode, MethodInstance, PhiCNode, Stmt, UpsilonNode};
@@ -47,53 +48,15 @@ impl Cursor<'_> {
         }
         self.check_brackets(start, text)?;
         // `::#UNDEF` is a type that Julia has not assigned.
-        Ok((stmt, (text != "#UNDEF").then(|| Type::parse(text))))
+        Ok((stmt, (text != "#UNDEF").then(|| sharing::parse_type(text))))
     }
 
     /// A statement without its type.
     pub(super) fn statement(&mut self, scope: &mut Scope) -> Read<Stmt<Positions>> {
-        if self.eat("φᶜ (") {
-            return Ok(Stmt::PhiC(PhiCNode { values: self.operands(scope, Context::Call)? }));
-        }
-        if self.eat("φ (") {
-            return self.phi(scope);
-        }
-        if self.eat("ϒ (") {
-            let value = self.optional_operand(scope)?;
-            self.expect(")")?;
-            return Ok(Stmt::Upsilon(UpsilonNode { value }));
-        }
-        if self.eat("π (") {
-            return self.pi(scope);
-        }
-        if self.eat("goto ") {
-            let label = BlockNumber(self.block()?);
-            if !self.eat(" if not ") {
-                return Ok(Stmt::goto(label));
-            }
-            return Ok(Stmt::goto_if_not(self.operand(scope, Context::Call)?, label));
-        }
-        if self.eat_word("return") {
-            self.skip_spaces();
-            return Ok(Stmt::ret(self.operand(scope, Context::Call)?));
-        }
-        if self.eat_word("unreachable") {
-            return Ok(Stmt::unreachable());
-        }
-        // Inference puts a constant in the place of a jump that is never reached.
-        for dead in ["Core.Compiler.Const(:(", "Core.Const(:("] {
-            let jump = self.rest().strip_prefix(dead);
-            if jump.is_some_and(|jump| jump.starts_with("return ") || jump.starts_with("goto ")) {
-                let length = balanced_length(self.rest(), |rest| rest.is_empty() || rest.starts_with("::"));
-                self.seek(self.pos() + length);
-                return Ok(Stmt::unreachable());
-            }
-        }
-        if self.eat("enter ") {
-            let block = self.block()?;
-            let scope = if self.eat(" with scope ") { Some(self.operand(scope, Context::Call)?) } else { None };
-            let catch_dest = (block != 0).then_some(BlockNumber(block));
-            return Ok(Stmt::Enter(Box::new(EnterNode { catch_dest, scope })));
+        if self.peek().is_some_and(|first| matches!(first, 'φ' | 'ϒ' | 'π' | 'g' | 'r' | 'u' | 'e' | 'C'))
+            && let Some(node) = self.node(scope)?
+        {
+            return Ok(node);
         }
         let labelled = self.label();
         if self.eat("invoke ") {
@@ -141,12 +104,60 @@ impl Cursor<'_> {
         found
     }
 
+    /// A φ, a jump, or another statement that starts with a word or a sign of its own.
+    fn node(&mut self, scope: &mut Scope) -> Read<Option<Stmt<Positions>>> {
+        if self.eat("φᶜ (") {
+            return Ok(Some(Stmt::PhiC(PhiCNode { values: self.operands(scope, Context::Call)? })));
+        }
+        if self.eat("φ (") {
+            return self.phi(scope).map(Some);
+        }
+        if self.eat("ϒ (") {
+            let value = self.optional_operand(scope)?;
+            self.expect(")")?;
+            return Ok(Some(Stmt::Upsilon(UpsilonNode { value })));
+        }
+        if self.eat("π (") {
+            return self.pi(scope).map(Some);
+        }
+        if self.eat("goto ") {
+            let label = BlockNumber(self.block()?);
+            if !self.eat(" if not ") {
+                return Ok(Some(Stmt::goto(label)));
+            }
+            return Ok(Some(Stmt::goto_if_not(self.operand(scope, Context::Call)?, label)));
+        }
+        if self.eat_word("return") {
+            self.skip_spaces();
+            return Ok(Some(Stmt::ret(self.operand(scope, Context::Call)?)));
+        }
+        if self.eat_word("unreachable") {
+            return Ok(Some(Stmt::unreachable()));
+        }
+        // Inference puts a constant in the place of a jump that is never reached.
+        for dead in ["Core.Compiler.Const(:(", "Core.Const(:("] {
+            let jump = self.rest().strip_prefix(dead);
+            if jump.is_some_and(|jump| jump.starts_with("return ") || jump.starts_with("goto ")) {
+                let length = balanced_length(self.rest(), |rest| rest.is_empty() || rest.starts_with("::"));
+                self.seek(self.pos() + length);
+                return Ok(Some(Stmt::unreachable()));
+            }
+        }
+        if self.eat("enter ") {
+            let block = self.block()?;
+            let scope = if self.eat(" with scope ") { Some(self.operand(scope, Context::Call)?) } else { None };
+            let catch_dest = (block != 0).then_some(BlockNumber(block));
+            return Ok(Some(Stmt::Enter(Box::new(EnterNode { catch_dest, scope }))));
+        }
+        Ok(None)
+    }
+
     /// A type as a string literal.
     pub(super) fn quoted_type(&mut self) -> Read<Type> {
         let start = self.pos();
         let text = self.string()?;
         self.check_brackets(start, &text)?;
-        Ok(Type::parse(&text))
+        Ok(sharing::parse_type(&text))
     }
 
     /// The type from `start` to here must close the brackets that it opens.
@@ -203,7 +214,7 @@ impl Cursor<'_> {
             return Err(self.expected("a type"));
         }
         self.check_brackets(start, text)?;
-        Ok(Type::parse(text))
+        Ok(sharing::parse_type(text))
     }
 
     /// Behind `invoke`: the function, and its arguments with the types of the signature.
@@ -252,9 +263,9 @@ impl Cursor<'_> {
             self.seek(start);
             let length = balanced_length(self.rest(), |rest| rest.starts_with('(') || rest.starts_with("::"));
             self.seek(start + length);
-            return Ok(Operand::Constant(Constant::of_type(Type::parse(self.text(start..self.pos())))));
+            return Ok(Operand::Constant(Constant::of_type(sharing::parse_type(self.text(start..self.pos())))));
         }
-        Ok(Operand::Global(Arc::new(GlobalRef::new(module, name))))
+        Ok(Operand::Global(sharing::global(GlobalRef { module: sharing::name(&module), name: sharing::name(&name) })))
     }
 
     /// `(println)`, `(%24)`, `(Core.Intrinsics.mul_int)`: in parentheses, a name is a function object.
@@ -294,8 +305,7 @@ impl Cursor<'_> {
             return Ok(Stmt::call(Operand::global("", op), [operand]));
         } else if let Some(literal) = self.typed_literal(scope, context) {
             return self.infix(scope, context, literal);
-        } else if self.is_call_of_global() {
-            let callee = self.global_callee()?;
+        } else if let Some(callee) = self.called_global() {
             self.expect("(")?;
             return Ok(Stmt::call(callee, self.operands(scope, context)?));
         }
@@ -405,11 +415,16 @@ impl Cursor<'_> {
         None
     }
 
-    fn is_call_of_global(&mut self) -> bool {
+    /// A global or a type, if it is called here.
+    fn called_global(&mut self) -> Option<Operand<Positions>> {
         let start = self.pos();
-        let found = self.global_callee().is_ok() && self.starts_with("(");
-        self.seek(start);
-        found
+        match self.global_callee() {
+            Ok(callee) if self.starts_with("(") => Some(callee),
+            _ => {
+                self.seek(start);
+                None
+            }
+        }
     }
 
     /// `$(Expr(:head, …))`.
