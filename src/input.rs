@@ -70,7 +70,7 @@ pub enum InputError {
 
 impl InputError {
     /// The same error, of a text that begins with this line of the file.
-    pub(crate) fn from_line(self, line: usize) -> Self {
+    pub(crate) fn at_line(self, line: usize) -> Self {
         match self {
             InputError::Text { path, error, .. } => InputError::Text { path, error, first_line: line },
             other => other,

@@ -1,6 +1,6 @@
 //! Reading programs function by function, in memory that does not depend on how many there are.
 
-use std::collections::HashSet;
+use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 
@@ -41,7 +41,7 @@ fn read(path: &str, mut input: impl BufRead, visit: &mut dyn FnMut(Input)) -> Re
 
 /// Refuses a second function of a name.
 #[derive(Default)]
-struct Names(HashSet<Name>);
+struct Names(BTreeSet<Name>);
 
 impl Names {
     fn add(&mut self, path: &str, name: &Name) -> Result<(), InputError> {
@@ -93,7 +93,7 @@ fn read_text(path: &str, mut input: impl BufRead, visit: &mut dyn FnMut(Input)) 
         // Behind the last function there may be nothing but comments.
         let blank = text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
         if !(blank && pieces > 0 && length == 0) {
-            let read = Input::parse(path, text, &[]).map_err(|error| error.from_line(first_line))?;
+            let read = Input::parse(path, text, &[]).map_err(|error| error.at_line(first_line))?;
             for function in read.module.functions() {
                 names.add(path, &function.name)?;
             }

@@ -4,7 +4,6 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "a test that cannot go on should stop")]
 
-use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -150,9 +149,7 @@ fn run_here(module: &Module<IRCode>, function: &str, call: &Json) -> Result<(), 
     }
     let after: Vec<Json> = args.iter().map(json).collect::<Result<_, _>>()?;
     let expected = outcome["args"].as_array().cloned().unwrap_or_default();
-    let changed: HashMap<usize, &Json> =
-        after.iter().enumerate().filter(|(i, arg)| expected.get(*i) != Some(arg)).collect();
-    if changed.is_empty() {
+    if after == expected {
         Ok(())
     } else {
         Err(format!("the arguments are {after:?} afterwards, expected {expected:?}"))

@@ -197,3 +197,38 @@ fn json_results_are_for_machines() {
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
     assert_eq!(json, serde_json::json!({"value": 3.375, "gradient": [6.75, null]}));
 }
+
+#[test]
+fn files_of_many_functions_are_read_piece_by_piece() {
+    let f = "# the first\nfunction f(x::Float64)::Float64\n1 ─ %1 = Base.mul_float(x, x)::Float64\n└──      return %1\nend\n";
+    let output = bbkit(&["roundtrip", "-"], format!("{f}\n{}# the end\n", f.replace(" f(", " g(")).as_bytes());
+    assert_eq!(stdout(&output), "2 functions, 4 statements, 0 mismatches\n");
+    // An error in a later piece knows its line in the file; what came before was read.
+    let wrong = format!("{f}{}", f.replace(" f(", " g(").replace("%1 = ", "%1 = ,"));
+    let output = bbkit(&["verify", "-"], wrong.as_bytes());
+    assert!(stderr(&output).contains("-:8:"), "{}", stderr(&output));
+    let output = bbkit(&["verify", "-"], format!("{f}{f}").as_bytes());
+    assert!(stderr(&output).contains("`f` is defined twice"), "{}", stderr(&output));
+    // Violations are drawn on their lines.
+    let invalid = format!("{f}{}", f.replace(" f(", " g(").replace("return %1", "return %7"));
+    let output = bbkit(&["verify", "-"], invalid.as_bytes());
+    assert!(stderr(&output).contains("-:9:"), "{}", stderr(&output));
+    assert_eq!(stdout(&output), "-: 2 functions, 1 not valid\n");
+}
+
+#[test]
+fn styles_are_those_of_versions() {
+    let listing = "1 ─ %1 = enter #3\n2 ─ %2 = Base.getindex(_2, 1)::Vector{Float64}\n└──      unreachable\n3 ─ %4 = Base.tuple(1)::Tuple{Int64}\n└──      return %4\n";
+    for (style, expected) in [
+        ("1.5", ["$(Expr(:enter, #3))", "Base.getindex(_2, 1)::Array{Float64,1}", "$(Expr(:unreachable))::Union{}"]),
+        ("1.10", ["$(Expr(:enter, #3))", "Base.getindex(_2, 1)::Vector{Float64}", "unreachable"]),
+        ("1.12", ["enter #3", "  dynamic Base.getindex(_2, 1)::Vector{Float64}", "unreachable"]),
+    ] {
+        let output = bbkit(&["show", "-", "--style", style], listing.as_bytes());
+        for part in expected {
+            assert!(stdout(&output).contains(part), "{style}: no {part} in\n{}", stdout(&output));
+        }
+    }
+    let output = bbkit(&["show", "-", "--style", "0.7"], listing.as_bytes());
+    assert!(stderr(&output).contains("a version of Julia such as 1.5"), "{}", stderr(&output));
+}

@@ -25,7 +25,7 @@ pub(super) fn alloc_array(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<V
 }
 
 /// The vector, its element type, and how many elements to add or to remove.
-fn vector<'a>(args: &'a [Value]) -> Result<(&'a ArrayRef, Type, usize)> {
+fn vector(args: &[Value]) -> Result<(&ArrayRef, Type, usize)> {
     let what = "a vector and a number of elements";
     let (Some(target), Some(count)) = (args.first(), args.last()) else { return Err(expected(what)) };
     let target = array(target)?;

@@ -336,7 +336,7 @@ impl<R: Read> Buffered<R> {
             self.at += 1;
             return Ok(false);
         }
-        if any {
+        if any && next.is_some() {
             if next != Some(b',') {
                 return Err(self.fault(format!("expected `,` or `{}`", char::from(close))));
             }
@@ -374,6 +374,9 @@ impl<R: Read> Buffered<R> {
                 }
                 break;
             }
+        }
+        if end == self.at {
+            return Err(self.fault("expected a value".into()));
         }
         let (start, line) = (self.at, self.line);
         self.at = end;
@@ -432,5 +435,100 @@ impl Scan {
             self.started = true;
         }
         (bytes.len(), false)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code::IRCode;
+    use crate::json::to_json;
+    use crate::module::Module;
+    use crate::text::parse_module;
+
+    /// Gives out one byte at a time.
+    struct Trickle<'a>(&'a [u8]);
+
+    impl Read for Trickle<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            match (self.0.split_first(), buffer.first_mut()) {
+                (Some((byte, rest)), Some(place)) => {
+                    *place = *byte;
+                    self.0 = rest;
+                    Ok(1)
+                }
+                _ => Ok(0),
+            }
+        }
+    }
+
+    fn module() -> Module<IRCode> {
+        let text = "
+struct Point
+    x::Float64
+end
+function f(x::Float64)::Float64
+1 ─ %1 = Base.add_float(x, 1.5)::Float64
+└──      return %1
+end
+function g()::String
+1 ─      return \"} ] , \\\" \\\\\"
+end
+";
+        parse_module(text).unwrap().module
+    }
+
+    fn read(text: &str) -> Result<Vec<Function<IRCode>>, JsonError> {
+        let mut reader = DumpReader::new(Trickle(text.as_bytes()));
+        let mut functions = Vec::new();
+        while let Some(function) = reader.next_function()? {
+            functions.push(function);
+        }
+        Ok(functions)
+    }
+
+    #[test]
+    fn pieces_of_any_length_are_read() {
+        let module = module();
+        assert_eq!(read(&to_json(&module).unwrap()).unwrap(), module.functions());
+    }
+
+    #[test]
+    fn the_order_of_members_does_not_matter() {
+        let module = module();
+        let json: serde_json::Value = serde_json::from_str(&to_json(&module).unwrap()).unwrap();
+        // This sorts the members, so that the functions stand before the representation.
+        let sorted = serde_json::to_string(&json).unwrap();
+        assert!(sorted.find("functions") < sorted.find("representation"));
+        let mut reader = DumpReader::new(sorted.as_bytes());
+        let mut functions: Vec<Function<IRCode>> = Vec::new();
+        while let Some(function) = reader.next_function().unwrap() {
+            functions.push(function);
+        }
+        assert_eq!((functions.as_slice(), reader.types()), (module.functions(), module.types()));
+    }
+
+    #[test]
+    fn errors_know_their_line() {
+        let text = to_json(&module()).unwrap().replace("\"add_float\"", "7");
+        let error = read(&text).unwrap_err();
+        let line = text.lines().position(|line| line.contains("\"name\":7")).unwrap() + 1;
+        let shown = error.render(Some("f.json"));
+        assert!(shown.contains(&format!("f.json:{line}:")) && shown.contains("expected a string"), "{shown}");
+        for (text, expected) in [
+            ("", "is a JSON object"),
+            ("[", "is a JSON object"),
+            ("{\"bbkit\":1,\"representation\":\"ircode\"", "ends in the middle"),
+            ("{\"bbkit\":1,\"representation\":\"ircode\",\"functions\":[}", "expected"),
+            ("{\"bbkit\":1,\"representation\":\"ircode\",\"functions\":[]} x", "trailing"),
+            ("{\"bbkit\":1,\"representation\":\"ircode\",\"functions\":[],\"other\":1}", "unknown member `other`"),
+            ("{\"bbkit\":2,\"representation\":\"ircode\",\"functions\":[]}", "version 2"),
+            ("{\"bbkit\":1,\"representation\":\"bbcode\",\"functions\":[]}", "a dump of bbcode"),
+            ("{\"bbkit\":1,\"functions\":[]}", "`representation` is missing"),
+            ("{\"functions\":{},\"bbkit\":1}", "list of functions"),
+        ] {
+            let error = read(text).map(|functions| functions.len()).unwrap_err().to_string();
+            assert!(error.contains(expected), "{text}: {error}");
+        }
     }
 }

@@ -37,16 +37,13 @@ pub(crate) fn is_quoted_in_parentheses(name: &str) -> bool {
 
 /// The longest symbolic operator that the text starts with.
 pub(crate) fn operator_prefix(text: &str) -> Option<&'static str> {
-    // Most text is none, and that shows at once.
-    match text.as_bytes() {
-        [] | [b' ' | b'%' | b'_' | b'$' | b'(' | b')' | b',' | b'"', ..] => {
-            if !text.starts_with('%') {
-                return None;
-            }
-        }
-        [b':', b':', ..] => return None,
-        [b'a'..=b'h' | b'j'..=b'z' | b'A'..=b'Z' | b'0'..=b'9', ..] => return None,
-        _ => {}
+    // Most text is none, and that shows at once. `isa` and `in` are words.
+    let none = match text.as_bytes() {
+        [] | [b' ' | b'_' | b'$' | b'(' | b')' | b',' | b'"', ..] | [b':', b':', ..] => true,
+        [first, ..] => first.is_ascii_alphanumeric() && *first != b'i',
+    };
+    if none {
+        return None;
     }
     // In `Main.:>::T` the operator is `>`, though there is a `>:` too.
     let before_type = |op: &&str| {

@@ -305,6 +305,8 @@ impl Cursor<'_> {
             return Ok(Stmt::call(Operand::global("", op), [operand]));
         } else if let Some(literal) = self.typed_literal(scope, context) {
             return self.infix(scope, context, literal);
+        } else if let Some(ty) = self.function_type(scope) {
+            return Ok(Stmt::Value(Operand::Constant(Constant::of_type(ty))));
         } else if let Some(callee) = self.called_global() {
             self.expect("(")?;
             return Ok(Stmt::call(callee, self.operands(scope, context)?));
@@ -413,6 +415,24 @@ impl Cursor<'_> {
         }
         self.seek(start);
         None
+    }
+
+    /// `typeof(sin)`, the type of a function that is no argument: a constant, as calls name the module of `typeof`.
+    fn function_type(&mut self, scope: &Scope) -> Option<Type> {
+        let inside = self.rest().strip_prefix("typeof(")?;
+        let name = inside.get(..inside.find(')')?)?;
+        let known = name.contains('.') || crate::primitives::lookup(name).is_some();
+        if !known || scope.parameters.iter().any(|(parameter, _)| *parameter == name) {
+            return None;
+        }
+        let text = self.rest().get(.."typeof(".len() + name.len() + 1)?;
+        match sharing::parse_type(text) {
+            ty @ Type::Function(_) => {
+                self.seek(self.pos() + text.len());
+                Some(ty)
+            }
+            _ => None,
+        }
     }
 
     /// A global or a type, if it is called here.

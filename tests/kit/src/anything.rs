@@ -6,8 +6,8 @@ use std::sync::Arc;
 use arbitrary::{Result, Unstructured};
 use ircode::{
     BlockNumber, CallInfo, Constant, DebugInfo, EnterNode, Function, GlobalRef, Head, IRCode, Instruction,
-    InstructionStream, InvokeNode, LineInfo, LineInfoNode, MethodInstance, Name, NewInstruction, Operand, PhiCNode,
-    PhiEntry, Positions, SSAValue, Scalar, ScalarType, Stmt, Type, UpsilonNode,
+    InstructionStream, InvokeNode, JuliaVersion, LineInfo, LineInfoNode, MethodInstance, Name, NewInstruction, Operand,
+    PhiCNode, PhiEntry, Positions, SSAValue, Scalar, ScalarType, Stmt, Type, UpsilonNode,
 };
 
 /// Heads and a number of operands that they may have.
@@ -86,6 +86,11 @@ pub fn anything(u: &mut Unstructured<'_>) -> Result<Function<IRCode>> {
         body.meta.push(Stmt::expr(Head::Meta, [Operand::Constant(Constant::Symbol("inline".into()))]));
     }
     body.debuginfo = debuginfo(u)?.into();
+    if u.ratio(1, 4)? {
+        // Newest first, as old versions keep fewer conditions.
+        let minor = 12 - u.choose_index(3)? as u16;
+        body.julia = Some(JuliaVersion::new(1, minor));
+    }
     // Sometimes something that nobody would write.
     if u.ratio(1, 5)? {
         let at = SSAValue::from_index(u.choose_index(body.stmts.len().max(1))?);
