@@ -25,25 +25,56 @@ function read_dump(path::AbstractString; scope::Module = Main)
     order = String[form["name"] for form in json["functions"]]
     functions = Dict{String,Any}(form["name"] => form for form in json["functions"])
     dump = Dump(path, functions, order, Dict{String,Any}(), scope, Dict{String,Any}(), Dict{String,Any}())
-    for form in get(json, "types", Any[])
-        haskey(form, "struct") && declare(dump, form["struct"])
-    end
+    declare_all(dump, Any[form["struct"] for form in get(json, "types", Any[]) if haskey(form, "struct")])
     return dump
 end
 
-"Makes a struct type that only the dump knows."
-function declare(dump::Dump, form)
-    name = form["name"]
-    # Types of this session are used as they are.
-    try
-        type_of(dump, name) isa Type && return
-    catch
+"Makes the types that only the dump knows, in an order in which each knows those of its fields."
+function declare_all(dump::Dump, forms)
+    filter!(form -> !means_type(dump, form["name"]), forms)
+    while !isempty(forms)
+        left = filter(form -> !declare(dump, form, false), forms)
+        # Types that hold each other know only that there is something.
+        length(left) == length(forms) && declare(dump, popfirst!(left), true)
+        forms = left
     end
-    fields = [Expr(:(::), Symbol(field[1]), type_of(dump, field[2])) for field in form["fields"]]
-    tag = gensym(name)
+end
+
+function means_type(dump::Dump, name::AbstractString)
+    try
+        return type_of(dump, name) isa Type
+    catch
+        return false
+    end
+end
+
+"Makes a struct type; `false` if a type of its fields is not known, and is not to be taken for `Any`."
+function declare(dump::Dump, form, any::Bool)
+    name, tag = form["name"], gensym(form["name"])
+    # It may hold itself.
+    dump.structs[name] = tag
+    fields = Any[]
+    for (field, text) in form["fields"]
+        code = with_structs(dump, Meta.parse(text))
+        known = mentions(code, tag) || means(dump, code)
+        known || any || (delete!(dump.structs, name); return false)
+        push!(fields, Expr(:(::), Symbol(field), known ? code : :Any))
+    end
     Core.eval(dump.scope, Expr(:struct, get(form, "mutable", false), tag, Expr(:block, fields...)))
     dump.structs[name] = Core.eval(dump.scope, tag)
     empty!(dump.types)
+    return true
+end
+
+mentions(@nospecialize(code), tag::Symbol) = code === tag || code isa Expr && any(arg -> mentions(arg, tag), code.args)
+
+function means(dump::Dump, @nospecialize(code))
+    try
+        Core.eval(dump.scope, code)
+        return true
+    catch
+        return false
+    end
 end
 
 "The object that a text of Julia code means in the scope of the dump."

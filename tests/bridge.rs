@@ -114,8 +114,10 @@ fn through_bbkit(folder: &Path, name: &str, entry: &Json) -> Result<(), String> 
         for def in gradient.module.types() {
             derived.add_type(def.clone()).map_err(|error| text(&error))?;
         }
-        for part in [&names.value_and_gradient, &names.forward, &names.pullback] {
-            let part = gradient.module.function(part).ok_or("a part of the derivative is missing")?;
+        // Everything that was added, the function to be called first.
+        let first = gradient.module.function(&names.value_and_gradient);
+        let added = gradient.module.functions().iter().filter(|part| with_callees.function(&part.name).is_none());
+        for part in first.into_iter().chain(added.filter(|part| part.name != names.value_and_gradient)) {
             derived.add_function(part.clone()).map_err(|error| text(&error))?;
         }
         write(path(".gradient.json"), &derived)?;

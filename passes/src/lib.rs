@@ -7,6 +7,7 @@ pub mod dead_code;
 pub mod effects;
 mod error;
 pub mod infer_types;
+pub mod link_methods;
 pub mod lower_arithmetic;
 mod manager;
 pub mod mem2reg;

@@ -6,7 +6,7 @@ use bbcode::BBCode;
 use ircode::{Function, Module, Name};
 
 use crate::{
-    PassError, constant_folding, dead_code, infer_types, lower_arithmetic, mem2reg, reverse_mode, simplify_cfg,
+    PassError, constant_folding, dead_code, infer_types, link_methods, lower_arithmetic, mem2reg, reverse_mode, simplify_cfg,
     type_literals, unreachable_code,
 };
 
@@ -49,6 +49,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: constant_folding::NAME, about: "compute what is known before the program runs",   run: Run::Function(constant_folding::run) },
     Pass { name: dead_code::NAME,        about: "remove statements whose values nobody uses",      run: Run::Function(dead_code::run) },
     Pass { name: infer_types::NAME,      about: "find types that the listing does not show",       run: Run::Function(infer_types::run) },
+    Pass { name: link_methods::NAME,     about: "let invokes name the functions of the module",   run: Run::Function(link_methods::run) },
     Pass { name: lower_arithmetic::NAME, about: "turn generic arithmetic on known types into intrinsics", run: Run::Function(lower_arithmetic::run) },
     Pass { name: mem2reg::NAME,          about: "turn slots into values",                          run: Run::Function(mem2reg::run) },
     Pass { name: reverse_mode::NAME,     about: "add the functions of the derivative",             run: Run::Module(reverse_mode::run) },

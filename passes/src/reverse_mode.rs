@@ -40,7 +40,7 @@ use crate::infer_types;
 use crate::manager::{Context, PassResult, run_on_function};
 use crate::rules::RuleTable;
 use crate::{
-    PassError, constant_folding, dead_code, lower_arithmetic, mem2reg, simplify_cfg, type_literals, unreachable_code,
+    PassError, constant_folding, dead_code, link_methods, lower_arithmetic, mem2reg, simplify_cfg, type_literals, unreachable_code,
 };
 
 pub use self::plan::DerivativeNames;
@@ -97,8 +97,12 @@ pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
 /// # Errors
 ///
 /// [`PassError`] at the first statement of which no derivative is known and on which the result depends, at one that
-/// stores what depends on the arguments in memory, and at a try/catch. The module is then as it was.
+/// stores what depends on the arguments in memory, and at a try/catch. Nothing is added to the module then.
 pub fn differentiate(module: &mut Module<BBCode>, name: &Name) -> Result<DerivativeNames, PassError> {
+    // What dumps of Julia's code invoke is found in the module.
+    for function in module.functions().iter().map(|function| function.name.clone()).collect::<Vec<_>>() {
+        run_on_function(module, &function, link_methods::run)?;
+    }
     let derived = derive_all(module, name)?;
     let mut generated = Vec::new();
     for derivative in derived {

@@ -38,6 +38,10 @@ newton(a::Float64) = (x = a; for _ in 1:8; x = (x + a / x) / 2; end; x)
 tuple_sum(t::Tuple{Float64,Int64,Float64}) = t[1] + t[2] * t[3]
 swap_loop(a::Float64, b::Float64, n::Int64) = (for _ in 1:n; a, b = b, a + 1.0; end; a - 2b)
 
+@noinline helper(x::Float64) = x * sin(x)
+calls_helper(x::Float64) = helper(x) + helper(2x)
+@noinline halving(x::Float64, n::Int64) = n == 0 ? x : halving(x * 0.5, n - 1) + sin(x)
+
 # Arrays.
 total(a::Vector{Float64}) = (s = 0.0; for x in a; s += x; end; s)
 dot_product(a::Vector{Float64}, b::Vector{Float64}) = (s = 0.0; for i in eachindex(a); s += a[i] * b[i]; end; s)
@@ -101,6 +105,8 @@ calls() = [
     ("newton", newton, (Float64,), [(2.0,)], RUN, GRAD),
     ("tuple_sum", tuple_sum, (Tuple{Float64,Int64,Float64},), [((1.5, 2, 3.0),)], RUN),
     ("swap_loop", swap_loop, (Float64, Float64, Int64), [(1.0, 2.0, 5)], RUN, GRAD),
+    ("calls_helper", calls_helper, (Float64,), [(1.0,), (-0.5,)], RUN, GRAD),
+    ("halving", halving, (Float64, Int64), [(1.0, 3)], RUN, GRAD),
     ("total", total, (Vector{Float64},), [([1.0, 2.0, 3.5],), (Float64[],)], RUN),
     ("dot_product", dot_product, (Vector{Float64}, Vector{Float64}), [([1.0, 2.0], [3.0, 4.0])], RUN),
     ("squares", squares, (Int64,), [(4,), (0,)], RUN),

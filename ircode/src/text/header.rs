@@ -8,7 +8,7 @@ use super::expression::Cursor;
 use crate::constant::is_identifier;
 use crate::diagnostic::Diagnostic;
 use crate::json::sharing;
-use crate::module::{TypeDef, TypeKind};
+use crate::module::{TypeDef, TypeKind, method_of};
 use crate::name::Name;
 use crate::types::Type;
 
@@ -28,7 +28,15 @@ pub(super) struct Header {
 
 /// The type of a function that its header does not give.
 pub(super) fn own_type(name: &Name) -> Type {
-    if name.is_empty() { Type::Untyped } else { Type::Function(name.clone()) }
+    if name.is_empty() {
+        return Type::Untyped;
+    }
+    // Of a method, `f(::Float64)` or `(::T)(::Float64)`, that of what is called.
+    let of = method_of(name).unwrap_or(name);
+    match of.strip_prefix("(::").and_then(|of| of.strip_suffix(')')) {
+        Some(ty) => Type::parse(ty),
+        None => Type::parse(&format!("typeof({of})")),
+    }
 }
 
 /// Reads `function NAME(_2::T, …)::R`.
