@@ -11,7 +11,7 @@ use bbcode::BBCode;
 use divan::Bencher;
 use divan::counter::ItemsCount;
 use exec::{Machine, Value};
-use ircode::{IRCode, Module, Style, parse_module, print_module};
+use ircode::{IRCode, Module, Style, from_json, parse_module, print_module, to_json};
 use kit::programs::SHAPES;
 use passes::reverse_mode::differentiate;
 
@@ -91,6 +91,17 @@ fn print(bencher: Bencher<'_, '_>, case: Case) {
 #[divan::bench(args = cases(), max_time = 1)]
 fn parse(bencher: Bencher<'_, '_>, case: Case) {
     case.bench(bencher, |module| print_module(&module, Style::Bbkit), |text| parse_module(text).is_ok());
+}
+
+#[divan::bench(args = cases(), max_time = 1)]
+fn write_json(bencher: Bencher<'_, '_>, case: Case) {
+    case.bench(bencher, |module| module, to_json);
+}
+
+#[divan::bench(args = cases(), max_time = 1)]
+fn read_json(bencher: Bencher<'_, '_>, case: Case) {
+    let json = |module: Module<IRCode>| to_json(&module).expect("code that was read can be dumped");
+    case.bench(bencher, json, |json| from_json::<IRCode>(json).is_ok());
 }
 
 #[divan::bench(args = cases(), max_time = 1)]

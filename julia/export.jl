@@ -122,9 +122,7 @@ fault(code, message) = throw(InvalidCode(code, message))
 "The method instance that a statement invokes."
 function invoked(@nospecialize(stmt))
     stmt isa Expr && stmt.head === :invoke || return nothing
-    target = stmt.args[1]
-    target isa Core.MethodInstance && return target
-    return target isa Core.CodeInstance ? target.def : nothing
+    return instance_of(stmt.args[1])
 end
 
 "The names of the arguments, the function itself left out."

@@ -76,38 +76,26 @@ linetable(ir) = isdefined(ir, :linetable) ?
 
 The IRCode of optimised code, which Julia keeps with statement numbers in place of block numbers.
 """
-function ircode(ci::Core.CodeInfo, mi)
-    if mi isa Core.MethodInstance && hasmethod(CC.inflate_ir, Tuple{Core.CodeInfo,Core.MethodInstance})
-        return CC.inflate_ir(ci, mi)
-    end
-    ir = CC.inflate_ir(ci)
-    if mi isa Core.MethodInstance && mi.def isa Method
-        set_argument_types!(ir, mi)
-    end
-    return ir
-end
-
-function set_argument_types!(ir, mi)
-    params = Base.unwrap_unionall(mi.specTypes).parameters
-    n = Int(mi.def.nargs)
-    for i in 1:min(n, length(ir.argtypes))
-        if i == n && mi.def.isva
-            ir.argtypes[i] = Tuple{params[i:end]...}
-        elseif i <= length(params)
-            ir.argtypes[i] = params[i]
-        end
-    end
-    return ir
-end
+ircode(ci::Core.CodeInfo, mi) = mi isa Core.MethodInstance ? CC.inflate_ir(ci, mi) : CC.inflate_ir(ci)
 
 "Calls `f` with every method instance that has compiled code, and its code instance."
 function each_instance(f, filter)
     for table in method_tables(), method in Base.MethodList(table).ms
         filter(method) || continue
         for mi in instances(method)
-            isdefined(mi, :cache) && f(mi, mi.cache)
+            cache = compiled(mi)
+            cache === nothing || f(mi, cache)
         end
     end
+end
+
+"The code of a method instance that Julia's own compiler made, not another one built on it; `nothing` if there is none."
+function compiled(mi::Core.MethodInstance)
+    cache = isdefined(mi, :cache) ? mi.cache : nothing
+    while cache !== nothing && isdefined(cache, :owner) && cache.owner !== nothing
+        cache = isdefined(cache, :next) ? cache.next : nothing
+    end
+    return cache
 end
 
 "The method instances of a method."
@@ -174,7 +162,7 @@ function cached_code(mi::Core.MethodInstance, cache)
 end
 
 "The optimised code of an instance with the type of its result: what Julia kept, or else inferred anew."
-function inferred_code(mi::Core.MethodInstance, cache = isdefined(mi, :cache) ? mi.cache : nothing)
+function inferred_code(mi::Core.MethodInstance, cache = compiled(mi))
     mi.def isa Method || return nothing
     if cache !== nothing
         ci = cached_code(mi, cache)
@@ -185,14 +173,15 @@ end
 
 function infer(mi::Core.MethodInstance)
     world = isdefined(Base, :get_world_counter) ? Base.get_world_counter() : typemax(UInt)
-    ci, result = if isdefined(CC, :Params)
+    found = if isdefined(CC, :Params)
         CC.typeinf_code(mi.def, mi.specTypes, mi.sparam_vals, true, CC.Params(world))
     elseif hasmethod(CC.typeinf_code, Tuple{CC.NativeInterpreter,Method,Any,Core.SimpleVector,Bool})
         CC.typeinf_code(CC.NativeInterpreter(world), mi.def, mi.specTypes, mi.sparam_vals, true)
     else
-        ci = CC.typeinf_code(CC.NativeInterpreter(world), mi, true)
-        ci, ci isa Core.CodeInfo ? ci.rettype : Any
+        CC.typeinf_code(CC.NativeInterpreter(world), mi, true)
     end
+    # From Julia 1.12 on the code itself says what it returns.
+    ci, result = found isa Tuple ? found : (found, found isa Core.CodeInfo ? found.rettype : Any)
     return ci isa Core.CodeInfo ? (ci, result) : nothing
 end
 

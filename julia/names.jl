@@ -72,12 +72,14 @@ function function_text(@nospecialize(f))
     return name
 end
 
+"The method that a call of these types dispatches to; `nothing` if there is none, or more than one."
 function dispatched_method(@nospecialize(sig))
-    entry = try
-        ccall(:jl_gf_invoke_lookup, Any, (Any, UInt), sig, typemax(UInt))
+    VERSION < v"1.6-" || return try
+        which(sig)
     catch
         nothing
     end
-    entry === nothing && return nothing
-    return entry isa Method ? entry : entry.func
+    # Faster than `which`, which is asked for every method instance of a dump.
+    entry = ccall(:jl_gf_invoke_lookup, Any, (Any, UInt), sig, typemax(UInt))
+    return entry isa Method ? entry : entry === nothing ? nothing : entry.func
 end
