@@ -6,8 +6,8 @@ use bbcode::BBCode;
 use ircode::{Function, Module, Name};
 
 use crate::{
-    PassError, constant_folding, dead_code, infer_types, link_methods, lower_arithmetic, mem2reg, reverse_mode, simplify_cfg,
-    type_literals, unreachable_code,
+    PassError, constant_folding, dead_code, infer_types, link_methods, lower_arithmetic, mem2reg, reverse_mode,
+    simplify_cfg, type_literals, unreachable_code,
 };
 
 /// What a pass returns: whether it changed anything.

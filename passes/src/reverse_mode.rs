@@ -40,7 +40,8 @@ use crate::infer_types;
 use crate::manager::{Context, PassResult, run_on_function};
 use crate::rules::RuleTable;
 use crate::{
-    PassError, constant_folding, dead_code, link_methods, lower_arithmetic, mem2reg, simplify_cfg, type_literals, unreachable_code,
+    PassError, constant_folding, dead_code, link_methods, lower_arithmetic, mem2reg, simplify_cfg, type_literals,
+    unreachable_code,
 };
 
 pub use self::plan::DerivativeNames;
