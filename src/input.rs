@@ -14,6 +14,9 @@ use ircode::{
 };
 use passes::PassError;
 
+/// So many violations of a function are drawn.
+const MOST_VIOLATIONS: usize = 100;
+
 /// A program that was read.
 #[derive(Clone, Debug)]
 pub struct Input {
@@ -226,7 +229,7 @@ impl Input {
         let Err(violations) = found.body.verify() else { return Ok(()) };
         let map = self.map(function);
         let mut text = String::new();
-        for violation in &violations.0 {
+        for violation in violations.0.iter().take(MOST_VIOLATIONS) {
             let span = violation.statement.and_then(|statement| map?.statements.get(statement.index()?).cloned());
             match span {
                 Some(span) => {
@@ -247,6 +250,9 @@ impl Input {
                     violation_text(function, violation)
                 )),
             }
+        }
+        if let Some(more) = violations.0.len().checked_sub(MOST_VIOLATIONS).filter(|&more| more > 0) {
+            text.push_str(&format!("error: … and {more} more in this function\n"));
         }
         Err(text.trim_end().to_string())
     }

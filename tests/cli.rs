@@ -88,7 +88,7 @@ fn bad_input_gets_one_clear_error() {
         (&["show", "-"], F.replace("end\n", "").into(), "end"),
         (&["show", "-"], format!("{F}{F}").into(), "twice"),
         (&["show", "-"], "1 ─ %1 = φ (#1 => \n".into(), "expected"),
-        (&["show", "-"], "1 ─ return\n".into(), "expected an operand"),
+        (&["show", "-"], "1 ─ π (\n".into(), "expected an operand"),
         (&["show", "-"], deep("$(Expr(:new, ", "))").into(), "nest"),
         (&["verify", "-"], F.replace("return %1", "return %7").into(), "IR26"),
         (&["verify", "-"], F.replace("return %1", "goto #9").into(), "IR32"),

@@ -12,6 +12,7 @@ mod gutter;
 mod header;
 mod labels;
 mod literal;
+mod object;
 pub(crate) mod operators;
 mod parser;
 pub(crate) mod print;

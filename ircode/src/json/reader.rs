@@ -37,6 +37,8 @@ pub struct DumpReader<R> {
     types: Vec<TypeDef>,
     /// The list of functions, where it stood before the name of the representation.
     early: Option<Buffered<std::io::Empty>>,
+    /// Whether the list of functions was met.
+    listed: bool,
     shared: Shared,
 }
 
@@ -81,6 +83,7 @@ impl<R: Read> DumpReader<R> {
             representation: None,
             types: Vec::new(),
             early: None,
+            listed: false,
             shared: Shared::default(),
         }
     }
@@ -181,7 +184,9 @@ impl<R: Read> DumpReader<R> {
                     let forms: Vec<TypeForm> = parse(piece, line, offset)?;
                     self.types.extend(forms.into_iter().map(type_def));
                 }
+                "functions" if self.listed => return Err(self.input.fault("there are two lists of functions".into())),
                 "functions" if self.version.is_some() && self.representation.is_some() => {
+                    self.listed = true;
                     if self.input.peek()? != Some(b'[') {
                         return Err(self.input.fault("expected the list of functions".into()));
                     }
@@ -189,7 +194,8 @@ impl<R: Read> DumpReader<R> {
                     self.state = State::Functions(false);
                 }
                 // Tools that sort members put the functions first.
-                "functions" if self.early.is_none() => {
+                "functions" => {
+                    self.listed = true;
                     let (piece, line, offset) = self.input.value()?;
                     if !piece.starts_with(b"[") {
                         let message = "expected the list of functions".into();
@@ -198,7 +204,6 @@ impl<R: Read> DumpReader<R> {
                     let bytes = piece.to_vec();
                     self.early = Some(Buffered { input: std::io::empty(), bytes, at: 1, line, offset, ended: true });
                 }
-                "functions" => return Err(self.input.fault("there are two lists of functions".into())),
                 other if self.version.is_none() => {
                     return Err(self
                         .input

@@ -504,7 +504,8 @@ impl Building {
         let places: HashMap<Name, usize> =
             order.iter().cloned().enumerate().map(|(place, name)| (name, place)).collect();
         let known = self.given.len();
-        let is_ircode = self.has_lines && !self.is_code_info;
+        // An IRCode numbers its arguments, so a name in its listing is that of an object.
+        let is_ircode = !self.is_code_info && (self.has_lines || self.uses_numbers());
         let rename = |operand: &mut Operand<Positions>| {
             if let Operand::Argument(argument) = operand
                 && let Some(name) = argument.0.checked_sub(FIRST_SLOT).and_then(|slot| slots.get(slot as usize))
@@ -524,6 +525,17 @@ impl Building {
             pending.inst.stmt.for_each_operand_mut(&mut { rename });
         }
         if is_ircode { Vec::new() } else { order }
+    }
+
+    /// Whether a statement names an argument by its number.
+    fn uses_numbers(&self) -> bool {
+        let mut found = false;
+        for stmt in self.stmts.stmts() {
+            stmt.for_each_operand(&mut |operand| {
+                found |= matches!(operand, Operand::Argument(argument) if (2..FIRST_SLOT).contains(&argument.0));
+            });
+        }
+        found
     }
 
     /// The types of the arguments: those of the header, or unknown ones for every argument that is used.

@@ -18,10 +18,35 @@ use super::gutter::gutter;
 /// ```
 pub fn clean(text: &str) -> Cow<'_, str> {
     let text = if text.as_bytes().contains(&0x1b) { Cow::Owned(without_escapes(text)) } else { Cow::Borrowed(text) };
+    // A space that does not break is what some pages make of one; in a string it stays.
+    let unbroken = text.contains("─\u{a0}") || text.contains("│\u{a0}");
+    let text = if unbroken { Cow::Owned(text.replace('\u{a0}', " ")) } else { text };
+    let text = if text.lines().any(is_fence) { Cow::Owned(fenced(&text)) } else { text };
     match comment_prefix(&text) {
         Some(prefix) => Cow::Owned(without_prefix(&text, prefix)),
         None => text,
     }
+}
+
+/// A line of three backticks or tildes, which encloses code in a page.
+fn is_fence(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("```") || line.starts_with("~~~")
+}
+
+/// What stands between fences; the rest of the page becomes comments.
+fn fenced(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut inside = false;
+    for line in text.split_inclusive('\n') {
+        let fence = is_fence(line);
+        inside ^= fence;
+        if fence || !inside {
+            out.push('#');
+        }
+        out.push_str(line);
+    }
+    out
 }
 
 /// How other programs mark comments and quotations.

@@ -43,7 +43,8 @@ pub(super) fn decoration(line: &str) -> Option<Decoration> {
         _ => {}
     }
     // `∘ ── %0 = invoke f(::Int64)::Any` heads a listing of Cthulhu's.
-    let heading = line.starts_with("∘ ") || line.starts_with("julia> ") || line.starts_with("from ");
+    let heading = ["∘ ", "julia>", "from ", "In [", "Out["].iter().any(|start| line.starts_with(start));
+    let heading = heading || line.contains("(generic function with ") || line.contains(") @ ") || line == "~~~";
     (heading || is_place(line)).then_some(Decoration::Nothing)
 }
 

@@ -5,6 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::balanced::balanced_length;
+use super::object::operator_alone;
 use super::operators::operator_prefix;
 use super::words::{is_known_type_name, word};
 use crate::constant::{Constant, is_identifier_part, is_identifier_start};
@@ -227,7 +228,7 @@ impl<'a> Cursor<'a> {
                 self.expect(",")?;
                 self.skip_spaces();
             }
-            operands.push(self.operand(scope, context)?);
+            operands.push(self.listed_operand(scope, context)?);
             if self.eat("::") {
                 // code_warntype shows to what a variable is narrowed here.
                 let _ = self.operand_type()?;
@@ -359,6 +360,12 @@ impl<'a> Cursor<'a> {
         }
         if self.peek().is_some_and(is_identifier_start) {
             return Ok(self.take_while(is_identifier_part).to_string());
+        }
+        if self.eat(".") {
+            // `:.`, or a broadcasted operator.
+            let op = operator_prefix(self.rest()).unwrap_or_default();
+            self.at += op.len();
+            return Ok(format!(".{op}"));
         }
         if let Some(op) = operator_prefix(self.rest()) {
             self.at += op.len();
@@ -622,34 +629,6 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// Behind `r` or another name: a string that a macro reads, such as `r"^a"i`.
-    fn string_macro(&mut self, start: usize) -> Read<Operand<Positions>> {
-        let open = self.at;
-        let length = balanced_length(self.rest(), |rest| !rest.starts_with('"'));
-        self.at += length;
-        if length < 2 || !self.text(open..self.at).ends_with('"') {
-            return Err(Diagnostic::error(self.span(open, self.at), "this string does not end", "expected `\"`"));
-        }
-        let _ = self.take_while(is_identifier_part);
-        Ok(Operand::Constant(Constant::Text(self.text(start..self.at).into())))
-    }
-
-    /// A type with parameters, or an object of such a type: `Ptr{UInt8}`, `Val{1}()`.
-    fn parametric(&mut self, start: usize) -> Read<Operand<Positions>> {
-        let length = balanced_length(self.rest(), |rest| !rest.starts_with('{'));
-        self.at += length;
-        if self.starts_with("(") || self.starts_with("[") {
-            self.at += balanced_length(self.rest(), |rest| !rest.starts_with(['(', '[']));
-            return Ok(Operand::Constant(Constant::Text(self.text(start..self.at).into())));
-        }
-        if self.starts_with(" where ") {
-            self.at += balanced_length(self.rest(), |rest| {
-                rest.starts_with([',', ')']) || super::statement::ends_statement(rest)
-            });
-        }
-        Ok(Operand::Constant(Constant::of_type(sharing::parse_type(self.text(start..self.at)))))
-    }
-
     /// `name(…)` among operands: an object that the compiler built, such as `Int32(5)` or `ErrorException("…")`.
     fn constructed(
         &mut self,
@@ -735,31 +714,6 @@ impl<'a> Cursor<'a> {
             None => Scalar::from_i128(ty, value.to_i128()),
         }
     }
-
-    /// An object of which only the text is known: what stands up to the next comma or parenthesis.
-    fn other_object(&mut self) -> Read<Operand<Positions>> {
-        let start = self.at;
-        if let Some(op) = operator_alone(self.rest()) {
-            self.at += op.len();
-            return Ok(Operand::Constant(Constant::Function(op.into())));
-        }
-        // A parenthesis that opens here belongs to the object.
-        let length = balanced_length(self.rest(), |rest| rest.starts_with([',', ')']) || rest.starts_with("::"));
-        self.at += length;
-        let text = self.text(start..self.at).trim_end();
-        if text.is_empty() || matches!(text.chars().next(), Some('│' | '└' | '#' | '=')) {
-            self.at = start;
-            return Err(self.expected("an operand"));
-        }
-        Ok(Operand::Constant(Constant::Text(text.into())))
-    }
-}
-
-/// An operator that is an operand itself.
-fn operator_alone(rest: &str) -> Option<&'static str> {
-    let op = operator_prefix(rest)?;
-    let after = rest.get(op.len()..)?;
-    (after.is_empty() || after.starts_with([',', ')', ' ']) || after.starts_with("::")).then_some(op)
 }
 
 /// `%n`, which is a use in some places and a plain number in others.

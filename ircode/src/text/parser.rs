@@ -258,6 +258,10 @@ impl Parser {
             }
             return Ok(());
         }
+        // `T = Float64`, `T <: Real`: static parameters.
+        if self.variables.reading == Some(false) && [" = ", " <: "].iter().any(|sign| trimmed.contains(sign)) {
+            return Ok(());
+        }
         if trimmed.starts_with("CodeInfo(") || trimmed == THUNK {
             if self.building.as_ref().is_some_and(Building::is_complete) {
                 self.finish_listing()?;

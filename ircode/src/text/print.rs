@@ -249,6 +249,14 @@ impl StatementPrinter {
 
     fn write_expr<N: Names>(&self, out: &mut dyn Write, expr: &ExprNode<N>) -> fmt::Result {
         match expr.head {
+            Head::Assign if !self.exact() && matches!(expr.args.as_slice(), [Operand::Global(_), _]) => {
+                out.write_char('(')?;
+                for (i, operand) in expr.args.iter().enumerate() {
+                    out.write_str(if i > 0 { " = " } else { "" })?;
+                    self.write_operand(out, operand, Place::Call)?;
+                }
+                out.write_char(')')
+            }
             Head::New | Head::SplatNew => {
                 write!(out, "%{}(", expr.head.name())?;
                 self.write_operands(out, &expr.args, Place::Call)?;

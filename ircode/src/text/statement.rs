@@ -6,7 +6,7 @@ use super::balanced::{balanced_length, is_balanced};
 use super::expression::{Context, Cursor, Scope};
 use super::operators::infix_operator;
 use super::operators::{is_n_ary, is_unary};
-use crate::constant::Constant;
+use crate::constant::{Constant, is_identifier_part};
 use crate::diagnostic::Diagnostic;
 use crate::head::Head;
 use crate::json::sharing;
@@ -129,7 +129,7 @@ impl Cursor<'_> {
         }
         if self.eat_word("return") {
             self.skip_spaces();
-            return Ok(Some(Stmt::ret(self.operand(scope, Context::Call)?)));
+            return Ok(Some(Stmt::ret(self.returned(scope)?)));
         }
         if self.eat_word("unreachable") {
             return Ok(Some(Stmt::unreachable()));
@@ -152,6 +152,31 @@ impl Cursor<'_> {
         Ok(None)
     }
 
+    /// What is returned: an operand, or an object that prints as something else would, such as `1//2`.
+    fn returned(&mut self, scope: &mut Scope) -> Read<Operand<Positions>> {
+        let start = self.pos();
+        let operand = self.operand(scope, Context::Call);
+        let end = self.pos();
+        let rest = self.rest();
+        if start == end && rest.trim().is_empty() {
+            // Old versions print no `nothing` behind `return`.
+            return Ok(Operand::nothing());
+        }
+        if rest.trim().is_empty() || ends_statement(rest) || rest.starts_with("::") {
+            return operand;
+        }
+        self.seek(start);
+        let text = self.rest();
+        let length = balanced_length(text, |rest| rest.is_empty() || ends_statement(rest));
+        let text = text.get(..length).unwrap_or_default();
+        if text.starts_with(|c: char| c.is_ascii_digit() || c == '-') && !text.contains('%') {
+            self.seek(start + length);
+            return Ok(Operand::Constant(Constant::Text(text.trim_end().into())));
+        }
+        self.seek(end);
+        operand
+    }
+
     /// A type as a string literal.
     pub(super) fn quoted_type(&mut self) -> Read<Type> {
         let start = self.pos();
@@ -161,7 +186,7 @@ impl Cursor<'_> {
     }
 
     /// The type from `start` to here must close the brackets that it opens.
-    fn check_brackets(&self, start: usize, ty: &str) -> Read<()> {
+    pub(super) fn check_brackets(&self, start: usize, ty: &str) -> Read<()> {
         if is_balanced(ty) {
             return Ok(());
         }
@@ -188,7 +213,8 @@ impl Cursor<'_> {
             self.skip_spaces();
             self.expect("=>")?;
             self.skip_spaces();
-            entries.push((edge, self.optional_operand(scope)?));
+            let value = if self.eat("#undef") { None } else { Some(self.listed_operand(scope, Context::Call)?) };
+            entries.push((edge, value));
         }
     }
 
@@ -232,7 +258,10 @@ impl Cursor<'_> {
                 self.expect(",")?;
                 self.skip_spaces();
             }
-            args.push(self.operand(scope, Context::Call)?);
+            args.push(match self.function_of_its_type() {
+                Some(function) => function,
+                None => self.listed_operand(scope, Context::Call)?,
+            });
             argtypes.push(if self.eat("::") { self.operand_type()? } else { Type::Untyped });
         }
         // Arguments that a vararg collects have no type of their own.
@@ -241,6 +270,18 @@ impl Cursor<'_> {
         }
         let instance = Arc::new(MethodInstance { argtypes, ..MethodInstance::default() });
         Ok(Stmt::Invoke(Box::new(InvokeNode { instance, callee, args })))
+    }
+
+    /// `sprint` in `sprint::typeof(sprint)`: the function of that name, and no argument.
+    fn function_of_its_type(&mut self) -> Option<Operand<Positions>> {
+        let rest = self.rest();
+        let (name, ty) = rest.split_once("::typeof(")?;
+        let plain = !name.is_empty() && name.chars().all(is_identifier_part);
+        let same = ty.strip_prefix(name).is_some_and(|ty| ty.starts_with(')'));
+        (plain && same).then(|| {
+            self.seek(self.pos() + name.len());
+            Operand::Constant(Constant::Function(name.into()))
+        })
     }
 
     /// What stands before the parenthesis of a call.
@@ -264,6 +305,11 @@ impl Cursor<'_> {
             let length = balanced_length(self.rest(), |rest| rest.starts_with('(') || rest.starts_with("::"));
             self.seek(start + length);
             return Ok(Operand::Constant(Constant::of_type(sharing::parse_type(self.text(start..self.pos())))));
+        }
+        if self.starts_with("()(") {
+            // An object without fields: how functions of keyword arguments print.
+            self.seek(self.pos() + "()".len());
+            return Ok(Operand::Constant(Constant::Text(self.text(start..self.pos()).into())));
         }
         Ok(Operand::Global(sharing::global(GlobalRef { module: sharing::name(&module), name: sharing::name(&name) })))
     }
@@ -327,6 +373,14 @@ impl Cursor<'_> {
         let Some(op) = infix_operator(self.rest()) else {
             if self.starts_with(":") && !self.starts_with("::") {
                 return self.range(scope, context, first);
+            }
+            if let (Operand::Global(global), true) = (&first, self.starts_with("= "))
+                && !global.module.is_empty()
+            {
+                // Up to Julia 1.11 compiled code assigns to globals.
+                self.eat("= ");
+                let value = self.operand(scope, context)?;
+                return Ok(Stmt::expr(Head::Assign, [first, value]));
             }
             if self.starts_with("= ") {
                 let span = self.span(self.pos(), self.pos() + 1);

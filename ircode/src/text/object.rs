@@ -1,0 +1,91 @@
+//! Reading objects: what stands among operands and is known by its text alone.
+
+use super::balanced::balanced_length;
+use super::expression::{Context, Cursor, Read, Scope};
+use super::operators::operator_prefix;
+use crate::constant::{Constant, is_identifier_part};
+use crate::diagnostic::Diagnostic;
+use crate::json::sharing;
+use crate::names::Positions;
+use crate::operand::Operand;
+
+impl Cursor<'_> {
+    /// An operand in a list. An object that prints as something else would, `1 + 2im` or `Ptr{Nothing} @0x00`, is kept as its
+    /// text, up to what ends it there, as long as it names no value.
+    pub(super) fn listed_operand(&mut self, scope: &mut Scope, context: Context) -> Read<Operand<Positions>> {
+        let start = self.at;
+        let operand = self.operand(scope, context);
+        let ends = |rest: &str| rest.starts_with([',', ')']) || rest.starts_with("::");
+        if operand.is_ok() && ends(self.rest().trim_start()) {
+            return operand;
+        }
+        let end = self.at;
+        self.at = start;
+        let length = balanced_length(self.rest(), ends);
+        let text = self.rest().get(..length).unwrap_or_default();
+        let object =
+            text.starts_with(|c: char| c.is_alphanumeric() || c == '-') && !text.contains(['%', '│', '═', '─']);
+        let closed = self.rest().get(length..).is_some_and(|rest| !rest.is_empty());
+        if !object || !closed || !text.contains(' ') && !text.contains("//") && !text.contains(':') {
+            self.at = end;
+            return operand;
+        }
+        self.at = start + length;
+        Ok(Operand::Constant(Constant::Text(text.trim_end().into())))
+    }
+
+    /// Behind `r` or another name: a string that a macro reads, such as `r"^a"i`.
+    pub(super) fn string_macro(&mut self, start: usize) -> Read<Operand<Positions>> {
+        let open = self.at;
+        let length = balanced_length(self.rest(), |rest| !rest.starts_with('"'));
+        self.at += length;
+        if length < 2 || !self.text(open..self.at).ends_with('"') {
+            return Err(Diagnostic::error(self.span(open, self.at), "this string does not end", "expected `\"`"));
+        }
+        let _ = self.take_while(is_identifier_part);
+        Ok(Operand::Constant(Constant::Text(self.text(start..self.at).into())))
+    }
+
+    /// A type with parameters, or an object of such a type: `Ptr{UInt8}`, `Val{1}()`.
+    pub(super) fn parametric(&mut self, start: usize) -> Read<Operand<Positions>> {
+        let length = balanced_length(self.rest(), |rest| !rest.starts_with('{'));
+        self.at += length;
+        if self.starts_with("(") || self.starts_with("[") {
+            self.at += balanced_length(self.rest(), |rest| !rest.starts_with(['(', '[']));
+            return Ok(Operand::Constant(Constant::Text(self.text(start..self.at).into())));
+        }
+        if self.starts_with(" where ") {
+            self.at += balanced_length(self.rest(), |rest| {
+                rest.starts_with([',', ')']) || super::statement::ends_statement(rest)
+            });
+        }
+        let text = self.text(start..self.at);
+        self.check_brackets(start, text)?;
+        Ok(Operand::Constant(Constant::of_type(sharing::parse_type(text))))
+    }
+
+    /// An object of which only the text is known: what stands up to the next comma or parenthesis.
+    pub(super) fn other_object(&mut self) -> Read<Operand<Positions>> {
+        let start = self.at;
+        if let Some(op) = operator_alone(self.rest()) {
+            self.at += op.len();
+            return Ok(Operand::Constant(Constant::Function(op.into())));
+        }
+        // A parenthesis that opens here belongs to the object.
+        let length = balanced_length(self.rest(), |rest| rest.starts_with([',', ')']) || rest.starts_with("::"));
+        self.at += length;
+        let text = self.text(start..self.at).trim_end();
+        if text.is_empty() || matches!(text.chars().next(), Some('│' | '└' | '#' | '=')) {
+            self.at = start;
+            return Err(self.expected("an operand"));
+        }
+        Ok(Operand::Constant(Constant::Text(text.into())))
+    }
+}
+
+/// An operator that is an operand itself.
+pub(super) fn operator_alone(rest: &str) -> Option<&'static str> {
+    let op = operator_prefix(rest)?;
+    let after = rest.get(op.len()..)?;
+    (after.is_empty() || after.starts_with([',', ')', ' ']) || after.starts_with("::")).then_some(op)
+}
