@@ -361,11 +361,12 @@ impl<'a> Cursor<'a> {
         if self.peek().is_some_and(is_identifier_start) {
             return Ok(self.take_while(is_identifier_part).to_string());
         }
-        if self.eat(".") {
-            // `:.`, or a broadcasted operator.
-            let op = operator_prefix(self.rest()).unwrap_or_default();
+        let dots = self.take_while(|c| c == '.');
+        if !dots.is_empty() {
+            // `:.`, `:..`, or a broadcasted operator.
+            let op = if dots.len() == 1 { operator_prefix(self.rest()).unwrap_or_default() } else { "" };
             self.at += op.len();
-            return Ok(format!(".{op}"));
+            return Ok(format!("{dots}{op}"));
         }
         if let Some(op) = operator_prefix(self.rest()) {
             self.at += op.len();
