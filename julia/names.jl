@@ -65,12 +65,7 @@ function callee_text(@nospecialize(ty))
 end
 
 "The name of a function object, by which Julia reads it back."
-function function_text(@nospecialize(f))
-    f isa Core.IntrinsicFunction && return repr(f)
-    name = sprint(show, f)
-    # What is not exported prints with its module; closures and functions of hidden names print as calls.
-    return name
-end
+function_text(@nospecialize(f)) = repr(f)
 
 "The method that a call of these types dispatches to; `nothing` if there is none, or more than one."
 function dispatched_method(@nospecialize(sig))

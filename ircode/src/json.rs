@@ -6,6 +6,6 @@ mod reader;
 pub(crate) mod sharing;
 mod writer;
 
-pub use module::{Dump, IRCodeForm, JsonError, VERSION, from_json, read_module, to_json};
+pub use module::{Dump, IRCodeForm, JsonError, VERSION, from_json, to_json};
 pub use reader::DumpReader;
 pub use writer::DumpWriter;

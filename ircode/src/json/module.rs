@@ -119,12 +119,8 @@ pub fn from_json<F: Dump>(text: &str) -> Result<Module<F>, JsonError> {
     read_module(DumpReader::new(text.as_bytes())).map_err(|error| error.in_whole(text))
 }
 
-/// Reads what is left of a dump into a module.
-///
-/// # Errors
-///
-/// As [`DumpReader::next_function`]; also if two functions or types have the same name.
-pub fn read_module<F: Dump, R: Read>(mut reader: DumpReader<R>) -> Result<Module<F>, JsonError> {
+/// Reads what is left of a dump into a module, where no two functions or types have the same name.
+fn read_module<F: Dump, R: Read>(mut reader: DumpReader<R>) -> Result<Module<F>, JsonError> {
     let mut module = Module::new();
     let twice = |twice: DefinedTwice| JsonError::in_piece("", 0, twice.to_string(), 1, 0);
     while let Some(function) = reader.next_function::<F>()? {
