@@ -33,6 +33,10 @@ pub(super) fn own_type(name: &Name) -> Type {
     }
     // Of a method, `f(::Float64)` or `(::T)(::Float64)`, that of what is called.
     let of = method_of(name).unwrap_or(name);
+    if !is_balanced(of) {
+        // No type is spelled so.
+        return Type::Untyped;
+    }
     match of.strip_prefix("(::").and_then(|of| of.strip_suffix(')')) {
         Some(ty) => Type::parse(ty),
         None => Type::parse(&format!("typeof({of})")),
