@@ -36,12 +36,12 @@ pub use json::{JsonError, from_json, to_json};
 pub use module::{DefinedTwice, Function, Module, TypeDef, TypeKind, method_of};
 pub use name::Name;
 pub use names::{BlockNumber, Names, NoSwitch, NumberedNames, Positions, SSAValue, SwitchNode};
-pub use operand::{Argument, GlobalRef, Operand};
+pub use operand::{Argument, GlobalRef, Operand, Operands};
 pub use phi::UnnamedPhiEdge;
 pub use scalar::{Scalar, ScalarType};
 pub use stmt::{
-    CallNode, EnterNode, ExprNode, GotoIfNot, GotoNode, InvokeNode, MethodInstance, PhiCNode, PhiEntry, PhiNode,
-    PiNode, Rename, ReturnNode, Stmt, UpsilonNode,
+    CallNode, EnterNode, ExprNode, GotoIfNot, GotoNode, InvokeNode, MethodInstance, PhiCNode, PhiEntries, PhiEntry,
+    PhiNode, PiNode, Rename, ReturnNode, Stmt, UpsilonNode,
 };
 pub use stream::InstructionStream;
 pub use text::{

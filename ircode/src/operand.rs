@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize};
+use smallvec::SmallVec;
 
 use crate::constant::Constant;
 use crate::json::sharing;
@@ -32,6 +33,10 @@ pub enum Operand<N: Names> {
     /// tuple of name and library in a foreigncall.
     Nested(Box<Stmt<N>>),
 }
+
+/// Operands of a statement, up to two of which are held in place: most statements have no more, so that making and
+/// copying a statement allocates nothing.
+pub type Operands<N> = SmallVec<[Operand<N>; 2]>;
 
 fn shared_global<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<GlobalRef>, D::Error> {
     GlobalRef::deserialize(deserializer).map(sharing::global)

@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use serde::{Deserialize, Deserializer, Serialize};
+use smallvec::SmallVec;
 
 use crate::head::Head;
 use crate::json::sharing;
 use crate::name::Name;
 use crate::names::{Names, NumberedNames, SwitchNode};
-use crate::operand::Operand;
+use crate::operand::{Operand, Operands};
 use crate::types::Type;
 
 /// A statement of Julia's SSA form.
@@ -46,12 +47,15 @@ pub enum Stmt<N: Names> {
     Expr(ExprNode<N>),
 }
 
+/// The entries of a φ, up to two of which are held in place: most φs have two.
+pub type PhiEntries<N> = SmallVec<[PhiEntry<N>; 2]>;
+
 /// φ: the value of the edge on which control entered the block. All φs of a block are read together.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(bound = "N: NumberedNames", deny_unknown_fields)]
 pub struct PhiNode<N: Names> {
     /// One entry an edge. Predecessors may be missing where the value is never used when control comes from there.
-    pub entries: Vec<PhiEntry<N>>,
+    pub entries: PhiEntries<N>,
 }
 
 /// What a φ takes from one edge.
@@ -80,7 +84,7 @@ pub struct PiNode<N: Names> {
 #[serde(bound = "N: NumberedNames", deny_unknown_fields)]
 pub struct PhiCNode<N: Names> {
     /// Results of ϒ statements.
-    pub values: Vec<Operand<N>>,
+    pub values: Operands<N>,
 }
 
 /// ϒ: stores a value, or that there is none.
@@ -138,7 +142,7 @@ pub struct CallNode<N: Names> {
     /// What is called.
     pub callee: Operand<N>,
     /// The arguments.
-    pub args: Vec<Operand<N>>,
+    pub args: Operands<N>,
 }
 
 /// A call of a method that the compiler chose.
@@ -151,7 +155,7 @@ pub struct InvokeNode<N: Names> {
     /// The function.
     pub callee: Operand<N>,
     /// The arguments.
-    pub args: Vec<Operand<N>>,
+    pub args: Operands<N>,
 }
 
 fn shared_instance<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Arc<MethodInstance>, D::Error> {
@@ -183,7 +187,7 @@ pub struct ExprNode<N: Names> {
     /// The operands. Of `new` the first is the type; of `foreigncall` they are the name, the result type, the argument
     /// types, the number of required arguments, the calling convention, the arguments and then the values to be kept
     /// alive.
-    pub args: Vec<Operand<N>>,
+    pub args: Operands<N>,
 }
 
 /// Renames values and blocks, see [`Stmt::map_names`].
@@ -442,19 +446,18 @@ impl<N: Names> Operand<N> {
 fn map_all<A: Names, B: Names, R: Rename<A, B>>(
     operands: &[Operand<A>],
     rename: &mut R,
-) -> Result<Vec<Operand<B>>, R::Error> {
-    let mut renamed = Vec::with_capacity(operands.len());
+) -> Result<Operands<B>, R::Error> {
+    let mut renamed = Operands::with_capacity(operands.len());
     for operand in operands {
         renamed.push(operand.map_names(rename)?);
     }
     Ok(renamed)
 }
 
-/// Operands of both representations have the same size, so that the list is renamed in place.
 fn into_all<A: Names, B: Names, R: Rename<A, B>>(
-    operands: Vec<Operand<A>>,
+    operands: Operands<A>,
     rename: &mut R,
-) -> Result<Vec<Operand<B>>, R::Error> {
+) -> Result<Operands<B>, R::Error> {
     operands.into_iter().map(|operand| operand.into_names(rename)).collect()
 }
 
@@ -475,8 +478,8 @@ fn into_option<A: Names, B: Names, R: Rename<A, B>>(
 fn map_entries<A: Names, B: Names, R: Rename<A, B>>(
     entries: &[PhiEntry<A>],
     rename: &mut R,
-) -> Result<Vec<PhiEntry<B>>, R::Error> {
-    let mut renamed = Vec::with_capacity(entries.len());
+) -> Result<PhiEntries<B>, R::Error> {
+    let mut renamed = PhiEntries::with_capacity(entries.len());
     for entry in entries {
         renamed.push(PhiEntry { edge: rename.block(entry.edge)?, value: map_option(&entry.value, rename)? });
     }
@@ -484,9 +487,9 @@ fn map_entries<A: Names, B: Names, R: Rename<A, B>>(
 }
 
 fn into_entries<A: Names, B: Names, R: Rename<A, B>>(
-    entries: Vec<PhiEntry<A>>,
+    entries: PhiEntries<A>,
     rename: &mut R,
-) -> Result<Vec<PhiEntry<B>>, R::Error> {
+) -> Result<PhiEntries<B>, R::Error> {
     let entry =
         |entry: PhiEntry<A>| Ok(PhiEntry { edge: rename.block(entry.edge)?, value: into_option(entry.value, rename)? });
     entries.into_iter().map(entry).collect()
@@ -500,6 +503,6 @@ mod tests {
     #[test]
     fn statements_stay_small() {
         assert_eq!(size_of::<Operand<Positions>>(), 16);
-        assert!(size_of::<Stmt<Positions>>() <= 48, "{}", size_of::<Stmt<Positions>>());
+        assert!(size_of::<Stmt<Positions>>() <= 64, "{}", size_of::<Stmt<Positions>>());
     }
 }

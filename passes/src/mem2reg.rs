@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use bbcode::{BBCode, BlockGraph, BlockId, Ids, InstId};
-use ircode::{CallNode, Callee, Module, NewInstruction, Operand, PhiEntry, Stmt, Type};
+use ircode::{CallNode, Callee, Module, NewInstruction, Operand, PhiEntries, PhiEntry, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use crate::PassResult;
@@ -297,7 +297,7 @@ impl Builder {
         for &block in &blocks {
             let Some(phi) = self.live[block].as_ref().and_then(|state| state.phi) else { continue };
             let mut preds: Vec<BlockId> = Vec::new();
-            let mut entries = Vec::new();
+            let mut entries = PhiEntries::new();
             for pred in graph.graph().predecessors(block) {
                 let Some(edge) = graph.block(pred).filter(|edge| !preds.contains(edge)) else { continue };
                 preds.push(edge);

@@ -171,7 +171,7 @@ fn read_rule(function: &Function<IRCode>) -> Result<Rule, String> {
     let outputs = match kind {
         RuleKind::Jvp => vec![returned],
         RuleKind::Vjp => match returned.as_value().and_then(|value| ir.stmt(value)) {
-            Some(Stmt::Call(call)) if call.args.len() == count => call.args.clone(),
+            Some(Stmt::Call(call)) if call.args.len() == count => call.args.to_vec(),
             _ => return Err(format!("it returns a tuple of {count}")),
         },
     };

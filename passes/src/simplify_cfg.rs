@@ -111,7 +111,8 @@ fn split_phi_edge(bb: &mut BBCode, block: BlockId, old: BlockId, new: &[BlockId]
         let Some(Stmt::Phi(phi)) = bb.inst_mut(phi).map(|inst| &mut inst.stmt) else { continue };
         let Some(at) = phi.entries.iter().position(|entry| entry.edge == old) else { continue };
         let value = phi.entries.get(at).and_then(|entry| entry.value.clone());
-        phi.entries.splice(at..=at, new.iter().map(|&edge| PhiEntry { edge, value: value.clone() }));
+        phi.entries.remove(at);
+        phi.entries.insert_many(at, new.iter().map(|&edge| PhiEntry { edge, value: value.clone() }));
     }
 }
 

@@ -110,7 +110,8 @@ impl BBCode {
             let value: Option<Operand<Ids>> = phi.entries.get(at).and_then(|entry| entry.value.clone());
             let old = keep.then_some(from);
             let edges = old.into_iter().chain(new.iter().copied());
-            phi.entries.splice(at..=at, edges.map(|edge| PhiEntry { edge, value: value.clone() }));
+            phi.entries.remove(at);
+            phi.entries.insert_many(at, edges.map(|edge| PhiEntry { edge, value: value.clone() }));
         }
     }
 

@@ -107,7 +107,7 @@ impl Cursor<'_> {
     /// A φ, a jump, or another statement that starts with a word or a sign of its own.
     fn node(&mut self, scope: &mut Scope) -> Read<Option<Stmt<Positions>>> {
         if self.eat("φᶜ (") {
-            return Ok(Some(Stmt::PhiC(PhiCNode { values: self.operands(scope, Context::Call)? })));
+            return Ok(Some(Stmt::PhiC(PhiCNode { values: self.operands(scope, Context::Call)?.into() })));
         }
         if self.eat("φ (") {
             return self.phi(scope).map(Some);
@@ -269,7 +269,7 @@ impl Cursor<'_> {
             argtypes.pop();
         }
         let instance = Arc::new(MethodInstance { argtypes, ..MethodInstance::default() });
-        Ok(Stmt::Invoke(Box::new(InvokeNode { instance, callee, args })))
+        Ok(Stmt::Invoke(Box::new(InvokeNode { instance, callee, args: args.into() })))
     }
 
     /// `sprint` in `sprint::typeof(sprint)`: the function of that name, and no argument.

@@ -413,7 +413,7 @@ impl<'a> Analysis<'a> {
         match self.module.callee(callee)? {
             Callee::Function(function) => {
                 let wanted = (0..args.len()).filter(|&i| args.get(i).is_some_and(smooth)).collect();
-                Some(Derivative::Call { function, args: args.clone(), wanted })
+                Some(Derivative::Call { function, args: args.to_vec(), wanted })
             }
             _ => None,
         }

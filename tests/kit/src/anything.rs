@@ -7,7 +7,7 @@ use arbitrary::{Result, Unstructured};
 use ircode::{
     BlockNumber, CallInfo, Constant, DebugInfo, EnterNode, Function, GlobalRef, Head, IRCode, Instruction,
     InstructionStream, InvokeNode, JuliaVersion, LineInfo, LineInfoNode, MethodInstance, Name, NewInstruction, Operand,
-    PhiCNode, PhiEntry, Positions, SSAValue, Scalar, ScalarType, Stmt, Type, UpsilonNode,
+    Operands, PhiCNode, PhiEntry, Positions, SSAValue, Scalar, ScalarType, Stmt, Type, UpsilonNode,
 };
 
 /// Heads and a number of operands that they may have.
@@ -212,7 +212,7 @@ impl Maker {
             2 => {
                 Stmt::Upsilon(UpsilonNode { value: if u.ratio(1, 4)? { None } else { Some(self.outside_operand(u)?) } })
             }
-            3 => Stmt::PhiC(PhiCNode { values: Vec::new() }),
+            3 => Stmt::PhiC(PhiCNode { values: Operands::new() }),
             4 | 5 => {
                 let callee = *u.choose(&["add_float", "sin", "+", "===", "getfield", "tuple", "no_such", "≤", "!="])?;
                 let count = u.int_in_range(0..=3)?;
@@ -225,7 +225,7 @@ impl Maker {
                 Stmt::Invoke(Box::new(InvokeNode {
                     instance: Arc::new(MethodInstance { argtypes, name: None, code_instance }),
                     callee: Operand::global("Main", &name(u)?),
-                    args: self.operands(u, args)?,
+                    args: self.operands(u, args)?.into(),
                 }))
             }
             7 => {
