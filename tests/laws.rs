@@ -165,7 +165,7 @@ fn break_uses(bb: &mut BBCode, _: &passes::Context<'_>) -> PassResult {
         inst.stmt.for_each_use(|value| used = Some(value));
         used
     });
-    Ok(used.is_some_and(|value| bb.remove(value).is_ok()))
+    Ok(used.is_some_and(|value| bb.remove_unchecked(value).is_ok()))
 }
 
 #[allow(clippy::panic, reason = "the bug that is planted")]

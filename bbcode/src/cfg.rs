@@ -30,7 +30,7 @@ impl BBCode {
 
     /// Puts the successors of a block into an empty list.
     pub(crate) fn push_successors(&self, block: BlockId, succs: &mut Vec<BlockId>) {
-        let Some(data) = self.blocks.get(block) else { return };
+        let Some(data) = self.store.block(block) else { return };
         let last = data.last.and_then(|last| self.stmt(last));
         if let Some(last) = last {
             last.for_each_target(|target| succs.push(target));
@@ -46,13 +46,13 @@ impl BBCode {
         }
         let extra = odd.map(|odd| odd.extra_succs.as_slice()).unwrap_or_default();
         // What was removed since is no successor any more.
-        succs.extend(extra.iter().filter(|&&succ| self.blocks.contains_key(succ)));
+        succs.extend(extra.iter().filter(|&&succ| self.store.block(succ).is_some()));
     }
 
-    /// The control-flow graph as it is now, in time linear in the number of blocks.
-    pub fn cfg(&self) -> BlockGraph {
+    /// Computes the control-flow graph.
+    pub(crate) fn control_flow(&self) -> BlockGraph {
         let order: Vec<BlockId> = self.blocks().collect();
-        let mut index = SecondaryMap::with_capacity(self.blocks.capacity());
+        let mut index = SecondaryMap::with_capacity(self.store.block_capacity());
         for (number, &block) in order.iter().enumerate() {
             index.insert(block, number as u32);
         }
@@ -62,7 +62,7 @@ impl BBCode {
             edges.extend(succs.iter().filter_map(|&to| index.get(to).map(|&to| (from, to as usize))));
         }
         let has_virtual = |&block: &BlockId| {
-            self.blocks.get(block).and_then(|data| data.edges.as_deref()).is_some_and(|odd| odd.virtual_preds > 0)
+            self.store.block(block).and_then(|data| data.edges.as_deref()).is_some_and(|odd| odd.virtual_preds > 0)
         };
         BlockGraph {
             graph: FlowGraph::new(order.len(), edges),

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use ircode::{DebugInfo, Instruction, JuliaVersion, Operand, Stmt, Type};
-use slotmap::SlotMap;
 
 use crate::ids::{BlockId, Ids, InstId};
+use crate::store::Store;
 
 /// A function body in which every statement and every block has a name that never changes.
 ///
@@ -19,10 +19,7 @@ use crate::ids::{BlockId, Ids, InstId};
 /// `==` means equal up to renaming, in layout order.
 #[derive(Clone, Debug, Default)]
 pub struct BBCode {
-    pub(crate) insts: SlotMap<InstId, Node>,
-    pub(crate) blocks: SlotMap<BlockId, BBlock>,
-    pub(crate) first: Option<BlockId>,
-    pub(crate) last: Option<BlockId>,
+    pub(crate) store: Store,
     /// The types of the arguments; the first is that of the function itself.
     pub argtypes: Vec<Type>,
     /// The types of the static parameters.
@@ -35,15 +32,6 @@ pub struct BBCode {
     pub meta: Vec<Stmt<ircode::Positions>>,
 }
 
-/// A statement in its place.
-#[derive(Clone, Debug)]
-pub(crate) struct Node {
-    pub(crate) inst: Instruction<Ids>,
-    pub(crate) block: BlockId,
-    pub(crate) prev: Option<InstId>,
-    pub(crate) next: Option<InstId>,
-}
-
 /// A basic block. Its statements are found through [`BBCode::insts`].
 #[derive(Clone, Debug, Default)]
 pub struct BBlock {
@@ -53,6 +41,8 @@ pub struct BBlock {
     pub(crate) before: Option<BlockId>,
     pub(crate) after: Option<BlockId>,
     pub(crate) edges: Option<Arc<OddEdges>>,
+    /// Whether a transaction that is still open has removed the block.
+    pub(crate) removed: bool,
 }
 
 /// Edges of a control-flow graph that the terminators do not imply, kept with the block so that conversion is lossless.
@@ -69,6 +59,23 @@ pub struct OddEdges {
 }
 
 impl OddEdges {
+    /// The blocks that are named.
+    pub(crate) fn named(&self) -> impl Iterator<Item = BlockId> + '_ {
+        self.extra_succs.iter().chain(&self.missing_succs).chain(&self.extra_preds).copied()
+    }
+
+    /// Forgets edges from and to blocks that are gone.
+    pub(crate) fn forget(&mut self, gone: impl Fn(BlockId) -> bool) {
+        for blocks in [&mut self.extra_succs, &mut self.missing_succs, &mut self.extra_preds] {
+            blocks.retain(|&block| !gone(block));
+        }
+    }
+
+    /// Whether control leaves the block otherwise than its terminator says.
+    pub(crate) fn leaves(&self) -> bool {
+        !self.extra_succs.is_empty() || !self.missing_succs.is_empty()
+    }
+
     pub(crate) fn is_empty(&self) -> bool {
         *self == OddEdges::default()
     }
@@ -95,53 +102,53 @@ impl BBCode {
 
     /// The entry: the first block of the layout.
     pub fn entry(&self) -> Option<BlockId> {
-        self.first
+        self.store.first()
     }
 
     /// The last block of the layout.
     pub fn last_block(&self) -> Option<BlockId> {
-        self.last
+        self.store.last()
     }
 
     /// The blocks, in layout order.
     pub fn blocks(&self) -> impl Iterator<Item = BlockId> + '_ {
-        std::iter::successors(self.first, |&block| self.blocks.get(block)?.after)
+        std::iter::successors(self.store.first(), |&block| self.store.block(block)?.after)
     }
 
     /// The number of blocks.
     pub fn block_count(&self) -> usize {
-        self.blocks.len()
+        self.store.block_count()
     }
 
     /// The number of statements.
     pub fn inst_count(&self) -> usize {
-        self.insts.len()
+        self.store.inst_count()
     }
 
     /// The block of this name; `None` if it was removed, or is of another function.
     pub fn block(&self, block: BlockId) -> Option<&BBlock> {
-        self.blocks.get(block)
+        self.store.block(block)
     }
 
     /// The block behind this one in the layout.
     pub fn layout_next(&self, block: BlockId) -> Option<BlockId> {
-        self.blocks.get(block)?.after
+        self.store.block(block)?.after
     }
 
     /// The fallthrough successor of a block, see [`BBlock::next`].
     pub fn next(&self, block: BlockId) -> Option<BlockId> {
-        self.blocks.get(block)?.next
+        self.store.block(block)?.next
     }
 
     /// The names of the statements of a block, in order. Empty if there is no such block.
     pub fn inst_ids(&self, block: BlockId) -> impl Iterator<Item = InstId> + '_ {
-        let first = self.blocks.get(block).and_then(|block| block.first);
-        std::iter::successors(first, |&inst| self.insts.get(inst)?.next)
+        let first = self.store.block(block).and_then(|block| block.first);
+        std::iter::successors(first, |&inst| self.store.node(inst)?.next)
     }
 
     /// The statements of a block, in order.
     pub fn insts(&self, block: BlockId) -> impl Iterator<Item = (InstId, &Instruction<Ids>)> + '_ {
-        self.inst_ids(block).filter_map(|id| Some((id, &self.insts.get(id)?.inst)))
+        self.inst_ids(block).filter_map(|id| Some((id, &self.store.node(id)?.inst)))
     }
 
     /// All statements, in layout order: Mooncake's `collect_stmts`.
@@ -151,12 +158,12 @@ impl BBCode {
 
     /// The instruction of this name; `None` if it was removed, or is of another function.
     pub fn inst(&self, inst: InstId) -> Option<&Instruction<Ids>> {
-        self.insts.get(inst).map(|node| &node.inst)
+        self.store.node(inst).map(|node| &node.inst)
     }
 
     /// The instruction of this name, to be rewritten in place.
     pub fn inst_mut(&mut self, inst: InstId) -> Option<&mut Instruction<Ids>> {
-        self.insts.get_mut(inst).map(|node| &mut node.inst)
+        self.store.inst_mut(inst)
     }
 
     /// The statement of this name.
@@ -166,27 +173,27 @@ impl BBCode {
 
     /// The block that holds the statement.
     pub fn block_of(&self, inst: InstId) -> Option<BlockId> {
-        self.insts.get(inst).map(|node| node.block)
+        self.store.node(inst).map(|node| node.block)
     }
 
     /// The first statement of a block.
     pub fn first_inst(&self, block: BlockId) -> Option<InstId> {
-        self.blocks.get(block)?.first
+        self.store.block(block)?.first
     }
 
     /// The last statement of a block.
     pub fn last_inst(&self, block: BlockId) -> Option<InstId> {
-        self.blocks.get(block)?.last
+        self.store.block(block)?.last
     }
 
     /// The statement behind this one in its block.
     pub fn next_inst(&self, inst: InstId) -> Option<InstId> {
-        self.insts.get(inst)?.next
+        self.store.node(inst)?.next
     }
 
     /// The statement before this one in its block.
     pub fn prev_inst(&self, inst: InstId) -> Option<InstId> {
-        self.insts.get(inst)?.prev
+        self.store.node(inst)?.prev
     }
 
     /// The last statement of the block, if it is a terminator.

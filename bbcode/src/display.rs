@@ -27,7 +27,7 @@ impl fmt::Display for BBCode {
 /// └──      return %1
 /// ")?.body)?;
 /// let first = bb.first_inst(bb.entry().unwrap()).unwrap();
-/// bb.remove(first)?;
+/// bb.remove_unchecked(first)?;
 /// let violations = bb.verify().unwrap_err();
 /// assert_eq!(display_violations(&bb, &violations), "\
 /// 1 ─ %2 = return %1

@@ -1,15 +1,14 @@
 //! Inserting, replacing and removing statements and blocks. Nothing here changes the name of anything that it does not
 //! remove, and all of it takes constant time but where a verb says otherwise.
 
-use std::sync::Arc;
+use ircode::{Argument, Instruction, LineInfo, NewInstruction, Operand, Stmt, Violation};
 
-use ircode::{Instruction, LineInfo, NewInstruction, Operand, Stmt};
-
-use crate::code::{BBCode, BBlock, Node, OddEdges};
+use crate::code::{BBCode, BBlock, OddEdges};
 use crate::ids::{BlockId, Ids, InstId};
+use crate::store::{Node, STRIDE};
 
 /// Why code cannot be edited so.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum EditError {
     /// There is no such statement, or not any more.
     #[error("there is no statement {0}")]
@@ -29,17 +28,102 @@ pub enum EditError {
     /// A φ can only stand at the start of its block.
     #[error("a φ can only stand at the start of a block, not behind {0}")]
     PhiInside(InstId),
+    /// There is no such argument.
+    #[error("there is no argument {0}")]
+    NoSuchArgument(Argument),
+    /// A statement would use a value that is not computed on every way to it.
+    #[error("{value} is not computed on every way to {at}")]
+    NotAvailable {
+        /// The value.
+        value: InstId,
+        /// The statement that would use it.
+        at: InstId,
+    },
+    /// There is no statement at this place.
+    #[error("there is no statement at this place of {0}")]
+    NothingHere(BlockId),
+    /// A terminator cannot be taken away from its block.
+    #[error("{0} ends its block: it can be replaced, but not removed or moved")]
+    EndsBlock(InstId),
+    /// There is no edge from the one block to the other.
+    #[error("there is no edge from {from} to {to}")]
+    NoSuchEdge {
+        /// Where it would start.
+        from: BlockId,
+        /// Where it would go.
+        to: BlockId,
+    },
+    /// The edge cannot be split or redirected, as no terminator names it: it is taken by an exception, or it is one of
+    /// the block's [`OddEdges`].
+    #[error("the edge from {from} to {to} is taken by an exception or by no statement")]
+    FixedEdge {
+        /// Where it starts.
+        from: BlockId,
+        /// Where it goes.
+        to: BlockId,
+    },
+    /// A φ has to be told which value it takes from a new edge.
+    #[error("{phi} needs a value for the edge from {edge}")]
+    MissingPhiValue {
+        /// The φ.
+        phi: InstId,
+        /// Where the edge starts.
+        edge: BlockId,
+    },
+    /// Two blocks cannot be made one.
+    #[error("{block} cannot be merged into {into}: {because}")]
+    NotMergeable {
+        /// The second of the blocks.
+        block: BlockId,
+        /// The first.
+        into: BlockId,
+        /// The reason.
+        because: &'static str,
+    },
+    /// A statement of this kind cannot stand anywhere else.
+    #[error("{0} cannot be moved: it depends on the place where it stands")]
+    Immovable(InstId),
+    /// The call cannot be replaced by the body of the function.
+    #[error("{call} cannot be inlined: {because}")]
+    NotInlinable {
+        /// The call.
+        call: InstId,
+        /// The reason.
+        because: String,
+    },
+    /// The blocks cannot become a function of their own.
+    #[error("the blocks cannot be outlined: {0}")]
+    NotOutlinable(String),
+    /// The argument is used.
+    #[error("the argument {argument} is used by {user}")]
+    ArgumentInUse {
+        /// The argument.
+        argument: Argument,
+        /// A statement that uses it.
+        user: InstId,
+    },
+    /// A statement cannot be removed while its value is used.
+    #[error("{used} is used by {user}")]
+    InUse {
+        /// The statement.
+        used: InstId,
+        /// One that uses it.
+        user: InstId,
+    },
+    /// The code would not be valid after the change; this is the first thing that would be wrong.
+    #[error("the code would not be valid: {0}")]
+    NotValid(Box<Violation<Ids>>),
 }
 
 impl BBCode {
     /// Adds an empty block at the end of the layout.
     pub fn push_block(&mut self) -> BlockId {
-        let block = self.blocks.insert(BBlock { before: self.last, ..BBlock::default() });
-        match self.last.and_then(|last| self.blocks.get_mut(last)) {
-            Some(last) => last.after = Some(block),
-            None => self.first = Some(block),
+        let (first, last) = (self.entry(), self.last_block());
+        let block = self.store.add_block(BBlock { before: last, ..BBlock::default() });
+        if let Some(last) = last.and_then(|last| self.store.block_mut(last)) {
+            last.after = Some(block);
         }
-        self.last = Some(block);
+        self.store.set_ends(first.or(Some(block)), Some(block));
         block
     }
 
@@ -49,14 +133,14 @@ impl BBCode {
     ///
     /// [`EditError::NoSuchBlock`].
     pub fn insert_block_after(&mut self, anchor: BlockId) -> Result<BlockId, EditError> {
-        let after = self.blocks.get(anchor).ok_or(EditError::NoSuchBlock(anchor))?.after;
-        let block = self.blocks.insert(BBlock { before: Some(anchor), after, ..BBlock::default() });
-        if let Some(anchor) = self.blocks.get_mut(anchor) {
+        let after = self.store.block(anchor).ok_or(EditError::NoSuchBlock(anchor))?.after;
+        let block = self.store.add_block(BBlock { before: Some(anchor), after, ..BBlock::default() });
+        if let Some(anchor) = self.store.block_mut(anchor) {
             anchor.after = Some(block);
         }
-        match after.and_then(|after| self.blocks.get_mut(after)) {
+        match after.and_then(|after| self.store.block_mut(after)) {
             Some(after) => after.before = Some(block),
-            None => self.last = Some(block),
+            None => self.store.set_ends(self.entry(), Some(block)),
         }
         Ok(block)
     }
@@ -67,14 +151,14 @@ impl BBCode {
     ///
     /// [`EditError::NoSuchBlock`].
     pub fn insert_block_before(&mut self, anchor: BlockId) -> Result<BlockId, EditError> {
-        match self.blocks.get(anchor).ok_or(EditError::NoSuchBlock(anchor))?.before {
+        match self.store.block(anchor).ok_or(EditError::NoSuchBlock(anchor))?.before {
             Some(before) => self.insert_block_after(before),
             None => {
-                let block = self.blocks.insert(BBlock { after: Some(anchor), ..BBlock::default() });
-                if let Some(anchor) = self.blocks.get_mut(anchor) {
+                let block = self.store.add_block(BBlock { after: Some(anchor), ..BBlock::default() });
+                if let Some(anchor) = self.store.block_mut(anchor) {
                     anchor.before = Some(block);
                 }
-                self.first = Some(block);
+                self.store.set_ends(Some(block), self.last_block());
                 Ok(block)
             }
         }
@@ -87,11 +171,11 @@ impl BBCode {
     /// [`EditError::NoSuchBlock`].
     pub fn set_next(&mut self, block: BlockId, next: Option<BlockId>) -> Result<(), EditError> {
         if let Some(next) = next
-            && !self.blocks.contains_key(next)
+            && self.store.block(next).is_none()
         {
             return Err(EditError::NoSuchBlock(next));
         }
-        self.blocks.get_mut(block).ok_or(EditError::NoSuchBlock(block))?.next = next;
+        self.store.block_mut(block).ok_or(EditError::NoSuchBlock(block))?.next = next;
         Ok(())
     }
 
@@ -101,9 +185,7 @@ impl BBCode {
     ///
     /// [`EditError::NoSuchBlock`].
     pub fn set_odd_edges(&mut self, block: BlockId, edges: OddEdges) -> Result<(), EditError> {
-        let block = self.blocks.get_mut(block).ok_or(EditError::NoSuchBlock(block))?;
-        block.edges = (!edges.is_empty()).then(|| Arc::new(edges));
-        Ok(())
+        self.store.set_odd_edges(block, edges).ok_or(EditError::NoSuchBlock(block))
     }
 
     /// Puts a statement at the end of a block.
@@ -124,7 +206,7 @@ impl BBCode {
     /// [`EditError::BehindTerminator`] if the block has ended, [`EditError::PhiInside`] if a φ would not stand at its
     /// start, [`EditError::NoSuchBlock`].
     pub fn push(&mut self, block: BlockId, inst: NewInstruction<Ids>) -> Result<InstId, EditError> {
-        let last = self.blocks.get(block).ok_or(EditError::NoSuchBlock(block))?.last;
+        let last = self.store.block(block).ok_or(EditError::NoSuchBlock(block))?.last;
         match last {
             Some(last) => self.insert_after(last, inst),
             None => Ok(self.link(block, None, None, inst.into_instruction(LineInfo::NONE))),
@@ -138,7 +220,7 @@ impl BBCode {
     /// [`EditError::BeforePhi`] if that would put something before a φ, [`EditError::TerminatorInside`],
     /// [`EditError::PhiInside`], [`EditError::NoSuchInst`].
     pub fn insert_before(&mut self, anchor: InstId, inst: NewInstruction<Ids>) -> Result<InstId, EditError> {
-        let node = self.insts.get(anchor).ok_or(EditError::NoSuchInst(anchor))?;
+        let node = self.store.node(anchor).ok_or(EditError::NoSuchInst(anchor))?;
         let (block, prev, line) = (node.block, node.prev, node.inst.line);
         self.check_place(prev, Some(anchor), &inst.stmt)?;
         Ok(self.link(block, prev, Some(anchor), inst.into_instruction(line)))
@@ -150,7 +232,7 @@ impl BBCode {
     ///
     /// [`EditError::BehindTerminator`] if the block ends there, and as [`BBCode::insert_before`].
     pub fn insert_after(&mut self, anchor: InstId, inst: NewInstruction<Ids>) -> Result<InstId, EditError> {
-        let node = self.insts.get(anchor).ok_or(EditError::NoSuchInst(anchor))?;
+        let node = self.store.node(anchor).ok_or(EditError::NoSuchInst(anchor))?;
         let (block, next, line) = (node.block, node.next, node.inst.line);
         self.check_place(Some(anchor), next, &inst.stmt)?;
         Ok(self.link(block, Some(anchor), next, inst.into_instruction(line)))
@@ -214,14 +296,15 @@ impl BBCode {
 
     /// Links a statement between two neighbours in a block.
     fn link(&mut self, block: BlockId, prev: Option<InstId>, next: Option<InstId>, inst: Instruction<Ids>) -> InstId {
-        let id = self.insts.insert(Node { inst, block, prev, next });
+        let order = self.order_between(prev, next);
+        let id = self.store.add_node(Node { inst, block, prev, next, order });
         self.set_neighbours(block, prev, next, Some(id), Some(id));
         id
     }
 
     /// Makes `after_prev` follow `prev` and `before_next` precede `next`; without neighbours, they are the ends of the
     /// block.
-    fn set_neighbours(
+    pub(crate) fn set_neighbours(
         &mut self,
         block: BlockId,
         prev: Option<InstId>,
@@ -229,22 +312,53 @@ impl BBCode {
         after_prev: Option<InstId>,
         before_next: Option<InstId>,
     ) {
-        match prev.and_then(|prev| self.insts.get_mut(prev)) {
+        match prev.and_then(|prev| self.store.links_mut(prev)) {
             Some(prev) => prev.next = after_prev,
             None => {
-                if let Some(block) = self.blocks.get_mut(block) {
+                if let Some(block) = self.store.block_links_mut(block) {
                     block.first = after_prev;
                 }
             }
         }
-        match next.and_then(|next| self.insts.get_mut(next)) {
+        match next.and_then(|next| self.store.links_mut(next)) {
             Some(next) => next.prev = before_next,
             None => {
-                if let Some(block) = self.blocks.get_mut(block) {
+                if let Some(block) = self.store.block_mut(block) {
                     block.last = before_next;
                 }
             }
         }
+    }
+
+    /// An order number for a statement between these two. Where there is none left, statements behind `prev` get new
+    /// numbers, so many of them that this costs logarithmic time an insertion (Dietz and Sleator, *Two Algorithms for Maintaining
+    /// Order in a List*, 1987).
+    pub(crate) fn order_between(&mut self, prev: Option<InstId>, next: Option<InstId>) -> u64 {
+        let order = |bb: &BBCode, inst: Option<InstId>| inst.and_then(|inst| Some(bb.store.node(inst)?.order));
+        let low = order(self, prev).unwrap_or(0);
+        let Some(high) = order(self, next) else { return low.saturating_add(STRIDE) };
+        if high - low > 1 {
+            return low + (high - low) / 2;
+        }
+        let mut crowded: Vec<InstId> = Vec::new();
+        let mut at = next;
+        let high = loop {
+            let Some(inst) = at else { break low + STRIDE * (crowded.len() as u64 + 1) };
+            let count = crowded.len() as u64 + 1;
+            match order(self, at) {
+                Some(high) if high - low > count * count => break high,
+                _ => crowded.push(inst),
+            }
+            at = self.next_inst(inst);
+        };
+        // The first of the new places is the one that is asked for.
+        let gap = (high - low) / (crowded.len() as u64 + 2);
+        for (place, &inst) in (2..).zip(&crowded) {
+            if let Some(node) = self.store.links_mut(inst) {
+                node.order = low + gap * place;
+            }
+        }
+        low + gap
     }
 
     /// Puts another statement in the place of one; its name, type, line and flags stay.
@@ -253,20 +367,55 @@ impl BBCode {
     ///
     /// [`EditError::NoSuchInst`], and as [`BBCode::insert_before`] if the statement cannot stand there.
     pub fn replace(&mut self, inst: InstId, stmt: Stmt<Ids>) -> Result<Stmt<Ids>, EditError> {
-        let node = self.insts.get(inst).ok_or(EditError::NoSuchInst(inst))?;
+        let node = self.store.node(inst).ok_or(EditError::NoSuchInst(inst))?;
         self.check_place(node.prev, node.next, &stmt)?;
-        let node = self.insts.get_mut(inst).ok_or(EditError::NoSuchInst(inst))?;
-        Ok(std::mem::replace(&mut node.inst.stmt, stmt))
+        let inst = self.store.inst_mut(inst).ok_or(EditError::NoSuchInst(inst))?;
+        Ok(std::mem::replace(&mut inst.stmt, stmt))
+    }
+
+    /// Removes a statement whose value nobody uses. Who uses it is looked up as [`BBCode::users`] does.
+    ///
+    /// ```
+    /// use bbcode::{BBCode, EditError};
+    /// use ircode::parse_function;
+    ///
+    /// let mut bb = BBCode::try_from(&parse_function("
+    /// 1 ─ %1 = Base.neg_int(_2)::Int64
+    /// │   %2 = Base.neg_int(%1)::Int64
+    /// └──      return %1
+    /// ")?.body)?;
+    /// let insts: Vec<_> = bb.inst_ids(bb.entry().unwrap()).collect();
+    /// let first_user = EditError::InUse { used: insts[0], user: insts[2] };
+    /// assert_eq!(bb.remove(insts[0]), Err(first_user));
+    /// assert_eq!(bb.remove(insts[1])?.ty, ircode::Type::INT64);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::NoSuchInst`], [`EditError::InUse`]; [`EditError::EndsBlock`] for a terminator, which only
+    /// [`BBCode::replace`] can change.
+    pub fn remove(&mut self, inst: InstId) -> Result<Instruction<Ids>, EditError> {
+        if self.stmt(inst).ok_or(EditError::NoSuchInst(inst))?.is_terminator() {
+            return Err(EditError::EndsBlock(inst));
+        }
+        // A φ may use itself.
+        let user = self.users(inst).into_iter().find(|&user| user != inst);
+        match user {
+            Some(user) => Err(EditError::InUse { used: inst, user }),
+            None => self.remove_unchecked(inst),
+        }
     }
 
     /// Removes a statement. Whether it is used is not looked at: the verifier finds uses of what is gone, as its name
-    /// never names anything else.
+    /// never names anything else. This is for passes that put something in the place of all uses later.
     ///
     /// # Errors
     ///
     /// [`EditError::NoSuchInst`].
-    pub fn remove(&mut self, inst: InstId) -> Result<Instruction<Ids>, EditError> {
-        let Node { inst: removed, block, prev, next } = self.insts.remove(inst).ok_or(EditError::NoSuchInst(inst))?;
+    pub fn remove_unchecked(&mut self, inst: InstId) -> Result<Instruction<Ids>, EditError> {
+        let removed = self.store.remove_node(inst).ok_or(EditError::NoSuchInst(inst))?;
+        let Node { inst: removed, block, prev, next, .. } = removed;
         self.set_neighbours(block, prev, next, next, prev);
         Ok(removed)
     }
@@ -277,20 +426,25 @@ impl BBCode {
     ///
     /// [`EditError::NoSuchBlock`].
     pub fn remove_block(&mut self, block: BlockId) -> Result<(), EditError> {
-        let removed = self.blocks.remove(block).ok_or(EditError::NoSuchBlock(block))?;
+        let removed = self.store.remove_block(block).ok_or(EditError::NoSuchBlock(block))?;
         let mut at = removed.first;
-        while let Some(node) = at.and_then(|inst| self.insts.remove(inst)) {
+        while let Some(node) = at.and_then(|inst| self.store.remove_node(inst)) {
             at = node.next;
         }
-        match removed.before.and_then(|before| self.blocks.get_mut(before)) {
-            Some(before) => before.after = removed.after,
-            None => self.first = removed.after,
-        }
-        match removed.after.and_then(|after| self.blocks.get_mut(after)) {
-            Some(after) => after.before = removed.before,
-            None => self.last = removed.before,
-        }
+        self.link_blocks(removed.before, removed.after);
         Ok(())
+    }
+
+    /// Makes two blocks neighbours in the layout; where there is none, the other is at its end.
+    pub(crate) fn link_blocks(&mut self, before: Option<BlockId>, after: Option<BlockId>) {
+        match before.and_then(|before| self.store.block_mut(before)) {
+            Some(before) => before.after = after,
+            None => self.store.set_ends(after, self.last_block()),
+        }
+        match after.and_then(|after| self.store.block_mut(after)) {
+            Some(after) => after.before = before,
+            None => self.store.set_ends(self.entry(), before),
+        }
     }
 
     /// Moves the statements of `block` to the end of `to`, whose goto to it is removed, and removes the block. `to` ends as
@@ -300,43 +454,61 @@ impl BBCode {
     ///
     /// [`EditError::NoSuchBlock`]; [`EditError::BehindTerminator`] if `to` ends in something else than a goto.
     pub fn append_block(&mut self, to: BlockId, block: BlockId) -> Result<(), EditError> {
-        let moved = self.blocks.get(block).ok_or(EditError::NoSuchBlock(block))?.clone();
-        self.blocks.get(to).ok_or(EditError::NoSuchBlock(to))?;
+        let moved = self.store.block(block).ok_or(EditError::NoSuchBlock(block))?.clone();
+        self.store.block(to).ok_or(EditError::NoSuchBlock(to))?;
         if let Some((id, inst)) = self.terminator(to) {
             if !matches!(inst.stmt, Stmt::Goto(_)) {
                 return Err(EditError::BehindTerminator(id));
             }
-            self.remove(id)?;
+            self.remove_unchecked(id)?;
         }
-        let mut at = moved.first;
-        while let Some(node) = at.and_then(|inst| self.insts.get_mut(inst)) {
-            node.block = to;
-            at = node.next;
-        }
-        let last = self.last_inst(to);
-        if let Some(last) = last.and_then(|last| self.insts.get_mut(last)) {
-            last.next = moved.first;
-        }
-        if let Some(first) = moved.first.and_then(|first| self.insts.get_mut(first)) {
-            first.prev = last;
-        }
-        if let Some(to) = self.blocks.get_mut(to) {
-            to.first = to.first.or(moved.first);
-            to.last = moved.last.or(to.last);
+        self.append_chain(to, moved.first);
+        if let Some(to) = self.store.block_mut(to) {
             to.next = moved.next;
         }
-        if let Some(emptied) = self.blocks.get_mut(block) {
+        if let Some(emptied) = self.store.block_mut(block) {
             emptied.first = None;
             emptied.last = None;
         }
         self.remove_block(block)
     }
 
+    /// Puts a list of statements that belongs to another block at the end of this one.
+    pub(crate) fn append_chain(&mut self, to: BlockId, first: Option<InstId>) {
+        let mut last = self.last_inst(to);
+        let mut order = last.and_then(|last| Some(self.store.node(last)?.order)).unwrap_or(0);
+        let mut at = first;
+        match last.and_then(|last| self.store.links_mut(last)) {
+            Some(last) => last.next = first,
+            None => {
+                if let Some(to) = self.store.block_mut(to) {
+                    to.first = first;
+                }
+            }
+        }
+        while let Some(id) = at
+            && let Some(node) = self.store.links_mut(id)
+        {
+            order = order.saturating_add(STRIDE);
+            (node.block, node.prev, node.order) = (to, last, order);
+            last = at;
+            at = node.next;
+        }
+        if let Some(to) = self.store.block_mut(to) {
+            to.last = last;
+        }
+    }
+
     /// Rewrites every operand of every statement, in time linear in the function.
     pub fn for_each_operand_mut(&mut self, mut visit: impl FnMut(&mut Operand<Ids>)) {
-        for node in self.insts.values_mut() {
-            node.inst.stmt.for_each_operand_mut(&mut visit);
+        for inst in self.store.operands_mut() {
+            inst.stmt.for_each_operand_mut(&mut visit);
         }
+    }
+
+    /// Puts a statement at the end of a block without looking at what stands there.
+    pub(crate) fn append_unchecked(&mut self, block: BlockId, inst: Instruction<Ids>) -> InstId {
+        self.link(block, self.last_inst(block), None, inst)
     }
 }
 

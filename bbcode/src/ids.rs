@@ -42,6 +42,12 @@ impl fmt::Display for BlockId {
     }
 }
 
+impl From<InstId> for Operand<Ids> {
+    fn from(value: InstId) -> Self {
+        Operand::Value(value)
+    }
+}
+
 /// Naming by ID, as Mooncake's BBCode does.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Ids;

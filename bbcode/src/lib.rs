@@ -1,5 +1,7 @@
 #![doc = include_str!("../README.md")]
 
+mod analyses;
+mod blocks;
 mod cfg;
 mod code;
 mod convert;
@@ -7,9 +9,16 @@ mod display;
 mod edit;
 mod ids;
 mod json;
+mod liveness;
 mod numbering;
+mod store;
+mod surgery;
+mod transaction;
+mod uses;
 mod view;
 
+pub use analyses::{Dominators, Loops, PostDominators};
+pub use blocks::{IR_FLAG_REFINED, is_reachable_return_node, new_inst};
 pub use cfg::{BlockGraph, UniquePredecessors};
 pub use code::{BBCode, BBlock, OddEdges};
 pub use convert::ConversionError;
@@ -17,6 +26,9 @@ pub use display::{display_violations, print_function, print_module};
 pub use edit::EditError;
 pub use ids::{BlockId, Ids, InstId, Numbers, Switch, UnequalSwitch};
 pub use json::BBCodeForm;
+pub use liveness::Liveness;
+pub use surgery::{ClonedRegion, Cursor, Inlined, Outlined};
+pub use transaction::Transaction;
 
 /// φ keyed by ID.
 pub type IDPhiNode = ircode::PhiNode<Ids>;

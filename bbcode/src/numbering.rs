@@ -18,8 +18,8 @@ impl Numbering {
         if bb.inst_count() >= u32::MAX as usize || bb.block_count() >= u32::MAX as usize {
             return Err(ConversionError::TooLarge);
         }
-        let mut insts = SecondaryMap::with_capacity(bb.insts.capacity());
-        let mut blocks = SecondaryMap::with_capacity(bb.blocks.capacity());
+        let mut insts = SecondaryMap::with_capacity(bb.store.inst_capacity());
+        let mut blocks = SecondaryMap::with_capacity(bb.store.block_capacity());
         let mut count = 0;
         for (number, block) in bb.blocks().enumerate() {
             blocks.insert(block, BlockNumber::from_index(number));

@@ -12,8 +12,8 @@ impl Body for BBCode {
     fn view(&self) -> View<'_, Ids> {
         let mut statements = Vec::with_capacity(self.inst_count());
         let mut blocks = Vec::with_capacity(self.block_count());
-        let mut values: SecondaryMap<InstId, u32> = SecondaryMap::with_capacity(self.insts.capacity());
-        let mut numbers: SecondaryMap<BlockId, u32> = SecondaryMap::with_capacity(self.blocks.capacity());
+        let mut values: SecondaryMap<InstId, u32> = SecondaryMap::with_capacity(self.store.inst_capacity());
+        let mut numbers: SecondaryMap<BlockId, u32> = SecondaryMap::with_capacity(self.store.block_capacity());
         for (number, name) in self.blocks().enumerate() {
             numbers.insert(name, number as u32);
             let start = statements.len();

@@ -2,11 +2,17 @@
 //! densely to use these: [`IRCode`](crate::IRCode) by position, `BBCode` by layout order.
 
 mod domtree;
+mod frontiers;
 mod loops;
+mod postdominators;
+#[cfg(test)]
+mod testing;
 mod tree;
 
 pub use domtree::DomTree;
+pub use frontiers::Frontiers;
 pub use loops::{Loop, LoopForest, LoopId};
+pub use postdominators::PostDomTree;
 
 /// A directed graph whose nodes are `0..len`, with node 0 as its entry; adjacency lists keep the order of the edges.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -139,6 +145,11 @@ impl FlowGraph {
     /// The dominator tree, from node 0.
     pub fn dominators(&self) -> DomTree {
         DomTree::new(self)
+    }
+
+    /// The post-dominator tree, towards the nodes without successors.
+    pub fn post_dominators(&self) -> PostDomTree {
+        PostDomTree::new(self)
     }
 
     /// The nested loops of the graph.

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod call_graph;
 mod callee;
 pub mod cfg;
 mod code;
@@ -25,6 +26,7 @@ mod verify;
 mod version;
 mod view;
 
+pub use call_graph::CallGraph;
 pub use callee::Callee;
 pub use cfg::{BasicBlock, Cfg};
 pub use code::{IRCode, InsertError, NewNode};

@@ -47,7 +47,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     }
     for &id in &dead {
         // The statement is there: it was found in its block.
-        let _ = bb.remove(id);
+        let _ = bb.remove_unchecked(id);
     }
     fill_empty_blocks(bb);
     Ok(!dead.is_empty())

@@ -11,7 +11,6 @@ use crate::PassResult;
 use crate::manager::Context;
 use crate::replace::Replacements;
 use crate::simplify_cfg::fill_empty_blocks;
-use crate::unreachable_code::remove_unreachable_blocks;
 
 /// The pass's name on the command line.
 pub const NAME: &str = "mem2reg";
@@ -26,7 +25,7 @@ pub const NAME: &str = "mem2reg";
 /// same value — the same constant included — there is no φ, around loops too. Per slot this takes time linear in the blocks in
 /// which it is live.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
-    let mut changed = remove_unreachable_blocks(bb);
+    let mut changed = bb.remove_unreachable_blocks();
     let slots = find_slots(bb, context.module);
     if slots.is_empty() {
         return Ok(changed);
@@ -48,7 +47,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     }
     for &inst in &builder.removed {
         // Each was found in the function and is removed once.
-        let _ = bb.remove(inst);
+        let _ = bb.remove_unchecked(inst);
     }
     builder.replaced.apply(bb);
     fill_empty_blocks(bb);

@@ -7,7 +7,6 @@ use ircode::{Constant, NewInstruction, Operand, PhiEntry, Scalar, Stmt, Type};
 use crate::PassResult;
 use crate::manager::Context;
 use crate::replace::Replacements;
-use crate::unreachable_code::remove_unreachable_blocks;
 
 /// The pass's name on the command line.
 pub const NAME: &str = "simplify-cfg";
@@ -17,7 +16,7 @@ pub const NAME: &str = "simplify-cfg";
 /// a single edge become the value. True if anything changed.
 pub fn run(bb: &mut BBCode, _: &Context<'_>) -> PassResult {
     let mut changed = fold_constant_branches(bb);
-    changed |= remove_unreachable_blocks(bb);
+    changed |= bb.remove_unreachable_blocks();
     changed |= forward_empty_blocks(bb);
     changed |= merge_chains(bb);
     fill_empty_blocks(bb);
@@ -152,7 +151,7 @@ fn fold_constant_branches(bb: &mut BBCode) -> bool {
                 }
             }
             None => {
-                let _ = bb.remove(id);
+                let _ = bb.remove_unchecked(id);
             }
         }
         if !keeps_next {
@@ -206,7 +205,7 @@ fn merge_chains(bb: &mut BBCode) -> bool {
         while let Some(&next) = follows.get(&at) {
             for (id, value) in single_values(bb, next).unwrap_or_default() {
                 replaced.insert(id, value);
-                let _ = bb.remove(id);
+                let _ = bb.remove_unchecked(id);
             }
             // The blocks are there, and the chain so far ends in a goto or in nothing.
             let _ = bb.append_block(start, next);

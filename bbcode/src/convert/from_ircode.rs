@@ -4,8 +4,9 @@ use ircode::{BasicBlock, BlockNumber, IRCode, Instruction, NoSwitch, Operand, Po
 use slotmap::Key;
 
 use super::ConversionError;
-use crate::code::{BBCode, Node, OddEdges};
+use crate::code::{BBCode, OddEdges};
 use crate::ids::{BlockId, Ids, InstId, Switch};
+use crate::store::{Node, STRIDE};
 
 impl TryFrom<&IRCode> for BBCode {
     type Error = ConversionError;
@@ -59,8 +60,7 @@ impl Laid {
             meta: ir.meta.clone(),
             ..BBCode::default()
         };
-        bb.insts.reserve(ir.stmts.len());
-        bb.blocks.reserve(ir.cfg.blocks.len());
+        bb.store.reserve(ir.stmts.len(), ir.cfg.blocks.len());
         let blocks: Vec<BlockId> = ir.cfg.blocks.iter().map(|_| bb.push_block()).collect();
         set_edges(ir, &mut bb, &blocks)?;
         Ok(Laid { bb, blocks, counts: ir.cfg.blocks.iter().map(|block| block.stmts.len()).collect() })
@@ -78,11 +78,12 @@ impl Laid {
         // What is used before it has a name: by φs, mostly.
         let mut later: Vec<(InstId, Vec<usize>)> = Vec::new();
         for (&block, count) in blocks.iter().zip(counts) {
-            let (mut first, mut prev) = (None, None);
+            let (mut first, mut prev, mut order) = (None, None, 0);
             for row in rows.by_ref().take(count) {
                 let inst = renamed(&mut rename, row)?;
-                let id = bb.insts.insert(Node { inst, block, prev, next: None });
-                if let Some(prev) = prev.and_then(|prev| bb.insts.get_mut(prev)) {
+                order += STRIDE;
+                let id = bb.store.add_node(Node { inst, block, prev, next: None, order });
+                if let Some(prev) = prev.and_then(|prev| bb.store.links_mut(prev)) {
                     prev.next = Some(id);
                 }
                 first = first.or(Some(id));
@@ -92,7 +93,7 @@ impl Laid {
                     later.push((id, std::mem::take(&mut rename.later)));
                 }
             }
-            if let Some(block) = bb.blocks.get_mut(block) {
+            if let Some(block) = bb.store.block_mut(block) {
                 (block.first, block.last) = (first, prev);
             }
         }

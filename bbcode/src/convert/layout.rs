@@ -1,6 +1,6 @@
 //! Making the layout order say where control falls through.
 
-use ircode::{Instruction, LineInfo, NewInstruction, Operand, PhiEntry, Stmt, Type};
+use ircode::{LineInfo, NewInstruction, Operand, PhiEntry, Stmt, Type};
 
 use super::ConversionError;
 use crate::code::BBCode;
@@ -47,20 +47,6 @@ impl BBCode {
         Ok(bb)
     }
 
-    /// Puts a statement at the end of a block without looking at what stands there.
-    pub(crate) fn append_unchecked(&mut self, block: BlockId, inst: Instruction<Ids>) -> InstId {
-        let prev = self.last_inst(block);
-        let id = self.insts.insert(crate::code::Node { inst, block, prev, next: None });
-        if let Some(prev) = prev.and_then(|prev| self.insts.get_mut(prev)) {
-            prev.next = Some(id);
-        }
-        if let Some(block) = self.blocks.get_mut(block) {
-            block.first = block.first.or(Some(id));
-            block.last = Some(id);
-        }
-        id
-    }
-
     /// As Mooncake does: the block falls through to a chain of blocks, one for each condition, and a last one for the
     /// fallthrough.
     fn lower_switch(&mut self, block: BlockId) -> Result<(), ConversionError> {
@@ -69,7 +55,7 @@ impl BBCode {
         // Text cannot show a block without statements as Julia prints it.
         let _ = match self.first_inst(block) == Some(id) {
             true => self.replace(id, Stmt::nothing()).err(),
-            false => self.remove(id).err(),
+            false => self.remove_unchecked(id).err(),
         };
         let jump = |stmt: Stmt<Ids>| NewInstruction::new(stmt, Type::Any).into_instruction(line);
         let mut lowered: Vec<(BlockId, BlockId)> = Vec::new();

@@ -47,7 +47,7 @@ impl TryFrom<BBCode> for IRCode {
         let mut block = bb.entry();
         while let Some(id) = block {
             let mut inst = bb.first_inst(id);
-            while let Some(node) = inst.and_then(|inst| bb.insts.get_mut(inst)) {
+            while let Some(node) = inst.and_then(|inst| bb.store.consume(inst)) {
                 inst = node.next;
                 let Instruction { stmt, ty, info, line, flag } = &mut node.inst;
                 let stmt = std::mem::replace(stmt, Stmt::nothing()).into_names(&mut numbered.rename)?;
@@ -57,6 +57,13 @@ impl TryFrom<BBCode> for IRCode {
             block = bb.layout_next(id);
         }
         Ok(numbered.finish(bb))
+    }
+}
+
+impl BBCode {
+    /// The control-flow graph that this code, which is laid out, has as IRCode.
+    pub(crate) fn laid_out_cfg(&self) -> Result<Cfg, ConversionError> {
+        Ok(Numbered::new(self)?.cfg)
     }
 }
 

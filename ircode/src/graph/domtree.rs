@@ -130,6 +130,7 @@ fn evaluate(v: usize, last_linked: u32, ancestor: &mut [u32], label: &mut [u32],
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::testing::random_graph;
 
     /// Dominance by its definition: `a` dominates `b` if `b` cannot be reached once `a` is removed.
     fn dominates_by_definition(graph: &FlowGraph, a: usize, b: usize) -> bool {
@@ -140,18 +141,6 @@ mod tests {
         let edges = (0..graph.len()).flat_map(|from| graph.successors(from).map(move |to| (from, to)));
         let without: Vec<_> = edges.filter(|&(from, to)| from != a && to != a).collect();
         a == b || a == 0 || !FlowGraph::new(graph.len(), without).reachable()[b]
-    }
-
-    fn random_graph(seed: u64, nodes: usize, edges: usize) -> FlowGraph {
-        let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
-        let mut next = move |bound: usize| {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-            (state >> 11) as usize % bound
-        };
-        let edges: Vec<_> = (0..edges).map(|_| (next(nodes), next(nodes))).collect();
-        FlowGraph::new(nodes, edges)
     }
 
     #[test]

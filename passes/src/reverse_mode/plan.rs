@@ -1,6 +1,8 @@
 //! What the derivative of a function consists of: which blocks run backwards, what the forward pass saves for them, and
 //! how that travels.
 
+use std::sync::Arc;
+
 use bbcode::{BBCode, BlockGraph, BlockId, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::graph::{DomTree, LoopForest};
@@ -10,9 +12,9 @@ use slotmap::SecondaryMap;
 use super::NAME;
 use super::activity::{Activity, Derivative};
 use super::tangent::tangent_type;
+use crate::PassError;
 use crate::infer_types::returned_type;
 use crate::rules::RuleTable;
-use crate::{PassError, unreachable_code};
 
 /// The names of what belongs to the derivative of a function.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -98,7 +100,7 @@ pub(super) struct Plan<'a> {
     /// The function, without unreachable blocks.
     pub(super) primal: BBCode,
     pub(super) parameters: Vec<Option<Name>>,
-    pub(super) graph: BlockGraph,
+    pub(super) graph: Arc<BlockGraph>,
     pub(super) loops: LoopForest,
     pub(super) activity: Activity,
     /// Blocks from which a return is reached, by number.
@@ -136,7 +138,7 @@ impl<'a> Plan<'a> {
         parameters: Vec<Option<Name>>,
         rules: &RuleTable,
     ) -> Result<Plan<'a>, PassError> {
-        unreachable_code::remove_unreachable_blocks(&mut primal);
+        primal.remove_unreachable_blocks();
         for (id, inst) in primal.all_insts() {
             let message = match inst.stmt {
                 Stmt::Enter(_) => "a function with try/catch cannot be differentiated in reverse mode",

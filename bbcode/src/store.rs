@@ -1,0 +1,291 @@
+//! Where statements and blocks are kept. Every change goes through here, so that transactions can undo it, use chains
+//! follow it, and analyses that it makes wrong are forgotten.
+
+use std::sync::Arc;
+
+use ircode::Instruction;
+use slotmap::{Key, SlotMap};
+
+use crate::analyses::Analyses;
+use crate::code::{BBlock, OddEdges};
+use crate::ids::{BlockId, Ids, InstId};
+use crate::transaction::Journal;
+use crate::uses::UseChains;
+
+/// A statement in its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) inst: Instruction<Ids>,
+    /// The block; null if the statement was removed by a transaction that is still open.
+    pub(crate) block: BlockId,
+    pub(crate) prev: Option<InstId>,
+    pub(crate) next: Option<InstId>,
+    /// Statements of one block stand in the order of these numbers.
+    pub(crate) order: u64,
+}
+
+/// The distance between the order numbers of statements that were put behind each other.
+pub(crate) const STRIDE: u64 = 1 << 20;
+
+#[derive(Debug, Default)]
+pub(crate) struct Store {
+    insts: SlotMap<InstId, Node>,
+    blocks: SlotMap<BlockId, BBlock>,
+    first: Option<BlockId>,
+    last: Option<BlockId>,
+    /// How many statements and blocks are only marked as removed, see [`Journal`].
+    marked_insts: usize,
+    marked_blocks: usize,
+    pub(crate) journals: Vec<Journal>,
+    chains: Option<Box<UseChains>>,
+    pub(crate) analyses: Analyses,
+}
+
+/// A copy is not part of the transactions that are open for the original.
+impl Clone for Store {
+    fn clone(&self) -> Self {
+        let mut copy = Store {
+            insts: self.insts.clone(),
+            blocks: self.blocks.clone(),
+            first: self.first,
+            last: self.last,
+            marked_insts: self.marked_insts,
+            marked_blocks: self.marked_blocks,
+            journals: Vec::new(),
+            chains: None,
+            analyses: self.analyses.clone(),
+        };
+        for journal in &self.journals {
+            copy.sweep(journal);
+        }
+        copy
+    }
+}
+
+impl Store {
+    pub(crate) fn reserve(&mut self, insts: usize, blocks: usize) {
+        self.insts.reserve(insts);
+        self.blocks.reserve(blocks);
+    }
+
+    pub(crate) fn inst_count(&self) -> usize {
+        self.insts.len() - self.marked_insts
+    }
+
+    pub(crate) fn block_count(&self) -> usize {
+        self.blocks.len() - self.marked_blocks
+    }
+
+    /// An upper bound on the indices of statement keys, to size maps by.
+    pub(crate) fn inst_capacity(&self) -> usize {
+        self.insts.capacity()
+    }
+
+    pub(crate) fn block_capacity(&self) -> usize {
+        self.blocks.capacity()
+    }
+
+    pub(crate) fn first(&self) -> Option<BlockId> {
+        self.first
+    }
+
+    pub(crate) fn last(&self) -> Option<BlockId> {
+        self.last
+    }
+
+    pub(crate) fn set_ends(&mut self, first: Option<BlockId>, last: Option<BlockId>) {
+        (self.first, self.last) = (first, last);
+        self.analyses.forget();
+    }
+
+    pub(crate) fn node(&self, inst: InstId) -> Option<&Node> {
+        self.insts.get(inst).filter(|node| !node.block.is_null())
+    }
+
+    pub(crate) fn block(&self, block: BlockId) -> Option<&BBlock> {
+        self.blocks.get(block).filter(|block| !block.removed)
+    }
+
+    /// A statement whose links are to be changed, but not its operands.
+    pub(crate) fn links_mut(&mut self, inst: InstId) -> Option<&mut Node> {
+        self.record_inst(inst);
+        self.insts.get_mut(inst).filter(|node| !node.block.is_null())
+    }
+
+    /// A statement that is to be rewritten.
+    pub(crate) fn inst_mut(&mut self, inst: InstId) -> Option<&mut Instruction<Ids>> {
+        self.record_inst(inst);
+        let node = self.insts.get_mut(inst).filter(|node| !node.block.is_null())?;
+        if node.next.is_none() {
+            self.analyses.forget();
+        }
+        if let Some(chains) = &mut self.chains {
+            chains.suspend(inst);
+        }
+        Some(&mut node.inst)
+    }
+
+    /// The statement itself, for code that nobody will look at again.
+    pub(crate) fn consume(&mut self, inst: InstId) -> Option<&mut Node> {
+        self.insts.get_mut(inst)
+    }
+
+    /// All statements, to have their operands rewritten but not their targets.
+    pub(crate) fn operands_mut(&mut self) -> impl Iterator<Item = &mut Instruction<Ids>> {
+        if !self.journals.is_empty() {
+            let all: Vec<InstId> = self.insts.keys().collect();
+            for inst in all {
+                self.record_inst(inst);
+            }
+        }
+        self.chains = None;
+        self.insts.values_mut().filter(|node| !node.block.is_null()).map(|node| &mut node.inst)
+    }
+
+    /// A block of which anything is to be changed.
+    pub(crate) fn block_mut(&mut self, block: BlockId) -> Option<&mut BBlock> {
+        self.analyses.forget();
+        self.block_links_mut(block)
+    }
+
+    /// A block of which something is to be changed that has no influence on the control-flow graph.
+    pub(crate) fn block_links_mut(&mut self, block: BlockId) -> Option<&mut BBlock> {
+        self.record_block(block);
+        self.blocks.get_mut(block).filter(|block| !block.removed)
+    }
+
+    pub(crate) fn set_odd_edges(&mut self, block: BlockId, edges: OddEdges) -> Option<()> {
+        self.block_mut(block)?.edges = (!edges.is_empty()).then(|| Arc::new(edges));
+        Some(())
+    }
+
+    pub(crate) fn add_node(&mut self, node: Node) -> InstId {
+        let inst = self.insts.insert(node);
+        if let Some(journal) = self.journals.last_mut() {
+            journal.insts.added(inst);
+        }
+        if let Some(chains) = &mut self.chains {
+            chains.suspend(inst);
+        }
+        inst
+    }
+
+    pub(crate) fn add_block(&mut self, block: BBlock) -> BlockId {
+        self.analyses.forget();
+        let block = self.blocks.insert(block);
+        if let Some(journal) = self.journals.last_mut() {
+            journal.blocks.added(block);
+        }
+        block
+    }
+
+    /// Removes a statement that nothing links to any more; in a transaction, it is only marked.
+    pub(crate) fn remove_node(&mut self, inst: InstId) -> Option<Node> {
+        self.record_inst(inst);
+        let node = self.insts.get_mut(inst).filter(|node| !node.block.is_null())?;
+        if let Some(chains) = &mut self.chains {
+            chains.forget(inst);
+        }
+        match self.journals.last_mut() {
+            None => self.insts.remove(inst),
+            Some(journal) => {
+                let removed = node.clone();
+                node.block = BlockId::null();
+                journal.insts.removed.push(inst);
+                self.marked_insts += 1;
+                Some(removed)
+            }
+        }
+    }
+
+    /// As [`Store::remove_node`], of a block.
+    pub(crate) fn remove_block(&mut self, block: BlockId) -> Option<BBlock> {
+        self.analyses.forget();
+        self.record_block(block);
+        let data = self.blocks.get_mut(block).filter(|block| !block.removed)?;
+        match self.journals.last_mut() {
+            None => self.blocks.remove(block),
+            Some(journal) => {
+                let removed = data.clone();
+                data.removed = true;
+                journal.blocks.removed.push(block);
+                self.marked_blocks += 1;
+                Some(removed)
+            }
+        }
+    }
+
+    /// The use chains, up to date. Made where there are none yet.
+    pub(crate) fn chains(&mut self) -> &mut UseChains {
+        let insts = &self.insts;
+        let chains = self.chains.get_or_insert_with(|| {
+            let mut chains = UseChains::with_capacity(insts.len());
+            for (inst, node) in insts.iter().filter(|(_, node)| !node.block.is_null()) {
+                chains.link(inst, &node.inst.stmt);
+            }
+            Box::new(chains)
+        });
+        chains.resume(|inst| insts.get(inst).filter(|node| !node.block.is_null()).map(|node| &node.inst.stmt));
+        chains
+    }
+
+    fn record_inst(&mut self, inst: InstId) {
+        if let Some(journal) = self.journals.last_mut()
+            && let Some(node) = self.insts.get(inst)
+        {
+            journal.insts.changing(inst, node);
+        }
+    }
+
+    fn record_block(&mut self, block: BlockId) {
+        if let Some(journal) = self.journals.last_mut()
+            && let Some(data) = self.blocks.get(block)
+        {
+            journal.blocks.changing(block, data);
+        }
+    }
+
+    /// Takes out what a transaction that is now over has marked.
+    pub(crate) fn sweep(&mut self, journal: &Journal) {
+        for &inst in &journal.insts.removed {
+            self.marked_insts -= usize::from(self.insts.remove(inst).is_some());
+        }
+        for &block in &journal.blocks.removed {
+            self.marked_blocks -= usize::from(self.blocks.remove(block).is_some());
+        }
+    }
+
+    /// Puts everything back that a transaction has changed.
+    pub(crate) fn undo(&mut self, journal: Journal) {
+        self.analyses.forget();
+        self.marked_insts -= journal.insts.removed.len();
+        self.marked_blocks -= journal.blocks.removed.len();
+        // Backwards, so that free places are given out again in the same order on every run.
+        for (inst, before) in journal.insts.before.into_iter().rev() {
+            if let Some(chains) = &mut self.chains {
+                chains.forget(inst);
+            }
+            match before {
+                None => drop(self.insts.remove(inst)),
+                Some(before) => {
+                    if let Some(node) = self.insts.get_mut(inst) {
+                        *node = before;
+                        if let Some(chains) = &mut self.chains {
+                            chains.suspend(inst);
+                        }
+                    }
+                }
+            }
+        }
+        for (block, before) in journal.blocks.before.into_iter().rev() {
+            match before {
+                None => drop(self.blocks.remove(block)),
+                Some(before) => {
+                    if let Some(data) = self.blocks.get_mut(block) {
+                        *data = before;
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! The larger verbs: each is a change of several statements or blocks that keeps the code valid, or says why it cannot.
+
+mod arguments;
+mod blocks;
+mod cursor;
+mod edges;
+mod inline;
+mod motion;
+mod outline;
+mod region;
+
+pub use cursor::Cursor;
+pub use inline::Inlined;
+pub use outline::Outlined;
+pub use region::ClonedRegion;
+
+use ircode::Stmt;
+
+use crate::code::BBCode;
+use crate::ids::{BlockId, InstId};
+
+impl BBCode {
+    /// Calls `edit` with every φ of a block.
+    pub(crate) fn for_each_phi_mut(
+        &mut self,
+        block: BlockId,
+        mut edit: impl FnMut(InstId, &mut ircode::PhiNode<crate::Ids>),
+    ) {
+        let phis: Vec<InstId> = self.phi_nodes(block).map(|(id, _)| id).collect();
+        for id in phis {
+            if let Some(Stmt::Phi(phi)) = self.inst_mut(id).map(|inst| &mut inst.stmt) {
+                edit(id, phi);
+            }
+        }
+    }
+
+    /// In the φs of `block`, lets what came from `from` come from `to`.
+    pub(crate) fn rename_phi_edge(&mut self, block: BlockId, from: BlockId, to: BlockId) {
+        self.for_each_phi_mut(block, |_, phi| {
+            for entry in phi.entries.iter_mut().filter(|entry| entry.edge == from) {
+                entry.edge = to;
+            }
+        });
+    }
+
+    /// Lets the terminator of a block, and the block's fallthrough, go to `to` where they went to `from`.
+    pub(crate) fn retarget(&mut self, block: BlockId, from: BlockId, to: BlockId) {
+        if let Some((terminator, _)) = self.terminator(block)
+            && let Some(inst) = self.inst_mut(terminator)
+        {
+            inst.stmt.for_each_target_mut(|target| {
+                if *target == from {
+                    *target = to;
+                }
+            });
+        }
+        if self.next(block) == Some(from) {
+            // Both blocks exist: control goes from the one to the other.
+            let _ = self.set_next(block, Some(to));
+        }
+    }
+
+    /// The line of the last statement of a block, for what is inserted behind it.
+    pub(crate) fn last_line(&self, block: BlockId) -> ircode::LineInfo {
+        self.last_inst(block).and_then(|last| self.inst(last)).map_or(ircode::LineInfo::NONE, |inst| inst.line)
+    }
+}

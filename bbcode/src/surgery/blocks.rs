@@ -1,0 +1,246 @@
+//! Splitting and merging blocks.
+
+use ircode::{LineInfo, NewInstruction, Operand, Stmt, Type};
+
+use crate::code::{BBCode, OddEdges};
+use crate::edit::EditError;
+use crate::ids::{BlockId, Ids, InstId};
+
+impl BBCode {
+    /// Splits a block before a statement: that and what follows goes to a new block behind it, to which the first one
+    /// falls through, or goes if nothing is left in it. φs that took a value from the block take it from the new one.
+    /// Takes time linear in what moves.
+    ///
+    /// ```
+    /// use bbcode::BBCode;
+    /// use ircode::parse_function;
+    ///
+    /// let mut bb = BBCode::try_from(&parse_function("
+    /// 1 ─ %1 = Base.neg_int(_2)::Int64
+    /// │   %2 = Base.neg_int(%1)::Int64
+    /// └──      return %2
+    /// ")?.body)?;
+    /// let second = bb.inst_ids(bb.entry().unwrap()).nth(1).unwrap();
+    /// let new = bb.split_block(second)?;
+    /// assert_eq!(bb.block_of(second), Some(new));
+    /// assert_eq!(bb.to_string(), "\
+    /// 1 ─ %1 = Base.neg_int(_2)::Int64
+    /// └── next #2
+    /// 2 ─ %2 = Base.neg_int(%1)::Int64
+    /// └── %3 = return %2
+    /// ");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::NoSuchInst`]; [`EditError::BeforePhi`] before a φ that is not the first statement: φs stay
+    /// together, where control comes in.
+    pub fn split_block(&mut self, at: InstId) -> Result<BlockId, EditError> {
+        let block = self.block_of(at).ok_or(EditError::NoSuchInst(at))?;
+        if let Some((phi, _)) = self.phi_nodes(block).last()
+            && (phi == at || self.comes_before(at, phi))
+        {
+            return Err(EditError::BeforePhi(at));
+        }
+        let succs = self.successors(block);
+        let new = self.insert_block_after(block)?;
+        let prev = self.prev_inst(at);
+        match prev.and_then(|prev| self.store.links_mut(prev)) {
+            Some(prev) => prev.next = None,
+            None => {
+                if let Some(data) = self.store.block_mut(block) {
+                    data.first = None;
+                }
+            }
+        }
+        let mut odd = None;
+        if let Some(data) = self.store.block_mut(block) {
+            data.last = prev;
+            odd = data.edges.take();
+        }
+        self.append_chain(new, Some(at));
+        let next = self.next(block);
+        self.set_next(new, next)?;
+        match prev {
+            Some(_) => self.set_next(block, Some(new))?,
+            None => {
+                let line = self.inst(at).map_or(LineInfo::NONE, |inst| inst.line);
+                self.set_next(block, None)?;
+                self.push(block, NewInstruction::new(Stmt::goto(new), Type::Any).with_line(line))?;
+            }
+        }
+        if let Some(odd) = odd.as_deref().cloned() {
+            // What comes in stays, what goes out moves.
+            let OddEdges { virtual_preds, extra_succs, missing_succs, extra_preds } = odd;
+            self.set_odd_edges(new, OddEdges { extra_succs, missing_succs, ..OddEdges::default() })?;
+            self.set_odd_edges(block, OddEdges { virtual_preds, extra_preds, ..OddEdges::default() })?;
+        }
+        for succ in succs {
+            self.rename_phi_edge(succ, block, new);
+        }
+        Ok(new)
+    }
+
+    /// Puts a new block with nothing but a goto on the edge from one block to another; φs that took a value from `from` take
+    /// it from the new block. The edge may be critical. If several ways lead from `from` to `to`, as those of a
+    /// switch may, all go through the new block: φs do not tell them apart.
+    ///
+    /// ```
+    /// use bbcode::BBCode;
+    /// use ircode::parse_function;
+    ///
+    /// let mut bb = BBCode::try_from(&parse_function("
+    /// 1 ─      goto #3 if not _2
+    /// 2 ─      nothing
+    /// 3 ┄ %3 = φ (#1 => 1, #2 => 2)::Int64
+    /// └──      return %3
+    /// ")?.body)?;
+    /// let blocks: Vec<_> = bb.blocks().collect();
+    /// bb.split_edge(blocks[0], blocks[2])?;
+    /// assert_eq!(bb.to_string(), "\
+    /// 1 ─ %1 = goto #4 if not _2
+    /// └── next #2
+    /// 2 ─ %2 = nothing
+    /// └── next #3
+    /// 3 ┄ %3 = φ (#4 => 1, #2 => 2)::Int64
+    /// └── %4 = return %3
+    /// 4 ─ %5 = goto #3
+    /// ");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::NoSuchBlock`], [`EditError::NoSuchEdge`]; [`EditError::FixedEdge`] for an edge that an exception
+    /// takes, or no statement.
+    pub fn split_edge(&mut self, from: BlockId, to: BlockId) -> Result<BlockId, EditError> {
+        self.check_edge(from, to)?;
+        let line = self.last_line(from);
+        let new = match self.next(from) == Some(to) {
+            true => self.insert_block_after(from)?,
+            false => self.push_block(),
+        };
+        self.push(new, NewInstruction::new(Stmt::goto(to), Type::Any).with_line(line))?;
+        self.retarget(from, to, new);
+        self.rename_phi_edge(to, from, new);
+        Ok(new)
+    }
+
+    /// Puts a new block with these statements on the edge from one block to another, as [`BBCode::split_edge`] does, and
+    /// returns it with the names of the statements.
+    ///
+    /// ```
+    /// use bbcode::BBCode;
+    /// use ircode::{NewInstruction, Operand, Stmt, Type, parse_function};
+    ///
+    /// let mut bb = BBCode::try_from(&parse_function("
+    /// 1 ─      goto #3 if not _2
+    /// 2 ─      return 1
+    /// 3 ─      return 2
+    /// ")?.body)?;
+    /// let blocks: Vec<_> = bb.blocks().collect();
+    /// let say = NewInstruction::new(Stmt::call(Operand::global("Main", "println"), [2.into()]), Type::Nothing);
+    /// let (_, insts) = bb.insert_block_on_edge(blocks[0], blocks[2], [say])?;
+    /// assert_eq!(insts.len(), 1);
+    /// assert!(bb.verify().is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`BBCode::split_edge`] and [`BBCode::insert_before`]; then nothing is changed.
+    pub fn insert_block_on_edge(
+        &mut self,
+        from: BlockId,
+        to: BlockId,
+        insts: impl IntoIterator<Item = NewInstruction<Ids>>,
+    ) -> Result<(BlockId, Vec<InstId>), EditError> {
+        let mut edit = self.transaction();
+        let new = edit.split_edge(from, to)?;
+        let mut names = Vec::new();
+        for inst in insts {
+            names.push(edit.insert_before_terminator(new, inst)?);
+        }
+        edit.commit();
+        Ok((new, names))
+    }
+
+    /// Merges a block into its only predecessor, of which it is the only successor. Its φs become what they take from there.
+    /// Takes time linear in the statements of the block and in the uses of its φs.
+    ///
+    /// ```
+    /// use bbcode::BBCode;
+    /// use ircode::parse_function;
+    ///
+    /// let mut bb = BBCode::try_from(&parse_function("
+    /// 1 ─ %1 = Base.neg_int(_2)::Int64
+    /// └──      goto #2
+    /// 2 ─ %3 = φ (#1 => %1)::Int64
+    /// └──      return %3
+    /// ")?.body)?;
+    /// let blocks: Vec<_> = bb.blocks().collect();
+    /// assert_eq!(bb.merge(blocks[1])?, blocks[0]);
+    /// assert_eq!(bb.to_string(), "1 ─ %1 = Base.neg_int(_2)::Int64\n└── %4 = return %1\n");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::NoSuchBlock`], [`EditError::NotMergeable`] with the reason.
+    pub fn merge(&mut self, block: BlockId) -> Result<BlockId, EditError> {
+        let data = self.block(block).ok_or(EditError::NoSuchBlock(block))?;
+        let refuse = |into: BlockId, because| Err(EditError::NotMergeable { block, into, because });
+        if data.odd_edges().is_some() {
+            return refuse(block, "it has edges that no terminator implies");
+        }
+        let cfg = self.cfg();
+        let mut preds = cfg.predecessors(block);
+        let (Some(into), None) = (preds.next(), preds.next()) else {
+            return refuse(block, "it has not exactly one predecessor");
+        };
+        drop(preds);
+        if into == block || self.entry() == Some(block) {
+            return refuse(into, "it is its own predecessor, or the entry");
+        }
+        if self.block(into).is_some_and(|data| data.odd_edges().is_some_and(|odd| odd.leaves())) {
+            return refuse(into, "control leaves the predecessor in ways that no terminator names");
+        }
+        match self.terminator(into).map(|(_, inst)| &inst.stmt) {
+            None | Some(Stmt::Goto(_)) => {}
+            Some(_) => return refuse(into, "the predecessor does not end in a goto"),
+        }
+        let mut values: Vec<(InstId, Operand<Ids>)> = Vec::new();
+        for (id, inst) in self.phi_nodes(block) {
+            let Stmt::Phi(phi) = &inst.stmt else { continue };
+            match phi.entries.as_slice() {
+                [entry] if entry.edge == into && entry.value.as_ref().and_then(Operand::as_value) != Some(id) => {
+                    match &entry.value {
+                        Some(value) => values.push((id, value.clone())),
+                        None => return refuse(into, "a φ is undefined"),
+                    }
+                }
+                _ => return refuse(into, "a φ takes its value from elsewhere"),
+            }
+        }
+        let succs = self.successors(block);
+        // φs are read together: what one takes from the edge cannot be another of them, unless control never gets here.
+        for (id, value) in values {
+            for user in self.users(id) {
+                if let Some(inst) = self.inst_mut(user) {
+                    inst.stmt.for_each_operand_mut(&mut |operand| {
+                        if operand.as_value() == Some(id) {
+                            *operand = value.clone();
+                        }
+                    });
+                }
+            }
+            self.remove_unchecked(id)?;
+        }
+        self.append_block(into, block)?;
+        for succ in succs {
+            self.rename_phi_edge(succ, block, into);
+        }
+        Ok(into)
+    }
+}

@@ -1,0 +1,383 @@
+//! Making a function of a region.
+
+use hashbrown::{HashMap, HashSet};
+use ircode::{Argument, Function, Head, Name, NewInstruction, Operand, PhiEntry, Stmt, Type};
+
+use super::ClonedRegion;
+use crate::code::BBCode;
+use crate::edit::EditError;
+use crate::ids::{BlockId, Ids, InstId};
+
+/// A region that has become a function of its own.
+#[derive(Clone, Debug)]
+pub struct Outlined {
+    /// The function: it takes what the region used from outside, in order of first use, and returns what was used of the region outside, in
+    /// order of definition — `nothing`, the value, or a tuple of the values.
+    pub function: Function<BBCode>,
+    /// The call in its place.
+    pub call: InstId,
+    /// The names of the region's blocks and statements in the function.
+    pub names: ClonedRegion,
+}
+
+/// What is known of a region before anything is changed.
+struct Plan {
+    region: Vec<BlockId>,
+    inside: HashSet<BlockId>,
+    entry: BlockId,
+    exit: BlockId,
+    /// The blocks outside from which control comes in, each once.
+    outside_preds: Vec<BlockId>,
+    outputs: Vec<InstId>,
+}
+
+/// What the function takes from outside, in order of first use.
+#[derive(Default)]
+struct Inputs {
+    operands: Vec<Operand<Ids>>,
+    values: HashMap<InstId, Argument>,
+    arguments: HashMap<Argument, Argument>,
+}
+
+impl Inputs {
+    fn add(&mut self, operand: &Operand<Ids>) {
+        let next = Argument::from_index(self.operands.len() + 1);
+        let known = match operand {
+            Operand::Value(value) => *self.values.entry(*value).or_insert(next),
+            Operand::Argument(argument) => *self.arguments.entry(*argument).or_insert(next),
+            _ => return,
+        };
+        if known == next {
+            self.operands.push(operand.clone());
+        }
+    }
+
+    fn argument(&self, operand: &Operand<Ids>) -> Option<Argument> {
+        match operand {
+            Operand::Value(value) => self.values.get(value).copied(),
+            Operand::Argument(argument) => self.arguments.get(argument).copied(),
+            _ => None,
+        }
+    }
+}
+
+impl BBCode {
+    /// Makes a function of blocks, and puts a call of it in their place. Control must come in at one block only and leave to one
+    /// block only. Takes time linear in the function.
+    ///
+    /// ```
+    /// use bbcode::BBCode;
+    /// use ircode::parse_function;
+    ///
+    /// let mut bb = BBCode::try_from(&parse_function("
+    /// function sum(n::Int64)::Int64
+    /// 1 ─      goto #2
+    /// 2 ┄ %2 = φ (#1 => 0, #3 => %6)::Int64
+    /// │   %3 = φ (#1 => 0, #3 => %7)::Int64
+    /// │   %4 = Base.slt_int(%3, n)::Bool
+    /// └──      goto #4 if not %4
+    /// 3 ─ %6 = Base.add_int(%2, %3)::Int64
+    /// │   %7 = Base.add_int(%3, 1)::Int64
+    /// └──      goto #2
+    /// 4 ─      return %2
+    /// end")?.body)?;
+    /// let blocks: Vec<_> = bb.blocks().collect();
+    /// let outlined = bb.outline("sum_loop", &[blocks[1], blocks[2]])?;
+    /// assert_eq!(bb.to_string(), "\
+    /// 1 ─ %1  = goto #5
+    /// 5 ─ %10 = sum_loop(_2)::Int64
+    /// └── %11 = goto #4
+    /// 4 ─ %9  = return %10
+    /// ");
+    /// assert_eq!(bbcode::print_function(&outlined.function), "\
+    /// function sum_loop(_2::Int64)::Int64
+    /// 1 ─ %1 = goto #2
+    /// 2 ┄ %2 = φ (#1 => 0, #3 => %6)::Int64
+    /// │   %3 = φ (#1 => 0, #3 => %7)::Int64
+    /// │   %4 = Base.slt_int(%3, _2)::Bool
+    /// │   %5 = goto #4 if not %4
+    /// └── next #3
+    /// 3 ─ %6 = Base.add_int(%2, %3)::Int64
+    /// │   %7 = Base.add_int(%3, 1)::Int64
+    /// └── %8 = goto #2
+    /// 4 ─ %9 = return %2
+    /// end
+    /// ");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::NoSuchBlock`]; [`EditError::NotOutlinable`] if the region is empty, holds the function's entry, a return, or part of a `try`,
+    /// uses static parameters, is entered at several blocks, or leaves to none or to several.
+    pub fn outline(&mut self, name: impl Into<Name>, region: &[BlockId]) -> Result<Outlined, EditError> {
+        let plan = self.plan_outlining(region)?;
+        let mut edit = self.transaction();
+        let outlined = edit.outline_as_planned(name.into(), &plan)?;
+        if let Err(violations) = edit.verify()
+            && let Some(first) = violations.0.into_iter().next()
+        {
+            return Err(EditError::NotValid(Box::new(first)));
+        }
+        edit.commit();
+        Ok(outlined)
+    }
+
+    fn plan_outlining(&self, region: &[BlockId]) -> Result<Plan, EditError> {
+        let refuse = |because: &str| Err(EditError::NotOutlinable(because.into()));
+        for &block in region {
+            self.block(block).ok_or(EditError::NoSuchBlock(block))?;
+        }
+        let inside: HashSet<BlockId> = region.iter().copied().collect();
+        let region: Vec<BlockId> = self.blocks().filter(|block| inside.contains(block)).collect();
+        if self.entry().is_some_and(|entry| inside.contains(&entry)) {
+            return refuse("they hold the entry of the function");
+        }
+        let cfg = self.cfg();
+        let (mut entry, mut exit, mut outside_preds) = (None, None, Vec::new());
+        for &block in &region {
+            if self.block(block).is_some_and(|data| data.odd_edges().is_some()) {
+                return refuse("they have edges that no terminator implies");
+            }
+            for pred in cfg.predecessors(block).filter(|pred| !inside.contains(pred)) {
+                if entry.replace(block).is_some_and(|other| other != block) {
+                    return refuse("control comes in at more than one block");
+                }
+                if outside_preds.last() != Some(&pred) {
+                    outside_preds.push(pred);
+                }
+            }
+            for succ in cfg.successors(block).filter(|succ| !inside.contains(succ)) {
+                if exit.replace(succ).is_some_and(|other| other != succ) {
+                    return refuse("control leaves to more than one block");
+                }
+            }
+        }
+        let Some(entry) = entry else { return refuse("control does not come in") };
+        let Some(exit) = exit else { return refuse("control does not leave") };
+        for &pred in &outside_preds {
+            if self.check_edge(pred, entry).is_err() {
+                return refuse("an exception leads to them");
+            }
+        }
+        for &block in &region {
+            for (_, inst) in self.insts(block) {
+                match &inst.stmt {
+                    Stmt::Return(ret) if ret.value.is_some() => return refuse("one of them returns"),
+                    Stmt::Enter(_) | Stmt::PhiC(_) | Stmt::Upsilon(_) => return refuse("they hold part of a `try`"),
+                    Stmt::Expr(expr) => match expr.head {
+                        Head::Leave | Head::PopException | Head::TheException => {
+                            return refuse("they hold part of a `try`");
+                        }
+                        Head::StaticParameter => return refuse("they use a static parameter"),
+                        Head::GcPreserveBegin | Head::GcPreserveEnd => return refuse("they keep objects alive"),
+                        _ => {}
+                    },
+                    _ => {}
+                }
+                let mut nested = false;
+                inst.stmt.for_each_operand(&mut |operand| {
+                    if let Operand::Nested(stmt) = operand {
+                        nested |= matches!(&**stmt, Stmt::Expr(expr) if expr.head == Head::StaticParameter);
+                    }
+                });
+                if nested {
+                    return refuse("they use a static parameter");
+                }
+            }
+        }
+        // An argument and a result are used, which a φ that is undefined must not be.
+        let exits = region.iter().filter(|&&block| cfg.successors(block).any(|succ| succ == exit)).count();
+        for (block, mine, count) in [(entry, false, outside_preds.len()), (exit, true, exits)] {
+            for phi in self.phi_nodes(block).filter_map(|(_, inst)| inst.stmt.as_phi()) {
+                let from = phi.entries.iter().filter(|entry| inside.contains(&entry.edge) == mine);
+                let defined = from.clone().filter(|entry| entry.value.is_some()).count();
+                if from.count() != defined || (defined != 0 && defined != count) {
+                    return refuse("a φ where control comes in or leaves is not defined on every edge");
+                }
+            }
+        }
+        let mut outputs: HashSet<InstId> = HashSet::new();
+        for (id, inst) in self.all_insts() {
+            let user = self.block_of(id);
+            let user_inside = user.is_some_and(|user| inside.contains(&user));
+            match &inst.stmt {
+                Stmt::Phi(phi) if user == Some(exit) => {
+                    // What the exit's φs take from the region is merged in the function.
+                    for entry in phi.entries.iter().filter(|entry| !inside.contains(&entry.edge)) {
+                        outputs.extend(self.value_inside(entry.value.as_ref(), &inside));
+                    }
+                }
+                stmt if !user_inside => stmt.for_each_operand(&mut |operand| {
+                    outputs.extend(self.value_inside(Some(operand), &inside));
+                }),
+                _ => {}
+            }
+        }
+        let order = region.iter().flat_map(|&block| self.inst_ids(block));
+        let outputs = order.filter(|id| outputs.contains(id)).collect();
+        Ok(Plan { region, inside, entry, exit, outside_preds, outputs })
+    }
+
+    fn value_inside(&self, operand: Option<&Operand<Ids>>, inside: &HashSet<BlockId>) -> Option<InstId> {
+        let value = operand?.as_value()?;
+        self.block_of(value).is_some_and(|block| inside.contains(&block)).then_some(value)
+    }
+
+    fn outline_as_planned(&mut self, name: Name, plan: &Plan) -> Result<Outlined, EditError> {
+        // One block from which control comes in, with φs for what the region's first φs take from outside.
+        let before = self.insert_block_before(plan.entry)?;
+        let mut merged: HashMap<InstId, Operand<Ids>> = HashMap::new();
+        let entry_phis: Vec<(InstId, ircode::Instruction<Ids>)> =
+            self.phi_nodes(plan.entry).map(|(id, inst)| (id, inst.clone())).collect();
+        for (id, inst) in &entry_phis {
+            let Stmt::Phi(phi) = &inst.stmt else { continue };
+            let outside = phi.entries.iter().filter(|entry| !plan.inside.contains(&entry.edge)).cloned();
+            let entries: ircode::PhiEntries<Ids> = outside.collect();
+            let value = match entries.as_slice() {
+                [] => continue,
+                [PhiEntry { value: Some(value), .. }] => value.clone(),
+                _ => {
+                    let phi = NewInstruction::new(Stmt::Phi(ircode::PhiNode { entries }), inst.ty.clone());
+                    Operand::Value(self.push(before, phi.with_line(inst.line))?)
+                }
+            };
+            merged.insert(*id, value);
+        }
+        for &pred in &plan.outside_preds {
+            self.retarget(pred, plan.entry, before);
+        }
+        let mut inputs = Inputs::default();
+        for &block in &plan.region {
+            for (id, inst) in self.insts(block) {
+                let mut add = |operand: &Operand<Ids>| {
+                    if self.value_inside(Some(operand), &plan.inside).is_none() {
+                        inputs.add(operand);
+                    }
+                };
+                match &inst.stmt {
+                    Stmt::Phi(phi) if block == plan.entry => {
+                        merged.get(&id).into_iter().for_each(&mut add);
+                        let own = phi.entries.iter().filter(|entry| plan.inside.contains(&entry.edge));
+                        own.filter_map(|entry| entry.value.as_ref()).for_each(&mut add);
+                    }
+                    stmt => stmt.for_each_operand(&mut add),
+                }
+            }
+        }
+        let exit_phis: Vec<(InstId, ircode::Instruction<Ids>)> =
+            self.phi_nodes(plan.exit).map(|(id, inst)| (id, inst.clone())).collect();
+
+        // The function.
+        let mut argtypes = vec![Type::function(name.clone())];
+        argtypes.extend(inputs.operands.iter().map(|input| self.operand_type(input)));
+        let mut function = BBCode { debuginfo: self.debuginfo.clone(), julia: self.julia, ..BBCode::new(argtypes) };
+        let (start, mut names) = (function.push_block(), ClonedRegion::default());
+        for &block in &plan.region {
+            names.blocks.insert(block, function.push_block());
+        }
+        let end = function.push_block();
+        let goto = |to: BlockId| NewInstruction::new(Stmt::goto(to), Type::Any);
+        function.push(start, goto(names.block(plan.entry)).with_line(self.last_line(before)))?;
+        for &block in &plan.region {
+            for (id, inst) in self.insts(block) {
+                names.insts.insert(id, function.append_unchecked(names.block(block), inst.clone()));
+            }
+        }
+        let inner = |operand: &Operand<Ids>| match operand {
+            Operand::Value(value) if names.insts.contains_key(value) => names.operand(operand),
+            Operand::Value(_) | Operand::Argument(_) => {
+                inputs.argument(operand).map_or_else(|| operand.clone(), Operand::Argument)
+            }
+            other => other.clone(),
+        };
+        for &block in &plan.region {
+            let new = names.block(block);
+            for (old, id) in self.inst_ids(block).zip(function.inst_ids(new).collect::<Vec<_>>()) {
+                let Some(inst) = function.inst_mut(id) else { continue };
+                if let Stmt::Phi(phi) = &mut inst.stmt {
+                    if block == plan.entry {
+                        phi.entries.retain(|entry| plan.inside.contains(&entry.edge));
+                    }
+                    for entry in &mut phi.entries {
+                        entry.edge = names.block(entry.edge);
+                    }
+                    if let Some(value) = merged.get(&old) {
+                        phi.entries.insert(0, PhiEntry { edge: start, value: Some(value.clone()) });
+                    }
+                }
+                inst.stmt.for_each_target_mut(|target| {
+                    *target = names.blocks.get(target).copied().unwrap_or(end);
+                });
+                inst.stmt.for_each_operand_mut(&mut |operand| *operand = inner(operand));
+            }
+            let next = self.next(block).map(|next| names.blocks.get(&next).copied().unwrap_or(end));
+            function.set_next(new, next)?;
+        }
+        // What it returns.
+        let mut results: Vec<(Operand<Ids>, Type)> = Vec::new();
+        for &output in &plan.outputs {
+            let operand = Operand::Value(output);
+            results.push((inner(&operand), self.operand_type(&operand)));
+        }
+        let mut exit_results: Vec<InstId> = Vec::new();
+        for (id, inst) in &exit_phis {
+            let Stmt::Phi(phi) = &inst.stmt else { continue };
+            if !phi.entries.iter().any(|entry| plan.inside.contains(&entry.edge)) {
+                continue;
+            }
+            exit_results.push(*id);
+            let own = phi.entries.iter().filter(|entry| plan.inside.contains(&entry.edge));
+            let entries: ircode::PhiEntries<Ids> = own
+                .map(|entry| PhiEntry { edge: names.block(entry.edge), value: entry.value.as_ref().map(&inner) })
+                .collect();
+            let phi = NewInstruction::new(Stmt::Phi(ircode::PhiNode { entries }), inst.ty.clone()).with_line(inst.line);
+            results.push((Operand::Value(function.push(end, phi)?), inst.ty.clone()));
+        }
+        let (returned, result) = match results.as_slice() {
+            [] => (Operand::nothing(), Type::Nothing),
+            [(only, ty)] => (only.clone(), ty.clone()),
+            several => {
+                let ty = Type::tuple(several.iter().map(|(_, ty)| ty.clone()));
+                let elements = several.iter().map(|(operand, _)| operand.clone());
+                let tuple = Stmt::call(Operand::global("Core", "tuple"), elements);
+                (Operand::Value(function.push(end, NewInstruction::new(tuple, ty.clone()))?), ty)
+            }
+        };
+        function.push(end, NewInstruction::new(Stmt::ret(returned), Type::Any))?;
+
+        // The call.
+        let line = self.last_line(plan.region.first().copied().unwrap_or(before));
+        let call = Stmt::call(Operand::global("", &name), inputs.operands);
+        let call = self.push(before, NewInstruction::new(call, result.clone()).with_line(line))?;
+        let mut parts: Vec<Operand<Ids>> = Vec::new();
+        for (index, (_, ty)) in results.iter().enumerate() {
+            parts.push(match results.len() {
+                1 => Operand::Value(call),
+                _ => {
+                    let number = Operand::from(i64::try_from(index + 1).unwrap_or(0));
+                    let field = Stmt::call(Operand::global("Core", "getfield"), [Operand::Value(call), number]);
+                    Operand::Value(self.push(before, NewInstruction::new(field, ty.clone()).with_line(line))?)
+                }
+            });
+        }
+        self.push(before, NewInstruction::new(Stmt::goto(plan.exit), Type::Any).with_line(line))?;
+        let by_output: HashMap<InstId, Operand<Ids>> =
+            plan.outputs.iter().copied().zip(parts.iter().cloned()).collect();
+        self.for_each_operand_mut(|operand| {
+            if let Some(part) = operand.as_value().and_then(|value| by_output.get(&value)) {
+                *operand = part.clone();
+            }
+        });
+        for (id, part) in exit_results.iter().zip(parts.iter().skip(plan.outputs.len())) {
+            if let Some(Stmt::Phi(phi)) = self.inst_mut(*id).map(|inst| &mut inst.stmt) {
+                phi.entries.retain(|entry| !plan.inside.contains(&entry.edge));
+                phi.entries.push(PhiEntry { edge: before, value: Some(part.clone()) });
+            }
+        }
+        for &block in &plan.region {
+            self.remove_block(block)?;
+        }
+        Ok(Outlined { function: Function::new(name, result, function), call, names })
+    }
+}

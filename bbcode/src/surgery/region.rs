@@ -1,0 +1,213 @@
+//! Copying blocks.
+
+use hashbrown::HashMap;
+use ircode::{Argument, Instruction, LineInfo, Operand, PhiEntry, Rename, Stmt};
+
+use crate::code::{BBCode, BBlock, OddEdges};
+use crate::edit::EditError;
+use crate::ids::{BlockId, Ids, InstId, Switch};
+
+/// What became of the blocks and statements of a region that was copied: the copies by the names of the originals.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct ClonedRegion {
+    /// The copies of the blocks.
+    pub blocks: HashMap<BlockId, BlockId>,
+    /// The copies of the statements.
+    pub insts: HashMap<InstId, InstId>,
+}
+
+impl ClonedRegion {
+    /// What an operand is in the copy.
+    pub fn operand(&self, operand: &Operand<Ids>) -> Operand<Ids> {
+        match operand {
+            Operand::Value(value) => Operand::Value(self.insts.get(value).copied().unwrap_or(*value)),
+            other => other.clone(),
+        }
+    }
+
+    /// What a block is in the copy.
+    pub fn block(&self, block: BlockId) -> BlockId {
+        self.blocks.get(&block).copied().unwrap_or(block)
+    }
+}
+
+/// Renames what is of the region and leaves the rest: names of the region become those of the copy, all others stay.
+impl Rename<Ids, Ids> for &ClonedRegion {
+    type Error = std::convert::Infallible;
+
+    fn value(&mut self, value: InstId) -> Result<InstId, Self::Error> {
+        Ok(self.insts.get(&value).copied().unwrap_or(value))
+    }
+
+    fn block(&mut self, block: BlockId) -> Result<BlockId, Self::Error> {
+        Ok(ClonedRegion::block(self, block))
+    }
+
+    fn switch(&mut self, switch: &Switch<Ids>) -> Result<Switch<Ids>, Self::Error> {
+        switch.map(self)
+    }
+}
+
+impl BBCode {
+    /// Copies blocks with their statements to the end of the layout. Edges and values inside of the region become those
+    /// of the copy; the copy leaves to the same blocks outside, whose φs take from it the copies of what they take from
+    /// the region. Nothing goes into the copy: that takes a [redirected edge](BBCode::redirect_edge). φs of the copy forget the
+    /// edges from outside of the region. Takes time linear in the region.
+    ///
+    /// ```
+    /// use bbcode::BBCode;
+    /// use ircode::parse_function;
+    ///
+    /// let mut bb = BBCode::try_from(&parse_function("
+    /// 1 ─      goto #3 if not _2
+    /// 2 ─ %2 = Base.neg_int(_3)::Int64
+    /// └──      goto #3
+    /// 3 ┄ %4 = φ (#1 => 0, #2 => %2)::Int64
+    /// └──      return %4
+    /// ")?.body)?;
+    /// let blocks: Vec<_> = bb.blocks().collect();
+    /// let copy = bb.clone_region(&[blocks[1]])?;
+    /// bb.redirect_edge(blocks[0], blocks[1], copy.block(blocks[1]), &[])?;
+    /// assert_eq!(bb.to_string(), "\
+    /// 1 ─ %1 = goto #3 if not _2
+    /// └── next #4
+    /// 2 ─ %2 = Base.neg_int(_3)::Int64
+    /// └── %3 = goto #3
+    /// 3 ┄ %4 = φ (#1 => 0, #2 => %2, #4 => %6)::Int64
+    /// └── %5 = return %4
+    /// 4 ─ %6 = Base.neg_int(_3)::Int64
+    /// └── %7 = goto #3
+    /// ");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::NoSuchBlock`].
+    pub fn clone_region(&mut self, region: &[BlockId]) -> Result<ClonedRegion, EditError> {
+        let mut copy = ClonedRegion::default();
+        for &block in region {
+            self.block(block).ok_or(EditError::NoSuchBlock(block))?;
+        }
+        let mut order: Vec<BlockId> = Vec::with_capacity(region.len());
+        for &block in region {
+            if !copy.blocks.contains_key(&block) {
+                copy.blocks.insert(block, self.push_block());
+                order.push(block);
+            }
+        }
+        for &block in &order {
+            self.copy_statements(block, copy.block(block), &mut copy.insts);
+        }
+        for &block in &order {
+            self.rename_copy(block, &copy);
+        }
+        // φs outside hear of the new edges.
+        let mut told: HashMap<(BlockId, BlockId), ()> = HashMap::new();
+        for &block in &order {
+            for succ in self.successors(block) {
+                if copy.blocks.contains_key(&succ) || told.insert((block, succ), ()).is_some() {
+                    continue;
+                }
+                let new = copy.block(block);
+                self.for_each_phi_mut(succ, |_, phi| {
+                    let taken = phi.entries.iter().find(|entry| entry.edge == block);
+                    if let Some(value) = taken.map(|entry| entry.value.as_ref().map(|value| copy.operand(value))) {
+                        phi.entries.push(PhiEntry { edge: new, value });
+                    }
+                });
+            }
+        }
+        Ok(copy)
+    }
+
+    /// Puts copies of the statements of one block into another, with the names that they use as they are.
+    fn copy_statements(&mut self, from: BlockId, to: BlockId, names: &mut HashMap<InstId, InstId>) {
+        let mut at = self.first_inst(from);
+        while let Some(id) = at {
+            let Some(inst) = self.inst(id).cloned() else { break };
+            names.insert(id, self.append_unchecked(to, inst));
+            at = self.next_inst(id);
+        }
+    }
+
+    /// Gives the copy of a block the names of the copy.
+    fn rename_copy(&mut self, block: BlockId, copy: &ClonedRegion) {
+        let new = copy.block(block);
+        let insts: Vec<InstId> = self.inst_ids(new).collect();
+        for id in insts {
+            let Some(inst) = self.inst_mut(id) else { continue };
+            if let Stmt::Phi(phi) = &mut inst.stmt {
+                phi.entries.retain(|entry| copy.blocks.contains_key(&entry.edge));
+            }
+            let mut names = copy;
+            let Ok(stmt) = inst.stmt.map_names(&mut names);
+            inst.stmt = stmt;
+        }
+        let Some(BBlock { next, edges, .. }) = self.block(block).cloned() else { return };
+        // The blocks exist: they are those of the original.
+        let _ = self.set_next(new, next.map(|next| copy.block(next)));
+        if let Some(odd) = edges {
+            let rename = |blocks: &[BlockId]| blocks.iter().map(|&block| copy.block(block)).collect();
+            let inside = odd.extra_preds.iter().filter(|pred| copy.blocks.contains_key(*pred));
+            let edges = OddEdges {
+                virtual_preds: if self.entry() == Some(block) { 0 } else { odd.virtual_preds },
+                extra_succs: rename(&odd.extra_succs),
+                missing_succs: rename(&odd.missing_succs),
+                extra_preds: inside.map(|&pred| copy.block(pred)).collect(),
+            };
+            let _ = self.set_odd_edges(new, edges);
+        }
+    }
+
+    /// Copies the blocks of another function behind a block of this one. `argument` says what its arguments are here, and
+    /// `line` on which line its statements are, by their number in layout order.
+    pub(crate) fn copy_from(
+        &mut self,
+        other: &BBCode,
+        mut behind: BlockId,
+        argument: &dyn Fn(Argument) -> Operand<Ids>,
+        line: &dyn Fn(usize) -> LineInfo,
+    ) -> Result<ClonedRegion, EditError> {
+        let mut copy = ClonedRegion::default();
+        for block in other.blocks() {
+            behind = self.insert_block_after(behind)?;
+            copy.blocks.insert(block, behind);
+        }
+        for block in other.blocks() {
+            for (id, inst) in other.insts(block) {
+                let line = line(copy.insts.len());
+                copy.insts.insert(id, self.append_unchecked(copy.block(block), Instruction { line, ..inst.clone() }));
+            }
+        }
+        for block in other.blocks() {
+            let new = copy.block(block);
+            let insts: Vec<InstId> = self.inst_ids(new).collect();
+            for id in insts {
+                let Some(inst) = self.inst_mut(id) else { continue };
+                let mut names = &copy;
+                // First the names of the other function, then those of this one: they may look the same.
+                let Ok(mut stmt) = inst.stmt.map_names(&mut names);
+                stmt.for_each_operand_mut(&mut |operand| {
+                    if let Operand::Argument(number) = operand {
+                        *operand = argument(*number);
+                    }
+                });
+                inst.stmt = stmt;
+            }
+            let Some(data) = other.block(block) else { continue };
+            self.set_next(new, data.next().map(|next| copy.block(next)))?;
+            if let Some(odd) = data.odd_edges() {
+                let rename = |blocks: &[BlockId]| blocks.iter().map(|&block| copy.block(block)).collect();
+                let edges = OddEdges {
+                    virtual_preds: if other.entry() == Some(block) { 0 } else { odd.virtual_preds },
+                    extra_succs: rename(&odd.extra_succs),
+                    missing_succs: rename(&odd.missing_succs),
+                    extra_preds: rename(&odd.extra_preds),
+                };
+                self.set_odd_edges(new, edges)?;
+            }
+        }
+        Ok(copy)
+    }
+}

@@ -1,0 +1,205 @@
+//! Transactions: changes that can be taken back.
+
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
+
+use hashbrown::HashSet;
+use ircode::{DebugInfo, JuliaVersion, Positions, Stmt, Type};
+
+use crate::code::{BBCode, BBlock};
+use crate::ids::{BlockId, InstId};
+use crate::store::Node;
+
+/// What a transaction has changed.
+#[derive(Debug, Default)]
+pub(crate) struct Journal {
+    pub(crate) insts: Changes<InstId, Node>,
+    pub(crate) blocks: Changes<BlockId, BBlock>,
+}
+
+/// What a transaction has changed of one kind of things.
+#[derive(Debug)]
+pub(crate) struct Changes<K, T> {
+    seen: HashSet<K>,
+    /// What was there before, each once; `None` for what was added.
+    pub(crate) before: Vec<(K, Option<T>)>,
+    /// What is marked as removed: it keeps its place until the outermost transaction is committed, so that it can come
+    /// back under its name.
+    pub(crate) removed: Vec<K>,
+}
+
+impl<K, T> Default for Changes<K, T> {
+    fn default() -> Self {
+        Changes { seen: HashSet::default(), before: Vec::new(), removed: Vec::new() }
+    }
+}
+
+impl<K: Copy + Eq + std::hash::Hash, T: Clone> Changes<K, T> {
+    pub(crate) fn added(&mut self, key: K) {
+        self.seen.insert(key);
+        self.before.push((key, None));
+    }
+
+    pub(crate) fn changing(&mut self, key: K, value: &T) {
+        if self.seen.insert(key) {
+            self.before.push((key, Some(value.clone())));
+        }
+    }
+
+    /// Takes over what a transaction inside of this one has changed.
+    fn absorb(&mut self, inner: Self) {
+        for (key, before) in inner.before {
+            if self.seen.insert(key) {
+                self.before.push((key, before));
+            }
+        }
+        self.removed.extend(inner.removed);
+    }
+}
+
+/// What a function says beside its blocks.
+#[derive(Debug)]
+struct Heading {
+    argtypes: Vec<Type>,
+    sptypes: Vec<Type>,
+    debuginfo: Arc<DebugInfo>,
+    julia: Option<JuliaVersion>,
+    meta: Vec<Stmt<Positions>>,
+    first: Option<BlockId>,
+    last: Option<BlockId>,
+}
+
+/// Changes of a [`BBCode`] that can be taken back. See [`BBCode::transaction`].
+#[derive(Debug)]
+pub struct Transaction<'a> {
+    bb: &'a mut BBCode,
+    /// `None` once the transaction is over.
+    heading: Option<Heading>,
+}
+
+impl BBCode {
+    /// Begins a transaction. The code is changed through what is returned; [`Transaction::commit`] keeps the changes, and
+    /// [`Transaction::rollback`], or dropping it, takes them back: every statement and every block is there again under its
+    /// own name. Transactions can be nested.
+    ///
+    /// What is removed is only marked until the outermost transaction is committed. Taking back takes time linear in what
+    /// was changed, not in the function.
+    ///
+    /// ```
+    /// use bbcode::BBCode;
+    /// use ircode::parse_function;
+    ///
+    /// let mut bb = BBCode::try_from(&parse_function("
+    /// 1 ─ %1 = Base.neg_int(_2)::Int64
+    /// └──      return %1
+    /// ")?.body)?;
+    /// let block = bb.entry().unwrap();
+    /// let negated = bb.first_inst(block).unwrap();
+    ///
+    /// let mut edit = bb.transaction();
+    /// edit.remove_block(block)?;
+    /// assert_eq!((edit.inst_count(), edit.stmt(negated)), (0, None));
+    /// edit.rollback();
+    ///
+    /// assert_eq!(bb.first_inst(block), Some(negated));
+    /// assert_eq!(bb.to_string(), "1 ─ %1 = Base.neg_int(_2)::Int64\n└── %2 = return %1\n");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn transaction(&mut self) -> Transaction<'_> {
+        let heading = Heading {
+            argtypes: self.argtypes.clone(),
+            sptypes: self.sptypes.clone(),
+            debuginfo: self.debuginfo.clone(),
+            julia: self.julia,
+            meta: self.meta.clone(),
+            first: self.entry(),
+            last: self.last_block(),
+        };
+        self.store.journals.push(Journal::default());
+        Transaction { bb: self, heading: Some(heading) }
+    }
+
+    /// Makes changes and verifies what comes out. If `edit` fails or the code is not valid then, all changes are taken
+    /// back. Takes time linear in the function.
+    ///
+    /// ```
+    /// use bbcode::BBCode;
+    /// use ircode::{Operand, Stmt, parse_function};
+    ///
+    /// let mut bb = BBCode::try_from(&parse_function("
+    /// 1 ─ %1 = Base.neg_int(_2)::Int64
+    /// └──      return %1
+    /// ")?.body)?;
+    /// let negated = bb.first_inst(bb.entry().unwrap()).unwrap();
+    /// let itself = Stmt::call(Operand::global("Base", "neg_int"), [Operand::Value(negated)]);
+    /// let error = bb.checked(|bb| bb.replace(negated, itself)).unwrap_err();
+    /// assert_eq!(error.to_string(), "the code would not be valid: IR27: %1 in block #1: it uses its own result %1");
+    /// assert!(bb.verify().is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// That of `edit`; [`EditError::NotValid`](crate::EditError::NotValid) with the first violation.
+    pub fn checked<T, E: From<crate::EditError>>(
+        &mut self,
+        edit: impl FnOnce(&mut BBCode) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let mut transaction = self.transaction();
+        let result = edit(&mut transaction)?;
+        if let Err(violations) = transaction.verify()
+            && let Some(first) = violations.0.into_iter().next()
+        {
+            return Err(crate::EditError::NotValid(Box::new(first)).into());
+        }
+        transaction.commit();
+        Ok(result)
+    }
+}
+
+impl Transaction<'_> {
+    /// Keeps the changes.
+    pub fn commit(mut self) {
+        self.heading = None;
+        let Some(journal) = self.bb.store.journals.pop() else { return };
+        match self.bb.store.journals.last_mut() {
+            Some(outer) => {
+                outer.insts.absorb(journal.insts);
+                outer.blocks.absorb(journal.blocks);
+            }
+            None => self.bb.store.sweep(&journal),
+        }
+    }
+
+    /// Takes the changes back.
+    pub fn rollback(self) {
+        // Dropping does it.
+    }
+}
+
+impl Drop for Transaction<'_> {
+    fn drop(&mut self) {
+        let Some(heading) = self.heading.take() else { return };
+        let Heading { argtypes, sptypes, debuginfo, julia, meta, first, last } = heading;
+        let bb = &mut *self.bb;
+        (bb.argtypes, bb.sptypes, bb.debuginfo, bb.julia, bb.meta) = (argtypes, sptypes, debuginfo, julia, meta);
+        if let Some(journal) = bb.store.journals.pop() {
+            bb.store.undo(journal);
+        }
+        bb.store.set_ends(first, last);
+    }
+}
+
+impl Deref for Transaction<'_> {
+    type Target = BBCode;
+
+    fn deref(&self) -> &BBCode {
+        self.bb
+    }
+}
+
+impl DerefMut for Transaction<'_> {
+    fn deref_mut(&mut self) -> &mut BBCode {
+        self.bb
+    }
+}

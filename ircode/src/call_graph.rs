@@ -1,0 +1,232 @@
+//! Who calls whom.
+
+use hashbrown::HashSet;
+
+use crate::callee::Callee;
+use crate::constant::Constant;
+use crate::graph::FlowGraph;
+use crate::module::Module;
+use crate::names::Names;
+use crate::operand::Operand;
+use crate::stmt::Stmt;
+use crate::view::Body;
+
+/// The functions of a module, by position, and which of them call which. It borrows the module, so that it cannot be out of
+/// date.
+///
+/// ```
+/// use ircode::{CallGraph, parse_module};
+///
+/// let module = parse_module("
+/// function even(n::Int64)::Bool
+/// 1 ─ %1 = invoke Main.odd(n::Int64)::Bool
+/// └──      return %1
+/// end
+/// function odd(n::Int64)::Bool
+/// 1 ─ %1 = invoke Main.even(n::Int64)::Bool
+/// └──      return %1
+/// end
+/// function main(n::Int64)::Bool
+/// 1 ─ %1 = invoke Main.even(n::Int64)::Bool
+/// └──      return %1
+/// end
+/// ")?.module;
+/// let graph = CallGraph::new(&module);
+/// assert!(graph.callees(2).eq([0]));
+/// assert!(graph.callers(0).eq([1, 2]));
+/// assert!(graph.is_recursive(0) && !graph.is_recursive(2));
+/// assert_eq!(graph.bottom_up(), [vec![0, 1], vec![2]]);
+/// # Ok::<(), ircode::TextError>(())
+/// ```
+#[derive(Debug)]
+pub struct CallGraph<'m, F> {
+    module: &'m Module<F>,
+    calls: FlowGraph,
+    escapes: Vec<bool>,
+    calls_unknown: Vec<bool>,
+    components: Vec<Vec<usize>>,
+    recursive: Vec<bool>,
+}
+
+impl<'m, F: Body> CallGraph<'m, F> {
+    /// The call graph of a module, in time linear in its statements. A function named anywhere else than as what is called escapes.
+    pub fn new(module: &'m Module<F>) -> Self {
+        let len = module.functions().len();
+        let mut edges: Vec<(usize, usize)> = Vec::new();
+        let (mut escapes, mut calls_unknown) = (vec![false; len], vec![false; len]);
+        for (caller, function) in module.functions().iter().enumerate() {
+            let mut known: HashSet<usize> = HashSet::new();
+            for statement in &function.body.view().statements {
+                let callee = called(statement.stmt);
+                match callee.map(|callee| module.callee(callee)) {
+                    Some(Some(Callee::Function(callee))) => {
+                        if known.insert(callee) {
+                            edges.push((caller, callee));
+                        }
+                    }
+                    Some(None | Some(Callee::Unknown(_))) => calls_unknown[caller] = true,
+                    _ => {}
+                }
+                statement.stmt.for_each_operand(&mut |operand| {
+                    if !callee.is_some_and(|callee| std::ptr::eq(callee, operand))
+                        && let Some(named) = named_function(module, operand)
+                    {
+                        escapes[named] = true;
+                    }
+                });
+            }
+        }
+        let calls = FlowGraph::new(len, edges);
+        let components = strongly_connected(&calls);
+        let mut recursive: Vec<bool> =
+            (0..len).map(|node| calls.successors(node).any(|callee| callee == node)).collect();
+        for component in components.iter().filter(|component| component.len() > 1) {
+            for &member in component {
+                recursive[member] = true;
+            }
+        }
+        CallGraph { module, calls, escapes, calls_unknown, components, recursive }
+    }
+
+    /// The module.
+    pub fn module(&self) -> &'m Module<F> {
+        self.module
+    }
+
+    /// The functions that a function calls, each once, in the order of the first calls.
+    pub fn callees(&self, function: usize) -> impl ExactSizeIterator<Item = usize> + '_ {
+        self.calls.successors(function)
+    }
+
+    /// The functions that call a function, each once, in the order of the module.
+    pub fn callers(&self, function: usize) -> impl ExactSizeIterator<Item = usize> + '_ {
+        self.calls.predecessors(function)
+    }
+
+    /// Whether a function is used otherwise than by calling it, so that it may be called from anywhere.
+    pub fn escapes(&self, function: usize) -> bool {
+        self.escapes.get(function).is_some_and(|&escapes| escapes)
+    }
+
+    /// Whether a function calls something of which is not known what it is: a value, or a name that is no function of the module and no primitive.
+    pub fn calls_unknown(&self, function: usize) -> bool {
+        self.calls_unknown.get(function).is_some_and(|&unknown| unknown)
+    }
+
+    /// Whether a function calls itself, directly or through others.
+    pub fn is_recursive(&self, function: usize) -> bool {
+        self.recursive.get(function).is_some_and(|&recursive| recursive)
+    }
+
+    /// All functions, in groups that call each other; each group behind those that it calls, and in it the order of the module. These are the
+    /// strongly connected components (Tarjan 1972).
+    pub fn bottom_up(&self) -> &[Vec<usize>] {
+        &self.components
+    }
+}
+
+/// What a statement calls.
+fn called<N: Names>(stmt: &Stmt<N>) -> Option<&Operand<N>> {
+    match stmt {
+        Stmt::Call(call) => Some(&call.callee),
+        Stmt::Invoke(invoke) => Some(&invoke.callee),
+        _ => None,
+    }
+}
+
+fn named_function<F, N: Names>(module: &Module<F>, operand: &Operand<N>) -> Option<usize> {
+    let named = match operand {
+        Operand::Global(_) | Operand::Constant(Constant::Function(_)) | Operand::Quote(_) => module.callee(operand),
+        _ => None,
+    };
+    match named {
+        Some(Callee::Function(index)) => Some(index),
+        _ => None,
+    }
+}
+
+/// The strongly connected components of all nodes, successors first.
+fn strongly_connected(graph: &FlowGraph) -> Vec<Vec<usize>> {
+    const UNSEEN: u32 = u32::MAX;
+    let mut number = vec![UNSEEN; graph.len()];
+    let mut low = vec![UNSEEN; graph.len()];
+    let mut open: Vec<usize> = Vec::new();
+    let mut is_open = vec![false; graph.len()];
+    let mut components = Vec::new();
+    let mut count = 0;
+    for root in 0..graph.len() {
+        if number[root] != UNSEEN {
+            continue;
+        }
+        let mut stack = vec![(root, graph.successors(root))];
+        (number[root], low[root]) = (count, count);
+        count += 1;
+        open.push(root);
+        is_open[root] = true;
+        while let Some((node, succs)) = stack.last_mut() {
+            let node = *node;
+            match succs.next() {
+                Some(next) if number[next] == UNSEEN => {
+                    (number[next], low[next]) = (count, count);
+                    count += 1;
+                    open.push(next);
+                    is_open[next] = true;
+                    stack.push((next, graph.successors(next)));
+                }
+                Some(next) if is_open[next] => low[node] = low[node].min(number[next]),
+                Some(_) => {}
+                None => {
+                    stack.pop();
+                    if let Some((parent, _)) = stack.last() {
+                        low[*parent] = low[*parent].min(low[node]);
+                    }
+                    if low[node] == number[node] {
+                        let start = open.iter().rposition(|&other| other == node).unwrap_or(0);
+                        let mut component = open.split_off(start);
+                        for &member in &component {
+                            is_open[member] = false;
+                        }
+                        component.sort_unstable();
+                        components.push(component);
+                    }
+                }
+            }
+        }
+    }
+    components
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::text::parse_module;
+
+    #[test]
+    fn a_function_that_is_handed_on_escapes() {
+        let module = parse_module(
+            "
+function f(x::Float64)::Float64
+1 ─ %1 = Main.map(Main.g, x)::Float64
+└──      return %1
+end
+function g(x::Float64)::Float64
+1 ─      return x
+end
+",
+        )
+        .unwrap()
+        .module;
+        let graph = CallGraph::new(&module);
+        assert!(graph.escapes(1) && !graph.escapes(0));
+        assert!(graph.calls_unknown(0) && !graph.calls_unknown(1));
+        assert_eq!(graph.callees(0).len(), 0);
+    }
+
+    #[test]
+    fn components_come_behind_what_they_reach() {
+        let graph = FlowGraph::new(6, [(0, 1), (1, 2), (2, 1), (2, 3), (4, 4), (5, 0)]);
+        assert_eq!(strongly_connected(&graph), [vec![3], vec![1, 2], vec![0], vec![4], vec![5]]);
+        let chain = FlowGraph::new(200_000, (1..200_000).map(|node| (node - 1, node)));
+        assert_eq!(strongly_connected(&chain).len(), 200_000);
+    }
+}
