@@ -44,6 +44,11 @@ pub(crate) fn output(text: &str) {
     }
 }
 
+/// Writes a page to a file.
+pub(crate) fn write_page(path: &str, page: &str) -> Result<(), Failure> {
+    std::fs::write(path, page).or_else(|error| fail(format!("{path}: {error}")))
+}
+
 /// Writes a diagnostic to standard error.
 pub(crate) fn diagnose(text: &str) {
     if text.is_empty() {

@@ -5,6 +5,7 @@ pub use {bbcode, exec, ircode, passes};
 mod check;
 mod dot;
 mod gradient;
+pub mod html;
 mod input;
 mod roundtrip;
 mod stream;

@@ -1,14 +1,14 @@
 //! `bbkit grad`: the gradient of a function.
 
-use bbkit::{Gradient, GradientError, Input, check_gradient, gradient, to_bbcode};
+use bbkit::{Gradient, GradientError, Input, check_gradient, gradient, html, to_bbcode};
 use clap::Args;
 use exec::{Value, value_to_json};
 use ircode::{Function, IRCode, Module, Name, Style, print_function};
 use serde_json::Value as Json;
 
 use super::arguments::CallOptions;
-use super::show::Form;
-use super::{Failure, fail, output};
+use super::show::{Form, title};
+use super::{Failure, fail, output, write_page};
 
 /// The value of a function and its gradient, by reverse-mode differentiation.
 #[derive(Args)]
@@ -18,7 +18,8 @@ Examples:
   bbkit grad listing.txt --fn f --args '[2.0]' --check      compare with central differences
   bbkit grad file.ir --args '[2.0]' --json                  {\"value\": 4.0, \"gradient\": [4.0]}
   bbkit grad file.ir --args '[2.0]' --show                  the forward pass and the pullback, too
-  bbkit grad file.ir --args '[2.0]' --show=bbcode           … keyed by ID, with what each statement comes from")]
+  bbkit grad file.ir --args '[2.0]' --show=bbcode           … keyed by ID, with what each statement comes from
+  bbkit grad file.ir --args '[2.0]' --html grad.html        a page: each function beside what it was made from")]
 pub(crate) struct Grad {
     /// The file, or `-`.
     file: String,
@@ -33,6 +34,9 @@ pub(crate) struct Grad {
     /// Print the functions of the derivative before the result.
     #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "ircode")]
     show: Option<Form>,
+    /// Write a page with the functions of the derivative, each beside the function from which it was made.
+    #[arg(long, value_name = "FILE")]
+    html: Option<String>,
 }
 
 impl Grad {
@@ -40,6 +44,11 @@ impl Grad {
         let (input, name, args) = self.call.prepare(&self.file)?;
         let limits = self.call.limits();
         let result = gradient(&input.module, &name, &args, limits).map_err(|error| describe(&input, &error))?;
+        if let Some(path) = &self.html {
+            let call = format!("{name}, called with {}", self.call.args);
+            let page = html::derivative_page(title(&self.file), &call, &result.module, &name)?;
+            write_page(path, &page)?;
+        }
         if let Some(form) = self.show {
             output(&shown(&result, form)?);
         }
@@ -77,6 +86,9 @@ fn describe(input: &Input, error: &GradientError) -> Failure {
 
 /// The functions of the derivative.
 fn shown(result: &Gradient, form: Form) -> Result<String, Failure> {
+    if form == Form::Html {
+        return fail("a page is written to a file: name it with --html FILE");
+    }
     let names = [&result.names.forward, &result.names.pullback];
     let mut text = String::new();
     let bbcode = if form == Form::Bbcode { Some(to_bbcode(&result.module)?) } else { None };

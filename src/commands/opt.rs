@@ -1,12 +1,15 @@
 //! `bbkit opt`: run passes.
 
+use std::cell::RefCell;
+
+use bbkit::html::PipelineRecorder;
 use bbkit::{Input, to_bbcode, to_ircode};
 use clap::Args;
 use ircode::{Name, Style};
 use passes::{PASSES, PassManager, find_pass};
 
-use super::show::{Form, shown, style};
-use super::{Failure, fail, output, say, select, verified};
+use super::show::{Form, shown, style, title};
+use super::{Failure, fail, output, say, select, verified, write_page};
 
 /// Run passes over a program, and print what comes out.
 #[derive(Args)]
@@ -29,6 +32,10 @@ pub(crate) struct Opt {
     /// Print the program before the first pass and after each, to standard error.
     #[arg(long)]
     print_after_all: bool,
+    /// Write a page that shows what each pass changed: the program before and after it side by side, with its
+    /// control-flow graph.
+    #[arg(long, value_name = "FILE")]
+    html: Option<String>,
     /// Verify the program before the first pass and after each.
     #[arg(long)]
     verify_each: bool,
@@ -45,7 +52,8 @@ fn after_help() -> String {
     let passes: Vec<String> = PASSES.iter().map(|pass| format!("  {:<18} {}", pass.name, pass.about)).collect();
     format!(
         "Passes:\n{}\n\nExamples:\n  bbkit opt file.ir --passes mem2reg,dead-code --print-after-all\n  \
-         bbkit opt file.ir --fn f --passes reverse-mode    the module with f_fwd and f_pb",
+         bbkit opt file.ir --fn f --passes reverse-mode    the module with f_fwd and f_pb\n  bbkit opt file.ir --passes \
+         simplify-cfg,dead-code --html steps.html    a page with each step",
         passes.join("\n")
     )
 }
@@ -69,10 +77,15 @@ impl Opt {
             };
             say(&format!("# before the first pass\n{text}"));
         }
+        // The manager holds what watches it until it has gone itself.
+        let recorder = RefCell::new(self.html.as_ref().map(|_| PipelineRecorder::new(title(&self.file), &module)));
         let mut manager = PassManager::new(passes)
             .verify_each(self.verify_each)
             .bisect_limit(self.opt_bisect_limit)
-            .on_step(move |step, module| {
+            .on_step(|step, module| {
+                if let Some(recorder) = recorder.borrow_mut().as_mut() {
+                    recorder.record(step, module);
+                }
                 let on = step.function.as_ref().map_or_else(|| "the module".to_string(), Name::to_string);
                 if bisect {
                     let verb = if step.skipped { "not running" } else { "running" };
@@ -93,6 +106,10 @@ impl Opt {
                 let on = step.function.as_ref().map_or("the module", Name::as_str);
                 say(&format!("{:>10.3} ms  {} on {on}", step.time.as_secs_f64() * 1e3, step.pass));
             }
+        }
+        drop(manager);
+        if let (Some(path), Some(recorder)) = (&self.html, recorder.into_inner()) {
+            write_page(path, &recorder.finish())?;
         }
         let only_listing = input.is_listing() && module.functions().len() == 1;
         input.module = to_ircode(&module)?;

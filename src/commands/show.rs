@@ -1,19 +1,21 @@
 //! `bbkit show`: print a program in one of its forms.
 
-use bbkit::{Input, dot, to_bbcode};
+use bbkit::{Input, dot, html, to_bbcode};
 use clap::{Args, ValueEnum};
 use ircode::{JuliaVersion, Style, print_body, print_function, print_module, to_json};
 
 use super::{Failure, fail, output, select};
 
-/// Print a program: as a listing, keyed by ID, as JSON, or its control-flow graph.
+/// Print a program: as a listing, keyed by ID, as JSON, or its control-flow graph; or as a page with all of
+/// these side by side.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   bbkit show listing.txt                   the listing, as Julia prints it
   bbkit show file.ir --fn f --as bbcode    one function, keyed by ID
   bbkit show file.ir --style bbkit         exact: reading it back gives the same program
-  bbkit show file.ir --as dot | dot -Tsvg > file.svg")]
+  bbkit show file.ir --as dot | dot -Tsvg > file.svg
+  bbkit show file.ir --as html > file.html both listings and the graph, in a page that needs nothing else")]
 pub(crate) struct Show {
     /// The file, or `-`.
     file: String,
@@ -43,6 +45,8 @@ pub(crate) enum Form {
     Cfg,
     /// The control-flow graph, for Graphviz.
     Dot,
+    /// A page: both listings and the control-flow graph side by side, linked to each other.
+    Html,
 }
 
 /// A style by its name: that of a printer, or a version of Julia.
@@ -78,6 +82,14 @@ impl Show {
     }
 }
 
+/// What a page of this file is called.
+pub(crate) fn title(path: &str) -> &str {
+    match path {
+        "-" => "standard input",
+        path => path.rsplit('/').next().unwrap_or(path),
+    }
+}
+
 /// The program in a form.
 pub(crate) fn shown(input: &mut Input, form: Form, style: Style) -> Result<String, Failure> {
     Ok(match form {
@@ -97,6 +109,12 @@ pub(crate) fn shown(input: &mut Input, form: Form, style: Style) -> Result<Strin
             functions.iter().map(titled).collect::<Vec<_>>().join("\n")
         }
         Form::Dot => dot(&input.module),
+        Form::Html if style == Style::Bbkit => return fail("a page has no place for what the style `bbkit` adds"),
+        Form::Html if input.module.functions().is_empty() => return fail("there are no functions"),
+        Form::Html => {
+            input.compact()?;
+            html::module_page(title(&input.path), &input.module, style)?
+        }
         Form::Bbcode | Form::BbcodeJson => {
             input.compact()?;
             let module = to_bbcode(&input.module)?;

@@ -1,0 +1,71 @@
+//! Pictures: programs as HTML pages, each a file of its own that needs nothing else.
+//!
+//! A page has a list at the left (functions, or the steps of a pipeline), and for what is picked listings side by side with
+//! a drawing of the control-flow graph. Statements, blocks and arguments light up everywhere together when one of their
+//! names is pointed at. A page is made of the listings that [`ircode::print_function`] and [`bbcode::print_function`]
+//! print, character by character, so that what is copied from it can be read again.
+//!
+//! The same input gives the same bytes.
+
+mod derivative;
+mod diff;
+mod escape;
+mod graph;
+mod layout;
+mod listing;
+mod page;
+mod pipeline;
+mod token;
+
+use bbcode::{BBCode, ConversionError};
+use ircode::{Function, IRCode, Module, Style};
+
+use self::listing::{Listing, Manner};
+use self::page::{Item, Page, counted, graph_panel, listing_panel, panels, shown_name};
+
+pub use self::derivative::derivative_page;
+pub use self::pipeline::PipelineRecorder;
+
+/// The page of a program: every function as IRCode, in this style, as BBCode, and as a drawing of its control flow.
+/// `title` names the program.
+///
+/// Functions come in the order of the module.
+///
+/// ```
+/// let parsed = ircode::parse_module("
+/// function same(x::Float64)::Float64
+/// 1 ─ return x
+/// end
+/// ")?;
+/// let page = bbkit::html::module_page("same.ir", &parsed.module, Default::default())?;
+/// assert!(page.starts_with("<!doctype html>"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// [`ConversionError`], which verified code without pending nodes never gives.
+pub fn module_page(title: &str, module: &Module<IRCode>, style: Style) -> Result<String, ConversionError> {
+    let count = module.functions().len();
+    let mut page = Page::new(title, &counted(count, "function"));
+    for function in module.functions() {
+        let facts = size(&function.body);
+        let name = shown_name(&function.name);
+        let item = Item { name, detail: &facts, class: "function" };
+        page.add(&item, name, &facts, &function_panels(function, style)?);
+    }
+    Ok(page.finish())
+}
+
+/// A function in both representations, with its graph.
+fn function_panels(function: &Function<IRCode>, style: Style) -> Result<String, ConversionError> {
+    let keyed = function.map(|body| BBCode::try_from(body))?;
+    let left = listing_panel("IRCode", "by position", &Listing::of_ircode(function, style), Manner::default());
+    let right = listing_panel("BBCode", "keyed by ID", &Listing::of_bbcode(&keyed), Manner::default());
+    let drawing = graph::svg(&function.body, style, Manner::default(), &|_| false);
+    Ok(panels(&format!("{left}{right}{}", graph_panel("Control flow", &drawing))))
+}
+
+fn size(body: &IRCode) -> String {
+    format!("{} · {}", counted(body.stmts.len(), "statement"), counted(body.cfg.blocks.len(), "block"))
+}

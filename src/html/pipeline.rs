@@ -1,0 +1,164 @@
+//! The page of a pipeline of passes.
+
+use std::collections::BTreeSet;
+
+use bbcode::BBCode;
+use ircode::{Function, Module, Style};
+use passes::Step;
+
+use super::diff;
+use super::graph;
+use super::listing::{Listing, Manner};
+use super::page::{Item, Page, counted, graph_panel, listing_panel, panels, rows_panel, shown_name};
+
+/// Records what each step of a [`PassManager`](passes::PassManager) changes, for a page that shows it: before and after side
+/// by side, with the control-flow graph after.
+///
+/// Beside the page so far, which has what was changed and no more, one copy of the program is held.
+///
+/// ```
+/// use bbkit::html::PipelineRecorder;
+/// use passes::{PassManager, find_pass};
+///
+/// let parsed = ircode::parse_module("
+/// function three()::Int64
+/// 1 ─ %1 = Base.add_int(1, 2)::Int64
+/// └──      return %1
+/// end
+/// ")?;
+/// let mut module = bbkit::to_bbcode(&parsed.module)?;
+/// let mut recorder = PipelineRecorder::new("three.ir", &module);
+/// let passes = [find_pass("constant-folding")?, find_pass("dead-code")?];
+/// PassManager::new(passes).on_step(|step, module| recorder.record(step, module)).run(&mut module, None)?;
+/// let page = recorder.finish();
+/// assert_eq!(page.matches("<section ").count(), 3);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct PipelineRecorder {
+    page: Page,
+    before: Module<BBCode>,
+}
+
+impl std::fmt::Debug for PipelineRecorder {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("PipelineRecorder").finish_non_exhaustive()
+    }
+}
+
+impl PipelineRecorder {
+    /// A recorder for what happens to this program. `title` names it.
+    pub fn new(title: &str, module: &Module<BBCode>) -> PipelineRecorder {
+        let mut page = Page::new(title, "passes, step by step");
+        let mut content = String::new();
+        for function in module.functions() {
+            heading(&mut content, function, module);
+            let listing = listing_panel("BBCode", "keyed by ID", &Listing::of_bbcode(function), Manner::default());
+            content.push_str(&panels(&(listing + &drawing("Control flow", function, None))));
+        }
+        let statements = module.functions().iter().map(|function| function.body.inst_count()).sum();
+        let facts = size(statements, module.functions().iter().map(|function| function.body.block_count()).sum());
+        let item = Item { name: "the program", detail: &facts, class: "initial" };
+        page.add(&item, "Before the first pass", &facts, &content);
+        PipelineRecorder { page, before: module.clone() }
+    }
+
+    /// Records a step, after which the program is `module`: to be called by
+    /// [`PassManager::on_step`](passes::PassManager::on_step).
+    pub fn record(&mut self, step: &Step, module: &Module<BBCode>) {
+        let changed: Vec<&Function<BBCode>> = match (&step.function, step.changed) {
+            (_, false) => Vec::new(),
+            (Some(name), true) => module.function(name).into_iter().collect(),
+            (None, true) => {
+                let same = |function: &Function<BBCode>| {
+                    self.before.function(&function.name).is_some_and(|old| is_same(old, function))
+                };
+                module.functions().iter().filter(|function| !same(function)).collect()
+            }
+        };
+        let on = step.function.as_ref().map_or("the module", |name| shown_name(name));
+        let heading_text = format!("{}. {} on {on}", step.number, step.pass);
+        if changed.is_empty() {
+            let what = if step.skipped { "left out" } else { "nothing changed" };
+            let item = Item {
+                name: &format!("{}. {}", step.number, step.pass),
+                detail: &format!("{on} · {what}"),
+                class: if step.skipped { "skipped" } else { "unchanged" },
+            };
+            self.page.add(&item, &heading_text, what, "");
+            return;
+        }
+        let mut content = String::new();
+        let (mut counts, mut old_counts) = ((0, 0), (0, 0));
+        for function in &changed {
+            let old = self.before.function(&function.name);
+            counts = (counts.0 + function.body.inst_count(), counts.1 + function.body.block_count());
+            if let Some(old) = old {
+                old_counts = (old_counts.0 + old.body.inst_count(), old_counts.1 + old.body.block_count());
+            }
+            heading(&mut content, function, module);
+            content.push_str(&difference(old, function));
+        }
+        let from_to = |from: usize, to: usize, what: &str| match from == to {
+            true => counted(to, what),
+            false => format!("{from} → {}", counted(to, what)),
+        };
+        let statements = from_to(old_counts.0, counts.0, "statement");
+        let facts = format!("{statements} · {}", from_to(old_counts.1, counts.1, "block"));
+        let item = Item {
+            name: &format!("{}. {}", step.number, step.pass),
+            detail: &format!("{on} · {statements}"),
+            class: "changed",
+        };
+        self.page.add(&item, &heading_text, &facts, &content);
+        let changed: Vec<Function<BBCode>> = changed.into_iter().cloned().collect();
+        for function in changed {
+            self.before.replace_function(function);
+        }
+    }
+
+    /// The page.
+    pub fn finish(self) -> String {
+        self.page.finish()
+    }
+}
+
+/// Whether nothing that a listing shows has changed.
+fn is_same(old: &Function<BBCode>, new: &Function<BBCode>) -> bool {
+    let (old, new) = (&old.body, &new.body);
+    old.inst_count() == new.inst_count()
+        && old.blocks().eq(new.blocks())
+        && old.blocks().all(|block| old.next(block) == new.next(block) && old.insts(block).eq(new.insts(block)))
+}
+
+/// The name of a function, where there are several.
+fn heading(content: &mut String, function: &Function<BBCode>, module: &Module<BBCode>) {
+    if module.functions().len() > 1 {
+        let name = super::escape::escaped(shown_name(&function.name));
+        content.push_str(&format!("<h3>{name}</h3>\n"));
+    }
+}
+
+/// A function before and after, and its graph after.
+fn difference(old: Option<&Function<BBCode>>, new: &Function<BBCode>) -> String {
+    let after = Listing::of_bbcode(new);
+    let Some(old) = old else {
+        let listing = listing_panel("After", "a new function", &after, Manner::default());
+        return panels(&(listing + &drawing("Control flow after", new, None)));
+    };
+    let before = Listing::of_bbcode(old);
+    let (left, right) = diff::write(&before, &after, Manner::default());
+    let left = rows_panel("Before", "", &left, before.width(), false);
+    let right = rows_panel("After", "", &right, after.width(), false);
+    panels(&format!("{left}{right}{}", drawing("Control flow after", new, Some(old))))
+}
+
+fn drawing(title: &str, function: &Function<BBCode>, old: Option<&Function<BBCode>>) -> String {
+    let known: BTreeSet<String> =
+        old.iter().flat_map(|old| old.body.blocks()).map(super::listing::without_sigil).collect();
+    let is_new = |block: &str| old.is_some() && !known.contains(block);
+    graph_panel(title, &graph::svg(&function.body, Style::Julia, Manner::default(), &is_new))
+}
+
+fn size(statements: usize, blocks: usize) -> String {
+    format!("{} · {}", counted(statements, "statement"), counted(blocks, "block"))
+}
