@@ -45,7 +45,9 @@ impl Grad {
         let limits = self.call.limits();
         let result = gradient(&input.module, &name, &args, limits).map_err(|error| describe(&input, &error))?;
         if let Some(path) = &self.html {
-            let call = format!("{name}, called with {}", self.call.args);
+            let gradient: Vec<String> = result.gradient.iter().map(Value::to_string).collect();
+            let called = format!("{} at {}", if name.is_empty() { "the listing" } else { &name }, self.call.args);
+            let call = format!("{called}: value {}, gradient ({})", result.value, gradient.join(", "));
             let page = html::derivative_page(title(&self.file), &call, &result.module, &name)?;
             write_page(path, &page)?;
         }

@@ -23,9 +23,9 @@ const BOTTOM: f64 = 6.0;
 /// So many statements of a block are shown; of a longer one the first, and its last.
 const MOST_LINES: usize = 12;
 /// So many characters of a statement are shown.
-const MOST_CHARACTERS: usize = 46;
+const MOST_CHARACTERS: usize = 50;
 /// The least width of a box, in characters.
-const LEAST_CHARACTERS: usize = 8;
+const LEAST_CHARACTERS: usize = 15;
 
 /// What an edge is, as a class of the style sheet, with the label beside its start.
 struct EdgeKind {
@@ -33,10 +33,10 @@ struct EdgeKind {
     label: String,
 }
 
-/// A line in a box.
-enum Line<'v, 'a, N: Names> {
-    Statement(&'v StatementView<'a, N>),
-    LeftOut(usize),
+/// A line in a box: a statement, or how many are left out.
+struct Line<N: Names> {
+    name: Option<N::Value>,
+    tokens: Tokens,
 }
 
 /// The control-flow graph of a function. `is_new` tells the blocks to be marked as new, without their sigils.
@@ -67,7 +67,7 @@ pub(crate) fn svg<B: Body>(body: &B, style: Style, manner: Manner<'_>, is_new: &
     if view.blocks.len() > layout::MOST_BLOCKS {
         return too_large();
     }
-    let contents: Vec<Vec<Tokens>> = view.blocks.iter().map(|block| contents(&view, block, &printer)).collect();
+    let contents: Vec<Vec<Line<B::Names>>> = view.blocks.iter().map(|block| contents(&view, block, &printer)).collect();
     let sizes: Vec<Size> = contents.iter().map(|lines| size(lines)).collect();
     let Some(drawing) = layout::layout(&sizes, &edges) else { return too_large() };
     let reachable = graph.reachable();
@@ -129,7 +129,7 @@ pub(crate) fn svg<B: Body>(body: &B, style: Style, manner: Manner<'_>, is_new: &
             let x = rounded(size.width - PADDING);
             let _ = write!(out, "<text class=\"remark\" x=\"{x}\" y=\"13.5\" text-anchor=\"end\">{remark}</text>");
         }
-        write_lines(&mut out, &view, block, lines, manner);
+        write_lines(&mut out, lines, manner);
         out.push_str("</g>\n");
     }
     out.push_str("</svg>\n");
@@ -147,55 +147,47 @@ fn remark<N: Names>(view: &View<'_, N>, block: &BlockView<N>, index: usize, reac
     }
 }
 
-/// The statements shown of a block.
-fn shown<'v, 'a, N: Names>(view: &'v View<'a, N>, block: &BlockView<N>) -> Vec<Line<'v, 'a, N>> {
-    let statements = view.block_statements(block);
-    if statements.len() <= MOST_LINES {
-        return statements.iter().map(Line::Statement).collect();
-    }
-    let first = statements.iter().take(MOST_LINES - 2).map(Line::Statement);
-    let left_out = Line::LeftOut(statements.len() - (MOST_LINES - 1));
-    first.chain([left_out]).chain(statements.last().map(Line::Statement)).collect()
-}
-
 /// The lines of a box: statements without their types, which the listing has.
-fn contents<N: Names>(view: &View<'_, N>, block: &BlockView<N>, printer: &StatementPrinter) -> Vec<Tokens> {
-    let line = |line: Line<'_, '_, N>| match line {
-        Line::Statement(statement) => Tokens::of_statement(view, printer, statement.stmt, None),
-        Line::LeftOut(count) => Tokens { text: format!("… {count} more"), pieces: Vec::new() },
+fn contents<N: Names>(view: &View<'_, N>, block: &BlockView<N>, printer: &StatementPrinter) -> Vec<Line<N>> {
+    let statements = view.block_statements(block);
+    let line = |statement: &StatementView<'_, N>| Line {
+        name: Some(statement.name),
+        tokens: Tokens::of_statement(view, printer, statement.stmt, None),
     };
-    shown(view, block).into_iter().map(line).collect()
+    if statements.len() <= MOST_LINES {
+        return statements.iter().map(line).collect();
+    }
+    let left_out = format!("… {} more", statements.len() - (MOST_LINES - 1));
+    let left_out = Line { name: None, tokens: Tokens { text: left_out, pieces: Vec::new() } };
+    let first = statements.iter().take(MOST_LINES - 2).map(line);
+    first.chain([left_out]).chain(statements.last().map(line)).collect()
 }
 
-fn size(lines: &[Tokens]) -> Size {
-    // Names of values are put before statements: they are about as wide as this.
-    let longest = lines.iter().map(|line| line.text.chars().count() + 7).max().unwrap_or(0);
-    let characters = longest.clamp(LEAST_CHARACTERS + 7, MOST_CHARACTERS + 7);
+fn size<N: Names>(lines: &[Line<N>]) -> Size {
+    let length = |line: &Line<N>| {
+        let name = line.name.map_or(0, |name| name.to_string().len() + 1);
+        name + line.tokens.text.chars().count()
+    };
+    let characters = lines.iter().map(length).max().unwrap_or(0).clamp(LEAST_CHARACTERS, MOST_CHARACTERS);
     let rows = if lines.is_empty() { 0.0 } else { lines.len() as f64 * LINE + BOTTOM };
     Size { width: characters as f64 * CHARACTER + 2.0 * PADDING, height: TITLE + rows }
 }
 
-fn write_lines<N: Names>(
-    out: &mut String,
-    view: &View<'_, N>,
-    block: &BlockView<N>,
-    lines: &[Tokens],
-    manner: Manner<'_>,
-) {
-    for (row, (line, tokens)) in shown(view, block).into_iter().zip(lines).enumerate() {
+fn write_lines<N: Names>(out: &mut String, lines: &[Line<N>], manner: Manner<'_>) {
+    let prefix = manner.prefix;
+    for (row, Line { name, tokens }) in lines.iter().enumerate() {
         let y = rounded(TITLE + LINE * row as f64 + 13.0);
-        let Line::Statement(statement) = line else {
+        let Some(name) = name else {
             let _ = write!(out, "<text class=\"more\" x=\"{PADDING}\" y=\"{y}\">{}</text>", escaped(&tokens.text));
             continue;
         };
-        let name = without_sigil(statement.name);
-        let prefix = manner.prefix;
+        let name = without_sigil(name);
         let _ = write!(
             out,
             "<text x=\"{PADDING}\" y=\"{y}\" data-s=\"{prefix}{name}\"><tspan class=\"v\" \
              data-d=\"{prefix}{name}\">%{name}</tspan> ",
         );
-        let mut left = MOST_CHARACTERS + 4 - name.len().min(4);
+        let mut left = MOST_CHARACTERS.saturating_sub(name.len() + 2);
         for (kind, text) in tokens.iter() {
             let length = text.chars().count();
             if length <= left {

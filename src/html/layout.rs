@@ -3,10 +3,11 @@
 //! The method is that of Sugiyama, Tagawa and Toda ("Methods for visual understanding of hierarchical system structures",
 //! 1981): edges that close a loop are set aside (`layers`), every block gets a layer below those that it is reached from,
 //! edges that cross layers are cut into links from one layer to the next, the order inside of the layers is improved by sweeps
-//! that put everything at the mean of its neighbours (`order`), and then everything gets a place as near to its neighbours
-//! as that order allows (`place`). Edges that close a loop run up beside the blocks of the loop.
+//! that put everything at the mean of its neighbours (`order`), edges that close a loop are led up beside the blocks of the
+//! loop (`loops`), and then everything gets a place as near to its neighbours as that order allows (`place`).
 
 mod layers;
+mod loops;
 mod order;
 mod place;
 mod route;
@@ -18,7 +19,7 @@ pub(crate) const MOST_BLOCKS: usize = 400;
 /// So many places where edges cross layers: a bound on the time that drawing takes.
 const MOST_CROSSINGS_OF_LAYERS: usize = 20_000;
 /// Between layers, for arrows.
-const LAYER_GAP: f64 = 46.0;
+const LAYER_GAP: f64 = 56.0;
 /// Around everything.
 const MARGIN: f64 = 14.0;
 
@@ -46,6 +47,8 @@ struct Vertex {
     width: f64,
     /// The box; `None` where an edge passes.
     node: Option<usize>,
+    /// The ends of the edge that passes.
+    passing: Option<(usize, usize)>,
     /// The box beside which this stands, for an end of an edge that closes a loop.
     beside: Option<usize>,
 }
@@ -72,6 +75,7 @@ pub(crate) fn layout(sizes: &[Size], edges: &[(usize, usize)]) -> Option<Drawing
     }
     let mut layered = layers::layered(sizes, edges)?;
     order::order(&mut layered);
+    loops::close(&mut layered, sizes.len(), edges);
     let centres = place::place(&layered);
     Some(route::route(&layered, sizes, edges, &centres))
 }

@@ -131,11 +131,17 @@
     const inside = canvas.clientWidth - 16;
     let factor = svg.getAttribute("width") / natural.width;
     if (how === "fit") factor = Math.min(1, inside / natural.width, (canvas.clientHeight - 16) / natural.height);
-    if (how === "start") factor = Math.max(0.8, Math.min(1, inside / natural.width));
+    if (how === "start") factor = Math.max(0.75, Math.min(1, inside / natural.width));
     if (how === "in") factor = Math.min(4, factor * 1.25);
     if (how === "out") factor = Math.max(0.1, factor / 1.25);
     svg.setAttribute("width", natural.width * factor);
     svg.setAttribute("height", natural.height * factor);
+    const entry = svg.querySelector(".box");
+    if (how !== "start" || !entry) return;
+    // What does not fit begins with the entry.
+    const box = entry.getBBox();
+    const at = entry.transform.baseVal.consolidate().matrix.e + box.width / 2;
+    canvas.scrollLeft = at * factor - inside / 2;
   }
 
   function pick(section) {

@@ -101,8 +101,10 @@ pub(crate) fn rows_panel(title: &str, about: &str, rows: &str, width: usize, ori
 
 /// A panel with a drawing, which is HTML.
 pub(crate) fn graph_panel(title: &str, svg: &str) -> String {
+    // The panel is as wide as the drawing, if there is room.
+    let width = svg.split_once("width=\"").and_then(|(_, rest)| rest.split_once('"')).map_or("300", |(width, _)| width);
     format!(
-        "<figure class=\"panel drawing\"><figcaption>{}<span class=\"zoom\"><button type=\"button\" \
+        "<figure class=\"panel drawing\" style=\"--d:{width}\"><figcaption>{}<span class=\"zoom\"><button type=\"button\" \
          data-zoom=\"out\" aria-label=\"smaller\">−</button><button type=\"button\" data-zoom=\"fit\">fit</button><button \
          type=\"button\" data-zoom=\"in\" aria-label=\"larger\">+</button></span></figcaption>\n<div \
          class=\"canvas\">\n{svg}</div></figure>\n",

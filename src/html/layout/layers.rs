@@ -25,21 +25,21 @@ pub(super) fn layered(sizes: &[Size], edges: &[(usize, usize)]) -> Option<Layere
         layer: layer[node],
         width: size.width,
         node: Some(node),
+        passing: None,
         beside: None,
     };
     let vertices: Vec<Vertex> = sizes.iter().enumerate().map(vertex).collect();
     let links = vec![Vec::new(); vertices.len()];
     let mut layered =
         Layered { vertices, above: links.clone(), below: links, layers, paths: Vec::new(), back: search.back };
+    let span = |&(from, to): &(usize, usize)| layer[from].abs_diff(layer[to]) + 1;
+    if edges.iter().map(span).sum::<usize>() > edges.len() + MOST_CROSSINGS_OF_LAYERS {
+        return None;
+    }
     for (index, &(from, to)) in edges.iter().enumerate() {
-        let path = match layered.back[index] {
-            false => layered.pass_down(from, to),
-            true => layered.pass_up(from, to),
-        };
+        // Those that close a loop are put beside the loop when everything else is in order.
+        let path = if layered.back[index] { Vec::new() } else { layered.pass_down(from, to) };
         layered.paths.push(path);
-        if layered.vertices.len() > sizes.len() + MOST_CROSSINGS_OF_LAYERS {
-            return None;
-        }
     }
     Some(layered)
 }
@@ -50,7 +50,8 @@ impl Layered {
         let mut path = Vec::new();
         let mut last = from;
         for layer in self.vertices[from].layer + 1..self.vertices[to].layer {
-            let next = self.add(layer, None);
+            let next = self.add(layer, (from, to), None);
+            self.layers[layer].push(next);
             self.link(last, next);
             path.push(next);
             last = next;
@@ -59,37 +60,17 @@ impl Layered {
         path
     }
 
-    /// Lets an edge that closes a loop run up, from beside the one box to beside the other.
-    fn pass_up(&mut self, from: usize, to: usize) -> Vec<usize> {
-        let (bottom, top) = (self.vertices[from].layer, self.vertices[to].layer);
-        let mut path = Vec::new();
-        let mut last: Option<usize> = None;
-        for layer in (top..=bottom).rev() {
-            let beside = if layer == bottom { Some(from) } else { (layer == top).then_some(to) };
-            let next = self.add(layer, beside);
-            if let Some(last) = last {
-                self.link(next, last);
-            }
-            path.push(next);
-            last = Some(next);
-        }
-        path
-    }
-
-    fn add(&mut self, layer: usize, beside: Option<usize>) -> usize {
+    /// A place in a layer through which an edge passes, to be put into its order.
+    pub(super) fn add(&mut self, layer: usize, passing: (usize, usize), beside: Option<usize>) -> usize {
         let index = self.vertices.len();
-        self.vertices.push(Vertex { layer, width: PASS_WIDTH, node: None, beside });
+        self.vertices.push(Vertex { layer, width: PASS_WIDTH, node: None, passing: Some(passing), beside });
         self.above.push(Vec::new());
         self.below.push(Vec::new());
-        // Beside the box, so that the sweeps start from something sensible.
-        let layer = &mut self.layers[layer];
-        let at = beside.and_then(|beside| layer.iter().position(|&other| other == beside));
-        layer.insert(at.map_or(layer.len(), |at| at + 1), index);
         index
     }
 
     /// Long edges are drawn straight before anything else is.
-    fn link(&mut self, upper: usize, lower: usize) {
+    pub(super) fn link(&mut self, upper: usize, lower: usize) {
         let passes = [upper, lower].iter().filter(|&&vertex| self.vertices[vertex].node.is_none()).count();
         let weight = [1.0, 2.0, 8.0][passes];
         self.below[upper].push((lower, weight));

@@ -29,7 +29,7 @@ pub(super) fn order(layered: &mut Layered) {
 }
 
 /// Where each vertex stands in its layer.
-fn positions(layered: &Layered) -> Vec<usize> {
+pub(super) fn positions(layered: &Layered) -> Vec<usize> {
     let mut positions = vec![0; layered.vertices.len()];
     for layer in &layered.layers {
         for (position, &vertex) in layer.iter().enumerate() {
@@ -46,14 +46,7 @@ fn sort_layer(layered: &mut Layered, layer: usize, down: bool, position: &mut [u
         let sum: usize = links.iter().map(|&(other, _)| position[other]).sum();
         if links.is_empty() { position[vertex] as f64 } else { sum as f64 / links.len() as f64 }
     };
-    let value = |vertex: usize| match layered.vertices[vertex].beside {
-        // An edge that closes a loop stays near the box at which it ends.
-        Some(beside) if links[vertex].is_empty() => mean(beside) + 0.25,
-        Some(beside) => (mean(vertex) + mean(beside) + 0.25) / 2.0,
-        None => mean(vertex),
-    };
-    let mut sorted: Vec<(f64, usize)> =
-        layered.layers[layer].iter().map(|&vertex| (value(vertex), vertex)).collect();
+    let mut sorted: Vec<(f64, usize)> = layered.layers[layer].iter().map(|&vertex| (mean(vertex), vertex)).collect();
     sorted.sort_by(|a, b| a.0.total_cmp(&b.0));
     for (at, &(_, vertex)) in sorted.iter().enumerate() {
         position[vertex] = at;
@@ -63,7 +56,7 @@ fn sort_layer(layered: &mut Layered, layer: usize, down: bool, position: &mut [u
 
 /// How many links cross: for each pair of layers the inversions of the links sorted by their upper ends, counted with a
 /// Fenwick tree (Barth, Jünger and Mutzel, "Simple and efficient bilayer cross counting", 2002).
-fn crossings(layered: &Layered, position: &[usize]) -> usize {
+pub(super) fn crossings(layered: &Layered, position: &[usize]) -> usize {
     let mut count = 0;
     for (layer, below) in layered.layers.iter().zip(layered.layers.iter().skip(1)) {
         let mut tree = vec![0usize; below.len() + 1];

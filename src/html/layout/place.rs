@@ -6,6 +6,8 @@ use super::{Layered, MARGIN};
 const BOX_GAP: f64 = 26.0;
 /// Between an edge that passes and what is beside it.
 const PASS_GAP: f64 = 12.0;
+/// How much it matters that an edge which closes a loop is near its boxes.
+const BESIDE: f64 = 1.0;
 /// Sweeps down and up.
 const SWEEPS: usize = 16;
 /// How much a vertex without neighbours holds to its place.
@@ -35,6 +37,7 @@ pub(super) fn place(layered: &Layered) -> Vec<f64> {
             place_layer(layered, layer, down || last, !down || last, &mut x);
         }
     }
+    straighten(layered, &mut x);
     let left = layered.vertices.iter().zip(&x).map(|(vertex, x)| x - vertex.width / 2.0).fold(f64::INFINITY, f64::min);
     x.iter_mut().for_each(|x| *x += MARGIN - left);
     x
@@ -77,6 +80,31 @@ fn place_layer(layered: &Layered, layer: usize, above: bool, below: bool, x: &mu
     }
 }
 
+/// Puts the places of an edge that closes a loop into one line, as far out as one of them is, where there is room.
+fn straighten(layered: &Layered, x: &mut [f64]) {
+    let mut beside = vec![(None, None); layered.vertices.len()];
+    for layer in &layered.layers {
+        for pair in layer.windows(2) {
+            beside[pair[0]].1 = Some(pair[1]);
+            beside[pair[1]].0 = Some(pair[0]);
+        }
+    }
+    for (path, _) in layered.paths.iter().zip(&layered.back).filter(|(_, back)| **back) {
+        let Some(&first) = path.first() else { continue };
+        let Some(from) = layered.vertices[first].beside else { continue };
+        let at_left = x[first] < x[from];
+        let places = path.iter().map(|&vertex| x[vertex]);
+        let line = if at_left { places.fold(f64::INFINITY, f64::min) } else { places.fold(f64::NEG_INFINITY, f64::max) };
+        for &vertex in path {
+            let neighbour = if at_left { beside[vertex].0 } else { beside[vertex].1 };
+            let reach = |other: usize| (layered.vertices[other].width + layered.vertices[vertex].width) / 2.0 + PASS_GAP;
+            if neighbour.is_none_or(|other| (x[other] - line).abs() >= reach(other) && (x[other] < line) == at_left) {
+                x[vertex] = line;
+            }
+        }
+    }
+}
+
 /// Where a vertex would stand if it were alone, and how much that matters.
 fn wanted(layered: &Layered, vertex: usize, above: bool, below: bool, x: &[f64]) -> (f64, f64) {
     let (mut sum, mut total) = (0.0, 0.0);
@@ -88,8 +116,8 @@ fn wanted(layered: &Layered, vertex: usize, above: bool, below: bool, x: &[f64])
     if let Some(beside) = layered.vertices[vertex].beside {
         let reach = layered.vertices[beside].width / 2.0 + PASS_GAP;
         let side = if x[vertex] < x[beside] { -reach } else { reach };
-        sum += x[beside] + side;
-        total += 1.0;
+        sum += (x[beside] + side) * BESIDE;
+        total += BESIDE;
     }
     if total == 0.0 { (x[vertex], IDLE) } else { (sum / total, total) }
 }

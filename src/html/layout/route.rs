@@ -8,10 +8,14 @@ use super::{Drawing, LAYER_GAP, Layered, MARGIN, Size};
 const LEAVE_GAP: f64 = 40.0;
 /// Between the places at which arrows reach a box.
 const ARRIVE_GAP: f64 = 18.0;
+/// How far an arrow goes straight down before it bends.
+const STRAIGHT: f64 = 13.0;
 /// How long an arrow's head is.
 const HEAD: f64 = 7.0;
-/// How far an arrow that turns around reaches.
-const TURN: f64 = 26.0;
+/// How far an arrow that turns around reaches, at most.
+const TURN: f64 = 34.0;
+/// How far it reaches, at least.
+const LEAST_TURN: f64 = 18.0;
 
 /// An edge as it is drawn.
 #[derive(Clone, PartialEq, Debug)]
@@ -67,14 +71,17 @@ pub(super) fn route(layered: &Layered, sizes: &[Size], edges: &[(usize, usize)],
             })
             .collect();
         let end = (end_x, boxes[to].1);
-        line.straight_to(bottoms[layered.vertices[from].layer]);
+        let bottom = bottoms[layered.vertices[from].layer];
         if layered.back[edge] {
+            line.straight_to(bottom);
             for (i, &(x, top, bottom)) in passes.iter().enumerate() {
-                if i == 0 { line.turn_to(x, bottom, TURN) } else { line.curve_to(x, bottom) }
+                if i == 0 { line.turn_to(x, bottom, 1.0) } else { line.curve_to(x, bottom) }
                 line.straight_to(top);
             }
-            line.turn_to(end.0, end.1 - HEAD, -TURN + HEAD);
+            line.turn_to(end.0, end.1 - HEAD, -1.0);
         } else {
+            // Some way straight down first, where the label is.
+            line.straight_to(bottom + STRAIGHT);
             for &(x, top, bottom) in &passes {
                 line.curve_to(x, top);
                 line.straight_to(bottom);
@@ -150,9 +157,10 @@ impl Line {
         self.cubic(bend, -bend, (x, y));
     }
 
-    /// A half turn; `reach` is how far down it goes, or up if it is negative.
-    fn turn_to(&mut self, x: f64, y: f64, reach: f64) {
-        let far = if reach > 0.0 { self.at.1.max(y) + reach } else { self.at.1.min(y) + reach };
+    /// A half turn, downwards if `way` is 1, upwards if it is -1. A wide one goes around a narrow one.
+    fn turn_to(&mut self, x: f64, y: f64, way: f64) {
+        let reach = way * ((x - self.at.0).abs() / 10.0).clamp(LEAST_TURN, TURN);
+        let far = if way > 0.0 { self.at.1.max(y) + reach } else { self.at.1.min(y) + reach };
         self.cubic(far - self.at.1, far - y, (x, y));
     }
 
