@@ -63,7 +63,7 @@ fn function_panels(function: &Function<IRCode>, style: Style) -> Result<String, 
     let left = listing_panel("IRCode", "by position", &Listing::of_ircode(function, style), Manner::default());
     let right = listing_panel("BBCode", "keyed by ID", &Listing::of_bbcode(&keyed), Manner::default());
     let drawing = graph::svg(&function.body, style, Manner::default(), &|_| false);
-    Ok(panels(&format!("{left}{right}{}", graph_panel("Control flow", &drawing))))
+    Ok(panels(&[left, right], &graph_panel("Control flow", &drawing)))
 }
 
 fn size(body: &IRCode) -> String {

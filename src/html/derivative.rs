@@ -82,5 +82,5 @@ fn beside(primal: &Function<IRCode>, derived: &Function<IRCode>) -> String {
     let listing = Listing::of_ircode(derived, Style::Julia);
     let right = listing_panel("Derived", "with the statements of the primal that these come from", &listing, manner);
     let drawing = graph::svg(&derived.body, Style::Julia, Manner::default(), &|_| false);
-    panels(&format!("{left}{right}{}", graph_panel("Control flow", &drawing)))
+    panels(&[left, right], &graph_panel("Control flow", &drawing))
 }

@@ -74,13 +74,26 @@ impl Page {
     }
 }
 
-/// Panels beside each other. `content` is HTML.
-pub(crate) fn panels(content: &str) -> String {
-    format!("<div class=\"panels\">\n{content}</div>\n")
+/// A panel with a listing.
+pub(crate) struct Panel {
+    html: String,
+    /// How many characters wide it is.
+    width: usize,
+}
+
+/// Listings beside each other, and a drawing, which is HTML: beside them or below, as there is room.
+pub(crate) fn panels(listings: &[Panel], drawing: &str) -> String {
+    let width: usize = listings.iter().map(|panel| panel.width).sum();
+    let count = listings.len();
+    let listings: String = listings.iter().map(|panel| panel.html.as_str()).collect();
+    format!(
+        "<div class=\"panels\">\n<div class=\"listings\" style=\"--w:{width};--n:{count}\">\n{listings}</div>\n\
+         {drawing}</div>\n"
+    )
 }
 
 /// A panel with a listing.
-pub(crate) fn listing_panel(title: &str, about: &str, listing: &Listing, manner: Manner<'_>) -> String {
+pub(crate) fn listing_panel(title: &str, about: &str, listing: &Listing, manner: Manner<'_>) -> Panel {
     let mut rows = String::new();
     listing.write(&mut rows, manner);
     rows_panel(title, about, &rows, listing.width(), manner.primal.is_some())
@@ -88,15 +101,16 @@ pub(crate) fn listing_panel(title: &str, about: &str, listing: &Listing, manner:
 
 /// A panel with the rows of a listing, which are HTML, of so many characters at most. `origins` makes room for a column of
 /// the statements from which these were made.
-pub(crate) fn rows_panel(title: &str, about: &str, rows: &str, width: usize, origins: bool) -> String {
+pub(crate) fn rows_panel(title: &str, about: &str, rows: &str, width: usize, origins: bool) -> Panel {
     let class = if origins { " origins" } else { "" };
     let width = width + if origins { 6 } else { 0 };
-    format!(
+    let html = format!(
         "<figure class=\"panel\" style=\"--w:{width}\"><figcaption>{}<small>{}</small></figcaption>\n<div \
          class=\"listing{class}\" tabindex=\"0\"><div class=\"rows\">\n{rows}</div></div></figure>\n",
         escaped(title),
         escaped(about),
-    )
+    );
+    Panel { html, width }
 }
 
 /// A panel with a drawing, which is HTML.

@@ -53,7 +53,7 @@ impl PipelineRecorder {
         for function in module.functions() {
             heading(&mut content, function, module);
             let listing = listing_panel("BBCode", "keyed by ID", &Listing::of_bbcode(function), Manner::default());
-            content.push_str(&panels(&(listing + &drawing("Control flow", function, None))));
+            content.push_str(&panels(&[listing], &drawing("Control flow", function, None)));
         }
         let statements = module.functions().iter().map(|function| function.body.inst_count()).sum();
         let facts = size(statements, module.functions().iter().map(|function| function.body.block_count()).sum());
@@ -143,13 +143,13 @@ fn difference(old: Option<&Function<BBCode>>, new: &Function<BBCode>) -> String 
     let after = Listing::of_bbcode(new);
     let Some(old) = old else {
         let listing = listing_panel("After", "a new function", &after, Manner::default());
-        return panels(&(listing + &drawing("Control flow after", new, None)));
+        return panels(&[listing], &drawing("Control flow after", new, None));
     };
     let before = Listing::of_bbcode(old);
     let (left, right) = diff::write(&before, &after, Manner::default());
     let left = rows_panel("Before", "", &left, before.width(), false);
     let right = rows_panel("After", "", &right, after.width(), false);
-    panels(&format!("{left}{right}{}", drawing("Control flow after", new, Some(old))))
+    panels(&[left, right], &drawing("Control flow after", new, Some(old)))
 }
 
 fn drawing(title: &str, function: &Function<BBCode>, old: Option<&Function<BBCode>>) -> String {
