@@ -127,6 +127,8 @@ fn bad_input_gets_one_clear_error() {
         ),
         (&["opt", "-", "--passes", "no-such-pass"], F.into(), "there is no pass `no-such-pass`"),
         (&["opt", "-", "--passes", "mem2reg", "--fn", "g"], F.into(), "no function `g`"),
+        (&["show", "-", "--as", "html", "--style", "bbkit"], F.into(), "no place"),
+        (&["grad", "-", "--args", "[1.0]", "--show=html"], F.into(), "--html FILE"),
         (&["frobnicate"], vec![], "frobnicate"),
         (&["grad"], vec![], "required"),
     ];
@@ -174,6 +176,26 @@ fn an_output_that_cannot_be_written_is_an_error() {
         .unwrap();
     assert_eq!(output.status.code(), Some(1));
     assert!(stderr(&output).contains("standard output"));
+}
+
+#[test]
+fn pages_are_written() {
+    let output = bbkit(&["show", "examples/power.ir", "--as", "html"], b"");
+    assert!(stdout(&output).starts_with("<!doctype html>") && stdout(&output).ends_with("</html>\n"));
+    let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+    for (name, args) in [
+        ("opt.html", &["opt", "examples/power.ir", "--passes", "dead-code"][..]),
+        ("grad.html", &["grad", "examples/power.ir", "--args", "[1.5, 3]"]),
+    ] {
+        let path = folder.join(name).to_string_lossy().into_owned();
+        let (with, without) = (bbkit(&[args, &["--html", &path]].concat(), b""), bbkit(args, b""));
+        assert!(with.status.success(), "{}", stderr(&with));
+        // What is printed stays the same.
+        assert_eq!(stdout(&with), stdout(&without));
+        assert!(std::fs::read_to_string(&path).unwrap().starts_with("<!doctype html>"));
+        let output = bbkit(&[args, &["--html", "no/such/folder/page.html"]].concat(), b"");
+        assert!(stderr(&output).starts_with("error: no/such/folder/page.html") && stdout(&output).is_empty());
+    }
 }
 
 #[test]

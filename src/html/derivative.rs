@@ -52,7 +52,11 @@ pub fn derivative_page(
         let derived = [
             (&names.forward, "forward pass", "saves what the pullback needs in a trace"),
             (&names.pullback, "pullback", "runs the blocks backwards, and gives the cotangents of the arguments"),
-            (&names.value_and_gradient, "value and gradient", "runs the forward pass, then the pullback with a seed of 1"),
+            (
+                &names.value_and_gradient,
+                "value and gradient",
+                "runs the forward pass, then the pullback with a seed of 1",
+            ),
         ];
         if derived.iter().all(|(name, ..)| module.function(name).is_none()) {
             continue;

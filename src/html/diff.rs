@@ -15,12 +15,8 @@ pub(crate) struct Aligned {
 /// Schensted's method, in n log n; the others stand alone.
 pub(crate) fn align(before: &Listing, after: &Listing) -> Aligned {
     let places: BTreeMap<&str, usize> = after.rows.iter().enumerate().map(|(at, row)| (row.key.as_str(), at)).collect();
-    let pairs: Vec<(usize, usize)> = before
-        .rows
-        .iter()
-        .enumerate()
-        .filter_map(|(at, row)| Some((at, *places.get(row.key.as_str())?)))
-        .collect();
+    let pairs: Vec<(usize, usize)> =
+        before.rows.iter().enumerate().filter_map(|(at, row)| Some((at, *places.get(row.key.as_str())?))).collect();
     let mut lines = Vec::with_capacity(before.rows.len().max(after.rows.len()));
     let (mut left, mut right) = (0, 0);
     for (next_left, next_right) in increasing(&pairs) {
@@ -70,9 +66,7 @@ pub(crate) fn write(before: &Listing, after: &Listing, manner: Manner<'_>) -> (S
     let names = |listing: &Listing| -> BTreeMap<String, usize> {
         listing.rows.iter().enumerate().map(|(at, row)| (row.key.clone(), at)).collect()
     };
-    let blocks = |listing: &Listing| -> BTreeSet<String> {
-        listing.rows.iter().map(|row| row.block.clone()).collect()
-    };
+    let blocks = |listing: &Listing| -> BTreeSet<String> { listing.rows.iter().map(|row| row.block.clone()).collect() };
     let (in_before, in_after) = (names(before), names(after));
     let (blocks_before, blocks_after) = (blocks(before), blocks(after));
     let (mut left, mut right) = (String::new(), String::new());

@@ -95,9 +95,10 @@ mod tests {
         assert!(y(0) < y(1) && y(1) == y(2) && y(2) < y(3));
         // What nothing leads to stands right above what it leads to.
         assert_eq!(y(4), y(2));
-        assert_eq!(drawing.edges.iter().map(|edge| edge.back).collect::<Vec<_>>(), [
-            false, false, false, false, true, false
-        ]);
+        assert_eq!(
+            drawing.edges.iter().map(|edge| edge.back).collect::<Vec<_>>(),
+            [false, false, false, false, true, false]
+        );
     }
 
     #[test]

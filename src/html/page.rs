@@ -30,13 +30,7 @@ pub(crate) struct Item<'a> {
 impl Page {
     /// A page with this title, a line about it, and a name for what the list holds.
     pub(crate) fn new(title: &str, about: &str) -> Page {
-        Page {
-            title: title.into(),
-            about: about.into(),
-            items: String::new(),
-            sections: String::new(),
-            count: 0,
-        }
+        Page { title: title.into(), about: about.into(), items: String::new(), sections: String::new(), count: 0 }
     }
 
     /// Adds a section, with its entry in the list. `content` is HTML.

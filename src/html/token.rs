@@ -130,8 +130,8 @@ fn piece(rest: &str, before: char, is_link: &impl Fn(&str) -> bool) -> (Kind, us
 /// What a word is, by itself and by what follows.
 fn word(word: &str, rest: &str) -> Kind {
     match word {
-        "goto" | "if" | "not" | "return" | "unreachable" | "invoke" | "enter" | "with" | "scope" | "switch" | "next"
-        | "function" | "end" | "φ" | "φᶜ" | "ϒ" | "π" => Kind::Keyword,
+        "goto" | "if" | "not" | "return" | "unreachable" | "invoke" | "enter" | "with" | "scope" | "switch"
+        | "next" | "function" | "end" | "φ" | "φᶜ" | "ϒ" | "π" => Kind::Keyword,
         "nothing" | "true" | "false" | "missing" | "Inf" | "NaN" | "Inf32" | "NaN32" | "Inf16" | "NaN16" => {
             Kind::Constant
         }
@@ -217,31 +217,37 @@ mod tests {
             let expected: Vec<_> = expected.iter().map(|(kind, text)| (*kind, text.to_string())).collect();
             assert_eq!(cut(text), expected);
         };
-        expect("goto #2 if not %4", &[
-            (Keyword, "goto"),
-            (Plain, " "),
-            (Block, "#2"),
-            (Plain, " "),
-            (Keyword, "if"),
-            (Plain, " "),
-            (Keyword, "not"),
-            (Plain, " "),
-            (Value, "%4"),
-        ]);
-        expect("Base.f(\"%4\\\"\", %12v2, _2, -1.5e-3)::Tuple{A, B}", &[
-            (Module, "Base."),
-            (Callee, "f"),
-            (Plain, "("),
-            (Constant, "\"%4\\\"\""),
-            (Plain, ", "),
-            (Value, "%12v2"),
-            (Plain, ", "),
-            (Argument, "_2"),
-            (Plain, ", "),
-            (Constant, "-1.5e-3"),
-            (Plain, ")"),
-            (Type, "::Tuple{A, B}"),
-        ]);
+        expect(
+            "goto #2 if not %4",
+            &[
+                (Keyword, "goto"),
+                (Plain, " "),
+                (Block, "#2"),
+                (Plain, " "),
+                (Keyword, "if"),
+                (Plain, " "),
+                (Keyword, "not"),
+                (Plain, " "),
+                (Value, "%4"),
+            ],
+        );
+        expect(
+            "Base.f(\"%4\\\"\", %12v2, _2, -1.5e-3)::Tuple{A, B}",
+            &[
+                (Module, "Base."),
+                (Callee, "f"),
+                (Plain, "("),
+                (Constant, "\"%4\\\"\""),
+                (Plain, ", "),
+                (Value, "%12v2"),
+                (Plain, ", "),
+                (Argument, "_2"),
+                (Plain, ", "),
+                (Constant, "-1.5e-3"),
+                (Plain, ")"),
+                (Type, "::Tuple{A, B}"),
+            ],
+        );
         expect("%7 + x#2", &[(Plain, "%7 + x#2")]);
     }
 

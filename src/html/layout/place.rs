@@ -94,10 +94,12 @@ fn straighten(layered: &Layered, x: &mut [f64]) {
         let Some(from) = layered.vertices[first].beside else { continue };
         let at_left = x[first] < x[from];
         let places = path.iter().map(|&vertex| x[vertex]);
-        let line = if at_left { places.fold(f64::INFINITY, f64::min) } else { places.fold(f64::NEG_INFINITY, f64::max) };
+        let line =
+            if at_left { places.fold(f64::INFINITY, f64::min) } else { places.fold(f64::NEG_INFINITY, f64::max) };
         for &vertex in path {
             let neighbour = if at_left { beside[vertex].0 } else { beside[vertex].1 };
-            let reach = |other: usize| (layered.vertices[other].width + layered.vertices[vertex].width) / 2.0 + PASS_GAP;
+            let reach =
+                |other: usize| (layered.vertices[other].width + layered.vertices[vertex].width) / 2.0 + PASS_GAP;
             if neighbour.is_none_or(|other| (x[other] - line).abs() >= reach(other) && (x[other] < line) == at_left) {
                 x[vertex] = line;
             }

@@ -75,7 +75,11 @@ pub(super) fn route(layered: &Layered, sizes: &[Size], edges: &[(usize, usize)],
         if layered.back[edge] {
             line.straight_to(bottom);
             for (i, &(x, top, bottom)) in passes.iter().enumerate() {
-                if i == 0 { line.turn_to(x, bottom, 1.0) } else { line.curve_to(x, bottom) }
+                if i == 0 {
+                    line.turn_to(x, bottom, 1.0)
+                } else {
+                    line.curve_to(x, bottom)
+                }
                 line.straight_to(top);
             }
             line.turn_to(end.0, end.1 - HEAD, -1.0);
@@ -103,13 +107,7 @@ pub(super) fn route(layered: &Layered, sizes: &[Size], edges: &[(usize, usize)],
 }
 
 /// Where the edges leave or reach their boxes: spread around the middle, in the order of where they go or come from.
-fn ends(
-    layered: &Layered,
-    sizes: &[Size],
-    edges: &[(usize, usize)],
-    x: &[f64],
-    leaving: bool,
-) -> Vec<(f64, Side)> {
+fn ends(layered: &Layered, sizes: &[Size], edges: &[(usize, usize)], x: &[f64], leaving: bool) -> Vec<(f64, Side)> {
     let mut at: Vec<Vec<(f64, usize)>> = vec![Vec::new(); sizes.len()];
     for (edge, &(from, to)) in edges.iter().enumerate() {
         let path = &layered.paths[edge];
