@@ -242,3 +242,44 @@ fn edge_kinds<N: Names>(view: &View<'_, N>, block: &BlockView<N>) -> Vec<EdgeKin
         _ => block.succs.iter().map(|_| plain()).collect(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use bbcode::{BBCode, Switch};
+    use ircode::{Function, IRCode, NewInstruction, Operand, Stmt, Type, parse_function};
+
+    use super::*;
+
+    /// The class and the label of each edge.
+    fn edges<B: Body>(body: &B) -> Vec<String> {
+        let svg = svg(body, Style::Julia, Manner::default(), &|_| false);
+        let edge = |part: &str| {
+            let class = part.split('"').next().unwrap_or_default().to_string();
+            let ends = part.split("data-e=\"").nth(1).and_then(|part| part.split('"').next()).unwrap_or_default();
+            let text = part.split("<text").nth(1).and_then(|part| part.split(['>', '<']).nth(1)).unwrap_or_default();
+            format!("{ends}: {class} {text}").trim_end().to_string()
+        };
+        svg.split("<g class=\"edge ").skip(1).map(edge).collect()
+    }
+
+    #[test]
+    fn edges_say_when_they_are_taken() -> Result<(), Box<dyn std::error::Error>> {
+        let listing = "1 ─ %1 = enter #4\n2 ┄      goto #2 if not _2\n3 ─      return 1\n4 ┄      return 2\n";
+        let function: Function<IRCode> = parse_function(listing)?;
+        assert_eq!(
+            edges(&function.body),
+            ["1 4: catch catch", "1 2: plain try", "2 2: false back false", "2 3: true true"]
+        );
+        let mut bb = BBCode::try_from(&function.body)?;
+        let blocks: Vec<_> = bb.blocks().collect();
+        let switch = Switch::new([(Operand::argument(2), blocks[1]), (Operand::argument(3), blocks[2])], blocks[2]);
+        let new = bb.insert_block_after(blocks[3])?;
+        bb.push(new, NewInstruction::new(Stmt::Switch(switch), Type::Any))?;
+        let found = edges(&bb);
+        // Nothing leads to the new block.
+        for expected in ["5 2: switch dead not 1", "5 3: switch dead not 2", "5 3: switch dead else"] {
+            assert!(found.iter().any(|edge| edge == expected), "{expected}: {found:?}");
+        }
+        Ok(())
+    }
+}

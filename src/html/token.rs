@@ -115,7 +115,7 @@ fn piece(rest: &str, before: char, is_link: &impl Fn(&str) -> bool) -> (Kind, us
         }
         ':' if second == ':' => (Kind::Type, 2 + type_length(&rest[2..])),
         ':' if !in_word && is_word(second) => (Kind::Constant, 1 + length_while(&rest[1..], is_word)),
-        c if c.is_ascii_digit() => (Kind::Constant, number_length(rest)),
+        c if c.is_ascii_digit() && !matches!(before, '#' | '%') => (Kind::Constant, number_length(rest)),
         '-' if second.is_ascii_digit() && matches!(before, ' ' | '(' | ',') => {
             (Kind::Constant, 1 + number_length(&rest[1..]))
         }

@@ -57,6 +57,8 @@ pub(super) fn route(layered: &Layered, sizes: &[Size], edges: &[(usize, usize)],
     let boxes: Vec<(f64, f64)> =
         sizes.iter().enumerate().map(|(node, size)| (x[node] - size.width / 2.0, top_of(node))).collect();
     let (leaving, arriving) = (ends(layered, sizes, edges, x, true), ends(layered, sizes, edges, x, false));
+    let mut leave = vec![0; sizes.len()];
+    edges.iter().for_each(|&(from, _)| leave[from] += 1);
     let mut paths = Vec::with_capacity(edges.len());
     for (edge, &(from, to)) in edges.iter().enumerate() {
         let (start_x, side) = leaving[edge];
@@ -73,7 +75,8 @@ pub(super) fn route(layered: &Layered, sizes: &[Size], edges: &[(usize, usize)],
         let end = (end_x, boxes[to].1);
         let bottom = bottoms[layered.vertices[from].layer];
         if layered.back[edge] {
-            line.straight_to(bottom);
+            // Where several edges leave a box, they have labels.
+            line.straight_to(if leave[from] > 1 { bottom + STRAIGHT } else { bottom });
             for (i, &(x, top, bottom)) in passes.iter().enumerate() {
                 if i == 0 {
                     line.turn_to(x, bottom, 1.0)
@@ -101,7 +104,7 @@ pub(super) fn route(layered: &Layered, sizes: &[Size], edges: &[(usize, usize)],
     let turns = layered.paths.iter().zip(&layered.back).any(|(path, back)| {
         *back && path.first().is_some_and(|&first| layered.vertices[first].layer + 1 == layered.layers.len())
     });
-    let below = if turns { TURN } else { 0.0 };
+    let below = if turns { TURN + STRAIGHT } else { 0.0 };
     let height = bottoms.last().map_or(0.0, |bottom| bottom + MARGIN + below);
     Drawing { size: Size { width: right + MARGIN, height }, boxes, edges: paths }
 }
