@@ -1,5 +1,6 @@
 //! The subcommands, one file each, and what they share.
 
+pub(crate) mod diff;
 pub(crate) mod grad;
 pub(crate) mod opt;
 pub(crate) mod roundtrip;

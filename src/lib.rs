@@ -3,6 +3,7 @@
 pub use {bbcode, exec, ircode, passes};
 
 mod check;
+mod diff;
 mod dot;
 mod gradient;
 pub mod html;
@@ -11,6 +12,7 @@ mod roundtrip;
 mod stream;
 
 pub use check::{CheckReport, check_gradient};
+pub use diff::{Change, DiffOptions, DiffRow, FunctionDiff, ModuleDiff, diff, diff_functions};
 pub use dot::dot;
 pub use gradient::{Gradient, GradientError, gradient, specialized, to_bbcode, to_ircode};
 pub use input::{Input, InputError};

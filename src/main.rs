@@ -41,6 +41,7 @@ enum Command {
     Run(commands::run::Run),
     Grad(commands::grad::Grad),
     Opt(commands::opt::Opt),
+    Diff(commands::diff::Diff),
 }
 
 fn main() -> ExitCode {
@@ -52,6 +53,7 @@ fn main() -> ExitCode {
         Command::Run(command) => command.run(),
         Command::Grad(command) => command.run(),
         Command::Opt(command) => command.run(),
+        Command::Diff(command) => command.run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

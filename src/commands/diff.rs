@@ -1,0 +1,102 @@
+//! `bbkit diff`: compare programs up to renaming.
+
+use bbcode::BBCode;
+use bbkit::{Change, DiffOptions, DiffRow, FunctionDiff, Input, diff, to_bbcode};
+use clap::Args;
+use ircode::Module;
+use serde_json::json;
+
+use super::{Failure, diagnose, output, select};
+
+/// Compare two programs up to renaming, and show what changed.
+///
+/// Names of values and blocks, the order of blocks and that of φs make no difference. A row of the first program only has a
+/// `-` before it, one of the second a `+`; what was changed is both. Rows are in the names of the second program, `%a5`
+/// and `#a5` being what only the first has. As of diff(1), the exit status is 0 if there is no difference, 1 if there is
+/// one, 2 if something went wrong.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  bbkit diff before.ir after.ir                    what changed, function by function
+  bbkit opt f.ir --passes dead-code | bbkit diff f.ir -
+                                                   what a pass changes
+  bbkit diff f.ir g.json --fn f --all              lines, flags and debug infos count, too
+  bbkit diff before.ir after.ir > /dev/null && echo equal")]
+pub(crate) struct Diff {
+    /// The first file, or `-`.
+    before: String,
+    /// The second file, or `-`.
+    after: String,
+    /// Compare this function only.
+    #[arg(long = "fn", value_name = "NAME")]
+    function: Option<String>,
+    /// Lines, flags, call infos, debug infos, meta expressions and names of arguments count, too.
+    #[arg(long)]
+    all: bool,
+    /// Print the rows that differ as JSON.
+    #[arg(long)]
+    json: bool,
+}
+
+/// The exit status that tells of a difference, and that of something that went wrong.
+const DIFFERENT: u8 = 1;
+const TROUBLE: u8 = 2;
+
+impl Diff {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        match self.compare() {
+            Ok(true) => Ok(()),
+            Ok(false) => std::process::exit(DIFFERENT.into()),
+            Err(failure) => {
+                diagnose(&failure.0);
+                std::process::exit(TROUBLE.into());
+            }
+        }
+    }
+
+    /// Whether the programs are equal.
+    fn compare(&self) -> Result<bool, Failure> {
+        let (before, after) = (self.read(&self.before)?, self.read(&self.after)?);
+        let difference = diff(&before, &after, DiffOptions { all: self.all });
+        if self.json {
+            let functions: Vec<_> = difference.functions.iter().map(function_json).collect();
+            let types: Vec<_> = difference.types.iter().filter_map(row_json).collect();
+            let equal = difference.is_equal();
+            output(&format!("{}\n", json!({ "equal": equal, "types": types, "functions": functions })));
+        } else {
+            output(&difference.to_string());
+        }
+        Ok(difference.is_equal())
+    }
+
+    /// The program, or the function of it that is asked for.
+    fn read(&self, file: &str) -> Result<Module<BBCode>, Failure> {
+        let mut input = Input::read(file)?;
+        input.compact()?;
+        let name = self.function.as_deref().map(|name| select(&mut input, Some(name))).transpose()?;
+        let mut module = to_bbcode(&input.module)?;
+        if let Some(function) = name.and_then(|name| module.function(&name).cloned()) {
+            module = Module::new();
+            module.add_function(function)?;
+        }
+        Ok(module)
+    }
+}
+
+fn function_json(function: &FunctionDiff) -> serde_json::Value {
+    let change = match function.change {
+        None => "changed",
+        Some(Change::Removed) => "removed",
+        Some(Change::Added) => "added",
+    };
+    let rows: Vec<_> = function.rows.iter().filter_map(row_json).collect();
+    json!({ "name": function.name.as_str(), "change": change, "rows": rows })
+}
+
+fn row_json(row: &DiffRow) -> Option<serde_json::Value> {
+    let change = match row.change? {
+        Change::Removed => "removed",
+        Change::Added => "added",
+    };
+    Some(json!({ "change": change, "block": row.block, "text": row.text }))
+}

@@ -1,0 +1,319 @@
+//! Comparing programs up to renaming, on random programs.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails should stop")]
+
+use std::cell::Cell;
+
+use bbcode::{BBCode, BlockId, Ids, InstId};
+use bbkit::{DiffOptions, diff, diff_functions, to_bbcode};
+use ircode::{Argument, Constant, Function, NewInstruction, Operand, Stmt, Type};
+use kit::anything::anything;
+use kit::numeric::{Program, numeric};
+use kit::seeds::for_each;
+
+const ALL: DiffOptions = DiffOptions { all: true };
+
+/// Numbers that look random, from a seed.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, bound: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % bound.max(1)
+    }
+
+    fn shuffle<T>(&mut self, list: &mut [T]) {
+        for at in (1..list.len()).rev() {
+            list.swap(at, self.below(at + 1));
+        }
+    }
+}
+
+/// The same program under other names and in another order: blocks shuffled but for the entry, φs and their entries
+/// shuffled, what is not a φ in its order. Made from scratch, so that no name survives.
+fn disguised(bb: &BBCode, seed: u64) -> BBCode {
+    let mut numbers = Numbers(seed);
+    let mut order: Vec<BlockId> = bb.blocks().collect();
+    if let Some((_, others)) = order.split_first_mut() {
+        numbers.shuffle(others);
+    }
+    let mut made = BBCode::new(bb.argtypes.clone());
+    made.sptypes = bb.sptypes.clone();
+    made.debuginfo = bb.debuginfo.clone();
+    made.julia = bb.julia;
+    made.meta = bb.meta.clone();
+    let mut names = Names { blocks: slotmap::SecondaryMap::new(), values: slotmap::SecondaryMap::new() };
+    for &block in &order {
+        names.blocks.insert(block, made.push_block());
+    }
+    for &block in &order {
+        let mut insts: Vec<_> = bb.insts(block).collect();
+        let leading = insts.iter().take_while(|(_, inst)| matches!(inst.stmt, Stmt::Phi(_))).count();
+        numbers.shuffle(&mut insts[..leading]);
+        for (id, inst) in insts {
+            let renamed = NewInstruction { stmt: Stmt::nothing(), ..inst.clone().into() };
+            let new = made.push(names.blocks[block], renamed).unwrap();
+            names.values.insert(id, new);
+        }
+    }
+    for &block in &order {
+        for (id, inst) in bb.insts(block) {
+            let Ok(mut stmt) = inst.stmt.map_names(&mut names);
+            if let Stmt::Phi(phi) = &mut stmt {
+                numbers.shuffle(&mut phi.entries);
+            }
+            made.inst_mut(names.values[id]).unwrap().stmt = stmt;
+        }
+        made.set_next(names.blocks[block], bb.next(block).map(|next| names.blocks[next])).unwrap();
+        if let Some(odd) = bb.block(block).unwrap().odd_edges() {
+            let mut odd = odd.clone();
+            for list in [&mut odd.extra_preds, &mut odd.extra_succs, &mut odd.missing_succs] {
+                list.iter_mut().for_each(|block| *block = names.blocks[*block]);
+            }
+            made.set_odd_edges(names.blocks[block], odd).unwrap();
+        }
+    }
+    made
+}
+
+struct Names {
+    blocks: slotmap::SecondaryMap<BlockId, BlockId>,
+    values: slotmap::SecondaryMap<InstId, InstId>,
+}
+
+impl ircode::Rename<Ids, Ids> for Names {
+    type Error = std::convert::Infallible;
+
+    fn value(&mut self, value: InstId) -> Result<InstId, Self::Error> {
+        Ok(self.values[value])
+    }
+
+    fn block(&mut self, block: BlockId) -> Result<BlockId, Self::Error> {
+        Ok(self.blocks.get(block).copied().unwrap_or(block))
+    }
+
+    fn switch(&mut self, switch: &bbcode::Switch<Ids>) -> Result<bbcode::Switch<Ids>, Self::Error> {
+        let branches = switch.conds().iter().zip(switch.dests());
+        let branches: Vec<_> =
+            branches.map(|(cond, &dest)| (cond.map_names(self).unwrap(), self.blocks[dest])).collect();
+        Ok(bbcode::Switch::new(branches, self.blocks[switch.fallthrough_dest()]))
+    }
+}
+
+fn with_body(function: &Function<BBCode>, body: BBCode) -> Function<BBCode> {
+    let Ok(function) = function.map(|_| Ok::<_, std::convert::Infallible>(body));
+    function
+}
+
+fn function(bb: BBCode) -> Function<BBCode> {
+    Function::new("f", Type::Untyped, bb)
+}
+
+fn difference(a: &Function<BBCode>, b: &Function<BBCode>, options: DiffOptions) -> Result<(), String> {
+    let diff = diff_functions(a, b, options);
+    if diff.is_equal() { Ok(()) } else { Err(format!("{diff}\n{}", bbcode::print_function(a))) }
+}
+
+/// A disguise, in memory and through IRCode, makes no difference.
+fn disguises_make_no_difference(of: &Function<BBCode>, seed: u64) -> Result<(), String> {
+    let disguise = with_body(of, disguised(&of.body, seed));
+    difference(of, &disguise, ALL)?;
+    difference(&disguise, of, ALL)?;
+    // What is laid out has gotos and blocks more.
+    let laid_out = with_body(of, of.body.laid_out().map_err(|error| error.to_string())?);
+    let disguise = with_body(of, disguised(&laid_out.body, seed).laid_out().map_err(|error| error.to_string())?);
+    difference(&laid_out, &disguise, ALL)
+}
+
+#[test]
+fn disguised_numeric_programs_are_equal() {
+    let seed = Cell::new(0);
+    for_each(400, numeric, |program: &Program| {
+        seed.set(seed.get() + 1);
+        disguises_make_no_difference(&program.bbcode.functions()[0], seed.get())
+    })
+    .unwrap();
+}
+
+#[test]
+fn disguised_programs_of_any_statements_are_equal() {
+    let (seed, checked) = (Cell::new(0), Cell::new(0));
+    for_each(1000, anything, |program| {
+        seed.set(seed.get() + 1);
+        if program.body.verify().is_err() || !program.body.new_nodes.is_empty() {
+            return Ok(());
+        }
+        checked.set(checked.get() + 1);
+        let body = BBCode::try_from(&program.body).map_err(|error| error.to_string())?;
+        disguises_make_no_difference(&function(body), seed.get())
+    })
+    .unwrap();
+    assert!(checked.get() > 300, "{}", checked.get());
+}
+
+/// Changes one thing; `None` if there is nothing to change in the place that was chosen.
+fn edited(bb: &BBCode, numbers: &mut Numbers) -> Option<(BBCode, &'static str)> {
+    let mut made = bb.clone();
+    let ids: Vec<InstId> = bb.all_insts().map(|(id, _)| id).collect();
+    let id = *ids.get(numbers.below(ids.len()))?;
+    let stmt = bb.stmt(id)?.clone();
+    let kind = numbers.below(8);
+    let what = match kind {
+        0 if !stmt.is_terminator() => {
+            made.inst_mut(id)?.ty = Type::named("Another");
+            "the type"
+        }
+        1 => {
+            let Stmt::Call(call) = &mut made.inst_mut(id)?.stmt else { return None };
+            call.callee = Operand::global("Base", "another");
+            "the callee"
+        }
+        2 if !stmt.is_terminator() && !matches!(stmt, Stmt::Phi(_)) => {
+            made.remove(id).ok()?;
+            made.for_each_operand_mut(|operand| {
+                if operand.as_value() == Some(id) {
+                    *operand = 77.into();
+                }
+            });
+            "a statement is gone"
+        }
+        3 if !matches!(stmt, Stmt::Phi(_)) => {
+            made.insert_before(id, NewInstruction::new(Stmt::Value(Constant::int64(77).into()), Type::INT64)).ok()?;
+            "a new statement"
+        }
+        4 => {
+            let mut at = 0;
+            let mut changed = false;
+            let place = numbers.below(4);
+            made.inst_mut(id)?.stmt.for_each_operand_mut(&mut |operand| {
+                if at == place {
+                    *operand = Argument(991).into();
+                    changed = true;
+                }
+                at += 1;
+            });
+            if !changed {
+                return None;
+            }
+            "an operand"
+        }
+        5 => {
+            let Stmt::Phi(phi) = &mut made.inst_mut(id)?.stmt else { return None };
+            phi.entries.pop()?;
+            "an entry of a φ"
+        }
+        6 => {
+            // Both ways of a branch change places.
+            let block = bb.block_of(id)?;
+            let (terminator, _) = bb.terminator(block)?;
+            let next = bb.next(block)?;
+            let Stmt::GotoIfNot(goto) = &mut made.inst_mut(terminator)?.stmt else { return None };
+            let dest = goto.dest;
+            if dest == next {
+                return None;
+            }
+            goto.dest = next;
+            made.set_next(block, Some(dest)).ok()?;
+            "the ways of a branch"
+        }
+        7 => {
+            let Stmt::Call(call) = &mut made.inst_mut(id)?.stmt else { return None };
+            let last = call.args.len().checked_sub(1)?;
+            if last == 0 || call.args[0] == call.args[last] {
+                return None;
+            }
+            let (first, second) = (call.args[0].clone(), call.args[last].clone());
+            call.args[0] = second;
+            call.args[last] = first;
+            "the order of operands"
+        }
+        _ => return None,
+    };
+    Some((made, what))
+}
+
+/// How many of many edits a comparison misses, and the first of them. Edits that give an equal program by symmetry — two
+/// φs that are the same, a branch on whose ways the same happens — are few.
+fn missed(compare: impl Fn(&Function<BBCode>, &Function<BBCode>) -> bool) -> (usize, usize, String) {
+    let (missed, made, first) = (Cell::new(0), Cell::new(0), std::cell::RefCell::new(String::new()));
+    for_each(150, numeric, |program: &Program| -> Result<(), String> {
+        let of = &program.bbcode.functions()[0];
+        let mut numbers = Numbers(made.get());
+        for _ in 0..12 {
+            let Some((body, what)) = edited(&of.body, &mut numbers) else { continue };
+            made.set(made.get() + 1);
+            let other = with_body(of, disguised(&body, made.get()));
+            if compare(of, &other) {
+                missed.set(missed.get() + 1);
+                let listing = || format!("{what}\n{}\n{}", bbcode::print_function(of), bbcode::print_function(&other));
+                first.replace_with(|text| if text.is_empty() { listing() } else { std::mem::take(text) });
+            }
+        }
+        Ok(())
+    })
+    .unwrap();
+    (missed.get(), made.get() as usize, first.into_inner())
+}
+
+#[test]
+fn every_edit_is_found() {
+    let (missed, made, first) = missed(|a, b| diff_functions(a, b, DiffOptions::default()).is_equal());
+    assert!(made > 500, "{made}");
+    assert_eq!(missed, 0, "of {made}: {first}");
+}
+
+/// Comparers that forget something do not find every edit.
+#[test]
+fn a_comparer_that_forgets_something_is_caught() {
+    let without = |forget: fn(&mut BBCode)| {
+        move |a: &Function<BBCode>, b: &Function<BBCode>| {
+            let (mut a, mut b) = (a.clone(), b.clone());
+            forget(&mut a.body);
+            forget(&mut b.body);
+            diff_functions(&a, &b, DiffOptions::default()).is_equal()
+        }
+    };
+    fn types(bb: &mut BBCode) {
+        let ids: Vec<InstId> = bb.all_insts().map(|(id, _)| id).collect();
+        ids.into_iter().for_each(|id| bb.inst_mut(id).unwrap().ty = Type::Any);
+    }
+    fn callees(bb: &mut BBCode) {
+        let ids: Vec<InstId> = bb.all_insts().map(|(id, _)| id).collect();
+        for id in ids {
+            if let Stmt::Call(call) = &mut bb.inst_mut(id).unwrap().stmt {
+                call.callee = Operand::global("Base", "something");
+            }
+        }
+    }
+    assert!(missed(without(types)).0 > 10);
+    assert!(missed(without(callees)).0 > 10);
+}
+
+/// A change at the start of a long function leaves what depends on it matched.
+#[test]
+fn what_follows_a_change_is_matched() {
+    for (name, make) in kit::programs::SHAPES {
+        let module = to_bbcode(&make(2_000).unwrap()).unwrap();
+        let mut changed = module.clone();
+        let body = changed.body_mut(name).unwrap();
+        let first = body.all_insts().find(|(_, inst)| matches!(inst.stmt, Stmt::Call(_))).map(|(id, _)| id).unwrap();
+        if let Stmt::Call(call) = &mut body.inst_mut(first).unwrap().stmt {
+            call.callee = Operand::global("Base", "another");
+        }
+        body.insert_before(first, NewInstruction::new(Stmt::nothing(), Type::Nothing)).unwrap();
+        let difference = diff(&module, &changed, ALL);
+        let rows = difference.functions[0].rows.iter().filter(|row| row.change.is_some()).count();
+        assert_eq!(rows, 3, "{name}\n{difference}");
+    }
+}
+
+/// Programs of a hundred thousand statements, equal and not, in little time.
+#[test]
+fn long_programs_are_compared() {
+    for (name, make) in kit::programs::SHAPES {
+        let module = to_bbcode(&make(100_000).unwrap()).unwrap();
+        assert!(diff(&module, &module.clone(), ALL).is_equal(), "{name}");
+        let other = to_bbcode(&make(50_000).unwrap()).unwrap();
+        assert!(!diff(&module, &other, ALL).is_equal(), "{name}");
+    }
+}
