@@ -1,0 +1,110 @@
+//! Removing functions, types and arguments.
+
+use bbcode::BBCode;
+use hashbrown::HashSet;
+use ircode::{Argument, Module, Name, Operand, TypeDef};
+
+use super::Reducer;
+
+/// Removes functions.
+pub(super) fn functions(reducer: &mut Reducer<'_>) {
+    if reducer.options.only.is_none() {
+        let names = reducer.functions();
+        reducer.each_part(names, |module, gone| {
+            let gone: HashSet<&Name> = gone.iter().collect();
+            let kept = module.functions().iter().filter(|function| !gone.contains(&function.name)).cloned();
+            Some(rebuilt(kept.collect(), module.types().to_vec()))
+        });
+    }
+}
+
+/// Removes declarations of types.
+pub(super) fn types(reducer: &mut Reducer<'_>) {
+    let names = reducer.state.types().iter().map(|def| def.name.clone()).collect();
+    reducer.each_part(names, |module, gone: &[Name]| {
+        let gone: HashSet<&Name> = gone.iter().collect();
+        let kept = module.types().iter().filter(|def| !gone.contains(&def.name)).cloned();
+        Some(rebuilt(module.functions().to_vec(), kept.collect()))
+    });
+}
+
+/// Removes arguments that nothing uses, of functions that no function names.
+pub(super) fn arguments(reducer: &mut Reducer<'_>) {
+    let mut unused: Vec<(Name, usize)> = Vec::new();
+    for name in reducer.functions() {
+        let Some(function) = reducer.state.function(&name).filter(|function| !function.varargs) else { continue };
+        if is_named(&reducer.state, &name) {
+            continue;
+        }
+        let used = used_arguments(&function.body);
+        // The last first, so that the numbers of the others stay.
+        let arguments = (1..function.body.argtypes.len()).rev();
+        unused.extend(arguments.filter(|index| !used.contains(index)).map(|index| (name.clone(), index)));
+    }
+    reducer.each(unused, |module, (name, index)| remove_argument(module, name, *index));
+}
+
+fn rebuilt(
+    functions: Vec<ircode::Function<BBCode>>,
+    types: Vec<TypeDef>,
+) -> Module<BBCode> {
+    let mut module = Module::new();
+    for def in types {
+        // The names were unique before.
+        let _ = module.add_type(def);
+    }
+    for function in functions {
+        let _ = module.add_function(function);
+    }
+    module
+}
+
+/// Whether some operand is the function of this name, or a method of that name.
+fn is_named(module: &Module<BBCode>, name: &str) -> bool {
+    let of = ircode::method_of(name).unwrap_or(name);
+    let mut found = false;
+    for function in module.functions() {
+        for (_, inst) in function.body.all_insts() {
+            inst.stmt.for_each_operand(&mut |operand| {
+                found |= match operand {
+                    Operand::Global(global) => of.rsplit('.').next() == Some(&*global.name),
+                    Operand::Constant(ircode::Constant::Function(path)) => path.ends_with(of),
+                    _ => false,
+                };
+            });
+        }
+    }
+    found
+}
+
+fn used_arguments(body: &BBCode) -> HashSet<usize> {
+    let mut used = HashSet::new();
+    for (_, inst) in body.all_insts() {
+        inst.stmt.for_each_operand(&mut |operand| {
+            if let Operand::Argument(argument) = operand {
+                used.extend(argument.index());
+            }
+        });
+    }
+    used
+}
+
+fn remove_argument(module: &mut Module<BBCode>, name: &Name, index: usize) -> bool {
+    let Some(mut function) = module.function(name).cloned() else { return false };
+    if index >= function.body.argtypes.len() {
+        return false;
+    }
+    function.body.argtypes.remove(index);
+    if index <= function.parameters.len() {
+        function.parameters.remove(index - 1);
+    }
+    function.body.for_each_operand_mut(|operand| {
+        if let Operand::Argument(argument) = operand
+            && let Some(old) = argument.index().filter(|&old| old > index)
+        {
+            *argument = Argument::from_index(old - 1);
+        }
+    });
+    module.replace_function(function);
+    true
+}
