@@ -3,6 +3,7 @@
 pub(crate) mod diff;
 pub(crate) mod grad;
 pub(crate) mod opt;
+pub(crate) mod reduce;
 pub(crate) mod roundtrip;
 pub(crate) mod run;
 pub(crate) mod show;

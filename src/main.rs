@@ -26,6 +26,8 @@ Examples:
   bbkit run examples/factorial.ir --args '[5]'       run it
   bbkit grad examples/power.ir --args '[1.5, 3]' --show --check
                                                      its gradient, the code that computes it, and a check
+  bbkit opt f.ir --passes dead-code | bbkit diff f.ir -
+                                                     what a pass changes
   pbpaste | bbkit grad - --args '[2.0]'              the gradient of a listing from a Julia session"
 )]
 struct Cli {
@@ -42,6 +44,7 @@ enum Command {
     Grad(commands::grad::Grad),
     Opt(commands::opt::Opt),
     Diff(commands::diff::Diff),
+    Reduce(commands::reduce::Reduce),
 }
 
 fn main() -> ExitCode {
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         Command::Grad(command) => command.run(),
         Command::Opt(command) => command.run(),
         Command::Diff(command) => command.run(),
+        Command::Reduce(command) => command.run(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,

@@ -31,7 +31,7 @@ pub struct ReduceProgress {
 /// What is shrunk, and within which limits.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ReduceOptions {
-    /// Shrink this function only, and keep the others as they are.
+    /// Shrink this function only, and keep the others and all types as they are.
     pub only: Option<Name>,
     /// Try programs, too, that the verifier refuses.
     pub allow_invalid: bool,
@@ -117,12 +117,16 @@ pub fn reduce_with(
 
 const MOST_ROUNDS: usize = 100;
 
+/// Makes a program smaller in one manner.
+type Step = fn(&mut Reducer<'_>);
+
 /// The steps, from coarse to fine.
-const STEPS: &[(&str, fn(&mut Reducer<'_>))] = &[
+const STEPS: &[(&str, Step)] = &[
     ("functions", functions::functions),
     ("types", functions::types),
     ("branches", branches::run),
     ("blocks", blocks::run),
+    ("returns", branches::returns),
     ("statements", statements::run),
     ("operands", operands::run),
     ("constants", constants::run),

@@ -254,3 +254,101 @@ fn styles_are_those_of_versions() {
     let output = bbkit(&["show", "-", "--style", "0.7"], listing.as_bytes());
     assert!(stderr(&output).contains("a version of Julia such as 1.5"), "{}", stderr(&output));
 }
+
+/// As of diff(1): 0, 1 and 2, and nothing printed of what is equal.
+#[test]
+fn a_difference_is_no_failure() {
+    let status = |args: &[&str], input: &str| {
+        let output = bbkit(args, input.as_bytes());
+        (output.status.code(), stdout(&output).is_empty(), stderr(&output).is_empty())
+    };
+    assert_eq!(status(&["diff", "examples/power.ir", "examples/power.ir"], ""), (Some(0), true, true));
+    assert_eq!(status(&["diff", "examples/power.ir", "-"], F), (Some(1), false, true));
+    assert_eq!(status(&["diff", "examples/power.ir", "no/such/file"], ""), (Some(2), true, false));
+    assert_eq!(status(&["diff", "examples/power.ir", "-"], "hello"), (Some(2), true, false));
+    assert_eq!(status(&["diff", "examples/power.ir", "-", "--fn", "f"], F), (Some(2), true, false));
+    assert_eq!(status(&["diff", "examples/power.ir"], ""), (Some(2), true, false));
+    // The forms make no difference.
+    for form in ["json", "bbcode-json"] {
+        let dump = stdout(&bbkit(&["show", "examples/power.ir", "--as", form], b""));
+        assert_eq!(status(&["diff", "examples/power.ir", "-", "--all"], &dump), (Some(0), true, true), "{form}");
+    }
+    let output = bbkit(&["diff", "-", "examples/power.ir", "--json"], F.as_bytes());
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["equal"], false);
+    assert_eq!(json["functions"][0]["rows"][0]["change"], "removed");
+    // Flags count if asked.
+    let dump = stdout(&bbkit(&["show", "-", "--as", "json"], F.as_bytes()));
+    let flagged = dump.replacen("\"type\":\"Float64\"", "\"type\":\"Float64\",\"flag\":8", 1);
+    assert_ne!(flagged, dump);
+    let folder = Folder::new("diff");
+    let path = folder.file("f.ir", F);
+    assert_eq!(status(&["diff", &path, "-"], &flagged), (Some(0), true, true));
+    assert_eq!(status(&["diff", &path, "-", "--all"], &flagged), (Some(1), false, true));
+}
+
+/// A folder of a test's own, gone with it.
+struct Folder(std::path::PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Folder {
+        let folder = std::path::Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        Folder(folder)
+    }
+
+    fn file(&self, name: &str, text: &str) -> String {
+        let path = self.0.join(name);
+        std::fs::write(&path, text).unwrap();
+        path.display().to_string()
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+#[test]
+fn programs_are_reduced_by_a_command() {
+    // The folder for candidates has a name that the shell would take apart.
+    let folder = Folder::new("with a 'quote");
+    let bbkit = |args: &[&str]| {
+        Command::new(env!("CARGO_BIN_EXE_bbkit"))
+            .current_dir(env!("CARGO_MANIFEST_DIR"))
+            .env("TMPDIR", &folder.0)
+            .args(args)
+            .output()
+            .unwrap()
+    };
+    let output = bbkit(&["reduce", "examples/power.ir", "--test", "grep -q div_float {}"]);
+    assert_eq!(
+        stdout(&output),
+        "function power()::Float64\n1 ─ %1 = Base.div_float(0.0, 0.0)::Float64\n└── %2 = return 0.0\nend\n"
+    );
+    // The least loop that does not end: a command that fails in a way of its own.
+    let endless =
+        folder.file("endless.ir", &F.replace("└── return %1", "└── goto #2\n2 ┄ %3 = sin(%1)::Float64\n└── goto #2"));
+    let test = format!("'{}' run {{}} --args '[1.0]' --max-steps 100", env!("CARGO_BIN_EXE_bbkit"));
+    let result = folder.0.join("result.json").display().to_string();
+    let options = ["--fails", "--expect", "100 statements", "--as", "json", "-o", &result];
+    let output = bbkit(&[&["reduce", &endless, "--test", &test], options.as_slice()].concat());
+    assert!(output.status.success() && stdout(&output).is_empty(), "{}", stderr(&output));
+    let shown = stdout(&bbkit(&["show", &result]));
+    assert!(shown.contains("goto #2") && !shown.contains("sin") && !shown.contains("mul_float"), "{shown}");
+    for (options, expected) in [
+        (["--test", "echo out; echo err >&2; false {}"], "the command fails. It prints:\nout\nerr"),
+        (["--test", "echo {}"], "does not print `nothing of the kind`"),
+        (["--test", "sleep 10; echo {}"], "ran for more than 0.2 seconds"),
+        (["--test", "true"], "by `{}`"),
+    ] {
+        let more = ["--expect", "nothing of the kind", "--timeout", "0.2"];
+        let more = if options[1].contains("false") { &more[2..] } else { &more };
+        let output = bbkit(&[&["reduce", "examples/power.ir"], options.as_slice(), more].concat());
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stderr(&output).contains(expected) && stdout(&output).is_empty(), "{}", stderr(&output));
+    }
+    let left: Vec<_> = std::fs::read_dir(&folder.0).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left.len(), 2, "{left:?}");
+}

@@ -17,9 +17,7 @@ fn calls(module: &Module<IRCode>, name: &str, in_block: impl Fn(&BBCode, bbcode:
     let mut count = 0;
     for function in module.functions() {
         let body = &function.body;
-        let is_call = |stmt: &Stmt<bbcode::Ids>| {
-            matches!(stmt, Stmt::Call(call) if matches!(&call.callee, Operand::Global(global) if global.name == name))
-        };
+        let is_call = |stmt: &Stmt<bbcode::Ids>| matches!(stmt, Stmt::Call(call) if matches!(&call.callee, Operand::Global(global) if global.name == name));
         for (id, _) in body.all_insts().filter(|(_, inst)| is_call(&inst.stmt)) {
             count += usize::from(in_block(body, body.block_of(id).unwrap()));
         }
@@ -177,18 +175,14 @@ end
 #[test]
 fn functions_types_and_constants_go() {
     let module = parse_module(TWO).unwrap().module;
-    let contains = |part: &'static str| {
-        move |module: &Module<IRCode>| print_module(module, Style::Julia).contains(part)
-    };
+    let contains =
+        |part: &'static str| move |module: &Module<IRCode>| print_module(module, Style::Julia).contains(part);
     let reduced = |part| print_module(&reduce(&module, &mut contains(part), &mut |_| {}), Style::Julia);
     assert_eq!(
         reduced("add_float"),
         "function g()::Float64\n1 ─     Base.add_float(0.0, 0.0)::Float64\n└──     return 0.0\nend\n"
     );
-    assert_eq!(
-        reduced("function f"),
-        "function f()::Float64\n1 ─     return 0.0\nend\n"
-    );
+    assert_eq!(reduced("function f"), "function f()::Float64\n1 ─     return 0.0\nend\n");
     let options = ReduceOptions { only: Some("g".into()), ..ReduceOptions::default() };
     let kept = reduce_with(&module, &options, &mut contains("function g"), &mut |_| {});
     assert_eq!(kept.function("f"), module.function("f"));

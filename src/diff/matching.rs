@@ -172,8 +172,8 @@ impl Phis<'_, '_> {
         self.pair_equal(&keys.0.deep, &keys.1.deep, true);
         self.follow();
         for (of_a, of_b) in [(&keys.0.deep, &keys.1.deep), (&keys.0.shape, &keys.1.shape)] {
-            for x in 0..self.a.statements.len() {
-                if let Some(y) = self.statements.of_a(x).filter(|&y| of_a[x] == of_b[y]) {
+            for (x, key) in of_a.iter().enumerate() {
+                if let Some(y) = self.statements.of_a(x).filter(|&y| *key == of_b[y]) {
                     self.pair_operands(x, y);
                     self.follow();
                 }

@@ -66,12 +66,7 @@ fn bypass(module: &mut Module<BBCode>, name: &Name, block: BlockId) -> bool {
 }
 
 /// What a value is on the edge from `pred`, where it may be a φ of `block`.
-fn on_edge(
-    bb: &BBCode,
-    block: BlockId,
-    pred: BlockId,
-    value: &Operand<bbcode::Ids>,
-) -> Option<Operand<bbcode::Ids>> {
+fn on_edge(bb: &BBCode, block: BlockId, pred: BlockId, value: &Operand<bbcode::Ids>) -> Option<Operand<bbcode::Ids>> {
     let Some(id) = value.as_value().filter(|&id| bb.block_of(id) == Some(block)) else { return Some(value.clone()) };
     match bb.stmt(id) {
         Some(Stmt::Phi(phi)) => phi.entries.iter().find(|entry| entry.edge == pred)?.value.clone(),

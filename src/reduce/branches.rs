@@ -5,12 +5,17 @@ use ircode::{Head, Module, Name, Operand, Stmt};
 
 use super::{Reducer, forget_edge, simplest};
 
-/// Lets a block return at once, then branches take their ways: the first, the second, …
-pub(super) fn run(reducer: &mut Reducer<'_>) {
+/// Lets blocks return at once.
+pub(super) fn returns(reducer: &mut Reducer<'_>) {
     let blocks = reducer.blocks();
     reducer.each(blocks, |module, (name, block)| end(module, name, *block));
+}
+
+/// Lets branches take their ways: the first, then the second, …
+pub(super) fn run(reducer: &mut Reducer<'_>) {
     let branches: Vec<(Name, BlockId)> = reducer.blocks();
-    let most = branches.iter().filter_map(|(name, block)| Some(ways(&reducer.state.function(name)?.body, *block).len()));
+    let most =
+        branches.iter().filter_map(|(name, block)| Some(ways(&reducer.state.function(name)?.body, *block).len()));
     for way in 0..most.max().unwrap_or_default() {
         let branches: Vec<(Name, BlockId)> = reducer.blocks();
         reducer.each(branches, |module, (name, block)| {
@@ -68,7 +73,6 @@ fn end(module: &mut Module<BBCode>, name: &Name, block: BlockId) -> bool {
         }
     }
     let _ = bb.set_next(block, None);
-    let _ = bb.set_odd_edges(block, bb.block(block).and_then(|block| block.odd_edges()).cloned().unwrap_or_default());
     before.into_iter().for_each(|lost| forget_edge(bb, block, lost));
     true
 }

@@ -20,6 +20,9 @@ pub(super) fn functions(reducer: &mut Reducer<'_>) {
 
 /// Removes declarations of types.
 pub(super) fn types(reducer: &mut Reducer<'_>) {
+    if reducer.options.only.is_some() {
+        return;
+    }
     let names = reducer.state.types().iter().map(|def| def.name.clone()).collect();
     reducer.each_part(names, |module, gone: &[Name]| {
         let gone: HashSet<&Name> = gone.iter().collect();
@@ -44,10 +47,7 @@ pub(super) fn arguments(reducer: &mut Reducer<'_>) {
     reducer.each(unused, |module, (name, index)| remove_argument(module, name, *index));
 }
 
-fn rebuilt(
-    functions: Vec<ircode::Function<BBCode>>,
-    types: Vec<TypeDef>,
-) -> Module<BBCode> {
+fn rebuilt(functions: Vec<ircode::Function<BBCode>>, types: Vec<TypeDef>) -> Module<BBCode> {
     let mut module = Module::new();
     for def in types {
         // The names were unique before.

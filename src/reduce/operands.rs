@@ -68,11 +68,7 @@ pub(super) fn rewrite(
     true
 }
 
-fn replace(
-    module: &mut Module<BBCode>,
-    place: &Place,
-    by: fn(&BBCode, &Type) -> Option<Operand<Ids>>,
-) -> bool {
+fn replace(module: &mut Module<BBCode>, place: &Place, by: fn(&BBCode, &Type) -> Option<Operand<Ids>>) -> bool {
     rewrite(module, place, |bb, old| {
         let old = matches!(old, Operand::Value(_) | Operand::Argument(_)).then_some(old)?;
         by(bb, &bb.operand_type(old))

@@ -51,7 +51,8 @@ pub(super) fn run(reducer: &mut Reducer<'_>) {
 fn single(module: &mut Module<bbcode::BBCode>, name: &Name, id: InstId) -> bool {
     let Some(body) = module.body_mut(name) else { return false };
     let Some(Stmt::Phi(phi)) = body.stmt(id) else { return false };
-    let mut values = phi.entries.iter().filter_map(|entry| entry.value.clone()).filter(|value| value.as_value() != Some(id));
+    let mut values =
+        phi.entries.iter().filter_map(|entry| entry.value.clone()).filter(|value| value.as_value() != Some(id));
     let Some(value) = values.next() else { return false };
     if values.any(|other| other != value) {
         return false;
