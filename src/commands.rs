@@ -35,8 +35,7 @@ pub(crate) fn fail<T>(message: impl Into<String>) -> Result<T, Failure> {
 /// Writes a result to standard output. A reader that has gone away is no failure of ours; anything else that keeps the
 /// result from being written ends the program with an error.
 pub(crate) fn output(text: &str) {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+    match try_output(text) {
         Ok(()) => {}
         Err(error) if error.kind() == ErrorKind::BrokenPipe => std::process::exit(0),
         Err(error) => {
@@ -49,6 +48,12 @@ pub(crate) fn output(text: &str) {
 /// Writes a page to a file.
 pub(crate) fn write_page(path: &str, page: &str) -> Result<(), Failure> {
     std::fs::write(path, page).or_else(|error| fail(format!("{path}: {error}")))
+}
+
+/// As [`output`], for a command with an exit status of its own.
+pub(crate) fn try_output(text: &str) -> std::io::Result<()> {
+    let mut out = std::io::stdout().lock();
+    out.write_all(text.as_bytes()).and_then(|()| out.flush())
 }
 
 /// Writes a diagnostic to standard error.

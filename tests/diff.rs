@@ -262,6 +262,33 @@ fn every_edit_is_found() {
     assert_eq!(missed, 0, "of {made}: {first}");
 }
 
+/// Lines, flags and infos count if asked, and not otherwise.
+#[test]
+fn attributes_count_if_asked() {
+    let edit = Cell::new(0);
+    for_each(300, anything, |program| -> Result<(), String> {
+        if program.body.verify().is_err() || !program.body.new_nodes.is_empty() {
+            return Ok(());
+        }
+        let of = function(BBCode::try_from(&program.body).map_err(|error| error.to_string())?);
+        let mut body = of.body.clone();
+        let mut numbers = Numbers(edit.get());
+        edit.set(edit.get() + 1);
+        let ids: Vec<InstId> = body.all_insts().map(|(id, _)| id).collect();
+        let inst = body.inst_mut(ids[numbers.below(ids.len())]).unwrap();
+        match numbers.below(3) {
+            0 => inst.flag += 100,
+            1 => inst.line.line += 100,
+            _ => inst.info.0 = Some("another".into()),
+        }
+        let other = with_body(&of, disguised(&body, edit.get()));
+        difference(&of, &other, DiffOptions::default())?;
+        if difference(&of, &other, ALL).is_ok() { Err(bbcode::print_function(&of)) } else { Ok(()) }
+    })
+    .unwrap();
+    assert!(edit.get() > 100);
+}
+
 /// Comparers that forget something do not find every edit.
 #[test]
 fn a_comparer_that_forgets_something_is_caught() {

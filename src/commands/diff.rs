@@ -1,12 +1,14 @@
 //! `bbkit diff`: compare programs up to renaming.
 
+use std::io::ErrorKind;
+
 use bbcode::BBCode;
 use bbkit::{Change, DiffOptions, DiffRow, FunctionDiff, Input, diff, to_bbcode};
 use clap::Args;
 use ircode::Module;
 use serde_json::json;
 
-use super::{Failure, diagnose, output, select};
+use super::{Failure, diagnose, fail, select, try_output};
 
 /// Compare two programs up to renaming, and show what changed.
 ///
@@ -58,15 +60,19 @@ impl Diff {
     fn compare(&self) -> Result<bool, Failure> {
         let (before, after) = (self.read(&self.before)?, self.read(&self.after)?);
         let difference = diff(&before, &after, DiffOptions { all: self.all });
-        if self.json {
+        let text = if self.json {
             let functions: Vec<_> = difference.functions.iter().map(function_json).collect();
             let types: Vec<_> = difference.types.iter().filter_map(row_json).collect();
             let equal = difference.is_equal();
-            output(&format!("{}\n", json!({ "equal": equal, "types": types, "functions": functions })));
+            format!("{}\n", json!({ "equal": equal, "types": types, "functions": functions }))
         } else {
-            output(&difference.to_string());
+            difference.to_string()
+        };
+        match try_output(&text) {
+            Err(error) if error.kind() != ErrorKind::BrokenPipe => fail(format!("standard output: {error}")),
+            // A reader that has gone away has seen enough.
+            _ => Ok(difference.is_equal()),
         }
-        Ok(difference.is_equal())
     }
 
     /// The program, or the function of it that is asked for.

@@ -2,7 +2,7 @@
 
 use bbcode::BBCode;
 use hashbrown::HashSet;
-use ircode::{Argument, Module, Name, Operand, TypeDef};
+use ircode::{Argument, Constant, Module, Name, Operand, TypeDef};
 
 use super::Reducer;
 
@@ -34,9 +34,10 @@ pub(super) fn types(reducer: &mut Reducer<'_>) {
 /// Removes arguments that nothing uses, of functions that no function names.
 pub(super) fn arguments(reducer: &mut Reducer<'_>) {
     let mut unused: Vec<(Name, usize)> = Vec::new();
+    let named = named(&reducer.state);
     for name in reducer.functions() {
         let Some(function) = reducer.state.function(&name).filter(|function| !function.varargs) else { continue };
-        if is_named(&reducer.state, &name) {
+        if named.contains(last_part(&name)) {
             continue;
         }
         let used = used_arguments(&function.body);
@@ -59,22 +60,23 @@ fn rebuilt(functions: Vec<ircode::Function<BBCode>>, types: Vec<TypeDef>) -> Mod
     module
 }
 
-/// Whether some operand is the function of this name, or a method of that name.
-fn is_named(module: &Module<BBCode>, name: &str) -> bool {
-    let of = ircode::method_of(name).unwrap_or(name);
-    let mut found = false;
-    for function in module.functions() {
-        for (_, inst) in function.body.all_insts() {
-            inst.stmt.for_each_operand(&mut |operand| {
-                found |= match operand {
-                    Operand::Global(global) => of.rsplit('.').next() == Some(&*global.name),
-                    Operand::Constant(ircode::Constant::Function(path)) => path.ends_with(of),
-                    _ => false,
-                };
-            });
-        }
+/// What operands name, without the modules it is in.
+fn named(module: &Module<BBCode>) -> HashSet<Name> {
+    let mut named = HashSet::new();
+    for (_, inst) in module.functions().iter().flat_map(|function| function.body.all_insts()) {
+        inst.stmt.for_each_operand(&mut |operand| match operand {
+            Operand::Global(global) => named.extend([last_part(&global.name).into()]),
+            Operand::Constant(Constant::Function(path)) => named.extend([last_part(path).into()]),
+            _ => {}
+        });
     }
-    found
+    named
+}
+
+/// The last part of a path, of `Base.Math.sin` the `sin`; for `sin(::Float64)` that of what it is a method of.
+fn last_part(path: &str) -> &str {
+    let of = ircode::method_of(path).unwrap_or(path);
+    of.rsplit('.').next().unwrap_or(of)
 }
 
 fn used_arguments(body: &BBCode) -> HashSet<usize> {
