@@ -11,7 +11,6 @@ mod statements;
 
 use bbcode::{BBCode, BlockId, InstId};
 use ircode::{Constant, IRCode, Module, Name, Operand, Scalar, Stmt, Type};
-use passes::unreachable_code::remove_unreachable_blocks;
 
 use crate::{to_bbcode, to_ircode};
 
@@ -244,7 +243,7 @@ fn tidy(module: &mut Module<BBCode>, only: Option<&Name>) {
     let names: Vec<Name> = module.functions().iter().map(|function| function.name.clone()).collect();
     for name in names.iter().filter(|name| only.is_none_or(|only| only == *name)) {
         let Some(body) = module.body_mut(name) else { continue };
-        remove_unreachable_blocks(body);
+        body.remove_unreachable_blocks();
         let empty: Vec<BlockId> = body.blocks().filter(|&block| body.first_inst(block).is_none()).collect();
         for block in empty {
             // The block is there and has no terminator.

@@ -169,7 +169,7 @@ fn edited(bb: &BBCode, numbers: &mut Numbers) -> Option<(BBCode, &'static str)> 
             "the callee"
         }
         2 if !stmt.is_terminator() && !matches!(stmt, Stmt::Phi(_)) => {
-            made.remove(id).ok()?;
+            made.remove_unchecked(id).ok()?;
             made.for_each_operand_mut(|operand| {
                 if operand.as_value() == Some(id) {
                     *operand = 77.into();

@@ -27,7 +27,7 @@ pub(super) fn run(reducer: &mut Reducer<'_>) {
         let mut replaced = Replacements::new();
         replaced.insert(*id, ircode::Operand::Value(*other));
         replaced.apply(body);
-        body.remove(*id).is_ok()
+        body.remove_unchecked(*id).is_ok()
     });
     let mut entries: Vec<(Name, InstId, BlockId)> = Vec::new();
     for (name, id) in reducer.statements() {
@@ -60,5 +60,5 @@ fn single(module: &mut Module<bbcode::BBCode>, name: &Name, id: InstId) -> bool 
     let mut replaced = Replacements::new();
     replaced.insert(id, value);
     replaced.apply(body);
-    body.remove(id).is_ok()
+    body.remove_unchecked(id).is_ok()
 }

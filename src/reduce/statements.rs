@@ -74,7 +74,7 @@ fn remove(module: &mut Module<BBCode>, statements: &[(Name, InstId)], replacemen
     replaced.apply(bb);
     for &id in &gone {
         // The statement is there: it was just looked at.
-        let _ = bb.remove(id);
+        let _ = bb.remove_unchecked(id);
     }
     !gone.is_empty()
 }
