@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| kit::targets::determinism(data).unwrap());
+libfuzzer_sys::fuzz_target!(|data: &[u8]| kit::targets::fuzz("determinism", data));

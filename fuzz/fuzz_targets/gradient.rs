@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| kit::targets::gradient(data).unwrap());
+libfuzzer_sys::fuzz_target!(|data: &[u8]| kit::targets::fuzz("gradient", data));

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| kit::targets::read_json(data).unwrap());
+libfuzzer_sys::fuzz_target!(|data: &[u8]| kit::targets::fuzz("read_json", data));

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| kit::targets::there_and_back(data).unwrap());
+libfuzzer_sys::fuzz_target!(|data: &[u8]| kit::targets::fuzz("there_and_back", data));

@@ -1,100 +1,87 @@
-//! Random IRCode of every statement kind, most of it valid: what conversion, text and JSON must carry, and what nothing
-//! may panic on.
+//! Random code of every statement kind and head on any control-flow graph, most of it valid: what conversion, text and JSON
+//! must carry, and what nothing may panic on.
 
-use std::sync::Arc;
+mod bbcode;
+mod leaves;
+mod shape;
+mod statements;
 
 use arbitrary::{Result, Unstructured};
 use ircode::{
-    BlockNumber, CallInfo, Constant, DebugInfo, EnterNode, Function, GlobalRef, Head, IRCode, Instruction,
-    InstructionStream, InvokeNode, JuliaVersion, LineInfo, LineInfoNode, MethodInstance, Name, NewInstruction, Operand,
-    Operands, PhiCNode, PhiEntry, Positions, SSAValue, Scalar, ScalarType, Stmt, Type, UpsilonNode,
+    CallInfo, Constant, Function, Head, IRCode, Instruction, InstructionStream, JuliaVersion, LineInfo, NewInstruction,
+    Operand, SSAValue, Stmt, Type,
 };
 
-/// Heads and a number of operands that they may have.
-const EXPRESSIONS: &[(Head, usize)] = &[
-    (Head::New, 2),
-    (Head::SplatNew, 2),
-    (Head::Boundscheck, 1),
-    (Head::TheException, 0),
-    (Head::IsDefined, 1),
-    (Head::ThrowUndefIfNot, 2),
-    (Head::CopyAst, 1),
-    (Head::GcPreserveBegin, 2),
-    (Head::GcPreserveEnd, 1),
-    (Head::Meta, 1),
-    (Head::LoopInfo, 0),
-    (Head::CodeCoverageEffect, 0),
-    (Head::AliasScope, 0),
-    (Head::PopAliasScope, 0),
-    (Head::Inbounds, 1),
-    (Head::StaticParameter, 1),
-];
+pub use bbcode::anything_bbcode;
+use leaves::{debuginfo, random_type, statement_type};
+use shape::{Ending, Shape};
+use statements::{Kind, Place, Writer};
 
 /// A random function. What it computes has no meaning.
+///
+/// The control-flow graph is any: loops of any kind, blocks that are not reached, nested try regions. Values are used
+/// wherever their definition dominates.
 ///
 /// # Errors
 ///
 /// If `u` has no more bytes.
 pub fn anything(u: &mut Unstructured<'_>) -> Result<Function<IRCode>> {
+    let julia = match u.ratio(1, 3)? {
+        true => Some(JuliaVersion::new(1, *u.choose(&[12, 11, 10, 9, 5])?)),
+        false => None,
+    };
     let mut argtypes = vec![Type::function("f")];
     for _ in 0..u.int_in_range(0..=3)? {
         argtypes.push(random_type(u)?);
     }
-    let count = u.int_in_range(1..=7u32)?;
-    let terminators: Vec<Option<Stmt<Positions>>> =
-        (1..=count).map(|block| terminator(u, block, count, argtypes.len())).collect::<Result<_>>()?;
-    let mut preds: Vec<Vec<BlockNumber>> = vec![Vec::new(); count as usize];
-    for (block, terminator) in (1..).zip(&terminators) {
-        let mut succs: Vec<BlockNumber> = Vec::new();
-        if let Some(stmt) = terminator {
-            stmt.for_each_target(|target| succs.push(target));
-        }
-        if terminator.as_ref().is_none_or(Stmt::falls_through) {
-            succs.push(BlockNumber(block + 1));
-        }
-        for succ in succs {
-            if let Some(preds) = succ.index().and_then(|index| preds.get_mut(index)) {
-                preds.push(BlockNumber(block));
+    let mut sptypes = Vec::new();
+    for _ in 0..u.int_in_range(0..=2)? {
+        sptypes.push(random_type(u)?);
+    }
+    let shape = Shape::random(u, julia)?;
+    let mut writer =
+        Writer { shape: &shape, kinds: Vec::new(), arguments: argtypes.len(), static_parameters: sptypes.len() };
+    let mut cfg = shape.cfg.clone();
+    for (block, ending) in shape.endings.iter().enumerate() {
+        let start = writer.kinds.len();
+        // Without predecessors a φ has nothing to say.
+        if !shape.preds(block).is_empty() {
+            for _ in 0..u.int_in_range(0..=2)? {
+                writer.kinds.push((block, Kind::Phi));
             }
         }
-    }
-    let mut maker = Maker { arguments: argtypes.len(), entry: Vec::new(), here: Vec::new() };
-    let mut stmts = InstructionStream::default();
-    let mut ranges = Vec::new();
-    for (number, terminator) in terminators.into_iter().enumerate() {
-        let start = stmts.len();
-        maker.here.clear();
-        for _ in 0..u.int_in_range(0..=2)? {
-            let phi = maker.phi(u, &preds[number])?;
-            maker.push(u, &mut stmts, number, phi)?;
-        }
         for _ in 0..u.int_in_range(0..=4)? {
-            let stmt = maker.statement(u)?;
-            maker.push(u, &mut stmts, number, stmt)?;
+            writer.kinds.push((block, Kind::random(u, julia)?));
         }
-        match terminator {
-            Some(stmt) => maker.push(u, &mut stmts, number, stmt)?,
-            None if stmts.len() == start => maker.push(u, &mut stmts, number, Stmt::nothing())?,
-            None => {}
+        if ending.is_statement() {
+            writer.kinds.push((block, Kind::End(*ending)));
+        } else if writer.kinds.len() == start {
+            writer.kinds.push((block, Kind::Copy));
         }
-        ranges.push(start..stmts.len());
+        cfg.blocks[block].stmts = start..writer.kinds.len();
     }
-    let mut body = IRCode::from_blocks(stmts, &ranges);
-    body.argtypes = argtypes;
+    let mut stmts = InstructionStream::default();
+    for position in 0..writer.kinds.len() {
+        let stmt = writer.statement(u, position)?;
+        let ty = match &writer.kinds[position].1 {
+            Kind::End(Ending::Never) => Type::Bottom,
+            // Old versions type terminators as they like.
+            Kind::End(_) if julia.is_none_or(|julia| julia >= JuliaVersion::new(1, 10)) => Type::Any,
+            _ => statement_type(u)?,
+        };
+        stmts.push(instruction(u, stmt, ty)?);
+    }
+    let mut body = IRCode { stmts, cfg, argtypes, sptypes, julia, ..IRCode::default() };
     if u.ratio(1, 4)? {
-        body.sptypes.push(random_type(u)?);
         body.meta.push(Stmt::expr(Head::Meta, [Operand::Constant(Constant::Symbol("inline".into()))]));
     }
     body.debuginfo = debuginfo(u)?.into();
-    if u.ratio(1, 4)? {
-        // Newest first, as old versions keep fewer conditions.
-        let minor = 12 - u.choose_index(3)? as u16;
-        body.julia = Some(JuliaVersion::new(1, minor));
-    }
     // Sometimes something that nobody would write.
     if u.ratio(1, 5)? {
         let at = SSAValue::from_index(u.choose_index(body.stmts.len().max(1))?);
-        let stmt = maker.statement(u)?;
+        let place = Place::next_to(body.block_of(at), at.index().unwrap_or(0));
+        let kind = Kind::random(u, julia)?;
+        let stmt = writer.statement_of(u, &kind, place)?;
         // Where it cannot be inserted, there is nothing pending.
         let _ = body.insert_node(at, NewInstruction::new(stmt, random_type(u)?), u.ratio(1, 2)?);
     }
@@ -104,245 +91,135 @@ pub fn anything(u: &mut Unstructured<'_>) -> Result<Function<IRCode>> {
     Ok(Function { name: "f".into(), parameters, varargs: u.arbitrary()?, result: random_type(u)?, body })
 }
 
-fn terminator(u: &mut Unstructured<'_>, block: u32, count: u32, arguments: usize) -> Result<Option<Stmt<Positions>>> {
-    let target = |u: &mut Unstructured<'_>| -> Result<BlockNumber> {
-        // Julia's verifier wants no edges to the entry from within.
-        Ok(BlockNumber(u.int_in_range(2.min(count)..=count)?))
+/// A statement with the other columns.
+fn instruction(
+    u: &mut Unstructured<'_>,
+    stmt: Stmt<ircode::Positions>,
+    ty: Type,
+) -> Result<Instruction<ircode::Positions>> {
+    let info = if u.ratio(1, 10)? { Some("MethodMatchInfo(…)".into()) } else { None };
+    let line = match u.ratio(1, 4)? {
+        true => LineInfo::from([u.int_in_range(0..=9)?, u.int_in_range(0..=1)?, u.int_in_range(0..=3)?]),
+        false => LineInfo::from(u.int_in_range(0..=9)?),
     };
-    let operand = |u: &mut Unstructured<'_>| -> Result<Operand<Positions>> {
-        Ok(match u.ratio(1, 2)? && arguments > 1 {
-            true => Operand::argument(u32::try_from(u.int_in_range(2..=arguments)?).unwrap_or(2)),
-            false => Operand::Constant(constant(u, 0)?),
-        })
-    };
-    let last = block == count;
-    Ok(match u.int_in_range(0..=if last { 3 } else { 9 })? {
-        0 if count > 1 => Some(Stmt::goto(target(u)?)),
-        1 => Some(Stmt::unreachable()),
-        2 | 3 | 0 => Some(Stmt::ret(operand(u)?)),
-        4..=6 => Some(Stmt::goto_if_not(operand(u)?, target(u)?)),
-        7 => Some(Stmt::Enter(Box::new(EnterNode {
-            catch_dest: Some(BlockNumber(u.int_in_range(block + 1..=count)?)),
-            scope: if u.ratio(1, 4)? { Some(operand(u)?) } else { None },
-        }))),
-        _ => None,
-    })
+    Ok(Instruction { stmt, ty, info: CallInfo(info), line, flag: u32::from(u.int_in_range(0..=3u8)?) })
 }
 
-struct Maker {
-    arguments: usize,
-    /// The values of the entry, which dominates everything.
-    entry: Vec<SSAValue>,
-    /// The values of the block at hand.
-    here: Vec<SSAValue>,
-}
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
 
-impl Maker {
-    fn push(
-        &mut self,
-        u: &mut Unstructured<'_>,
-        stmts: &mut InstructionStream,
-        block: usize,
-        stmt: Stmt<Positions>,
-    ) -> Result<()> {
-        let ty = match &stmt {
-            Stmt::Goto(_) | Stmt::GotoIfNot(_) | Stmt::Return(_) | Stmt::Enter(_) => Type::Any,
-            _ => statement_type(u)?,
-        };
-        let info = if u.ratio(1, 10)? { Some("MethodMatchInfo(…)".into()) } else { None };
-        let line = LineInfo::from([u.int_in_range(0..=9)?, u.int_in_range(0..=1)?, u.int_in_range(0..=3)?]);
-        let flag = u32::from(u.int_in_range(0..=3u8)?);
-        let value = SSAValue::from_index(stmts.len());
-        let is_value = !stmt.is_terminator();
-        stmts.push(Instruction { stmt, ty, info: CallInfo(info), line, flag });
-        if is_value {
-            self.here.push(value);
-            if block == 0 {
-                self.entry.push(value);
-            }
-        }
-        Ok(())
+    use super::*;
+    use crate::laws::comes_back;
+    use crate::seeds::{bytes, for_each};
+
+    fn generated(count: u64) -> impl Iterator<Item = Function<IRCode>> {
+        (0..count).filter_map(|seed| anything(&mut Unstructured::new(&bytes(seed))).ok())
     }
 
-    fn phi(&mut self, u: &mut Unstructured<'_>, preds: &[BlockNumber]) -> Result<Stmt<Positions>> {
-        let mut entries: Vec<PhiEntry<Positions>> = Vec::new();
-        for &edge in preds {
-            if entries.iter().any(|entry| entry.edge == edge) || u.ratio(1, 10)? {
+    #[test]
+    fn most_of_it_is_valid() {
+        let mut refused: BTreeMap<String, (usize, String)> = BTreeMap::new();
+        let mut valid = 0;
+        for function in generated(2000) {
+            match function.body.verify() {
+                Ok(()) => valid += 1,
+                Err(violations) => {
+                    let first = &violations.0[0];
+                    refused.entry(first.check.code().into()).or_insert((0, first.to_string())).0 += 1;
+                }
+            }
+        }
+        assert!(valid >= 1700, "only {valid} of 2000 are valid: {refused:?}");
+    }
+
+    fn variant(stmt: &Stmt<ircode::Positions>) -> String {
+        let text = format!("{stmt:?}");
+        text.split(['(', ' ']).next().unwrap_or_default().to_string()
+    }
+
+    #[test]
+    fn there_is_every_kind_of_statement_and_of_control_flow() {
+        let mut missing: Vec<String> = ircode::HEADS.iter().map(|(head, _)| format!("{head:?}")).collect();
+        missing.push("Other".into());
+        let variants = "Value Phi Pi PhiC Upsilon Goto GotoIfNot Return Enter Call Invoke Expr";
+        missing.extend(variants.split(' ').map(String::from));
+        let (mut irreducible, mut exceptional, mut unreached, mut self_loops, mut virtual_entries) = (0, 0, 0, 0, 0);
+        let (mut across, mut later, mut nested_tries, mut partial_phis, mut scopes) = (0, 0, 0, 0, 0);
+        for function in generated(2000) {
+            let body = &function.body;
+            let verified = body.verify().is_ok();
+            for stmt in body.stmts.stmts() {
+                let mut names = vec![variant(stmt)];
+                if let Stmt::Expr(expr) = stmt {
+                    names.push(format!("{:?}", expr.head).split('(').next().unwrap_or_default().to_string());
+                }
+                if verified {
+                    missing.retain(|name| !names.contains(name));
+                }
+            }
+            if !verified {
                 continue;
             }
-            let value = match u.ratio(1, 8)? {
-                true => None,
-                false => Some(self.outside_operand(u)?),
-            };
-            entries.push(PhiEntry { edge, value });
-        }
-        Ok(Stmt::phi(entries.into_iter().map(|entry| (entry.edge, entry.value))))
-    }
-
-    /// An operand that is there on every edge.
-    fn outside_operand(&self, u: &mut Unstructured<'_>) -> Result<Operand<Positions>> {
-        Ok(match u.int_in_range(0..=2)? {
-            0 if !self.entry.is_empty() => Operand::Value(*u.choose(&self.entry)?),
-            1 => Operand::argument(u32::try_from(u.int_in_range(1..=self.arguments)?).unwrap_or(1)),
-            _ => Operand::Constant(constant(u, 0)?),
-        })
-    }
-
-    fn operand(&self, u: &mut Unstructured<'_>) -> Result<Operand<Positions>> {
-        Ok(match u.int_in_range(0..=5)? {
-            0 | 1 if !self.here.is_empty() => Operand::Value(*u.choose(&self.here)?),
-            2 => Operand::Global(Arc::new(GlobalRef::new(*u.choose(&["Main", "Base", "Base.Math"])?, name(u)?))),
-            3 => Operand::Quote(Arc::new(constant(u, 0)?)),
-            4 if u.ratio(1, 6)? => {
-                let inner = Stmt::expr(Head::StaticParameter, [Operand::Constant(Constant::int64(1))]);
-                Operand::Nested(Box::new(inner))
-            }
-            _ => self.outside_operand(u)?,
-        })
-    }
-
-    fn operands(&self, u: &mut Unstructured<'_>, count: usize) -> Result<Vec<Operand<Positions>>> {
-        (0..count).map(|_| self.operand(u)).collect()
-    }
-
-    fn statement(&self, u: &mut Unstructured<'_>) -> Result<Stmt<Positions>> {
-        Ok(match u.int_in_range(0..=9)? {
-            0 => Stmt::Value(self.operand(u)?),
-            1 => Stmt::pi(self.outside_operand(u)?, random_type(u)?),
-            2 => {
-                Stmt::Upsilon(UpsilonNode { value: if u.ratio(1, 4)? { None } else { Some(self.outside_operand(u)?) } })
-            }
-            3 => Stmt::PhiC(PhiCNode { values: Operands::new() }),
-            4 | 5 => {
-                let callee = *u.choose(&["add_float", "sin", "+", "===", "getfield", "tuple", "no_such", "≤", "!="])?;
-                let count = u.int_in_range(0..=3)?;
-                Stmt::call(Operand::global(u.choose(&["Base", "Core", "Main", ""])?, callee), self.operands(u, count)?)
-            }
-            6 => {
-                let args = u.int_in_range(0..=2)?;
-                let argtypes = (0..args).map(|_| random_type(u)).collect::<Result<_>>()?;
-                let code_instance = u.ratio(1, 3)?;
-                Stmt::Invoke(Box::new(InvokeNode {
-                    instance: Arc::new(MethodInstance { argtypes, name: None, code_instance }),
-                    callee: Operand::global("Main", &name(u)?),
-                    args: self.operands(u, args)?.into(),
-                }))
-            }
-            7 => {
-                let args = [
-                    Operand::Quote(Arc::new(Constant::Symbol("jl_f".into()))),
-                    Operand::Constant(Constant::of_type(random_type(u)?)),
-                    Operand::Constant(Constant::SimpleVector(Arc::new(vec![Constant::of_type(Type::Any)]))),
-                    Operand::Constant(Constant::int64(0)),
-                    Operand::Quote(Arc::new(Constant::Symbol("ccall".into()))),
-                    self.operand(u)?,
-                ];
-                Stmt::expr(Head::Foreigncall, args)
-            }
-            _ => {
-                let (head, count) = u.choose(EXPRESSIONS)?.clone();
-                let mut args = match head.operands_are_uses() {
-                    true => self.operands(u, count)?,
-                    false => (0..count).map(|_| Ok(Operand::Constant(constant(u, 0)?))).collect::<Result<_>>()?,
-                };
-                if head == Head::StaticParameter {
-                    args = vec![Operand::Constant(Constant::int64(1))];
+            let view = ircode::Body::view(body);
+            let graph = view.graph();
+            let domtree = graph.dominators();
+            irreducible += usize::from(graph.loops().iter().any(|(_, each)| each.irreducible));
+            unreached += usize::from((0..graph.len()).any(|block| !domtree.is_reachable(block)));
+            self_loops += usize::from((0..graph.len()).any(|block| graph.successors(block).any(|to| to == block)));
+            virtual_entries += usize::from(body.cfg.blocks[0].preds.contains(&ircode::BlockNumber::VIRTUAL));
+            let mut catches = 0;
+            for statement in &view.statements {
+                let block = statement.block.unwrap_or(0);
+                if !domtree.is_reachable(block) {
+                    continue;
                 }
-                Stmt::expr(head, args)
+                if let Stmt::Enter(enter) = statement.stmt {
+                    catches += usize::from(enter.catch_dest.is_some());
+                    scopes += usize::from(enter.scope.is_some() && enter.catch_dest.is_none());
+                }
+                if let Stmt::Phi(phi) = statement.stmt {
+                    partial_phis += usize::from(phi.entries.len() < body.cfg.blocks[block].preds.len());
+                }
+                statement.stmt.for_each_use(|value| {
+                    let from = body.block_of(value).and_then(ircode::BlockNumber::index).unwrap_or(0);
+                    across += usize::from(from != block && from != 0);
+                    later += usize::from(from > block && !matches!(statement.stmt, Stmt::Phi(_) | Stmt::PhiC(_)));
+                });
             }
-        })
-    }
-}
-
-fn name(u: &mut Unstructured<'_>) -> Result<Name> {
-    Ok((*u.choose(&["f", "x", "g!", "var\"odd name\"", "+", "#1#2", "αβ", "==", "a b", "\"", "end"])?).into())
-}
-
-/// A type, or that there is none.
-fn statement_type(u: &mut Unstructured<'_>) -> Result<Type> {
-    if u.ratio(1, 12)? { Ok(Type::Untyped) } else { random_type(u) }
-}
-
-fn random_type(u: &mut Unstructured<'_>) -> Result<Type> {
-    const TYPES: &[&str] = &[
-        "Any",
-        "Union{}",
-        "Nothing",
-        "Float64",
-        "Float32",
-        "Float16",
-        "Int64",
-        "Int32",
-        "UInt8",
-        "Bool",
-        "Char",
-        "String",
-        "Symbol",
-        "Tuple{Int64, Float64}",
-        "Tuple{}",
-        "@NamedTuple{a::Int64}",
-        "Union{Nothing, Float64}",
-        "Vector{Float64}",
-        "Array{Float32, 3}",
-        "Base.RefValue{Int64}",
-        "Memory{Float64}",
-        "MemoryRef{Float64}",
-        "typeof(sin)",
-        "Type{Float64}",
-        "Dict{Symbol, Any}",
-        "Core.Const(1.5)",
-        "Vararg{Int64}",
-    ];
-    Ok(Type::parse(u.choose(TYPES)?))
-}
-
-fn constant(u: &mut Unstructured<'_>, depth: usize) -> Result<Constant> {
-    const TYPES: &[ScalarType] = &[
-        ScalarType::Float64,
-        ScalarType::Float32,
-        ScalarType::Float16,
-        ScalarType::Int64,
-        ScalarType::Int32,
-        ScalarType::Int128,
-        ScalarType::UInt8,
-        ScalarType::UInt64,
-        ScalarType::UInt128,
-        ScalarType::Bool,
-    ];
-    Ok(match u.int_in_range(0..=9)? {
-        0 => Constant::Nothing,
-        1..=4 => {
-            let ty = *u.choose(TYPES)?;
-            let bits: u128 = u.arbitrary()?;
-            let mask = if ty.bits() == 128 { u128::MAX } else { (1 << ty.bits()) - 1 };
-            Constant::Scalar(Scalar::from_bits(ty, bits & if ty == ScalarType::Bool { 1 } else { mask }))
+            exceptional += usize::from(catches > 0);
+            nested_tries += usize::from(catches > 1);
         }
-        5 => Constant::String((*u.choose(&["", "text", "\"quoted\" \\ $x\n\t", "ünïcode ∂"])?).into()),
-        6 => Constant::of_type(random_type(u)?),
-        7 => Constant::float64(*u.choose(&[
-            0.0,
-            -0.0,
-            f64::NAN,
-            f64::INFINITY,
-            f64::NEG_INFINITY,
-            1e300,
-            5e-324,
-            0.1,
-        ])?),
-        8 if depth < 2 => Constant::Tuple(Arc::new(vec![constant(u, depth + 1)?, constant(u, depth + 1)?])),
-        _ => Constant::int64(*u.choose(&[0, 1, -1, i64::MAX, i64::MIN, 1 << 53])?),
-    })
-}
-
-fn debuginfo(u: &mut Unstructured<'_>) -> Result<DebugInfo> {
-    let mut info = DebugInfo { def: Some("f".into()), file: Some("file.jl".into()), ..DebugInfo::default() };
-    if u.ratio(1, 3)? {
-        info.linetable = vec![LineInfoNode {
-            method: "f".into(),
-            file: "file.jl".into(),
-            line: 3,
-            inlined_at: u.int_in_range(0..=1)?,
-        }];
+        assert!(missing.is_empty(), "never made: {missing:?}");
+        let counts = [
+            ("irreducible loops", irreducible, 20),
+            ("exceptional edges", exceptional, 100),
+            ("blocks that are not reached", unreached, 100),
+            ("loops of one block", self_loops, 100),
+            ("virtual predecessors of the entry", virtual_entries, 50),
+            ("uses in other blocks", across, 1000),
+            ("uses that stand before their definition", later, 20),
+            ("several tries", nested_tries, 20),
+            ("φs without an edge", partial_phis, 50),
+            ("scopes without a catch block", scopes, 5),
+        ];
+        for (what, count, least) in counts {
+            assert!(count >= least, "{what}: only {count}; all: {counts:?}");
+        }
     }
-    Ok(info)
+
+    #[test]
+    fn code_in_any_layout_comes_back() {
+        let (mut made, mut switches, mut odd_layouts) = (0, 0, 0);
+        for seed in 0..1000 {
+            let bytes = bytes(seed);
+            let Ok(function) = anything_bbcode(&mut Unstructured::new(&bytes)) else { continue };
+            made += usize::from(function.body.verify().is_ok());
+            let has_switch = |(_, inst): (_, &ircode::Instruction<_>)| matches!(inst.stmt, Stmt::Switch(_));
+            switches += usize::from(function.body.all_insts().any(has_switch));
+            odd_layouts += usize::from(!function.body.is_laid_out());
+        }
+        assert!(made > 700 && switches > 300 && odd_layouts > 400, "{made}, {switches}, {odd_layouts}");
+        for_each(1000, anything_bbcode, |function| comes_back(function, &bbkit::Ways::default())).unwrap();
+    }
 }

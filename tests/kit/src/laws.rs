@@ -45,6 +45,48 @@ pub fn round_trips(function: &Function<IRCode>, ways: &bbkit::Ways) -> Checked {
     Err(broken("there and back", format!("{}: {}", function.name, problems.join("; "))))
 }
 
+/// Law 2, and 3 for dumps, of code with switches in any layout: once it is laid out it comes back as it was, laying out
+/// what is laid out changes nothing, and what was valid stays so on all of these ways.
+///
+/// # Errors
+///
+/// [`Broken`] with the way on which it did not.
+pub fn comes_back(function: &Function<BBCode>, ways: &bbkit::Ways) -> Checked {
+    const LAW: &str = "BBCode there and back";
+    if function.body.verify().is_err() {
+        return Ok(());
+    }
+    let refused = |way: &'static str| move |error: bbcode::ConversionError| broken(LAW, format!("{way}: {error}"));
+    let different =
+        |way: &str, one: &BBCode, other: &BBCode| broken(LAW, format!("{way}:\n{one}came back as\n{other}"));
+    let laid_out = function.body.laid_out().map_err(refused("laying out"))?;
+    if let Err(violations) = laid_out.verify() {
+        let listing = bbcode::display_violations(&laid_out, &violations);
+        return Err(broken(LAW, format!("not valid once laid out: {listing}\nbefore:\n{}", function.body)));
+    }
+    let again = laid_out.laid_out().map_err(refused("laying out again"))?;
+    if again != laid_out {
+        return Err(different("laying out again", &laid_out, &again));
+    }
+    let ir = (ways.to_ircode)(&laid_out).map_err(refused("bbcode → ircode"))?;
+    ir.verify().map_err(|violations| broken(LAW, format!("not valid as IRCode: {violations}")))?;
+    if IRCode::try_from(&function.body).map_err(refused("bbcode → ircode"))? != ir {
+        return Err(broken(LAW, "converting is not laying out and then converting"));
+    }
+    let back = (ways.to_bbcode)(&ir).map_err(refused("ircode → bbcode"))?;
+    if back != laid_out {
+        return Err(different("bbcode → ircode → bbcode", &laid_out, &back));
+    }
+    let mut module = Module::new();
+    module.add_function(function.clone()).map_err(|twice| broken(LAW, twice))?;
+    let json = (ways.carry)(ircode::to_json(&module).map_err(|error| broken(LAW, error))?);
+    let read: Module<BBCode> = ircode::from_json(&json).map_err(|error| broken(LAW, error))?;
+    match read.functions() {
+        [read] if *read == *function => Ok(()),
+        _ => Err(broken(LAW, "JSON came back as something else")),
+    }
+}
+
 /// Law 5: whatever can be done with a function that the verifier accepts, or refuses, is done or refused with an error:
 /// printing, dumping, running, converting, and each of `passes`, which tests replace to see that a broken one is found.
 /// It is the panic of a caller that shows this law broken.

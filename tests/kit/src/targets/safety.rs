@@ -1,0 +1,20 @@
+//! Law 5 on functions of every statement kind, valid or not.
+
+use arbitrary::Unstructured;
+use exec::Value;
+use passes::PASSES;
+
+use super::LIMITS;
+use crate::anything::anything;
+use crate::laws::{Checked, is_safe};
+
+/// Checks what these bytes make.
+///
+/// # Errors
+///
+/// [`Broken`](crate::laws::Broken).
+pub(super) fn check(data: &[u8]) -> Checked {
+    let Ok(function) = anything(&mut Unstructured::new(data)) else { return Ok(()) };
+    let args: Vec<Value> = function.body.argtypes.iter().skip(1).map(|_| Value::from(1.0)).collect();
+    is_safe(&function, &args, LIMITS, PASSES)
+}
