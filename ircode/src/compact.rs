@@ -69,7 +69,7 @@ impl IRCode {
     ///
     /// * `nothing` statements,
     /// * copies (`%4 = %2`, `%4 = 1.0`): their uses name the original,
-    /// * a φ with a single edge whose block has no other predecessor, and a π that names the type which its value has
+    /// * a φ with a single edge whose block has no other predecessor and is not the entry, and a π that names the type which its value has
     ///   already: copies too.
     ///
     /// A block that would be left without a statement keeps one `nothing`. Blocks are neither added nor removed, so
@@ -264,10 +264,35 @@ fn copied_operand(ir: &IRCode, index: usize) -> Option<Operand<Positions>> {
         },
         Stmt::Phi(phi) => {
             let [entry] = phi.entries.as_slice() else { return None };
-            let block = ir.cfg.blocks.get(ir.block_of(value)?.index()?)?;
+            // Control comes to the entry from outside too, where the value of an edge need not be there.
+            let index = ir.block_of(value)?.index().filter(|&index| index > 0)?;
+            let block = ir.cfg.blocks.get(index)?;
             (block.preds == [entry.edge]).then(|| entry.value.clone()).flatten()
         }
         Stmt::Pi(pi) => (ir.operand_type(&pi.value) == pi.ty).then(|| pi.value.clone()),
         _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::parse_function;
+
+    #[test]
+    fn a_phi_of_the_entry_is_no_copy() {
+        let ir = parse_function(
+            "
+1 ┄ %1 = φ (#1 => %3)::Int64
+│   %2 = Base.neg_int(%1)::Int64
+│   %3 = Base.add_int(_2, 1)::Int64
+└──      goto #1
+",
+        )
+        .unwrap()
+        .body;
+        ir.verify().unwrap();
+        let compacted = ir.compact().unwrap().ir;
+        compacted.verify().unwrap();
+        assert_eq!(compacted, ir);
     }
 }

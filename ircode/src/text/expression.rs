@@ -87,6 +87,8 @@ pub(super) enum Context {
     Expr {
         /// Whether they are.
         uses: bool,
+        /// Whether it is inside `:(…)`, where a path is a global; outside it is a type.
+        quoted: bool,
     },
 }
 
@@ -329,7 +331,10 @@ impl<'a> Cursor<'a> {
             Operand::symbol(name)
         } else {
             // Inside of the quotes names are globals, and symbols are quoted again.
-            let inside = if context == (Context::Expr { uses: false }) { context } else { Context::Call };
+            let inside = match context {
+                Context::Expr { uses: false, .. } => Context::Expr { uses: false, quoted: true },
+                _ => Context::Call,
+            };
             match self.expression(scope, inside)? {
                 Stmt::Value(operand) => operand,
                 call => Operand::Nested(Box::new(call)),
@@ -606,7 +611,7 @@ impl<'a> Cursor<'a> {
         if self.starts_with("(") {
             return self.constructed(scope, context, start, &module, &name);
         }
-        if self.text(start..self.at).contains(".var\"") || !module.is_empty() && context != Context::Call {
+        if self.text(start..self.at).contains(".var\"") || !module.is_empty() && matches!(context, Context::Expr { quoted: false, .. }) {
             // A type: a global is printed `Main.:(var"#1#2")`, and quoted inside of expressions.
             return Ok(Operand::Constant(Constant::of_type(sharing::parse_type(self.text(start..self.at)))));
         }
@@ -720,7 +725,7 @@ impl<'a> Cursor<'a> {
 /// `%n`, which is a use in some places and a plain number in others.
 fn named_value(number: u32, context: Context) -> Operand<Positions> {
     match context {
-        Context::Expr { uses: false } => Operand::Constant(Constant::SSAValue(number)),
+        Context::Expr { uses: false, .. } => Operand::Constant(Constant::SSAValue(number)),
         _ => Operand::Value(SSAValue(number)),
     }
 }
@@ -740,4 +745,22 @@ fn format_operand(operand: &Operand<Positions>) -> String {
 pub(crate) fn starts_type(text: &str) -> bool {
     let mut cursor = Cursor::new(text, 0);
     !cursor.starts_with("@") && cursor.global_path().is_ok() && cursor.starts_with("{")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{Function, Head, IRCode, InstructionStream, LineInfo, NewInstruction, Operand, Stmt, Style, Type};
+
+    #[test]
+    fn a_global_comes_back_where_operands_are_no_uses() {
+        for head in ["meta", "nonsense"] {
+            let mut stmts = InstructionStream::default();
+            let stmt = Stmt::expr(Head::from_name(head), [Operand::global("Main", "x"), Operand::global("Base", "+")]);
+            stmts.push(NewInstruction::new(stmt, Type::Any).into_instruction(LineInfo::NONE));
+            stmts.push(NewInstruction::new(Stmt::unreachable(), Type::Any).into_instruction(LineInfo::NONE));
+            let function = Function::new("f", Type::Any, IRCode::from_blocks(stmts, &[0..2]));
+            let text = crate::print_function(&function, Style::Bbkit);
+            assert_eq!(crate::parse_module(&text).unwrap().module.functions(), [function], "{text}");
+        }
+    }
 }

@@ -544,7 +544,7 @@ impl Cursor<'_> {
             _ => {
                 let head = Head::from_name(&name);
                 let uses = head.operands_are_uses();
-                let mut args = self.operands(scope, Context::Expr { uses })?;
+                let mut args = self.operands(scope, Context::Expr { uses, quoted: false })?;
                 match (name.as_str(), args.is_empty()) {
                     ("call", false) => {
                         let callee = args.remove(0);
