@@ -1,7 +1,7 @@
 //! What Mooncake's helpers tell of blocks and statements, under their names.
 
 use ircode::graph::FlowGraph;
-use ircode::{Cfg, Instruction, LineInfo, NewInstruction, ReturnNode, Stmt, Type};
+use ircode::{Cfg, Instruction, LineInfo, NewInstruction, Operand, ReturnNode, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use crate::code::{BBCode, OddEdges};
@@ -214,8 +214,10 @@ impl BBCode {
         let cfg = self.cfg();
         let reachable = cfg.reachable();
         let mut gone: SecondaryMap<BlockId, ()> = SecondaryMap::new();
+        let mut gone_insts: SecondaryMap<InstId, ()> = SecondaryMap::new();
         for (&block, _) in cfg.order().iter().zip(&reachable).filter(|(_, reached)| !**reached) {
             gone.insert(block, ());
+            gone_insts.extend(self.inst_ids(block).map(|inst| (inst, ())));
             // The block is there: it was found in the layout.
             let _ = self.remove_block(block);
         }
@@ -237,7 +239,32 @@ impl BBCode {
                 let _ = self.set_odd_edges(block, odd);
             }
         }
+        self.forget_values(&gone_insts);
         true
+    }
+
+    /// Takes values that are gone out of the statements that name them: φᶜs, and the ends of what keeps objects alive.
+    fn forget_values(&mut self, gone: &SecondaryMap<InstId, ()>) {
+        let is_gone = |operand: &Operand<Ids>| operand.as_value().is_some_and(|value| gone.contains_key(value));
+        let mut users = Vec::new();
+        for (id, inst) in self.all_insts() {
+            let mut found = false;
+            inst.stmt.for_each_operand(&mut |operand| found |= is_gone(operand));
+            if found {
+                users.push(id);
+            }
+        }
+        for id in users {
+            match self.inst_mut(id).map(|inst| &mut inst.stmt) {
+                Some(Stmt::PhiC(phic)) => phic.values.retain(|value| !is_gone(value)),
+                Some(stmt) => stmt.for_each_operand_mut(&mut |operand| {
+                    if is_gone(operand) {
+                        *operand = Operand::nothing();
+                    }
+                }),
+                None => {}
+            }
+        }
     }
 
     /// Orders the layout by the distance of the blocks from the entry; blocks of the same distance, and those that are not
