@@ -89,9 +89,10 @@ impl Writer<'_> {
             Kind::Copy => Stmt::Value(self.operand(u, place)?),
             Kind::Pi => Stmt::pi(self.operand(u, place)?, random_type(u)?),
             Kind::Call => {
-                let callee = match u.ratio(1, 8)? {
-                    true => self.operand(u, place)?,
-                    false => {
+                let dynamic = if u.ratio(1, 8)? { self.value(u, place)? } else { None };
+                let callee = match dynamic {
+                    Some(value) => Operand::Value(value),
+                    None => {
                         let names = ["add_float", "sin", "+", "===", "getfield", "tuple", "no_such", "≤", "!=", "isa"];
                         Operand::global(u.choose(&["Base", "Core", "Main", ""])?, u.choose(&names)?)
                     }
