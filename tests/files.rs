@@ -20,7 +20,7 @@ use bbcode::BBCode;
 use bbkit::{Input, Ways};
 use exec::{Limits, Machine, Value};
 use ircode::{IRCode, Module, Style, Type, print_module};
-use kit::laws::{gradient_is_right, is_deterministic, is_safe, keeps_meaning, round_trips};
+use kit::laws::{Downstream, gradient_is_right, is_deterministic, is_safe, keeps_meaning, round_trips};
 use libtest_mimic::{Arguments, Failed, Trial};
 use passes::reverse_mode::differentiate;
 use passes::{PASSES, PassManager, Run};
@@ -191,7 +191,7 @@ fn check_laws(path: &Path, points: &[Point]) -> Result<(), Failed> {
         let name = point.function.as_str();
         let Some(args) = arguments(&input.module, point) else { continue };
         let module = bbkit::specialized(&input.module, name, &args)?;
-        is_safe(module.function(name).unwrap(), &args, LIMITS, PASSES)?;
+        is_safe(module.function(name).unwrap(), &args, LIMITS, Downstream::default(), &[])?;
         for pass in PASSES.iter().filter(|pass| matches!(pass.run, Run::Function(_))) {
             let run = |module: &mut Module<BBCode>| PassManager::new([pass]).verify_each(true).run(module, None);
             keeps_meaning(&module, name, &|| args.clone(), LIMITS, &run)

@@ -23,6 +23,11 @@ fn safety() {
 }
 
 #[test]
+fn mutation() {
+    run("mutation", 25_000..26_500);
+}
+
+#[test]
 fn meaning() {
     run("meaning", 30_000..30_100);
 }

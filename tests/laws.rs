@@ -4,7 +4,8 @@ use bbcode::BBCode;
 use exec::Limits;
 use ircode::{IRCode, Module, Stmt, Style, print_module};
 use kit::anything::anything;
-use kit::laws::{gradient_is_right, is_deterministic, is_safe, keeps_meaning, round_trips};
+use kit::laws::{Downstream, gradient_is_right, is_deterministic, is_safe, keeps_meaning, round_trips};
+use kit::mutation::mutate;
 use kit::numeric::{Program, numeric};
 use kit::seeds::for_each;
 use passes::reverse_mode::{DerivativeNames, differentiate};
@@ -24,8 +25,10 @@ fn numeric_programs_come_back_from_every_way() {
 
 #[test]
 fn numeric_programs_are_safe() {
-    for_each(200, numeric, |program: &Program| is_safe(&program.module.functions()[0], &program.args, LIMITS, PASSES))
-        .unwrap();
+    for_each(200, numeric, |program: &Program| {
+        is_safe(&program.module.functions()[0], &program.args, LIMITS, Downstream::default(), &[])
+    })
+    .unwrap();
 }
 
 #[test]
@@ -178,9 +181,36 @@ static PANICS: [passes::Pass; 1] = [passes::Pass { name: "panics", about: "", ru
 
 #[test]
 fn a_pass_that_is_not_safe_is_caught() {
-    let check = |program: &Program, passes| is_safe(&program.module.functions()[0], &program.args, LIMITS, passes);
+    let check = |program: &Program, passes| {
+        let downstream = Downstream { passes, ..Downstream::default() };
+        is_safe(&program.module.functions()[0], &program.args, LIMITS, downstream, &[])
+    };
     assert!(caught(|program| check(program, &BREAKS)) > 50);
     assert!(std::panic::catch_unwind(|| caught(|program| check(program, &PANICS))).is_err());
+}
+
+#[test]
+fn a_verifier_that_accepts_everything_is_caught() {
+    let careless = Downstream { accepts: |_| true, ..Downstream::default() };
+    let mut caught = 0;
+    for seed in 0..200 {
+        let bytes = kit::seeds::bytes(seed);
+        let mut u = arbitrary::Unstructured::new(&bytes);
+        let Ok(mut function) = anything(&mut u) else { continue };
+        if mutate(&mut u, &mut function).is_ok() {
+            caught += usize::from(is_safe(&function, &[], LIMITS, careless, &[]).is_err());
+        }
+    }
+    assert!(caught > 50, "only {caught} of 200");
+}
+
+#[test]
+fn a_pipeline_that_is_not_safe_is_caught() {
+    let check = |program: &Program, pipeline: &[&'static passes::Pass]| {
+        is_safe(&program.module.functions()[0], &program.args, LIMITS, Downstream::default(), pipeline)
+    };
+    assert!(caught(|program| check(program, &[&PASSES[0], &BREAKS[0]])) > 50);
+    assert!(std::panic::catch_unwind(|| caught(|program| check(program, &[&PANICS[0]]))).is_err());
 }
 
 #[test]
@@ -236,7 +266,7 @@ fn anything_comes_back_from_every_way() {
 fn nothing_panics_on_anything() {
     for_each(700, anything, |function| {
         let args: Vec<_> = function.body.argtypes.iter().skip(1).map(|_| exec::Value::from(1.0)).collect();
-        is_safe(function, &args, LIMITS, PASSES)
+        is_safe(function, &args, LIMITS, Downstream::default(), &[])
     })
     .unwrap();
 }

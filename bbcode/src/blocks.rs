@@ -226,6 +226,10 @@ impl BBCode {
         }
         let left: Vec<BlockId> = self.blocks().collect();
         for block in left {
+            // What ends in a return or a switch never falls through, whatever stands here.
+            if self.next(block).is_some_and(|next| gone.contains_key(next)) {
+                let _ = self.set_next(block, None);
+            }
             let names_gone = |stmt: &Stmt<Ids>| {
                 stmt.as_phi().is_some_and(|phi| phi.entries.iter().any(|entry| gone.contains_key(entry.edge)))
             };

@@ -53,7 +53,9 @@ impl Adjacency {
     }
 
     fn of(&self, node: usize) -> &[u32] {
-        match (self.starts.get(node), self.starts.get(node + 1)) {
+        // A node that is not there may have any number.
+        let end = node.checked_add(1).and_then(|next| self.starts.get(next));
+        match (self.starts.get(node), end) {
             (Some(&start), Some(&end)) => &self.targets[start as usize..end as usize],
             _ => &[],
         }

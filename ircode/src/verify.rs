@@ -204,7 +204,14 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
             if statement.pending.is_some_and(|pending| pending.anchor.is_none()) {
                 self.at(Check::PendingAnchor, statement, "it goes next to a statement that does not exist".into());
             }
-            statement.stmt.for_each_operand(&mut |operand| self.check_operand_exists(statement, operand));
+            statement.stmt.for_each_operand(&mut |operand| {
+                self.check_operand_exists(statement, operand);
+                if let Operand::Nested(nested) = operand
+                    && let Stmt::Expr(inner) = &**nested
+                {
+                    self.check_operands_are_uses(statement, inner);
+                }
+            });
             if let Stmt::Expr(expr) = statement.stmt {
                 self.check_operands_are_uses(statement, expr);
             }
@@ -256,20 +263,13 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
     }
 
     fn check_operands_are_uses(&mut self, statement: &StatementView<'a, N>, expr: &ExprNode<N>) {
-        for operand in &expr.args {
-            match operand {
-                Operand::Value(value) if !expr.head.operands_are_uses() => {
-                    let name = expr.head.name();
-                    let message = format!("it names {value}, but the operands of `{name}` are not renamed with values");
-                    self.at(Check::OperandsAreUses, statement, message);
-                }
-                Operand::Nested(nested) => {
-                    if let Stmt::Expr(inner) = &**nested {
-                        self.check_operands_are_uses(statement, inner);
-                    }
-                }
-                _ => {}
-            }
+        if expr.head.operands_are_uses() {
+            return;
+        }
+        for value in expr.args.iter().filter_map(Operand::as_value) {
+            let name = expr.head.name();
+            let message = format!("it names {value}, but the operands of `{name}` are not renamed with values");
+            self.at(Check::OperandsAreUses, statement, message);
         }
     }
 
@@ -441,6 +441,11 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
             if !(block.preds.contains(&entry.edge) || is_virtual && index == 0) {
                 let message = format!("it names the edge from {}, which is no predecessor", entry.edge);
                 self.at(Check::PhiEdgesArePredecessors, statement, message);
+            }
+            if let (true, Some(Operand::Value(value))) = (is_virtual, &entry.value) {
+                // Nothing was computed where control comes from outside.
+                let message = format!("{value} is not defined on the edge from {}", entry.edge);
+                self.at(Check::PhiValueDominates, statement, message);
             }
             let Some(pred) = self.view.block_index(entry.edge).filter(|&pred| domtree.is_reachable(pred)) else {
                 continue;

@@ -27,7 +27,8 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let blocks: Vec<_> = graph.graph().postorder().into_iter().rev().filter_map(|block| graph.block(block)).collect();
     for block in blocks {
         let insts: Vec<InstId> = bb.inst_ids(block).collect();
-        for id in insts {
+        let last_phi = insts.iter().rposition(|&id| matches!(bb.stmt(id), Some(Stmt::Phi(_))));
+        for (position, id) in insts.into_iter().enumerate() {
             if let Some(inst) = bb.inst_mut(id) {
                 inst.stmt.for_each_operand_mut(&mut |operand| {
                     let value = match operand {
@@ -47,7 +48,9 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
                 continue;
             }
             replaced.insert(id, value.clone());
-            if matches!(&inst.stmt, Stmt::Value(already) if *already == value) {
+            // A π may stand among φs, a copy of a value may not: there it stays, without a use.
+            let among_phis = value.as_value().is_some() && last_phi.is_some_and(|last| position < last);
+            if among_phis || matches!(&inst.stmt, Stmt::Value(already) if *already == value) {
                 continue;
             }
             if let Some(inst) = bb.inst_mut(id) {

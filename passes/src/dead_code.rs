@@ -1,7 +1,7 @@
 //! Removes statements whose values nobody uses.
 
 use bbcode::{BBCode, InstId};
-use ircode::Stmt;
+use ircode::{Stmt, Type};
 use slotmap::SecondaryMap;
 
 use crate::PassResult;
@@ -19,7 +19,11 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let mut work: Vec<InstId> = Vec::new();
     for (id, inst) in bb.all_insts() {
         let jumps = inst.stmt.is_terminator() || matches!(inst.stmt, Stmt::PhiC(_) | Stmt::Upsilon(_));
-        if jumps || !effects(context.module, bb, inst).removable() {
+        // The type of the last statement may be all that says why control does not go on.
+        let stops = inst.ty == Type::Bottom
+            && bb.next_inst(id).is_none()
+            && bb.block_of(id).is_some_and(|block| bb.next(block).is_none());
+        if jumps || stops || !effects(context.module, bb, inst).removable() {
             needed.insert(id, ());
             work.push(id);
         }

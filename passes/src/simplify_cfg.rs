@@ -15,12 +15,25 @@ pub const NAME: &str = "simplify-cfg";
 /// a goto go on directly, and joins a block to the next where that is the only way on and the only way there. φs with
 /// a single edge become the value. True if anything changed.
 pub fn run(bb: &mut BBCode, _: &Context<'_>) -> PassResult {
+    forget_idle_next(bb);
     let mut changed = fold_constant_branches(bb);
     changed |= bb.remove_unreachable_blocks();
     changed |= forward_empty_blocks(bb);
     changed |= merge_chains(bb);
     fill_empty_blocks(bb);
     Ok(changed)
+}
+
+/// Blocks that control cannot fall out of need not say where it would go: that block may be joined to another.
+fn forget_idle_next(bb: &mut BBCode) {
+    let idle = |bb: &BBCode, block| {
+        bb.next(block).is_some() && bb.terminator(block).is_some_and(|(_, inst)| !inst.stmt.falls_through())
+    };
+    let blocks: Vec<BlockId> = bb.blocks().filter(|&block| idle(bb, block)).collect();
+    for block in blocks {
+        // The block is there.
+        let _ = bb.set_next(block, None);
+    }
 }
 
 /// Gives every block without statements a `nothing`, as Julia does: its printed form cannot show an empty block.

@@ -611,7 +611,9 @@ impl<'a> Cursor<'a> {
         if self.starts_with("(") {
             return self.constructed(scope, context, start, &module, &name);
         }
-        if self.text(start..self.at).contains(".var\"") || !module.is_empty() && matches!(context, Context::Expr { quoted: false, .. }) {
+        if self.text(start..self.at).contains(".var\"")
+            || !module.is_empty() && matches!(context, Context::Expr { quoted: false, .. })
+        {
             // A type: a global is printed `Main.:(var"#1#2")`, and quoted inside of expressions.
             return Ok(Operand::Constant(Constant::of_type(sharing::parse_type(self.text(start..self.at)))));
         }

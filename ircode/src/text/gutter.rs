@@ -26,16 +26,19 @@ pub(super) fn gutter(cursor: &mut Cursor<'_>) -> Result<Option<Gutter>, Diagnost
         (line, block) if !block.is_empty() && is_rule(cursor) => (line, block),
         _ => return Ok(None),
     };
-    let number = |text: &str, what: &str| -> Result<Option<u32>, Diagnostic> {
+    let number = |text: &str, what: &str, most: i32| -> Result<Option<u32>, Diagnostic> {
         if text.is_empty() {
             return Ok(None);
         }
-        text.parse().ok().filter(|&n| n < i32::MAX as u32).map(Some).ok_or_else(|| {
+        text.parse().ok().filter(|&n| n <= most as u32).map(Some).ok_or_else(|| {
             let span = cursor.span(start, cursor.pos());
             Diagnostic::error(span, format!("{text} is no {what} number"), "too large")
         })
     };
-    let gutter = Gutter { line: number(line, "line")?.map(|n| n as i32), block: number(block, "block")? };
+    let gutter = Gutter {
+        line: number(line, "line", i32::MAX)?.map(|n| n as i32),
+        block: number(block, "block", i32::MAX - 1)?,
+    };
     // The rule, and after it one bar for each scope that a listing with source locations has open.
     while cursor.eat("│") || cursor.eat("└") || cursor.eat("─") || cursor.eat("┄") {}
     let end = cursor.pos();

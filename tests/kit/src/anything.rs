@@ -13,7 +13,8 @@ use ircode::{
 };
 
 pub use bbcode::anything_bbcode;
-use leaves::{debuginfo, random_type, statement_type};
+pub(crate) use leaves::random_type;
+use leaves::{debuginfo, statement_type};
 use shape::{Ending, Shape};
 use statements::{Kind, Place, Writer};
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use bbcode::BBCode;
 use exec::{Limits, Machine, RunErrorKind, Value, value_to_json};
-use ircode::{Function, IRCode, Module, Stmt, Style, print_module};
+use ircode::{Function, IRCode, JuliaVersion, Module, Stmt, Style, print_module};
 use passes::{Pass, PassError, PassManager, PassResult};
 
 /// A law that does not hold for a program.
@@ -50,20 +50,54 @@ pub fn round_trips(function: &Function<IRCode>, ways: &bbkit::Ways) -> Checked {
 }
 
 /// Whether there are edges that no statement implies, which code that is not reached may have, or a block that ends in
-/// a call that never returns without a terminator saying so, or an entry with predecessors among which is the virtual one.
+/// a call that never returns without a terminator saying so, an entry without a statement, or an entry with predecessors among which is the virtual one.
 fn has_edges_of_its_own(body: &IRCode) -> bool {
     let Ok(bb) = BBCode::try_from(body) else { return false };
     let entry = body.cfg.blocks.first().map(|entry| entry.preds.as_slice()).unwrap_or_default();
-    if entry.len() > 1 && entry.contains(&ircode::BlockNumber::VIRTUAL) {
+    let empty = body.cfg.blocks.first().is_some_and(|entry| entry.stmts.is_empty());
+    let ranges: Vec<_> = body.cfg.blocks.iter().map(|block| block.stmts.clone()).collect();
+    let said = ircode::Cfg::from_ranges(body.stmts.stmts(), &ranges);
+    let virtual_edges =
+        |block: &ircode::BasicBlock| block.preds.iter().filter(|&&pred| pred == ircode::BlockNumber::VIRTUAL).count();
+    let more_virtual =
+        body.cfg.blocks.iter().zip(&said.blocks).skip(1).any(|(is, said)| virtual_edges(is) != virtual_edges(said));
+    if empty || more_virtual || entry.len() > 1 && entry.contains(&ircode::BlockNumber::VIRTUAL) {
         return true;
     }
     bb.blocks().any(|block| {
         let odd = bb.block(block).and_then(|block| block.odd_edges());
-        let stops = bb.next(block).is_none() && bb.last_inst(block).and_then(|last| bb.stmt(last)).is_none_or(Stmt::falls_through);
-        stops || odd.is_some_and(|odd| {
-            !(odd.extra_succs.is_empty() && odd.missing_succs.is_empty() && odd.extra_preds.is_empty())
-        })
+        let stops = bb.next(block).is_none()
+            && bb.last_inst(block).and_then(|last| bb.stmt(last)).is_none_or(Stmt::falls_through);
+        stops
+            || odd.is_some_and(|odd| {
+                !(odd.extra_succs.is_empty() && odd.missing_succs.is_empty() && odd.extra_preds.is_empty())
+            })
     })
+}
+
+/// Whether the edges are said as conversion says them: by the terminators and fallthroughs alone. Those of code that is not
+/// reached can be said in several ways.
+fn says_edges_once(bb: &BBCode) -> bool {
+    bb.blocks().all(|block| {
+        let last = bb.last_inst(block).and_then(|last| bb.inst(last));
+        let stops = bb.next(block).is_none()
+            && last.is_none_or(|last| last.stmt.falls_through() && last.ty != ircode::Type::Bottom);
+        let goes_twice = bb.next(block).is_some() && last.is_some_and(|last| !last.stmt.falls_through());
+        let odd = bb.block(block).and_then(|block| block.odd_edges());
+        let plain = odd
+            .is_none_or(|odd| odd.extra_succs.is_empty() && odd.missing_succs.is_empty() && odd.extra_preds.is_empty());
+        plain && !stops && !goes_twice
+    })
+}
+
+/// Whether the result of a switch is used, which it has none of: the verifier allows that where control never comes, but
+/// nothing stands for it once the switch is lowered.
+fn uses_switches(bb: &BBCode) -> bool {
+    let mut found = false;
+    for (_, inst) in bb.all_insts() {
+        inst.stmt.for_each_use(|value| found |= matches!(bb.stmt(value), Some(Stmt::Switch(_))));
+    }
+    found
 }
 
 /// Law 2, and 3 for dumps, of code with switches in any layout: once it is laid out it comes back as it was, laying out
@@ -74,7 +108,7 @@ fn has_edges_of_its_own(body: &IRCode) -> bool {
 /// [`Broken`] with the way on which it did not.
 pub fn comes_back(function: &Function<BBCode>, ways: &bbkit::Ways) -> Checked {
     const LAW: &str = "BBCode there and back";
-    if function.body.verify().is_err() {
+    if function.body.verify().is_err() || uses_switches(&function.body) {
         return Ok(());
     }
     let refused = |way: &'static str| move |error: bbcode::ConversionError| broken(LAW, format!("{way}: {error}"));
@@ -89,14 +123,23 @@ pub fn comes_back(function: &Function<BBCode>, ways: &bbkit::Ways) -> Checked {
     if again != laid_out {
         return Err(different("laying out again", &laid_out, &again));
     }
-    let ir = (ways.to_ircode)(&laid_out).map_err(refused("bbcode → ircode"))?;
+    let ir =
+        (ways.to_ircode)(&laid_out).map_err(|error| broken(LAW, format!("bbcode → ircode: {error}:\n{laid_out}")))?;
     ir.verify().map_err(|violations| broken(LAW, format!("not valid as IRCode: {violations}")))?;
     if IRCode::try_from(&function.body).map_err(refused("bbcode → ircode"))? != ir {
         return Err(broken(LAW, "converting is not laying out and then converting"));
     }
     let back = (ways.to_bbcode)(&ir).map_err(refused("ircode → bbcode"))?;
-    if back != laid_out {
-        return Err(different("bbcode → ircode → bbcode", &laid_out, &back));
+    if says_edges_once(&laid_out) {
+        if back != laid_out {
+            return Err(different("bbcode → ircode → bbcode", &laid_out, &back));
+        }
+    } else {
+        // The edges come back as conversion says them, which then is for good.
+        let again = (ways.to_ircode)(&back).map_err(refused("bbcode → ircode again"))?;
+        if again != ir || (ways.to_bbcode)(&again).map_err(refused("ircode → bbcode again"))? != back {
+            return Err(different("bbcode → ircode → bbcode a second time", &laid_out, &back));
+        }
     }
     let mut module = Module::new();
     module.add_function(function.clone()).map_err(|twice| broken(LAW, twice))?;
@@ -108,40 +151,128 @@ pub fn comes_back(function: &Function<BBCode>, ways: &bbkit::Ways) -> Checked {
     }
 }
 
+/// What law 5 is checked of. Tests put broken ones in the place of the verifier and the passes, to see that they are
+/// found.
+#[derive(Clone, Copy, Debug)]
+pub struct Downstream {
+    /// Whether the verifier accepts code.
+    pub accepts: fn(&IRCode) -> bool,
+    /// The passes, each run alone.
+    pub passes: &'static [Pass],
+}
+
+impl Default for Downstream {
+    fn default() -> Self {
+        Downstream { accepts: |body| body.verify().is_ok(), passes: passes::PASSES }
+    }
+}
+
 /// Law 5: whatever can be done with a function that the verifier accepts, or refuses, is done or refused with an error:
-/// printing, dumping, running, converting, and each of `passes`, which tests replace to see that a broken one is found.
-/// It is the panic of a caller that shows this law broken.
+/// printing, dumping, drawing, compacting, running, converting, each of the passes, and `pipeline`, passes one after another.
+/// It is the panic of a caller that shows this law broken. What is accepted obeys laws 1 to 3 too.
 ///
 /// # Errors
 ///
 /// [`Broken`] where something that is verified is refused that must not be, or becomes invalid.
-pub fn is_safe(function: &Function<IRCode>, args: &[Value], limits: Limits, passes: &'static [Pass]) -> Checked {
-    const LAW: &str = "verified means safe";
+pub fn is_safe(
+    function: &Function<IRCode>,
+    args: &[Value],
+    limits: Limits,
+    downstream: Downstream,
+    pipeline: &[&'static Pass],
+) -> Checked {
     let mut module = Module::new();
-    module.add_function(function.clone()).map_err(|twice| broken(LAW, twice))?;
-    let _ = (print_module(&module, Style::Bbkit), print_module(&module, Style::Julia));
-    let _ = ircode::to_json(&module);
-    let verified = function.body.verify().is_ok();
+    module.add_function(function.clone()).map_err(|twice| broken(SAFETY, twice))?;
+    let versions = [(1, 5), (1, 10), (1, 12)].map(|(major, minor)| Style::Version(JuliaVersion::new(major, minor)));
+    for style in [Style::Bbkit, Style::Julia].into_iter().chain(versions) {
+        let _ = print_module(&module, style);
+    }
+    let _ = (ircode::to_json(&module), bbkit::dot(&module), function.body.to_string(), function.body.cfg.to_string());
+    let verified = (downstream.accepts)(&function.body);
+    if verified {
+        round_trips(function, &bbkit::Ways::default())?;
+    }
     let compacted = match function.body.new_nodes.is_empty() {
         true => Ok(function.body.clone()),
         false => function.body.compact().map(|compaction| compaction.ir),
     };
     match compacted {
         Ok(body) => module.replace_function(Function { body, ..function.clone() }),
-        Err(error) if verified => return Err(broken(LAW, error)),
+        Err(error) if verified => return Err(broken(SAFETY, error)),
         Err(_) => return Ok(()),
+    }
+    if let (true, Some(Err(violations))) = (verified, module.functions().first().map(|function| function.body.verify()))
+    {
+        return Err(broken(SAFETY, format!("not valid once compacted: {violations}")));
     }
     let _ = Machine::with_limits(&module, limits).call(&function.name, args);
     let bbcode = match bbkit::to_bbcode(&module) {
         Ok(bbcode) => bbcode,
-        Err(error) if verified => return Err(broken(LAW, error)),
+        Err(error) if verified => return Err(broken(SAFETY, error)),
         Err(_) => return Ok(()),
     };
-    for pass in passes {
-        let mut changed = bbcode.clone();
-        let result = PassManager::new([pass]).run(&mut changed, Some(&function.name));
-        if verified && result.is_ok() {
-            all_verify(&changed).map_err(|problem| broken(LAW, format!("after {}: {problem}", pass.name)))?;
+    passes_are_safe(&bbcode, &function.name, args, limits, verified, downstream.passes, pipeline)
+}
+
+const SAFETY: &str = "verified means safe";
+
+/// Law 5 for code keyed by ID.
+///
+/// # Errors
+///
+/// As [`is_safe`].
+pub fn bbcode_is_safe(
+    function: &Function<BBCode>,
+    args: &[Value],
+    limits: Limits,
+    passes: &'static [Pass],
+    pipeline: &[&'static Pass],
+) -> Checked {
+    let mut module = Module::new();
+    module.add_function(function.clone()).map_err(|twice| broken(SAFETY, twice))?;
+    let _ = (bbcode::print_module(&module), function.body.to_string(), ircode::to_json(&module));
+    if uses_switches(&function.body) {
+        return Ok(());
+    }
+    let verdict = function.body.verify();
+    if let Err(violations) = &verdict {
+        let _ = bbcode::display_violations(&function.body, violations);
+    }
+    comes_back(function, &bbkit::Ways::default())?;
+    match bbkit::to_ircode(&module) {
+        Ok(module) => {
+            let _ = (print_module(&module, Style::Bbkit), bbkit::dot(&module));
+            let _ = Machine::with_limits(&module, limits).call(&function.name, args);
+        }
+        Err(error) if verdict.is_ok() => return Err(broken(SAFETY, format!("{error}:\n{}", function.body))),
+        Err(_) => {}
+    }
+    passes_are_safe(&module, &function.name, args, limits, verdict.is_ok(), passes, pipeline)
+}
+
+fn passes_are_safe(
+    module: &Module<BBCode>,
+    name: &ircode::Name,
+    args: &[Value],
+    limits: Limits,
+    verified: bool,
+    passes: &'static [Pass],
+    pipeline: &[&'static Pass],
+) -> Checked {
+    let alone = passes.iter().map(|pass| std::slice::from_ref(pass).iter().collect::<Vec<_>>());
+    for sequence in alone.chain([pipeline.to_vec()]) {
+        let mut changed = module.clone();
+        for (step, pass) in sequence.iter().enumerate() {
+            if PassManager::new([*pass]).run(&mut changed, Some(name)).is_err() {
+                break;
+            }
+            if verified {
+                let so_far = || sequence.iter().take(step + 1).map(|pass| pass.name).collect::<Vec<_>>().join(", ");
+                all_verify(&changed).map_err(|problem| broken(SAFETY, format!("after {}: {problem}", so_far())))?;
+            }
+        }
+        if let Ok(changed) = bbkit::to_ircode(&changed) {
+            let _ = Machine::with_limits(&changed, limits).call(name, args);
         }
     }
     Ok(())

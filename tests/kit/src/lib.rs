@@ -3,6 +3,7 @@
 
 pub mod anything;
 pub mod laws;
+pub mod mutation;
 pub mod numeric;
 pub mod programs;
 pub mod seeds;

@@ -4,12 +4,15 @@
 mod determinism;
 mod gradient;
 mod meaning;
+mod mutation;
 mod read_json;
 mod read_text;
 mod safety;
 mod there_and_back;
 
+use arbitrary::{Result, Unstructured};
 use exec::Limits;
+use passes::{PASSES, Pass};
 
 use crate::laws::Checked;
 
@@ -21,6 +24,7 @@ pub type Target = (&'static str, fn(&[u8]) -> Checked);
 pub const TARGETS: &[Target] = &[
     ("there_and_back", there_and_back::check),
     ("safety", safety::check),
+    ("mutation", mutation::check),
     ("meaning", meaning::check),
     ("gradient", gradient::check),
     ("determinism", determinism::check),
@@ -30,6 +34,11 @@ pub const TARGETS: &[Target] = &[
 
 /// What a program may use in one run.
 const LIMITS: Limits = Limits { steps: 20_000, memory: 1 << 24, depth: 100 };
+
+/// Passes in any order, some of them several times.
+fn pipeline(u: &mut Unstructured<'_>) -> Result<Vec<&'static Pass>> {
+    (0..u.int_in_range(0..=6)?).map(|_| u.choose(PASSES)).collect()
+}
 
 /// Checks the target of this name.
 ///

@@ -127,7 +127,13 @@ fn shuffled(u: &mut Unstructured<'_>, bb: &BBCode) -> Result<BBCode> {
     for (old, copy) in rename.insts.clone() {
         if let (Some(inst), Some(place)) = (bb.inst(old), new.inst_mut(copy)) {
             let Ok(stmt) = inst.stmt.map_names(&mut rename);
-            *place = ircode::Instruction { stmt, ty: inst.ty.clone(), info: inst.info.clone(), line: inst.line, flag: inst.flag };
+            *place = ircode::Instruction {
+                stmt,
+                ty: inst.ty.clone(),
+                info: inst.info.clone(),
+                line: inst.line,
+                flag: inst.flag,
+            };
         }
     }
     for (old, copy) in rename.blocks.clone() {

@@ -14,7 +14,7 @@ pub(super) fn statement_type(u: &mut Unstructured<'_>) -> Result<Type> {
     if u.ratio(1, 12)? { Ok(Type::Untyped) } else { random_type(u) }
 }
 
-pub(super) fn random_type(u: &mut Unstructured<'_>) -> Result<Type> {
+pub(crate) fn random_type(u: &mut Unstructured<'_>) -> Result<Type> {
     const TYPES: &[&str] = &[
         "Any",
         "Union{}",

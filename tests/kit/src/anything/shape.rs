@@ -120,7 +120,8 @@ fn ending(u: &mut Unstructured<'_>, block: u32, count: u32, first_target: u32, s
         11..=16 => aside(u)?.map_or(Ending::Fallthrough, Ending::GotoIfNot),
         17 | 18 if next < count => {
             let scope = scopes && u.ratio(1, 4)?;
-            let catch = if scope && u.ratio(1, 2)? { None } else { Some(BlockNumber(u.int_in_range(next + 1..=count)?)) };
+            let catch =
+                if scope && u.ratio(1, 2)? { None } else { Some(BlockNumber(u.int_in_range(next + 1..=count)?)) };
             Ending::Enter { catch, scope }
         }
         19 | 20 => Ending::Leave,
@@ -148,8 +149,9 @@ fn disconnect(blocks: &mut [BasicBlock], from: BlockNumber) {
 }
 
 fn graph(blocks: &[BasicBlock]) -> FlowGraph {
-    let edges = blocks.iter().enumerate().flat_map(|(from, block)| {
-        block.succs.iter().filter_map(move |to| Some((from, to.index()?)))
-    });
+    let edges = blocks
+        .iter()
+        .enumerate()
+        .flat_map(|(from, block)| block.succs.iter().filter_map(move |to| Some((from, to.index()?))));
     FlowGraph::new(blocks.len(), edges)
 }

@@ -158,9 +158,12 @@ impl Writer<'_> {
 
     /// The operands of an expression, such as Julia's compiler gives them.
     fn expression(&self, u: &mut Unstructured<'_>, head: &Head, place: Place) -> Result<Vec<Operand<Positions>>> {
-        let ty = |u: &mut Unstructured<'_>| -> Result<Operand<Positions>> { Ok(Constant::of_type(random_type(u)?).into()) };
+        let ty =
+            |u: &mut Unstructured<'_>| -> Result<Operand<Positions>> { Ok(Constant::of_type(random_type(u)?).into()) };
         let (least, most) = match head.properties() {
-            Some(properties) => (properties.min_operands, properties.max_operands.unwrap_or(properties.min_operands + 2)),
+            Some(properties) => {
+                (properties.min_operands, properties.max_operands.unwrap_or(properties.min_operands + 2))
+            }
             None => (0, 2),
         };
         let count = u.int_in_range(least..=most)?;

@@ -2,11 +2,10 @@
 
 use arbitrary::Unstructured;
 use exec::Value;
-use passes::PASSES;
 
 use super::LIMITS;
 use crate::anything::anything;
-use crate::laws::{Checked, is_safe};
+use crate::laws::{Checked, Downstream, is_safe};
 
 /// Checks what these bytes make.
 ///
@@ -16,5 +15,5 @@ use crate::laws::{Checked, is_safe};
 pub(super) fn check(data: &[u8]) -> Checked {
     let Ok(function) = anything(&mut Unstructured::new(data)) else { return Ok(()) };
     let args: Vec<Value> = function.body.argtypes.iter().skip(1).map(|_| Value::from(1.0)).collect();
-    is_safe(&function, &args, LIMITS, PASSES)
+    is_safe(&function, &args, LIMITS, Downstream::default(), &[])
 }
