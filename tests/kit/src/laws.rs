@@ -24,10 +24,18 @@ impl fmt::Display for Broken {
 
 impl std::error::Error for Broken {}
 
+impl Broken {
+    /// The same, seen after these passes.
+    pub(crate) fn after(self, passes: &str) -> Broken {
+        Broken { problem: format!("after {passes}: {}", self.problem), ..self }
+    }
+}
+
 /// What a check gives.
 pub type Checked = Result<(), Broken>;
 
-fn broken(law: &'static str, problem: impl fmt::Display) -> Broken {
+/// A law that does not hold, and how that was seen.
+pub(crate) fn broken(law: &'static str, problem: impl fmt::Display) -> Broken {
     Broken { law, problem: problem.to_string() }
 }
 

@@ -2,7 +2,9 @@
 //! as functions that check one program.
 
 pub mod anything;
+pub mod compaction;
 pub mod laws;
+pub mod memory;
 pub mod mutation;
 pub mod numeric;
 pub mod programs;

@@ -1,6 +1,7 @@
 //! What the fuzz targets check, one file a target: each a function of bytes. They run briefly under `cargo test` too, on the
 //! kept corpus of `fuzz/corpus` first.
 
+mod compaction;
 mod determinism;
 mod gradient;
 mod meaning;
@@ -25,6 +26,7 @@ pub const TARGETS: &[Target] = &[
     ("there_and_back", there_and_back::check),
     ("safety", safety::check),
     ("mutation", mutation::check),
+    ("compaction", compaction::check),
     ("meaning", meaning::check),
     ("gradient", gradient::check),
     ("determinism", determinism::check),

@@ -1,12 +1,15 @@
-//! Law 6 for every pass on functions, on programs that compute.
+//! Law 6 for every pass on functions alone, and for random sequences of them, on programs that compute with numbers or
+//! change memory, throw and print.
 
-use arbitrary::Unstructured;
+use arbitrary::{Result, Unstructured};
 use bbcode::BBCode;
-use ircode::Module;
-use passes::{PASSES, PassManager, Run};
+use exec::Value;
+use ircode::{IRCode, Module};
+use passes::{PASSES, Pass, PassManager, Run};
 
 use super::LIMITS;
 use crate::laws::{Checked, keeps_meaning};
+use crate::memory::memory;
 use crate::numeric::numeric;
 
 /// Checks what these bytes make.
@@ -15,10 +18,37 @@ use crate::numeric::numeric;
 ///
 /// [`Broken`](crate::laws::Broken).
 pub(super) fn check(data: &[u8]) -> Checked {
-    let Ok(program) = numeric(&mut Unstructured::new(data)) else { return Ok(()) };
-    for pass in PASSES.iter().filter(|pass| matches!(pass.run, Run::Function(_))) {
-        let run = |module: &mut Module<BBCode>| PassManager::new([pass]).run(module, None);
-        keeps_meaning(&program.module, "f", &|| program.args.clone(), LIMITS, &run)?;
+    made(&mut Unstructured::new(data)).unwrap_or(Ok(()))
+}
+
+fn made(u: &mut Unstructured<'_>) -> Result<Checked> {
+    let on_functions: Vec<&'static Pass> = PASSES.iter().filter(|pass| matches!(pass.run, Run::Function(_))).collect();
+    let sequence: Vec<&'static Pass> =
+        (0..u.int_in_range(0..=6)?).map(|_| u.choose(&on_functions).copied()).collect::<Result<_>>()?;
+    Ok(match u.ratio(1, 3)? {
+        true => {
+            let program = numeric(u)?;
+            keep_meaning(&program.module, &|| program.args.clone(), &on_functions, &sequence)
+        }
+        false => {
+            let program = memory(u)?;
+            keep_meaning(&program.module, &|| program.args(), &on_functions, &sequence)
+        }
+    })
+}
+
+/// Each pass keeps the meaning of `f`, and so do they in this sequence.
+fn keep_meaning(
+    module: &Module<IRCode>,
+    args: &dyn Fn() -> Vec<Value>,
+    alone: &[&'static Pass],
+    sequence: &[&'static Pass],
+) -> Checked {
+    for passes in alone.iter().map(std::slice::from_ref).chain([sequence]) {
+        let run = |module: &mut Module<BBCode>| PassManager::new(passes.iter().copied()).verify_each(true).run(module, None);
+        keeps_meaning(module, "f", args, LIMITS, &run).map_err(|broken| {
+            broken.after(&passes.iter().map(|pass| pass.name).collect::<Vec<_>>().join(", "))
+        })?;
     }
     Ok(())
 }
