@@ -3,8 +3,8 @@
 
 use arbitrary::{Result, Unstructured};
 use ircode::{
-    BlockNumber, Compaction, CompactError, Constant, IRCode, NewInstruction, Operand, Positions, Renumbered,
-    SSAValue, Stmt, Type,
+    BlockNumber, CompactError, Compaction, Constant, IRCode, NewInstruction, Operand, Positions, Renumbered, SSAValue,
+    Stmt, Type,
 };
 
 use crate::anything::anything;
@@ -46,9 +46,10 @@ impl Model {
     }
 
     fn find(&self, label: SSAValue) -> Option<(usize, usize)> {
-        self.blocks.iter().enumerate().find_map(|(block, lines)| {
-            lines.iter().position(|line| line.label == label).map(|line| (block, line))
-        })
+        self.blocks
+            .iter()
+            .enumerate()
+            .find_map(|(block, lines)| lines.iter().position(|line| line.label == label).map(|line| (block, line)))
     }
 
     fn line(&mut self, label: SSAValue) -> Option<&mut Line> {
@@ -107,7 +108,9 @@ impl Model {
             let original = match &self.blocks[block][line].stmt {
                 Stmt::Value(operand) => operand.clone(),
                 Stmt::Pi(pi) => pi.value.clone(),
-                Stmt::Phi(phi) => phi.entries.first().and_then(|entry| entry.value.clone()).unwrap_or_else(Operand::nothing),
+                Stmt::Phi(phi) => {
+                    phi.entries.first().and_then(|entry| entry.value.clone()).unwrap_or_else(Operand::nothing)
+                }
                 _ => continue,
             };
             if original == Operand::Value(*label) {
@@ -195,7 +198,9 @@ pub fn compaction_is_right(u: &mut Unstructured<'_>, compact: Compact<'_>) -> Re
                     3 => Stmt::phi([]),
                     _ => Stmt::call(Operand::global("Main", "f"), [used]),
                 };
-                let Ok(name) = ir.insert_node(at, NewInstruction::new(stmt.clone(), ty.clone()), after) else { continue };
+                let Ok(name) = ir.insert_node(at, NewInstruction::new(stmt.clone(), ty.clone()), after) else {
+                    continue;
+                };
                 if let Err(broken) = insert(&mut model, &ir, at, after, Line { label: name, stmt, ty }) {
                     return Ok(Err(broken));
                 }
@@ -229,7 +234,10 @@ fn insert(model: &mut Model, ir: &IRCode, at: SSAValue, after: bool, line: Line)
     let len = ir.stmts.len();
     let placed = |label: SSAValue| label.index().is_some_and(|index| index < len);
     let side = |label: SSAValue| {
-        label.index().and_then(|index| ir.new_nodes.get(index.checked_sub(len)?)).map(|node| (node.anchor, node.attach_after))
+        label
+            .index()
+            .and_then(|index| ir.new_nodes.get(index.checked_sub(len)?))
+            .map(|node| (node.anchor, node.attach_after))
     };
     // Next to a pending one, it goes to the same place.
     let (anchor, after) = side(at).unwrap_or((at, after));
@@ -277,13 +285,21 @@ fn same(ir: &IRCode, model: Model, compact: Compact<'_>) -> Checked {
             Renumbered::Replaced(operand) => operand.clone(),
         };
         if Some(&got) != expected.as_ref() {
-            return Err(different(&format!("what became of %{}", old + 1), format!("{got:?}"), format!("{expected:?}")));
+            return Err(different(
+                &format!("what became of %{}", old + 1),
+                format!("{got:?}"),
+                format!("{expected:?}"),
+            ));
         }
     }
     let rest = (compaction.ir.stmts.len(), compaction.ir.cfg.blocks.len(), compaction.renumbering.len());
     let expected = (index, blocks.len(), stands_for.len());
     if rest != expected {
-        return Err(different("the number of statements, blocks and names", format!("{rest:?}"), format!("{expected:?}")));
+        return Err(different(
+            "the number of statements, blocks and names",
+            format!("{rest:?}"),
+            format!("{expected:?}"),
+        ));
     }
     Ok(())
 }

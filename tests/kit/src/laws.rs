@@ -7,6 +7,8 @@ use exec::{Limits, Machine, RunErrorKind, Value, value_to_json};
 use ircode::{Function, IRCode, JuliaVersion, Module, Stmt, Style, print_module};
 use passes::{Pass, PassError, PassManager, PassResult};
 
+use crate::dual::{Dual, NoDerivative, dual};
+
 /// A law that does not hold for a program.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Broken {
@@ -394,6 +396,61 @@ pub fn gradient_is_right(
     if report.worst() > report.tolerance(args.iter().any(is_small)) && is_smooth(module, name, args, limits) {
         let problem = format!("gradient {gradient:?}, differences {:?}", report.differences);
         return Err(broken(LAW, problem));
+    }
+    Ok(())
+}
+
+/// Law 6 for a derivative, against dual numbers ([`dual`](crate::dual)): exact but for rounding, however the function bends
+/// nearby.
+///
+/// Nothing is said of a function that fails, that cannot be differentiated, or that has a kink just there.
+///
+/// # Errors
+///
+/// [`Broken`].
+pub fn gradient_is_dual(
+    module: &Module<IRCode>,
+    name: &str,
+    args: &[Value],
+    limits: Limits,
+    derive: Derive<'_>,
+) -> Checked {
+    const LAW: &str = "reverse mode is dual numbers";
+    let Some(Outcome { result: Ok(_), .. }) = outcome(module, name, args, limits) else { return Ok(()) };
+    let mut derived = bbkit::to_bbcode(module).map_err(|error| broken(LAW, error))?;
+    let Ok(names) = derive(&mut derived) else { return Ok(()) };
+    let derived = bbkit::to_ircode(&derived).map_err(|error| broken(LAW, error))?;
+    let both = match Machine::with_limits(&derived, limits).call(&names.value_and_gradient, args) {
+        Ok(both) => both,
+        Err(error) if limit(&error.kind) => return Ok(()),
+        Err(error) => return Err(broken(LAW, error)),
+    };
+    let gradient = both.as_tuple().and_then(|both| both.get(1..)).unwrap_or_default();
+    let single = args.iter().any(is_small);
+    for (index, cotangent) in gradient.iter().enumerate() {
+        let Some(cotangent) = cotangent.as_float() else { continue };
+        let seeded: Option<Vec<Dual>> = args
+            .iter()
+            .enumerate()
+            .map(|(at, arg)| {
+                Some(Dual { value: arg.as_scalar()?.clone(), tangent: if at == index { 1.0 } else { 0.0 } })
+            })
+            .collect();
+        let Some(seeded) = seeded else { return Ok(()) };
+        let found = match dual(module, name, &seeded, limits.steps) {
+            Ok(found) => found,
+            Err(NoDerivative::Unknown(what)) => return Err(broken(LAW, format!("no formula for {what}"))),
+            Err(NoDerivative::Fails | NoDerivative::Kink) => continue,
+        };
+        let tangent = found.result.tangent;
+        let scale = found.largest.max(1.0);
+        let tolerance = if single { 1e-3 } else { 1e-9 } * scale;
+        if tangent.is_finite() && (tangent - cotangent).abs() > tolerance {
+            return Err(broken(
+                LAW,
+                format!("the cotangent of _{} is {cotangent}, but {tangent} by dual numbers", index + 2),
+            ));
+        }
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 
 pub mod anything;
 pub mod compaction;
+pub mod dual;
 pub mod laws;
 pub mod memory;
 pub mod mutation;

@@ -241,7 +241,11 @@ impl Writer<'_> {
                 }
                 1 => {
                     let x = self.operand(u, ty)?;
-                    self.call(u.choose(&["sqrt", "sin", "log", "floor", "Base.neg_float", "Base.abs_float"])?, [x], ty.clone())
+                    self.call(
+                        u.choose(&["sqrt", "sin", "log", "floor", "Base.neg_float", "Base.abs_float"])?,
+                        [x],
+                        ty.clone(),
+                    )
                 }
                 2 => {
                     let (n, x) = (self.operand(u, &Type::INT64)?, self.operand(u, ty)?);
@@ -256,7 +260,8 @@ impl Writer<'_> {
                 }
                 _ => {
                     let (x, y) = (self.operand(u, ty)?, self.operand(u, ty)?);
-                    let name = *u.choose(&["add_float", "sub_float", "mul_float", "div_float", "min_float", "rem_float"])?;
+                    let name =
+                        *u.choose(&["add_float", "sub_float", "mul_float", "div_float", "min_float", "rem_float"])?;
                     self.call(&format!("Base.{name}"), [x, y], ty.clone())
                 }
             },
@@ -284,7 +289,8 @@ impl Writer<'_> {
                 3 if *ty == Type::INT64 => {
                     let (n, m) = (self.operand(u, ty)?, self.operand(u, ty)?);
                     let pair = Type::tuple([Type::INT64, Type::BOOL]);
-                    let name = *u.choose(&["Base.checked_sadd_int", "Base.checked_ssub_int", "Base.checked_smul_int"])?;
+                    let name =
+                        *u.choose(&["Base.checked_sadd_int", "Base.checked_ssub_int", "Base.checked_smul_int"])?;
                     let both = self.call(name, [n, m], pair);
                     let flag = self.call("Core.getfield", [both.clone(), 2.into()], Type::BOOL);
                     self.set(8, flag);
@@ -293,8 +299,20 @@ impl Writer<'_> {
                 _ => {
                     let (n, m) = (self.operand(u, ty)?, self.operand(u, ty)?);
                     let names = [
-                        "add_int", "sub_int", "mul_int", "sdiv_int", "srem_int", "udiv_int", "urem_int", "and_int",
-                        "or_int", "xor_int", "shl_int", "lshr_int", "ashr_int", "checked_sdiv_int",
+                        "add_int",
+                        "sub_int",
+                        "mul_int",
+                        "sdiv_int",
+                        "srem_int",
+                        "udiv_int",
+                        "urem_int",
+                        "and_int",
+                        "or_int",
+                        "xor_int",
+                        "shl_int",
+                        "lshr_int",
+                        "ashr_int",
+                        "checked_sdiv_int",
                     ];
                     self.call(&format!("Base.{}", u.choose(&names)?), [n, m], ty.clone())
                 }

@@ -9,7 +9,7 @@ use passes::{FunctionBuilder, Variable};
 /// A program with arguments on which to run it.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// One function, `f`.
+    /// The function `f`, and what it calls.
     pub module: Module<IRCode>,
     /// The same as it was built, with its switches.
     pub bbcode: Module<BBCode>,
@@ -17,14 +17,39 @@ pub struct Program {
     pub args: Vec<Value>,
 }
 
-/// A random program: blocks that go anywhere — into loops from the side, back to themselves, to several returns, to a
-/// `throw` — on variables of a float type, of `Int64` and of `Bool`. Loops end, as each way backwards costs of a fuel.
+/// What programs have beside numbers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// Calls of other functions, which call each other and themselves.
+    pub calls: bool,
+}
+
+/// A random program of one function: blocks that go anywhere — into loops from the side, back to themselves, to several
+/// returns, to a `throw` — on variables of a float type, of `Int64` and of `Bool`. Loops end, as each way backwards costs
+/// of a fuel.
 ///
 /// # Errors
 ///
 /// If `u` has no more bytes.
 pub fn numeric(u: &mut Unstructured<'_>) -> Result<Program> {
+    numeric_with(u, Options::default())
+}
+
+/// As [`numeric`], with what the options say.
+///
+/// # Errors
+///
+/// If `u` has no more bytes.
+pub fn numeric_with(u: &mut Unstructured<'_>, options: Options) -> Result<Program> {
     let float = *u.choose(&[ScalarType::Float64, ScalarType::Float64, ScalarType::Float64, ScalarType::Float32])?;
+    let mut bbcode = Module::new();
+    let mut callees = Vec::new();
+    if options.calls {
+        for name in ["g", "h"] {
+            callees.push(name);
+            add(&mut bbcode, callee(u, name, float, &callees)?)?;
+        }
+    }
     let mut f = FunctionBuilder::new("f", float.into());
     let mut args = Vec::new();
     let (mut floats, mut ints, mut bools) = (Vec::new(), Vec::new(), Vec::new());
@@ -40,40 +65,36 @@ pub fn numeric(u: &mut Unstructured<'_>) -> Result<Program> {
         bools.push(f.parameter(format!("flag{index}"), Type::BOOL));
         args.push(Value::from(u.ratio(1, 2)?));
     }
-    let mut writer = Writer { f, float, floats: Vec::new(), ints: Vec::new(), bools };
-    for index in 0..u.int_in_range(2..=4)? {
-        let variable = writer.f.variable(format!("v{index}"), float.into());
-        let start = match u.ratio(1, 5)? {
-            true => writer.constant(number(u)?),
-            false => u.choose(&floats)?.clone(),
-        };
-        writer.f.set(variable, start);
-        writer.floats.push(variable);
-    }
-    let fuel = writer.f.variable("fuel", Type::INT64);
-    writer.f.set(fuel, i64::from(u.int_in_range(1u8..=8)?));
-    let count = writer.f.variable("count", Type::INT64);
+    let mut writer = Writer { f, float, floats: Vec::new(), ints: Vec::new(), bools, callees, calls_left: None };
     let start = ints.first().cloned().unwrap_or_else(|| 2.into());
-    writer.f.set(count, start);
-    writer.ints = vec![fuel, count];
-
-    let blocks: Vec<BlockId> = (0..u.int_in_range(1..=7)?).map(|_| writer.f.block()).collect();
-    let exit = writer.f.block();
-    writer.f.goto(*blocks.first().unwrap_or(&exit));
-    for (here, &block) in blocks.iter().enumerate() {
-        writer.f.switch_to(block);
-        writer.statements(u)?;
-        writer.terminator(u, here, block, &blocks, fuel, exit)?;
-    }
-    writer.f.switch_to(exit);
-    let result = writer.sum();
-    writer.f.ret(result);
-    let Ok(function) = writer.f.finish() else { return Err(arbitrary::Error::IncorrectFormat) };
-    let mut bbcode = Module::new();
-    // The module is empty, so no name is taken.
-    let _ = bbcode.add_function(function);
+    writer.body(u, &floats, start, 7)?;
+    add(&mut bbcode, writer)?;
     let Ok(module) = bbkit::to_ircode(&bbcode) else { return Err(arbitrary::Error::IncorrectFormat) };
     Ok(Program { module, bbcode, args })
+}
+
+/// A function of two floats that counts down how often it may call itself.
+fn callee<'c>(u: &mut Unstructured<'_>, name: &str, float: ScalarType, callees: &[&'c str]) -> Result<Writer<'c>> {
+    let mut f = FunctionBuilder::new(name, float.into());
+    let left = f.parameter("left", Type::INT64);
+    let floats = [f.parameter("x", float.into()), f.parameter("y", float.into())];
+    let (go_on, stop) = (f.block(), f.block());
+    let more = f.call("Base.slt_int", [0.into(), left.clone()], Type::BOOL);
+    f.branch(more, go_on, stop);
+    f.switch_to(stop);
+    f.ret(floats[0].clone());
+    f.switch_to(go_on);
+    let less = f.call("Base.sub_int", [left, 1.into()], Type::INT64);
+    let (callees, bools) = (callees.to_vec(), Vec::new());
+    let mut writer =
+        Writer { f, float, floats: Vec::new(), ints: Vec::new(), bools, callees, calls_left: Some(less.clone()) };
+    writer.body(u, &floats, less, 3)?;
+    Ok(writer)
+}
+
+fn add(module: &mut Module<BBCode>, writer: Writer<'_>) -> Result<()> {
+    let Ok(function) = writer.f.finish() else { return Err(arbitrary::Error::IncorrectFormat) };
+    module.add_function(function).map_err(|_| arbitrary::Error::IncorrectFormat)
 }
 
 /// A number that is not close to where most functions have their kinks.
@@ -86,15 +107,67 @@ fn float_value(ty: ScalarType, value: f64) -> Value {
     ircode::Scalar::from_float(ty, value).map_or(Value::Nothing, Value::Scalar)
 }
 
-struct Writer {
+struct Writer<'c> {
     f: FunctionBuilder,
     float: ScalarType,
     floats: Vec<Variable>,
     ints: Vec<Variable>,
     bools: Vec<Operand<Ids>>,
+    /// The functions that it may call.
+    callees: Vec<&'c str>,
+    /// How often what is called may go on calling; `None` where calls start.
+    calls_left: Option<Operand<Ids>>,
 }
 
-impl Writer {
+impl Writer<'_> {
+    /// Blocks that go anywhere, from the block at hand on.
+    fn body(
+        &mut self,
+        u: &mut Unstructured<'_>,
+        floats: &[Operand<Ids>],
+        start_count: Operand<Ids>,
+        most_blocks: usize,
+    ) -> Result<()> {
+        for index in 0..u.int_in_range(2..=4)? {
+            let variable = self.f.variable(format!("v{index}"), self.float.into());
+            let start = match u.ratio(1, 5)? {
+                true => self.constant(number(u)?),
+                false => u.choose(floats)?.clone(),
+            };
+            self.f.set(variable, start);
+            self.floats.push(variable);
+        }
+        let fuel = self.f.variable("fuel", Type::INT64);
+        self.f.set(fuel, i64::from(u.int_in_range(1u8..=8)?));
+        let count = self.f.variable("count", Type::INT64);
+        self.f.set(count, start_count);
+        self.ints = vec![fuel, count];
+
+        let blocks: Vec<BlockId> = (0..u.int_in_range(1..=most_blocks)?).map(|_| self.f.block()).collect();
+        let exit = self.f.block();
+        self.f.goto(*blocks.first().unwrap_or(&exit));
+        for (here, &block) in blocks.iter().enumerate() {
+            self.f.switch_to(block);
+            self.statements(u)?;
+            self.terminator(u, here, block, &blocks, fuel, exit)?;
+        }
+        self.f.switch_to(exit);
+        let result = self.sum();
+        self.f.ret(result);
+        Ok(())
+    }
+
+    /// A call of another function, or of this one.
+    fn any_call(&mut self, u: &mut Unstructured<'_>) -> Result<Operand<Ids>> {
+        let (a, b) = (self.any_float(u)?, self.any_float(u)?);
+        let left = match &self.calls_left {
+            Some(left) => left.clone(),
+            None => i64::from(u.int_in_range(0u8..=3)?).into(),
+        };
+        let callee = format!("Main.{}", u.choose(&self.callees)?);
+        Ok(self.f.call(&callee, [left, a, b], self.float.into()))
+    }
+
     fn constant(&self, value: f64) -> Operand<Ids> {
         ircode::Scalar::from_float(self.float, value).map_or_else(Operand::nothing, Operand::from)
     }
@@ -166,6 +239,9 @@ impl Writer {
 
     /// Smooth but for a few, without poles, and not growing without bound.
     fn float_statement(&mut self, u: &mut Unstructured<'_>) -> Result<Operand<Ids>> {
+        if !self.callees.is_empty() && u.ratio(1, 6)? {
+            return self.any_call(u);
+        }
         let (ty, a) = (Type::from(self.float), self.any_float(u)?);
         let unary = ["sin", "cos", "tanh", "atan", "Base.neg_float", "Base.abs_float", "erf", "asinh", "floor"];
         let binary =

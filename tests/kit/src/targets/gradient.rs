@@ -1,11 +1,14 @@
-//! Law 6 for derivatives, on programs that compute.
+//! Law 6 for derivatives, against differences and against dual numbers, on programs that compute with numbers, some of
+//! several functions that call each other.
 
-use arbitrary::Unstructured;
+use arbitrary::{Result, Unstructured};
+use bbcode::BBCode;
+use ircode::Module;
 use passes::reverse_mode::differentiate;
 
 use super::LIMITS;
-use crate::laws::{Checked, gradient_is_right};
-use crate::numeric::numeric;
+use crate::laws::{Checked, gradient_is_dual, gradient_is_right};
+use crate::numeric::{Options, Program, numeric_with};
 
 /// Checks what these bytes make.
 ///
@@ -13,6 +16,13 @@ use crate::numeric::numeric;
 ///
 /// [`Broken`](crate::laws::Broken).
 pub(super) fn check(data: &[u8]) -> Checked {
-    let Ok(program) = numeric(&mut Unstructured::new(data)) else { return Ok(()) };
-    gradient_is_right(&program.module, "f", &program.args, LIMITS, &|module| differentiate(module, &"f".into()))
+    let Ok(program) = made(&mut Unstructured::new(data)) else { return Ok(()) };
+    let derive = |module: &mut Module<BBCode>| differentiate(module, &"f".into());
+    gradient_is_dual(&program.module, "f", &program.args, LIMITS, &derive)?;
+    gradient_is_right(&program.module, "f", &program.args, LIMITS, &derive)
+}
+
+fn made(u: &mut Unstructured<'_>) -> Result<Program> {
+    let calls = u.ratio(1, 2)?;
+    numeric_with(u, Options { calls })
 }

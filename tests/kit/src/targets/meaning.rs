@@ -45,10 +45,10 @@ fn keep_meaning(
     sequence: &[&'static Pass],
 ) -> Checked {
     for passes in alone.iter().map(std::slice::from_ref).chain([sequence]) {
-        let run = |module: &mut Module<BBCode>| PassManager::new(passes.iter().copied()).verify_each(true).run(module, None);
-        keeps_meaning(module, "f", args, LIMITS, &run).map_err(|broken| {
-            broken.after(&passes.iter().map(|pass| pass.name).collect::<Vec<_>>().join(", "))
-        })?;
+        let run =
+            |module: &mut Module<BBCode>| PassManager::new(passes.iter().copied()).verify_each(true).run(module, None);
+        keeps_meaning(module, "f", args, LIMITS, &run)
+            .map_err(|broken| broken.after(&passes.iter().map(|pass| pass.name).collect::<Vec<_>>().join(", ")))?;
     }
     Ok(())
 }
