@@ -1,12 +1,22 @@
-//! Every fuzz target, for a moment: on bytes that are the same on every run.
+//! Every fuzz target, for a moment: on its kept corpus, and on bytes that are the same on every run.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
+
+use std::path::Path;
 
 use kit::seeds::bytes;
 use kit::targets::TARGETS;
 
+/// Runs a target on its kept corpus, and then on what these seeds give.
 fn run(name: &str, seeds: std::ops::Range<u64>) {
     let (_, check) = TARGETS.iter().find(|(target, _)| *target == name).unwrap();
+    let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/corpus").join(name);
+    let mut kept: Vec<_> = std::fs::read_dir(&corpus).unwrap().map(|entry| entry.unwrap().path()).collect();
+    kept.sort();
+    assert!(!kept.is_empty(), "{} is empty", corpus.display());
+    for path in kept {
+        check(&std::fs::read(&path).unwrap()).unwrap_or_else(|broken| panic!("{}: {broken}", path.display()));
+    }
     for seed in seeds {
         check(&bytes(seed)).unwrap_or_else(|broken| panic!("{name}, seed {seed}: {broken}"));
     }
@@ -25,6 +35,11 @@ fn safety() {
 #[test]
 fn mutation() {
     run("mutation", 25_000..26_500);
+}
+
+#[test]
+fn compaction() {
+    run("compaction", 80_000..82_000);
 }
 
 #[test]

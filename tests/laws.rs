@@ -4,9 +4,12 @@ use bbcode::BBCode;
 use exec::Limits;
 use ircode::{IRCode, Module, Stmt, Style, print_module};
 use kit::anything::anything;
-use kit::laws::{Downstream, gradient_is_right, is_deterministic, is_safe, keeps_meaning, round_trips};
+use kit::laws::{
+    Downstream, gradient_is_dual, gradient_is_right, is_deterministic, is_safe, keeps_meaning, round_trips,
+};
+use kit::memory::{MemoryProgram, memory};
 use kit::mutation::mutate;
-use kit::numeric::{Program, numeric};
+use kit::numeric::{Options, Program, numeric, numeric_with};
 use kit::seeds::for_each;
 use passes::reverse_mode::{DerivativeNames, differentiate};
 use passes::{PASSES, PassError, PassManager, PassResult, Run};
@@ -226,6 +229,72 @@ fn a_wrong_derivative_is_caught() {
         let derive = mistaken(from, to);
         let check = |program: &Program| gradient_is_right(&program.module, "f", &program.args, LIMITS, &derive);
         assert!(caught(check) > 3, "{from} for {to}");
+    }
+}
+
+#[test]
+fn a_wrong_derivative_is_no_dual_number() {
+    for (from, to) in [("cos", "sin"), ("mul_float", "add_float"), ("neg_float", "abs_float")] {
+        let derive = |module: &mut Module<BBCode>| {
+            let names = derive(module)?;
+            mistake(module, &names.pullback, from, to);
+            Ok(names)
+        };
+        let check = |program: &Program| gradient_is_dual(&program.module, "f", &program.args, LIMITS, &derive);
+        assert!(caught(check) > 3, "{from} for {to}");
+    }
+}
+
+#[test]
+fn gradients_of_functions_that_call_each_other_are_dual_numbers() {
+    let calls = |u: &mut arbitrary::Unstructured<'_>| numeric_with(u, Options { calls: true });
+    for_each(500, calls, |program: &Program| gradient_is_dual(&program.module, "f", &program.args, LIMITS, &derive))
+        .unwrap();
+    // That of what is called is wrong.
+    let wrong = |module: &mut Module<BBCode>| {
+        let names = derive(module)?;
+        let others: Vec<_> = module.functions().iter().map(|function| function.name.clone()).collect();
+        for name in others.iter().filter(|name| name.starts_with('g') && name.ends_with("_pb")) {
+            mistake(module, name, "mul_float", "add_float");
+        }
+        Ok(names)
+    };
+    let caught =
+        for_each(500, calls, |program: &Program| gradient_is_dual(&program.module, "f", &program.args, LIMITS, &wrong));
+    assert!(caught.is_err());
+}
+
+/// The outcomes of the first programs that change memory, with what is printed and how the arguments end.
+#[test]
+fn programs_that_change_memory_do_all_kinds_of_things() {
+    let (mut ended, mut failed, mut caught, mut changed) = (0, std::collections::BTreeSet::new(), 0, 0);
+    for seed in 0..500 {
+        let bytes = kit::seeds::bytes(seed);
+        let Ok(program) = memory(&mut arbitrary::Unstructured::new(&bytes)) else { continue };
+        let Some(outcome) = kit::laws::outcome(&program.module, "f", &program.args(), LIMITS) else { continue };
+        ended += usize::from(outcome.result.is_ok());
+        caught += usize::from(outcome.printed.contains("caught"));
+        let untouched = kit::laws::outcome(&program.module, "no such function", &program.args(), LIMITS).unwrap();
+        changed += usize::from(outcome.args != untouched.args);
+        if let Err(error) = outcome.result {
+            failed.insert(error.split(':').next().unwrap_or_default().to_string());
+        }
+    }
+    assert!(ended > 250 && failed.len() > 4 && caught > 20 && changed > 50, "{ended}, {failed:?}, {caught}, {changed}");
+}
+
+#[test]
+fn a_pass_that_changes_what_is_done_to_memory_is_caught() {
+    for (from, to) in [("push!", "tuple"), ("println", "tuple"), ("sub_int", "add_int"), ("setfield!", "tuple")] {
+        let wrong = |module: &mut Module<BBCode>| -> PassResult { Ok(mistake(module, "f", from, to)) };
+        let mut caught = 0;
+        for seed in 0..300 {
+            let bytes = kit::seeds::bytes(seed);
+            let Ok(program) = memory(&mut arbitrary::Unstructured::new(&bytes)) else { continue };
+            let MemoryProgram { module, .. } = &program;
+            caught += usize::from(keeps_meaning(module, "f", &|| program.args(), LIMITS, &wrong).is_err());
+        }
+        assert!(caught > 2, "{from} for {to}: only {caught}");
     }
 }
 

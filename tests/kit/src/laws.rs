@@ -16,17 +16,48 @@ pub struct Broken {
     pub law: &'static str,
     /// How it was seen.
     pub problem: String,
+    /// The program as a file test, where there is one.
+    pub file: Option<String>,
 }
 
 impl fmt::Display for Broken {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} does not hold: {}", self.law, self.problem)
+        write!(f, "{} does not hold: {}", self.law, self.problem)?;
+        match &self.file {
+            Some(file) => write!(f, "\n\n{KEEP}\n\n{file}"),
+            None => Ok(()),
+        }
     }
 }
 
 impl std::error::Error for Broken {}
 
+/// What to do with the program of a failure.
+const KEEP: &str = "Once mended, keep this as tests/fuzz/WHAT_IT_SHOWS.ir; BBKIT_BLESS=1 cargo test --test files writes \
+                    what its commands print:";
+
 impl Broken {
+    /// The same with the program as a file test: exact text, the arguments, and the command lines that show it, `-` being
+    /// the file.
+    pub(crate) fn on(self, module: &Module<IRCode>, args: &[Value], commands: &[String]) -> Broken {
+        let first = self.problem.lines().next().unwrap_or_default();
+        let mut file = format!("# {}: {first}\n{}\n", self.law, print_module(module, Style::Bbkit).trim_end());
+        let args = args.iter().map(exact).collect::<Vec<_>>().join(", ");
+        for command in commands {
+            let args = format!("--fn f --args '[{args}]'");
+            file.push_str(&format!("\n#$ {}\n", command.replace("ARGS", &args)));
+        }
+        Broken { file: Some(file), ..self }
+    }
+
+    /// As [`Broken::on`], of one function.
+    pub(crate) fn on_function(self, function: &Function<IRCode>, args: &[Value], commands: &[String]) -> Broken {
+        let mut module = Module::new();
+        // The module is empty, so no name is taken.
+        let _ = module.add_function(function.clone());
+        self.on(&module, args, commands)
+    }
+
     /// The same, seen after these passes.
     pub(crate) fn after(self, passes: &str) -> Broken {
         Broken { problem: format!("after {passes}: {}", self.problem), ..self }
@@ -38,7 +69,7 @@ pub type Checked = Result<(), Broken>;
 
 /// A law that does not hold, and how that was seen.
 pub(crate) fn broken(law: &'static str, problem: impl fmt::Display) -> Broken {
-    Broken { law, problem: problem.to_string() }
+    Broken { law, problem: problem.to_string(), file: None }
 }
 
 /// Laws 1 to 3: a function comes back from every way as it was.
@@ -525,5 +556,35 @@ pub fn is_deterministic(make: &dyn Fn() -> String) -> Checked {
         Some((a, b)) => Err(broken("same input, same bytes", format!("{a:?} first, then {b:?}"))),
         None if first.len() != second.len() => Err(broken("same input, same bytes", "one is longer")),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::memory;
+    use crate::seeds::bytes;
+
+    #[test]
+    fn a_failure_prints_as_a_file_test() {
+        for seed in 0..50 {
+            let bytes = bytes(seed);
+            let Ok(program) = memory(&mut arbitrary::Unstructured::new(&bytes)) else { continue };
+            let broken = broken("a law", "two\nlines").on(&program.module, &program.args(), &["run - ARGS".into()]);
+            let file = broken.file.clone().unwrap();
+            let parsed = ircode::parse_module(&file).unwrap();
+            assert_eq!(parsed.module, program.module);
+            assert!(file.starts_with("# a law: two\n") && broken.to_string().ends_with(&file), "{broken}");
+            // The arguments are read back as they were.
+            let line = file.lines().last().unwrap();
+            let json = line.strip_prefix("#$ run - --fn f --args '").and_then(|line| line.strip_suffix('\'')).unwrap();
+            let json: Vec<serde_json::Value> = serde_json::from_str(json).unwrap();
+            let machine = Machine::new(&program.module);
+            let types = &program.module.function("f").unwrap().body.argtypes;
+            for ((json, ty), arg) in json.iter().zip(&types[1..]).zip(program.args()) {
+                let value = machine.value_from_json(&program.module, json, ty).unwrap();
+                assert_eq!(exact(&value), exact(&arg));
+            }
+        }
     }
 }

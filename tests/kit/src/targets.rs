@@ -42,6 +42,16 @@ fn pipeline(u: &mut Unstructured<'_>) -> Result<Vec<&'static Pass>> {
     (0..u.int_in_range(0..=6)?).map(|_| u.choose(PASSES)).collect()
 }
 
+/// The command lines of a file test for law 5.
+fn safety_commands(pipeline: &[&'static Pass]) -> Vec<String> {
+    let mut commands = vec!["verify -".to_string(), "roundtrip -".into(), "run - ARGS".into()];
+    if !pipeline.is_empty() {
+        let names: Vec<&str> = pipeline.iter().map(|pass| pass.name).collect();
+        commands.push(format!("opt - --passes {} --verify-each", names.join(",")));
+    }
+    commands
+}
+
 /// Checks the target of this name.
 ///
 /// # Panics

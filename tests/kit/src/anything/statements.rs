@@ -81,7 +81,7 @@ impl Writer<'_> {
                 for _ in 0..u.int_in_range(0..=2.min(all.len()))? {
                     values.push(Operand::Value(*u.choose(&all)?));
                 }
-                Stmt::PhiC(PhiCNode { values })
+                Stmt::PhiC(PhiCNode { values: values.into() })
             }
             Kind::Upsilon => {
                 Stmt::Upsilon(UpsilonNode { value: if u.ratio(1, 4)? { None } else { Some(self.operand(u, place)?) } })
@@ -107,7 +107,7 @@ impl Writer<'_> {
                 Stmt::Invoke(Box::new(InvokeNode {
                     instance: Arc::new(MethodInstance { argtypes, name: None, code_instance }),
                     callee: Operand::global("Main", &name(u)?),
-                    args: self.operands(u, place, count)?,
+                    args: self.operands(u, place, count)?.into(),
                 }))
             }
             Kind::Expression(head) => Stmt::expr(head.clone(), self.expression(u, head, place)?),

@@ -18,8 +18,9 @@ use crate::numeric::{Options, Program, numeric_with};
 pub(super) fn check(data: &[u8]) -> Checked {
     let Ok(program) = made(&mut Unstructured::new(data)) else { return Ok(()) };
     let derive = |module: &mut Module<BBCode>| differentiate(module, &"f".into());
-    gradient_is_dual(&program.module, "f", &program.args, LIMITS, &derive)?;
-    gradient_is_right(&program.module, "f", &program.args, LIMITS, &derive)
+    gradient_is_dual(&program.module, "f", &program.args, LIMITS, &derive)
+        .and_then(|()| gradient_is_right(&program.module, "f", &program.args, LIMITS, &derive))
+        .map_err(|broken| broken.on(&program.module, &program.args, &["grad - ARGS --check".into()]))
 }
 
 fn made(u: &mut Unstructured<'_>) -> Result<Program> {

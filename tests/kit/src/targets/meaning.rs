@@ -47,8 +47,11 @@ fn keep_meaning(
     for passes in alone.iter().map(std::slice::from_ref).chain([sequence]) {
         let run =
             |module: &mut Module<BBCode>| PassManager::new(passes.iter().copied()).verify_each(true).run(module, None);
-        keeps_meaning(module, "f", args, LIMITS, &run)
-            .map_err(|broken| broken.after(&passes.iter().map(|pass| pass.name).collect::<Vec<_>>().join(", ")))?;
+        keeps_meaning(module, "f", args, LIMITS, &run).map_err(|broken| {
+            let names = passes.iter().map(|pass| pass.name).collect::<Vec<_>>().join(",");
+            let commands = ["run - ARGS".into(), format!("opt - --passes {names} --verify-each")];
+            broken.after(&names).on(module, &args(), &commands)
+        })?;
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use arbitrary::{Result, Unstructured};
 use exec::Value;
 use ircode::Function;
 
-use super::{LIMITS, pipeline};
+use super::{LIMITS, pipeline, safety_commands};
 use crate::anything::{anything, anything_bbcode};
 use crate::laws::{Checked, Downstream, bbcode_is_safe, is_safe};
 use crate::mutation::{mutate, mutate_bbcode};
@@ -29,11 +29,14 @@ fn changed(u: &mut Unstructured<'_>) -> Result<Checked> {
             let mut function = function.clone();
             mutate(u, &mut function)?;
             is_safe(&function, &program.args, LIMITS, Downstream::default(), &pipeline)
+                .map_err(|broken| broken.on_function(&function, &program.args, &safety_commands(&pipeline)))
         }
         1 => {
             let mut function = anything(u)?;
             mutate(u, &mut function)?;
-            is_safe(&function, &arguments(&function), LIMITS, Downstream::default(), &pipeline)
+            let args = arguments(&function);
+            is_safe(&function, &args, LIMITS, Downstream::default(), &pipeline)
+                .map_err(|broken| broken.on_function(&function, &args, &safety_commands(&pipeline)))
         }
         which => {
             let (mut function, args) = match which {

@@ -4,7 +4,7 @@ use bbcode::BBCode;
 use ircode::{IRCode, from_json, to_json};
 
 use super::read_text::{mutated, read_again};
-use crate::laws::{Broken, Checked};
+use crate::laws::{Checked, broken};
 
 /// Checks what these bytes make.
 ///
@@ -19,6 +19,6 @@ pub(super) fn check(data: &[u8]) -> Checked {
     let again = from_json::<IRCode>(&to_json(&module).unwrap_or_default());
     match again {
         Ok(again) if again == module => Ok(()),
-        _ => Err(Broken { law: "there and back", problem: "JSON that was read is not read again".into() }),
+        _ => Err(broken("there and back", "JSON that was read is not read again")),
     }
 }

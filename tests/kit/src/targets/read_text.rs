@@ -5,7 +5,7 @@ use arbitrary::Unstructured;
 use ircode::{IRCode, Module, Style, parse_module, print_module};
 
 use crate::anything::anything;
-use crate::laws::{Broken, Checked};
+use crate::laws::{Checked, broken};
 
 /// Checks what these bytes make.
 ///
@@ -25,7 +25,7 @@ pub(super) fn read_again(module: &Module<IRCode>) -> Checked {
         let mismatches = bbkit::Ways::default().check(function);
         let exact = |way: &str| !way.starts_with("text (") || way == "text (bbkit)";
         if let Some(found) = mismatches.iter().find(|found| exact(found.way)) {
-            return Err(Broken { law: "there and back", problem: format!("{}: {}", found.way, found.problem) });
+            return Err(broken("there and back", format!("{}: {}", found.way, found.problem)));
         }
     }
     Ok(())

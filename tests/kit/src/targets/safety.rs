@@ -3,7 +3,7 @@
 use arbitrary::Unstructured;
 use exec::Value;
 
-use super::LIMITS;
+use super::{LIMITS, safety_commands};
 use crate::anything::anything;
 use crate::laws::{Checked, Downstream, is_safe};
 
@@ -16,4 +16,5 @@ pub(super) fn check(data: &[u8]) -> Checked {
     let Ok(function) = anything(&mut Unstructured::new(data)) else { return Ok(()) };
     let args: Vec<Value> = function.body.argtypes.iter().skip(1).map(|_| Value::from(1.0)).collect();
     is_safe(&function, &args, LIMITS, Downstream::default(), &[])
+        .map_err(|broken| broken.on_function(&function, &args, &safety_commands(&[])))
 }
