@@ -760,7 +760,7 @@ mod tests {
             let stmt = Stmt::expr(Head::from_name(head), [Operand::global("Main", "x"), Operand::global("Base", "+")]);
             stmts.push(NewInstruction::new(stmt, Type::Any).into_instruction(LineInfo::NONE));
             stmts.push(NewInstruction::new(Stmt::unreachable(), Type::Any).into_instruction(LineInfo::NONE));
-            let function = Function::new("f", Type::Any, IRCode::from_blocks(stmts, &[0..2]));
+            let function = Function::new("f", Type::Any, IRCode::from_blocks(stmts, std::slice::from_ref(&(0..2))));
             let text = crate::print_function(&function, Style::Bbkit);
             assert_eq!(crate::parse_module(&text).unwrap().module.functions(), [function], "{text}");
         }
