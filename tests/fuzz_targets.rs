@@ -24,12 +24,12 @@ fn run(name: &str, seeds: std::ops::Range<u64>) {
 
 #[test]
 fn there_and_back() {
-    run("there_and_back", 10_000..11_000);
+    run("there_and_back", 10_000..12_500);
 }
 
 #[test]
 fn safety() {
-    run("safety", 20_000..20_500);
+    run("safety", 20_000..21_000);
 }
 
 #[test]
@@ -39,32 +39,32 @@ fn mutation() {
 
 #[test]
 fn compaction() {
-    run("compaction", 80_000..82_000);
+    run("compaction", 80_000..100_000);
 }
 
 #[test]
 fn meaning() {
-    run("meaning", 30_000..30_100);
+    run("meaning", 30_000..30_450);
 }
 
 #[test]
 fn gradient() {
-    run("gradient", 40_000..40_300);
+    run("gradient", 40_000..40_200);
 }
 
 #[test]
 fn determinism() {
-    run("determinism", 50_000..50_050);
+    run("determinism", 50_000..50_500);
 }
 
 #[test]
 fn read_text() {
-    run("read_text", 60_000..62_000);
+    run("read_text", 60_000..67_000);
 }
 
 #[test]
 fn read_json() {
-    run("read_json", 70_000..71_000);
+    run("read_json", 70_000..76_000);
 }
 
 #[test]
