@@ -231,8 +231,12 @@ fn merge_chains(bb: &mut BBCode) -> bool {
     true
 }
 
-/// The φs of a block with their values, if each has exactly one.
+/// The φs of a block with their values, if each has exactly one, and if none is needed to say that control stops there.
 fn single_values(bb: &BBCode, block: BlockId) -> Option<Vec<(InstId, Operand<Ids>)>> {
+    let last = bb.last_inst(block).and_then(|last| bb.inst(last));
+    if last.is_some_and(|last| matches!(last.stmt, Stmt::Phi(_)) && last.ty == Type::Bottom) {
+        return None;
+    }
     bb.phi_nodes(block)
         .map(|(id, inst)| match inst.stmt.as_phi()?.entries.as_slice() {
             [entry] => Some((id, entry.value.clone()?)),
