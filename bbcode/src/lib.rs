@@ -11,6 +11,7 @@ mod ids;
 mod json;
 mod liveness;
 mod numbering;
+mod phi_edges;
 mod store;
 mod surgery;
 mod transaction;
@@ -27,6 +28,7 @@ pub use edit::EditError;
 pub use ids::{BlockId, Ids, InstId, Numbers, Switch, UnequalSwitch};
 pub use json::BBCodeForm;
 pub use liveness::Liveness;
+pub use phi_edges::PhiEdgeChange;
 pub use surgery::{ClonedRegion, Cursor, Inlined, Outlined};
 pub use transaction::Transaction;
 

@@ -59,11 +59,7 @@ impl<'m, F: Body> CallGraph<'m, F> {
             for statement in &function.body.view().statements {
                 let callee = called(statement.stmt);
                 match callee.map(|callee| module.callee(callee)) {
-                    Some(Some(Callee::Function(callee))) => {
-                        if known.insert(callee) {
-                            edges.push((caller, callee));
-                        }
-                    }
+                    Some(Some(Callee::Function(callee))) if known.insert(callee) => edges.push((caller, callee)),
                     Some(None | Some(Callee::Unknown(_))) => calls_unknown[caller] = true,
                     _ => {}
                 }

@@ -89,7 +89,8 @@ fn simplified(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> 
     }
 }
 
-fn folded(module: &Module<BBCode>, primitive: &Primitive, args: &[Operand<Ids>]) -> Option<Operand<Ids>> {
+/// The constant that a primitive computes from constants, as the interpreter does.
+pub(crate) fn folded(module: &Module<BBCode>, primitive: &Primitive, args: &[Operand<Ids>]) -> Option<Operand<Ids>> {
     let scalar = |operand: &Operand<Ids>| operand.as_constant()?.as_scalar().cloned();
     match (primitive.compute, args) {
         (Compute::Scalars(f), args) => {

@@ -2,19 +2,28 @@
 
 mod argument_types;
 mod builder;
+pub mod common_subexpressions;
 pub mod constant_folding;
+pub mod constant_propagation;
+pub mod copy_propagation;
 pub mod dead_code;
 pub mod effects;
 mod error;
 pub mod infer_types;
+pub mod inlining;
 pub mod link_methods;
+pub mod loop_invariant_motion;
 pub mod lower_arithmetic;
+pub mod lower_switch;
 mod manager;
 pub mod mem2reg;
 mod replace;
 pub mod reverse_mode;
 pub mod rules;
+
+pub mod scalar_replacement;
 pub mod simplify_cfg;
+pub mod split_critical_edges;
 pub mod type_literals;
 pub mod unreachable_code;
 

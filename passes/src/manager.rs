@@ -6,8 +6,9 @@ use bbcode::BBCode;
 use ircode::{Function, Module, Name};
 
 use crate::{
-    PassError, constant_folding, dead_code, infer_types, link_methods, lower_arithmetic, mem2reg, reverse_mode,
-    simplify_cfg, type_literals, unreachable_code,
+    PassError, common_subexpressions, constant_folding, constant_propagation, copy_propagation, dead_code, infer_types,
+    inlining, link_methods, loop_invariant_motion, lower_arithmetic, lower_switch, mem2reg, reverse_mode,
+    scalar_replacement, simplify_cfg, split_critical_edges, type_literals, unreachable_code,
 };
 
 /// What a pass returns: whether it changed anything.
@@ -46,16 +47,24 @@ pub enum Run {
 /// All passes, by name.
 #[rustfmt::skip]
 pub const PASSES: &[Pass] = &[
-    Pass { name: constant_folding::NAME, about: "compute what is known before the program runs",   run: Run::Function(constant_folding::run) },
-    Pass { name: dead_code::NAME,        about: "remove statements whose values nobody uses",      run: Run::Function(dead_code::run) },
-    Pass { name: infer_types::NAME,      about: "find types that the listing does not show",       run: Run::Function(infer_types::run) },
-    Pass { name: link_methods::NAME,     about: "let invokes name the functions of the module",   run: Run::Function(link_methods::run) },
-    Pass { name: lower_arithmetic::NAME, about: "turn generic arithmetic on known types into intrinsics", run: Run::Function(lower_arithmetic::run) },
-    Pass { name: mem2reg::NAME,          about: "turn slots into values",                          run: Run::Function(mem2reg::run) },
-    Pass { name: reverse_mode::NAME,     about: "add the functions of the derivative",             run: Run::Module(reverse_mode::run) },
-    Pass { name: simplify_cfg::NAME,     about: "fold branches and join blocks",                   run: Run::Function(simplify_cfg::run) },
-    Pass { name: type_literals::NAME,    about: "give integer literals the width their use needs", run: Run::Function(type_literals::run) },
-    Pass { name: unreachable_code::NAME, about: "remove blocks that are not reached",              run: Run::Function(unreachable_code::run) },
+    Pass { name: common_subexpressions::NAME,   about: "compute once what is computed twice",                             run: Run::Function(common_subexpressions::run) },
+    Pass { name: constant_folding::NAME,        about: "compute what is known before the program runs",                   run: Run::Function(constant_folding::run) },
+    Pass { name: constant_propagation::NAME,    about: "find what is constant on the ways that can be taken",             run: Run::Function(constant_propagation::run) },
+    Pass { name: copy_propagation::NAME,        about: "replace copies by what they are copies of",                       run: Run::Function(copy_propagation::run) },
+    Pass { name: dead_code::NAME,               about: "remove statements whose values nobody uses",                      run: Run::Function(dead_code::run) },
+    Pass { name: infer_types::NAME,             about: "find types that the listing does not show",                       run: Run::Function(infer_types::run) },
+    Pass { name: inlining::NAME,                about: "put the bodies of functions in the place of calls",               run: Run::Module(inlining::run) },
+    Pass { name: link_methods::NAME,            about: "let invokes name the functions of the module",                    run: Run::Function(link_methods::run) },
+    Pass { name: loop_invariant_motion::NAME,   about: "move out of loops what is the same on every round",               run: Run::Function(loop_invariant_motion::run) },
+    Pass { name: lower_arithmetic::NAME,        about: "turn generic arithmetic on known types into intrinsics",          run: Run::Function(lower_arithmetic::run) },
+    Pass { name: lower_switch::NAME,            about: "turn switches into branches",                                     run: Run::Function(lower_switch::run) },
+    Pass { name: mem2reg::NAME,                 about: "turn slots into values",                                          run: Run::Function(mem2reg::run) },
+    Pass { name: reverse_mode::NAME,            about: "add the functions of the derivative",                             run: Run::Module(reverse_mode::run) },
+    Pass { name: scalar_replacement::NAME,      about: "take tuples, structs and enums apart",                        run: Run::Function(scalar_replacement::run) },
+    Pass { name: simplify_cfg::NAME,            about: "fold branches and join blocks",                                   run: Run::Function(simplify_cfg::run) },
+    Pass { name: split_critical_edges::NAME,    about: "give edges between branches and meetings blocks of their own",    run: Run::Function(split_critical_edges::run) },
+    Pass { name: type_literals::NAME,           about: "give integer literals the width their use needs",                 run: Run::Function(type_literals::run) },
+    Pass { name: unreachable_code::NAME,        about: "remove blocks that are not reached",                              run: Run::Function(unreachable_code::run) },
 ];
 
 /// There is no pass of this name.

@@ -1,8 +1,8 @@
 //! Simplifies the control flow.
 
-use bbcode::{BBCode, BlockId, Ids, InstId};
-use hashbrown::HashMap;
-use ircode::{Constant, NewInstruction, Operand, PhiEntry, Scalar, Stmt, Type};
+use bbcode::{BBCode, BlockId, Ids, InstId, PhiEdgeChange, Switch};
+use hashbrown::{HashMap, HashSet};
+use ircode::{Constant, NewInstruction, Operand, Scalar, Stmt, Type};
 
 use crate::PassResult;
 use crate::manager::Context;
@@ -16,7 +16,9 @@ pub const NAME: &str = "simplify-cfg";
 /// a single edge become the value. True if anything changed.
 pub fn run(bb: &mut BBCode, _: &Context<'_>) -> PassResult {
     forget_idle_next(bb);
-    let mut changed = fold_constant_branches(bb);
+    // Which block dominates which changes, and with it what φs take from edges that they do not name.
+    let mut changed = bb.name_phi_edges();
+    changed |= fold_constant_branches(bb);
     changed |= bb.remove_unreachable_blocks();
     changed |= forward_empty_blocks(bb);
     changed |= merge_chains(bb);
@@ -57,10 +59,17 @@ fn forward_empty_blocks(bb: &mut BBCode) -> bool {
     }
     nothings.apply(bb);
     let graph = bb.cfg();
-    // Kept up to date: forwarding one block changes the predecessors of the next.
+    // Both kept up to date, as forwarding one block changes the predecessors of the next; they may name blocks that are gone.
     let mut preds: HashMap<BlockId, Vec<BlockId>> =
         graph.order().iter().map(|&block| (block, graph.predecessors(block).collect())).collect();
-    let mut changed = false;
+    let mut brings: HashSet<(BlockId, BlockId)> = HashSet::new();
+    for &block in graph.order().iter().filter(|&&block| bb.phi_nodes(block).next().is_some()) {
+        brings.extend(graph.predecessors(block).map(|pred| (block, pred)));
+    }
+    // For φs in a block, what they are to name in the place of a block that is gone.
+    let mut instead: HashMap<(BlockId, BlockId), Vec<BlockId>> = HashMap::new();
+    let mut forwarded: Vec<(BlockId, BlockId)> = Vec::new();
+    let mut moved: HashSet<(BlockId, BlockId)> = HashSet::new();
     let blocks: Vec<BlockId> = graph.order().iter().copied().filter(|block| Some(*block) != bb.entry()).collect();
     for block in blocks {
         let Some(target) = only_way_on(bb, block).filter(|target| *target != block) else { continue };
@@ -70,33 +79,60 @@ fn forward_empty_blocks(bb: &mut BBCode) -> bool {
         if !only_goes_on || odd || bb.block(target).is_none() {
             continue;
         }
-        let mut from = preds.get(&block).cloned().unwrap_or_default();
+        let mut from = preds.remove(&block).unwrap_or_default();
+        from.retain(|pred| bb.block(*pred).is_some());
         from.sort_unstable();
         from.dedup();
         let has_phis = bb.phi_nodes(target).next().is_some();
-        let known = preds.get(&target).cloned().unwrap_or_default();
         let movable = |pred: &BlockId| {
             *pred != block
                 && bb.block(*pred).is_some_and(|data| data.odd_edges().is_none())
-                && !(has_phis && known.contains(pred))
+                && !(has_phis && brings.contains(&(target, *pred)))
                 && !matches!(bb.terminator(*pred).map(|(_, inst)| &inst.stmt), Some(Stmt::Enter(_)))
         };
         if from.is_empty() || !from.iter().all(movable) {
+            preds.insert(block, from);
             continue;
         }
         for &pred in &from {
             retarget(bb, pred, block, target);
         }
-        split_phi_edge(bb, target, block, &from);
-        let moved = preds.insert(block, Vec::new()).unwrap_or_default();
-        if let Some(known) = preds.get_mut(&target) {
-            known.retain(|pred| *pred != block);
-            known.extend(moved);
+        if has_phis {
+            brings.extend(from.iter().map(|&pred| (target, pred)));
+            // One that came here by another is found on the way from that.
+            if !moved.contains(&(target, block)) {
+                forwarded.push((target, block));
+            }
+            moved.extend(from.iter().map(|&pred| (target, pred)));
+            instead.insert((target, block), from.clone());
         }
+        preds.entry(target).or_default().extend(from);
         let _ = bb.remove_block(block);
-        changed = true;
     }
+    let changed = bb.block_count() < graph.order().len();
+    rename_forwarded(bb, &forwarded, &instead);
     changed
+}
+
+/// Lets φs name the blocks from which control comes now. What came by a block that is gone may have come to it by another such.
+fn rename_forwarded(
+    bb: &mut BBCode,
+    forwarded: &[(BlockId, BlockId)],
+    instead: &HashMap<(BlockId, BlockId), Vec<BlockId>>,
+) {
+    let mut changes = Vec::new();
+    for &(target, block) in forwarded {
+        let mut new = Vec::new();
+        let mut work = vec![block];
+        while let Some(edge) = work.pop() {
+            match instead.get(&(target, edge)) {
+                Some(from) => work.extend(from.iter().rev()),
+                None => new.push(edge),
+            }
+        }
+        changes.push(PhiEdgeChange { block: target, old: block, new });
+    }
+    bb.replace_phi_edges(changes);
 }
 
 /// Lets every edge from `pred` to `old` go to `new`.
@@ -116,18 +152,6 @@ fn retarget(bb: &mut BBCode, pred: BlockId, old: BlockId, new: BlockId) {
     }
 }
 
-/// In the φs of `block`, replaces the edge from `old` by edges from each of `new`.
-fn split_phi_edge(bb: &mut BBCode, block: BlockId, old: BlockId, new: &[BlockId]) {
-    let phis: Vec<InstId> = bb.phi_nodes(block).map(|(id, _)| id).collect();
-    for phi in phis {
-        let Some(Stmt::Phi(phi)) = bb.inst_mut(phi).map(|inst| &mut inst.stmt) else { continue };
-        let Some(at) = phi.entries.iter().position(|entry| entry.edge == old) else { continue };
-        let value = phi.entries.get(at).and_then(|entry| entry.value.clone());
-        phi.entries.remove(at);
-        phi.entries.insert_many(at, new.iter().map(|&edge| PhiEntry { edge, value: value.clone() }));
-    }
-}
-
 fn as_bool(operand: &Operand<Ids>) -> Option<bool> {
     match operand.as_constant() {
         Some(Constant::Scalar(Scalar::Bool(value))) => Some(*value),
@@ -136,8 +160,9 @@ fn as_bool(operand: &Operand<Ids>) -> Option<bool> {
 }
 
 /// `goto #4 if not true` goes on, `goto #4 if not false` goes to #4.
-fn fold_constant_branches(bb: &mut BBCode) -> bool {
+pub(crate) fn fold_constant_branches(bb: &mut BBCode) -> bool {
     let mut changed = false;
+    let mut lost = Vec::new();
     let blocks: Vec<BlockId> = bb.blocks().collect();
     for block in blocks {
         let Some((id, inst)) = bb.terminator(block) else { continue };
@@ -149,12 +174,18 @@ fn fold_constant_branches(bb: &mut BBCode) -> bool {
                 None if bb.next(block) == Some(goto.dest) => (Some(goto.dest), false),
                 None => continue,
             },
-            Stmt::Switch(switch) => {
-                let known: Option<Vec<bool>> = switch.conds().iter().map(as_bool).collect();
-                let Some(known) = known else { continue };
-                let taken = known.iter().position(|cond| !cond).and_then(|at| switch.dests().get(at));
-                (Some(taken.copied().unwrap_or(switch.fallthrough_dest())), false)
-            }
+            Stmt::Switch(switch) => match decided_switch(switch) {
+                Some(Ok(target)) => (Some(target), false),
+                Some(Err(switch)) => {
+                    if let Some(inst) = bb.inst_mut(id) {
+                        inst.stmt = Stmt::Switch(switch);
+                    }
+                    lost_edges(bb, block, &before, &mut lost);
+                    changed = true;
+                    continue;
+                }
+                None => continue,
+            },
             _ => continue,
         };
         match target {
@@ -170,22 +201,39 @@ fn fold_constant_branches(bb: &mut BBCode) -> bool {
         if !keeps_next {
             let _ = bb.set_next(block, None);
         }
-        let after = bb.successors(block);
-        for lost in before.into_iter().filter(|succ| !after.contains(succ)) {
-            remove_phi_edges(bb, lost, block);
-        }
+        lost_edges(bb, block, &before, &mut lost);
         changed = true;
     }
+    bb.replace_phi_edges(lost);
     changed
 }
 
-fn remove_phi_edges(bb: &mut BBCode, block: BlockId, from: BlockId) {
-    let phis: Vec<InstId> = bb.phi_nodes(block).map(|(id, _)| id).collect();
-    for phi in phis {
-        if let Some(Stmt::Phi(phi)) = bb.inst_mut(phi).map(|inst| &mut inst.stmt) {
-            phi.entries.retain(|entry| entry.edge != from);
+/// Where a switch goes, if that is known; else the switch without the conditions that are known, if there are such.
+fn decided_switch(switch: &Switch<Ids>) -> Option<Result<BlockId, Switch<Ids>>> {
+    let mut open: Vec<(Operand<Ids>, BlockId)> = Vec::new();
+    let mut otherwise = switch.fallthrough_dest();
+    for (cond, &dest) in switch.conds().iter().zip(switch.dests()) {
+        match as_bool(cond) {
+            Some(true) => {}
+            Some(false) => {
+                otherwise = dest;
+                break;
+            }
+            None => open.push((cond.clone(), dest)),
         }
     }
+    if open.is_empty() {
+        return Some(Ok(otherwise));
+    }
+    let fewer = open.len() < switch.conds().len();
+    fewer.then(|| Err(Switch::new(open, otherwise)))
+}
+
+/// Notes the edges of a block that went there before and do not any more.
+fn lost_edges(bb: &BBCode, block: BlockId, before: &[BlockId], lost: &mut Vec<PhiEdgeChange>) {
+    let after = bb.successors(block);
+    let gone = before.iter().filter(|succ| !after.contains(succ));
+    lost.extend(gone.map(|&succ| PhiEdgeChange { block: succ, old: block, new: Vec::new() }));
 }
 
 /// Joins chains of blocks, in time linear in the function.

@@ -49,7 +49,7 @@ pub(crate) struct Opt {
 }
 
 fn after_help() -> String {
-    let passes: Vec<String> = PASSES.iter().map(|pass| format!("  {:<18} {}", pass.name, pass.about)).collect();
+    let passes: Vec<String> = PASSES.iter().map(|pass| format!("  {:<22} {}", pass.name, pass.about)).collect();
     format!(
         "Passes:\n{}\n\nExamples:\n  bbkit opt file.ir --passes mem2reg,dead-code --print-after-all\n  \
          bbkit opt file.ir --fn f --passes reverse-mode    the module with f_fwd and f_pb\n  bbkit opt file.ir --passes \

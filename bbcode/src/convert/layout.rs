@@ -1,10 +1,11 @@
 //! Making the layout order say where control falls through.
 
-use ircode::{LineInfo, NewInstruction, Operand, PhiEntry, Stmt, Type};
+use ircode::{LineInfo, NewInstruction, Stmt, Type};
 
 use super::ConversionError;
 use crate::code::BBCode;
-use crate::ids::{BlockId, Ids, InstId};
+use crate::ids::{BlockId, Ids};
+use crate::phi_edges::PhiEdgeChange;
 
 impl BBCode {
     /// Whether conversion to IRCode needs no new blocks or statements: no switch, every fallthrough to the next block of
@@ -35,23 +36,63 @@ impl BBCode {
     /// [`ConversionError`] if a block is named that does not exist.
     pub fn laid_out(&self) -> Result<BBCode, ConversionError> {
         let mut bb = self.clone();
-        let blocks: Vec<BlockId> = bb.blocks().collect();
-        for block in blocks {
-            bb.lower_switch(block)?;
+        if bb.is_laid_out() {
+            return Ok(bb);
         }
+        bb.name_phi_edges();
+        bb.lower_switch_statements();
         let blocks: Vec<BlockId> = bb.blocks().collect();
+        let mut moved = Vec::new();
         for block in blocks {
             bb.remove_double_edge(block);
-            bb.make_fallthrough_positional(block)?;
+            bb.make_fallthrough_positional(block, &mut moved)?;
         }
+        bb.replace_phi_edges(moved);
         Ok(bb)
     }
 
-    /// As Mooncake does: the block falls through to a chain of blocks, one for each condition, and a last one for the
-    /// fallthrough.
-    fn lower_switch(&mut self, block: BlockId) -> Result<(), ConversionError> {
-        let Some((id, inst)) = self.terminator(block) else { return Ok(()) };
-        let (Stmt::Switch(switch), line) = (inst.stmt.clone(), inst.line) else { return Ok(()) };
+    /// Replaces every switch by goto-if-nots, as Mooncake does. True if there was one.
+    ///
+    /// The block falls through to a chain of new blocks, one for each condition and a last one for the fallthrough, which
+    /// follow it in the layout. A φ that took a value from the switch takes it from each of these blocks that goes to it. A
+    /// block that held nothing but the switch keeps a `nothing`. Takes time linear in the function and in the φ entries that are
+    /// made.
+    ///
+    /// ```
+    /// use bbcode::{BBCode, Switch};
+    /// use ircode::{Argument, NewInstruction, Stmt, Type};
+    ///
+    /// let mut bb = BBCode::new(vec![Type::Untyped, Type::BOOL, Type::BOOL]);
+    /// let [entry, a, b] = [(); 3].map(|()| bb.push_block());
+    /// let switch = Switch::new([(Argument(2).into(), a), (Argument(3).into(), b)], a);
+    /// bb.push(entry, NewInstruction::new(Stmt::Switch(switch), Type::Any))?;
+    /// for block in [a, b] {
+    ///     bb.push(block, NewInstruction::new(Stmt::ret(Argument(2)), Type::Any))?;
+    /// }
+    /// assert!(bb.lower_switch_statements());
+    /// assert!(bb.verify().is_ok());
+    /// assert_eq!(bb.block_count(), 6);
+    /// assert!(!bb.lower_switch_statements());
+    /// # Ok::<(), bbcode::EditError>(())
+    /// ```
+    pub fn lower_switch_statements(&mut self) -> bool {
+        let is_switch = |block: &BlockId| matches!(self.terminator(*block), Some((_, inst)) if matches!(inst.stmt, Stmt::Switch(_)));
+        let blocks: Vec<BlockId> = self.blocks().filter(is_switch).collect();
+        if blocks.is_empty() {
+            return false;
+        }
+        self.name_phi_edges();
+        let mut moved = Vec::new();
+        for block in blocks {
+            self.lower_switch(block, &mut moved);
+        }
+        self.replace_phi_edges(moved);
+        true
+    }
+
+    fn lower_switch(&mut self, block: BlockId, moved: &mut Vec<PhiEdgeChange>) {
+        let Some((id, inst)) = self.terminator(block) else { return };
+        let (Stmt::Switch(switch), line) = (inst.stmt.clone(), inst.line) else { return };
         // Text cannot show a block without statements as Julia prints it.
         let _ = match self.first_inst(block) == Some(id) {
             true => self.replace(id, Stmt::nothing()).err(),
@@ -61,44 +102,28 @@ impl BBCode {
         let mut lowered: Vec<(BlockId, BlockId)> = Vec::new();
         let mut at = block;
         for (cond, &dest) in switch.conds().iter().zip(switch.dests()) {
-            at = self.chain_block(at)?;
+            at = self.chain_block(at);
             self.append_unchecked(at, jump(Stmt::goto_if_not(cond.clone(), dest)));
             lowered.push((at, dest));
         }
-        at = self.chain_block(at)?;
+        at = self.chain_block(at);
         self.append_unchecked(at, jump(Stmt::goto(switch.fallthrough_dest())));
         lowered.push((at, switch.fallthrough_dest()));
         // Sorted, so that the new edges of one destination stand together.
         lowered.sort_by_key(|&(_, dest)| dest);
         for group in lowered.chunk_by(|a, b| a.1 == b.1) {
             let Some(&(_, dest)) = group.first() else { continue };
-            let mut from: Vec<BlockId> = group.iter().map(|&(from, _)| from).collect();
-            from.sort_unstable();
-            self.split_phi_edges(block, dest, &from, false);
+            let mut new: Vec<BlockId> = group.iter().map(|&(from, _)| from).collect();
+            new.sort_unstable();
+            moved.push(PhiEdgeChange { block: dest, old: block, new });
         }
-        Ok(())
     }
 
-    /// A new block behind `block`, to which it falls through.
-    fn chain_block(&mut self, block: BlockId) -> Result<BlockId, ConversionError> {
-        let missing = |_| ConversionError::NoSuchBlockId(block);
-        let new = self.insert_block_after(block).map_err(missing)?;
-        self.set_next(block, Some(new)).map_err(missing)?;
-        Ok(new)
-    }
-
-    /// In the φs of `dest`, replaces the edge from `from` by edges from each of `new`, keeping the old one if asked.
-    fn split_phi_edges(&mut self, from: BlockId, dest: BlockId, new: &[BlockId], keep: bool) {
-        let phis: Vec<InstId> = self.phi_nodes(dest).map(|(id, _)| id).collect();
-        for phi in phis {
-            let Some(Stmt::Phi(phi)) = self.inst_mut(phi).map(|inst| &mut inst.stmt) else { continue };
-            let Some(at) = phi.entries.iter().position(|entry| entry.edge == from) else { continue };
-            let value: Option<Operand<Ids>> = phi.entries.get(at).and_then(|entry| entry.value.clone());
-            let old = keep.then_some(from);
-            let edges = old.into_iter().chain(new.iter().copied());
-            phi.entries.remove(at);
-            phi.entries.insert_many(at, edges.map(|edge| PhiEntry { edge, value: value.clone() }));
-        }
+    /// A new block behind `block`, which exists, to which it falls through.
+    fn chain_block(&mut self, block: BlockId) -> BlockId {
+        let new = self.insert_block_after(block).unwrap_or(block);
+        let _ = self.set_next(block, Some(new));
+        new
     }
 
     fn remove_double_edge(&mut self, block: BlockId) {
@@ -114,7 +139,11 @@ impl BBCode {
         }
     }
 
-    fn make_fallthrough_positional(&mut self, block: BlockId) -> Result<(), ConversionError> {
+    fn make_fallthrough_positional(
+        &mut self,
+        block: BlockId,
+        moved: &mut Vec<PhiEdgeChange>,
+    ) -> Result<(), ConversionError> {
         let Some(next) = self.next(block) else { return Ok(()) };
         let last = self.last_inst(block).and_then(|last| self.inst(last));
         if last.is_some_and(|last| !last.stmt.falls_through()) || self.layout_next(block) == Some(next) {
@@ -129,9 +158,10 @@ impl BBCode {
             Some(last) if last.stmt.is_terminator() => {
                 let mut also_jumps = false;
                 last.stmt.for_each_target(|target| also_jumps |= target == next);
-                let new = self.chain_block(block)?;
+                let new = self.chain_block(block);
                 self.append_unchecked(new, goto);
-                self.split_phi_edges(block, next, &[new], also_jumps);
+                let kept = also_jumps.then_some(block);
+                moved.push(PhiEdgeChange { block: next, old: block, new: kept.into_iter().chain([new]).collect() });
             }
             _ => {
                 self.append_unchecked(block, goto);

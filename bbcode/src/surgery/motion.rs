@@ -73,7 +73,7 @@ impl BBCode {
                 return Err(EditError::NotAvailable { value: inst, at: user });
             }
         }
-        self.relink(inst, block, anchor)
+        self.relink(inst, block, Some(anchor))
     }
 
     /// Moves a statement to the end of a block, before the terminator if there is one: out of a loop, or before a branch.
@@ -126,6 +126,44 @@ impl BBCode {
         self.move_before(inst, anchor.ok_or(EditError::NothingHere(to))?)
     }
 
+    /// Moves a statement as [`BBCode::hoist`] does, but looks neither at operands nor at uses, and takes constant time. This is for
+    /// passes that have looked, and move very many.
+    ///
+    /// ```
+    /// use bbcode::BBCode;
+    /// use ircode::parse_function;
+    ///
+    /// let mut bb = BBCode::try_from(&parse_function("
+    /// 1 ─ %1 = Base.neg_int(_2)::Int64
+    /// 2 ─ %2 = Base.neg_int(%1)::Int64
+    /// └──      return %2
+    /// ")?.body)?;
+    /// let blocks: Vec<_> = bb.blocks().collect();
+    /// let again = bb.first_inst(blocks[1]).unwrap();
+    /// bb.hoist_unchecked(again, blocks[0])?;
+    /// assert_eq!(bb.last_inst(blocks[0]), Some(again));
+    /// assert!(bb.verify().is_ok());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::NoSuchInst`], [`EditError::NoSuchBlock`]; [`EditError::Immovable`] for φs and terminators.
+    pub fn hoist_unchecked(&mut self, inst: InstId, to: BlockId) -> Result<(), EditError> {
+        let stmt = self.stmt(inst).ok_or(EditError::NoSuchInst(inst))?;
+        if matches!(stmt, Stmt::Phi(_)) || stmt.is_terminator() {
+            return Err(EditError::Immovable(inst));
+        }
+        self.block(to).ok_or(EditError::NoSuchBlock(to))?;
+        match self.terminator(to) {
+            None if self.last_inst(to) == Some(inst) => Ok(()),
+            terminator => {
+                let anchor = terminator.map(|(id, _)| id);
+                self.relink(inst, to, anchor)
+            }
+        }
+    }
+
     /// To the end of a block without terminator.
     fn move_to_end(&mut self, inst: InstId, to: BlockId) -> Result<(), EditError> {
         let last = self.last_inst(to).ok_or(EditError::NothingHere(to))?;
@@ -147,19 +185,22 @@ impl BBCode {
         above == below || dominators.dominates(above, below) || !dominators.is_reachable(below)
     }
 
-    /// Takes a statement out of its block and puts it before another.
-    fn relink(&mut self, inst: InstId, block: BlockId, anchor: InstId) -> Result<(), EditError> {
+    /// Takes a statement out of its block and puts it before another, or at the end of the block.
+    fn relink(&mut self, inst: InstId, block: BlockId, anchor: Option<InstId>) -> Result<(), EditError> {
         let (from, prev, next) = match self.store.node(inst) {
             Some(node) => (node.block, node.prev, node.next),
             None => return Err(EditError::NoSuchInst(inst)),
         };
         self.set_neighbours(from, prev, next, next, prev);
-        let before = self.prev_inst(anchor);
-        let order = self.order_between(before, Some(anchor));
+        let before = match anchor {
+            Some(anchor) => self.prev_inst(anchor),
+            None => self.last_inst(block),
+        };
+        let order = self.order_between(before, anchor);
         if let Some(node) = self.store.links_mut(inst) {
-            (node.block, node.prev, node.next, node.order) = (block, before, Some(anchor), order);
+            (node.block, node.prev, node.next, node.order) = (block, before, anchor, order);
         }
-        self.set_neighbours(block, before, Some(anchor), Some(inst), Some(inst));
+        self.set_neighbours(block, before, anchor, Some(inst), Some(inst));
         Ok(())
     }
 }

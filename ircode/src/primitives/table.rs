@@ -291,8 +291,8 @@ pub static TABLE: &[Primitive] = &[
     machine("DivideError", 0, Some(0), ResultType::Unknown, ALLOCATES),
     machine("println", 0, None, ResultType::Nothing, WRITES),
     machine("print", 0, None, ResultType::Nothing, WRITES),
-    machine("string", 0, None, ResultType::String, THROWS),
-    machine("print_to_string", 0, None, ResultType::String, THROWS),
+    machine("string", 0, None, ResultType::String, READS),
+    machine("print_to_string", 0, None, ResultType::String, READS),
 
     // Tuples, structs, references.
     machine("tuple", 0, None, ResultType::Tuple, PURE),

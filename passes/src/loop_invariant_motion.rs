@@ -1,0 +1,310 @@
+//! Moves out of loops what is the same on every round.
+
+use bbcode::{BBCode, BlockGraph, BlockId, Ids, InstId, PhiEdgeChange};
+use hashbrown::HashMap;
+use ircode::graph::{LoopForest, LoopId};
+use ircode::primitives::{Compute, Effects, Overflow, overflowing};
+use ircode::{Module, NewInstruction, Operand, PhiEntry, Scalar, Stmt, Type};
+use slotmap::SecondaryMap;
+
+use crate::PassResult;
+use crate::constant_folding::named_type;
+use crate::effects::field_type;
+use crate::manager::Context;
+
+/// The pass's name on the command line.
+pub const NAME: &str = "loop-invariant-motion";
+
+/// Moves statements whose operands are defined outside of a loop to before the outermost loop of which that is true. True if
+/// there was one. Statements keep their names.
+///
+/// They come to run where they would not have run, so only those move that can do nothing but give a value, whatever their
+/// operands are: pure primitives on numbers whose types are known and fit, comparisons with `===`, choices, tuples and their
+/// fields. What may throw, what reads memory or makes something new stays; so does a π, which is true only where it stands, and
+/// what uses a value that may be undefined: a φ with an edge on which it is, or a φᶜ.
+///
+/// They move to the end of the only block from which the loop is entered, if there is one that goes nowhere else; else to a new
+/// block before the header, in which φs bring together what comes from several. Nothing moves out of a loop that is
+/// irreducible, or that is entered by an exception, from outside of the function or by edges that no terminator implies.
+///
+/// One walk in reverse postorder over the nested loops finds where each statement goes: n log d for loops nested d deep.
+pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
+    let graph = bb.cfg();
+    let forest = graph.loops();
+    if forest.iter().len() == 0 {
+        return Ok(false);
+    }
+    let moves = find_moves(bb, context.module, &graph, &forest);
+    if moves.is_empty() {
+        return Ok(false);
+    }
+    let outside = outside_predecessors(&graph, &forest);
+    let mut preheaders = Preheaders { graph: &graph, forest: &forest, outside, made: HashMap::new() };
+    if moves.iter().any(|(_, target)| preheaders.existing(*target).is_none()) {
+        // Dominance changes, and φs must not get less by it.
+        bb.name_phi_edges();
+    }
+    let mut changed = false;
+    for (id, target) in moves {
+        if let Some(block) = preheaders.of(bb, target) {
+            changed |= bb.hoist_unchecked(id, block).is_ok();
+        }
+    }
+    Ok(changed)
+}
+
+/// The statements that move, in an order in which operands come first, each with the loop before which it goes.
+fn find_moves(bb: &BBCode, module: &Module<BBCode>, graph: &BlockGraph, forest: &LoopForest) -> Vec<(InstId, LoopId)> {
+    let undefined = may_be_undefined(bb, graph);
+    let closed = closed_loops(bb, graph, forest);
+    // The loops that values are in once they have moved.
+    let mut home: SecondaryMap<InstId, Option<LoopId>> = SecondaryMap::new();
+    let mut moves = Vec::new();
+    for number in graph.graph().postorder().into_iter().rev() {
+        let Some(block) = graph.block(number) else { continue };
+        let here = forest.innermost(number);
+        for (id, inst) in bb.insts(block) {
+            if here.is_none() || !is_total(bb, module, &inst.stmt) {
+                continue;
+            }
+            // The innermost loop in which an operand is defined, or out of which nothing moves.
+            let mut bound = here.and_then(|here| closed.get(&here).copied().flatten());
+            let mut defined = true;
+            inst.stmt.for_each_use(|used| {
+                defined &= !undefined.contains_key(used);
+                let of_block =
+                    || bb.block_of(used).and_then(|block| graph.number(block)).and_then(|n| forest.innermost(n));
+                let common = forest.common(here, home.get(used).copied().unwrap_or_else(of_block));
+                if depth(forest, common) > depth(forest, bound) {
+                    bound = common;
+                }
+            });
+            if let (true, Some(target)) = (defined, forest.child_toward(bound, here)) {
+                home.insert(id, forest.get(target).and_then(|target| target.parent));
+                moves.push((id, target));
+            }
+        }
+    }
+    moves
+}
+
+fn depth(forest: &LoopForest, of: Option<LoopId>) -> usize {
+    of.and_then(|of| forest.get(of)).map_or(0, |of| forest.depth(of.header))
+}
+
+/// For each loop, the innermost of it and those around it out of which nothing can move.
+fn closed_loops(bb: &BBCode, graph: &BlockGraph, forest: &LoopForest) -> HashMap<LoopId, Option<LoopId>> {
+    let outside = outside_predecessors(graph, forest);
+    let mut closed: HashMap<LoopId, Option<LoopId>> = HashMap::new();
+    let loops: Vec<_> = forest.iter().collect();
+    // Outer loops come last, so they are looked at first.
+    for (id, each) in loops.into_iter().rev() {
+        let from = outside.get(&id).map(Vec::as_slice).unwrap_or_default();
+        let here = each.irreducible || !can_have_preheader(bb, graph, each.header, from);
+        let around = each.parent.and_then(|parent| closed.get(&parent).copied().flatten());
+        closed.insert(id, if here { Some(id) } else { around });
+    }
+    closed
+}
+
+fn can_have_preheader(bb: &BBCode, graph: &BlockGraph, header: usize, outside: &[BlockId]) -> bool {
+    let Some(block) = graph.block(header) else { return false };
+    let odd = |block: BlockId| bb.block(block).is_none_or(|data| data.odd_edges().is_some());
+    let caught = |from: BlockId| match bb.terminator(from).map(|(_, inst)| &inst.stmt) {
+        Some(Stmt::Enter(enter)) => enter.catch_dest == Some(block),
+        _ => false,
+    };
+    header != 0 && !odd(block) && !outside.is_empty() && outside.iter().all(|&from| !odd(from) && !caught(from))
+}
+
+/// The blocks outside of each loop that go to its header, each once, sorted.
+fn outside_predecessors(graph: &BlockGraph, forest: &LoopForest) -> HashMap<LoopId, Vec<BlockId>> {
+    let mut found = HashMap::new();
+    for (id, each) in forest.iter() {
+        let outside = graph.graph().predecessors(each.header).filter(|&from| !forest.contains(id, from));
+        let mut outside: Vec<BlockId> = outside.filter_map(|from| graph.block(from)).collect();
+        outside.sort_unstable();
+        outside.dedup();
+        found.insert(id, outside);
+    }
+    found
+}
+
+/// The values that may be undefined when they are read.
+fn may_be_undefined(bb: &BBCode, graph: &BlockGraph) -> SecondaryMap<InstId, ()> {
+    let mut undefined: SecondaryMap<InstId, ()> = SecondaryMap::new();
+    let mut work: Vec<InstId> = Vec::new();
+    let mut phis_of: SecondaryMap<InstId, Vec<InstId>> = SecondaryMap::new();
+    for (number, &block) in graph.order().iter().enumerate() {
+        // Counted once; φs name an edge once however often it is there.
+        let mut preds: Option<usize> = None;
+        for (id, inst) in bb.insts(block) {
+            let unsure = match &inst.stmt {
+                Stmt::Phi(phi) => {
+                    for entry in &phi.entries {
+                        if let Some(users) =
+                            entry.value.as_ref().and_then(Operand::as_value).and_then(|value| phis_of.entry(value))
+                        {
+                            users.or_default().push(id);
+                        }
+                    }
+                    let preds = *preds.get_or_insert_with(|| {
+                        let mut preds: Vec<usize> = graph.graph().predecessors(number).collect();
+                        preds.sort_unstable();
+                        preds.dedup();
+                        preds.len()
+                    });
+                    number == 0 || phi.entries.len() < preds || phi.entries.iter().any(|entry| entry.value.is_none())
+                }
+                Stmt::PhiC(_) | Stmt::Upsilon(_) => true,
+                _ => false,
+            };
+            if unsure {
+                undefined.insert(id, ());
+                work.push(id);
+            }
+        }
+    }
+    while let Some(id) = work.pop() {
+        for &phi in phis_of.get(id).map(Vec::as_slice).unwrap_or_default() {
+            if undefined.insert(phi, ()).is_none() {
+                work.push(phi);
+            }
+        }
+    }
+    undefined
+}
+
+/// Whether a statement gives a value whatever values of their types its operands are, and does nothing else.
+fn is_total(bb: &BBCode, module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
+    let plain = |operand: &Operand<Ids>| !matches!(operand, Operand::Global(_) | Operand::Nested(_));
+    if let Stmt::Value(value) = stmt {
+        return value.as_value().is_some();
+    }
+    if !matches!(stmt, Stmt::Call(_) | Stmt::Invoke(_)) {
+        return false;
+    }
+    let Some((primitive, args)) = module.primitive_call(stmt) else { return false };
+    let types = || args.iter().map(|arg| bb.operand_type(arg).as_scalar()).collect::<Option<Vec<_>>>();
+    match (primitive.compute, primitive.name, args) {
+        // Of operands of these types, none or all are taken.
+        (Compute::Scalars(f), ..) if primitive.effects == Effects::PURE => types().is_some_and(|types| {
+            let scalars: Vec<Scalar> = types.into_iter().map(|ty| Scalar::from_bits(ty, 0)).collect();
+            args.iter().all(plain) && f(&scalars).is_ok()
+        }),
+        (Compute::Convert(f), _, [ty, value]) if primitive.effects == Effects::PURE => {
+            let to = named_type(module, ty).and_then(|ty| ty.as_scalar());
+            let from = bb.operand_type(value).as_scalar();
+            plain(value) && to.zip(from).is_some_and(|(to, from)| f(to, &Scalar::from_bits(from, 0)).is_ok())
+        }
+        (_, "===" | "!==", [a, b]) => plain(a) && plain(b),
+        (_, "tuple", args) => args.iter().all(plain),
+        (_, "ifelse", [condition, a, b]) => bb.operand_type(condition) == Type::BOOL && plain(a) && plain(b),
+        (_, "getfield", [object, field]) => {
+            let ty = bb.operand_type(object);
+            let whole = matches!(ty, Type::Tuple(_) | Type::NamedTuple(_));
+            whole && plain(object) && field_type(module, &ty, field).is_some()
+        }
+        (_, name, [_, _]) if name.starts_with("checked_") && primitive.effects == Effects::PURE => {
+            types().is_some_and(|types| match types.as_slice() {
+                [a, b] => {
+                    let zero = |ty| Scalar::from_bits(ty, 0);
+                    args.iter().all(plain) && overflowing(Overflow::Add, true, &zero(*a), &zero(*b)).is_ok()
+                }
+                _ => false,
+            })
+        }
+        _ => false,
+    }
+}
+
+/// The blocks at whose ends moved statements stand.
+struct Preheaders<'g> {
+    graph: &'g BlockGraph,
+    forest: &'g LoopForest,
+    outside: HashMap<LoopId, Vec<BlockId>>,
+    made: HashMap<LoopId, Option<BlockId>>,
+}
+
+impl Preheaders<'_> {
+    /// The block outside of a loop that goes to its header and nowhere else, if it is the only one to go there.
+    fn existing(&self, target: LoopId) -> Option<BlockId> {
+        match self.outside.get(&target)?.as_slice() {
+            [only] => (self.graph.successors(*only).count() == 1).then_some(*only),
+            _ => None,
+        }
+    }
+
+    fn of(&mut self, bb: &mut BBCode, target: LoopId) -> Option<BlockId> {
+        if let Some(&block) = self.made.get(&target) {
+            return block;
+        }
+        let block = self.existing(target).or_else(|| self.make(bb, target));
+        self.made.insert(target, block);
+        block
+    }
+
+    fn make(&self, bb: &mut BBCode, target: LoopId) -> Option<BlockId> {
+        let header = self.graph.block(self.forest.get(target)?.header)?;
+        let outside = self.outside.get(&target)?;
+        let new = bb.insert_block_before(header).ok()?;
+        for &from in outside {
+            if let Some((id, _)) = bb.terminator(from)
+                && let Some(inst) = bb.inst_mut(id)
+            {
+                inst.stmt.for_each_target_mut(|target| {
+                    if *target == header {
+                        *target = new;
+                    }
+                });
+            }
+            if bb.next(from) == Some(header) {
+                bb.set_next(from, Some(new)).ok()?;
+            }
+        }
+        bb.push(new, NewInstruction::new(Stmt::goto(header), Type::Any)).ok()?;
+        let [only] = outside.as_slice() else {
+            merge_phis(bb, header, outside, new);
+            return Some(new);
+        };
+        bb.replace_phi_edges([PhiEdgeChange { block: header, old: *only, new: vec![new] }]);
+        Some(new)
+    }
+}
+
+/// Lets the φs of a header take from the new block before it what they took from those outside, which a φ there brings
+/// together.
+fn merge_phis(bb: &mut BBCode, header: BlockId, outside: &[BlockId], new: BlockId) {
+    let phis: Vec<InstId> = bb.phi_nodes(header).map(|(id, _)| id).collect();
+    let mut last: Option<InstId> = None;
+    for id in phis {
+        let Some(inst) = bb.inst(id) else { continue };
+        let (ty, line) = (inst.ty.clone(), inst.line);
+        let Some(phi) = inst.stmt.as_phi() else { continue };
+        let comes = |entry: &PhiEntry<Ids>| outside.binary_search_by_key(&entry.edge, |edge| *edge).is_ok();
+        let (moved, mut entries): (Vec<PhiEntry<Ids>>, Vec<_>) = phi.entries.iter().cloned().partition(comes);
+        if moved.is_empty() {
+            continue;
+        }
+        let first = moved.first().and_then(|entry| entry.value.clone());
+        let same = moved.len() == outside.len() && moved.iter().all(|entry| entry.value == first);
+        let value = match (same, first) {
+            (true, value) => value,
+            (false, _) => {
+                let phi = Stmt::phi(moved.into_iter().map(|entry| (entry.edge, entry.value)));
+                let phi = NewInstruction::new(phi, ty).with_line(line);
+                let made = match last {
+                    Some(last) => bb.insert_after(last, phi),
+                    None => bb.insert_at_start(new, phi),
+                };
+                let made = made.ok();
+                last = made.or(last);
+                made.map(Operand::Value)
+            }
+        };
+        entries.insert(0, PhiEntry { edge: new, value });
+        if let Some(Stmt::Phi(phi)) = bb.inst_mut(id).map(|inst| &mut inst.stmt) {
+            phi.entries = entries.into();
+        }
+    }
+}
