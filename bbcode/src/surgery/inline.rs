@@ -68,10 +68,20 @@ impl BBCode {
     /// another type than the function takes, the function has static parameters, or no blocks.
     pub fn inline_call(&mut self, call: InstId, callee: &Function<BBCode>) -> Result<Inlined, EditError> {
         let arguments = self.arguments_for(call, callee)?;
+        // Before the transaction, which holds the debug info as it was: adding to what is held twice copies it, at every call.
+        let edge = self.add_origin(callee);
         let mut edit = self.transaction();
-        let inlined = edit.put_in_place(call, callee, arguments)?;
-        edit.commit();
-        Ok(inlined)
+        match edit.put_in_place(call, callee, arguments, edge) {
+            Ok(inlined) => {
+                edit.commit();
+                Ok(inlined)
+            }
+            Err(error) => {
+                edit.rollback();
+                Arc::make_mut(&mut self.debuginfo).edges.pop();
+                Err(error)
+            }
+        }
     }
 
     /// The operands of a call as the arguments of the function, itself first. Those that a vararg collects are still apart.
@@ -122,6 +132,7 @@ impl BBCode {
         call: InstId,
         callee: &Function<BBCode>,
         mut arguments: Vec<Operand<Ids>>,
+        edge: i32,
     ) -> Result<Inlined, EditError> {
         let body = &callee.body;
         if callee.varargs {
@@ -133,7 +144,6 @@ impl BBCode {
         let before = self.block_of(call).ok_or(EditError::NoSuchInst(call))?;
         let line = self.inst(call).map_or(LineInfo::NONE, |inst| inst.line);
         let after = self.split_block(call)?;
-        let edge = self.add_origin(callee);
         let copy = self.copy_from(
             body,
             before,
