@@ -10,6 +10,7 @@ mod text;
 mod vectors;
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ use ircode::primitives::{Compute, Primitive};
 use ircode::{IRCode, Module, Name, Type};
 
 use crate::error::RunErrorKind;
+use crate::host::HostFunction;
 use crate::machine::{Fault, named, wrong_operands};
 use crate::object::Meter;
 use crate::prepare::struct_info;
@@ -33,6 +35,14 @@ pub(crate) struct Runtime<'m> {
     pub(crate) module: &'m Module<IRCode>,
     pub(crate) meter: Rc<Meter>,
     pub(crate) output: Box<dyn FnMut(&str) + 'm>,
+    /// What primitives of the host do, by name.
+    pub(crate) host: BTreeMap<Name, HostFunction<'m>>,
+}
+
+impl std::fmt::Debug for Runtime<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Runtime").field("meter", &self.meter).finish_non_exhaustive()
+    }
 }
 
 /// What the primitive of this name does.
@@ -121,7 +131,7 @@ pub(crate) fn expected(what: &str) -> Fault {
 
 impl<'m> Runtime<'m> {
     pub(crate) fn new(module: &'m Module<IRCode>, meter: Rc<Meter>) -> Self {
-        Runtime { module, meter, output: Box::new(|_| ()) }
+        Runtime { module, meter, output: Box::new(|_| ()), host: BTreeMap::new() }
     }
 
     pub(crate) fn tuple(&self, values: Vec<Value>) -> Result<Value, Fault> {
@@ -218,8 +228,7 @@ impl<'m> Runtime<'m> {
 
     /// Calls a primitive that is known only now.
     pub(crate) fn call_primitive(&mut self, primitive: &'static Primitive, args: &[Value]) -> Result<Value, Fault> {
-        let count = args.len();
-        if count < primitive.min_operands || primitive.max_operands.is_some_and(|max| count > max) {
+        if !primitive.takes(args.len()) {
             return Err(wrong_operands(primitive, "another number of operands", args));
         }
         match (primitive.compute, args) {
@@ -235,7 +244,7 @@ impl<'m> Runtime<'m> {
             (Compute::Convert(_), _) => Err(wrong_operands(primitive, "a type and a number", args)),
             (Compute::Machine, _) => match builtin(primitive.name) {
                 Some(f) => f(self, args).map_err(|fault| named(fault, primitive, args)),
-                None => Err(Fault::Fatal(RunErrorKind::Unsupported(format!("`{}`", primitive.name)))),
+                None => self.call_host(primitive, args),
             },
         }
     }

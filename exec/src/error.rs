@@ -38,6 +38,8 @@ pub enum RunErrorKind {
     Exception(Value),
     /// A function was called that is neither in the module nor a primitive.
     UnknownFunction(Name),
+    /// A primitive was called that the host has registered, and of which this machine was not told what it does.
+    NotDefined(Name),
     /// There is no function of the name that was to be run.
     NoSuchFunction(Name),
     /// A function was called with the wrong number of arguments.
@@ -93,6 +95,9 @@ impl fmt::Display for RunErrorKind {
             RunErrorKind::Exception(value) => write!(f, "{}", crate::display::exception_text(value)),
             RunErrorKind::UnknownFunction(name) => {
                 write!(f, "`{name}` is called, which is neither a function of this module nor a primitive")
+            }
+            RunErrorKind::NotDefined(name) => {
+                write!(f, "`{name}` is called, a primitive of the host which is not defined for this machine")
             }
             RunErrorKind::NoSuchFunction(name) => write!(f, "there is no function `{name}`"),
             RunErrorKind::Arity { function, expected, got } => {

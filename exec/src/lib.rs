@@ -3,6 +3,7 @@
 mod builtins;
 mod display;
 mod error;
+mod host;
 mod json;
 mod limits;
 mod machine;
@@ -11,6 +12,7 @@ mod prepare;
 mod value;
 
 pub use error::{Place, RunError, RunErrorKind};
+pub use host::{HostError, Objects};
 pub use json::value_to_json;
 pub use limits::Limits;
 pub use machine::Machine;

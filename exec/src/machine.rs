@@ -9,6 +9,7 @@ use ircode::{Callee, IRCode, Module, Name, SSAValue, Scalar, Style, Type};
 
 use crate::builtins::Runtime;
 use crate::error::{Place, RunError, RunErrorKind};
+use crate::host::{HostError, Objects};
 use crate::limits::Limits;
 use crate::object::{Meter, OutOfMemory};
 use crate::prepare::{After, Code, Op, ScalarFunction, Source, prepare};
@@ -130,6 +131,41 @@ impl<'m> Machine<'m> {
     /// Sends every statement that is executed, with its value, to `tracer`.
     pub fn on_step(mut self, tracer: impl FnMut(&str) + 'm) -> Self {
         self.tracer = Some(Box::new(tracer));
+        self
+    }
+
+    /// Says what a primitive does that the host has registered with the module as
+    /// [`Primitive::machine`](ircode::primitives::Primitive::machine): one that works on other things than scalars. It is
+    /// given the operands, of which there are as many as the primitive takes, and what makes arrays and tuples.
+    ///
+    /// ```
+    /// use exec::{Machine, Value};
+    /// use ircode::parse_module;
+    /// use ircode::primitives::{Effects, Primitive, ResultType};
+    ///
+    /// static TOTAL: Primitive = Primitive::machine("total", 1, ResultType::Element(0), Effects::READS);
+    ///
+    /// let mut module = parse_module("
+    /// function f(v::Vector{Float64})::Float64
+    /// 1 ─ %1 = Main.total(v)::Float64
+    /// └──      return %1
+    /// end
+    /// ")?.module;
+    /// module.register(&TOTAL)?;
+    /// let mut machine = Machine::new(&module).define("total", |operands, _| {
+    ///     let elements = operands[0].array_elements().ok_or("total of something that is no array")?;
+    ///     Ok(Value::from(elements.iter().filter_map(Value::as_float).sum::<f64>()))
+    /// });
+    /// let v = machine.array(ircode::Type::FLOAT64, vec![2], vec![Value::from(1.5), Value::from(2.0)])?;
+    /// assert_eq!(machine.call("f", &[v])?.to_string(), "3.5");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn define(
+        mut self,
+        primitive: impl Into<Name>,
+        f: impl FnMut(&[Value], &Objects<'_>) -> Result<Value, HostError> + 'm,
+    ) -> Self {
+        self.runtime.host.insert(primitive.into(), Box::new(f));
         self
     }
 
@@ -470,6 +506,10 @@ impl Run<'_, '_> {
             Op::Builtin { primitive, f, args } => {
                 let args = self.read_all(code, base, args)?;
                 Step::Value(f(&mut self.machine.runtime, &args).map_err(|fault| named(fault, primitive, &args))?)
+            }
+            Op::Host { primitive, args } => {
+                let args = self.read_all(code, base, args)?;
+                Step::Value(self.machine.runtime.call_host(primitive, &args)?)
             }
             Op::Goto(edge) => Step::Jump(*edge),
             Op::GotoIfNot { cond, dest, next } => match self.read(code, base, *cond)? {

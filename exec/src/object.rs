@@ -21,6 +21,11 @@ impl Meter {
         Rc::new(Meter { used: Cell::new(0), limit: Cell::new(limit) })
     }
 
+    /// The bytes that may be used in all.
+    pub(crate) fn limit(&self) -> usize {
+        self.limit.get()
+    }
+
     fn take(&self, bytes: usize) -> Result<(), OutOfMemory> {
         let used = self.used.get().checked_add(bytes).filter(|&used| used <= self.limit.get()).ok_or(OutOfMemory)?;
         self.used.set(used);

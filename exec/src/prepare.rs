@@ -82,6 +82,11 @@ pub(crate) enum Op {
         f: Builtin,
         args: Vec<Source>,
     },
+    /// A primitive that the host has registered and defines.
+    Host {
+        primitive: &'static Primitive,
+        args: Vec<Source>,
+    },
     Call {
         function: usize,
         /// What is called, where that is a value of its own, such as a closure.
@@ -544,7 +549,7 @@ impl Preparer<'_> {
 
     fn primitive(&mut self, primitive: &'static Primitive, args: &[Operand<Positions>]) -> Prepared<Op> {
         let count = args.len();
-        if count < primitive.min_operands || primitive.max_operands.is_some_and(|max| count > max) {
+        if !primitive.takes(count) {
             let expected = match primitive.max_operands {
                 Some(max) if max == primitive.min_operands => format!("{max} operands"),
                 Some(max) => format!("{} to {max} operands", primitive.min_operands),
@@ -563,7 +568,7 @@ impl Preparer<'_> {
             (Compute::Convert(_), _) => Op::Fail(RunErrorKind::Unsupported(primitive.name.into())),
             (Compute::Machine, _) => match builtin(primitive.name) {
                 Some(f) => Op::Builtin { primitive, f, args },
-                None => Op::Fail(RunErrorKind::Unsupported(format!("`{}`", primitive.name))),
+                None => Op::Host { primitive, args },
             },
         })
     }

@@ -26,8 +26,9 @@ impl<F> Module<F> {
     /// What a callee names; `None` if that is known only when the program runs.
     ///
     /// Names without a module and those of `Base`, `Core`, `Main` and `Core.Intrinsics` mean the module's function of that
-    /// name first, then the primitive. Names of other modules mean a function called by its whole path, or a primitive
-    /// of a module inside of `Base` or `Core`.
+    /// name first, then the primitive that the host has [registered](Module::register), then the built-in one. Names of
+    /// other modules mean a function or a registered primitive called by its whole path, or a primitive of a module
+    /// inside of `Base` or `Core`.
     pub fn callee<N: Names>(&self, operand: &Operand<N>) -> Option<Callee> {
         match operand {
             Operand::Global(global) => Some(self.global_callee(global)),
@@ -96,7 +97,7 @@ impl<F> Module<F> {
         if let Some(index) = found {
             return Callee::Function(index);
         }
-        if let Some(primitive) = primitives::of_global(global) {
+        if let Some(primitive) = self.global_primitive(global) {
             return Callee::Primitive(primitive);
         }
         let ty = type_path();

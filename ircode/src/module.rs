@@ -1,7 +1,10 @@
 //! Functions with names, and modules of them.
 
+use std::sync::Arc;
+
 use hashbrown::HashMap;
 
+use crate::extensions::Extensions;
 use crate::name::Name;
 use crate::text::balanced::balanced_length;
 use crate::types::Type;
@@ -73,6 +76,8 @@ impl TypeDef {
 }
 
 /// Functions by name, in the order in which they were added, and the types they use.
+///
+/// A host may add [extensions](Module::register): primitives of its own, and derivative rules.
 #[derive(Clone, Debug)]
 pub struct Module<F> {
     functions: Vec<Function<F>>,
@@ -82,6 +87,7 @@ pub struct Module<F> {
     methods: HashMap<Name, Vec<usize>>,
     types: Vec<TypeDef>,
     types_by_name: HashMap<Name, usize>,
+    pub(crate) extensions: Option<Arc<Extensions>>,
 }
 
 impl<F> Default for Module<F> {
@@ -93,6 +99,7 @@ impl<F> Default for Module<F> {
             methods: HashMap::default(),
             types: Vec::new(),
             types_by_name: HashMap::default(),
+            extensions: None,
         }
     }
 }
@@ -250,7 +257,7 @@ impl<F> Module<F> {
         find(name).or_else(|| name.strip_prefix("Main.").and_then(find))
     }
 
-    /// The same module with other bodies.
+    /// The same module, extensions included, with other bodies.
     ///
     /// # Errors
     ///
@@ -267,6 +274,7 @@ impl<F> Module<F> {
             methods: self.methods.clone(),
             types: self.types.clone(),
             types_by_name: self.types_by_name.clone(),
+            extensions: self.extensions.clone(),
         })
     }
 }

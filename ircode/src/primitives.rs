@@ -6,6 +6,7 @@
 //! business of `passes`.
 
 mod convert;
+mod declaration;
 mod float;
 mod foreign;
 mod generic;
@@ -25,7 +26,7 @@ pub use generic::promoted;
 pub use int::{Overflow, overflowing};
 pub use table::TABLE;
 
-/// A primitive.
+/// A primitive: of the table, or one that a host registers with a module.
 #[derive(Clone, Copy, Debug)]
 pub struct Primitive {
     /// The name, without a module.
@@ -38,7 +39,7 @@ pub struct Primitive {
     pub result: ResultType,
     /// What it does beside returning a value.
     pub effects: Effects,
-    /// What it computes, if it is pure and on scalars.
+    /// What it computes, if it is on scalars.
     pub compute: Compute,
     /// The primitive whose derivative rule it uses; its own name but for variants that differ in the errors they raise.
     pub rule: &'static str,
@@ -114,9 +115,14 @@ impl Effects {
     pub fn removable(self) -> bool {
         !self.throws && !self.writes
     }
+
+    /// Whether a call of constants that returns a value can be replaced by that value.
+    pub fn foldable(self) -> bool {
+        !self.reads && !self.writes && !self.allocates
+    }
 }
 
-/// What a pure primitive on scalars computes.
+/// What a primitive computes.
 #[derive(Clone, Copy, Debug)]
 pub enum Compute {
     /// A scalar of scalars.
@@ -187,7 +193,8 @@ pub fn of_path(path: &str) -> Option<&'static Primitive> {
     }
 }
 
-fn names_primitives(module: &str) -> bool {
+/// Whether names in this module may be those of primitives.
+pub(crate) fn names_primitives(module: &str) -> bool {
     let root = module.split('.').next().unwrap_or_default();
     matches!(module, "" | "Main" | "BBKit" | "SpecialFunctions") || matches!(root, "Base" | "Core")
 }

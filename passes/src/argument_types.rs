@@ -127,6 +127,8 @@ impl Evidence {
         }
         if let Some((primitive, args)) = module.primitive_call(stmt)
             && !matches!(stmt, Stmt::Expr(_))
+            // What the names below say is true of the built-in ones.
+            && !module.is_registered(primitive.name)
         {
             self.primitive(ir, primitive, args, ty);
         }

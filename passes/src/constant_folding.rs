@@ -91,6 +91,9 @@ fn simplified(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> 
 
 /// The constant that a primitive computes from constants, as the interpreter does.
 pub(crate) fn folded(module: &Module<BBCode>, primitive: &Primitive, args: &[Operand<Ids>]) -> Option<Operand<Ids>> {
+    if !primitive.takes(args.len()) || !primitive.effects.foldable() {
+        return None;
+    }
     let scalar = |operand: &Operand<Ids>| operand.as_constant()?.as_scalar().cloned();
     match (primitive.compute, args) {
         (Compute::Scalars(f), args) => {

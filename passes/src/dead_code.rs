@@ -13,7 +13,7 @@ use crate::simplify_cfg::fill_empty_blocks;
 pub const NAME: &str = "dead-code";
 
 /// Removes statements that have no effect and whose values no statement with an effect needs, cycles of φs included.
-/// Whether a call has an effect is looked up in the table of primitives, not in its flags. True if there was one.
+/// Whether a call has an effect is what its primitive says, not its flags. True if there was one.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let mut needed: SecondaryMap<InstId, ()> = SecondaryMap::new();
     let mut work: Vec<InstId> = Vec::new();

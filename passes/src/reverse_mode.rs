@@ -142,7 +142,7 @@ struct Derived {
 
 /// Derives a function and all that it calls with what is differentiated.
 fn derive_all(module: &Module<BBCode>, name: &Name) -> Result<Vec<Derived>, PassError> {
-    let rules = RuleTable::standard().map_err(|error| PassError::new(NAME, name, error.to_string()))?;
+    let rules = RuleTable::of_module(module).map_err(|error| PassError::new(NAME, name, error.to_string()))?;
     let Some(position) = module.function_index(name) else {
         return Err(PassError::new(NAME, name, format!("there is no function `{name}`")));
     };
@@ -159,7 +159,7 @@ fn derive_all(module: &Module<BBCode>, name: &Name) -> Result<Vec<Derived>, Pass
             }
         }
         let primal = prepared(module, function)?;
-        let plan = Plan::new(module, &function.name, primal, &function.result, function.parameters.clone(), rules)
+        let plan = Plan::new(module, &function.name, primal, &function.result, function.parameters.clone(), &rules)
             .map_err(|error| error.at_origin(function))?;
         // Where no argument has a derivative either, there is nothing to ask of the result.
         let asks = plan.cotangent_types().iter().any(|ty| *ty != Type::Nothing);

@@ -7,11 +7,15 @@
 //!
 //! The types `T` and `U` stand for any float type, `I` for any integer type, `Any` for any type; literals are of the type
 //! `T`.
+//!
+//! A module may have [rules of its own](Module::add_rule), of which a rule may also be for a primitive that the host has
+//! registered, or call one.
 
+use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 use hashbrown::HashMap;
-use ircode::primitives::{Primitive, lookup};
+use ircode::primitives::Primitive;
 use ircode::{
     Callee, Constant, Function, IRCode, Module, Operand, Positions, Scalar, ScalarType, Stmt, Type, parse_module,
 };
@@ -97,6 +101,29 @@ impl RuleTable {
         TABLE.as_ref().map_err(Clone::clone)
     }
 
+    /// The rules for a module: its own, if it has any, and behind them those that come with bbkit. Of several rules that
+    /// take the same arguments, the first counts.
+    ///
+    /// # Errors
+    ///
+    /// [`RuleError`] if a rule of the module is not of the right form.
+    pub fn of_module<F>(module: &Module<F>) -> Result<Cow<'static, RuleTable>, RuleError> {
+        let standard = RuleTable::standard()?;
+        let own = module.extensions().map(|extensions| extensions.rules()).unwrap_or_default();
+        if own.is_empty() {
+            return Ok(Cow::Borrowed(standard));
+        }
+        let names = Module::with_extensions_of(module);
+        let mut table = RuleTable::default();
+        for function in own {
+            table.add_function("the module", function, &names)?;
+        }
+        for rule in &standard.rules {
+            table.push(rule.clone());
+        }
+        Ok(Cow::Owned(table))
+    }
+
     /// All rules, in the order in which they were added.
     pub fn rules(&self) -> impl Iterator<Item = &Rule> {
         self.rules.iter().map(|rule| &**rule)
@@ -108,14 +135,26 @@ impl RuleTable {
     ///
     /// [`RuleError`] if the text cannot be read, or does not hold rules of the right form.
     pub fn add(&mut self, file: &str, text: &str) -> Result<(), RuleError> {
-        let error = |message: String| RuleError { file: file.into(), message };
-        let parsed = parse_module(text).map_err(|e| error(e.to_string()))?;
-        for function in parsed.module.functions() {
-            let rule = read_rule(function).map_err(|message| error(format!("`{}`: {message}", function.name)))?;
-            self.by_name.entry((rule.primitive.name, rule.kind)).or_default().push(self.rules.len());
-            self.rules.push(Arc::new(rule));
-        }
+        let parsed = parse_module(text).map_err(|e| RuleError { file: file.into(), message: e.to_string() })?;
+        let names = Module::new();
+        parsed.module.functions().iter().try_for_each(|function| self.add_function(file, function, &names))
+    }
+
+    /// Adds a rule. `names` has the primitives that are registered, and no functions.
+    fn add_function(
+        &mut self,
+        file: &str,
+        function: &Function<IRCode>,
+        names: &Module<IRCode>,
+    ) -> Result<(), RuleError> {
+        let error = |message| RuleError { file: file.into(), message: format!("`{}`: {message}", function.name) };
+        self.push(Arc::new(read_rule(function, names).map_err(error)?));
         Ok(())
+    }
+
+    fn push(&mut self, rule: Arc<Rule>) {
+        self.by_name.entry((rule.primitive.name, rule.kind)).or_default().push(self.rules.len());
+        self.rules.push(rule);
     }
 
     /// The rule for a primitive with arguments of these types, and what its type variables stand for.
@@ -133,7 +172,7 @@ impl RuleTable {
     }
 }
 
-fn read_rule(function: &Function<IRCode>) -> Result<Rule, String> {
+fn read_rule(function: &Function<IRCode>, names: &Module<IRCode>) -> Result<Rule, String> {
     let name: &str = &function.name;
     let (primitive, kind) = [("_vjp", RuleKind::Vjp), ("_jvp", RuleKind::Jvp)]
         .into_iter()
@@ -143,7 +182,7 @@ fn read_rule(function: &Function<IRCode>) -> Result<Rule, String> {
             (rest.is_empty() || rest.starts_with('_')).then(|| (name.get(..at).unwrap_or_default(), kind))
         })
         .ok_or("the name of a rule ends in `_vjp` or `_jvp`")?;
-    let primitive = lookup(primitive).ok_or_else(|| format!("there is no primitive `{primitive}`"))?;
+    let primitive = names.primitive(primitive).ok_or_else(|| format!("there is no primitive `{primitive}`"))?;
     let ir = &function.body;
     ir.verify().map_err(|violations| violations.to_string())?;
     if ir.cfg.blocks.len() != 1 || !ir.new_nodes.is_empty() {
@@ -155,11 +194,13 @@ fn read_rule(function: &Function<IRCode>) -> Result<Rule, String> {
         RuleKind::Jvp => parameters.checked_sub(1).filter(|rest| rest % 2 == 0).map(|rest| rest / 2),
     };
     let count = count.ok_or("it takes the arguments, the result, and the seed or the tangents")?;
-    let module: Module<IRCode> = Module::new();
+    if !primitive.takes(count) {
+        return Err(format!("`{}` does not take {count} operands", primitive.name));
+    }
     let Some((last, calls)) = ir.stmts.stmts().split_last() else { return Err("it is empty".into()) };
     for stmt in calls {
         let callee = match stmt {
-            Stmt::Call(call) => module.callee(&call.callee),
+            Stmt::Call(call) => names.callee(&call.callee),
             _ => None,
         };
         if !matches!(callee, Some(Callee::Primitive(_))) {
@@ -318,6 +359,8 @@ impl Bindings {
 
 #[cfg(test)]
 mod tests {
+    use ircode::primitives::lookup;
+
     use super::*;
 
     #[test]
@@ -359,6 +402,7 @@ mod tests {
             ("function sin_vjp(x::T, out::T, seed::T)::Tuple{T}\n1 ─ return seed\nend", "returns a tuple of 1"),
             ("function sin_vjp(x::T, out::T, seed::T)::Tuple{T}\n1 ─ goto #2\n2 ─ return seed\nend", "single block"),
             ("function sin_vjp(x::T)\n1 ─ return x\nend", "takes the arguments"),
+            ("function sin_jvp(x::T, y::T, out::T, dx::T, dy::T)::T\n1 ─ return dx\nend", "not take 2 operands"),
         ] {
             let error = table.add("bad.ir", text).unwrap_err();
             assert!(error.to_string().contains(problem), "{error}");

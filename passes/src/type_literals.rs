@@ -61,6 +61,10 @@ fn wanted_types(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -
     if let Some((primitive, args)) = module.primitive_call(&inst.stmt)
         && !matches!(inst.stmt, Stmt::Expr(_))
     {
+        // What the name says is true of the built-in ones.
+        if module.is_registered(primitive.name) {
+            return Vec::new();
+        }
         let same_type = primitive.name.ends_with("_int") && !primitive.name.contains("sh") && args.len() == 2
             || matches!(primitive.name, "===" | "!==");
         if !same_type {

@@ -1,6 +1,6 @@
 //! The table itself.
 
-use super::{Compute, Effects, Primitive, ResultType, convert, float, generic, int, math};
+use super::{Effects, Primitive, ResultType, convert, float, generic, int, math};
 
 const fn scalars(
     name: &'static str,
@@ -9,15 +9,7 @@ const fn scalars(
     effects: Effects,
     f: fn(&[crate::Scalar]) -> Result<crate::Scalar, super::Failure>,
 ) -> Primitive {
-    Primitive {
-        name,
-        min_operands: operands,
-        max_operands: Some(operands),
-        result,
-        effects,
-        compute: Compute::Scalars(f),
-        rule: name,
-    }
+    Primitive::scalars(name, operands, result, effects, f)
 }
 
 const fn conversion(
@@ -25,18 +17,9 @@ const fn conversion(
     effects: Effects,
     f: fn(crate::ScalarType, &crate::Scalar) -> Result<crate::Scalar, super::Failure>,
 ) -> Primitive {
-    Primitive {
-        name,
-        min_operands: 2,
-        max_operands: Some(2),
-        result: ResultType::Named,
-        effects,
-        compute: Compute::Convert(f),
-        rule: name,
-    }
+    Primitive::conversion(name, effects, f)
 }
 
-/// Run by the interpreter only.
 const fn machine(
     name: &'static str,
     min: usize,
@@ -44,21 +27,8 @@ const fn machine(
     result: ResultType,
     effects: Effects,
 ) -> Primitive {
-    Primitive { name, min_operands: min, max_operands: max, result, effects, compute: Compute::Machine, rule: name }
-}
-
-impl Primitive {
-    const fn up_to(self, max: usize) -> Primitive {
-        Primitive { max_operands: Some(max), ..self }
-    }
-
-    const fn any_number(self) -> Primitive {
-        Primitive { max_operands: None, ..self }
-    }
-
-    const fn with_rule(self, rule: &'static str) -> Primitive {
-        Primitive { rule, ..self }
-    }
+    let primitive = Primitive::machine(name, min, result, effects);
+    Primitive { max_operands: max, ..primitive }
 }
 
 const PURE: Effects = Effects::PURE;

@@ -1,0 +1,116 @@
+//! Primitives of the host that work on other things than scalars.
+
+use ircode::primitives::Primitive;
+use ircode::Type;
+
+use crate::builtins::Runtime;
+use crate::error::RunErrorKind;
+use crate::machine::{Fault, wrong_operands};
+use crate::prepare::struct_info;
+use crate::value::Value;
+
+/// What a primitive of the host does with its operands.
+pub(crate) type HostFunction<'m> = Box<dyn FnMut(&[Value], &Objects<'_>) -> Result<Value, HostError> + 'm>;
+
+/// Why a primitive of the host returns no value.
+#[derive(Clone, Debug)]
+pub enum HostError {
+    /// An exception, which the program may catch.
+    Throw(Value),
+    /// An `ErrorException` of this text, which the program may catch.
+    Message(String),
+    /// The operands are not what the primitive takes; the text says what that is. This ends the run.
+    Operands(&'static str),
+    /// The run is over: a limit.
+    End(RunErrorKind),
+}
+
+impl From<String> for HostError {
+    fn from(message: String) -> Self {
+        HostError::Message(message)
+    }
+}
+
+impl From<&str> for HostError {
+    fn from(message: &str) -> Self {
+        HostError::Message(message.into())
+    }
+}
+
+impl From<RunErrorKind> for HostError {
+    fn from(kind: RunErrorKind) -> Self {
+        HostError::End(kind)
+    }
+}
+
+/// Makes values that hold others, in the memory that the machine may use.
+#[derive(Debug)]
+pub struct Objects<'r> {
+    runtime: &'r Runtime<'r>,
+}
+
+impl Objects<'_> {
+    /// A tuple.
+    ///
+    /// # Errors
+    ///
+    /// [`HostError::End`] at the memory limit.
+    pub fn tuple(&self, values: Vec<Value>) -> Result<Value, HostError> {
+        self.runtime.tuple(values).map_err(|fault| self.error(fault))
+    }
+
+    /// An array of these dimensions, its elements in memory order.
+    ///
+    /// # Errors
+    ///
+    /// [`HostError::End`] at the memory limit, or if there are not as many elements as the dimensions say.
+    pub fn array(&self, element: Type, dims: Vec<usize>, elements: Vec<Value>) -> Result<Value, HostError> {
+        if dims.iter().try_fold(1, |all: usize, &dim| all.checked_mul(dim)) != Some(elements.len()) {
+            let what = RunErrorKind::Unsupported("an array with the wrong number of elements".into());
+            return Err(HostError::End(what));
+        }
+        self.runtime.array(element, dims, elements).map_err(|fault| self.error(fault))
+    }
+
+    /// A struct of a type that the module declares.
+    ///
+    /// # Errors
+    ///
+    /// [`HostError::End`] at the memory limit, or if the type is no struct with as many fields.
+    pub fn structure(&self, ty: &Type, fields: Vec<Value>) -> Result<Value, HostError> {
+        match struct_info(self.runtime.module, ty, fields.len()) {
+            Some(info) if info.names.len() == fields.len() => {
+                self.runtime.structure(info, fields).map_err(|fault| self.error(fault))
+            }
+            _ => Err(HostError::End(RunErrorKind::Unsupported(format!("a {ty} of {} fields", fields.len())))),
+        }
+    }
+
+    fn error(&self, fault: Fault) -> HostError {
+        match fault {
+            Fault::Throw(value) => HostError::Throw(value),
+            Fault::Fatal(kind) => HostError::End(kind),
+            Fault::OutOfMemory => HostError::End(RunErrorKind::MemoryLimit(self.runtime.meter.limit())),
+        }
+    }
+}
+
+impl Runtime<'_> {
+    /// Calls a primitive of the host.
+    pub(crate) fn call_host(&mut self, primitive: &'static Primitive, args: &[Value]) -> Result<Value, Fault> {
+        // It is taken out while it runs, as it is shown the rest.
+        let Some((name, mut f)) = self.host.remove_entry(primitive.name) else {
+            return Err(Fault::Fatal(RunErrorKind::NotDefined(primitive.name.into())));
+        };
+        let result = f(args, &Objects { runtime: self });
+        self.host.insert(name, f);
+        result.map_err(|error| match error {
+            HostError::Throw(value) => Fault::Throw(value),
+            HostError::Message(text) => {
+                self.exception("ErrorException", &["msg"], vec![Value::String(text.as_str().into())])
+            }
+            HostError::Operands(expected) => wrong_operands(primitive, expected, args),
+            HostError::End(kind) => Fault::Fatal(kind),
+        })
+    }
+}

@@ -1,0 +1,98 @@
+//! Declaring primitives: those of the table, and those that a host registers.
+
+use super::{Compute, Effects, Failure, Primitive, ResultType};
+use crate::scalar::{Scalar, ScalarType};
+
+/// Hosts declare a primitive as a `static`, and [register](crate::Module::register) it with a module.
+///
+/// ```
+/// use ircode::primitives::{Effects, Failure, Primitive, ResultType};
+/// use ircode::{Callee, GlobalRef, IRCode, Module, Scalar};
+///
+/// fn softplus(operands: &[Scalar]) -> Result<Scalar, Failure> {
+///     match operands {
+///         [Scalar::Float64(x)] => Ok(Scalar::Float64(x.exp().ln_1p())),
+///         _ => Err(Failure::Operands("a Float64")),
+///     }
+/// }
+/// static SOFTPLUS: Primitive = Primitive::scalars("softplus", 1, ResultType::Operand(0), Effects::PURE, softplus);
+///
+/// let mut module: Module<IRCode> = Module::new();
+/// module.register(&SOFTPLUS)?;
+/// let callee = module.global_callee(&GlobalRef::new("Main", "softplus"));
+/// assert!(matches!(callee, Callee::Primitive(primitive) if primitive.name == "softplus"));
+/// # Ok::<(), ircode::ExtensionError>(())
+/// ```
+impl Primitive {
+    /// A function of scalars that takes this number of operands. It must give the same result for the same operands
+    /// unless its effects say otherwise: calls of constants are computed before the program runs. It is never called
+    /// with another number of operands.
+    pub const fn scalars(
+        name: &'static str,
+        operands: usize,
+        result: ResultType,
+        effects: Effects,
+        f: fn(&[Scalar]) -> Result<Scalar, Failure>,
+    ) -> Primitive {
+        Primitive {
+            name,
+            min_operands: operands,
+            max_operands: Some(operands),
+            result,
+            effects,
+            compute: Compute::Scalars(f),
+            rule: name,
+        }
+    }
+
+    /// A conversion of a scalar, the second operand, to the type that the first operand names.
+    pub const fn conversion(
+        name: &'static str,
+        effects: Effects,
+        f: fn(ScalarType, &Scalar) -> Result<Scalar, Failure>,
+    ) -> Primitive {
+        Primitive {
+            name,
+            min_operands: 2,
+            max_operands: Some(2),
+            result: ResultType::Named,
+            effects,
+            compute: Compute::Convert(f),
+            rule: name,
+        }
+    }
+
+    /// What works on other things than scalars, and takes this number of operands. Only the interpreter runs it; what it
+    /// does is said there (`exec::Machine::define`).
+    pub const fn machine(name: &'static str, operands: usize, result: ResultType, effects: Effects) -> Primitive {
+        Primitive {
+            name,
+            min_operands: operands,
+            max_operands: Some(operands),
+            result,
+            effects,
+            compute: Compute::Machine,
+            rule: name,
+        }
+    }
+
+    /// The same with up to this number of operands.
+    pub const fn up_to(self, max: usize) -> Primitive {
+        Primitive { max_operands: Some(max), ..self }
+    }
+
+    /// The same without a limit to the number of operands.
+    pub const fn any_number(self) -> Primitive {
+        Primitive { max_operands: None, ..self }
+    }
+
+    /// The same with the derivative rules of another primitive.
+    pub const fn with_rule(self, rule: &'static str) -> Primitive {
+        Primitive { rule, ..self }
+    }
+
+    /// Whether it takes this number of operands.
+    pub fn takes(&self, operands: usize) -> bool {
+        operands >= self.min_operands && self.max_operands.is_none_or(|max| operands <= max)
+    }
+}
