@@ -84,7 +84,7 @@ pub fn gradient(
     limits: Limits,
 ) -> Result<Gradient, GradientError> {
     let types: Vec<Type> = args.iter().map(Value::type_of).collect();
-    let (derived, names) = derive(module, name, &types)?;
+    let (derived, names) = derivative(module, name, &types)?;
     if derived.function(&names.value_and_gradient).is_none() {
         // A function that never returns has no derivative: it fails before.
         let value = Machine::with_limits(module, limits).call(name, args)?;
@@ -100,8 +100,14 @@ pub fn gradient(
     Ok(Gradient { value, gradient: elements.collect(), module, names })
 }
 
-/// The module with the derivative of a function.
-fn derive(
+/// The module with the derivative of a function, and what its functions are called: to be run by a machine of the
+/// caller's own, for which [primitives of the host](Machine::define) are defined. `types` are those of the arguments
+/// from `_2` on, for those that the function does not declare.
+///
+/// # Errors
+///
+/// [`GradientError`] if the function cannot be differentiated.
+pub fn derivative(
     module: &Module<IRCode>,
     name: &str,
     types: &[Type],

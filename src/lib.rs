@@ -15,7 +15,7 @@ mod stream;
 pub use check::{CheckReport, check_gradient};
 pub use diff::{Change, DiffOptions, DiffRow, FunctionDiff, ModuleDiff, diff, diff_functions};
 pub use dot::dot;
-pub use gradient::{Gradient, GradientError, gradient, specialized, to_bbcode, to_ircode};
+pub use gradient::{Gradient, GradientError, derivative, gradient, specialized, to_bbcode, to_ircode};
 pub use input::{Input, InputError};
 pub use reduce::{ReduceOptions, ReduceProgress, reduce, reduce_with};
 pub use roundtrip::{Mismatch, Ways, roundtrip};

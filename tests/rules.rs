@@ -1,10 +1,11 @@
 //! Walks the table of derivative rules. Every rule is checked against differences of the primitive that it belongs to, and
-//! the pullback against the tangent map: ⟨J v, w⟩ = ⟨v, Jᵀ w⟩, for every float type.
+//! the pullback against the tangent map: ⟨J v, w⟩ = ⟨v, Jᵀ w⟩, for every float type. The same is asked of the rules that a
+//! host adds to a module.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
 
 use exec::{Machine, Value};
-use ircode::primitives::{Primitive, TABLE};
+use ircode::primitives::{Effects, Failure, Primitive, ResultType, TABLE};
 use ircode::{Function, IRCode, Module, Operand, Scalar, ScalarType, Stmt, Type, parse_module};
 use passes::rules::{Bindings, Rule, RuleKind, RuleTable};
 
@@ -69,8 +70,9 @@ fn instance(rule: &Rule, bindings: &Bindings) -> Function<IRCode> {
     function
 }
 
-fn run(function: &Function<IRCode>, args: &[Value]) -> Value {
-    let mut module = Module::new();
+/// Runs a function with the primitives that `host` has registered.
+fn run(host: &Module<IRCode>, function: &Function<IRCode>, args: &[Value]) -> Value {
+    let mut module = Module::with_extensions_of(host);
     module.add_function(function.clone()).unwrap();
     Machine::new(&module).call(&function.name, args).unwrap_or_else(|error| panic!("{}: {error}", function.name))
 }
@@ -112,7 +114,7 @@ struct Checked {
 }
 
 /// Runs one rule pair at one point, and compares.
-fn check(vjp: &Rule, jvp: &Rule, bindings: &Bindings, point: &[f64]) -> Option<Checked> {
+fn check(host: &Module<IRCode>, vjp: &Rule, jvp: &Rule, bindings: &Bindings, point: &[f64]) -> Option<Checked> {
     let name = &vjp.function.name;
     let types: Vec<Type> = vjp.argtypes.iter().map(|ty| substituted(bindings, ty)).collect();
     let mut fixed = Vec::new();
@@ -143,7 +145,7 @@ fn check(vjp: &Rule, jvp: &Rule, bindings: &Bindings, point: &[f64]) -> Option<C
                 float(scalar.scalar_type(), scalar.as_float().unwrap() + delta)
             })
             .collect();
-        run(&call, &args)
+        run(host, &call, &args)
     };
     let out = at(&vec![0.0; moving.len()]);
     let out_type = out.as_scalar()?.scalar_type();
@@ -159,7 +161,7 @@ fn check(vjp: &Rule, jvp: &Rule, bindings: &Bindings, point: &[f64]) -> Option<C
     let mut args = primal.clone();
     args.push(out.clone());
     args.push(float(out_type, seed));
-    let cotangents = run(&instance(vjp, bindings), &args);
+    let cotangents = run(host, &instance(vjp, bindings), &args);
     let cotangents = cotangents.as_tuple().unwrap();
     let mut args = primal.clone();
     args.push(out.clone());
@@ -167,7 +169,7 @@ fn check(vjp: &Rule, jvp: &Rule, bindings: &Bindings, point: &[f64]) -> Option<C
         (0..types.len())
             .map(|i| zero_or_nothing(i, moving.iter().position(|&m| m == i).map_or(0.0, |place| direction[place]))),
     );
-    let tangent = run(&instance(jvp, bindings), &args).as_float().unwrap();
+    let tangent = run(host, &instance(jvp, bindings), &args).as_float().unwrap();
 
     let narrow = out_type.bits().min(types.iter().filter_map(Type::as_float).map(ScalarType::bits).min().unwrap_or(64));
     let precision = match narrow {
@@ -229,7 +231,7 @@ fn every_rule_agrees_with_differences_and_with_its_counterpart() {
         for bindings in instances(vjp) {
             let moving = vjp.argtypes.iter().filter(|ty| bindings.substitute(ty).as_float().is_some()).count();
             for point in points(vjp.primitive.name, moving) {
-                checked += usize::from(check(vjp, jvp, &bindings, &point).is_some());
+                checked += usize::from(check(&Module::new(), vjp, jvp, &bindings, &point).is_some());
             }
         }
     }
@@ -243,7 +245,7 @@ fn rules_give_the_closed_forms() {
     let derivative = |name: &str, x: f64| {
         let vjp = table.rules().find(|rule| *rule.function.name == *format!("{name}_vjp")).unwrap();
         let bindings = Bindings { t: Some(ScalarType::Float64), ..Bindings::default() };
-        let checked = check(vjp, counterpart(table, vjp), &bindings, &[x]).unwrap();
+        let checked = check(&Module::new(), vjp, counterpart(table, vjp), &bindings, &[x]).unwrap();
         assert!(checked.value.is_finite());
         checked.tangents[0]
     };
@@ -263,7 +265,7 @@ fn rules_give_the_closed_forms() {
 fn every_primitive_on_floats_has_a_rule() {
     let table = RuleTable::standard().unwrap();
     let floats = |primitive: &&Primitive| primitive.name.ends_with("_float") || primitive.name.ends_with("_llvm");
-    let compares = |primitive: &Primitive| primitive.result == ircode::primitives::ResultType::Bool;
+    let compares = |primitive: &Primitive| primitive.result == ResultType::Bool;
     for primitive in TABLE.iter().filter(floats).filter(|primitive| !compares(primitive)) {
         assert!(table.has_rule(primitive, RuleKind::Vjp), "{} has no rule", primitive.name);
     }
@@ -296,5 +298,47 @@ end
     table.add("wrong.ir", wrong).unwrap();
     let vjp = table.rules().find(|rule| rule.kind == RuleKind::Vjp).unwrap();
     let bindings = Bindings { t: Some(ScalarType::Float64), ..Bindings::default() };
-    assert!(std::panic::catch_unwind(|| check(vjp, counterpart(&table, vjp), &bindings, &[0.5])).is_err());
+    let checked = || check(&Module::new(), vjp, counterpart(&table, vjp), &bindings, &[0.5]);
+    assert!(std::panic::catch_unwind(checked).is_err());
+}
+
+/// Softplus in double precision, and as it would be in others.
+fn softplus(operands: &[Scalar]) -> Result<Scalar, Failure> {
+    let of = |scalar: &Scalar| Scalar::from_float(scalar.scalar_type(), scalar.as_float()?.exp().ln_1p());
+    operands.first().and_then(of).ok_or(Failure::Operands("a float"))
+}
+
+static SOFTPLUS: Primitive = Primitive::scalars("softplus", 1, ResultType::Operand(0), Effects::PURE, softplus);
+
+const SOFTPLUS_RULES: &str = "
+function softplus_vjp(x::T, out::T, seed::T)::Tuple{T}
+1 ─ %1 = Base.sub_float(x, out)::T
+│   %2 = Base.exp(%1)::T
+│   %3 = Base.mul_float(seed, %2)::T
+│   %4 = tuple(%3)::Tuple{T}
+└──      return %4
+end
+function softplus_jvp(x::T, out::T, dx::T)::T
+1 ─ %1 = Base.sub_float(x, out)::T
+│   %2 = Base.exp(%1)::T
+│   %3 = Base.mul_float(dx, %2)::T
+└──      return %3
+end
+";
+
+#[test]
+fn rules_of_a_host_are_held_to_the_same() {
+    let mut host: Module<IRCode> = Module::new();
+    host.register(&SOFTPLUS).unwrap();
+    host.add_rules(SOFTPLUS_RULES).unwrap();
+    let table = RuleTable::of_module(&host).unwrap();
+    let vjp = table.rules().find(|rule| rule.primitive.name == "softplus" && rule.kind == RuleKind::Vjp).unwrap();
+    for bindings in instances(vjp) {
+        for x in [-2.0, 0.25, 1.5] {
+            let checked = check(&host, vjp, counterpart(&table, vjp), &bindings, &[x]).unwrap();
+            if bindings.t == Some(ScalarType::Float64) {
+                assert!((checked.tangents[0] - 1.0 / (1.0 + (-x).exp())).abs() < 1e-15);
+            }
+        }
+    }
 }

@@ -149,3 +149,5 @@ impl fmt::Display for Place {
 }
 
 impl std::error::Error for RunError {}
+
+impl std::error::Error for RunErrorKind {}

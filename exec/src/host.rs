@@ -1,7 +1,7 @@
 //! Primitives of the host that work on other things than scalars.
 
-use ircode::primitives::Primitive;
 use ircode::Type;
+use ircode::primitives::Primitive;
 
 use crate::builtins::Runtime;
 use crate::error::RunErrorKind;
@@ -65,11 +65,7 @@ impl Objects<'_> {
     ///
     /// [`HostError::End`] at the memory limit, or if there are not as many elements as the dimensions say.
     pub fn array(&self, element: Type, dims: Vec<usize>, elements: Vec<Value>) -> Result<Value, HostError> {
-        if dims.iter().try_fold(1, |all: usize, &dim| all.checked_mul(dim)) != Some(elements.len()) {
-            let what = RunErrorKind::Unsupported("an array with the wrong number of elements".into());
-            return Err(HostError::End(what));
-        }
-        self.runtime.array(element, dims, elements).map_err(|fault| self.error(fault))
+        self.runtime.filled_array(element, dims, elements).map_err(|fault| self.error(fault))
     }
 
     /// A struct of a type that the module declares.
@@ -78,12 +74,7 @@ impl Objects<'_> {
     ///
     /// [`HostError::End`] at the memory limit, or if the type is no struct with as many fields.
     pub fn structure(&self, ty: &Type, fields: Vec<Value>) -> Result<Value, HostError> {
-        match struct_info(self.runtime.module, ty, fields.len()) {
-            Some(info) if info.names.len() == fields.len() => {
-                self.runtime.structure(info, fields).map_err(|fault| self.error(fault))
-            }
-            _ => Err(HostError::End(RunErrorKind::Unsupported(format!("a {ty} of {} fields", fields.len())))),
-        }
+        self.runtime.declared_structure(ty, fields).map_err(|fault| self.error(fault))
     }
 
     fn error(&self, fault: Fault) -> HostError {
@@ -96,6 +87,23 @@ impl Objects<'_> {
 }
 
 impl Runtime<'_> {
+    /// An array of these dimensions, which must be those of the elements.
+    pub(crate) fn filled_array(&self, element: Type, dims: Vec<usize>, elements: Vec<Value>) -> Result<Value, Fault> {
+        if dims.iter().try_fold(1, |all: usize, &dim| all.checked_mul(dim)) != Some(elements.len()) {
+            let what = "an array with the wrong number of elements".into();
+            return Err(Fault::Fatal(RunErrorKind::Unsupported(what)));
+        }
+        self.array(element, dims, elements)
+    }
+
+    /// A struct of a type that the module declares, with all its fields.
+    pub(crate) fn declared_structure(&self, ty: &Type, fields: Vec<Value>) -> Result<Value, Fault> {
+        match struct_info(self.module, ty, fields.len()) {
+            Some(info) if info.names.len() == fields.len() => self.structure(info, fields),
+            _ => Err(Fault::Fatal(RunErrorKind::Unsupported(format!("a {ty} of {} fields", fields.len())))),
+        }
+    }
+
     /// Calls a primitive of the host.
     pub(crate) fn call_host(&mut self, primitive: &'static Primitive, args: &[Value]) -> Result<Value, Fault> {
         // It is taken out while it runs, as it is shown the rest.

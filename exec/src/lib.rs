@@ -3,6 +3,7 @@
 mod builtins;
 mod display;
 mod error;
+mod exceptions;
 mod host;
 mod json;
 mod limits;

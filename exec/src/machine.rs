@@ -1,9 +1,8 @@
 //! The interpreter.
 
 use std::rc::Rc;
-use std::sync::Arc;
 
-use ircode::primitives::{Failure, Primitive, ScalarException};
+use ircode::primitives::Primitive;
 use ircode::text::{StatementPrinter, write_typed};
 use ircode::{Callee, IRCode, Module, Name, SSAValue, Scalar, Style, Type};
 
@@ -13,7 +12,7 @@ use crate::host::{HostError, Objects};
 use crate::limits::Limits;
 use crate::object::{Meter, OutOfMemory};
 use crate::prepare::{After, Code, Op, ScalarFunction, Source, prepare};
-use crate::value::{StructInfo, Value, isa};
+use crate::value::{Value, isa};
 
 /// Calls in a chain that are named in an error, at each end.
 const TRACE_ENDS: usize = 8;
@@ -212,10 +211,7 @@ impl<'m> Machine<'m> {
     /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if there are not as many elements as the dimensions
     /// say.
     pub fn array(&self, element: Type, dims: Vec<usize>, elements: Vec<Value>) -> Result<Value, RunErrorKind> {
-        if dims.iter().product::<usize>() != elements.len() {
-            return Err(RunErrorKind::Unsupported("an array with the wrong number of elements".into()));
-        }
-        self.runtime.array(element, dims, elements).map_err(|fault| self.fatal(fault))
+        self.runtime.filled_array(element, dims, elements).map_err(|fault| self.fatal(fault))
     }
 
     /// A struct of a type that the module declares.
@@ -224,12 +220,7 @@ impl<'m> Machine<'m> {
     ///
     /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if the type is no struct with as many fields.
     pub fn structure(&self, ty: &Type, fields: Vec<Value>) -> Result<Value, RunErrorKind> {
-        match crate::prepare::struct_info(self.module, ty, fields.len()) {
-            Some(info) if info.names.len() == fields.len() => {
-                self.runtime.structure(info, fields).map_err(|fault| self.fatal(fault))
-            }
-            _ => Err(RunErrorKind::Unsupported(format!("a {ty} of {} fields", fields.len()))),
-        }
+        self.runtime.declared_structure(ty, fields).map_err(|fault| self.fatal(fault))
     }
 
     fn fatal(&self, fault: Fault) -> RunErrorKind {
@@ -762,46 +753,5 @@ pub(crate) fn named(fault: Fault, primitive: &'static Primitive, args: &[Value])
             wrong_operands(primitive, &expected, args)
         }
         other => other,
-    }
-}
-
-/// A Julia exception for what a scalar primitive refuses.
-pub(crate) fn scalar_exception(runtime: &Runtime<'_>, exception: ScalarException) -> Fault {
-    match exception {
-        ScalarException::Divide => runtime.exception("DivideError", &[], vec![]),
-        ScalarException::Domain { value, message } => {
-            let fields = vec![Value::Scalar(value), Value::String(message.into())];
-            runtime.exception("DomainError", &["val", "msg"], fields)
-        }
-        ScalarException::Inexact { function, ty, value } => {
-            let fields = vec![Value::Symbol(function.into()), Value::Type(Arc::new(ty.into())), Value::Scalar(value)];
-            runtime.exception("InexactError", &["func", "T", "val"], fields)
-        }
-        ScalarException::Argument(message) => {
-            runtime.exception("ArgumentError", &["msg"], vec![Value::String(message.into())])
-        }
-        ScalarException::Overflow(message) => {
-            runtime.exception("OverflowError", &["msg"], vec![Value::String(message.into())])
-        }
-    }
-}
-
-impl Runtime<'_> {
-    /// What a scalar primitive's refusal means.
-    pub(crate) fn failure(&self, primitive: &Primitive, failure: Failure, args: &[Value]) -> Fault {
-        match failure {
-            Failure::Operands(expected) => wrong_operands(primitive, expected, args),
-            Failure::Exception(exception) => scalar_exception(self, exception),
-        }
-    }
-
-    /// An exception of this type.
-    pub(crate) fn exception(&self, name: &str, names: &[&str], fields: Vec<Value>) -> Fault {
-        let names = names.iter().map(|&name| Name::from(name)).collect();
-        let info = Arc::new(StructInfo { ty: Type::named(name), mutable: false, names });
-        match self.structure(info, fields) {
-            Ok(value) => Fault::Throw(value),
-            Err(fault) => fault,
-        }
     }
 }

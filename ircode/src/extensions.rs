@@ -16,6 +16,8 @@ use crate::text::{TextError, parse_module};
 pub struct Extensions {
     primitives: Vec<&'static Primitive>,
     by_name: HashMap<&'static str, &'static Primitive>,
+    /// Whether the name of some primitive has the path of a module.
+    has_paths: bool,
     rules: Vec<Function<IRCode>>,
     rules_by_name: HashMap<Name, usize>,
 }
@@ -57,7 +59,8 @@ impl Extensions {
         {
             return Some(primitive);
         }
-        self.by_name.get(format!("{module}.{name}").as_str()).copied()
+        // This is asked at every call in every pass: the path is made only where a primitive may be called so.
+        self.has_paths.then(|| self.by_name.get(format!("{module}.{name}").as_str()).copied()).flatten()
     }
 }
 
@@ -91,6 +94,7 @@ impl<F> Module<F> {
         }
         let extensions = Arc::make_mut(self.extensions.get_or_insert_default());
         extensions.primitives.push(primitive);
+        extensions.has_paths |= primitive.name.contains('.');
         extensions.by_name.insert(primitive.name, primitive);
         Ok(())
     }

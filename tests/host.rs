@@ -1,0 +1,229 @@
+//! Primitives and derivative rules that a host registers: every pass and the interpreter treat them as the built-in ones.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails should stop")]
+
+use std::cell::RefCell;
+
+use bbkit::exec::{HostError, Limits, Machine, RunErrorKind, Value};
+use bbkit::ircode::primitives::{Effects, Failure, Primitive, ResultType};
+use bbkit::ircode::{Function, IRCode, Module, Scalar, Type, parse_module};
+use bbkit::passes::{PassManager, find_pass};
+use bbkit::{GradientError, gradient, to_bbcode, to_ircode};
+
+fn softplus(operands: &[Scalar]) -> Result<Scalar, Failure> {
+    match operands {
+        [Scalar::Float64(x)] => Ok(Scalar::Float64(x.exp().ln_1p())),
+        _ => Err(Failure::Operands("a Float64")),
+    }
+}
+
+const SAME: ResultType = ResultType::Operand(0);
+
+static SOFTPLUS: Primitive = Primitive::scalars("softplus", 1, SAME, Effects::PURE, softplus);
+static LOGISTIC: Primitive = Primitive::scalars("logistic", 1, SAME, Effects::PURE, logistic);
+static THROWING: Primitive = Primitive::scalars("throwing", 1, SAME, Effects::THROWS, softplus);
+static READING: Primitive = Primitive::scalars("reading", 1, SAME, Effects::READS, softplus);
+static WRITING: Primitive = Primitive::machine("writing", 1, ResultType::Nothing, Effects::WRITES).up_to(2);
+static DOUBLED: Primitive = Primitive::machine("doubled", 1, SAME, Effects::ALLOCATES);
+static SINE: Primitive = Primitive::scalars("sine", 1, SAME, Effects::PURE, sine).with_rule("sin");
+
+fn logistic(operands: &[Scalar]) -> Result<Scalar, Failure> {
+    match operands {
+        [Scalar::Float64(x)] => Ok(Scalar::Float64(1.0 / (1.0 + (-x).exp()))),
+        _ => Err(Failure::Operands("a Float64")),
+    }
+}
+
+fn sine(operands: &[Scalar]) -> Result<Scalar, Failure> {
+    match operands {
+        [Scalar::Float64(x)] => Ok(Scalar::Float64(x.sin())),
+        _ => Err(Failure::Operands("a Float64")),
+    }
+}
+
+fn host(text: &str) -> Module<IRCode> {
+    let mut module = parse_module(text).unwrap().module;
+    for primitive in [&SOFTPLUS, &LOGISTIC, &THROWING, &READING, &WRITING, &DOUBLED, &SINE] {
+        module.register(primitive).unwrap();
+    }
+    module
+}
+
+/// A function `f` of `x` that returns the value of this expression.
+fn of_x(call: &str, ty: &str) -> Module<IRCode> {
+    host(&format!("function f(x::Float64)::{ty}\n1 ─ %1 = {call}::{ty}\n└── return %1\nend\n"))
+}
+
+fn optimised(module: &Module<IRCode>, passes: &[&str]) -> String {
+    let mut module = to_bbcode(module).unwrap();
+    let passes = passes.iter().map(|name| find_pass(name).unwrap());
+    PassManager::new(passes).verify_each(true).run(&mut module, None).unwrap();
+    to_ircode(&module).unwrap().functions()[0].body.to_string()
+}
+
+fn slope(module: &Module<IRCode>, x: f64) -> Result<f64, GradientError> {
+    let result = gradient(module, "f", &[Value::from(x)], Limits::default())?;
+    Ok(result.gradient[0].as_float().unwrap())
+}
+
+#[test]
+fn calls_of_constants_are_folded_if_nothing_else_decides_the_result() {
+    let folded = |call: &str| optimised(&of_x(call, "Float64"), &["constant-folding"]);
+    let value = 1f64.ln_1p();
+    for call in ["Main.softplus(0.0)", "Main.throwing(0.0)", "softplus(0.0)"] {
+        assert!(folded(call).contains(&format!("return {value}")), "{}", folded(call));
+    }
+    // It depends on more than its operands; it is refused when it runs; it takes another number of operands.
+    for call in ["Main.reading(0.0)", "Main.softplus(1)", "Main.softplus(0.0, 0.0)"] {
+        assert!(folded(call).contains("return %1"), "{}", folded(call));
+    }
+}
+
+#[test]
+fn calls_without_use_are_removed_if_their_effects_allow_it() {
+    let module = host(
+        "
+function f(x::Float64)::Float64
+1 ─ %1 = Main.softplus(x)::Float64
+│   %2 = Main.throwing(x)::Float64
+│   %3 = Main.reading(x)::Float64
+│   %4 = Main.writing(x)::Nothing
+└──      return x
+end
+",
+    );
+    let text = optimised(&module, &["dead-code"]);
+    assert!(!text.contains("softplus"), "{text}");
+    for kept in ["throwing", "reading", "writing"] {
+        assert!(text.contains(kept), "{text}");
+    }
+}
+
+#[test]
+fn types_follow_from_what_is_declared() {
+    let text = optimised(&of_x("Main.softplus(x)", "Any"), &["infer-types"]);
+    assert!(text.contains("softplus)(_2)::Float64") || text.contains("softplus(_2)::Float64"), "{text}");
+}
+
+#[test]
+fn the_machine_runs_what_it_is_told() {
+    let module = host(
+        "
+function f(v::Vector{Float64})::Vector{Float64}
+1 ─ %1 = Main.writing(v)::Nothing
+│   %2 = Main.doubled(v)::Vector{Float64}
+└──      return %2
+end
+",
+    );
+    let seen = RefCell::new(Vec::new());
+    let elements = |value: &Value| value.array_elements().ok_or("an array is needed");
+    let mut machine = Machine::new(&module)
+        .define("writing", |operands, _| {
+            seen.borrow_mut().extend(elements(&operands[0])?.iter().filter_map(Value::as_float));
+            Ok(Value::Nothing)
+        })
+        .define("doubled", |operands, objects| {
+            let doubled: Vec<Value> =
+                elements(&operands[0])?.iter().filter_map(Value::as_float).map(|x| Value::from(2.0 * x)).collect();
+            objects.array(Type::FLOAT64, vec![doubled.len()], doubled)
+        });
+    let v = machine.array(Type::FLOAT64, vec![2], vec![Value::from(1.5), Value::from(-2.0)]).unwrap();
+    let result = machine.call("f", &[v]).unwrap();
+    let result: Vec<_> = result.array_elements().unwrap().iter().filter_map(Value::as_float).collect();
+    assert_eq!(result, [3.0, -4.0]);
+    drop(machine);
+    assert_eq!(*seen.borrow(), [1.5, -2.0]);
+}
+
+#[test]
+fn failures_say_what_failed() {
+    let module = of_x("Main.writing(x)", "Nothing");
+    let x = [Value::from(0.0)];
+    let error = Machine::new(&module).call("f", &x).unwrap_err();
+    assert!(matches!(&error.kind, RunErrorKind::NotDefined(name) if name == "writing"));
+    assert!(error.to_string().starts_with("`writing` is called, a primitive of the host"), "{error}");
+
+    let failing = |result: fn() -> HostError| {
+        Machine::new(&module).define("writing", move |_, _| Err(result())).call("f", &x).unwrap_err()
+    };
+    let error = failing(|| "the disk is full".into());
+    assert!(matches!(error.kind, RunErrorKind::Exception(_)));
+    assert!(error.to_string().contains("the disk is full"), "{error}");
+    let error = failing(|| HostError::Throw(Value::from(7)));
+    assert!(matches!(&error.kind, RunErrorKind::Exception(value) if value.as_integer() == Some(7)));
+    let error = failing(|| HostError::Operands("an array"));
+    assert!(error.to_string().starts_with("`writing` takes an array, but got 0.0::Float64"), "{error}");
+
+    let error = Machine::new(&of_x("Main.softplus(x, x)", "Float64")).call("f", &x).unwrap_err();
+    assert!(error.to_string().contains("`softplus` takes 1 operand"), "{error}");
+}
+
+const RULE: &str = "
+function softplus_vjp(x::T, out::T, seed::T)::Tuple{T}
+1 ─ %1 = Main.logistic(x)::T
+│   %2 = Base.mul_float(seed, %1)::T
+│   %3 = tuple(%2)::Tuple{T}
+└──      return %3
+end
+";
+
+#[test]
+fn gradients_use_the_rules_of_the_module() {
+    let mut module = of_x("Main.softplus(x)", "Float64");
+    let error = slope(&module, 0.5).unwrap_err().to_string();
+    assert!(error.contains("there is no derivative rule for `softplus` of (Float64)"), "{error}");
+    // The rule calls another primitive of the host.
+    module.add_rules(RULE).unwrap();
+    assert_eq!(slope(&module, 0.5).unwrap(), 1.0 / (1.0 + (-0.5f64).exp()));
+    // The types that a listing does not show are found for them as for others.
+    let mut module = of_x("Main.softplus(x)", "Any");
+    module.add_rules(RULE).unwrap();
+    assert_eq!(slope(&module, 0.0).unwrap(), 0.5);
+    // A primitive may have the rule of another.
+    let sine = slope(&of_x("Main.sine(x)", "Float64"), 0.5).unwrap();
+    assert!((sine - 0.5f64.cos()).abs() < 1e-15);
+}
+
+#[test]
+fn rules_of_the_module_come_before_those_that_are_built_in() {
+    let rule = |name: &str| {
+        format!(
+            "function {name}_vjp(x::Float64, out::Float64, seed::Float64)::Tuple{{Float64}}
+1 ─ %1 = Base.mul_float(seed, 7.0)::Float64
+│   %2 = tuple(%1)::Tuple{{Float64}}
+└──      return %2
+end
+"
+        )
+    };
+    let mut module = of_x("Base.sin(x)", "Float64");
+    assert_eq!(slope(&module, 0.0).unwrap(), 1.0);
+    module.add_rules(&rule("sin")).unwrap();
+    assert_eq!(slope(&module, 0.0).unwrap(), 7.0);
+}
+
+#[test]
+fn a_rule_that_is_none_is_refused_with_its_name() {
+    for (text, problem) in [
+        ("function softplus(x::T)::T\n1 ─ return x\nend", "`softplus`: the name of a rule ends in"),
+        ("function nothing_vjp(x::T, out::T, seed::T)::T\n1 ─ return x\nend", "there is no primitive `nothing`"),
+        ("function softplus_jvp(x::T, y::T, out::T, dx::T, dy::T)::T\n1 ─ return dx\nend", "not take 2 operands"),
+        ("function softplus_vjp(x::T, out::T, seed::T)::T\n1 ─ return seed\nend", "it returns a tuple of 1"),
+    ] {
+        let mut module = of_x("Main.softplus(x)", "Float64");
+        module.add_rules(text).unwrap();
+        let error = slope(&module, 0.0).unwrap_err().to_string();
+        assert!(error.contains("the rules in the module cannot be used") && error.contains(problem), "{error}");
+    }
+}
+
+#[test]
+fn functions_of_the_module_come_first() {
+    let mut module = of_x("Main.softplus(x)", "Float64");
+    let body =
+        parse_module("function g(x::Float64)::Float64\n1 ─ return x\nend").unwrap().module.functions()[0].clone();
+    module.add_function(Function { name: "softplus".into(), ..body }).unwrap();
+    let value = Machine::new(&module).call("f", &[Value::from(3.0)]).unwrap();
+    assert_eq!(value.as_float(), Some(3.0));
+}
