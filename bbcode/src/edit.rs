@@ -452,10 +452,14 @@ impl BBCode {
     ///
     /// # Errors
     ///
-    /// [`EditError::NoSuchBlock`]; [`EditError::BehindTerminator`] if `to` ends in something else than a goto.
+    /// [`EditError::NoSuchBlock`]; [`EditError::BehindTerminator`] if `to` ends in something else than a goto;
+    /// [`EditError::NotMergeable`] if both are the same block.
     pub fn append_block(&mut self, to: BlockId, block: BlockId) -> Result<(), EditError> {
         let moved = self.store.block(block).ok_or(EditError::NoSuchBlock(block))?.clone();
         self.store.block(to).ok_or(EditError::NoSuchBlock(to))?;
+        if block == to {
+            return Err(EditError::NotMergeable { block, into: to, because: "it is the same block" });
+        }
         if let Some((id, inst)) = self.terminator(to) {
             if !matches!(inst.stmt, Stmt::Goto(_)) {
                 return Err(EditError::BehindTerminator(id));
