@@ -2,7 +2,7 @@
 
 use bbcode::{BBCode, BlockGraph, BlockId, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
-use ircode::{Constant, Instruction, Module, Operand, Scalar, Stmt};
+use ircode::{Constant, Instruction, Module, Operand, Scalar, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use crate::PassResult;
@@ -37,6 +37,8 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     for (id, inst) in blocks.flat_map(|block| bb.insts(block)) {
         if let Some(Cell::Constant(value)) = cells.get(id)
             && !inst.stmt.is_nothing()
+            // The type of the last statement may be all that says why control does not go on.
+            && inst.ty != Type::Bottom
         {
             replaced.insert(id, value.clone());
             removed.push(id);

@@ -82,7 +82,8 @@ impl Search {
         };
         let reachable = |block: usize| search.domtree.is_reachable(block);
         for (number, &block) in graph.order().iter().enumerate().filter(|(number, _)| reachable(*number)) {
-            for (id, inst) in bb.insts(block) {
+            // The type of the last statement may be all that says why control does not go on.
+            for (id, inst) in bb.insts(block).filter(|(_, inst)| inst.ty != Type::Bottom) {
                 match &inst.stmt {
                     Stmt::Value(value) if is_copy(bb, &inst.ty, value) && !value.is_nothing() => {
                         search.replaced.insert(id, value.clone());

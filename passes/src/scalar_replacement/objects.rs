@@ -175,7 +175,8 @@ impl Objects {
         let mut objects = Objects::default();
         let mut questions: Vec<Question<'_>> = Vec::new();
         let mut shapes = Shapes { module, of: HashMap::new() };
-        for (id, inst) in bb.all_insts() {
+        // The type of the last statement may be all that says why control does not go on.
+        for (id, inst) in bb.all_insts().filter(|(_, inst)| inst.ty != Type::Bottom) {
             if let Some(made) = shapes.made(&inst.stmt) {
                 objects.index.insert(id, Index::Made(objects.made.len()));
                 objects.made.push((id, made));
