@@ -43,6 +43,11 @@ fn compaction() {
 }
 
 #[test]
+fn surgery() {
+    run("surgery", 110_000..110_400);
+}
+
+#[test]
 fn meaning() {
     run("meaning", 30_000..30_450);
 }

@@ -339,3 +339,59 @@ fn nothing_panics_on_anything() {
     })
     .unwrap();
 }
+
+/// The number of the programs, of these, on which surgery goes wrong.
+#[allow(clippy::unwrap_used, reason = "a test that fails should stop")]
+fn wrong_surgery(edges: &kit::surgery::Edges<'_>) -> usize {
+    let wrong = std::cell::Cell::new(0);
+    for_each(
+        150,
+        |u| {
+            let program = numeric(u)?;
+            let mut module = program.module.clone();
+            module.add_function(kit::surgery::callee().unwrap()).unwrap();
+            let module = bbkit::to_bbcode(&module).unwrap();
+            kit::surgery::surgery_is_right(u, &module, &|| program.args.clone(), LIMITS, edges)
+        },
+        |checked| {
+            wrong.set(wrong.get() + usize::from(checked.is_err()));
+            Ok::<(), String>(())
+        },
+    )
+    .unwrap();
+    wrong.get()
+}
+
+#[test]
+fn surgery_that_does_not_tell_the_phis_is_caught() {
+    let silent = |bb: &mut BBCode, from, to| {
+        let new = bb.split_edge(from, to)?;
+        let phis: Vec<_> = bb.phi_nodes(to).map(|(id, _)| id).collect();
+        for phi in phis {
+            if let Some(Stmt::Phi(phi)) = bb.inst_mut(phi).map(|inst| &mut inst.stmt) {
+                phi.entries.iter_mut().filter(|entry| entry.edge == new).for_each(|entry| entry.edge = from);
+            }
+        }
+        Ok(new)
+    };
+    assert_eq!(wrong_surgery(&BBCode::split_edge), 0);
+    assert!(wrong_surgery(&silent) > 10);
+}
+
+#[test]
+fn surgery_that_changes_a_name_is_caught() {
+    let renaming = |bb: &mut BBCode, from, to| {
+        let new = bb.split_edge(from, to)?;
+        let old = bb.first_inst(from).filter(|&inst| bb.stmt(inst).is_some_and(|stmt| !stmt.is_terminator()));
+        if let Some(old) = old
+            && !matches!(bb.stmt(old), Some(Stmt::Phi(_)))
+        {
+            let inst = bb.inst(old).cloned().unwrap();
+            let again = bb.insert_before(old, inst.into())?;
+            bb.replace_all_uses(old, &again.into())?;
+            bb.remove(old)?;
+        }
+        Ok(new)
+    };
+    assert!(wrong_surgery(&renaming) > 10);
+}

@@ -208,6 +208,12 @@ impl BBCode {
                         outputs.extend(self.value_inside(entry.value.as_ref(), &inside));
                     }
                 }
+                Stmt::Phi(phi) if user == Some(entry) => {
+                    // What comes around a loop from the region to its entry.
+                    for entry in phi.entries.iter().filter(|entry| !inside.contains(&entry.edge)) {
+                        outputs.extend(self.value_inside(entry.value.as_ref(), &inside));
+                    }
+                }
                 stmt if !user_inside => stmt.for_each_operand(&mut |operand| {
                     outputs.extend(self.value_inside(Some(operand), &inside));
                 }),
@@ -236,7 +242,9 @@ impl BBCode {
             let entries: ircode::PhiEntries<Ids> = outside.collect();
             let value = match entries.as_slice() {
                 [] => continue,
-                [PhiEntry { value: Some(value), .. }] => value.clone(),
+                [PhiEntry { value: Some(value), .. }] if self.value_inside(Some(value), &plan.inside).is_none() => {
+                    value.clone()
+                }
                 _ => {
                     let phi = NewInstruction::new(Stmt::Phi(ircode::PhiNode { entries }), inst.ty.clone());
                     Operand::Value(self.push(before, phi.with_line(inst.line))?)
@@ -267,6 +275,15 @@ impl BBCode {
         }
         let exit_phis: Vec<(InstId, ircode::Instruction<Ids>)> =
             self.phi_nodes(plan.exit).map(|(id, inst)| (id, inst.clone())).collect();
+        // What the exit's φs take from the region's edges need not come from the region.
+        for phi in exit_phis.iter().filter_map(|(_, inst)| inst.stmt.as_phi()) {
+            let own = phi.entries.iter().filter(|entry| plan.inside.contains(&entry.edge));
+            for value in own.filter_map(|entry| entry.value.as_ref()) {
+                if self.value_inside(Some(value), &plan.inside).is_none() {
+                    inputs.add(value);
+                }
+            }
+        }
 
         // The function.
         let mut argtypes = vec![Type::function(name.clone())];

@@ -10,4 +10,5 @@ pub mod mutation;
 pub mod numeric;
 pub mod programs;
 pub mod seeds;
+pub mod surgery;
 pub mod targets;

@@ -9,6 +9,7 @@ mod mutation;
 mod read_json;
 mod read_text;
 mod safety;
+mod surgery;
 mod there_and_back;
 
 use arbitrary::{Result, Unstructured};
@@ -27,6 +28,7 @@ pub const TARGETS: &[Target] = &[
     ("safety", safety::check),
     ("mutation", mutation::check),
     ("compaction", compaction::check),
+    ("surgery", surgery::check),
     ("meaning", meaning::check),
     ("gradient", gradient::check),
     ("determinism", determinism::check),
