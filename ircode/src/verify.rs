@@ -200,7 +200,15 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
                 self.report(Check::TargetExists, Some(block.name), None, message);
             }
         }
-        for statement in &view.statements {
+        for (index, statement) in view.statements.iter().enumerate() {
+            // Conversion lowers switches where they end blocks; IRCode has none to stand anywhere else.
+            let ends = statement
+                .block
+                .and_then(|block| view.blocks.get(block))
+                .is_none_or(|block| block.statements.end == index + 1);
+            if matches!(statement.stmt, Stmt::Switch(_)) && !ends {
+                self.at(Check::TerminatorLast, statement, "it ends a block, but statements follow in this one".into());
+            }
             if statement.pending.is_some_and(|pending| pending.anchor.is_none()) {
                 self.at(Check::PendingAnchor, statement, "it goes next to a statement that does not exist".into());
             }
@@ -406,7 +414,8 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
             }
             in_phis = in_phis && statement.stmt.may_stand_among_phis();
             if statement.stmt.is_terminator() {
-                if i + 1 < statements.len() {
+                // A switch is asked everywhere, see `check_names`.
+                if i + 1 < statements.len() && !matches!(statement.stmt, Stmt::Switch(_)) {
                     let message = "it ends a block, but statements follow in this one".to_string();
                     self.at(Check::TerminatorLast, statement, message);
                 }

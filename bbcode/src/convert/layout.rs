@@ -1,10 +1,11 @@
 //! Making the layout order say where control falls through.
 
+use hashbrown::HashSet;
 use ircode::{LineInfo, NewInstruction, Stmt, Type};
 
 use super::ConversionError;
 use crate::code::BBCode;
-use crate::ids::{BlockId, Ids};
+use crate::ids::{BlockId, Ids, InstId};
 use crate::phi_edges::PhiEdgeChange;
 
 impl BBCode {
@@ -82,19 +83,28 @@ impl BBCode {
             return false;
         }
         self.name_phi_edges();
+        // A switch has no result, but what is not reached may name it.
+        let mut used: HashSet<InstId> = HashSet::new();
+        for (_, inst) in self.all_insts() {
+            inst.stmt.for_each_use(|value| {
+                if matches!(self.stmt(value), Some(Stmt::Switch(_))) {
+                    used.insert(value);
+                }
+            });
+        }
         let mut moved = Vec::new();
         for block in blocks {
-            self.lower_switch(block, &mut moved);
+            self.lower_switch(block, &used, &mut moved);
         }
         self.replace_phi_edges(moved);
         true
     }
 
-    fn lower_switch(&mut self, block: BlockId, moved: &mut Vec<PhiEdgeChange>) {
+    fn lower_switch(&mut self, block: BlockId, used: &HashSet<InstId>, moved: &mut Vec<PhiEdgeChange>) {
         let Some((id, inst)) = self.terminator(block) else { return };
         let (Stmt::Switch(switch), line) = (inst.stmt.clone(), inst.line) else { return };
         // Text cannot show a block without statements as Julia prints it.
-        let _ = match self.first_inst(block) == Some(id) {
+        let _ = match self.first_inst(block) == Some(id) || used.contains(&id) {
             true => self.replace(id, Stmt::nothing()).err(),
             false => self.remove_unchecked(id).err(),
         };
@@ -126,8 +136,36 @@ impl BBCode {
         new
     }
 
-    fn remove_double_edge(&mut self, block: BlockId) {
-        let Some((id, inst)) = self.terminator(block) else { return };
+    /// Replaces by a goto every goto-if-not of which both ways lead to the same block: its condition decides nothing. True if
+    /// there was one.
+    ///
+    /// ```
+    /// use bbcode::BBCode;
+    /// use ircode::{Operand, Stmt, parse_function};
+    ///
+    /// let mut bb = BBCode::try_from(&parse_function("
+    /// 1 ─      goto #3 if not _2
+    /// 2 ─      return 1
+    /// 3 ─      return 2
+    /// ")?.body)?;
+    /// let blocks: Vec<_> = bb.blocks().collect();
+    /// let branch = bb.first_inst(blocks[0]).unwrap();
+    /// bb.replace(branch, Stmt::goto_if_not(Operand::argument(2), blocks[1]))?;
+    /// assert!(bb.remove_double_edges());
+    /// assert_eq!(bb.stmt(branch), Some(&Stmt::goto(blocks[1])));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn remove_double_edges(&mut self) -> bool {
+        let blocks: Vec<BlockId> = self.blocks().collect();
+        let mut changed = false;
+        for block in blocks {
+            changed |= self.remove_double_edge(block);
+        }
+        changed
+    }
+
+    fn remove_double_edge(&mut self, block: BlockId) -> bool {
+        let Some((id, inst)) = self.terminator(block) else { return false };
         if let Stmt::GotoIfNot(goto) = &inst.stmt
             && self.next(block) == Some(goto.dest)
         {
@@ -136,7 +174,9 @@ impl BBCode {
                 inst.stmt = Stmt::goto(label);
             }
             let _ = self.set_next(block, None);
+            return true;
         }
+        false
     }
 
     fn make_fallthrough_positional(

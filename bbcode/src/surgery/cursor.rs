@@ -1,6 +1,6 @@
 //! A place in the code that moves with the work.
 
-use ircode::{Instruction, NewInstruction, Stmt};
+use ircode::{Instruction, NewInstruction, Operand, Stmt};
 
 use crate::code::BBCode;
 use crate::edit::EditError;
@@ -9,7 +9,9 @@ use crate::ids::{BlockId, Ids, InstId};
 /// A place in a [`BBCode`]: before a statement, or at the end of a block. It is always somewhere: whatever it does, it
 /// knows its block and what comes next.
 ///
-/// What is inserted goes before the place, so that the cursor never comes to it.
+/// What is inserted goes before the place, so that the cursor never comes to it. Unlike the insertions of [`BBCode`], which look at places
+/// only, a cursor makes sure that what a statement uses is there: values are computed on every way to it, arguments and targets
+/// exist. For values of other blocks it asks the [dominators](BBCode::dominators), which are computed anew after each change of control flow.
 ///
 /// ```
 /// use bbcode::BBCode;
@@ -35,6 +37,12 @@ use crate::ids::{BlockId, Ids, InstId};
 /// │   %6 = Main.visit()::Any
 /// └── %3 = return %2
 /// ");
+///
+/// // A value that is not there yet cannot be used.
+/// let negated = bb.inst_ids(bb.entry().unwrap()).nth(3).unwrap();
+/// let mut cursor = bb.cursor_at_start(bb.entry().unwrap())?;
+/// let early = NewInstruction::new(Stmt::call(Operand::global("Base", "neg_int"), [negated.into()]), Type::INT64);
+/// assert_eq!(cursor.insert(early).unwrap_err().to_string(), "%2 is not computed on every way to %4");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
@@ -122,8 +130,10 @@ impl Cursor<'_> {
     ///
     /// # Errors
     ///
-    /// As [`BBCode::insert_before`] and [`BBCode::push`].
+    /// As [`BBCode::insert_before`] and [`BBCode::push`]; [`EditError::NotAvailable`], [`EditError::NoSuchInst`],
+    /// [`EditError::NoSuchArgument`] and [`EditError::NoSuchBlock`] for what the statement names.
     pub fn insert(&mut self, inst: NewInstruction<Ids>) -> Result<InstId, EditError> {
+        self.check(&inst.stmt)?;
         match self.before {
             Some(before) => self.bb.insert_before(before, inst),
             None => self.bb.push(self.block, inst),
@@ -147,9 +157,11 @@ impl Cursor<'_> {
     ///
     /// # Errors
     ///
-    /// As [`BBCode::replace`]; at the end of the block, [`EditError::NothingHere`].
+    /// As [`BBCode::replace`], and for what the statement names as [`Cursor::insert`]; at the end of the block,
+    /// [`EditError::NothingHere`].
     pub fn replace(&mut self, stmt: Stmt<Ids>) -> Result<Stmt<Ids>, EditError> {
         let inst = self.before.ok_or(EditError::NothingHere(self.block))?;
+        self.check(&stmt)?;
         self.bb.replace(inst, stmt)
     }
 
@@ -162,5 +174,42 @@ impl Cursor<'_> {
         let inst = self.before.ok_or(EditError::NothingHere(self.block))?;
         self.block = self.bb.split_block(inst)?;
         Ok(self.block)
+    }
+
+    /// Whether what the statement names is there.
+    fn check(&self, stmt: &Stmt<Ids>) -> Result<(), EditError> {
+        let mut missing = Ok(());
+        stmt.for_each_target(|target| {
+            if missing.is_ok() && self.bb.block(target).is_none() {
+                missing = Err(EditError::NoSuchBlock(target));
+            }
+        });
+        missing?;
+        if let Stmt::Phi(phi) = stmt {
+            for entry in &phi.entries {
+                match &entry.value {
+                    Some(Operand::Value(value)) => self.check_at_end(*value, entry.edge)?,
+                    Some(operand) => self.bb.check_operand_exists(operand)?,
+                    None => {}
+                }
+            }
+            return Ok(());
+        }
+        let mut result = Ok(());
+        stmt.for_each_operand(&mut |operand| {
+            if result.is_ok() {
+                result = match (operand, self.before) {
+                    (Operand::Value(value), Some(at)) => self.bb.check_available(*value, at),
+                    (Operand::Value(value), None) => self.check_at_end(*value, self.block),
+                    (operand, _) => self.bb.check_operand_exists(operand),
+                };
+            }
+        });
+        result
+    }
+
+    fn check_at_end(&self, value: InstId, block: BlockId) -> Result<(), EditError> {
+        // At an end there is no statement to name: the value is what is missing.
+        self.bb.check_available_at_end(value, block, self.before.unwrap_or(value))
     }
 }
