@@ -3,6 +3,7 @@
 mod align;
 mod keys;
 mod matching;
+mod refinement;
 mod rows;
 mod shown;
 mod side;
@@ -84,10 +85,11 @@ impl ModuleDiff {
 /// are compared with those of the same name; if each program has exactly one, these two, whatever they are called. The
 /// order of functions and of types makes no difference either.
 ///
-/// Nothing is taken for equal that is not: what stands for what is guessed, and then compared. Blocks are matched by
-/// walking both graphs from the entry, statements by the shortest edit script of each block ([Myers 1986][myers]), first
-/// over what they compute four statements deep, then over less and less. That takes time linear in the program but for
-/// sorting; what differs in more than a hundred places between two equal statements is aligned less tightly.
+/// Nothing is taken for equal that is not: what stands for what is guessed, and then compared. Of programs that are equal,
+/// everything is matched by the colour refinement of their graphs. Of others, blocks are matched by walking both graphs
+/// from the entry, statements by the shortest edit script of each block ([Myers 1986][myers]), first over what they
+/// compute four statements deep, then over less and less. That takes time linear in the program but for logarithms; what
+/// differs in more than a hundred places between two equal statements is aligned less tightly.
 ///
 /// [myers]: https://doi.org/10.1007/BF01840446
 ///

@@ -34,16 +34,16 @@ pub(super) struct Keys {
     pub(super) sketch: Vec<Vec<u64>>,
 }
 
-fn hash(parts: impl Hash) -> u64 {
+/// A hash that is the same on every run.
+pub(super) fn hash(parts: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     parts.hash(&mut hasher);
     hasher.finish()
 }
 
 impl Keys {
-    /// With `all`, statements with other lines, flags or infos have other keys.
-    pub(super) fn new(side: &Side<'_>, all: bool) -> Keys {
-        let shape: Vec<u64> = side.statements.iter().map(|(_, inst)| shape(inst, all)).collect();
+    /// From the [`shapes`] of the statements.
+    pub(super) fn new(side: &Side<'_>, shape: Vec<u64>) -> Keys {
         let kind = side.statements.iter().map(|(_, inst)| kind(&inst.stmt)).collect();
         let class = side.statements.iter().map(|(_, inst)| hash((discriminant(&inst.stmt), &inst.ty))).collect();
         let near = deeper(side, &shape, &shape);
@@ -80,6 +80,12 @@ pub(super) fn alike(a: &[u64], b: &[u64]) -> bool {
     2 * both >= seen
 }
 
+/// Every statement without the values and blocks that it names. With `all`, statements with other lines, flags or infos
+/// have other keys.
+pub(super) fn shapes(side: &Side<'_>, all: bool) -> Vec<u64> {
+    side.statements.iter().map(|(_, inst)| shape(inst, all)).collect()
+}
+
 /// The statement with its type, without the values and blocks that it names.
 fn shape(inst: &Instruction<Ids>, all: bool) -> u64 {
     let mut hasher = DefaultHasher::new();
@@ -91,10 +97,10 @@ fn shape(inst: &Instruction<Ids>, all: bool) -> u64 {
     match &inst.stmt {
         // The order of the entries means nothing.
         Stmt::Phi(phi) => {
-            let sum = phi.entries.iter().map(|entry| entry.value.as_ref().map_or(1, operand));
+            let sum = phi.entries.iter().map(|entry| entry.value.as_ref().map_or(1, operand_key));
             (phi.entries.len(), sum.fold(0, u64::wrapping_add)).hash(&mut hasher);
         }
-        stmt => stmt.for_each_operand(&mut |each| operand(each).hash(&mut hasher)),
+        stmt => stmt.for_each_operand(&mut |each| operand_key(each).hash(&mut hasher)),
     }
     hasher.finish()
 }
@@ -117,7 +123,7 @@ fn own_parts(stmt: &Stmt<Ids>, hasher: &mut DefaultHasher) {
 }
 
 /// An operand without the value it names. What an expression inside holds is visited after it.
-fn operand(operand: &Operand<Ids>) -> u64 {
+pub(super) fn operand_key(operand: &Operand<Ids>) -> u64 {
     let mut hasher = DefaultHasher::new();
     discriminant(operand).hash(&mut hasher);
     match operand {
@@ -133,8 +139,8 @@ fn operand(operand: &Operand<Ids>) -> u64 {
 
 fn kind(stmt: &Stmt<Ids>) -> u64 {
     match stmt {
-        Stmt::Call(call) => hash((discriminant(stmt), operand(&call.callee))),
-        Stmt::Invoke(invoke) => hash((discriminant(stmt), operand(&invoke.callee))),
+        Stmt::Call(call) => hash((discriminant(stmt), operand_key(&call.callee))),
+        Stmt::Invoke(invoke) => hash((discriminant(stmt), operand_key(&invoke.callee))),
         Stmt::Expr(expr) => hash((discriminant(stmt), &expr.head)),
         _ => hash(discriminant(stmt)),
     }

@@ -7,7 +7,8 @@ use hashbrown::HashMap;
 use ircode::Stmt;
 
 use super::align::align_levels;
-use super::keys::{Keys, alike};
+use super::keys::{Keys, alike, shapes};
+use super::refinement::isomorphism;
 use super::side::Side;
 
 /// Pairs of numbers, each in one pair at most.
@@ -19,7 +20,7 @@ pub(super) struct Pairing {
 const NONE: u32 = u32::MAX;
 
 impl Pairing {
-    fn new(a: usize, b: usize) -> Self {
+    pub(super) fn new(a: usize, b: usize) -> Self {
         Pairing { of_a: vec![NONE; a], of_b: vec![NONE; b] }
     }
 
@@ -34,7 +35,7 @@ impl Pairing {
     }
 
     /// Pairs two that are in no pair yet. False if one is.
-    fn pair(&mut self, a: usize, b: usize) -> bool {
+    pub(super) fn pair(&mut self, a: usize, b: usize) -> bool {
         let free = self.of_a.get(a) == Some(&NONE) && self.of_b.get(b) == Some(&NONE);
         if free {
             (self.of_a[a], self.of_b[b]) = (b as u32, a as u32);
@@ -49,11 +50,16 @@ pub(super) struct Matching {
     pub(super) statements: Pairing,
 }
 
-/// Matches two functions. If they are equal up to renaming, what is matched is equal, as each step follows from the ones
-/// before or from keys that only one block, or one φ, has.
-/// With `all`, lines, flags and infos tell statements apart.
+/// Matches two functions: exactly if they are equal up to renaming, and by likeness if not. With `all`, lines, flags and
+/// infos tell statements apart.
 pub(super) fn matched(a: &Side<'_>, b: &Side<'_>, all: bool) -> Matching {
-    let keys = (Keys::new(a, all), Keys::new(b, all));
+    let shapes = (shapes(a, all), shapes(b, all));
+    isomorphism(a, b, (&shapes.0, &shapes.1), all).unwrap_or_else(|| matched_by_likeness(a, b, shapes))
+}
+
+/// Matches blocks, then the statements of each two by the keys of both, then φs.
+fn matched_by_likeness(a: &Side<'_>, b: &Side<'_>, shapes: (Vec<u64>, Vec<u64>)) -> Matching {
+    let keys = (Keys::new(a, shapes.0), Keys::new(b, shapes.1));
     let blocks = matched_blocks(a, b, &keys.0, &keys.1);
     let mut statements = Pairing::new(a.statements.len(), b.statements.len());
     for (number, block) in a.blocks.iter().enumerate() {
