@@ -6,7 +6,7 @@ use ircode::graph::{DomTree, Frontiers, LoopForest, PostDomTree};
 
 use crate::cfg::BlockGraph;
 use crate::code::BBCode;
-use crate::edit::EditError;
+use crate::error::EditError;
 use crate::ids::{BlockId, Ids, InstId};
 
 /// The analyses that are known. Changing the control flow forgets them.

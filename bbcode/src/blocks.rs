@@ -6,7 +6,7 @@ use slotmap::SecondaryMap;
 
 use crate::code::{BBCode, OddEdges};
 use crate::convert::ConversionError;
-use crate::edit::EditError;
+use crate::error::EditError;
 use crate::ids::{BlockId, Ids, InstId};
 
 /// Julia's flag for a statement whose type inference should look at again, `IR_FLAG_REFINED` of Julia 1.12: what Mooncake

@@ -1,120 +1,14 @@
 //! Inserting, replacing and removing statements and blocks. Nothing here changes the name of anything that it does not
-//! remove, and all of it takes constant time but where a verb says otherwise. What is looked at is whether a statement may stand where it is put; whether
-//! the values that it uses are there is asked by a [`Cursor`](crate::Cursor), by [`BBCode::checked`], and by the verifier.
+//! remove, and all of it takes constant time but where a verb says otherwise. What is looked at is whether a statement
+//! may stand where it is put; whether the values that it uses are there is asked by a [`Cursor`](crate::Cursor), by
+//! [`BBCode::checked`], and by the verifier.
 
-use ircode::{Argument, Instruction, LineInfo, NewInstruction, Operand, Stmt, Violation};
+use ircode::{Instruction, LineInfo, NewInstruction, Operand, Stmt};
 
 use crate::code::{BBCode, BBlock, OddEdges};
+use crate::error::EditError;
 use crate::ids::{BlockId, Ids, InstId};
 use crate::store::{Node, STRIDE};
-
-/// Why code cannot be edited so.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-pub enum EditError {
-    /// There is no such statement, or not any more.
-    #[error("there is no statement {0}")]
-    NoSuchInst(InstId),
-    /// There is no such block, or not any more.
-    #[error("there is no block {0}")]
-    NoSuchBlock(BlockId),
-    /// The block ends with the statement.
-    #[error("{0} ends its block: nothing can be inserted behind it")]
-    BehindTerminator(InstId),
-    /// A terminator can only stand at the end of its block.
-    #[error("a terminator can only be the last statement of a block, but {0} would follow")]
-    TerminatorInside(InstId),
-    /// Only φs may stand before a φ.
-    #[error("{0} is a φ: only another φ can stand before it")]
-    BeforePhi(InstId),
-    /// A φ can only stand at the start of its block.
-    #[error("a φ can only stand at the start of a block, not behind {0}")]
-    PhiInside(InstId),
-    /// There is no such argument.
-    #[error("there is no argument {0}")]
-    NoSuchArgument(Argument),
-    /// A statement would use a value that is not computed on every way to it.
-    #[error("{value} is not computed on every way to {at}")]
-    NotAvailable {
-        /// The value.
-        value: InstId,
-        /// The statement that would use it.
-        at: InstId,
-    },
-    /// There is no statement at this place.
-    #[error("there is no statement at this place of {0}")]
-    NothingHere(BlockId),
-    /// A terminator cannot be taken away from its block.
-    #[error("{0} ends its block: it can be replaced, but not removed or moved")]
-    EndsBlock(InstId),
-    /// There is no edge from the one block to the other.
-    #[error("there is no edge from {from} to {to}")]
-    NoSuchEdge {
-        /// Where it would start.
-        from: BlockId,
-        /// Where it would go.
-        to: BlockId,
-    },
-    /// The edge cannot be split or redirected, as no terminator names it: it is taken by an exception, or it is one of
-    /// the block's [`OddEdges`].
-    #[error("the edge from {from} to {to} is taken by an exception or by no statement")]
-    FixedEdge {
-        /// Where it starts.
-        from: BlockId,
-        /// Where it goes.
-        to: BlockId,
-    },
-    /// A φ has to be told which value it takes from a new edge.
-    #[error("{phi} needs a value for the edge from {edge}")]
-    MissingPhiValue {
-        /// The φ.
-        phi: InstId,
-        /// Where the edge starts.
-        edge: BlockId,
-    },
-    /// Two blocks cannot be made one.
-    #[error("{block} cannot be merged into {into}: {because}")]
-    NotMergeable {
-        /// The second of the blocks.
-        block: BlockId,
-        /// The first.
-        into: BlockId,
-        /// The reason.
-        because: &'static str,
-    },
-    /// A statement of this kind cannot stand anywhere else.
-    #[error("{0} cannot be moved: it depends on the place where it stands")]
-    Immovable(InstId),
-    /// The call cannot be replaced by the body of the function.
-    #[error("{call} cannot be inlined: {because}")]
-    NotInlinable {
-        /// The call.
-        call: InstId,
-        /// The reason.
-        because: String,
-    },
-    /// The blocks cannot become a function of their own.
-    #[error("the blocks cannot be outlined: {0}")]
-    NotOutlinable(String),
-    /// The argument is used.
-    #[error("the argument {argument} is used by {user}")]
-    ArgumentInUse {
-        /// The argument.
-        argument: Argument,
-        /// A statement that uses it.
-        user: InstId,
-    },
-    /// A statement cannot be removed while its value is used.
-    #[error("{used} is used by {user}")]
-    InUse {
-        /// The statement.
-        used: InstId,
-        /// One that uses it.
-        user: InstId,
-    },
-    /// The code would not be valid after the change; this is the first thing that would be wrong.
-    #[error("the code would not be valid: {0}")]
-    NotValid(Box<Violation<Ids>>),
-}
 
 impl BBCode {
     /// Adds an empty block at the end of the layout.
@@ -214,7 +108,20 @@ impl BBCode {
         }
     }
 
-    /// Inserts a statement before another one.
+    /// Inserts a statement before another one, whose line it takes if it has none of its own.
+    ///
+    /// ```
+    /// use bbcode::BBCode;
+    /// use ircode::{NewInstruction, Operand, Stmt, Type, parse_function};
+    ///
+    /// let mut bb = BBCode::try_from(&parse_function("1 ─ return 1")?.body)?;
+    /// let end = bb.first_inst(bb.entry().unwrap()).unwrap();
+    /// let say = Stmt::call(Operand::global("Main", "println"), [1.into()]);
+    /// let said = bb.insert_before(end, NewInstruction::new(say, Type::Nothing))?;
+    /// let behind = bb.insert_after(said, NewInstruction::new(Stmt::nothing(), Type::Nothing))?;
+    /// assert!(bb.inst_ids(bb.entry().unwrap()).eq([said, behind, end]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///
@@ -362,7 +269,18 @@ impl BBCode {
         low + gap
     }
 
-    /// Puts another statement in the place of one; its name, type, line and flags stay.
+    /// Puts another statement in the place of one; its name, type, line and flags stay. Returns what was there.
+    ///
+    /// ```
+    /// use bbcode::BBCode;
+    /// use ircode::{Stmt, parse_function};
+    ///
+    /// let mut bb = BBCode::try_from(&parse_function("1 ─ return 1")?.body)?;
+    /// let end = bb.first_inst(bb.entry().unwrap()).unwrap();
+    /// assert_eq!(bb.replace(end, Stmt::ret(2))?, Stmt::ret(1));
+    /// assert_eq!(bb.to_string(), "1 ─ %1 = return 2\n");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -4,7 +4,7 @@ use ircode::{Operand, Stmt};
 use slotmap::SecondaryMap;
 
 use crate::code::BBCode;
-use crate::edit::EditError;
+use crate::error::EditError;
 use crate::ids::{BlockId, Ids, InstId};
 
 /// No use.
@@ -155,6 +155,23 @@ impl BBCode {
     }
 
     /// Puts an operand in the place of every use of a value, and says how many there were.
+    ///
+    /// ```
+    /// use bbcode::{BBCode, EditError};
+    /// use ircode::parse_function;
+    ///
+    /// let mut bb = BBCode::try_from(&parse_function("
+    /// 1 ─ %1 = Base.neg_int(_2)::Int64
+    /// │   %2 = Base.neg_int(%1)::Int64
+    /// └──      return %2
+    /// ")?.body)?;
+    /// let insts: Vec<_> = bb.inst_ids(bb.entry().unwrap()).collect();
+    /// let late = EditError::NotAvailable { value: insts[1], at: insts[1] };
+    /// assert_eq!(bb.replace_all_uses(insts[0], &insts[1].into()), Err(late));
+    /// assert_eq!(bb.replace_all_uses(insts[1], &insts[0].into())?, 1);
+    /// assert_eq!(bb.users(insts[0]), [insts[2], insts[1]]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///

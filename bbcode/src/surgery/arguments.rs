@@ -3,7 +3,7 @@
 use ircode::{Argument, Operand, Type};
 
 use crate::code::BBCode;
-use crate::edit::EditError;
+use crate::error::EditError;
 use crate::ids::{Ids, InstId};
 
 impl BBCode {

@@ -3,7 +3,7 @@
 use ircode::{LineInfo, NewInstruction, Operand, Stmt, Type};
 
 use crate::code::{BBCode, OddEdges};
-use crate::edit::EditError;
+use crate::error::EditError;
 use crate::ids::{BlockId, Ids, InstId};
 
 impl BBCode {

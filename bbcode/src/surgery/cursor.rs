@@ -3,7 +3,7 @@
 use ircode::{Instruction, NewInstruction, Operand, Stmt};
 
 use crate::code::BBCode;
-use crate::edit::EditError;
+use crate::error::EditError;
 use crate::ids::{BlockId, Ids, InstId};
 
 /// A place in a [`BBCode`]: before a statement, or at the end of a block. It is always somewhere: whatever it does, it

@@ -3,7 +3,7 @@
 use ircode::{Operand, PhiEntry, Stmt};
 
 use crate::code::BBCode;
-use crate::edit::EditError;
+use crate::error::EditError;
 use crate::ids::{BlockId, Ids, InstId};
 
 impl BBCode {

@@ -6,7 +6,7 @@ use ircode::{Argument, DebugInfo, Function, Head, LineInfo, NewInstruction, Oper
 
 use super::ClonedRegion;
 use crate::code::BBCode;
-use crate::edit::EditError;
+use crate::error::EditError;
 use crate::ids::{BlockId, Ids, InstId};
 
 /// What became of a call that was inlined.

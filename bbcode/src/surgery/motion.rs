@@ -3,7 +3,7 @@
 use ircode::{Head, Stmt};
 
 use crate::code::BBCode;
-use crate::edit::EditError;
+use crate::error::EditError;
 use crate::ids::{BlockId, InstId};
 
 impl BBCode {
@@ -113,6 +113,24 @@ impl BBCode {
     }
 
     /// Moves a statement to the start of a block, behind its φs: to where it is used.
+    ///
+    /// ```
+    /// use bbcode::{BBCode, EditError};
+    /// use ircode::parse_function;
+    ///
+    /// let mut bb = BBCode::try_from(&parse_function("
+    /// 1 ─ %1 = Base.neg_int(_2)::Int64
+    /// └──      goto #3 if not _3
+    /// 2 ─      return %1
+    /// 3 ─      return _2
+    /// ")?.body)?;
+    /// let blocks: Vec<_> = bb.blocks().collect();
+    /// let negated = bb.first_inst(blocks[0]).unwrap();
+    /// assert!(matches!(bb.sink(negated, blocks[2]), Err(EditError::NotAvailable { .. })));
+    /// bb.sink(negated, blocks[1])?;
+    /// assert_eq!(bb.first_inst(blocks[1]), Some(negated));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     ///

@@ -5,7 +5,7 @@ use ircode::{Argument, Function, Head, Name, NewInstruction, Operand, PhiEntry, 
 
 use super::ClonedRegion;
 use crate::code::BBCode;
-use crate::edit::EditError;
+use crate::error::EditError;
 use crate::ids::{BlockId, Ids, InstId};
 
 /// A region that has become a function of its own.

@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use ircode::{Argument, Instruction, LineInfo, Operand, PhiEntry, Rename, Stmt};
 
 use crate::code::{BBCode, BBlock, OddEdges};
-use crate::edit::EditError;
+use crate::error::EditError;
 use crate::ids::{BlockId, Ids, InstId, Switch};
 
 /// What became of the blocks and statements of a region that was copied: the copies by the names of the originals.

@@ -1,0 +1,113 @@
+//! Why code cannot be changed as asked.
+
+use ircode::{Argument, Violation};
+
+use crate::ids::{BlockId, Ids, InstId};
+
+/// Why code cannot be edited so.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum EditError {
+    /// There is no such statement, or not any more.
+    #[error("there is no statement {0}")]
+    NoSuchInst(InstId),
+    /// There is no such block, or not any more.
+    #[error("there is no block {0}")]
+    NoSuchBlock(BlockId),
+    /// The block ends with the statement.
+    #[error("{0} ends its block: nothing can be inserted behind it")]
+    BehindTerminator(InstId),
+    /// A terminator can only stand at the end of its block.
+    #[error("a terminator can only be the last statement of a block, but {0} would follow")]
+    TerminatorInside(InstId),
+    /// Only φs may stand before a φ.
+    #[error("{0} is a φ: only another φ can stand before it")]
+    BeforePhi(InstId),
+    /// A φ can only stand at the start of its block.
+    #[error("a φ can only stand at the start of a block, not behind {0}")]
+    PhiInside(InstId),
+    /// There is no such argument.
+    #[error("there is no argument {0}")]
+    NoSuchArgument(Argument),
+    /// A statement would use a value that is not computed on every way to it.
+    #[error("{value} is not computed on every way to {at}")]
+    NotAvailable {
+        /// The value.
+        value: InstId,
+        /// The statement that would use it.
+        at: InstId,
+    },
+    /// There is no statement at this place.
+    #[error("there is no statement at this place of {0}")]
+    NothingHere(BlockId),
+    /// A terminator cannot be taken away from its block.
+    #[error("{0} ends its block: it can be replaced, but not removed or moved")]
+    EndsBlock(InstId),
+    /// There is no edge from the one block to the other.
+    #[error("there is no edge from {from} to {to}")]
+    NoSuchEdge {
+        /// Where it would start.
+        from: BlockId,
+        /// Where it would go.
+        to: BlockId,
+    },
+    /// The edge cannot be split or redirected, as no terminator names it: it is taken by an exception, or it is one of
+    /// the block's [`OddEdges`].
+    #[error("the edge from {from} to {to} is taken by an exception or by no statement")]
+    FixedEdge {
+        /// Where it starts.
+        from: BlockId,
+        /// Where it goes.
+        to: BlockId,
+    },
+    /// A φ has to be told which value it takes from a new edge.
+    #[error("{phi} needs a value for the edge from {edge}")]
+    MissingPhiValue {
+        /// The φ.
+        phi: InstId,
+        /// Where the edge starts.
+        edge: BlockId,
+    },
+    /// Two blocks cannot be made one.
+    #[error("{block} cannot be merged into {into}: {because}")]
+    NotMergeable {
+        /// The second of the blocks.
+        block: BlockId,
+        /// The first.
+        into: BlockId,
+        /// The reason.
+        because: &'static str,
+    },
+    /// A statement of this kind cannot stand anywhere else.
+    #[error("{0} cannot be moved: it depends on the place where it stands")]
+    Immovable(InstId),
+    /// The call cannot be replaced by the body of the function.
+    #[error("{call} cannot be inlined: {because}")]
+    NotInlinable {
+        /// The call.
+        call: InstId,
+        /// The reason.
+        because: String,
+    },
+    /// The blocks cannot become a function of their own.
+    #[error("the blocks cannot be outlined: {0}")]
+    NotOutlinable(String),
+    /// The argument is used.
+    #[error("the argument {argument} is used by {user}")]
+    ArgumentInUse {
+        /// The argument.
+        argument: Argument,
+        /// A statement that uses it.
+        user: InstId,
+    },
+    /// A statement cannot be removed while its value is used.
+    #[error("{used} is used by {user}")]
+    InUse {
+        /// The statement.
+        used: InstId,
+        /// One that uses it.
+        user: InstId,
+    },
+    /// The code would not be valid after the change; this is the first thing that would be wrong.
+    #[error("the code would not be valid: {0}")]
+    NotValid(Box<Violation<Ids>>),
+}
