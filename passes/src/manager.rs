@@ -207,8 +207,9 @@ impl<'o> PassManager<'o> {
         let changed = if skipped { false } else { run(module)? };
         let time = start.elapsed();
         if self.verify_each && !skipped {
-            for each in module.functions().iter().filter(|each| function.is_none_or(|name| *name == each.name)) {
-                verify(pass.name, each)?;
+            match function {
+                Some(name) => module.function(name).map_or(Ok(()), |each| verify(pass.name, each))?,
+                None => module.functions().iter().try_for_each(|each| verify(pass.name, each))?,
             }
         }
         let step = Step { number, pass: pass.name, function: function.cloned(), changed, time, skipped };

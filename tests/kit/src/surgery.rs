@@ -1,6 +1,8 @@
 //! Random scripts of editing verbs on BBCode, against a naive model that keeps lists and rebuilds everything, and against the
 //! interpreter: the verbs used here keep the meaning of a program.
 
+use std::collections::BTreeMap;
+
 use arbitrary::{Result, Unstructured};
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
 use exec::{Limits, Value};
@@ -9,6 +11,9 @@ use ircode::{Function, IRCode, Module, NewInstruction, Operand, Stmt, Type};
 use crate::laws::{Checked, broken, outcome};
 
 const LAW: &str = "surgery";
+
+/// The size up to which a program may be doubled: the model takes its time.
+const MOST_STATEMENTS: usize = 400;
 
 /// A block of the model.
 #[derive(Clone, PartialEq, Debug)]
@@ -262,9 +267,12 @@ impl Script<'_, '_> {
             return self.wrong(bbcode::display_violations(&self.bb, &violations));
         }
         let fresh = self.bb.clone();
-        let insts: Vec<InstId> = fresh.all_insts().map(|(id, _)| id).collect();
-        for &id in &insts {
-            let (mut chained, mut scanned) = (self.bb.users(id), self.model.users(id));
+        let mut users: BTreeMap<InstId, Vec<InstId>> = fresh.all_insts().map(|(id, _)| (id, Vec::new())).collect();
+        for (id, stmt) in self.model.0.iter().flat_map(|block| &block.insts) {
+            stmt.for_each_use(|used| users.entry(used).or_default().push(*id));
+        }
+        for (id, mut scanned) in users {
+            let mut chained = self.bb.users(id);
             chained.sort_unstable();
             scanned.sort_unstable();
             if chained != scanned {
@@ -476,6 +484,9 @@ impl Script<'_, '_> {
     /// A cursor that inserts a statement before each that it passes never comes to one of its own.
     fn walk(&mut self) -> Result<Checked> {
         self.doing = "walk";
+        if self.bb.inst_count() > MOST_STATEMENTS {
+            return Ok(Ok(()));
+        }
         let block = self.any_block()?;
         let old: Vec<InstId> = self.bb.inst_ids(block).collect();
         let mut passed = Vec::new();
@@ -542,7 +553,7 @@ impl Script<'_, '_> {
 
     fn inline(&mut self) -> Result<Checked> {
         self.doing = "inline";
-        if self.bb.inst_count() > 400 {
+        if self.bb.inst_count() > MOST_STATEMENTS {
             return Ok(Ok(()));
         }
         let at = self.any_inst()?;
