@@ -16,7 +16,19 @@ use passes::{Pass, PassManager, find_pass};
 use serde_json::Value as Json;
 
 /// Passes that keep what Julia's own compiler knows nothing of out of the code.
-const PASSES: [&str; 4] = ["unreachable-code", "dead-code", "simplify-cfg", "constant-folding"];
+const PASSES: [&str; 11] = [
+    "inlining",
+    "copy-propagation",
+    "constant-propagation",
+    "constant-folding",
+    "common-subexpressions",
+    "loop-invariant-motion",
+    "scalar-replacement",
+    "split-critical-edges",
+    "unreachable-code",
+    "dead-code",
+    "simplify-cfg",
+];
 
 fn main() {
     let args = Arguments::from_args();
