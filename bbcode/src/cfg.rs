@@ -56,9 +56,11 @@ impl BBCode {
         for (number, &block) in order.iter().enumerate() {
             index.insert(block, number as u32);
         }
-        let mut edges = Vec::new();
+        let mut edges = Vec::with_capacity(2 * order.len());
+        let mut succs = Vec::new();
         for (from, &block) in order.iter().enumerate() {
-            let succs = self.successors(block);
+            succs.clear();
+            self.push_successors(block, &mut succs);
             edges.extend(succs.iter().filter_map(|&to| index.get(to).map(|&to| (from, to as usize))));
         }
         let has_virtual = |&block: &BlockId| {

@@ -59,12 +59,22 @@ pub fn print_module(module: &Module<BBCode>) -> String {
 fn write_listing(out: &mut dyn Write, bb: &BBCode, violations: &[Violation<Ids>]) -> fmt::Result {
     let view = bb.view();
     let printer = StatementPrinter::new(Style::Julia);
-    let id_width = view.statements.iter().map(|statement| statement.name.to_string().len()).max().unwrap_or(0);
+    let mut name = String::new();
+    let mut id_width = 0;
+    for statement in &view.statements {
+        name.clear();
+        write!(name, "{}", statement.name)?;
+        id_width = id_width.max(name.len());
+    }
+    let mut line = String::new();
     let block_name = |block: &ircode::BlockView<Ids>| block.name.to_string().trim_start_matches('#').to_string();
     let block_width = view.blocks.iter().map(|block| block_name(block).len()).max().unwrap_or(0);
     for violation in violations.iter().filter(|violation| violation.block.is_none() && violation.statement.is_none()) {
         writeln!(out, "{violation}")?;
     }
+    let blank = " ".repeat(block_width + 2);
+    let bar = format!("│{}", " ".repeat(block_width + 1));
+    let last_bar = format!("└{}", "─".repeat(block_width + 1));
     for block in &view.blocks {
         let name = block_name(block);
         let rule = if block.preds.len() <= 1 { '─' } else { '┄' };
@@ -72,32 +82,39 @@ fn write_listing(out: &mut dyn Write, bb: &BBCode, violations: &[Violation<Ids>]
         let statements = view.block_statements(block);
         let falls = statements.last().is_none_or(|last| last.stmt.falls_through());
         let next = block.fallthrough.filter(|_| falls);
-        let blank = " ".repeat(block_width + 2);
         let rows = statements.len() + usize::from(next.is_some());
         if rows == 0 {
             writeln!(out, "{header}")?;
         }
         for row in 0..rows {
-            match row {
-                0 => out.write_str(&header)?,
-                row if row + 1 == rows => write!(out, "└{}", "─".repeat(block_width + 1))?,
-                _ => write!(out, "│{}", " ".repeat(block_width + 1))?,
-            }
+            line.clear();
+            line.push_str(match row {
+                0 => &header,
+                row if row + 1 == rows => &last_bar,
+                _ => &bar,
+            });
             let Some(statement) = statements.get(row) else {
                 if let Some(next) = next {
-                    writeln!(out, " next {next}")?;
+                    writeln!(out, "{line} next {next}")?;
                 }
                 continue;
             };
-            let mut text = String::new();
-            write_typed(&mut text, &printer, statement.stmt, statement.ty)?;
-            write!(out, " {:<id_width$} = {text}", statement.name.to_string())?;
+            line.push(' ');
+            let start = line.len();
+            write!(line, "{}", statement.name)?;
+            line.extend(std::iter::repeat_n(' ', (start + id_width).saturating_sub(line.len())));
+            line.push_str(" = ");
+            let start = line.len();
+            write_typed(&mut line, &printer, statement.stmt, statement.ty)?;
+            let end = line.len();
             if let Some(origin) = view.debuginfo.origins(statement.line).last() {
-                write!(out, "  ← {origin}")?;
+                write!(line, "  ← {origin}")?;
             }
-            out.write_char('\n')?;
+            line.push('\n');
+            out.write_str(&line)?;
             let concerned = violations.iter().filter(|violation| violation.statement == Some(statement.name));
             for violation in concerned {
+                let text = line.get(start..end).unwrap_or_default();
                 let carets = "^".repeat(text.chars().count().max(1));
                 let indent = " ".repeat(id_width + 4);
                 writeln!(out, "{blank}{indent}{carets} {}: {}", violation.check, violation.message)?;

@@ -319,7 +319,7 @@ impl BBCode {
             return Err(EditError::EndsBlock(inst));
         }
         // A φ may use itself.
-        let user = self.users(inst).into_iter().find(|&user| user != inst);
+        let user = self.store.chains().users(inst).find(|&user| user != inst);
         match user {
             Some(user) => Err(EditError::InUse { used: inst, user }),
             None => self.remove_unchecked(inst),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ircode::{BlockNumber, Names, Operand, SSAValue, SwitchNode};
+use ircode::{BlockNumber, Names, Operand, SSAValue, SwitchNode, write_name};
 use serde::{Deserialize, Serialize};
 use slotmap::{Key, new_key_type};
 
@@ -23,7 +23,7 @@ fn write_key(f: &mut fmt::Formatter<'_>, sigil: char, key: impl Key) -> fmt::Res
     }
     match version {
         // The first thing to have the slot; others show how often it was used before.
-        1 => write!(f, "{sigil}{index}"),
+        1 => write_name(f, sigil, index),
         version => write!(f, "{sigil}{index}v{}", version.div_ceil(2)),
     }
 }

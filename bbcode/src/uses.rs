@@ -1,11 +1,11 @@
 //! Who uses a value: chains that follow every change.
 
-use ircode::{Operand, Stmt};
+use ircode::{Operand, PhiEntry, Stmt};
 use slotmap::SecondaryMap;
 
 use crate::code::BBCode;
 use crate::error::EditError;
-use crate::ids::{BlockId, Ids, InstId};
+use crate::ids::{Ids, InstId};
 
 /// No use.
 const NONE: u32 = u32::MAX;
@@ -182,7 +182,10 @@ impl BBCode {
         if by.as_value() == Some(value) {
             return Ok(0);
         }
-        let users = self.users(value);
+        let mut users = self.users(value);
+        let count = users.len();
+        // The uses that one statement makes follow each other in the chain.
+        users.dedup();
         for &user in &users {
             self.check_replacement(value, by, user)?;
         }
@@ -195,7 +198,7 @@ impl BBCode {
                 });
             }
         }
-        Ok(users.len())
+        Ok(count)
     }
 
     /// Whether `by` can stand for `value` in `user`.
@@ -203,14 +206,9 @@ impl BBCode {
         let Some(new) = by.as_value() else { return self.check_operand_exists(by) };
         match self.stmt(user) {
             Some(Stmt::Phi(phi)) => {
-                let edges: Vec<BlockId> = phi
-                    .entries
-                    .iter()
-                    .filter(|entry| entry.value.as_ref().and_then(Operand::as_value) == Some(value))
-                    .map(|entry| entry.edge)
-                    .collect();
-                for edge in edges {
-                    self.check_available_at_end(new, edge, user)?;
+                let takes = |entry: &&PhiEntry<Ids>| entry.value.as_ref().and_then(Operand::as_value) == Some(value);
+                for entry in phi.entries.iter().filter(takes) {
+                    self.check_available_at_end(new, entry.edge, user)?;
                 }
                 Ok(())
             }

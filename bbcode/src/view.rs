@@ -1,6 +1,6 @@
 //! BBCode densely numbered, and what follows from that: verifying and comparing.
 
-use ircode::{BlockView, Body, StatementView, View, Violations, verify};
+use ircode::{BlockNames, BlockView, Body, StatementView, View, Violations, verify};
 use slotmap::{Key, SecondaryMap};
 
 use crate::code::BBCode;
@@ -14,6 +14,7 @@ impl Body for BBCode {
         let mut blocks = Vec::with_capacity(self.block_count());
         let mut values: SecondaryMap<InstId, u32> = SecondaryMap::with_capacity(self.store.inst_capacity());
         let mut numbers: SecondaryMap<BlockId, u32> = SecondaryMap::with_capacity(self.store.block_capacity());
+        let mut succs = Vec::new();
         for (number, name) in self.blocks().enumerate() {
             numbers.insert(name, number as u32);
             let start = statements.len();
@@ -32,15 +33,17 @@ impl Body for BBCode {
                     pending: None,
                 });
             }
+            succs.clear();
+            self.push_successors(name, &mut succs);
             blocks.push(BlockView {
                 name,
                 statements: start..statements.len(),
                 fallthrough: self.next(name),
-                preds: Vec::new(),
-                succs: self.successors(name),
+                preds: BlockNames::<Ids>::new(),
+                succs: BlockNames::<Ids>::from_slice(&succs),
             });
         }
-        let mut preds: Vec<Vec<BlockId>> = vec![Vec::new(); blocks.len()];
+        let mut preds: Vec<BlockNames<Ids>> = vec![BlockNames::<Ids>::new(); blocks.len()];
         for block in &blocks {
             for succ in &block.succs {
                 if let Some(preds) = numbers.get(*succ).and_then(|&to| preds.get_mut(to as usize)) {
@@ -51,7 +54,7 @@ impl Body for BBCode {
         for (block, mut preds) in blocks.iter_mut().zip(preds) {
             if let Some(odd) = self.block(block.name).and_then(|block| block.odd_edges()) {
                 preds.extend((0..odd.virtual_preds).map(|_| BlockId::null()));
-                preds.extend(odd.extra_preds.iter().filter(|&&pred| self.block(pred).is_some()));
+                preds.extend(odd.extra_preds.iter().copied().filter(|&pred| self.block(pred).is_some()));
             }
             block.preds = preds;
         }

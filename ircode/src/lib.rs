@@ -39,7 +39,7 @@ pub use instruction::{CallInfo, DebugInfo, Instruction, LineInfo, LineInfoNode, 
 pub use json::{JsonError, from_json, to_json};
 pub use module::{DefinedTwice, Function, Module, TypeDef, TypeKind, method_of};
 pub use name::Name;
-pub use names::{BlockNumber, Names, NoSwitch, NumberedNames, Positions, SSAValue, SwitchNode};
+pub use names::{BlockNumber, Names, NoSwitch, NumberedNames, Positions, SSAValue, SwitchNode, write_name};
 pub use operand::{Argument, GlobalRef, Operand, Operands};
 pub use phi::UnnamedPhiEdge;
 pub use scalar::{Scalar, ScalarType};
@@ -55,4 +55,4 @@ pub use text::{
 pub use types::{ArrayType, Type};
 pub use verify::{Check, Violation, Violations, verify, verify_with_globals};
 pub use version::{JuliaVersion, NoVersion};
-pub use view::{BlockView, Body, PendingView, StatementView, View};
+pub use view::{BlockNames, BlockView, Body, PendingView, StatementView, View};

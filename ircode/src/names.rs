@@ -85,9 +85,30 @@ impl SSAValue {
     }
 }
 
+/// Writes a name that is a sign and a number. Listings consist of such names for the most part, so it is done without the
+/// ways and means of formatting.
+///
+/// # Errors
+///
+/// Those of what is written to.
+pub fn write_name(out: &mut dyn fmt::Write, sign: char, number: u32) -> fmt::Result {
+    let mut digits = [0; 10];
+    let (mut start, mut rest) = (digits.len(), number);
+    loop {
+        start -= 1;
+        digits[start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+        if rest == 0 {
+            break;
+        }
+    }
+    out.write_char(sign)?;
+    out.write_str(std::str::from_utf8(&digits[start..]).unwrap_or_default())
+}
+
 impl fmt::Display for SSAValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "%{}", self.0)
+        write_name(f, '%', self.0)
     }
 }
 
@@ -122,7 +143,7 @@ impl BlockNumber {
 
 impl fmt::Display for BlockNumber {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "#{}", self.0)
+        write_name(f, '#', self.0)
     }
 }
 

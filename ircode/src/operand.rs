@@ -9,7 +9,7 @@ use smallvec::SmallVec;
 use crate::constant::Constant;
 use crate::json::sharing;
 use crate::name::Name;
-use crate::names::{Names, NumberedNames};
+use crate::names::{Names, NumberedNames, write_name};
 use crate::scalar::Scalar;
 use crate::stmt::Stmt;
 
@@ -61,7 +61,7 @@ impl Argument {
 
 impl fmt::Display for Argument {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "_{}", self.0)
+        write_name(f, '_', self.0)
     }
 }
 

@@ -26,7 +26,7 @@ impl<N: Names> View<'_, N> {
     /// The edges that φs of reachable blocks do not name but have a value on, in layout order.
     pub fn unnamed_phi_edges(&self) -> Vec<UnnamedPhiEdge<N>> {
         let mut found = Vec::new();
-        let mut domtree = None;
+        let mut dominance = None;
         for block in &self.blocks {
             let mut preds: Vec<N::Block> =
                 block.preds.iter().copied().filter(|pred| *pred != N::virtual_block()).collect();
@@ -43,19 +43,38 @@ impl<N: Names> View<'_, N> {
                 if named >= preds.len() {
                     continue;
                 }
-                let domtree = domtree.get_or_insert_with(|| self.graph().dominators());
-                for &pred in preds.iter().filter(|pred| phi.entries.iter().all(|entry| entry.edge != **pred)) {
-                    let Some(from) = self.block_index(pred).filter(|&from| domtree.is_reachable(from)) else {
-                        continue;
-                    };
-                    let dominating = phi.entries.iter().filter_map(|entry| {
-                        let edge = self.block_index(entry.edge).filter(|&edge| domtree.dominates(edge, from))?;
-                        Some((domtree.depth(edge), entry.value.as_ref()?))
-                    });
-                    if let Some((_, value)) = dominating.max_by_key(|(depth, _)| *depth) {
-                        found.push(UnnamedPhiEdge { phi: statement.name, pred, value: value.clone() });
+                let (domtree, positions) = dominance.get_or_insert_with(|| {
+                    let domtree = self.graph().dominators();
+                    let mut positions = vec![0; self.blocks.len()];
+                    for (position, block) in domtree.preorder().enumerate() {
+                        positions[block] = position;
+                    }
+                    (domtree, positions)
+                });
+                let mut named: Vec<N::Block> = phi.entries.iter().map(|entry| entry.edge).collect();
+                named.sort_unstable();
+                let unnamed = preds.iter().filter(|pred| named.binary_search(pred).is_err()).map(|&pred| (pred, None));
+                let entries = phi.entries.iter().filter_map(|entry| Some((entry.edge, Some(entry.value.as_ref()?))));
+                let mut places: Vec<(usize, N::Block, Option<&Operand<N>>)> = entries
+                    .chain(unnamed)
+                    .filter_map(|(name, value)| Some((self.block_index(name)?, name, value)))
+                    .filter(|&(block, ..)| domtree.is_reachable(block))
+                    .collect();
+                // In preorder of the dominator tree, what dominates a place is among the last that came before it.
+                places.sort_by_key(|&(block, ..)| positions[block]);
+                let mut around: Vec<(usize, &Operand<N>)> = Vec::new();
+                let first = found.len();
+                for (block, name, value) in places {
+                    while around.pop_if(|(outer, _)| !domtree.dominates(*outer, block)).is_some() {}
+                    match (value, around.last()) {
+                        (Some(value), _) => around.push((block, value)),
+                        (None, Some(&(_, value))) => {
+                            found.push(UnnamedPhiEdge { phi: statement.name, pred: name, value: value.clone() });
+                        }
+                        (None, None) => {}
                     }
                 }
+                found[first..].sort_by_key(|edge| edge.pred);
             }
         }
         found

@@ -136,13 +136,24 @@ pub struct EnterNode<N: Names> {
 }
 
 /// A call that is dispatched when it runs; calls of intrinsics and builtins are of this kind too.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(PartialEq, Debug, Serialize, Deserialize)]
 #[serde(bound = "N: NumberedNames", deny_unknown_fields)]
 pub struct CallNode<N: Names> {
     /// What is called.
     pub callee: Operand<N>,
     /// The arguments.
     pub args: Operands<N>,
+}
+
+/// Most statements are calls with two operands: these are copied in place.
+impl<N: Names> Clone for CallNode<N> {
+    fn clone(&self) -> Self {
+        let args = match self.args.as_slice() {
+            [a, b] => Operands::<N>::from_buf([a.clone(), b.clone()]),
+            args => args.iter().cloned().collect(),
+        };
+        CallNode { callee: self.callee.clone(), args }
+    }
 }
 
 /// A call of a method that the compiler chose.

@@ -8,6 +8,8 @@ mod check;
 
 use std::fmt;
 
+use smallvec::SmallVec;
+
 use crate::constant::Constant;
 use crate::graph::DomTree;
 use crate::head::Head;
@@ -116,17 +118,25 @@ pub fn verify_with_globals<B: Body>(
     // Dominance and placement mean nothing while names or ranges are broken.
     if verifier.violations.is_empty() {
         let domtree = view.graph().dominators();
-        let mut pending: Vec<Vec<&StatementView<'_, B::Names>>> = vec![Vec::new(); view.blocks.len()];
+        let mut pending: Vec<(usize, &StatementView<'_, B::Names>)> = Vec::new();
         for statement in view.statements.iter().filter(|statement| statement.pending.is_some()) {
-            if let Some(block) = statement.block.and_then(|block| pending.get_mut(block)) {
-                block.push(statement);
-            }
+            pending.extend(statement.block.map(|block| (block, statement)));
         }
-        for ((index, block), pending) in view.blocks.iter().enumerate().zip(pending) {
-            if domtree.is_reachable(index) {
-                // As they will stand once the pending ones have their place.
-                let mut statements: Vec<_> = view.block_statements(block).iter().chain(pending).collect();
+        pending.sort_by_key(|&(block, _)| block);
+        let mut pending = pending.into_iter().peekable();
+        let mut statements = Vec::new();
+        for (index, block) in view.blocks.iter().enumerate() {
+            // As they will stand once the pending ones have their place.
+            statements.clear();
+            statements.extend(view.block_statements(block));
+            let placed = statements.len();
+            while let Some((_, statement)) = pending.next_if(|&(block, _)| block == index) {
+                statements.push(statement);
+            }
+            if statements.len() > placed {
                 statements.sort_by_key(|statement| statement.order);
+            }
+            if domtree.is_reachable(index) {
                 verifier.check_block_end(block, &statements);
                 verifier.check_block(index, block, &statements, &domtree);
             }
@@ -297,8 +307,8 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
             return;
         }
         // Edges counted once a direction; a sort keeps it linear but for a logarithm.
-        let edges = |of: fn(&BlockView<N>) -> &Vec<N::Block>, turned: bool| {
-            let mut edges: Vec<(usize, usize)> = Vec::new();
+        let edges = |of: fn(&BlockView<N>) -> &[N::Block], turned: bool| {
+            let mut edges: Vec<(usize, usize)> = Vec::with_capacity(2 * view.blocks.len());
             for (here, block) in view.blocks.iter().enumerate() {
                 let others = of(block).iter().filter_map(|&other| view.block_index(other));
                 edges.extend(others.map(|other| if turned { (other, here) } else { (here, other) }));
@@ -308,6 +318,9 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
         };
         let succs = edges(|block| &block.succs, false);
         let preds = edges(|block| &block.preds, true);
+        if succs == preds {
+            return;
+        }
         let count = |edges: &[(usize, usize)], edge: (usize, usize)| {
             edges.partition_point(|&e| e <= edge) - edges.partition_point(|&e| e < edge)
         };
@@ -348,7 +361,7 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
             Some(enter) if !statements.last().is_some_and(|last| last.stmt.is_terminator()) => Some(enter),
             _ => statements.last().copied(),
         };
-        let mut expected: Vec<N::Block> = Vec::new();
+        let mut expected: SmallVec<[N::Block; 8]> = SmallVec::new();
         let mut check = Check::FallthroughEdges;
         if let Some(last) = last {
             last.stmt.for_each_target(|target| expected.push(target));
@@ -376,7 +389,7 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
                 }
             }
         }
-        let mut actual = block.succs.clone();
+        let mut actual: SmallVec<[N::Block; 8]> = SmallVec::from_slice(&block.succs);
         actual.sort_unstable();
         expected.sort_unstable();
         if check == Check::GotoIfNotEdges && N::POSITIONAL && expected.first() == expected.get(1) {
@@ -403,13 +416,18 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
         domtree: &DomTree,
     ) {
         let mut in_phis = true;
+        let mut preds: SmallVec<[N::Block; 8]> = SmallVec::new();
         for (i, statement) in statements.iter().enumerate() {
             if let Stmt::Phi(phi) = statement.stmt {
+                if preds.is_empty() {
+                    preds.extend_from_slice(&block.preds);
+                    preds.sort_unstable();
+                }
                 if !in_phis {
                     let message = "it is a φ behind a statement that is none".to_string();
                     self.at(Check::PhiAtStart, statement, message);
                 }
-                self.check_phi(index, block, statement, phi, domtree);
+                self.check_phi((index, block, &preds), statement, phi, domtree);
                 continue;
             }
             in_phis = in_phis && statement.stmt.may_stand_among_phis();
@@ -430,13 +448,13 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
 
     fn check_phi(
         &mut self,
-        index: usize,
-        block: &BlockView<N>,
+        // With its index and its predecessors, sorted.
+        (index, block, preds): (usize, &BlockView<N>, &[N::Block]),
         statement: &StatementView<'a, N>,
         phi: &PhiNode<N>,
         domtree: &DomTree,
     ) {
-        let mut edges: Vec<N::Block> = phi.entries.iter().map(|entry| entry.edge).collect();
+        let mut edges: SmallVec<[N::Block; 8]> = phi.entries.iter().map(|entry| entry.edge).collect();
         edges.sort_unstable();
         for pair in edges.windows(2) {
             if let [edge, again] = pair
@@ -447,7 +465,7 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
         }
         for entry in &phi.entries {
             let is_virtual = entry.edge == N::virtual_block();
-            if !(block.preds.contains(&entry.edge) || is_virtual && index == 0) {
+            if !(preds.binary_search(&entry.edge).is_ok() || is_virtual && index == 0) {
                 let message = format!("it names the edge from {}, which is no predecessor", entry.edge);
                 self.at(Check::PhiEdgesArePredecessors, statement, message);
             }

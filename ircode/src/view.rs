@@ -4,6 +4,8 @@
 use std::fmt;
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use crate::code::IRCode;
 use crate::graph::FlowGraph;
 use crate::instruction::{CallInfo, DebugInfo, LineInfo};
@@ -75,6 +77,9 @@ pub struct PendingView {
     pub attach_after: bool,
 }
 
+/// Names of blocks; no more than two, as most have, are kept without an allocation.
+pub type BlockNames<N> = SmallVec<[<N as Names>::Block; 2]>;
+
 /// A block of a [`View`].
 #[derive(Clone, Debug)]
 pub struct BlockView<N: Names> {
@@ -85,9 +90,9 @@ pub struct BlockView<N: Names> {
     /// The block to which control falls through, where there is one.
     pub fallthrough: Option<N::Block>,
     /// The predecessors. [`Names::virtual_block`] is among them where Julia has its virtual predecessor.
-    pub preds: Vec<N::Block>,
+    pub preds: BlockNames<N>,
     /// The successors.
-    pub succs: Vec<N::Block>,
+    pub succs: BlockNames<N>,
 }
 
 impl<'a, N: Names> View<'a, N> {
@@ -210,8 +215,8 @@ impl Body for IRCode {
             name: BlockNumber::from_index(index),
             statements: block.stmts.clone(),
             fallthrough: (index + 1 < count).then(|| BlockNumber::from_index(index + 1)),
-            preds: block.preds.clone(),
-            succs: block.succs.clone(),
+            preds: SmallVec::from_slice(&block.preds),
+            succs: SmallVec::from_slice(&block.succs),
         };
         let blocks = self.cfg.blocks.iter().enumerate().map(block).collect();
         let values = self.value_count();

@@ -1,13 +1,15 @@
 //! Computes once what is computed twice.
 
 use bbcode::{BBCode, BlockGraph, Ids, InstId};
-use hashbrown::HashMap;
+use hashbrown::hash_table::Entry;
+use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
 use ircode::{Constant, GlobalRef, Instruction, Module, Operand, Stmt, Type};
 use slotmap::SecondaryMap;
+use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use crate::PassResult;
-use crate::effects::{effects, field_type};
+use crate::effects::{call_effects, field_type};
 use crate::manager::Context;
 use crate::replace::Replacements;
 use crate::simplify_cfg::fill_empty_blocks;
@@ -34,16 +36,15 @@ pub const NAME: &str = "common-subexpressions";
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let graph = bb.cfg();
     let domtree = graph.dominators();
-    let mut table = Table::default();
-    // The keys that each block on the way from the entry to the one at hand has added.
-    let mut scopes: Vec<Vec<Key>> = Vec::new();
+    let mut table = Table { numbers: SecondaryMap::with_capacity(bb.inst_count()), ..Table::default() };
+    // How many keys there were at the start of each block on the way from the entry to the one at hand.
+    let mut scopes: Vec<usize> = Vec::new();
+    let mut key: Key = Key::new();
     for number in domtree.preorder() {
         while scopes.len() > domtree.depth(number) {
-            for key in scopes.pop().unwrap_or_default() {
-                table.first.remove(&key);
-            }
+            table.first.forget_from(scopes.pop().unwrap_or_default());
         }
-        scopes.push(Vec::new());
+        scopes.push(table.first.len());
         let Some(block) = graph.block(number) else { continue };
         for (id, inst) in bb.insts(block) {
             // A copy has the number of the original.
@@ -54,19 +55,14 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
                 table.numbers.insert(id, number);
                 continue;
             }
-            let Some(key) = table.key(bb, context.module, &graph, number, inst) else { continue };
-            match table.first.get(&key) {
-                Some(&first) => {
-                    table.replaced.push((id, first));
-                    if let Some(number) = table.number(&Operand::Value(first)) {
-                        table.numbers.insert(id, number);
-                    }
-                }
-                None => {
-                    table.first.insert(key.clone(), id);
-                    if let Some(scope) = scopes.last_mut() {
-                        scope.push(key);
-                    }
+            key.clear();
+            if table.key(bb, context.module, &graph, number, inst, &mut key).is_none() {
+                continue;
+            }
+            if let Some(first) = table.first.find_or_insert(&key, id) {
+                table.replaced.push((id, first));
+                if let Some(number) = table.number(&Operand::Value(first)) {
+                    table.numbers.insert(id, number);
                 }
             }
         }
@@ -88,7 +84,63 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
 }
 
 /// What is computed: the numbers of the operation, the type and the operands.
-type Key = Box<[u32]>;
+type Key = Vec<u32>;
+
+/// The first statement that computed what a key says, among those that dominate the block at hand. Keys are forgotten in
+/// the opposite order of that in which they came, so that they stand behind each other in one list.
+#[derive(Default)]
+struct Firsts {
+    hasher: DefaultHashBuilder,
+    index: HashTable<u32>,
+    entries: Vec<First>,
+    words: Vec<u32>,
+}
+
+struct First {
+    hash: u64,
+    id: InstId,
+    /// Where the key starts in `words`; it ends where the next starts.
+    start: usize,
+}
+
+impl Firsts {
+    fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The statement that computed this first; if there is none, it is this one from now on.
+    fn find_or_insert(&mut self, key: &[u32], id: InstId) -> Option<InstId> {
+        let Firsts { hasher, index, entries, words } = self;
+        let hash = hasher.hash_one(key);
+        let key_of = |entry: u32| {
+            let end = entries.get(entry as usize + 1).map_or(words.len(), |next| next.start);
+            entries.get(entry as usize).and_then(|first| words.get(first.start..end))
+        };
+        let hash_of = |entry: &u32| entries.get(*entry as usize).map_or(0, |first| first.hash);
+        match index.entry(hash, |&entry| hash_of(&entry) == hash && key_of(entry) == Some(key), hash_of) {
+            Entry::Occupied(found) => entries.get(*found.get() as usize).map(|first| first.id),
+            Entry::Vacant(place) => {
+                place.insert(entries.len() as u32);
+                entries.push(First { hash, id, start: words.len() });
+                words.extend_from_slice(key);
+                None
+            }
+        }
+    }
+
+    /// Forgets all keys but the first `count`.
+    fn forget_from(&mut self, count: usize) {
+        while self.entries.len() > count
+            && let Some(First { hash, start, .. }) = self.entries.pop()
+        {
+            let number = self.entries.len() as u32;
+            if let Ok(found) = self.index.find_entry(hash, |&entry| entry == number) {
+                found.remove();
+            }
+            self.words.truncate(start);
+        }
+    }
+}
 
 /// What has a number and is no statement.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -107,8 +159,7 @@ struct Table {
     count: u32,
     numbers: SecondaryMap<InstId, u32>,
     leaves: HashMap<Leaf, u32>,
-    /// The first statement that computed it, among those that dominate the block at hand.
-    first: HashMap<Key, InstId>,
+    first: Firsts,
     replaced: Vec<(InstId, InstId)>,
 }
 
@@ -147,6 +198,7 @@ impl Table {
         known.then(|| self.leaf(Leaf::Constant(constant.clone())))
     }
 
+    /// Writes the key of a statement into an empty list; `None` if it has none.
     fn key(
         &mut self,
         bb: &BBCode,
@@ -154,8 +206,8 @@ impl Table {
         graph: &BlockGraph,
         block: usize,
         inst: &Instruction<Ids>,
-    ) -> Option<Key> {
-        let mut key = Vec::new();
+        key: &mut Key,
+    ) -> Option<()> {
         match &inst.stmt {
             Stmt::Phi(phi) if !phi.entries.is_empty() => {
                 key.extend([self.leaf(Leaf::Phi), self.leaf(Leaf::Type(inst.ty.clone())), u32::try_from(block).ok()?]);
@@ -182,7 +234,7 @@ impl Table {
                     ("getfield", [object, field, ..]) => field_type(module, &bb.operand_type(object), field).is_some(),
                     _ => false,
                 };
-                let effects = effects(module, bb, inst);
+                let effects = call_effects(module, bb, primitive, args);
                 if effects.writes || effects.allocates || (effects.reads && !constant_field) || inst.ty == Type::Bottom
                 {
                     return None;
@@ -198,7 +250,7 @@ impl Table {
                 }
             }
         }
-        Some(key.into())
+        Some(())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use bbcode::{BBCode, BlockGraph, BlockId, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
-use ircode::{Constant, Instruction, Module, Operand, Scalar, Stmt, Type};
+use ircode::{Constant, Instruction, Module, Operand, Operands, Scalar, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use crate::PassResult;
@@ -28,9 +28,7 @@ pub const NAME: &str = "constant-propagation";
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let mut changed = bb.name_phi_edges();
     let graph = bb.cfg();
-    let mut solver = Solver::new(bb, context.module, &graph);
-    solver.solve();
-    let Solver { cells, reached, .. } = solver;
+    let (cells, reached) = Solver::new(bb, context.module, &graph).solve();
     let mut replaced = Replacements::new();
     let mut removed: Vec<InstId> = Vec::new();
     let blocks = graph.order().iter().zip(&reached).filter(|(_, reached)| **reached).map(|(&block, _)| block);
@@ -84,9 +82,12 @@ struct Solver<'p> {
     /// By block, whether control can come there.
     reached: Vec<bool>,
     taken: HashSet<Edge>,
-    users: SecondaryMap<InstId, Vec<User>>,
-    /// What φs take from an edge.
-    on_edge: HashMap<Edge, Vec<(InstId, Operand<Ids>)>>,
+    /// The last of the users of each value, in `users`.
+    last_user: SecondaryMap<InstId, usize>,
+    /// The users of all values, each with the one of the same value that came before it.
+    users: Vec<(User, Option<usize>)>,
+    /// What φs take from an edge that is not taken yet.
+    on_edge: HashMap<Edge, Vec<(InstId, &'p Operand<Ids>)>>,
     edges: Vec<Edge>,
     fallen: Vec<InstId>,
 }
@@ -100,7 +101,8 @@ impl<'p> Solver<'p> {
             cells: SecondaryMap::with_capacity(bb.inst_count()),
             reached: vec![false; graph.order().len()],
             taken: HashSet::new(),
-            users: SecondaryMap::with_capacity(bb.inst_count()),
+            last_user: SecondaryMap::with_capacity(bb.inst_count()),
+            users: Vec::with_capacity(bb.inst_count()),
             on_edge: HashMap::new(),
             edges: Vec::new(),
             fallen: Vec::new(),
@@ -119,7 +121,7 @@ impl<'p> Solver<'p> {
                 for entry in &phi.entries {
                     let (Some(from), Some(value)) = (graph.number(entry.edge), &entry.value) else { continue };
                     let edge = (from, number);
-                    solver.on_edge.entry(edge).or_default().push((id, value.clone()));
+                    solver.on_edge.entry(edge).or_default().push((id, value));
                     if let Some(value) = value.as_value() {
                         solver.add_user(value, User::Phi(id, edge));
                     }
@@ -130,18 +132,19 @@ impl<'p> Solver<'p> {
     }
 
     fn add_user(&mut self, used: InstId, user: User) {
-        if let Some(users) = self.users.entry(used) {
-            users.or_default().push(user);
-        }
+        let before = self.last_user.insert(used, self.users.len());
+        self.users.push((user, before));
     }
 
-    fn solve(&mut self) {
+    fn solve(mut self) -> (SecondaryMap<InstId, Cell>, Vec<bool>) {
         self.reach(0);
         loop {
             if let Some(edge) = self.edges.pop() {
                 self.take(edge);
             } else if let Some(value) = self.fallen.pop() {
-                for user in self.users.get(value).cloned().unwrap_or_default() {
+                let mut at = self.last_user.get(value).copied();
+                while let Some(&(user, before)) = at.and_then(|at| self.users.get(at)) {
+                    at = before;
                     match user {
                         User::Statement(id) => {
                             let block = self.bb.block_of(id).and_then(|block| self.graph.number(block));
@@ -159,15 +162,16 @@ impl<'p> Solver<'p> {
                 break;
             }
         }
+        (self.cells, self.reached)
     }
 
     fn take(&mut self, edge: Edge) {
         if !self.taken.insert(edge) {
             return;
         }
-        let brought = self.on_edge.get(&edge).cloned().unwrap_or_default();
-        for (phi, value) in &brought {
-            self.meet(*phi, value);
+        let brought = self.on_edge.remove(&edge).unwrap_or_default();
+        for &(phi, value) in &brought {
+            self.meet(phi, value);
         }
         let (_, to) = edge;
         if let Some(block) = self.graph.block(to) {
@@ -262,7 +266,7 @@ impl<'p> Solver<'p> {
             Stmt::Pi(pi) => cell(&self.cells, &pi.value),
             stmt => {
                 let Some((primitive, args)) = self.module.primitive_call(stmt) else { return Some(Cell::Varies) };
-                let mut known = Vec::with_capacity(args.len());
+                let mut known = Operands::<Ids>::with_capacity(args.len());
                 for arg in args {
                     known.push(match cell(&self.cells, arg)? {
                         Cell::Constant(value) => value,

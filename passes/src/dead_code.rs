@@ -15,7 +15,7 @@ pub const NAME: &str = "dead-code";
 /// Removes statements that have no effect and whose values no statement with an effect needs, cycles of φs included.
 /// Whether a call has an effect is what its primitive says, not its flags. True if there was one.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
-    let mut needed: SecondaryMap<InstId, ()> = SecondaryMap::new();
+    let mut needed: SecondaryMap<InstId, ()> = SecondaryMap::with_capacity(bb.inst_count());
     let mut work: Vec<InstId> = Vec::new();
     for (id, inst) in bb.all_insts() {
         let jumps = inst.stmt.is_terminator() || matches!(inst.stmt, Stmt::PhiC(_) | Stmt::Upsilon(_));

@@ -1,7 +1,7 @@
 //! What statements do beside giving a value.
 
 use bbcode::{BBCode, Ids};
-use ircode::primitives::Effects;
+use ircode::primitives::{Effects, Primitive};
 use ircode::{Constant, Head, Instruction, Module, Operand, Stmt, Type, TypeKind};
 
 /// What executing the statement may do beside giving a value.
@@ -19,10 +19,7 @@ pub fn effects<F>(module: &Module<F>, bb: &BBCode, inst: &Instruction<Ids>) -> E
         },
         Stmt::Phi(_) | Stmt::Pi(_) => Effects::PURE,
         Stmt::Call(_) | Stmt::Invoke(_) => match module.primitive_call(&inst.stmt) {
-            Some((primitive, args)) => Effects {
-                throws: primitive.effects.throws && !cannot_throw(module, bb, primitive.name, args),
-                ..primitive.effects
-            },
+            Some((primitive, args)) => call_effects(module, bb, primitive, args),
             None => ANYTHING,
         },
         Stmt::Expr(expr) => match expr.head {
@@ -33,6 +30,17 @@ pub fn effects<F>(module: &Module<F>, bb: &BBCode, inst: &Instruction<Ids>) -> E
         },
         _ => ANYTHING,
     }
+}
+
+/// What a call of this primitive may do beside giving a value.
+pub(crate) fn call_effects<F>(
+    module: &Module<F>,
+    bb: &BBCode,
+    primitive: &Primitive,
+    args: &[Operand<Ids>],
+) -> Effects {
+    let effects = primitive.effects;
+    Effects { throws: effects.throws && !cannot_throw(module, bb, primitive.name, args), ..effects }
 }
 
 /// Whether a call of a primitive that may throw is seen not to.

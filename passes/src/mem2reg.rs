@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
-use bbcode::{BBCode, BlockGraph, BlockId, Ids, InstId};
+use bbcode::{BBCode, BlockGraph, Ids, InstId};
 use ircode::{CallNode, Callee, Module, NewInstruction, Operand, PhiEntries, PhiEntry, Stmt, Type};
 use slotmap::SecondaryMap;
 
@@ -295,11 +295,12 @@ impl Builder {
         }
         for &block in &blocks {
             let Some(phi) = self.live[block].as_ref().and_then(|state| state.phi) else { continue };
-            let mut preds: Vec<BlockId> = Vec::new();
             let mut entries = PhiEntries::new();
+            let mut before = None;
             for pred in graph.graph().predecessors(block) {
-                let Some(edge) = graph.block(pred).filter(|edge| !preds.contains(edge)) else { continue };
-                preds.push(edge);
+                // One that has several edges to the block comes several times in a row.
+                let Some(edge) = graph.block(pred).filter(|edge| before != Some(*edge)) else { continue };
+                before = Some(edge);
                 let value = self.operand(&self.at_end(pred));
                 entries.push(PhiEntry { edge, value });
             }

@@ -2,7 +2,8 @@
 
 use bbcode::{BBCode, BlockId, Ids, InstId, PhiEdgeChange, Switch};
 use hashbrown::{HashMap, HashSet};
-use ircode::{Constant, NewInstruction, Operand, Scalar, Stmt, Type};
+use ircode::{Constant, Instruction, NewInstruction, Operand, Scalar, Stmt, Type};
+use slotmap::SecondaryMap;
 
 use crate::PassResult;
 use crate::manager::Context;
@@ -66,6 +67,9 @@ fn forward_empty_blocks(bb: &mut BBCode) -> bool {
     for &block in graph.order().iter().filter(|&&block| bb.phi_nodes(block).next().is_some()) {
         brings.extend(graph.predecessors(block).map(|pred| (block, pred)));
     }
+    // Where what goes to a block that is gone goes instead. Switches are rewritten at the end, each once: one may go to very many
+    // such blocks.
+    let mut gone: SecondaryMap<BlockId, BlockId> = SecondaryMap::new();
     // For φs in a block, what they are to name in the place of a block that is gone.
     let mut instead: HashMap<(BlockId, BlockId), Vec<BlockId>> = HashMap::new();
     let mut forwarded: Vec<(BlockId, BlockId)> = Vec::new();
@@ -108,7 +112,9 @@ fn forward_empty_blocks(bb: &mut BBCode) -> bool {
         }
         preds.entry(target).or_default().extend(from);
         let _ = bb.remove_block(block);
+        gone.insert(block, target);
     }
+    retarget_switches(bb, gone);
     let changed = bb.block_count() < graph.order().len();
     rename_forwarded(bb, &forwarded, &instead);
     changed
@@ -135,9 +141,36 @@ fn rename_forwarded(
     bb.replace_phi_edges(changes);
 }
 
-/// Lets every edge from `pred` to `old` go to `new`.
+/// Lets every edge of a switch to a block that is gone go where that went.
+fn retarget_switches(bb: &mut BBCode, mut gone: SecondaryMap<BlockId, BlockId>) {
+    let goes_there = |(id, inst): (InstId, &Instruction<Ids>)| {
+        let mut any = false;
+        if matches!(inst.stmt, Stmt::Switch(_)) {
+            inst.stmt.for_each_target(|target| any |= gone.contains_key(target));
+        }
+        any.then_some(id)
+    };
+    let switches: Vec<InstId> = bb.blocks().filter_map(|block| bb.terminator(block).and_then(goes_there)).collect();
+    let mut path = Vec::new();
+    for id in switches {
+        let Some(inst) = bb.inst_mut(id) else { continue };
+        inst.stmt.for_each_target_mut(|target| {
+            while let Some(&next) = gone.get(*target) {
+                path.push(*target);
+                *target = next;
+            }
+            // So that the next walk along here is short.
+            for block in path.drain(..) {
+                gone.insert(block, *target);
+            }
+        });
+    }
+}
+
+/// Lets every edge from `pred` to `old` go to `new`, but for those of a switch.
 fn retarget(bb: &mut BBCode, pred: BlockId, old: BlockId, new: BlockId) {
-    if let Some((id, _)) = bb.terminator(pred)
+    if let Some((id, inst)) = bb.terminator(pred)
+        && !matches!(inst.stmt, Stmt::Switch(_))
         && let Some(inst) = bb.inst_mut(id)
     {
         inst.stmt.for_each_target_mut(|target| {
@@ -231,8 +264,9 @@ fn decided_switch(switch: &Switch<Ids>) -> Option<Result<BlockId, Switch<Ids>>> 
 
 /// Notes the edges of a block that went there before and do not any more.
 fn lost_edges(bb: &BBCode, block: BlockId, before: &[BlockId], lost: &mut Vec<PhiEdgeChange>) {
-    let after = bb.successors(block);
-    let gone = before.iter().filter(|succ| !after.contains(succ));
+    let mut after = bb.successors(block);
+    after.sort_unstable();
+    let gone = before.iter().filter(|succ| after.binary_search(succ).is_err());
     lost.extend(gone.map(|&succ| PhiEdgeChange { block: succ, old: block, new: Vec::new() }));
 }
 

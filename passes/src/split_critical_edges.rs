@@ -91,9 +91,10 @@ fn split_edges_of(bb: &mut BBCode, graph: &BlockGraph, block: BlockId, moved: &m
     }
     // Sorted, so that the edges to one block stand together; those made first come first.
     made.sort_by_key(|(target, _)| *target);
+    kept.sort_unstable();
     for edges in made.chunk_by(|a, b| a.0 == b.0) {
         let Some(&(target, _)) = edges.first() else { continue };
-        let old = kept.contains(&target).then_some(block);
+        let old = kept.binary_search(&target).is_ok().then_some(block);
         let new = old.into_iter().chain(edges.iter().map(|(_, new)| *new)).collect();
         moved.push(PhiEdgeChange { block: target, old: block, new });
     }

@@ -354,9 +354,13 @@ pub fn write_typed<N: Names>(
     }
     let shown = default_type(stmt).is_none()
         && *ty != Type::Untyped
-        && (!printer.exact() || reads_back_at_end(&ty.to_string()));
+        && (!printer.exact() || ty.as_scalar().is_some() || reads_back_at_end(&ty.to_string()));
     printer.write(out, stmt, shown)?;
-    if shown { write!(out, "::{}", on_one_line(printer.type_text(ty))) } else { Ok(()) }
+    if shown {
+        out.write_str("::")?;
+        printer.write_type_text(out, ty)?;
+    }
+    Ok(())
 }
 
 /// Writes what the line so far does not say.

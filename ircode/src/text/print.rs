@@ -140,6 +140,15 @@ impl StatementPrinter {
     }
 
     /// Whether the statement is what old versions print as an expression with a type.
+    /// Writes a type as the text of [`StatementPrinter::type_text`], on one line.
+    pub(super) fn write_type_text(&self, out: &mut dyn Write, ty: &Type) -> fmt::Result {
+        match (self.style, ty) {
+            // Most types are these; no text is made of them first.
+            (Style::Julia | Style::Bbkit, Type::Scalar(scalar)) => out.write_str(scalar.name()),
+            _ => out.write_str(&on_one_line(self.type_text(ty))),
+        }
+    }
+
     pub(super) fn spells_unreachable<N: Names>(&self, stmt: &Stmt<N>) -> bool {
         matches!(stmt, Stmt::Return(ret) if ret.value.is_none()) && self.version() < RETURN_NODE
     }
@@ -371,12 +380,11 @@ impl StatementPrinter {
     /// function object there.
     fn write_global(&self, out: &mut dyn Write, global: &GlobalRef, callee: bool) -> fmt::Result {
         let GlobalRef { module, name } = global;
-        let reads_back = if module.is_empty() {
-            callee && is_identifier(name) && !is_word(name)
-        } else {
-            is_path(module) && !name.is_empty() && !name.contains(['"', '\n', '\\'])
+        let reads_back = || match module.is_empty() {
+            true => callee && is_identifier(name) && !is_word(name),
+            false => is_path(module) && !name.is_empty() && !name.contains(['"', '\n', '\\']),
         };
-        if self.exact() && !reads_back {
+        if self.exact() && !reads_back() {
             out.write_str("$(GlobalRef(")?;
             write_string(out, module)?;
             out.write_str(", ")?;
@@ -384,7 +392,8 @@ impl StatementPrinter {
             return out.write_str("))");
         }
         if !module.is_empty() {
-            write!(out, "{module}.")?;
+            out.write_str(module)?;
+            out.write_char('.')?;
         }
         write_global_name(out, name, !module.is_empty())
     }

@@ -10,5 +10,6 @@ pub mod mutation;
 pub mod numeric;
 pub mod programs;
 pub mod seeds;
+pub mod shapes;
 pub mod surgery;
 pub mod targets;
