@@ -148,8 +148,7 @@ fn to_replace(size: usize) -> (usize, Replaced) {
 }
 
 fn replace((bb, chosen): &mut Replaced) {
-    for index in 0..chosen.len() {
-        let (id, _) = chosen[index];
+    for &mut (id, _) in chosen {
         // What was to be in its place may have been replaced itself.
         let by = match bb.stmt(id) {
             Some(Stmt::Call(call)) => call.args[0].clone(),

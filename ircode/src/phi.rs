@@ -55,7 +55,7 @@ impl<N: Names> View<'_, N> {
                 named.sort_unstable();
                 let unnamed = preds.iter().filter(|pred| named.binary_search(pred).is_err()).map(|&pred| (pred, None));
                 let entries = phi.entries.iter().filter_map(|entry| Some((entry.edge, Some(entry.value.as_ref()?))));
-                let mut places: Vec<(usize, N::Block, Option<&Operand<N>>)> = entries
+                let mut places: Vec<_> = entries
                     .chain(unnamed)
                     .filter_map(|(name, value)| Some((self.block_index(name)?, name, value)))
                     .filter(|&(block, ..)| domtree.is_reachable(block))
