@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
+use ircode::Stmt;
 use ircode::graph::{DomTree, Frontiers, LoopForest, PostDomTree};
 
 use crate::cfg::BlockGraph;
@@ -166,13 +167,23 @@ impl BBCode {
     }
 
     pub(crate) fn check_available(&self, value: InstId, at: InstId) -> Result<(), EditError> {
-        self.store.node(value).ok_or(EditError::NoSuchInst(value))?;
+        self.check_has_result(value, at)?;
         if self.is_available(value, at) { Ok(()) } else { Err(EditError::NotAvailable { value, at }) }
     }
 
     pub(crate) fn check_available_at_end(&self, value: InstId, edge: BlockId, at: InstId) -> Result<(), EditError> {
-        self.store.node(value).ok_or(EditError::NoSuchInst(value))?;
+        self.check_has_result(value, at)?;
         if self.is_available_at_end(value, edge) { Ok(()) } else { Err(EditError::NotAvailable { value, at }) }
+    }
+
+    /// Jumps and returns give no value.
+    fn check_has_result(&self, value: InstId, at: InstId) -> Result<(), EditError> {
+        match self.stmt(value).ok_or(EditError::NoSuchInst(value))? {
+            Stmt::Goto(_) | Stmt::GotoIfNot(_) | Stmt::Return(_) | Stmt::Switch(_) => {
+                Err(EditError::NotAvailable { value, at })
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Whether the value that an operand names exists.

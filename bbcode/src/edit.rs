@@ -146,19 +146,20 @@ impl BBCode {
         Ok(self.link(block, Some(anchor), next, inst.into_instruction(line)))
     }
 
-    /// Inserts a statement before the terminator of a block, or at its end if it has none.
+    /// Inserts a statement before the terminator of a block, or before a last statement that never returns, or at the end.
     ///
     /// # Errors
     ///
     /// As [`BBCode::insert_before`].
     pub fn insert_before_terminator(&mut self, block: BlockId, inst: NewInstruction<Ids>) -> Result<InstId, EditError> {
-        match self.terminator(block).map(|(id, _)| id) {
-            Some(terminator) => self.insert_before(terminator, inst),
+        match self.end_of(block) {
+            Some(end) => self.insert_before(end, inst),
             None => self.push(block, inst),
         }
     }
 
-    /// Inserts a statement at the start of a block: a φ before everything else, any other statement behind the φs.
+    /// Inserts a statement at the start of a block: a φ before everything else, any other statement behind the φs, in time
+    /// linear in their number.
     ///
     /// # Errors
     ///
@@ -181,22 +182,44 @@ impl BBCode {
     }
 
     /// Whether the statement may stand between these two neighbours.
-    fn check_place(&self, prev: Option<InstId>, next: Option<InstId>, stmt: &Stmt<Ids>) -> Result<(), EditError> {
+    pub(crate) fn check_place(
+        &self,
+        prev: Option<InstId>,
+        next: Option<InstId>,
+        stmt: &Stmt<Ids>,
+    ) -> Result<(), EditError> {
         let find = |id: Option<InstId>| id.and_then(|id| Some((id, self.stmt(id)?)));
         if let Some((prev, before)) = find(prev) {
             if before.is_terminator() {
                 return Err(EditError::BehindTerminator(prev));
             }
-            if matches!(stmt, Stmt::Phi(_)) && !before.may_stand_among_phis() {
-                return Err(EditError::PhiInside(prev));
+            if matches!(stmt, Stmt::Phi(_)) {
+                // What may stand among φs may also hide what must not.
+                let mut at = Some((prev, before));
+                while let Some((id, before)) = at
+                    && !matches!(before, Stmt::Phi(_))
+                {
+                    if !before.may_stand_among_phis() {
+                        return Err(EditError::PhiInside(id));
+                    }
+                    at = find(self.prev_inst(id));
+                }
             }
         }
         if let Some((next, after)) = find(next) {
             if stmt.is_terminator() {
                 return Err(EditError::TerminatorInside(next));
             }
-            if matches!(after, Stmt::Phi(_)) && !stmt.may_stand_among_phis() {
-                return Err(EditError::BeforePhi(next));
+            if !stmt.may_stand_among_phis() {
+                let mut at = Some((next, after));
+                while let Some((id, after)) = at
+                    && after.may_stand_among_phis()
+                {
+                    if matches!(after, Stmt::Phi(_)) {
+                        return Err(EditError::BeforePhi(id));
+                    }
+                    at = find(self.next_inst(id));
+                }
             }
         }
         Ok(())
@@ -315,7 +338,8 @@ impl BBCode {
     /// [`EditError::NoSuchInst`], [`EditError::InUse`]; [`EditError::EndsBlock`] for a terminator, which only
     /// [`BBCode::replace`] can change.
     pub fn remove(&mut self, inst: InstId) -> Result<Instruction<Ids>, EditError> {
-        if self.stmt(inst).ok_or(EditError::NoSuchInst(inst))?.is_terminator() {
+        self.store.node(inst).ok_or(EditError::NoSuchInst(inst))?;
+        if self.ends_block(inst) {
             return Err(EditError::EndsBlock(inst));
         }
         // A φ may use itself.

@@ -59,6 +59,14 @@ pub enum EditError {
         /// Where it goes.
         to: BlockId,
     },
+    /// There is an edge already, and φs take something else from it.
+    #[error("there is an edge from {from} to {to} already, on which a φ takes another value")]
+    AlreadyAnEdge {
+        /// Where it starts.
+        from: BlockId,
+        /// Where it goes.
+        to: BlockId,
+    },
     /// A φ has to be told which value it takes from a new edge.
     #[error("{phi} needs a value for the edge from {edge}")]
     MissingPhiValue {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ircode::Instruction;
+use ircode::{Instruction, Stmt};
 use slotmap::{Key, SlotMap};
 
 use crate::analyses::Analyses;
@@ -39,6 +39,8 @@ pub(crate) struct Store {
     pub(crate) journals: Vec<Journal>,
     chains: Option<Box<UseChains>>,
     pub(crate) analyses: Analyses,
+    /// Whether φs name all edges on which they have a value, as far as is known: see [`crate::BBCode::name_phi_edges`].
+    pub(crate) phis_named: bool,
 }
 
 /// A copy is not part of the transactions that are open for the original.
@@ -54,6 +56,7 @@ impl Clone for Store {
             journals: Vec::new(),
             chains: None,
             analyses: self.analyses.clone(),
+            phis_named: self.phis_named,
         };
         for journal in &self.journals {
             copy.sweep(journal);
@@ -95,7 +98,7 @@ impl Store {
 
     pub(crate) fn set_ends(&mut self, first: Option<BlockId>, last: Option<BlockId>) {
         (self.first, self.last) = (first, last);
-        self.analyses.forget();
+        self.forget_control_flow();
     }
 
     pub(crate) fn node(&self, inst: InstId) -> Option<&Node> {
@@ -118,6 +121,9 @@ impl Store {
         let node = self.insts.get_mut(inst).filter(|node| !node.block.is_null())?;
         if node.next.is_none() {
             self.analyses.forget();
+        }
+        if node.next.is_none() || matches!(node.inst.stmt, Stmt::Phi(_)) {
+            self.phis_named = false;
         }
         if let Some(chains) = &mut self.chains {
             chains.suspend(inst);
@@ -144,7 +150,7 @@ impl Store {
 
     /// A block of which anything is to be changed.
     pub(crate) fn block_mut(&mut self, block: BlockId) -> Option<&mut BBlock> {
-        self.analyses.forget();
+        self.forget_control_flow();
         self.block_links_mut(block)
     }
 
@@ -160,6 +166,7 @@ impl Store {
     }
 
     pub(crate) fn add_node(&mut self, node: Node) -> InstId {
+        self.phis_named &= !matches!(node.inst.stmt, Stmt::Phi(_));
         let inst = self.insts.insert(node);
         if let Some(journal) = self.journals.last_mut() {
             journal.insts.added(inst);
@@ -171,7 +178,7 @@ impl Store {
     }
 
     pub(crate) fn add_block(&mut self, block: BBlock) -> BlockId {
-        self.analyses.forget();
+        self.forget_control_flow();
         let block = self.blocks.insert(block);
         if let Some(journal) = self.journals.last_mut() {
             journal.blocks.added(block);
@@ -200,7 +207,7 @@ impl Store {
 
     /// As [`Store::remove_node`], of a block.
     pub(crate) fn remove_block(&mut self, block: BlockId) -> Option<BBlock> {
-        self.analyses.forget();
+        self.forget_control_flow();
         self.record_block(block);
         let data = self.blocks.get_mut(block).filter(|block| !block.removed)?;
         match self.journals.last_mut() {
@@ -227,6 +234,12 @@ impl Store {
         });
         chains.resume(|inst| insts.get(inst).filter(|node| !node.block.is_null()).map(|node| &node.inst.stmt));
         chains
+    }
+
+    /// Control flow changes: what was computed of it is wrong, and φs may lack edges.
+    fn forget_control_flow(&mut self) {
+        self.analyses.forget();
+        self.phis_named = false;
     }
 
     fn record_inst(&mut self, inst: InstId) {
@@ -257,7 +270,7 @@ impl Store {
 
     /// Puts everything back that a transaction has changed.
     pub(crate) fn undo(&mut self, journal: Journal) {
-        self.analyses.forget();
+        self.forget_control_flow();
         self.marked_insts -= journal.insts.removed.len();
         self.marked_blocks -= journal.blocks.removed.len();
         // Backwards, so that free places are given out again in the same order on every run.

@@ -34,6 +34,27 @@ impl BBCode {
         }
     }
 
+    /// Names the edges that φs leave out, before an edge changes: what a φ takes there depends on which blocks dominate. Takes time
+    /// linear in the function, and none if that is known to be done.
+    pub(crate) fn ensure_phis_named(&mut self) {
+        if !self.store.phis_named {
+            self.name_phi_edges();
+            self.store.phis_named = true;
+        }
+    }
+
+    /// Whether nothing can stand behind a statement in its block: it is a terminator, or the last and never returns.
+    pub(crate) fn ends_block(&self, inst: InstId) -> bool {
+        self.inst(inst).is_some_and(|found| {
+            found.stmt.is_terminator() || found.ty == ircode::Type::Bottom && self.next_inst(inst).is_none()
+        })
+    }
+
+    /// The statement behind which nothing can stand in a block, if it has one.
+    pub(crate) fn end_of(&self, block: BlockId) -> Option<InstId> {
+        self.last_inst(block).filter(|&last| self.ends_block(last))
+    }
+
     /// In the φs of `block`, lets what came from `from` come from `to`.
     pub(crate) fn rename_phi_edge(&mut self, block: BlockId, from: BlockId, to: BlockId) {
         self.for_each_phi_mut(block, |_, phi| {

@@ -75,12 +75,16 @@ pub struct Transaction<'a> {
     bb: &'a mut BBCode,
     /// `None` once the transaction is over.
     heading: Option<Heading>,
+    /// How many transactions were open with this one.
+    depth: usize,
 }
 
 impl BBCode {
     /// Begins a transaction. The code is changed through what is returned; [`Transaction::commit`] keeps the changes, and
     /// [`Transaction::rollback`], or dropping it, takes them back: every statement and every block is there again under its
     /// own name. Transactions can be nested.
+    ///
+    /// What cannot be taken back is putting another `BBCode` in the place of the whole.
     ///
     /// What is removed is only marked until the outermost transaction is committed. Taking back takes time linear in what
     /// was changed, not in the function.
@@ -116,7 +120,8 @@ impl BBCode {
             last: self.last_block(),
         };
         self.store.journals.push(Journal::default());
-        Transaction { bb: self, heading: Some(heading) }
+        let depth = self.store.journals.len();
+        Transaction { bb: self, heading: Some(heading), depth }
     }
 
     /// Makes changes and verifies what comes out. If `edit` fails or the code is not valid then, all changes are taken
@@ -161,6 +166,9 @@ impl Transaction<'_> {
     /// Keeps the changes.
     pub fn commit(mut self) {
         self.heading = None;
+        if self.bb.store.journals.len() != self.depth {
+            return;
+        }
         let Some(journal) = self.bb.store.journals.pop() else { return };
         match self.bb.store.journals.last_mut() {
             Some(outer) => {
@@ -182,6 +190,10 @@ impl Drop for Transaction<'_> {
         let Some(heading) = self.heading.take() else { return };
         let Heading { argtypes, sptypes, debuginfo, julia, meta, first, last } = heading;
         let bb = &mut *self.bb;
+        // Other code was put in the place of the whole: there is nothing to go back to.
+        if bb.store.journals.len() != self.depth {
+            return;
+        }
         (bb.argtypes, bb.sptypes, bb.debuginfo, bb.julia, bb.meta) = (argtypes, sptypes, debuginfo, julia, meta);
         if let Some(journal) = bb.store.journals.pop() {
             bb.store.undo(journal);

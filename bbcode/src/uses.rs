@@ -203,6 +203,12 @@ impl BBCode {
 
     /// Whether `by` can stand for `value` in `user`.
     fn check_replacement(&self, value: InstId, by: &Operand<Ids>, user: InstId) -> Result<(), EditError> {
+        if let Some(Stmt::PhiC(_)) = self.stmt(user)
+            && !by.as_value().is_some_and(|by| matches!(self.stmt(by), Some(Stmt::Upsilon(_))))
+        {
+            // A φᶜ takes what ϒs have stored, and nothing else.
+            return Err(EditError::NotAvailable { value: by.as_value().unwrap_or(value), at: user });
+        }
         let Some(new) = by.as_value() else { return self.check_operand_exists(by) };
         match self.stmt(user) {
             Some(Stmt::Phi(phi)) => {

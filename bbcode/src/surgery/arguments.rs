@@ -7,7 +7,9 @@ use crate::error::EditError;
 use crate::ids::{Ids, InstId};
 
 impl BBCode {
-    /// Adds an argument behind the others, and returns its name. Calls of the function have to give it one more.
+    /// Adds an argument behind the others, and returns its name. Calls of the function have to give it one more. The names of
+    /// parameters, and whether the last one collects what is passed from there on, are the
+    /// [`Function`](ircode::Function)'s, to be changed there.
     ///
     /// ```
     /// use bbcode::BBCode;
@@ -23,7 +25,8 @@ impl BBCode {
     }
 
     /// Removes an argument that nobody uses, and returns its type. Arguments are named by position, so those behind it move up
-    /// by one, here and in every call. Takes time linear in the function.
+    /// by one, here and in every call; the [`Function`](ircode::Function)'s `parameters` and `varargs` have to follow. Takes time
+    /// linear in the function.
     ///
     /// ```
     /// use bbcode::{BBCode, EditError};

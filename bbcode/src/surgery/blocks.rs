@@ -43,7 +43,10 @@ impl BBCode {
         {
             return Err(EditError::BeforePhi(at));
         }
-        let succs = self.successors(block);
+        let mut succs = self.successors(block);
+        succs.sort_unstable();
+        succs.dedup();
+        let named = self.store.phis_named;
         let new = self.insert_block_after(block)?;
         let prev = self.prev_inst(at);
         match prev.and_then(|prev| self.store.links_mut(prev)) {
@@ -79,11 +82,13 @@ impl BBCode {
         for succ in succs {
             self.rename_phi_edge(succ, block, new);
         }
+        self.store.phis_named = named;
         Ok(new)
     }
 
     /// Puts a new block with nothing but a goto on the edge from one block to another; φs that took a value from `from` take
-    /// it from the new block. The edge may be critical. If several ways lead from `from` to `to`, as those of a
+    /// it from the new block (and edges that φs left out are named first, in time linear in the function unless that is known to
+    /// be done). The edge may be critical. If several ways lead from `from` to `to`, as those of a
     /// switch may, all go through the new block: φs do not tell them apart.
     ///
     /// ```
@@ -116,6 +121,7 @@ impl BBCode {
     /// takes, or no statement.
     pub fn split_edge(&mut self, from: BlockId, to: BlockId) -> Result<BlockId, EditError> {
         self.check_edge(from, to)?;
+        self.ensure_phis_named();
         let line = self.last_line(from);
         let new = match self.next(from) == Some(to) {
             true => self.insert_block_after(from)?,
@@ -124,6 +130,7 @@ impl BBCode {
         self.push(new, NewInstruction::new(Stmt::goto(to), Type::Any).with_line(line))?;
         self.retarget(from, to, new);
         self.rename_phi_edge(to, from, new);
+        self.store.phis_named = true;
         Ok(new)
     }
 
@@ -214,19 +221,18 @@ impl BBCode {
         for (id, inst) in self.phi_nodes(block) {
             let Stmt::Phi(phi) = &inst.stmt else { continue };
             match phi.entries.as_slice() {
-                [entry] if entry.edge == into && entry.value.as_ref().and_then(Operand::as_value) != Some(id) => {
-                    match &entry.value {
-                        Some(value) => values.push((id, value.clone())),
-                        None => return refuse(into, "a φ is undefined"),
-                    }
-                }
+                [entry] if entry.edge == into && !self.is_phi_of(block, entry.value.as_ref()) => match &entry.value {
+                    Some(value) => values.push((id, value.clone())),
+                    None => return refuse(into, "a φ is undefined"),
+                },
                 _ => return refuse(into, "a φ takes its value from elsewhere"),
             }
         }
         let succs = self.successors(block);
-        // φs are read together: what one takes from the edge cannot be another of them, unless control never gets here.
         for (id, value) in values {
-            for user in self.users(id) {
+            let mut users = self.users(id);
+            users.dedup();
+            for user in users {
                 if let Some(inst) = self.inst_mut(user) {
                     inst.stmt.for_each_operand_mut(&mut |operand| {
                         if operand.as_value() == Some(id) {
@@ -242,5 +248,11 @@ impl BBCode {
             self.rename_phi_edge(succ, block, into);
         }
         Ok(into)
+    }
+
+    /// Whether the operand is a φ of the block: φs are read together, so that only where control never comes one takes another.
+    fn is_phi_of(&self, block: BlockId, operand: Option<&Operand<Ids>>) -> bool {
+        let value = operand.and_then(Operand::as_value);
+        value.is_some_and(|value| self.block_of(value) == Some(block) && matches!(self.stmt(value), Some(Stmt::Phi(_))))
     }
 }

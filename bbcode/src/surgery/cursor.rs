@@ -1,6 +1,6 @@
 //! A place in the code that moves with the work.
 
-use ircode::{Instruction, NewInstruction, Operand, Stmt};
+use ircode::{Instruction, Names, NewInstruction, Operand, Stmt};
 
 use crate::code::BBCode;
 use crate::error::EditError;
@@ -78,14 +78,14 @@ impl BBCode {
         Ok(Cursor { bb: self, block, before })
     }
 
-    /// A cursor before the terminator of a block, or at its end if it has none.
+    /// A cursor before the terminator of a block, or before a last statement that never returns, or at the end.
     ///
     /// # Errors
     ///
     /// [`EditError::NoSuchBlock`].
     pub fn cursor_at_end(&mut self, block: BlockId) -> Result<Cursor<'_>, EditError> {
         self.block(block).ok_or(EditError::NoSuchBlock(block))?;
-        let before = self.terminator(block).map(|(id, _)| id);
+        let before = self.end_of(block);
         Ok(Cursor { bb: self, block, before })
     }
 }
@@ -187,6 +187,9 @@ impl Cursor<'_> {
         missing?;
         if let Stmt::Phi(phi) = stmt {
             for entry in &phi.entries {
+                if entry.edge != Ids::virtual_block() && self.bb.block(entry.edge).is_none() {
+                    return Err(EditError::NoSuchBlock(entry.edge));
+                }
                 match &entry.value {
                     Some(Operand::Value(value)) => self.check_at_end(*value, entry.edge)?,
                     Some(operand) => self.bb.check_operand_exists(operand)?,

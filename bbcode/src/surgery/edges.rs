@@ -61,7 +61,8 @@ impl BBCode {
     /// # Errors
     ///
     /// [`EditError::NoSuchBlock`], [`EditError::NoSuchEdge`], [`EditError::FixedEdge`] as [`BBCode::split_edge`];
-    /// [`EditError::MissingPhiValue`]; [`EditError::NotValid`] with what would not hold.
+    /// [`EditError::MissingPhiValue`]; [`EditError::NoSuchInst`] if `values` names what is no φ of `new`; [`EditError::AlreadyAnEdge`] if there is an edge
+    /// from `from` to `new` on which a φ takes something else; [`EditError::NotValid`] with what would not hold.
     pub fn redirect_edge(
         &mut self,
         from: BlockId,
@@ -75,9 +76,19 @@ impl BBCode {
             return Ok(());
         }
         self.checked(|bb| {
+            bb.ensure_phis_named();
             let already = bb.successors(from).contains(&new);
             bb.retarget(from, old, new);
             bb.for_each_phi_mut(old, |_, phi| phi.entries.retain(|entry| entry.edge != from));
+            for (phi, value) in values {
+                let node = bb.phi_nodes(new).find(|(id, _)| id == phi).and_then(|(_, inst)| inst.stmt.as_phi());
+                let node = node.ok_or(EditError::NoSuchInst(*phi))?;
+                let taken = node.entries.iter().find(|entry| entry.edge == from).map(|entry| entry.value.as_ref());
+                // φs do not tell two edges from one block apart.
+                if already && taken != Some(Some(value)) {
+                    return Err(EditError::AlreadyAnEdge { from, to: new });
+                }
+            }
             if already {
                 return Ok(());
             }

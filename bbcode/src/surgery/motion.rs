@@ -43,14 +43,12 @@ impl BBCode {
         let bound = match stmt {
             Stmt::Phi(_) | Stmt::Pi(_) | Stmt::PhiC(_) | Stmt::Upsilon(_) => true,
             Stmt::Expr(expr) => matches!(expr.head, Head::PopException | Head::TheException),
-            stmt => stmt.is_terminator(),
+            _ => self.ends_block(inst),
         };
         if bound {
             return Err(EditError::Immovable(inst));
         }
-        if matches!(self.stmt(anchor), Some(Stmt::Phi(_))) {
-            return Err(EditError::BeforePhi(anchor));
-        }
+        self.check_place(self.prev_inst(anchor), Some(anchor), stmt)?;
         let mut operands: Vec<InstId> = Vec::new();
         stmt.for_each_use(|value| operands.push(value));
         for value in operands {
@@ -59,7 +57,9 @@ impl BBCode {
                 return Err(EditError::NotAvailable { value, at: inst });
             }
         }
-        for user in self.users(inst) {
+        let mut users = self.users(inst);
+        users.dedup();
+        for user in users {
             let behind = match self.stmt(user) {
                 Some(Stmt::Phi(phi)) => phi
                     .entries
@@ -102,8 +102,8 @@ impl BBCode {
     /// As [`BBCode::move_before`]; [`EditError::NothingHere`] if the block has no statement.
     pub fn hoist(&mut self, inst: InstId, to: BlockId) -> Result<(), EditError> {
         self.block(to).ok_or(EditError::NoSuchBlock(to))?;
-        let anchor = match self.terminator(to) {
-            Some((terminator, _)) => terminator,
+        let anchor = match self.end_of(to) {
+            Some(end) => end,
             None => {
                 // Behind the last statement: before it, and then that before this one, would change its place.
                 return self.move_to_end(inst, to);

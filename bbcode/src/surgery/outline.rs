@@ -111,8 +111,9 @@ impl BBCode {
     /// [`EditError::NoSuchBlock`]; [`EditError::NotOutlinable`] if the region is empty, holds the function's entry, a return, or part of a `try`,
     /// uses static parameters, is entered at several blocks, or leaves to none or to several.
     pub fn outline(&mut self, name: impl Into<Name>, region: &[BlockId]) -> Result<Outlined, EditError> {
-        let plan = self.plan_outlining(region)?;
         let mut edit = self.transaction();
+        edit.ensure_phis_named();
+        let plan = edit.plan_outlining(region)?;
         let outlined = edit.outline_as_planned(name.into(), &plan)?;
         if let Err(violations) = edit.verify()
             && let Some(first) = violations.0.into_iter().next()

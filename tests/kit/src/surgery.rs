@@ -206,16 +206,11 @@ pub fn surgery_is_right(
 ) -> Result<Checked> {
     let (Some(f), Some(callee)) = (module.function("f"), module.function("callee")) else { return Ok(Ok(())) };
     let before = bbkit::to_ircode(module).ok().and_then(|module| outcome(&module, "f", &args(), limits));
-    let mut script = Script {
-        u,
-        bb: f.body.clone(),
-        model: Model::of(&f.body),
-        own: Vec::new(),
-        outlined: Vec::new(),
-        callee,
-        doing: "nothing",
-        edges,
-    };
+    // The verbs that change edges name those that φs leave out, of which the model knows nothing.
+    let mut bb = f.body.clone();
+    bb.name_phi_edges();
+    let mut script =
+        Script { u, model: Model::of(&bb), bb, own: Vec::new(), outlined: Vec::new(), callee, doing: "nothing", edges };
     let steps = script.u.int_in_range(1..=24)?;
     for _ in 0..steps {
         if let Err(found) = script.step()? {

@@ -1,0 +1,197 @@
+//! Verbs where they are hard: φs that leave out edges, φᶜs, blocks that end by a type, blocks that are not reached. Random scripts are in
+//! `tests/kit/src/surgery.rs`.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
+
+use bbkit::bbcode::{BBCode, BlockId, EditError, InstId};
+use bbkit::exec::{Machine, Value};
+use bbkit::ircode::{Function, IRCode, Module, NewInstruction, Operand, Stmt, Type, parse_function};
+
+fn bb(text: &str) -> BBCode {
+    BBCode::try_from(&parse_function(text).unwrap().body).unwrap()
+}
+
+fn blocks(bb: &BBCode) -> Vec<BlockId> {
+    bb.blocks().collect()
+}
+
+fn insts(bb: &BBCode) -> Vec<InstId> {
+    bb.all_insts().map(|(id, _)| id).collect()
+}
+
+/// What a function gives and prints, with others that it calls.
+fn run(bb: &BBCode, others: &[&Function<BBCode>], args: &[Value]) -> String {
+    let mut module = Module::new();
+    module.add_function(Function::new("f", Type::Untyped, IRCode::try_from(bb).unwrap())).unwrap();
+    for other in others {
+        module.add_function(other.map(|body| IRCode::try_from(body)).unwrap()).unwrap();
+    }
+    let mut printed = String::new();
+    let result = Machine::new(&module).on_output(|text| printed.push_str(text)).call("f", args).unwrap();
+    format!("{printed}{result}")
+}
+
+/// The edge from block 2 is not named: the φ takes what it takes from block 1, which dominates it.
+const LEFT_OUT: &str = "
+1 ─      goto #3 if not _2
+2 ─      goto #3
+3 ┄ %3 = φ (#1 => 5)::Int64
+└──      return %3
+4 ─      return 0
+";
+
+#[test]
+fn splitting_an_edge_keeps_what_other_edges_bring() {
+    let mut code = bb(LEFT_OUT);
+    let names = blocks(&code);
+    assert_eq!(run(&code, &[], &[Value::from(true)]), "5");
+    code.split_edge(names[0], names[2]).unwrap();
+    code.verify().unwrap();
+    assert_eq!(run(&code, &[], &[Value::from(true)]), "5");
+    assert_eq!(run(&code, &[], &[Value::from(false)]), "5");
+}
+
+#[test]
+fn redirecting_an_edge_keeps_what_other_edges_bring() {
+    let mut code = bb(LEFT_OUT);
+    let names = blocks(&code);
+    code.redirect_edge(names[0], names[2], names[3], &[]).unwrap();
+    assert_eq!(run(&code, &[], &[Value::from(true)]), "5");
+    assert_eq!(run(&code, &[], &[Value::from(false)]), "0");
+}
+
+#[test]
+fn an_edge_that_is_there_takes_no_second_value() {
+    let mut code = bb("1 ─ goto #3 if not _2\n2 ─ goto #3\n3 ┄ %3 = φ (#1 => 1, #2 => 2)::Int64\n└── return %3");
+    let (names, phi) = (blocks(&code), insts(&code)[2]);
+    let result = code.redirect_edge(names[0], names[1], names[2], &[(phi, 7.into())]);
+    assert_eq!(result, Err(EditError::AlreadyAnEdge { from: names[0], to: names[2] }));
+    code.redirect_edge(names[0], names[1], names[2], &[(phi, 1.into())]).unwrap();
+}
+
+const TRY: &str = "
+1 ─ %1 = enter #4
+2 ─ %2 = ϒ (1)::Int64
+│   %3 = Base.checked_sdiv_int(_2, 0)::Int64
+└──      $(Expr(:leave, :(%1)))
+3 ─      return 0
+4 ┄ %6 = φᶜ (%2)::Int64
+│        $(Expr(:pop_exception, :(%1)))::Nothing
+└──      return %6
+";
+
+#[test]
+fn a_copied_region_stores_what_the_handler_reads() {
+    let mut code = bb(TRY);
+    let names = blocks(&code);
+    assert_eq!(run(&code, &[], &[Value::from(3)]), "1");
+    let copy = code.clone_region(&[names[1]]).unwrap();
+    code.redirect_edge(names[0], names[1], copy.block(names[1]), &[]).unwrap();
+    code.remove_unreachable_blocks();
+    code.verify().unwrap();
+    assert_eq!(run(&code, &[], &[Value::from(3)]), "1");
+}
+
+#[test]
+fn a_handler_reads_only_what_was_stored() {
+    let mut code = bb(TRY);
+    let all = insts(&code);
+    assert!(matches!(code.replace_all_uses(all[1], &7.into()), Err(EditError::NotAvailable { .. })));
+}
+
+/// The edge from block 4 is not named: the φ takes what it takes from block 1.
+#[test]
+fn an_outlined_loop_takes_the_same_values_around() {
+    let mut code = bb("
+1 ─      goto #3 if not _2
+2 ─      nothing
+3 ┄ %3 = φ (#1 => 1, #2 => 2)::Int64
+│   %4 = φ (#1 => 0, #2 => 0, #4 => %7)::Int64
+│        Main.println(%3)::Nothing
+│   %6 = Base.slt_int(%4, 2)::Bool
+│   %7 = Base.add_int(%4, 1)::Int64
+└──      goto #5 if not %6
+4 ─      goto #3
+5 ─      return %3
+");
+    code.argtypes = vec![Type::function("f"), Type::BOOL];
+    let before = [true, false].map(|way| run(&code, &[], &[Value::from(way)]));
+    assert_eq!(before[0], "2\n1\n1\n1");
+    let names = blocks(&code);
+    let outlined = code.outline("around", &[names[2], names[3]]).unwrap();
+    outlined.function.body.verify().unwrap();
+    assert_eq!([true, false].map(|way| run(&code, &[&outlined.function], &[Value::from(way)])), before);
+}
+
+#[test]
+fn phis_that_take_each_other_are_not_merged_away() {
+    let mut code = bb("
+1 ─      return 0
+2 ─      goto #3
+3 ─ %3 = φ (#2 => 5)::Int64
+│   %4 = φ (#2 => %3)::Int64
+│   %5 = Base.neg_int(%4)::Int64
+└──      goto #2
+");
+    let names = blocks(&code);
+    assert!(matches!(code.merge(names[2]), Err(EditError::NotMergeable { .. })));
+    code.verify().unwrap();
+}
+
+#[test]
+fn what_never_returns_ends_its_block() {
+    let text = "
+1 ─      goto #3 if not _2
+2 ─ %2 = Base.neg_int(1)::Int64
+└── %3 = Main.throw(%2)::Union{}
+3 ─      return 0
+";
+    let mut code = bb(text);
+    let (names, all) = (blocks(&code), insts(&code));
+    code.set_next(names[1], None).unwrap();
+    code.verify().unwrap();
+    assert_eq!(code.remove(all[2]), Err(EditError::EndsBlock(all[2])));
+    assert_eq!(code.hoist(all[2], names[0]), Err(EditError::Immovable(all[2])));
+    let nothing = || NewInstruction::new(Stmt::nothing(), Type::Nothing);
+    let inserted = code.insert_before_terminator(names[1], nothing()).unwrap();
+    assert_eq!(code.next_inst(inserted), Some(all[2]));
+    code.cursor_at_end(names[1]).unwrap().insert(nothing()).unwrap();
+    assert_eq!(code.last_inst(names[1]), Some(all[2]));
+    code.verify().unwrap();
+}
+
+#[test]
+fn what_stands_among_phis_hides_none() {
+    let mut code = bb(
+        "1 ─ goto #2\n2 ┄ nothing\n│ %3 = φ (#1 => 1, #3 => 2)::Int64\n│ %4 = Base.neg_int(%3)::Int64\n└── goto #4 if not _2\n3 ─ goto #2\n4 ─ return %3",
+    );
+    let all = insts(&code);
+    let call = NewInstruction::new(Stmt::call(Operand::global("Base", "neg_int"), [1.into()]), Type::INT64);
+    assert_eq!(code.insert_before(all[1], call), Err(EditError::BeforePhi(all[2])));
+    assert_eq!(code.move_before(all[3], all[1]), Err(EditError::BeforePhi(all[2])));
+    let behind = code.insert_after(all[3], NewInstruction::new(Stmt::nothing(), Type::Nothing)).unwrap();
+    let phi = NewInstruction::new(Stmt::phi([]), Type::INT64);
+    assert_eq!(code.insert_after(behind, phi), Err(EditError::PhiInside(all[3])));
+    code.verify().unwrap();
+}
+
+#[test]
+fn a_goto_has_no_result_to_use() {
+    let mut code = bb("1 ─ goto #2\n2 ─ %2 = Base.neg_int(_2)::Int64\n└── return %2");
+    let all = insts(&code);
+    assert!(matches!(code.replace_all_uses(all[1], &all[0].into()), Err(EditError::NotAvailable { .. })));
+}
+
+#[test]
+fn code_that_was_put_in_the_place_of_other_code_is_whole() {
+    let mut code = bb(LEFT_OUT);
+    let other = bb("1 ─ return 1");
+    let failed: Result<(), EditError> = code.checked(|code| {
+        *code = other.clone();
+        Err(EditError::NoSuchBlock(BlockId::default()))
+    });
+    assert!(failed.is_err());
+    assert_eq!(code, other);
+    let block = code.push_block();
+    assert!(code.blocks().any(|each| each == block));
+}
