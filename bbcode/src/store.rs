@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use ircode::{Instruction, Stmt};
+use ircode::{Instruction, Operand, Stmt};
 use slotmap::{Key, SlotMap};
 
 use crate::analyses::Analyses;
@@ -129,6 +129,17 @@ impl Store {
             chains.suspend(inst);
         }
         Some(&mut node.inst)
+    }
+
+    /// Rewrites the operands of a statement, but not its targets, so that the control flow stays what it is known to be.
+    pub(crate) fn rewrite_operands(&mut self, inst: InstId, visit: &mut dyn FnMut(&mut Operand<Ids>)) {
+        self.record_inst(inst);
+        if let Some(node) = self.insts.get_mut(inst).filter(|node| !node.block.is_null()) {
+            if let Some(chains) = &mut self.chains {
+                chains.suspend(inst);
+            }
+            node.inst.stmt.for_each_operand_mut(visit);
+        }
     }
 
     /// The statement itself, for code that nobody will look at again.

@@ -190,13 +190,11 @@ impl BBCode {
             self.check_replacement(value, by, user)?;
         }
         for &user in &users {
-            if let Some(inst) = self.inst_mut(user) {
-                inst.stmt.for_each_operand_mut(&mut |operand| {
-                    if operand.as_value() == Some(value) {
-                        *operand = by.clone();
-                    }
-                });
-            }
+            self.store.rewrite_operands(user, &mut |operand| {
+                if operand.as_value() == Some(value) {
+                    *operand = by.clone();
+                }
+            });
         }
         Ok(count)
     }

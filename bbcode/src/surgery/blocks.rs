@@ -233,13 +233,11 @@ impl BBCode {
             let mut users = self.users(id);
             users.dedup();
             for user in users {
-                if let Some(inst) = self.inst_mut(user) {
-                    inst.stmt.for_each_operand_mut(&mut |operand| {
-                        if operand.as_value() == Some(id) {
-                            *operand = value.clone();
-                        }
-                    });
-                }
+                self.store.rewrite_operands(user, &mut |operand| {
+                    if operand.as_value() == Some(id) {
+                        *operand = value.clone();
+                    }
+                });
             }
             self.remove_unchecked(id)?;
         }
