@@ -51,7 +51,7 @@ pub enum EditError {
         to: BlockId,
     },
     /// The edge cannot be split or redirected, as no terminator names it: it is taken by an exception, or it is one of
-    /// the block's [`OddEdges`].
+    /// the block's [`OddEdges`](crate::OddEdges).
     #[error("the edge from {from} to {to} is taken by an exception or by no statement")]
     FixedEdge {
         /// Where it starts.
