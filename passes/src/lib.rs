@@ -24,6 +24,7 @@ pub mod rules;
 pub mod scalar_replacement;
 pub mod simplify_cfg;
 pub mod split_critical_edges;
+pub mod tangents;
 pub mod type_literals;
 pub mod unreachable_code;
 

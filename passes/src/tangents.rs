@@ -1,0 +1,414 @@
+//! Tangents: what kind of thing the derivative of a value is, by the value's type.
+//!
+//! Each type has one tangent type. A float is its own; integers, flags, strings and functions have none; a tuple, named
+//! tuple or immutable struct has a tuple of the tangents of its fields; what has identity (arrays, references, mutable
+//! structs, stacks) has an object of the same shape, its *shadow*.
+//!
+//! In reverse mode a tangent comes in two parts (Mooncake's fdata and rdata): what has identity goes forward beside the
+//! value and is added to in place, what is a value flows backwards. [`Tangent::shadow`] and [`Tangent::cotangent`] are the
+//! parts. In forward mode the tangent goes beside the value as a whole.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use hashbrown::{HashMap, HashSet};
+use ircode::{Module, Name, ScalarType, Type, TypeDef, TypeKind};
+
+/// What the tangent of a value is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Tangent {
+    /// The value has none.
+    None,
+    /// A float of this type.
+    Float(ScalarType),
+    /// A tuple with the tangents of the fields, `nothing` for those that have none. At least one has.
+    Fields(Arc<[Tangent]>),
+    /// An object of this type, the shadow of an object.
+    Object(Type),
+    /// That of whatever value it is when the program runs, or `nothing` for zero.
+    Dynamic {
+        /// Whether there may be parts with identity.
+        shadow: bool,
+        /// Whether there may be floats outside of these.
+        cotangent: bool,
+    },
+}
+
+impl Tangent {
+    /// Of anything at all.
+    pub const ANY: Tangent = Tangent::Dynamic { shadow: true, cotangent: true };
+
+    /// Whether there is none.
+    pub fn is_none(&self) -> bool {
+        *self == Tangent::None
+    }
+
+    /// The type of the tangent; `Nothing` if there is none.
+    pub fn ty(&self) -> Type {
+        match self {
+            Tangent::None => Type::Nothing,
+            Tangent::Float(float) => Type::from(*float),
+            Tangent::Fields(fields) => Type::tuple(fields.iter().map(Tangent::ty)),
+            Tangent::Object(ty) => ty.clone(),
+            Tangent::Dynamic { .. } => Type::Any,
+        }
+    }
+
+    /// The part that goes forward beside the value, and is added to in place: what has identity.
+    pub fn shadow(&self) -> Tangent {
+        match self {
+            Tangent::None | Tangent::Float(_) => Tangent::None,
+            Tangent::Fields(fields) => of_fields(fields.iter().map(Tangent::shadow).collect()),
+            Tangent::Object(ty) => Tangent::Object(ty.clone()),
+            Tangent::Dynamic { shadow: true, .. } => Tangent::Dynamic { shadow: true, cotangent: false },
+            Tangent::Dynamic { .. } => Tangent::None,
+        }
+    }
+
+    /// The part that flows in reverse: floats that are no part of an object.
+    pub fn cotangent(&self) -> Tangent {
+        match self {
+            Tangent::None | Tangent::Object(_) => Tangent::None,
+            Tangent::Float(float) => Tangent::Float(*float),
+            Tangent::Fields(fields) => of_fields(fields.iter().map(Tangent::cotangent).collect()),
+            Tangent::Dynamic { cotangent: true, .. } => Tangent::Dynamic { shadow: false, cotangent: true },
+            Tangent::Dynamic { .. } => Tangent::None,
+        }
+    }
+
+    /// The tangents of the fields, if it is a tuple of them.
+    pub fn fields(&self) -> &[Tangent] {
+        match self {
+            Tangent::Fields(fields) => fields,
+            _ => &[],
+        }
+    }
+
+    /// The number of [leaves](Self::for_each_leaf).
+    pub fn leaf_count(&self) -> usize {
+        match self {
+            Tangent::None => 0,
+            Tangent::Fields(fields) => fields.iter().map(Tangent::leaf_count).sum(),
+            _ => 1,
+        }
+    }
+
+    /// Visits what is no tuple, from left to right: floats, objects, and what is known only at run time.
+    pub fn for_each_leaf(&self, visit: &mut impl FnMut(&Tangent)) {
+        match self {
+            Tangent::None => {}
+            Tangent::Fields(fields) => fields.iter().for_each(|field| field.for_each_leaf(visit)),
+            leaf => visit(leaf),
+        }
+    }
+}
+
+fn of_fields(fields: Vec<Tangent>) -> Tangent {
+    if fields.iter().all(Tangent::is_none) { Tangent::None } else { Tangent::Fields(fields.into()) }
+}
+
+/// The tangents of the types of a module, each found once, and the types that have to be declared for them.
+#[derive(Debug)]
+pub struct TangentTypes<'m, F> {
+    module: &'m Module<F>,
+    known: RefCell<HashMap<Type, Tangent>>,
+    declared: RefCell<Vec<TypeDef>>,
+    names: RefCell<HashSet<Name>>,
+}
+
+/// Types that nest deeper than this have dynamic tangents.
+const MAX_DEPTH: usize = 32;
+
+impl<'m, F> TangentTypes<'m, F> {
+    /// For the types that this module declares.
+    pub fn new(module: &'m Module<F>) -> Self {
+        TangentTypes { module, known: RefCell::default(), declared: RefCell::default(), names: RefCell::default() }
+    }
+
+    /// The tangent of values of this type.
+    ///
+    /// A union has that of its one float type, if its other members have none; any other union with a tangent is dynamic.
+    /// So are enums, immutable structs that hold themselves, and what is not known.
+    ///
+    /// ```
+    /// use ircode::{IRCode, Module, Type};
+    /// use passes::tangents::TangentTypes;
+    ///
+    /// let module: Module<IRCode> = Module::new();
+    /// let tangents = TangentTypes::new(&module);
+    /// let of = |ty: &str| tangents.of(&Type::parse(ty)).ty().to_string();
+    /// assert_eq!(of("Float64"), "Float64");
+    /// assert_eq!(of("Int64"), "Nothing");
+    /// assert_eq!(of("Tuple{Int64, Vector{Float32}}"), "Tuple{Nothing, Vector{Float32}}");
+    /// assert_eq!(of("Vector{Tuple{Int64, Float64}}"), "Vector{Tuple{Nothing, Float64}}");
+    /// assert_eq!(of("Vector{Int64}"), "Nothing");
+    /// assert_eq!(of("Union{Nothing, Float64}"), "Float64");
+    /// ```
+    pub fn of(&self, ty: &Type) -> Tangent {
+        self.at_depth(ty, 0)
+    }
+
+    /// The types that tangents of mutable structs have, in the order in which they were first asked for. Those that the
+    /// module declares already are left out.
+    pub fn declarations(&self) -> Vec<TypeDef> {
+        let declared = self.declared.borrow();
+        declared.iter().filter(|def| self.module.type_def(&def.name).is_none()).cloned().collect()
+    }
+
+    fn at_depth(&self, ty: &Type, depth: usize) -> Tangent {
+        if let Some(known) = self.known.borrow().get(ty) {
+            return known.clone();
+        }
+        if depth > MAX_DEPTH {
+            return self.dynamic(ty);
+        }
+        let found = self.find(ty, depth);
+        self.known.borrow_mut().insert(ty.clone(), found.clone());
+        found
+    }
+
+    fn find(&self, ty: &Type, depth: usize) -> Tangent {
+        let of = |ty: &Type| self.at_depth(ty, depth + 1);
+        let container = |element: &Type, make: fn(Type) -> Type| match of(element) {
+            Tangent::None => Tangent::None,
+            tangent => Tangent::Object(make(tangent.ty())),
+        };
+        match ty {
+            Type::Scalar(scalar) if scalar.is_float() => Tangent::Float(*scalar),
+            Type::Scalar(_) | Type::Bottom | Type::Nothing | Type::String | Type::Symbol => Tangent::None,
+            Type::TypeOf(_) | Type::Function(_) => Tangent::None,
+            Type::Untyped | Type::Any => Tangent::ANY,
+            Type::Tuple(elements) => of_fields(elements.iter().map(of).collect()),
+            Type::NamedTuple(fields) => of_fields(fields.iter().map(|(_, ty)| of(ty)).collect()),
+            Type::Union(members) => self.of_union(ty, members, depth),
+            Type::Array(array) => match of(&array.element) {
+                Tangent::None => Tangent::None,
+                tangent => Tangent::Object(Type::array(tangent.ty(), array.rank)),
+            },
+            Type::Ref(element) => container(element, |element| Type::Ref(Arc::new(element))),
+            Type::Memory(element) => container(element, |element| Type::Memory(Arc::new(element))),
+            Type::MemoryRef(element) => container(element, |element| Type::MemoryRef(Arc::new(element))),
+            Type::Stack(element) => container(element, Type::stack),
+            Type::Slot(element) => container(element, Type::slot),
+            Type::Named(name) => self.of_named(ty, name, depth),
+        }
+    }
+
+    fn of_union(&self, union: &Type, members: &[Type], depth: usize) -> Tangent {
+        let mut single: Option<Tangent> = None;
+        for member in members {
+            match (self.at_depth(member, depth + 1), &single) {
+                (Tangent::None, _) => {}
+                (tangent @ Tangent::Float(_), None) => single = Some(tangent),
+                (tangent, Some(other)) if tangent == *other => {}
+                _ => return self.dynamic(union),
+            }
+        }
+        single.unwrap_or(Tangent::None)
+    }
+
+    fn of_named(&self, ty: &Type, name: &Name, depth: usize) -> Tangent {
+        match self.module.type_def(name).map(|def| &def.kind) {
+            Some(TypeKind::Struct { mutable: true, fields }) => {
+                if !self.holds(ty).0 {
+                    return Tangent::None;
+                }
+                let shadow = Name::from(format!("BBKit.Tangent{{{name}}}"));
+                // What the struct itself may hold again is known from here on.
+                let object = Tangent::Object(Type::named(shadow.clone()));
+                self.known.borrow_mut().insert(ty.clone(), object.clone());
+                if self.names.borrow_mut().insert(shadow.clone()) {
+                    let place = self.declared.borrow().len();
+                    self.declared.borrow_mut().push(TypeDef::structure(shadow.clone(), []));
+                    let fields = fields.iter().map(|(field, ty)| (field.clone(), self.of(ty).ty())).collect();
+                    let kind = TypeKind::Struct { mutable: true, fields };
+                    if let Some(declared) = self.declared.borrow_mut().get_mut(place) {
+                        declared.kind = kind;
+                    }
+                }
+                object
+            }
+            Some(TypeKind::Struct { mutable: false, fields }) => {
+                if fields.iter().any(|(_, field)| self.reaches(field, name)) {
+                    return self.dynamic(ty);
+                }
+                of_fields(fields.iter().map(|(_, ty)| self.at_depth(ty, depth + 1)).collect())
+            }
+            Some(TypeKind::Enum { .. }) => self.dynamic(ty),
+            None if is_without_tangent(name) => Tangent::None,
+            None if matches!(last_part(name), "Real" | "Number" | "AbstractFloat") => {
+                Tangent::Dynamic { shadow: false, cotangent: true }
+            }
+            None => Tangent::ANY,
+        }
+    }
+
+    /// What is known of a tangent that depends on the value.
+    fn dynamic(&self, ty: &Type) -> Tangent {
+        let (floats, shadow, cotangent) = self.holds(ty);
+        if floats { Tangent::Dynamic { shadow, cotangent } } else { Tangent::None }
+    }
+
+    /// Whether values of this type may hold floats at all, in what has identity, and outside of that.
+    fn holds(&self, ty: &Type) -> (bool, bool, bool) {
+        let (mut in_objects, mut outside) = (false, false);
+        let mut seen: HashSet<(Type, bool)> = HashSet::new();
+        let mut work = vec![(ty.clone(), false)];
+        while let Some((ty, inside)) = work.pop() {
+            if !seen.insert((ty.clone(), inside)) {
+                continue;
+            }
+            let mut found = |inside: bool| if inside { in_objects = true } else { outside = true };
+            match &ty {
+                Type::Scalar(scalar) if scalar.is_float() => found(inside),
+                Type::Scalar(_) | Type::Bottom | Type::Nothing | Type::String | Type::Symbol => {}
+                Type::TypeOf(_) | Type::Function(_) => {}
+                Type::Untyped | Type::Any => {
+                    found(true);
+                    found(inside);
+                }
+                Type::Tuple(elements) | Type::Union(elements) => {
+                    work.extend(elements.iter().map(|element| (element.clone(), inside)));
+                }
+                Type::NamedTuple(fields) => work.extend(fields.iter().map(|(_, ty)| (ty.clone(), inside))),
+                Type::Array(array) => work.push((array.element.clone(), true)),
+                Type::Ref(element) | Type::Memory(element) | Type::MemoryRef(element) => {
+                    work.push(((**element).clone(), true));
+                }
+                Type::Stack(element) | Type::Slot(element) => work.push(((**element).clone(), true)),
+                Type::Named(name) => match self.module.type_def(name).map(|def| &def.kind) {
+                    Some(TypeKind::Struct { fields, mutable }) => {
+                        work.extend(fields.iter().map(|(_, ty)| (ty.clone(), inside || *mutable)));
+                    }
+                    Some(TypeKind::Enum { cases }) => {
+                        let payloads = cases.iter().flat_map(|(_, payload)| payload);
+                        work.extend(payloads.map(|ty| (ty.clone(), inside)));
+                    }
+                    None if is_without_tangent(name) => {}
+                    None => {
+                        found(true);
+                        found(inside);
+                    }
+                },
+            }
+        }
+        (in_objects || outside, in_objects, outside)
+    }
+
+    /// Whether values of this type may hold one of the type of this name.
+    fn reaches(&self, ty: &Type, name: &Name) -> bool {
+        let mut seen: HashSet<Name> = HashSet::new();
+        let mut work = vec![ty.clone()];
+        while let Some(ty) = work.pop() {
+            match &ty {
+                Type::Tuple(elements) | Type::Union(elements) => work.extend(elements.iter().cloned()),
+                Type::NamedTuple(fields) => work.extend(fields.iter().map(|(_, ty)| ty.clone())),
+                Type::Array(array) => work.push(array.element.clone()),
+                Type::Ref(element) | Type::Memory(element) | Type::MemoryRef(element) => work.push((**element).clone()),
+                Type::Stack(element) | Type::Slot(element) => work.push((**element).clone()),
+                Type::Named(other) if other == name => return true,
+                Type::Named(other) if seen.insert(other.clone()) => {
+                    match self.module.type_def(other).map(|def| &def.kind) {
+                        Some(TypeKind::Struct { fields, .. }) => work.extend(fields.iter().map(|(_, ty)| ty.clone())),
+                        Some(TypeKind::Enum { cases }) => {
+                            work.extend(cases.iter().flat_map(|(_, payload)| payload).cloned());
+                        }
+                        None => {}
+                    }
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+}
+
+fn last_part(name: &str) -> &str {
+    name.rsplit('.').next().unwrap_or(name)
+}
+
+/// Whether values of a type that no module declares have no tangent, by the type's name in Julia.
+fn is_without_tangent(name: &str) -> bool {
+    const NAMES: &[&str] = &[
+        "Integer",
+        "Signed",
+        "Unsigned",
+        "BigInt",
+        "AbstractChar",
+        "AbstractString",
+        "Type",
+        "DataType",
+        "UnionAll",
+        "TypeVar",
+        "Module",
+        "Method",
+        "MethodInstance",
+        "Function",
+        "Missing",
+        "Ptr",
+        "Cvoid",
+        "SimpleVector",
+        "IO",
+        "TTY",
+        "Task",
+    ];
+    let name = last_part(name.split('{').next().unwrap_or(name));
+    NAMES.contains(&name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn declared() -> Module<()> {
+        let mut module: Module<()> = Module::new();
+        let mut mutable = |name: &str, fields: &[(&str, &str)], mutable: bool| {
+            let fields = fields.iter().map(|(field, ty)| ((*field).into(), Type::parse(ty))).collect();
+            module.add_type(TypeDef { name: name.into(), kind: TypeKind::Struct { mutable, fields } }).unwrap();
+        };
+        mutable("Cell", &[("value", "Float64"), ("next", "Union{Nothing, Cell}"), ("n", "Int64")], true);
+        mutable("Chain", &[("next", "Union{Nothing, Chain}"), ("x", "Float64")], false);
+        mutable("Ints", &[("next", "Union{Nothing, Ints}"), ("x", "Int64")], true);
+        mutable("Point", &[("x", "Float64"), ("n", "Int64"), ("y", "Float64")], false);
+        module
+    }
+
+    #[test]
+    fn parts_of_aggregates() {
+        let module = declared();
+        let tangents = TangentTypes::new(&module);
+        let both = tangents.of(&Type::parse("Tuple{Float64, Vector{Point}, Int64}"));
+        assert_eq!(both.ty().to_string(), "Tuple{Float64, Vector{Tuple{Float64, Nothing, Float64}}, Nothing}");
+        assert_eq!(both.shadow().ty().to_string(), "Tuple{Nothing, Vector{Tuple{Float64, Nothing, Float64}}, Nothing}");
+        assert_eq!(both.cotangent().ty().to_string(), "Tuple{Float64, Nothing, Nothing}");
+        assert_eq!(both.leaf_count(), 2);
+        assert_eq!(tangents.of(&Type::parse("Point")).shadow(), Tangent::None);
+    }
+
+    #[test]
+    fn structs_that_hold_themselves() {
+        let module = declared();
+        let tangents = TangentTypes::new(&module);
+        assert_eq!(tangents.of(&Type::named("Cell")).ty().to_string(), "BBKit.Tangent{Cell}");
+        assert_eq!(tangents.of(&Type::named("Ints")), Tangent::None);
+        let chain = tangents.of(&Type::named("Chain"));
+        assert_eq!(chain, Tangent::Dynamic { shadow: false, cotangent: true });
+        let declarations = tangents.declarations();
+        let [cell] = declarations.as_slice() else { panic!("{declarations:?}") };
+        let TypeKind::Struct { mutable: true, fields } = &cell.kind else { panic!("{cell:?}") };
+        let types: Vec<String> = fields.iter().map(|(_, ty)| ty.to_string()).collect();
+        assert_eq!(types, ["Float64", "Any", "Nothing"]);
+    }
+
+    #[test]
+    fn unions() {
+        let module = declared();
+        let tangents = TangentTypes::new(&module);
+        let of = |ty: &str| tangents.of(&Type::parse(ty));
+        assert_eq!(of("Union{Nothing, Float32, Int64}"), Tangent::Float(ScalarType::Float32));
+        assert_eq!(of("Union{Float64, Float32}"), Tangent::Dynamic { shadow: false, cotangent: true });
+        assert_eq!(of("Union{Nothing, Vector{Float64}}"), Tangent::Dynamic { shadow: true, cotangent: false });
+        assert_eq!(of("Union{Nothing, Int64}"), Tangent::None);
+        assert_eq!(of("Vector{Any}").ty().to_string(), "Vector{Any}");
+    }
+}
