@@ -3,9 +3,9 @@
 //! From a function `f` come a forward pass, a pullback, and the function that runs both:
 //!
 //! ```text
-//! f_fwd(args…) -> (value, trace)
+//! f_fwd(args…, shadows…) -> (value, shadow, trace)
 //! f_pb(trace, seed) -> (nothing, cotangents of the arguments…)
-//! f_value_and_gradient(args…) -> (value, cotangents of the arguments…)
+//! f_value_and_gradient(args…) -> (value, gradient…)
 //! ```
 //!
 //! The forward pass is a clone of `f` that saves what the pullback needs: as fields of the trace where a block runs exactly
@@ -19,33 +19,33 @@
 //! try/catch.
 
 mod activity;
+mod adjoints;
+mod closed;
+mod derivation;
 mod emit;
 mod forward;
+mod needs;
+mod objects;
+mod operation;
 mod plan;
 mod pullback;
 mod shape;
-mod tangent;
+mod statement;
+mod summary;
+mod tangent_code;
 
-use std::sync::Arc;
-
-use bbcode::{BBCode, EditError};
+use bbcode::BBCode;
 use hashbrown::HashSet;
-use ircode::{
-    Argument, Body, Constant, DebugInfo, Function, LineInfo, Module, Name, Operand, PhiEntry, Scalar, Stmt, Type,
-};
+use ircode::{Function, Module, Name, Type};
 
-use self::emit::Emitter;
+use self::derivation::{Derivation, Signature};
 use self::plan::Plan;
-use crate::infer_types;
-use crate::manager::{Context, PassResult, run_on_function};
+use crate::manager::{PassResult, run_on_function};
 use crate::rules::RuleTable;
-use crate::{
-    PassError, constant_folding, dead_code, link_methods, lower_arithmetic, mem2reg, simplify_cfg, type_literals,
-    unreachable_code,
-};
+use crate::tangents::Tangent;
+use crate::{PassError, constant_folding, dead_code, link_methods, mem2reg, simplify_cfg};
 
-pub use self::plan::DerivativeNames;
-pub use self::tangent::tangent_type;
+pub use self::derivation::DerivativeNames;
 
 /// The pass's name on the command line.
 pub const NAME: &str = "reverse-mode";
@@ -97,30 +97,55 @@ pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
 ///
 /// # Errors
 ///
-/// [`PassError`] at the first statement of which no derivative is known and on which the result depends, at one that
-/// stores what depends on the arguments in memory, and at a try/catch. Nothing is added to the module then.
+/// [`PassError`] at the first statement of which no derivative is known and on which the result depends, and at a
+/// try/catch. Nothing is added to the module then.
 pub fn differentiate(module: &mut Module<BBCode>, name: &Name) -> Result<DerivativeNames, PassError> {
+    derive(module, name, &Options::default()).map(|derivative| derivative.names)
+}
+
+/// What is to be derived.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Options {
+    /// The arguments with respect to which the function is differentiated, by their numbers: 2 is `_2`. `None` for all that
+    /// have tangents.
+    pub with_respect_to: Option<Vec<usize>>,
+    /// Whether the function that takes a cotangent of the result is made, and not the one for the gradient of a float.
+    pub vjp: bool,
+}
+
+/// A derivative that was added to a module.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Derivative {
+    /// What its functions are called.
+    pub names: DerivativeNames,
+    /// What is not wrong, but may not be what was meant: the result does not depend on the arguments.
+    pub warnings: Vec<PassError>,
+}
+
+/// Adds the derivative of a function, as [`differentiate`] does, with respect to some of its arguments or for any result.
+///
+/// # Errors
+///
+/// As [`differentiate`]; [`PassError`] too if an argument is named that is not there or has no tangent.
+pub fn derive(module: &mut Module<BBCode>, name: &Name, options: &Options) -> Result<Derivative, PassError> {
     // What dumps of Julia's code invoke is found in the module.
     for function in module.functions().iter().map(|function| function.name.clone()).collect::<Vec<_>>() {
         run_on_function(module, &function, link_methods::run)?;
     }
-    let derived = derive_all(module, name)?;
-    let mut generated = Vec::new();
-    for derivative in derived {
-        for def in derivative.types {
-            let error = |twice: ircode::DefinedTwice| PassError::new(NAME, name, twice.to_string());
-            module.add_type(def).map_err(error)?;
-        }
-        module.replace_function(derivative.forward);
-        for function in derivative.backward {
-            generated.push(function.name.clone());
-            module.replace_function(function);
-        }
+    let generated = generate_all(module, name, options)?;
+    for def in generated.types {
+        let error = |twice: ircode::DefinedTwice| PassError::new(NAME, name, twice.to_string());
+        module.add_type(def).map_err(error)?;
     }
-    for name in &generated {
+    let mut names = Vec::new();
+    for function in generated.functions {
+        names.push(function.name.clone());
+        module.replace_function(function);
+    }
+    for name in &names {
         clean_up(module, name)?;
     }
-    Ok(DerivativeNames::of(name))
+    Ok(generated.derivative)
 }
 
 /// Turns slots into values, and removes what is not needed.
@@ -131,181 +156,161 @@ fn clean_up(module: &mut Module<BBCode>, name: &Name) -> Result<(), PassError> {
     Ok(())
 }
 
-/// What was generated for one function.
-struct Derived {
-    /// The forward pass: the function as it was prepared, so that there is nothing to clean up.
-    forward: Function<BBCode>,
-    /// The pullback, and the function that runs both.
-    backward: Vec<Function<BBCode>>,
+/// What was generated for a function and all that it calls.
+struct Generated {
+    derivative: Derivative,
+    functions: Vec<Function<BBCode>>,
     types: Vec<ircode::TypeDef>,
 }
 
 /// Derives a function and all that it calls with what is differentiated.
-fn derive_all(module: &Module<BBCode>, name: &Name) -> Result<Vec<Derived>, PassError> {
+fn generate_all(module: &Module<BBCode>, name: &Name, options: &Options) -> Result<Generated, PassError> {
     let rules = RuleTable::of_module(module).map_err(|error| PassError::new(NAME, name, error.to_string()))?;
-    let Some(position) = module.function_index(name) else {
+    let Some(root) = module.function_index(name) else {
         return Err(PassError::new(NAME, name, format!("there is no function `{name}`")));
     };
-    let mut work = vec![position];
-    let mut seen: HashSet<usize> = work.iter().copied().collect();
-    let mut derived = Vec::new();
-    while let Some(position) = work.pop() {
-        let Some(function) = module.functions().get(position) else { continue };
-        let names = DerivativeNames::of(&function.name);
-        for generated in [&names.forward, &names.pullback, &names.value_and_gradient] {
-            if module.function(generated).is_some() {
-                let message = format!("the module has a function `{generated}` already, which is to be generated");
+    let derivation = Derivation::new(module, &rules, root);
+    let wanted = wanted(&derivation, name, root, options)?;
+    let root = Signature { function: root, wanted };
+    let root_names = derivation.names(&root);
+    let mut generated = Generated {
+        derivative: Derivative { names: root_names, warnings: Vec::new() },
+        functions: Vec::new(),
+        types: Vec::new(),
+    };
+    let mut work = vec![root.clone()];
+    let mut seen: HashSet<Signature> = work.iter().cloned().collect();
+    while let Some(signature) = work.pop() {
+        let Some(function) = module.functions().get(signature.function) else { continue };
+        let names = derivation.names(&signature);
+        let is_root = signature == root;
+        let closed = match (is_root, options.vjp) {
+            (false, _) => None,
+            (true, true) => Some(&names.vjp),
+            (true, false) => Some(&names.value_and_gradient),
+        };
+        for made in [Some(&names.forward), Some(&names.pullback), closed].into_iter().flatten() {
+            if module.function(made).is_some() {
+                let message = format!("the module has a function `{made}` already, which is to be generated");
                 return Err(PassError::new(NAME, &function.name, message));
             }
         }
-        let primal = prepared(module, function)?;
-        let plan = Plan::new(module, &function.name, primal, &function.result, function.parameters.clone(), &rules)
+        let Some(prepared) = derivation.prepared(signature.function)? else { continue };
+        let (wanted, parameters) = (signature.wanted.clone(), function.parameters.clone());
+        let plan = Plan::new(&derivation, &function.name, names, &prepared, wanted, parameters)
             .map_err(|error| error.at_origin(function))?;
-        // Where no argument has a derivative either, there is nothing to ask of the result.
-        let asks = plan.cotangent_types().iter().any(|ty| *ty != Type::Nothing);
-        if *name == function.name && asks && plan.seed_type().is_none() && !plan.returns.is_empty() {
-            let message = format!("the result is a {:?}, which has no derivative", plan.result);
-            return Err(PassError::new(NAME, name, message).with_help("the result must be a float"));
+        if is_root {
+            check_root(&plan, function, options, &mut generated.derivative.warnings)?;
         }
-        for callee in plan.called_functions() {
-            if seen.insert(callee) {
-                work.push(callee);
+        for called in plan.called_signatures() {
+            // A callee that cannot be differentiated is an error of its own.
+            derivation.prepared(called.function)?;
+            if seen.insert(called.clone()) {
+                work.push(called);
             }
         }
-        derived.push(generate(plan).map_err(|error| PassError::new(NAME, &function.name, error.to_string()))?);
+        let error = |error: bbcode::EditError| PassError::new(NAME, &function.name, error.to_string());
+        generated.functions.push(forward_pass(&plan).map_err(error)?);
+        generated.functions.push(named(
+            &plan,
+            &plan.names.pullback,
+            pullback_type(&plan),
+            pullback::generate(&plan).map_err(error)?,
+        ));
+        if is_root && let Some(function) = closed::generate(&plan, options.vjp).map_err(error)? {
+            generated.functions.push(function);
+        }
+        generated.types.push(plan.trace_def());
     }
-    Ok(derived)
+    generated.types.splice(0..0, derivation.tangents.declarations());
+    Ok(generated)
+}
+
+/// Which arguments the function is differentiated with respect to, `_1` first.
+fn wanted(derivation: &Derivation<'_>, name: &Name, root: usize, options: &Options) -> Result<Vec<bool>, PassError> {
+    let Some(prepared) = derivation.prepared(root)? else { return Ok(Vec::new()) };
+    let argtypes = &prepared.body.argtypes;
+    let has_tangent = |ty: &Type| !derivation.tangents.of(ty).is_none();
+    let mut wanted: Vec<bool> = argtypes.iter().map(has_tangent).collect();
+    if let Some(own) = wanted.first_mut() {
+        *own = false;
+    }
+    let Some(numbers) = &options.with_respect_to else { return Ok(wanted) };
+    let mut chosen = vec![false; argtypes.len()];
+    for &number in numbers {
+        let argument = number.checked_sub(1).and_then(|index| Some((index, argtypes.get(index)?)));
+        let Some((index, ty)) = argument.filter(|(index, _)| *index > 0) else {
+            let message = format!("there is no argument _{number} to differentiate with respect to");
+            let help = format!("the arguments are _2 to _{}", argtypes.len());
+            return Err(PassError::new(NAME, name, message).with_help(help));
+        };
+        if !has_tangent(ty) {
+            let message =
+                format!("the argument _{number} is a {ty:?}, with respect to which nothing can be differentiated");
+            return Err(PassError::new(NAME, name, message));
+        }
+        if let Some(flag) = chosen.get_mut(index) {
+            *flag = true;
+        }
+    }
+    Ok(chosen)
+}
+
+/// Whether the function that was asked for has a derivative, and depends on its arguments.
+fn check_root(
+    plan: &Plan<'_>,
+    function: &Function<BBCode>,
+    options: &Options,
+    warnings: &mut Vec<PassError>,
+) -> Result<(), PassError> {
+    // Where no argument has a derivative either, there is nothing to ask of the result.
+    let asks = plan.wanted.contains(&true) && !plan.returns.is_empty();
+    let tangent = plan.result_tangent();
+    if asks && !options.vjp && !matches!(tangent, Tangent::Float(_)) {
+        let (message, help) = match tangent.is_none() {
+            true => {
+                (format!("the result is a {:?}, which has no derivative", plan.result), "the result must be a float")
+            }
+            false => (
+                format!("the result is a {:?}, which has no gradient", plan.result),
+                "the result must be a float; vjp takes a cotangent of any result",
+            ),
+        };
+        return Err(PassError::new(NAME, &function.name, message).with_help(help));
+    }
+    if asks && !plan.result_varies() {
+        warnings.push(PassError::new(
+            NAME,
+            &function.name,
+            "the result does not depend on the arguments: its derivative is zero",
+        ));
+    }
+    Ok(())
 }
 
 impl Plan<'_> {
-    /// The functions whose derivatives are called, in the order in which the calls stand.
-    fn called_functions(&self) -> Vec<usize> {
-        let called = self.primal.all_insts().filter_map(|(id, _)| match self.activity.derivative(id) {
-            Some(activity::Derivative::Call { function, .. }) => Some(*function),
-            _ => None,
-        });
-        called.collect()
+    /// The derivatives that are called, in the order in which the calls stand.
+    fn called_signatures(&self) -> Vec<Signature> {
+        let blocks = self.relevant_blocks().filter_map(|number| self.block(number));
+        let ids = blocks.flat_map(|block| self.primal.inst_ids(block).collect::<Vec<_>>());
+        ids.filter(|id| self.is_reversed(*id)).filter_map(|id| self.called(id)).map(|called| called.signature).collect()
     }
 }
 
-/// A copy of the function that can be differentiated: slots are values, generic arithmetic is intrinsics, types and
-/// callees are known as far as they follow, and every statement remembers that it comes from the one of the original.
-fn prepared(module: &Module<BBCode>, function: &Function<BBCode>) -> Result<BBCode, PassError> {
-    let mut bb = function.body.clone();
-    name_phi_edges(&mut bb);
-    remember_origins(&mut bb, &function.name);
-    let context = Context { module, function: &function.name };
-    for pass in [
-        unreachable_code::run,
-        constant_folding::run,
-        type_literals::run,
-        infer_types::run,
-        lower_arithmetic::run,
-        mem2reg::run,
-        infer_types::run,
-    ] {
-        pass(&mut bb, &context)?;
-    }
-    Ok(bb)
+fn named(plan: &Plan<'_>, name: &Name, result: Type, body: BBCode) -> Function<BBCode> {
+    let parameters = if *name == plan.names.pullback { Vec::new() } else { plan.parameters.clone() };
+    Function { name: name.clone(), parameters, varargs: false, result, body }
 }
 
-impl PassError {
-    /// The same error at the statement of the function as it was given, instead of the one in the prepared copy.
-    fn at_origin(self, function: &Function<BBCode>) -> Self {
-        let origin = self.place.as_ref().and_then(|place| place.origin.as_ref());
-        let index = origin.and_then(|origin| (origin.statement as usize).checked_sub(1));
-        match index.and_then(|index| function.body.all_insts().nth(index)) {
-            Some((id, _)) => self.at(&function.body, id),
-            None => self,
-        }
-    }
+fn forward_pass(plan: &Plan<'_>) -> Result<Function<BBCode>, bbcode::EditError> {
+    let body = forward::generate(plan, plan.primal.clone())?;
+    let mut types = vec![plan.result.clone()];
+    let shadow = plan.result_tangent().shadow();
+    types.extend((!shadow.is_none()).then(|| shadow.ty()));
+    types.push(plan.trace_type());
+    Ok(named(plan, &plan.names.forward, Type::tuple(types), body))
 }
 
-/// Gives φs an entry for every edge on which they have a value.
-fn name_phi_edges(bb: &mut BBCode) {
-    let edges = bb.view().unnamed_phi_edges();
-    for edge in edges {
-        if let Some(Stmt::Phi(phi)) = bb.inst_mut(edge.phi).map(|inst| &mut inst.stmt) {
-            phi.entries.push(PhiEntry { edge: edge.pred, value: Some(edge.value) });
-        }
-    }
-}
-
-/// Lets every statement say which statement of the function it is, in the manner of Julia 1.12: by an edge to the debug
-/// info of the function and the number of the statement there.
-fn remember_origins(bb: &mut BBCode, name: &Name) {
-    let ids: Vec<_> = bb.all_insts().map(|(id, inst)| (id, inst.line)).collect();
-    let original = DebugInfo {
-        def: Some(name.clone()),
-        codelocs: ids.iter().map(|(_, line)| *line).collect(),
-        ..(*bb.debuginfo).clone()
-    };
-    Arc::make_mut(&mut bb.debuginfo).edges = vec![Arc::new(original)];
-    for (position, (id, line)) in ids.into_iter().enumerate() {
-        if let Some(inst) = bb.inst_mut(id) {
-            inst.line = LineInfo { line: line.line, edge: 1, pc: position as i32 + 1 };
-        }
-    }
-}
-
-fn generate(mut plan: Plan<'_>) -> Result<Derived, EditError> {
-    let (pullback, both) = (pullback::generate(&plan)?, value_and_gradient(&plan)?);
-    let (cotangents, value_and_gradient) = (plan.cotangent_types(), value_and_gradient_type(&plan));
-    // The forward pass is made of the function itself, which nobody needs any more: functions may be large.
-    let primal = std::mem::take(&mut plan.primal);
-    let forward = forward::generate(&plan, primal)?;
-    let pair = Type::tuple([plan.result.clone(), plan.trace_type()]);
-    let named = |name: &Name, result: Type, body: BBCode| Function {
-        name: name.clone(),
-        parameters: Vec::new(),
-        varargs: false,
-        result,
-        body,
-    };
-    let forward = Function { parameters: plan.parameters.clone(), ..named(&plan.names.forward, pair, forward) };
-    let mut backward = vec![named(&plan.names.pullback, Type::tuple(cotangents), pullback)];
-    if let Some(body) = both {
-        let function = named(&plan.names.value_and_gradient, value_and_gradient, body);
-        backward.push(Function { parameters: plan.parameters.clone(), ..function });
-    }
-    Ok(Derived { forward, backward, types: vec![plan.trace_def()] })
-}
-
-fn value_and_gradient_type(plan: &Plan<'_>) -> Type {
-    Type::tuple(std::iter::once(plan.result.clone()).chain(plan.cotangent_types().into_iter().skip(1)))
-}
-
-/// The function that runs the forward pass and then the pullback with a seed of 1, or of `nothing` if the result has no
-/// derivative; `None` if the function never returns.
-fn value_and_gradient(plan: &Plan<'_>) -> Result<Option<BBCode>, EditError> {
-    if plan.returns.is_empty() {
-        return Ok(None);
-    }
-    let mut argtypes = plan.primal.argtypes.clone();
-    if let Some(own) = argtypes.first_mut() {
-        *own = Type::function(plan.names.value_and_gradient.clone());
-    }
-    let arguments: Vec<Operand<_>> = (1..argtypes.len()).map(|index| Argument::from_index(index).into()).collect();
-    let mut bb = BBCode::new(argtypes);
-    let block = bb.push_block();
-    let mut emit = Emitter::new(&mut bb, block, LineInfo::NONE);
-    let pair = Type::tuple([plan.result.clone(), plan.trace_type()]);
-    let result = emit.call("Main", &plan.names.forward, arguments, pair)?;
-    let value = emit.field(result.clone(), 0, plan.result.clone())?;
-    let trace = emit.field(result, 1, plan.trace_type())?;
-    let one = plan.seed_type().and_then(|ty| Scalar::from_float(ty, 1.0));
-    let one = one.map_or_else(Operand::nothing, Operand::from);
-    let types = plan.cotangent_types();
-    let all = emit.call("Main", &plan.names.pullback, [trace, one], Type::tuple(types.clone()))?;
-    let mut elements = vec![value];
-    for (index, ty) in types.iter().enumerate().skip(1) {
-        elements.push(match ty {
-            Type::Nothing => Operand::Constant(Constant::Nothing),
-            ty => emit.field(all.clone(), index, ty.clone())?,
-        });
-    }
-    let Type::Tuple(element_types) = value_and_gradient_type(plan) else { return Ok(None) };
-    let tuple = emit.tuple(elements, element_types.to_vec())?;
-    emit.stmt(Stmt::ret(tuple), Type::Any)?;
-    Ok(Some(bb))
+fn pullback_type(plan: &Plan<'_>) -> Type {
+    Type::tuple(plan.cotangent_types())
 }

@@ -1,17 +1,22 @@
-//! Which values depend on the arguments in a way that has a derivative, and on which of these the result depends.
+//! Activity analysis: what depends on the arguments that are differentiated (*varied*), on what the results depend
+//! (*useful*), and what is both (*active*).
+//!
+//! Values are looked at one by one, memory by [classes of objects](super::objects): what is stored in a class may be
+//! read from anywhere in it.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bbcode::{BBCode, Ids, InstId};
-use ircode::primitives::Primitive;
-use ircode::{Callee, Head, Instruction, Module, Name, Operand, ScalarType, Stmt, Type};
+use ircode::{Callee, Head, Instruction, Module, Name, Operand, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use super::NAME;
-use super::tangent::{may_hold_floats, tangent_type};
+use super::objects::{Class, Objects, changes_first};
+use super::operation::Operation;
+use super::summary::Summaries;
 use crate::PassError;
-use crate::rules::{Bindings, Rule, RuleKind, RuleTable};
+use crate::tangents::{Tangent, TangentTypes};
 
 /// How a value depends on the arguments.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -19,10 +24,10 @@ enum Dependence {
     /// Not at all, or only by steps.
     #[default]
     None,
-    /// It is an integer made of the bits of a float that does.
+    /// It holds an integer made of the bits of a float that does.
     Bits,
-    /// With a derivative of this type.
-    Smooth(ScalarType),
+    /// With a derivative.
+    Smooth,
     /// In a way of which no derivative is known.
     Opaque(Arc<Reason>),
 }
@@ -32,7 +37,7 @@ impl Dependence {
     fn join(self, other: Dependence) -> Dependence {
         match (self, other) {
             (Dependence::Opaque(reason), _) | (_, Dependence::Opaque(reason)) => Dependence::Opaque(reason),
-            (Dependence::Smooth(ty), _) | (_, Dependence::Smooth(ty)) => Dependence::Smooth(ty),
+            (Dependence::Smooth, _) | (_, Dependence::Smooth) => Dependence::Smooth,
             (Dependence::Bits, _) | (_, Dependence::Bits) => Dependence::Bits,
             (Dependence::None, Dependence::None) => Dependence::None,
         }
@@ -48,42 +53,33 @@ struct Reason {
     help: Option<&'static str>,
 }
 
-/// How an active statement is differentiated.
+/// What something depends on, or is needed by, that was found first.
 #[derive(Clone, Debug)]
-pub(super) enum Derivative {
-    /// The value is that of an operand.
-    Copy(Operand<Ids>),
-    /// A φ: the value is that of the operand of the edge taken.
-    Phi,
-    /// By a rule.
-    Rule {
-        rule: Arc<Rule>,
-        bindings: Bindings,
-        args: Vec<Operand<Ids>>,
-        /// The arguments that get a cotangent.
-        wanted: Vec<usize>,
-    },
-    /// A call of a function of the module.
-    Call {
-        function: usize,
-        args: Vec<Operand<Ids>>,
-        /// The arguments that get a cotangent.
-        wanted: Vec<usize>,
-    },
+enum Cause {
+    Operand(Operand<Ids>),
+    Class(Class),
+    /// The result of the function, or memory of its caller.
+    Result,
 }
 
-/// What was found about a function's values.
+/// What was found about the values and the memory of a function.
 #[derive(Debug)]
 pub(super) struct Activity {
-    dependences: Dependences,
-    /// How each active value is differentiated: those that depend on the arguments and on which the result depends.
-    derivatives: SecondaryMap<InstId, Derivative>,
+    operations: SecondaryMap<InstId, Operation>,
+    pub(super) objects: Objects,
+    varied: Dependences,
+    useful_values: SecondaryMap<InstId, ()>,
+    useful_classes: Vec<bool>,
+    /// The tangents of the types of values and arguments, whether they are active or not.
+    tangents: SecondaryMap<InstId, Tangent>,
+    argument_tangents: Vec<Tangent>,
 }
 
 #[derive(Debug, Default)]
 struct Dependences {
     values: SecondaryMap<InstId, Dependence>,
     arguments: Vec<Dependence>,
+    classes: Vec<Dependence>,
 }
 
 impl Dependences {
@@ -95,368 +91,747 @@ impl Dependences {
         };
         found.cloned().unwrap_or_default()
     }
+
+    fn of_class(&self, class: Option<Class>) -> Dependence {
+        class.and_then(|class| self.classes.get(class)).cloned().unwrap_or_default()
+    }
+}
+
+/// What is analysed, and in what.
+pub(super) struct Subject<'a> {
+    pub(super) module: &'a Module<BBCode>,
+    pub(super) name: &'a Name,
+    pub(super) bb: &'a BBCode,
+    pub(super) tangents: &'a TangentTypes<'a, BBCode>,
+    pub(super) summaries: &'a Summaries,
+    /// By argument, `_1` first: whether the result is differentiated with respect to it.
+    pub(super) wanted: &'a [bool],
 }
 
 impl Activity {
-    /// Analyses a function of which every block is reachable.
+    /// Analyses a function of which every block is reachable. `operations` says what its statements do.
     ///
     /// # Errors
     ///
-    /// [`PassError`] at the first statement on which the result depends and of which no derivative is known, and at one
-    /// that stores what depends on the arguments.
+    /// [`PassError`] at the first statement on which the results depend and of which no derivative is known.
     pub(super) fn of(
-        module: &Module<BBCode>,
-        name: &Name,
-        bb: &BBCode,
-        rules: &RuleTable,
+        subject: &Subject<'_>,
+        operations: SecondaryMap<InstId, Operation>,
     ) -> Result<Activity, PassError> {
-        let mut analysis = Analysis { module, name, bb, rules, dependences: Dependences::default() };
-        analysis.dependences.arguments = analysis.arguments();
-        analysis.vary()?;
-        let derivatives = analysis.useful()?;
-        Ok(Activity { dependences: analysis.dependences, derivatives })
+        let objects = Objects::of(subject.module, subject.bb, &operations, subject.summaries);
+        let mut analysis = Analysis::new(subject, &operations, &objects);
+        analysis.vary();
+        let (useful_values, useful_classes) = analysis.useful()?;
+        let Analysis { varied, tangents, argument_tangents, .. } = analysis;
+        Ok(Activity { operations, objects, varied, useful_values, useful_classes, tangents, argument_tangents })
     }
 
-    /// The type of an operand's cotangent, if it has one that the gradient needs.
-    pub(super) fn cotangent(&self, operand: &Operand<Ids>) -> Option<ScalarType> {
-        match self.dependences.of(operand) {
-            Dependence::Smooth(ty) => Some(ty),
-            _ => None,
+    /// What a statement does.
+    pub(super) fn operation(&self, id: InstId) -> &Operation {
+        self.operations.get(id).unwrap_or(&Operation::Steps)
+    }
+
+    /// The tangent of the type of an operand.
+    pub(super) fn tangent(&self, operand: &Operand<Ids>) -> Tangent {
+        match operand {
+            Operand::Value(value) => self.tangents.get(*value).cloned().unwrap_or(Tangent::None),
+            Operand::Argument(argument) => {
+                let found = argument.index().and_then(|index| self.argument_tangents.get(index));
+                found.cloned().unwrap_or(Tangent::None)
+            }
+            _ => Tangent::None,
         }
     }
 
-    /// How a statement is differentiated, if its value is active.
-    pub(super) fn derivative(&self, value: InstId) -> Option<&Derivative> {
-        self.derivatives.get(value)
+    /// The cotangent of an operand, if it is active.
+    pub(super) fn cotangent(&self, operand: &Operand<Ids>) -> Tangent {
+        let active = match operand {
+            Operand::Value(value) => self.useful_values.contains_key(*value),
+            Operand::Argument(_) => true,
+            _ => false,
+        };
+        match self.varied.of(operand) {
+            Dependence::Smooth if active => self.tangent(operand).cotangent(),
+            _ => Tangent::None,
+        }
+    }
+
+    /// The shadow of an operand, if its class is active.
+    pub(super) fn shadow(&self, operand: &Operand<Ids>) -> Tangent {
+        match self.objects.class(operand) {
+            Some(class) if self.is_active(class) => self.tangent(operand).shadow(),
+            _ => Tangent::None,
+        }
+    }
+
+    /// Whether what is in objects of the class is active.
+    pub(super) fn is_active(&self, class: Class) -> bool {
+        self.useful_classes.get(class) == Some(&true) && self.varied.of_class(Some(class)) == Dependence::Smooth
+    }
+
+    /// Whether the result of a statement depends on the arguments, and the results on it.
+    pub(super) fn is_active_value(&self, id: InstId) -> bool {
+        !self.cotangent(&Operand::Value(id)).is_none()
+    }
+
+    /// Whether a value depends on the arguments, as a listing shows it.
+    pub(super) fn is_varied(&self, operand: &Operand<Ids>) -> bool {
+        let smooth = |dependence: Dependence| matches!(dependence, Dependence::Smooth | Dependence::Opaque(_));
+        smooth(self.varied.of(operand)) || smooth(self.varied.of_class(self.objects.class(operand)))
+    }
+
+    /// Whether the results depend on a value, as a listing shows it.
+    pub(super) fn is_useful(&self, id: InstId) -> bool {
+        let class = self.objects.class(&Operand::Value(id));
+        self.useful_values.contains_key(id) || class.is_some_and(|class| self.useful_classes.get(class) == Some(&true))
     }
 }
 
 struct Analysis<'a> {
-    module: &'a Module<BBCode>,
-    name: &'a Name,
-    bb: &'a BBCode,
-    rules: &'a RuleTable,
-    dependences: Dependences,
+    subject: &'a Subject<'a>,
+    operations: &'a SecondaryMap<InstId, Operation>,
+    objects: &'a Objects,
+    varied: Dependences,
+    tangents: SecondaryMap<InstId, Tangent>,
+    argument_tangents: Vec<Tangent>,
+    /// By class: the statements with something of it among their operands or as their result.
+    touching: Vec<Vec<InstId>>,
+    /// Why a value varies, and why a class does.
+    causes: SecondaryMap<InstId, Cause>,
+    class_causes: Vec<Option<InstId>>,
 }
 
 impl<'a> Analysis<'a> {
-    fn arguments(&self) -> Vec<Dependence> {
-        let argument = |(index, ty): (usize, &Type)| match tangent_type(ty) {
-            // The function itself has no tangent.
-            _ if index == 0 => Dependence::None,
-            Some(float) => Dependence::Smooth(float),
-            None if may_hold_floats(self.module, ty) => {
-                let shown = if ty.is_unknown() { "an unknown type".to_string() } else { format!("the type {ty}") };
-                let message = format!("the argument _{} has {shown}, of which no derivative is known", index + 1);
-                let help = Some(match ty.is_unknown() {
-                    true => "a header says which types the arguments have: `function f(x::Float64)`",
-                    false => "numbers are differentiated; tuples, structs and arrays are not",
-                });
-                Dependence::Opaque(Arc::new(Reason { at: None, message, help }))
+    fn new(
+        subject: &'a Subject<'a>,
+        operations: &'a SecondaryMap<InstId, Operation>,
+        objects: &'a Objects,
+    ) -> Analysis<'a> {
+        let bb = subject.bb;
+        let mut touching: Vec<Vec<InstId>> = vec![Vec::new(); objects.bound()];
+        let mut tangents = SecondaryMap::new();
+        for (id, inst) in bb.all_insts() {
+            if !inst.stmt.is_terminator() {
+                tangents.insert(id, subject.tangents.of(&inst.ty));
             }
-            None => Dependence::None,
-        };
-        self.bb.argtypes.iter().enumerate().map(argument).collect()
+            let mut touch = |operand: &Operand<Ids>| {
+                if let Some(class) = objects.class(operand)
+                    && let Some(list) = touching.get_mut(class)
+                    && list.last() != Some(&id)
+                {
+                    list.push(id);
+                }
+            };
+            touch(&Operand::Value(id));
+            if let Some(operation) = operations.get(id) {
+                operation.for_each_input(bb, id, &mut touch);
+            }
+        }
+        let mut varied = Dependences { classes: vec![Dependence::None; objects.bound()], ..Dependences::default() };
+        let mut argument_tangents = Vec::with_capacity(bb.argtypes.len());
+        for (index, ty) in bb.argtypes.iter().enumerate() {
+            let tangent = subject.tangents.of(ty);
+            let wanted = subject.wanted.get(index) == Some(&true);
+            let dependence = match wanted && !tangent.is_none() {
+                true if *ty == Type::Untyped => {
+                    let message =
+                        format!("the argument _{} has an unknown type, of which no derivative is known", index + 1);
+                    let help = Some("a header says which types the arguments have: `function f(x::Float64)`");
+                    Dependence::Opaque(Arc::new(Reason { at: None, message, help }))
+                }
+                true => Dependence::Smooth,
+                false => Dependence::None,
+            };
+            let class = objects.class(&super::operation::argument(index));
+            if let Some(of_class) = class.and_then(|class| varied.classes.get_mut(class))
+                && !tangent.shadow().is_none()
+            {
+                *of_class = std::mem::take(of_class).join(dependence.clone());
+            }
+            let value = if tangent.cotangent().is_none() { Dependence::None } else { dependence };
+            varied.arguments.push(value);
+            argument_tangents.push(tangent);
+        }
+        Analysis {
+            subject,
+            operations,
+            objects,
+            varied,
+            tangents,
+            argument_tangents,
+            touching,
+            causes: SecondaryMap::new(),
+            class_causes: vec![None; objects.bound()],
+        }
     }
 
-    /// Finds how values depend on the arguments: from definitions to uses, until nothing changes.
-    fn vary(&mut self) -> Result<(), PassError> {
+    fn tangent(&self, operand: &Operand<Ids>) -> Tangent {
+        match operand {
+            Operand::Value(value) => self.tangents.get(*value).cloned().unwrap_or(Tangent::None),
+            Operand::Argument(argument) => {
+                argument.index().and_then(|index| self.argument_tangents.get(index)).cloned().unwrap_or(Tangent::None)
+            }
+            _ => Tangent::None,
+        }
+    }
+
+    fn of_object(&self, operand: &Operand<Ids>) -> Dependence {
+        self.varied.of_class(self.objects.class(operand))
+    }
+
+    /// Finds how values and classes depend on the arguments: from definitions to uses, until nothing changes.
+    fn vary(&mut self) {
+        let bb = self.subject.bb;
         let mut users: SecondaryMap<InstId, Vec<InstId>> = SecondaryMap::new();
-        for (id, _) in self.bb.all_insts() {
+        for (id, _) in bb.all_insts() {
             users.insert(id, Vec::new());
         }
-        for (id, inst) in self.bb.all_insts() {
+        for (id, inst) in bb.all_insts() {
             inst.stmt.for_each_use(|used| {
                 if let Some(users) = users.get_mut(used) {
                     users.push(id);
                 }
             });
         }
-        let graph = self.bb.cfg();
+        let graph = bb.cfg();
         let blocks = graph.graph().postorder().into_iter().rev().filter_map(|block| graph.block(block));
-        let mut work: VecDeque<InstId> = blocks.flat_map(|block| self.bb.inst_ids(block)).collect();
+        let mut work: VecDeque<InstId> = blocks.flat_map(|block| bb.inst_ids(block)).collect();
         let mut queued: SecondaryMap<InstId, bool> = work.iter().map(|&id| (id, true)).collect();
         while let Some(id) = work.pop_front() {
             queued.insert(id, false);
-            let Some(inst) = self.bb.inst(id) else { continue };
-            let found = self.dependence(id, inst)?;
-            match self.dependences.values.get(id) {
-                Some(known) if *known == found => continue,
+            let Some(inst) = bb.inst(id) else { continue };
+            let Some(operation) = self.operations.get(id) else { continue };
+            let mut changed_classes: Vec<Class> = Vec::new();
+            for (class, dependence) in self.stored(id, inst, operation) {
+                let Some(known) = self.varied.classes.get_mut(class) else { continue };
                 // The first reason is the one that is told.
-                Some(Dependence::Opaque(_)) => continue,
-                None if found == Dependence::None => continue,
-                _ => self.dependences.values.insert(id, found),
+                let joined = known.clone().join(dependence);
+                if joined != *known && !matches!(known, Dependence::Opaque(_)) {
+                    *known = joined;
+                    changed_classes.push(class);
+                    if let Some(cause) = self.class_causes.get_mut(class) {
+                        cause.get_or_insert(id);
+                    }
+                }
+            }
+            let found = self.dependence(id, inst, operation);
+            let changed = match self.varied.values.get(id) {
+                Some(known) if *known == found => false,
+                Some(Dependence::Opaque(_)) => false,
+                None if found == Dependence::None => false,
+                _ => true,
             };
-            for &user in users.get(id).map(Vec::as_slice).unwrap_or_default() {
+            let mut again: Vec<InstId> = Vec::new();
+            if changed {
+                self.varied.values.insert(id, found);
+                self.remember_cause(id, operation);
+                again.extend(users.get(id).map(Vec::as_slice).unwrap_or_default());
+            }
+            for class in changed_classes {
+                again.extend(self.touching.get(class).map(Vec::as_slice).unwrap_or_default());
+            }
+            for user in again {
                 if queued.insert(user, true) == Some(false) {
                     work.push_back(user);
                 }
             }
         }
-        Ok(())
+    }
+
+    /// Remembers through which operand a value came to depend on the arguments.
+    fn remember_cause(&mut self, id: InstId, operation: &Operation) {
+        if self.causes.contains_key(id) {
+            return;
+        }
+        let mut cause = None;
+        operation.for_each_input(self.subject.bb, id, &mut |operand| {
+            if cause.is_none() && self.varied.of(operand) != Dependence::None {
+                cause = Some(Cause::Operand(operand.clone()));
+            } else if cause.is_none() && self.of_object(operand) != Dependence::None {
+                cause = self.objects.class(operand).map(Cause::Class);
+            }
+        });
+        if let Some(cause) = cause {
+            self.causes.insert(id, cause);
+        }
     }
 
     fn opaque(&self, at: InstId, message: String, help: Option<&'static str>) -> Dependence {
         Dependence::Opaque(Arc::new(Reason { at: Some(at), message, help }))
     }
 
-    fn dependence(&self, id: InstId, inst: &Instruction<Ids>) -> Result<Dependence, PassError> {
-        if inst.stmt.is_terminator() {
-            return Ok(Dependence::None);
-        }
-        let mut inputs = Dependence::None;
-        inst.stmt.for_each_operand(&mut |operand| {
-            inputs = std::mem::take(&mut inputs).join(self.dependences.of(operand));
-        });
-        if inputs == Dependence::None {
-            return Ok(Dependence::None);
-        }
-        if copied_operand(self.module, &inst.stmt).is_some() || matches!(inst.stmt, Stmt::Phi(_)) {
-            return Ok(self.seen_as(id, inputs, &inst.ty));
-        }
-        if let Some((primitive, args)) = self.module.primitive_call(&inst.stmt) {
-            let stores = primitive.effects.writes && inst.ty != Type::Bottom && !only_prints(primitive);
-            if stores && inputs != Dependence::Bits {
-                let message = format!("`{}` stores a value that depends on the arguments", primitive.name);
-                let error = PassError::new(NAME, self.name, message).at(self.bb, id);
-                return Err(error.with_help("what is in memory is not differentiated: keep the value in a variable"));
+    /// What a statement stores, by class.
+    fn stored(&self, id: InstId, inst: &Instruction<Ids>, operation: &Operation) -> Vec<(Class, Dependence)> {
+        let into = |operand: &Operand<Ids>, dependence: Dependence| {
+            self.objects.class(operand).map(|class| (class, dependence)).into_iter().collect()
+        };
+        let result = Operand::Value(id);
+        match operation {
+            Operation::Store { place, value, .. } => into(&place.object, self.varied.of(value)),
+            Operation::Append { object, value } => into(object, self.varied.of(value)),
+            Operation::NewObject(fields) => {
+                let joined = fields.iter().fold(Dependence::None, |joined, field| joined.join(self.varied.of(field)));
+                into(&result, joined)
             }
-            return Ok(self.primitive(id, inst, primitive, args, inputs));
+            Operation::CopyObject(source) => into(&result, self.of_object(source)),
+            Operation::Rule { args, .. } => {
+                let inputs = args.iter().fold(Dependence::None, |joined, arg| joined.join(self.input(arg)));
+                if changes_first(self.subject.module, &inst.stmt) {
+                    return args.first().map(|first| into(first, inputs)).unwrap_or_default();
+                }
+                match self.tangent(&result).shadow().is_none() {
+                    true => Vec::new(),
+                    false => into(&result, inputs),
+                }
+            }
+            Operation::Call { function, args } => {
+                let inputs = args.iter().fold(Dependence::None, |joined, arg| joined.join(self.input(arg)));
+                if !matches!(inputs, Dependence::Smooth | Dependence::Opaque(_)) {
+                    return Vec::new();
+                }
+                let mut stored: Vec<(Class, Dependence)> = Vec::new();
+                if !self.tangent(&result).shadow().is_none() {
+                    stored.extend(self.objects.class(&result).map(|class| (class, Dependence::Smooth)));
+                }
+                if self.subject.summaries.get(*function).writes {
+                    let written = args.iter().filter(|arg| !self.tangent(arg).shadow().is_none());
+                    stored.extend(written.filter_map(|arg| Some((self.objects.class(arg)?, Dependence::Smooth))));
+                }
+                stored
+            }
+            Operation::Unknown => {
+                let pure = match &inst.stmt {
+                    Stmt::Call(_) | Stmt::Invoke(_) | Stmt::Expr(_) => {
+                        let called = self.subject.module.primitive_call(&inst.stmt);
+                        called.is_some_and(|(primitive, _)| !primitive.effects.writes)
+                    }
+                    _ => true,
+                };
+                if pure {
+                    return Vec::new();
+                }
+                let mut classes: Vec<Class> = Vec::new();
+                let mut inputs = Dependence::None;
+                operation.for_each_input(self.subject.bb, id, &mut |operand| {
+                    inputs = std::mem::take(&mut inputs).join(self.input(operand));
+                    classes.extend(self.objects.class(operand));
+                });
+                match inputs {
+                    Dependence::None | Dependence::Bits => Vec::new(),
+                    Dependence::Opaque(_) => classes.into_iter().map(|class| (class, inputs.clone())).collect(),
+                    Dependence::Smooth => {
+                        let (message, help) = self.unknown(inst, "memory that depends on the arguments is given to");
+                        let opaque = self.opaque(id, message, help);
+                        classes.into_iter().map(|class| (class, opaque.clone())).collect()
+                    }
+                }
+            }
+            _ => Vec::new(),
         }
-        Ok(self.other_call(id, inst, inputs))
     }
 
-    /// The dependence of a value that is another one, seen as of this type.
-    fn seen_as(&self, id: InstId, inputs: Dependence, ty: &Type) -> Dependence {
-        match inputs {
-            Dependence::Smooth(from) => match tangent_type(ty) {
-                Some(to) if to == from => Dependence::Smooth(to),
-                None if !may_hold_floats(self.module, ty) => Dependence::None,
+    /// How what an operand is, or what is in it, depends on the arguments.
+    fn input(&self, operand: &Operand<Ids>) -> Dependence {
+        let of_value = self.varied.of(operand);
+        match self.tangent(operand).shadow().is_none() {
+            true => of_value,
+            false => of_value.join(self.of_object(operand)),
+        }
+    }
+
+    fn dependence(&self, id: InstId, inst: &Instruction<Ids>, operation: &Operation) -> Dependence {
+        if inst.stmt.is_terminator() {
+            return Dependence::None;
+        }
+        let mut inputs = Dependence::None;
+        match operation {
+            Operation::Load(place) => inputs = self.of_object(&place.object),
+            Operation::StackPop { stack } => inputs = self.of_object(stack),
+            Operation::Store { value, gives_value: true, .. } => inputs = self.varied.of(value),
+            Operation::Store { .. } | Operation::Append { .. } | Operation::Resize { .. } => {}
+            Operation::Allocate | Operation::NewObject(_) | Operation::CopyObject(_) | Operation::Part { .. } => {}
+            Operation::Steps | Operation::Unknown => inst.stmt.for_each_operand(&mut |operand| {
+                inputs = std::mem::take(&mut inputs).join(self.input(operand));
+            }),
+            Operation::Rule { args, .. } | Operation::Call { args, .. } => {
+                inputs = args.iter().fold(inputs, |joined, arg| joined.join(self.input(arg)));
+            }
+            _ => operation.for_each_input(self.subject.bb, id, &mut |operand| {
+                inputs = std::mem::take(&mut inputs).join(self.varied.of(operand));
+            }),
+        }
+        if inputs == Dependence::None {
+            return Dependence::None;
+        }
+        let result = Operand::Value(id);
+        if self.tangent(&result).cotangent().is_none() {
+            return self.bits(inst, inputs);
+        }
+        match operation {
+            Operation::Rule { rule, args, .. } => match inputs {
+                Dependence::Bits => Dependence::None,
+                // What only steps with the operand does not depend on it, whatever it is.
                 _ => {
-                    let message = format!("a {from} that depends on the arguments is seen as {ty:?} here");
-                    self.opaque(id, message, Some("its derivative is known for values of one float type only"))
+                    let mut joined = Dependence::None;
+                    for (_, arg) in args.iter().enumerate().filter(|(i, _)| !rule.is_zero(*i)) {
+                        joined = joined.join(match self.input(arg) {
+                            Dependence::Bits => Dependence::None,
+                            other => other,
+                        });
+                    }
+                    joined
                 }
             },
+            Operation::Steps => Dependence::None,
+            Operation::Call { .. } => match inputs {
+                Dependence::Bits => {
+                    let message = "the bits of a float that depends on the arguments are passed on".into();
+                    self.opaque(id, message, None)
+                }
+                other => other,
+            },
+            Operation::Unknown => match inputs {
+                Dependence::Opaque(reason) => Dependence::Opaque(reason),
+                Dependence::Bits
+                    if self.subject.module.primitive_call(&inst.stmt).is_some_and(|(p, _)| p.name != "bitcast") =>
+                {
+                    Dependence::None
+                }
+                _ => {
+                    let (message, help) = self.unknown(inst, "what depends on the arguments is given to");
+                    self.opaque(id, message, help)
+                }
+            },
+            _ => self.seen_as(id, inputs, &inst.ty),
+        }
+    }
+
+    /// The dependence of a value that is another one, or part of it, seen as of this type.
+    fn seen_as(&self, id: InstId, inputs: Dependence, ty: &Type) -> Dependence {
+        match inputs {
             Dependence::Bits if ty.as_scalar().is_some_and(|ty| !ty.is_integer()) => Dependence::None,
+            Dependence::Smooth => {
+                // What is one float type and then another is neither in a run of the program.
+                let mut mixed = None;
+                if let (Some(Operation::Copy(of)), Tangent::Float(to)) =
+                    (self.operations.get(id), self.subject.tangents.of(ty))
+                    && let Tangent::Float(from) = self.tangent(of)
+                    && from != to
+                {
+                    mixed = Some((from, to));
+                }
+                match mixed {
+                    Some((from, _)) => {
+                        let message = format!("a {from} that depends on the arguments is seen as {ty:?} here");
+                        self.opaque(id, message, Some("its derivative is known for values of one float type only"))
+                    }
+                    None => Dependence::Smooth,
+                }
+            }
             other => other,
         }
     }
 
-    fn primitive(
-        &self,
-        id: InstId,
-        inst: &Instruction<Ids>,
-        primitive: &'static Primitive,
-        args: &[Operand<Ids>],
-        inputs: Dependence,
-    ) -> Dependence {
-        if !may_hold_floats(self.module, &inst.ty) {
-            let integer = inst.ty.as_scalar().is_some_and(ScalarType::is_integer);
-            let of_bits = primitive.name == "bitcast" || inputs == Dependence::Bits;
-            return if integer && of_bits { Dependence::Bits } else { Dependence::None };
-        }
-        if let Dependence::Opaque(reason) = inputs {
-            // What only steps with the operand does not depend on it, whatever it is.
-            let steps = find_rule(self.bb, self.rules, primitive, args)
-                .is_some_and(|(rule, _)| (0..args.len()).all(|i| rule.is_zero(i)));
-            return if steps { Dependence::None } else { Dependence::Opaque(reason) };
-        }
-        let Some(float) = tangent_type(&inst.ty) else {
-            let message = format!("`{}` gives a {:?} that depends on the arguments", primitive.name, inst.ty);
-            let help = "numbers are differentiated; tuples, structs and arrays are not";
-            return self.opaque(id, message, Some(help));
-        };
-        if primitive.name == "bitcast" {
-            let message = "a float is made of bits that depend on the arguments".to_string();
-            return self.opaque(id, message, Some("register a derivative rule for the function that does this"));
-        }
-        if inputs == Dependence::Bits {
-            return Dependence::None;
-        }
-        match find_rule(self.bb, self.rules, primitive, args) {
-            Some((rule, _)) => {
-                let moves = |(i, arg): (usize, &Operand<Ids>)| {
-                    !rule.is_zero(i) && matches!(self.dependences.of(arg), Dependence::Smooth(_))
-                };
-                let depends = args.iter().enumerate().any(moves);
-                if depends { Dependence::Smooth(float) } else { Dependence::None }
-            }
-            None => {
-                let types: Vec<String> = args.iter().map(|arg| format!("{:?}", self.bb.operand_type(arg))).collect();
-                let message = format!("there is no derivative rule for `{}` of ({})", primitive.name, types.join(", "));
-                self.opaque(id, message, None)
-            }
-        }
+    /// Whether a value without cotangent is an integer made of the bits of a float.
+    fn bits(&self, inst: &Instruction<Ids>, inputs: Dependence) -> Dependence {
+        let integer = inst.ty.as_scalar().is_some_and(ircode::ScalarType::is_integer);
+        let bitcast = self.subject.module.primitive_call(&inst.stmt).is_some_and(|(p, _)| p.name == "bitcast");
+        let of_bits = inputs == Dependence::Bits || bitcast && inputs == Dependence::Smooth;
+        if integer && of_bits { Dependence::Bits } else { Dependence::None }
     }
 
-    /// What is not a primitive: calls of functions, of types, of what is not known; other expressions.
-    fn other_call(&self, id: InstId, inst: &Instruction<Ids>, inputs: Dependence) -> Dependence {
+    /// Why nothing is known of the derivative of a statement.
+    fn unknown(&self, inst: &Instruction<Ids>, given: &str) -> (String, Option<&'static str>) {
+        let module = self.subject.module;
+        if let Some((primitive, args)) = module.primitive_call(&inst.stmt) {
+            if primitive.name == "bitcast" {
+                return (
+                    "a float is made of bits that depend on the arguments".into(),
+                    Some("register a derivative rule for the function that does this"),
+                );
+            }
+            let types: Vec<String> =
+                args.iter().map(|arg| format!("{:?}", self.subject.bb.operand_type(arg))).collect();
+            let help = types.iter().any(|ty| ty == "Any" || ty == "Untyped").then_some(
+                "the types of the operands are not known: a typeassert or the declared types of the arguments tell them",
+            );
+            return (format!("there is no derivative rule for `{}` of ({})", primitive.name, types.join(", ")), help);
+        }
         let callee = match &inst.stmt {
-            Stmt::Call(call) => self.module.callee(&call.callee),
-            Stmt::Invoke(invoke) => self.module.callee(&invoke.callee),
+            Stmt::Call(call) => module.callee(&call.callee),
+            Stmt::Invoke(invoke) => module.callee(&invoke.callee),
             _ => None,
         };
-        if !may_hold_floats(self.module, &inst.ty) {
-            return Dependence::None;
-        }
-        if let Dependence::Opaque(reason) = inputs {
-            return Dependence::Opaque(reason);
-        }
-        let (message, help) = match (callee, &inst.stmt) {
-            (Some(Callee::Function(_)), _) => match (tangent_type(&inst.ty), &inputs) {
-                (Some(float), Dependence::Smooth(_)) => return Dependence::Smooth(float),
-                (_, Dependence::Bits) => {
-                    ("the bits of a float that depends on the arguments are passed on".into(), None)
-                }
-                _ => (format!("the call gives a {:?} that depends on the arguments", inst.ty), None),
-            },
+        match (callee, &inst.stmt) {
             (Some(Callee::Unknown(name)), _) => (
                 format!(
                     "`{name}` is neither a function of this module nor a primitive, so its derivative is not known"
                 ),
-                self.name
+                self.subject
+                    .name
                     .is_empty()
                     .then_some("a listing has no name: if this is a call of the function itself, name it with --fn"),
             ),
+            (Some(Callee::Function(_)), _) => {
+                (format!("{given} a function that takes another number of arguments"), None)
+            }
             (Some(Callee::Type(ty)), _) => (format!("a {ty} is made that depends on the arguments"), None),
             (_, Stmt::Call(_) | Stmt::Invoke(_)) => ("what is called here is known only when it runs".into(), None),
             (_, Stmt::Expr(expr)) if expr.head == Head::Foreigncall => {
                 ("no derivative of this foreign function is known".into(), None)
             }
             _ => (format!("a {:?} is made that depends on the arguments", inst.ty), None),
-        };
-        self.opaque(id, message, help)
+        }
     }
 
-    /// Finds the values on which the result depends, from the returns backwards.
-    fn useful(&self) -> Result<SecondaryMap<InstId, Derivative>, PassError> {
-        let mut derivatives: SecondaryMap<InstId, Derivative> = SecondaryMap::new();
-        let mut problems: Vec<Arc<Reason>> = Vec::new();
-        let mut work: Vec<Operand<Ids>> = Vec::new();
-        for block in self.bb.blocks() {
-            if let Some(Stmt::Return(ret)) = self.bb.terminator(block).map(|(_, inst)| &inst.stmt) {
-                work.extend(ret.value.clone());
+    /// Finds the values and classes on which the results depend, from the returns backwards.
+    fn useful(&self) -> Result<(SecondaryMap<InstId, ()>, Vec<bool>), PassError> {
+        let bb = self.subject.bb;
+        let mut values: SecondaryMap<InstId, ()> = SecondaryMap::new();
+        let mut classes = vec![false; self.objects.bound()];
+        let mut wanted_by: SecondaryMap<InstId, Cause> = SecondaryMap::new();
+        let mut class_wanted_by: Vec<Option<Cause>> = vec![None; self.objects.bound()];
+        let mut problems: Vec<(Arc<Reason>, Cause)> = Vec::new();
+        let mut work: Vec<(Cause, Cause)> = Vec::new();
+        for block in bb.blocks() {
+            if let Some(Stmt::Return(ret)) = bb.terminator(block).map(|(_, inst)| &inst.stmt)
+                && let Some(value) = &ret.value
+            {
+                work.push((Cause::Operand(value.clone()), Cause::Result));
+                work.extend(self.objects.class(value).map(|class| (Cause::Class(class), Cause::Result)));
             }
         }
-        while let Some(operand) = work.pop() {
-            match self.dependences.of(&operand) {
-                Dependence::None | Dependence::Bits => continue,
-                Dependence::Opaque(reason) => {
-                    problems.push(reason);
-                    continue;
-                }
-                Dependence::Smooth(_) => {}
+        for class in 0..self.objects.bound() {
+            if self.objects.is_external(class) {
+                work.push((Cause::Class(class), Cause::Result));
             }
-            let Operand::Value(value) = operand else { continue };
-            if derivatives.contains_key(value) {
-                continue;
-            }
-            let Some(derivative) = self.bb.inst(value).and_then(|inst| self.derivative(&inst.stmt)) else { continue };
-            match (&derivative, self.bb.stmt(value)) {
-                (Derivative::Copy(operand), _) => work.push(operand.clone()),
-                (Derivative::Phi, Some(Stmt::Phi(phi))) => {
-                    work.extend(phi.entries.iter().filter_map(|entry| entry.value.clone()));
+        }
+        while let Some((item, by)) = work.pop() {
+            match item {
+                Cause::Operand(operand) => {
+                    match self.varied.of(&operand) {
+                        Dependence::None | Dependence::Bits => continue,
+                        Dependence::Opaque(reason) => {
+                            if let Operand::Value(value) = &operand
+                                && !wanted_by.contains_key(*value)
+                            {
+                                wanted_by.insert(*value, by);
+                            }
+                            problems.push((reason, Cause::Operand(operand)));
+                            continue;
+                        }
+                        Dependence::Smooth => {}
+                    }
+                    let Operand::Value(value) = operand else { continue };
+                    if values.insert(value, ()).is_some() {
+                        continue;
+                    }
+                    wanted_by.insert(value, by);
+                    self.needs_of_value(value, &mut work);
                 }
-                (Derivative::Phi, _) => {}
-                (Derivative::Rule { args, wanted, .. } | Derivative::Call { args, wanted, .. }, _) => {
-                    work.extend(wanted.iter().filter_map(|&i| args.get(i).cloned()));
+                Cause::Class(class) => {
+                    match self.varied.of_class(Some(class)) {
+                        Dependence::None | Dependence::Bits => continue,
+                        Dependence::Opaque(reason) => {
+                            problems.push((reason, Cause::Class(class)));
+                            continue;
+                        }
+                        Dependence::Smooth => {}
+                    }
+                    let Some(flag) = classes.get_mut(class).filter(|flag| !**flag) else { continue };
+                    *flag = true;
+                    if let Some(slot) = class_wanted_by.get_mut(class) {
+                        *slot = Some(by);
+                    }
+                    for &id in self.touching.get(class).map(Vec::as_slice).unwrap_or_default() {
+                        self.needs_of_class(class, id, &mut work);
+                    }
                 }
+                Cause::Result => {}
             }
-            derivatives.insert(value, derivative);
         }
         match self.first(problems) {
-            Some(reason) => {
-                let error = PassError::new(NAME, self.name, reason.message.clone());
-                let error = match reason.at {
-                    Some(at) => error.at(self.bb, at),
-                    None => error,
-                };
-                Err(match reason.help {
-                    Some(help) => error.with_help(help),
-                    None => error,
-                })
+            Some((reason, cause)) => Err(self.error(&reason, cause, &wanted_by, &class_wanted_by)),
+            None => Ok((values, classes)),
+        }
+    }
+
+    /// What the value of a statement depends on.
+    fn needs_of_value(&self, id: InstId, work: &mut Vec<(Cause, Cause)>) {
+        let by = || Cause::Operand(Operand::Value(id));
+        let Some(operation) = self.operations.get(id) else { return };
+        match operation {
+            Operation::Load(place) => {
+                work.extend(self.objects.class(&place.object).map(|class| (Cause::Class(class), by())))
             }
-            None => Ok(derivatives),
+            Operation::StackPop { stack } => {
+                work.extend(self.objects.class(stack).map(|class| (Cause::Class(class), by())))
+            }
+            Operation::Store { value, .. } => work.push((Cause::Operand(value.clone()), by())),
+            Operation::Rule { rule, args, .. } => {
+                for (_, arg) in args.iter().enumerate().filter(|(i, _)| !rule.is_zero(*i)) {
+                    work.push((Cause::Operand(arg.clone()), by()));
+                    work.extend(self.objects.class(arg).map(|class| (Cause::Class(class), by())));
+                }
+            }
+            Operation::Call { args, .. } => {
+                for arg in args {
+                    work.push((Cause::Operand(arg.clone()), by()));
+                    work.extend(self.objects.class(arg).map(|class| (Cause::Class(class), by())));
+                }
+            }
+            _ => operation.for_each_input(self.subject.bb, id, &mut |operand| {
+                work.push((Cause::Operand(operand.clone()), by()));
+            }),
+        }
+    }
+
+    /// What the contents of a class depend on through a statement that touches it.
+    fn needs_of_class(&self, class: Class, id: InstId, work: &mut Vec<(Cause, Cause)>) {
+        let Some(operation) = self.operations.get(id) else { return };
+        let by = || Cause::Class(class);
+        match operation {
+            Operation::Store { value, .. } | Operation::Append { value, .. } => {
+                work.push((Cause::Operand(value.clone()), by()));
+            }
+            Operation::NewObject(fields) => {
+                work.extend(fields.iter().map(|field| (Cause::Operand(field.clone()), by())));
+            }
+            Operation::CopyObject(source) => {
+                work.extend(self.objects.class(source).map(|class| (Cause::Class(class), by())));
+            }
+            Operation::Rule { args, .. } | Operation::Call { args, .. } => {
+                for arg in args {
+                    work.push((Cause::Operand(arg.clone()), by()));
+                    work.extend(self.objects.class(arg).map(|class| (Cause::Class(class), by())));
+                }
+            }
+            _ => {}
         }
     }
 
     /// The problem that stands first in the function.
-    fn first(&self, problems: Vec<Arc<Reason>>) -> Option<Arc<Reason>> {
+    fn first(&self, problems: Vec<(Arc<Reason>, Cause)>) -> Option<(Arc<Reason>, Cause)> {
         if problems.is_empty() {
             return None;
         }
         let mut position: SecondaryMap<InstId, usize> = SecondaryMap::new();
-        for (i, (id, _)) in self.bb.all_insts().enumerate() {
+        for (i, (id, _)) in self.subject.bb.all_insts().enumerate() {
             position.insert(id, i + 1);
         }
-        problems.into_iter().min_by_key(|reason| reason.at.and_then(|at| position.get(at).copied()).unwrap_or(0))
+        let place = |reason: &Reason| reason.at.and_then(|at| position.get(at).copied()).unwrap_or(0);
+        problems.into_iter().min_by_key(|(reason, _)| place(reason))
     }
 
-    /// How a statement whose value depends on the arguments is differentiated.
-    fn derivative(&self, stmt: &Stmt<Ids>) -> Option<Derivative> {
-        if let Some(operand) = copied_operand(self.module, stmt) {
-            return Some(Derivative::Copy(operand.clone()));
-        }
-        let smooth =
-            |arg: &Operand<Ids>| matches!(self.dependences.of(arg), Dependence::Smooth(_) | Dependence::Opaque(_));
-        if let Some((primitive, args)) = self.module.primitive_call(stmt) {
-            let (rule, bindings) = find_rule(self.bb, self.rules, primitive, args)?;
-            let wanted = (0..args.len()).filter(|&i| !rule.is_zero(i) && args.get(i).is_some_and(smooth)).collect();
-            return Some(Derivative::Rule { rule, bindings, args: args.to_vec(), wanted });
-        }
-        let (callee, args) = match stmt {
-            Stmt::Phi(_) => return Some(Derivative::Phi),
-            Stmt::Call(call) => (&call.callee, &call.args),
-            Stmt::Invoke(invoke) => (&invoke.callee, &invoke.args),
-            _ => return None,
+    fn error(
+        &self,
+        reason: &Reason,
+        cause: Cause,
+        wanted_by: &SecondaryMap<InstId, Cause>,
+        class_wanted_by: &[Option<Cause>],
+    ) -> PassError {
+        let error = PassError::new(NAME, self.subject.name, reason.message.clone());
+        let error = match reason.at {
+            Some(at) => error.at(self.subject.bb, at),
+            None => error,
         };
-        match self.module.callee(callee)? {
-            Callee::Function(function) => {
-                let wanted = (0..args.len()).filter(|&i| args.get(i).is_some_and(smooth)).collect();
-                Some(Derivative::Call { function, args: args.to_vec(), wanted })
+        let mut chain = self.from_argument(reason);
+        chain.extend(self.to_result(reason, cause, wanted_by, class_wanted_by));
+        let way = (chain.len() > 1).then(|| format!("the result depends on it by {}", chain.join(" → ")));
+        let help: Vec<String> = reason.help.map(str::to_string).into_iter().chain(way).collect();
+        if help.is_empty() { error } else { error.with_help(help.join("; ")) }
+    }
+
+    /// The statements from an argument to where the reason is.
+    fn from_argument(&self, reason: &Reason) -> Vec<String> {
+        let mut chain = Vec::new();
+        let mut seen: SecondaryMap<InstId, ()> = SecondaryMap::new();
+        let mut at = reason.at;
+        while let Some(id) = at {
+            if seen.insert(id, ()).is_some() {
+                break;
             }
-            _ => None,
+            chain.push(self.shown(id));
+            at = match self.causes.get(id).cloned().or_else(|| self.stored_cause(id)) {
+                Some(Cause::Operand(Operand::Value(value))) => Some(value),
+                Some(Cause::Operand(Operand::Argument(argument))) => {
+                    chain.push(format!("_{}", argument.0));
+                    None
+                }
+                Some(Cause::Class(class)) => match self.class_causes.get(class).copied().flatten() {
+                    Some(store) => Some(store),
+                    None => {
+                        chain.extend(self.argument_of(class));
+                        None
+                    }
+                },
+                _ => None,
+            };
         }
+        chain.reverse();
+        chain
     }
-}
 
-/// The operand of which a statement is a copy.
-fn copied_operand<'b>(module: &Module<BBCode>, stmt: &'b Stmt<Ids>) -> Option<&'b Operand<Ids>> {
-    match stmt {
-        Stmt::Value(operand) => Some(operand),
-        Stmt::Pi(pi) => Some(&pi.value),
-        _ => match module.primitive_call(stmt)? {
-            (primitive, [value, ..]) if matches!(primitive.name, "identity" | "typeassert") => Some(value),
-            _ => None,
-        },
+    /// Through which operand a statement stores what depends on the arguments.
+    fn stored_cause(&self, id: InstId) -> Option<Cause> {
+        let mut cause = None;
+        self.operations.get(id)?.for_each_input(self.subject.bb, id, &mut |operand| {
+            if cause.is_none() && self.varied.of(operand) != Dependence::None {
+                cause = Some(Cause::Operand(operand.clone()));
+            }
+        });
+        cause
     }
-}
 
-/// Whether a primitive has effects on the outside only: nothing that it is given comes back.
-fn only_prints(primitive: &Primitive) -> bool {
-    matches!(primitive.name, "print" | "println")
-}
-
-fn find_rule(
-    bb: &BBCode,
-    rules: &RuleTable,
-    primitive: &'static Primitive,
-    args: &[Operand<Ids>],
-) -> Option<(Arc<Rule>, Bindings)> {
-    if !rules.has_rule(primitive, RuleKind::Vjp) {
-        return None;
+    fn argument_of(&self, class: Class) -> Option<String> {
+        let is_of = |index: &usize| self.objects.class(&super::operation::argument(*index)) == Some(class);
+        (0..self.argument_tangents.len()).find(is_of).map(|index| format!("_{}", index + 1))
     }
-    let types: Vec<Type> = args.iter().map(|arg| operand_type(bb, arg)).collect();
-    rules.find(primitive, RuleKind::Vjp, &types)
-}
 
-/// The type of an operand, with that of globals that name types: `Base.Float64` is a `Type{Float64}`.
-fn operand_type(bb: &BBCode, operand: &Operand<Ids>) -> Type {
-    match operand {
-        Operand::Global(global) => match Type::parse(&global.name) {
-            Type::Named(_) => Type::Untyped,
-            ty => Type::type_of(ty),
-        },
-        other => bb.operand_type(other),
+    /// The statements from where the reason is to the result.
+    fn to_result(
+        &self,
+        reason: &Reason,
+        cause: Cause,
+        wanted_by: &SecondaryMap<InstId, Cause>,
+        class_wanted_by: &[Option<Cause>],
+    ) -> Vec<String> {
+        let mut chain = Vec::new();
+        let mut seen: SecondaryMap<InstId, ()> = SecondaryMap::new();
+        let mut at = cause;
+        for _ in 0..class_wanted_by.len() + self.subject.bb.inst_count() {
+            at = match at {
+                Cause::Operand(Operand::Value(value)) => {
+                    if reason.at != Some(value) {
+                        chain.push(self.shown(value));
+                    }
+                    if seen.insert(value, ()).is_some() {
+                        break;
+                    }
+                    match wanted_by.get(value) {
+                        Some(by) => by.clone(),
+                        None => break,
+                    }
+                }
+                Cause::Class(class) => match class_wanted_by.get(class).cloned().flatten() {
+                    Some(by) => by,
+                    None => break,
+                },
+                Cause::Operand(_) | Cause::Result => break,
+            };
+        }
+        chain.push("the result".into());
+        chain
+    }
+
+    /// A statement by its number in the function as it was given.
+    fn shown(&self, id: InstId) -> String {
+        let origin = self.subject.bb.inst(id).and_then(|inst| {
+            self.subject.bb.debuginfo.origins(inst.line).into_iter().next().map(|origin| origin.statement)
+        });
+        match origin {
+            Some(statement) => format!("%{statement}"),
+            None => "a statement".into(),
+        }
     }
 }

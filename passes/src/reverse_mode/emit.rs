@@ -5,22 +5,52 @@ use std::sync::{Arc, LazyLock};
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
 use ircode::{Constant, GlobalRef, LineInfo, NewInstruction, Operand, Stmt, Type};
 
-/// Writes statements at the end of a block, or before its terminator if it has one.
+/// Writes statements one after another.
 pub(super) struct Emitter<'b> {
     pub(super) bb: &'b mut BBCode,
-    pub(super) block: BlockId,
+    at: At,
     pub(super) line: LineInfo,
+}
+
+/// Where the next statement goes.
+#[derive(Clone, Copy)]
+enum At {
+    /// To the end of the block, or before its terminator if it has one.
+    End(BlockId),
+    Before(InstId),
+    After(InstId),
 }
 
 type Emitted = Result<Operand<Ids>, EditError>;
 
 impl<'b> Emitter<'b> {
+    /// Writes at the end of a block, or before its terminator if it has one.
     pub(super) fn new(bb: &'b mut BBCode, block: BlockId, line: LineInfo) -> Self {
-        Emitter { bb, block, line }
+        Emitter { bb, at: At::End(block), line }
+    }
+
+    /// Writes before a statement.
+    pub(super) fn before(bb: &'b mut BBCode, inst: InstId) -> Self {
+        let line = bb.inst(inst).map_or(LineInfo::NONE, |inst| inst.line);
+        Emitter { bb, at: At::Before(inst), line }
+    }
+
+    /// Writes behind a statement.
+    pub(super) fn after(bb: &'b mut BBCode, inst: InstId) -> Self {
+        let line = bb.inst(inst).map_or(LineInfo::NONE, |inst| inst.line);
+        Emitter { bb, at: At::After(inst), line }
     }
 
     pub(super) fn stmt(&mut self, stmt: Stmt<Ids>, ty: Type) -> Result<InstId, EditError> {
-        self.bb.insert_before_terminator(self.block, NewInstruction::new(stmt, ty).with_line(self.line))
+        let inst = NewInstruction::new(stmt, ty).with_line(self.line);
+        match &mut self.at {
+            At::End(block) => self.bb.insert_before_terminator(*block, inst),
+            At::Before(anchor) => self.bb.insert_before(*anchor, inst),
+            At::After(last) => {
+                *last = self.bb.insert_after(*last, inst)?;
+                Ok(*last)
+            }
+        }
     }
 
     /// Calls one of bbkit's own primitives.

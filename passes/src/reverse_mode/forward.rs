@@ -1,75 +1,537 @@
-//! The forward pass: the function with statements that save what the pullback needs, and return it beside the value.
+//! The forward pass: the function with shadows beside what has identity, and with statements that save what the pullback
+//! needs and return it beside the value.
 
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
 use hashbrown::HashMap;
-use ircode::{Head, LineInfo, Operand, Stmt, Type};
+use ircode::{Argument, Constant, Head, LineInfo, NewInstruction, Operand, PhiEntry, Stmt, Type};
 
-use super::activity::Derivative;
 use super::emit::{Emitter, block_number, type_operand};
-use super::plan::{Carrier, DerivativeNames, Plan, Saved};
+use super::operation::{Operation, Place};
+use super::plan::{Carrier, Plan, Saved};
+use crate::tangents::Tangent;
 
-/// Generates `f_fwd(args…) -> (value, trace)` from the function, which is taken out of the plan.
+/// Generates `f_fwd(args…, shadows…) -> (value, shadow, trace)` from the function, which is taken out of the plan.
 pub(super) fn generate(plan: &Plan<'_>, primal: BBCode) -> Result<BBCode, EditError> {
     let mut bb = primal;
     if let Some(own) = bb.argtypes.first_mut() {
         *own = Type::function(plan.names.forward.clone());
     }
-    let stacks = make_stacks(plan, &mut bb)?;
-    let traces = replace_calls(plan, &mut bb)?;
-    let saved = |item: Saved| match item {
-        Saved::Value(id) => Operand::Value(id),
-        Saved::Trace(id) => traces.get(&id).map_or_else(Operand::nothing, |&trace| Operand::Value(trace)),
-    };
-    for number in plan.relevant_blocks() {
-        let Some(block) = plan.block(number) else { continue };
-        let line = last_line(&bb, block);
-        let mut emit = Emitter::new(&mut bb, block, line);
-        if let Some(saves) = &plan.saves[number]
-            && let Carrier::Stack(field) = saves.carrier
-        {
-            let items: Vec<Operand<Ids>> = saves.items.iter().map(|&item| saved(item)).collect();
-            let value = match items.as_slice() {
-                [only] => only.clone(),
-                _ => emit.tuple(items, saves.types.clone())?,
+    let mut arguments = HashMap::new();
+    for (argument, shadow) in plan.shadowed_arguments() {
+        arguments.insert(argument, super::operation::argument(bb.argtypes.len()));
+        bb.argtypes.push(shadow.ty());
+    }
+    let mut forward = Forward { plan, bb, arguments, made: HashMap::new() };
+    let stacks = forward.preheader()?;
+    forward.shadows()?;
+    forward.save(&stacks)?;
+    Ok(forward.bb)
+}
+
+struct Forward<'p, 'a> {
+    plan: &'p Plan<'a>,
+    bb: BBCode,
+    /// The shadows of the arguments.
+    arguments: HashMap<Argument, Operand<Ids>>,
+    /// What was made beside the statements of the function.
+    made: HashMap<Saved, Operand<Ids>>,
+}
+
+type Generated<T> = Result<T, EditError>;
+
+impl Forward<'_, '_> {
+    /// Adds a block before the entry that makes the stacks, if there are any or the entry can be entered again, and the
+    /// shadows of arguments that nobody hands in. Returns the stacks by field.
+    fn preheader(&mut self) -> Generated<HashMap<usize, Operand<Ids>>> {
+        let plan = self.plan;
+        let mut stacks = HashMap::new();
+        let Some(entry) = self.bb.entry().filter(|_| plan.needs_preheader()) else { return Ok(stacks) };
+        let preheader = self.bb.insert_block_before(entry)?;
+        self.bb.set_next(preheader, Some(entry))?;
+        let first = self.bb.first_inst(entry).and_then(|first| self.bb.inst(first));
+        let line = first.map_or(LineInfo::NONE, |inst| inst.line);
+        let mut emit = Emitter::new(&mut self.bb, preheader, line);
+        for (field, (_, ty)) in plan.fields.iter().enumerate() {
+            if let Type::Stack(element) = ty {
+                let stack = emit.own("new_stack", [type_operand((**element).clone())], ty.clone())?;
+                stacks.insert(field, stack);
+            }
+        }
+        if let (Some(field), true) = (plan.block_stack, plan.entry_has_predecessors()) {
+            // 0 is where the function was called.
+            let stack = stacks.get(&field).cloned().unwrap_or_else(Operand::nothing);
+            emit.own("stack_push!", [stack, block_number(0)], Type::Nothing)?;
+        }
+        let scratch = plan.scratch_arguments();
+        if !scratch.is_empty() {
+            // One call for all, as they may be the same object.
+            let operands: Vec<Operand<Ids>> = scratch.iter().map(|(arg, _)| Operand::Argument(*arg)).collect();
+            let types: Vec<Type> = operands.iter().map(|operand| emit.bb.operand_type(operand)).collect();
+            let tangents: Vec<Tangent> = types.iter().map(|ty| plan.derivation.tangents.of(ty)).collect();
+            let all = emit.tuple(operands, types)?;
+            let zeros = emit.own("zero_tangent", [all], Type::tuple(tangents.iter().map(Tangent::ty)))?;
+            for (index, ((argument, _), tangent)) in scratch.iter().zip(&tangents).enumerate() {
+                let zero = emit.field(zeros.clone(), index, tangent.ty())?;
+                let shadow = emit.shadow_part(zero, tangent)?;
+                self.arguments.insert(*argument, shadow);
+            }
+        }
+        move_virtual_edge(&mut self.bb, entry, preheader)?;
+        Ok(stacks)
+    }
+
+    /// Makes the shadows, and what else stands beside the statements of the function, from definitions to uses.
+    fn shadows(&mut self) -> Generated<()> {
+        let plan = self.plan;
+        let relevant: Vec<usize> = plan.relevant_blocks().collect();
+        // φs may take what is made later.
+        for &number in &relevant {
+            let Some(block) = plan.block(number) else { continue };
+            let phis: Vec<(InstId, LineInfo)> = self.bb.phi_nodes(block).map(|(id, inst)| (id, inst.line)).collect();
+            for (id, line) in phis {
+                let shadow = plan.activity.shadow(&Operand::Value(id));
+                if !shadow.is_none() {
+                    let phi = Stmt::phi(std::iter::empty());
+                    let made = self.bb.insert_after(id, NewInstruction::new(phi, shadow.ty()).with_line(line))?;
+                    self.made.insert(Saved::Shadow(id), Operand::Value(made));
+                }
+            }
+        }
+        let mut order = plan.graph.graph().postorder();
+        order.reverse();
+        for number in order.into_iter().filter(|number| plan.relevant.get(*number) == Some(&true)) {
+            let Some(block) = plan.block(number) else { continue };
+            // The statements of the function; what is made stands between them.
+            let ids: Vec<InstId> = self.bb.inst_ids(block).collect();
+            for id in ids {
+                self.statement(id)?;
+            }
+        }
+        for &number in &relevant {
+            let Some(block) = plan.block(number) else { continue };
+            let phis: Vec<InstId> = self.bb.phi_nodes(block).map(|(id, _)| id).collect();
+            for id in phis {
+                self.fill_phi(id)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives the shadow of a φ its entries.
+    fn fill_phi(&mut self, id: InstId) -> Generated<()> {
+        let Some(&Operand::Value(made)) = self.made.get(&Saved::Shadow(id)) else { return Ok(()) };
+        let Some(Stmt::Phi(phi)) = self.bb.stmt(id).cloned() else { return Ok(()) };
+        let mut entries = Vec::with_capacity(phi.entries.len());
+        for entry in phi.entries {
+            let value = match &entry.value {
+                Some(value) => match self.known_shadow(value) {
+                    Some(known) => Some(known),
+                    // A constant: its shadow is made where control leaves the predecessor.
+                    None => match self.plan.graph.number(entry.edge) {
+                        Some(_) => {
+                            let last = self.bb.last_inst(entry.edge).and_then(|last| self.bb.inst(last));
+                            let line = last.map_or(LineInfo::NONE, |inst| inst.line);
+                            let (edge, value) = (entry.edge, value.clone());
+                            Some(self.fresh_shadow(&value, |bb| Ok(Emitter::new(bb, edge, line)))?)
+                        }
+                        None => Some(Operand::nothing()),
+                    },
+                },
+                None => None,
             };
-            emit.own("stack_push!", [stacks[&field].clone(), value], Type::Nothing)?;
+            entries.push(PhiEntry { edge: entry.edge, value });
         }
-        if let (Some(field), true) = (plan.block_stack, plan.records[number]) {
-            emit.own("stack_push!", [stacks[&field].clone(), block_number(number + 1)], Type::Nothing)?;
+        if let Some(Stmt::Phi(phi)) = self.bb.inst_mut(made).map(|inst| &mut inst.stmt) {
+            phi.entries = entries.into_iter().collect();
+        }
+        Ok(())
+    }
+
+    /// The shadow of an operand, if it is there already; `nothing` where its type has none.
+    fn known_shadow(&self, operand: &Operand<Ids>) -> Option<Operand<Ids>> {
+        let known = match operand {
+            Operand::Value(value) => self.made.get(&Saved::Shadow(*value)).cloned(),
+            Operand::Argument(argument) => self.arguments.get(argument).cloned(),
+            _ => None,
+        };
+        let ty = self.bb.operand_type(operand);
+        known.or_else(|| self.plan.derivation.tangents.of(&ty).shadow().is_none().then(Operand::nothing))
+    }
+
+    /// A shadow of zeros for something that is not active.
+    fn fresh_shadow<'b>(
+        &'b mut self,
+        operand: &Operand<Ids>,
+        emitter: impl FnOnce(&'b mut BBCode) -> Generated<Emitter<'b>>,
+    ) -> Generated<Operand<Ids>> {
+        let tangent = self.plan.derivation.tangents.of(&self.bb.operand_type(operand));
+        let mut emit = emitter(&mut self.bb)?;
+        let zero = emit.own("zero_tangent", [operand.clone()], tangent.ty())?;
+        emit.shadow_part(zero, &tangent)
+    }
+
+    /// The shadow of an operand of a statement, made before it if need be.
+    fn shadow(&mut self, operand: &Operand<Ids>, before: InstId) -> Generated<Operand<Ids>> {
+        match self.known_shadow(operand) {
+            Some(known) => Ok(known),
+            None => self.fresh_shadow(operand, |bb| Ok(Emitter::before(bb, before))),
         }
     }
-    for &number in &plan.returns {
-        let Some(block) = plan.block(number) else { continue };
-        return_with_trace(plan, &mut bb, block, number, &stacks, &saved)?;
+
+    fn statement(&mut self, id: InstId) -> Generated<()> {
+        let plan = self.plan;
+        let result = Operand::Value(id);
+        let shadow = plan.activity.shadow(&result);
+        match plan.activity.operation(id).clone() {
+            Operation::Call { .. } => return self.call(id),
+            Operation::Store { place, value, .. } => self.store(id, &place, &value)?,
+            Operation::Append { object, value } if plan.has_shadow(&object) => {
+                let of = super::needs::element_type(&self.bb.operand_type(&object));
+                let tangent = plan.derivation.tangents.of(&of);
+                let target = self.shadow(&object, id)?;
+                let from = self.shadow(&value, id)?;
+                let is_stack = matches!(self.bb.operand_type(&object), Type::Stack(_));
+                let mut emit = Emitter::after(&mut self.bb, id);
+                let element = emit.stored_tangent(&tangent, from)?;
+                let ty = emit.bb.operand_type(&target);
+                match is_stack {
+                    true => emit.own("stack_push!", [target, element], Type::Nothing)?,
+                    false => emit.call("Base", "push!", [target, element], ty)?,
+                };
+            }
+            Operation::StackPop { stack } if plan.has_shadow(&stack) => {
+                let target = self.shadow(&stack, id)?;
+                let of = super::needs::element_type(&self.bb.operand_type(&stack));
+                let tangent = plan.derivation.tangents.of(&of);
+                let mut emit = Emitter::before(&mut self.bb, id);
+                let popped = emit.own("stack_pop!", [target], tangent.ty())?;
+                self.made.insert(Saved::OldShadow(id), popped.clone());
+                if !shadow.is_none() {
+                    let part = emit.shadow_part(popped, &tangent)?;
+                    self.made.insert(Saved::Shadow(id), part);
+                }
+            }
+            Operation::Resize { object, rest, kind } => {
+                if !kind.grows && plan.restores(&object) {
+                    let ty = self.bb.operand_type(&object);
+                    let saved = Emitter::before(&mut self.bb, id).own("snapshot", [object.clone()], ty)?;
+                    self.made.insert(Saved::Old(id), saved);
+                }
+                if plan.has_shadow(&object) {
+                    let target = self.shadow(&object, id)?;
+                    let ty = self.bb.operand_type(&target);
+                    let mut emit = Emitter::before(&mut self.bb, id);
+                    if !kind.grows {
+                        let saved = emit.own("snapshot", [target.clone()], ty)?;
+                        self.made.insert(Saved::OldShadow(id), saved);
+                    }
+                    let mut emit = Emitter::after(&mut self.bb, id);
+                    emit.call("Base", &kind.primitive(), std::iter::once(target).chain(rest), Type::Nothing)?;
+                }
+            }
+            Operation::Copy(of) if !shadow.is_none() => {
+                let shadow = self.shadow(&of, id)?;
+                self.made.insert(Saved::Shadow(id), shadow);
+            }
+            Operation::Choose { condition, then, otherwise } if !shadow.is_none() => {
+                let (then, otherwise) = (self.shadow(&then, id)?, self.shadow(&otherwise, id)?);
+                let chosen = Emitter::before(&mut self.bb, id).call(
+                    "Core",
+                    "ifelse",
+                    [condition, then, otherwise],
+                    shadow.ty(),
+                )?;
+                self.made.insert(Saved::Shadow(id), chosen);
+            }
+            Operation::Aggregate(fields) if !shadow.is_none() => {
+                let mut parts = Vec::with_capacity(fields.len());
+                for field in &fields {
+                    parts.push(self.shadow(field, id)?);
+                }
+                let types = match &shadow {
+                    Tangent::Fields(fields) => fields.iter().map(Tangent::ty).collect(),
+                    _ => parts.iter().map(|part| self.bb.operand_type(part)).collect::<Vec<_>>(),
+                };
+                parts.resize(types.len(), Operand::nothing());
+                let tuple = Emitter::before(&mut self.bb, id).tuple(parts, types)?;
+                self.made.insert(Saved::Shadow(id), tuple);
+            }
+            Operation::Field { object, index, .. } if !shadow.is_none() => {
+                let of = self.shadow(&object, id)?;
+                let mut emit = Emitter::after(&mut self.bb, id);
+                let field = match plan.derivation.tangents.of(&emit.bb.operand_type(&object)).shadow() {
+                    Tangent::Fields(_) => emit.field(of, index, shadow.ty())?,
+                    _ => emit.own("tangent_field", [of, Operand::from(index as i64 + 1)], shadow.ty())?,
+                };
+                self.made.insert(Saved::Shadow(id), field);
+            }
+            Operation::AnyField { object, index } if !shadow.is_none() => {
+                let of = self.shadow(&object, id)?;
+                let field = Emitter::after(&mut self.bb, id).call("Base", "getfield", [of, index], shadow.ty())?;
+                self.made.insert(Saved::Shadow(id), field);
+            }
+            Operation::Load(place) if !shadow.is_none() => {
+                let object = self.shadow(&place.object, id)?;
+                let tangent = plan.place_tangent(&place);
+                let mut emit = Emitter::after(&mut self.bb, id);
+                let load = place.at(object, place.indices.clone()).load();
+                let element = Operand::Value(emit.stmt(load, tangent.ty())?);
+                let part = emit.shadow_part(element, &tangent)?;
+                self.made.insert(Saved::Shadow(id), part);
+            }
+            Operation::Part { of } if !shadow.is_none() => {
+                let of = self.shadow(&of, id)?;
+                let Some(mut stmt) = self.bb.stmt(id).cloned() else { return Ok(()) };
+                replace_first(&mut stmt, of, &shadow);
+                let mut emit = Emitter::after(&mut self.bb, id);
+                let part = emit.stmt(stmt, shadow.ty())?;
+                self.made.insert(Saved::Shadow(id), Operand::Value(part));
+            }
+            Operation::Allocate if !shadow.is_none() => {
+                let made = Emitter::after(&mut self.bb, id).own("zero_tangent", [result], shadow.ty())?;
+                self.made.insert(Saved::Shadow(id), made);
+            }
+            Operation::NewObject(fields) if !shadow.is_none() => {
+                let ty = self.bb.operand_type(&result);
+                let types = self.field_types(&ty);
+                let mut parts = Vec::with_capacity(fields.len() + 1);
+                parts.push(type_operand(shadow.ty()));
+                for (index, field) in fields.iter().enumerate() {
+                    let of = types.get(index).cloned().unwrap_or(Type::Any);
+                    let tangent = plan.derivation.tangents.of(&of);
+                    let part = self.shadow(field, id)?;
+                    parts.push(Emitter::before(&mut self.bb, id).stored_tangent(&tangent, part)?);
+                }
+                let made = Emitter::before(&mut self.bb, id).stmt(Stmt::expr(Head::New, parts), shadow.ty())?;
+                self.made.insert(Saved::Shadow(id), Operand::Value(made));
+            }
+            Operation::CopyObject(source) if !shadow.is_none() => {
+                let of = self.shadow(&source, id)?;
+                let mut emit = Emitter::after(&mut self.bb, id);
+                let made = emit.own("snapshot", [of], shadow.ty())?;
+                emit.own("reset_shadow!", [made.clone()], Type::Nothing)?;
+                self.made.insert(Saved::Shadow(id), made);
+            }
+            _ => {}
+        }
+        // What gives back one of its operands.
+        let alias = match plan.activity.operation(id) {
+            Operation::Store { value, gives_value: true, .. } => Some(value.clone()),
+            Operation::Store { place, .. } => Some(place.object.clone()),
+            Operation::Append { object, .. } if !matches!(self.bb.operand_type(object), Type::Stack(_)) => {
+                Some(object.clone())
+            }
+            _ => None,
+        };
+        if let Some(of) = alias.filter(|_| !shadow.is_none()) {
+            let shadow = self.shadow(&of, id)?;
+            self.made.insert(Saved::Shadow(id), shadow);
+        }
+        Ok(())
     }
-    Ok(bb)
+
+    /// The types of the fields of a mutable struct or reference.
+    fn field_types(&self, ty: &Type) -> Vec<Type> {
+        match ty {
+            Type::Ref(element) => vec![(**element).clone()],
+            Type::Named(name) => match self.plan.derivation.module.type_def(name).map(|def| &def.kind) {
+                Some(ircode::TypeKind::Struct { fields, .. }) => fields.iter().map(|(_, ty)| ty.clone()).collect(),
+                _ => Vec::new(),
+            },
+            _ => Vec::new(),
+        }
+    }
+
+    /// Before a store: what was there is kept, and the shadow gets the shadow of the value.
+    fn store(&mut self, id: InstId, place: &Place, value: &Operand<Ids>) -> Generated<()> {
+        let plan = self.plan;
+        let ty = plan.place_type(place);
+        let (keep, _) = place.keepers();
+        let kept_indices = Place::keeper_indices(&place.indices, &place.access);
+        if plan.restores(&place.object) {
+            let mut emit = Emitter::before(&mut self.bb, id);
+            let old = match plan.is_plain(&ty) {
+                true => Operand::Value(emit.stmt(place.load(), ty.clone())?),
+                false => {
+                    let args = std::iter::once(place.object.clone()).chain(kept_indices.iter().cloned());
+                    emit.own(keep, args, Type::Any)?
+                }
+            };
+            self.made.insert(Saved::Old(id), old);
+        }
+        let tangent = plan.place_tangent(place);
+        if !plan.has_shadow(&place.object) || matches!(tangent, Tangent::Float(_) | Tangent::None) {
+            return Ok(());
+        }
+        let object = self.shadow(&place.object, id)?;
+        let from = self.shadow(value, id)?;
+        let mut emit = Emitter::before(&mut self.bb, id);
+        if !tangent.shadow().is_none() {
+            let args = std::iter::once(object.clone()).chain(kept_indices);
+            let old = emit.own(keep, args, Type::Any)?;
+            self.made.insert(Saved::OldShadow(id), old);
+        }
+        let mut emit = Emitter::after(&mut self.bb, id);
+        let element = emit.stored_tangent(&tangent, from)?;
+        let store = place.at(object, place.indices.clone()).store(element);
+        emit.stmt(store, Type::Any)?;
+        Ok(())
+    }
+
+    /// Replaces a call that is differentiated by one of the forward pass of what it calls. The statement that was the call
+    /// becomes the value.
+    fn call(&mut self, id: InstId) -> Generated<()> {
+        let plan = self.plan;
+        let Operation::Call { args, .. } = plan.activity.operation(id) else { return Ok(()) };
+        let Some(called) = plan.called(id).filter(|_| plan.is_reversed(id)) else { return Ok(()) };
+        let ty = self.bb.operand_type(&Operand::Value(id));
+        let trace_type = Type::named(called.names.trace.clone());
+        let mut operands = args.clone();
+        for (arg, tangent) in args.iter().zip(called.arguments.iter().skip(1)) {
+            if !tangent.shadow().is_none() {
+                operands.push(self.shadow(arg, id)?);
+            }
+        }
+        let result_shadow = called.result.shadow();
+        let mut types = vec![called.result_type.clone()];
+        types.extend((!result_shadow.is_none()).then(|| result_shadow.ty()));
+        types.push(trace_type.clone());
+        let trace_field = types.len() as i64;
+        let mut emit = Emitter::before(&mut self.bb, id);
+        let results = emit.call("Main", &called.names.forward, operands, Type::tuple(types))?;
+        if !result_shadow.is_none() {
+            let shadow = emit.field(results.clone(), 1, result_shadow.ty())?;
+            self.made.insert(Saved::Shadow(id), shadow);
+        }
+        let mut emit = Emitter::before(&mut self.bb, id);
+        let trace = emit.field(results.clone(), trace_field as usize - 1, trace_type)?;
+        self.made.insert(Saved::Trace(id), trace);
+        let get = Stmt::call(Operand::global("Base", "getfield"), [results, Constant::int64(1).into()]);
+        self.bb.replace(id, get)?;
+        if let Some(inst) = self.bb.inst_mut(id) {
+            inst.ty = ty;
+        }
+        Ok(())
+    }
+
+    fn saved(&self, item: Saved) -> Operand<Ids> {
+        match item {
+            Saved::Value(id) => Operand::Value(id),
+            other => self.made.get(&other).cloned().unwrap_or_else(Operand::nothing),
+        }
+    }
+
+    /// Pushes what is saved at the ends of blocks, and returns the trace beside the value.
+    fn save(&mut self, stacks: &HashMap<usize, Operand<Ids>>) -> Generated<()> {
+        let plan = self.plan;
+        let stack = |field: usize| stacks.get(&field).cloned().unwrap_or_else(Operand::nothing);
+        for number in plan.relevant_blocks() {
+            let Some(block) = plan.block(number) else { continue };
+            let line = last_line(&self.bb, block);
+            if let Some(saves) = &plan.saves[number]
+                && let Carrier::Stack(field) = saves.carrier
+            {
+                let items: Vec<Operand<Ids>> = saves.items.iter().map(|&item| self.saved(item)).collect();
+                let mut emit = Emitter::new(&mut self.bb, block, line);
+                let value = match items.as_slice() {
+                    [only] => only.clone(),
+                    _ => emit.tuple(items, saves.types.clone())?,
+                };
+                emit.own("stack_push!", [stack(field), value], Type::Nothing)?;
+            }
+            if let (Some(field), true) = (plan.block_stack, plan.records[number]) {
+                let mut emit = Emitter::new(&mut self.bb, block, line);
+                emit.own("stack_push!", [stack(field), block_number(number + 1)], Type::Nothing)?;
+            }
+        }
+        for &number in &plan.returns {
+            if let Some(block) = plan.block(number) {
+                self.return_with_trace(block, number, stacks)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Puts the trace beside what a block returns.
+    fn return_with_trace(
+        &mut self,
+        block: BlockId,
+        number: usize,
+        stacks: &HashMap<usize, Operand<Ids>>,
+    ) -> Generated<()> {
+        let plan = self.plan;
+        let Some((ret, inst)) = self.bb.terminator(block) else { return Ok(()) };
+        let (Stmt::Return(node), line) = (inst.stmt.clone(), inst.line) else { return Ok(()) };
+        let Some(value) = node.value else { return Ok(()) };
+        let mut fields: Vec<Operand<Ids>> = vec![Operand::nothing(); plan.fields.len()];
+        for (&field, stack) in stacks {
+            fields[field] = stack.clone();
+        }
+        for &(saved, field) in &plan.saved_arguments {
+            fields[field] = match saved.shadow {
+                true => self.arguments.get(&saved.argument).cloned().unwrap_or_else(Operand::nothing),
+                false => Operand::Argument(saved.argument),
+            };
+        }
+        for saves in plan.saves.iter().flatten() {
+            if let Carrier::Fields(numbers) = &saves.carrier {
+                for (&field, &item) in numbers.iter().zip(&saves.items) {
+                    fields[field] = self.saved(item);
+                }
+            }
+        }
+        if let Some(field) = plan.exit {
+            fields[field] = block_number(number + 1);
+        }
+        if let Some(field) = plan.used {
+            let ty = Type::Ref(std::sync::Arc::new(Type::BOOL));
+            let new = Stmt::expr(Head::New, [type_operand(ty.clone()), Operand::Constant(Constant::bool(false))]);
+            fields[field] = Operand::Value(Emitter::new(&mut self.bb, block, line).stmt(new, ty)?);
+        }
+        let shadow = plan.result_tangent().shadow();
+        let value_shadow = match shadow.is_none() {
+            true => None,
+            false => Some(self.shadow(&value, ret)?),
+        };
+        let mut emit = Emitter::new(&mut self.bb, block, line);
+        let args = std::iter::once(type_operand(plan.trace_type())).chain(fields);
+        let trace = emit.stmt(Stmt::expr(Head::New, args), plan.trace_type())?;
+        let mut types = vec![plan.result.clone()];
+        types.extend(value_shadow.is_some().then(|| shadow.ty()));
+        types.push(plan.trace_type());
+        let elements = std::iter::once(value).chain(value_shadow).chain([Operand::Value(trace)]).collect();
+        let results = emit.tuple(elements, types)?;
+        self.bb.replace(ret, Stmt::ret(results))?;
+        Ok(())
+    }
+}
+
+/// Puts the shadow in the place of the first operand, and its type in that of the type.
+fn replace_first(stmt: &mut Stmt<Ids>, of: Operand<Ids>, shadow: &Tangent) {
+    match stmt {
+        Stmt::Call(call) => {
+            if let Some(first) = call.args.first_mut() {
+                *first = of;
+            }
+        }
+        Stmt::Invoke(invoke) => {
+            if let Some(first) = invoke.args.first_mut() {
+                *first = of;
+            }
+        }
+        // `%new(Vector{Float64}, place, size)`
+        Stmt::Expr(expr) => {
+            if let [ty, first, ..] = expr.args.as_mut_slice() {
+                *ty = type_operand(shadow.ty());
+                *first = of;
+            }
+        }
+        _ => {}
+    }
 }
 
 fn last_line(bb: &BBCode, block: BlockId) -> LineInfo {
     bb.last_inst(block).and_then(|last| bb.inst(last)).map_or(LineInfo::NONE, |inst| inst.line)
-}
-
-/// Adds a block before the entry that makes the stacks, if there are any or the entry can be entered again. By field.
-fn make_stacks(plan: &Plan<'_>, bb: &mut BBCode) -> Result<HashMap<usize, Operand<Ids>>, EditError> {
-    let mut stacks = HashMap::new();
-    let Some(entry) = bb.entry().filter(|_| plan.needs_preheader()) else { return Ok(stacks) };
-    let preheader = bb.insert_block_before(entry)?;
-    bb.set_next(preheader, Some(entry))?;
-    let line = bb.first_inst(entry).and_then(|first| bb.inst(first)).map_or(LineInfo::NONE, |inst| inst.line);
-    let mut emit = Emitter::new(bb, preheader, line);
-    for (field, (_, ty)) in plan.fields.iter().enumerate() {
-        if let Type::Stack(element) = ty {
-            let stack = emit.own("new_stack", [type_operand((**element).clone())], ty.clone())?;
-            stacks.insert(field, stack);
-        }
-    }
-    if let (Some(field), true) = (plan.block_stack, plan.entry_has_predecessors()) {
-        // 0 is where the function was called.
-        let stack = stacks.get(&field).cloned().unwrap_or_else(Operand::nothing);
-        emit.own("stack_push!", [stack, block_number(0)], Type::Nothing)?;
-    }
-    move_virtual_edge(bb, entry, preheader)?;
-    Ok(stacks)
 }
 
 /// What the old entry took from Julia's virtual predecessor comes from the new one now.
@@ -89,72 +551,5 @@ fn move_virtual_edge(bb: &mut BBCode, entry: BlockId, preheader: BlockId) -> Res
         bb.set_odd_edges(entry, odd)?;
         bb.set_odd_edges(preheader, moved)?;
     }
-    Ok(())
-}
-
-/// Replaces active calls by calls of the forward passes of what they call. The statement that was the call becomes the
-/// value; returned are the statements that are the traces.
-fn replace_calls(plan: &Plan<'_>, bb: &mut BBCode) -> Result<HashMap<InstId, InstId>, EditError> {
-    let mut traces = HashMap::new();
-    let calls: Vec<(InstId, usize, Vec<Operand<Ids>>)> = bb
-        .all_insts()
-        .filter_map(|(id, _)| match plan.activity.derivative(id) {
-            Some(Derivative::Call { function, args, .. }) => Some((id, *function, args.clone())),
-            _ => None,
-        })
-        .collect();
-    for (id, function, args) in calls {
-        let Some(callee) = plan.module.functions().get(function) else { continue };
-        let names = DerivativeNames::of(&callee.name);
-        let ty = bb.inst(id).map_or(Type::Untyped, |inst| inst.ty.clone());
-        let trace_type = Type::named(names.trace);
-        let pair = Type::tuple([ty.clone(), trace_type.clone()]);
-        let call = Stmt::call(Operand::global("Main", &names.forward), args);
-        let result = bb.insert_before(id, ircode::NewInstruction::new(call, pair))?;
-        let get = |field: i64| {
-            let args = [Operand::Value(result), ircode::Constant::int64(field).into()];
-            Stmt::call(Operand::global("Base", "getfield"), args)
-        };
-        bb.replace(id, get(1))?;
-        traces.insert(id, bb.insert_after(id, ircode::NewInstruction::new(get(2), trace_type))?);
-    }
-    Ok(traces)
-}
-
-/// Puts the trace beside what a block returns.
-fn return_with_trace(
-    plan: &Plan<'_>,
-    bb: &mut BBCode,
-    block: BlockId,
-    number: usize,
-    stacks: &HashMap<usize, Operand<Ids>>,
-    saved: &dyn Fn(Saved) -> Operand<Ids>,
-) -> Result<(), EditError> {
-    let Some((ret, inst)) = bb.terminator(block) else { return Ok(()) };
-    let (Stmt::Return(node), line) = (inst.stmt.clone(), inst.line) else { return Ok(()) };
-    let Some(value) = node.value else { return Ok(()) };
-    let mut fields: Vec<Operand<Ids>> = vec![Operand::nothing(); plan.fields.len()];
-    for (&field, stack) in stacks {
-        fields[field] = stack.clone();
-    }
-    for &(argument, field) in &plan.saved_arguments {
-        fields[field] = Operand::Argument(argument);
-    }
-    for saves in plan.saves.iter().flatten() {
-        if let Carrier::Fields(numbers) = &saves.carrier {
-            for (&field, &item) in numbers.iter().zip(&saves.items) {
-                fields[field] = saved(item);
-            }
-        }
-    }
-    if let Some(field) = plan.exit {
-        fields[field] = block_number(number + 1);
-    }
-    let mut emit = Emitter::new(bb, block, line);
-    let args = std::iter::once(type_operand(plan.trace_type())).chain(fields);
-    let trace = emit.stmt(Stmt::expr(Head::New, args), plan.trace_type())?;
-    let types = vec![plan.result.clone(), plan.trace_type()];
-    let pair = emit.tuple(vec![value, Operand::Value(trace)], types)?;
-    bb.replace(ret, Stmt::ret(pair))?;
     Ok(())
 }

@@ -6,63 +6,29 @@ use std::sync::Arc;
 use bbcode::{BBCode, BlockGraph, BlockId, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::graph::{DomTree, LoopForest};
-use ircode::{Argument, LineInfo, Module, Name, Operand, ScalarType, Stmt, Type, TypeDef, method_of};
+use ircode::{Argument, LineInfo, Name, Operand, Stmt, Type, TypeDef};
 use slotmap::SecondaryMap;
 
-use super::NAME;
-use super::activity::{Activity, Derivative};
-use super::tangent::tangent_type;
+use super::activity::{Activity, Subject};
+use super::derivation::{Called, Derivation, DerivativeNames, Prepared};
+use super::needs::Need;
+use super::operation::Operation;
 use crate::PassError;
-use crate::infer_types::returned_type;
-use crate::rules::RuleTable;
-
-/// The names of what belongs to the derivative of a function.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct DerivativeNames {
-    /// The forward pass: `f_fwd(args…) -> (value, trace)`.
-    pub forward: Name,
-    /// The pullback: `f_pb(trace, seed) -> (nothing, cotangents of the arguments…)`.
-    pub pullback: Name,
-    /// Both: `f_value_and_gradient(args…) -> (value, cotangents of the arguments…)`.
-    pub value_and_gradient: Name,
-    /// The type of the trace.
-    pub trace: Name,
-}
-
-impl DerivativeNames {
-    /// The names for the function of this name.
-    pub fn of(function: &str) -> Self {
-        let base = match method_of(function) {
-            _ if function.is_empty() => "listing".into(),
-            Some(of) => plain_name(function, of),
-            None => function.to_string(),
-        };
-        DerivativeNames {
-            forward: format!("{base}_fwd").into(),
-            pullback: format!("{base}_pb").into(),
-            value_and_gradient: format!("{base}_value_and_gradient").into(),
-            trace: format!("{base}_trace").into(),
-        }
-    }
-}
-
-/// A name for the method `Main.f(::Float64, ::Int64)` that needs no quoting: `f_Float64_Int64`.
-fn plain_name(method: &str, of: &str) -> String {
-    let last = of.rsplit('.').next().unwrap_or(of);
-    let types = method.strip_prefix(of).unwrap_or_default();
-    let words = last.split(|c: char| !c.is_alphanumeric() && c != '_');
-    let words = words.chain(types.split(|c: char| !c.is_alphanumeric())).filter(|word| !word.is_empty());
-    let name = words.collect::<Vec<_>>().join("_");
-    if name.starts_with(|c: char| c.is_alphabetic()) { name } else { format!("method_{name}") }
-}
+use crate::tangents::Tangent;
 
 /// What the forward pass hands to the pullback.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum Saved {
     /// The value of a statement.
     Value(InstId),
+    /// The shadow of the value of a statement.
+    Shadow(InstId),
     /// The trace of the call that a statement is.
     Trace(InstId),
+    /// What was in the place that a statement changes.
+    Old(InstId),
+    /// What was in that place of the shadow.
+    OldShadow(InstId),
 }
 
 /// How what a block saves travels.
@@ -93,10 +59,20 @@ pub(super) struct Load {
     pub(super) line: LineInfo,
 }
 
+/// What the pullback gets of an argument.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct SavedArgument {
+    pub(super) argument: Argument,
+    /// Whether it is the shadow, and not the value.
+    pub(super) shadow: bool,
+}
+
 /// A function that is to be differentiated, and what was found out about it.
 pub(super) struct Plan<'a> {
-    pub(super) module: &'a Module<BBCode>,
+    pub(super) derivation: &'a Derivation<'a>,
     pub(super) names: DerivativeNames,
+    /// By argument, `_1` first: whether the function is differentiated with respect to it.
+    pub(super) wanted: Vec<bool>,
     /// The function, without unreachable blocks.
     pub(super) primal: BBCode,
     pub(super) parameters: Vec<Option<Name>>,
@@ -116,38 +92,42 @@ pub(super) struct Plan<'a> {
     /// Values that may be undefined at the end of the block that computes them: φs of which an edge has no value. Only
     /// a block that uses such a value can save it.
     maybe_undefined: SecondaryMap<InstId, ()>,
-    /// The arguments that the pullback needs, with their fields in the trace.
-    pub(super) saved_arguments: Vec<(Argument, usize)>,
+    /// What the pullback needs of the arguments, with the fields in the trace.
+    pub(super) saved_arguments: Vec<(SavedArgument, usize)>,
     /// The fields of the trace.
     pub(super) fields: Vec<(Name, Type)>,
     /// The field of the stack of blocks, if any block records.
     pub(super) block_stack: Option<usize>,
     /// The field that says which block returned, if several can.
     pub(super) exit: Option<usize>,
+    /// The field that says whether the pullback was called, if it can be called only once.
+    pub(super) used: Option<usize>,
+    /// Classes of objects whose contents the pullback reads.
+    contents_needed: Vec<bool>,
     /// The type of the result.
     pub(super) result: Type,
 }
 
 impl<'a> Plan<'a> {
-    /// Plans the derivative of a function. `primal` is its body with what it comes from in its lines.
+    /// Plans the derivative of a function with respect to the arguments that are wanted.
     pub(super) fn new(
-        module: &'a Module<BBCode>,
+        derivation: &'a Derivation<'a>,
         name: &Name,
-        mut primal: BBCode,
-        declared_result: &Type,
+        names: DerivativeNames,
+        prepared: &Prepared,
+        wanted: Vec<bool>,
         parameters: Vec<Option<Name>>,
-        rules: &RuleTable,
     ) -> Result<Plan<'a>, PassError> {
-        primal.remove_unreachable_blocks();
-        for (id, inst) in primal.all_insts() {
-            let message = match inst.stmt {
-                Stmt::Enter(_) => "a function with try/catch cannot be differentiated in reverse mode",
-                Stmt::PhiC(_) | Stmt::Upsilon(_) => "φᶜ and ϒ, which belong to try/catch, cannot be differentiated",
-                _ => continue,
-            };
-            return Err(PassError::new(NAME, name, message).at(&primal, id));
-        }
-        let activity = Activity::of(module, name, &primal, rules)?;
+        let primal = prepared.body.clone();
+        let subject = Subject {
+            module: derivation.module,
+            name,
+            bb: &primal,
+            tangents: &derivation.tangents,
+            summaries: &derivation.summaries,
+            wanted: &wanted,
+        };
+        let activity = Activity::of(&subject, prepared.operations.clone())?;
         let graph = primal.cfg();
         let domtree = graph.dominators();
         let loops = graph.loops();
@@ -162,15 +142,15 @@ impl<'a> Plan<'a> {
             .order()
             .iter()
             .map(|&block| graph.successors(block).next().is_some() && !unique.is_unique_predecessor(block));
-        let inferred = returned_type(&primal);
-        let result = if declared_result.is_unknown() { inferred } else { declared_result.clone() };
+        let records = records.collect();
         let mut plan = Plan {
-            module,
-            names: DerivativeNames::of(name),
+            derivation,
+            names,
+            wanted,
             parameters,
             relevant: backward_reachable(&graph, &returns),
             returns,
-            records: records.collect(),
+            records,
             saves: vec![None; count],
             loads: vec![Vec::new(); count],
             maybe_undefined: maybe_undefined(&primal, &graph),
@@ -178,12 +158,15 @@ impl<'a> Plan<'a> {
             fields: Vec::new(),
             block_stack: None,
             exit: None,
-            result,
+            used: None,
+            contents_needed: vec![false; activity.objects.bound()],
+            result: prepared.result.clone(),
             activity,
             graph,
             loops,
             primal,
         };
+        plan.find_needed_contents();
         plan.choose_carriers(&domtree);
         Ok(plan)
     }
@@ -202,7 +185,7 @@ impl<'a> Plan<'a> {
     pub(super) fn active_phis(&self, number: usize) -> impl Iterator<Item = InstId> + '_ {
         self.block(number).into_iter().flat_map(|block| {
             let phis = self.primal.phi_nodes(block).map(|(id, _)| id);
-            phis.filter(|id| self.activity.derivative(*id).is_some())
+            phis.filter(|id| self.activity.is_active_value(*id))
         })
     }
 
@@ -214,14 +197,35 @@ impl<'a> Plan<'a> {
         preds
     }
 
-    /// The type of the cotangent of the result, if it has one.
-    pub(super) fn seed_type(&self) -> Option<ScalarType> {
-        tangent_type(&self.result)
+    /// The tangent of the result.
+    pub(super) fn result_tangent(&self) -> Tangent {
+        self.derivation.tangents.of(&self.result)
+    }
+
+    /// The tangents of the wanted arguments, `_1` first; none for the others.
+    pub(super) fn argument_tangents(&self) -> Vec<Tangent> {
+        self.derivation.argument_tangents(&self.primal.argtypes, &self.wanted)
+    }
+
+    /// The arguments whose shadows the forward pass takes, in order.
+    pub(super) fn shadowed_arguments(&self) -> Vec<(Argument, Tangent)> {
+        let tangents = self.argument_tangents().into_iter().enumerate();
+        let shadows = tangents.map(|(index, tangent)| (Argument::from_index(index), tangent.shadow()));
+        shadows.filter(|(_, shadow)| !shadow.is_none()).collect()
+    }
+
+    /// The arguments that are not wanted, but whose class is active: what is stored in them may be read again.
+    pub(super) fn scratch_arguments(&self) -> Vec<(Argument, Tangent)> {
+        let taken = self.shadowed_arguments();
+        let arguments = (0..self.primal.argtypes.len()).map(Argument::from_index);
+        let others = arguments.filter(|argument| taken.iter().all(|(other, _)| other != argument));
+        let shadows = others.map(|argument| (argument, self.activity.shadow(&Operand::Argument(argument))));
+        shadows.filter(|(_, shadow)| !shadow.is_none()).collect()
     }
 
     /// The types of the cotangents of the arguments, `_1` first.
     pub(super) fn cotangent_types(&self) -> Vec<Type> {
-        cotangent_types(&self.primal.argtypes)
+        self.argument_tangents().iter().map(|tangent| tangent.cotangent().ty()).collect()
     }
 
     /// The declaration of the trace's type.
@@ -238,7 +242,7 @@ impl<'a> Plan<'a> {
     /// once.
     pub(super) fn needs_preheader(&self) -> bool {
         let has_stack = self.fields.iter().any(|(_, ty)| matches!(ty, Type::Stack(_)));
-        has_stack || self.graph.graph().predecessors(0).len() > 0
+        has_stack || self.graph.graph().predecessors(0).len() > 0 || !self.scratch_arguments().is_empty()
     }
 
     /// Whether the entry of the function can be entered again, so that the block before it counts among its
@@ -263,7 +267,7 @@ impl<'a> Plan<'a> {
 
     /// The block that saves what a statement of block `user` needs.
     fn saving_block(&self, item: Saved, user: usize) -> usize {
-        let (Saved::Value(id) | Saved::Trace(id)) = item;
+        let (Saved::Value(id) | Saved::Shadow(id) | Saved::Trace(id) | Saved::Old(id) | Saved::OldShadow(id)) = item;
         if self.maybe_undefined.contains_key(id) {
             return user;
         }
@@ -286,7 +290,7 @@ impl<'a> Plan<'a> {
             let mut of_block = Vec::new();
             let block = self.block(number).filter(|_| self.relevant[number]);
             for (id, inst) in block.into_iter().flat_map(|block| self.primal.insts(block)) {
-                self.for_each_need(id, |need| match need {
+                self.for_each_need(id, &mut |need| match need {
                     Need::Argument(argument) => arguments.push(argument),
                     Need::Saved(item) if loaded.insert(item) => {
                         let saver = self.saving_block(item, number);
@@ -304,10 +308,14 @@ impl<'a> Plan<'a> {
         self.loads = loads;
         arguments.sort_unstable();
         arguments.dedup();
-        for argument in arguments {
-            let ty = self.primal.operand_type(&Operand::Argument(argument));
-            let field = self.add_field(format!("argument{}", argument.0), ty);
-            self.saved_arguments.push((argument, field));
+        for saved in arguments {
+            let operand = Operand::Argument(saved.argument);
+            let (kind, ty) = match saved.shadow {
+                true => ("shadow", self.activity.shadow(&operand).ty()),
+                false => ("argument", self.primal.operand_type(&operand)),
+            };
+            let field = self.add_field(format!("{kind}{}", saved.argument.0), ty);
+            self.saved_arguments.push((saved, field));
         }
         for (number, items) in items.into_iter().enumerate() {
             let types: Vec<Type> = items.iter().map(|item| self.saved_type(*item)).collect();
@@ -335,16 +343,92 @@ impl<'a> Plan<'a> {
         if self.returns.len() > 1 {
             self.exit = Some(self.add_field("exit".into(), Type::INT64));
         }
+        if self.undoes() {
+            self.used = Some(self.add_field("used".into(), Type::Ref(Arc::new(Type::BOOL))));
+        }
     }
 }
 
-/// The types of the cotangents of arguments of these types, `_1` first: `Nothing` where there is none.
-pub(super) fn cotangent_types(argtypes: &[Type]) -> Vec<Type> {
-    let cotangent = |(index, ty): (usize, &Type)| match tangent_type(ty) {
-        Some(float) if index > 0 => Type::from(float),
-        _ => Type::Nothing,
-    };
-    argtypes.iter().enumerate().map(cotangent).collect()
+impl Plan<'_> {
+    fn saved_type(&self, item: Saved) -> Type {
+        match item {
+            Saved::Value(id) => self.primal.operand_type(&Operand::Value(id)),
+            Saved::Shadow(id) => self.activity.shadow(&Operand::Value(id)).ty(),
+            Saved::Trace(id) => self.called(id).map_or(Type::Untyped, |called| Type::named(called.names.trace)),
+            Saved::Old(id) => match self.activity.operation(id) {
+                Operation::Store { place, .. } if self.is_plain(&self.place_type(place)) => self.place_type(place),
+                _ => Type::Any,
+            },
+            Saved::OldShadow(_) => Type::Any,
+        }
+    }
+
+    /// Whether places of this type always hold a value, so that it can be read before it was set.
+    pub(super) fn is_plain(&self, ty: &Type) -> bool {
+        matches!(ty, Type::Scalar(_) | Type::Nothing)
+    }
+
+    /// The derivative that the call that a statement is calls.
+    pub(super) fn called(&self, id: InstId) -> Option<Called> {
+        let Operation::Call { function, args } = self.activity.operation(id) else { return None };
+        let active = |arg: &Operand<bbcode::Ids>| !self.activity.cotangent(arg).is_none() || self.has_shadow(arg);
+        let wanted = std::iter::once(false).chain(args.iter().map(active)).collect();
+        self.derivation.called(*function, wanted)
+    }
+
+    /// Whether anything that the function returns depends on the wanted arguments.
+    pub(super) fn result_varies(&self) -> bool {
+        self.returns.iter().any(|&number| {
+            let terminator = self.block(number).and_then(|block| self.primal.terminator(block));
+            match terminator.map(|(_, inst)| &inst.stmt) {
+                Some(Stmt::Return(ret)) => ret.value.as_ref().is_some_and(|value| self.activity.is_varied(value)),
+                _ => false,
+            }
+        })
+    }
+
+    /// Whether the pullback changes memory back that was there before the function was called.
+    fn undoes(&self) -> bool {
+        let external = |object: &Operand<bbcode::Ids>| match self.activity.objects.class(object) {
+            Some(class) => self.activity.objects.is_external(class),
+            None => !matches!(object, Operand::Value(_) | Operand::Argument(_)),
+        };
+        let blocks = self.relevant_blocks().filter_map(|number| self.block(number));
+        blocks.flat_map(|block| self.primal.inst_ids(block)).any(|id| match self.activity.operation(id) {
+            Operation::Call { function, args } => {
+                self.is_reversed(id)
+                    && self.derivation.summaries.get(*function).writes
+                    && args.iter().any(|arg| self.activity.objects.class(arg).is_some() && external(arg))
+            }
+            Operation::Rule { args, .. } => {
+                let stmt = self.primal.stmt(id);
+                stmt.is_some_and(|stmt| super::objects::changes_first(self.derivation.module, stmt))
+                    && args.first().is_some_and(external)
+            }
+            operation => operation.changed_object().is_some_and(external),
+        })
+    }
+
+    /// Whether the pullback reads objects of the class.
+    pub(super) fn reads_contents(&self, class: usize) -> bool {
+        self.contents_needed.get(class) == Some(&true)
+    }
+
+    /// Finds the objects that rules read on the way back.
+    fn find_needed_contents(&mut self) {
+        for number in 0..self.relevant.len() {
+            let Some(block) = self.block(number).filter(|_| self.relevant[number]) else { continue };
+            for id in self.primal.inst_ids(block) {
+                let Operation::Rule { args, .. } = self.activity.operation(id) else { continue };
+                for class in args.iter().chain([&Operand::Value(id)]).filter_map(|arg| self.activity.objects.class(arg))
+                {
+                    if let Some(needed) = self.contents_needed.get_mut(class) {
+                        *needed = true;
+                    }
+                }
+            }
+        }
+    }
 }
 
 /// Which blocks reach one of `targets`.
@@ -362,50 +446,6 @@ fn backward_reachable(graph: &BlockGraph, targets: &[usize]) -> Vec<bool> {
         }
     }
     reached
-}
-
-/// What the reverse of a statement needs of the forward pass.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Need {
-    Argument(Argument),
-    Saved(Saved),
-}
-
-impl Plan<'_> {
-    /// Visits what the reverse of a statement needs of the forward pass.
-    fn for_each_need(&self, id: InstId, mut visit: impl FnMut(Need)) {
-        match self.activity.derivative(id) {
-            Some(Derivative::Rule { rule, args, wanted, .. }) => {
-                let slice = rule.slice(wanted);
-                let used = |parameter: usize| slice.parameters.get(parameter) == Some(&true);
-                for (_, arg) in args.iter().enumerate().filter(|(i, _)| used(i + 1)) {
-                    match arg {
-                        Operand::Value(value) => visit(Need::Saved(Saved::Value(*value))),
-                        Operand::Argument(argument) => visit(Need::Argument(*argument)),
-                        _ => {}
-                    }
-                }
-                if used(args.len() + 1) {
-                    visit(Need::Saved(Saved::Value(id)));
-                }
-            }
-            Some(Derivative::Call { .. }) => visit(Need::Saved(Saved::Trace(id))),
-            Some(Derivative::Copy(_) | Derivative::Phi) | None => {}
-        }
-    }
-
-    fn saved_type(&self, item: Saved) -> Type {
-        match item {
-            Saved::Value(id) => self.primal.operand_type(&Operand::Value(id)),
-            Saved::Trace(id) => match self.activity.derivative(id) {
-                Some(Derivative::Call { function, .. }) => {
-                    let callee = self.module.functions().get(*function).map_or("", |callee| &callee.name);
-                    Type::named(DerivativeNames::of(callee).trace)
-                }
-                _ => Type::Untyped,
-            },
-        }
-    }
 }
 
 /// The φs that have no value on some edge, and the copies and φs of them.

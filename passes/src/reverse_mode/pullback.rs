@@ -2,70 +2,47 @@
 
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId, Switch};
 use hashbrown::HashMap;
-use ircode::{Argument, Constant, LineInfo, Operand, Positions, Rename, SSAValue, Scalar, ScalarType, Stmt, Type};
+use ircode::{Argument, Constant, LineInfo, Operand, Scalar, Stmt, Type};
 use slotmap::SecondaryMap;
 
-use super::activity::Derivative;
+use super::adjoints::Adjoint;
 use super::emit::{Emitter, block_number, type_operand};
-use super::plan::{Carrier, DerivativeNames, Load, Plan, Saved, cotangent_types};
+use super::plan::{Carrier, Load, Plan, Saved};
 use super::shape::{ENTRY, Shape};
-use crate::rules::{Bindings, Rule};
-
-/// A place that has an adjoint: an active value, or an argument.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Place {
-    Value(InstId),
-    Argument(Argument),
-}
-
-/// Adds up the cotangents of a place.
-struct Adjoint {
-    place: Place,
-    ty: ScalarType,
-    /// The nearest block that dominates all its uses.
-    dominator: usize,
-    /// The highest [rank](Shape::rank) of a block that uses it.
-    last_use: u32,
-    /// The only block that uses it, if there is only one.
-    only_block: Option<usize>,
-    sum: Sum,
-}
-
-/// Where the sum of the cotangents is.
-enum Sum {
-    /// In a slot, which is zeroed again when the sum is taken if its life started outside of the loop of the place.
-    Slot { slot: Operand<Ids>, zeroed: bool },
-    /// It is this value, in the only block that uses it; `None` is the zero.
-    Value(Option<Operand<Ids>>),
-}
+use super::tangent_code::Leaves;
+use crate::tangents::Tangent;
 
 /// The cotangent of a φ, on its way to what the φ took from a predecessor.
 struct Handed {
     to: Operand<Ids>,
-    cotangent: Operand<Ids>,
+    cotangent: Leaves,
+    shape: Tangent,
     line: LineInfo,
 }
 
-struct Generator<'p, 'a> {
-    plan: &'p Plan<'a>,
-    shape: Shape,
+pub(super) struct Generator<'p, 'a> {
+    pub(super) plan: &'p Plan<'a>,
+    pub(super) shape: Shape,
     bb: BBCode,
     /// The blocks of the pullback, by the numbers of the shape.
     blocks: Vec<BlockId>,
-    adjoints: Vec<Adjoint>,
-    values: SecondaryMap<InstId, usize>,
-    arguments: Vec<Option<usize>>,
+    pub(super) adjoints: Vec<Adjoint>,
+    /// The first adjoint of each value that has some: one for each leaf of its cotangent.
+    pub(super) values: SecondaryMap<InstId, usize>,
+    pub(super) arguments: Vec<Option<usize>>,
+    /// The cotangents of the wanted arguments, none for the others.
+    pub(super) cotangents: Vec<Tangent>,
     /// The fields of the trace, unpacked in the entry.
-    fields: Vec<Option<Operand<Ids>>>,
+    pub(super) fields: Vec<Option<Operand<Ids>>>,
     /// For each field that is a stack, the slot of its cursor.
     cursors: HashMap<usize, Operand<Ids>>,
 }
 
-type Generated<T> = Result<T, EditError>;
+pub(super) type Generated<T> = Result<T, EditError>;
 
 /// Generates `f_pb(trace, seed) -> (nothing, cotangents of the arguments…)`.
 pub(super) fn generate(plan: &Plan<'_>) -> Generated<BBCode> {
-    let seed = plan.seed_type().map_or(Type::Nothing, Type::from);
+    let seed = plan.result_tangent().cotangent().ty();
     let own = Type::function(plan.names.pullback.clone());
     let mut bb = BBCode::new(vec![own, plan.trace_type(), seed]);
     bb.debuginfo = plan.primal.debuginfo.clone();
@@ -85,6 +62,7 @@ pub(super) fn generate(plan: &Plan<'_>) -> Generated<BBCode> {
         adjoints: Vec::new(),
         values: SecondaryMap::new(),
         arguments: vec![None; plan.primal.argtypes.len()],
+        cotangents: plan.argument_tangents().iter().map(Tangent::cotangent).collect(),
         fields: vec![None; plan.fields.len()],
         cursors: HashMap::new(),
     };
@@ -100,91 +78,7 @@ pub(super) fn generate(plan: &Plan<'_>) -> Generated<BBCode> {
 }
 
 impl<'p> Generator<'p, '_> {
-    /// Finds what has an adjoint, and where it is used.
-    fn find_adjoints(&mut self) {
-        let plan = self.plan;
-        for index in 1..plan.primal.argtypes.len() {
-            let argument = Argument::from_index(index);
-            if let Some(ty) = plan.activity.cotangent(&Operand::Argument(argument)) {
-                let exit = self.shape.exit;
-                self.add_adjoint(Place::Argument(argument), ty, exit);
-            }
-        }
-        for number in plan.relevant_blocks() {
-            let (Some(block), Some(here)) = (plan.block(number), self.shape.reverse[number]) else { continue };
-            for (id, _) in plan.primal.insts(block) {
-                if plan.activity.derivative(id).is_some()
-                    && let Some(ty) = plan.activity.cotangent(&Operand::Value(id))
-                {
-                    self.add_adjoint(Place::Value(id), ty, here);
-                }
-            }
-        }
-        for number in plan.relevant_blocks() {
-            let (Some(block), Some(here)) = (plan.block(number), self.shape.reverse[number]) else { continue };
-            for (id, inst) in plan.primal.insts(block) {
-                if let Stmt::Return(ret) = &inst.stmt {
-                    ret.value.iter().for_each(|value| self.used(value, here));
-                }
-                match plan.activity.derivative(id) {
-                    Some(Derivative::Copy(operand)) => self.used(operand, here),
-                    Some(Derivative::Rule { args, wanted, .. } | Derivative::Call { args, wanted, .. }) => {
-                        wanted.iter().filter_map(|&i| args.get(i)).for_each(|arg| self.used(arg, here));
-                    }
-                    Some(Derivative::Phi) => {
-                        let Stmt::Phi(phi) = &inst.stmt else { continue };
-                        for entry in &phi.entries {
-                            let between =
-                                plan.graph.number(entry.edge).and_then(|pred| self.shape.edges.get(&(number, pred)));
-                            if let (Some(value), Some(&between)) = (&entry.value, between) {
-                                self.used(value, between);
-                            }
-                        }
-                    }
-                    None => {}
-                }
-            }
-        }
-    }
-
-    fn add_adjoint(&mut self, place: Place, ty: ScalarType, home: usize) {
-        let index = self.adjoints.len();
-        let last_use = self.shape.rank(home);
-        let sum = Sum::Value(None);
-        self.adjoints.push(Adjoint { place, ty, dominator: home, last_use, only_block: Some(home), sum });
-        match place {
-            Place::Value(id) => {
-                self.values.insert(id, index);
-            }
-            Place::Argument(argument) => {
-                if let Some(slot) = argument.index().and_then(|index| self.arguments.get_mut(index)) {
-                    *slot = Some(index);
-                }
-            }
-        }
-    }
-
-    /// The adjoint of an operand, if it has one.
-    fn adjoint(&self, operand: &Operand<Ids>) -> Option<usize> {
-        match operand {
-            Operand::Value(value) => self.values.get(*value).copied(),
-            Operand::Argument(argument) => {
-                argument.index().and_then(|index| self.arguments.get(index).copied().flatten())
-            }
-            _ => None,
-        }
-    }
-
-    fn used(&mut self, operand: &Operand<Ids>, block: usize) {
-        if let Some(index) = self.adjoint(operand) {
-            let adjoint = &mut self.adjoints[index];
-            adjoint.dominator = self.shape.common(adjoint.dominator, block);
-            adjoint.last_use = adjoint.last_use.max(self.shape.rank(block));
-            adjoint.only_block = adjoint.only_block.filter(|&only| only == block);
-        }
-    }
-
-    fn emit(&mut self, block: usize, line: LineInfo) -> Emitter<'_> {
+    pub(super) fn emit(&mut self, block: usize, line: LineInfo) -> Emitter<'_> {
         Emitter::new(&mut self.bb, self.blocks[block], line)
     }
 
@@ -195,6 +89,9 @@ impl<'p> Generator<'p, '_> {
         for (field, (_, ty)) in plan.fields.iter().enumerate() {
             let value = self.emit(ENTRY, LineInfo::NONE).field(trace.clone(), field, ty.clone())?;
             self.fields[field] = Some(value);
+        }
+        if let Some(used) = plan.used.and_then(|field| self.fields[field].clone()) {
+            self.emit(ENTRY, LineInfo::NONE).own("use_once!", [used], Type::Nothing)?;
         }
         let targets: Vec<(usize, BlockId)> =
             plan.returns.iter().filter_map(|&ret| Some((ret, self.blocks[self.shape.reverse[ret]?]))).collect();
@@ -265,83 +162,6 @@ impl<'p> Generator<'p, '_> {
         emit.stmt(Stmt::Switch(Switch::new(branches, last)), Type::Any).map(|_| ())
     }
 
-    /// Makes the slots of adjoints that are used in several blocks, and zeroes each where its life starts. The zero is -0.0,
-    /// to which adding is exact: `-0.0 + x` is `x` for every `x`, signed zeros included, so that folding the sum away
-    /// changes nothing.
-    fn make_slots(&mut self) -> Generated<()> {
-        for index in 0..self.adjoints.len() {
-            let adjoint = &self.adjoints[index];
-            if adjoint.only_block.is_some() {
-                continue;
-            }
-            let home = match adjoint.place {
-                Place::Value(id) => {
-                    let number = self.plan.primal.block_of(id).and_then(|block| self.plan.graph.number(block));
-                    number.and_then(|number| self.plan.loops.innermost(number))
-                }
-                Place::Argument(_) => None,
-            };
-            let place = self.shape.start_of_life(&self.plan.loops, adjoint.dominator, home, adjoint.last_use);
-            let (ty, zeroed) = (Type::from(adjoint.ty), self.shape.innermost(place) != home);
-            let zero = zero(adjoint.ty);
-            let slot = self.emit(ENTRY, LineInfo::NONE).own("new_slot", [type_operand(ty.clone())], Type::slot(ty))?;
-            self.emit(place, LineInfo::NONE).own("slot_set!", [slot.clone(), zero], Type::Nothing)?;
-            self.adjoints[index].sum = Sum::Slot { slot, zeroed };
-        }
-        Ok(())
-    }
-
-    /// The adjoint of a value. If the block runs again, it is zero then.
-    fn take_adjoint(&mut self, block: usize, line: LineInfo, adjoint: usize) -> Generated<Operand<Ids>> {
-        let ty = self.adjoints[adjoint].ty;
-        match &mut self.adjoints[adjoint].sum {
-            Sum::Value(value) => Ok(value.take().unwrap_or_else(|| zero(ty))),
-            Sum::Slot { slot, zeroed } => {
-                let (slot, zeroed) = (slot.clone(), *zeroed);
-                let mut emit = self.emit(block, line);
-                let value = emit.own("slot_get", [slot.clone()], ty.into())?;
-                if zeroed {
-                    emit.own("slot_set!", [slot, zero(ty)], Type::Nothing)?;
-                }
-                Ok(value)
-            }
-        }
-    }
-
-    /// Adds a cotangent to the adjoint of an operand, if that has one.
-    fn accumulate(
-        &mut self,
-        block: usize,
-        line: LineInfo,
-        operand: &Operand<Ids>,
-        cotangent: Operand<Ids>,
-    ) -> Generated<()> {
-        let Some(index) = self.adjoint(operand) else { return Ok(()) };
-        let adjoint = &mut self.adjoints[index];
-        let ty = Type::from(adjoint.ty);
-        let (before, slot) = match &mut adjoint.sum {
-            Sum::Value(Some(value)) => (value.clone(), None),
-            Sum::Value(value) => {
-                *value = Some(cotangent);
-                return Ok(());
-            }
-            Sum::Slot { slot, .. } => {
-                let slot = slot.clone();
-                let before = self.emit(block, line).own("slot_get", [slot.clone()], ty.clone())?;
-                (before, Some(slot))
-            }
-        };
-        let mut emit = self.emit(block, line);
-        let sum = emit.call("Base", "add_float", [before, cotangent], ty)?;
-        match slot {
-            Some(slot) => emit.own("slot_set!", [slot, sum], Type::Nothing).map(|_| ()),
-            None => {
-                self.adjoints[index].sum = Sum::Value(Some(sum));
-                Ok(())
-            }
-        }
-    }
-
     /// The reverse of a block: its statements backwards, then on to the predecessor from which control came.
     fn reverse_block(&mut self, number: usize) -> Generated<()> {
         let plan = self.plan;
@@ -354,8 +174,10 @@ impl<'p> Generator<'p, '_> {
             if let Stmt::Return(ret) = &inst.stmt
                 && let Some(value) = &ret.value
             {
-                let seed = Operand::Argument(Argument(3));
-                self.accumulate(here, inst.line, value, seed)?;
+                let shape = plan.result_tangent().cotangent();
+                let whole = Operand::Argument(Argument(3));
+                let seed = self.emit(here, inst.line).cotangent_part(whole, &shape)?;
+                self.accumulate(here, inst.line, value, seed, &shape)?;
             }
             self.reverse_statement(here, id, inst.line, &loaded)?;
         }
@@ -420,103 +242,6 @@ impl<'p> Generator<'p, '_> {
         emit.own("slot_set!", [cursor, before], Type::Nothing).map(|_| ())
     }
 
-    fn reverse_statement(
-        &mut self,
-        here: usize,
-        id: InstId,
-        line: LineInfo,
-        loaded: &HashMap<Saved, Operand<Ids>>,
-    ) -> Generated<()> {
-        let plan = self.plan;
-        let (Some(derivative), Some(&adjoint)) = (plan.activity.derivative(id), self.values.get(id)) else {
-            return Ok(());
-        };
-        match derivative {
-            // φs are concluded together, at the end of the block.
-            Derivative::Phi => Ok(()),
-            Derivative::Copy(operand) => {
-                let seed = self.take_adjoint(here, line, adjoint)?;
-                self.accumulate(here, line, operand, seed)
-            }
-            Derivative::Rule { rule, bindings, args, wanted } => {
-                let seed = self.take_adjoint(here, line, adjoint)?;
-                let out = loaded.get(&Saved::Value(id)).cloned();
-                let mut parameters: Vec<Operand<Ids>> = Vec::with_capacity(args.len() + 3);
-                parameters.push(Operand::nothing());
-                parameters.extend(args.iter().map(|arg| self.available(arg, loaded)));
-                parameters.push(out.unwrap_or_else(Operand::nothing));
-                parameters.push(seed);
-                let outputs = self.apply(here, line, rule, bindings, &parameters, wanted)?;
-                for (&i, cotangent) in wanted.iter().zip(outputs) {
-                    if let Some(arg) = args.get(i) {
-                        self.accumulate(here, line, arg, cotangent)?;
-                    }
-                }
-                Ok(())
-            }
-            Derivative::Call { function, args, wanted } => {
-                let Some(callee) = plan.module.functions().get(*function) else { return Ok(()) };
-                let seed = self.take_adjoint(here, line, adjoint)?;
-                let names = DerivativeNames::of(&callee.name);
-                let types = cotangent_types(&callee.body.argtypes);
-                let trace = loaded.get(&Saved::Trace(id)).cloned().unwrap_or_else(Operand::nothing);
-                let all =
-                    self.emit(here, line).call("Main", &names.pullback, [trace, seed], Type::tuple(types.clone()))?;
-                for &i in wanted {
-                    let (Some(arg), Some(ty)) = (args.get(i), types.get(i + 1)) else { continue };
-                    let cotangent = self.emit(here, line).field(all.clone(), i + 1, ty.clone())?;
-                    self.accumulate(here, line, arg, cotangent)?;
-                }
-                Ok(())
-            }
-        }
-    }
-
-    /// What an operand of the function is in the pullback.
-    fn available(&self, operand: &Operand<Ids>, loaded: &HashMap<Saved, Operand<Ids>>) -> Operand<Ids> {
-        let found = match operand {
-            Operand::Value(value) => loaded.get(&Saved::Value(*value)).cloned(),
-            Operand::Argument(argument) => {
-                let saved = self.plan.saved_arguments.iter().find(|(saved, _)| saved == argument);
-                saved.and_then(|&(_, field)| self.fields[field].clone())
-            }
-            other => Some(other.clone()),
-        };
-        // What is not loaded is not needed.
-        found.unwrap_or_else(Operand::nothing)
-    }
-
-    /// Writes the part of a rule that the wanted outputs need.
-    fn apply(
-        &mut self,
-        here: usize,
-        line: LineInfo,
-        rule: &Rule,
-        bindings: &Bindings,
-        parameters: &[Operand<Ids>],
-        wanted: &[usize],
-    ) -> Generated<Vec<Operand<Ids>>> {
-        let slice = rule.slice(wanted);
-        let mut results: Vec<Option<InstId>> = vec![None; slice.statements.len()];
-        for index in (0..slice.statements.len()).filter(|&index| slice.statements[index]) {
-            let Some((stmt, ty)) = rule.statement(index, bindings) else { continue };
-            // Verified rules name only what is there.
-            let Ok(mut stmt) = stmt.map_names(&mut Results(&results)) else { continue };
-            substitute(&mut stmt, parameters);
-            results[index] = Some(self.emit(here, line).stmt(stmt, ty)?);
-        }
-        let output = |operand: &Operand<Positions>| match bindings.substitute_operand(operand) {
-            Operand::Argument(argument) => argument.index().and_then(|index| parameters.get(index).cloned()),
-            Operand::Value(value) => {
-                value.index().and_then(|index| results.get(index).copied().flatten()).map(Operand::Value)
-            }
-            Operand::Constant(constant) => Some(Operand::Constant(constant)),
-            _ => None,
-        };
-        let outputs = wanted.iter().map(|&i| rule.outputs.get(i).and_then(output).unwrap_or_else(Operand::nothing));
-        Ok(outputs.collect())
-    }
-
     /// The end of a block's reverse: φs hand their cotangents on, cursors step back, and control goes to the reverse of the
     /// block that control came from.
     fn conclude(&mut self, number: usize, here: usize) -> Generated<()> {
@@ -525,12 +250,13 @@ impl<'p> Generator<'p, '_> {
         let mut handed: HashMap<usize, Vec<Handed>> = HashMap::new();
         let phis: Vec<InstId> = plan.active_phis(number).collect();
         for id in phis {
-            let (Some(inst), Some(&adjoint)) = (plan.primal.inst(id), self.values.get(id)) else { continue };
-            let cotangent = self.take_adjoint(here, inst.line, adjoint)?;
+            let Some(inst) = plan.primal.inst(id) else { continue };
+            let shape = plan.activity.cotangent(&Operand::Value(id));
+            let cotangent = self.take_adjoint(here, inst.line, &Operand::Value(id))?;
             for entry in inst.stmt.as_phi().into_iter().flat_map(|phi| &phi.entries) {
                 if let (Some(pred), Some(value)) = (plan.graph.number(entry.edge), &entry.value) {
-                    let (to, cotangent) = (value.clone(), cotangent.clone());
-                    handed.entry(pred).or_default().push(Handed { to, cotangent, line: inst.line });
+                    let (to, cotangent, shape) = (value.clone(), cotangent.clone(), shape.clone());
+                    handed.entry(pred).or_default().push(Handed { to, cotangent, shape, line: inst.line });
                 }
             }
         }
@@ -591,8 +317,8 @@ impl<'p> Generator<'p, '_> {
     /// Between the reverses of a block and of its predecessor: the operands that the φs took from there get the
     /// cotangents.
     fn hand_on(&mut self, between: usize, back: usize, handed: Vec<Handed>) -> Generated<()> {
-        for Handed { to, cotangent, line } in handed {
-            self.accumulate(between, line, &to, cotangent)?;
+        for Handed { to, cotangent, shape, line } in handed {
+            self.accumulate(between, line, &to, cotangent, &shape)?;
         }
         let back = self.blocks[back];
         self.emit(between, LineInfo::NONE).goto(back)
@@ -602,60 +328,26 @@ impl<'p> Generator<'p, '_> {
     fn exit(&mut self) -> Generated<()> {
         let plan = self.plan;
         let exit = self.shape.exit;
-        let types = plan.cotangent_types();
-        let mut elements = Vec::with_capacity(types.len());
-        for (index, ty) in types.iter().enumerate() {
-            let Some(float) = ty.as_float() else {
-                elements.push(Operand::nothing());
-                continue;
-            };
-            let positive = Operand::from(Scalar::from_bits(float, 0));
-            match self.arguments.get(index).copied().flatten() {
-                Some(adjoint) => {
-                    let value = self.take_adjoint(exit, LineInfo::NONE, adjoint)?;
-                    let mut emit = self.emit(exit, LineInfo::NONE);
-                    elements.push(emit.call("Base", "add_float", [value, positive], ty.clone())?);
-                }
-                None => elements.push(positive),
+        let mut elements = Vec::with_capacity(self.cotangents.len());
+        for index in 0..self.cotangents.len() {
+            let shape = self.cotangents[index].clone();
+            let leaves = self.take_adjoint(exit, LineInfo::NONE, &super::operation::argument(index))?;
+            let mut kinds = Vec::with_capacity(leaves.len());
+            shape.for_each_leaf(&mut |leaf| kinds.push(leaf.clone()));
+            let mut positive = Vec::with_capacity(leaves.len());
+            for (leaf, kind) in leaves.into_iter().zip(&kinds) {
+                positive.push(match kind {
+                    Tangent::Float(float) => {
+                        let zero = Operand::from(Scalar::from_bits(*float, 0));
+                        self.emit(exit, LineInfo::NONE).call("Base", "add_float", [leaf, zero], Type::from(*float))?
+                    }
+                    _ => leaf,
+                });
             }
+            elements.push(self.emit(exit, LineInfo::NONE).pack(&shape, &mut positive.into_iter())?);
         }
         let mut emit = self.emit(exit, LineInfo::NONE);
-        let tuple = emit.tuple(elements, types)?;
+        let tuple = emit.tuple(elements, plan.cotangent_types())?;
         emit.stmt(Stmt::ret(tuple), Type::Any).map(|_| ())
-    }
-}
-
-/// The zero that adjoints start with: adding to it changes nothing.
-fn zero(ty: ScalarType) -> Operand<Ids> {
-    Operand::from(Scalar::from_bits(ty, 1 << (ty.bits() - 1)))
-}
-
-/// Puts the parameters of a rule in the place of its arguments.
-fn substitute(stmt: &mut Stmt<Ids>, parameters: &[Operand<Ids>]) {
-    stmt.for_each_operand_mut(&mut |operand| {
-        if let Operand::Argument(argument) = operand
-            && let Some(parameter) = argument.index().and_then(|index| parameters.get(index))
-        {
-            *operand = parameter.clone();
-        }
-    });
-}
-
-/// Names the results of the statements of a rule that were written.
-struct Results<'r>(&'r [Option<InstId>]);
-
-impl Rename<Positions, Ids> for Results<'_> {
-    type Error = ();
-
-    fn value(&mut self, value: SSAValue) -> Result<InstId, ()> {
-        value.index().and_then(|index| self.0.get(index).copied().flatten()).ok_or(())
-    }
-
-    fn block(&mut self, _: ircode::BlockNumber) -> Result<BlockId, ()> {
-        Err(())
-    }
-
-    fn switch(&mut self, switch: &ircode::NoSwitch) -> Result<Switch<Ids>, ()> {
-        match *switch {}
     }
 }

@@ -1,0 +1,106 @@
+//! The functions that run a forward pass and then its pullback.
+
+use bbcode::{BBCode, EditError};
+use ircode::{Argument, Function, LineInfo, Operand, Scalar, Stmt, Type};
+
+use super::emit::Emitter;
+use super::plan::Plan;
+use crate::tangents::Tangent;
+
+/// Generates `f_value_and_gradient(args…) -> (value, gradient…)`, for a float result, which has the seed 1; or
+/// `f_value_and_vjp(args…, seed) -> (value, gradient…)`. The gradient has an entry for each argument from `_2` on, which is
+/// `nothing` for those that are not differentiated. `None` if the function never returns.
+pub(super) fn generate(plan: &Plan<'_>, vjp: bool) -> Result<Option<Function<BBCode>>, EditError> {
+    if plan.returns.is_empty() {
+        return Ok(None);
+    }
+    let name = if vjp { &plan.names.vjp } else { &plan.names.value_and_gradient };
+    let mut argtypes = plan.primal.argtypes.clone();
+    let count = argtypes.len();
+    if let Some(own) = argtypes.first_mut() {
+        *own = Type::function(name.clone());
+    }
+    let arguments: Vec<Operand<_>> = (1..count).map(|index| Argument::from_index(index).into()).collect();
+    let result = plan.result_tangent();
+    if vjp {
+        argtypes.push(result.ty());
+    }
+    let tangents = plan.argument_tangents();
+    let mut bb = BBCode::new(argtypes);
+    let block = bb.push_block();
+    let mut emit = Emitter::new(&mut bb, block, LineInfo::NONE);
+    let zeros = zero_tangents(plan, &mut emit, &tangents)?;
+    let mut operands = arguments;
+    for (zero, tangent) in zeros.iter().zip(&tangents) {
+        if let Some(zero) = zero {
+            operands.push(emit.shadow_part(zero.clone(), tangent)?);
+        }
+    }
+    let shadow = result.shadow();
+    let mut types = vec![plan.result.clone()];
+    types.extend((!shadow.is_none()).then(|| shadow.ty()));
+    types.push(plan.trace_type());
+    let last = types.len() - 1;
+    let results = emit.call("Main", &plan.names.forward, operands, Type::tuple(types))?;
+    let value = emit.field(results.clone(), 0, plan.result.clone())?;
+    let seed = match vjp {
+        true => {
+            let whole = super::operation::argument(count);
+            if !shadow.is_none() {
+                let of_result = emit.field(results.clone(), 1, shadow.ty())?;
+                emit.own("add_seed!", [of_result, whole.clone()], Type::Nothing)?;
+            }
+            let leaves = emit.cotangent_part(whole, &result)?;
+            emit.pack(&result.cotangent(), &mut leaves.into_iter())?
+        }
+        false => match &result {
+            Tangent::Float(float) => Scalar::from_float(*float, 1.0).map_or_else(Operand::nothing, Operand::from),
+            _ => Operand::nothing(),
+        },
+    };
+    let trace = emit.field(results, last, plan.trace_type())?;
+    let cotangent_types = plan.cotangent_types();
+    let all = emit.call("Main", &plan.names.pullback, [trace, seed], Type::tuple(cotangent_types.clone()))?;
+    let mut elements = vec![value];
+    let mut types = vec![plan.result.clone()];
+    for (index, tangent) in tangents.iter().enumerate().skip(1) {
+        let cotangent = tangent.cotangent();
+        types.push(tangent.ty());
+        elements.push(match (zeros.get(index).cloned().flatten(), cotangent.is_none()) {
+            (None, true) => Operand::nothing(),
+            (Some(zero), true) => zero,
+            (None, false) => emit.field(all.clone(), index, cotangent.ty())?,
+            (Some(zero), false) => {
+                let part = emit.field(all.clone(), index, cotangent.ty())?;
+                let leaves = emit.cotangent_part(part, &cotangent)?;
+                emit.add_cotangent(zero, tangent, &mut leaves.into_iter())?
+            }
+        });
+    }
+    let gradient = Type::tuple(types.clone());
+    let tuple = emit.tuple(elements, types)?;
+    emit.stmt(Stmt::ret(tuple), Type::Any)?;
+    let parameters = plan.parameters.clone();
+    Ok(Some(Function { name: name.clone(), parameters, varargs: false, result: gradient, body: bb }))
+}
+
+/// Tangents of zeros for the arguments that have shadows, made together: the same object among several has one shadow.
+fn zero_tangents(
+    plan: &Plan<'_>,
+    emit: &mut Emitter<'_>,
+    tangents: &[Tangent],
+) -> Result<Vec<Option<Operand<bbcode::Ids>>>, EditError> {
+    let mut zeros = vec![None; tangents.len()];
+    let shadowed: Vec<usize> = (0..tangents.len()).filter(|&index| !tangents[index].shadow().is_none()).collect();
+    if shadowed.is_empty() {
+        return Ok(zeros);
+    }
+    let operands: Vec<Operand<_>> = shadowed.iter().map(|&index| super::operation::argument(index)).collect();
+    let types: Vec<Type> = shadowed.iter().map(|&index| plan.primal.argtypes[index].clone()).collect();
+    let all = emit.tuple(operands, types)?;
+    let all = emit.own("zero_tangent", [all], Type::tuple(shadowed.iter().map(|&index| tangents[index].ty())))?;
+    for (position, &index) in shadowed.iter().enumerate() {
+        zeros[index] = Some(emit.field(all.clone(), position, tangents[index].ty())?);
+    }
+    Ok(zeros)
+}

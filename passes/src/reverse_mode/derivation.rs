@@ -1,0 +1,294 @@
+//! Deriving a function and all that it calls: what was prepared, what is to be made, and what it is called.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use bbcode::{BBCode, Ids, InstId};
+use hashbrown::HashMap;
+use ircode::{
+    Body, Callee, Constant, DebugInfo, Function, LineInfo, Module, Name, NewInstruction, Operand, PhiEntry, Stmt, Type,
+    TypeKind, method_of,
+};
+use slotmap::SecondaryMap;
+
+use super::NAME;
+use super::operation::{Classifier, Operation};
+use super::summary::Summaries;
+use crate::infer_types::returned_type;
+use crate::manager::Context;
+use crate::rules::RuleTable;
+use crate::tangents::{Tangent, TangentTypes};
+use crate::{PassError, constant_folding, infer_types, lower_arithmetic, mem2reg, type_literals, unreachable_code};
+
+/// The names of what belongs to the derivative of a function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DerivativeNames {
+    /// The forward pass: `f_fwd(args…, shadows…) -> (value, trace)`, or `(value, shadow, trace)`.
+    pub forward: Name,
+    /// The pullback: `f_pb(trace, seed) -> (nothing, cotangents of the arguments…)`.
+    pub pullback: Name,
+    /// Both: `f_value_and_gradient(args…) -> (value, gradient…)`.
+    pub value_and_gradient: Name,
+    /// Both, for any result: `f_value_and_vjp(args…, seed) -> (value, gradient…)`.
+    pub vjp: Name,
+    /// The type of the trace.
+    pub trace: Name,
+}
+
+impl DerivativeNames {
+    /// The names for the function of this name, with respect to all its arguments that have tangents.
+    pub fn of(function: &str) -> Self {
+        Self::with_base(&Self::base(function))
+    }
+
+    /// The names for the function of this name, with respect to some of its arguments, by their numbers.
+    pub fn with_respect_to(function: &str, arguments: &[usize]) -> Self {
+        let numbers: String = arguments.iter().map(|number| format!("_{number}")).collect();
+        Self::with_base(&format!("{}_wrt{numbers}", Self::base(function)))
+    }
+
+    fn base(function: &str) -> String {
+        match method_of(function) {
+            _ if function.is_empty() => "listing".into(),
+            Some(of) => plain_name(function, of),
+            None => function.to_string(),
+        }
+    }
+
+    fn with_base(base: &str) -> Self {
+        DerivativeNames {
+            forward: format!("{base}_fwd").into(),
+            pullback: format!("{base}_pb").into(),
+            value_and_gradient: format!("{base}_value_and_gradient").into(),
+            vjp: format!("{base}_value_and_vjp").into(),
+            trace: format!("{base}_trace").into(),
+        }
+    }
+}
+
+/// A name for the method `Main.f(::Float64, ::Int64)` that needs no quoting: `f_Float64_Int64`.
+fn plain_name(method: &str, of: &str) -> String {
+    let last = of.rsplit('.').next().unwrap_or(of);
+    let types = method.strip_prefix(of).unwrap_or_default();
+    let words = last.split(|c: char| !c.is_alphanumeric() && c != '_');
+    let words = words.chain(types.split(|c: char| !c.is_alphanumeric())).filter(|word| !word.is_empty());
+    let name = words.collect::<Vec<_>>().join("_");
+    if name.starts_with(|c: char| c.is_alphabetic()) { name } else { format!("method_{name}") }
+}
+
+/// A function made ready to be differentiated.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    /// The body: slots are values, generic arithmetic is intrinsics, types and callees are known as far as they follow, every
+    /// block is reachable, every statement remembers which one of the original it comes from, and arguments that a
+    /// callee collects stand in a tuple.
+    pub(super) body: BBCode,
+    /// What its statements do.
+    pub(super) operations: SecondaryMap<InstId, Operation>,
+    /// The type of what it returns.
+    pub(super) result: Type,
+}
+
+/// A derivative: of the function at this position, with respect to these arguments, `_1` first.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Signature {
+    pub(super) function: usize,
+    pub(super) wanted: Vec<bool>,
+}
+
+/// The derivative that a call calls.
+#[derive(Clone, Debug)]
+pub(super) struct Called {
+    pub(super) signature: Signature,
+    pub(super) names: DerivativeNames,
+    /// The tangents of the arguments with respect to which it is differentiated, none for the others; `_1` first.
+    pub(super) arguments: Vec<Tangent>,
+    /// The tangent of the result.
+    pub(super) result: Tangent,
+    /// The type of the result.
+    pub(super) result_type: Type,
+}
+
+/// What all derivatives that are made together share.
+pub(super) struct Derivation<'a> {
+    pub(super) module: &'a Module<BBCode>,
+    pub(super) rules: &'a RuleTable,
+    pub(super) tangents: TangentTypes<'a, BBCode>,
+    pub(super) summaries: Summaries,
+    prepared: RefCell<HashMap<usize, Arc<Prepared>>>,
+}
+
+impl<'a> Derivation<'a> {
+    pub(super) fn new(module: &'a Module<BBCode>, rules: &'a RuleTable, root: usize) -> Self {
+        let summaries = Summaries::of(module, rules, &[root]);
+        Derivation { module, rules, tangents: TangentTypes::new(module), summaries, prepared: RefCell::default() }
+    }
+
+    /// The function at this position, prepared.
+    pub(super) fn prepared(&self, position: usize) -> Result<Option<Arc<Prepared>>, PassError> {
+        if let Some(known) = self.prepared.borrow().get(&position) {
+            return Ok(Some(known.clone()));
+        }
+        let Some(function) = self.module.functions().get(position) else { return Ok(None) };
+        let prepared = Arc::new(self.prepare(function)?);
+        self.prepared.borrow_mut().insert(position, prepared.clone());
+        Ok(Some(prepared))
+    }
+
+    fn prepare(&self, function: &Function<BBCode>) -> Result<Prepared, PassError> {
+        let mut bb = function.body.clone();
+        name_phi_edges(&mut bb);
+        remember_origins(&mut bb, &function.name);
+        let context = Context { module: self.module, function: &function.name };
+        for pass in [
+            unreachable_code::run,
+            constant_folding::run,
+            type_literals::run,
+            infer_types::run,
+            lower_arithmetic::run,
+            mem2reg::run,
+            infer_types::run,
+        ] {
+            pass(&mut bb, &context)?;
+        }
+        bb.remove_unreachable_blocks();
+        for (id, inst) in bb.all_insts() {
+            let message = match inst.stmt {
+                Stmt::Enter(_) => "a function with try/catch cannot be differentiated in reverse mode",
+                Stmt::PhiC(_) | Stmt::Upsilon(_) => "φᶜ and ϒ, which belong to try/catch, cannot be differentiated",
+                _ => continue,
+            };
+            let error = PassError::new(NAME, &function.name, message).at(&bb, id);
+            return Err(error.with_help("forward mode differentiates it").at_origin(function));
+        }
+        let packed = pack_collected(self.module, &mut bb)
+            .map_err(|error| PassError::new(NAME, &function.name, error.to_string()))?;
+        let classifier = Classifier { module: self.module, rules: self.rules, bb: &bb };
+        let operations =
+            bb.all_insts().map(|(id, _)| (id, classifier.operation(id, &|call| packed.get(call).copied()))).collect();
+        let inferred = returned_type(&bb);
+        let result = if function.result.is_unknown() { inferred } else { function.result.clone() };
+        Ok(Prepared { body: bb, operations, result })
+    }
+
+    /// The names of a derivative.
+    pub(super) fn names(&self, signature: &Signature) -> DerivativeNames {
+        let Some(function) = self.module.functions().get(signature.function) else { return DerivativeNames::of("") };
+        let tangents = function.body.argtypes.iter().map(|ty| !self.tangents.of(ty).is_none());
+        let all =
+            tangents.enumerate().all(|(index, has)| index == 0 || has == (signature.wanted.get(index) == Some(&true)));
+        let own = signature.wanted.first() == Some(&true);
+        if all && !own {
+            return DerivativeNames::of(&function.name);
+        }
+        let wanted = signature.wanted.iter().enumerate().filter(|(_, wanted)| **wanted);
+        let numbers: Vec<usize> = wanted.map(|(index, _)| index + 1).collect();
+        DerivativeNames::with_respect_to(&function.name, &numbers)
+    }
+
+    /// The tangents of the wanted arguments of these types, none for the others; `_1` first.
+    pub(super) fn argument_tangents(&self, argtypes: &[Type], wanted: &[bool]) -> Vec<Tangent> {
+        let tangent = |(index, ty): (usize, &Type)| match wanted.get(index) {
+            Some(true) => self.tangents.of(ty),
+            _ => Tangent::None,
+        };
+        argtypes.iter().enumerate().map(tangent).collect()
+    }
+
+    /// The derivative that a call of a function calls, given which of its arguments are active.
+    pub(super) fn called(&self, function: usize, mut wanted: Vec<bool>) -> Option<Called> {
+        // A function that cannot be prepared is told about when its derivative is made.
+        let prepared = self.prepared(function).ok().flatten()?;
+        for (wanted, ty) in wanted.iter_mut().zip(&prepared.body.argtypes) {
+            *wanted = *wanted && !self.tangents.of(ty).is_none();
+        }
+        let signature = Signature { function, wanted };
+        let arguments = self.argument_tangents(&prepared.body.argtypes, &signature.wanted);
+        let result = self.tangents.of(&prepared.result);
+        let names = self.names(&signature);
+        Some(Called { signature, names, arguments, result, result_type: prepared.result.clone() })
+    }
+
+    /// The field of a mutable struct that a constant names, with its type.
+    pub(super) fn mutable_field(&self, object: &Type, field: &Operand<Ids>) -> Option<(usize, Type)> {
+        let Type::Named(name) = object else { return None };
+        let Some(TypeKind::Struct { fields, .. }) = self.module.type_def(name).map(|def| &def.kind) else {
+            return None;
+        };
+        let constant = match field {
+            Operand::Constant(constant) => constant,
+            Operand::Quote(constant) => constant,
+            _ => return None,
+        };
+        let index = match constant {
+            Constant::Symbol(name) => fields.iter().position(|(known, _)| known == name)?,
+            other => usize::try_from(other.as_scalar()?.to_i128()).ok()?.checked_sub(1)?,
+        };
+        fields.get(index).map(|(_, ty)| (index, ty.clone()))
+    }
+}
+
+impl PassError {
+    /// The same error at the statement of the function as it was given, instead of the one in the prepared copy.
+    pub(super) fn at_origin(self, function: &Function<BBCode>) -> Self {
+        let origin = self.place.as_ref().and_then(|place| place.origin.as_ref());
+        let index = origin.and_then(|origin| (origin.statement as usize).checked_sub(1));
+        match index.and_then(|index| function.body.all_insts().nth(index)) {
+            Some((id, _)) => self.at(&function.body, id),
+            None => self,
+        }
+    }
+}
+
+/// Gives φs an entry for every edge on which they have a value.
+fn name_phi_edges(bb: &mut BBCode) {
+    let edges = bb.view().unnamed_phi_edges();
+    for edge in edges {
+        if let Some(Stmt::Phi(phi)) = bb.inst_mut(edge.phi).map(|inst| &mut inst.stmt) {
+            phi.entries.push(PhiEntry { edge: edge.pred, value: Some(edge.value) });
+        }
+    }
+}
+
+/// Lets every statement say which statement of the function it is, in the manner of Julia 1.12: by an edge to the debug
+/// info of the function and the number of the statement there.
+fn remember_origins(bb: &mut BBCode, name: &Name) {
+    let ids: Vec<_> = bb.all_insts().map(|(id, inst)| (id, inst.line)).collect();
+    let original = DebugInfo {
+        def: Some(name.clone()),
+        codelocs: ids.iter().map(|(_, line)| *line).collect(),
+        ..(*bb.debuginfo).clone()
+    };
+    Arc::make_mut(&mut bb.debuginfo).edges = vec![Arc::new(original)];
+    for (position, (id, line)) in ids.into_iter().enumerate() {
+        if let Some(inst) = bb.inst_mut(id) {
+            inst.line = LineInfo { line: line.line, edge: 1, pc: position as i32 + 1 };
+        }
+    }
+}
+
+/// Puts the arguments that a callee collects into a tuple before each call of such a function, as its derivatives take
+/// them. The calls stay as they are.
+fn pack_collected(module: &Module<BBCode>, bb: &mut BBCode) -> Result<SecondaryMap<InstId, InstId>, bbcode::EditError> {
+    let mut packed = SecondaryMap::new();
+    let calls: Vec<(InstId, Vec<Operand<Ids>>, LineInfo)> = bb
+        .all_insts()
+        .filter_map(|(id, inst)| {
+            let (callee, args) = match &inst.stmt {
+                Stmt::Call(call) => (&call.callee, &call.args),
+                Stmt::Invoke(invoke) => (&invoke.callee, &invoke.args),
+                _ => return None,
+            };
+            let Some(Callee::Function(function)) = module.callee(callee) else { return None };
+            let target = module.functions().get(function).filter(|target| target.varargs)?;
+            let fixed = target.body.argtypes.len().saturating_sub(2);
+            Some((id, args.get(fixed..)?.to_vec(), inst.line))
+        })
+        .collect();
+    for (id, collected, line) in calls {
+        let ty = Type::tuple(collected.iter().map(|arg| bb.operand_type(arg)));
+        let tuple = Stmt::call(Operand::global("Core", "tuple"), collected);
+        packed.insert(id, bb.insert_before(id, NewInstruction::new(tuple, ty).with_line(line))?);
+    }
+    Ok(packed)
+}

@@ -1,0 +1,203 @@
+//! What the reverse of a statement needs of the forward pass.
+
+use bbcode::{Ids, InstId};
+use ircode::{Argument, Operand, Type};
+
+use super::operation::{Access, Operation, Place};
+use super::plan::{Plan, Saved, SavedArgument};
+use crate::rules::Rule;
+use crate::tangents::Tangent;
+
+/// Something that the reverse of a statement needs of the forward pass.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Need {
+    Argument(SavedArgument),
+    Saved(Saved),
+}
+
+fn value(operand: &Operand<Ids>, visit: &mut dyn FnMut(Need)) {
+    match operand {
+        Operand::Value(value) => visit(Need::Saved(Saved::Value(*value))),
+        Operand::Argument(argument) => visit(Need::Argument(SavedArgument { argument: *argument, shadow: false })),
+        _ => {}
+    }
+}
+
+fn shadow(operand: &Operand<Ids>, visit: &mut dyn FnMut(Need)) {
+    match operand {
+        Operand::Value(value) => visit(Need::Saved(Saved::Shadow(*value))),
+        Operand::Argument(argument) => visit(Need::Argument(SavedArgument { argument: *argument, shadow: true })),
+        _ => {}
+    }
+}
+
+impl Plan<'_> {
+    /// Visits what the reverse of a statement needs of the forward pass.
+    pub(super) fn for_each_need(&self, id: InstId, visit: &mut dyn FnMut(Need)) {
+        if !self.is_reversed(id) {
+            return;
+        }
+        let result = Operand::Value(id);
+        let active = self.activity.is_active_value(id);
+        match self.activity.operation(id) {
+            Operation::Rule { rule, args, .. } => {
+                let wanted = self.wanted_args(rule, args);
+                let slice = rule.slice(&wanted);
+                let used = |parameter: usize| slice.parameters.get(parameter) == Some(&true);
+                for (_, arg) in args.iter().enumerate().filter(|(i, _)| used(i + 1)) {
+                    value(arg, visit);
+                }
+                if used(args.len() + 1) {
+                    value(&result, visit);
+                }
+            }
+            Operation::Call { .. } => visit(Need::Saved(Saved::Trace(id))),
+            Operation::Load(place) => {
+                shadow(&place.object, visit);
+                place.indices.iter().for_each(|index| value(index, visit));
+            }
+            Operation::Store { place, .. } => {
+                place.indices.iter().for_each(|index| value(index, visit));
+                if self.restores(&place.object) {
+                    value(&place.object, visit);
+                    visit(Need::Saved(Saved::Old(id)));
+                }
+                if self.has_shadow(&place.object) {
+                    shadow(&place.object, visit);
+                    if !self.place_tangent(place).shadow().is_none() {
+                        visit(Need::Saved(Saved::OldShadow(id)));
+                    }
+                }
+            }
+            Operation::Append { object, .. } => {
+                if self.restores(object) {
+                    value(object, visit);
+                }
+                if self.has_shadow(object) {
+                    shadow(object, visit);
+                }
+            }
+            Operation::StackPop { stack } => {
+                if self.restores(stack) {
+                    value(stack, visit);
+                    value(&result, visit);
+                }
+                if self.has_shadow(stack) {
+                    shadow(stack, visit);
+                    visit(Need::Saved(Saved::OldShadow(id)));
+                }
+            }
+            Operation::Resize { object, rest, kind } => {
+                rest.iter().for_each(|size| value(size, visit));
+                if self.restores(object) {
+                    value(object, visit);
+                    if !kind.grows {
+                        visit(Need::Saved(Saved::Old(id)));
+                    }
+                }
+                if self.has_shadow(object) {
+                    shadow(object, visit);
+                    if !kind.grows {
+                        visit(Need::Saved(Saved::OldShadow(id)));
+                    }
+                }
+            }
+            Operation::Allocate | Operation::NewObject(_) => shadow(&result, visit),
+            Operation::CopyObject(source) => {
+                shadow(&result, visit);
+                shadow(source, visit);
+            }
+            Operation::Choose { condition, .. } if active => value(condition, visit),
+            Operation::AnyField { index, .. } if active => value(index, visit),
+            _ => {}
+        }
+    }
+
+    /// Whether there is anything to do for a statement on the way back.
+    pub(super) fn is_reversed(&self, id: InstId) -> bool {
+        let operation = self.activity.operation(id);
+        if self.activity.is_active_value(id) {
+            return true;
+        }
+        match operation {
+            Operation::Store { .. }
+            | Operation::Append { .. }
+            | Operation::StackPop { .. }
+            | Operation::Resize { .. } => {
+                operation.changed_object().is_some_and(|object| self.has_shadow(object) || self.restores(object))
+            }
+            Operation::Allocate | Operation::NewObject(_) | Operation::CopyObject(_) => {
+                self.has_shadow(&Operand::Value(id))
+            }
+            Operation::Call { function, args } => {
+                let active = |arg: &Operand<Ids>| !self.activity.cotangent(arg).is_none() || self.has_shadow(arg);
+                args.iter().any(active)
+                    || self.has_shadow(&Operand::Value(id))
+                    || self.derivation.summaries.get(*function).writes && args.iter().any(|arg| self.restores(arg))
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether the shadow of an operand goes beside it.
+    pub(super) fn has_shadow(&self, operand: &Operand<Ids>) -> bool {
+        !self.activity.shadow(operand).is_none()
+    }
+
+    /// Whether changes of an object are undone: it may have been there before, or the pullback reads it.
+    pub(super) fn restores(&self, object: &Operand<Ids>) -> bool {
+        match object {
+            Operand::Value(_) | Operand::Argument(_) => self
+                .activity
+                .objects
+                .class(object)
+                .is_some_and(|class| self.activity.objects.is_external(class) || self.reads_contents(class)),
+            _ => true,
+        }
+    }
+
+    /// The arguments of a rule that get a cotangent.
+    pub(super) fn wanted_args(&self, rule: &Rule, args: &[Operand<Ids>]) -> Vec<usize> {
+        let wanted = |(i, arg): (usize, &Operand<Ids>)| {
+            (!rule.is_zero(i) && !self.activity.cotangent(arg).is_none()).then_some(i)
+        };
+        args.iter().enumerate().filter_map(wanted).collect()
+    }
+
+    /// The type of what is at a place.
+    pub(super) fn place_type(&self, place: &Place) -> Type {
+        let object = self.primal.operand_type(&place.object);
+        match (&place.access, &object) {
+            (Access::Field, Type::Ref(element)) => (**element).clone(),
+            (Access::Field, Type::Named(_)) => {
+                let field = place.indices.first().unwrap_or(&Operand::Constant(ircode::Constant::Nothing)).clone();
+                self.derivation.mutable_field(&object, &field).map_or(Type::Any, |(_, ty)| ty)
+            }
+            (_, ty) => element_type(ty),
+        }
+    }
+
+    /// The tangent of what is at a place.
+    pub(super) fn place_tangent(&self, place: &Place) -> Tangent {
+        self.derivation.tangents.of(&self.place_type(place))
+    }
+}
+
+/// The type of the elements of an object.
+pub(super) fn element_type(ty: &Type) -> Type {
+    match ty {
+        Type::Array(array) => array.element.clone(),
+        Type::Ref(element) | Type::Memory(element) | Type::MemoryRef(element) | Type::Stack(element) => {
+            (**element).clone()
+        }
+        _ => Type::Any,
+    }
+}
+
+/// The argument that an operand is.
+pub(super) fn as_argument(operand: &Operand<Ids>) -> Option<Argument> {
+    match operand {
+        Operand::Argument(argument) => Some(*argument),
+        _ => None,
+    }
+}

@@ -1,0 +1,497 @@
+//! What a statement does, as far as differentiation is concerned.
+
+use std::sync::Arc;
+
+use bbcode::{BBCode, Ids, InstId};
+use ircode::primitives::Primitive;
+use ircode::{Argument, Callee, Constant, Head, Module, Operand, Stmt, Type, TypeKind};
+
+use crate::constant_folding::named_type;
+use crate::rules::{Bindings, Rule, RuleKind, RuleTable};
+
+/// What a statement does with its operands.
+#[derive(Clone, Debug)]
+pub(super) enum Operation {
+    /// Nothing that carries a derivative: steps, comparisons, sizes.
+    Steps,
+    /// The value is that of an operand.
+    Copy(Operand<Ids>),
+    /// The value is that of the operand of the edge taken.
+    Phi,
+    /// The value is one of the last two, by the first.
+    Choose { condition: Operand<Ids>, then: Operand<Ids>, otherwise: Operand<Ids> },
+    /// A tuple, named tuple or immutable struct of these. It may have more fields, which are not assigned.
+    Aggregate(Vec<Operand<Ids>>),
+    /// A field of such a value, counted from 0, of so many.
+    Field { object: Operand<Ids>, index: usize, count: usize },
+    /// The field of such a value that a number says when the program runs, counted from 1.
+    AnyField { object: Operand<Ids>, index: Operand<Ids> },
+    /// What is at a place in memory.
+    Load(Place),
+    /// Puts a value in a place in memory. The result is the value, or else the object.
+    Store { place: Place, value: Operand<Ids>, gives_value: bool },
+    /// A part of an object, or a place in it, of which the shadow is the same part of the shadow: the first operand.
+    Part { of: Operand<Ids> },
+    /// A new object whose contents hold nothing that depends on anything.
+    Allocate,
+    /// A new mutable struct or reference with these contents.
+    NewObject(Vec<Operand<Ids>>),
+    /// A copy of an object.
+    CopyObject(Operand<Ids>),
+    /// Puts a value behind the last of a vector or stack.
+    Append { object: Operand<Ids>, value: Operand<Ids> },
+    /// Takes the last value from a stack.
+    StackPop { stack: Operand<Ids> },
+    /// Adds elements to a vector, or removes some.
+    Resize { object: Operand<Ids>, rest: Vec<Operand<Ids>>, kind: Resize },
+    /// A primitive with a rule.
+    Rule { rule: Arc<Rule>, bindings: Bindings, args: Vec<Operand<Ids>> },
+    /// A call of a function of the module. The arguments are as the function takes them: what it collects is one tuple.
+    Call { function: usize, args: Vec<Operand<Ids>> },
+    /// Something of which no derivative is known.
+    Unknown,
+}
+
+/// How a vector changes its length.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Resize {
+    /// Whether elements are added.
+    pub(super) grows: bool,
+    /// Where: `end`, `beg` or `at`.
+    pub(super) end: &'static str,
+}
+
+impl Resize {
+    /// The primitive that does it.
+    pub(super) fn primitive(self) -> String {
+        format!("jl_array_{}_{}", if self.grows { "grow" } else { "del" }, self.end)
+    }
+
+    /// What undoes it.
+    pub(super) fn inverse(self) -> Resize {
+        Resize { grows: !self.grows, ..self }
+    }
+}
+
+/// How a place in memory is named.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Access {
+    /// `arrayref(boundscheck, array, indices…)`.
+    Array(Operand<Ids>),
+    /// `getindex(array, indices…)`.
+    Index,
+    /// `memoryrefget(place, order, boundscheck)`.
+    MemoryRef,
+    /// `getfield(object, field)`.
+    Field,
+    /// `stack_get(stack, index)`.
+    Stack,
+}
+
+/// A place in memory: in an object, at indices.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Place {
+    pub(super) access: Access,
+    pub(super) object: Operand<Ids>,
+    pub(super) indices: Vec<Operand<Ids>>,
+}
+
+impl Place {
+    /// The same place in another object of the same shape.
+    pub(super) fn at(&self, object: Operand<Ids>, indices: Vec<Operand<Ids>>) -> Place {
+        Place { access: self.access.clone(), object, indices }
+    }
+
+    /// The statement that reads it.
+    pub(super) fn load(&self) -> Stmt<Ids> {
+        let object = self.object.clone();
+        let (name, args): (_, Vec<Operand<Ids>>) = match &self.access {
+            Access::Array(check) => (("Base", "arrayref"), vec![check.clone(), object]),
+            Access::Index => (("Base", "getindex"), vec![object]),
+            Access::MemoryRef => (("Base", "memoryrefget"), vec![object]),
+            Access::Field => (("Base", "getfield"), vec![object]),
+            Access::Stack => (("BBKit", "stack_get"), vec![object]),
+        };
+        Stmt::call(Operand::global(name.0, name.1), args.into_iter().chain(self.indices.iter().cloned()))
+    }
+
+    /// The statement that writes it.
+    pub(super) fn store(&self, value: Operand<Ids>) -> Stmt<Ids> {
+        let object = self.object.clone();
+        let indices = self.indices.iter().cloned();
+        match &self.access {
+            Access::Array(check) => {
+                let args = [check.clone(), object, value].into_iter().chain(indices);
+                Stmt::call(Operand::global("Base", "arrayset"), args)
+            }
+            Access::Index => {
+                Stmt::call(Operand::global("Base", "setindex!"), [object, value].into_iter().chain(indices))
+            }
+            Access::MemoryRef => {
+                Stmt::call(Operand::global("Base", "memoryrefset!"), [object, value].into_iter().chain(indices))
+            }
+            Access::Field => {
+                Stmt::call(Operand::global("Base", "setfield!"), std::iter::once(object).chain(indices).chain([value]))
+            }
+            Access::Stack => {
+                Stmt::call(Operand::global("BBKit", "stack_set!"), [object, value].into_iter().chain(indices))
+            }
+        }
+    }
+
+    /// The primitives that read what is at such a place into something that can be kept, assigned or not, and that put it
+    /// back.
+    pub(super) fn keepers(&self) -> (&'static str, &'static str) {
+        match self.access {
+            Access::Field => ("saved_field", "restore_field!"),
+            _ => ("saved_element", "restore_element!"),
+        }
+    }
+
+    /// The indices that [keepers](Self::keepers) take.
+    pub(super) fn keeper_indices(indices: &[Operand<Ids>], access: &Access) -> Vec<Operand<Ids>> {
+        match access {
+            Access::MemoryRef => Vec::new(),
+            _ => indices.to_vec(),
+        }
+    }
+}
+
+/// Finds what statements do.
+pub(super) struct Classifier<'a> {
+    pub(super) module: &'a Module<BBCode>,
+    pub(super) rules: &'a RuleTable,
+    pub(super) bb: &'a BBCode,
+}
+
+impl Classifier<'_> {
+    /// What a statement does. A call of a function that collects arguments is given with these as one tuple by `packed`.
+    pub(super) fn operation(&self, id: InstId, packed: &dyn Fn(InstId) -> Option<InstId>) -> Operation {
+        let Some(inst) = self.bb.inst(id) else { return Operation::Steps };
+        if inst.stmt.is_terminator() || (inst.ty == Type::Bottom && !matches!(inst.stmt, Stmt::Phi(_))) {
+            return Operation::Steps;
+        }
+        match &inst.stmt {
+            Stmt::Value(operand) => Operation::Copy(operand.clone()),
+            Stmt::Pi(pi) => Operation::Copy(pi.value.clone()),
+            Stmt::Phi(_) => Operation::Phi,
+            stmt => {
+                if let Some((primitive, args)) = self.module.primitive_call(stmt) {
+                    return self.primitive(primitive, args);
+                }
+                match stmt {
+                    Stmt::Call(call) => self.call(id, &call.callee, &call.args, packed),
+                    Stmt::Invoke(invoke) => self.call(id, &invoke.callee, &invoke.args, packed),
+                    Stmt::Expr(expr) => self.expression(&expr.head, &expr.args),
+                    _ => Operation::Unknown,
+                }
+            }
+        }
+    }
+
+    fn call(
+        &self,
+        id: InstId,
+        callee: &Operand<Ids>,
+        args: &[Operand<Ids>],
+        packed: &dyn Fn(InstId) -> Option<InstId>,
+    ) -> Operation {
+        match self.module.callee(callee) {
+            Some(Callee::Function(function)) => {
+                let Some(target) = self.module.functions().get(function) else { return Operation::Unknown };
+                let mut args = args.to_vec();
+                if target.varargs {
+                    args.truncate(target.body.argtypes.len().saturating_sub(2));
+                    args.extend(packed(id).map(Operand::Value));
+                }
+                if args.len() + 1 != target.body.argtypes.len() {
+                    return Operation::Unknown;
+                }
+                Operation::Call { function, args }
+            }
+            Some(Callee::Type(ty)) => self.construct(&ty, args),
+            _ => Operation::Unknown,
+        }
+    }
+
+    fn expression(&self, head: &Head, args: &[Operand<Ids>]) -> Operation {
+        match (head, args) {
+            (Head::New, [ty, fields @ ..]) => match named_type(self.module, ty) {
+                Some(ty) => self.construct(&ty, fields),
+                None => Operation::Unknown,
+            },
+            (Head::SplatNew, [ty, fields]) => match named_type(self.module, ty) {
+                Some(ty) if self.field_count(&ty).is_some() => Operation::Copy(fields.clone()),
+                _ => Operation::Unknown,
+            },
+            (Head::Foreigncall, _) => Operation::Unknown,
+            _ => Operation::Steps,
+        }
+    }
+
+    fn construct(&self, ty: &Type, fields: &[Operand<Ids>]) -> Operation {
+        match ty {
+            Type::Ref(_) => Operation::NewObject(fields.to_vec()),
+            Type::Named(name) => match self.module.type_def(name).map(|def| &def.kind) {
+                Some(TypeKind::Struct { mutable: true, .. }) => Operation::NewObject(fields.to_vec()),
+                Some(TypeKind::Struct { mutable: false, .. }) => Operation::Aggregate(fields.to_vec()),
+                _ => Operation::Unknown,
+            },
+            Type::NamedTuple(_) | Type::Tuple(_) => Operation::Aggregate(fields.to_vec()),
+            Type::Array(_) => Operation::Part { of: fields.first().cloned().unwrap_or_else(Operand::nothing) },
+            _ => Operation::Unknown,
+        }
+    }
+
+    /// The number of fields of values of a type that is a tuple, named tuple or immutable struct.
+    fn field_count(&self, ty: &Type) -> Option<usize> {
+        match ty {
+            Type::Tuple(elements) => Some(elements.len()),
+            Type::NamedTuple(fields) => Some(fields.len()),
+            Type::Named(name) => match self.module.type_def(name).map(|def| &def.kind) {
+                Some(TypeKind::Struct { mutable: false, fields }) => Some(fields.len()),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The field that a constant names, counted from 0.
+    fn field_index(&self, ty: &Type, field: &Operand<Ids>) -> Option<usize> {
+        let constant = match field {
+            Operand::Constant(constant) => constant,
+            Operand::Quote(constant) => constant,
+            _ => return None,
+        };
+        let position = |fields: &[(ircode::Name, Type)], name: &str| fields.iter().position(|(known, _)| known == name);
+        let found = match (constant, ty) {
+            (Constant::Symbol(name), Type::NamedTuple(fields)) => position(fields, name),
+            (Constant::Symbol(name), Type::Named(of)) => match self.module.type_def(of).map(|def| &def.kind) {
+                Some(TypeKind::Struct { fields, .. }) => position(fields, name),
+                _ => None,
+            },
+            (Constant::Scalar(number), _) => usize::try_from(number.to_i128()).ok()?.checked_sub(1),
+            _ => None,
+        };
+        found.filter(|&index| self.field_count(ty).is_none_or(|count| index < count))
+    }
+
+    fn is_mutable_struct(&self, ty: &Type) -> bool {
+        match ty {
+            Type::Ref(_) => true,
+            Type::Named(name) => {
+                matches!(self.module.type_def(name).map(|def| &def.kind), Some(TypeKind::Struct { mutable: true, .. }))
+            }
+            _ => false,
+        }
+    }
+
+    fn field(&self, object: &Operand<Ids>, field: &Operand<Ids>) -> Operation {
+        let ty = self.bb.operand_type(object);
+        let symbol = match field {
+            Operand::Constant(Constant::Symbol(name)) => Some(name.as_str()),
+            Operand::Quote(quoted) => match &**quoted {
+                Constant::Symbol(name) => Some(name.as_str()),
+                _ => None,
+            },
+            _ => None,
+        };
+        match (&ty, symbol) {
+            (Type::Array(_), Some("ref")) | (Type::MemoryRef(_), Some("mem")) => {
+                return Operation::Part { of: object.clone() };
+            }
+            (Type::Array(_) | Type::Memory(_), _) => return Operation::Steps,
+            _ => {}
+        }
+        if self.is_mutable_struct(&ty) {
+            let place = Place { access: Access::Field, object: object.clone(), indices: vec![field.clone()] };
+            return Operation::Load(place);
+        }
+        match (self.field_count(&ty), self.field_index(&ty, field)) {
+            (Some(count), Some(index)) => Operation::Field { object: object.clone(), index, count },
+            (Some(_), None) => Operation::AnyField { object: object.clone(), index: field.clone() },
+            _ => Operation::Unknown,
+        }
+    }
+
+    fn primitive(&self, primitive: &'static Primitive, args: &[Operand<Ids>]) -> Operation {
+        let place = |access: Access, object: &Operand<Ids>, indices: &[Operand<Ids>]| Place {
+            access,
+            object: object.clone(),
+            indices: indices.to_vec(),
+        };
+        let is_object = |operand: &Operand<Ids>| {
+            let ty = self.bb.operand_type(operand);
+            matches!(ty, Type::Array(_) | Type::Memory(_) | Type::Stack(_)) || self.is_mutable_struct(&ty)
+        };
+        if let Some((rule, bindings)) = self.find_rule(primitive, args) {
+            return Operation::Rule { rule, bindings, args: args.to_vec() };
+        }
+        match (primitive.name, args) {
+            ("identity" | "typeassert", [value, ..]) => Operation::Copy(value.clone()),
+            ("ifelse", [condition, then, otherwise]) => {
+                Operation::Choose { condition: condition.clone(), then: then.clone(), otherwise: otherwise.clone() }
+            }
+            ("tuple", fields) => Operation::Aggregate(fields.to_vec()),
+            ("getfield" | "getproperty", [object, field, ..]) => self.field(object, field),
+            ("setfield!" | "setproperty!", [object, field, value, ..])
+                if self.is_mutable_struct(&self.bb.operand_type(object)) =>
+            {
+                let place = place(Access::Field, object, std::slice::from_ref(field));
+                Operation::Store { place, value: value.clone(), gives_value: true }
+            }
+            ("arrayref" | "const_arrayref", [check, array, indices @ ..]) => {
+                Operation::Load(place(Access::Array(check.clone()), array, indices))
+            }
+            ("arrayset", [check, array, value, indices @ ..]) => {
+                let place = place(Access::Array(check.clone()), array, indices);
+                Operation::Store { place, value: value.clone(), gives_value: false }
+            }
+            ("getindex", [object, index]) if self.field_count(&self.bb.operand_type(object)).is_some() => {
+                self.field(object, index)
+            }
+            ("getindex", [object, indices @ ..]) if is_object(object) => {
+                Operation::Load(place(Access::Index, object, indices))
+            }
+            ("setindex!", [object, value, indices @ ..]) if is_object(object) => {
+                let place = place(Access::Index, object, indices);
+                Operation::Store { place, value: value.clone(), gives_value: false }
+            }
+            ("memoryrefget", [object, rest @ ..]) => Operation::Load(place(Access::MemoryRef, object, rest)),
+            ("memoryrefset!", [object, value, rest @ ..]) => {
+                let place = place(Access::MemoryRef, object, rest);
+                Operation::Store { place, value: value.clone(), gives_value: true }
+            }
+            ("stack_get", [stack, index]) => Operation::Load(place(Access::Stack, stack, std::slice::from_ref(index))),
+            ("stack_set!", [stack, value, index]) => {
+                let place = place(Access::Stack, stack, std::slice::from_ref(index));
+                Operation::Store { place, value: value.clone(), gives_value: false }
+            }
+            ("memoryref" | "memoryrefnew", [of, ..]) => Operation::Part { of: of.clone() },
+            (
+                "new_array" | "jl_alloc_array_1d" | "jl_alloc_array_2d" | "jl_alloc_array_3d" | "jl_new_array"
+                | "memorynew" | "new_stack",
+                _,
+            ) => Operation::Allocate,
+            ("copy", [value]) if !is_object(value) => Operation::Copy(value.clone()),
+            ("copy" | "jl_array_copy", [object]) => Operation::CopyObject(object.clone()),
+            ("push!" | "stack_push!", [object, value]) => {
+                Operation::Append { object: object.clone(), value: value.clone() }
+            }
+            ("stack_pop!", [stack]) => Operation::StackPop { stack: stack.clone() },
+            (name, [object, rest @ ..]) if resize(name).is_some() => match resize(name) {
+                Some(kind) => Operation::Resize { object: object.clone(), rest: rest.to_vec(), kind },
+                None => Operation::Unknown,
+            },
+            ("jl_array_sizehint" | "print" | "println", _) => Operation::Steps,
+            ("new_case", [_, _, payload @ ..]) => Operation::Aggregate(payload.to_vec()),
+            ("payload", [object, case, Operand::Constant(number)]) => {
+                let index = number.as_scalar().and_then(|number| usize::try_from(number.to_i128() - 1).ok());
+                match (index, self.payload_count(&self.bb.operand_type(object), case)) {
+                    (Some(index), Some(count)) if index < count => {
+                        Operation::Field { object: object.clone(), index, count }
+                    }
+                    _ => Operation::Unknown,
+                }
+            }
+            _ => Operation::Unknown,
+        }
+    }
+
+    fn payload_count(&self, ty: &Type, case: &Operand<Ids>) -> Option<usize> {
+        let (Type::Named(name), Some(Constant::Symbol(case))) = (ty, case.as_constant()) else { return None };
+        match self.module.type_def(name).map(|def| &def.kind) {
+            Some(TypeKind::Enum { cases }) => {
+                cases.iter().find(|(known, _)| known == case).map(|(_, payload)| payload.len())
+            }
+            _ => None,
+        }
+    }
+
+    fn find_rule(&self, primitive: &'static Primitive, args: &[Operand<Ids>]) -> Option<(Arc<Rule>, Bindings)> {
+        if !self.rules.has_rule(primitive, RuleKind::Vjp) {
+            return None;
+        }
+        let types: Vec<Type> = args.iter().map(|arg| self.type_of(arg)).collect();
+        self.rules.find(primitive, RuleKind::Vjp, &types)
+    }
+
+    /// The type of an operand, with that of globals that name types: `Base.Float64` is a `Type{Float64}`.
+    fn type_of(&self, operand: &Operand<Ids>) -> Type {
+        match operand {
+            Operand::Global(global) => match Type::parse(&global.name) {
+                Type::Named(_) => Type::Untyped,
+                ty => Type::type_of(ty),
+            },
+            other => self.bb.operand_type(other),
+        }
+    }
+}
+
+fn resize(name: &str) -> Option<Resize> {
+    let (grows, end) = match name {
+        "jl_array_grow_end" => (true, "end"),
+        "jl_array_grow_beg" => (true, "beg"),
+        "jl_array_grow_at" => (true, "at"),
+        "jl_array_del_end" => (false, "end"),
+        "jl_array_del_beg" => (false, "beg"),
+        "jl_array_del_at" => (false, "at"),
+        _ => return None,
+    };
+    Some(Resize { grows, end })
+}
+
+impl Operation {
+    /// Visits the operands that the operation reads as values or objects, without indices, sizes and conditions.
+    pub(super) fn for_each_input(&self, bb: &BBCode, id: InstId, visit: &mut dyn FnMut(&Operand<Ids>)) {
+        match self {
+            Operation::Steps | Operation::Allocate => {}
+            Operation::Unknown => {
+                if let Some(stmt) = bb.stmt(id) {
+                    stmt.for_each_operand(visit);
+                }
+            }
+            Operation::Copy(operand) | Operation::CopyObject(operand) | Operation::Part { of: operand } => {
+                visit(operand);
+            }
+            Operation::Phi => {
+                if let Some(Stmt::Phi(phi)) = bb.stmt(id) {
+                    phi.entries.iter().filter_map(|entry| entry.value.as_ref()).for_each(visit);
+                }
+            }
+            Operation::Choose { then, otherwise, .. } => {
+                visit(then);
+                visit(otherwise);
+            }
+            Operation::Aggregate(fields) | Operation::NewObject(fields) => fields.iter().for_each(visit),
+            Operation::Field { object, .. } | Operation::AnyField { object, .. } => visit(object),
+            Operation::Load(place) => visit(&place.object),
+            Operation::Store { place, value, .. } => {
+                visit(&place.object);
+                visit(value);
+            }
+            Operation::Append { object, value } => {
+                visit(object);
+                visit(value);
+            }
+            Operation::StackPop { stack } => visit(stack),
+            Operation::Resize { object, .. } => visit(object),
+            Operation::Rule { args, .. } | Operation::Call { args, .. } => args.iter().for_each(visit),
+        }
+    }
+
+    /// The object that the operation changes, if it is one that stands in an operand; calls and rules aside.
+    pub(super) fn changed_object(&self) -> Option<&Operand<Ids>> {
+        match self {
+            Operation::Store { place, .. } => Some(&place.object),
+            Operation::Append { object, .. } | Operation::Resize { object, .. } => Some(object),
+            Operation::StackPop { stack } => Some(stack),
+            _ => None,
+        }
+    }
+}
+
+/// The argument of this number, `_1` being 0.
+pub(super) fn argument(index: usize) -> Operand<Ids> {
+    Operand::Argument(Argument::from_index(index))
+}

@@ -1,0 +1,503 @@
+//! The reverse of a single statement.
+
+use bbcode::{BlockId, Ids, InstId, Switch};
+use hashbrown::HashMap;
+use ircode::{LineInfo, Operand, Positions, Rename, SSAValue, Stmt, Type};
+
+use super::needs::element_type;
+use super::operation::{Operation, Place, Resize};
+use super::plan::{Saved, SavedArgument};
+use super::pullback::{Generated, Generator};
+use super::tangent_code::{Leaves, zero};
+use crate::rules::{Bindings, Rule};
+use crate::tangents::Tangent;
+
+/// What a block of the pullback has got of what was saved.
+pub(super) type Loaded = HashMap<Saved, Operand<Ids>>;
+
+/// Where the reverse of a statement is written.
+#[derive(Clone, Copy)]
+struct Here<'l> {
+    block: usize,
+    line: LineInfo,
+    loaded: &'l Loaded,
+}
+
+impl Generator<'_, '_> {
+    /// Writes the reverse of a statement at the end of a block of the pullback.
+    pub(super) fn reverse_statement(
+        &mut self,
+        block: usize,
+        id: InstId,
+        line: LineInfo,
+        loaded: &Loaded,
+    ) -> Generated<()> {
+        let plan = self.plan;
+        if !plan.is_reversed(id) {
+            return Ok(());
+        }
+        let here = Here { block, line, loaded };
+        let result = Operand::Value(id);
+        let shape = plan.activity.cotangent(&result);
+        let operation = plan.activity.operation(id);
+        // φs are concluded together, at the end of the block.
+        if matches!(operation, Operation::Phi) {
+            return Ok(());
+        }
+        let seed = self.take_adjoint(block, line, &result)?;
+        match operation {
+            Operation::Copy(of) => self.accumulate(block, line, of, seed, &shape),
+            Operation::Choose { condition, then, otherwise } => {
+                let condition = self.available(condition, loaded);
+                self.choose(here, &condition, (then, otherwise), seed, &shape)
+            }
+            Operation::Aggregate(fields) => self.aggregate(here, fields, seed, &shape),
+            Operation::Field { object, index, count } => self.field(here, object, (*index, *count), seed, &shape),
+            Operation::AnyField { object, index } => {
+                let index = self.available(index, loaded);
+                self.any_field(here, object, &index, seed, &shape)
+            }
+            Operation::Load(place) => self.load_reversed(here, place, seed, &shape),
+            Operation::Store { place, value, gives_value } => {
+                if *gives_value {
+                    self.accumulate(block, line, value, seed, &shape)?;
+                }
+                self.store_reversed(here, id, place, value)
+            }
+            Operation::Append { object, value } => self.append_reversed(here, object, value),
+            Operation::StackPop { stack } => self.pop_reversed(here, id, stack, seed, &shape),
+            Operation::Resize { object, rest, kind } => self.resize_reversed(here, id, object, rest, *kind),
+            Operation::Allocate => {
+                let shadow = self.shadow(&result, loaded);
+                self.emit(block, line).own("reset_shadow!", [shadow], Type::Nothing).map(|_| ())
+            }
+            Operation::NewObject(fields) => self.new_object_reversed(here, &result, fields),
+            Operation::CopyObject(source) => {
+                let (from, to) = (self.shadow(&result, loaded), self.shadow(source, loaded));
+                let mut emit = self.emit(block, line);
+                emit.own("add_shadow!", [to, from.clone()], Type::Nothing)?;
+                emit.own("reset_shadow!", [from], Type::Nothing).map(|_| ())
+            }
+            Operation::Rule { rule, bindings, args } => {
+                let wanted = plan.wanted_args(rule, args);
+                let out = loaded.get(&Saved::Value(id)).cloned();
+                let mut parameters: Vec<Operand<Ids>> = Vec::with_capacity(args.len() + 3);
+                parameters.push(Operand::nothing());
+                parameters.extend(args.iter().map(|arg| self.available(arg, loaded)));
+                parameters.push(out.unwrap_or_else(Operand::nothing));
+                parameters.push(seed.into_iter().next().unwrap_or_else(Operand::nothing));
+                let outputs = self.apply(here, rule, bindings, &parameters, &wanted)?;
+                for (&i, cotangent) in wanted.iter().zip(outputs) {
+                    if let Some(arg) = args.get(i) {
+                        let shape = plan.activity.cotangent(arg);
+                        self.accumulate(block, line, arg, vec![cotangent], &shape)?;
+                    }
+                }
+                Ok(())
+            }
+            Operation::Call { args, .. } => self.call_reversed(here, id, args, seed, &shape),
+            Operation::Phi | Operation::Part { .. } | Operation::Steps | Operation::Unknown => Ok(()),
+        }
+    }
+
+    fn choose(
+        &mut self,
+        here: Here<'_>,
+        condition: &Operand<Ids>,
+        (then, otherwise): (&Operand<Ids>, &Operand<Ids>),
+        seed: Leaves,
+        shape: &Tangent,
+    ) -> Generated<()> {
+        let (mut to_then, mut to_otherwise) = (Vec::new(), Vec::new());
+        let mut kinds = Vec::new();
+        shape.for_each_leaf(&mut |leaf| kinds.push(leaf.clone()));
+        for (leaf, kind) in seed.into_iter().zip(&kinds) {
+            let mut emit = self.emit(here.block, here.line);
+            let args = [condition.clone(), leaf.clone(), zero(kind)];
+            to_then.push(emit.call("Core", "ifelse", args, kind.ty())?);
+            let args = [condition.clone(), zero(kind), leaf];
+            to_otherwise.push(emit.call("Core", "ifelse", args, kind.ty())?);
+        }
+        self.accumulate(here.block, here.line, then, to_then, shape)?;
+        self.accumulate(here.block, here.line, otherwise, to_otherwise, shape)
+    }
+
+    /// Each field gets its part.
+    fn aggregate(&mut self, here: Here<'_>, fields: &[Operand<Ids>], seed: Leaves, shape: &Tangent) -> Generated<()> {
+        match shape {
+            Tangent::Fields(shapes) => {
+                let mut leaves = seed.into_iter();
+                for (field, shape) in fields.iter().zip(shapes.iter()) {
+                    let part = leaves.by_ref().take(shape.leaf_count()).collect();
+                    self.accumulate(here.block, here.line, field, part, shape)?;
+                }
+                Ok(())
+            }
+            dynamic => {
+                let Some(whole) = seed.into_iter().next() else { return Ok(()) };
+                for (index, field) in fields.iter().enumerate() {
+                    if self.plan.activity.cotangent(field).is_none() {
+                        continue;
+                    }
+                    let number = Operand::from(index as i64 + 1);
+                    let mut emit = self.emit(here.block, here.line);
+                    let part = emit.own("tangent_field", [whole.clone(), number], Type::Any)?;
+                    self.accumulate(here.block, here.line, field, vec![part], dynamic)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn field(
+        &mut self,
+        here: Here<'_>,
+        object: &Operand<Ids>,
+        (index, count): (usize, usize),
+        seed: Leaves,
+        shape: &Tangent,
+    ) -> Generated<()> {
+        match self.plan.activity.cotangent(object) {
+            Tangent::Fields(shapes) => {
+                let Some(to) = shapes.get(index) else { return Ok(()) };
+                let skip = shapes.iter().take(index).map(Tangent::leaf_count).sum();
+                let part = self.emit(here.block, here.line).convert(seed, shape, to)?;
+                self.accumulate_part(here.block, here.line, object, skip, part)
+            }
+            Tangent::None => Ok(()),
+            dynamic => {
+                let mut emit = self.emit(here.block, here.line);
+                let packed = emit.pack(shape, &mut seed.into_iter())?;
+                let mut parts = vec![Operand::nothing(); count];
+                let mut types = vec![Type::Nothing; count];
+                if let (Some(part), Some(ty)) = (parts.get_mut(index), types.get_mut(index)) {
+                    (*part, *ty) = (packed, shape.ty());
+                }
+                let whole = emit.tuple(parts, types)?;
+                self.accumulate(here.block, here.line, object, vec![whole], &dynamic)
+            }
+        }
+    }
+
+    /// The field of this number gets the cotangent, every other zero.
+    fn any_field(
+        &mut self,
+        here: Here<'_>,
+        object: &Operand<Ids>,
+        index: &Operand<Ids>,
+        seed: Leaves,
+        shape: &Tangent,
+    ) -> Generated<()> {
+        let Tangent::Fields(shapes) = self.plan.activity.cotangent(object) else { return Ok(()) };
+        let mut skip = 0;
+        for (position, to) in shapes.iter().enumerate() {
+            if !to.is_none() {
+                let number = Operand::from(position as i64 + 1);
+                let mut emit = self.emit(here.block, here.line);
+                let same = emit.call("Core", "===", [index.clone(), number], Type::BOOL)?;
+                let converted = emit.convert(seed.clone(), shape, to)?;
+                let mut kinds = Vec::new();
+                to.for_each_leaf(&mut |leaf| kinds.push(leaf.clone()));
+                let mut part = Vec::new();
+                for (leaf, kind) in converted.into_iter().zip(&kinds) {
+                    part.push(emit.call("Core", "ifelse", [same.clone(), leaf, zero(kind)], kind.ty())?);
+                }
+                self.accumulate_part(here.block, here.line, object, skip, part)?;
+            }
+            skip += to.leaf_count();
+        }
+        Ok(())
+    }
+
+    /// A place in another object, with the indices as they are in the pullback.
+    fn place(&self, here: Here<'_>, place: &Place, object: Operand<Ids>) -> Place {
+        place.at(object, place.indices.iter().map(|index| self.available(index, here.loaded)).collect())
+    }
+
+    /// What was read adds to the shadow of where it was read.
+    fn load_reversed(&mut self, here: Here<'_>, place: &Place, seed: Leaves, shape: &Tangent) -> Generated<()> {
+        let tangent = self.plan.place_tangent(place);
+        let at = self.place(here, place, self.shadow(&place.object, here.loaded));
+        let mut emit = self.emit(here.block, here.line);
+        let before = Operand::Value(emit.stmt(at.load(), tangent.ty())?);
+        let seed = emit.convert(seed, shape, &tangent.cotangent())?;
+        let sum = emit.add_cotangent(before, &tangent, &mut seed.into_iter())?;
+        emit.stmt(at.store(sum), Type::Any).map(|_| ())
+    }
+
+    /// What was stored gets what the shadow of the place holds; the place is as it was before.
+    fn store_reversed(&mut self, here: Here<'_>, id: InstId, place: &Place, value: &Operand<Ids>) -> Generated<()> {
+        let plan = self.plan;
+        let (_, put_back) = place.keepers();
+        let tangent = plan.place_tangent(place);
+        if plan.has_shadow(&place.object) && !tangent.is_none() {
+            let at = self.place(here, place, self.shadow(&place.object, here.loaded));
+            let mut emit = self.emit(here.block, here.line);
+            let element = Operand::Value(emit.stmt(at.load(), tangent.ty())?);
+            let leaves = emit.cotangent_part(element, &tangent)?;
+            match tangent.shadow().is_none() {
+                true => {
+                    let zeros = emit.stored_tangent(&tangent, Operand::nothing())?;
+                    emit.stmt(at.store(zeros), Type::Any)?;
+                }
+                false => {
+                    let old = here.loaded.get(&Saved::OldShadow(id)).cloned().unwrap_or_else(Operand::nothing);
+                    let indices = Place::keeper_indices(&at.indices, &at.access);
+                    let args = put_back_args(&at, old, indices);
+                    emit.own(put_back, args, Type::Nothing)?;
+                }
+            }
+            self.accumulate(here.block, here.line, value, leaves, &tangent.cotangent())?;
+        }
+        if plan.restores(&place.object) {
+            let at = self.place(here, place, self.available(&place.object, here.loaded));
+            let old = here.loaded.get(&Saved::Old(id)).cloned().unwrap_or_else(Operand::nothing);
+            let plain = plan.is_plain(&plan.place_type(place));
+            let mut emit = self.emit(here.block, here.line);
+            if plain {
+                emit.stmt(at.store(old), Type::Any)?;
+            } else {
+                let indices = Place::keeper_indices(&at.indices, &at.access);
+                emit.own(put_back, put_back_args(&at, old, indices), Type::Nothing)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn append_reversed(&mut self, here: Here<'_>, object: &Operand<Ids>, value: &Operand<Ids>) -> Generated<()> {
+        let plan = self.plan;
+        let ty = plan.primal.operand_type(object);
+        let is_stack = matches!(ty, Type::Stack(_));
+        if plan.has_shadow(object) {
+            let tangent = plan.derivation.tangents.of(&element_type(&ty));
+            let shadow = self.shadow(object, here.loaded);
+            let mut emit = self.emit(here.block, here.line);
+            let element = match is_stack {
+                true => emit.own("stack_pop!", [shadow], tangent.ty())?,
+                false => {
+                    let last = emit.call("Base", "arraylen", [shadow.clone()], Type::INT64)?;
+                    let element = emit.call("Base", "getindex", [shadow.clone(), last], tangent.ty())?;
+                    emit.call("Base", "jl_array_del_end", [shadow, Operand::from(1)], Type::Nothing)?;
+                    element
+                }
+            };
+            let leaves = emit.cotangent_part(element, &tangent)?;
+            self.accumulate(here.block, here.line, value, leaves, &tangent.cotangent())?;
+        }
+        if plan.restores(object) {
+            let object = self.available(object, here.loaded);
+            let mut emit = self.emit(here.block, here.line);
+            match is_stack {
+                true => emit.own("stack_pop!", [object], Type::Any)?,
+                false => emit.call("Base", "jl_array_del_end", [object, Operand::from(1)], Type::Nothing)?,
+            };
+        }
+        Ok(())
+    }
+
+    fn pop_reversed(
+        &mut self,
+        here: Here<'_>,
+        id: InstId,
+        stack: &Operand<Ids>,
+        seed: Leaves,
+        shape: &Tangent,
+    ) -> Generated<()> {
+        let plan = self.plan;
+        if plan.has_shadow(stack) {
+            let tangent = plan.derivation.tangents.of(&element_type(&plan.primal.operand_type(stack)));
+            let shadow = self.shadow(stack, here.loaded);
+            let old = here.loaded.get(&Saved::OldShadow(id)).cloned().unwrap_or_else(Operand::nothing);
+            let mut emit = self.emit(here.block, here.line);
+            let seed = emit.convert(seed, shape, &tangent.cotangent())?;
+            let sum = emit.add_cotangent(old, &tangent, &mut seed.into_iter())?;
+            emit.own("stack_push!", [shadow, sum], Type::Nothing)?;
+        }
+        if plan.restores(stack) {
+            let (target, value) =
+                (self.available(stack, here.loaded), self.available(&Operand::Value(id), here.loaded));
+            self.emit(here.block, here.line).own("stack_push!", [target, value], Type::Nothing)?;
+        }
+        Ok(())
+    }
+
+    fn resize_reversed(
+        &mut self,
+        here: Here<'_>,
+        id: InstId,
+        object: &Operand<Ids>,
+        rest: &[Operand<Ids>],
+        kind: Resize,
+    ) -> Generated<()> {
+        let plan = self.plan;
+        let rest: Vec<Operand<Ids>> = rest.iter().map(|size| self.available(size, here.loaded)).collect();
+        let back = |generator: &mut Self, object: Operand<Ids>| {
+            let args = std::iter::once(object).chain(rest.iter().cloned());
+            generator.emit(here.block, here.line).call("Base", &kind.inverse().primitive(), args, Type::Nothing)
+        };
+        if plan.has_shadow(object) {
+            let shadow = self.shadow(object, here.loaded);
+            back(self, shadow.clone())?;
+            let tangent = plan.derivation.tangents.of(&element_type(&plan.primal.operand_type(object)));
+            if !kind.grows && !matches!(tangent, Tangent::Float(_)) {
+                let old = here.loaded.get(&Saved::OldShadow(id)).cloned().unwrap_or_else(Operand::nothing);
+                self.emit(here.block, here.line).own("fill_unassigned!", [shadow, old], Type::Nothing)?;
+            }
+        }
+        if plan.restores(object) {
+            let target = self.available(object, here.loaded);
+            match here.loaded.get(&Saved::Old(id)).cloned() {
+                Some(old) => self.emit(here.block, here.line).own("restore!", [target, old], Type::Nothing)?,
+                None => back(self, target)?,
+            };
+        }
+        Ok(())
+    }
+
+    fn new_object_reversed(&mut self, here: Here<'_>, result: &Operand<Ids>, fields: &[Operand<Ids>]) -> Generated<()> {
+        let shadow = self.shadow(result, here.loaded);
+        let object = self.plan.primal.operand_type(result);
+        for (index, field) in fields.iter().enumerate() {
+            if self.plan.activity.cotangent(field).is_none() {
+                continue;
+            }
+            let ty = match &object {
+                Type::Ref(element) => (**element).clone(),
+                other => {
+                    let number = Operand::from(index as i64 + 1);
+                    self.plan.derivation.mutable_field(other, &number).map_or(Type::Any, |(_, ty)| ty)
+                }
+            };
+            let tangent = self.plan.derivation.tangents.of(&ty);
+            let mut emit = self.emit(here.block, here.line);
+            let part = emit.field(shadow.clone(), index, tangent.ty())?;
+            let leaves = emit.cotangent_part(part, &tangent)?;
+            self.accumulate(here.block, here.line, field, leaves, &tangent.cotangent())?;
+        }
+        self.emit(here.block, here.line).own("reset_shadow!", [shadow], Type::Nothing).map(|_| ())
+    }
+
+    fn call_reversed(
+        &mut self,
+        here: Here<'_>,
+        id: InstId,
+        args: &[Operand<Ids>],
+        seed: Leaves,
+        shape: &Tangent,
+    ) -> Generated<()> {
+        let plan = self.plan;
+        let Some(called) = plan.called(id) else { return Ok(()) };
+        let trace = here.loaded.get(&Saved::Trace(id)).cloned().unwrap_or_else(Operand::nothing);
+        let to = called.result.cotangent();
+        let mut emit = self.emit(here.block, here.line);
+        let leaves = emit.convert(seed, shape, &to)?;
+        let packed = emit.pack(&to, &mut leaves.into_iter())?;
+        let types = called.arguments.iter().map(|tangent| tangent.cotangent().ty());
+        let all = emit.call("Main", &called.names.pullback, [trace, packed], Type::tuple(types))?;
+        for (index, arg) in args.iter().enumerate() {
+            let Some(tangent) = called.arguments.get(index + 1).map(Tangent::cotangent) else { continue };
+            if tangent.is_none() || plan.activity.cotangent(arg).is_none() {
+                continue;
+            }
+            let mut emit = self.emit(here.block, here.line);
+            let cotangent = emit.field(all.clone(), index + 1, tangent.ty())?;
+            let leaves = emit.cotangent_part(cotangent, &tangent)?;
+            self.accumulate(here.block, here.line, arg, leaves, &tangent)?;
+        }
+        Ok(())
+    }
+
+    /// What an operand of the function is in the pullback.
+    pub(super) fn available(&self, operand: &Operand<Ids>, loaded: &Loaded) -> Operand<Ids> {
+        self.found(operand, loaded, false)
+    }
+
+    /// The shadow of an operand of the function.
+    pub(super) fn shadow(&self, operand: &Operand<Ids>, loaded: &Loaded) -> Operand<Ids> {
+        self.found(operand, loaded, true)
+    }
+
+    fn found(&self, operand: &Operand<Ids>, loaded: &Loaded, shadow: bool) -> Operand<Ids> {
+        let found = match operand {
+            Operand::Value(value) if shadow => loaded.get(&Saved::Shadow(*value)).cloned(),
+            Operand::Value(value) => loaded.get(&Saved::Value(*value)).cloned(),
+            Operand::Argument(argument) => {
+                let wanted = SavedArgument { argument: *argument, shadow };
+                let saved = self.plan.saved_arguments.iter().find(|(saved, _)| *saved == wanted);
+                saved.and_then(|&(_, field)| self.fields.get(field).cloned().flatten())
+            }
+            _ if shadow => None,
+            other => Some(other.clone()),
+        };
+        // What is not loaded is not needed.
+        found.unwrap_or_else(Operand::nothing)
+    }
+
+    /// Writes the part of a rule that the wanted outputs need.
+    fn apply(
+        &mut self,
+        here: Here<'_>,
+        rule: &Rule,
+        bindings: &Bindings,
+        parameters: &[Operand<Ids>],
+        wanted: &[usize],
+    ) -> Generated<Vec<Operand<Ids>>> {
+        let slice = rule.slice(wanted);
+        let mut results: Vec<Option<InstId>> = vec![None; slice.statements.len()];
+        for index in (0..slice.statements.len()).filter(|&index| slice.statements[index]) {
+            let Some((stmt, ty)) = rule.statement(index, bindings) else { continue };
+            // Verified rules name only what is there.
+            let Ok(mut stmt) = stmt.map_names(&mut Results(&results)) else { continue };
+            substitute(&mut stmt, parameters);
+            results[index] = Some(self.emit(here.block, here.line).stmt(stmt, ty)?);
+        }
+        let output = |operand: &Operand<Positions>| match bindings.substitute_operand(operand) {
+            Operand::Argument(argument) => argument.index().and_then(|index| parameters.get(index).cloned()),
+            Operand::Value(value) => {
+                value.index().and_then(|index| results.get(index).copied().flatten()).map(Operand::Value)
+            }
+            Operand::Constant(constant) => Some(Operand::Constant(constant)),
+            _ => None,
+        };
+        let outputs = wanted.iter().map(|&i| rule.outputs.get(i).and_then(output).unwrap_or_else(Operand::nothing));
+        Ok(outputs.collect())
+    }
+}
+
+/// The operands of what puts back what was kept of a place.
+fn put_back_args(at: &Place, old: Operand<Ids>, indices: Vec<Operand<Ids>>) -> Vec<Operand<Ids>> {
+    match at.access {
+        super::operation::Access::Field => std::iter::once(at.object.clone()).chain(indices).chain([old]).collect(),
+        _ => [at.object.clone(), old].into_iter().chain(indices).collect(),
+    }
+}
+
+/// Puts the parameters of a rule in the place of its arguments.
+fn substitute(stmt: &mut Stmt<Ids>, parameters: &[Operand<Ids>]) {
+    stmt.for_each_operand_mut(&mut |operand| {
+        if let Operand::Argument(argument) = operand
+            && let Some(parameter) = argument.index().and_then(|index| parameters.get(index))
+        {
+            *operand = parameter.clone();
+        }
+    });
+}
+
+/// Names the results of the statements of a rule that were written.
+struct Results<'r>(&'r [Option<InstId>]);
+
+impl Rename<Positions, Ids> for Results<'_> {
+    type Error = ();
+
+    fn value(&mut self, value: SSAValue) -> Result<InstId, ()> {
+        value.index().and_then(|index| self.0.get(index).copied().flatten()).ok_or(())
+    }
+
+    fn block(&mut self, _: ircode::BlockNumber) -> Result<BlockId, ()> {
+        Err(())
+    }
+
+    fn switch(&mut self, switch: &ircode::NoSwitch) -> Result<Switch<Ids>, ()> {
+        match *switch {}
+    }
+}

@@ -1,0 +1,139 @@
+//! What calls of the functions of a module may do to the memory that they are given.
+
+use bbcode::{BBCode, Ids, InstId};
+use hashbrown::{HashMap, HashSet};
+use ircode::{Module, Operand, Stmt, Type, TypeKind};
+
+use super::operation::{Classifier, Operation};
+use crate::rules::RuleTable;
+
+/// What a call of a function may do to memory that was there before.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct Summary {
+    /// It may change it.
+    pub(super) writes: bool,
+    /// It may store an object in another, so that what is reached from its arguments is no longer apart.
+    pub(super) links: bool,
+}
+
+/// The summaries of functions, by their position in the module.
+#[derive(Debug, Default)]
+pub(super) struct Summaries(HashMap<usize, Summary>);
+
+impl Summaries {
+    /// Of the functions that one of these calls, directly or not, and of themselves.
+    pub(super) fn of(module: &Module<BBCode>, rules: &RuleTable, roots: &[usize]) -> Summaries {
+        let mut summaries: HashMap<usize, Summary> = HashMap::new();
+        let mut callers: HashMap<usize, Vec<usize>> = HashMap::new();
+        let mut work = roots.to_vec();
+        let mut seen: HashSet<usize> = work.iter().copied().collect();
+        while let Some(position) = work.pop() {
+            let Some(function) = module.functions().get(position) else { continue };
+            let (summary, callees) = direct(module, rules, &function.body);
+            summaries.insert(position, summary);
+            for callee in callees {
+                callers.entry(callee).or_default().push(position);
+                if seen.insert(callee) {
+                    work.push(callee);
+                }
+            }
+        }
+        // What a function may do, its callers may do.
+        let mut work: Vec<usize> = summaries.keys().copied().collect();
+        work.sort_unstable();
+        while let Some(position) = work.pop() {
+            let Some(&of) = summaries.get(&position) else { continue };
+            for caller in callers.get(&position).into_iter().flatten() {
+                if let Some(summary) = summaries.get_mut(caller) {
+                    let joined = Summary { writes: summary.writes || of.writes, links: summary.links || of.links };
+                    if joined != *summary {
+                        *summary = joined;
+                        work.push(*caller);
+                    }
+                }
+            }
+        }
+        Summaries(summaries)
+    }
+
+    /// That of the function at this position.
+    pub(super) fn get(&self, function: usize) -> Summary {
+        self.0.get(&function).copied().unwrap_or(Summary { writes: true, links: true })
+    }
+}
+
+/// What the function itself does, and the functions that it calls.
+fn direct(module: &Module<BBCode>, rules: &RuleTable, bb: &BBCode) -> (Summary, Vec<usize>) {
+    let classifier = Classifier { module, rules, bb };
+    let mut summary = Summary::default();
+    let mut callees = Vec::new();
+    for (id, inst) in bb.all_insts() {
+        let operation = classifier.operation(id, &|_| Some(id));
+        match &operation {
+            Operation::Call { function, .. } => callees.push(*function),
+            Operation::Unknown => {
+                let pure = module.primitive_call(&inst.stmt).is_some_and(|(primitive, _)| !primitive.effects.writes);
+                if !pure && matches!(inst.stmt, Stmt::Call(_) | Stmt::Invoke(_) | Stmt::Expr(_)) {
+                    summary = Summary { writes: true, links: true };
+                }
+            }
+            Operation::Rule { .. } => {
+                let writes = module.primitive_call(&inst.stmt).is_some_and(|(primitive, _)| primitive.effects.writes);
+                summary.writes |= writes;
+            }
+            _ => {
+                if let Some(object) = operation.changed_object() {
+                    summary.writes |= !is_made_here(&classifier, object);
+                    let value = match &operation {
+                        Operation::Store { value, .. } | Operation::Append { value, .. } => Some(value),
+                        _ => None,
+                    };
+                    summary.links |= value.is_some_and(|value| holds_objects(module, &bb.operand_type(value)));
+                }
+            }
+        }
+    }
+    (summary, callees)
+}
+
+/// Whether an object is seen to be made in the function.
+fn is_made_here(classifier: &Classifier<'_>, object: &Operand<Ids>) -> bool {
+    let mut at: Option<InstId> = object.as_value();
+    // Copies of copies are followed a few steps: this is asked for every store.
+    for _ in 0..8 {
+        let Some(id) = at else { return false };
+        match classifier.operation(id, &|_| None) {
+            Operation::Copy(of) | Operation::Part { of } => at = of.as_value(),
+            Operation::Store { place, gives_value: false, .. } => at = place.object.as_value(),
+            Operation::Allocate | Operation::NewObject(_) | Operation::CopyObject(_) => return true,
+            _ => return false,
+        }
+    }
+    false
+}
+
+/// Whether values of this type may hold something that has identity.
+pub(super) fn holds_objects<F>(module: &Module<F>, ty: &Type) -> bool {
+    let mut seen: HashSet<Type> = HashSet::new();
+    let mut work = vec![ty.clone()];
+    while let Some(ty) = work.pop() {
+        match &ty {
+            Type::Scalar(_) | Type::Bottom | Type::Nothing | Type::String | Type::Symbol => {}
+            Type::TypeOf(_) | Type::Function(_) => {}
+            Type::Tuple(elements) | Type::Union(elements) => work.extend(elements.iter().cloned()),
+            Type::NamedTuple(fields) => work.extend(fields.iter().map(|(_, ty)| ty.clone())),
+            Type::Named(name) => match module.type_def(name).map(|def| &def.kind) {
+                Some(TypeKind::Struct { mutable: false, fields }) if seen.insert(ty.clone()) => {
+                    work.extend(fields.iter().map(|(_, ty)| ty.clone()));
+                }
+                Some(TypeKind::Enum { cases }) if seen.insert(ty.clone()) => {
+                    work.extend(cases.iter().flat_map(|(_, payload)| payload).cloned());
+                }
+                Some(TypeKind::Struct { mutable: true, .. }) | None => return true,
+                Some(_) => {}
+            },
+            _ => return true,
+        }
+    }
+    false
+}

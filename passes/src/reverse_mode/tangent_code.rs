@@ -1,0 +1,204 @@
+//! Writing what is done with tangents: taking their parts, adding them up, putting them together.
+
+use bbcode::{EditError, Ids};
+use ircode::{Operand, Scalar, ScalarType, Type};
+
+use super::emit::{Emitter, type_operand};
+use crate::tangents::Tangent;
+
+type Emitted<T> = Result<T, EditError>;
+
+/// The leaves of a cotangent: its floats and what is known only at run time, from left to right.
+pub(super) type Leaves = Vec<Operand<Ids>>;
+
+impl Emitter<'_> {
+    /// The part of a tangent that has identity.
+    pub(super) fn shadow_part(&mut self, value: Operand<Ids>, tangent: &Tangent) -> Emitted<Operand<Ids>> {
+        let shadow = tangent.shadow();
+        if shadow.is_none() {
+            return Ok(Operand::nothing());
+        }
+        if tangent.cotangent().is_none() {
+            return Ok(value);
+        }
+        match tangent {
+            Tangent::Fields(fields) => {
+                let mut parts = Vec::with_capacity(fields.len());
+                for (index, field) in fields.iter().enumerate() {
+                    parts.push(match field.shadow().is_none() {
+                        true => Operand::nothing(),
+                        false => {
+                            let part = self.field(value.clone(), index, field.ty())?;
+                            self.shadow_part(part, field)?
+                        }
+                    });
+                }
+                self.tuple(parts, fields.iter().map(|field| field.shadow().ty()).collect())
+            }
+            _ => self.own("shadow_of", [value], shadow.ty()),
+        }
+    }
+
+    /// What is stored in the shadow of an object for a value with this shadow: with zeros for its floats.
+    pub(super) fn stored_tangent(&mut self, tangent: &Tangent, shadow: Operand<Ids>) -> Emitted<Operand<Ids>> {
+        match tangent {
+            Tangent::None => Ok(Operand::nothing()),
+            Tangent::Float(float) => Ok(Operand::from(Scalar::from_bits(*float, 0))),
+            Tangent::Object(_) | Tangent::Dynamic { .. } => Ok(shadow),
+            Tangent::Fields(fields) => {
+                let known = matches!(self.bb.operand_type(&shadow), Type::Tuple(_));
+                let mut parts = Vec::with_capacity(fields.len());
+                for (index, field) in fields.iter().enumerate() {
+                    let part = match field.shadow() {
+                        Tangent::None => Operand::nothing(),
+                        part if known => self.field(shadow.clone(), index, part.ty())?,
+                        part => {
+                            self.own("tangent_field", [shadow.clone(), Operand::from(index as i64 + 1)], part.ty())?
+                        }
+                    };
+                    parts.push(self.stored_tangent(field, part)?);
+                }
+                self.tuple(parts, fields.iter().map(Tangent::ty).collect())
+            }
+        }
+    }
+
+    /// The leaves of the cotangent that is part of a tangent.
+    pub(super) fn cotangent_part(&mut self, value: Operand<Ids>, tangent: &Tangent) -> Emitted<Leaves> {
+        match tangent {
+            Tangent::None | Tangent::Object(_) | Tangent::Dynamic { cotangent: false, .. } => Ok(Vec::new()),
+            Tangent::Float(_) | Tangent::Dynamic { shadow: false, .. } => Ok(vec![value]),
+            Tangent::Dynamic { .. } => Ok(vec![self.own("cotangent_of", [value], Type::Any)?]),
+            Tangent::Fields(fields) => {
+                let mut leaves = Vec::new();
+                for (index, field) in fields.iter().enumerate().filter(|(_, field)| !field.cotangent().is_none()) {
+                    let part = self.field(value.clone(), index, field.ty())?;
+                    leaves.extend(self.cotangent_part(part, field)?);
+                }
+                Ok(leaves)
+            }
+        }
+    }
+
+    /// A tangent with a cotangent, given by its leaves, added to its floats.
+    pub(super) fn add_cotangent(
+        &mut self,
+        value: Operand<Ids>,
+        tangent: &Tangent,
+        leaves: &mut impl Iterator<Item = Operand<Ids>>,
+    ) -> Emitted<Operand<Ids>> {
+        if tangent.cotangent().is_none() {
+            return Ok(value);
+        }
+        match tangent {
+            Tangent::Fields(fields) => {
+                let mut parts = Vec::with_capacity(fields.len());
+                for (index, field) in fields.iter().enumerate() {
+                    let part = match field.is_none() {
+                        true => Operand::nothing(),
+                        false => self.field(value.clone(), index, field.ty())?,
+                    };
+                    parts.push(self.add_cotangent(part, field, leaves)?);
+                }
+                self.tuple(parts, fields.iter().map(Tangent::ty).collect())
+            }
+            leaf => {
+                let cotangent = leaves.next().unwrap_or_else(Operand::nothing);
+                self.add_leaves(leaf, value, cotangent)
+            }
+        }
+    }
+
+    /// The sum of two leaves.
+    pub(super) fn add_leaves(&mut self, leaf: &Tangent, a: Operand<Ids>, b: Operand<Ids>) -> Emitted<Operand<Ids>> {
+        match leaf {
+            Tangent::Float(float) => self.call("Base", "add_float", [a, b], Type::from(*float)),
+            _ => self.own("add_tangents", [a, b], Type::Any),
+        }
+    }
+
+    /// A cotangent as one value.
+    pub(super) fn pack(
+        &mut self,
+        cotangent: &Tangent,
+        leaves: &mut impl Iterator<Item = Operand<Ids>>,
+    ) -> Emitted<Operand<Ids>> {
+        match cotangent {
+            Tangent::None | Tangent::Object(_) => Ok(Operand::nothing()),
+            Tangent::Fields(fields) => {
+                let mut parts = Vec::with_capacity(fields.len());
+                for field in fields.iter() {
+                    parts.push(self.pack(field, leaves)?);
+                }
+                self.tuple(parts, fields.iter().map(Tangent::ty).collect())
+            }
+            Tangent::Float(_) | Tangent::Dynamic { .. } => Ok(leaves.next().unwrap_or_else(Operand::nothing)),
+        }
+    }
+
+    /// A cotangent of one shape in another: that of the same value, of whose type more or less is known.
+    pub(super) fn convert(&mut self, leaves: Leaves, from: &Tangent, to: &Tangent) -> Emitted<Leaves> {
+        if from == to {
+            return Ok(leaves);
+        }
+        match (from, to) {
+            (_, Tangent::None | Tangent::Object(_)) => Ok(Vec::new()),
+            (_, Tangent::Dynamic { .. }) => Ok(vec![self.pack(from, &mut leaves.into_iter())?]),
+            (Tangent::Dynamic { .. }, _) => match leaves.into_iter().next() {
+                Some(dynamic) => self.of_dynamic(dynamic, to),
+                None => Ok(zeros(to)),
+            },
+            (Tangent::Fields(from), Tangent::Fields(to)) if from.len() == to.len() => {
+                let mut leaves = leaves.into_iter();
+                let mut converted = Vec::new();
+                for (from, to) in from.iter().zip(to.iter()) {
+                    let part = leaves.by_ref().take(from.leaf_count()).collect();
+                    converted.extend(self.convert(part, from, to)?);
+                }
+                Ok(converted)
+            }
+            // Types of which no value is both: this is not reached when the program runs.
+            _ => Ok(zeros(to)),
+        }
+    }
+
+    fn of_dynamic(&mut self, value: Operand<Ids>, to: &Tangent) -> Emitted<Leaves> {
+        match to {
+            Tangent::Float(float) => {
+                let ty = Type::from(*float);
+                Ok(vec![self.own("tangent_float", [type_operand(ty.clone()), value], ty)?])
+            }
+            Tangent::Fields(fields) => {
+                let mut leaves = Vec::new();
+                for (index, field) in fields.iter().enumerate().filter(|(_, field)| !field.is_none()) {
+                    let number = Operand::from(index as i64 + 1);
+                    let part = self.own("tangent_field", [value.clone(), number], Type::Any)?;
+                    leaves.extend(self.of_dynamic(part, field)?);
+                }
+                Ok(leaves)
+            }
+            Tangent::Dynamic { .. } => Ok(vec![value]),
+            Tangent::None | Tangent::Object(_) => Ok(Vec::new()),
+        }
+    }
+}
+
+/// The zero that adjoints start with. That of floats is -0.0, to which adding is exact: `-0.0 + x` is `x` for every `x`,
+/// signed zeros included, so that folding the sum away changes nothing.
+pub(super) fn zero(leaf: &Tangent) -> Operand<Ids> {
+    match leaf {
+        Tangent::Float(float) => negative_zero(*float),
+        _ => Operand::nothing(),
+    }
+}
+
+fn negative_zero(ty: ScalarType) -> Operand<Ids> {
+    Operand::from(Scalar::from_bits(ty, 1 << (ty.bits() - 1)))
+}
+
+/// The zeros of all leaves.
+pub(super) fn zeros(cotangent: &Tangent) -> Leaves {
+    let mut leaves = Vec::new();
+    cotangent.for_each_leaf(&mut |leaf| leaves.push(zero(leaf)));
+    leaves
+}
