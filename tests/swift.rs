@@ -1,0 +1,284 @@
+//! The cases of Swift's tests of differentiation, `tests/swift/cases.json`: each function is written in IR, as a compiler would
+//! leave it, in the file named after Swift's; its comments say how classes, enums, closures, inout parameters and so on are
+//! expressed.
+//!
+//! `table.json` says of each case which function it is. A string in `args` is the name of an input, also in a struct; anything else is
+//! a constant. `wrt` are the inputs whose derivatives the case gives, if those are not all; `rules` says that the derivatives in
+//! `FILE.rules.ir` are registered; `inputs` tells cases of one name apart; `seed` replaces the seed of the case; `unsupported` says why a case cannot
+//! be had. `waiting.txt` lists cases that do not pass yet and should. A case on neither list passes, and one on either fails.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails should stop")]
+#![allow(clippy::print_stdout, reason = "what is waited for is printed")]
+
+use std::fs;
+
+use bbkit::Ways;
+use exec::{Limits, Machine, Value, value_to_json};
+use ircode::{IRCode, Module, Type, TypeKind, parse_module};
+use kit::laws::round_trips;
+use serde_json::{Map, Value as Json};
+
+/// How many cases must be there in the end.
+const REQUIRED: usize = 120;
+
+/// Gradients agree up to this, relative to the larger of 1 and the one expected.
+const TOLERANCE: f64 = 1e-10;
+
+fn read(file: &str) -> String {
+    fs::read_to_string(format!("{}/tests/swift/{file}", env!("CARGO_MANIFEST_DIR"))).unwrap()
+}
+
+fn list(file: &str) -> Vec<Json> {
+    serde_json::from_str(&read(file)).unwrap()
+}
+
+/// The file of a case, without its folder and extension, and its name.
+fn key(case: &Json) -> (&str, &str) {
+    let file = case["source_file"].as_str().unwrap();
+    (file.rsplit('/').next().unwrap().strip_suffix(".swift").unwrap(), case["name"].as_str().unwrap())
+}
+
+/// Whether the entry of the table is for the case.
+fn is_for(entry: &Json, case: &Json) -> bool {
+    let inputs = entry["inputs"].as_object().into_iter().flatten();
+    key(case) == (entry["file"].as_str().unwrap(), entry["name"].as_str().unwrap())
+        && inputs.into_iter().all(|(name, value)| case["inputs"][name] == *value)
+}
+
+/// The cases that are waited for: file and name, and for what.
+fn waiting() -> Vec<(String, String, String)> {
+    let text = read("waiting.txt");
+    let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
+    let parts = |line: &str| {
+        let (case, reason) = line.split_once(" — ").unwrap();
+        let (file, name) = case.split_once(' ').unwrap();
+        (file.to_string(), name.to_string(), reason.to_string())
+    };
+    lines.map(parts).collect()
+}
+
+/// Value and pullback of `seed`: a gradient whose seed is not 1, or whose value is no number.
+fn vjp(_module: &Module<IRCode>, _name: &str, _args: &[Value], _seed: &Value) -> Result<(Value, Vec<Value>), String> {
+    Err("there is no vjp".into())
+}
+
+/// Value and tangent, from the tangents of the arguments.
+fn jvp(_module: &Module<IRCode>, _name: &str, _args: &[Value], _tangents: &[Value]) -> Result<(Value, Value), String> {
+    Err("there is no jvp".into())
+}
+
+fn gradient(module: &Module<IRCode>, name: &str, args: &[Value]) -> Result<(Value, Vec<Value>), String> {
+    let result = bbkit::gradient(module, name, args, Limits::default()).map_err(|error| error.to_string())?;
+    Ok((result.value, result.gradient))
+}
+
+/// The argument that the template gives: the names of inputs stand for their values.
+fn filled(template: &Json, inputs: &Json) -> Json {
+    match template {
+        Json::String(name) => inputs[name].clone(),
+        Json::Object(members) => {
+            members.iter().map(|(name, member)| (name.clone(), filled(member, inputs))).collect::<Map<_, _>>().into()
+        }
+        other => other.clone(),
+    }
+}
+
+/// The names of the inputs in a template, in order.
+fn names<'a>(template: &'a Json, found: &mut Vec<&'a str>) {
+    match template {
+        Json::String(name) => found.push(name),
+        Json::Object(members) => members.values().for_each(|member| names(member, found)),
+        _ => {}
+    }
+}
+
+/// The derivatives by input, from that of an argument: that of a struct has an element or a member a field.
+fn by_input<'a>(
+    module: &Module<IRCode>,
+    ty: &Type,
+    template: &'a Json,
+    gradient: &Json,
+    found: &mut Vec<(&'a str, Json)>,
+) -> Result<(), String> {
+    match template {
+        Json::String(name) => found.push((name, gradient.clone())),
+        Json::Object(members) => {
+            let Some(TypeKind::Struct { fields, .. }) = module.type_def(&ty.to_string()).map(|def| &def.kind) else {
+                return Err(format!("{ty} is no struct"));
+            };
+            for (at, (name, ty)) in fields.iter().enumerate() {
+                let field = gradient.get(at).or_else(|| gradient.get(name.as_str()));
+                let field = field.ok_or_else(|| format!("the gradient {gradient} has no field {name}"))?;
+                by_input(module, ty, &members[name.as_str()], field, found)?;
+            }
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+/// Whether a number, or each of a list, is what is expected.
+fn agrees(expected: &Json, found: &Json) -> bool {
+    match (expected, found) {
+        (Json::Array(expected), Json::Array(found)) => {
+            expected.len() == found.len() && expected.iter().zip(found).all(|(expected, found)| agrees(expected, found))
+        }
+        _ => match (expected.as_f64(), found.as_f64()) {
+            (Some(expected), Some(found)) => (expected - found).abs() <= TOLERANCE * expected.abs().max(1.0),
+            _ => false,
+        },
+    }
+}
+
+/// Which inputs have which derivatives. Where the source says that its own expectation is wrong, it is the true one.
+fn expectation<'a>(case: &'a Json, entry: &'a Json) -> Vec<(&'a str, &'a Json)> {
+    let wrong = case["known_wrong"] == true;
+    let expected = &case[if wrong { "true_gradient" } else { "expected_gradient" }];
+    if let Json::Object(members) = expected {
+        return members.iter().map(|(name, expected)| (name.as_str(), expected)).collect();
+    }
+    let mut wrt = Vec::new();
+    match &entry["wrt"] {
+        Json::Array(chosen) => chosen.iter().for_each(|name| names(name, &mut wrt)),
+        _ => entry["args"].as_array().unwrap().iter().for_each(|template| names(template, &mut wrt)),
+    }
+    match (wrt.as_slice(), expected) {
+        ([only], expected) => vec![(*only, expected)],
+        (several, Json::Array(expected)) => {
+            assert_eq!(several.len(), expected.len(), "{case}");
+            several.iter().copied().zip(expected).collect()
+        }
+        _ => unreachable!("{case}"),
+    }
+}
+
+/// Runs and differentiates a case; what is wrong, if anything is.
+fn check(case: &Json, entry: &Json) -> Result<(), String> {
+    let file = entry["file"].as_str().unwrap();
+    let function = entry["function"].as_str().unwrap();
+    let mut module = parse_module(&read(&format!("{file}.ir"))).map_err(|error| error.to_string())?.module;
+    let types: Vec<Type> = module.function(function).unwrap().body.argtypes.iter().skip(1).cloned().collect();
+    let templates = entry["args"].as_array().unwrap();
+    assert_eq!(templates.len(), types.len(), "{entry}");
+    let of_json = |module: &Module<IRCode>, json: &Json, ty: &Type| {
+        Machine::new(module).value_from_json(module, json, ty).map_err(|error| format!("{json}: {error}"))
+    };
+    let args = |module: &Module<IRCode>| -> Result<Vec<Value>, String> {
+        let filled = templates.iter().map(|template| filled(template, &case["inputs"]));
+        filled.zip(&types).map(|(json, ty)| of_json(module, &json, ty)).collect()
+    };
+    let is_value = |value: &Value| match &case["expected_value"] {
+        Json::Null => Ok(()),
+        expected => match value_to_json(value) {
+            Ok(found) if agrees(expected, &found) => Ok(()),
+            _ => Err(format!("the value is {value}, expected {expected}")),
+        },
+    };
+    let value = Machine::new(&module).call(function, &args(&module)?).map_err(|error| error.to_string())?;
+    // Not being able to run is no reason to wait.
+    is_value(&value).unwrap();
+    if entry["rules"] == true {
+        module.add_rules(&read(&format!("{file}.rules.ir"))).map_err(|error| error.to_string())?;
+    }
+
+    if case["mode"] == "forward" {
+        let tangents = case["tangents"].as_array().unwrap().iter().zip(&types);
+        let tangents = tangents.map(|(json, ty)| of_json(&module, json, ty)).collect::<Result<Vec<_>, _>>()?;
+        let (value, tangent) = jvp(&module, function, &args(&module)?, &tangents)?;
+        is_value(&value)?;
+        let found = value_to_json(&tangent).map_err(|error| error.to_string())?;
+        let expected = &case["expected_gradient"];
+        return if agrees(expected, &found) { Ok(()) } else { Err(format!("{found}, expected {expected}")) };
+    }
+    let seed = entry.get("seed").or_else(|| case.get("seed"));
+    let (value, gradient) = match seed {
+        Some(seed) => {
+            let seed = of_json(&module, seed, &value.type_of())?;
+            vjp(&module, function, &args(&module)?, &seed)?
+        }
+        None => gradient(&module, function, &args(&module)?)?,
+    };
+    is_value(&value)?;
+    if gradient.len() != types.len() {
+        return Err(format!("the gradient has {} elements for {} arguments", gradient.len(), types.len()));
+    }
+    let mut found = Vec::new();
+    for ((template, ty), gradient) in templates.iter().zip(&types).zip(&gradient) {
+        let gradient = value_to_json(gradient).map_err(|error| error.to_string())?;
+        by_input(&module, ty, template, &gradient, &mut found)?;
+    }
+    for (input, expected) in expectation(case, entry) {
+        let Some((_, found)) = found.iter().find(|(name, _)| *name == input) else {
+            return Err(format!("there is no derivative with respect to {input}"));
+        };
+        // An optional that holds nothing has no tangent: that stands for zero.
+        let nothing = case["inputs"][input].is_null() && found.is_null() && expected.as_f64() == Some(0.0);
+        if !nothing && !agrees(expected, found) {
+            return Err(format!("with respect to {input}: {found}, expected {expected}"));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn cases_have_the_gradients_that_swift_expects() {
+    let (cases, table, waiting) = (list("cases.json"), list("table.json"), waiting());
+    assert_eq!(cases.len(), 171);
+    for entry in &table {
+        assert!(cases.iter().any(|case| is_for(entry, case)), "no case is {entry}");
+    }
+    for (file, name, _) in &waiting {
+        assert!(cases.iter().any(|case| key(case) == (file, name)), "no case is {file} {name}");
+    }
+    let (mut passing, mut waited, mut problems) = (0, 0, Vec::new());
+    for case in &cases {
+        let entries: Vec<&Json> = table.iter().filter(|entry| is_for(entry, case)).collect();
+        let [entry] = entries.as_slice() else {
+            problems.push(format!("{} entries in the table are for {case}", entries.len()));
+            continue;
+        };
+        let (file, name) = key(case);
+        let result = check(case, entry);
+        let listed = waiting.iter().find(|(a, b, _)| (a.as_str(), b.as_str()) == (file, name));
+        match (result, listed, entry.get("unsupported")) {
+            (Ok(()), None, None) => passing += 1,
+            (Ok(()), _, _) => problems.push(format!("{file} {name} passes, but is listed as not passing")),
+            (Err(error), Some((_, _, reason)), None) => {
+                waited += 1;
+                println!("{file} {name} {} waits for {reason}: {error}", case["inputs"]);
+            }
+            (Err(error), None, Some(reason)) => println!("{file} {name} cannot be had: {reason} ({error})"),
+            (Err(error), None, None) => problems.push(format!("{file} {name} {}: {error}", case["inputs"])),
+            (Err(_), Some(_), Some(_)) => problems.push(format!("{file} {name} is listed twice")),
+        }
+    }
+    println!("{passing} of {} cases pass, {waited} are waited for", cases.len());
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+    assert!(passing + waited >= REQUIRED);
+}
+
+#[test]
+fn a_wrong_gradient_is_noticed() {
+    let (cases, table) = (list("cases.json"), list("table.json"));
+    let mut case = cases[20].clone();
+    let entry = table.iter().find(|entry| is_for(entry, &case)).unwrap();
+    assert_eq!(check(&case, entry), Ok(()));
+    case["expected_gradient"][1] = 10.5.into();
+    assert_eq!(check(&case, entry).unwrap_err(), "with respect to y: 10.0, expected 10.5");
+    case["expected_gradient"] = serde_json::json!({ "z": 0 });
+    assert_eq!(check(&case, entry).unwrap_err(), "there is no derivative with respect to z");
+}
+
+#[test]
+fn the_programs_are_valid_and_come_back() {
+    let mut files: Vec<String> =
+        list("table.json").iter().map(|entry| entry["file"].as_str().unwrap().into()).collect();
+    files.dedup();
+    for file in files {
+        let module = parse_module(&read(&format!("{file}.ir"))).unwrap().module;
+        for function in module.functions() {
+            function.body.verify().unwrap();
+            round_trips(function, &Ways::default()).unwrap();
+        }
+    }
+}
