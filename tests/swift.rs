@@ -1,21 +1,24 @@
-//! The cases of Swift's tests of differentiation, `tests/swift/cases.json`: each function is written in IR, as a compiler would
-//! leave it, in the file named after Swift's; its comments say how classes, enums, closures, inout parameters and so on are
+//! The cases of Swift's tests of differentiation, `tests/swift/cases.json`. Each function is written in IR, as a compiler would
+//! leave it, in a file named after Swift's; its comments say how classes, enums, closures, inout parameters and so on are
 //! expressed.
 //!
-//! `table.json` says of each case which function it is. A string in `args` is the name of an input, also in a struct; anything else is
-//! a constant. `wrt` are the inputs whose derivatives the case gives, if those are not all; `rules` says that the derivatives in
-//! `FILE.rules.ir` are registered; `inputs` tells cases of one name apart; `seed` replaces the seed of the case; `unsupported` says why a case cannot
-//! be had. `waiting.txt` lists cases that do not pass yet and should. A case on neither list passes, and one on either fails.
+//! `table.json` says of each case which function it is. A string in `args` is the name of an input, also in a struct;
+//! anything else is a constant. `wrt` are the inputs whose derivatives the case gives, if those are not all; `rules` says
+//! that the derivatives in `FILE.rules.ir` are registered; `inputs` tells cases of one name apart; `seed` replaces the seed
+//! of the case; `unsupported` says why a case cannot be had. `waiting.txt` lists cases that do not pass yet and should. A
+//! case on neither list passes, and one on either fails.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails should stop")]
 #![allow(clippy::print_stdout, reason = "what is waited for is printed")]
 
 use std::fs;
 
+use bbcode::BBCode;
 use bbkit::Ways;
 use exec::{Limits, Machine, Value, value_to_json};
 use ircode::{IRCode, Module, Type, TypeKind, parse_module};
-use kit::laws::round_trips;
+use kit::laws::{keeps_meaning, round_trips};
+use passes::{PASSES, PassManager, Run};
 use serde_json::{Map, Value as Json};
 
 /// How many cases must be there in the end.
@@ -152,21 +155,35 @@ fn expectation<'a>(case: &'a Json, entry: &'a Json) -> Vec<(&'a str, &'a Json)> 
     }
 }
 
+fn program(file: &str) -> Module<IRCode> {
+    parse_module(&read(file)).unwrap().module
+}
+
+/// The types of the arguments, from `_2` on.
+fn types(module: &Module<IRCode>, function: &str) -> Vec<Type> {
+    module.function(function).unwrap().body.argtypes.iter().skip(1).cloned().collect()
+}
+
+fn of_json(module: &Module<IRCode>, json: &Json, ty: &Type) -> Value {
+    Machine::new(module).value_from_json(module, json, ty).unwrap()
+}
+
+/// The arguments of a case, made anew, as a run may change them.
+fn arguments(module: &Module<IRCode>, case: &Json, entry: &Json) -> Vec<Value> {
+    let types = types(module, entry["function"].as_str().unwrap());
+    let templates = entry["args"].as_array().unwrap();
+    assert_eq!(templates.len(), types.len(), "{entry}");
+    let filled = templates.iter().map(|template| filled(template, &case["inputs"]));
+    filled.zip(&types).map(|(json, ty)| of_json(module, &json, ty)).collect()
+}
+
 /// Runs and differentiates a case; what is wrong, if anything is.
 fn check(case: &Json, entry: &Json) -> Result<(), String> {
     let file = entry["file"].as_str().unwrap();
     let function = entry["function"].as_str().unwrap();
-    let mut module = parse_module(&read(&format!("{file}.ir"))).map_err(|error| error.to_string())?.module;
-    let types: Vec<Type> = module.function(function).unwrap().body.argtypes.iter().skip(1).cloned().collect();
-    let templates = entry["args"].as_array().unwrap();
-    assert_eq!(templates.len(), types.len(), "{entry}");
-    let of_json = |module: &Module<IRCode>, json: &Json, ty: &Type| {
-        Machine::new(module).value_from_json(module, json, ty).map_err(|error| format!("{json}: {error}"))
-    };
-    let args = |module: &Module<IRCode>| -> Result<Vec<Value>, String> {
-        let filled = templates.iter().map(|template| filled(template, &case["inputs"]));
-        filled.zip(&types).map(|(json, ty)| of_json(module, &json, ty)).collect()
-    };
+    let mut module = program(&format!("{file}.ir"));
+    let types = types(&module, function);
+    let args = |module: &Module<IRCode>| arguments(module, case, entry);
     let is_value = |value: &Value| match &case["expected_value"] {
         Json::Null => Ok(()),
         expected => match value_to_json(value) {
@@ -174,8 +191,8 @@ fn check(case: &Json, entry: &Json) -> Result<(), String> {
             _ => Err(format!("the value is {value}, expected {expected}")),
         },
     };
-    let value = Machine::new(&module).call(function, &args(&module)?).map_err(|error| error.to_string())?;
     // Not being able to run is no reason to wait.
+    let value = Machine::new(&module).call(function, &args(&module)).unwrap();
     is_value(&value).unwrap();
     if entry["rules"] == true {
         module.add_rules(&read(&format!("{file}.rules.ir"))).map_err(|error| error.to_string())?;
@@ -183,8 +200,8 @@ fn check(case: &Json, entry: &Json) -> Result<(), String> {
 
     if case["mode"] == "forward" {
         let tangents = case["tangents"].as_array().unwrap().iter().zip(&types);
-        let tangents = tangents.map(|(json, ty)| of_json(&module, json, ty)).collect::<Result<Vec<_>, _>>()?;
-        let (value, tangent) = jvp(&module, function, &args(&module)?, &tangents)?;
+        let tangents: Vec<Value> = tangents.map(|(json, ty)| of_json(&module, json, ty)).collect();
+        let (value, tangent) = jvp(&module, function, &args(&module), &tangents)?;
         is_value(&value)?;
         let found = value_to_json(&tangent).map_err(|error| error.to_string())?;
         let expected = &case["expected_gradient"];
@@ -193,17 +210,17 @@ fn check(case: &Json, entry: &Json) -> Result<(), String> {
     let seed = entry.get("seed").or_else(|| case.get("seed"));
     let (value, gradient) = match seed {
         Some(seed) => {
-            let seed = of_json(&module, seed, &value.type_of())?;
-            vjp(&module, function, &args(&module)?, &seed)?
+            let seed = of_json(&module, seed, &value.type_of());
+            vjp(&module, function, &args(&module), &seed)?
         }
-        None => gradient(&module, function, &args(&module)?)?,
+        None => gradient(&module, function, &args(&module))?,
     };
     is_value(&value)?;
     if gradient.len() != types.len() {
         return Err(format!("the gradient has {} elements for {} arguments", gradient.len(), types.len()));
     }
     let mut found = Vec::new();
-    for ((template, ty), gradient) in templates.iter().zip(&types).zip(&gradient) {
+    for ((template, ty), gradient) in entry["args"].as_array().unwrap().iter().zip(&types).zip(&gradient) {
         let gradient = value_to_json(gradient).map_err(|error| error.to_string())?;
         by_input(&module, ty, template, &gradient, &mut found)?;
     }
@@ -271,14 +288,30 @@ fn a_wrong_gradient_is_noticed() {
 
 #[test]
 fn the_programs_are_valid_and_come_back() {
-    let mut files: Vec<String> =
-        list("table.json").iter().map(|entry| entry["file"].as_str().unwrap().into()).collect();
-    files.dedup();
+    let folder = fs::read_dir(format!("{}/tests/swift", env!("CARGO_MANIFEST_DIR"))).unwrap();
+    let files = folder.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let files: Vec<String> = files.filter(|file| file.ends_with(".ir")).collect();
+    assert!(!files.is_empty());
     for file in files {
-        let module = parse_module(&read(&format!("{file}.ir"))).unwrap().module;
-        for function in module.functions() {
+        for function in program(&file).functions() {
             function.body.verify().unwrap();
             round_trips(function, &Ways::default()).unwrap();
+        }
+    }
+}
+
+#[test]
+fn passes_keep_the_meaning_of_the_programs() {
+    let (cases, table) = (list("cases.json"), list("table.json"));
+    for entry in &table {
+        let module = program(&format!("{}.ir", entry["file"].as_str().unwrap()));
+        let function = entry["function"].as_str().unwrap();
+        for pass in PASSES.iter().filter(|pass| matches!(pass.run, Run::Function(_))) {
+            let run = |module: &mut Module<BBCode>| PassManager::new([pass]).verify_each(true).run(module, None);
+            for case in cases.iter().filter(|case| is_for(entry, case)) {
+                let args = || arguments(&module, case, entry);
+                keeps_meaning(&module, function, &args, Limits::default(), &run).unwrap();
+            }
         }
     }
 }
