@@ -6,6 +6,7 @@ mod derivative;
 mod enums;
 mod memory;
 mod structs;
+mod tangents;
 mod text;
 mod vectors;
 
@@ -15,6 +16,7 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use ircode::primitives::{Compute, Primitive};
+use ircode::tangents::TangentTypes;
 use ircode::{IRCode, Module, Name, Type};
 
 use crate::error::RunErrorKind;
@@ -35,6 +37,8 @@ pub(crate) struct Runtime<'m> {
     pub(crate) module: &'m Module<IRCode>,
     pub(crate) meter: Rc<Meter>,
     pub(crate) output: Box<dyn FnMut(&str) + 'm>,
+    /// The tangents of types, for derivatives.
+    pub(crate) tangents: TangentTypes<'m, IRCode>,
     /// What primitives of the host do, by name.
     pub(crate) host: BTreeMap<Name, HostFunction<'m>>,
 }
@@ -120,6 +124,20 @@ pub(crate) fn builtin(name: &str) -> Option<Builtin> {
         "new_slot" => derivative::new_slot,
         "slot_get" => derivative::slot_get,
         "slot_set!" => derivative::slot_set,
+        "zero_tangent" => tangents::zero_tangent,
+        "add_tangents" => tangents::add_tangents,
+        "tangent_field" => tangents::tangent_field,
+        "tangent_float" => tangents::tangent_float,
+        "shadow_of" => tangents::shadow_of,
+        "cotangent_of" => tangents::cotangent_of,
+        "reset_shadow!" => tangents::reset_shadow,
+        "snapshot" => tangents::snapshot,
+        "restore!" => tangents::restore,
+        "saved_element" => tangents::saved_element,
+        "restore_element!" => tangents::restore_element,
+        "saved_field" => tangents::saved_field,
+        "restore_field!" => tangents::restore_field,
+        "use_once!" => tangents::use_once,
         _ => return None,
     })
 }
@@ -131,7 +149,8 @@ pub(crate) fn expected(what: &str) -> Fault {
 
 impl<'m> Runtime<'m> {
     pub(crate) fn new(module: &'m Module<IRCode>, meter: Rc<Meter>) -> Self {
-        Runtime { module, meter, output: Box::new(|_| ()), host: BTreeMap::new() }
+        let tangents = TangentTypes::new(module);
+        Runtime { module, meter, output: Box::new(|_| ()), tangents, host: BTreeMap::new() }
     }
 
     pub(crate) fn tuple(&self, values: Vec<Value>) -> Result<Value, Fault> {

@@ -21,6 +21,7 @@ pub mod primitives;
 mod scalar;
 mod stmt;
 mod stream;
+pub mod tangents;
 pub mod text;
 mod types;
 mod verify;

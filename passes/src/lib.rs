@@ -24,9 +24,10 @@ pub mod rules;
 pub mod scalar_replacement;
 pub mod simplify_cfg;
 pub mod split_critical_edges;
-pub mod tangents;
 pub mod type_literals;
 pub mod unreachable_code;
+
+pub use ircode::tangents;
 
 pub use argument_types::{argument_types, contradictory_arguments};
 pub use builder::{BuildError, FunctionBuilder, Variable};

@@ -228,6 +228,18 @@ pub(super) fn copy(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     }
 }
 
+/// The place of an element of an array, or the place itself.
+pub(super) fn element(runtime: &Runtime<'_>, target: &Value, indices: &[Value]) -> Result<PlaceRef> {
+    match (target, indices) {
+        (Value::MemoryRef(place), []) => Ok(place.clone()),
+        (Value::Array(array), _) => {
+            let at = offset(runtime, array, indices)?;
+            Ok(place_behind(&array.0.place.borrow(), at))
+        }
+        _ => Err(expected("an array and indices, or a MemoryRef")),
+    }
+}
+
 /// A place `delta` elements behind another.
 pub(super) fn place_behind(place: &PlaceRef, delta: usize) -> PlaceRef {
     PlaceRef(Rc::new(PlaceObject { memory: place.0.memory.clone(), offset: place.0.offset + delta }))

@@ -21,7 +21,7 @@ pub(super) fn svec(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
 }
 
 /// Which field an operand names: by number, counted from 1, or by name.
-fn field_index(runtime: &Runtime<'_>, object: &Value, field: &Value) -> Result<usize> {
+pub(super) fn field_index(runtime: &Runtime<'_>, object: &Value, field: &Value) -> Result<usize> {
     let count = field_count(object);
     if let Some(name) = symbol(field) {
         let found = match object {

@@ -321,4 +321,20 @@ pub static TABLE: &[Primitive] = &[
     machine("new_slot", 1, Some(1), ResultType::Slot, ALLOCATES),
     machine("slot_get", 1, Some(1), ResultType::Element(0), READS),
     machine("slot_set!", 2, Some(2), ResultType::Nothing, WRITES),
+    // Tangents of values of which only the run tells what they are; `crate::tangents` says what a tangent is.
+    machine("zero_tangent", 1, Some(2), ResultType::Unknown, Effects { reads: true, ..ALLOCATES }),
+    machine("add_tangents", 2, Some(2), ResultType::Unknown, PURE),
+    machine("tangent_field", 2, Some(2), ResultType::Unknown, PURE),
+    machine("tangent_float", 2, Some(2), ResultType::Named, PURE),
+    machine("shadow_of", 1, Some(1), ResultType::Unknown, PURE),
+    machine("cotangent_of", 1, Some(1), ResultType::Unknown, PURE),
+    machine("reset_shadow!", 1, Some(1), ResultType::Nothing, WRITES),
+    // Undoing mutations.
+    machine("snapshot", 1, Some(1), SAME, Effects { reads: true, ..ALLOCATES }),
+    machine("restore!", 2, Some(2), ResultType::Nothing, WRITES),
+    machine("saved_element", 1, None, ResultType::Unknown, READS),
+    machine("restore_element!", 2, None, ResultType::Nothing, WRITES),
+    machine("saved_field", 2, Some(2), ResultType::Unknown, READS),
+    machine("restore_field!", 3, Some(3), ResultType::Nothing, WRITES),
+    machine("use_once!", 1, Some(1), ResultType::Nothing, WRITES),
 ];

@@ -12,7 +12,11 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
-use ircode::{Module, Name, ScalarType, Type, TypeDef, TypeKind};
+
+use crate::module::{Module, TypeDef, TypeKind};
+use crate::name::Name;
+use crate::scalar::ScalarType;
+use crate::types::Type;
 
 /// What the tangent of a value is.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -131,8 +135,8 @@ impl<'m, F> TangentTypes<'m, F> {
     /// So are enums, immutable structs that hold themselves, and what is not known.
     ///
     /// ```
+    /// use ircode::tangents::TangentTypes;
     /// use ircode::{IRCode, Module, Type};
-    /// use passes::tangents::TangentTypes;
     ///
     /// let module: Module<IRCode> = Module::new();
     /// let tangents = TangentTypes::new(&module);
@@ -208,12 +212,14 @@ impl<'m, F> TangentTypes<'m, F> {
     }
 
     fn of_named(&self, ty: &Type, name: &Name, depth: usize) -> Tangent {
-        match self.module.type_def(name).map(|def| &def.kind) {
+        let def = self.module.type_def(name);
+        match def.map(|def| &def.kind) {
             Some(TypeKind::Struct { mutable: true, fields }) => {
                 if !self.holds(ty).0 {
                     return Tangent::None;
                 }
-                let shadow = Name::from(format!("BBKit.Tangent{{{name}}}"));
+                // By the name in the declaration: in types it may have a `Main.` before it.
+                let shadow = shadow_name(def.map_or(name, |def| &def.name));
                 // What the struct itself may hold again is known from here on.
                 let object = Tangent::Object(Type::named(shadow.clone()));
                 self.known.borrow_mut().insert(ty.clone(), object.clone());
@@ -323,6 +329,15 @@ impl<'m, F> TangentTypes<'m, F> {
     }
 }
 
+/// The name of the type that the shadow of a mutable struct has, by the name in the declaration of the struct.
+///
+/// ```
+/// assert_eq!(ircode::tangents::shadow_name("Cell"), "BBKit.Tangent{Cell}");
+/// ```
+pub fn shadow_name(name: &str) -> Name {
+    Name::from(format!("BBKit.Tangent{{{name}}}"))
+}
+
 fn last_part(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
@@ -390,6 +405,7 @@ mod tests {
         let module = declared();
         let tangents = TangentTypes::new(&module);
         assert_eq!(tangents.of(&Type::named("Cell")).ty().to_string(), "BBKit.Tangent{Cell}");
+        assert_eq!(tangents.of(&Type::named("Main.Cell")), tangents.of(&Type::named("Cell")));
         assert_eq!(tangents.of(&Type::named("Ints")), Tangent::None);
         let chain = tangents.of(&Type::named("Chain"));
         assert_eq!(chain, Tangent::Dynamic { shadow: false, cotangent: true });
