@@ -4,6 +4,7 @@
 pub mod anything;
 pub mod compaction;
 pub mod dual;
+pub mod kernels;
 pub mod laws;
 pub mod memory;
 pub mod mutation;
