@@ -4,6 +4,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
 
+#[path = "rules/arrays.rs"]
+mod arrays;
+
 use exec::{Machine, Value};
 use ircode::primitives::{Effects, Failure, Primitive, ResultType, TABLE};
 use ircode::{Function, IRCode, Module, Operand, Scalar, ScalarType, Stmt, Type, parse_module};
@@ -29,16 +32,9 @@ fn points(primitive: &str, arity: usize) -> Vec<Vec<f64>> {
     }
 }
 
-fn substituted(bindings: &Bindings, ty: &Type) -> Type {
-    match ty {
-        Type::TypeOf(inner) => Type::TypeOf(bindings.substitute(inner).into()),
-        ty => bindings.substitute(ty),
-    }
-}
-
 /// A function of the arguments that have tangents, which calls the primitive.
 fn caller(rule: &Rule, bindings: &Bindings, fixed: &[Option<Operand<ircode::Positions>>]) -> Function<IRCode> {
-    let parameters: Vec<Type> = rule.argtypes.iter().map(|ty| substituted(bindings, ty)).collect();
+    let parameters: Vec<Type> = rule.argtypes.iter().map(|ty| bindings.substitute(ty)).collect();
     let mut text = String::from("function call(");
     let mut args = Vec::new();
     let mut number = 1;
@@ -51,7 +47,7 @@ fn caller(rule: &Rule, bindings: &Bindings, fixed: &[Option<Operand<ircode::Posi
     }
     text.push_str(")\n1 ─ %1 = nothing::Any\n└── return %1\nend\n");
     let mut function = parse_module(&text).unwrap().module.functions()[0].clone();
-    function.body.stmts.stmts_mut()[0] = Stmt::call(Operand::global("Base", rule.primitive.name), args);
+    function.body.stmts.stmts_mut()[0] = Stmt::call(Operand::global("Base", rule.primitive().unwrap().name), args);
     function
 }
 
@@ -59,7 +55,7 @@ fn caller(rule: &Rule, bindings: &Bindings, fixed: &[Option<Operand<ircode::Posi
 fn instance(rule: &Rule, bindings: &Bindings) -> Function<IRCode> {
     let mut function = rule.function.clone();
     for ty in &mut function.body.argtypes {
-        *ty = substituted(bindings, ty);
+        *ty = bindings.substitute(ty);
     }
     for index in 0..function.body.stmts.len() {
         let (stmt, ty) = rule.statement(index, bindings).unwrap();
@@ -93,7 +89,7 @@ fn instances(rule: &Rule) -> Vec<Bindings> {
     for t in floats {
         for u in floats {
             let both = uses("U") && uses("T");
-            let fits = match rule.primitive.name {
+            let fits = match rule.primitive().unwrap().name {
                 "fpext" => u.bits() > t.bits(),
                 "fptrunc" => u.bits() < t.bits(),
                 _ => both || u == t,
@@ -102,7 +98,7 @@ fn instances(rule: &Rule) -> Vec<Bindings> {
                 continue;
             }
             let i = uses("I").then_some(ScalarType::Int64);
-            all.push(Bindings { t: uses("T").then_some(t), u: uses("U").then_some(u), i });
+            all.push(Bindings { t: uses("T").then_some(t), u: uses("U").then_some(u), i, ..Bindings::default() });
         }
     }
     all
@@ -116,7 +112,7 @@ struct Checked {
 /// Runs one rule pair at one point, and compares.
 fn check(host: &Module<IRCode>, vjp: &Rule, jvp: &Rule, bindings: &Bindings, point: &[f64]) -> Option<Checked> {
     let name = &vjp.function.name;
-    let types: Vec<Type> = vjp.argtypes.iter().map(|ty| substituted(bindings, ty)).collect();
+    let types: Vec<Type> = vjp.argtypes.iter().map(|ty| bindings.substitute(ty)).collect();
     let mut fixed = Vec::new();
     let mut primal = Vec::new();
     let mut coordinates = point.iter();
@@ -225,12 +221,12 @@ fn counterpart<'t>(table: &'t RuleTable, vjp: &Rule) -> &'t Rule {
 fn every_rule_agrees_with_differences_and_with_its_counterpart() {
     let table = RuleTable::standard().unwrap();
     let mut checked = 0;
-    for vjp in table.rules().filter(|rule| rule.kind == RuleKind::Vjp) {
+    for vjp in table.rules().filter(|rule| rule.kind == RuleKind::Vjp && !arrays::has_arrays(rule)) {
         let jvp = counterpart(table, vjp);
         assert_eq!(vjp.argtypes, jvp.argtypes, "{}", vjp.function.name);
         for bindings in instances(vjp) {
             let moving = vjp.argtypes.iter().filter(|ty| bindings.substitute(ty).as_float().is_some()).count();
-            for point in points(vjp.primitive.name, moving) {
+            for point in points(vjp.primitive().unwrap().name, moving) {
                 checked += usize::from(check(&Module::new(), vjp, jvp, &bindings, &point).is_some());
             }
         }
@@ -332,7 +328,8 @@ fn rules_of_a_host_are_held_to_the_same() {
     host.register(&SOFTPLUS).unwrap();
     host.add_rules(SOFTPLUS_RULES).unwrap();
     let table = RuleTable::of_module(&host).unwrap();
-    let vjp = table.rules().find(|rule| rule.primitive.name == "softplus" && rule.kind == RuleKind::Vjp).unwrap();
+    let vjp =
+        table.rules().find(|rule| rule.primitive().unwrap().name == "softplus" && rule.kind == RuleKind::Vjp).unwrap();
     for bindings in instances(vjp) {
         for x in [-2.0, 0.25, 1.5] {
             let checked = check(&host, vjp, counterpart(&table, vjp), &bindings, &[x]).unwrap();

@@ -4,11 +4,14 @@ mod arrays;
 mod control;
 mod derivative;
 mod enums;
+mod floats;
+mod linear_algebra;
 mod memory;
 mod structs;
 mod tangents;
 mod text;
 mod vectors;
+mod whole_arrays;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -98,6 +101,27 @@ pub(crate) fn builtin(name: &str) -> Option<Builtin> {
         "setindex!" => arrays::setindex,
         "push!" => arrays::push,
         "copy" => arrays::copy,
+        "sum" => whole_arrays::sum,
+        "maximum" => whole_arrays::maximum,
+        "minimum" => whole_arrays::minimum,
+        "argmax" => whole_arrays::argmax,
+        "argmin" => whole_arrays::argmin,
+        "dot" => linear_algebra::dot,
+        "fill" => whole_arrays::fill,
+        "fill!" => whole_arrays::fill_all,
+        "copyto!" => whole_arrays::copyto,
+        "similar" => whole_arrays::similar,
+        "vcat" => whole_arrays::vcat,
+        "permutedims" => whole_arrays::permutedims,
+        "slice" => whole_arrays::slice,
+        "scaled" => linear_algebra::scaled,
+        "matmul" => linear_algebra::matmul,
+        "matmul_add!" => linear_algebra::matmul_add,
+        "add_scaled!" => linear_algebra::add_scaled,
+        "add_scalar!" => whole_arrays::add_scalar,
+        "add_at!" => whole_arrays::add_at,
+        "add_slice!" => whole_arrays::add_slice,
+        "fill_slice!" => whole_arrays::fill_slice,
         "jl_alloc_array_1d" | "jl_alloc_array_2d" | "jl_alloc_array_3d" | "jl_new_array" => vectors::alloc_array,
         "jl_array_copy" => arrays::copy,
         "jl_array_grow_end" => vectors::grow_end,

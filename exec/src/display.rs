@@ -169,7 +169,9 @@ pub(crate) fn exception_text(value: &Value) -> String {
         ("DivideError", _) => "DivideError: integer division error".into(),
         ("ErrorException", [Value::String(message)]) => message.to_string(),
         ("DomainError", [value, Value::String(message)]) => format!("DomainError with {value}: {message}"),
-        ("ArgumentError" | "OverflowError", [Value::String(message)]) => format!("{name}: {message}"),
+        ("ArgumentError" | "DimensionMismatch" | "OverflowError", [Value::String(message)]) => {
+            format!("{name}: {message}")
+        }
         ("InexactError", [Value::Symbol(function), ty, value]) => {
             format!("InexactError: {function}({ty}, {value})")
         }

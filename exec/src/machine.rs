@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use ircode::primitives::Primitive;
+use ircode::primitives::{Primitive, Scope};
 use ircode::text::{StatementPrinter, write_typed};
 use ircode::{Callee, IRCode, Module, Name, SSAValue, Scalar, Style, Type};
 
@@ -652,7 +652,16 @@ impl Run<'_, '_> {
     fn call_function(&mut self, name: &Name, args: Vec<Value>) -> Result<Step, Fault> {
         match self.machine.module.function_callee(name) {
             Callee::Function(function) => Ok(Step::Call(function, None, args)),
-            Callee::Primitive(primitive) => Ok(Step::Value(self.machine.runtime.call_primitive(primitive, &args)?)),
+            Callee::Primitive(primitive) => {
+                let is_array = |arg: &Value| matches!(arg, Value::Array(_));
+                if primitive.scope == Scope::Arrays
+                    && !args.iter().any(is_array)
+                    && let Some(function) = self.method(primitive.name, &args)
+                {
+                    return Ok(Step::Call(function, None, args));
+                }
+                Ok(Step::Value(self.machine.runtime.call_primitive(primitive, &args)?))
+            }
             Callee::Type(ty) => Ok(Step::Value(self.construct(&ty, &args)?)),
             Callee::Unknown(name) => {
                 let plain = name.rsplit('.').next().unwrap_or(&name);

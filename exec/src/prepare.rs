@@ -4,7 +4,7 @@ use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 
-use ircode::primitives::{Compute, Primitive, foreign_primitive};
+use ircode::primitives::{Compute, Primitive, Scope, foreign_primitive};
 use ircode::{
     BlockNumber, Body, Callee, Constant, Function, Head, IRCode, InvokeNode, Module, Name, Operand, Positions,
     SSAValue, Scalar, ScalarType, Stmt, Type, TypeKind, UnnamedPhiEdge,
@@ -535,6 +535,11 @@ impl Preparer<'_> {
         args: &[Operand<Positions>],
     ) -> Prepared<Op> {
         if let Some((primitive, args)) = self.module.primitive_call(stmt) {
+            // What is no array has methods of its own, which are found when it is known what it is.
+            if primitive.scope == Scope::Arrays && !self.module.methods(primitive.name).is_empty() {
+                let path = Name::from(format!("Base.{}", primitive.name).as_str());
+                return Ok(Op::CallName { path, args: self.sources(args)? });
+            }
             return self.primitive(primitive, args);
         }
         Ok(match self.module.callee(callee) {

@@ -5,7 +5,7 @@ use crate::module::Module;
 use crate::name::Name;
 use crate::names::Names;
 use crate::operand::{GlobalRef, Operand};
-use crate::primitives::{self, Primitive};
+use crate::primitives::{self, Primitive, Scope};
 use crate::stmt::Stmt;
 use crate::types::Type;
 
@@ -28,7 +28,8 @@ impl<F> Module<F> {
     /// Names without a module and those of `Base`, `Core`, `Main` and `Core.Intrinsics` mean the module's function of that
     /// name first, then the primitive that the host has [registered](Module::register), then the built-in one. Names of
     /// other modules mean a function or a registered primitive called by its whole path, or a primitive of a module
-    /// inside of `Base` or `Core`.
+    /// inside of `Base` or `Core`. Where the module has methods of a function on arrays, `sum(::T)`, the names `sum` and
+    /// `Main.sum` mean those.
     pub fn callee<N: Names>(&self, operand: &Operand<N>) -> Option<Callee> {
         match operand {
             Operand::Global(global) => Some(self.global_callee(global)),
@@ -57,14 +58,17 @@ impl<F> Module<F> {
     /// # Ok::<(), ircode::TextError>(())
     /// ```
     pub fn primitive_call<'s, N: Names>(&self, stmt: &'s Stmt<N>) -> Option<(&'static Primitive, &'s [Operand<N>])> {
-        let (callee, args) = match stmt {
-            Stmt::Call(call) => (&call.callee, call.args.as_slice()),
-            Stmt::Invoke(invoke) => (&invoke.callee, invoke.args.as_slice()),
+        let (callee, args, instance) = match stmt {
+            Stmt::Call(call) => (&call.callee, call.args.as_slice(), None),
+            Stmt::Invoke(invoke) => (&invoke.callee, invoke.args.as_slice(), Some(&invoke.instance)),
             Stmt::Expr(expr) => return primitives::foreign_primitive(expr),
             _ => return None,
         };
         match self.callee(callee)? {
-            Callee::Primitive(primitive) => Some((primitive, args)),
+            Callee::Primitive(primitive) => {
+                let may_be = instance.is_none_or(|instance| primitive.may_take(&instance.argtypes));
+                may_be.then_some((primitive, args))
+            }
             Callee::Unknown(path) => selected_primitive(&path, args),
             _ => None,
         }
@@ -98,7 +102,11 @@ impl<F> Module<F> {
             return Callee::Function(index);
         }
         if let Some(primitive) = self.global_primitive(global) {
-            return Callee::Primitive(primitive);
+            let methods_first = primitive.scope == Scope::Arrays && matches!(module.as_str(), "" | "Main");
+            if !methods_first || self.methods(name).is_empty() {
+                return Callee::Primitive(primitive);
+            }
+            return Callee::Unknown(path().into());
         }
         let ty = type_path();
         if self.type_def(&ty).is_some() {

@@ -43,6 +43,21 @@ pub struct Primitive {
     pub compute: Compute,
     /// The primitive whose derivative rule it uses; its own name but for variants that differ in the errors they raise.
     pub rule: &'static str,
+    /// Which names mean it.
+    pub scope: Scope,
+}
+
+/// Which names mean a primitive.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Scope {
+    /// Its name in any module that has primitives.
+    Anywhere,
+    /// The same, for one of the functions of Julia's library of which it is the method for arrays only. Methods that the
+    /// module has of a function of this name come before it: those for what is no array, and those of a function that is
+    /// the program's own.
+    Arrays,
+    /// Its name in `BBKit`, and without a module.
+    Bbkit,
 }
 
 /// How the type of a primitive's result follows from its operands.
@@ -78,6 +93,14 @@ pub enum ResultType {
     Slot,
     /// `MemoryRef{T}` to the memory at this index.
     MemoryRef(usize),
+    /// A vector of the elements of the array at this index.
+    Vector(usize),
+    /// A matrix of the elements of the array at this index.
+    Matrix(usize),
+    /// What the product of two matrices or vectors is: a vector if a matrix is multiplied by one, else a matrix.
+    Product,
+    /// An array of the first operand; the others are its dimensions, or a tuple of them.
+    Filled,
     /// The field of the first operand that the second names.
     Field,
     /// The second and third operand's common type.
@@ -176,19 +199,20 @@ pub fn lookup(name: &str) -> Option<&'static Primitive> {
     BY_NAME.get(name).copied()
 }
 
-/// The primitive that a global names: without a module, or in `Base`, `Core`, `Main`, `BBKit` or a module inside of
-/// `Base` or `Core`. Those of the module `libm` are C's functions, which return NaN where Julia's throw.
+/// The primitive that a global names: without a module, or in `Base`, `Core`, `Main`, `BBKit`, `LinearAlgebra` or a module
+/// inside of `Base` or `Core`. Those of the module `libm` are C's functions, which return NaN where Julia's throw.
 pub fn of_global(global: &GlobalRef) -> Option<&'static Primitive> {
     if global.module == "libm" {
         return lookup(&format!("libm.{}", global.name)).or_else(|| lookup(&global.name));
     }
-    names_primitives(&global.module).then(|| lookup(&global.name)).flatten()
+    let primitive = names_primitives(&global.module).then(|| lookup(&global.name)).flatten();
+    primitive.filter(|primitive| primitive.scope != Scope::Bbkit || matches!(global.module.as_str(), "" | "BBKit"))
 }
 
 /// The primitive that a function object of this printed name is: `println`, `Core.Intrinsics.mul_int`.
 pub fn of_path(path: &str) -> Option<&'static Primitive> {
     match path.rsplit_once('.') {
-        Some((module, name)) => names_primitives(module).then(|| lookup(name)).flatten(),
+        Some((module, name)) => of_global(&GlobalRef::new(module, name)),
         None => lookup(path),
     }
 }
@@ -196,7 +220,7 @@ pub fn of_path(path: &str) -> Option<&'static Primitive> {
 /// Whether names in this module may be those of primitives.
 pub(crate) fn names_primitives(module: &str) -> bool {
     let root = module.split('.').next().unwrap_or_default();
-    matches!(module, "" | "Main" | "BBKit" | "SpecialFunctions") || matches!(root, "Base" | "Core")
+    matches!(module, "" | "Main" | "BBKit" | "SpecialFunctions" | "LinearAlgebra") || matches!(root, "Base" | "Core")
 }
 
 /// The operands of a primitive that takes two of the same type.
@@ -237,5 +261,7 @@ mod tests {
         assert!(!found("Main.Other", "sin") && !found("Base", "no_such_function"));
         assert!(of_path("Core.Intrinsics.mul_int").is_some() && of_path("println").is_some());
         assert!(of_path("Mooncake.rrule!!").is_none());
+        assert!(found("LinearAlgebra", "dot") && found("Base", "sum") && found("BBKit", "matmul"));
+        assert!(!found("Main", "matmul") && !found("Base", "slice") && of_path("Main.slice").is_none());
     }
 }

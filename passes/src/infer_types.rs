@@ -194,6 +194,20 @@ fn primitive_type(bb: &BBCode, module: &Module<BBCode>, primitive: &Primitive, a
             Type::Memory(element) | Type::MemoryRef(element) => Some(Type::MemoryRef(element)),
             _ => None,
         },
+        ResultType::Vector(index) => Some(Type::array(element_type(&operand(index)?)?, 1)),
+        ResultType::Matrix(index) => Some(Type::array(element_type(&operand(index)?)?, 2)),
+        ResultType::Product => product_type(&operand(0)?, &operand(1)?),
+        ResultType::Filled => {
+            let rank = match args {
+                [_, dims] => match bb.operand_type(dims) {
+                    Type::Tuple(dims) => dims.len(),
+                    Type::Scalar(_) => 1,
+                    _ => return None,
+                },
+                args => args.len().checked_sub(1)?,
+            };
+            Some(Type::array(operand(0)?, u32::try_from(rank).ok()?))
+        }
         ResultType::Field => field_type(module, &operand(0)?, args.get(1)?),
         ResultType::Branches => Some(Type::union([operand(1)?, operand(2)?])),
         ResultType::Unknown => match (primitive.name, args) {
@@ -201,6 +215,17 @@ fn primitive_type(bb: &BBCode, module: &Module<BBCode>, primitive: &Primitive, a
             _ => None,
         },
     }
+}
+
+/// The type of the product of two matrices or vectors.
+pub(crate) fn product_type(a: &Type, b: &Type) -> Option<Type> {
+    let (Type::Array(a), Type::Array(b)) = (a, b) else { return None };
+    let rank = match (a.rank, b.rank) {
+        (2, 1) => 1,
+        (1 | 2, 2) => 2,
+        _ => return None,
+    };
+    (a.element == b.element).then(|| Type::array(a.element.clone(), rank))
 }
 
 fn element_type(ty: &Type) -> Option<Type> {

@@ -20,7 +20,8 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     for (id, inst) in bb.all_insts() {
         let Stmt::Invoke(invoke) = &inst.stmt else { continue };
         let Some(name) = &invoke.instance.name else { continue };
-        let named = matches!(module.callee(&invoke.callee), Some(Callee::Unknown(_)));
+        // That a primitive is none here was found by the types: it is a method for what is no array.
+        let named = matches!(module.callee(&invoke.callee), Some(Callee::Unknown(_) | Callee::Primitive(_)));
         if named && module.function_index(name).is_some() && module.primitive_call(&inst.stmt).is_none() {
             linked.push((id, Operand::global("", name)));
         }

@@ -1,28 +1,52 @@
-//! The derivative rules of primitives: written in IR text, in the folder `rules/`, and read from there.
+//! The derivative rules of primitives: written in IR text, in the folder `rules/`, and read from there; and those that a
+//! host, or a user, adds for functions.
 //!
-//! A rule is a function of one block that calls primitives only. `NAME_vjp(args…, out, seed)` gives from the arguments of
-//! the primitive, its result and the cotangent of the result a tuple of the cotangents of the arguments, `nothing` for
-//! those that have none. `NAME_jvp(args…, out, tangents…)` gives the tangent of the result. What stands behind `_vjp_`
-//! tells rules for different types of arguments apart.
+//! A rule for a primitive is a function of one block that calls primitives only. `NAME_vjp(args…, out, seed)` gives from the
+//! arguments of the primitive, its result and the cotangent of the result a tuple of the cotangents of the arguments,
+//! `nothing` for those that have none. `NAME_jvp(args…, out, tangents…)` gives the tangent of the result. What stands behind
+//! `_vjp_` tells rules for different types of arguments apart.
 //!
-//! The types `T` and `U` stand for any float type, `I` for any integer type, `Any` for any type; literals are of the type
-//! `T`.
+//! The types `T` and `U` stand for any float type, `I` for any integer type, `Any` for any type; `N`, `M` and `K` in
+//! `Array{T, N}` for any rank. Literals are of the type `T`.
 //!
-//! A module may have [rules of its own](Module::add_rule), of which a rule may also be for a primitive that the host has
-//! registered, or call one.
+//! # Arrays
+//!
+//! The cotangent of an array is in its shadow, an array of the same type and dimensions. `NAME_vjp(args…, out, seed,
+//! shadows…)` takes, behind the seed, the shadow of each argument whose type is an array, in order, and then that of the
+//! result if that is one; the seed is `nothing` then. It adds to the shadows of the arguments in place, and its
+//! tuple has `nothing` for them. While it runs, memory is as it was right after the call of the primitive.
+//!
+//! A primitive whose name ends in `!` changes its first operand, and returns it. Its VJP turns the shadow of that
+//! operand from the cotangent of what is in it afterwards to that of what was in it before; the shadow of the result
+//! is the same array. Its JVP changes the tangent of the first operand in place, and returns it. Any other
+//! primitive that returns an array returns a new one, and its JVP does so, too.
+//!
+//! # Rules of functions
+//!
+//! A module may have [rules of its own](Module::add_rule), for primitives, the host's and the built-in ones, and for its
+//! functions. One for a function may have any control flow and call functions: it is called where the
+//! derivative of the function would be. It takes the parameters that a rule for a primitive takes. Its types are those of the
+//! function, without variables. `NAME` may be the name of a function as it stands in the module, `f(::Float64)` included; or
+//! what it is a method of, if the types of the rule say which method.
+
+mod bindings;
+mod error;
+mod reading;
 
 use std::borrow::Cow;
 use std::sync::{Arc, LazyLock};
 
 use hashbrown::HashMap;
 use ircode::primitives::Primitive;
-use ircode::{
-    Callee, Constant, Function, IRCode, Module, Operand, Positions, Scalar, ScalarType, Stmt, Type, parse_module,
-};
+use ircode::{Body, Constant, Function, IRCode, Module, Name, Operand, Positions, Stmt, Type, parse_module};
+
+pub use bindings::Bindings;
+pub use error::{RuleError, RuleErrorKind};
 
 /// The rules that come with bbkit.
 const STANDARD: &[(&str, &str)] = &[
     ("arithmetic.ir", include_str!("../rules/arithmetic.ir")),
+    ("arrays.ir", include_str!("../rules/arrays.ir")),
     ("conversion.ir", include_str!("../rules/conversion.ir")),
     ("exponential.ir", include_str!("../rules/exponential.ir")),
     ("power.ir", include_str!("../rules/power.ir")),
@@ -41,47 +65,45 @@ pub enum RuleKind {
     Vjp,
 }
 
+/// What a rule is the derivative of.
+#[derive(Clone, Debug)]
+pub enum RuleTarget {
+    /// A primitive: the rule is written in the place of the call.
+    Primitive(&'static Primitive),
+    /// The function of the module of this name: the rule is called.
+    Function(Name),
+}
+
 /// A derivative rule.
 #[derive(Clone, Debug)]
 pub struct Rule {
-    /// The primitive.
-    pub primitive: &'static Primitive,
+    /// What it is the derivative of.
+    pub target: RuleTarget,
     /// Which derivative it gives.
     pub kind: RuleKind,
-    /// The types of the primitive's arguments, with `T`, `U` and `I` for what varies.
+    /// The types of the arguments of the target, for a primitive with `T`, `U`, `I` and `Array{T, N}` for what varies.
     pub argtypes: Vec<Type>,
     /// The rule as it is written.
     pub function: Function<IRCode>,
-    /// What it returns: one operand an argument (VJP), or the tangent (JVP).
+    /// What the rule of a primitive returns: one operand an argument (VJP), or the tangent (JVP). Empty for that of a function.
     pub outputs: Vec<Operand<Positions>>,
+    /// For each argument, the parameter that is its shadow, as index into the argument types of the rule's body, where
+    /// that of `_2` is 1. `None` for arguments without one, and in a JVP.
+    pub shadows: Vec<Option<usize>>,
+    /// The parameter that is the shadow of the result, in the same way.
+    pub out_shadow: Option<usize>,
+    /// For each statement of the rule of a primitive, whether it changes its first operand.
+    in_place: Vec<bool>,
+    /// For each argument of a function, whether the function says its type.
+    declared: Vec<bool>,
 }
 
-/// What the type variables of a rule stand for.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Bindings {
-    /// The float type `T`.
-    pub t: Option<ScalarType>,
-    /// The float type `U`.
-    pub u: Option<ScalarType>,
-    /// The integer type `I`.
-    pub i: Option<ScalarType>,
-}
-
-/// Why a rule cannot be used.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("the rules in {file} cannot be used: {message}")]
-pub struct RuleError {
-    /// The file.
-    pub file: String,
-    /// What is wrong.
-    pub message: String,
-}
-
-/// Derivative rules by primitive.
+/// Derivative rules by primitive and by function.
 #[derive(Clone, Debug, Default)]
 pub struct RuleTable {
     rules: Vec<Arc<Rule>>,
     by_name: HashMap<(&'static str, RuleKind), Vec<usize>>,
+    by_function: HashMap<(Name, RuleKind), Vec<usize>>,
 }
 
 impl RuleTable {
@@ -106,17 +128,16 @@ impl RuleTable {
     ///
     /// # Errors
     ///
-    /// [`RuleError`] if a rule of the module is not of the right form.
-    pub fn of_module<F>(module: &Module<F>) -> Result<Cow<'static, RuleTable>, RuleError> {
+    /// [`RuleError`] if a rule of the module is not of the right form, or does not fit the function that it is for.
+    pub fn of_module<F: Body>(module: &Module<F>) -> Result<Cow<'static, RuleTable>, RuleError> {
         let standard = RuleTable::standard()?;
         let own = module.extensions().map(|extensions| extensions.rules()).unwrap_or_default();
         if own.is_empty() {
             return Ok(Cow::Borrowed(standard));
         }
-        let names = Module::with_extensions_of(module);
         let mut table = RuleTable::default();
         for function in own {
-            table.add_function("the module", function, &names)?;
+            table.add_function("the module", function, module)?;
         }
         for rule in &standard.rules {
             table.push(rule.clone());
@@ -129,31 +150,45 @@ impl RuleTable {
         self.rules.iter().map(|rule| &**rule)
     }
 
-    /// Adds the rules of a file. `file` names it in errors.
+    /// Adds the rules of a file, which are for built-in primitives. `file` names it in errors.
     ///
     /// # Errors
     ///
     /// [`RuleError`] if the text cannot be read, or does not hold rules of the right form.
     pub fn add(&mut self, file: &str, text: &str) -> Result<(), RuleError> {
-        let parsed = parse_module(text).map_err(|e| RuleError { file: file.into(), message: e.to_string() })?;
-        let names = Module::new();
+        let parsed = parse_module(text).map_err(|error| RuleError {
+            file: file.into(),
+            rule: None,
+            statement: None,
+            kind: RuleErrorKind::Text(error.to_string()),
+        })?;
+        let names: Module<IRCode> = Module::new();
         parsed.module.functions().iter().try_for_each(|function| self.add_function(file, function, &names))
     }
 
-    /// Adds a rule. `names` has the primitives that are registered, and no functions.
-    fn add_function(
+    /// Adds a rule. `names` has the functions and primitives that it may be for.
+    fn add_function<F: Body>(
         &mut self,
         file: &str,
         function: &Function<IRCode>,
-        names: &Module<IRCode>,
+        names: &Module<F>,
     ) -> Result<(), RuleError> {
-        let error = |message| RuleError { file: file.into(), message: format!("`{}`: {message}", function.name) };
-        self.push(Arc::new(read_rule(function, names).map_err(error)?));
+        let rule = reading::read_rule(function, names).map_err(|reading::Found((kind, statement))| RuleError {
+            file: file.into(),
+            rule: Some(function.name.clone()),
+            statement,
+            kind,
+        })?;
+        self.push(Arc::new(rule));
         Ok(())
     }
 
     fn push(&mut self, rule: Arc<Rule>) {
-        self.by_name.entry((rule.primitive.name, rule.kind)).or_default().push(self.rules.len());
+        let indices = match &rule.target {
+            RuleTarget::Primitive(primitive) => self.by_name.entry((primitive.name, rule.kind)).or_default(),
+            RuleTarget::Function(name) => self.by_function.entry((name.clone(), rule.kind)).or_default(),
+        };
+        indices.push(self.rules.len());
         self.rules.push(rule);
     }
 
@@ -166,69 +201,53 @@ impl RuleTable {
         })
     }
 
+    /// The rule for the function of the module of this name, called with arguments of these types. A type that is not known
+    /// fits where the function itself says what it takes.
+    pub fn find_function(&self, function: &Name, kind: RuleKind, argtypes: &[Type]) -> Option<Arc<Rule>> {
+        let indices = self.by_function.get(&(function.clone(), kind))?;
+        let rules = indices.iter().filter_map(|&index| self.rules.get(index));
+        let fits = |rule: &&Arc<Rule>| {
+            let each = |((taken, given), declared): ((&Type, &Type), &bool)| {
+                taken.is_unknown() || taken == given || (given.is_unknown() && *declared)
+            };
+            rule.argtypes.len() == argtypes.len() && rule.argtypes.iter().zip(argtypes).zip(&rule.declared).all(each)
+        };
+        rules.into_iter().find(fits).cloned()
+    }
+
     /// Whether there is any rule of this kind for the primitive.
     pub fn has_rule(&self, primitive: &Primitive, kind: RuleKind) -> bool {
         self.by_name.contains_key(&(primitive.rule, kind))
     }
-}
 
-fn read_rule(function: &Function<IRCode>, names: &Module<IRCode>) -> Result<Rule, String> {
-    let name: &str = &function.name;
-    let (primitive, kind) = [("_vjp", RuleKind::Vjp), ("_jvp", RuleKind::Jvp)]
-        .into_iter()
-        .find_map(|(suffix, kind)| {
-            let at = name.rfind(suffix)?;
-            let rest = name.get(at + suffix.len()..)?;
-            (rest.is_empty() || rest.starts_with('_')).then(|| (name.get(..at).unwrap_or_default(), kind))
-        })
-        .ok_or("the name of a rule ends in `_vjp` or `_jvp`")?;
-    let primitive = names.primitive(primitive).ok_or_else(|| format!("there is no primitive `{primitive}`"))?;
-    let ir = &function.body;
-    ir.verify().map_err(|violations| violations.to_string())?;
-    if ir.cfg.blocks.len() != 1 || !ir.new_nodes.is_empty() {
-        return Err("a rule has a single block".into());
+    /// Whether there is any rule of this kind for the function of the module of this name.
+    pub fn has_function_rule(&self, function: &Name, kind: RuleKind) -> bool {
+        self.by_function.contains_key(&(function.clone(), kind))
     }
-    let parameters = ir.argtypes.len().saturating_sub(1);
-    let count = match kind {
-        RuleKind::Vjp => parameters.checked_sub(2),
-        RuleKind::Jvp => parameters.checked_sub(1).filter(|rest| rest % 2 == 0).map(|rest| rest / 2),
-    };
-    let count = count.ok_or("it takes the arguments, the result, and the seed or the tangents")?;
-    if !primitive.takes(count) {
-        return Err(format!("`{}` does not take {count} operands", primitive.name));
-    }
-    let Some((last, calls)) = ir.stmts.stmts().split_last() else { return Err("it is empty".into()) };
-    for stmt in calls {
-        let callee = match stmt {
-            Stmt::Call(call) => names.callee(&call.callee),
-            _ => None,
-        };
-        if !matches!(callee, Some(Callee::Primitive(_))) {
-            return Err(format!("a rule calls primitives only, not {stmt:?}"));
-        }
-    }
-    let Stmt::Return(ret) = last else { return Err("it does not return".into()) };
-    let returned = ret.value.clone().ok_or("it does not return")?;
-    let outputs = match kind {
-        RuleKind::Jvp => vec![returned],
-        RuleKind::Vjp => match returned.as_value().and_then(|value| ir.stmt(value)) {
-            Some(Stmt::Call(call)) if call.args.len() == count => call.args.to_vec(),
-            _ => return Err(format!("it returns a tuple of {count}")),
-        },
-    };
-    Ok(Rule {
-        primitive,
-        kind,
-        argtypes: ir.argtypes.iter().skip(1).take(count).cloned().collect(),
-        function: function.clone(),
-        outputs,
-    })
 }
 
 impl Rule {
-    /// The number of arguments of the primitive.
+    /// The number of arguments of what it is the derivative of.
     pub fn arity(&self) -> usize {
         self.argtypes.len()
+    }
+
+    /// The primitive that it is the derivative of, if it is one.
+    pub fn primitive(&self) -> Option<&'static Primitive> {
+        match self.target {
+            RuleTarget::Primitive(primitive) => Some(primitive),
+            RuleTarget::Function(_) => None,
+        }
+    }
+
+    /// The name of the primitive or function that it is the derivative of.
+    pub fn target_name(&self) -> Name {
+        reading::target_name(&self.target)
+    }
+
+    /// Whether it is for a primitive that changes its first operand, and returns it.
+    pub fn changes_first(&self) -> bool {
+        self.primitive().is_some_and(|primitive| primitive.name.ends_with('!'))
     }
 
     /// What the type variables stand for, if the rule takes arguments of these types.
@@ -243,37 +262,54 @@ impl Rule {
         Some(bindings)
     }
 
-    /// Which parameters of the rule its outputs of these indices need, and which of its statements.
+    /// Which parameters of a primitive's rule its outputs of these indices need, and which of its statements. The output of an
+    /// argument that is an array is what is done to its shadow. For a primitive that changes its first operand, the first is to be
+    /// among them.
+    ///
+    /// What changes the shadow of an argument is needed for the output of that argument only; what changes another parameter
+    /// is needed always; and what changes a value is needed where the value is.
     pub fn slice(&self, outputs: &[usize]) -> Slice {
         let ir = &self.function.body;
         let mut slice = Slice { parameters: vec![false; ir.argtypes.len()], statements: vec![false; ir.stmts.len()] };
         let mut work: Vec<usize> = Vec::new();
-        let need = |operand: &Operand<Positions>, slice: &mut Slice, work: &mut Vec<usize>| match operand {
-            Operand::Argument(argument) => {
-                if let Some(parameter) = argument.index().and_then(|index| slice.parameters.get_mut(index)) {
-                    *parameter = true;
+        let mut changes: HashMap<usize, Vec<usize>> = HashMap::new();
+        for (index, changed) in self.changed_operands() {
+            match changed {
+                Operand::Argument(argument) => {
+                    let shadow = |argument| self.shadows.iter().position(|shadow| *shadow == argument);
+                    if shadow(argument.index()).is_none_or(|of| outputs.contains(&of)) {
+                        slice.need_statement(index, &mut work);
+                    }
                 }
-            }
-            Operand::Value(value) => {
-                if let Some(index) = value.index()
-                    && let Some(statement) = slice.statements.get_mut(index)
-                    && !*statement
-                {
-                    *statement = true;
-                    work.push(index);
+                Operand::Value(value) => {
+                    if let Some(value) = value.index() {
+                        changes.entry(value).or_default().push(index);
+                    }
                 }
+                _ => {}
             }
-            _ => {}
-        };
+        }
         for output in outputs.iter().filter_map(|&output| self.outputs.get(output)) {
-            need(output, &mut slice, &mut work);
+            slice.need(output, &mut work);
         }
         while let Some(index) = work.pop() {
+            for &change in changes.get(&index).map(Vec::as_slice).unwrap_or_default() {
+                slice.need_statement(change, &mut work);
+            }
             if let Some(stmt) = ir.stmts.stmts().get(index) {
-                stmt.for_each_operand(&mut |operand| need(operand, &mut slice, &mut work));
+                stmt.for_each_operand(&mut |operand| slice.need(operand, &mut work));
             }
         }
         slice
+    }
+
+    /// The statements that change an operand in place, and which.
+    fn changed_operands(&self) -> impl Iterator<Item = (usize, &Operand<Positions>)> {
+        let stmts = self.function.body.stmts.stmts().iter().zip(&self.in_place).enumerate();
+        stmts.filter_map(|(index, (stmt, in_place))| match stmt {
+            Stmt::Call(call) if *in_place => Some((index, call.args.first()?)),
+            _ => None,
+        })
     }
 
     /// A statement of the rule and its type, with types in the place of type variables.
@@ -285,8 +321,16 @@ impl Rule {
     }
 
     /// Whether the output is 0 whatever the seed is: then the primitive does not depend on that argument, as far as
-    /// derivatives see.
+    /// derivatives see. For an array, whether nothing is ever added to its shadow; never for one that is changed.
     pub fn is_zero(&self, output: usize) -> bool {
+        if matches!(self.target, RuleTarget::Function(_)) {
+            return output >= self.arity();
+        }
+        if let Some(shadow @ Some(_)) = self.shadows.get(output) {
+            let added = |(_, changed): (usize, &Operand<Positions>)| matches!(changed, Operand::Argument(argument) if argument.index() == *shadow);
+            let changed_itself = output == 0 && self.changes_first();
+            return !changed_itself && !self.changed_operands().any(added);
+        }
         match self.outputs.get(output) {
             Some(Operand::Constant(Constant::Scalar(scalar))) => scalar.as_float() == Some(0.0),
             Some(Operand::Constant(Constant::Nothing)) | None => true,
@@ -298,67 +342,42 @@ impl Rule {
 /// What some outputs of a rule need.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Slice {
-    /// By parameter, `_1` first: the arguments of the primitive, its result, and the seed or the tangents.
+    /// By parameter, `_1` first: the arguments of the primitive, its result, the seed or the tangents, the shadows.
     pub parameters: Vec<bool>,
     /// By statement.
     pub statements: Vec<bool>,
 }
 
-impl Bindings {
-    fn unify(&mut self, pattern: &Type, ty: &Type) -> Option<()> {
-        let bind = |slot: &mut Option<ScalarType>, accept: fn(ScalarType) -> bool| {
-            let found = ty.as_scalar().filter(|ty| accept(*ty))?;
-            (*slot.get_or_insert(found) == found).then_some(())
-        };
-        match pattern {
-            Type::Named(name) if name == "T" => bind(&mut self.t, ScalarType::is_float),
-            Type::Named(name) if name == "U" => bind(&mut self.u, ScalarType::is_float),
-            Type::Named(name) if name == "I" => bind(&mut self.i, ScalarType::is_integer),
-            Type::TypeOf(inner) => match ty {
-                Type::TypeOf(ty) => self.unify(inner, ty),
-                _ => None,
-            },
-            Type::Any => Some(()),
-            other => (other == ty).then_some(()),
-        }
-    }
-
-    fn variable(&self, name: &str) -> Option<Type> {
-        match name {
-            "T" => self.t.map(Type::from),
-            "U" => self.u.map(Type::from),
-            "I" => self.i.map(Type::from),
-            _ => None,
-        }
-    }
-
-    /// The type with types in the place of type variables.
-    pub fn substitute(&self, ty: &Type) -> Type {
-        match ty {
-            Type::Named(name) => self.variable(name).unwrap_or_else(|| ty.clone()),
-            Type::Tuple(elements) => Type::tuple(elements.iter().map(|element| self.substitute(element))),
-            other => other.clone(),
-        }
-    }
-
-    /// An operand with types in the place of type variables, and literals of the type `T`.
-    pub fn substitute_operand(&self, operand: &Operand<Positions>) -> Operand<Positions> {
+impl Slice {
+    fn need(&mut self, operand: &Operand<Positions>, work: &mut Vec<usize>) {
         match operand {
-            Operand::Constant(Constant::Function(name)) => match self.variable(name) {
-                Some(ty) => Operand::Constant(Constant::of_type(ty)),
-                None => operand.clone(),
-            },
-            Operand::Constant(Constant::Scalar(Scalar::Float64(value))) => {
-                let float = self.t.or(self.u).and_then(|ty| Scalar::from_float(ty, *value));
-                float.map_or_else(|| operand.clone(), Operand::from)
+            Operand::Argument(argument) => {
+                if let Some(parameter) = argument.index().and_then(|index| self.parameters.get_mut(index)) {
+                    *parameter = true;
+                }
             }
-            other => other.clone(),
+            Operand::Value(value) => {
+                if let Some(index) = value.index() {
+                    self.need_statement(index, work);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn need_statement(&mut self, index: usize, work: &mut Vec<usize>) {
+        if let Some(statement) = self.statements.get_mut(index)
+            && !*statement
+        {
+            *statement = true;
+            work.push(index);
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use ircode::ScalarType;
     use ircode::primitives::lookup;
 
     use super::*;
@@ -369,7 +388,8 @@ mod tests {
         assert!(table.rules().count() > 100);
         for rule in table.rules() {
             let other = if rule.kind == RuleKind::Vjp { RuleKind::Jvp } else { RuleKind::Vjp };
-            assert!(table.has_rule(rule.primitive, other), "{} has one kind of rule only", rule.primitive.name);
+            let primitive = rule.primitive().unwrap();
+            assert!(table.has_rule(primitive, other), "{} has one kind of rule only", primitive.name);
         }
     }
 
@@ -398,10 +418,16 @@ mod tests {
         let mut table = RuleTable::default();
         for (text, problem) in [
             ("function sin(x::T)::T\n1 ─ return x\nend", "ends in `_vjp` or `_jvp`"),
-            ("function nonsense_vjp(x::T, out::T, seed::T)::Tuple{T}\n1 ─ return x\nend", "no primitive `nonsense`"),
-            ("function sin_vjp(x::T, out::T, seed::T)::Tuple{T}\n1 ─ return seed\nend", "returns a tuple of 1"),
+            (
+                "function nonsense_vjp(x::T, out::T, seed::T)::Tuple{T}\n1 ─ return x\nend",
+                "neither a function nor a primitive `nonsense`",
+            ),
+            (
+                "function sin_vjp(x::T, out::T, seed::T)::Tuple{T}\n1 ─ return seed\nend",
+                "must return a tuple of 1, but returns something else",
+            ),
             ("function sin_vjp(x::T, out::T, seed::T)::Tuple{T}\n1 ─ goto #2\n2 ─ return seed\nend", "single block"),
-            ("function sin_vjp(x::T)\n1 ─ return x\nend", "takes the arguments"),
+            ("function sin_vjp(x::T)\n1 ─ return x\nend", "must take the arguments"),
             ("function sin_jvp(x::T, y::T, out::T, dx::T, dy::T)::T\n1 ─ return dx\nend", "not take 2 operands"),
         ] {
             let error = table.add("bad.ir", text).unwrap_err();

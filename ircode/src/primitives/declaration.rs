@@ -1,7 +1,8 @@
 //! Declaring primitives: those of the table, and those that a host registers.
 
-use super::{Compute, Effects, Failure, Primitive, ResultType};
+use super::{Compute, Effects, Failure, Primitive, ResultType, Scope};
 use crate::scalar::{Scalar, ScalarType};
+use crate::types::Type;
 
 /// Hosts declare a primitive as a `static`, and [register](crate::Module::register) it with a module.
 ///
@@ -42,6 +43,7 @@ impl Primitive {
             effects,
             compute: Compute::Scalars(f),
             rule: name,
+            scope: Scope::Anywhere,
         }
     }
 
@@ -59,6 +61,7 @@ impl Primitive {
             effects,
             compute: Compute::Convert(f),
             rule: name,
+            scope: Scope::Anywhere,
         }
     }
 
@@ -73,6 +76,7 @@ impl Primitive {
             effects,
             compute: Compute::Machine,
             rule: name,
+            scope: Scope::Anywhere,
         }
     }
 
@@ -89,6 +93,19 @@ impl Primitive {
     /// The same with the derivative rules of another primitive.
     pub const fn with_rule(self, rule: &'static str) -> Primitive {
         Primitive { rule, ..self }
+    }
+
+    /// The same, meant by other names.
+    pub const fn in_scope(self, scope: Scope) -> Primitive {
+        Primitive { scope, ..self }
+    }
+
+    /// Whether an invoke of a method for operands of these types may mean it: as far as the primitives for arrays
+    /// ([`Scope::Arrays`]) are concerned, whether there is an array among them, or something unknown.
+    pub fn may_take(&self, argtypes: &[Type]) -> bool {
+        self.scope != Scope::Arrays
+            || argtypes.is_empty()
+            || argtypes.iter().any(|ty| ty.is_unknown() || matches!(ty, Type::Array(_)))
     }
 
     /// Whether it takes this number of operands.

@@ -1,6 +1,6 @@
 //! The table itself.
 
-use super::{Effects, Primitive, ResultType, convert, float, generic, int, math};
+use super::{Effects, Primitive, ResultType, Scope, convert, float, generic, int, math};
 
 const fn scalars(
     name: &'static str,
@@ -31,11 +31,23 @@ const fn machine(
     Primitive { max_operands: max, ..primitive }
 }
 
+/// What a function of Julia's library does on arrays.
+const fn on_arrays(name: &'static str, operands: usize, result: ResultType, effects: Effects) -> Primitive {
+    Primitive::machine(name, operands, result, effects).in_scope(Scope::Arrays)
+}
+
+/// What bbkit adds for arrays.
+const fn bbkit(name: &'static str, operands: usize, result: ResultType, effects: Effects) -> Primitive {
+    Primitive::machine(name, operands, result, effects).in_scope(Scope::Bbkit)
+}
+
 const PURE: Effects = Effects::PURE;
 const THROWS: Effects = Effects::THROWS;
 const READS: Effects = Effects::READS;
 const WRITES: Effects = Effects::WRITES;
 const ALLOCATES: Effects = Effects::ALLOCATES;
+/// It makes something new of what memory holds.
+const MAKES: Effects = Effects { reads: true, ..Effects::ALLOCATES };
 const SAME: ResultType = ResultType::Operand(0);
 const BOOL: ResultType = ResultType::Bool;
 const PROMOTED: ResultType = ResultType::Promoted;
@@ -287,6 +299,29 @@ pub static TABLE: &[Primitive] = &[
     machine("setindex!", 2, None, ResultType::Operand(0), WRITES),
     machine("push!", 2, Some(2), ResultType::Operand(0), WRITES),
     machine("copy", 1, Some(1), SAME, ALLOCATES),
+    // Functions of Julia's library on whole arrays. Sums and products are taken from the first element to the last.
+    on_arrays("sum", 1, ResultType::Element(0), READS),
+    on_arrays("maximum", 1, ResultType::Element(0), READS),
+    on_arrays("minimum", 1, ResultType::Element(0), READS),
+    on_arrays("argmax", 1, ResultType::Int64, READS),
+    on_arrays("argmin", 1, ResultType::Int64, READS),
+    on_arrays("dot", 2, ResultType::Element(0), READS),
+    on_arrays("fill", 2, ResultType::Filled, ALLOCATES).any_number(),
+    on_arrays("fill!", 2, SAME, WRITES),
+    on_arrays("copyto!", 2, SAME, WRITES).up_to(5),
+    on_arrays("similar", 1, SAME, ALLOCATES),
+    on_arrays("vcat", 2, SAME, MAKES),
+    on_arrays("permutedims", 1, ResultType::Matrix(0), MAKES),
+    // What derivative rules need beside them. What ends in `!` changes its first operand and nothing else, and returns it.
+    bbkit("slice", 3, ResultType::Vector(0), MAKES),
+    bbkit("scaled", 2, ResultType::Operand(1), MAKES),
+    bbkit("matmul", 2, ResultType::Product, MAKES),
+    bbkit("matmul_add!", 3, SAME, WRITES),
+    bbkit("add_scaled!", 3, SAME, WRITES),
+    bbkit("add_scalar!", 2, SAME, WRITES),
+    bbkit("add_at!", 3, SAME, WRITES),
+    bbkit("add_slice!", 3, SAME, WRITES),
+    bbkit("fill_slice!", 4, SAME, WRITES),
     // What Julia's runtime does for them, by the names of its C functions.
     machine("jl_alloc_array_1d", 2, Some(2), ResultType::Named, ALLOCATES),
     machine("jl_alloc_array_2d", 3, Some(3), ResultType::Named, ALLOCATES),

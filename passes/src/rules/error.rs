@@ -1,0 +1,118 @@
+//! Why a rule cannot be used.
+
+use ircode::{Name, SSAValue, Type};
+
+/// Why a rule cannot be used.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct RuleError {
+    /// The file, or who else has the rule.
+    pub file: String,
+    /// The rule, by the name of its function; `None` if the file cannot be read.
+    pub rule: Option<Name>,
+    /// The statement of the rule at which the error is, if it is at one.
+    pub statement: Option<SSAValue>,
+    /// What is wrong.
+    pub kind: RuleErrorKind,
+}
+
+impl std::fmt::Display for RuleError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "the rules in {} cannot be used: ", self.file)?;
+        match &self.rule {
+            Some(rule) => write!(f, "`{rule}`: {}", self.kind),
+            None => write!(f, "{}", self.kind),
+        }
+    }
+}
+
+impl std::error::Error for RuleError {}
+
+/// What is wrong with a rule.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum RuleErrorKind {
+    /// The text cannot be read.
+    #[error("{0}")]
+    Text(String),
+    /// The name does not say which derivative it is.
+    #[error("the name of a rule ends in `_vjp` or `_jvp`")]
+    Name,
+    /// What it is the derivative of does not exist.
+    #[error("there is neither a function nor a primitive `{0}`")]
+    NoTarget(String),
+    /// The function has methods of other types only.
+    #[error("no method of `{of}` takes what the rule does; there {} {}", if .methods.len() == 1 { "is" } else { "are" },
+        .methods.join(", "))]
+    NoMethod {
+        /// The function.
+        of: String,
+        /// Its methods.
+        methods: Vec<String>,
+    },
+    /// The function takes any number of arguments.
+    #[error("`{0}` takes any number of arguments, which a rule cannot")]
+    Varargs(Name),
+    /// The code is not valid.
+    #[error("{0}")]
+    Invalid(String),
+    /// It is no function that could be written in the place of the primitive.
+    #[error("a rule for a primitive has a single block")]
+    SeveralBlocks,
+    /// It calls something else than a primitive.
+    #[error("a rule for a primitive calls primitives only, not {0}")]
+    CallsOther(String),
+    /// It never returns, or without a value.
+    #[error("it does not return")]
+    NoReturn,
+    /// The number of parameters is wrong.
+    #[error("it must take {expected}, but has {given} parameter{}", if *.given == 1 { "" } else { "s" })]
+    Parameters {
+        /// What it must take.
+        expected: String,
+        /// How many it has.
+        given: usize,
+    },
+    /// The primitive takes another number of operands.
+    #[error("`{primitive}` does not take {given} operand{}", if *.given == 1 { "" } else { "s" })]
+    Operands {
+        /// The primitive.
+        primitive: Name,
+        /// The number that follows from the parameters of the rule.
+        given: usize,
+    },
+    /// A parameter has the wrong type.
+    #[error("its parameter _{number}{}, {what}, must be a {expected}, but is a {given}",
+        .name.as_ref().map(|name| format!(" (`{name}`)")).unwrap_or_default())]
+    ParameterType {
+        /// The number, as in `_2`.
+        number: usize,
+        /// The name, if it has one.
+        name: Option<Name>,
+        /// What it stands for.
+        what: &'static str,
+        /// The type that it must have.
+        expected: Type,
+        /// The type that it has.
+        given: Type,
+    },
+    /// An argument of the function is of a type that rules cannot have.
+    #[error(
+        "the argument _{number} of `{of}` is a {ty}: a rule takes numbers, arrays and what holds nothing that can be \
+        changed"
+    )]
+    Argument {
+        /// The function.
+        of: Name,
+        /// The number, as in `_2`.
+        number: usize,
+        /// The type.
+        ty: Type,
+    },
+    /// What it returns has the wrong type.
+    #[error("it must return {expected}, but returns {given}")]
+    Returns {
+        /// What it must return.
+        expected: String,
+        /// What it returns.
+        given: String,
+    },
+}

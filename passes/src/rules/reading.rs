@@ -1,0 +1,439 @@
+//! Reading rules, and holding them to the form that they must have.
+
+use ircode::{
+    Argument, Body, Callee, Constant, Function, IRCode, Module, Name, Operand, SSAValue, Stmt, Type, TypeKind,
+};
+
+use super::bindings::ranked;
+use super::{Rule, RuleErrorKind, RuleKind, RuleTarget};
+
+/// What is wrong, and at which statement.
+pub(super) type Problem = (RuleErrorKind, Option<SSAValue>);
+
+impl From<RuleErrorKind> for Found {
+    fn from(kind: RuleErrorKind) -> Self {
+        Found((kind, None))
+    }
+}
+
+/// A [`Problem`], to be returned by `?`.
+pub(super) struct Found(pub(super) Problem);
+
+type Read<T> = Result<T, Found>;
+
+/// Types nested deeper than this are not looked into.
+const MAX_DEPTH: usize = 32;
+
+/// Reads a rule. `names` has the functions and the primitives for which it may be.
+pub(super) fn read_rule<F: Body>(function: &Function<IRCode>, names: &Module<F>) -> Read<Rule> {
+    let name: &str = &function.name;
+    let (of, kind) = [("_vjp", RuleKind::Vjp), ("_jvp", RuleKind::Jvp)]
+        .into_iter()
+        .find_map(|(suffix, kind)| {
+            let at = name.rfind(suffix)?;
+            let rest = name.get(at + suffix.len()..)?;
+            (rest.is_empty() || rest.starts_with('_')).then(|| (name.get(..at).unwrap_or_default(), kind))
+        })
+        .ok_or(RuleErrorKind::Name)?;
+    let ir = &function.body;
+    if let Err(violations) = ir.verify() {
+        let at = violations.0.iter().find_map(|violation| violation.statement);
+        return Err(Found((RuleErrorKind::Invalid(violations.to_string()), at)));
+    }
+    match target(function, of, names)? {
+        Target::Primitive(primitive) => {
+            let (argtypes, shadows, out_shadow) = layout_of_parameters(function, kind)?;
+            if !primitive.takes(argtypes.len()) {
+                let kind = RuleErrorKind::Operands { primitive: primitive.name.into(), given: argtypes.len() };
+                return Err(kind.into());
+            }
+            let in_place = single_block(function, names)?;
+            let outputs = outputs(function, kind, argtypes.len())?;
+            let rule = Rule {
+                target: RuleTarget::Primitive(primitive),
+                kind,
+                argtypes,
+                function: function.clone(),
+                outputs,
+                shadows,
+                out_shadow,
+                in_place,
+                declared: Vec::new(),
+            };
+            check_parameters(&rule)?;
+            check_outputs(&rule)?;
+            Ok(rule)
+        }
+        Target::Function(index) => {
+            let Some(target) = names.functions().get(index) else { return Err(RuleErrorKind::Name.into()) };
+            read_rule_of_function(function, kind, target, names)
+        }
+    }
+}
+
+enum Target {
+    Primitive(&'static ircode::primitives::Primitive),
+    Function(usize),
+}
+
+/// What a rule is for: a function of the module, one of its methods, or a primitive.
+fn target<F: Body>(rule: &Function<IRCode>, of: &str, names: &Module<F>) -> Read<Target> {
+    let plain = of.strip_prefix("Main.").unwrap_or(of);
+    if let Some(index) = names.function_index(of).or_else(|| names.function_index(plain)) {
+        return Ok(Target::Function(index));
+    }
+    let methods = match names.methods(of) {
+        [] => names.methods(plain),
+        methods => methods,
+    };
+    let taken = rule.body.argtypes.get(1..).unwrap_or_default();
+    let fits = |&&index: &&usize| {
+        names.functions().get(index).is_some_and(|method| {
+            let view = method.body.view();
+            let types = view.argtypes.get(1..).unwrap_or_default();
+            taken.len() > types.len() && types.iter().zip(taken).all(|(ty, taken)| ty == taken)
+        })
+    };
+    if let Some(&index) = methods.iter().find(fits) {
+        return Ok(Target::Function(index));
+    }
+    if let Some(primitive) = names.primitive(of) {
+        return Ok(Target::Primitive(primitive));
+    }
+    match methods {
+        [] => Err(RuleErrorKind::NoTarget(of.into()).into()),
+        methods => {
+            let methods = methods.iter().filter_map(|&index| names.functions().get(index));
+            let methods = methods.map(|method| format!("`{}`", method.name)).collect();
+            Err(RuleErrorKind::NoMethod { of: of.into(), methods }.into())
+        }
+    }
+}
+
+/// Whether the values of the type are arrays.
+fn is_array(ty: &Type) -> bool {
+    matches!(ty, Type::Array(_)) || ranked(ty).is_some()
+}
+
+fn is_float(ty: &Type) -> bool {
+    ty.as_float().is_some() || matches!(ty, Type::Named(name) if name == "T" || name == "U")
+}
+
+/// The type of the tangents of a type, where a rule is held to it.
+fn tangent(ty: &Type) -> Option<Type> {
+    match ty {
+        ty if is_float(ty) => Some(ty.clone()),
+        Type::Array(array) if is_float(&array.element) => Some(ty.clone()),
+        Type::Scalar(_) | Type::Nothing | Type::String | Type::Symbol | Type::TypeOf(_) | Type::Function(_) => {
+            Some(Type::Nothing)
+        }
+        Type::Named(name) if name == "I" => Some(Type::Nothing),
+        ty => ranked(ty).filter(|(element, _)| is_float(element)).map(|_| ty.clone()),
+    }
+}
+
+/// The types of the arguments, where the shadow of each is among the parameters, and where that of the result is.
+type Layout = (Vec<Type>, Vec<Option<usize>>, Option<usize>);
+
+/// Which parameters of a rule are what. That follows from their number, as each argument adds as many as its type says.
+fn layout_of_parameters(rule: &Function<IRCode>, kind: RuleKind) -> Read<Layout> {
+    let parameters = rule.body.argtypes.get(1..).unwrap_or_default();
+    let given = parameters.len();
+    let unfit = |expected: &str| RuleErrorKind::Parameters { expected: expected.into(), given };
+    match kind {
+        RuleKind::Jvp => {
+            let count = given.checked_sub(1).filter(|rest| rest % 2 == 0).map(|rest| rest / 2);
+            let count = count.ok_or_else(|| unfit("the arguments, the result, and a tangent for each argument"))?;
+            Ok((parameters.iter().take(count).cloned().collect(), vec![None; count], None))
+        }
+        RuleKind::Vjp => {
+            let mut arrays = 0;
+            for (count, out) in parameters.iter().enumerate() {
+                let needed = count + 2 + arrays + usize::from(is_array(out));
+                if needed == given {
+                    return Ok(with_shadows(parameters.iter().take(count).cloned().collect(), out));
+                }
+                arrays += usize::from(is_array(out));
+            }
+            let expected = "the arguments, the result, the seed, and a shadow for each argument that is an array, and for the \
+                            result if that is one";
+            Err(unfit(expected).into())
+        }
+    }
+}
+
+/// The layout of a VJP for arguments and a result of these types.
+fn with_shadows(argtypes: Vec<Type>, out: &Type) -> Layout {
+    // The function itself, the arguments, the result and the seed come before the shadows.
+    let mut next = argtypes.len() + 3;
+    let mut shadow = |ty: &Type| {
+        let place = is_array(ty).then_some(next);
+        next += usize::from(place.is_some());
+        place
+    };
+    let shadows = argtypes.iter().map(&mut shadow).collect();
+    let out_shadow = shadow(out);
+    (argtypes, shadows, out_shadow)
+}
+
+/// Holds the rule of a primitive to one block of calls of primitives, and says of each statement whether it changes its first
+/// operand.
+fn single_block<F>(rule: &Function<IRCode>, names: &Module<F>) -> Read<Vec<bool>> {
+    let ir = &rule.body;
+    if ir.cfg.blocks.len() != 1 || !ir.new_nodes.is_empty() {
+        return Err(RuleErrorKind::SeveralBlocks.into());
+    }
+    let Some((_, calls)) = ir.stmts.stmts().split_last() else { return Err(RuleErrorKind::NoReturn.into()) };
+    let mut in_place = Vec::with_capacity(ir.stmts.len());
+    for (index, stmt) in calls.iter().enumerate() {
+        let callee = match stmt {
+            Stmt::Call(call) => names.callee(&call.callee),
+            _ => None,
+        };
+        match callee {
+            Some(Callee::Primitive(primitive)) => in_place.push(primitive.name.ends_with('!')),
+            _ => {
+                let kind = RuleErrorKind::CallsOther(format!("{stmt:?}"));
+                return Err(Found((kind, Some(SSAValue::from_index(index)))));
+            }
+        }
+    }
+    in_place.push(false);
+    Ok(in_place)
+}
+
+/// What the rule of a primitive returns: an operand an argument, or the tangent.
+fn outputs(rule: &Function<IRCode>, kind: RuleKind, count: usize) -> Read<Vec<Operand<ircode::Positions>>> {
+    let ir = &rule.body;
+    let returned = match ir.stmts.stmts().last() {
+        Some(Stmt::Return(ret)) => ret.value.clone(),
+        _ => None,
+    };
+    let returned = returned.ok_or(RuleErrorKind::NoReturn)?;
+    match kind {
+        RuleKind::Jvp => Ok(vec![returned]),
+        RuleKind::Vjp => match returned.as_value().and_then(|value| ir.stmt(value)) {
+            Some(Stmt::Call(call)) if call.args.len() == count => Ok(call.args.to_vec()),
+            Some(Stmt::Call(call)) => {
+                let given = format!("one of {}", call.args.len());
+                Err(RuleErrorKind::Returns { expected: format!("a tuple of {count}"), given }.into())
+            }
+            _ => {
+                let given = "something else".into();
+                Err(RuleErrorKind::Returns { expected: format!("a tuple of {count}"), given }.into())
+            }
+        },
+    }
+}
+
+/// Holds a parameter to a type, where both are known.
+fn check(rule: &Function<IRCode>, index: usize, what: &'static str, expected: Option<Type>) -> Read<()> {
+    let given = rule.body.argtypes.get(index).cloned().unwrap_or(Type::Untyped);
+    match expected {
+        Some(expected) if !given.is_unknown() && !expected.is_unknown() && given != expected => {
+            let name = index.checked_sub(2).and_then(|_| rule.parameters.get(index - 1).cloned().flatten());
+            let name = name.or_else(|| rule.parameters.get(index.wrapping_sub(1)).cloned().flatten());
+            Err(RuleErrorKind::ParameterType { number: index + 1, name, what, expected, given }.into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Holds the parameters behind the arguments to the types that follow from those of the arguments and of the result.
+fn check_parameters(rule: &Rule) -> Read<()> {
+    let function = &rule.function;
+    let count = rule.argtypes.len();
+    let out = function.body.argtypes.get(count + 1).cloned().unwrap_or(Type::Untyped);
+    match rule.kind {
+        RuleKind::Vjp => {
+            let seed = if is_array(&out) { Some(Type::Nothing) } else { tangent(&out) };
+            check(function, count + 2, "the cotangent of the result", seed)?;
+            for (ty, shadow) in rule.argtypes.iter().zip(&rule.shadows) {
+                if let Some(shadow) = shadow {
+                    check(function, *shadow, "the shadow of an argument", tangent(ty))?;
+                }
+            }
+            match rule.out_shadow {
+                Some(shadow) => check(function, shadow, "the shadow of the result", tangent(&out)),
+                None => Ok(()),
+            }
+        }
+        RuleKind::Jvp => {
+            for (index, ty) in rule.argtypes.iter().enumerate() {
+                check(function, count + 2 + index, "the tangent of an argument", tangent(ty))?;
+            }
+            Ok(())
+        }
+    }
+}
+
+/// The cotangent of an array is in its shadow.
+fn check_outputs(rule: &Rule) -> Read<()> {
+    for (index, (output, shadow)) in rule.outputs.iter().zip(&rule.shadows).enumerate() {
+        if shadow.is_some() && !matches!(output, Operand::Constant(Constant::Nothing)) {
+            let expected = format!("`nothing` for _{}, an array, to whose shadow cotangents are added", index + 2);
+            return Err(RuleErrorKind::Returns { expected, given: "something else".into() }.into());
+        }
+    }
+    Ok(())
+}
+
+/// Reads the rule of a function, and holds it to the function's signature.
+fn read_rule_of_function<F: Body>(
+    function: &Function<IRCode>,
+    kind: RuleKind,
+    target: &Function<F>,
+    names: &Module<F>,
+) -> Read<Rule> {
+    if target.varargs {
+        return Err(RuleErrorKind::Varargs(target.name.clone()).into());
+    }
+    let view = target.body.view();
+    let signature = view.argtypes.get(1..).unwrap_or_default();
+    let count = signature.len();
+    let parameters = function.body.argtypes.get(1..).unwrap_or_default();
+    let known = |declared: &Type, given: Option<&Type>| match declared.widened().unwrap_or_else(|| declared.clone()) {
+        ty if ty.is_unknown() => given.cloned().unwrap_or(Type::Untyped),
+        ty => ty,
+    };
+    let argtypes: Vec<Type> = signature.iter().enumerate().map(|(i, ty)| known(ty, parameters.get(i))).collect();
+    for (index, ty) in argtypes.iter().enumerate() {
+        if holds_changeable(names, ty, 0) {
+            let kind = RuleErrorKind::Argument { of: target.name.clone(), number: index + 2, ty: ty.clone() };
+            return Err(kind.into());
+        }
+    }
+    let out = known(&target.result, parameters.get(count));
+    let plural = if count == 1 { "" } else { "s" };
+    let of = format!("the {count} argument{plural} of `{}`, its result", target.name);
+    let (argtypes, shadows, out_shadow, expected) = match kind {
+        RuleKind::Jvp => (argtypes, vec![None; count], None, format!("{of}, and a tangent for each argument")),
+        RuleKind::Vjp => {
+            let (argtypes, shadows, out_shadow) = with_shadows(argtypes, &out);
+            let arrays: Vec<String> =
+                (2..).zip(&shadows).filter(|(_, s)| s.is_some()).map(|(i, _)| format!("_{i}")).collect();
+            let mut expected = format!("{of}, the seed");
+            if !arrays.is_empty() {
+                expected.push_str(&format!(", a shadow for each of {}", arrays.join(", ")));
+            }
+            if out_shadow.is_some() {
+                expected.push_str(", the shadow of the result");
+            }
+            (argtypes, shadows, out_shadow, expected)
+        }
+    };
+    let shadow_count = shadows.iter().flatten().count() + usize::from(out_shadow.is_some());
+    let needed = match kind {
+        RuleKind::Jvp => 2 * count + 1,
+        RuleKind::Vjp => count + 2 + shadow_count,
+    };
+    if parameters.len() != needed || function.varargs {
+        return Err(RuleErrorKind::Parameters { expected, given: parameters.len() }.into());
+    }
+    for (index, ty) in argtypes.iter().enumerate() {
+        check(function, index + 1, "an argument", Some(ty.clone()))?;
+    }
+    check(function, count + 1, "the result", Some(out.clone()))?;
+    let declared = signature.iter().map(|ty| !ty.is_unknown()).collect();
+    let rule = Rule {
+        target: RuleTarget::Function(target.name.clone()),
+        kind,
+        argtypes,
+        function: function.clone(),
+        outputs: Vec::new(),
+        shadows,
+        out_shadow,
+        in_place: Vec::new(),
+        declared,
+    };
+    check_parameters(&rule)?;
+    check_result(&rule, &out)?;
+    Ok(rule)
+}
+
+/// Whether values of the type hold something that can be changed, other than being an array: what would need a shadow that
+/// rules do not have.
+fn holds_changeable<F>(module: &Module<F>, ty: &Type, depth: usize) -> bool {
+    let inside = |ty: &Type| is_array(ty) || holds_changeable(module, ty, depth + 1);
+    if depth > MAX_DEPTH {
+        return true;
+    }
+    match ty {
+        Type::Ref(_) | Type::Memory(_) | Type::MemoryRef(_) | Type::Stack(_) | Type::Slot(_) => true,
+        Type::Tuple(elements) | Type::Union(elements) => elements.iter().any(inside),
+        Type::NamedTuple(fields) => fields.iter().any(|(_, ty)| inside(ty)),
+        Type::Array(array) => inside(&array.element),
+        Type::Named(name) => match module.type_def(name).map(|def| &def.kind) {
+            Some(TypeKind::Struct { mutable, fields }) => *mutable || fields.iter().any(|(_, ty)| inside(ty)),
+            Some(TypeKind::Enum { cases }) => cases.iter().flat_map(|(_, types)| types).any(inside),
+            None => false,
+        },
+        _ => false,
+    }
+}
+
+/// Holds what the rule of a function returns to what its kind must: as it is declared, and where it returns.
+fn check_result(rule: &Rule, out: &Type) -> Read<()> {
+    let function = &rule.function;
+    let ir = &function.body;
+    let cotangents: Vec<Option<Type>> =
+        rule.argtypes.iter().map(|ty| if is_array(ty) { Some(Type::Nothing) } else { tangent(ty) }).collect();
+    let fits = |given: &Type| match rule.kind {
+        RuleKind::Jvp => tangent(out).is_none_or(|expected| expected == *given),
+        RuleKind::Vjp => match given {
+            Type::Tuple(types) => {
+                let each = |(given, expected): (&Type, &Option<Type>)| match expected {
+                    Some(expected) => given.is_unknown() || given == expected || *given == Type::Nothing,
+                    None => true,
+                };
+                types.len() == cotangents.len() && types.iter().zip(&cotangents).all(each)
+            }
+            _ => false,
+        },
+    };
+    let expected = || match rule.kind {
+        RuleKind::Jvp => tangent(out).map_or_else(String::new, |ty| format!("a {ty}")),
+        RuleKind::Vjp => {
+            let shown = cotangents.iter().map(|ty| ty.clone().unwrap_or(Type::Any));
+            format!("a {}", Type::tuple(shown))
+        }
+    };
+    let wrong = |given: &Type, at| {
+        Err(Found((RuleErrorKind::Returns { expected: expected(), given: format!("a {given}") }, at)))
+    };
+    if !function.result.is_unknown() && !fits(&function.result) {
+        return wrong(&function.result, None);
+    }
+    let mut returns = false;
+    for (index, stmt) in ir.stmts.stmts().iter().enumerate() {
+        let Stmt::Return(ret) = stmt else { continue };
+        let Some(value) = &ret.value else { continue };
+        returns = true;
+        let given = operand_type(ir, value);
+        if !given.is_unknown() && !fits(&given) {
+            return wrong(&given, Some(SSAValue::from_index(index)));
+        }
+    }
+    if returns { Ok(()) } else { Err(RuleErrorKind::NoReturn.into()) }
+}
+
+fn operand_type(ir: &IRCode, operand: &Operand<ircode::Positions>) -> Type {
+    match operand {
+        Operand::Value(value) => ir.ty(*value).cloned().unwrap_or(Type::Untyped),
+        Operand::Argument(Argument(number)) => {
+            let index = (*number as usize).checked_sub(1);
+            index.and_then(|index| ir.argtypes.get(index)).cloned().unwrap_or(Type::Untyped)
+        }
+        Operand::Constant(Constant::Nothing) => Type::Nothing,
+        Operand::Constant(Constant::Scalar(scalar)) => Type::Scalar(scalar.scalar_type()),
+        _ => Type::Untyped,
+    }
+}
+
+/// The name of what a rule is for.
+pub(super) fn target_name(target: &RuleTarget) -> Name {
+    match target {
+        RuleTarget::Primitive(primitive) => primitive.name.into(),
+        RuleTarget::Function(name) => name.clone(),
+    }
+}
