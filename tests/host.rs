@@ -207,7 +207,10 @@ end
 fn a_rule_that_is_none_is_refused_with_its_name() {
     for (text, problem) in [
         ("function softplus(x::T)::T\n1 ─ return x\nend", "`softplus`: the name of a rule ends in"),
-        ("function nothing_vjp(x::T, out::T, seed::T)::T\n1 ─ return x\nend", "neither a function nor a primitive `nothing`"),
+        (
+            "function nothing_vjp(x::T, out::T, seed::T)::T\n1 ─ return x\nend",
+            "neither a function nor a primitive `nothing`",
+        ),
         ("function softplus_jvp(x::T, y::T, out::T, dx::T, dy::T)::T\n1 ─ return dx\nend", "not take 2 operands"),
         ("function softplus_vjp(x::T, out::T, seed::T)::T\n1 ─ return seed\nend", "it must return a tuple of 1"),
     ] {

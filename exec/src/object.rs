@@ -94,6 +94,13 @@ impl Fields {
     }
 }
 
+impl Fields {
+    /// Takes the last value out.
+    pub(crate) fn pop(&mut self) -> Option<Value> {
+        self.values.pop()
+    }
+}
+
 impl Drop for Fields {
     fn drop(&mut self) {
         self.meter.give_back(self.charged);

@@ -39,9 +39,10 @@ use hashbrown::HashSet;
 use ircode::{Function, Module, Name, Type};
 
 use self::derivation::{Derivation, Signature};
+use self::operation::Operation;
 use self::plan::Plan;
 use crate::manager::{PassResult, run_on_function};
-use crate::rules::RuleTable;
+use crate::rules::{RuleTable, RuleTarget};
 use crate::tangents::Tangent;
 use crate::{PassError, constant_folding, dead_code, link_methods, mem2reg, simplify_cfg};
 
@@ -221,6 +222,13 @@ fn generate_all(module: &Module<BBCode>, name: &Name, options: &Options) -> Resu
             generated.functions.push(function);
         }
         generated.types.push(plan.trace_def());
+        for rule in plan.called_rules() {
+            let absent = |function: &Function<BBCode>| function.name != rule.name;
+            if module.function(&rule.name).is_none() && generated.functions.iter().all(absent) {
+                let convert = |error: bbcode::ConversionError| PassError::new(NAME, &rule.name, error.to_string());
+                generated.functions.push(rule.map(|body| BBCode::try_from(body)).map_err(convert)?);
+            }
+        }
     }
     generated.types.splice(0..0, derivation.tangents.declarations());
     Ok(generated)
@@ -294,6 +302,21 @@ impl Plan<'_> {
         let blocks = self.relevant_blocks().filter_map(|number| self.block(number));
         let ids = blocks.flat_map(|block| self.primal.inst_ids(block).collect::<Vec<_>>());
         ids.filter(|id| self.is_reversed(*id)).filter_map(|id| self.called(id)).map(|called| called.signature).collect()
+    }
+}
+
+impl Plan<'_> {
+    /// The functions that are rules and are called, in the order in which the calls stand.
+    fn called_rules(&self) -> Vec<Function<ircode::IRCode>> {
+        let blocks = self.relevant_blocks().filter_map(|number| self.block(number));
+        let ids = blocks.flat_map(|block| self.primal.inst_ids(block).collect::<Vec<_>>());
+        let rules = ids.filter(|id| self.is_reversed(*id)).filter_map(|id| match self.activity.operation(id) {
+            Operation::Rule { rule, .. } if matches!(rule.target, RuleTarget::Function(_)) => {
+                Some(rule.function.clone())
+            }
+            _ => None,
+        });
+        rules.collect()
     }
 }
 

@@ -35,6 +35,32 @@ pub(super) fn stack_get(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Val
     value.ok_or_else(|| runtime.exception("BoundsError", &["a", "i"], vec![target.clone(), number.clone()]))
 }
 
+/// `stack_set!(stack, value, i)`: puts a value in the place of the `i`-th element from the bottom, counted from 1.
+pub(super) fn stack_set(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let [target @ Value::Stack(stack), value, number] = args else {
+        return Err(expected("a stack, a value and an index"));
+    };
+    let at = usize::try_from(index(number)? - 1).ok();
+    let mut fields = stack.0.fields.borrow_mut();
+    match at.and_then(|at| fields.values_mut().get_mut(at)) {
+        Some(slot) => {
+            *slot = value.clone();
+            Ok(Value::Nothing)
+        }
+        None => Err(runtime.exception("BoundsError", &["a", "i"], vec![target.clone(), number.clone()])),
+    }
+}
+
+/// `stack_pop!(stack)`: takes the last element from the stack.
+pub(super) fn stack_pop(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let [Value::Stack(stack)] = args else { return Err(expected("a stack")) };
+    let popped = stack.0.fields.borrow_mut().pop();
+    popped.ok_or_else(|| {
+        let message = Value::String("a stack that is empty has no last element".into());
+        runtime.exception("ArgumentError", &["msg"], vec![message])
+    })
+}
+
 /// `stack_length(stack)`.
 pub(super) fn stack_length(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     match args {

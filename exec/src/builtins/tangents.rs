@@ -1,9 +1,11 @@
 //! Tangents of values of which only the run tells what they are. What a tangent is says `ircode::tangents`; `nothing`
 //! stands for a tangent of zeros wherever one may be dynamic.
 
+mod accumulate;
 mod undo;
 mod zero;
 
+pub(super) use accumulate::{add_seed, add_shadow, fill_unassigned};
 pub(super) use undo::{restore, restore_element, restore_field, saved_element, saved_field, snapshot, use_once};
 pub(super) use zero::zero_tangent;
 

@@ -12,7 +12,7 @@ use ircode::{Callee, Head, Instruction, Module, Name, Operand, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use super::NAME;
-use super::objects::{Class, Objects, changes_first};
+use super::objects::{Class, Objects};
 use super::operation::Operation;
 use super::summary::Summaries;
 use crate::PassError;
@@ -374,9 +374,9 @@ impl<'a> Analysis<'a> {
                 into(&result, joined)
             }
             Operation::CopyObject(source) => into(&result, self.of_object(source)),
-            Operation::Rule { args, .. } => {
+            Operation::Rule { rule, args, .. } => {
                 let inputs = args.iter().fold(Dependence::None, |joined, arg| joined.join(self.input(arg)));
-                if changes_first(self.subject.module, &inst.stmt) {
+                if rule.changes_first() {
                     return args.first().map(|first| into(first, inputs)).unwrap_or_default();
                 }
                 match self.tangent(&result).shadow().is_none() {

@@ -305,6 +305,21 @@ impl Forward<'_, '_> {
                 let made = Emitter::before(&mut self.bb, id).stmt(Stmt::expr(Head::New, parts), shadow.ty())?;
                 self.made.insert(Saved::Shadow(id), Operand::Value(made));
             }
+            Operation::Rule { rule, args, .. } => {
+                let changed = args.first().filter(|_| rule.changes_first()).cloned();
+                if let Some(first) = changed.clone().filter(|first| plan.is_reversed(id) && plan.restores(first)) {
+                    let ty = self.bb.operand_type(&first);
+                    let saved = Emitter::before(&mut self.bb, id).own("snapshot", [first], ty)?;
+                    self.made.insert(Saved::Old(id), saved);
+                }
+                if !shadow.is_none() {
+                    let made = match changed {
+                        Some(first) => self.shadow(&first, id)?,
+                        None => self.fresh_shadow(&result, |bb| Ok(Emitter::after(bb, id)))?,
+                    };
+                    self.made.insert(Saved::Shadow(id), made);
+                }
+            }
             Operation::CopyObject(source) if !shadow.is_none() => {
                 let of = self.shadow(&source, id)?;
                 let mut emit = Emitter::after(&mut self.bb, id);

@@ -1,11 +1,11 @@
 //! What the reverse of a statement needs of the forward pass.
 
 use bbcode::{Ids, InstId};
-use ircode::{Argument, Operand, Type};
+use ircode::{Operand, Type};
 
 use super::operation::{Access, Operation, Place};
 use super::plan::{Plan, Saved, SavedArgument};
-use crate::rules::Rule;
+use crate::rules::{Rule, RuleTarget};
 use crate::tangents::Tangent;
 
 /// Something that the reverse of a statement needs of the forward pass.
@@ -41,14 +41,18 @@ impl Plan<'_> {
         let active = self.activity.is_active_value(id);
         match self.activity.operation(id) {
             Operation::Rule { rule, args, .. } => {
-                let wanted = self.wanted_args(rule, args);
-                let slice = rule.slice(&wanted);
-                let used = |parameter: usize| slice.parameters.get(parameter) == Some(&true);
-                for (_, arg) in args.iter().enumerate().filter(|(i, _)| used(i + 1)) {
-                    value(arg, visit);
+                self.read_by_rule(id, rule, args).iter().for_each(|operand| value(operand, visit));
+                for index in self.wanted_args(rule, args) {
+                    if let Some(arg) = args.get(index).filter(|arg| self.has_shadow(arg)) {
+                        shadow(arg, visit);
+                    }
                 }
-                if used(args.len() + 1) {
-                    value(&result, visit);
+                if self.has_shadow(&result) {
+                    shadow(&result, visit);
+                }
+                if let Some(first) = args.first().filter(|first| rule.changes_first() && self.restores(first)) {
+                    value(first, visit);
+                    visit(Need::Saved(Saved::Old(id)));
                 }
             }
             Operation::Call { .. } => visit(Need::Saved(Saved::Trace(id))),
@@ -129,6 +133,11 @@ impl Plan<'_> {
             Operation::Allocate | Operation::NewObject(_) | Operation::CopyObject(_) => {
                 self.has_shadow(&Operand::Value(id))
             }
+            Operation::Rule { rule, args, .. } => {
+                let changed = args.first().filter(|_| rule.changes_first());
+                self.has_shadow(&Operand::Value(id))
+                    || changed.is_some_and(|first| self.has_shadow(first) || self.restores(first))
+            }
             Operation::Call { function, args } => {
                 let active = |arg: &Operand<Ids>| !self.activity.cotangent(arg).is_none() || self.has_shadow(arg);
                 args.iter().any(active)
@@ -159,9 +168,25 @@ impl Plan<'_> {
     /// The arguments of a rule that get a cotangent.
     pub(super) fn wanted_args(&self, rule: &Rule, args: &[Operand<Ids>]) -> Vec<usize> {
         let wanted = |(i, arg): (usize, &Operand<Ids>)| {
-            (!rule.is_zero(i) && !self.activity.cotangent(arg).is_none()).then_some(i)
+            let active = !self.activity.cotangent(arg).is_none() || self.has_shadow(arg);
+            (!rule.is_zero(i) && active).then_some(i)
         };
         args.iter().enumerate().filter_map(wanted).collect()
+    }
+
+    /// The operands, and the result, of which a rule takes the values. One that is called takes them all.
+    pub(super) fn read_by_rule(&self, id: InstId, rule: &Rule, args: &[Operand<Ids>]) -> Vec<Operand<Ids>> {
+        if !self.is_reversed(id) {
+            return Vec::new();
+        }
+        let result = Operand::Value(id);
+        let all = args.iter().chain([&result]);
+        if matches!(rule.target, RuleTarget::Function(_)) {
+            return all.cloned().collect();
+        }
+        let slice = rule.slice(&self.wanted_args(rule, args));
+        let used = |index: usize| slice.parameters.get(index + 1) == Some(&true);
+        all.enumerate().filter(|(index, _)| used(*index)).map(|(_, operand)| operand.clone()).collect()
     }
 
     /// The type of what is at a place.
@@ -191,13 +216,5 @@ pub(super) fn element_type(ty: &Type) -> Type {
             (**element).clone()
         }
         _ => Type::Any,
-    }
-}
-
-/// The argument that an operand is.
-pub(super) fn as_argument(operand: &Operand<Ids>) -> Option<Argument> {
-    match operand {
-        Operand::Argument(argument) => Some(*argument),
-        _ => None,
     }
 }

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::HashMap;
-use ircode::{Module, Operand, Stmt, Type};
+use ircode::{Module, Operand, Type};
 use slotmap::SecondaryMap;
 
 use super::operation::Operation;
@@ -88,7 +88,7 @@ impl Objects {
             Operand::Quote(constant) => holds(&constant.ty()).then_some(outside),
             Operand::Nested(_) => Some(outside),
         };
-        for (id, inst) in bb.all_insts() {
+        for (id, _) in bb.all_insts() {
             let Some(operation) = operations.get(id) else { continue };
             let mut joined: Vec<usize> = values.get(id).copied().into_iter().collect();
             let alone = matches!(operation, Operation::Steps | Operation::Allocate | Operation::CopyObject(_));
@@ -99,8 +99,8 @@ impl Objects {
                 Operation::Rule { .. } => true,
                 _ => alone,
             };
-            if let Operation::Rule { args, .. } = operation
-                && changes_first(module, &inst.stmt)
+            if let Operation::Rule { rule, args, .. } = operation
+                && rule.changes_first()
             {
                 joined.extend(args.first().and_then(of));
             }
@@ -159,11 +159,6 @@ impl Objects {
     pub(super) fn bound(&self) -> usize {
         self.external.len()
     }
-}
-
-/// Whether a primitive changes its first operand: its name says so, as in Julia.
-pub(super) fn changes_first(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
-    module.primitive_call(stmt).is_some_and(|(primitive, _)| primitive.name.ends_with('!') && primitive.effects.writes)
 }
 
 fn element_holds_objects(holds: &impl Fn(&Type) -> bool, ty: &Type) -> bool {

@@ -44,7 +44,7 @@ pub(super) enum Operation {
     StackPop { stack: Operand<Ids> },
     /// Adds elements to a vector, or removes some.
     Resize { object: Operand<Ids>, rest: Vec<Operand<Ids>>, kind: Resize },
-    /// A primitive with a rule.
+    /// A primitive or function with a rule.
     Rule { rule: Arc<Rule>, bindings: Bindings, args: Vec<Operand<Ids>> },
     /// A call of a function of the module. The arguments are as the function takes them: what it collects is one tuple.
     Call { function: usize, args: Vec<Operand<Ids>> },
@@ -206,6 +206,10 @@ impl Classifier<'_> {
                 }
                 if args.len() + 1 != target.body.argtypes.len() {
                     return Operation::Unknown;
+                }
+                let types: Vec<Type> = args.iter().map(|arg| self.type_of(arg)).collect();
+                if let Some(rule) = self.rules.find_function(&target.name, RuleKind::Vjp, &types) {
+                    return Operation::Rule { rule, bindings: Bindings::default(), args };
                 }
                 Operation::Call { function, args }
             }

@@ -400,11 +400,7 @@ impl Plan<'_> {
                     && self.derivation.summaries.get(*function).writes
                     && args.iter().any(|arg| self.activity.objects.class(arg).is_some() && external(arg))
             }
-            Operation::Rule { args, .. } => {
-                let stmt = self.primal.stmt(id);
-                stmt.is_some_and(|stmt| super::objects::changes_first(self.derivation.module, stmt))
-                    && args.first().is_some_and(external)
-            }
+            Operation::Rule { rule, args, .. } => rule.changes_first() && args.first().is_some_and(external),
             operation => operation.changed_object().is_some_and(external),
         })
     }
@@ -419,9 +415,9 @@ impl Plan<'_> {
         for number in 0..self.relevant.len() {
             let Some(block) = self.block(number).filter(|_| self.relevant[number]) else { continue };
             for id in self.primal.inst_ids(block) {
-                let Operation::Rule { args, .. } = self.activity.operation(id) else { continue };
-                for class in args.iter().chain([&Operand::Value(id)]).filter_map(|arg| self.activity.objects.class(arg))
-                {
+                let Operation::Rule { rule, args, .. } = self.activity.operation(id) else { continue };
+                let read = self.read_by_rule(id, rule, args);
+                for class in read.iter().filter_map(|operand| self.activity.objects.class(operand)) {
                     if let Some(needed) = self.contents_needed.get_mut(class) {
                         *needed = true;
                     }

@@ -9,7 +9,7 @@ use super::operation::{Operation, Place, Resize};
 use super::plan::{Saved, SavedArgument};
 use super::pullback::{Generated, Generator};
 use super::tangent_code::{Leaves, zero};
-use crate::rules::{Bindings, Rule};
+use crate::rules::{Bindings, Rule, RuleTarget};
 use crate::tangents::Tangent;
 
 /// What a block of the pullback has got of what was saved.
@@ -79,21 +79,7 @@ impl Generator<'_, '_> {
                 emit.own("reset_shadow!", [from], Type::Nothing).map(|_| ())
             }
             Operation::Rule { rule, bindings, args } => {
-                let wanted = plan.wanted_args(rule, args);
-                let out = loaded.get(&Saved::Value(id)).cloned();
-                let mut parameters: Vec<Operand<Ids>> = Vec::with_capacity(args.len() + 3);
-                parameters.push(Operand::nothing());
-                parameters.extend(args.iter().map(|arg| self.available(arg, loaded)));
-                parameters.push(out.unwrap_or_else(Operand::nothing));
-                parameters.push(seed.into_iter().next().unwrap_or_else(Operand::nothing));
-                let outputs = self.apply(here, rule, bindings, &parameters, &wanted)?;
-                for (&i, cotangent) in wanted.iter().zip(outputs) {
-                    if let Some(arg) = args.get(i) {
-                        let shape = plan.activity.cotangent(arg);
-                        self.accumulate(block, line, arg, vec![cotangent], &shape)?;
-                    }
-                }
-                Ok(())
+                self.rule_reversed(here, id, (rule, bindings), args, (seed, &shape))
             }
             Operation::Call { args, .. } => self.call_reversed(here, id, args, seed, &shape),
             Operation::Phi | Operation::Part { .. } | Operation::Steps | Operation::Unknown => Ok(()),
@@ -375,6 +361,104 @@ impl Generator<'_, '_> {
             self.accumulate(here.block, here.line, field, leaves, &tangent.cotangent())?;
         }
         self.emit(here.block, here.line).own("reset_shadow!", [shadow], Type::Nothing).map(|_| ())
+    }
+
+    fn rule_reversed(
+        &mut self,
+        here: Here<'_>,
+        id: InstId,
+        (rule, bindings): (&Rule, &Bindings),
+        args: &[Operand<Ids>],
+        (seed, shape): (Leaves, &Tangent),
+    ) -> Generated<()> {
+        let plan = self.plan;
+        let result = Operand::Value(id);
+        let wanted = plan.wanted_args(rule, args);
+        let is_function = matches!(rule.target, RuleTarget::Function(_));
+        let mut parameters: Vec<Operand<Ids>> = Vec::with_capacity(args.len() + 3);
+        parameters.push(Operand::nothing());
+        parameters.extend(args.iter().map(|arg| self.available(arg, here.loaded)));
+        parameters.push(self.available(&result, here.loaded));
+        parameters.push(self.emit(here.block, here.line).pack(shape, &mut seed.into_iter())?);
+        for (index, arg) in
+            args.iter().enumerate().filter(|(index, _)| rule.shadows.get(*index).is_some_and(Option::is_some))
+        {
+            parameters.push(match plan.has_shadow(arg) {
+                true => self.shadow(arg, here.loaded),
+                // What is not active has a shadow only where the rule is called, and cannot tell.
+                false if is_function => self.unused_shadow(here, &parameters, index)?,
+                false => Operand::nothing(),
+            });
+        }
+        if rule.out_shadow.is_some() {
+            parameters.push(match plan.has_shadow(&result) {
+                true => self.shadow(&result, here.loaded),
+                false if is_function => self.unused_shadow(here, &parameters, args.len())?,
+                false => Operand::nothing(),
+            });
+        }
+        if is_function {
+            self.call_rule(here, rule, parameters, args)?;
+        } else {
+            let outputs = self.apply(here, rule, bindings, &parameters, &wanted)?;
+            for (&i, cotangent) in wanted.iter().zip(outputs) {
+                if let Some(arg) = args.get(i) {
+                    let shape = plan.activity.cotangent(arg);
+                    let leaves = self.emit(here.block, here.line).cotangent_part(cotangent, &shape)?;
+                    self.accumulate(here.block, here.line, arg, leaves, &shape)?;
+                }
+            }
+        }
+        if let Some(first) = args.first().filter(|_| rule.changes_first()) {
+            if plan.restores(first) {
+                let (target, old) = (self.available(first, here.loaded), here.loaded.get(&Saved::Old(id)).cloned());
+                let old = old.unwrap_or_else(Operand::nothing);
+                self.emit(here.block, here.line).own("restore!", [target, old], Type::Nothing)?;
+            }
+        } else if plan.has_shadow(&result) {
+            let shadow = self.shadow(&result, here.loaded);
+            self.emit(here.block, here.line).own("reset_shadow!", [shadow], Type::Nothing)?;
+        }
+        Ok(())
+    }
+
+    /// A shadow that nobody reads, for a parameter of a rule.
+    fn unused_shadow(&mut self, here: Here<'_>, parameters: &[Operand<Ids>], index: usize) -> Generated<Operand<Ids>> {
+        let of = parameters.get(index + 1).cloned().unwrap_or_else(Operand::nothing);
+        let ty = self.emit(here.block, here.line).bb.operand_type(&of);
+        let tangent = self.plan.derivation.tangents.of(&ty);
+        let mut emit = self.emit(here.block, here.line);
+        let zero = emit.own("zero_tangent", [of], tangent.ty())?;
+        emit.shadow_part(zero, &tangent)
+    }
+
+    /// Calls the function that is the rule of a function.
+    fn call_rule(
+        &mut self,
+        here: Here<'_>,
+        rule: &Rule,
+        parameters: Vec<Operand<Ids>>,
+        args: &[Operand<Ids>],
+    ) -> Generated<()> {
+        let plan = self.plan;
+        let ty = rule.function.result.clone();
+        let tangents: Vec<Tangent> = match &ty {
+            Type::Tuple(elements) => elements.iter().map(|ty| plan.derivation.tangents.of(ty)).collect(),
+            _ => Vec::new(),
+        };
+        let mut emit = self.emit(here.block, here.line);
+        let all = emit.call("Main", &rule.function.name, parameters.into_iter().skip(1), ty)?;
+        for (index, arg) in args.iter().enumerate() {
+            if plan.activity.cotangent(arg).is_none() {
+                continue;
+            }
+            let given = tangents.get(index).cloned().unwrap_or(Tangent::ANY).cotangent();
+            let mut emit = self.emit(here.block, here.line);
+            let cotangent = emit.field(all.clone(), index, given.ty())?;
+            let leaves = emit.cotangent_part(cotangent, &given)?;
+            self.accumulate(here.block, here.line, arg, leaves, &given)?;
+        }
+        Ok(())
     }
 
     fn call_reversed(

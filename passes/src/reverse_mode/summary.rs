@@ -77,9 +77,8 @@ fn direct(module: &Module<BBCode>, rules: &RuleTable, bb: &BBCode) -> (Summary, 
                     summary = Summary { writes: true, links: true };
                 }
             }
-            Operation::Rule { .. } => {
-                let writes = module.primitive_call(&inst.stmt).is_some_and(|(primitive, _)| primitive.effects.writes);
-                summary.writes |= writes;
+            Operation::Rule { rule, args, .. } if rule.changes_first() => {
+                summary.writes |= args.first().is_some_and(|first| !is_made_here(&classifier, first));
             }
             _ => {
                 if let Some(object) = operation.changed_object() {
