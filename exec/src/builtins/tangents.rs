@@ -152,26 +152,30 @@ pub(super) fn cotangent_of(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<
     })
 }
 
-/// `reset_shadow!(shadow)`: the floats that are in the object, also those in tuples, become 0.0. What else has identity
-/// stays as it is.
+/// `reset_shadow!(shadow)`: the floats that are in the object, or in the objects of a tuple, become 0.0, also those in tuples
+/// there. What else has identity stays as it is.
 pub(super) fn reset_shadow(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let [shadow] = args else { return Err(expected("a shadow")) };
-    match shadow {
-        Value::Nothing => {}
-        Value::Array(array) => {
-            let length: usize = array.0.dims.borrow().iter().product();
-            let place = array.0.place.borrow().clone();
-            reset(runtime, &mut place.0.memory.0.fields.borrow_mut(), place.0.offset, length)?;
+    let mut work = vec![shadow.clone()];
+    while let Some(shadow) = work.pop() {
+        match &shadow {
+            Value::Nothing | Value::Scalar(_) => {}
+            Value::Tuple(tuple) => work.extend(tuple.0.fields.values().iter().cloned()),
+            Value::Array(array) => {
+                let length: usize = array.0.dims.borrow().iter().product();
+                let place = array.0.place.borrow().clone();
+                reset(runtime, &mut place.0.memory.0.fields.borrow_mut(), place.0.offset, length)?;
+            }
+            Value::Memory(memory) => reset(runtime, &mut memory.0.fields.borrow_mut(), 0, usize::MAX)?,
+            Value::MemoryRef(place) => {
+                reset(runtime, &mut place.0.memory.0.fields.borrow_mut(), 0, usize::MAX)?;
+            }
+            Value::Struct(object) if object.0.ty.mutable => {
+                reset(runtime, &mut object.0.fields.borrow_mut(), 0, usize::MAX)?;
+            }
+            Value::Stack(stack) => reset(runtime, &mut stack.0.fields.borrow_mut(), 0, usize::MAX)?,
+            _ => return Err(expected("a shadow")),
         }
-        Value::Memory(memory) => reset(runtime, &mut memory.0.fields.borrow_mut(), 0, usize::MAX)?,
-        Value::MemoryRef(place) => {
-            reset(runtime, &mut place.0.memory.0.fields.borrow_mut(), 0, usize::MAX)?;
-        }
-        Value::Struct(object) if object.0.ty.mutable => {
-            reset(runtime, &mut object.0.fields.borrow_mut(), 0, usize::MAX)?;
-        }
-        Value::Stack(stack) => reset(runtime, &mut stack.0.fields.borrow_mut(), 0, usize::MAX)?,
-        _ => return Err(expected("a shadow")),
     }
     Ok(Value::Nothing)
 }

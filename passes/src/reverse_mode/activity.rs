@@ -374,6 +374,7 @@ impl<'a> Analysis<'a> {
                 into(&result, joined)
             }
             Operation::CopyObject(source) => into(&result, self.of_object(source)),
+            Operation::Whole { object, from: Some(from), .. } => into(object, self.of_object(from)),
             Operation::Rule { rule, args, .. } => {
                 let inputs = args.iter().fold(Dependence::None, |joined, arg| joined.join(self.input(arg)));
                 if rule.changes_first() {
@@ -449,6 +450,7 @@ impl<'a> Analysis<'a> {
             Operation::StackPop { stack } => inputs = self.of_object(stack),
             Operation::Store { value, gives_value: true, .. } => inputs = self.varied.of(value),
             Operation::Store { .. } | Operation::Append { .. } | Operation::Resize { .. } => {}
+            Operation::Whole { .. } => {}
             Operation::Allocate | Operation::NewObject(_) | Operation::CopyObject(_) | Operation::Part { .. } => {}
             Operation::Steps | Operation::Unknown => inst.stmt.for_each_operand(&mut |operand| {
                 inputs = std::mem::take(&mut inputs).join(self.input(operand));
@@ -697,7 +699,7 @@ impl<'a> Analysis<'a> {
             Operation::NewObject(fields) => {
                 work.extend(fields.iter().map(|field| (Cause::Operand(field.clone()), by())));
             }
-            Operation::CopyObject(source) => {
+            Operation::CopyObject(source) | Operation::Whole { from: Some(source), .. } => {
                 work.extend(self.objects.class(source).map(|class| (Cause::Class(class), by())));
             }
             Operation::Rule { args, .. } | Operation::Call { args, .. } => {

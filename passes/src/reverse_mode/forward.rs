@@ -6,7 +6,7 @@ use hashbrown::HashMap;
 use ircode::{Argument, Constant, Head, LineInfo, NewInstruction, Operand, PhiEntry, Stmt, Type};
 
 use super::emit::{Emitter, block_number, type_operand};
-use super::operation::{Operation, Place};
+use super::operation::{Operation, Place, Whole};
 use super::plan::{Carrier, Plan, Saved};
 use crate::tangents::Tangent;
 
@@ -228,6 +228,25 @@ impl Forward<'_, '_> {
                     let mut emit = Emitter::after(&mut self.bb, id);
                     emit.call("Base", &kind.primitive(), std::iter::once(target).chain(rest), Type::Nothing)?;
                 }
+            }
+            Operation::Whole { object, from, kind } => {
+                if plan.restores(&object) {
+                    let ty = self.bb.operand_type(&object);
+                    let saved = Emitter::before(&mut self.bb, id).own("snapshot", [object.clone()], ty)?;
+                    self.made.insert(Saved::Old(id), saved);
+                }
+                // What the shadow of a restored object holds besides floats is restored, too.
+                let of = super::needs::element_type(&self.bb.operand_type(&object));
+                let holds_objects = !plan.derivation.tangents.of(&of).shadow().is_none();
+                if let (Whole::Restore, Some(from), true) = (kind, from, holds_objects && plan.has_shadow(&object)) {
+                    let (target, source) = (self.shadow(&object, id)?, self.shadow(&from, id)?);
+                    Emitter::after(&mut self.bb, id).own("restore!", [target, source], Type::Nothing)?;
+                }
+            }
+            Operation::Sum(a, b) if !shadow.is_none() => {
+                let (a, b) = (self.shadow(&a, id)?, self.shadow(&b, id)?);
+                let sum = Emitter::after(&mut self.bb, id).own("add_tangents", [a, b], shadow.ty())?;
+                self.made.insert(Saved::Shadow(id), sum);
             }
             Operation::Copy(of) if !shadow.is_none() => {
                 let shadow = self.shadow(&of, id)?;

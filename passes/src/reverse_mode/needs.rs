@@ -81,6 +81,16 @@ impl Plan<'_> {
                     shadow(object, visit);
                 }
             }
+            Operation::Whole { object, from, .. } => {
+                if self.restores(object) {
+                    value(object, visit);
+                    visit(Need::Saved(Saved::Old(id)));
+                }
+                if self.has_shadow(object) {
+                    shadow(object, visit);
+                    from.iter().filter(|from| self.has_shadow(from)).for_each(|from| shadow(from, visit));
+                }
+            }
             Operation::StackPop { stack } => {
                 if self.restores(stack) {
                     value(stack, visit);
@@ -127,6 +137,7 @@ impl Plan<'_> {
             Operation::Store { .. }
             | Operation::Append { .. }
             | Operation::StackPop { .. }
+            | Operation::Whole { .. }
             | Operation::Resize { .. } => {
                 operation.changed_object().is_some_and(|object| self.has_shadow(object) || self.restores(object))
             }

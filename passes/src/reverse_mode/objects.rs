@@ -91,7 +91,10 @@ impl Objects {
         for (id, _) in bb.all_insts() {
             let Some(operation) = operations.get(id) else { continue };
             let mut joined: Vec<usize> = values.get(id).copied().into_iter().collect();
-            let alone = matches!(operation, Operation::Steps | Operation::Allocate | Operation::CopyObject(_));
+            let alone = match operation {
+                Operation::Whole { from: Some(from), .. } => !element_holds_objects(&holds, &bb.operand_type(from)),
+                operation => matches!(operation, Operation::Steps | Operation::Allocate | Operation::CopyObject(_)),
+            };
             let apart = match operation {
                 // The result may hold what the arguments hold.
                 Operation::Call { function, .. } => joined.is_empty() && !summaries.get(*function).links,

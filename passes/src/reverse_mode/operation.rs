@@ -38,6 +38,10 @@ pub(super) enum Operation {
     NewObject(Vec<Operand<Ids>>),
     /// A copy of an object.
     CopyObject(Operand<Ids>),
+    /// Changes what is in the first object as a whole, by the second if there is one.
+    Whole { object: Operand<Ids>, from: Option<Operand<Ids>>, kind: Whole },
+    /// The sum of two tangents of which only the run tells what they are.
+    Sum(Operand<Ids>, Operand<Ids>),
     /// Puts a value behind the last of a vector or stack.
     Append { object: Operand<Ids>, value: Operand<Ids> },
     /// Takes the last value from a stack.
@@ -50,6 +54,17 @@ pub(super) enum Operation {
     Call { function: usize, args: Vec<Operand<Ids>> },
     /// Something of which no derivative is known.
     Unknown,
+}
+
+/// How an object is changed as a whole.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Whole {
+    /// Its floats become zero: `reset_shadow!(object)`.
+    Reset,
+    /// The floats of the other are added: `add_shadow!(object, other)`.
+    Add,
+    /// It becomes what the other is: `restore!(object, other)`.
+    Restore,
 }
 
 /// How a vector changes its length.
@@ -387,7 +402,19 @@ impl Classifier<'_> {
                 Some(kind) => Operation::Resize { object: object.clone(), rest: rest.to_vec(), kind },
                 None => Operation::Unknown,
             },
-            ("jl_array_sizehint" | "print" | "println", _) => Operation::Steps,
+            ("jl_array_sizehint" | "print" | "println" | "use_once!", _) => Operation::Steps,
+            ("reset_shadow!", [object]) => Operation::Whole { object: object.clone(), from: None, kind: Whole::Reset },
+            ("add_shadow!", [object, from]) => {
+                Operation::Whole { object: object.clone(), from: Some(from.clone()), kind: Whole::Add }
+            }
+            ("restore!", [object, from]) => {
+                Operation::Whole { object: object.clone(), from: Some(from.clone()), kind: Whole::Restore }
+            }
+            ("snapshot", [object]) => Operation::CopyObject(object.clone()),
+            ("zero_tangent", _) => Operation::Allocate,
+            ("shadow_of", [of]) => Operation::Part { of: of.clone() },
+            ("cotangent_of", [of]) | ("tangent_float", [_, of]) => Operation::Copy(of.clone()),
+            ("add_tangents", [a, b]) => Operation::Sum(a.clone(), b.clone()),
             ("new_case", [_, _, payload @ ..]) => Operation::Aggregate(payload.to_vec()),
             ("payload", [object, case, Operand::Constant(number)]) => {
                 let index = number.as_scalar().and_then(|number| usize::try_from(number.to_i128() - 1).ok());
@@ -480,6 +507,14 @@ impl Operation {
             }
             Operation::StackPop { stack } => visit(stack),
             Operation::Resize { object, .. } => visit(object),
+            Operation::Whole { object, from, .. } => {
+                visit(object);
+                from.iter().for_each(visit);
+            }
+            Operation::Sum(a, b) => {
+                visit(a);
+                visit(b);
+            }
             Operation::Rule { args, .. } | Operation::Call { args, .. } => args.iter().for_each(visit),
         }
     }
@@ -488,7 +523,9 @@ impl Operation {
     pub(super) fn changed_object(&self) -> Option<&Operand<Ids>> {
         match self {
             Operation::Store { place, .. } => Some(&place.object),
-            Operation::Append { object, .. } | Operation::Resize { object, .. } => Some(object),
+            Operation::Append { object, .. } | Operation::Resize { object, .. } | Operation::Whole { object, .. } => {
+                Some(object)
+            }
             Operation::StackPop { stack } => Some(stack),
             _ => None,
         }

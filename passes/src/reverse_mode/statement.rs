@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 use ircode::{LineInfo, Operand, Positions, Rename, SSAValue, Stmt, Type};
 
 use super::needs::element_type;
-use super::operation::{Operation, Place, Resize};
+use super::operation::{Operation, Place, Resize, Whole};
 use super::plan::{Saved, SavedArgument};
 use super::pullback::{Generated, Generator};
 use super::tangent_code::{Leaves, zero};
@@ -64,12 +64,17 @@ impl Generator<'_, '_> {
                 }
                 self.store_reversed(here, id, place, value)
             }
+            Operation::Whole { object, from, kind } => self.whole_reversed(here, id, object, from.as_ref(), *kind),
+            Operation::Sum(a, b) => {
+                self.accumulate(block, line, a, seed.clone(), &shape)?;
+                self.accumulate(block, line, b, seed, &shape)
+            }
             Operation::Append { object, value } => self.append_reversed(here, object, value),
             Operation::StackPop { stack } => self.pop_reversed(here, id, stack, seed, &shape),
             Operation::Resize { object, rest, kind } => self.resize_reversed(here, id, object, rest, *kind),
             Operation::Allocate => {
                 let shadow = self.shadow(&result, loaded);
-                self.emit(block, line).own("reset_shadow!", [shadow], Type::Nothing).map(|_| ())
+                self.emit(block, line).reset(shadow, &plan.activity.shadow(&result))
             }
             Operation::NewObject(fields) => self.new_object_reversed(here, &result, fields),
             Operation::CopyObject(source) => {
@@ -250,6 +255,33 @@ impl Generator<'_, '_> {
         Ok(())
     }
 
+    fn whole_reversed(
+        &mut self,
+        here: Here<'_>,
+        id: InstId,
+        object: &Operand<Ids>,
+        from: Option<&Operand<Ids>>,
+        kind: Whole,
+    ) -> Generated<()> {
+        let plan = self.plan;
+        if plan.has_shadow(object) {
+            let shadow = self.shadow(object, here.loaded);
+            if let Some(from) = from.filter(|from| plan.has_shadow(from)) {
+                let target = self.shadow(from, here.loaded);
+                self.emit(here.block, here.line).own("add_shadow!", [target, shadow.clone()], Type::Nothing)?;
+            }
+            if kind != Whole::Add {
+                self.emit(here.block, here.line).own("reset_shadow!", [shadow], Type::Nothing)?;
+            }
+        }
+        if plan.restores(object) {
+            let target = self.available(object, here.loaded);
+            let old = here.loaded.get(&Saved::Old(id)).cloned().unwrap_or_else(Operand::nothing);
+            self.emit(here.block, here.line).own("restore!", [target, old], Type::Nothing)?;
+        }
+        Ok(())
+    }
+
     fn append_reversed(&mut self, here: Here<'_>, object: &Operand<Ids>, value: &Operand<Ids>) -> Generated<()> {
         let plan = self.plan;
         let ty = plan.primal.operand_type(object);
@@ -417,7 +449,7 @@ impl Generator<'_, '_> {
             }
         } else if plan.has_shadow(&result) {
             let shadow = self.shadow(&result, here.loaded);
-            self.emit(here.block, here.line).own("reset_shadow!", [shadow], Type::Nothing)?;
+            self.emit(here.block, here.line).reset(shadow, &plan.activity.shadow(&result))?;
         }
         Ok(())
     }

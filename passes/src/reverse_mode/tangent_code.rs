@@ -39,6 +39,23 @@ impl Emitter<'_> {
         }
     }
 
+    /// Makes the floats of a shadow zero.
+    pub(super) fn reset(&mut self, value: Operand<Ids>, shadow: &Tangent) -> Emitted<()> {
+        match shadow {
+            Tangent::None | Tangent::Float(_) => Ok(()),
+            Tangent::Object(_) | Tangent::Dynamic { .. } => {
+                self.own("reset_shadow!", [value], Type::Nothing).map(|_| ())
+            }
+            Tangent::Fields(fields) => {
+                for (index, field) in fields.iter().enumerate().filter(|(_, field)| !field.is_none()) {
+                    let part = self.field(value.clone(), index, field.ty())?;
+                    self.reset(part, field)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
     /// What is stored in the shadow of an object for a value with this shadow: with zeros for its floats.
     pub(super) fn stored_tangent(&mut self, tangent: &Tangent, shadow: Operand<Ids>) -> Emitted<Operand<Ids>> {
         match tangent {
