@@ -11,6 +11,7 @@ pub(crate) mod verify;
 
 mod argument_order;
 mod arguments;
+mod rules;
 
 use std::io::{ErrorKind, Write};
 

@@ -13,6 +13,7 @@ use ircode::{
     from_json, parse_module_with_parameters,
 };
 use passes::PassError;
+use passes::rules::{RuleError, RuleErrorKind};
 
 /// So many violations of a function are drawn.
 const MOST_VIOLATIONS: usize = 100;
@@ -197,6 +198,40 @@ impl Input {
             text.push_str(&format!("\n  called from {caller}"));
         }
         text
+    }
+
+    /// What an error of a derivative rule says that stands in this file, drawn on its line where that is known.
+    pub fn describe_rule_error(&self, error: &RuleError) -> String {
+        let Some(rule) = &error.rule else { return error.to_string() };
+        let message = format!("`{rule}`: {}", error.kind);
+        if let Some(span) = error.statement.and_then(|statement| self.find(rule, statement, None)) {
+            return self.drawn(&[Diagnostic::error(span, message, "here")]).trim_end().to_string();
+        }
+        let parameter = match &error.kind {
+            RuleErrorKind::ParameterType { name: Some(name), given, .. } => Some(format!("{name}::{given}")),
+            _ => None,
+        };
+        self.describe_at_header(rule, parameter.as_deref(), &message)
+    }
+
+    /// A message about a function, drawn on its header, or on the part of it that reads so.
+    pub fn describe_at_header(&self, function: &str, part: Option<&str>, message: &str) -> String {
+        let header = || {
+            let first = self.map(function)?.statements.iter().map(|span| span.start).min()?;
+            let before = self.source.get(..first)?;
+            let start = before.rfind("\nfunction ").map_or(0, |newline| newline + 1);
+            let length = before.get(start..)?.find('\n')?;
+            let header = before.get(start..start + length)?;
+            header.starts_with("function ").then_some(())?;
+            match part.and_then(|part| Some((header.find(part)?, part.len()))) {
+                Some((at, length)) => Some(start + at..start + at + length),
+                None => Some(start..start + header.trim_end().len()),
+            }
+        };
+        match header() {
+            Some(span) => self.drawn(&[Diagnostic::error(span, message, "here")]).trim_end().to_string(),
+            None => format!("{}: {message}", self.path),
+        }
     }
 
     /// Diagnostics, drawn on the lines of the source.

@@ -99,9 +99,11 @@ impl<F> Module<F> {
         Ok(())
     }
 
-    /// Adds a derivative rule: a function of the name `NAME_vjp` or `NAME_jvp`, as `passes/rules` has them. Rules of a
-    /// module come before those that are built in. That a rule has the right form is found when something is
-    /// differentiated.
+    /// Adds a derivative rule: a function of the name `NAME_vjp` or `NAME_jvp`. `NAME` is a function of the module, or a
+    /// primitive; `passes::rules` says which parameters a rule takes, and `passes/rules` has those that are built in. Rules of
+    /// a module come before them. A rule for a function is called where the derivative of the function would be, and may have
+    /// any control flow and call functions of the module. That a rule has the right form is found when something is
+    /// differentiated, or when `passes::rules::RuleTable::of_module` is asked for the rules.
     ///
     /// # Errors
     ///

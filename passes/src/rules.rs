@@ -427,7 +427,10 @@ mod tests {
                 "must return a tuple of 1, but returns something else",
             ),
             ("function sin_vjp(x::T, out::T, seed::T)::Tuple{T}\n1 ─ goto #2\n2 ─ return seed\nend", "single block"),
-            ("function sin_vjp(x::T)\n1 ─ return x\nend", "must take the arguments"),
+            (
+                "function sin_vjp(x::T)\n1 ─ return x\nend",
+                "must take the 1 argument of `sin`, its result, the seed, but has 1 parameter",
+            ),
             ("function sin_jvp(x::T, y::T, out::T, dx::T, dy::T)::T\n1 ─ return dx\nend", "not take 2 operands"),
         ] {
             let error = table.add("bad.ir", text).unwrap_err();

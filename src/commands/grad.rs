@@ -7,6 +7,7 @@ use ircode::{Function, IRCode, Module, Name, Style, print_function};
 use serde_json::Value as Json;
 
 use super::arguments::CallOptions;
+use super::rules::RuleOptions;
 use super::show::{Form, title};
 use super::{Failure, fail, output, write_page};
 
@@ -16,6 +17,7 @@ use super::{Failure, fail, output, write_page};
 Examples:
   bbkit grad examples/power.ir --args '[1.5, 3]'            value and gradient
   bbkit grad listing.txt --fn f --args '[2.0]' --check      compare with central differences
+  bbkit grad file.ir --args '[2.0]' --rules my_rules.ir     with derivatives that are known better
   bbkit grad file.ir --args '[2.0]' --json                  {\"value\": 4.0, \"gradient\": [4.0]}
   bbkit grad file.ir --args '[2.0]' --show                  the forward pass and the pullback, too
   bbkit grad file.ir --args '[2.0]' --show=bbcode           … keyed by ID, with what each statement comes from
@@ -25,6 +27,8 @@ pub(crate) struct Grad {
     file: String,
     #[command(flatten)]
     call: CallOptions,
+    #[command(flatten)]
+    rules: RuleOptions,
     /// Print {"value": …, "gradient": […]}: one entry an argument, null where it has no tangent.
     #[arg(long)]
     json: bool,
@@ -41,7 +45,8 @@ pub(crate) struct Grad {
 
 impl Grad {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let (input, name, args) = self.call.prepare(&self.file)?;
+        let (mut input, name, args) = self.call.prepare(&self.file)?;
+        self.rules.add_to(&mut input.module)?;
         let limits = self.call.limits();
         let result = gradient(&input.module, &name, &args, limits).map_err(|error| describe(&input, &error))?;
         if let Some(path) = &self.html {

@@ -58,7 +58,7 @@ pub enum RuleErrorKind {
     #[error("a rule for a primitive has a single block")]
     SeveralBlocks,
     /// It calls something else than a primitive.
-    #[error("a rule for a primitive calls primitives only, not {0}")]
+    #[error("a rule for a primitive calls primitives only, not `{0}`")]
     CallsOther(String),
     /// It never returns, or without a value.
     #[error("it does not return")]

@@ -1,7 +1,10 @@
 //! Reading rules, and holding them to the form that they must have.
 
+use ircode::primitives::Primitive;
+use ircode::text::{StatementPrinter, write_typed};
 use ircode::{
-    Argument, Body, Callee, Constant, Function, IRCode, Module, Name, Operand, SSAValue, Stmt, Type, TypeKind,
+    Argument, Body, Callee, Constant, Function, IRCode, Module, Name, Operand, Positions, SSAValue, Stmt, Style, Type,
+    TypeKind,
 };
 
 use super::bindings::ranked;
@@ -42,7 +45,7 @@ pub(super) fn read_rule<F: Body>(function: &Function<IRCode>, names: &Module<F>)
     }
     match target(function, of, names)? {
         Target::Primitive(primitive) => {
-            let (argtypes, shadows, out_shadow) = layout_of_parameters(function, kind)?;
+            let (argtypes, shadows, out_shadow) = layout_of_parameters(function, kind, primitive)?;
             if !primitive.takes(argtypes.len()) {
                 let kind = RuleErrorKind::Operands { primitive: primitive.name.into(), given: argtypes.len() };
                 return Err(kind.into());
@@ -72,7 +75,7 @@ pub(super) fn read_rule<F: Body>(function: &Function<IRCode>, names: &Module<F>)
 }
 
 enum Target {
-    Primitive(&'static ircode::primitives::Primitive),
+    Primitive(&'static Primitive),
     Function(usize),
 }
 
@@ -81,6 +84,10 @@ fn target<F: Body>(rule: &Function<IRCode>, of: &str, names: &Module<F>) -> Read
     let plain = of.strip_prefix("Main.").unwrap_or(of);
     if let Some(index) = names.function_index(of).or_else(|| names.function_index(plain)) {
         return Ok(Target::Function(index));
+    }
+    // Calls of a primitive are such even where its methods are in the module.
+    if let Callee::Primitive(primitive) = names.function_callee(of) {
+        return Ok(Target::Primitive(primitive));
     }
     let methods = match names.methods(of) {
         [] => names.methods(plain),
@@ -135,8 +142,9 @@ fn tangent(ty: &Type) -> Option<Type> {
 /// The types of the arguments, where the shadow of each is among the parameters, and where that of the result is.
 type Layout = (Vec<Type>, Vec<Option<usize>>, Option<usize>);
 
-/// Which parameters of a rule are what. That follows from their number, as each argument adds as many as its type says.
-fn layout_of_parameters(rule: &Function<IRCode>, kind: RuleKind) -> Read<Layout> {
+/// Which parameters of a primitive's rule are what. Where the primitive takes different numbers of operands, that follows
+/// from the number of parameters, as each argument adds as many as its type says.
+fn layout_of_parameters(rule: &Function<IRCode>, kind: RuleKind, primitive: &Primitive) -> Read<Layout> {
     let parameters = rule.body.argtypes.get(1..).unwrap_or_default();
     let given = parameters.len();
     let unfit = |expected: &str| RuleErrorKind::Parameters { expected: expected.into(), given };
@@ -145,6 +153,15 @@ fn layout_of_parameters(rule: &Function<IRCode>, kind: RuleKind) -> Read<Layout>
             let count = given.checked_sub(1).filter(|rest| rest % 2 == 0).map(|rest| rest / 2);
             let count = count.ok_or_else(|| unfit("the arguments, the result, and a tangent for each argument"))?;
             Ok((parameters.iter().take(count).cloned().collect(), vec![None; count], None))
+        }
+        RuleKind::Vjp if primitive.max_operands == Some(primitive.min_operands) => {
+            let count = primitive.min_operands;
+            let argtypes = parameters.iter().take(count).cloned().collect();
+            let layout = with_shadows(argtypes, parameters.get(count).unwrap_or(&Type::Untyped));
+            match needed(&layout, kind, count) == given {
+                true => Ok(layout),
+                false => Err(unfit(&expectation(primitive.name, count, kind, &layout)).into()),
+            }
         }
         RuleKind::Vjp => {
             let mut arrays = 0;
@@ -160,6 +177,35 @@ fn layout_of_parameters(rule: &Function<IRCode>, kind: RuleKind) -> Read<Layout>
             Err(unfit(expected).into())
         }
     }
+}
+
+/// How many parameters a rule has.
+fn needed((_, shadows, out_shadow): &Layout, kind: RuleKind, count: usize) -> usize {
+    match kind {
+        RuleKind::Jvp => 2 * count + 1,
+        RuleKind::Vjp => count + 2 + shadows.iter().flatten().count() + usize::from(out_shadow.is_some()),
+    }
+}
+
+/// Which parameters a rule has.
+fn expectation(of: &str, count: usize, kind: RuleKind, (_, shadows, out_shadow): &Layout) -> String {
+    let plural = if count == 1 { "" } else { "s" };
+    let mut text = format!("the {count} argument{plural} of `{of}`, its result");
+    match kind {
+        RuleKind::Jvp => text.push_str(", and a tangent for each argument"),
+        RuleKind::Vjp => {
+            text.push_str(", the seed");
+            let arrays = (2..).zip(shadows).filter(|(_, shadow)| shadow.is_some());
+            let arrays: Vec<String> = arrays.map(|(number, _)| format!("_{number}")).collect();
+            if !arrays.is_empty() {
+                text.push_str(&format!(", a shadow for each of {}", arrays.join(", ")));
+            }
+            if out_shadow.is_some() {
+                text.push_str(", the shadow of the result");
+            }
+        }
+    }
+    text
 }
 
 /// The layout of a VJP for arguments and a result of these types.
@@ -193,7 +239,10 @@ fn single_block<F>(rule: &Function<IRCode>, names: &Module<F>) -> Read<Vec<bool>
         match callee {
             Some(Callee::Primitive(primitive)) => in_place.push(primitive.name.ends_with('!')),
             _ => {
-                let kind = RuleErrorKind::CallsOther(format!("{stmt:?}"));
+                let mut text = String::new();
+                // Writing to a string does not fail.
+                let _ = write_typed(&mut text, &StatementPrinter::new(Style::Julia), stmt, &Type::Untyped);
+                let kind = RuleErrorKind::CallsOther(text);
                 return Err(Found((kind, Some(SSAValue::from_index(index)))));
             }
         }
@@ -203,7 +252,7 @@ fn single_block<F>(rule: &Function<IRCode>, names: &Module<F>) -> Read<Vec<bool>
 }
 
 /// What the rule of a primitive returns: an operand an argument, or the tangent.
-fn outputs(rule: &Function<IRCode>, kind: RuleKind, count: usize) -> Read<Vec<Operand<ircode::Positions>>> {
+fn outputs(rule: &Function<IRCode>, kind: RuleKind, count: usize) -> Read<Vec<Operand<Positions>>> {
     let ir = &rule.body;
     let returned = match ir.stmts.stmts().last() {
         Some(Stmt::Return(ret)) => ret.value.clone(),
@@ -231,8 +280,7 @@ fn check(rule: &Function<IRCode>, index: usize, what: &'static str, expected: Op
     let given = rule.body.argtypes.get(index).cloned().unwrap_or(Type::Untyped);
     match expected {
         Some(expected) if !given.is_unknown() && !expected.is_unknown() && given != expected => {
-            let name = index.checked_sub(2).and_then(|_| rule.parameters.get(index - 1).cloned().flatten());
-            let name = name.or_else(|| rule.parameters.get(index.wrapping_sub(1)).cloned().flatten());
+            let name = index.checked_sub(1).and_then(|index| rule.parameters.get(index).cloned().flatten());
             Err(RuleErrorKind::ParameterType { number: index + 1, name, what, expected, given }.into())
         }
         _ => Ok(()),
@@ -304,32 +352,15 @@ fn read_rule_of_function<F: Body>(
         }
     }
     let out = known(&target.result, parameters.get(count));
-    let plural = if count == 1 { "" } else { "s" };
-    let of = format!("the {count} argument{plural} of `{}`, its result", target.name);
-    let (argtypes, shadows, out_shadow, expected) = match kind {
-        RuleKind::Jvp => (argtypes, vec![None; count], None, format!("{of}, and a tangent for each argument")),
-        RuleKind::Vjp => {
-            let (argtypes, shadows, out_shadow) = with_shadows(argtypes, &out);
-            let arrays: Vec<String> =
-                (2..).zip(&shadows).filter(|(_, s)| s.is_some()).map(|(i, _)| format!("_{i}")).collect();
-            let mut expected = format!("{of}, the seed");
-            if !arrays.is_empty() {
-                expected.push_str(&format!(", a shadow for each of {}", arrays.join(", ")));
-            }
-            if out_shadow.is_some() {
-                expected.push_str(", the shadow of the result");
-            }
-            (argtypes, shadows, out_shadow, expected)
-        }
+    let layout = match kind {
+        RuleKind::Jvp => (argtypes, vec![None; count], None),
+        RuleKind::Vjp => with_shadows(argtypes, &out),
     };
-    let shadow_count = shadows.iter().flatten().count() + usize::from(out_shadow.is_some());
-    let needed = match kind {
-        RuleKind::Jvp => 2 * count + 1,
-        RuleKind::Vjp => count + 2 + shadow_count,
-    };
-    if parameters.len() != needed || function.varargs {
+    if parameters.len() != needed(&layout, kind, count) || function.varargs {
+        let expected = expectation(&target.name, count, kind, &layout);
         return Err(RuleErrorKind::Parameters { expected, given: parameters.len() }.into());
     }
+    let (argtypes, shadows, out_shadow) = layout;
     for (index, ty) in argtypes.iter().enumerate() {
         check(function, index + 1, "an argument", Some(ty.clone()))?;
     }
@@ -417,7 +448,7 @@ fn check_result(rule: &Rule, out: &Type) -> Read<()> {
     if returns { Ok(()) } else { Err(RuleErrorKind::NoReturn.into()) }
 }
 
-fn operand_type(ir: &IRCode, operand: &Operand<ircode::Positions>) -> Type {
+fn operand_type(ir: &IRCode, operand: &Operand<Positions>) -> Type {
     match operand {
         Operand::Value(value) => ir.ty(*value).cloned().unwrap_or(Type::Untyped),
         Operand::Argument(Argument(number)) => {

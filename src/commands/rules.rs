@@ -1,0 +1,47 @@
+//! Derivative rules, as the command line gives them.
+
+use bbkit::Input;
+use clap::Args;
+use ircode::{IRCode, Module};
+use passes::rules::RuleTable;
+
+use super::Failure;
+
+/// Where derivative rules are read from.
+#[derive(Args)]
+pub(crate) struct RuleOptions {
+    /// A file of derivative rules in IR text, `NAME_vjp(args…, out, seed, shadows…)` and `NAME_jvp(args…, out, tangents…)`, for
+    /// functions of the program and for primitives; they come before those that are built in. May be given several times.
+    #[arg(long = "rules", value_name = "FILE")]
+    rules: Vec<String>,
+}
+
+impl RuleOptions {
+    /// Registers the rules of the files with the program, and checks that they fit what they are for.
+    pub(crate) fn add_to(&self, module: &mut Module<IRCode>) -> Result<(), Failure> {
+        let mut files = Vec::with_capacity(self.rules.len());
+        for path in &self.rules {
+            let file = Input::read(path)?;
+            for def in file.module.types() {
+                module.add_type(def.clone())?;
+            }
+            for rule in file.module.functions() {
+                if let Err(error) = module.add_rule(rule.clone()) {
+                    return Err(Failure(file.describe_at_header(&rule.name, None, &error.to_string())));
+                }
+            }
+            files.push(file);
+        }
+        if files.is_empty() {
+            return Ok(());
+        }
+        match RuleTable::of_module(module) {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                let rule = error.rule.as_deref().unwrap_or_default();
+                let file = files.iter().find(|file| file.module.function(rule).is_some());
+                Err(Failure(file.map_or_else(|| error.to_string(), |file| file.describe_rule_error(&error))))
+            }
+        }
+    }
+}

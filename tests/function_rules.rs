@@ -1,0 +1,221 @@
+//! Derivative rules for functions of a module: which function a rule is for, which parameters it takes, and how one that
+//! does not fit is refused.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
+
+use ircode::primitives::lookup;
+use ircode::{IRCode, Module, Name, Type, parse_module};
+use passes::rules::{RuleKind, RuleTable, RuleTarget};
+
+const PROGRAM: &str = "
+mutable struct Counter
+  count::Int64
+end
+function f(x::Float64, n::Int64)::Float64
+1 ─      return x
+end
+function g(a::Vector{Float64}, x::Float64, b::Vector{Int64})::Vector{Float64}
+1 ─      return a
+end
+function var\"h(::Float64)\"(x::Float64)::Float64
+1 ─      return x
+end
+function var\"h(::Float32)\"(x::Float32)::Float32
+1 ─      return x
+end
+function var\"Own.k(::Float64)\"(x::Float64)::Float64
+1 ─      return x
+end
+function var\"sin(::Float64)\"(x::Float64)::Float64
+1 ─      return x
+end
+function open(x)
+1 ─      return x
+end
+function counted(c::Counter, x::Float64)::Float64
+1 ─      return x
+end
+function referred(r::Base.RefValue{Float64})::Float64
+1 ─      return 1.0
+end
+";
+
+/// The rules of a module with `PROGRAM` and these rules.
+fn table(rules: &str) -> Result<RuleTable, String> {
+    let mut module: Module<IRCode> = parse_module(PROGRAM).unwrap().module;
+    module.add_rules(rules).map_err(|error| error.to_string())?;
+    RuleTable::of_module(&module).map(std::borrow::Cow::into_owned).map_err(|error| error.to_string())
+}
+
+fn found(table: &RuleTable, function: &str, kind: RuleKind, types: &[Type]) -> Option<Name> {
+    let rule = table.find_function(&function.into(), kind, types)?;
+    assert!(matches!(&rule.target, RuleTarget::Function(name) if name == function));
+    Some(rule.function.name.clone())
+}
+
+#[test]
+fn a_rule_may_have_any_control_flow() {
+    let rules = table(
+        "
+function f_vjp(x::Float64, n::Int64, out::Float64, seed::Float64)::Tuple{Float64, Nothing}
+1 ─ %1 = Base.slt_int(n, 0)::Bool
+└──      goto #3 if not %1
+2 ─ %3 = Core.tuple(0.0, nothing)::Tuple{Float64, Nothing}
+└──      return %3
+3 ─ %5 = Main.f(seed, n)::Float64
+│   %6 = Core.tuple(%5, nothing)::Tuple{Float64, Nothing}
+└──      return %6
+end
+function f_jvp(x::Float64, n::Int64, out::Float64, dx::Float64, dn::Nothing)::Float64
+1 ─      return dx
+end
+",
+    )
+    .unwrap();
+    let types = [Type::FLOAT64, Type::INT64];
+    assert_eq!(found(&rules, "f", RuleKind::Vjp, &types).unwrap(), "f_vjp");
+    assert_eq!(found(&rules, "f", RuleKind::Jvp, &types).unwrap(), "f_jvp");
+    // The function says what it takes: it does not matter that the call does not.
+    assert_eq!(found(&rules, "f", RuleKind::Vjp, &[Type::Any, Type::INT64]).unwrap(), "f_vjp");
+    assert!(found(&rules, "f", RuleKind::Vjp, &[Type::FLOAT32, Type::INT64]).is_none());
+    assert!(
+        rules.has_function_rule(&"f".into(), RuleKind::Jvp) && !rules.has_function_rule(&"g".into(), RuleKind::Jvp)
+    );
+    assert!(rules.has_rule(lookup("sin").unwrap(), RuleKind::Vjp), "the standard rules are there, too");
+}
+
+#[test]
+fn shadows_follow_the_seed() {
+    let rules = table(
+        "
+function g_vjp(a::Vector{Float64}, x::Float64, b::Vector{Int64}, out::Vector{Float64}, seed::Nothing, sa::Vector{Float64}, \
+ sb::Vector{Nothing}, sout::Vector{Float64})::Tuple{Nothing, Float64, Nothing}
+1 ─ %1 = Core.tuple(nothing, 1.0, nothing)::Tuple{Nothing, Float64, Nothing}
+└──      return %1
+end
+",
+    )
+    .unwrap();
+    let types = ["Vector{Float64}", "Float64", "Vector{Int64}"].map(Type::parse);
+    let rule = rules.find_function(&"g".into(), RuleKind::Vjp, &types).unwrap();
+    // `_1` is the function itself: a, x, b, out and seed are 1 to 5.
+    assert_eq!((rule.shadows.as_slice(), rule.out_shadow), ([Some(6), None, Some(7)].as_slice(), Some(8)));
+}
+
+#[test]
+fn methods_are_named_by_signature_or_by_the_types_of_the_rule() {
+    let rule = |name: &str, ty: &str| {
+        format!("function var\"{name}_jvp\"(x::{ty}, out::{ty}, dx::{ty})::{ty}\n1 ─      return dx\nend\n")
+    };
+    let by_signature = table(&rule("h(::Float32)", "Float32")).unwrap();
+    assert!(found(&by_signature, "h(::Float32)", RuleKind::Jvp, &[Type::FLOAT32]).is_some());
+    assert!(!by_signature.has_function_rule(&"h(::Float64)".into(), RuleKind::Jvp));
+    let by_types = table(&rule("Main.h", "Float64")).unwrap();
+    assert!(found(&by_types, "h(::Float64)", RuleKind::Jvp, &[Type::FLOAT64]).is_some());
+    assert!(!by_types.has_function_rule(&"h(::Float32)".into(), RuleKind::Jvp));
+    let in_a_module = table(&rule("Own.k", "Float64")).unwrap();
+    assert!(found(&in_a_module, "Own.k(::Float64)", RuleKind::Jvp, &[Type::FLOAT64]).is_some());
+    // What is called `sin` is the primitive, whether its body is there or not.
+    let of_primitive = table(&rule("sin", "Float64")).unwrap();
+    let (first, _) = of_primitive.find(lookup("sin").unwrap(), RuleKind::Jvp, &[Type::FLOAT64]).unwrap();
+    assert!(matches!(first.target, RuleTarget::Primitive(_)) && first.argtypes == [Type::FLOAT64]);
+    let error = table(&rule("h", "Float16")).unwrap_err();
+    assert!(
+        error.contains("no method of `h` takes what the rule does; there are `h(::Float64)`, `h(::Float32)`"),
+        "{error}"
+    );
+}
+
+/// A function that does not say what it takes has rules by type.
+#[test]
+fn rules_of_an_open_function_are_told_apart_by_their_types() {
+    let rule = |suffix: &str, ty: &str| {
+        format!("function open_jvp{suffix}(x::{ty}, out::{ty}, dx::{ty})::{ty}\n1 ─      return dx\nend\n")
+    };
+    let rules = table(&format!("{}{}", rule("", "Float64"), rule("_single", "Float32"))).unwrap();
+    assert_eq!(found(&rules, "open", RuleKind::Jvp, &[Type::FLOAT64]).unwrap(), "open_jvp");
+    assert_eq!(found(&rules, "open", RuleKind::Jvp, &[Type::FLOAT32]).unwrap(), "open_jvp_single");
+    assert!(found(&rules, "open", RuleKind::Jvp, &[Type::Any]).is_none());
+}
+
+#[test]
+fn rules_that_do_not_fit_their_function_are_refused() {
+    let body = "1 ─      return seed\nend";
+    let tuple = "1 ─ %1 = Core.tuple(seed, nothing)::Tuple{Float64, Nothing}\n└──      return %1\nend";
+    for (text, problem) in [
+        (format!("function e_vjp(x::Float64, out::Float64, seed::Float64)\n{body}"), "neither a function nor a primitive `e`"),
+        (
+            format!("function f_vjp(x::Float64, out::Float64, seed::Float64)\n{body}"),
+            "`f_vjp`: it must take the 2 arguments of `f`, its result, the seed, but has 3 parameters",
+        ),
+        (
+            format!("function g_vjp(a::Vector{{Float64}}, x::Float64, b::Vector{{Int64}}, out::Vector{{Float64}}, seed)\n{body}"),
+            "its result, the seed, a shadow for each of _2, _4, the shadow of the result, but has 5 parameters",
+        ),
+        (
+            format!("function f_jvp(x::Float64, n::Int64, out::Float64, seed::Float64)\n{body}"),
+            "its result, and a tangent for each argument, but has 4 parameters",
+        ),
+        (
+            format!("function f_vjp(x::Float32, n::Int64, out::Float64, seed::Float64)\n{tuple}"),
+            "its parameter _2 (`x`), an argument, must be a Float64, but is a Float32",
+        ),
+        (
+            format!("function f_vjp(x::Float64, n::Int64, out::Float32, seed::Float64)\n{tuple}"),
+            "its parameter _4 (`out`), the result, must be a Float64, but is a Float32",
+        ),
+        (
+            format!("function f_vjp(x::Float64, n::Int64, out::Float64, seed::Nothing)\n{tuple}"),
+            "its parameter _5 (`seed`), the cotangent of the result, must be a Float64, but is a Nothing",
+        ),
+        (
+            format!("function f_jvp(x::Float64, n::Int64, out::Float64, seed::Float64, dn::Int64)\n{body}"),
+            "its parameter _6 (`dn`), the tangent of an argument, must be a Nothing, but is a Int64",
+        ),
+        (
+            format!("function f_vjp(x::Float64, n::Int64, out::Float64, seed::Float64)::Float64\n{body}"),
+            "it must return a Tuple{Float64, Nothing}, but returns a Float64",
+        ),
+        (
+            "function f_vjp(x::Float64, n::Int64, out::Float64, seed::Float64)\n1 ─ %1 = Core.tuple(seed)::Tuple{Float64}\n\
+             └──      return %1\nend"
+                .into(),
+            "it must return a Tuple{Float64, Nothing}, but returns a Tuple{Float64}",
+        ),
+        (
+            "function f_jvp(x::Float64, n::Int64, out::Float64, dx::Float64, dn::Nothing)\n1 ─      return n\nend".into(),
+            "it must return a Float64, but returns a Int64",
+        ),
+        (
+            format!("function counted_vjp(c::Counter, x::Float64, out::Float64, seed::Float64)\n{tuple}"),
+            "the argument _2 of `counted` is a Counter: a rule takes numbers, arrays",
+        ),
+        (
+            format!("function referred_vjp(r::Base.RefValue{{Float64}}, out::Float64, seed::Float64)\n{tuple}"),
+            "the argument _2 of `referred` is a Base.RefValue{Float64}",
+        ),
+        (
+            format!("function sum_vjp(a::Vector{{T}}, out::T, seed::T)\n{body}"),
+            "`sum_vjp`: it must take the 1 argument of `sum`, its result, the seed, a shadow for each of _2, but has 3 parameters",
+        ),
+        (
+            format!("function sum_vjp(a::Vector{{T}}, out::T, seed::T, sa::Vector{{U}})\n{body}"),
+            "it must return a tuple of 1",
+        ),
+        (
+            "function sum_vjp(a::Vector{T}, out::T, seed::T, sa::Vector{U})\n1 ─ %1 = Core.tuple(nothing)::Any\n\
+             └──      return %1\nend"
+                .into(),
+            "its parameter _5 (`sa`), the shadow of an argument, must be a Vector{T}, but is a Vector{U}",
+        ),
+        (
+            "function sum_vjp(a::Vector{T}, out::T, seed::T, sa::Vector{T})\n1 ─ %1 = Core.tuple(seed)::Any\n\
+             └──      return %1\nend"
+                .into(),
+            "it must return `nothing` for _2, an array, to whose shadow cotangents are added",
+        ),
+    ] {
+        let error = table(&text).unwrap_err();
+        assert!(error.contains(problem), "{text}\n{error}");
+    }
+}
