@@ -35,9 +35,6 @@ end
 function counted(c::Counter, x::Float64)::Float64
 1 ─      return x
 end
-function referred(r::Base.RefValue{Float64})::Float64
-1 ─      return 1.0
-end
 ";
 
 /// The rules of a module with `PROGRAM` and these rules.
@@ -126,6 +123,16 @@ fn methods_are_named_by_signature_or_by_the_types_of_the_rule() {
     );
 }
 
+/// What can be changed and is no array has no shadow among the parameters.
+#[test]
+fn nothing_flows_to_what_is_no_array_and_can_be_changed() {
+    let text = "function counted_vjp(c::Counter, x::Float64, out::Float64, seed::Float64)::Tuple{Nothing, Float64}\n\
+                1 ─ %1 = Core.tuple(nothing, seed)::Tuple{Nothing, Float64}\n└──      return %1\nend";
+    let types = [Type::named("Counter"), Type::FLOAT64];
+    let rule = table(text).unwrap().find_function(&"counted".into(), RuleKind::Vjp, &types).unwrap();
+    assert_eq!((rule.shadows.as_slice(), rule.out_shadow), ([None, None].as_slice(), None));
+}
+
 /// A function that does not say what it takes has rules by type.
 #[test]
 fn rules_of_an_open_function_are_told_apart_by_their_types() {
@@ -188,11 +195,7 @@ fn rules_that_do_not_fit_their_function_are_refused() {
         ),
         (
             format!("function counted_vjp(c::Counter, x::Float64, out::Float64, seed::Float64)\n{tuple}"),
-            "the argument _2 of `counted` is a Counter: a rule takes numbers, arrays",
-        ),
-        (
-            format!("function referred_vjp(r::Base.RefValue{{Float64}}, out::Float64, seed::Float64)\n{tuple}"),
-            "the argument _2 of `referred` is a Base.RefValue{Float64}",
+            "it must return a Tuple{Nothing, Float64}, but returns a Tuple{Float64, Nothing}",
         ),
         (
             format!("function sum_vjp(a::Vector{{T}}, out::T, seed::T)\n{body}"),

@@ -94,19 +94,6 @@ pub enum RuleErrorKind {
         /// The type that it has.
         given: Type,
     },
-    /// An argument of the function is of a type that rules cannot have.
-    #[error(
-        "the argument _{number} of `{of}` is a {ty}: a rule takes numbers, arrays and what holds nothing that can be \
-        changed"
-    )]
-    Argument {
-        /// The function.
-        of: Name,
-        /// The number, as in `_2`.
-        number: usize,
-        /// The type.
-        ty: Type,
-    },
     /// What it returns has the wrong type.
     #[error("it must return {expected}, but returns {given}")]
     Returns {

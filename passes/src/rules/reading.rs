@@ -24,9 +24,6 @@ pub(super) struct Found(pub(super) Problem);
 
 type Read<T> = Result<T, Found>;
 
-/// Types nested deeper than this are not looked into.
-const MAX_DEPTH: usize = 32;
-
 /// Reads a rule. `names` has the functions and the primitives for which it may be.
 pub(super) fn read_rule<F: Body>(function: &Function<IRCode>, names: &Module<F>) -> Read<Rule> {
     let name: &str = &function.name;
@@ -345,12 +342,6 @@ fn read_rule_of_function<F: Body>(
         ty => ty,
     };
     let argtypes: Vec<Type> = signature.iter().enumerate().map(|(i, ty)| known(ty, parameters.get(i))).collect();
-    for (index, ty) in argtypes.iter().enumerate() {
-        if holds_changeable(names, ty, 0) {
-            let kind = RuleErrorKind::Argument { of: target.name.clone(), number: index + 2, ty: ty.clone() };
-            return Err(kind.into());
-        }
-    }
     let out = known(&target.result, parameters.get(count));
     let layout = match kind {
         RuleKind::Jvp => (argtypes, vec![None; count], None),
@@ -378,37 +369,32 @@ fn read_rule_of_function<F: Body>(
         declared,
     };
     check_parameters(&rule)?;
-    check_result(&rule, &out)?;
+    check_result(&rule, &out, names)?;
     Ok(rule)
 }
 
-/// Whether values of the type hold something that can be changed, other than being an array: what would need a shadow that
-/// rules do not have.
-fn holds_changeable<F>(module: &Module<F>, ty: &Type, depth: usize) -> bool {
-    let inside = |ty: &Type| is_array(ty) || holds_changeable(module, ty, depth + 1);
-    if depth > MAX_DEPTH {
-        return true;
-    }
+/// Whether values of the type can be changed and are no arrays. They have no shadow among the parameters: a rule says that
+/// nothing flows to them.
+fn is_changeable<F>(module: &Module<F>, ty: &Type) -> bool {
     match ty {
         Type::Ref(_) | Type::Memory(_) | Type::MemoryRef(_) | Type::Stack(_) | Type::Slot(_) => true,
-        Type::Tuple(elements) | Type::Union(elements) => elements.iter().any(inside),
-        Type::NamedTuple(fields) => fields.iter().any(|(_, ty)| inside(ty)),
-        Type::Array(array) => inside(&array.element),
-        Type::Named(name) => match module.type_def(name).map(|def| &def.kind) {
-            Some(TypeKind::Struct { mutable, fields }) => *mutable || fields.iter().any(|(_, ty)| inside(ty)),
-            Some(TypeKind::Enum { cases }) => cases.iter().flat_map(|(_, types)| types).any(inside),
-            None => false,
-        },
+        Type::Named(name) => {
+            let def = module.type_def(name).map(|def| &def.kind);
+            matches!(def, Some(TypeKind::Struct { mutable: true, .. }))
+        }
         _ => false,
     }
 }
 
 /// Holds what the rule of a function returns to what its kind must: as it is declared, and where it returns.
-fn check_result(rule: &Rule, out: &Type) -> Read<()> {
+fn check_result<F>(rule: &Rule, out: &Type, names: &Module<F>) -> Read<()> {
     let function = &rule.function;
     let ir = &function.body;
-    let cotangents: Vec<Option<Type>> =
-        rule.argtypes.iter().map(|ty| if is_array(ty) { Some(Type::Nothing) } else { tangent(ty) }).collect();
+    let cotangent = |ty: &Type| match is_array(ty) || is_changeable(names, ty) {
+        true => Some(Type::Nothing),
+        false => tangent(ty),
+    };
+    let cotangents: Vec<Option<Type>> = rule.argtypes.iter().map(cotangent).collect();
     let fits = |given: &Type| match rule.kind {
         RuleKind::Jvp => tangent(out).is_none_or(|expected| expected == *given),
         RuleKind::Vjp => match given {
