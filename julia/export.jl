@@ -2,6 +2,9 @@
 
 const FORMAT_VERSION = 1
 
+"Tuples of more elements are written as text, as other objects are. The tables of Julia's logarithms have 129."
+const LONGEST = 256
+
 "Where a dump is written: functions one after another, each as soon as it is known."
 mutable struct Writer
     io::IO
@@ -10,17 +13,19 @@ mutable struct Writer
     texts::IdDict{Any,String}
     # Struct types that were named, where they are wanted.
     structs::Union{Nothing,IdDict{Any,Nothing}}
+    # Whether constants that are numbers are written as such, and not by their names.
+    numbers::Bool
     names::Set{String}
     functions::Int
     statements::Int
 end
 
-Writer(io::IO; types::Bool = false) =
-    Writer(io, IOBuffer(), IdDict{Any,String}(), types ? IdDict{Any,Nothing}() : nothing, Set{String}(), 0, 0)
+Writer(io::IO; types::Bool = false, numbers::Bool = false) =
+    Writer(io, IOBuffer(), IdDict{Any,String}(), types ? IdDict{Any,Nothing}() : nothing, numbers, Set{String}(), 0, 0)
 
 "Opens a dump, calls `f` with a [`Writer`](@ref), and closes the dump."
-function write_dump(f, io::IO; types::Bool = false)
-    writer = Writer(io; types = types)
+function write_dump(f, io::IO; types::Bool = false, numbers::Bool = false)
+    writer = Writer(io; types = types, numbers = numbers)
     print(io, "{\"bbkit\":", FORMAT_VERSION, ",\"representation\":\"ircode\",\"functions\":[")
     f(writer)
     print(io, "\n]")
@@ -37,7 +42,8 @@ write_dump(f, path::AbstractString; options...) = open(io -> write_dump(f, io; o
 
 Writes the code of `f` for arguments of these types, or of all its methods for the types of their signatures, to the
 file or stream `out`. With `callees`, also the code of every method that the code invokes, directly or not, as far as
-it can be inferred, and the fields of the structs that occur.
+it can be inferred, the fields of the structs that occur, and the values of global constants that are numbers or tables of
+numbers.
 """
 function export_function(out, f, types; callees::Bool = false)
     mi = instance(Tuple{Core.Typeof(f),Base.to_tuple_type(types).parameters...})
@@ -49,9 +55,12 @@ function export_function(out, f; callees::Bool = false)
     return export_instances(out, found; callees = callees)
 end
 
-"Writes the code of these method instances; see [`export_function`](@ref)."
-function export_instances(out, roots; callees::Bool = false)
-    write_dump(out; types = true) do writer
+"""
+Writes the code of these method instances; see [`export_function`](@ref). `numbers` says whether such constants are written
+as numbers, which a program that runs away from this Julia needs, or by their names.
+"""
+function export_instances(out, roots; callees::Bool = false, numbers::Bool = callees)
+    write_dump(out; types = true, numbers = numbers) do writer
         queue, seen = copy(roots), IdDict{Any,Nothing}(mi => nothing for mi in roots)
         while !isempty(queue)
             mi = popfirst!(queue)
@@ -341,6 +350,10 @@ function write_operand(writer::Writer, @nospecialize(x))
         print(io, "{\"arg\":", x.n, "}")
     elseif x isa Union{Core.SlotNumber,CC.OldSSAValue,CC.NewSSAValue}
         fault("IR31", "$x is left over from an earlier stage of the compiler")
+    elseif x isa GlobalRef && writer.numbers && is_number(x)
+        print(io, "{\"constant\":")
+        write_constant(writer, getfield(x.mod, x.name))
+        print(io, "}")
     elseif x isa GlobalRef
         print(io, "{\"global\":{\"module\":")
         write_string(io, module_path(global_module(x)))
@@ -362,6 +375,10 @@ function write_operand(writer::Writer, @nospecialize(x))
     end
     return nothing
 end
+
+"Whether a global is a constant, and a number of the machine's or a table of such."
+is_number(x::GlobalRef) = isdefined(x.mod, x.name) && isconst(x.mod, x.name) && is_number(getfield(x.mod, x.name))
+is_number(@nospecialize(x)) = x isa Union{Bool,Base.BitInteger,Base.IEEEFloat} || (x isa Tuple && 0 < length(x) <= LONGEST && all(is_number, x))
 
 """
 The module by which a global is named: that of the reference where it is Julia's or has the name itself, else the one from which
@@ -408,11 +425,11 @@ function write_constant(writer::Writer, @nospecialize(x))
         print(io, "}")
     elseif x isa Core.SSAValue && 0 <= x.id <= typemax(UInt32)
         print(io, "{\"SSAValue\":", x.id, "}")
-    elseif x isa Tuple && length(x) <= 64
+    elseif x isa Tuple && length(x) <= LONGEST
         member("Tuple")
         write_constants(writer, x)
         print(io, "}")
-    elseif x isa NamedTuple && length(x) <= 64
+    elseif x isa NamedTuple && length(x) <= LONGEST
         member("NamedTuple")
         print(io, "[")
         each(io, 1:length(x)) do i
@@ -500,8 +517,8 @@ function note_structs(structs, @nospecialize(ty))
     ty = CC.widenconst(ty)
     ty isa Union && (note_structs(structs, ty.a); note_structs(structs, ty.b); return)
     (ty isa DataType && isconcretetype(ty) && !haskey(structs, ty)) || return
-    # Tuples, arrays and what has no fields are known by their names.
-    if ty <: Tuple || ty <: NamedTuple
+    # Tuples, arrays, references and what has no fields are known by their names.
+    if ty <: Tuple || ty <: NamedTuple || ty <: Base.RefValue
         foreach(field -> note_structs(structs, field), fieldtypes(ty))
         return
     end

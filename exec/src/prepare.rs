@@ -473,7 +473,11 @@ impl Preparer<'_> {
         let index = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
         match index.and_then(|index| self.ir.sptypes.get(index)) {
             Some(Type::TypeOf(ty)) => Ok(Value::Type(ty.clone())),
-            Some(ty) => Ok(Value::Type(Arc::new(ty.clone()))),
+            Some(ty) => match ty.known_value() {
+                // A value, such as the one in `Val{true}`.
+                Some(value) => self.constant_value(&value),
+                None => Ok(Value::Type(Arc::new(ty.clone()))),
+            },
             None => Err(RunErrorKind::InvalidCode(format!("there is no static parameter {number}"))),
         }
     }

@@ -63,6 +63,9 @@ pub(super) fn getfield(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Valu
         (Value::Memory(memory), Some("length")) => {
             return Ok(Value::from(memory.0.fields.borrow().values().len() as i64));
         }
+        (Value::Type(ty), Some("isbitstype")) if matches!(**ty, Type::Array(..) | Type::Scalar(_)) => {
+            return Ok(Value::from(matches!(**ty, Type::Scalar(_))));
+        }
         (Value::Tuple(_) | Value::NamedTuple(_) | Value::SimpleVector(_) | Value::Struct(_), _) => {}
         _ => return Err(unsupported(format!("a field of a {:?}", object.type_of()))),
     }

@@ -1,0 +1,207 @@
+//! Functions that go through Julia's own library, as its compiler leaves them: the interpreter computes what Julia computes,
+//! and reverse mode the gradient that differences in long arithmetic give.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use bbkit::exec::{Limits, Machine, Value, value_to_json};
+use bbkit::ircode::text::print_module;
+use bbkit::ircode::{Function, IRCode, Module, Stmt, Style, from_json, parse_module};
+use serde_json::Value as Json;
+
+/// The library copies elements by address, and compares addresses to see whether arrays overlap.
+const ADDRESSES: &str = "the foreign function :jl_array_ptr cannot be run";
+const ADDRESS: &str = "the foreign function :jl_value_ptr cannot be run";
+/// An object that stands in the code, such as `1:3`, is nothing but a text in a dump.
+const OBJECTS: &str = "a field of a Untyped cannot be run";
+const RESHAPED: &str = "the foreign function :jl_reshape_array cannot be run";
+
+/// What the interpreter does not run, with what it says.
+const NOT_RUN: [(&str, &str); 29] = [
+    ("sum_pairwise", OBJECTS),
+    ("sum_columns", OBJECTS),
+    ("median", ADDRESSES),
+    // Whether a struct has no references is asked of its type.
+    ("diff", ":isbitstype"),
+    ("broadcast", ADDRESSES),
+    ("broadcast_math", ADDRESSES),
+    ("broadcast_in_place", ADDRESSES),
+    ("broadcast_outer", ADDRESSES),
+    ("comprehension_2d", OBJECTS),
+    ("slice", ADDRESSES),
+    ("reshape", RESHAPED),
+    ("vec", RESHAPED),
+    ("vcat", ADDRESSES),
+    ("hcat", OBJECTS),
+    ("append", ADDRESSES),
+    ("filter", OBJECTS),
+    ("circshift", ADDRESSES),
+    ("repeat", ADDRESSES),
+    ("sort", ADDRESSES),
+    // A type that only its arguments make concrete.
+    ("sortperm", "`Base.Sort.Perm` is called"),
+    ("normalize", ADDRESSES),
+    ("matvec_generic", OBJECTS),
+    ("matmat_generic", OBJECTS),
+    ("adjoint_sum", ":isbitstype"),
+    ("cholesky", ADDRESS),
+    ("diagonal", ADDRESSES),
+    ("diagonal_solve", ADDRESSES),
+    ("identity_matrix", OBJECTS),
+    ("axpby", ADDRESS),
+];
+
+fn folder() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/library"))
+}
+
+fn read(file: &str) -> String {
+    fs::read_to_string(folder().join(file)).unwrap()
+}
+
+struct Case {
+    name: String,
+    /// The function and what it calls.
+    module: Module<IRCode>,
+    function: Function<IRCode>,
+    expected: Json,
+}
+
+/// The part of a module that a function needs: what it invokes, directly or not.
+fn part(module: &Module<IRCode>, root: usize) -> Module<IRCode> {
+    let mut wanted = vec![root];
+    let mut seen = vec![false; module.functions().len()];
+    seen[root] = true;
+    let mut next = 0;
+    while let Some(&function) = wanted.get(next) {
+        next += 1;
+        for stmt in module.functions()[function].body.stmts.stmts() {
+            let Stmt::Invoke(invoke) = stmt else { continue };
+            let callee = invoke.instance.name.as_ref().and_then(|name| module.function_index(name));
+            wanted.extend(callee.filter(|&callee| !std::mem::replace(&mut seen[callee], true)));
+        }
+    }
+    let mut part = Module::new();
+    module.types().iter().for_each(|def| part.add_type(def.clone()).unwrap());
+    wanted.iter().for_each(|&function| part.add_function(module.functions()[function].clone()).unwrap());
+    part
+}
+
+fn cases() -> Vec<Case> {
+    let module = parse_module(&read("library.ir")).unwrap().module;
+    let cases: Vec<Json> = serde_json::from_str(&read("cases.json")).unwrap();
+    let case = |expected: Json| {
+        let name = expected["name"].as_str().unwrap().to_owned();
+        let start = format!("Main.Library.case_{name}(");
+        let root = module.functions().iter().position(|function| function.name.starts_with(&start)).unwrap();
+        let part = part(&module, root);
+        Case { name, function: module.functions()[root].clone(), module: part, expected }
+    };
+    cases.into_iter().map(case).collect()
+}
+
+impl Case {
+    fn arguments(&self) -> Vec<Value> {
+        let machine = Machine::new(&self.module);
+        let args = self.expected["args"].as_array().unwrap();
+        let types = &self.function.body.argtypes[1..];
+        args.iter().zip(types).map(|(json, ty)| machine.value_from_json(&self.module, json, ty).unwrap()).collect()
+    }
+}
+
+fn close(a: f64, b: f64, tolerance: f64) -> bool {
+    (a - b).abs() <= tolerance * b.abs()
+}
+
+#[test]
+fn the_interpreter_computes_what_julia_computes() {
+    let mut problems = Vec::new();
+    let cases = cases();
+    assert!(cases.len() >= 100, "only {} functions", cases.len());
+    for case in &cases {
+        let result = Machine::new(&case.module).call(&case.function.name, &case.arguments());
+        let expected = case.expected["value"].as_f64().unwrap();
+        let excuse = NOT_RUN.iter().find(|(name, _)| *name == case.name);
+        match (result, excuse) {
+            (Ok(_), Some(_)) => problems.push(format!("{} runs: NOT_RUN need not name it", case.name)),
+            // Primitives stand for the library's own code, and may differ in the last places.
+            (Ok(value), None) if value.as_float().is_some_and(|value| close(value, expected, 1e-14)) => {}
+            (Err(error), Some((_, text))) if error.to_string().contains(text) => {}
+            (Ok(value), _) => problems.push(format!("{}: {value}, expected {expected}", case.name)),
+            (Err(error), _) => problems.push(format!("{}: {error}", case.name)),
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+}
+
+/// The numbers in a value, in order; what has no derivative is left out.
+fn numbers(json: &Json, into: &mut Vec<f64>) {
+    match json {
+        Json::Array(elements) => elements.iter().for_each(|element| numbers(element, into)),
+        Json::Number(number) => into.extend(number.as_f64()),
+        _ => {}
+    }
+}
+
+#[test]
+#[ignore = "reverse mode does not differentiate arrays"]
+fn gradients_are_those_of_differences() {
+    let mut problems = Vec::new();
+    let cases = cases();
+    let run = cases.iter().filter(|case| NOT_RUN.iter().all(|(name, _)| *name != case.name));
+    let mut count = 0;
+    for case in run {
+        count += 1;
+        let args = case.arguments();
+        let result = match bbkit::gradient(&case.module, &case.function.name, &args, Limits::default()) {
+            Ok(result) => result,
+            Err(error) => {
+                problems.push(format!("{}: {error}", case.name));
+                continue;
+            }
+        };
+        let (mut found, mut expected) = (Vec::new(), Vec::new());
+        result.gradient.iter().for_each(|part| numbers(&value_to_json(part).unwrap(), &mut found));
+        numbers(&case.expected["gradient"], &mut expected);
+        let scale = expected.iter().fold(0.0_f64, |a, g| a.max(g.abs()));
+        let same = |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-10 * b.abs() + 1e-13 * scale;
+        if found.len() != expected.len() || !found.iter().zip(&expected).all(same) {
+            problems.push(format!("{}: {found:?}, expected {expected:?}", case.name));
+        }
+    }
+    assert!(count >= 100, "only {count} functions are differentiated");
+    assert!(problems.is_empty(), "{} of {count}:\n{}", problems.len(), problems.join("\n"));
+}
+
+/// `scripts/julia --install` gets a Julia for this; without one it says nothing.
+#[test]
+fn exporting_again_gives_the_same_text() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let julia = root.join("scripts/julia");
+    let version = Command::new(&julia).arg("--version").output().unwrap();
+    if !String::from_utf8_lossy(&version.stdout).contains("1.5.3") {
+        return;
+    }
+    let fresh = Path::new(env!("CARGO_TARGET_TMPDIR")).join("library");
+    fs::create_dir_all(&fresh).unwrap();
+    let mut command = Command::new(&julia);
+    command.current_dir(root).args(["--startup-file=no", "tests/library/export.jl"]).arg(&fresh);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let module: Module<IRCode> = from_json(&fs::read_to_string(fresh.join("library.json")).unwrap()).unwrap();
+    let text = print_module(&module, Style::Bbkit);
+    let cases = fs::read_to_string(fresh.join("cases.json")).unwrap();
+    if std::env::var_os("BBKIT_BLESS").is_some() {
+        fs::write(folder().join("library.ir"), text).unwrap();
+        fs::write(folder().join("cases.json"), cases).unwrap();
+        return;
+    }
+    assert!(read("library.ir") == text, "tests/library/library.ir is not what Julia exports; BBKIT_BLESS=1 renews it");
+    assert!(
+        read("cases.json") == cases,
+        "tests/library/cases.json is not what Julia computes; BBKIT_BLESS=1 renews it"
+    );
+}

@@ -1,0 +1,65 @@
+# Writes into the folder given library.json, the code of all functions of functions.jl and of what they call, and cases.json, their
+# arguments with Julia's value and the gradient: `scripts/julia tests/library/export.jl tests/library`.
+#
+# Gradients are central differences in 1000-bit arithmetic, so they are right to the last bit of a Float64.
+
+include(joinpath(@__DIR__, "..", "..", "julia", "BBKit.jl"))
+# By its name alone, which the dumps repeat.
+include_string(Main, read(joinpath(@__DIR__, "functions.jl"), String), "functions.jl")
+using .Library: FUNCTIONS
+
+setprecision(BigFloat, 1000)
+const STEP = big(10.0)^-100
+
+"A value as bbkit's command line writes it."
+json(x::Nothing) = "null"
+json(x::Union{Float64,Int64}) = string(x)
+json(x::Union{Vector,Tuple}) = string('[', join(map(json, x), ','), ']')
+json(x::Matrix) = string('[', join([json(x[:, i]) for i in axes(x, 2)], ','), ']')
+
+long(x::Int64) = x
+long(x) = map(big, x)
+
+"The gradient for argument k: one number, or one for each element."
+function partial(f, args, k)
+    x = args[k]
+    x isa Int64 && return nothing
+    shifted(by) = Float64((f(Base.setindex(args, by(STEP), k)...) - f(Base.setindex(args, by(-STEP), k)...)) / (2STEP))
+    x isa BigFloat && return shifted(h -> x + h)
+    return [shifted(h -> (y = copy(x); y[i] += h; y)) for i in CartesianIndices(x)]
+end
+
+"""
+The method instances that the code of these invokes, directly or not. Left out is what never returns: it only builds exceptions and
+their texts.
+"""
+function with_callees(roots)
+    for mi in roots
+        code = BBKit.inferred_code(mi)
+        code === nothing && continue
+        rows = BBKit.columns(BBKit.ircode(code[1], mi))
+        for (stmt, type) in zip(rows.stmts, rows.types)
+            callee = BBKit.invoked(stmt)
+            callee === nothing || callee in roots || type === Union{} || BBKit.inferred_code(callee) === nothing || push!(roots, callee)
+        end
+    end
+    return roots
+end
+
+# One dump for all, as they call much the same. Where each statement was written takes half of the space.
+roots = Any[BBKit.instance(Tuple{typeof(f),map(typeof, args)...}) for (_, f, args) in FUNCTIONS]
+dump = sprint(io -> BBKit.export_instances(io, with_callees(roots); numbers = true))
+dump = replace(dump, r"\"linetable\":\[[^\[\]]*\]" => "\"linetable\":[]")
+dump = replace(dump, r",\"line\":(\[[0-9,]*\]|[0-9]+)(?=[,}])" => "")
+write(joinpath(ARGS[1], "library.json"), dump)
+
+open(joinpath(ARGS[1], "cases.json"), "w") do io
+    print(io, "[")
+    for (i, (name, f, args)) in enumerate(FUNCTIONS)
+        wide = map(long, args)
+        gradient = ntuple(k -> partial(f, wide, k), length(args))
+        print(io, i > 1 ? "," : "", "\n{\"name\":\"", name, "\",\"args\":", json(args))
+        print(io, ",\"value\":", json(f(deepcopy(args)...)), ",\"gradient\":", json(gradient), "}")
+    end
+    println(io, "\n]")
+end
