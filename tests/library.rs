@@ -91,7 +91,7 @@ fn part(module: &Module<IRCode>, root: usize) -> Module<IRCode> {
 }
 
 fn cases() -> Vec<Case> {
-    let module = parse_module(&read("library.ir")).unwrap().module;
+    let module = parse_module(&read("library.txt")).unwrap().module;
     let cases: Vec<Json> = serde_json::from_str(&read("cases.json")).unwrap();
     let case = |expected: Json| {
         let name = expected["name"].as_str().unwrap().to_owned();
@@ -195,11 +195,14 @@ fn exporting_again_gives_the_same_text() {
     let text = print_module(&module, Style::Bbkit);
     let cases = fs::read_to_string(fresh.join("cases.json")).unwrap();
     if std::env::var_os("BBKIT_BLESS").is_some() {
-        fs::write(folder().join("library.ir"), text).unwrap();
+        fs::write(folder().join("library.txt"), text).unwrap();
         fs::write(folder().join("cases.json"), cases).unwrap();
         return;
     }
-    assert!(read("library.ir") == text, "tests/library/library.ir is not what Julia exports; BBKIT_BLESS=1 renews it");
+    assert!(
+        read("library.txt") == text,
+        "tests/library/library.txt is not what Julia exports; BBKIT_BLESS=1 renews it"
+    );
     assert!(
         read("cases.json") == cases,
         "tests/library/cases.json is not what Julia computes; BBKIT_BLESS=1 renews it"
