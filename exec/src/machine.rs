@@ -545,6 +545,13 @@ impl Run<'_, '_> {
                 let args = self.read_all(code, base, args)?;
                 Step::Value(self.machine.runtime.structure(info.clone(), args)?)
             }
+            Op::SplatNew { ty, fields } => {
+                let fields = self.read(code, base, *fields)?.clone();
+                match (self.read(code, base, *ty)?.clone(), fields.as_tuple()) {
+                    (Value::Type(ty), Some(fields)) => Step::Value(self.machine.runtime.new_of(&ty, fields.to_vec())?),
+                    (other, _) => return Err(Fault::Fatal(RunErrorKind::Unsupported(format!("making a new {other}")))),
+                }
+            }
             Op::NewTuple { args } => {
                 let args = self.read_all(code, base, args)?;
                 Step::Value(self.machine.runtime.tuple(args)?)

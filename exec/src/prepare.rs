@@ -110,6 +110,10 @@ pub(crate) enum Op {
         info: Arc<StructInfo>,
         args: Vec<Source>,
     },
+    SplatNew {
+        ty: Source,
+        fields: Source,
+    },
     NewTuple {
         args: Vec<Source>,
     },
@@ -604,6 +608,10 @@ impl Preparer<'_> {
                     None => Op::NewOf { ty: self.source(ty)?, args },
                 }
             }
+            Head::SplatNew => match args {
+                [ty, fields] => Op::SplatNew { ty: self.source(ty)?, fields: self.source(fields)? },
+                _ => return Ok(Op::Fail(RunErrorKind::InvalidCode("`splatnew` takes a type and a tuple".into()))),
+            },
             Head::Boundscheck => {
                 let value = args.first().and_then(|arg| arg.as_constant()?.as_scalar().cloned());
                 Op::Copy(self.constant(value.map_or(Value::from(true), Value::Scalar)))

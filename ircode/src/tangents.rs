@@ -182,6 +182,8 @@ impl<'m, F> TangentTypes<'m, F> {
             Type::Scalar(_) | Type::Bottom | Type::Nothing | Type::String | Type::Symbol => Tangent::None,
             Type::TypeOf(_) | Type::Function(_) => Tangent::None,
             Type::Untyped | Type::Any => Tangent::ANY,
+            // Of how many elements a tuple is, its type may leave open.
+            Type::Tuple(elements) if elements.iter().any(is_vararg) => self.dynamic(ty),
             Type::Tuple(elements) => of_fields(elements.iter().map(of).collect()),
             Type::NamedTuple(fields) => of_fields(fields.iter().map(|(_, ty)| of(ty)).collect()),
             Type::Union(members) => self.of_union(ty, members, depth),
@@ -336,6 +338,10 @@ impl<'m, F> TangentTypes<'m, F> {
 /// ```
 pub fn shadow_name(name: &str) -> Name {
     Name::from(format!("BBKit.Tangent{{{name}}}"))
+}
+
+fn is_vararg(ty: &Type) -> bool {
+    matches!(ty, Type::Named(name) if name.starts_with("Vararg"))
 }
 
 fn last_part(name: &str) -> &str {

@@ -1,7 +1,8 @@
 //! Lets invokes name the functions of the module that they call.
 
-use bbcode::{BBCode, InstId};
-use ircode::{Callee, Operand, Stmt};
+use bbcode::{BBCode, Ids, InstId};
+use ircode::primitives::Compute;
+use ircode::{Callee, Constant, Operand, Stmt, Type};
 
 use crate::PassResult;
 use crate::manager::Context;
@@ -13,24 +14,52 @@ pub const NAME: &str = "link-methods";
 /// was one.
 ///
 /// Dumps of Julia's code name their functions by signature, `helper(::Float64)`, and an invoke there names `Main.helper` with
-/// that instance. Primitives stay primitives, as they have rules; a closure stays the value that is called.
+/// that instance. Primitives stay primitives on numbers, as they have rules. A value that is called and has the type of a
+/// function is that function; a closure stays the value that is called.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let module = context.module;
-    let mut linked: Vec<(InstId, Operand<bbcode::Ids>)> = Vec::new();
+    let mut linked: Vec<(InstId, Operand<Ids>)> = Vec::new();
     for (id, inst) in bb.all_insts() {
-        let Stmt::Invoke(invoke) = &inst.stmt else { continue };
-        let Some(name) = &invoke.instance.name else { continue };
-        // That a primitive is none here was found by the types: it is a method for what is no array.
-        let named = matches!(module.callee(&invoke.callee), Some(Callee::Unknown(_) | Callee::Primitive(_)));
-        if named && module.function_index(name).is_some() && module.primitive_call(&inst.stmt).is_none() {
-            linked.push((id, Operand::global("", name)));
+        let (callee, instance, args) = match &inst.stmt {
+            Stmt::Invoke(invoke) => (&invoke.callee, invoke.instance.name.as_ref(), &invoke.args),
+            Stmt::Call(call) => (&call.callee, None, &call.args),
+            _ => continue,
+        };
+        // A value of the type of a function is that function.
+        let by_type = match (callee, bb.operand_type(callee)) {
+            (Operand::Value(_) | Operand::Argument(_), Type::Function(name)) => {
+                Some(Operand::Constant(Constant::Function(name)))
+            }
+            _ => None,
+        };
+        let known = module.callee(by_type.as_ref().unwrap_or(callee));
+        let is_method = match &known {
+            Some(Callee::Unknown(_)) => true,
+            // That a primitive is none here was found by the types: it is a method for other things.
+            Some(Callee::Primitive(primitive)) => {
+                module.primitive_call(&inst.stmt).is_none() && by_type.is_none()
+                    || matches!(primitive.compute, Compute::Scalars(_) | Compute::Convert(_))
+                        && args.iter().any(|arg| is_no_scalar(&bb.operand_type(arg)))
+            }
+            _ => false,
+        };
+        match instance.filter(|name| is_method && module.function_index(name).is_some()) {
+            Some(name) => linked.push((id, Operand::global("", name))),
+            None => linked.extend(by_type.map(|callee| (id, callee))),
         }
     }
     let changed = !linked.is_empty();
     for (id, callee) in linked {
-        if let Some(Stmt::Invoke(invoke)) = bb.inst_mut(id).map(|inst| &mut inst.stmt) {
-            invoke.callee = callee;
+        match bb.inst_mut(id).map(|inst| &mut inst.stmt) {
+            Some(Stmt::Invoke(invoke)) => invoke.callee = callee,
+            Some(Stmt::Call(call)) => call.callee = callee,
+            _ => {}
         }
     }
     Ok(changed)
+}
+
+/// Whether values of this type are certainly no numbers that a primitive on scalars takes.
+fn is_no_scalar(ty: &Type) -> bool {
+    !matches!(ty, Type::Scalar(_) | Type::Union(_) | Type::Any | Type::Untyped | Type::TypeOf(_))
 }

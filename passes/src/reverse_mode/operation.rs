@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use bbcode::{BBCode, Ids, InstId};
-use ircode::primitives::Primitive;
-use ircode::{Argument, Callee, Constant, Head, Module, Operand, Stmt, Type, TypeKind};
+use ircode::primitives::{self, Compute, Primitive};
+use ircode::{Argument, Callee, Constant, Head, Module, Operand, Stmt, Type, TypeKind, method_of};
 
 use crate::constant_folding::named_type;
 use crate::rules::{Bindings, Rule, RuleKind, RuleTable};
@@ -226,11 +226,23 @@ impl Classifier<'_> {
                 if let Some(rule) = self.rules.find_function(&target.name, RuleKind::Vjp, &types) {
                     return Operation::Rule { rule, bindings: Bindings::default(), args };
                 }
+                if let Some((rule, bindings)) = self.rule_of_library(&target.name, &types) {
+                    return Operation::Rule { rule, bindings, args };
+                }
                 Operation::Call { function, args }
             }
             Some(Callee::Type(ty)) => self.construct(&ty, args),
             _ => Operation::Unknown,
         }
+    }
+
+    /// The rule of the primitive that a method of Julia's own library is: what its body does, with bits of floats mostly,
+    /// has no derivative. The method is still what computes the value.
+    fn rule_of_library(&self, name: &str, types: &[Type]) -> Option<(Arc<Rule>, Bindings)> {
+        let path = method_of(name).filter(|path| path.starts_with("Base.") || !path.contains('.'))?;
+        let primitive = primitives::of_path(path)?;
+        let scalars = matches!(primitive.compute, Compute::Scalars(_)) && primitive.takes(types.len());
+        scalars.then(|| self.rules.find(primitive, RuleKind::Vjp, types)).flatten()
     }
 
     fn expression(&self, head: &Head, args: &[Operand<Ids>]) -> Operation {
@@ -369,10 +381,10 @@ impl Classifier<'_> {
             ("getindex", [object, index]) if self.field_count(&self.bb.operand_type(object)).is_some() => {
                 self.field(object, index)
             }
-            ("getindex", [object, indices @ ..]) if is_object(object) => {
+            ("getindex", [object, indices @ ..]) if is_object(object) && self.are_integers(indices) => {
                 Operation::Load(place(Access::Index, object, indices))
             }
-            ("setindex!", [object, value, indices @ ..]) if is_object(object) => {
+            ("setindex!", [object, value, indices @ ..]) if is_object(object) && self.are_integers(indices) => {
                 let place = place(Access::Index, object, indices);
                 Operation::Store { place, value: value.clone(), gives_value: false }
             }
@@ -427,6 +439,15 @@ impl Classifier<'_> {
             }
             _ => Operation::Unknown,
         }
+    }
+
+    /// Whether these are the indices of one element, and not of a slice.
+    fn are_integers(&self, indices: &[Operand<Ids>]) -> bool {
+        let may_be = |index: &Operand<Ids>| match self.bb.operand_type(index) {
+            Type::Scalar(scalar) => scalar.is_integer(),
+            other => other.is_unknown(),
+        };
+        indices.iter().all(may_be)
     }
 
     fn payload_count(&self, ty: &Type, case: &Operand<Ids>) -> Option<usize> {
