@@ -1,5 +1,6 @@
 //! What the primitives do that are not pure functions of scalars.
 
+mod addresses;
 mod arrays;
 mod control;
 mod derivative;
@@ -124,6 +125,8 @@ pub(crate) fn builtin(name: &str) -> Option<Builtin> {
         "fill_slice!" => whole_arrays::fill_slice,
         "jl_alloc_array_1d" | "jl_alloc_array_2d" | "jl_alloc_array_3d" | "jl_new_array" => vectors::alloc_array,
         "jl_array_copy" => arrays::copy,
+        "jl_array_ptr" => addresses::array_address,
+        "jl_reshape_array" => addresses::reshape,
         "jl_array_grow_end" => vectors::grow_end,
         "jl_array_grow_beg" => vectors::grow_begin,
         "jl_array_grow_at" => vectors::grow_at,
@@ -198,7 +201,7 @@ impl<'m> Runtime<'m> {
 
     pub(crate) fn memory(&self, element: Type, values: Vec<Value>) -> Result<MemoryRef, Fault> {
         let fields = RefCell::new(self.meter.fields(values)?);
-        Ok(MemoryRef(Rc::new(MemoryObject { element, fields })))
+        Ok(MemoryRef(Rc::new(MemoryObject { element, fields, address: Cell::new(0) })))
     }
 
     pub(crate) fn array(&self, element: Type, dims: Vec<usize>, values: Vec<Value>) -> Result<Value, Fault> {

@@ -122,6 +122,8 @@ pub(crate) struct ArrayObject {
 pub(crate) struct MemoryObject {
     pub(crate) element: Type,
     pub(crate) fields: RefCell<Fields>,
+    /// Where it lies, once somebody has asked; 0 before.
+    pub(crate) address: Cell<u64>,
 }
 
 /// A place in storage: that of the element at `offset`, counted from 0.

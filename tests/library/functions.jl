@@ -112,7 +112,7 @@ end
 @case("logdet", (A, S) -> logdet(generic_lu(S)) + logabsdet(generic_lu(A))[1], A, S)
 @case("triangular_solve", (A, b) -> weighted(LinearAlgebra.naivesub!(LowerTriangular(A), copy(b))), A, v)
 @case("upper_solve", (A, b) -> weighted(LinearAlgebra.naivesub!(UpperTriangular(A), copy(b))), A, v)
-@case("cholesky", S -> (c = LinearAlgebra._chol!(copy(S), UpperTriangular)[1]; c[1, 1] + 2c[1, 2] + 3c[2, 3] + 4c[3, 3]), S)
+@case("cholesky", S -> (c = invoke(LinearAlgebra._chol!, Tuple{AbstractMatrix,Type{UpperTriangular}}, copy(S), UpperTriangular)[1]; c[1, 1] + 2c[1, 2] + 3c[2, 3] + 4c[3, 3]), S)
 @case("qr", A -> (q = LinearAlgebra.qrfactUnblocked!(copy(A)); weighted(q.factors)), A)
 @case("triu", A -> weighted(triu(A)) + weighted(tril(A, -1)), A)
 @case("diagonal", (d, x) -> weighted(Diagonal(d) * x), v, [1.0, 2.0, 0.5])
@@ -120,7 +120,7 @@ end
 @case("symtridiagonal", (d, e) -> det(SymTridiagonal(d, e)), v, [0.5, 0.25])
 @case("givens", (x, y) -> (g = LinearAlgebra.givensAlgorithm(x, y); g[1] + 2g[2] + 3g[3]), 1.5, 0.5)
 @case("identity_matrix", A -> weighted(A + 2I), A)
-@case("axpby", (x, y) -> (z = copy(y); axpby!(2, view(x, 1:3), 3, view(z, 1:3)); weighted(z)), v, [1.0, 2.0, 0.5])
+@case("axpby", (x, y) -> weighted(invoke(axpby!, Tuple{Number,AbstractArray,Number,AbstractArray}, 2, x, 3, copy(y))), v, [1.0, 2.0, 0.5])
 @case("quadratic_form", (A, x) -> (s = zero(x[1]); for i in axes(A, 1), j in axes(A, 2); s += x[i] * A[i, j] * x[j]; end; s), A, v)
 
 # Numbers.

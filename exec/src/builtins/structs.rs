@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use ircode::Type;
+use ircode::{IRCode, Module, Type, TypeKind};
 
 use super::control::{index, symbol, unsupported};
 use super::{Runtime, expected};
@@ -50,6 +50,38 @@ fn field_count(object: &Value) -> usize {
     }
 }
 
+/// Structs nested deeper are not looked into.
+const NESTED: usize = 8;
+
+/// Julia's `isbitstype`: whether values of this type are bits without references. `None` if it is not known.
+fn is_bits(module: &Module<IRCode>, ty: &Type, depth: usize) -> Option<bool> {
+    if depth > NESTED {
+        return None;
+    }
+    let parts: Vec<&Type> = match ty {
+        Type::Scalar(_) | Type::Nothing => return Some(true),
+        Type::Array(_) | Type::Ref(_) | Type::Memory(_) | Type::String | Type::Symbol => return Some(false),
+        Type::Tuple(types) => types.iter().collect(),
+        Type::NamedTuple(fields) => fields.iter().map(|(_, ty)| ty).collect(),
+        Type::Named(name) => match &module.type_def(name)?.kind {
+            TypeKind::Struct { mutable: true, .. } => return Some(false),
+            TypeKind::Struct { fields, .. } => fields.iter().map(|(_, ty)| ty).collect(),
+            TypeKind::Enum { .. } => return None,
+        },
+        _ => return None,
+    };
+    // One part with references decides, whatever the others are.
+    let mut answer = Some(true);
+    for part in parts {
+        match is_bits(module, part, depth + 1) {
+            Some(true) => {}
+            Some(false) => return Some(false),
+            None => answer = None,
+        }
+    }
+    answer
+}
+
 /// `getfield(object, field)`; a third operand asks for a bounds check, which is made in any case.
 pub(super) fn getfield(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let [object, field, ..] = args else { return Err(expected("an object and a field")) };
@@ -63,8 +95,9 @@ pub(super) fn getfield(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Valu
         (Value::Memory(memory), Some("length")) => {
             return Ok(Value::from(memory.0.fields.borrow().values().len() as i64));
         }
-        (Value::Type(ty), Some("isbitstype")) if matches!(**ty, Type::Array(..) | Type::Scalar(_)) => {
-            return Ok(Value::from(matches!(**ty, Type::Scalar(_))));
+        (Value::Type(ty), Some("isbitstype")) => {
+            let known = is_bits(runtime.module, ty, 0).map(Value::from);
+            return known.ok_or_else(|| unsupported(format!("whether {ty} has no references")));
         }
         (Value::Tuple(_) | Value::NamedTuple(_) | Value::SimpleVector(_) | Value::Struct(_), _) => {}
         _ => return Err(unsupported(format!("a field of a {:?}", object.type_of()))),

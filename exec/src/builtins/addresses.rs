@@ -1,0 +1,62 @@
+//! Addresses of arrays, which Julia's library compares to see whether two of them overlap, and arrays that share elements.
+//!
+//! Nothing can be read or written by an address.
+
+use std::cell::Cell;
+use std::rc::Rc;
+
+use ircode::{Scalar, Type};
+
+use super::arrays::array;
+use super::control::index;
+use super::{Runtime, expected};
+use crate::machine::Fault;
+use crate::value::{ArrayObject, ArrayRef, MemoryObject, Value};
+
+type Result<T> = std::result::Result<T, Fault>;
+
+/// How far apart storages lie: further than any of them is long.
+const DISTANCE: u64 = 1 << 36;
+
+thread_local! {
+    /// How many storages were asked for their address. Values stay on their thread, but are passed between machines.
+    static ADDRESSED: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Where a storage lies: storages that were asked lie in the order in which they were asked first.
+fn address(memory: &MemoryObject) -> u64 {
+    if memory.address.get() == 0 {
+        let count = ADDRESSED.get() + 1;
+        ADDRESSED.set(count);
+        memory.address.set(count.wrapping_mul(DISTANCE));
+    }
+    memory.address.get()
+}
+
+/// `jl_array_ptr(a)`: the address of the first element, as an integer.
+pub(super) fn array_address(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let [value] = args else { return Err(expected("an array")) };
+    let place = array(value)?.0.place.borrow();
+    let memory = &place.0.memory.0;
+    let width = memory.element.as_scalar().map_or(8, |ty| ty.bytes());
+    Ok(Value::Scalar(Scalar::UInt64(address(memory) + (place.0.offset * width) as u64)))
+}
+
+/// `jl_reshape_array(Array{T,N}, a, dims)`: the same elements in other dimensions.
+pub(super) fn reshape(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let what = "the type of an array, an array, and dimensions for as many elements";
+    let [Value::Type(ty), value, dims] = args else { return Err(expected(what)) };
+    let source = array(value)?;
+    let sizes =
+        dims.as_tuple().unwrap_or_default().iter().map(|dim| usize::try_from(index(dim)?).map_err(|_| expected(what)));
+    let sizes = sizes.collect::<Result<Vec<usize>>>()?;
+    let count = sizes.iter().try_fold(1_usize, |count, &size| count.checked_mul(size));
+    let length: usize = source.0.dims.borrow().iter().product();
+    let right_type = matches!(&**ty, Type::Array(array) if array.rank as usize == sizes.len()
+        && array.element == source.0.place.borrow().0.memory.0.element);
+    if count != Some(length) || !right_type {
+        return Err(expected(what));
+    }
+    let place = source.0.place.clone();
+    Ok(Value::Array(ArrayRef(Rc::new(ArrayObject { place, dims: sizes.into() }))))
+}
