@@ -109,10 +109,11 @@ impl Point {
             flatten(value, &mut marks, &mut leaves);
             (marks, leaves)
         });
-        let same = |((marks, leaves), (other_marks, values)): (&(String, Vec<String>), &(String, Vec<Json>))| {
-            marks == other_marks && leaves.len() == values.len() && leaves.iter().zip(values).all(|(a, b)| close(a, b))
-        };
-        let right = expected.iter().zip(&found).all(same);
+        let right = expected.iter().zip(&found).all(|((marks, leaves), (other_marks, values))| {
+            marks == other_marks
+                && leaves.len() == values.len()
+                && leaves.iter().zip(values).all(|(expected, found)| close(expected, found))
+        });
         match right {
             true => Ok(()),
             false => Err(format!("{} {}: expected {expected:?}, found {found:?}", self.function, self.args).into()),

@@ -110,7 +110,8 @@ fn every_kernel_has_the_gradient_that_was_derived_by_hand() {
         // A partial derivative that is small because larger numbers cancel is as exact as those.
         let noise = 1e-14 * expected.iter().fold(0.0_f64, |a, g| a.max(g.abs()));
         for (i, (&a, &b)) in by_x.iter().zip(&expected).enumerate() {
-            if !((a - b).abs() <= 1e-10 * b.abs() + noise) {
+            let same = (a - b).abs() <= 1e-10 * b.abs() + noise;
+            if !same {
                 problems.push(format!("{name} {n}: x[{}] has {a}, expected {b}", i + 1));
                 break;
             }
@@ -134,7 +135,8 @@ fn difference_in_c(kernel: &Kernel, inputs: &Inputs, n: usize, by_c: &[f64]) -> 
         let difference =
             (8.0 * (shifted(step) - shifted(-step)) - (shifted(2.0 * step) - shifted(-2.0 * step))) / (12.0 * step);
         let rounding = 1e-15 * shifted(0.0).abs() / step;
-        if !((by_c[i] - difference).abs() <= 1e-7 * scale + rounding) {
+        let same = (by_c[i] - difference).abs() <= 1e-7 * scale + rounding;
+        if !same {
             return Some(format!("c[{}] has {}, differences say {difference}", i + 1, by_c[i]));
         }
     }

@@ -88,9 +88,9 @@ pub(super) fn logistic_gradient(x: &[f64], _: &[f64], n: usize, dx: &mut [f64]) 
     value
 }
 
-fn converged(e: f64) -> bool {
-    // So written, NaN ends the loop.
-    !(e < -1e-9 || e > 1e-9)
+/// Whether Newton's method goes on after this step; not after NaN.
+fn goes_on(e: f64) -> bool {
+    e.abs() > 1e-9
 }
 
 /// The sum of the square roots of x, each by Newton's method.
@@ -102,7 +102,7 @@ pub(super) fn newton(x: &[f64], _: &[f64], n: usize) -> f64 {
             let z = 0.5 * (y + x / y);
             let e = z - y;
             y = z;
-            if converged(e) {
+            if !goes_on(e) {
                 break;
             }
         }
@@ -122,7 +122,7 @@ pub(super) fn newton_gradient(x: &[f64], _: &[f64], n: usize, dx: &mut [f64]) ->
             dy = 0.5 * (dy + (1.0 - quotient * dy) / y);
             let e = z - y;
             y = z;
-            if converged(e) {
+            if !goes_on(e) {
                 break;
             }
         }
