@@ -243,6 +243,9 @@ impl<'m, F> TangentTypes<'m, F> {
                 of_fields(fields.iter().map(|(_, ty)| self.at_depth(ty, depth + 1)).collect())
             }
             Some(TypeKind::Enum { .. }) => self.dynamic(ty),
+            // What the compiler knows of a value: one that is always the same has no derivative.
+            None if ty.is_known_value() => Tangent::None,
+            None if ty.widened().is_some() => ty.widened().map_or(Tangent::ANY, |ty| self.at_depth(&ty, depth + 1)),
             None if is_without_tangent(name) => Tangent::None,
             None if matches!(last_part(name), "Real" | "Number" | "AbstractFloat") => {
                 Tangent::Dynamic { shadow: false, cotangent: true }

@@ -2,7 +2,7 @@
 
 use bbcode::{BBCode, Ids, InstId};
 use ircode::primitives::Compute;
-use ircode::{Callee, Constant, Operand, Stmt, Type};
+use ircode::{Callee, Constant, Module, Name, Operand, Stmt, Type};
 
 use crate::PassResult;
 use crate::manager::Context;
@@ -26,9 +26,9 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
             _ => continue,
         };
         // A value of the type of a function is that function.
-        let by_type = match (callee, bb.operand_type(callee)) {
-            (Operand::Value(_) | Operand::Argument(_), Type::Function(name)) => {
-                Some(Operand::Constant(Constant::Function(name)))
+        let by_type = match callee {
+            Operand::Value(_) | Operand::Argument(_) => {
+                function_of(&bb.operand_type(callee)).map(|name| Operand::Constant(Constant::Function(name)))
             }
             _ => None,
         };
@@ -40,6 +40,8 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
                 module.primitive_call(&inst.stmt).is_none() && by_type.is_none()
                     || matches!(primitive.compute, Compute::Scalars(_) | Compute::Convert(_))
                         && args.iter().any(|arg| is_no_scalar(&bb.operand_type(arg)))
+                    || matches!(primitive.compute, Compute::Machine)
+                        && args.iter().any(|arg| is_struct(module, &bb.operand_type(arg)))
             }
             _ => false,
         };
@@ -57,6 +59,19 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
         }
     }
     Ok(changed)
+}
+
+/// Whether values of this type are structs, which primitives on arrays do not know.
+fn is_struct(module: &Module<BBCode>, ty: &Type) -> bool {
+    matches!(ty, Type::Named(name) if module.type_def(name).is_some())
+}
+
+/// The function that all values of this type are.
+fn function_of(ty: &Type) -> Option<Name> {
+    match ty {
+        Type::Function(name) => Some(name.clone()),
+        other => other.known_function().map(Name::from),
+    }
 }
 
 /// Whether values of this type are certainly no numbers that a primitive on scalars takes.

@@ -33,6 +33,38 @@ impl Type {
         }
     }
 
+    /// The function of which the compiler's lattice says that a value is always this one: `sin` for `Core.Const(sin)`. What
+    /// is a value of another kind, as `IndexLinear()`, is none.
+    ///
+    /// ```
+    /// use ircode::Type;
+    ///
+    /// assert_eq!(Type::parse("Core.Compiler.Const(Base.add_sum, false)").known_function(), Some("Base.add_sum"));
+    /// assert_eq!(Type::parse("Core.Const(IndexLinear())").known_function(), None);
+    /// ```
+    pub fn known_function(&self) -> Option<&str> {
+        let first = self.known_text()?;
+        let path = first.split('.').all(|part| !part.is_empty() && !part.contains(['(', '"', '{', '[', ':', ' ']));
+        let named = path && known_constant(first).is_none_or(|constant| matches!(constant, Constant::Function(_)));
+        (named && Type::parse(first).is_named()).then_some(first)
+    }
+
+    /// Whether the compiler's lattice says that a value is always the same.
+    pub fn is_known_value(&self) -> bool {
+        self.known_text().is_some()
+    }
+
+    fn known_text(&self) -> Option<&str> {
+        let Type::Named(text) = self else { return None };
+        let (path, inside) = text.strip_suffix(')')?.split_once('(')?;
+        matches!(path, "Core.Compiler.Const" | "Compiler.Const" | "Core.Const" | "Const").then_some(())?;
+        Some(split_depth_0(inside, ',')?.first()?.trim())
+    }
+
+    fn is_named(&self) -> bool {
+        matches!(self, Type::Named(_))
+    }
+
     /// The value of which the compiler's lattice says that it is always this one: 9.81 for `Core.Const(9.81)`. `None` if
     /// that is no number, string or tuple of such.
     ///
@@ -43,10 +75,7 @@ impl Type {
     /// assert_eq!(ty.known_value(), Some(Constant::float64(9.81)));
     /// ```
     pub fn known_value(&self) -> Option<Constant> {
-        let Type::Named(text) = self else { return None };
-        let (path, inside) = text.strip_suffix(')')?.split_once('(')?;
-        matches!(path, "Core.Compiler.Const" | "Compiler.Const" | "Core.Const" | "Const").then_some(())?;
-        known_constant(split_depth_0(inside, ',')?.first()?.trim())
+        known_constant(self.known_text()?)
     }
 }
 

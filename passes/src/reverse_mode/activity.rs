@@ -408,7 +408,8 @@ impl<'a> Analysis<'a> {
                     }
                     _ => true,
                 };
-                if pure {
+                // What only reads may still give back something of what it was given.
+                if pure && self.tangent(&result).shadow().is_none() {
                     return Vec::new();
                 }
                 let mut classes: Vec<Class> = Vec::new();

@@ -301,7 +301,14 @@ impl Forward<'_, '_> {
             Operation::Part { of } if !shadow.is_none() => {
                 let of = self.shadow(&of, id)?;
                 let Some(mut stmt) = self.bb.stmt(id).cloned() else { return Ok(()) };
-                replace_first(&mut stmt, of, &shadow);
+                match plan.derivation.module.primitive_call(&stmt) {
+                    // `jl_reshape_array(type, array, dims)`
+                    Some((primitive, [_, _, dims])) if primitive.name == "jl_reshape_array" => {
+                        let args = [type_operand(shadow.ty()), of, dims.clone()];
+                        stmt = Stmt::call(Operand::global("Base", primitive.name), args);
+                    }
+                    _ => replace_first(&mut stmt, of, &shadow),
+                }
                 let mut emit = Emitter::after(&mut self.bb, id);
                 let part = emit.stmt(stmt, shadow.ty())?;
                 self.made.insert(Saved::Shadow(id), Operand::Value(part));

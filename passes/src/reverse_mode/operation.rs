@@ -398,6 +398,7 @@ impl Classifier<'_> {
                 let place = place(Access::Stack, stack, std::slice::from_ref(index));
                 Operation::Store { place, value: value.clone(), gives_value: false }
             }
+            ("jl_reshape_array", [_, of, _]) => Operation::Part { of: of.clone() },
             ("memoryref" | "memoryrefnew", [of, ..]) => Operation::Part { of: of.clone() },
             (
                 "new_array" | "jl_alloc_array_1d" | "jl_alloc_array_2d" | "jl_alloc_array_3d" | "jl_new_array"

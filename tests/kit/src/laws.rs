@@ -503,6 +503,10 @@ fn pullback_can_be_called_again(
     args: &[Value],
     gradient: &[Value],
 ) -> Result<(), String> {
+    if args.iter().any(|arg| arg.as_scalar().is_none()) {
+        // Shadows are handed in and added to: `check_gradient` of the library looks at these.
+        return Ok(());
+    }
     let pair = run(&names.forward, args).map_err(|error| error.to_string())?;
     let Some([value, trace]) = pair.as_tuple() else { return Err(format!("the forward pass gives {pair}")) };
     let Some(one) = value.as_scalar().and_then(|scalar| ircode::Scalar::from_float(scalar.scalar_type(), 1.0)) else {
