@@ -12,7 +12,7 @@ mod structs;
 mod tangents;
 mod text;
 mod vectors;
-mod whole_arrays;
+pub(crate) mod whole_arrays;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -111,9 +111,11 @@ pub(crate) fn builtin(name: &str) -> Option<Builtin> {
         "fill" => whole_arrays::fill,
         "fill!" => whole_arrays::fill_all,
         "copyto!" => whole_arrays::copyto,
+        "map" | "broadcast" => whole_arrays::mapping,
         "similar" => whole_arrays::similar,
         "vcat" => whole_arrays::vcat,
         "permutedims" => whole_arrays::permutedims,
+        "same_shape" => whole_arrays::same_shape,
         "slice" => whole_arrays::slice,
         "scaled" => linear_algebra::scaled,
         "matmul" => linear_algebra::matmul,

@@ -1,5 +1,7 @@
 //! The interpreter.
 
+mod mapping;
+
 use std::rc::Rc;
 
 use ircode::primitives::{Primitive, Scope};
@@ -13,6 +15,8 @@ use crate::limits::Limits;
 use crate::object::{Meter, OutOfMemory};
 use crate::prepare::{After, Code, Op, ScalarFunction, Source, prepare};
 use crate::value::{Value, isa};
+pub(crate) use mapping::MAPPING;
+use mapping::Mapping;
 
 /// Calls in a chain that are named in an error, at each end.
 const TRACE_ENDS: usize = 8;
@@ -64,6 +68,8 @@ struct Frame {
     handlers: Vec<Handler>,
     /// For each ϒ statement that was executed, when: a φᶜ takes the latest.
     stores: Vec<(usize, u64)>,
+    /// The map that its statement is.
+    mapping: Option<Box<Mapping>>,
 }
 
 /// Who handles exceptions.
@@ -100,6 +106,8 @@ enum Step {
     Jump(u32),
     /// A call of this function of the module, by what is called where that is a value of its own.
     Call(usize, Option<Value>, Vec<Value>),
+    /// Calls of a function on the elements of arrays.
+    Map(Box<Mapping>),
     Return(Value),
 }
 
@@ -284,7 +292,7 @@ impl Run<'_, '_> {
             Some(edge) => self.jump(&code, base, edge)?,
             None => self.first_statement(&code, 0)?,
         };
-        self.frames.push(Frame { code, base, statement, handlers: Vec::new(), stores: Vec::new() });
+        self.frames.push(Frame { code, base, statement, handlers: Vec::new(), stores: Vec::new(), mapping: None });
         Ok(())
     }
 
@@ -332,6 +340,7 @@ impl Run<'_, '_> {
         while let Some(frame) = self.frames.last_mut() {
             while let Some(handler) = frame.handlers.pop() {
                 let Some(catch) = handler.catch else { continue };
+                frame.mapping = None;
                 self.exceptions.truncate(handler.exceptions);
                 self.exceptions.push(exception.clone());
                 if handler.old_style {
@@ -390,6 +399,16 @@ impl Run<'_, '_> {
                     self.push_frame(function, callee, args)?;
                     return Ok(None);
                 }
+                Step::Map(mapping) => {
+                    self.set_statement(statement);
+                    if let Some(frame) = self.frames.last_mut() {
+                        frame.mapping = Some(mapping);
+                    }
+                    let Some(value) = self.continue_map()? else { return Ok(None) };
+                    self.registers[base + code.statement_register(statement)] = value;
+                    self.report(&code, base, statement);
+                    self.advance(&code, base, statement)
+                }
                 Step::Return(value) => {
                     self.report(&code, base, statement);
                     self.pop_frame();
@@ -408,8 +427,18 @@ impl Run<'_, '_> {
 
     /// Hands the result of a call to the frame that made it; to the outside, if none did.
     fn give_result(&mut self, value: Value) -> Result<Option<Value>, Fault> {
-        let Some(frame) = self.frames.last() else { return Ok(Some(value)) };
+        let Some(frame) = self.frames.last_mut() else { return Ok(Some(value)) };
         let (code, base, statement) = (frame.code.clone(), frame.base, frame.statement);
+        let value = match &mut frame.mapping {
+            Some(mapping) => {
+                mapping.push(value);
+                match self.continue_map()? {
+                    Some(value) => value,
+                    None => return Ok(None),
+                }
+            }
+            None => value,
+        };
         self.registers[base + code.statement_register(statement)] = value;
         self.report(&code, base, statement);
         let next = self.advance(&code, base, statement)?;
@@ -473,11 +502,16 @@ impl Run<'_, '_> {
         sources.iter().map(|&source| self.read(code, base, source).cloned()).collect()
     }
 
-    fn step(&mut self, code: &Code, base: usize, statement: usize) -> Result<Step, Fault> {
+    fn count_step(&mut self) -> Result<(), Fault> {
         self.machine.steps += 1;
-        if self.machine.steps > self.machine.limits.steps {
-            return Err(Fault::Fatal(RunErrorKind::StepLimit(self.machine.limits.steps)));
+        match self.machine.steps > self.machine.limits.steps {
+            true => Err(Fault::Fatal(RunErrorKind::StepLimit(self.machine.limits.steps))),
+            false => Ok(()),
         }
+    }
+
+    fn step(&mut self, code: &Code, base: usize, statement: usize) -> Result<Step, Fault> {
+        self.count_step()?;
         Ok(match &code.ops[statement] {
             Op::Nothing => Step::Done,
             Op::Copy(source) => Step::Value(self.read(code, base, *source)?.clone()),
@@ -520,22 +554,8 @@ impl Run<'_, '_> {
             }
             Op::CallValue { callee, args } => {
                 let args = self.read_all(code, base, args)?;
-                match self.read(code, base, *callee)?.clone() {
-                    Value::Function(name) | Value::Text(name) => self.call_function(&name, args)?,
-                    Value::Type(ty) => match self.method(&ty.to_string(), &args) {
-                        Some(function) => Step::Call(function, None, args),
-                        None => Step::Value(self.construct(&ty, &args)?),
-                    },
-                    other => {
-                        // A closure: its methods are named by its type.
-                        let of = format!("(::{})", other.type_of());
-                        if let Some(function) = self.method(&of, &args) {
-                            return Ok(Step::Call(function, Some(other), args));
-                        }
-                        let what = format!("a call of {other}, a {:?}", other.type_of());
-                        return Err(Fault::Fatal(RunErrorKind::Unsupported(what)));
-                    }
-                }
+                let callee = self.read(code, base, *callee)?.clone();
+                self.call_value(callee, args)?
             }
             Op::Construct { ty, args } => {
                 let args = self.read_all(code, base, args)?;
@@ -655,6 +675,26 @@ impl Run<'_, '_> {
         })
     }
 
+    /// Calls a value, known only now.
+    fn call_value(&mut self, callee: Value, args: Vec<Value>) -> Result<Step, Fault> {
+        match callee {
+            Value::Function(name) | Value::Text(name) => self.call_function(&name, args),
+            Value::Type(ty) => match self.method(&ty.to_string(), &args) {
+                Some(function) => Ok(Step::Call(function, None, args)),
+                None => Ok(Step::Value(self.construct(&ty, &args)?)),
+            },
+            other => {
+                // A closure: its methods are named by its type.
+                let of = format!("(::{})", other.type_of());
+                if let Some(function) = self.method(&of, &args) {
+                    return Ok(Step::Call(function, Some(other), args));
+                }
+                let what = format!("a call of {other}, a {:?}", other.type_of());
+                Err(Fault::Fatal(RunErrorKind::Unsupported(what)))
+            }
+        }
+    }
+
     /// Calls a function by its name, known only now.
     fn call_function(&mut self, name: &Name, args: Vec<Value>) -> Result<Step, Fault> {
         match self.machine.module.function_callee(name) {
@@ -666,6 +706,10 @@ impl Run<'_, '_> {
                     && let Some(function) = self.method(primitive.name, &args)
                 {
                     return Ok(Step::Call(function, None, args));
+                }
+                if MAPPING.contains(&primitive.name) && primitive.takes(args.len()) {
+                    let mapping = Mapping::new(primitive.name, args.clone());
+                    return mapping.map(Box::new).map(Step::Map).map_err(|fault| named(fault, primitive, &args));
                 }
                 Ok(Step::Value(self.machine.runtime.call_primitive(primitive, &args)?))
             }

@@ -12,6 +12,7 @@ use ircode::{
 
 use crate::builtins::{Builtin, builtin};
 use crate::error::RunErrorKind;
+use crate::machine::MAPPING;
 use crate::object::{Meter, OutOfMemory};
 use crate::value::{NamedTupleObject, NamedTupleRef, StructInfo, TupleObject, TupleRef, Value, simple_constant};
 
@@ -544,7 +545,8 @@ impl Preparer<'_> {
     ) -> Prepared<Op> {
         if let Some((primitive, args)) = self.module.primitive_call(stmt) {
             // What is no array has methods of its own, which are found when it is known what it is.
-            if primitive.scope == Scope::Arrays && !self.module.methods(primitive.name).is_empty() {
+            let has_methods = || !self.module.methods(primitive.name).is_empty();
+            if MAPPING.contains(&primitive.name) || primitive.scope == Scope::Arrays && has_methods() {
                 let path = Name::from(format!("Base.{}", primitive.name).as_str());
                 return Ok(Op::CallName { path, args: self.sources(args)? });
             }

@@ -8,6 +8,7 @@ use crate::graph::FlowGraph;
 use crate::module::Module;
 use crate::names::Names;
 use crate::operand::Operand;
+use crate::primitives::ResultType;
 use crate::stmt::Stmt;
 use crate::view::Body;
 
@@ -61,6 +62,10 @@ impl<'m, F: Body> CallGraph<'m, F> {
                 match callee.map(|callee| module.callee(callee)) {
                     Some(Some(Callee::Function(callee))) if known.insert(callee) => edges.push((caller, callee)),
                     Some(None | Some(Callee::Unknown(_))) => calls_unknown[caller] = true,
+                    // A map calls its operand.
+                    Some(Some(Callee::Primitive(primitive))) if primitive.result == ResultType::Mapped => {
+                        calls_unknown[caller] = true;
+                    }
                     _ => {}
                 }
                 statement.stmt.for_each_operand(&mut |operand| {
@@ -104,7 +109,8 @@ impl<'m, F: Body> CallGraph<'m, F> {
         self.escapes.get(function).is_some_and(|&escapes| escapes)
     }
 
-    /// Whether a function calls something of which is not known what it is: a value, or a name that is no function of the module and no primitive.
+    /// Whether a function calls something of which is not known what it is: a value, or a name that is no function of the module and no primitive;
+    /// or hands a function on to `map` or `broadcast`, which call it.
     pub fn calls_unknown(&self, function: usize) -> bool {
         self.calls_unknown.get(function).is_some_and(|&unknown| unknown)
     }

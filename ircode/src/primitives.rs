@@ -101,6 +101,8 @@ pub enum ResultType {
     Product,
     /// An array of the first operand; the others are its dimensions, or a tuple of them.
     Filled,
+    /// An array of what the first operand, a function, gives for elements of the others.
+    Mapped,
     /// The field of the first operand that the second names.
     Field,
     /// The second and third operand's common type.

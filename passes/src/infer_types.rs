@@ -161,20 +161,11 @@ fn callee_type(module: &Module<BBCode>, callee: &Operand<Ids>) -> Option<Type> {
 
 fn primitive_type(bb: &BBCode, module: &Module<BBCode>, primitive: &Primitive, args: &[Operand<Ids>]) -> Option<Type> {
     let operand = |index: usize| args.get(index).map(|arg| bb.operand_type(arg)).filter(|ty| *ty != Type::Untyped);
-    let scalars = || args.iter().map(|arg| bb.operand_type(arg).as_scalar()).collect::<Option<Vec<ScalarType>>>();
     match primitive.result {
         ResultType::Operand(index) => operand(index),
-        ResultType::Promoted => {
-            let mut types = scalars()?.into_iter();
-            let first = types.next()?;
-            let ty = types.try_fold(first, promoted)?;
-            Some(if ty == ScalarType::Bool { Type::INT64 } else { ty.into() })
-        }
-        ResultType::Float => {
-            let mut types = scalars()?.into_iter();
-            let first = types.next()?;
-            let ty = types.try_fold(first, promoted)?;
-            Some(if ty.is_float() { ty.into() } else { Type::FLOAT64 })
+        ResultType::Promoted | ResultType::Float => {
+            let types: Vec<Type> = args.iter().map(|arg| bb.operand_type(arg)).collect();
+            number_type(primitive.result, &types)
         }
         ResultType::Named => named_type(module, args.first()?),
         ResultType::Bool => Some(Type::BOOL),
@@ -208,6 +199,7 @@ fn primitive_type(bb: &BBCode, module: &Module<BBCode>, primitive: &Primitive, a
             };
             Some(Type::array(operand(0)?, u32::try_from(rank).ok()?))
         }
+        ResultType::Mapped => mapped_type(bb, module, args),
         ResultType::Field => field_type(module, &operand(0)?, args.get(1)?),
         ResultType::Branches => Some(Type::union([operand(1)?, operand(2)?])),
         ResultType::Unknown => match (primitive.name, args) {
@@ -215,6 +207,51 @@ fn primitive_type(bb: &BBCode, module: &Module<BBCode>, primitive: &Primitive, a
             _ => None,
         },
     }
+}
+
+/// The type of what arithmetic on numbers of these types gives.
+fn number_type(result: ResultType, types: &[Type]) -> Option<Type> {
+    let mut types = types.iter().map(Type::as_scalar);
+    let first = types.next()??;
+    let ty = types.try_fold(first, |ty, other| promoted(ty, other?))?;
+    match result {
+        ResultType::Float if !ty.is_float() => Some(Type::FLOAT64),
+        ResultType::Promoted if ty == ScalarType::Bool => Some(Type::INT64),
+        _ => Some(ty.into()),
+    }
+}
+
+/// The type of what a call of a function or primitive with operands of these types gives, as far as it follows from the
+/// types.
+pub(crate) fn result_of_call(module: &Module<BBCode>, callee: &Operand<Ids>, types: &[Type]) -> Option<Type> {
+    match module.callee(callee)? {
+        Callee::Primitive(primitive) => match primitive.result {
+            ResultType::Operand(index) => types.get(index).cloned(),
+            ResultType::Promoted | ResultType::Float => number_type(primitive.result, types),
+            ResultType::Bool => Some(Type::BOOL),
+            ResultType::Int64 => Some(Type::INT64),
+            ResultType::Tuple => Some(Type::tuple(types.iter().cloned())),
+            _ => None,
+        },
+        _ => callee_type(module, callee),
+    }
+}
+
+/// The type of the array that a map gives.
+fn mapped_type(bb: &BBCode, module: &Module<BBCode>, args: &[Operand<Ids>]) -> Option<Type> {
+    let (callee, args) = args.split_first()?;
+    let mut rank = None;
+    let mut types = Vec::with_capacity(args.len());
+    for arg in args {
+        types.push(match bb.operand_type(arg) {
+            Type::Array(array) => {
+                rank = rank.or(Some(array.rank));
+                array.element.clone()
+            }
+            ty => ty,
+        });
+    }
+    Some(Type::array(result_of_call(module, callee, &types)?, rank?))
 }
 
 /// The type of the product of two matrices or vectors.

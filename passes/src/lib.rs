@@ -14,6 +14,7 @@ pub mod inlining;
 pub mod link_methods;
 pub mod loop_invariant_motion;
 pub mod lower_arithmetic;
+pub mod lower_broadcast;
 pub mod lower_switch;
 mod manager;
 pub mod mem2reg;

@@ -343,3 +343,21 @@ pub(super) fn apart(runtime: &Runtime<'_>, target: &Value, others: &[&Value]) ->
     }
     Ok(())
 }
+
+/// `map` and `broadcast` make calls, which takes the machine (`machine/mapping.rs`); what calls them otherwise cannot.
+pub(super) fn mapping(_: &mut Runtime<'_>, _: &[Value]) -> Result<Value> {
+    Err(super::control::unsupported("a map that is called by another primitive".into()))
+}
+
+/// `same_shape(a, b)`: what a map over both asks first. Where Julia would go as far as the shorter reaches, or repeat what has
+/// the size 1, nothing is run.
+pub(super) fn same_shape(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let [a, b] = args else { return Err(expected("two arrays")) };
+    let (Some(a), Some(b)) = (a.array_dims(), b.array_dims()) else { return Err(expected("two arrays")) };
+    if a == b { Ok(Value::Nothing) } else { Err(shapes_differ(&a, &b)) }
+}
+
+/// That arrays of these dimensions are not gone over together.
+pub(crate) fn shapes_differ(a: &[usize], b: &[usize]) -> Fault {
+    super::control::unsupported(format!("a map or broadcast over arrays of the dimensions {a:?} and {b:?}"))
+}

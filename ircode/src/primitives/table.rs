@@ -46,6 +46,8 @@ const THROWS: Effects = Effects::THROWS;
 const READS: Effects = Effects::READS;
 const WRITES: Effects = Effects::WRITES;
 const ALLOCATES: Effects = Effects::ALLOCATES;
+/// It calls a function, which may do anything.
+const CALLS: Effects = Effects { throws: true, reads: true, writes: true, allocates: true };
 /// It makes something new of what memory holds.
 const MAKES: Effects = Effects { reads: true, ..Effects::ALLOCATES };
 const SAME: ResultType = ResultType::Operand(0);
@@ -312,7 +314,10 @@ pub static TABLE: &[Primitive] = &[
     on_arrays("similar", 1, SAME, ALLOCATES),
     on_arrays("vcat", 2, SAME, MAKES),
     on_arrays("permutedims", 1, ResultType::Matrix(0), MAKES),
+    on_arrays("map", 2, ResultType::Mapped, CALLS).any_number(),
+    on_arrays("broadcast", 2, ResultType::Mapped, CALLS).any_number(),
     // What derivative rules need beside them. What ends in `!` changes its first operand and nothing else, and returns it.
+    bbkit("same_shape", 2, ResultType::Nothing, READS),
     bbkit("slice", 3, ResultType::Vector(0), MAKES),
     bbkit("scaled", 2, ResultType::Operand(1), MAKES),
     bbkit("matmul", 2, ResultType::Product, MAKES),
