@@ -145,6 +145,7 @@ impl<'a> Derivation<'a> {
             constant_folding::run,
             type_literals::run,
             infer_types::run,
+            crate::lower_broadcast::run,
             lower_arithmetic::run,
             mem2reg::run,
             infer_types::run,
