@@ -2,6 +2,7 @@
 
 pub(crate) mod diff;
 pub(crate) mod grad;
+pub(crate) mod jvp;
 pub(crate) mod opt;
 pub(crate) mod reduce;
 pub(crate) mod roundtrip;

@@ -133,7 +133,7 @@ pub fn specialized(module: &Module<IRCode>, name: &str, args: &[Value]) -> Resul
 }
 
 /// Takes types that a function does not show from those of its arguments.
-fn specialize(module: &mut Module<BBCode>, name: &Name, types: &[Type]) -> Result<(), PassError> {
+pub(crate) fn specialize(module: &mut Module<BBCode>, name: &Name, types: &[Type]) -> Result<(), PassError> {
     let Some(body) = module.body_mut(name) else { return Ok(()) };
     if body.julia.is_some() {
         // A dump of Julia's own code has all types and the widths of all literals.

@@ -8,6 +8,7 @@ mod dot;
 mod gradient;
 pub mod html;
 mod input;
+mod jvp;
 mod reduce;
 mod roundtrip;
 mod stream;
@@ -17,5 +18,6 @@ pub use diff::{Change, DiffOptions, DiffRow, FunctionDiff, ModuleDiff, diff, dif
 pub use dot::dot;
 pub use gradient::{Gradient, GradientError, derivative, gradient, specialized, to_bbcode, to_ircode};
 pub use input::{Input, InputError};
+pub use jvp::{Jvp, jvp, jvp_function, tangent_from_json};
 pub use reduce::{ReduceOptions, ReduceProgress, reduce, reduce_with};
 pub use roundtrip::{Mismatch, Ways, roundtrip};

@@ -26,6 +26,8 @@ Examples:
   bbkit run examples/factorial.ir --args '[5]'       run it
   bbkit grad examples/power.ir --args '[1.5, 3]' --show --check
                                                      its gradient, the code that computes it, and a check
+  bbkit jvp examples/power.ir --args '[1.5, 3]' --tangents '[1, null]'
+                                                     its derivative in a direction
   bbkit opt f.ir --passes dead-code | bbkit diff f.ir -
                                                      what a pass changes
   pbpaste | bbkit grad - --args '[2.0]'              the gradient of a listing from a Julia session"
@@ -42,6 +44,7 @@ enum Command {
     Roundtrip(commands::roundtrip::Roundtrip),
     Run(commands::run::Run),
     Grad(commands::grad::Grad),
+    Jvp(commands::jvp::JvpCommand),
     Opt(commands::opt::Opt),
     Diff(commands::diff::Diff),
     Reduce(commands::reduce::Reduce),
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Command::Roundtrip(command) => command.run(),
         Command::Run(command) => command.run(),
         Command::Grad(command) => command.run(),
+        Command::Jvp(command) => command.run(),
         Command::Opt(command) => command.run(),
         Command::Diff(command) => command.run(),
         Command::Reduce(command) => command.run(),

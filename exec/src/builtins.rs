@@ -14,6 +14,8 @@ mod text;
 mod vectors;
 pub(crate) mod whole_arrays;
 
+pub(crate) use tangents::zero_tangent_of;
+
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::rc::Rc;

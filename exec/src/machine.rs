@@ -232,6 +232,31 @@ impl<'m> Machine<'m> {
         self.runtime.declared_structure(ty, fields).map_err(|fault| self.fatal(fault))
     }
 
+    /// A mutable struct or reference of a type that `types` declares: for types that are not those of the machine's own module,
+    /// such as those of tangents.
+    ///
+    /// # Errors
+    ///
+    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if the type is no struct with as many fields.
+    pub fn object(&self, types: &Module<IRCode>, ty: &Type, fields: Vec<Value>) -> Result<Value, RunErrorKind> {
+        match crate::prepare::struct_info(types, ty, fields.len()) {
+            Some(info) if info.names.len() == fields.len() => {
+                self.runtime.structure(info, fields).map_err(|fault| self.fatal(fault))
+            }
+            _ => Err(RunErrorKind::Unsupported(format!("a {ty} of {} fields", fields.len()))),
+        }
+    }
+
+    /// The zero of the tangent of a value that is known to be of this type: floats are 0.0, what has identity has shadows, each object
+    /// one, and `nothing` is the tangent of what has none. See [`ircode::tangents`].
+    ///
+    /// # Errors
+    ///
+    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Operands`] if the value is not of the type.
+    pub fn zero_tangent(&self, value: &Value, ty: &Type) -> Result<Value, RunErrorKind> {
+        crate::builtins::zero_tangent_of(&self.runtime, value, ty).map_err(|fault| self.fatal(fault))
+    }
+
     fn fatal(&self, fault: Fault) -> RunErrorKind {
         match fault {
             Fault::Throw(value) => RunErrorKind::Exception(value),

@@ -9,6 +9,7 @@ pub mod copy_propagation;
 pub mod dead_code;
 pub mod effects;
 mod error;
+pub mod forward_mode;
 pub mod infer_types;
 pub mod inlining;
 pub mod link_methods;

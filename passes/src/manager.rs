@@ -6,8 +6,8 @@ use bbcode::BBCode;
 use ircode::{Function, Module, Name};
 
 use crate::{
-    PassError, common_subexpressions, constant_folding, constant_propagation, copy_propagation, dead_code, infer_types,
-    inlining, link_methods, loop_invariant_motion, lower_arithmetic, lower_broadcast, lower_switch, mem2reg,
+    PassError, common_subexpressions, constant_folding, constant_propagation, copy_propagation, dead_code, forward_mode,
+    infer_types, inlining, link_methods, loop_invariant_motion, lower_arithmetic, lower_broadcast, lower_switch, mem2reg,
     reverse_mode, scalar_replacement, simplify_cfg, split_critical_edges, type_literals, unreachable_code,
 };
 
@@ -60,6 +60,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: lower_broadcast::NAME,         about: "turn maps over arrays into loops",                                run: Run::Function(lower_broadcast::run) },
     Pass { name: lower_switch::NAME,            about: "turn switches into branches",                                     run: Run::Function(lower_switch::run) },
     Pass { name: mem2reg::NAME,                 about: "turn slots into values",                                          run: Run::Function(mem2reg::run) },
+    Pass { name: forward_mode::NAME,            about: "add a function of the value and its tangent",                         run: Run::Module(forward_mode::run) },
     Pass { name: reverse_mode::NAME,            about: "add the functions of the derivative",                             run: Run::Module(reverse_mode::run) },
     Pass { name: scalar_replacement::NAME,      about: "take tuples, structs and enums apart",                        run: Run::Function(scalar_replacement::run) },
     Pass { name: simplify_cfg::NAME,            about: "fold branches and join blocks",                                   run: Run::Function(simplify_cfg::run) },

@@ -47,6 +47,7 @@ use crate::tangents::Tangent;
 use crate::{PassError, constant_folding, dead_code, link_methods, mem2reg, simplify_cfg};
 
 pub use self::derivation::DerivativeNames;
+pub(crate) use self::derivation::{base_name, name_phi_edges, remember_origins};
 
 /// The pass's name on the command line.
 pub const NAME: &str = "reverse-mode";

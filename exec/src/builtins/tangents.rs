@@ -8,6 +8,7 @@ mod zero;
 pub(super) use accumulate::{add_seed, add_shadow, fill_unassigned};
 pub(super) use undo::{restore, restore_element, restore_field, saved_element, saved_field, snapshot, use_once};
 pub(super) use zero::zero_tangent;
+pub(crate) use zero::zero_tangent_of;
 
 use ircode::primitives::{Compute, lookup};
 use ircode::{Scalar, ScalarType};

@@ -38,21 +38,13 @@ pub struct DerivativeNames {
 impl DerivativeNames {
     /// The names for the function of this name, with respect to all its arguments that have tangents.
     pub fn of(function: &str) -> Self {
-        Self::with_base(&Self::base(function))
+        Self::with_base(&base_name(function))
     }
 
     /// The names for the function of this name, with respect to some of its arguments, by their numbers.
     pub fn with_respect_to(function: &str, arguments: &[usize]) -> Self {
         let numbers: String = arguments.iter().map(|number| format!("_{number}")).collect();
-        Self::with_base(&format!("{}_wrt{numbers}", Self::base(function)))
-    }
-
-    fn base(function: &str) -> String {
-        match method_of(function) {
-            _ if function.is_empty() => "listing".into(),
-            Some(of) => plain_name(function, of),
-            None => function.to_string(),
-        }
+        Self::with_base(&format!("{}_wrt{numbers}", base_name(function)))
     }
 
     fn with_base(base: &str) -> Self {
@@ -63,6 +55,15 @@ impl DerivativeNames {
             vjp: format!("{base}_value_and_vjp").into(),
             trace: format!("{base}_trace").into(),
         }
+    }
+}
+
+/// What the names of the derivatives of a function begin with.
+pub(crate) fn base_name(function: &str) -> String {
+    match method_of(function) {
+        _ if function.is_empty() => "listing".into(),
+        Some(of) => plain_name(function, of),
+        None => function.to_string(),
     }
 }
 
@@ -242,7 +243,7 @@ impl PassError {
 }
 
 /// Gives φs an entry for every edge on which they have a value.
-fn name_phi_edges(bb: &mut BBCode) {
+pub(crate) fn name_phi_edges(bb: &mut BBCode) {
     let edges = bb.view().unnamed_phi_edges();
     for edge in edges {
         if let Some(Stmt::Phi(phi)) = bb.inst_mut(edge.phi).map(|inst| &mut inst.stmt) {
@@ -253,7 +254,7 @@ fn name_phi_edges(bb: &mut BBCode) {
 
 /// Lets every statement say which statement of the function it is, in the manner of Julia 1.12: by an edge to the debug
 /// info of the function and the number of the statement there.
-fn remember_origins(bb: &mut BBCode, name: &Name) {
+pub(crate) fn remember_origins(bb: &mut BBCode, name: &Name) {
     let ids: Vec<_> = bb.all_insts().map(|(id, inst)| (id, inst.line)).collect();
     let original = DebugInfo {
         def: Some(name.clone()),

@@ -24,11 +24,16 @@ type Result<T> = std::result::Result<T, Fault>;
 ///
 /// The same object, met twice, has one shadow. Nothing is recursive here: values nest deeper than stacks are.
 pub(in crate::builtins) fn zero_tangent(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
-    let (value, tangent) = match args {
-        [value] => (value, Tangent::ANY),
-        [value, Value::Type(ty)] => (value, runtime.tangents.of(ty)),
-        _ => return Err(expected("a value, and its type")),
-    };
+    match args {
+        [value] => zero_tangent_of(runtime, value, &Type::Any),
+        [value, Value::Type(ty)] => zero_tangent_of(runtime, value, ty),
+        _ => Err(expected("a value, and its type")),
+    }
+}
+
+/// The zero of the tangent of a value of this type.
+pub(crate) fn zero_tangent_of(runtime: &Runtime<'_>, value: &Value, ty: &Type) -> Result<Value> {
+    let tangent = runtime.tangents.of(ty);
     let mut zeros = Zeros { runtime, shadows: BTreeMap::new(), tuples: BTreeMap::new(), to_fill: Vec::new() };
     let zero = zeros.tangents(vec![(value.clone(), tangent)])?;
     while let Some(fill) = zeros.to_fill.pop() {

@@ -1,0 +1,246 @@
+//! Forward-mode differentiation, on IRCode.
+//!
+//! From a function `f` comes one that computes its value and its tangent together:
+//!
+//! ```text
+//! f_jvp(args…, tangents…) -> (value, tangent)
+//! ```
+//!
+//! There is one tangent for each argument from `_2` on, `nothing` for those that have none; [`tangents`](crate::tangents) says what
+//! the tangent of a value of some type is. For several directions the tangents of all arguments for the first are followed by those
+//! for the second, and so on: `f_jvp_2(args…, tangents…, tangents…) -> (value, tangent, tangent)`. The value, and what the tangents have in
+//! common, is computed once.
+//!
+//! No block and no jump is added. Every statement stays where it is, and what it does to tangents is written next to it: by a
+//! [rule](crate::rules) for a primitive, a φ for a φ, the same on the shadow for what reads or changes an object. Jumps and what
+//! belongs to exceptions are as before, so that try/catch needs nothing of its own. The result is what inserting nodes and
+//! one [`compact`](ircode::IRCode::compact) leave.
+//!
+//! Objects (arrays, references, mutable structs) have a shadow, in which their tangents are; it is changed in place when they are. Two arguments
+//! that are one object have one shadow: who calls sees to that.
+//!
+//! What does not depend on the arguments stays as it is, and has the tangent 0. What depends on them by steps only
+//! (integers, comparisons, rounding) has no derivative.
+
+mod activity;
+mod derivation;
+mod operation;
+mod rule;
+mod transform;
+mod writer;
+
+use bbcode::BBCode;
+use hashbrown::HashSet;
+use ircode::{Function, IRCode, Module, Name, Type};
+
+use self::derivation::{Derivation, Prepared, Signature};
+use self::transform::{Transform, Transformed};
+use crate::manager::{PassResult, run_on_function};
+use crate::rules::RuleTable;
+use crate::{PassError, constant_folding, dead_code, link_methods};
+
+/// The pass's name on the command line.
+pub const NAME: &str = "forward-mode";
+
+/// What is to be derived.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// The arguments with respect to which the function is differentiated, by their numbers: 2 is `_2`. `None` for all that
+    /// have tangents.
+    pub with_respect_to: Option<Vec<usize>>,
+    /// The number of directions. At least one.
+    pub directions: usize,
+}
+
+impl Default for Options {
+    /// One direction, with respect to all arguments.
+    fn default() -> Self {
+        Options { with_respect_to: None, directions: 1 }
+    }
+}
+
+/// Adds the derivative of a function to its module: of the one named, or of the only one.
+///
+/// # Errors
+///
+/// As [`differentiate`].
+pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
+    let name = match (function, module.functions()) {
+        (Some(name), _) => name.clone(),
+        (None, [only]) => only.name.clone(),
+        (None, functions) => {
+            let names: Vec<&str> = functions.iter().map(|function| function.name.as_str()).collect();
+            let error = PassError::new(NAME, &"the module".into(), "which function is to be differentiated?");
+            return Err(error.with_help(format!("name one of {}", names.join(", "))));
+        }
+    };
+    differentiate(module, &name, &Options::default())?;
+    Ok(true)
+}
+
+/// Adds the derivative of a function, and those of the functions that it calls, to their module, and gives its name.
+///
+/// The types of the function's arguments must be known, or follow from [`infer_types::specialize`](crate::infer_types::specialize).
+///
+/// ```
+/// use bbcode::BBCode;
+/// use ircode::parse_module;
+///
+/// let parsed = parse_module("
+/// function scaled(x::Float64, n::Int64)::Float64
+/// 1 ─ %1 = Base.mul_float(x, 3.0)::Float64
+/// └──      return %1
+/// end
+/// ")?;
+/// let mut module = parsed.module.map(|function| BBCode::try_from(&function.body))?;
+/// let name = passes::forward_mode::differentiate(&mut module, &"scaled".into(), &Default::default())?;
+/// let derivative = module.function(&name).unwrap();
+/// assert_eq!(derivative.name, "scaled_jvp");
+/// assert_eq!(ircode::IRCode::try_from(&derivative.body)?.to_string(), "\
+/// 1 ─ %1 = Base.mul_float(_2, 3.0)::Float64
+/// │   %2 = Base.mul_float(_4, 3.0)::Float64
+/// │   %3 = Core.tuple(%1, %2)::Tuple{Float64, Float64}
+/// └──      return %3
+/// ");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// [`PassError`] at the first statement of which no derivative is known and whose tangent is needed: for the result, for what is put in an
+/// object, or for a call. Nothing is added to the module then.
+pub fn differentiate(module: &mut Module<BBCode>, name: &Name, options: &Options) -> Result<Name, PassError> {
+    // What dumps of Julia's code invoke is found in the module.
+    for function in module.functions().iter().map(|function| function.name.clone()).collect::<Vec<_>>() {
+        run_on_function(module, &function, link_methods::run)?;
+    }
+    let generated = generate_all(module, name, options)?;
+    for def in generated.types {
+        let error = |twice: ircode::DefinedTwice| PassError::new(NAME, name, twice.to_string());
+        module.add_type(def).map_err(error)?;
+    }
+    let mut names = Vec::new();
+    for function in generated.functions {
+        names.push(function.name.clone());
+        module.replace_function(function);
+    }
+    for name in &names {
+        for pass in [constant_folding::run, dead_code::run] {
+            run_on_function(module, name, pass)?;
+        }
+    }
+    Ok(generated.name)
+}
+
+/// What was generated for a function and all that it calls.
+struct Generated {
+    name: Name,
+    functions: Vec<Function<BBCode>>,
+    types: Vec<ircode::TypeDef>,
+}
+
+fn generate_all(module: &Module<BBCode>, name: &Name, options: &Options) -> Result<Generated, PassError> {
+    let error = |message: String| PassError::new(NAME, name, message);
+    if options.directions == 0 {
+        return Err(error("a derivative has at least one direction".into()));
+    }
+    let rules = RuleTable::of_module(module).map_err(|problem| error(problem.to_string()))?;
+    let Some(root) = module.function_index(name) else {
+        return Err(error(format!("there is no function `{name}`")));
+    };
+    let derivation = Derivation::new(module, &rules, options.directions);
+    let root = Signature { function: root, wanted: wanted(&derivation, name, root, options)? };
+    let mut generated = Generated { name: derivation.name(&root), functions: Vec::new(), types: Vec::new() };
+    let mut work = vec![root.clone()];
+    let mut seen: HashSet<Signature> = work.iter().cloned().collect();
+    let mut added: HashSet<Name> = HashSet::new();
+    while let Some(signature) = work.pop() {
+        let Some(function) = module.functions().get(signature.function) else { continue };
+        let made = derivation.name(&signature);
+        if module.function(&made).is_some() {
+            let message = format!("the module has a function `{made}` already, which is to be generated");
+            return Err(PassError::new(NAME, &function.name, message));
+        }
+        let Some(prepared) = derivation.prepared(signature.function)? else { continue };
+        let transformed = Transform::new(&derivation, &prepared, &signature.wanted)
+            .run()
+            .map_err(|failure| failure.of(function, &prepared))?;
+        let Transformed { ir, called, rules } = transformed;
+        for called in called {
+            if seen.insert(called.clone()) {
+                work.push(called);
+            }
+        }
+        generated.functions.push(made_function(&derivation, &signature, made, function, &prepared, ir)?);
+        for rule in rules {
+            if added.insert(rule.name.clone()) {
+                let body = BBCode::try_from(&rule.body).map_err(|problem| error(problem.to_string()))?;
+                generated.functions.push(rule.map(|_| Ok::<_, PassError>(body.clone()))?);
+            }
+        }
+    }
+    generated.types = derivation.tangents.declarations();
+    Ok(generated)
+}
+
+fn made_function(
+    derivation: &Derivation<'_>,
+    signature: &Signature,
+    name: Name,
+    function: &Function<BBCode>,
+    prepared: &Prepared,
+    ir: IRCode,
+) -> Result<Function<BBCode>, PassError> {
+    let mut body = BBCode::try_from(ir).map_err(|problem| PassError::new(NAME, &function.name, problem.to_string()))?;
+    if let Some(own) = body.argtypes.first_mut() {
+        *own = Type::function(name.clone());
+    }
+    let mut parameters = function.parameters.clone();
+    let arguments = prepared.ir.argtypes.len().saturating_sub(1);
+    parameters.resize(arguments, None);
+    let primal = parameters.clone();
+    for direction in 1..=derivation.directions {
+        for (parameter, wanted) in primal.iter().zip(signature.wanted.iter().skip(1)) {
+            let tangent = |name: &Name| match derivation.directions {
+                1 => Name::from(format!("d{name}")),
+                _ => Name::from(format!("d{name}_{direction}")),
+            };
+            let name = parameter.as_ref().filter(|_| *wanted).map(tangent);
+            // Not twice: an argument may be called as the tangent of another.
+            let free = |name: &Name| !parameters.iter().flatten().any(|known| known == name);
+            parameters.push(name.filter(free));
+        }
+    }
+    let result = Type::tuple(derivation.result_types(&prepared.result));
+    Ok(Function { name, parameters, varargs: false, result, body })
+}
+
+/// Which arguments the function is differentiated with respect to, `_1` first.
+fn wanted(derivation: &Derivation<'_>, name: &Name, root: usize, options: &Options) -> Result<Vec<bool>, PassError> {
+    let Some(prepared) = derivation.prepared(root)? else { return Ok(Vec::new()) };
+    let argtypes = &prepared.ir.argtypes;
+    let has_tangent = |ty: &Type| !derivation.tangents.of(ty).is_none();
+    let mut wanted: Vec<bool> = argtypes.iter().map(has_tangent).collect();
+    if let Some(own) = wanted.first_mut() {
+        *own = false;
+    }
+    let Some(numbers) = &options.with_respect_to else { return Ok(wanted) };
+    let mut chosen = vec![false; argtypes.len()];
+    for &number in numbers {
+        let argument = number.checked_sub(1).filter(|&index| index > 0 && index < argtypes.len());
+        let Some((index, ty)) = argument.and_then(|index| Some((index, argtypes.get(index)?))) else {
+            let message = format!("there is no argument _{number} to differentiate with respect to");
+            let help = format!("the arguments are _2 to _{}", argtypes.len());
+            return Err(PassError::new(NAME, name, message).with_help(help));
+        };
+        if !has_tangent(ty) {
+            let message =
+                format!("the argument _{number} is a {ty:?}, with respect to which nothing can be differentiated");
+            return Err(PassError::new(NAME, name, message));
+        }
+        if let Some(flag) = chosen.get_mut(index) {
+            *flag = true;
+        }
+    }
+    Ok(chosen)
+}

@@ -1,0 +1,426 @@
+//! Which values have tangents that are not zero: those that depend on the arguments in a way that has a derivative.
+
+use std::collections::VecDeque;
+
+use bbcode::BBCode;
+use ircode::{Argument, Callee, Head, IRCode, Module, Operand, Positions, SSAValue, ScalarType, Stmt, Type};
+
+use super::operation::{Operation, Role};
+use crate::tangents::{Tangent, TangentTypes};
+
+type Op = Operand<Positions>;
+
+/// How a value, or what is in an object, depends on the arguments.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
+pub(super) enum State {
+    /// Not at all, or only by steps.
+    #[default]
+    None,
+    /// It is an integer made of the bits of a float that does.
+    Bits,
+    /// With a derivative.
+    Active,
+    /// In a way of which no derivative is known, for the reason of this number.
+    Opaque(usize),
+}
+
+/// Why no derivative is known.
+#[derive(Clone, Debug)]
+pub(super) struct Reason {
+    /// The statement from which on it is not known.
+    pub(super) at: usize,
+    pub(super) message: String,
+    pub(super) help: Option<&'static str>,
+}
+
+/// What was found about the values of a function.
+///
+/// What may hold objects is in classes: two values that may hold the same object are in one. A class is active if anything
+/// that depends on the arguments is put in one of its objects; then all its objects have shadows (Steensgaard's analysis, with one
+/// node for an object and all that can be reached from it).
+#[derive(Debug)]
+pub(super) struct Activity {
+    /// The tangents of the arguments, `_1` first, and of the values of the statements behind them.
+    kinds: Vec<Tangent>,
+    /// For each of these, the first of its class.
+    class: Vec<usize>,
+    /// By class.
+    states: Vec<State>,
+    /// The statement by which a class came to depend on the arguments.
+    causes: Vec<Option<usize>>,
+    reasons: Vec<Reason>,
+    /// The reason that starts at a statement, by statement.
+    reason_at: Vec<Option<usize>>,
+    arguments: usize,
+}
+
+/// What the analysis is of.
+#[derive(Clone, Copy)]
+pub(super) struct Subject<'a> {
+    pub(super) module: &'a Module<BBCode>,
+    pub(super) tangents: &'a TangentTypes<'a, BBCode>,
+    pub(super) ir: &'a IRCode,
+    pub(super) operations: &'a [Operation],
+}
+
+impl Activity {
+    /// Analyses a function of which every block is reachable, with respect to these arguments, `_1` first.
+    pub(super) fn of(subject: Subject<'_>, wanted: &[bool]) -> Activity {
+        let ir = subject.ir;
+        let types = ir.argtypes.iter().chain(ir.stmts.types());
+        let mut kinds: Vec<Tangent> = types.map(|ty| subject.tangents.of(ty)).collect();
+        let arguments = ir.argtypes.len();
+        for (index, stmt) in ir.stmts.stmts().iter().enumerate() {
+            if stmt.is_terminator() {
+                kinds[arguments + index] = Tangent::None;
+            }
+        }
+        // What ϒ stores is what φᶜ reads.
+        for (index, stmt) in ir.stmts.stmts().iter().enumerate() {
+            if let Stmt::PhiC(phic) = stmt {
+                let kind = kinds[arguments + index].clone();
+                for stored in phic.values.iter().filter_map(|value| value.as_value()?.index()) {
+                    if let Some(place) = kinds.get_mut(arguments + stored) {
+                        *place = kind.clone();
+                    }
+                }
+            }
+        }
+        let mut analysis = Analysis { subject, union: (0..kinds.len()).collect(), kinds, arguments };
+        for index in 0..ir.stmts.len() {
+            analysis.unite(index);
+        }
+        let class: Vec<usize> = (0..analysis.kinds.len()).map(|cell| analysis.find(cell)).collect();
+        let (states, causes) = (vec![State::None; class.len()], vec![None; class.len()]);
+        let reason_at = vec![None; ir.stmts.len()];
+        let reasons = Vec::new();
+        let mut activity = Activity { kinds: analysis.kinds, class, states, causes, reasons, reason_at, arguments };
+        for index in wanted.iter().enumerate().filter(|(_, wanted)| **wanted).map(|(index, _)| index) {
+            if let Some(&class) = activity.class.get(index) {
+                activity.states[class] = State::Active;
+            }
+        }
+        activity.vary(subject);
+        activity
+    }
+
+    fn cell(&self, operand: &Op) -> Option<usize> {
+        cell(operand, self.arguments, self.kinds.len())
+    }
+
+    /// The tangent of an operand by its type.
+    pub(super) fn kind(&self, operand: &Op) -> Tangent {
+        self.cell(operand).and_then(|cell| self.kinds.get(cell)).cloned().unwrap_or(Tangent::None)
+    }
+
+    /// How an operand depends on the arguments.
+    pub(super) fn state(&self, operand: &Op) -> State {
+        let class = self.cell(operand).and_then(|cell| self.class.get(cell));
+        class.and_then(|&class| self.states.get(class)).copied().unwrap_or_default()
+    }
+
+    /// Whether the operand has a tangent that may not be zero.
+    pub(super) fn is_active(&self, operand: &Op) -> bool {
+        self.state(operand) == State::Active && !self.kind(operand).is_none()
+    }
+
+    /// Whether the operand may hold objects that can hold tangents.
+    pub(super) fn holds_objects(&self, operand: &Op) -> bool {
+        !self.kind(operand).shadow().is_none()
+    }
+
+    pub(super) fn reason(&self, number: usize) -> Option<&Reason> {
+        self.reasons.get(number)
+    }
+
+    /// What stands between an argument and a statement that depends on it: the argument first, then values by index.
+    pub(super) fn chain(&self, ir: &IRCode, operations: &[Operation], from: usize) -> (Option<Argument>, Vec<usize>) {
+        let mut chain = Vec::new();
+        let mut seen = vec![false; ir.stmts.len()];
+        let mut at = Some(from);
+        let mut argument = None;
+        while let Some(index) = at.filter(|&index| seen.get(index) == Some(&false)) {
+            seen[index] = true;
+            chain.push(index);
+            let Some((stmt, operation)) = ir.stmts.stmts().get(index).zip(operations.get(index)) else { break };
+            let mut next = None;
+            inputs(stmt, operation, &mut |operand| {
+                if next.is_none() && self.state(operand) != State::None {
+                    next = Some(operand.clone());
+                }
+            });
+            at = match next {
+                Some(Operand::Argument(number)) => {
+                    argument = Some(number);
+                    None
+                }
+                Some(operand) => {
+                    let cell = self.cell(&operand);
+                    let cause = cell.and_then(|cell| self.causes.get(*self.class.get(cell)?).copied().flatten());
+                    // An object is active because of what was stored in it, or because an argument is the same object.
+                    if cause.is_none() {
+                        argument = self.argument_of(&operand);
+                    }
+                    cause.or_else(|| operand.as_value().and_then(SSAValue::index)).filter(|_| argument.is_none())
+                }
+                None => None,
+            };
+        }
+        chain.reverse();
+        (argument, chain)
+    }
+
+    fn argument_of(&self, operand: &Op) -> Option<Argument> {
+        let class = *self.class.get(self.cell(operand)?)?;
+        (0..self.arguments).find(|&index| self.class.get(index) == Some(&class)).map(Argument::from_index)
+    }
+
+    /// The reason why what is in one of the arguments has no derivative, if there is one.
+    pub(super) fn problem_of_arguments(&self) -> Option<usize> {
+        (0..self.arguments).find_map(|cell| match self.states.get(*self.class.get(cell)?)? {
+            State::Opaque(reason) => Some(*reason),
+            _ => None,
+        })
+    }
+
+    /// Finds how values depend on the arguments: from definitions to uses, until nothing changes.
+    fn vary(&mut self, subject: Subject<'_>) {
+        let stmts = subject.ir.stmts.stmts();
+        let mut users: Vec<Vec<usize>> = vec![Vec::new(); self.class.len()];
+        for (index, stmt) in stmts.iter().enumerate() {
+            stmt.for_each_operand(&mut |operand| {
+                if let Some(users) = self.cell(operand).and_then(|cell| users.get_mut(*self.class.get(cell)?))
+                    && users.last() != Some(&index)
+                {
+                    users.push(index);
+                }
+            });
+        }
+        let mut work: VecDeque<usize> = (0..stmts.len()).collect();
+        let mut queued = vec![true; stmts.len()];
+        while let Some(index) = work.pop_front() {
+            queued[index] = false;
+            for (class, state) in self.evaluate(subject, index) {
+                let Some(known) = self.states.get_mut(class) else { continue };
+                // The first reason is the one that is told.
+                if *known >= state || matches!((*known, state), (State::Opaque(_), State::Opaque(_))) {
+                    continue;
+                }
+                *known = state;
+                self.causes[class].get_or_insert(index);
+                for &user in users.get(class).map(Vec::as_slice).unwrap_or_default() {
+                    if !std::mem::replace(&mut queued[user], true) {
+                        work.push_back(user);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What a statement makes its result and the objects among its operands depend on.
+    fn evaluate(&mut self, subject: Subject<'_>, index: usize) -> Vec<(usize, State)> {
+        let result = Operand::Value(SSAValue::from_index(index));
+        let (Some(stmt), Some(operation)) = (subject.ir.stmts.stmts().get(index), subject.operations.get(index)) else {
+            return Vec::new();
+        };
+        let ty = subject.ir.stmts.types().get(index).unwrap_or(&Type::Untyped);
+        let mut joined = State::None;
+        inputs(stmt, operation, &mut |operand| joined = join(joined, self.state(operand)));
+        let kind = self.kind(&result);
+        let mut found: Vec<(usize, State)> = Vec::new();
+        let own = self.cell(&result).and_then(|cell| self.class.get(cell)).copied();
+        let primitive = subject.module.primitive_call(stmt).map(|(primitive, _)| primitive.name);
+        let state = match operation {
+            _ if stmt.is_terminator() => State::None,
+            Operation::Exception => {
+                let message = "what an exception carries is not differentiated".to_string();
+                self.opaque(index, message, Some("return a value from the try block instead"))
+            }
+            _ if kind.is_none() => {
+                let integer = ty.as_scalar().is_some_and(ScalarType::is_integer);
+                let bitcast = primitive == Some("bitcast") && joined == State::Active;
+                if integer && (joined == State::Bits || bitcast) { State::Bits } else { State::None }
+            }
+            Operation::Steps | Operation::Zero => State::None,
+            Operation::Rule { rule, .. } => match joined {
+                State::Active | State::Opaque(_) if !rule.is_zero(0) => joined,
+                _ => State::None,
+            },
+            Operation::Call { .. } if joined == State::Bits => {
+                let message = "the bits of a float that depends on the arguments are passed on".to_string();
+                self.opaque(index, message, None)
+            }
+            Operation::Unknown => match joined {
+                State::None => State::None,
+                State::Bits if primitive.is_some_and(|name| name != "bitcast") => State::None,
+                State::Bits | State::Active => {
+                    let (message, help) = self.unknown(subject, index);
+                    self.opaque(index, message, help)
+                }
+                opaque @ State::Opaque(_) => opaque,
+            },
+            Operation::Copy(of) => match (joined, self.kind(of), &kind) {
+                (State::Active, Tangent::Float(from), Tangent::Float(to)) if from != *to => {
+                    let message = format!("a {from} that depends on the arguments is seen as {ty:?} here");
+                    self.opaque(index, message, Some("its derivative is known for values of one float type only"))
+                }
+                (State::Bits, ..) if ty.as_scalar().is_some() => State::None,
+                _ => joined,
+            },
+            _ => joined,
+        };
+        if let Some(own) = own.filter(|_| state != State::None) {
+            found.push((own, state));
+        }
+        if joined >= State::Active && operation.changes(subject.module, stmt) {
+            let stored = match operation {
+                Operation::Unknown if joined == State::Active => {
+                    let (message, help) = self.unknown(subject, index);
+                    self.opaque(index, message, help)
+                }
+                _ => joined,
+            };
+            stmt.for_each_operand(&mut |operand| {
+                if self.holds_objects(operand)
+                    && let Some(&class) = self.cell(operand).and_then(|cell| self.class.get(cell))
+                {
+                    found.push((class, stored));
+                }
+            });
+        }
+        found
+    }
+
+    fn opaque(&mut self, at: usize, message: String, help: Option<&'static str>) -> State {
+        let Some(known) = self.reason_at.get_mut(at) else { return State::None };
+        State::Opaque(*known.get_or_insert_with(|| {
+            self.reasons.push(Reason { at, message, help });
+            self.reasons.len() - 1
+        }))
+    }
+
+    /// Why nothing is known of the derivative of a statement.
+    fn unknown(&self, subject: Subject<'_>, index: usize) -> (String, Option<&'static str>) {
+        let Some(stmt) = subject.ir.stmts.stmts().get(index) else { return (String::new(), None) };
+        let module = subject.module;
+        if let Some((primitive, args)) = module.primitive_call(stmt) {
+            if primitive.name == "bitcast" {
+                return (
+                    "a float is made of bits that depend on the arguments".into(),
+                    Some("register a derivative rule for the function that does this"),
+                );
+            }
+            let types: Vec<String> = args.iter().map(|arg| format!("{:?}", subject.ir.operand_type(arg))).collect();
+            let unknown = types.iter().any(|ty| ty == "Any" || ty == "Untyped");
+            let help = unknown.then_some(
+                "the types of the operands are not known: a typeassert or the declared types of the arguments tell them",
+            );
+            return (format!("there is no derivative rule for `{}` of ({})", primitive.name, types.join(", ")), help);
+        }
+        let callee = match stmt {
+            Stmt::Call(call) => module.callee(&call.callee),
+            Stmt::Invoke(invoke) => module.callee(&invoke.callee),
+            Stmt::Expr(expr) if expr.head == Head::Foreigncall => {
+                return ("no derivative of this foreign function is known".into(), None);
+            }
+            _ => return ("what depends on the arguments is used here, of which no derivative is known".into(), None),
+        };
+        match callee {
+            Some(Callee::Function(_)) => ("the function is called with another number of arguments".into(), None),
+            Some(Callee::Unknown(name)) => (
+                format!(
+                    "`{name}` is neither a function of this module nor a primitive, so its derivative is not known"
+                ),
+                None,
+            ),
+            Some(Callee::Type(ty)) => (format!("a {ty} is made of what depends on the arguments"), None),
+            _ => ("what is called here is known only when it runs".into(), None),
+        }
+    }
+}
+
+/// The dependence of what depends on both. Of two reasons the first counts.
+fn join(a: State, b: State) -> State {
+    match (a, b) {
+        (State::Opaque(_), _) => a,
+        _ => a.max(b),
+    }
+}
+
+fn cell(operand: &Op, arguments: usize, count: usize) -> Option<usize> {
+    let cell = match operand {
+        Operand::Argument(argument) => argument.index().filter(|&index| index < arguments)?,
+        Operand::Value(value) => arguments + value.index()?,
+        _ => return None,
+    };
+    (cell < count).then_some(cell)
+}
+
+/// Calls `visit` with the operands of which the result, or what is changed, depends.
+fn inputs(stmt: &Stmt<Positions>, operation: &Operation, visit: &mut dyn FnMut(&Op)) {
+    match operation {
+        Operation::Zero | Operation::Exception => {}
+        Operation::Choose(_, then, otherwise) => {
+            visit(then);
+            visit(otherwise);
+        }
+        Operation::Field { object, .. } | Operation::AnyField { object, .. } => visit(object),
+        Operation::Same { args, .. } | Operation::New { fields: args, .. } => {
+            args.iter().filter(|(_, role)| *role != Role::Keep).for_each(|(arg, _)| visit(arg));
+        }
+        _ => stmt.for_each_operand(visit),
+    }
+}
+
+struct Analysis<'a> {
+    subject: Subject<'a>,
+    union: Vec<usize>,
+    kinds: Vec<Tangent>,
+    arguments: usize,
+}
+
+impl Analysis<'_> {
+    fn find(&mut self, mut cell: usize) -> usize {
+        while let Some(&parent) = self.union.get(cell).filter(|&&parent| parent != cell) {
+            let above = self.union.get(parent).copied().unwrap_or(parent);
+            self.union[cell] = above;
+            cell = parent;
+        }
+        cell
+    }
+
+    /// Puts the values that may hold the same objects after a statement in one class.
+    fn unite(&mut self, index: usize) {
+        let (Some(stmt), Some(operation)) =
+            (self.subject.ir.stmts.stmts().get(index), self.subject.operations.get(index))
+        else {
+            return;
+        };
+        let holds = |cell: &usize| self.kinds.get(*cell).is_some_and(|kind| !kind.shadow().is_none());
+        let result = Some(self.arguments + index).filter(holds);
+        let changes = operation.changes(self.subject.module, stmt);
+        let makes_new = match operation {
+            Operation::Steps | Operation::Zero | Operation::Exception => true,
+            Operation::Rule { rule, .. } => !rule.changes_first(),
+            _ => false,
+        };
+        if stmt.is_terminator() || makes_new || (result.is_none() && !changes) {
+            return;
+        }
+        let mut members: Vec<usize> = result.into_iter().collect();
+        let only_first = matches!(operation, Operation::Rule { .. });
+        let count = self.kinds.len();
+        let mut add = |operand: &Op| members.extend(cell(operand, self.arguments, count).filter(holds));
+        match (operation, only_first) {
+            (Operation::Rule { args, .. }, true) => args.first().into_iter().for_each(&mut add),
+            _ => inputs(stmt, operation, &mut add),
+        }
+        if let Some((first, rest)) = members.split_first() {
+            for other in rest {
+                let (a, b) = (self.find(*first), self.find(*other));
+                // Towards the arguments, which stand first.
+                self.union[a.max(b)] = a.min(b);
+            }
+        }
+    }
+}

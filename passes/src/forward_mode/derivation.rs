@@ -1,0 +1,154 @@
+//! Deriving a function and all that it calls: what was prepared, what is to be made, and what it is called.
+
+use std::cell::RefCell;
+use std::sync::Arc;
+
+use bbcode::BBCode;
+use hashbrown::HashMap;
+use ircode::{Function, IRCode, Module, Name, Type};
+
+use super::NAME;
+use super::operation::{Classifier, Operation};
+use crate::infer_types::returned_type;
+use crate::manager::Context;
+use crate::reverse_mode::{base_name, name_phi_edges, remember_origins};
+use crate::rules::RuleTable;
+use crate::tangents::{Tangent, TangentTypes};
+use crate::{PassError, constant_folding, infer_types, lower_arithmetic, mem2reg, type_literals, unreachable_code};
+
+/// A function made ready to be differentiated.
+#[derive(Debug)]
+pub(super) struct Prepared {
+    /// The body: slots are values, generic arithmetic is intrinsics, types and callees are known as far as they follow, every
+    /// block is reachable, and every statement remembers which one of the original it comes from.
+    pub(super) ir: IRCode,
+    /// What its statements do.
+    pub(super) operations: Vec<Operation>,
+    /// The type of what it returns.
+    pub(super) result: Type,
+}
+
+impl Prepared {
+    /// The statement of the function as it was given from which the one at this index comes, counted from 0.
+    pub(super) fn origin(&self, index: usize) -> Option<usize> {
+        let line = *self.ir.stmts.lines().get(index)?;
+        let origin = self.ir.debuginfo.origins(line).into_iter().next()?;
+        (origin.statement as usize).checked_sub(1)
+    }
+
+    /// The name of a statement in the function as it was given.
+    pub(super) fn shown(&self, index: usize) -> String {
+        match self.origin(index) {
+            Some(origin) => format!("%{}", origin + 1),
+            None => "a statement".into(),
+        }
+    }
+}
+
+/// A derivative: of the function at this position, with respect to these arguments, `_1` first.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub(super) struct Signature {
+    pub(super) function: usize,
+    pub(super) wanted: Vec<bool>,
+}
+
+/// A function that is called with what has tangents.
+pub(super) struct Called {
+    /// The derivative, with respect to no argument yet.
+    pub(super) signature: Signature,
+    /// The types of its arguments, `_1` first.
+    pub(super) argtypes: Vec<Type>,
+    pub(super) result: Type,
+    /// Whether the last argument collects.
+    pub(super) varargs: bool,
+}
+
+/// What all derivatives that are made together share.
+pub(super) struct Derivation<'a> {
+    pub(super) module: &'a Module<BBCode>,
+    pub(super) rules: &'a RuleTable,
+    pub(super) tangents: TangentTypes<'a, BBCode>,
+    pub(super) directions: usize,
+    prepared: RefCell<HashMap<usize, Arc<Prepared>>>,
+}
+
+impl<'a> Derivation<'a> {
+    pub(super) fn new(module: &'a Module<BBCode>, rules: &'a RuleTable, directions: usize) -> Self {
+        let tangents = TangentTypes::new(module);
+        Derivation { module, rules, tangents, directions, prepared: RefCell::default() }
+    }
+
+    /// The function at this position, prepared.
+    pub(super) fn prepared(&self, position: usize) -> Result<Option<Arc<Prepared>>, PassError> {
+        if let Some(known) = self.prepared.borrow().get(&position) {
+            return Ok(Some(known.clone()));
+        }
+        let Some(function) = self.module.functions().get(position) else { return Ok(None) };
+        let prepared = Arc::new(self.prepare(function)?);
+        self.prepared.borrow_mut().insert(position, prepared.clone());
+        Ok(Some(prepared))
+    }
+
+    fn prepare(&self, function: &Function<BBCode>) -> Result<Prepared, PassError> {
+        let mut bb = function.body.clone();
+        name_phi_edges(&mut bb);
+        remember_origins(&mut bb, &function.name);
+        let context = Context { module: self.module, function: &function.name };
+        for pass in [
+            unreachable_code::run,
+            constant_folding::run,
+            type_literals::run,
+            infer_types::run,
+            lower_arithmetic::run,
+            mem2reg::run,
+            infer_types::run,
+        ] {
+            pass(&mut bb, &context)?;
+        }
+        bb.remove_unreachable_blocks();
+        let inferred = returned_type(&bb);
+        let result = if function.result.is_unknown() { inferred } else { function.result.clone() };
+        let ir = IRCode::try_from(bb).map_err(|error| PassError::new(NAME, &function.name, error.to_string()))?;
+        let classifier = Classifier { module: self.module, rules: self.rules, tangents: &self.tangents, ir: &ir };
+        let stmts = ir.stmts.stmts().iter().zip(ir.stmts.types());
+        let operations = stmts.map(|(stmt, ty)| classifier.operation(stmt, ty)).collect();
+        Ok(Prepared { ir, operations, result })
+    }
+
+    /// What is known of a function that is called.
+    pub(super) fn called(&self, function: usize) -> Result<Option<Called>, PassError> {
+        let Some((prepared, target)) = self.prepared(function)?.zip(self.module.functions().get(function)) else {
+            return Ok(None);
+        };
+        let argtypes = prepared.ir.argtypes.clone();
+        let signature = Signature { function, wanted: vec![false; argtypes.len()] };
+        Ok(Some(Called { signature, argtypes, result: prepared.result.clone(), varargs: target.varargs }))
+    }
+
+    /// The types of what a derivative returns: the value, and its tangents.
+    pub(super) fn result_types(&self, result: &Type) -> Vec<Type> {
+        let tangent: Tangent = self.tangents.of(result);
+        std::iter::once(result.clone()).chain(std::iter::repeat_n(tangent.ty(), self.directions)).collect()
+    }
+
+    /// The name of a derivative.
+    pub(super) fn name(&self, signature: &Signature) -> Name {
+        let Some(function) = self.module.functions().get(signature.function) else { return Name::from("") };
+        let base = base_name(&function.name);
+        let has_tangent = |ty: &Type| !self.tangents.of(ty).is_none();
+        let pairs = function.body.argtypes.iter().zip(&signature.wanted).skip(1);
+        let all = pairs.into_iter().all(|(ty, wanted)| has_tangent(ty) == *wanted);
+        let wanted: String = match all {
+            true => String::new(),
+            false => {
+                let numbers = signature.wanted.iter().enumerate().filter(|(_, wanted)| **wanted);
+                let numbers: String = numbers.map(|(index, _)| format!("_{}", index + 1)).collect();
+                format!("_wrt{numbers}")
+            }
+        };
+        match self.directions {
+            1 => format!("{base}{wanted}_jvp").into(),
+            directions => format!("{base}{wanted}_jvp_{directions}").into(),
+        }
+    }
+}

@@ -1,0 +1,143 @@
+//! `bbkit jvp`: the derivative of a function in a direction.
+
+use bbkit::{GradientError, Input, Jvp, jvp, tangent_from_json};
+use clap::Args;
+use exec::{Machine, Value, value_to_json};
+use ircode::{Name, Style, Type, print_function};
+use serde_json::Value as Json;
+
+use super::arguments::CallOptions;
+use super::{Failure, fail, output};
+
+/// The value of a function and its derivative in a direction, by forward-mode differentiation.
+///
+/// A direction has one tangent an argument: a number for a float, a list for an array and for the fields of a tuple or a struct, null where
+/// there is none. null in the place of an argument that has one is zero.
+#[derive(Args)]
+#[command(
+    name = "jvp",
+    after_help = "\
+Examples:
+  bbkit jvp examples/power.ir --args '[1.5, 3]' --tangents '[1, null]'     value and tangent
+  bbkit jvp file.ir --args '[2.0, [1.0, 2.0]]' --tangents '[1, [0, 1]]' --tangents '[0, [1, 0]]'
+                                                                           two directions, the value computed once
+  bbkit jvp file.ir --args '[2.0]' --tangents '[1]' --json                 {\"value\": 4.0, \"tangent\": 4.0}
+  bbkit jvp file.ir --args '[2.0]' --tangents '[1]' --show                 the function that computes both, too"
+)]
+pub(crate) struct JvpCommand {
+    /// The file, or `-`.
+    file: String,
+    #[command(flatten)]
+    call: CallOptions,
+    /// A direction: a JSON array of the tangents of the arguments. May be given several times.
+    #[arg(long, value_name = "JSON", required = true)]
+    tangents: Vec<String>,
+    /// Print {"value": …, "tangent": …}, or "tangents" with a list if there are several directions.
+    #[arg(long)]
+    json: bool,
+    /// Print the function that computes the value and the tangents, and those that it calls, before the result.
+    #[arg(long)]
+    show: bool,
+}
+
+impl JvpCommand {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let (input, name, args) = self.call.prepare(&self.file)?;
+        let directions = self.directions(&input, &name, &args)?;
+        let result = jvp(&input.module, &name, &args, &directions, self.call.limits())
+            .map_err(|error| describe(&input, &error))?;
+        if self.show {
+            output(&shown(&input, &result));
+        }
+        match self.json {
+            true => output(&format!("{}\n", json(&result)?)),
+            false => output(&text(&result)),
+        }
+        Ok(())
+    }
+
+    fn directions(&self, input: &Input, name: &Name, args: &[Value]) -> Result<Vec<Vec<Value>>, Failure> {
+        let machine = Machine::new(&input.module);
+        let declared = input.module.function(name).map(|f| f.body.argtypes.clone()).unwrap_or_default();
+        let mut directions = Vec::new();
+        for given in &self.tangents {
+            let Ok(Json::Array(tangents)) = serde_json::from_str(given) else {
+                return fail(format!("--tangents must be a JSON array, not {given}"));
+            };
+            if tangents.len() != args.len() {
+                let (given, taken) = (tangents.len(), args.len());
+                return fail(format!("--tangents has {given} tangents, but there are {taken} arguments"));
+            }
+            let mut direction = Vec::new();
+            for (index, (json, arg)) in tangents.iter().zip(args).enumerate() {
+                let ty =
+                    declared.get(index + 1).filter(|ty| !ty.is_unknown()).cloned().unwrap_or_else(|| arg.type_of());
+                let problem = |problem: String| Failure(format!("--tangents: the argument _{}: {problem}", index + 2));
+                direction.push(match json {
+                    Json::Null => machine.zero_tangent(arg, &ty).map_err(|kind| problem(kind.to_string()))?,
+                    json => tangent_from_json(&machine, &input.module, json, &ty).map_err(problem)?,
+                });
+                same_shape(arg, direction.last().unwrap_or(&Value::Nothing)).map_err(problem)?;
+            }
+            directions.push(direction);
+        }
+        Ok(directions)
+    }
+}
+
+/// An array and its tangent have the same dimensions.
+fn same_shape(arg: &Value, tangent: &Value) -> Result<(), String> {
+    match (arg.array_dims(), tangent.array_dims()) {
+        (Some(dims), Some(others)) if dims != others => {
+            Err(format!("the dimensions of its tangent are {others:?}, but its own are {dims:?}"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn describe(input: &Input, error: &GradientError) -> Failure {
+    Failure(match error {
+        GradientError::Pass(error) => input.describe_pass_error(error),
+        GradientError::Run(error) => input.describe_run_error(error),
+        GradientError::Conversion(_) | GradientError::NoNumber(_) => error.to_string(),
+    })
+}
+
+/// The functions of the derivative: those that the program does not have.
+fn shown(input: &Input, result: &Jvp) -> String {
+    let mut text = String::new();
+    for function in result.module.functions().iter().filter(|f| input.module.function(&f.name).is_none()) {
+        text.push_str(&print_function(function, Style::Julia));
+        text.push('\n');
+    }
+    text
+}
+
+/// The members in the order in which people read them, which a JSON map would not keep.
+fn json(result: &Jvp) -> Result<String, Failure> {
+    let convert = |value: &Value| value_to_json(value).map_err(|kind| Failure(kind.to_string()));
+    let tangents = result.tangents.iter().map(convert).collect::<Result<Vec<_>, _>>()?;
+    let value = convert(&result.value)?;
+    Ok(match tangents.as_slice() {
+        [tangent] => format!("{{\"value\": {value}, \"tangent\": {tangent}}}"),
+        _ => format!("{{\"value\": {value}, \"tangents\": {}}}", Json::Array(tangents)),
+    })
+}
+
+fn text(result: &Jvp) -> String {
+    let mut text = format!("value: {}\n", result.value);
+    let several = result.tangents.len() > 1;
+    for (index, tangent) in result.tangents.iter().enumerate() {
+        let number = if several { format!(" {}", index + 1) } else { String::new() };
+        let shown = match tangent {
+            Value::Nothing => format!("none, a {} has no tangent", kind(&result.value)),
+            other => other.to_string(),
+        };
+        text.push_str(&format!("tangent{number}: {shown}\n"));
+    }
+    text
+}
+
+fn kind(value: &Value) -> Type {
+    value.type_of()
+}

@@ -1,0 +1,185 @@
+//! From a module to a derivative in a direction, in one step.
+
+use bbcode::BBCode;
+use exec::{Limits, Machine, Value};
+use ircode::tangents::TangentTypes;
+use ircode::{IRCode, Module, Name, Type, TypeKind};
+use passes::forward_mode::{Options, differentiate};
+use serde_json::Value as Json;
+
+use crate::GradientError;
+use crate::gradient::{specialize, to_bbcode, to_ircode};
+
+/// A value with its tangents.
+#[derive(Clone, Debug)]
+pub struct Jvp {
+    /// The value of the function.
+    pub value: Value,
+    /// Its tangents, one a direction; `nothing` for a value that has none.
+    pub tangents: Vec<Value>,
+    /// The module with the functions of the derivative.
+    pub module: Module<IRCode>,
+    /// What the derivative is called.
+    pub name: Name,
+}
+
+/// The value of a function and its derivatives in some directions, by forward-mode differentiation. A direction has one
+/// tangent for each argument, in the form that [`ircode::tangents`] describes: a float for a float, a tuple for a tuple or an immutable
+/// struct, an array for an array, `nothing` where the type has none. [`tangent_from_json`] and [`Machine::zero_tangent`] make
+/// them. Types of arguments that the function does not declare are taken from `args`.
+///
+/// Objects among the arguments and tangents are changed in place as the function changes them. Where two arguments are one object, their
+/// tangents must be one object, too.
+///
+/// ```
+/// use exec::Value;
+/// use ircode::parse_module;
+///
+/// let parsed = parse_module("
+/// function f(x::Float64, y::Float64)::Float64
+/// 1 ─ %1 = Base.mul_float(x, y)::Float64
+/// └──      return %1
+/// end
+/// ")?;
+/// let at = [Value::from(3.0), Value::from(4.0)];
+/// let directions = [vec![Value::from(1.0), Value::from(0.0)], vec![Value::from(0.5), Value::from(2.0)]];
+/// let result = bbkit::jvp(&parsed.module, "f", &at, &directions, Default::default())?;
+/// assert_eq!(result.value.to_string(), "12.0");
+/// assert_eq!(result.tangents.iter().map(Value::to_string).collect::<Vec<_>>(), ["4.0", "8.0"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// [`GradientError`] if the function cannot be differentiated, or fails on these arguments; a tangent that is not of the type that
+/// belongs to its argument is an error of the run.
+pub fn jvp(
+    module: &Module<IRCode>,
+    name: &str,
+    args: &[Value],
+    directions: &[Vec<Value>],
+    limits: Limits,
+) -> Result<Jvp, GradientError> {
+    let types: Vec<Type> = args.iter().map(Value::type_of).collect();
+    let options = Options { directions: directions.len(), ..Options::default() };
+    let (derived, derivative) = jvp_function(module, name, &types, &options)?;
+    let mut machine = Machine::with_limits(&derived, limits);
+    let (varargs, fixed) = module
+        .function(name)
+        .map_or((false, 0), |function| (function.varargs, function.body.argtypes.len().saturating_sub(2)));
+    let mut all = Vec::new();
+    for values in std::iter::once(args).chain(directions.iter().map(Vec::as_slice)) {
+        let (own, collected) = values.split_at(if varargs { fixed.min(values.len()) } else { values.len() });
+        all.extend_from_slice(own);
+        if varargs {
+            // What the function collects, its derivative takes as a tuple.
+            let tuple = machine.tuple(collected.to_vec());
+            all.push(tuple.map_err(|kind| exec::RunError { kind, trace: Vec::new() })?);
+        }
+    }
+    let result = machine.call(&derivative, &all)?;
+    let mut elements = result.as_tuple().unwrap_or_default().iter().cloned();
+    let value = elements.next().unwrap_or(Value::Nothing);
+    let tangents = elements.collect();
+    drop(machine);
+    Ok(Jvp { value, tangents, module: derived, name: derivative })
+}
+
+/// The module with the forward-mode derivative of a function, and what that is called: to be run by a machine of the caller's own.
+/// `types` are those of the arguments from `_2` on, for those that the function does not declare.
+///
+/// # Errors
+///
+/// [`GradientError`] if the function cannot be differentiated.
+pub fn jvp_function(
+    module: &Module<IRCode>,
+    name: &str,
+    types: &[Type],
+    options: &Options,
+) -> Result<(Module<IRCode>, Name), GradientError> {
+    let mut module: Module<BBCode> = to_bbcode(module)?;
+    let name = Name::from(name);
+    specialize(&mut module, &name, types)?;
+    let derivative = differentiate(&mut module, &name, options)?;
+    Ok((to_ircode(&module)?, derivative))
+}
+
+/// The tangent of an argument of this type that JSON gives: a number for a float; a list for an array, and for the fields of a
+/// tuple or a struct; `null` where there is none, and for zero in the place of a number.
+///
+/// ```
+/// use exec::Machine;
+/// use ircode::{IRCode, Module, Type};
+///
+/// let module: Module<IRCode> = Module::new();
+/// let machine = Machine::new(&module);
+/// let ty = Type::parse("Tuple{Vector{Float64}, Int64, Float64}");
+/// let tangent = bbkit::tangent_from_json(&machine, &module, &serde_json::json!([[1, 2.5], null, null]), &ty)?;
+/// assert_eq!(tangent.to_string(), "([1.0, 2.5], nothing, 0.0)");
+/// # Ok::<(), String>(())
+/// ```
+///
+/// # Errors
+///
+/// What the JSON is, and what was expected.
+pub fn tangent_from_json(
+    machine: &Machine<'_>,
+    module: &Module<IRCode>,
+    json: &Json,
+    ty: &Type,
+) -> Result<Value, String> {
+    let tangents = TangentTypes::new(module);
+    let tangent = tangents.of(ty).ty();
+    // The types of shadows, which the module does not declare.
+    let mut known: Module<IRCode> = Module::new();
+    for def in tangents.declarations() {
+        known.add_type(def).map_err(|error| error.to_string())?;
+    }
+    read(machine, &known, json, &tangent)
+}
+
+/// The JSON as a value of the type of a tangent. As deep as the JSON, whose depth the reader bounds.
+fn read(machine: &Machine<'_>, module: &Module<IRCode>, json: &Json, ty: &Type) -> Result<Value, String> {
+    let all = |elements: &[Json], types: &mut dyn Iterator<Item = Type>| -> Result<Vec<Value>, String> {
+        elements.iter().zip(types).map(|(json, ty)| read(machine, module, json, &ty)).collect()
+    };
+    let counted = |elements: &[Json], count: usize| match elements.len() == count {
+        true => Ok(()),
+        false => Err(format!("{} elements, expected {count} for a {ty}", elements.len())),
+    };
+    match (json, ty) {
+        (Json::Null, Type::Scalar(scalar)) if scalar.is_float() => {
+            Ok(Value::from(ircode::Scalar::from_bits(*scalar, 0)))
+        }
+        (Json::Null, Type::Tuple(types)) => {
+            let zeros = types.iter().map(|ty| read(machine, module, json, ty)).collect::<Result<_, _>>()?;
+            machine.tuple(zeros).map_err(|kind| kind.to_string())
+        }
+        (Json::Array(elements), Type::Tuple(types)) => {
+            counted(elements, types.len())?;
+            machine.tuple(all(elements, &mut types.iter().cloned())?).map_err(|kind| kind.to_string())
+        }
+        (Json::Array(elements), Type::Any) => {
+            machine.tuple(all(elements, &mut std::iter::repeat(Type::Any))?).map_err(|kind| kind.to_string())
+        }
+        (Json::Array(elements), Type::Named(name)) => {
+            let Some(TypeKind::Struct { fields, .. }) = module.type_def(name).map(|def| &def.kind) else {
+                return machine.value_from_json(module, json, ty);
+            };
+            counted(elements, fields.len())?;
+            let values = all(elements, &mut fields.iter().map(|(_, ty)| ty.clone()))?;
+            machine.object(module, ty, values).map_err(|kind| kind.to_string())
+        }
+        (Json::Array(elements), Type::Ref(element)) => {
+            counted(elements, 1)?;
+            let values = all(elements, &mut std::iter::once((**element).clone()))?;
+            machine.object(module, ty, values).map_err(|kind| kind.to_string())
+        }
+        (Json::Array(elements), Type::Array(array)) if array.rank == 1 => {
+            let values = all(elements, &mut std::iter::repeat(array.element.clone()))?;
+            let count = values.len();
+            machine.array(array.element.clone(), vec![count], values).map_err(|kind| kind.to_string())
+        }
+        _ => machine.value_from_json(module, json, ty),
+    }
+}
