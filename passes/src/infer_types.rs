@@ -81,7 +81,9 @@ pub fn specialize(bb: &mut BBCode, context: &Context<'_>, types: &[Type]) -> Pas
     }
     for (i, ty) in types.iter().enumerate() {
         match bb.argtypes.get_mut(i + 1) {
-            Some(known) if known.is_unknown() => *known = ty.clone(),
+            Some(known) if known.is_unknown() || is_any_function(known) && matches!(ty, Type::Function(_)) => {
+                *known = ty.clone();
+            }
             Some(_) => {}
             None => bb.argtypes.push(ty.clone()),
         }
@@ -90,6 +92,11 @@ pub fn specialize(bb: &mut BBCode, context: &Context<'_>, types: &[Type]) -> Pas
     changed |= run(bb, context)?;
     changed |= crate::type_literals::run(bb, context)?;
     Ok(changed)
+}
+
+/// Whether the type says no more than that values are functions.
+fn is_any_function(ty: &Type) -> bool {
+    matches!(ty, Type::Named(name) if matches!(name.as_str(), "Function" | "Core.Function"))
 }
 
 /// The type of what a function returns, as far as its return statements show.

@@ -6,9 +6,10 @@ use bbcode::BBCode;
 use ircode::{Function, Module, Name};
 
 use crate::{
-    PassError, common_subexpressions, constant_folding, constant_propagation, copy_propagation, dead_code, forward_mode,
-    infer_types, inlining, link_methods, loop_invariant_motion, lower_arithmetic, lower_broadcast, lower_switch, mem2reg,
-    reverse_mode, scalar_replacement, simplify_cfg, split_critical_edges, type_literals, unreachable_code,
+    PassError, common_subexpressions, constant_folding, constant_propagation, copy_propagation, dead_code,
+    forward_mode, infer_types, inlining, link_methods, loop_invariant_motion, lower_arithmetic, lower_broadcast,
+    lower_switch, mem2reg, reverse_mode, scalar_replacement, simplify_cfg, split_critical_edges, type_literals,
+    unreachable_code,
 };
 
 /// What a pass returns: whether it changed anything.

@@ -22,6 +22,7 @@ mod activity;
 mod adjoints;
 mod closed;
 mod derivation;
+mod dispatch;
 mod emit;
 mod forward;
 mod needs;

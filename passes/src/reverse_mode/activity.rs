@@ -4,6 +4,8 @@
 //! Values are looked at one by one, memory by [classes of objects](super::objects): what is stored in a class may be
 //! read from anywhere in it.
 
+mod chain;
+
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -11,7 +13,6 @@ use bbcode::{BBCode, Ids, InstId};
 use ircode::{Callee, Head, Instruction, Module, Name, Operand, Stmt, Type};
 use slotmap::SecondaryMap;
 
-use super::NAME;
 use super::objects::{Class, Objects};
 use super::operation::Operation;
 use super::summary::Summaries;
@@ -724,117 +725,5 @@ impl<'a> Analysis<'a> {
         }
         let place = |reason: &Reason| reason.at.and_then(|at| position.get(at).copied()).unwrap_or(0);
         problems.into_iter().min_by_key(|(reason, _)| place(reason))
-    }
-
-    fn error(
-        &self,
-        reason: &Reason,
-        cause: Cause,
-        wanted_by: &SecondaryMap<InstId, Cause>,
-        class_wanted_by: &[Option<Cause>],
-    ) -> PassError {
-        let error = PassError::new(NAME, self.subject.name, reason.message.clone());
-        let error = match reason.at {
-            Some(at) => error.at(self.subject.bb, at),
-            None => error,
-        };
-        let mut chain = self.from_argument(reason);
-        chain.extend(self.to_result(reason, cause, wanted_by, class_wanted_by));
-        let way = (chain.len() > 1).then(|| format!("the result depends on it by {}", chain.join(" → ")));
-        let help: Vec<String> = reason.help.map(str::to_string).into_iter().chain(way).collect();
-        if help.is_empty() { error } else { error.with_help(help.join("; ")) }
-    }
-
-    /// The statements from an argument to where the reason is.
-    fn from_argument(&self, reason: &Reason) -> Vec<String> {
-        let mut chain = Vec::new();
-        let mut seen: SecondaryMap<InstId, ()> = SecondaryMap::new();
-        let mut at = reason.at;
-        while let Some(id) = at {
-            if seen.insert(id, ()).is_some() {
-                break;
-            }
-            chain.push(self.shown(id));
-            at = match self.causes.get(id).cloned().or_else(|| self.stored_cause(id)) {
-                Some(Cause::Operand(Operand::Value(value))) => Some(value),
-                Some(Cause::Operand(Operand::Argument(argument))) => {
-                    chain.push(format!("_{}", argument.0));
-                    None
-                }
-                Some(Cause::Class(class)) => match self.class_causes.get(class).copied().flatten() {
-                    Some(store) => Some(store),
-                    None => {
-                        chain.extend(self.argument_of(class));
-                        None
-                    }
-                },
-                _ => None,
-            };
-        }
-        chain.reverse();
-        chain
-    }
-
-    /// Through which operand a statement stores what depends on the arguments.
-    fn stored_cause(&self, id: InstId) -> Option<Cause> {
-        let mut cause = None;
-        self.operations.get(id)?.for_each_input(self.subject.bb, id, &mut |operand| {
-            if cause.is_none() && self.varied.of(operand) != Dependence::None {
-                cause = Some(Cause::Operand(operand.clone()));
-            }
-        });
-        cause
-    }
-
-    fn argument_of(&self, class: Class) -> Option<String> {
-        let is_of = |index: &usize| self.objects.class(&super::operation::argument(*index)) == Some(class);
-        (0..self.argument_tangents.len()).find(is_of).map(|index| format!("_{}", index + 1))
-    }
-
-    /// The statements from where the reason is to the result.
-    fn to_result(
-        &self,
-        reason: &Reason,
-        cause: Cause,
-        wanted_by: &SecondaryMap<InstId, Cause>,
-        class_wanted_by: &[Option<Cause>],
-    ) -> Vec<String> {
-        let mut chain = Vec::new();
-        let mut seen: SecondaryMap<InstId, ()> = SecondaryMap::new();
-        let mut at = cause;
-        for _ in 0..class_wanted_by.len() + self.subject.bb.inst_count() {
-            at = match at {
-                Cause::Operand(Operand::Value(value)) => {
-                    if reason.at != Some(value) {
-                        chain.push(self.shown(value));
-                    }
-                    if seen.insert(value, ()).is_some() {
-                        break;
-                    }
-                    match wanted_by.get(value) {
-                        Some(by) => by.clone(),
-                        None => break,
-                    }
-                }
-                Cause::Class(class) => match class_wanted_by.get(class).cloned().flatten() {
-                    Some(by) => by,
-                    None => break,
-                },
-                Cause::Operand(_) | Cause::Result => break,
-            };
-        }
-        chain.push("the result".into());
-        chain
-    }
-
-    /// A statement by its number in the function as it was given.
-    fn shown(&self, id: InstId) -> String {
-        let origin = self.subject.bb.inst(id).and_then(|inst| {
-            self.subject.bb.debuginfo.origins(inst.line).into_iter().next().map(|origin| origin.statement)
-        });
-        match origin {
-            Some(statement) => format!("%{statement}"),
-            None => "a statement".into(),
-        }
     }
 }

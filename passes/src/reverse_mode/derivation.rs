@@ -12,6 +12,7 @@ use ircode::{
 use slotmap::SecondaryMap;
 
 use super::NAME;
+use super::dispatch::{self, Candidate};
 use super::operation::{Classifier, Operation};
 use super::summary::Summaries;
 use crate::infer_types::returned_type;
@@ -116,13 +117,25 @@ pub(super) struct Derivation<'a> {
     pub(super) rules: &'a RuleTable,
     pub(super) tangents: TangentTypes<'a, BBCode>,
     pub(super) summaries: Summaries,
+    /// What a value that is called may be.
+    candidates: Vec<Candidate>,
     prepared: RefCell<HashMap<usize, Arc<Prepared>>>,
 }
 
 impl<'a> Derivation<'a> {
     pub(super) fn new(module: &'a Module<BBCode>, rules: &'a RuleTable, root: usize) -> Self {
-        let summaries = Summaries::of(module, rules, &[root]);
-        Derivation { module, rules, tangents: TangentTypes::new(module), summaries, prepared: RefCell::default() }
+        let candidates = dispatch::candidates(module, root);
+        let called: Vec<usize> = candidates.iter().filter_map(|candidate| candidate.function(module)).collect();
+        let roots: Vec<usize> = std::iter::once(root).chain(called).collect();
+        let summaries = Summaries::of(module, rules, &roots);
+        Derivation {
+            module,
+            rules,
+            tangents: TangentTypes::new(module),
+            summaries,
+            candidates,
+            prepared: RefCell::default(),
+        }
     }
 
     /// The function at this position, prepared.
@@ -154,6 +167,8 @@ impl<'a> Derivation<'a> {
             pass(&mut bb, &context)?;
         }
         bb.remove_unreachable_blocks();
+        dispatch::dispatch(self.module, &mut bb, &self.candidates)
+            .map_err(|error| PassError::new(NAME, &function.name, error.to_string()))?;
         for (id, inst) in bb.all_insts() {
             let message = match inst.stmt {
                 Stmt::Enter(_) => "a function with try/catch cannot be differentiated in reverse mode",

@@ -255,8 +255,33 @@ impl Classifier<'_> {
                 Some(ty) if self.field_count(&ty).is_some() => Operation::Copy(fields.clone()),
                 _ => Operation::Unknown,
             },
-            (Head::Foreigncall, _) => Operation::Unknown,
-            _ => Operation::Steps,
+            (Head::CopyAst, [value]) => Operation::Copy(value.clone()),
+            (
+                Head::StaticParameter
+                | Head::Boundscheck
+                | Head::TheException
+                | Head::Leave
+                | Head::PopException
+                | Head::IsDefined
+                | Head::ThrowUndefIfNot
+                | Head::Cfunction
+                | Head::GcPreserveBegin
+                | Head::GcPreserveEnd
+                | Head::Meta
+                | Head::LoopInfo
+                | Head::CodeCoverageEffect
+                | Head::AliasScope
+                | Head::PopAliasScope
+                | Head::Inbounds
+                | Head::Inline
+                | Head::NoInline
+                | Head::Purity
+                | Head::Const
+                | Head::GlobalDecl
+                | Head::LatestWorld,
+                _,
+            ) => Operation::Steps,
+            _ => Operation::Unknown,
         }
     }
 

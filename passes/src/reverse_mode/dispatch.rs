@@ -1,0 +1,173 @@
+//! Calls of what is known only when the program runs: the world is closed, so they are calls of one of the functions that
+//! are mentioned as values somewhere.
+
+use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
+use hashbrown::HashSet;
+use ircode::{Callee, Constant, LineInfo, Module, NewInstruction, Operand, Stmt, Type};
+
+use super::emit::Emitter;
+
+/// A function that may be called as a value.
+#[derive(Clone, Debug)]
+pub(super) struct Candidate {
+    /// The value that it is.
+    value: Operand<Ids>,
+    /// What a call of it names.
+    callee: Operand<Ids>,
+    /// The types of its arguments, where it is a function of the module.
+    argtypes: Option<Vec<Type>>,
+    /// The number of arguments that it takes; `None` if that is not one number.
+    arity: Option<usize>,
+    result: Type,
+}
+
+impl Candidate {
+    /// Its position in the module, if it is a function there.
+    pub(super) fn function(&self, module: &Module<BBCode>) -> Option<usize> {
+        match module.callee(&self.callee)? {
+            Callee::Function(index) => Some(index),
+            _ => None,
+        }
+    }
+}
+
+/// The functions that are mentioned as values in the module, in order; all its functions, too, if `root` takes functions
+/// as arguments.
+pub(super) fn candidates(module: &Module<BBCode>, root: usize) -> Vec<Candidate> {
+    let mut seen: HashSet<String> = HashSet::new();
+    let mut found = Vec::new();
+    let mut mention = |operand: &Operand<Ids>| {
+        let is_function = matches!(operand, Operand::Global(_) | Operand::Constant(Constant::Function(_)));
+        if is_function && seen.insert(format!("{operand:?}")) {
+            found.extend(candidate(module, operand));
+        }
+    };
+    for function in module.functions() {
+        for (_, inst) in function.body.all_insts() {
+            match &inst.stmt {
+                Stmt::Call(call) => call.args.iter().for_each(&mut mention),
+                Stmt::Invoke(invoke) => invoke.args.iter().for_each(&mut mention),
+                stmt => stmt.for_each_operand(&mut mention),
+            }
+        }
+    }
+    let takes_functions = |ty: &Type| match ty {
+        Type::Named(name) => matches!(name.as_str(), "Function" | "Core.Function"),
+        other => other.is_unknown(),
+    };
+    let parameters = module.functions().get(root).map(|function| function.body.argtypes.as_slice()).unwrap_or_default();
+    if parameters.iter().skip(1).any(takes_functions) {
+        for (_, function) in module.functions().iter().enumerate().filter(|(position, _)| *position != root) {
+            mention(&Operand::Constant(Constant::Function(function.name.clone())));
+        }
+    }
+    found
+}
+
+fn candidate(module: &Module<BBCode>, value: &Operand<Ids>) -> Option<Candidate> {
+    let of_function = |index: usize| {
+        let function = module.functions().get(index)?;
+        // Code with try/catch has no pullback; calling it is an error when the program runs.
+        let catches = |stmt: &Stmt<Ids>| matches!(stmt, Stmt::Enter(_) | Stmt::PhiC(_) | Stmt::Upsilon(_));
+        if function.body.all_insts().any(|(_, inst)| catches(&inst.stmt)) {
+            return None;
+        }
+        let argtypes: Vec<Type> = function.body.argtypes.iter().skip(1).cloned().collect();
+        Some(Candidate {
+            value: value.clone(),
+            callee: Operand::global("", &function.name),
+            arity: (!function.varargs).then_some(argtypes.len()),
+            argtypes: Some(argtypes),
+            result: function.result.clone(),
+        })
+    };
+    match module.callee(value)? {
+        Callee::Function(index) => of_function(index),
+        Callee::Primitive(primitive) => Some(Candidate {
+            value: value.clone(),
+            callee: value.clone(),
+            argtypes: None,
+            arity: (primitive.max_operands == Some(primitive.min_operands)).then_some(primitive.min_operands),
+            result: Type::Untyped,
+        }),
+        // A function of Julia's whose only method in the module is known by its signature.
+        Callee::Unknown(path) => match module.methods(&path) {
+            [only] => of_function(*only),
+            _ => None,
+        },
+        Callee::Type(_) => None,
+    }
+}
+
+/// Whether a value of the first type may be one of the second.
+fn may_be(given: &Type, taken: &Type) -> bool {
+    let open = |ty: &Type| ty.is_unknown() || matches!(ty, Type::Union(_) | Type::Named(_));
+    open(given) || open(taken) || given == taken
+}
+
+/// Turns each call of a value into calls of the candidates that it may be, by comparing; anything else is an error when the
+/// program runs.
+pub(super) fn dispatch(module: &Module<BBCode>, bb: &mut BBCode, candidates: &[Candidate]) -> Result<(), EditError> {
+    let calls: Vec<(InstId, Operand<Ids>, Vec<Operand<Ids>>, Type, LineInfo)> = bb
+        .all_insts()
+        .filter_map(|(id, inst)| {
+            let (callee, args) = match &inst.stmt {
+                Stmt::Call(call) => (&call.callee, &call.args),
+                Stmt::Invoke(invoke) => (&invoke.callee, &invoke.args),
+                _ => return None,
+            };
+            let of_value =
+                matches!(callee, Operand::Value(_) | Operand::Argument(_)) && module.callee(callee).is_none();
+            of_value.then(|| (id, callee.clone(), args.to_vec(), inst.ty.clone(), inst.line))
+        })
+        .collect();
+    for (id, callee, args, ty, line) in calls {
+        let given: Vec<Type> = args.iter().map(|arg| bb.operand_type(arg)).collect();
+        let fits = |candidate: &&Candidate| {
+            let types = |taken: &Vec<Type>| {
+                taken.len() == given.len() && given.iter().zip(taken).all(|(given, taken)| may_be(given, taken))
+            };
+            candidate.arity == Some(args.len())
+                && candidate.argtypes.as_ref().is_none_or(types)
+                && may_be(&candidate.result, &ty)
+        };
+        let fitting: Vec<&Candidate> = candidates.iter().filter(fits).collect();
+        if !fitting.is_empty() {
+            branch_on(bb, id, (&callee, &args), &ty, line, &fitting)?;
+        }
+    }
+    Ok(())
+}
+
+fn branch_on(
+    bb: &mut BBCode,
+    id: InstId,
+    (callee, args): (&Operand<Ids>, &[Operand<Ids>]),
+    ty: &Type,
+    line: LineInfo,
+    candidates: &[&Candidate],
+) -> Result<(), EditError> {
+    let Some(mut test) = bb.block_of(id) else { return Ok(()) };
+    let rest = bb.split_block(id)?;
+    let mut entries: Vec<(BlockId, Option<Operand<Ids>>)> = Vec::with_capacity(candidates.len());
+    for candidate in candidates {
+        let (call, next) = (bb.push_block(), bb.push_block());
+        let mut emit = Emitter::new(bb, test, line);
+        let same = emit.call("Core", "===", [callee.clone(), candidate.value.clone()], Type::BOOL)?;
+        emit.stmt(Stmt::goto_if_not(same, next), Type::Any)?;
+        bb.set_next(test, Some(call))?;
+        let mut emit = Emitter::new(bb, call, line);
+        let called = emit.stmt(Stmt::call(candidate.callee.clone(), args.iter().cloned()), ty.clone())?;
+        emit.goto(rest)?;
+        entries.push((call, Some(Operand::Value(called))));
+        test = next;
+    }
+    let mut emit = Emitter::new(bb, test, line);
+    let message = Operand::Constant(Constant::String("no derivative was made of the function that is called: ".into()));
+    emit.call("Base", "error", [message, callee.clone()], Type::Bottom)?;
+    emit.stmt(Stmt::unreachable(), Type::Any)?;
+    let phi = NewInstruction::new(Stmt::phi(entries), ty.clone()).with_line(line);
+    let phi = bb.insert_at_start(rest, phi)?;
+    bb.replace(id, Stmt::Value(Operand::Value(phi)))?;
+    Ok(())
+}
