@@ -3,13 +3,15 @@
 //! - `# grad f [1.5, 3] = 3.375 [6.75, null]`: the value and the gradient of `f` there. The numbers come from elsewhere: closed
 //!   forms, or Julia's.
 //!   An array is a list, a matrix a list of its columns, a tuple a list of its elements.
+//! - `# jvp f [1.5, 3] [1, null] = 3.375 6.75`: the value of `f` and its derivative in a direction, or behind one another those in
+//!   several. Tangents as `bbkit jvp` takes them.
 //! - `# Waits until …` as the first line: what the file says does not hold yet, and why.
 //! - `#$ opt - --passes mem2reg`: a command line, `-` being the file, without what starts with `#$`. What it prints stands below
 //!   it, behind `#> ` what goes to standard output, behind `#! ` what goes to standard error; `#= 1` is an exit status
 //!   other than 0. `BBKIT_BLESS=1` writes these lines.
 //!
 //! And of every function that a file holds and the verifier accepts, the laws hold: it comes back from every way, nothing panics
-//! on it, passes keep its meaning at the points given, and doing anything twice gives the same bytes.
+//! on it, forward mode gives the gradient of each point, passes keep its meaning at the points given, and doing anything twice gives the same bytes.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails should stop")]
 
@@ -57,18 +59,23 @@ fn find(folder: &Path, files: &mut Vec<PathBuf>) {
 fn check(path: &Path) -> Result<(), Failed> {
     let text = fs::read_to_string(path)?;
     let points: Vec<Point> = text.lines().filter_map(|line| line.strip_prefix("# grad ")).map(Point::read).collect();
+    let directions: Vec<Direction> =
+        text.lines().filter_map(|line| line.strip_prefix("# jvp ")).map(Direction::read).collect();
     let commands = text.lines().any(|line| line.starts_with("#$ "));
-    if points.is_empty() && !commands {
+    if points.is_empty() && directions.is_empty() && !commands {
         return Err("the file says nothing that must hold".into());
     }
     let tolerance = if text.contains("Float32") { 1e-5 } else { 1e-12 };
     for point in &points {
         point.check(path, tolerance)?;
     }
+    for direction in &directions {
+        direction.check(path, tolerance)?;
+    }
     if commands {
         check_commands(path, &text)?;
     }
-    check_laws(path, &points)
+    check_laws(path, &points, tolerance)
 }
 
 /// A point at which the value and the gradient are known.
@@ -118,6 +125,101 @@ impl Point {
             true => Ok(()),
             false => Err(format!("{} {}: expected {expected:?}, found {found:?}", self.function, self.args).into()),
         }
+    }
+}
+
+impl Point {
+    /// Checks that forward mode gives the same: in the direction of each argument that is a number.
+    fn check_forward(&self, module: &Module<IRCode>, args: &[Value], tolerance: f64) -> Result<(), Failed> {
+        let text = self.gradient.replace("NaN", "\"NaN\"").replace("-Inf", "\"-Infinity\"");
+        let text = text.replace("Inf", "\"Infinity\"").replace("-\"Infinity\"inity", "-Infinity");
+        let Ok(Json::Array(gradient)) = serde_json::from_str(&text) else { return Ok(()) };
+        let numbers: Vec<usize> =
+            (0..args.len()).filter(|&index| args[index].as_float().is_some() && !gradient[index].is_null()).collect();
+        let machine = Machine::new(module);
+        let unit = |index: usize, number: usize, arg: &Value| {
+            let zero = machine.zero_tangent(arg, &arg.type_of()).unwrap();
+            match arg.as_scalar().and_then(|arg| ircode::Scalar::from_float(arg.scalar_type(), 1.0)) {
+                Some(one) if index == number => Value::from(one),
+                _ => zero,
+            }
+        };
+        let directions: Vec<Vec<Value>> = numbers
+            .iter()
+            .map(|&number| args.iter().enumerate().map(|(index, arg)| unit(index, number, arg)).collect())
+            .collect();
+        if directions.is_empty() {
+            return Ok(());
+        }
+        let found = bbkit::jvp(module, &self.function, args, &directions, LIMITS)?;
+        for (number, tangent) in numbers.into_iter().zip(&found.tangents) {
+            let tangent = exec::value_to_json(tangent).map_err(|error| error.to_string())?;
+            if !close(&tangent, &gradient[number], tolerance) {
+                let expected = &gradient[number];
+                let call = format!("{} {}", self.function, self.args);
+                return Err(format!("{call}: forward mode gives {tangent} for _{}, not {expected}", number + 2).into());
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A point and directions in which the derivatives are known.
+struct Direction {
+    function: String,
+    /// The arguments, and the tangents for each direction.
+    given: Vec<Json>,
+    /// The value, and its tangent in each direction.
+    expected: Vec<Json>,
+}
+
+impl Direction {
+    fn read(line: &str) -> Direction {
+        let all = |text: &str| serde_json::Deserializer::from_str(text).into_iter().collect::<Result<_, _>>().unwrap();
+        let (call, result) = line.split_once(" = ").unwrap();
+        let (function, given) = call.split_once(' ').unwrap();
+        Direction { function: function.into(), given: all(given), expected: all(result) }
+    }
+
+    fn check(&self, path: &Path, tolerance: f64) -> Result<(), Failed> {
+        let (args, directions) = self.given.split_first().unwrap();
+        let args = args.to_string();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_bbkit"));
+        command.args(["jvp", path.to_str().unwrap(), "--fn", &self.function, "--args", &args, "--json"]);
+        for direction in directions {
+            command.args(["--tangents", &direction.to_string()]);
+        }
+        let output = command.output()?;
+        if !output.status.success() {
+            return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
+        }
+        let found: Json = serde_json::from_slice(&output.stdout)?;
+        let mut values = vec![found["value"].clone()];
+        match directions {
+            [_] => values.push(found["tangent"].clone()),
+            _ => values.extend(found["tangents"].as_array().unwrap().clone()),
+        }
+        match values.len() == self.expected.len()
+            && values.iter().zip(&self.expected).all(|(a, b)| close(a, b, tolerance))
+        {
+            true => Ok(()),
+            false => Err(format!("{} {args}: expected {:?}, found {values:?}", self.function, self.expected).into()),
+        }
+    }
+}
+
+/// Whether two values are the same but for rounding.
+fn close(a: &Json, b: &Json, tolerance: f64) -> bool {
+    match (a, b) {
+        (Json::Number(a), Json::Number(b)) => {
+            let (a, b) = (a.as_f64().unwrap(), b.as_f64().unwrap());
+            (a - b).abs() <= tolerance * b.abs().max(1.0)
+        }
+        (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| close(a, b, tolerance)),
+        (Json::Object(a), Json::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| close(a, b, tolerance)))
+        }
+        (a, b) => a == b,
     }
 }
 
@@ -200,7 +302,7 @@ fn shell_words(line: &str) -> Vec<String> {
 
 const LIMITS: Limits = Limits { steps: 1_000_000, memory: 1 << 26, depth: 1_000 };
 
-fn check_laws(path: &Path, points: &[Point]) -> Result<(), Failed> {
+fn check_laws(path: &Path, points: &[Point], tolerance: f64) -> Result<(), Failed> {
     let Ok(mut input) = Input::read(path.to_str().unwrap()) else { return Ok(()) };
     let valid = |module: &Module<IRCode>| module.functions().iter().all(|function| function.body.verify().is_ok());
     if !valid(&input.module) {
@@ -227,6 +329,7 @@ fn check_laws(path: &Path, points: &[Point]) -> Result<(), Failed> {
         }
         let derive = |module: &mut Module<BBCode>| differentiate(module, &name.into());
         gradient_is_right(&module, name, &args, LIMITS, &derive)?;
+        point.check_forward(&module, &args, tolerance)?;
         is_deterministic(&|| {
             let mut module = bbkit::to_bbcode(&module).unwrap();
             let _ = derive(&mut module);

@@ -6,6 +6,7 @@ use ircode::{IRCode, Module, Stmt, Style, print_module};
 use kit::anything::anything;
 use kit::laws::{
     Downstream, gradient_is_dual, gradient_is_right, is_deterministic, is_safe, keeps_meaning, round_trips,
+    tangents_are_dual,
 };
 use kit::memory::{MemoryProgram, memory};
 use kit::mutation::mutate;
@@ -261,6 +262,30 @@ fn gradients_of_functions_that_call_each_other_are_dual_numbers() {
     };
     let caught =
         for_each(500, calls, |program: &Program| gradient_is_dual(&program.module, "f", &program.args, LIMITS, &wrong));
+    assert!(caught.is_err());
+}
+
+#[test]
+fn tangents_of_functions_that_call_each_other_are_dual_numbers() {
+    let calls = |u: &mut arbitrary::Unstructured<'_>| numeric_with(u, Options { calls: true });
+    let forward = |module: &mut Module<BBCode>, directions: usize| {
+        let options = passes::forward_mode::Options { with_respect_to: None, directions };
+        passes::forward_mode::differentiate(module, &"f".into(), &options)
+    };
+    for_each(500, calls, |program: &Program| tangents_are_dual(&program.module, "f", &program.args, LIMITS, &forward))
+        .unwrap();
+    // That of what is called is wrong.
+    let wrong = |module: &mut Module<BBCode>, directions: usize| {
+        let name = forward(module, directions)?;
+        let others: Vec<_> = module.functions().iter().map(|function| function.name.clone()).collect();
+        for name in others.iter().filter(|name| name.starts_with('g') && name.contains("_jvp")) {
+            mistake(module, name, "mul_float", "add_float");
+        }
+        Ok(name)
+    };
+    let caught = for_each(500, calls, |program: &Program| {
+        tangents_are_dual(&program.module, "f", &program.args, LIMITS, &wrong)
+    });
     assert!(caught.is_err());
 }
 

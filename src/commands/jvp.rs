@@ -66,7 +66,9 @@ impl JvpCommand {
             };
             if tangents.len() != args.len() {
                 let (given, taken) = (tangents.len(), args.len());
-                return fail(format!("--tangents has {given} tangents, but there are {taken} arguments"));
+                let there = if taken == 1 { "is 1 argument".into() } else { format!("are {taken} arguments") };
+                let plural = if given == 1 { "" } else { "s" };
+                return fail(format!("--tangents has {given} tangent{plural}, but there {there}"));
             }
             let mut direction = Vec::new();
             for (index, (json, arg)) in tangents.iter().zip(args).enumerate() {

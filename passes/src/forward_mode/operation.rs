@@ -351,7 +351,8 @@ impl Classifier<'_> {
                 _ => Operation::Unknown,
             },
             ("reset_shadow!", _) => same(&[Twin], Gives::Nothing),
-            ("restore!", _) => same(&[Twin, Twin], Gives::Nothing),
+            ("restore!" | "fill_unassigned!", _) => same(&[Twin, Twin], Gives::Nothing),
+            ("add_shadow!" | "add_seed!", _) => same(&[Twin, Stored(Tangent::ANY)], Gives::Nothing),
             ("saved_element" | "saved_field", _) => same(&[Twin], result(Tangent::ANY)),
             ("restore_element!" | "restore_field!", _) => same(&[Twin, Stored(Tangent::ANY)], Gives::Nothing),
             ("===" | "!==" | "isa" | "typeof" | "isdefined" | "nfields" | "arraylen" | "arraysize" | "length" | "size"

@@ -646,7 +646,9 @@ impl<'a> Transform<'a> {
         }
         let types: Vec<Type> = args.iter().map(|arg| self.prepared.ir.operand_type(arg)).collect();
         let Some(rule) = derivation.rules.find_function(&target.name, RuleKind::Jvp, &types) else { return Ok(false) };
-        if !active {
+        // It may be for what the function does to an object.
+        let changes = args.iter().any(|arg| self.activity.is_active(arg) && self.activity.holds_objects(arg));
+        if !active && !changes {
             return Ok(true);
         }
         let result = Operand::Value(SSAValue::from_index(index));

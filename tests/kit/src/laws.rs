@@ -386,6 +386,9 @@ pub fn keeps_meaning(
 /// Derives a module, adding the functions of the derivative.
 pub type Derive<'d> = &'d dyn Fn(&mut Module<BBCode>) -> Result<passes::reverse_mode::DerivativeNames, PassError>;
 
+/// Adds the forward-mode derivative of a function in so many directions to a module, and gives its name.
+pub type DeriveForward<'d> = &'d dyn Fn(&mut Module<BBCode>, usize) -> Result<ircode::Name, PassError>;
+
 /// Law 6 for a derivative: it gives the value of the function to the last bit, and a gradient that agrees with
 /// differences and is the same when the pullback is called again. What is generated verifies, and obeys laws 1 to 3.
 ///
@@ -481,6 +484,78 @@ pub fn gradient_is_dual(
                 LAW,
                 format!("the cotangent of _{} is {cotangent}, but {tangent} by dual numbers", index + 2),
             ));
+        }
+    }
+    Ok(())
+}
+
+/// Law 6 for forward mode, against dual numbers: all directions at once, each exact but for rounding, and the value as without them.
+///
+/// Nothing is said of a function that fails, that cannot be differentiated, or that has a kink just there.
+///
+/// # Errors
+///
+/// [`Broken`].
+pub fn tangents_are_dual(
+    module: &Module<IRCode>,
+    name: &str,
+    args: &[Value],
+    limits: Limits,
+    derive: DeriveForward<'_>,
+) -> Checked {
+    const LAW: &str = "forward mode is dual numbers";
+    let Some(Outcome { result: Ok(value), .. }) = outcome(module, name, args, limits) else { return Ok(()) };
+    let directions: Vec<usize> = (0..args.len()).filter(|&index| args[index].as_float().is_some()).collect();
+    if directions.is_empty() {
+        return Ok(());
+    }
+    let mut derived = bbkit::to_bbcode(module).map_err(|error| broken(LAW, error))?;
+    let Ok(derivative) = derive(&mut derived, directions.len()) else { return Ok(()) };
+    all_verify(&derived).map_err(|problem| broken(LAW, problem))?;
+    let derived = bbkit::to_ircode(&derived).map_err(|error| broken(LAW, error))?;
+    for function in derived.functions() {
+        round_trips(function, &bbkit::Ways::default())?;
+    }
+    let mut all = args.to_vec();
+    for &direction in &directions {
+        for (index, arg) in args.iter().enumerate() {
+            let seed = if index == direction { 1.0 } else { 0.0 };
+            let seed = arg.as_scalar().and_then(|arg| ircode::Scalar::from_float(arg.scalar_type(), seed));
+            all.push(seed.map_or(Value::Nothing, Value::from));
+        }
+    }
+    let found = match Machine::with_limits(&derived, limits).call(&derivative, &all) {
+        Ok(found) => found,
+        Err(error) if limit(&error.kind) => return Ok(()),
+        Err(error) => return Err(broken(LAW, error)),
+    };
+    let Some((first, tangents)) = found.as_tuple().and_then(<[Value]>::split_first) else {
+        return Err(broken(LAW, format!("value and tangents are {found}")));
+    };
+    if exact(first) != value {
+        return Err(broken(LAW, format!("the value is {value}, but {} with the tangents", exact(first))));
+    }
+    let single = args.iter().any(is_small);
+    for (&index, tangent) in directions.iter().zip(tangents) {
+        let Some(tangent) = tangent.as_float() else { continue };
+        let seeded: Option<Vec<Dual>> = args
+            .iter()
+            .enumerate()
+            .map(|(at, arg)| {
+                Some(Dual { value: arg.as_scalar()?.clone(), tangent: if at == index { 1.0 } else { 0.0 } })
+            })
+            .collect();
+        let Some(seeded) = seeded else { return Ok(()) };
+        let found = match dual(module, name, &seeded, limits.steps) {
+            Ok(found) => found,
+            Err(NoDerivative::Unknown(what)) => return Err(broken(LAW, format!("no formula for {what}"))),
+            Err(NoDerivative::Fails | NoDerivative::Kink) => continue,
+        };
+        let expected = found.result.tangent;
+        let tolerance = if single { 1e-3 } else { 1e-9 } * found.largest.max(1.0);
+        if expected.is_finite() && (expected - tangent).abs() > tolerance {
+            let problem = format!("the tangent along _{} is {tangent}, but {expected} by dual numbers", index + 2);
+            return Err(broken(LAW, problem));
         }
     }
     Ok(())
