@@ -9,9 +9,11 @@ pub(crate) mod roundtrip;
 pub(crate) mod run;
 pub(crate) mod show;
 pub(crate) mod verify;
+pub(crate) mod vjp;
 
 mod argument_order;
 mod arguments;
+mod derivative;
 mod rules;
 
 use std::io::{ErrorKind, Write};

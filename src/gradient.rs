@@ -1,10 +1,18 @@
 //! From a module to a gradient, in one step.
 
+mod seed;
+mod wrt;
+
 use bbcode::{BBCode, ConversionError};
-use exec::{Limits, Machine, RunError, Value};
+use exec::{Limits, Machine, RunError, Value, ValueError};
 use ircode::{IRCode, Module, Name, Type};
-use passes::reverse_mode::{DerivativeNames, differentiate};
+use passes::reverse_mode::{Derivative, DerivativeNames, Options, derive};
 use passes::{PassError, infer_types, run_on_function};
+
+pub use self::seed::Seed;
+pub use self::wrt::WrtError;
+
+use self::wrt::Selected;
 
 /// A module keyed by ID.
 ///
@@ -29,12 +37,50 @@ pub fn to_ircode(module: &Module<BBCode>) -> Result<Module<IRCode>, ConversionEr
 pub struct Gradient {
     /// The value of the function.
     pub value: Value,
-    /// One cotangent an argument, from `_2` on; `nothing` where the argument has no tangent.
+    /// One cotangent an argument, from `_2` on; `nothing` where the argument has no tangent. Where it was
+    /// [said](GradientOptions::wrt) what it is with respect to, one cotangent for each of these, in that order.
     pub gradient: Vec<Value>,
+    /// What the cotangents are with respect to: `_2`, `_3.weights`.
+    pub wrt: Vec<String>,
     /// The module with the functions of the derivative.
     pub module: Module<IRCode>,
     /// What these are called.
     pub names: DerivativeNames,
+    /// What is not wrong, but may not be what was meant: the result does not depend on the arguments.
+    pub warnings: Vec<PassError>,
+}
+
+/// What a gradient is with respect to, and what computing it may use.
+///
+/// ```
+/// let options = bbkit::GradientOptions::new().wrt(["x", "model.weights"]);
+/// assert_eq!(options.wrt.unwrap().len(), 2);
+/// ```
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct GradientOptions {
+    /// The arguments with respect to which the function is differentiated, by number (`_2`) or name, or fields of these:
+    /// `model.weights`, `_2.1`. Of a field, the argument is differentiated with respect to as a whole, and that part of its
+    /// cotangent is given. `None` for all arguments.
+    pub wrt: Option<Vec<String>>,
+    /// What the run may use.
+    pub limits: Limits,
+}
+
+impl GradientOptions {
+    /// With respect to all arguments, with the default limits.
+    pub fn new() -> Self {
+        GradientOptions::default()
+    }
+
+    /// With respect to these [arguments and fields](Self::wrt).
+    pub fn wrt<S: Into<String>>(self, wrt: impl IntoIterator<Item = S>) -> Self {
+        GradientOptions { wrt: Some(wrt.into_iter().map(Into::into).collect()), ..self }
+    }
+
+    /// With these limits.
+    pub fn limits(self, limits: Limits) -> Self {
+        GradientOptions { limits, ..self }
+    }
 }
 
 /// Why there is no gradient.
@@ -53,6 +99,12 @@ pub enum GradientError {
     /// say the value.
     #[error("the value is {0}, which is no number")]
     NoNumber(String),
+    /// There is no such argument or field to differentiate with respect to.
+    #[error("{0}")]
+    Wrt(#[from] WrtError),
+    /// The seed is no tangent of the result.
+    #[error("the seed{}{}: {}", if .0.place.is_empty() { "" } else { " at " }, .0.place, .0.message)]
+    Seed(ValueError),
 }
 
 /// The value of a function and its gradient, by reverse-mode differentiation. Types of arguments that the function does not
@@ -83,21 +135,151 @@ pub fn gradient(
     args: &[Value],
     limits: Limits,
 ) -> Result<Gradient, GradientError> {
-    let types: Vec<Type> = args.iter().map(Value::type_of).collect();
-    let (derived, names) = derivative(module, name, &types)?;
-    if derived.function(&names.value_and_gradient).is_none() {
-        // A function that never returns has no derivative: it fails before.
-        let value = Machine::with_limits(module, limits).call(name, args)?;
-        return Err(GradientError::NoNumber(value.to_string()));
+    gradient_with(module, name, args, &GradientOptions::new().limits(limits))
+}
+
+/// The value of a function and its [`gradient`], with respect to what the options say.
+///
+/// # Errors
+///
+/// [`GradientError`].
+pub fn gradient_with(
+    module: &Module<IRCode>,
+    name: &str,
+    args: &[Value],
+    options: &GradientOptions,
+) -> Result<Gradient, GradientError> {
+    let derived = Derived::of(module, name, args, options, false)?;
+    let gradient = derived.run(args.to_vec(), options.limits)?;
+    match gradient.value.as_scalar() {
+        Some(_) => Ok(gradient),
+        None => Err(GradientError::NoNumber(gradient.value.to_string())),
     }
-    let module = derived;
-    let result = Machine::with_limits(&module, limits).call(&names.value_and_gradient, args)?;
-    let mut elements = result.as_tuple().unwrap_or_default().iter().cloned();
-    let value = elements.next().unwrap_or(Value::Nothing);
-    if value.as_scalar().is_none() {
-        return Err(GradientError::NoNumber(value.to_string()));
+}
+
+/// The value of a function, whatever it is, and the cotangents of its arguments, from that of the result: the product of a
+/// vector with the Jacobian, by reverse-mode differentiation.
+///
+/// The seed is a tangent of the result: of a float a float; of a tuple, a named tuple or a struct that cannot be changed
+/// the tuple of the tangents of its fields, `nothing` for those that have none; of an array an array; of a mutable struct
+/// `M` a `BBKit.Tangent{M}` (see [`exec::Machine::zero_tangents`]). It can be given as [JSON](Seed::Json), too. Before
+/// the derivative is run, the function is where it takes the result to know the shape of the seed.
+///
+/// ```
+/// use bbkit::exec::{Limits, Value};
+/// use bbkit::ircode::parse_module;
+///
+/// let module = parse_module("
+/// function both(x::Float64, y::Float64)::Tuple{Float64, Float64}
+/// 1 ─ %1 = Base.mul_float(x, y)::Float64
+/// │   %2 = Base.add_float(x, y)::Float64
+/// │   %3 = Core.tuple(%1, %2)::Tuple{Float64, Float64}
+/// └──      return %3
+/// end
+/// ")?.module;
+/// let seed: serde_json::Value = serde_json::from_str("[1, 10]")?;
+/// let result = bbkit::vjp(&module, "both", &[Value::from(3.0), Value::from(4.0)], &seed, Limits::default())?;
+/// assert_eq!(result.value.to_string(), "(12.0, 7.0)");
+/// assert_eq!(result.gradient.iter().map(Value::to_string).collect::<Vec<_>>(), ["14.0", "13.0"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// [`GradientError`].
+pub fn vjp<'s>(
+    module: &Module<IRCode>,
+    name: &str,
+    args: &[Value],
+    seed: impl Into<Seed<'s>>,
+    limits: Limits,
+) -> Result<Gradient, GradientError> {
+    vjp_with(module, name, args, seed, &GradientOptions::new().limits(limits))
+}
+
+/// The value of a function and its [`vjp`], with respect to what the options say.
+///
+/// # Errors
+///
+/// [`GradientError`].
+pub fn vjp_with<'s>(
+    module: &Module<IRCode>,
+    name: &str,
+    args: &[Value],
+    seed: impl Into<Seed<'s>>,
+    options: &GradientOptions,
+) -> Result<Gradient, GradientError> {
+    let derived = Derived::of(module, name, args, options, true)?;
+    let mut operands = args.to_vec();
+    if let Some(result) = derived.result_type() {
+        operands.push(seed::tangent(&derived.module, name, args, &result, seed.into(), options.limits)?);
     }
-    Ok(Gradient { value, gradient: elements.collect(), module, names })
+    derived.run(operands, options.limits)
+}
+
+/// A function with its derivative.
+struct Derived {
+    module: Module<IRCode>,
+    derivative: Derivative,
+    function: Name,
+    closed: Name,
+    wrt: Option<Vec<Selected>>,
+    arguments: usize,
+}
+
+impl Derived {
+    fn of(
+        module: &Module<IRCode>,
+        name: &str,
+        args: &[Value],
+        options: &GradientOptions,
+        vjp: bool,
+    ) -> Result<Derived, GradientError> {
+        let types: Vec<Type> = args.iter().map(Value::type_of).collect();
+        let mut module = to_bbcode(module)?;
+        let function = Name::from(name);
+        specialize(&mut module, &function, &types)?;
+        let wrt = match (&options.wrt, module.function(name)) {
+            (Some(wrt), Some(function)) => Some(wrt::selected(&module, function, wrt)?),
+            _ => None,
+        };
+        let with_respect_to = wrt.as_ref().map(|wrt| wrt::arguments(wrt));
+        let derivative = derive(&mut module, &function, &Options { with_respect_to, vjp })?;
+        let names = &derivative.names;
+        let closed = if vjp { names.vjp.clone() } else { names.value_and_gradient.clone() };
+        let arguments = module.function(name).map_or(0, |function| function.body.argtypes.len().saturating_sub(1));
+        Ok(Derived { module: to_ircode(&module)?, derivative, function, closed, wrt, arguments })
+    }
+
+    /// The type of what the function returns; `None` if it never does.
+    fn result_type(&self) -> Option<Type> {
+        match &self.module.function(&self.closed)?.result {
+            Type::Tuple(elements) => elements.first().cloned(),
+            _ => None,
+        }
+    }
+
+    fn run(self, operands: Vec<Value>, limits: Limits) -> Result<Gradient, GradientError> {
+        if self.module.function(&self.closed).is_none() {
+            // A function that never returns has no derivative: it fails before.
+            let value = Machine::with_limits(&self.module, limits).call(&self.function, &operands)?;
+            return Err(GradientError::NoNumber(value.to_string()));
+        }
+        let result = Machine::with_limits(&self.module, limits).call(&self.closed, &operands)?;
+        let (value, all) = match result.as_tuple() {
+            Some([value, all @ ..]) => (value.clone(), all.to_vec()),
+            _ => (Value::Nothing, Vec::new()),
+        };
+        let (gradient, wrt) = match &self.wrt {
+            Some(wrt) => (
+                wrt.iter().map(|selected| selected.part_of(&all)).collect(),
+                wrt.iter().map(|selected| selected.shown.clone()).collect(),
+            ),
+            None => (all, (0..self.arguments).map(|index| format!("_{}", index + 2)).collect()),
+        };
+        let Derived { module, derivative: Derivative { names, warnings }, .. } = self;
+        Ok(Gradient { value, gradient, wrt, module, names, warnings })
+    }
 }
 
 /// The module with the derivative of a function, and what its functions are called: to be run by a machine of the
@@ -115,8 +297,8 @@ pub fn derivative(
     let mut module = to_bbcode(module)?;
     let name = Name::from(name);
     specialize(&mut module, &name, types)?;
-    let names = differentiate(&mut module, &name)?;
-    Ok((to_ircode(&module)?, names))
+    let derivative = derive(&mut module, &name, &Options::default())?;
+    Ok((to_ircode(&module)?, derivative.names))
 }
 
 /// The module with the types that a function does not show taken from its arguments: what a listing needs to be run, as

@@ -164,7 +164,7 @@ fn read(machine: &Machine<'_>, module: &Module<IRCode>, json: &Json, ty: &Type) 
         }
         (Json::Array(elements), Type::Named(name)) => {
             let Some(TypeKind::Struct { fields, .. }) = module.type_def(name).map(|def| &def.kind) else {
-                return machine.value_from_json(module, json, ty);
+                return machine.value_from_json(module, json, ty).map_err(|error| error.to_string());
             };
             counted(elements, fields.len())?;
             let values = all(elements, &mut fields.iter().map(|(_, ty)| ty.clone()))?;
@@ -180,6 +180,6 @@ fn read(machine: &Machine<'_>, module: &Module<IRCode>, json: &Json, ty: &Type) 
             let count = values.len();
             machine.array(array.element.clone(), vec![count], values).map_err(|kind| kind.to_string())
         }
-        _ => machine.value_from_json(module, json, ty),
+        _ => machine.value_from_json(module, json, ty).map_err(|error| error.to_string()),
     }
 }

@@ -61,13 +61,16 @@ fn waiting() -> Vec<(String, String, String)> {
 }
 
 /// Value and pullback of `seed`: a gradient whose seed is not 1, or whose value is no number.
-fn vjp(_module: &Module<IRCode>, _name: &str, _args: &[Value], _seed: &Value) -> Result<(Value, Vec<Value>), String> {
-    Err("there is no vjp".into())
+fn vjp(module: &Module<IRCode>, name: &str, args: &[Value], seed: &Json) -> Result<(Value, Vec<Value>), String> {
+    let result = bbkit::vjp(module, name, args, seed, Limits::default()).map_err(|error| error.to_string())?;
+    Ok((result.value, result.gradient))
 }
 
 /// Value and tangent, from the tangents of the arguments.
-fn jvp(_module: &Module<IRCode>, _name: &str, _args: &[Value], _tangents: &[Value]) -> Result<(Value, Value), String> {
-    Err("there is no jvp".into())
+fn jvp(module: &Module<IRCode>, name: &str, args: &[Value], tangents: &[Value]) -> Result<(Value, Value), String> {
+    let result = bbkit::jvp(module, name, args, &[tangents.to_vec()], Limits::default());
+    let mut result = result.map_err(|error| error.to_string())?;
+    Ok((result.value, result.tangents.swap_remove(0)))
 }
 
 fn gradient(module: &Module<IRCode>, name: &str, args: &[Value]) -> Result<(Value, Vec<Value>), String> {
@@ -209,10 +212,7 @@ fn check(case: &Json, entry: &Json) -> Result<(), String> {
     }
     let seed = entry.get("seed").or_else(|| case.get("seed"));
     let (value, gradient) = match seed {
-        Some(seed) => {
-            let seed = of_json(&module, seed, &value.type_of());
-            vjp(&module, function, &args(&module), &seed)?
-        }
+        Some(seed) => vjp(&module, function, &args(&module), seed)?,
         None => gradient(&module, function, &args(&module))?,
     };
     is_value(&value)?;

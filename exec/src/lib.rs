@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod builtins;
+mod copies;
 mod display;
 mod error;
 mod exceptions;
@@ -11,11 +12,13 @@ mod machine;
 mod object;
 mod prepare;
 mod value;
+mod walk;
 
 pub use error::{Place, RunError, RunErrorKind};
 pub use host::{HostError, Objects};
-pub use json::value_to_json;
+pub use json::{ValueError, value_to_json};
 pub use limits::Limits;
 pub use machine::Machine;
 pub use value::Value;
 pub use value::{ArrayRef, EnumRef, MemoryRef, NamedTupleRef, PlaceRef, SlotRef, StackRef, StructRef, TupleRef};
+pub use walk::{check_tangent, first_difference, float_place, tangent_floats};

@@ -2,6 +2,7 @@
 
 mod calls;
 mod mapping;
+mod values;
 
 use std::rc::Rc;
 
@@ -202,59 +203,6 @@ impl<'m> Machine<'m> {
         let mut run = Run { machine: self, frames: Vec::new(), registers: Vec::new(), exceptions: Vec::new() };
         run.push_frame(index, None, args.to_vec()).map_err(|fault| outside(run.machine.fatal(fault)))?;
         run.execute()
-    }
-
-    /// A value that holds others: a tuple.
-    ///
-    /// # Errors
-    ///
-    /// [`RunErrorKind::MemoryLimit`].
-    pub fn tuple(&self, values: Vec<Value>) -> Result<Value, RunErrorKind> {
-        self.runtime.tuple(values).map_err(|fault| self.fatal(fault))
-    }
-
-    /// An array of these dimensions, its elements in memory order.
-    ///
-    /// # Errors
-    ///
-    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if there are not as many elements as the dimensions
-    /// say.
-    pub fn array(&self, element: Type, dims: Vec<usize>, elements: Vec<Value>) -> Result<Value, RunErrorKind> {
-        self.runtime.filled_array(element, dims, elements).map_err(|fault| self.fatal(fault))
-    }
-
-    /// A struct of a type that the module declares.
-    ///
-    /// # Errors
-    ///
-    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if the type is no struct with as many fields.
-    pub fn structure(&self, ty: &Type, fields: Vec<Value>) -> Result<Value, RunErrorKind> {
-        self.runtime.declared_structure(ty, fields).map_err(|fault| self.fatal(fault))
-    }
-
-    /// A mutable struct or reference of a type that `types` declares: for types that are not those of the machine's own module,
-    /// such as those of tangents.
-    ///
-    /// # Errors
-    ///
-    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if the type is no struct with as many fields.
-    pub fn object(&self, types: &Module<IRCode>, ty: &Type, fields: Vec<Value>) -> Result<Value, RunErrorKind> {
-        match crate::prepare::struct_info(types, ty, fields.len()) {
-            Some(info) if info.names.len() == fields.len() => {
-                self.runtime.structure(info, fields).map_err(|fault| self.fatal(fault))
-            }
-            _ => Err(RunErrorKind::Unsupported(format!("a {ty} of {} fields", fields.len()))),
-        }
-    }
-
-    /// The zero of the tangent of a value that is known to be of this type: floats are 0.0, what has identity has shadows, each object
-    /// one, and `nothing` is the tangent of what has none. See [`ircode::tangents`].
-    ///
-    /// # Errors
-    ///
-    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Operands`] if the value is not of the type.
-    pub fn zero_tangent(&self, value: &Value, ty: &Type) -> Result<Value, RunErrorKind> {
-        crate::builtins::zero_tangent_of(&self.runtime, value, ty).map_err(|fault| self.fatal(fault))
     }
 
     fn fatal(&self, fault: Fault) -> RunErrorKind {

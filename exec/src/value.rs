@@ -197,6 +197,16 @@ impl Value {
         }
     }
 
+    /// The tangent of the field of this index, counted from 0, if the value is a tangent with fields: a tuple, or that of
+    /// a mutable struct.
+    pub fn tangent_field(&self, index: usize) -> Option<Value> {
+        match self {
+            Value::Tuple(tuple) => tuple.0.fields.values().get(index).cloned(),
+            Value::Struct(object) => object.0.fields.borrow().values().get(index).cloned(),
+            _ => None,
+        }
+    }
+
     /// The elements of an array in memory order, its first dimension running fastest.
     pub fn array_elements(&self) -> Option<Vec<Value>> {
         let Value::Array(array) = self else { return None };

@@ -2,7 +2,7 @@
 
 use bbkit::Input;
 use clap::Args;
-use exec::{Limits, Machine, Value};
+use exec::{Limits, Machine, Value, ValueError};
 use ircode::{Name, Type};
 use serde_json::Value as Json;
 
@@ -17,7 +17,8 @@ pub(crate) struct CallOptions {
     pub(crate) function: Option<String>,
     /// The arguments `_2`, `_3`, …: a JSON array, or an object by name. A number takes the type of its parameter, else it
     /// is a Float64 if it is written with a point or an exponent, else an Int64. "NaN", "Infinity" and "-Infinity" are
-    /// strings; a matrix is a list of its columns.
+    /// strings; a matrix is a list of its columns; a tuple, a struct or a Ref is a list of its fields, or an object by name;
+    /// a case of an enum is {"case": [payload]}.
     #[arg(long, value_name = "JSON", default_value = "[]")]
     pub(crate) args: String,
     /// The names of the arguments `_2`, `_3`, … of a listing without header, which does not say in which order they come.
@@ -38,7 +39,7 @@ impl CallOptions {
     /// the arguments to tell in which order they come.
     pub(crate) fn prepare(&self, file: &str) -> Result<(Input, Name, Vec<Value>), Failure> {
         let mut input = Input::read(file)?;
-        let json = parse_json(&self.args)?;
+        let json = parse_json("--args", &self.args)?;
         let given: Order = self.params.iter().map(|name| Some(name.as_str().into())).collect();
         if !given.is_empty() {
             if !input.is_listing() {
@@ -129,17 +130,20 @@ impl CallOptions {
             });
             match value {
                 Ok(value) => converted.push(value),
-                Err(problem) => return fail(format!("--args: the argument _{}: {problem}", index + 2)),
+                Err(ValueError { place, message }) => {
+                    return fail(format!("--args: the argument _{}{place}: {message}", index + 2));
+                }
             }
         }
         Ok(converted)
     }
 }
 
-fn parse_json(text: &str) -> Result<Json, Failure> {
+/// What an option says in JSON.
+pub(super) fn parse_json(option: &str, text: &str) -> Result<Json, Failure> {
     serde_json::from_str(text).map_err(|error| {
         let at = error.column().saturating_sub(1).min(text.len());
-        let diagnostic = ircode::diagnostic::Diagnostic::error(at..at, format!("--args is no JSON: {error}"), "here");
+        let diagnostic = ircode::diagnostic::Diagnostic::error(at..at, format!("{option} is no JSON: {error}"), "here");
         Failure(ircode::diagnostic::render(text, None, &[diagnostic]))
     })
 }

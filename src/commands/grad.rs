@@ -1,12 +1,12 @@
 //! `bbkit grad`: the gradient of a function.
 
-use bbkit::{Gradient, GradientError, Input, check_gradient, gradient, html, to_bbcode};
+use bbkit::{Gradient, check_gradient, gradient_with, html};
 use clap::Args;
-use exec::{Value, value_to_json};
-use ircode::{Function, IRCode, Module, Name, Style, print_function};
+use exec::Value;
 use serde_json::Value as Json;
 
 use super::arguments::CallOptions;
+use super::derivative::{self, WithRespectTo, describe, json_of, shown, text, warn};
 use super::rules::RuleOptions;
 use super::show::{Form, title};
 use super::{Failure, fail, output, write_page};
@@ -18,6 +18,7 @@ Examples:
   bbkit grad examples/power.ir --args '[1.5, 3]'            value and gradient
   bbkit grad listing.txt --fn f --args '[2.0]' --check      compare with central differences
   bbkit grad file.ir --args '[2.0]' --rules my_rules.ir     with derivatives that are known better
+  bbkit grad file.ir --args '[2.0, [1.5, 0]]' --wrt p.x     with respect to the field x of the argument p
   bbkit grad file.ir --args '[2.0]' --json                  {\"value\": 4.0, \"gradient\": [4.0]}
   bbkit grad file.ir --args '[2.0]' --show                  the forward pass and the pullback, too
   bbkit grad file.ir --args '[2.0]' --show=bbcode           … keyed by ID, with what each statement comes from
@@ -29,7 +30,10 @@ pub(crate) struct Grad {
     call: CallOptions,
     #[command(flatten)]
     rules: RuleOptions,
-    /// Print {"value": …, "gradient": […]}: one entry an argument, null where it has no tangent.
+    #[command(flatten)]
+    with_respect_to: WithRespectTo,
+    /// Print {"value": …, "gradient": […]}: one entry an argument, or one for each that --wrt names; null where
+    /// there is no tangent.
     #[arg(long)]
     json: bool,
     /// Compare with central differences, and fail if they differ by more than their error explains.
@@ -48,7 +52,9 @@ impl Grad {
         let (mut input, name, args) = self.call.prepare(&self.file)?;
         self.rules.add_to(&mut input.module)?;
         let limits = self.call.limits();
-        let result = gradient(&input.module, &name, &args, limits).map_err(|error| describe(&input, &error))?;
+        let options = self.with_respect_to.options(limits);
+        let result = gradient_with(&input.module, &name, &args, &options).map_err(|error| describe(&input, &error))?;
+        warn(&result.warnings);
         if let Some(path) = &self.html {
             let gradient: Vec<String> = result.gradient.iter().map(Value::to_string).collect();
             let called = format!("{} at {}", if name.is_empty() { "the listing" } else { &name }, self.call.args);
@@ -69,7 +75,12 @@ impl Grad {
         let function = input.module.function(&name);
         match self.json {
             true => output(&format!("{}\n", json(&result, report.as_ref())?)),
-            false => output(&text(&result, report.as_ref(), function)),
+            false => output(&text(&result, function, |index| {
+                let report = report.as_ref()?;
+                let difference = report.differences.get(index).copied().flatten()?;
+                let error = report.errors.get(index).copied().flatten()?;
+                Some(format!("   differences: {difference}, off by {error:.1e}"))
+            })),
         }
         let single = args
             .iter()
@@ -83,78 +94,18 @@ impl Grad {
     }
 }
 
-fn describe(input: &Input, error: &GradientError) -> Failure {
-    Failure(match error {
-        GradientError::Pass(error) => input.describe_pass_error(error),
-        GradientError::Run(error) => input.describe_run_error(error),
-        GradientError::Conversion(_) | GradientError::NoNumber(_) => error.to_string(),
-    })
-}
-
-/// The functions of the derivative.
-fn shown(result: &Gradient, form: Form) -> Result<String, Failure> {
-    if form == Form::Html {
-        return fail("a page is written to a file: name it with --html FILE");
-    }
-    let names = [&result.names.forward, &result.names.pullback];
-    let mut text = String::new();
-    let bbcode = if form == Form::Bbcode { Some(to_bbcode(&result.module)?) } else { None };
-    for name in names {
-        match (&bbcode, form) {
-            (Some(module), _) => text.extend(module.function(name).map(bbcode::print_function)),
-            (None, Form::Ircode) => text.extend(result.module.function(name).map(|f| print_function(f, Style::Julia))),
-            (None, form) => {
-                let mut module: Module<IRCode> = Module::new();
-                if let Some(function) = result.module.function(name) {
-                    module.add_function(function.clone())?;
-                }
-                let mut input = bbkit::Input::of_module("-", module);
-                text.push_str(&super::show::shown(&mut input, form, Style::Julia)?);
-            }
-        }
-        text.push('\n');
-    }
-    Ok(text)
-}
-
-/// The members in the order in which people read them, which a JSON map would not keep.
+/// The result with what was compared.
 fn json(result: &Gradient, report: Option<&bbkit::CheckReport>) -> Result<String, Failure> {
-    let convert = |value: &Value| value_to_json(value).map_err(|kind| Failure(kind.to_string()));
-    let gradient = result.gradient.iter().map(convert).collect::<Result<Vec<_>, _>>()?;
-    let mut text = format!("{{\"value\": {}, \"gradient\": {}", convert(&result.value)?, Json::Array(gradient));
+    let mut text = format!("{{{}", derivative::json_members(result)?);
     if let Some(report) = report {
         let number = |value: &Option<f64>| match value {
-            Some(value) => convert(&Value::from(*value)),
+            Some(value) => json_of(&Value::from(*value)),
             None => Ok(Json::Null),
         };
         let differences = report.differences.iter().map(number).collect::<Result<Vec<_>, _>>()?;
-        let error = convert(&Value::from(report.worst()))?;
+        let error = json_of(&Value::from(report.worst()))?;
         text.push_str(&format!(", \"differences\": {}, \"relative_error\": {error}", Json::Array(differences)));
     }
     text.push('}');
     Ok(text)
-}
-
-fn text(result: &Gradient, report: Option<&bbkit::CheckReport>, function: Option<&Function<IRCode>>) -> String {
-    let mut text = format!("value: {}\n", result.value);
-    let width = result.gradient.len().to_string().len() + 1;
-    for (index, cotangent) in result.gradient.iter().enumerate() {
-        let argument = format!("_{}", index + 2);
-        let name = function.and_then(|f| f.parameters.get(index)).and_then(Option::as_ref).map(Name::as_str);
-        let name = name.map(|name| format!(" ({name})")).unwrap_or_default();
-        let shown = match cotangent {
-            Value::Nothing => "none, it is no float".to_string(),
-            other => other.to_string(),
-        };
-        text.push_str(&format!("gradient {argument:<width$}{name}: {shown}"));
-        if let Some(report) = report {
-            let pair =
-                report.differences.get(index).copied().flatten().zip(report.errors.get(index).copied().flatten());
-            if let Some((difference, error)) = pair {
-                text.push_str(&format!("   differences: {difference}, off by {error:.1e}"));
-            }
-        }
-        text.push('\n');
-    }
-    text
 }

@@ -1,12 +1,13 @@
 //! `bbkit jvp`: the derivative of a function in a direction.
 
-use bbkit::{GradientError, Input, Jvp, jvp, tangent_from_json};
+use bbkit::{Input, Jvp, jvp, tangent_from_json};
 use clap::Args;
 use exec::{Machine, Value, value_to_json};
 use ircode::{Name, Style, Type, print_function};
 use serde_json::Value as Json;
 
 use super::arguments::CallOptions;
+use super::derivative::describe;
 use super::{Failure, fail, output};
 
 /// The value of a function and its derivative in a direction, by forward-mode differentiation.
@@ -95,14 +96,6 @@ fn same_shape(arg: &Value, tangent: &Value) -> Result<(), String> {
         }
         _ => Ok(()),
     }
-}
-
-fn describe(input: &Input, error: &GradientError) -> Failure {
-    Failure(match error {
-        GradientError::Pass(error) => input.describe_pass_error(error),
-        GradientError::Run(error) => input.describe_run_error(error),
-        GradientError::Conversion(_) | GradientError::NoNumber(_) => error.to_string(),
-    })
 }
 
 /// The functions of the derivative: those that the program does not have.

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use ircode::{Type, TypeKind};
+use ircode::{Name, Type, TypeKind};
 
 use super::control::{index, symbol, unsupported};
 use super::{Runtime, expected};
@@ -19,14 +19,24 @@ pub(super) fn new_case(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Valu
     let Some(TypeKind::Enum { cases }) = runtime.module.type_def(name).map(|def| &def.kind) else {
         return Err(unsupported(format!("the enum {name}, which the module does not declare,")));
     };
-    let Some((_, types)) = cases.iter().find(|(known, _)| known == case) else {
+    if cases.iter().all(|(known, _)| known != case) {
         return Err(unsupported(format!("the case {case} of {name}, which has none of that name,")));
-    };
-    if types.len() != payload.len() || !payload.iter().zip(types).all(|(value, ty)| isa(value, ty)) {
-        return Err(expected(EXPECTED));
     }
-    let fields = runtime.meter.fields(payload.to_vec())?;
-    Ok(Value::Enum(EnumRef(Rc::new(EnumObject { ty: (**ty).clone(), case: case.clone(), fields }))))
+    runtime.enum_case(ty, case, payload.to_vec())?.ok_or_else(|| expected(EXPECTED))
+}
+
+impl Runtime<'_> {
+    /// A case of an enum; `None` if the module declares no such enum or case, or one of another payload.
+    pub(crate) fn enum_case(&self, ty: &Type, case: &Name, payload: Vec<Value>) -> Result<Option<Value>> {
+        let Type::Named(name) = ty else { return Ok(None) };
+        let Some(TypeKind::Enum { cases }) = self.module.type_def(name).map(|def| &def.kind) else { return Ok(None) };
+        let Some((_, types)) = cases.iter().find(|(known, _)| known == case) else { return Ok(None) };
+        if types.len() != payload.len() || !payload.iter().zip(types).all(|(value, ty)| isa(value, ty)) {
+            return Ok(None);
+        }
+        let fields = self.meter.fields(payload)?;
+        Ok(Some(Value::Enum(EnumRef(Rc::new(EnumObject { ty: ty.clone(), case: case.clone(), fields })))))
+    }
 }
 
 /// `is_case(value, :case)`.

@@ -33,22 +33,29 @@ pub(in crate::builtins) fn zero_tangent(runtime: &mut Runtime<'_>, args: &[Value
 
 /// The zero of the tangent of a value of this type.
 pub(crate) fn zero_tangent_of(runtime: &Runtime<'_>, value: &Value, ty: &Type) -> Result<Value> {
-    let tangent = runtime.tangents.of(ty);
-    let mut zeros = Zeros { runtime, shadows: BTreeMap::new(), tuples: BTreeMap::new(), to_fill: Vec::new() };
-    let zero = zeros.tangents(vec![(value.clone(), tangent)])?;
-    while let Some(fill) = zeros.to_fill.pop() {
-        let fields = zeros.tangents(fill.contents)?;
-        let target = match &fill.shadow {
-            Value::Memory(memory) => &memory.0.fields,
-            Value::Struct(object) => &object.0.fields,
-            Value::Stack(stack) => &stack.0.fields,
-            Value::Slot(slot) => &slot.0.fields,
-            _ => continue,
-        };
-        let fields = zeros.runtime.meter.fields(fields)?;
-        *target.borrow_mut() = fields;
-    }
+    let zero = runtime.zero_tangents(vec![(value.clone(), runtime.tangents.of(ty))])?;
     zero.into_iter().next().ok_or_else(|| expected("a value"))
+}
+
+impl Runtime<'_> {
+    /// The tangents of these values with all floats zero, made together.
+    pub(crate) fn zero_tangents(&self, values: Vec<(Value, Tangent)>) -> Result<Vec<Value>> {
+        let mut zeros = Zeros { runtime: self, shadows: BTreeMap::new(), tuples: BTreeMap::new(), to_fill: Vec::new() };
+        let made = zeros.tangents(values)?;
+        while let Some(fill) = zeros.to_fill.pop() {
+            let fields = zeros.tangents(fill.contents)?;
+            let target = match &fill.shadow {
+                Value::Memory(memory) => &memory.0.fields,
+                Value::Struct(object) => &object.0.fields,
+                Value::Stack(stack) => &stack.0.fields,
+                Value::Slot(slot) => &slot.0.fields,
+                _ => continue,
+            };
+            let fields = zeros.runtime.meter.fields(fields)?;
+            *target.borrow_mut() = fields;
+        }
+        Ok(made)
+    }
 }
 
 /// A shadow whose contents are still to be made, with what these are the tangents of.

@@ -1,0 +1,359 @@
+//! Values from JSON, by their type.
+
+use std::collections::BTreeSet;
+
+use ircode::{IRCode, Module, Name, Scalar, ScalarType, Type, TypeKind};
+use serde_json::{Map, Number, Value as Json};
+
+use crate::error::RunErrorKind;
+use crate::machine::Machine;
+use crate::value::{Value, isa};
+
+/// Why JSON is no value of a type.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ValueError {
+    /// Where in the value: `.weights[1,2]`; empty for the value as a whole.
+    pub place: String,
+    /// What the JSON is there, and what was expected.
+    pub message: String,
+}
+
+impl std::fmt::Display for ValueError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let separator = if self.place.is_empty() { "" } else { ": " };
+        write!(f, "{}{separator}{}", self.place, self.message)
+    }
+}
+
+impl std::error::Error for ValueError {}
+
+impl From<String> for ValueError {
+    fn from(message: String) -> Self {
+        ValueError { place: String::new(), message }
+    }
+}
+
+impl From<RunErrorKind> for ValueError {
+    fn from(kind: RunErrorKind) -> Self {
+        kind.to_string().into()
+    }
+}
+
+impl ValueError {
+    /// The same of a part of a larger value.
+    pub(super) fn inside(self, part: impl std::fmt::Display) -> Self {
+        ValueError { place: format!("{part}{}", self.place), message: self.message }
+    }
+}
+
+type Result<T> = std::result::Result<T, ValueError>;
+
+impl Machine<'_> {
+    /// The value of this type that JSON gives.
+    ///
+    /// A number takes the type, which may be unknown: then it is a `Float64` if it is written with a point or an exponent,
+    /// else an `Int64`. `"NaN"`, `"Infinity"` and `"-Infinity"` are floats; large integers may be strings. An array is a
+    /// list, of rank two or more if the type says so: then its elements are the slices along the last dimension, so a
+    /// matrix is a list of its columns.
+    ///
+    /// A tuple is a list. A struct or a named tuple is a list of its fields or an object with a member a field, and so is
+    /// a `Ref`, whose field is called `x`. A case of an enum is an object of one member, the list of its payload
+    /// (`{"circle": [1.5]}`), or a string where there is none. Of a union the first member counts that fits; a number goes to the
+    /// one that it is by itself, if that is among them.
+    ///
+    /// ```
+    /// use exec::Machine;
+    /// use ircode::{Type, parse_module};
+    ///
+    /// let text = "struct Point\n    x::Float64\n    n::Int64\nend\n";
+    /// let module = parse_module(text)?.module;
+    /// let machine = Machine::new(&module);
+    /// let of_type = Type::parse("Vector{Point}");
+    /// let value = machine.value_from_json(&module, &serde_json::from_str(r#"[[1, 2], {"n": 4, "x": 3}]"#)?, &of_type)?;
+    /// assert_eq!(value.to_string(), "[Point(1.0, 2), Point(3.0, 4)]");
+    /// let error = machine.value_from_json(&module, &serde_json::from_str("[[1, 2.5]]")?, &of_type).unwrap_err();
+    /// assert_eq!(error.to_string(), "[1].n: 2.5 is no Int64");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`ValueError`]: where in the value, what the JSON is there, and what was expected.
+    pub fn value_from_json(&self, module: &Module<IRCode>, json: &Json, ty: &Type) -> Result<Value> {
+        match (json, ty) {
+            (_, Type::Union(members)) => self.member_from_json(module, json, members),
+            (Json::Null, Type::Nothing) => Ok(Value::Nothing),
+            (Json::Null, ty) if ty.is_unknown() => Ok(Value::Nothing),
+            (Json::Bool(value), Type::Scalar(ScalarType::Bool)) => Ok(Value::from(*value)),
+            (Json::Bool(value), ty) if ty.is_unknown() => Ok(Value::from(*value)),
+            (Json::Number(number), Type::Scalar(scalar)) => number_as(number, *scalar),
+            (Json::Number(number), ty) if ty.is_unknown() => {
+                let written_as_float = number.to_string().contains(['.', 'e', 'E']);
+                number_as(number, if written_as_float { ScalarType::Float64 } else { ScalarType::Int64 })
+            }
+            (Json::String(text), Type::Scalar(scalar)) => {
+                text_as(text, *scalar).ok_or_else(|| format!("{text:?} is no {scalar}").into())
+            }
+            (Json::String(text), Type::String) => Ok(Value::String(text.as_str().into())),
+            (Json::String(text), Type::Symbol) => Ok(Value::Symbol(text.as_str().into())),
+            (Json::String(text), Type::Function(name)) if text == name.as_str() => Ok(Value::Function(name.clone())),
+            (Json::String(text), ty) if ty.is_unknown() => Ok(match text_as(text, ScalarType::Float64) {
+                Some(value) if matches!(text.as_str(), "NaN" | "Infinity" | "-Infinity") => value,
+                _ => Value::String(text.as_str().into()),
+            }),
+            (Json::Array(elements), Type::Tuple(types)) => {
+                if elements.len() != types.len() {
+                    return Err(format!("{} elements, expected {} for a {ty}", elements.len(), types.len()).into());
+                }
+                let values = elements.iter().zip(types.iter()).enumerate().map(|(at, (json, ty))| {
+                    let value = self.value_from_json(module, json, ty);
+                    value.map_err(|error| error.inside(format_args!(".{}", at + 1)))
+                });
+                Ok(self.tuple(values.collect::<Result<_>>()?)?)
+            }
+            (Json::Array(_) | Json::Object(_), Type::NamedTuple(fields)) => {
+                let values = self.fields_from_json(module, json, ty, fields)?;
+                Ok(self.named_tuple(fields.iter().map(|(name, _)| name.clone()).collect(), values)?)
+            }
+            (Json::Array(_), Type::Array(array)) => self.array_from_json(module, json, &array.element, array.rank),
+            (Json::Array(_) | Json::Object(_), Type::Ref(element)) => {
+                let fields = [(Name::from("x"), (**element).clone())];
+                Ok(self.structure(ty, self.fields_from_json(module, json, ty, &fields)?)?)
+            }
+            (Json::Array(elements), ty) if ty.is_unknown() => self.untyped_array(module, elements),
+            (_, Type::Named(name)) => match module.type_def(name).map(|def| &def.kind) {
+                Some(TypeKind::Struct { fields, .. }) => {
+                    Ok(self.structure(ty, self.fields_from_json(module, json, ty, fields)?)?)
+                }
+                Some(TypeKind::Enum { cases }) => self.case_from_json(module, json, ty, cases),
+                None if json.is_object() => {
+                    Err(format!("an object cannot be a {ty}: the module declares no struct of that name").into())
+                }
+                // An abstract type, such as Real: what the JSON is by itself, if that is one.
+                None => match self.value_from_json(module, json, &Type::Untyped) {
+                    Ok(value) if isa(&value, ty) => Ok(value),
+                    _ => Err(format!("{} cannot be a {ty}", kind_of(json)).into()),
+                },
+            },
+            (json, ty) => Err(format!("{} cannot be a {ty:?}", kind_of(json)).into()),
+        }
+    }
+
+    /// The first member of a union that fits.
+    fn member_from_json(&self, module: &Module<IRCode>, json: &Json, members: &[Type]) -> Result<Value> {
+        // Of several number types, the one that the number has by itself.
+        if let (Json::Number(_), Ok(value)) = (json, self.value_from_json(module, json, &Type::Untyped))
+            && members.contains(&value.type_of())
+        {
+            return Ok(value);
+        }
+        let mut errors = Vec::new();
+        for member in members {
+            match self.value_from_json(module, json, member) {
+                Ok(value) => return Ok(value),
+                Err(error) => errors.push(error.to_string()),
+            }
+        }
+        Err(errors.join("; ").into())
+    }
+
+    /// The values of fields: a list of all in order, or an object by name.
+    fn fields_from_json(
+        &self,
+        module: &Module<IRCode>,
+        json: &Json,
+        ty: &Type,
+        fields: &[(Name, Type)],
+    ) -> Result<Vec<Value>> {
+        let members = fields_of(json, ty, fields.iter().map(|(name, _)| name))?;
+        let values = members.into_iter().zip(fields).map(|(json, (name, ty))| {
+            let value = self.value_from_json(module, json, ty);
+            value.map_err(|error| error.inside(format_args!(".{name}")))
+        });
+        values.collect()
+    }
+
+    fn case_from_json(
+        &self,
+        module: &Module<IRCode>,
+        json: &Json,
+        ty: &Type,
+        cases: &[(Name, Vec<Type>)],
+    ) -> Result<Value> {
+        let (name, payload): (&str, &[Json]) = match json {
+            Json::String(name) => (name, &[]),
+            Json::Object(members) => match members.iter().next() {
+                Some((name, Json::Array(payload))) if members.len() == 1 => (name, payload),
+                _ => return Err(format!("a {ty} is an object of one case, with the list of its payload").into()),
+            },
+            _ => {
+                let expected = "it is an object such as {\"case\": [payload]}";
+                return Err(format!("{} cannot be a {ty}: {expected}", kind_of(json)).into());
+            }
+        };
+        let Some((case, types)) = cases.iter().find(|(case, _)| case.as_str() == name) else {
+            let names: Vec<&str> = cases.iter().map(|(case, _)| case.as_str()).collect();
+            return Err(format!("{ty} has no case `{name}`; its cases are {}", names.join(", ")).into());
+        };
+        if types.len() != payload.len() {
+            let (expected, given) = (types.len(), payload.len());
+            return Err(format!("the payload of {ty}.{case} has {expected} parts, but {given} are given").into());
+        }
+        let values = payload.iter().zip(types).enumerate().map(|(at, (json, ty))| {
+            let value = self.value_from_json(module, json, ty);
+            value.map_err(|error| error.inside(format_args!(".{case}.{}", at + 1)))
+        });
+        Ok(self.enum_case(ty, case, values.collect::<Result<_>>()?)?)
+    }
+
+    fn array_from_json(&self, module: &Module<IRCode>, json: &Json, element: &Type, rank: u32) -> Result<Value> {
+        let mut read = |json: &Json, _: usize| self.value_from_json(module, json, element);
+        let (dims, values) = elements_of(json, rank as usize, &mut read)?;
+        Ok(self.array(element.clone(), dims, values)?)
+    }
+
+    /// A vector whose element type is that of its elements: floats if one of them is.
+    fn untyped_array(&self, module: &Module<IRCode>, elements: &[Json]) -> Result<Value> {
+        let float = elements.iter().any(|json| match json {
+            Json::Number(number) => number.to_string().contains(['.', 'e', 'E']),
+            Json::String(text) => matches!(text.as_str(), "NaN" | "Infinity" | "-Infinity"),
+            _ => false,
+        });
+        let all_numbers = elements.iter().all(|json| matches!(json, Json::Number(_) | Json::String(_)));
+        let element = match (float || elements.is_empty(), all_numbers) {
+            (true, true) => Type::FLOAT64,
+            (false, true) => Type::INT64,
+            _ => Type::Any,
+        };
+        let values = elements.iter().enumerate().map(|(at, json)| {
+            let value = self.value_from_json(module, json, &element);
+            value.map_err(|error| error.inside(format_args!("[{}]", at + 1)))
+        });
+        Ok(self.array(element.clone(), vec![elements.len()], values.collect::<Result<_>>()?)?)
+    }
+}
+
+/// The fields that a list or an object gives, in the order of the names.
+pub(super) fn fields_of<'j, 'n>(
+    json: &'j Json,
+    ty: &Type,
+    names: impl ExactSizeIterator<Item = &'n Name> + Clone,
+) -> Result<Vec<&'j Json>> {
+    match json {
+        Json::Array(values) if values.len() == names.len() => Ok(values.iter().collect()),
+        Json::Array(values) => {
+            let known: Vec<&str> = names.map(Name::as_str).collect();
+            let (given, expected) = (values.len(), known.len());
+            Err(format!("a list of {given}, but {ty} has {expected} fields: {}", known.join(", ")).into())
+        }
+        Json::Object(members) => {
+            let member = |name: &Name| members.get(name.as_str()).ok_or_else(|| missing(name));
+            let values = names.clone().map(member).collect::<Result<Vec<_>>>()?;
+            match unknown_member(members, names) {
+                Some(other) => Err(format!("{ty} has no field {other}").into()),
+                None => Ok(values),
+            }
+        }
+        _ => Err(format!("{} cannot be a {ty}", kind_of(json)).into()),
+    }
+}
+
+fn missing(field: &Name) -> ValueError {
+    format!("the field {field} is missing").into()
+}
+
+fn unknown_member<'j, 'n>(members: &'j Map<String, Json>, names: impl Iterator<Item = &'n Name>) -> Option<&'j str> {
+    let known: BTreeSet<&str> = names.map(Name::as_str).collect();
+    members.keys().map(String::as_str).find(|key| !known.contains(key))
+}
+
+/// The dimensions that nested lists have, and what they hold in memory order, each read as `read` says, which is told how
+/// many elements come before: the outermost list runs along the last dimension.
+pub(super) fn elements_of(
+    json: &Json,
+    rank: usize,
+    read: &mut dyn FnMut(&Json, usize) -> Result<Value>,
+) -> Result<(Vec<usize>, Vec<Value>)> {
+    let mut dims: Vec<Option<usize>> = vec![None; rank];
+    let mut values = Vec::new();
+    collect(json, &mut dims, &mut Vec::new(), &mut values, read)?;
+    Ok((dims.into_iter().map(|dim| dim.unwrap_or(0)).collect(), values))
+}
+
+fn collect(
+    json: &Json,
+    dims: &mut [Option<usize>],
+    outer: &mut Vec<usize>,
+    values: &mut Vec<Value>,
+    read: &mut dyn FnMut(&Json, usize) -> Result<Value>,
+) -> Result<()> {
+    let Some((last, inner)) = dims.split_last_mut() else {
+        let value = read(json, values.len());
+        values.push(value.map_err(|error| error.inside(index_of(outer, 0)))?);
+        return Ok(());
+    };
+    let Json::Array(elements) = json else {
+        let message = format!("{} cannot be a list of an array's elements", kind_of(json));
+        return Err(ValueError::from(message).inside(index_of(outer, inner.len() + 1)));
+    };
+    if last.replace(elements.len()).is_some_and(|known| known != elements.len()) {
+        let message = "the lists of an array's elements differ in length".to_string();
+        return Err(ValueError::from(message).inside(index_of(outer, inner.len() + 1)));
+    }
+    for (at, json) in elements.iter().enumerate() {
+        outer.push(at + 1);
+        collect(json, inner, outer, values, read)?;
+        outer.pop();
+    }
+    Ok(())
+}
+
+/// The index of an element or a slice: `[1,2]`, `[:,2]`.
+fn index_of(outer: &[usize], free: usize) -> String {
+    if outer.is_empty() {
+        return String::new();
+    }
+    let free = std::iter::repeat_n(":".to_string(), free);
+    let indices: Vec<String> = free.chain(outer.iter().rev().map(usize::to_string)).collect();
+    format!("[{}]", indices.join(","))
+}
+
+pub(super) fn kind_of(json: &Json) -> String {
+    match json {
+        Json::Null => "null".into(),
+        Json::Bool(value) => value.to_string(),
+        Json::Number(number) => format!("the number {number}"),
+        Json::String(text) => format!("the string {text:?}"),
+        Json::Array(_) => "a list".into(),
+        Json::Object(_) => "an object".into(),
+    }
+}
+
+pub(super) fn number_as(number: &Number, ty: ScalarType) -> Result<Value> {
+    let fail = || ValueError::from(format!("{number} is no {ty}"));
+    let scalar = if ty.is_float() {
+        Scalar::from_float(ty, number.as_f64().ok_or_else(fail)?)
+    } else {
+        let integer = number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from));
+        // `3.0` is the integer 3.
+        let whole = number.as_f64().filter(|float| float.trunc() == *float && float.abs() < 2f64.powi(53));
+        let integer = integer.or(whole.map(|float| float as i128));
+        integer.and_then(|integer| Scalar::from_i128(ty, integer))
+    };
+    scalar.map(Value::Scalar).ok_or_else(fail)
+}
+
+pub(super) fn text_as(text: &str, ty: ScalarType) -> Option<Value> {
+    let scalar = match text {
+        "NaN" => Scalar::from_float(ty, f64::NAN),
+        "Infinity" => Scalar::from_float(ty, f64::INFINITY),
+        "-Infinity" => Scalar::from_float(ty, f64::NEG_INFINITY),
+        _ if ty == ScalarType::Char => {
+            let mut chars = text.chars();
+            chars.next().filter(|_| chars.next().is_none()).map(Scalar::from_char)
+        }
+        _ if ty.is_integer() => text.parse().ok().and_then(|value| Scalar::from_i128(ty, value)),
+        _ => None,
+    };
+    scalar.map(Value::Scalar)
+}

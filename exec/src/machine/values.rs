@@ -1,0 +1,142 @@
+//! Making values for a machine: arguments of its functions, and what is done with them.
+
+use ircode::{IRCode, Module, Name, Type};
+
+use super::{Fault, Machine};
+use crate::error::RunErrorKind;
+use crate::value::Value;
+
+impl Machine<'_> {
+    /// A value that holds others: a tuple.
+    ///
+    /// # Errors
+    ///
+    /// [`RunErrorKind::MemoryLimit`].
+    pub fn tuple(&self, values: Vec<Value>) -> Result<Value, RunErrorKind> {
+        self.runtime.tuple(values).map_err(|fault| self.fatal(fault))
+    }
+
+    /// An array of these dimensions, its elements in memory order.
+    ///
+    /// # Errors
+    ///
+    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if there are not as many elements as the dimensions
+    /// say.
+    pub fn array(&self, element: Type, dims: Vec<usize>, elements: Vec<Value>) -> Result<Value, RunErrorKind> {
+        self.runtime.filled_array(element, dims, elements).map_err(|fault| self.fatal(fault))
+    }
+
+    /// A struct of a type that the module declares.
+    ///
+    /// # Errors
+    ///
+    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if the type is no struct with as many fields.
+    pub fn structure(&self, ty: &Type, fields: Vec<Value>) -> Result<Value, RunErrorKind> {
+        self.runtime.declared_structure(ty, fields).map_err(|fault| self.fatal(fault))
+    }
+
+    /// A mutable struct or reference of a type that `types` declares: for types that are not those of the machine's own module,
+    /// such as those of tangents.
+    ///
+    /// # Errors
+    ///
+    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if the type is no struct with as many fields.
+    pub fn object(&self, types: &Module<IRCode>, ty: &Type, fields: Vec<Value>) -> Result<Value, RunErrorKind> {
+        match crate::prepare::struct_info(types, ty, fields.len()) {
+            Some(info) if info.names.len() == fields.len() => {
+                self.runtime.structure(info, fields).map_err(|fault| self.fatal(fault))
+            }
+            _ => Err(RunErrorKind::Unsupported(format!("a {ty} of {} fields", fields.len()))),
+        }
+    }
+
+    /// The zero of the tangent of a value that is known to be of this type: floats are 0.0, what has identity has shadows, each object
+    /// one, and `nothing` is the tangent of what has none. See [`ircode::tangents`].
+    ///
+    /// # Errors
+    ///
+    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Operands`] if the value is not of the type.
+    pub fn zero_tangent(&self, value: &Value, ty: &Type) -> Result<Value, RunErrorKind> {
+        crate::builtins::zero_tangent_of(&self.runtime, value, ty).map_err(|fault| self.fatal(fault))
+    }
+
+    /// A named tuple, of as many names as values.
+    ///
+    /// # Errors
+    ///
+    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if there are more of one than of the other.
+    pub fn named_tuple(&self, names: Vec<Name>, values: Vec<Value>) -> Result<Value, RunErrorKind> {
+        if names.len() != values.len() {
+            let what = format!("a named tuple of {} names and {} values", names.len(), values.len());
+            return Err(RunErrorKind::Unsupported(what));
+        }
+        self.runtime.named_tuple(names.into(), values).map_err(|fault| self.fatal(fault))
+    }
+
+    /// A case of an enum that the module declares.
+    ///
+    /// # Errors
+    ///
+    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if the type is no enum with such a case, or the payload
+    /// is not what the case has.
+    pub fn enum_case(&self, ty: &Type, case: &str, payload: Vec<Value>) -> Result<Value, RunErrorKind> {
+        let shown = format!("the case {case} of {ty} with a payload of {}", payload.len());
+        let made = self.runtime.enum_case(ty, &case.into(), payload).map_err(|fault| self.fatal(fault))?;
+        made.ok_or(RunErrorKind::Unsupported(shown))
+    }
+
+    /// The tangents of these values, which are of these types, with all floats zero. They are made together: the same
+    /// object, met twice, has one shadow.
+    ///
+    /// # Errors
+    ///
+    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if a value is not of its type.
+    pub fn zero_tangents(&self, values: &[Value], types: &[Type]) -> Result<Vec<Value>, RunErrorKind> {
+        let pairs = values.iter().cloned().zip(types);
+        let pairs = pairs.map(|(value, ty)| (value, self.runtime.tangents.of(ty))).collect();
+        self.runtime.zero_tangents(pairs).map_err(|fault| match fault {
+            Fault::Fatal(RunErrorKind::Operands { .. }) => {
+                RunErrorKind::Unsupported("the tangent of a value that is not of its type".into())
+            }
+            fault => self.fatal(fault),
+        })
+    }
+
+    /// Copies of values, and of all that is reached from them: the same object, met twice, is copied once.
+    ///
+    /// # Errors
+    ///
+    /// [`RunErrorKind::MemoryLimit`].
+    pub fn copies(&self, values: &[Value]) -> Result<Vec<Value>, RunErrorKind> {
+        self.copies_with(values, &[], |float, _| float)
+    }
+
+    /// [Copies](Self::copies) whose floats are moved by a multiple of their tangents. Where the tangent is `nothing`,
+    /// they stay.
+    ///
+    /// # Errors
+    ///
+    /// [`RunErrorKind::MemoryLimit`].
+    pub fn moved(&self, values: &[Value], tangents: &[Value], by: f64) -> Result<Vec<Value>, RunErrorKind> {
+        self.copies_with(values, tangents, |float, tangent| tangent.map_or(float, |tangent| float + by * tangent))
+    }
+
+    /// [Copies](Self::copies) whose floats are replaced by what `float` makes of them.
+    ///
+    /// # Errors
+    ///
+    /// [`RunErrorKind::MemoryLimit`].
+    pub fn with_floats(&self, values: &[Value], mut float: impl FnMut(f64) -> f64) -> Result<Vec<Value>, RunErrorKind> {
+        self.copies_with(values, &[], |old, _| float(old))
+    }
+
+    fn copies_with(
+        &self,
+        values: &[Value],
+        tangents: &[Value],
+        mut float: impl FnMut(f64, Option<f64>) -> f64,
+    ) -> Result<Vec<Value>, RunErrorKind> {
+        let copies = crate::copies::copies(&self.runtime.meter, values, tangents, &mut float);
+        copies.map_err(|out_of_memory| self.fatal(out_of_memory.into()))
+    }
+}

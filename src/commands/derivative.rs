@@ -1,0 +1,103 @@
+//! What the commands that differentiate share: what they are with respect to, and how their results are printed.
+
+use bbkit::{Gradient, GradientError, GradientOptions, Input, to_bbcode};
+use clap::Args;
+use exec::{Limits, Value, value_to_json};
+use ircode::{Function, IRCode, Module, Name, Style, print_function};
+use serde_json::Value as Json;
+
+use super::show::Form;
+use super::{Failure, diagnose, fail};
+
+/// What a derivative is with respect to.
+#[derive(Args)]
+pub(crate) struct WithRespectTo {
+    /// Differentiate with respect to these only: arguments by number or name, or fields of them (`x,model.weights,_3.1`).
+    /// The gradient has an entry for each, in this order.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub(crate) wrt: Vec<String>,
+}
+
+impl WithRespectTo {
+    pub(crate) fn options(&self, limits: Limits) -> GradientOptions {
+        let options = GradientOptions::new().limits(limits);
+        if self.wrt.is_empty() { options } else { options.wrt(self.wrt.iter().map(|name| name.trim())) }
+    }
+}
+
+/// Says what is not wrong but may not be meant.
+pub(crate) fn warn(warnings: &[passes::PassError]) {
+    for warning in warnings {
+        diagnose(&format!("warning: {warning}"));
+    }
+}
+
+pub(crate) fn describe(input: &Input, error: &GradientError) -> Failure {
+    Failure(match error {
+        GradientError::Pass(error) => input.describe_pass_error(error),
+        GradientError::Run(error) => input.describe_run_error(error),
+        GradientError::Wrt(error) => format!("--wrt {error}"),
+        GradientError::Seed(error) => format!("--seed{}: {}", error.place, error.message),
+        GradientError::Conversion(_) | GradientError::NoNumber(_) => error.to_string(),
+    })
+}
+
+/// The functions of the derivative.
+pub(crate) fn shown(result: &Gradient, form: Form) -> Result<String, Failure> {
+    if form == Form::Html {
+        return fail("a page is written to a file: name it with --html FILE");
+    }
+    let names = [&result.names.forward, &result.names.pullback];
+    let mut text = String::new();
+    let bbcode = if form == Form::Bbcode { Some(to_bbcode(&result.module)?) } else { None };
+    for name in names {
+        match (&bbcode, form) {
+            (Some(module), _) => text.extend(module.function(name).map(bbcode::print_function)),
+            (None, Form::Ircode) => text.extend(result.module.function(name).map(|f| print_function(f, Style::Julia))),
+            (None, form) => {
+                let mut module: Module<IRCode> = Module::new();
+                if let Some(function) = result.module.function(name) {
+                    module.add_function(function.clone())?;
+                }
+                let mut input = bbkit::Input::of_module("-", module);
+                text.push_str(&super::show::shown(&mut input, form, Style::Julia)?);
+            }
+        }
+        text.push('\n');
+    }
+    Ok(text)
+}
+
+/// `"value": …, "gradient": […]`: the members in the order in which people read them, which a JSON map would not keep.
+pub(crate) fn json_members(result: &Gradient) -> Result<String, Failure> {
+    let gradient = result.gradient.iter().map(json_of).collect::<Result<Vec<_>, _>>()?;
+    Ok(format!("\"value\": {}, \"gradient\": {}", json_of(&result.value)?, Json::Array(gradient)))
+}
+
+/// A value as JSON.
+pub(crate) fn json_of(value: &Value) -> Result<Json, Failure> {
+    value_to_json(value).map_err(|kind| Failure(kind.to_string()))
+}
+
+/// The value and the cotangents, a line each, with what `more` says of the cotangent of this index.
+pub(crate) fn text(
+    result: &Gradient,
+    function: Option<&Function<IRCode>>,
+    more: impl Fn(usize) -> Option<String>,
+) -> String {
+    let mut text = format!("value: {}\n", result.value);
+    let width = result.wrt.iter().map(String::len).max().unwrap_or(0);
+    for (index, (cotangent, wrt)) in result.gradient.iter().zip(&result.wrt).enumerate() {
+        let argument = wrt.strip_prefix('_').and_then(|number| number.parse::<usize>().ok());
+        let parameter = |number: usize| function?.parameters.get(number.checked_sub(2)?)?.as_ref();
+        let name = argument.and_then(parameter).map(Name::as_str);
+        let name = name.map(|name| format!(" ({name})")).unwrap_or_default();
+        let shown = match cotangent {
+            Value::Nothing => "none, it is no float".to_string(),
+            other => other.to_string(),
+        };
+        let more = more(index).unwrap_or_default();
+        text.push_str(&format!("gradient {wrt:<width$}{name}: {shown}{more}\n"));
+    }
+    text
+}

@@ -1,0 +1,57 @@
+//! `bbkit vjp`: the pullback of a function, for a result of any kind.
+
+use bbkit::vjp_with;
+use clap::Args;
+
+use super::arguments::{CallOptions, parse_json};
+use super::derivative::{WithRespectTo, describe, json_members, shown, text, warn};
+use super::show::Form;
+use super::{Failure, output};
+
+/// The value of a function and the cotangents of its arguments, from a cotangent of its result.
+///
+/// The seed has the shape of the result: a number for a float, a list for an array, a list of the fields for a tuple or a
+/// struct (or an object by field name), with null for what has no tangent.
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  bbkit vjp file.ir --fn scale --args '[2.0, [1, 2]]' --seed '[1, 0]'   the cotangents for the first element of a vector
+  bbkit vjp file.ir --fn polar --args '[[3.0, 4.0]]' --seed '[1, null]' of a tuple whose second part is no float
+  bbkit vjp file.ir --args '[2.0, 3.0]' --seed 1 --wrt y --json         {\"value\": 6.0, \"gradient\": [2.0]}")]
+pub(crate) struct Vjp {
+    /// The file, or `-`.
+    file: String,
+    #[command(flatten)]
+    call: CallOptions,
+    /// The cotangent of the result.
+    #[arg(long, value_name = "JSON")]
+    seed: String,
+    #[command(flatten)]
+    with_respect_to: WithRespectTo,
+    /// Print {"value": …, "gradient": […]}: one entry an argument, or one for each that --wrt names; null where
+    /// there is no tangent.
+    #[arg(long)]
+    json: bool,
+    /// Print the functions of the derivative before the result.
+    #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "ircode")]
+    show: Option<Form>,
+}
+
+impl Vjp {
+    pub(crate) fn run(self) -> Result<(), Failure> {
+        let seed = parse_json("--seed", &self.seed)?;
+        let (input, name, args) = self.call.prepare(&self.file)?;
+        let options = self.with_respect_to.options(self.call.limits());
+        let result = vjp_with(&input.module, &name, &args, &seed, &options);
+        let result = result.map_err(|error| describe(&input, &error))?;
+        warn(&result.warnings);
+        if let Some(form) = self.show {
+            output(&shown(&result, form)?);
+        }
+        match self.json {
+            true => output(&format!("{{{}}}\n", json_members(&result)?)),
+            false => output(&text(&result, input.module.function(&name), |_| None)),
+        }
+        Ok(())
+    }
+}
