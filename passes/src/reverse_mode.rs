@@ -205,9 +205,9 @@ fn generate_all(module: &Module<BBCode>, name: &Name, options: &Options) -> Resu
         if is_root {
             check_root(&plan, function, options, &mut generated.derivative.warnings)?;
         }
+        // A callee that cannot be made ready is an error of its own.
+        plan.called_functions().into_iter().try_for_each(|called| derivation.prepared(called).map(|_| ()))?;
         for called in plan.called_signatures() {
-            // A callee that cannot be differentiated is an error of its own.
-            derivation.prepared(called.function)?;
             if seen.insert(called.clone()) {
                 work.push(called);
             }
@@ -299,6 +299,17 @@ fn check_root(
 }
 
 impl Plan<'_> {
+    /// The functions of which a derivative is called.
+    fn called_functions(&self) -> Vec<usize> {
+        let blocks = self.relevant_blocks().filter_map(|number| self.block(number));
+        let ids = blocks.flat_map(|block| self.primal.inst_ids(block).collect::<Vec<_>>());
+        let called = ids.filter(|id| self.is_reversed(*id)).filter_map(|id| match self.activity.operation(id) {
+            Operation::Call { function, .. } => Some(*function),
+            _ => None,
+        });
+        called.collect()
+    }
+
     /// The derivatives that are called, in the order in which the calls stand.
     fn called_signatures(&self) -> Vec<Signature> {
         let blocks = self.relevant_blocks().filter_map(|number| self.block(number));

@@ -582,10 +582,7 @@ impl Generator<'_, '_> {
 
 /// The operands of what puts back what was kept of a place.
 fn put_back_args(at: &Place, old: Operand<Ids>, indices: Vec<Operand<Ids>>) -> Vec<Operand<Ids>> {
-    match at.access {
-        super::operation::Access::Field => std::iter::once(at.object.clone()).chain(indices).chain([old]).collect(),
-        _ => [at.object.clone(), old].into_iter().chain(indices).collect(),
-    }
+    [at.object.clone(), old].into_iter().chain(indices).collect()
 }
 
 /// Puts the parameters of a rule in the place of its arguments.
