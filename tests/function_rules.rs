@@ -222,3 +222,33 @@ fn rules_that_do_not_fit_their_function_are_refused() {
         assert!(error.contains(problem), "{text}\n{error}");
     }
 }
+
+/// The rule says 10 where the function itself would say 1.
+#[test]
+fn forward_mode_calls_the_rule_of_a_function() {
+    let caller = "
+function caller(x::Float64)::Float64
+1 ─ %1 = invoke Main.f(x::Float64, 2::Int64)::Float64
+│   %2 = Base.mul_float(%1, x)::Float64
+└──      return %2
+end
+";
+    let mut module: Module<IRCode> = parse_module(&format!("{PROGRAM}{caller}")).unwrap().module;
+    let rule = "
+function f_jvp(x::Float64, n::Int64, out::Float64, dx::Float64, dn::Nothing)::Float64
+1 ─ %1 = Base.slt_int(n, 0)::Bool
+└──      goto #3 if not %1
+2 ─      return 0.0
+3 ─ %4 = Base.mul_float(dx, 10.0)::Float64
+└──      return %4
+end
+";
+    let at = |module: &Module<IRCode>| {
+        let direction = [vec![exec::Value::from(1.0)]];
+        let result = bbkit::jvp(module, "caller", &[exec::Value::from(3.0)], &direction, Default::default()).unwrap();
+        (result.value.as_float().unwrap(), result.tangents[0].as_float().unwrap())
+    };
+    assert_eq!(at(&module), (9.0, 6.0));
+    module.add_rules(rule).unwrap();
+    assert_eq!(at(&module), (9.0, 33.0));
+}

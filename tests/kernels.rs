@@ -122,6 +122,34 @@ fn every_kernel_has_the_gradient_that_was_derived_by_hand() {
     assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
+/// In two directions at once: the tangent is the gradient times the direction.
+#[test]
+fn forward_mode_gives_products_with_the_gradient() {
+    for (name, n) in SIZES {
+        let kernel = kernel(name).unwrap();
+        let inputs = inputs(kernel, n);
+        let mut gradient = vec![0.0; inputs.x.len()];
+        let expected_value = (kernel.gradient)(&inputs.x, &inputs.c, n, &mut gradient);
+        let (module, function) = exported(kernel);
+        let machine = Machine::new(&module);
+        let args = arguments(&machine, &inputs, n);
+        let along = [|i: usize| ((i % 7) as f64 - 3.0) / 3.0, |i: usize| 1.0 / (1.0 + i as f64)];
+        let tangents = along.map(|along| (0..inputs.x.len()).map(along).collect::<Vec<f64>>());
+        let no_change = vec![0.0; inputs.c.len()];
+        let directions =
+            tangents.clone().map(|x| vec![vector(&machine, &x), vector(&machine, &no_change), Value::Nothing]);
+        let result = bbkit::jvp(&module, &function, &args, &directions, Limits::default());
+        let result = result.unwrap_or_else(|error| panic!("{name} {n}: {error}"));
+        assert!(close(result.value.as_float().unwrap(), expected_value, 1e-12), "{name} {n}: {}", result.value);
+        for (direction, tangent) in tangents.iter().zip(&result.tangents) {
+            let products: Vec<f64> = direction.iter().zip(&gradient).map(|(d, g)| d * g).collect();
+            let (expected, scale) = (products.iter().sum::<f64>(), products.iter().map(|p| p.abs()).sum::<f64>());
+            let tangent = tangent.as_float().unwrap();
+            assert!((tangent - expected).abs() <= 1e-10 * scale, "{name} {n}: {tangent}, expected {expected}");
+        }
+    }
+}
+
 /// The derivatives for c are held against differences, in a few places.
 fn difference_in_c(kernel: &Kernel, inputs: &Inputs, n: usize, by_c: &[f64]) -> Option<String> {
     let step = 1e-5;

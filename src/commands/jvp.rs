@@ -8,6 +8,7 @@ use serde_json::Value as Json;
 
 use super::arguments::CallOptions;
 use super::derivative::describe;
+use super::rules::RuleOptions;
 use super::{Failure, fail, output};
 
 /// The value of a function and its derivative in a direction, by forward-mode differentiation.
@@ -30,6 +31,8 @@ pub(crate) struct JvpCommand {
     file: String,
     #[command(flatten)]
     call: CallOptions,
+    #[command(flatten)]
+    rules: RuleOptions,
     /// A direction: a JSON array of the tangents of the arguments. May be given several times.
     #[arg(long, value_name = "JSON", required = true)]
     tangents: Vec<String>,
@@ -43,7 +46,8 @@ pub(crate) struct JvpCommand {
 
 impl JvpCommand {
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let (input, name, args) = self.call.prepare(&self.file)?;
+        let (mut input, name, args) = self.call.prepare(&self.file)?;
+        self.rules.add_to(&mut input.module)?;
         let directions = self.directions(&input, &name, &args)?;
         let result = jvp(&input.module, &name, &args, &directions, self.call.limits())
             .map_err(|error| describe(&input, &error))?;

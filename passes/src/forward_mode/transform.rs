@@ -93,12 +93,12 @@ impl<'a> Transform<'a> {
         let mut argument_tangents = vec![None; arguments];
         let mut tangents: Vec<Vec<Op>> = vec![Vec::new(); arguments];
         for _ in 0..derivation.directions {
-            for index in 1..arguments {
+            for (index, tangents) in tangents.iter_mut().enumerate().skip(1) {
                 let number = ir.argtypes.len();
                 let kind = activity.kind(&Argument::from_index(index).into());
                 let is_wanted = wanted.get(index) == Some(&true);
                 ir.argtypes.push(if is_wanted { kind.ty() } else { Type::Nothing });
-                tangents[index].push(Argument::from_index(number).into());
+                tangents.push(Argument::from_index(number).into());
             }
         }
         for (index, tangents) in tangents.into_iter().enumerate().filter(|(index, _)| wanted.get(*index) == Some(&true))
