@@ -72,6 +72,8 @@ impl IRCode {
     /// * a φ with a single edge whose block has no other predecessor and is not the entry, and a π that names the type which its value has
     ///   already: copies too.
     ///
+    /// What has the type `Union{}` stays, as it may end its block: behind it control does not go on.
+    ///
     /// A block that would be left without a statement keeps one `nothing`. Blocks are neither added nor removed, so
     /// edges stay as they are. This is Julia's `compact!` without its folding of control flow and without its removal
     /// of unused statements, which are passes of their own here.
@@ -254,6 +256,10 @@ impl Copies {
 /// The operand that the statement at this index copies, if it is a copy.
 fn copied_operand(ir: &IRCode, index: usize) -> Option<Operand<Positions>> {
     let value = SSAValue::from_index(index);
+    // What has the type `Union{}` may be what ends its block.
+    if ir.ty(value) == Some(&crate::Type::Bottom) {
+        return None;
+    }
     match ir.stmt(value)? {
         Stmt::Value(operand) => match operand {
             Operand::Value(_) | Operand::Argument(_) | Operand::Constant(_) | Operand::Quote(_) => {

@@ -76,6 +76,8 @@ impl Model {
     /// What a statement is a copy of.
     fn copied(&self, block: usize, line: &Line) -> Option<Operand<Positions>> {
         match &line.stmt {
+            // It may be what ends its block.
+            _ if line.ty == Type::Bottom => None,
             Stmt::Value(Operand::Global(_) | Operand::Nested(_)) => None,
             Stmt::Value(operand) => Some(operand.clone()),
             Stmt::Phi(phi) if block > 0 => match phi.entries.as_slice() {
