@@ -1,6 +1,7 @@
 //! From a module to a gradient, in one step.
 
 mod seed;
+mod statistics;
 mod wrt;
 
 use bbcode::{BBCode, ConversionError};
@@ -10,6 +11,7 @@ use passes::reverse_mode::{Derivative, DerivativeNames, Options, derive};
 use passes::{PassError, infer_types, run_on_function};
 
 pub use self::seed::Seed;
+pub use self::statistics::{GradientStatistics, gradient_statistics};
 pub use self::wrt::WrtError;
 
 use self::wrt::Selected;
@@ -150,7 +152,7 @@ pub fn gradient_with(
     options: &GradientOptions,
 ) -> Result<Gradient, GradientError> {
     let derived = Derived::of(module, name, args, options, false)?;
-    let gradient = derived.run(args.to_vec(), options.limits)?;
+    let gradient = derived.run(args, None, options.limits)?;
     match gradient.value.as_scalar() {
         Some(_) => Ok(gradient),
         None => Err(GradientError::NoNumber(gradient.value.to_string())),
@@ -210,11 +212,11 @@ pub fn vjp_with<'s>(
     options: &GradientOptions,
 ) -> Result<Gradient, GradientError> {
     let derived = Derived::of(module, name, args, options, true)?;
-    let mut operands = args.to_vec();
+    let mut seed_value = None;
     if let Some(result) = derived.result_type() {
-        operands.push(seed::tangent(&derived.module, name, args, &result, seed.into(), options.limits)?);
+        seed_value = Some(seed::tangent(&derived.module, name, args, &result, seed.into(), options.limits)?);
     }
-    derived.run(operands, options.limits)
+    derived.run(args, seed_value, options.limits)
 }
 
 /// A function with its derivative.
@@ -225,6 +227,8 @@ struct Derived {
     closed: Name,
     wrt: Option<Vec<Selected>>,
     arguments: usize,
+    /// How many arguments come before those that the function collects, if it does.
+    fixed: Option<usize>,
 }
 
 impl Derived {
@@ -248,7 +252,8 @@ impl Derived {
         let names = &derivative.names;
         let closed = if vjp { names.vjp.clone() } else { names.value_and_gradient.clone() };
         let arguments = module.function(name).map_or(0, |function| function.body.argtypes.len().saturating_sub(1));
-        Ok(Derived { module: to_ircode(&module)?, derivative, function, closed, wrt, arguments })
+        let fixed = module.function(name).filter(|function| function.varargs).map(|_| arguments.saturating_sub(1));
+        Ok(Derived { module: to_ircode(&module)?, derivative, function, closed, wrt, arguments, fixed })
     }
 
     /// The type of what the function returns; `None` if it never does.
@@ -259,13 +264,32 @@ impl Derived {
         }
     }
 
-    fn run(self, operands: Vec<Value>, limits: Limits) -> Result<Gradient, GradientError> {
+    /// What the closed function takes: what the function collects is a tuple.
+    fn operands(
+        &self,
+        machine: &Machine<'_>,
+        args: &[Value],
+        seed: Option<Value>,
+    ) -> Result<Vec<Value>, GradientError> {
+        let (own, collected) = args.split_at(self.fixed.unwrap_or(args.len()).min(args.len()));
+        let mut operands = own.to_vec();
+        if self.fixed.is_some() {
+            operands.push(machine.tuple(collected.to_vec()).map_err(run_error)?);
+        }
+        operands.extend(seed);
+        Ok(operands)
+    }
+
+    fn run(self, args: &[Value], seed: Option<Value>, limits: Limits) -> Result<Gradient, GradientError> {
         if self.module.function(&self.closed).is_none() {
             // A function that never returns has no derivative: it fails before.
-            let value = Machine::with_limits(&self.module, limits).call(&self.function, &operands)?;
+            let value = Machine::with_limits(&self.module, limits).call(&self.function, args)?;
             return Err(GradientError::NoNumber(value.to_string()));
         }
-        let result = Machine::with_limits(&self.module, limits).call(&self.closed, &operands)?;
+        let mut machine = Machine::with_limits(&self.module, limits);
+        let operands = self.operands(&machine, args, seed)?;
+        let result = machine.call(&self.closed, &operands)?;
+        drop(machine);
         let (value, all) = match result.as_tuple() {
             Some([value, all @ ..]) => (value.clone(), all.to_vec()),
             _ => (Value::Nothing, Vec::new()),
@@ -333,4 +357,9 @@ pub(crate) fn specialize(module: &mut Module<BBCode>, name: &Name, types: &[Type
         run_on_function(module, &other, passes::type_literals::run)?;
     }
     Ok(())
+}
+
+/// A failure outside of any function.
+fn run_error(kind: exec::RunErrorKind) -> GradientError {
+    GradientError::Run(RunError { kind, trace: Vec::new() })
 }

@@ -17,8 +17,8 @@ pub use check::{CheckReport, check_gradient};
 pub use diff::{Change, DiffOptions, DiffRow, FunctionDiff, ModuleDiff, diff, diff_functions};
 pub use dot::dot;
 pub use gradient::{
-    Gradient, GradientError, GradientOptions, Seed, WrtError, derivative, gradient, gradient_with, specialized,
-    to_bbcode, to_ircode, vjp, vjp_with,
+    Gradient, GradientError, GradientOptions, GradientStatistics, Seed, WrtError, derivative, gradient,
+    gradient_statistics, gradient_with, specialized, to_bbcode, to_ircode, vjp, vjp_with,
 };
 pub use input::{Input, InputError};
 pub use jvp::{Jvp, jvp, jvp_function, tangent_from_json};

@@ -352,3 +352,22 @@ fn programs_are_reduced_by_a_command() {
     let left: Vec<_> = std::fs::read_dir(&folder.0).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     assert_eq!(left.len(), 2, "{left:?}");
 }
+
+#[test]
+fn the_cost_of_a_gradient_is_counted() {
+    let output = bbkit(&["grad", "-", "--args", "[3.0]", "--stats"], F.as_bytes());
+    let text = stdout(&output);
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split_whitespace().collect()).collect();
+    assert_eq!(lines[0], ["value:", "9.0"], "{}", stderr(&output));
+    assert_eq!(lines[2], ["function", "gradient", "ratio"]);
+    // The product and the return.
+    assert_eq!(lines[3][..3], ["statements", "executed", "2"]);
+    let executed: u64 = lines[3][3].parse().unwrap();
+    assert!(executed > 4);
+    // The argument, which the pullback needs.
+    assert_eq!(lines[4], ["values", "saved", "0", "1"]);
+    let output = bbkit(&["grad", "-", "--args", "[3.0]", "--stats", "--json"], F.as_bytes());
+    let json: serde_json::Value = serde_json::from_str(&stdout(&output)).unwrap();
+    assert_eq!(json["statistics"]["primal"]["statements"], 2);
+    assert_eq!(json["statistics"]["gradient"]["statements"], executed);
+}

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
+use bbkit::GradientOptions;
 use bbkit::exec::{Limits, Machine, Value};
 use bbkit::ircode::{IRCode, Module, Name, Type, from_json};
 use kit::kernels::{Inputs, KERNELS, Kernel, inputs, kernel};
@@ -169,6 +170,41 @@ fn difference_in_c(kernel: &Kernel, inputs: &Inputs, n: usize, by_c: &[f64]) -> 
         }
     }
     None
+}
+
+/// What the gradients of the kernels cost: statements executed, values saved and objects made, in `kernels/stats.txt`.
+/// `BBKIT_BLESS=1` writes it anew. Changes for the better are welcome; this test is there so that they are seen.
+#[test]
+fn gradients_cost_what_the_table_says() {
+    let mut table = String::from(
+        "# kernel      n   statements: function   gradient  ratio   values saved   objects: function   gradient\n",
+    );
+    for kernel in &KERNELS {
+        let n = SIZES.iter().find(|(name, _)| *name == kernel.name).map_or(20, |(_, n)| (*n).min(100));
+        let (module, name) = exported(kernel);
+        let inputs = inputs(kernel, n);
+        let args = arguments(&Machine::new(&module), &inputs, n);
+        let statistics = bbkit::gradient_statistics(&module, &name, &args, &GradientOptions::new());
+        let statistics = statistics.unwrap_or_else(|error| panic!("{} {n}: {error}", kernel.name));
+        let (primal, gradient) = (statistics.primal, statistics.gradient);
+        assert_eq!(primal.saved, 0, "{}", kernel.name);
+        table.push_str(&format!(
+            "{:<9} {n:>6} {:>22} {:>10} {:>6.2} {:>14} {:>19} {:>10}\n",
+            kernel.name,
+            primal.statements,
+            gradient.statements,
+            statistics.ratio(),
+            gradient.saved,
+            primal.objects,
+            gradient.objects,
+        ));
+    }
+    let path = folder().join("stats.txt");
+    if std::env::var_os("BBKIT_BLESS").is_some() {
+        fs::write(&path, &table).unwrap();
+    }
+    let known = fs::read_to_string(&path).unwrap_or_default();
+    assert!(known == table, "it says\n{known}but it is\n{table}(BBKIT_BLESS=1 takes that over)");
 }
 
 /// `scripts/julia --install` gets a Julia for this; without one it says nothing.

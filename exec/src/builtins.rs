@@ -47,6 +47,8 @@ pub(crate) struct Runtime<'m> {
     pub(crate) tangents: TangentTypes<'m, IRCode>,
     /// What primitives of the host do, by name.
     pub(crate) host: BTreeMap<Name, HostFunction<'m>>,
+    /// How many values were saved for later.
+    pub(crate) saved: u64,
 }
 
 impl std::fmt::Debug for Runtime<'_> {
@@ -186,7 +188,7 @@ pub(crate) fn expected(what: &str) -> Fault {
 impl<'m> Runtime<'m> {
     pub(crate) fn new(module: &'m Module<IRCode>, meter: Rc<Meter>) -> Self {
         let tangents = TangentTypes::new(module);
-        Runtime { module, meter, output: Box::new(|_| ()), tangents, host: BTreeMap::new() }
+        Runtime { module, meter, output: Box::new(|_| ()), tangents, host: BTreeMap::new(), saved: 0 }
     }
 
     pub(crate) fn tuple(&self, values: Vec<Value>) -> Result<Value, Fault> {

@@ -11,6 +11,7 @@ mod limits;
 mod machine;
 mod object;
 mod prepare;
+mod statistics;
 mod value;
 mod walk;
 
@@ -19,6 +20,7 @@ pub use host::{HostError, Objects};
 pub use json::{ValueError, value_to_json};
 pub use limits::Limits;
 pub use machine::Machine;
+pub use statistics::Statistics;
 pub use value::Value;
 pub use value::{ArrayRef, EnumRef, MemoryRef, NamedTupleRef, PlaceRef, SlotRef, StackRef, StructRef, TupleRef};
 pub use walk::{check_tangent, first_difference, float_place, tangent_floats};

@@ -4,6 +4,7 @@ mod calls;
 mod mapping;
 mod values;
 
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 use ircode::primitives::Primitive;
@@ -16,6 +17,7 @@ use crate::host::{HostError, Objects};
 use crate::limits::Limits;
 use crate::object::{Meter, OutOfMemory};
 use crate::prepare::{After, Code, Op, ScalarFunction, Source, prepare};
+use crate::statistics::Statistics;
 use crate::value::{Value, isa};
 pub(crate) use mapping::MAPPING;
 use mapping::Mapping;
@@ -50,6 +52,8 @@ pub struct Machine<'m> {
     steps: u64,
     runtime: Runtime<'m>,
     tracer: Option<Tracer<'m>>,
+    /// The structs whose fields count as saved, by the names of their types.
+    saves: BTreeSet<Name>,
 }
 
 /// What is shown each statement that was executed, with its value.
@@ -128,6 +132,7 @@ impl<'m> Machine<'m> {
             steps: 0,
             runtime: Runtime::new(module, Meter::new(limits.memory)),
             tracer: None,
+            saves: BTreeSet::new(),
         }
     }
 
@@ -181,6 +186,31 @@ impl<'m> Machine<'m> {
     /// The number of statements executed so far.
     pub fn steps(&self) -> u64 {
         self.steps
+    }
+
+    /// Counts the fields of structs of these types as [saved](Statistics::saved): for the traces of derivatives.
+    pub fn count_saves_in<N: Into<Name>>(mut self, types: impl IntoIterator<Item = N>) -> Self {
+        self.saves.extend(types.into_iter().map(Into::into));
+        self
+    }
+
+    /// What was done so far.
+    ///
+    /// ```
+    /// use exec::{Machine, Value};
+    /// use ircode::parse_module;
+    ///
+    /// let text = "function f(x::Float64)\n1 ─ %1 = Core.tuple(x, x)::Tuple{Float64, Float64}\n└──      return %1\nend\n";
+    /// let module = parse_module(text)?.module;
+    /// let mut machine = Machine::new(&module);
+    /// machine.call("f", &[Value::from(1.5)])?;
+    /// let statistics = machine.statistics();
+    /// assert_eq!((statistics.statements, statistics.objects, statistics.saved), (2, 1, 0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn statistics(&self) -> Statistics {
+        let (objects, bytes, peak) = self.runtime.meter.counts();
+        Statistics { statements: self.steps, saved: self.runtime.saved, objects, bytes, peak }
     }
 
     /// Calls a function. `args` are `_2` onwards.
@@ -537,6 +567,12 @@ impl Run<'_, '_> {
             }
             Op::NewStruct { info, args } => {
                 let args = self.read_all(code, base, args)?;
+                if let Type::Named(name) = &info.ty
+                    && self.machine.saves.contains(name)
+                {
+                    let values = args.iter().filter(|arg| !matches!(arg, Value::Stack(_)));
+                    self.machine.runtime.saved += values.count() as u64;
+                }
                 Step::Value(self.machine.runtime.structure(info.clone(), args)?)
             }
             Op::SplatNew { ty, fields } => {

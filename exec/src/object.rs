@@ -10,6 +10,10 @@ use crate::value::Value;
 pub(crate) struct Meter {
     used: Cell<usize>,
     limit: Cell<usize>,
+    /// Counted for statistics: objects made, the bytes they took, and the most that was in use.
+    objects: Cell<u64>,
+    bytes: Cell<u64>,
+    peak: Cell<usize>,
 }
 
 /// More memory was asked for than the limit allows.
@@ -18,7 +22,7 @@ pub(crate) struct OutOfMemory;
 
 impl Meter {
     pub(crate) fn new(limit: usize) -> Rc<Meter> {
-        Rc::new(Meter { used: Cell::new(0), limit: Cell::new(limit) })
+        Rc::new(Meter { limit: Cell::new(limit), ..Meter::default() })
     }
 
     /// The bytes that may be used in all.
@@ -29,6 +33,8 @@ impl Meter {
     fn take(&self, bytes: usize) -> Result<(), OutOfMemory> {
         let used = self.used.get().checked_add(bytes).filter(|&used| used <= self.limit.get()).ok_or(OutOfMemory)?;
         self.used.set(used);
+        self.peak.set(self.peak.get().max(used));
+        self.bytes.set(self.bytes.get() + bytes as u64);
         Ok(())
     }
 
@@ -40,6 +46,7 @@ impl Meter {
     pub(crate) fn fields(self: &Rc<Meter>, values: Vec<Value>) -> Result<Fields, OutOfMemory> {
         let mut fields = Fields { values: Vec::new(), charged: 0, meter: self.clone() };
         fields.charge_for(values.len())?;
+        self.objects.set(self.objects.get() + 1);
         fields.values = values;
         Ok(fields)
     }
@@ -47,9 +54,13 @@ impl Meter {
     /// Asks whether an object of `count` values would fit, before the values are made.
     pub(crate) fn would_fit(&self, count: usize) -> Result<(), OutOfMemory> {
         let bytes = count.checked_mul(size_of::<Value>()).ok_or(OutOfMemory)?;
-        self.take(bytes)?;
-        self.give_back(bytes);
-        Ok(())
+        let used = self.used.get().checked_add(bytes).ok_or(OutOfMemory)?;
+        if used <= self.limit.get() { Ok(()) } else { Err(OutOfMemory) }
+    }
+
+    /// The objects made so far, the bytes that they took, and the most bytes that were in use at one time.
+    pub(crate) fn counts(&self) -> (u64, u64, u64) {
+        (self.objects.get(), self.bytes.get(), self.peak.get() as u64)
     }
 }
 

@@ -1,8 +1,8 @@
 //! `bbkit grad`: the gradient of a function.
 
-use bbkit::{Gradient, check_gradient, gradient_with, html};
+use bbkit::{Gradient, GradientStatistics, check_gradient, gradient_statistics, gradient_with, html};
 use clap::Args;
-use exec::Value;
+use exec::{Statistics, Value};
 use serde_json::Value as Json;
 
 use super::arguments::CallOptions;
@@ -20,6 +20,7 @@ Examples:
   bbkit grad file.ir --args '[2.0]' --rules my_rules.ir     with derivatives that are known better
   bbkit grad file.ir --args '[2.0, [1.5, 0]]' --wrt p.x     with respect to the field x of the argument p
   bbkit grad file.ir --args '[2.0]' --json                  {\"value\": 4.0, \"gradient\": [4.0]}
+  bbkit grad file.ir --args '[2.0]' --stats                 what the gradient costs
   bbkit grad file.ir --args '[2.0]' --show                  the forward pass and the pullback, too
   bbkit grad file.ir --args '[2.0]' --show=bbcode           … keyed by ID, with what each statement comes from
   bbkit grad file.ir --args '[2.0]' --html grad.html        a page: each function beside what it was made from")]
@@ -39,6 +40,9 @@ pub(crate) struct Grad {
     /// Compare with central differences, and fail if they differ by more than their error explains.
     #[arg(long)]
     check: bool,
+    /// Count what the function and its gradient do: statements executed, values saved, objects made, memory taken.
+    #[arg(long)]
+    stats: bool,
     /// Print the functions of the derivative before the result.
     #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "ircode")]
     show: Option<Form>,
@@ -53,6 +57,11 @@ impl Grad {
         self.rules.add_to(&mut input.module)?;
         let limits = self.call.limits();
         let options = self.with_respect_to.options(limits);
+        let statistics = match self.stats {
+            true => Some(gradient_statistics(&input.module, &name, &args, &options)),
+            false => None,
+        };
+        let statistics = statistics.transpose().map_err(|error| describe(&input, &error))?;
         let result = gradient_with(&input.module, &name, &args, &options).map_err(|error| describe(&input, &error))?;
         warn(&result.warnings);
         if let Some(path) = &self.html {
@@ -74,13 +83,16 @@ impl Grad {
         };
         let function = input.module.function(&name);
         match self.json {
-            true => output(&format!("{}\n", json(&result, report.as_ref())?)),
+            true => output(&format!("{}\n", json(&result, report.as_ref(), statistics.as_ref())?)),
             false => output(&text(&result, function, |index| {
                 let report = report.as_ref()?;
                 let difference = report.differences.get(index).copied().flatten()?;
                 let error = report.errors.get(index).copied().flatten()?;
                 Some(format!("   differences: {difference}, off by {error:.1e}"))
             })),
+        }
+        if let (false, Some(statistics)) = (self.json, statistics) {
+            output(&statistics.to_string());
         }
         let single = args
             .iter()
@@ -95,7 +107,11 @@ impl Grad {
 }
 
 /// The result with what was compared.
-fn json(result: &Gradient, report: Option<&bbkit::CheckReport>) -> Result<String, Failure> {
+fn json(
+    result: &Gradient,
+    report: Option<&bbkit::CheckReport>,
+    statistics: Option<&GradientStatistics>,
+) -> Result<String, Failure> {
     let mut text = format!("{{{}", derivative::json_members(result)?);
     if let Some(report) = report {
         let number = |value: &Option<f64>| match value {
@@ -105,6 +121,16 @@ fn json(result: &Gradient, report: Option<&bbkit::CheckReport>) -> Result<String
         let differences = report.differences.iter().map(number).collect::<Result<Vec<_>, _>>()?;
         let error = json_of(&Value::from(report.worst()))?;
         text.push_str(&format!(", \"differences\": {}, \"relative_error\": {error}", Json::Array(differences)));
+    }
+    if let Some(statistics) = statistics {
+        let of = |of: &Statistics| {
+            let Statistics { statements, saved, objects, bytes, peak } = of;
+            format!(
+                "{{\"statements\": {statements}, \"saved\": {saved}, \"objects\": {objects}, \"bytes\": {bytes}, \"peak\": {peak}}}"
+            )
+        };
+        let (primal, gradient) = (of(&statistics.primal), of(&statistics.gradient));
+        text.push_str(&format!(", \"statistics\": {{\"primal\": {primal}, \"gradient\": {gradient}}}"));
     }
     text.push('}');
     Ok(text)

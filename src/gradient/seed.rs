@@ -5,7 +5,7 @@ use ircode::tangents::{Tangent, TangentTypes};
 use ircode::{IRCode, Module, Scalar, Type};
 use serde_json::Value as Json;
 
-use super::GradientError;
+use super::{GradientError, run_error};
 
 /// A tangent of the result of a function.
 #[derive(Clone, Copy, Debug)]
@@ -38,16 +38,15 @@ pub(super) fn tangent(
     limits: Limits,
 ) -> Result<Value, GradientError> {
     let mut machine = Machine::with_limits(module, limits);
-    let of_kind = |kind: RunErrorKind| GradientError::Run(exec::RunError { kind, trace: Vec::new() });
     let tangent = TangentTypes::new(module).of(result);
-    let (value, zero) = match (seed, of_static_shape(&machine, &tangent).map_err(of_kind)?) {
+    let (value, zero) = match (seed, of_static_shape(&machine, &tangent).map_err(run_error)?) {
         // The type says all.
         (Seed::Value(_), Some(zero)) => (Value::Nothing, zero),
         _ => {
-            let copies = machine.copies(args).map_err(of_kind)?;
+            let copies = machine.copies(args).map_err(run_error)?;
             let value = machine.call(name, &copies)?;
             let zeros = machine.zero_tangents(std::slice::from_ref(&value), std::slice::from_ref(result));
-            let zero = zeros.map_err(of_kind)?.into_iter().next().unwrap_or(Value::Nothing);
+            let zero = zeros.map_err(run_error)?.into_iter().next().unwrap_or(Value::Nothing);
             (value, zero)
         }
     };

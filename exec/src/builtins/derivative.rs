@@ -17,9 +17,10 @@ pub(super) fn new_stack(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Val
 }
 
 /// `stack_push!(stack, value)`.
-pub(super) fn stack_push(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+pub(super) fn stack_push(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     match args {
         [Value::Stack(stack), value] => {
+            runtime.saved += value.as_tuple().map_or(1, <[Value]>::len) as u64;
             stack.0.fields.borrow_mut().push(value.clone())?;
             Ok(Value::Nothing)
         }
