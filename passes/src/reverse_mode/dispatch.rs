@@ -164,8 +164,7 @@ fn branch_on(
     }
     let mut emit = Emitter::new(bb, test, line);
     let message = Operand::Constant(Constant::String("no derivative was made of the function that is called: ".into()));
-    // What never returns ends its block by its type: nothing can be put behind it afterwards.
-    emit.stmt(Stmt::unreachable(), Type::Any)?;
+    // What never returns ends its block by its type.
     emit.call("Base", "error", [message, callee.clone()], Type::Bottom)?;
     let phi = NewInstruction::new(Stmt::phi(entries), ty.clone()).with_line(line);
     let phi = bb.insert_at_start(rest, phi)?;
