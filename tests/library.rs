@@ -37,6 +37,20 @@ const NOT_RUN: [(&str, &str); 15] = [
     ("identity_matrix", OBJECTS),
 ];
 
+/// A float is made of bits: the derivative is that of no rule.
+const BITS: &str = "a float is made of bits that depend on the arguments";
+/// What forward mode refuses, with what it says.
+const NOT_DERIVED: [(&str, &str); 8] = [
+    ("cumprod", "`Base.CartesianIndices` is neither a function of this module nor a primitive"),
+    ("norm", "no derivative of this foreign function is known"),
+    ("normalize", "no derivative of this foreign function is known"),
+    ("sincos", BITS),
+    ("sign_and_abs", BITS),
+    ("ldexp", BITS),
+    ("mod2pi", BITS),
+    ("complex_exp", BITS),
+];
+
 fn folder() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/library"))
 }
@@ -127,6 +141,52 @@ fn numbers(json: &Json, into: &mut Vec<f64>) {
         Json::Number(number) => into.extend(number.as_f64()),
         _ => {}
     }
+}
+
+/// The same lists with other numbers: some direction.
+fn direction(gradient: &Json, next: &mut i32) -> Json {
+    match gradient {
+        Json::Array(elements) => elements.iter().map(|element| direction(element, next)).collect(),
+        Json::Number(_) => {
+            *next += 1;
+            (f64::from(*next % 5) - 1.75).into()
+        }
+        other => other.clone(),
+    }
+}
+
+#[test]
+fn forward_mode_gives_products_with_the_gradient() {
+    let mut problems = Vec::new();
+    let cases = cases();
+    for case in cases.iter().filter(|case| NOT_RUN.iter().all(|(name, _)| *name != case.name)) {
+        let along = direction(&case.expected["gradient"], &mut 0);
+        let (mut gradient, mut weights) = (Vec::new(), Vec::new());
+        numbers(&case.expected["gradient"], &mut gradient);
+        numbers(&along, &mut weights);
+        let products: Vec<f64> = gradient.iter().zip(&weights).map(|(g, w)| g * w).collect();
+        let (expected, scale) = (products.iter().sum::<f64>(), products.iter().map(|p| p.abs()).sum::<f64>());
+        let machine = Machine::new(&case.module);
+        let types = &case.function.body.argtypes[1..];
+        let tangents = along.as_array().unwrap().iter().zip(types);
+        let tangents: Vec<Value> =
+            tangents.map(|(json, ty)| bbkit::tangent_from_json(&machine, &case.module, json, ty).unwrap()).collect();
+        let (name, limits) = (case.function.name.as_str(), Limits::default());
+        let excuse = NOT_DERIVED.iter().find(|(name, _)| *name == case.name);
+        match (bbkit::jvp(&case.module, name, &case.arguments(), &[tangents], limits), excuse) {
+            (Ok(_), Some(_)) => problems.push(format!("{} is differentiated: NOT_DERIVED need not name it", case.name)),
+            (Ok(found), None) => {
+                let tangent = found.tangents[0].as_float().unwrap_or(f64::NAN);
+                let right = (tangent - expected).abs() <= 1e-9 * scale.max(1.0);
+                if !right {
+                    problems.push(format!("{}: {tangent}, expected {expected}", case.name));
+                }
+            }
+            (Err(error), Some((_, text))) if error.to_string().contains(text) => {}
+            (Err(error), _) => problems.push(format!("{}: {error}", case.name)),
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
 }
 
 #[test]

@@ -86,6 +86,10 @@ impl Classifier<'_> {
             Stmt::Phi(_) | Stmt::PhiC(_) | Stmt::Upsilon(_) => return Operation::Merge,
             _ => {}
         }
+        // It is made to be thrown. What it holds is not followed, nor does holding it change anything.
+        if self.is_exception(ty) {
+            return Operation::Exception;
+        }
         if let Some((primitive, args)) = self.module.primitive_call(stmt) {
             // What always throws gives nothing to go on with.
             if *ty == Type::Bottom {
@@ -98,11 +102,16 @@ impl Classifier<'_> {
             };
             return self.primitive(primitive, callee, args);
         }
-        match stmt {
+        let called = match stmt {
             Stmt::Call(call) => self.call(&call.callee, &call.args),
             Stmt::Invoke(invoke) => self.call(&invoke.callee, &invoke.args),
             Stmt::Expr(expr) => self.expression(&expr.head, &expr.args),
             _ => Operation::Unknown,
+        };
+        match called {
+            // It throws, whatever it is.
+            Operation::Unknown if *ty == Type::Bottom => Operation::Steps,
+            called => called,
         }
     }
 
@@ -152,8 +161,27 @@ impl Classifier<'_> {
                 None => Operation::Unknown,
             },
             (Head::TheException, _) => Operation::Exception,
-            (Head::SplatNew | Head::Foreigncall | Head::InvokeModify | Head::NewOpaqueClosure, _) => Operation::Unknown,
-            _ => Operation::Steps,
+            (
+                Head::Boundscheck
+                | Head::StaticParameter
+                | Head::Leave
+                | Head::PopException
+                | Head::IsDefined
+                | Head::ThrowUndefIfNot
+                | Head::GcPreserveBegin
+                | Head::GcPreserveEnd
+                | Head::Meta
+                | Head::LoopInfo
+                | Head::CodeCoverageEffect
+                | Head::AliasScope
+                | Head::PopAliasScope
+                | Head::Inbounds
+                | Head::Inline
+                | Head::NoInline
+                | Head::Purity,
+                _,
+            ) => Operation::Steps,
+            _ => Operation::Unknown,
         }
     }
 
@@ -261,7 +289,12 @@ impl Classifier<'_> {
         if self.is_mutable_struct(&ty) {
             return same(named.map_or(Tangent::ANY, |(_, ty)| self.tangents.of(&ty)));
         }
+        // A tuple of which the type does not say how many elements there are.
+        let is_tuple = matches!(&ty, Type::Named(name) if name.starts_with("Tuple{") || name.starts_with("NTuple{"));
         match named {
+            None if is_tuple && symbol.is_none() => {
+                Operation::AnyField { object: object.clone(), index: field.clone() }
+            }
             Some((index, _)) => Operation::Field { object: object.clone(), index },
             None if self.fields(&ty).is_some() && symbol.is_none() => {
                 Operation::AnyField { object: object.clone(), index: field.clone() }
@@ -331,6 +364,14 @@ impl Classifier<'_> {
             ("copy" | "jl_array_copy" | "snapshot", [object]) => same(&[Twin], result(self.kind(object))),
             ("jl_array_grow_end" | "jl_array_grow_beg" | "jl_array_grow_at" | "jl_array_del_end"
                 | "jl_array_del_beg" | "jl_array_del_at" | "jl_array_sizehint", _) => same(&[Twin], Gives::Nothing),
+            ("jl_reshape_array", [ty, array, dims]) => match named_type(self.module, ty).map(|ty| self.tangents.of(&ty)) {
+                Some(kind @ Tangent::Object(_)) => {
+                    let ty = Operand::Constant(Constant::of_type(kind.ty()));
+                    let args = vec![(ty, Keep), (array.clone(), Twin), (dims.clone(), Keep)];
+                    Operation::Same { callee, args, gives: result(kind) }
+                }
+                _ => Operation::Unknown,
+            },
             ("new_array" | "jl_alloc_array_1d" | "jl_alloc_array_2d" | "jl_alloc_array_3d" | "jl_new_array"
                 | "memorynew" | "new_stack" | "zero_tangent", _) => Operation::Zero,
             ("new_case", [ty, case, payload @ ..]) => match self.payload_types(ty, case) {
@@ -360,6 +401,29 @@ impl Classifier<'_> {
                 | "print" | "println" | "string" | "print_to_string", _) => Operation::Steps,
             _ => Operation::Unknown,
         }
+    }
+
+    /// Whether values of the type are exceptions: Julia's by their names, and what is called like one and not declared.
+    fn is_exception(&self, ty: &Type) -> bool {
+        const KNOWN: &[&str] = &[
+            "ArgumentError",
+            "AssertionError",
+            "BoundsError",
+            "DivideError",
+            "DomainError",
+            "ErrorException",
+            "InexactError",
+            "KeyError",
+            "MethodError",
+            "OverflowError",
+            "TypeError",
+            "UndefVarError",
+        ];
+        let Type::Named(name) = ty else { return false };
+        let name = name.split('{').next().unwrap_or(name);
+        let last = name.rsplit('.').next().unwrap_or(name);
+        let is_named = last.ends_with("Error") || last.ends_with("Exception");
+        KNOWN.contains(&last) || is_named && self.module.type_def(name).is_none()
     }
 
     fn setfield(&self, callee: Op, object: &Op, field: &Op, value: &Op) -> Operation {
