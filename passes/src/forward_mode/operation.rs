@@ -160,6 +160,13 @@ impl Classifier<'_> {
                 Some(ty) => self.construct(&ty, fields),
                 None => Operation::Unknown,
             },
+            // The fields of an immutable struct have the tangents of the tuple that they come from.
+            (Head::SplatNew, [ty, fields]) => match named_type(self.module, ty) {
+                Some(ty) if self.fields(&ty).is_some() && !self.is_mutable_struct(&ty) => {
+                    Operation::Copy(fields.clone())
+                }
+                _ => Operation::Unknown,
+            },
             (Head::TheException, _) => Operation::Exception,
             (
                 Head::Boundscheck
