@@ -1,101 +1,259 @@
-//! Gradients against central differences.
+//! Whether a derivative is right: reverse mode against differences and forward mode, and what it promises of memory.
 
-use exec::{Limits, Machine, RunError, Value};
-use ircode::{IRCode, Module, Scalar, ScalarType};
+mod differences;
+mod report;
+mod subject;
 
-/// How far a gradient is from central differences.
+use exec::{Limits, Value, first_difference, float_place};
+use ircode::{IRCode, Module};
+use passes::reverse_mode::DerivativeNames;
+
+pub use self::differences::{Differences, compare_with_differences};
+pub use self::report::{Check, CheckReport, Outcome};
+
+use self::subject::{Random, Subject, dot};
+use crate::gradient::Derived;
+use crate::{GradientError, GradientOptions};
+
+/// How a derivative is checked.
 #[derive(Clone, PartialEq, Debug)]
-pub struct CheckReport {
-    /// The differences: one an argument, from `_2` on; `None` where the argument is no float, or where the function
-    /// cannot be computed nearby.
-    pub differences: Vec<Option<f64>>,
-    /// How much each cotangent differs, relative to the larger of the two or to 1.
-    pub errors: Vec<Option<f64>>,
+pub struct CheckOptions {
+    /// In how many random directions.
+    pub directions: usize,
+    /// From which number the random numbers come: the same give the same report.
+    pub seed: u64,
+    /// How far differences may be off, relative to the sum of the magnitudes of what is added. `None` for what the floats of
+    /// the arguments allow: a hundredth with small ones among them, else 1e-5.
+    pub tolerance: Option<f64>,
+    /// What each run may use.
+    pub limits: Limits,
 }
 
-impl CheckReport {
-    /// The largest relative difference.
-    pub fn worst(&self) -> f64 {
-        self.errors.iter().flatten().copied().fold(0.0, f64::max)
-    }
-
-    /// What rounding and the step of the differences explain.
-    pub fn tolerance(&self, single: bool) -> f64 {
-        if single { 1e-2 } else { 1e-5 }
+impl Default for CheckOptions {
+    fn default() -> Self {
+        CheckOptions { directions: 3, seed: 1, tolerance: None, limits: Limits::default() }
     }
 }
 
-/// Compares a gradient with central differences of several steps; for each argument that step counts which agrees best, as
-/// a large one has an error of its own and a small one drowns in rounding.
+/// Reverse mode and forward mode do the same in another order: so far apart they may be.
+const ROUNDING: f64 = 1e-9;
+
+/// Of no more entries than this one is looked for that is to blame.
+const MOST_ENTRIES: usize = 200;
+
+/// Checks the reverse-mode derivative of a function at these arguments, which may hold arrays, structs and so on, and
+/// whose result may be anything:
+///
+/// - *differences*: ⟨w, (f(x + hd) − f(x − hd)) / 2h⟩ is ⟨Jᵀw, d⟩ for random directions d, over all floats of all arguments at once;
+///   of several steps h that one counts that agrees best, as a large one has an error of its own and a small one drowns in
+///   rounding;
+/// - *forward mode*: ⟨w, Jd⟩ is ⟨Jᵀw, d⟩, where forward mode computes Jd; w is 1 where the result is a float, else random;
+/// - *inputs restored*: the arguments hold the same bits afterwards, and the same objects;
+/// - *run twice*: another run gives the same bits;
+/// - *cotangents added*: what shadows held before is still in them, with the gradient added;
+/// - *pullback twice*: called again, the pullback adds the gradient again, or says that it can be called only once.
+///
+/// The checks that need to hand in shadows are made of functions that leave their arguments as they were.
+///
+/// ```
+/// use bbkit::exec::Value;
+/// use bbkit::ircode::parse_module;
+///
+/// let module = parse_module("
+/// function f(x::Float64, y::Float64)::Float64
+/// 1 ─ %1 = Base.mul_float(x, y)::Float64
+/// └──      return %1
+/// end
+/// ")?.module;
+/// let report = bbkit::check_gradient(&module, "f", &[Value::from(3.0), Value::from(4.0)], &Default::default())?;
+/// assert!(report.is_right(), "{report}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 ///
-/// [`RunError`] if the function fails at the arguments themselves.
+/// [`GradientError`] if the function cannot be differentiated, or fails at the arguments themselves.
 pub fn check_gradient(
     module: &Module<IRCode>,
     name: &str,
     args: &[Value],
-    gradient: &[Value],
-    limits: Limits,
-) -> Result<CheckReport, RunError> {
-    Machine::with_limits(module, limits).call(name, args)?;
-    let mut report = CheckReport { differences: Vec::new(), errors: Vec::new() };
-    for (index, arg) in args.iter().enumerate() {
-        let known = gradient.get(index).and_then(Value::as_float);
-        let best = match (arg.as_scalar(), known) {
-            (Some(scalar), Some(known)) if scalar.scalar_type().is_float() => steps(scalar)
-                .filter_map(|step| central(module, name, args, index, step, limits))
-                .fold(None, |best: Option<(f64, f64)>, difference| {
-                    let error = relative(known, difference);
-                    match best {
-                        Some((_, least)) if least <= error => best,
-                        _ => Some((difference, error)),
-                    }
-                }),
-            _ => None,
-        };
-        report.differences.push(best.map(|(difference, _)| difference));
-        report.errors.push(best.map(|(_, error)| error));
+    options: &CheckOptions,
+) -> Result<CheckReport, GradientError> {
+    let gradient_options = GradientOptions::new().limits(options.limits);
+    let derived = Derived::of(module, name, args, &gradient_options, true)?;
+    check_derived(&derived.module, name, &derived.derivative.names, args, options)
+}
+
+/// Checks a derivative that a module has already, made for any result (with [`passes::reverse_mode::Options::vjp`]), as
+/// [`check_gradient`] does: one that was made by hand, or changed.
+///
+/// # Errors
+///
+/// [`GradientError`] if the function or its derivative fails at the arguments.
+pub fn check_derived(
+    module: &Module<IRCode>,
+    name: &str,
+    names: &DerivativeNames,
+    args: &[Value],
+    options: &CheckOptions,
+) -> Result<CheckReport, GradientError> {
+    let mut random = Random::new(options.seed);
+    let mut report = CheckReport::default();
+    let Some(subject) = Subject::new(module, name, names, args, options.limits, &mut random)? else {
+        report.skip("differences", "there is nothing to differentiate");
+        return Ok(report);
+    };
+    let known = subject.gradient()?;
+    let tolerance = options.tolerance.unwrap_or(if subject.has_small_floats() { 1e-2 } else { 1e-5 });
+    let directions = (0..options.directions.max(1)).map(|_| subject.direction(&mut random));
+    let directions = directions.collect::<Result<Vec<_>, _>>()?;
+    report.add("differences", differences(&subject, &known.floats, &directions, tolerance)?);
+    let forward = if subject.is_scalar() { "forward mode" } else { "⟨Jv, w⟩ = ⟨v, Jᵀw⟩" };
+    report.add(forward, forward_mode(&subject, &known.floats, &directions, tolerance)?);
+    report.add(
+        "inputs restored",
+        match first_difference(&subject.args, &known.args) {
+            Some(place) => Outcome::Failed(format!("{place} was changed")),
+            None => Outcome::Passed(None),
+        },
+    );
+    let again = subject.gradient()?;
+    let same = known.floats.iter().zip(&again.floats).position(|(a, b)| a.to_bits() != b.to_bits());
+    report.add(
+        "run twice",
+        match same {
+            Some(index) => Outcome::Failed(format!("{} differs in the second run", subject.place(index))),
+            None => Outcome::Passed(None),
+        },
+    );
+    if subject.mutates {
+        report.skip("cotangents added", "the function changes its arguments");
+        report.skip("pullback twice", "the function changes its arguments");
+        return Ok(report);
     }
+    let pulled = subject.pull_back_into_filled(&mut random)?;
+    let expected = |times: f64| pulled.filled.iter().zip(&known.floats).map(move |(p, g)| p + times * g).collect();
+    report.add("cotangents added", agree(&subject, &pulled.once, &expected(1.0)));
+    report.add(
+        "pullback twice",
+        match &pulled.twice {
+            Ok(twice) => agree(&subject, twice, &expected(2.0)),
+            Err(error) if error.contains("only once") => Outcome::Skipped("it can be called only once".into()),
+            Err(error) => Outcome::Failed(error.lines().map(str::trim).collect::<Vec<_>>().join(" ")),
+        },
+    );
     Ok(report)
 }
 
-fn relative(a: f64, b: f64) -> f64 {
+/// Whether numbers agree but for rounding, and if not, where they differ most.
+fn agree(subject: &Subject<'_>, found: &[f64], expected: &Vec<f64>) -> Outcome {
+    let mut worst = (0.0, 0);
+    for (index, (a, b)) in found.iter().zip(expected).enumerate() {
+        let error = relative(*a, *b, 1.0);
+        if error > worst.0 {
+            worst = (error, index);
+        }
+    }
+    match worst {
+        (error, _) if error <= ROUNDING => Outcome::Passed(Some(error)),
+        (_, index) => {
+            let (found, expected) = (found.get(index).copied(), expected.get(index).copied());
+            let (found, expected) = (found.unwrap_or(f64::NAN), expected.unwrap_or(f64::NAN));
+            Outcome::Failed(format!("{} is {found}, expected {expected}", subject.place(index)))
+        }
+    }
+}
+
+/// How much two numbers differ, relative to the larger or to a scale; 0 if both are the same infinity or no number.
+fn relative(a: f64, b: f64, scale: f64) -> f64 {
     if a == b || a.is_nan() && b.is_nan() {
         return 0.0;
     }
-    let error = (a - b).abs() / a.abs().max(b.abs()).max(1.0);
+    let error = (a - b).abs() / a.abs().max(b.abs()).max(scale);
     if error.is_nan() { f64::INFINITY } else { error }
 }
 
-/// Steps from a hundredth down, relative to the argument.
-fn steps(x: &Scalar) -> impl Iterator<Item = f64> {
-    let scale = x.as_float().unwrap_or(1.0).abs().max(1.0);
-    let smallest: i32 = match x.scalar_type() {
-        ScalarType::Float64 => 8,
-        ScalarType::Float32 => 4,
-        _ => 2,
-    };
-    (1..=smallest).map(move |digits| scale * 10f64.powi(-digits))
+/// The sum of the magnitudes of what is added in a product, so that cancellation is no error.
+fn scale(gradient: &[f64], direction: &[f64]) -> f64 {
+    gradient.iter().zip(direction).map(|(g, d)| (g * d).abs()).filter(|term| term.is_finite()).sum::<f64>().max(1e-10)
 }
 
-fn central(
-    module: &Module<IRCode>,
-    name: &str,
-    args: &[Value],
-    index: usize,
-    step: f64,
-    limits: Limits,
-) -> Option<f64> {
-    let at = |delta: f64| {
-        let mut args = args.to_vec();
-        let scalar = args.get(index)?.as_scalar()?;
-        let moved = Scalar::from_float(scalar.scalar_type(), scalar.as_float()? + delta)?;
-        let place = moved.as_float()?;
-        *args.get_mut(index)? = Value::Scalar(moved);
-        let value = Machine::with_limits(module, limits).call(name, &args).ok()?.as_float()?;
-        Some((place, value))
-    };
-    let ((right, above), (left, below)) = (at(step)?, at(-step)?);
-    (right != left).then(|| (above - below) / (right - left))
+fn differences(
+    subject: &Subject<'_>,
+    gradient: &[f64],
+    directions: &[(Vec<Value>, Vec<f64>)],
+    tolerance: f64,
+) -> Result<Outcome, GradientError> {
+    let mut worst: Option<f64> = None;
+    for (direction, floats) in directions {
+        let product = dot(gradient, floats);
+        let Some(error) = best(subject, direction, product, scale(gradient, floats).max(subject.noise()))? else {
+            continue;
+        };
+        worst = Some(worst.map_or(error, |worst| worst.max(error)));
+        if error > tolerance {
+            return Ok(Outcome::Failed(blamed(subject, gradient, error)?));
+        }
+    }
+    Ok(match worst {
+        Some(error) => Outcome::Passed(Some(error)),
+        None => Outcome::Skipped("the function cannot be computed nearby".into()),
+    })
+}
+
+/// How far a derivative in a direction is from differences of that step that agrees best.
+fn best(subject: &Subject<'_>, direction: &[Value], product: f64, scale: f64) -> Result<Option<f64>, GradientError> {
+    let mut best: Option<f64> = None;
+    for digits in 1..=subject.finest_step() {
+        let Some(difference) = subject.difference(direction, 10f64.powi(-digits))? else { continue };
+        let error = relative(product, difference, scale);
+        best = Some(best.map_or(error, |best| best.min(error)));
+    }
+    Ok(best)
+}
+
+/// Which entry of the gradient differs most from differences.
+fn blamed(subject: &Subject<'_>, gradient: &[f64], error: f64) -> Result<String, GradientError> {
+    let mut worst: Option<(f64, String)> = None;
+    for (index, &known) in gradient.iter().enumerate().take(MOST_ENTRIES) {
+        let direction = subject.unit(index)?;
+        let mut best: Option<(f64, f64)> = None;
+        for digits in 1..=subject.finest_step() {
+            let Some(difference) = subject.difference(&direction, 10f64.powi(-digits))? else { continue };
+            let error = relative(known, difference, 1e-10);
+            if best.is_none_or(|(least, _)| error < least) {
+                best = Some((error, difference));
+            }
+        }
+        let Some((error, difference)) = best else { continue };
+        if worst.as_ref().is_none_or(|(most, _)| error > *most) {
+            let place = float_place(&subject.args, &subject.zeros, index).unwrap_or_default();
+            worst = Some((error, format!("{place} is {known}, differences say {difference}")));
+        }
+    }
+    Ok(worst.map_or_else(|| format!("off by {error:.1e}"), |(_, text)| text))
+}
+
+fn forward_mode(
+    subject: &Subject<'_>,
+    gradient: &[f64],
+    directions: &[(Vec<Value>, Vec<f64>)],
+    tolerance: f64,
+) -> Result<Outcome, GradientError> {
+    let mut worst: f64 = 0.0;
+    let allowed = if tolerance > 1e-5 { tolerance } else { ROUNDING };
+    for (direction, floats) in directions {
+        let forward = match subject.forward(direction) {
+            Ok(forward) => forward,
+            Err(GradientError::Pass(error)) => return Ok(Outcome::Skipped(error.message)),
+            Err(error) => return Err(error),
+        };
+        let product = dot(gradient, floats);
+        let error = relative(product, forward, scale(gradient, floats));
+        if error > allowed {
+            return Ok(Outcome::Failed(format!("reverse mode says {product}, forward mode {forward}")));
+        }
+        worst = worst.max(error);
+    }
+    Ok(Outcome::Passed(Some(worst)))
 }

@@ -220,9 +220,9 @@ pub fn vjp_with<'s>(
 }
 
 /// A function with its derivative.
-struct Derived {
-    module: Module<IRCode>,
-    derivative: Derivative,
+pub(crate) struct Derived {
+    pub(crate) module: Module<IRCode>,
+    pub(crate) derivative: Derivative,
     function: Name,
     closed: Name,
     wrt: Option<Vec<Selected>>,
@@ -232,7 +232,7 @@ struct Derived {
 }
 
 impl Derived {
-    fn of(
+    pub(crate) fn of(
         module: &Module<IRCode>,
         name: &str,
         args: &[Value],

@@ -13,7 +13,9 @@ mod reduce;
 mod roundtrip;
 mod stream;
 
-pub use check::{CheckReport, check_gradient};
+pub use check::{
+    Check, CheckOptions, CheckReport, Differences, Outcome, check_derived, check_gradient, compare_with_differences,
+};
 pub use diff::{Change, DiffOptions, DiffRow, FunctionDiff, ModuleDiff, diff, diff_functions};
 pub use dot::dot;
 pub use gradient::{

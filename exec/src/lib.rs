@@ -23,4 +23,4 @@ pub use machine::Machine;
 pub use statistics::Statistics;
 pub use value::Value;
 pub use value::{ArrayRef, EnumRef, MemoryRef, NamedTupleRef, PlaceRef, SlotRef, StackRef, StructRef, TupleRef};
-pub use walk::{check_tangent, first_difference, float_place, tangent_floats};
+pub use walk::{check_tangent, first_difference, float_place, tangent_floats, value_floats};

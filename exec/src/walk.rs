@@ -27,6 +27,23 @@ pub fn tangent_floats(values: &[Value], zeros: &[Value], tangents: &[Value]) -> 
     Ok(floats)
 }
 
+/// The numbers of values to which the numbers of their tangents belong, in the order of [`tangent_floats`]; NaN where a
+/// value holds none.
+///
+/// # Errors
+///
+/// [`ValueError`], which tangents of other values get.
+pub fn value_floats(values: &[Value], zeros: &[Value]) -> Result<Vec<f64>, ValueError> {
+    let mut floats = Vec::new();
+    Walk::of_tangents(values, zeros, zeros).run(&mut |_, item| {
+        if matches!(item.b, Value::Scalar(_)) {
+            floats.push(item.a.as_float().unwrap_or(f64::NAN));
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(floats)
+}
+
 /// Where the number of this index in [`tangent_floats`] stands: `_2[3]`, `_3.weights[1,2]`.
 pub fn float_place(values: &[Value], zeros: &[Value], index: usize) -> Option<String> {
     let mut left = index;

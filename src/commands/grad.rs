@@ -1,6 +1,9 @@
 //! `bbkit grad`: the gradient of a function.
 
-use bbkit::{Gradient, GradientStatistics, check_gradient, gradient_statistics, gradient_with, html};
+use bbkit::{
+    Check, CheckOptions, CheckReport, Differences, Gradient, GradientStatistics, Outcome, check_gradient,
+    compare_with_differences, gradient_statistics, gradient_with, html,
+};
 use clap::Args;
 use exec::{Statistics, Value};
 use serde_json::Value as Json;
@@ -16,7 +19,7 @@ use super::{Failure, fail, output, write_page};
 #[command(after_help = "\
 Examples:
   bbkit grad examples/power.ir --args '[1.5, 3]'            value and gradient
-  bbkit grad listing.txt --fn f --args '[2.0]' --check      compare with central differences
+  bbkit grad listing.txt --fn f --args '[2.0]' --check      compare with central differences, and more
   bbkit grad file.ir --args '[2.0]' --rules my_rules.ir     with derivatives that are known better
   bbkit grad file.ir --args '[2.0, [1.5, 0]]' --wrt p.x     with respect to the field x of the argument p
   bbkit grad file.ir --args '[2.0]' --json                  {\"value\": 4.0, \"gradient\": [4.0]}
@@ -37,7 +40,8 @@ pub(crate) struct Grad {
     /// there is no tangent.
     #[arg(long)]
     json: bool,
-    /// Compare with central differences, and fail if they differ by more than their error explains.
+    /// Check the derivative: against central differences and forward mode, and what it does to memory. Fail if something is
+    /// not right.
     #[arg(long)]
     check: bool,
     /// Count what the function and its gradient do: statements executed, values saved, objects made, memory taken.
@@ -74,16 +78,23 @@ impl Grad {
         if let Some(form) = self.show {
             output(&shown(&result, form)?);
         }
-        let report = match self.check {
+        let module = bbkit::specialized(&input.module, &name, &args)?;
+        // Differences are of whole arguments.
+        let report = match self.check && self.with_respect_to.wrt.is_empty() {
+            true => Some(compare_with_differences(&module, &name, &args, &result.gradient, limits)?),
+            false => None,
+        };
+        let checks = match self.check {
             true => {
-                let module = bbkit::specialized(&input.module, &name, &args)?;
-                Some(check_gradient(&module, &name, &args, &result.gradient, limits)?)
+                let options = CheckOptions { limits, ..CheckOptions::default() };
+                let checked = check_gradient(&module, &name, &args, &options);
+                Some(checked.map_err(|error| describe(&input, &error))?)
             }
             false => None,
         };
         let function = input.module.function(&name);
         match self.json {
-            true => output(&format!("{}\n", json(&result, report.as_ref(), statistics.as_ref())?)),
+            true => output(&format!("{}\n", json(&result, report.as_ref(), checks.as_ref(), statistics.as_ref())?)),
             false => output(&text(&result, function, |index| {
                 let report = report.as_ref()?;
                 let difference = report.differences.get(index).copied().flatten()?;
@@ -91,8 +102,9 @@ impl Grad {
                 Some(format!("   differences: {difference}, off by {error:.1e}"))
             })),
         }
-        if let (false, Some(statistics)) = (self.json, statistics) {
-            output(&statistics.to_string());
+        if !self.json {
+            output(&checks.as_ref().map(CheckReport::to_string).unwrap_or_default());
+            output(&statistics.map(|statistics| statistics.to_string()).unwrap_or_default());
         }
         let single = args
             .iter()
@@ -101,7 +113,10 @@ impl Grad {
             Some(report) if report.worst() > report.tolerance(single) => {
                 fail(format!("the gradient differs from central differences by {:.1e}", report.worst()))
             }
-            _ => Ok(()),
+            _ => match checks.iter().flat_map(CheckReport::failures).next() {
+                Some(check) => fail(format!("the derivative is not right: {}", check.name)),
+                None => Ok(()),
+            },
         }
     }
 }
@@ -109,7 +124,8 @@ impl Grad {
 /// The result with what was compared.
 fn json(
     result: &Gradient,
-    report: Option<&bbkit::CheckReport>,
+    report: Option<&Differences>,
+    checks: Option<&CheckReport>,
     statistics: Option<&GradientStatistics>,
 ) -> Result<String, Failure> {
     let mut text = format!("{{{}", derivative::json_members(result)?);
@@ -121,6 +137,19 @@ fn json(
         let differences = report.differences.iter().map(number).collect::<Result<Vec<_>, _>>()?;
         let error = json_of(&Value::from(report.worst()))?;
         text.push_str(&format!(", \"differences\": {}, \"relative_error\": {error}", Json::Array(differences)));
+    }
+    if let Some(checks) = checks {
+        let check = |check: &Check| {
+            let (passed, more) = match &check.outcome {
+                Outcome::Passed(None) => (Json::Bool(true), String::new()),
+                Outcome::Passed(Some(error)) => (Json::Bool(true), format!(", \"error\": {error:e}")),
+                Outcome::Skipped(why) => (Json::Null, format!(", \"reason\": {}", Json::from(why.as_str()))),
+                Outcome::Failed(what) => (Json::Bool(false), format!(", \"failure\": {}", Json::from(what.as_str()))),
+            };
+            format!("{{\"check\": {}, \"passed\": {passed}{more}}}", Json::from(check.name))
+        };
+        let checks: Vec<String> = checks.checks.iter().map(check).collect();
+        text.push_str(&format!(", \"checks\": [{}]", checks.join(", ")));
     }
     if let Some(statistics) = statistics {
         let of = |of: &Statistics| {

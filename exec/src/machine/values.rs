@@ -139,4 +139,17 @@ impl Machine<'_> {
         let copies = crate::copies::copies(&self.runtime.meter, values, tangents, &mut float);
         copies.map_err(|out_of_memory| self.fatal(out_of_memory.into()))
     }
+
+    /// What a primitive makes of these operands, outside of any function.
+    ///
+    /// # Errors
+    ///
+    /// [`RunErrorKind::Unsupported`] if there is no such primitive, and what the primitive has against the operands.
+    pub fn primitive(&mut self, name: &str, operands: &[Value]) -> Result<Value, RunErrorKind> {
+        let Some(primitive) = ircode::primitives::lookup(name) else {
+            return Err(RunErrorKind::Unsupported(format!("the primitive {name}, which is not there,")));
+        };
+        let result = self.runtime.call_primitive(primitive, operands);
+        result.map_err(|fault| self.fatal(fault))
+    }
 }

@@ -426,7 +426,8 @@ pub fn gradient_is_right(
         return Err(broken(LAW, format!("the value is {value}, but {} with the gradient", exact(first))));
     }
     pullback_can_be_called_again(&run, &names, args, gradient).map_err(|problem| broken(LAW, problem))?;
-    let report = bbkit::check_gradient(module, name, args, gradient, limits).map_err(|error| broken(LAW, error))?;
+    let report =
+        bbkit::compare_with_differences(module, name, args, gradient, limits).map_err(|error| broken(LAW, error))?;
     if report.worst() > report.tolerance(args.iter().any(is_small)) && is_smooth(module, name, args, limits) {
         let problem = format!("gradient {gradient:?}, differences {:?}", report.differences);
         return Err(broken(LAW, problem));

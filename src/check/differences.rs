@@ -1,0 +1,101 @@
+//! Gradients of numbers against central differences, argument by argument.
+
+use exec::{Limits, Machine, RunError, Value};
+use ircode::{IRCode, Module, Scalar, ScalarType};
+
+/// How far a gradient of numbers is from central differences.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Differences {
+    /// The differences: one an argument, from `_2` on; `None` where the argument is no float, or where the function
+    /// cannot be computed nearby.
+    pub differences: Vec<Option<f64>>,
+    /// How much each cotangent differs, relative to the larger of the two or to 1.
+    pub errors: Vec<Option<f64>>,
+}
+
+impl Differences {
+    /// The largest relative difference.
+    pub fn worst(&self) -> f64 {
+        self.errors.iter().flatten().copied().fold(0.0, f64::max)
+    }
+
+    /// What rounding and the step of the differences explain.
+    pub fn tolerance(&self, single: bool) -> f64 {
+        if single { 1e-2 } else { 1e-5 }
+    }
+}
+
+/// Compares a gradient of numbers with central differences of several steps; for each argument that step counts which agrees best, as
+/// a large one has an error of its own and a small one drowns in rounding.
+///
+/// # Errors
+///
+/// [`RunError`] if the function fails at the arguments themselves.
+pub fn compare_with_differences(
+    module: &Module<IRCode>,
+    name: &str,
+    args: &[Value],
+    gradient: &[Value],
+    limits: Limits,
+) -> Result<Differences, RunError> {
+    Machine::with_limits(module, limits).call(name, args)?;
+    let mut report = Differences { differences: Vec::new(), errors: Vec::new() };
+    for (index, arg) in args.iter().enumerate() {
+        let known = gradient.get(index).and_then(Value::as_float);
+        let best = match (arg.as_scalar(), known) {
+            (Some(scalar), Some(known)) if scalar.scalar_type().is_float() => steps(scalar)
+                .filter_map(|step| central(module, name, args, index, step, limits))
+                .fold(None, |best: Option<(f64, f64)>, difference| {
+                    let error = relative(known, difference);
+                    match best {
+                        Some((_, least)) if least <= error => best,
+                        _ => Some((difference, error)),
+                    }
+                }),
+            _ => None,
+        };
+        report.differences.push(best.map(|(difference, _)| difference));
+        report.errors.push(best.map(|(_, error)| error));
+    }
+    Ok(report)
+}
+
+fn relative(a: f64, b: f64) -> f64 {
+    if a == b || a.is_nan() && b.is_nan() {
+        return 0.0;
+    }
+    let error = (a - b).abs() / a.abs().max(b.abs()).max(1.0);
+    if error.is_nan() { f64::INFINITY } else { error }
+}
+
+/// Steps from a hundredth down, relative to the argument.
+fn steps(x: &Scalar) -> impl Iterator<Item = f64> {
+    let scale = x.as_float().unwrap_or(1.0).abs().max(1.0);
+    let smallest: i32 = match x.scalar_type() {
+        ScalarType::Float64 => 8,
+        ScalarType::Float32 => 4,
+        _ => 2,
+    };
+    (1..=smallest).map(move |digits| scale * 10f64.powi(-digits))
+}
+
+fn central(
+    module: &Module<IRCode>,
+    name: &str,
+    args: &[Value],
+    index: usize,
+    step: f64,
+    limits: Limits,
+) -> Option<f64> {
+    let at = |delta: f64| {
+        let mut args = args.to_vec();
+        let scalar = args.get(index)?.as_scalar()?;
+        let moved = Scalar::from_float(scalar.scalar_type(), scalar.as_float()? + delta)?;
+        let place = moved.as_float()?;
+        *args.get_mut(index)? = Value::Scalar(moved);
+        let value = Machine::with_limits(module, limits).call(name, &args).ok()?.as_float()?;
+        Some((place, value))
+    };
+    let ((right, above), (left, below)) = (at(step)?, at(-step)?);
+    (right != left).then(|| (above - below) / (right - left))
+}

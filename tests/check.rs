@@ -1,0 +1,252 @@
+//! `check_gradient`: every function of the file tests and of Swift's cases is found right, and a derivative with a mistake is
+//! found wrong, by the check that is there for it.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use bbkit::exec::{Machine, Value};
+use bbkit::ircode::{IRCode, Module, Type, parse_module};
+use bbkit::passes::reverse_mode::{DerivativeNames, Options, derive};
+use bbkit::{CheckOptions, CheckReport, GradientError, Input, check_derived, check_gradient};
+use serde_json::Value as Json;
+
+const PROGRAM: &str = "
+mutable struct Counter
+    total::Float64
+    n::Int64
+end
+function weighed(w::Vector{Float64}, x::Float64)::Float64
+1 ─ %1 = Base.getindex(w, 1)::Float64
+│   %2 = Base.getindex(w, 2)::Float64
+│   %3 = Base.mul_float(%1, %2)::Float64
+│   %4 = Base.mul_float(%3, x)::Float64
+└──      return %4
+end
+function overwrite(w::Vector{Float64}, c::Counter)::Float64
+1 ─ %1 = Base.getindex(w, 1)::Float64
+│   %2 = Base.mul_float(%1, %1)::Float64
+│        Base.setindex!(w, %2, 2)::Vector{Float64}
+│   %4 = Base.getfield(c, :total)::Float64
+│   %5 = Base.add_float(%4, %2)::Float64
+│        Base.setfield!(c, :total, %5)::Float64
+│   %7 = Base.getindex(w, 2)::Float64
+│   %8 = Base.mul_float(%7, %5)::Float64
+└──      return %8
+end
+function halves(w::Matrix{Float64})::Tuple{Float64, Int64, Float64}
+1 ─ %1 = Base.getindex(w, 1, 2)::Float64
+│   %2 = Base.getindex(w, 2, 1)::Float64
+│   %3 = Base.mul_float(%1, %2)::Float64
+│   %4 = Base.div_float(%1, %2)::Float64
+│   %5 = Core.tuple(%3, 7, %4)::Tuple{Float64, Int64, Float64}
+└──      return %5
+end
+";
+
+fn json(module: &Module<IRCode>, name: &str, args: &str) -> Vec<Value> {
+    let types = module.function(name).unwrap().body.argtypes.iter().skip(1).cloned().collect::<Vec<Type>>();
+    let json: Vec<Json> = serde_json::from_str(args).unwrap();
+    let machine = Machine::new(module);
+    json.iter().zip(&types).map(|(json, ty)| machine.value_from_json(module, json, ty).unwrap()).collect()
+}
+
+/// The module with the derivative of a function, as text, and its names.
+fn derived(name: &str) -> (String, DerivativeNames) {
+    let module = parse_module(PROGRAM).unwrap().module;
+    let mut module = bbkit::to_bbcode(&module).unwrap();
+    let options = Options { vjp: true, ..Options::default() };
+    let names = derive(&mut module, &name.into(), &options).unwrap().names;
+    let module = bbkit::to_ircode(&module).unwrap();
+    (bbkit::ircode::print_module(&module, bbkit::ircode::Style::Bbkit), names)
+}
+
+fn checked(text: &str, name: &str, names: &DerivativeNames, args: &str) -> CheckReport {
+    let module = parse_module(text).unwrap().module;
+    check_derived(&module, name, names, &json(&module, name, args), &CheckOptions::default()).unwrap()
+}
+
+/// Checks the derivative with a piece of its text changed.
+fn planted(name: &str, args: &str, function: &str, from: &str, to: &str) -> CheckReport {
+    let (text, names) = derived(name);
+    let right = checked(&text, name, &names, args);
+    assert!(right.is_right(), "{right}");
+    let start = text.find(&format!("function {function}(")).unwrap_or_else(|| panic!("no {function} in\n{text}"));
+    let (before, rest) = text.split_at(start);
+    let (body, after) = rest.split_at(rest.find("\nend").unwrap());
+    assert!(body.contains(from), "no {from} in\n{body}");
+    checked(&format!("{before}{}{after}", body.replacen(from, to, 1)), name, &names, args)
+}
+
+fn failures(report: &CheckReport) -> Vec<&str> {
+    report.failures().map(|check| check.name).collect()
+}
+
+#[test]
+fn a_wrong_factor_is_found() {
+    let report = planted("weighed", "[[2, 3], 4]", "weighed_pb", "Base.mul_float(", "Base.add_float(");
+    let found = failures(&report);
+    assert!(found.contains(&"differences") && found.contains(&"forward mode"), "{report}");
+    assert!(report.to_string().contains("differences say"), "{report}");
+    let report = planted("halves", "[[[2, 3], [5, 7]]]", "halves_pb", "Base.mul_float(", "Base.sub_float(");
+    assert!(failures(&report).contains(&"⟨Jv, w⟩ = ⟨v, Jᵀw⟩"), "{report}");
+}
+
+/// Functions of which a check fails, that check, and why.
+const KNOWN: &[(&str, &str, &str, &str)] = &[
+    ("aggregates", "pushed", "pullback twice", "the first pullback empties the vector that the function filled"),
+    ("array", "nested0", "pullback twice", "the first pullback takes back what the function assigned"),
+];
+
+/// What is wrong with a derivative, if anything is. That there is none, or that the function fails, is no matter here.
+fn problem(file: &str, module: &Module<IRCode>, name: &str, args: &[Value]) -> Option<String> {
+    let known = KNOWN.iter().find(|(of, function, ..)| (*of, *function) == (file, name));
+    match check_gradient(module, name, args, &CheckOptions::default()) {
+        Ok(report) => match known {
+            Some((_, _, check, _)) if failures(&report) == [*check] => None,
+            Some(_) => Some(format!("it is on the list of those of which a check fails\n{report}")),
+            None => (!report.is_right()).then(|| report.to_string()),
+        },
+        Err(GradientError::Pass(_)) => None,
+        Err(GradientError::Run(error)) if !error.to_string().contains("tangent") => None,
+        Err(error) => Some(error.to_string()),
+    }
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests")
+}
+
+#[test]
+fn every_function_of_the_file_tests_is_right() {
+    let mut files: Vec<PathBuf> =
+        fs::read_dir(root().join("grad")).unwrap().map(|entry| entry.unwrap().path()).collect();
+    files.sort();
+    let (mut checked, mut problems) = (0, Vec::new());
+    for path in files {
+        let file = path.file_stem().unwrap().to_str().unwrap().to_string();
+        let text = fs::read_to_string(&path).unwrap();
+        let Ok(input) = Input::read(path.to_str().unwrap()) else { continue };
+        for line in text.lines() {
+            let Some((name, args)) = point(line) else { continue };
+            if input.module.function(name).is_none() {
+                continue;
+            }
+            let module = &input.module;
+            let function = module.function(name).unwrap();
+            let types = passes::argument_types(module, function);
+            let Ok(Json::Array(json)) = serde_json::from_str::<Json>(args) else { continue };
+            let machine = Machine::new(module);
+            let values = json.iter().enumerate().map(|(at, json)| {
+                let ty = types.get(at).filter(|_| !function.varargs).unwrap_or(&Type::Untyped);
+                machine.value_from_json(module, json, ty).ok()
+            });
+            let Some(values) = values.collect::<Option<Vec<_>>>() else { continue };
+            checked += 1;
+            problems.extend(problem(&file, module, name, &values).map(|text| format!("{file} {name} {args}\n{text}")));
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+    assert!(checked > 50, "{checked}");
+}
+
+/// The call of a line such as `# grad f [1.5] = …` or `#$ grad - --fn f --args '[1.5]'`.
+fn point(line: &str) -> Option<(&str, &str)> {
+    if let Some(rest) = line.strip_prefix("# grad ") {
+        let (call, _) = rest.split_once(" = ")?;
+        return call.split_once(' ');
+    }
+    if !line.starts_with("#$ grad ") && !line.starts_with("#$ vjp ") {
+        return None;
+    }
+    let (_, rest) = line.split_once("--fn ")?;
+    let (name, rest) = rest.split_once(' ')?;
+    let (_, rest) = rest.split_once("--args ")?;
+    let args = match rest.strip_prefix('\'') {
+        Some(quoted) => quoted.split_once('\'')?.0,
+        None => rest.split_once(' ').map_or(rest, |(args, _)| args),
+    };
+    Some((name, args))
+}
+
+#[test]
+fn every_case_of_swift_is_right() {
+    let list = |file: &str| -> Vec<Json> {
+        serde_json::from_str(&fs::read_to_string(root().join("swift").join(file)).unwrap()).unwrap()
+    };
+    let (cases, table) = (list("cases.json"), list("table.json"));
+    let (mut checked, mut problems) = (0, Vec::new());
+    for entry in &table {
+        let (file, name) = (entry["file"].as_str().unwrap(), entry["function"].as_str().unwrap());
+        let text = |file: String| fs::read_to_string(root().join("swift").join(file)).unwrap();
+        let module = parse_module(&text(format!("{file}.ir"))).unwrap().module;
+        // Registered derivatives are not those of the function: Swift's tests tell them apart by that.
+        if entry["rules"] == true {
+            continue;
+        }
+        let case = cases.iter().find(|case| {
+            let source = case["source_file"].as_str().unwrap();
+            source.ends_with(&format!("/{file}.swift")) && case["name"] == entry["name"]
+        });
+        let Some(case) = case else { continue };
+        let types: Vec<Type> = module.function(name).unwrap().body.argtypes.iter().skip(1).cloned().collect();
+        let machine = Machine::new(&module);
+        let filled = entry["args"].as_array().unwrap().iter().map(|template| filled(template, &case["inputs"]));
+        let values = filled.zip(&types).map(|(json, ty)| machine.value_from_json(&module, &json, ty).ok());
+        let Some(values) = values.collect::<Option<Vec<_>>>() else { continue };
+        checked += 1;
+        problems.extend(problem(file, &module, name, &values).map(|text| format!("{file} {name}\n{text}")));
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+    assert!(checked > 100, "{checked}");
+}
+
+/// The argument that a template gives: the names of inputs stand for their values.
+fn filled(template: &Json, inputs: &Json) -> Json {
+    match template {
+        Json::String(name) => inputs[name].clone(),
+        Json::Object(members) => members
+            .iter()
+            .map(|(name, member)| (name.clone(), filled(member, inputs)))
+            .collect::<serde_json::Map<_, _>>()
+            .into(),
+        other => other.clone(),
+    }
+}
+
+#[test]
+fn a_shadow_that_is_overwritten_is_found() {
+    let report = planted("weighed", "[[2, 3], 4]", "weighed_pb", "Base.add_float(%10, %9)", "Base.add_float(0.0, %9)");
+    assert_eq!(failures(&report), ["cotangents added", "pullback twice"], "{report}");
+    assert!(report.to_string().contains("_2[2] is "), "{report}");
+}
+
+#[test]
+fn inputs_that_are_not_restored_are_found() {
+    let args = "[[2, 3], [5, 7]]";
+    let report = planted("overwrite", args, "overwrite_pb", "Base.setindex!(%1, %6, 2)", "Base.setindex!(%1, %6, 1)");
+    assert_eq!(failures(&report), ["inputs restored"], "{report}");
+    assert!(report.to_string().contains("_2[1] was changed"), "{report}");
+    let from = "Base.setfield!(%3, :total, %7)";
+    let report = planted("overwrite", args, "overwrite_pb", from, "Base.setfield!(%3, :total, 0.0)");
+    assert!(report.to_string().contains("_3.total was changed"), "{report}");
+}
+
+#[test]
+fn a_report_reads_well() {
+    let (text, names) = derived("overwrite");
+    let report = checked(&text, "overwrite", &names, "[[2, 3], [5, 7]]").to_string();
+    let lines: Vec<&str> = report.lines().collect();
+    assert!(lines[0].starts_with("differences        ok, off by "), "{report}");
+    assert!(lines[1].starts_with("forward mode       ok, off by "), "{report}");
+    assert_eq!(
+        lines[2..],
+        [
+            "inputs restored    ok",
+            "run twice          ok",
+            "cotangents added   not checked: the function changes its arguments",
+            "pullback twice     not checked: the function changes its arguments",
+        ]
+    );
+}
