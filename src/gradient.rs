@@ -360,6 +360,25 @@ pub(crate) fn specialize(module: &mut Module<BBCode>, name: &Name, types: &[Type
 }
 
 /// A failure outside of any function.
-fn run_error(kind: exec::RunErrorKind) -> GradientError {
+/// What a function is differentiated with respect to: the numbers of the arguments, and the places of what is meant, as `_2.weights`.
+#[derive(Clone, Debug)]
+pub(crate) struct Selection {
+    pub(crate) arguments: Vec<usize>,
+    pub(crate) places: Vec<String>,
+}
+
+/// Finds arguments and fields by their names; `None` for all.
+pub(crate) fn selection(
+    module: &Module<BBCode>,
+    name: &str,
+    wrt: Option<&[String]>,
+) -> Result<Option<Selection>, WrtError> {
+    let (Some(wrt), Some(function)) = (wrt, module.function(name)) else { return Ok(None) };
+    let selected = wrt::selected(module, function, wrt)?;
+    let places = selected.iter().map(|selected| selected.shown.clone()).collect();
+    Ok(Some(Selection { arguments: wrt::arguments(&selected), places }))
+}
+
+pub(crate) fn run_error(kind: exec::RunErrorKind) -> GradientError {
     GradientError::Run(RunError { kind, trace: Vec::new() })
 }

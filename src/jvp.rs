@@ -8,7 +8,7 @@ use passes::forward_mode::{Options, differentiate};
 use serde_json::Value as Json;
 
 use crate::GradientError;
-use crate::gradient::{specialize, to_bbcode, to_ircode};
+use crate::gradient::{run_error, specialize, to_bbcode, to_ircode};
 
 /// A value with its tangents.
 #[derive(Clone, Debug)]
@@ -64,18 +64,9 @@ pub fn jvp(
     let options = Options { directions: directions.len(), ..Options::default() };
     let (derived, derivative) = jvp_function(module, name, &types, &options)?;
     let mut machine = Machine::with_limits(&derived, limits);
-    let (varargs, fixed) = module
-        .function(name)
-        .map_or((false, 0), |function| (function.varargs, function.body.argtypes.len().saturating_sub(2)));
     let mut all = Vec::new();
     for values in std::iter::once(args).chain(directions.iter().map(Vec::as_slice)) {
-        let (own, collected) = values.split_at(if varargs { fixed.min(values.len()) } else { values.len() });
-        all.extend_from_slice(own);
-        if varargs {
-            // What the function collects, its derivative takes as a tuple.
-            let tuple = machine.tuple(collected.to_vec());
-            all.push(tuple.map_err(|kind| exec::RunError { kind, trace: Vec::new() })?);
-        }
+        all.extend(packed(&machine, module, name, values)?);
     }
     let result = machine.call(&derivative, &all)?;
     let mut elements = result.as_tuple().unwrap_or_default().iter().cloned();
@@ -83,6 +74,23 @@ pub fn jvp(
     let tangents = elements.collect();
     drop(machine);
     Ok(Jvp { value, tangents, module: derived, name: derivative })
+}
+
+/// Arguments, or their tangents, as a derivative takes them: what the function collects, its derivative takes as a tuple.
+pub(crate) fn packed(
+    machine: &Machine<'_>,
+    module: &Module<IRCode>,
+    name: &str,
+    values: &[Value],
+) -> Result<Vec<Value>, GradientError> {
+    let collecting = module.function(name).filter(|function| function.varargs);
+    let Some(fixed) = collecting.map(|function| function.body.argtypes.len().saturating_sub(2)) else {
+        return Ok(values.to_vec());
+    };
+    let (own, collected) = values.split_at(fixed.min(values.len()));
+    let mut all = own.to_vec();
+    all.push(machine.tuple(collected.to_vec()).map_err(run_error)?);
+    Ok(all)
 }
 
 /// The module with the forward-mode derivative of a function, and what that is called: to be run by a machine of the caller's own.

@@ -4,10 +4,14 @@ pub use {bbcode, exec, ircode, passes};
 
 mod check;
 mod diff;
+mod directions;
 mod dot;
 mod gradient;
+mod hessian;
 pub mod html;
+mod hvp;
 mod input;
+mod jacobian;
 mod jvp;
 mod reduce;
 mod roundtrip;
@@ -22,7 +26,10 @@ pub use gradient::{
     Gradient, GradientError, GradientOptions, GradientStatistics, Seed, WrtError, derivative, gradient,
     gradient_statistics, gradient_with, specialized, to_bbcode, to_ircode, vjp, vjp_with,
 };
+pub use hessian::{Hessian, hessian};
+pub use hvp::{HessianNames, Hvp, hessian_function, hvp};
 pub use input::{Input, InputError};
+pub use jacobian::{Jacobian, JacobianOptions, Mode, jacobian};
 pub use jvp::{Jvp, jvp, jvp_function, tangent_from_json};
 pub use reduce::{ReduceOptions, ReduceProgress, reduce, reduce_with};
 pub use roundtrip::{Mismatch, Ways, roundtrip};

@@ -61,6 +61,22 @@ pub fn float_place(values: &[Value], zeros: &[Value], index: usize) -> Option<St
     walked.ok().and(found)
 }
 
+/// Where each number in [`tangent_floats`] stands, in that order.
+///
+/// # Errors
+///
+/// As [`tangent_floats`].
+pub fn float_places(values: &[Value], zeros: &[Value]) -> Result<Vec<String>, ValueError> {
+    let mut places = Vec::new();
+    Walk::of_tangents(values, zeros, zeros).run(&mut |place, item| {
+        if matches!(item.b, Value::Scalar(_)) {
+            places.push(place());
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(places)
+}
+
 /// Whether a tangent has the shape of its value; what is one object in two places of the value is one in the tangent.
 /// `zero` is as for [`tangent_floats`].
 ///

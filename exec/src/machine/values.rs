@@ -102,6 +102,16 @@ impl Machine<'_> {
         })
     }
 
+    /// The tangents that have these numbers, in the order of [`tangent_floats`](crate::tangent_floats), and zeros behind them. `zeros` are
+    /// [`zero_tangents`](Self::zero_tangents), made for this: what is in objects is changed in place.
+    ///
+    /// # Errors
+    ///
+    /// [`RunErrorKind::MemoryLimit`].
+    pub fn tangents_of_floats(&self, zeros: &[Value], floats: &[f64]) -> Result<Vec<Value>, RunErrorKind> {
+        crate::floats::tangents_of_floats(self, zeros, floats)
+    }
+
     /// Copies of values, and of all that is reached from them: the same object, met twice, is copied once.
     ///
     /// # Errors

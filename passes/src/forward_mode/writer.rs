@@ -56,6 +56,8 @@ impl Writer<'_> {
                 let named = Operand::Constant(Constant::of_type((*ty).into()));
                 self.call("BBKit", "tangent_float", [named, tangent], to.ty())
             }
+            // Says the type, which a derivative of this derivative needs.
+            (Tangent::Dynamic { .. }, Tangent::Object(ty)) => self.stmt(Stmt::pi(tangent, ty.clone()), ty.clone()),
             (Tangent::Fields(_) | Tangent::Dynamic { .. }, Tangent::Fields(fields)) => {
                 let mut elements = Vec::with_capacity(fields.len());
                 for (index, field) in fields.iter().enumerate() {

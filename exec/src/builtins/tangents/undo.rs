@@ -5,6 +5,7 @@ use std::rc::Rc;
 use ircode::{Scalar, Type};
 
 use crate::builtins::arrays::element;
+use crate::builtins::derivative::{stack_get, stack_set};
 use crate::builtins::structs::{field_index, getfield, setfield};
 use crate::builtins::{Runtime, expected};
 use crate::machine::Fault;
@@ -112,20 +113,28 @@ fn unsaved(saved: &Value) -> Result<Value> {
     }
 }
 
-/// `saved_element(array, i…)` or `saved_element(place)`: the element in a tuple, or `nothing` if it is not assigned.
+/// `saved_element(array, i…)`, `saved_element(place)` or `saved_element(stack, i)`: the element in a tuple, or `nothing` if it is not
+/// assigned.
 pub(in crate::builtins) fn saved_element(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let [target, indices @ ..] = args else { return Err(expected("an array and indices, or a MemoryRef")) };
+    if let (Value::Stack(_), [number]) = (target, indices) {
+        let value = stack_get(runtime, &[target.clone(), number.clone()])?;
+        return saved(runtime, value);
+    }
     let place = element(runtime, target, indices)?;
     let value = place.0.memory.0.fields.borrow().values().get(place.0.offset).cloned();
     saved(runtime, value.unwrap_or(Value::Undefined))
 }
 
-/// `restore_element!(array, saved, i…)` or `restore_element!(place, saved)`.
+/// `restore_element!(array, saved, i…)`, `restore_element!(place, saved)` or `restore_element!(stack, saved, i)`.
 pub(in crate::builtins) fn restore_element(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let [target, saved, indices @ ..] = args else {
         return Err(expected("an array or a MemoryRef, what was saved, and indices"));
     };
     let value = unsaved(saved)?;
+    if let (Value::Stack(_), [number]) = (target, indices) {
+        return stack_set(runtime, &[target.clone(), value, number.clone()]).map(|_| Value::Nothing);
+    }
     let place = element(runtime, target, indices)?;
     if let Some(slot) = place.0.memory.0.fields.borrow_mut().values_mut().get_mut(place.0.offset) {
         *slot = value;

@@ -1,0 +1,161 @@
+//! The floats among the arguments of a function, and the directions along each of them.
+
+use bbcode::BBCode;
+use exec::{Limits, Machine, Value, float_places, tangent_floats};
+use ircode::{IRCode, Module, Type};
+
+use crate::GradientError;
+use crate::gradient::{Selection, run_error, selection, specialize, to_bbcode, to_ircode};
+use crate::jvp::packed;
+
+/// So many directions are taken at once, where nothing else is asked for: more would save little of what they share.
+const CHUNK: usize = 8;
+
+/// A function made ready to be differentiated at some arguments.
+pub(crate) struct Prepared {
+    /// Its module, with types as far as they are known from the arguments.
+    pub(crate) module: Module<IRCode>,
+    pub(crate) code: Module<BBCode>,
+    pub(crate) selection: Option<Selection>,
+}
+
+impl Prepared {
+    pub(crate) fn new(
+        module: &Module<IRCode>,
+        name: &str,
+        args: &[Value],
+        wrt: Option<&[String]>,
+    ) -> Result<Self, GradientError> {
+        let types: Vec<Type> = args.iter().map(Value::type_of).collect();
+        let mut code = to_bbcode(module)?;
+        specialize(&mut code, &name.into(), &types)?;
+        let selection = selection(&code, name, wrt)?;
+        Ok(Prepared { module: to_ircode(&code)?, code, selection })
+    }
+
+    /// The arguments with respect to which the function is differentiated.
+    pub(crate) fn with_respect_to(&self) -> Option<Vec<usize>> {
+        self.selection.as_ref().map(|selection| selection.arguments.clone())
+    }
+}
+
+/// The arguments of a function, as its derivatives take them, and the floats in those with respect to which it is differentiated.
+pub(crate) struct Inputs<'a> {
+    machine: Machine<'a>,
+    args: Vec<Value>,
+    types: Vec<Type>,
+    /// Whether the function is differentiated with respect to each argument.
+    wanted: Vec<bool>,
+    /// How many floats there are in all of these.
+    floats: usize,
+    /// Which of these floats are meant,
+    columns: Vec<usize>,
+    /// and where they stand.
+    pub(crate) labels: Vec<String>,
+}
+
+impl<'a> Inputs<'a> {
+    pub(crate) fn new(
+        prepared: &'a Prepared,
+        name: &str,
+        args: &[Value],
+        limits: Limits,
+    ) -> Result<Self, GradientError> {
+        let machine = Machine::with_limits(&prepared.module, limits);
+        let args = packed(&machine, &prepared.module, name, args)?;
+        let function = prepared.module.function(name);
+        let declared = function.and_then(|function| function.body.argtypes.get(1..)).unwrap_or_default();
+        let type_of = |(index, arg): (usize, &Value)| match declared.get(index) {
+            Some(ty) if !ty.is_unknown() => ty.clone(),
+            _ => arg.type_of(),
+        };
+        let types: Vec<Type> = args.iter().enumerate().map(type_of).collect();
+        let is_wanted =
+            |number: usize| prepared.selection.as_ref().is_none_or(|selection| selection.arguments.contains(&number));
+        let wanted = (0..args.len()).map(|index| is_wanted(index + 2)).collect();
+        let (columns, labels) = (Vec::new(), Vec::new());
+        let mut inputs = Inputs { machine, args, types, wanted, floats: 0, columns, labels };
+        let zeros = inputs.zeros()?;
+        let places = float_places(&inputs.args, &zeros).map_err(GradientError::Seed)?;
+        inputs.floats = places.len();
+        for (index, place) in places.into_iter().enumerate() {
+            if prepared.selection.as_ref().is_none_or(|selection| is_part(&selection.places, &place)) {
+                inputs.columns.push(index);
+                inputs.labels.push(place);
+            }
+        }
+        Ok(inputs)
+    }
+
+    /// The number of floats that are meant.
+    pub(crate) fn count(&self) -> usize {
+        self.columns.len()
+    }
+
+    /// Arguments for a call, which may change them.
+    pub(crate) fn arguments(&self) -> Result<Vec<Value>, GradientError> {
+        self.machine.copies(&self.args).map_err(run_error)
+    }
+
+    /// Arguments for a call, followed by the tangents along so many floats from this one on: zeros where there is none any more.
+    pub(crate) fn along(&self, first: usize, count: usize) -> Result<Vec<Value>, GradientError> {
+        let mut operands = self.arguments()?;
+        for column in first..first + count {
+            let mut floats = vec![0.0; self.floats];
+            if let Some(along) = self.columns.get(column).and_then(|index| floats.get_mut(*index)) {
+                *along = 1.0;
+            }
+            operands.extend(self.machine.tangents_of_floats(&self.zeros()?, &floats).map_err(run_error)?);
+        }
+        Ok(operands)
+    }
+
+    /// The floats that are meant in tangents of the arguments.
+    pub(crate) fn floats(&self, tangents: &[Value]) -> Result<Vec<f64>, GradientError> {
+        let all = tangent_floats(&self.args, &self.zeros()?, tangents).map_err(GradientError::Seed)?;
+        Ok(self.columns.iter().map(|index| all.get(*index).copied().unwrap_or(0.0)).collect())
+    }
+
+    /// The zeros of the tangents of the arguments, made together: what is one object has one. `nothing` for what is not wanted.
+    fn zeros(&self) -> Result<Vec<Value>, GradientError> {
+        let zeros = self.machine.zero_tangents(&self.args, &self.types).map_err(run_error)?;
+        let pairs = zeros.into_iter().zip(&self.wanted);
+        Ok(pairs.map(|(zero, wanted)| if *wanted { zero } else { Value::Nothing }).collect())
+    }
+}
+
+/// Whether a place is one of these, or in one.
+fn is_part(places: &[String], place: &str) -> bool {
+    places.iter().any(|outer| {
+        place.strip_prefix(outer.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+    })
+}
+
+/// How many directions are taken at once, of so many in all: no more than are asked for, or eight, and such that all
+/// calls have about the same number.
+pub(crate) fn chunk(columns: usize, asked: Option<usize>) -> usize {
+    let most = asked.unwrap_or(CHUNK).clamp(1, columns.max(1));
+    columns.div_ceil(columns.div_ceil(most).max(1)).max(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{chunk, is_part};
+
+    #[test]
+    fn chunks_are_even() {
+        assert_eq!(chunk(0, None), 1);
+        assert_eq!(chunk(5, None), 5);
+        assert_eq!(chunk(9, None), 5);
+        assert_eq!(chunk(17, None), 6);
+        assert_eq!(chunk(17, Some(17)), 17);
+        assert_eq!(chunk(3, Some(100)), 3);
+    }
+
+    #[test]
+    fn a_part_begins_where_a_name_ends() {
+        let places = ["_2.weight".to_string()];
+        assert!(is_part(&places, "_2.weight") && is_part(&places, "_2.weight[1]"));
+        assert!(!is_part(&places, "_2.weights[1]") && !is_part(&places, "_2"));
+    }
+}

@@ -1,0 +1,102 @@
+//! Matrices of all second derivatives.
+
+use exec::{Machine, Value};
+use ircode::{IRCode, Module};
+
+use crate::directions::{Inputs, Prepared, chunk};
+use crate::hvp::{never_returns, second_derivative};
+use crate::jacobian::fill_column;
+use crate::{GradientError, JacobianOptions};
+
+/// The second derivatives of a float with respect to all floats of the arguments.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Hessian {
+    /// The value of the function.
+    pub value: f64,
+    /// Its first derivatives.
+    pub gradient: Vec<f64>,
+    /// Its second derivatives: a row and a column for each float of the arguments.
+    pub matrix: Vec<Vec<f64>>,
+    /// Where in the arguments the floats are, as in [`Jacobian`](crate::Jacobian::columns).
+    pub labels: Vec<String>,
+    /// How many columns were computed at once.
+    pub chunk: usize,
+}
+
+impl Hessian {
+    /// The largest difference between an element and the one across the diagonal, relative to the larger of the two or to 1. Both are
+    /// computed, each in its own column, so that it is a check: where the function is smooth, rounding alone makes them differ.
+    pub fn asymmetry(&self) -> f64 {
+        let mut worst: f64 = 0.0;
+        for (i, row) in self.matrix.iter().enumerate() {
+            for (j, a) in row.iter().enumerate().take(i) {
+                let b = self.matrix.get(j).and_then(|row| row.get(i)).copied().unwrap_or(f64::NAN);
+                if *a == b || a.is_nan() && b.is_nan() {
+                    continue;
+                }
+                let difference = (a - b).abs() / a.abs().max(b.abs()).max(1.0);
+                worst = worst.max(if difference.is_nan() { f64::INFINITY } else { difference });
+            }
+        }
+        worst
+    }
+}
+
+/// The second derivatives of a function whose result is a float, with respect to all floats of its arguments: by forward mode over
+/// reverse mode, several columns at once. Objects among the arguments are left as they were.
+///
+/// ```
+/// use exec::Value;
+/// use ircode::parse_module;
+///
+/// let parsed = parse_module("
+/// function f(x::Float64, y::Float64)::Float64
+/// 1 ─ %1 = Base.mul_float(x, x)::Float64
+/// │   %2 = Base.mul_float(%1, y)::Float64
+/// └──      return %2
+/// end
+/// ")?;
+/// let at = [Value::from(3.0), Value::from(4.0)];
+/// let result = bbkit::hessian(&parsed.module, "f", &at, &Default::default())?;
+/// assert_eq!(result.matrix, [[8.0, 6.0], [6.0, 0.0]]);
+/// assert_eq!(result.asymmetry(), 0.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// [`GradientError`] if the function, or its gradient, cannot be differentiated, if it fails on these arguments, or if its
+/// result is no float.
+pub fn hessian(
+    module: &Module<IRCode>,
+    name: &str,
+    args: &[Value],
+    options: &JacobianOptions,
+) -> Result<Hessian, GradientError> {
+    let prepared = Prepared::new(module, name, args, options.wrt.as_deref())?;
+    let inputs = Inputs::new(&prepared, name, args, options.limits)?;
+    let columns = inputs.count();
+    let chunk = chunk(columns, options.chunk);
+    let derived = second_derivative(prepared.code.clone(), &name.into(), prepared.with_respect_to(), chunk)?;
+    let Some((derived, names)) = derived else {
+        return Err(never_returns(&prepared.module, name, args, options.limits));
+    };
+    let mut machine = Machine::with_limits(&derived, options.limits);
+    let mut matrix = vec![vec![0.0; columns]; columns];
+    let (mut value, mut gradient) = (f64::NAN, Vec::new());
+    // Without a column there is still a value.
+    for first in (0..columns.max(1)).step_by(chunk) {
+        let result = machine.call(&names.directional, &inputs.along(first, chunk)?)?;
+        let mut parts = result.as_tuple().unwrap_or_default().iter().map(|part| part.as_tuple().unwrap_or_default());
+        let (found, slopes) = match parts.next() {
+            Some([value, slopes @ ..]) => (value.clone(), slopes),
+            _ => (Value::Nothing, Default::default()),
+        };
+        value = found.as_float().ok_or_else(|| GradientError::NoNumber(found.to_string()))?;
+        gradient = inputs.floats(slopes)?;
+        for (column, tangent) in (first..columns).zip(parts) {
+            fill_column(&mut matrix, column, &inputs.floats(tangent.get(1..).unwrap_or_default())?);
+        }
+    }
+    Ok(Hessian { value, gradient, matrix, labels: inputs.labels.clone(), chunk })
+}

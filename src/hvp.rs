@@ -1,0 +1,135 @@
+//! Products of Hessians and vectors: forward mode over reverse mode.
+
+use bbcode::BBCode;
+use exec::{Limits, Machine, Value};
+use ircode::{IRCode, Module, Name, Type};
+use passes::forward_mode;
+use passes::reverse_mode::{self, DerivativeNames};
+
+use crate::GradientError;
+use crate::gradient::{specialize, to_bbcode, to_ircode};
+use crate::jvp::packed;
+
+/// The value of a function, its gradient, and the product of its Hessian and a vector.
+#[derive(Clone, Debug)]
+pub struct Hvp {
+    /// The value of the function.
+    pub value: Value,
+    /// One cotangent an argument, from `_2` on; `nothing` where the argument has no tangent.
+    pub gradient: Vec<Value>,
+    /// The derivative of the gradient in the direction of the vector, in the form of the gradient.
+    pub product: Vec<Value>,
+    /// The module with the functions of the derivatives.
+    pub module: Module<IRCode>,
+    /// What these are called, and the function that computes all three.
+    pub names: HessianNames,
+}
+
+/// What the functions of a second derivative are called.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct HessianNames {
+    /// Those of the derivative by reverse mode.
+    pub reverse: DerivativeNames,
+    /// The derivative of `f_value_and_gradient` by forward mode:
+    /// `(args…, tangents…) -> ((value, gradient…), (tangent of the value, tangents of the gradient…))`.
+    pub directional: Name,
+}
+
+/// The value of a function, its gradient, and the product of its Hessian and a vector, by forward mode over reverse mode: what this
+/// costs does not depend on the number of arguments, and the Hessian is never made. The vector has one tangent for each argument, as
+/// for [`jvp`](crate::jvp()). Types of arguments that the function does not declare are taken from `args`.
+///
+/// ```
+/// use exec::Value;
+/// use ircode::parse_module;
+///
+/// let parsed = parse_module("
+/// function f(x::Float64, y::Float64)::Float64
+/// 1 ─ %1 = Base.mul_float(x, x)::Float64
+/// │   %2 = Base.mul_float(%1, y)::Float64
+/// └──      return %2
+/// end
+/// ")?;
+/// let (at, along) = ([Value::from(3.0), Value::from(4.0)], [Value::from(1.0), Value::from(0.0)]);
+/// let result = bbkit::hvp(&parsed.module, "f", &at, &along, Default::default())?;
+/// let shown = |values: &[Value]| values.iter().map(Value::to_string).collect::<Vec<_>>();
+/// assert_eq!(shown(&result.gradient), ["24.0", "9.0"]);
+/// assert_eq!(shown(&result.product), ["8.0", "6.0"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// [`GradientError`] if the function, or its gradient, cannot be differentiated, or if it fails on these arguments.
+pub fn hvp(
+    module: &Module<IRCode>,
+    name: &str,
+    args: &[Value],
+    vector: &[Value],
+    limits: Limits,
+) -> Result<Hvp, GradientError> {
+    let types: Vec<Type> = args.iter().map(Value::type_of).collect();
+    let Some((derived, names)) = hessian_function(module, name, &types, 1)? else {
+        return Err(never_returns(module, name, args, limits));
+    };
+    let mut machine = Machine::with_limits(&derived, limits);
+    let mut all = packed(&machine, module, name, args)?;
+    all.extend(packed(&machine, module, name, vector)?);
+    let result = machine.call(&names.directional, &all)?;
+    let part = |index: usize| {
+        let elements = result.as_tuple().and_then(|parts| parts.get(index)).and_then(Value::as_tuple);
+        elements.unwrap_or_default().to_vec().into_iter()
+    };
+    let (mut primal, mut tangent) = (part(0), part(1));
+    let value = primal.next().unwrap_or(Value::Nothing);
+    tangent.next();
+    if value.as_float().is_none() {
+        return Err(GradientError::NoNumber(value.to_string()));
+    }
+    let (gradient, product) = (primal.collect(), tangent.collect());
+    drop(machine);
+    Ok(Hvp { value, gradient, product, module: derived, names })
+}
+
+/// A function that never returns has no derivative: it fails before.
+pub(crate) fn never_returns(module: &Module<IRCode>, name: &str, args: &[Value], limits: Limits) -> GradientError {
+    match Machine::with_limits(module, limits).call(name, args) {
+        Ok(value) => GradientError::NoNumber(value.to_string()),
+        Err(error) => error.into(),
+    }
+}
+
+/// The module with the derivative of a function's gradient in so many directions at once; `None` if the function never returns. `types`
+/// are those of the arguments from `_2` on, for those that the function does not declare.
+///
+/// # Errors
+///
+/// [`GradientError`] if the function, or its gradient, cannot be differentiated.
+pub fn hessian_function(
+    module: &Module<IRCode>,
+    name: &str,
+    types: &[Type],
+    directions: usize,
+) -> Result<Option<(Module<IRCode>, HessianNames)>, GradientError> {
+    let mut module: Module<BBCode> = to_bbcode(module)?;
+    let name = Name::from(name);
+    specialize(&mut module, &name, types)?;
+    second_derivative(module, &name, None, directions)
+}
+
+/// As [`hessian_function`], for a function whose types are known, with respect to some of its arguments.
+pub(crate) fn second_derivative(
+    mut module: Module<BBCode>,
+    name: &Name,
+    with_respect_to: Option<Vec<usize>>,
+    directions: usize,
+) -> Result<Option<(Module<IRCode>, HessianNames)>, GradientError> {
+    let options = reverse_mode::Options { with_respect_to: with_respect_to.clone(), ..Default::default() };
+    let reverse = reverse_mode::derive(&mut module, name, &options)?.names;
+    if module.function(&reverse.value_and_gradient).is_none() {
+        return Ok(None);
+    }
+    let options = forward_mode::Options { with_respect_to, directions };
+    let directional = forward_mode::differentiate(&mut module, &reverse.value_and_gradient, &options)?;
+    Ok(Some((to_ircode(&module)?, HessianNames { reverse, directional })))
+}

@@ -1,0 +1,206 @@
+//! Matrices of all first derivatives.
+
+use exec::{Limits, Machine, Value, float_places, tangent_floats};
+use ircode::{IRCode, Module, Name, Type};
+use passes::{forward_mode, reverse_mode};
+
+use crate::GradientError;
+use crate::directions::{Inputs, Prepared, chunk};
+use crate::gradient::{run_error, to_ircode};
+use crate::hvp::never_returns;
+
+/// How a Jacobian is computed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// By columns: several directions of the arguments at once.
+    Forward,
+    /// By rows: a cotangent of the result after the other.
+    Reverse,
+}
+
+/// What is asked of a Jacobian or a Hessian.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct JacobianOptions {
+    /// The arguments with respect to which the function is differentiated, by number or name, or fields of these, as in
+    /// [`GradientOptions`](crate::GradientOptions::wrt). `None` for all. The columns keep the order of the arguments.
+    pub wrt: Option<Vec<String>>,
+    /// The mode; `None` for forward mode where the result has as many floats as the arguments or more, and where reverse mode cannot
+    /// differentiate the function; else reverse mode. A Hessian has but one.
+    pub mode: Option<Mode>,
+    /// The most directions that forward mode takes at once; eight, if nothing is said.
+    pub chunk: Option<usize>,
+    /// What each run may use.
+    pub limits: Limits,
+}
+
+/// The first derivatives of all floats of a result with respect to all floats of the arguments.
+#[derive(Clone, Debug)]
+pub struct Jacobian {
+    /// The result.
+    pub value: Value,
+    /// The derivatives, a row for each float of the result, a column for each of the arguments.
+    pub matrix: Vec<Vec<f64>>,
+    /// Where in the result the floats are: `[3]`, `.y`, `.2` of a tuple; nothing for a result that is a float.
+    pub rows: Vec<String>,
+    /// Where in the arguments the floats are: `_2`, `_3[4]`, `_4.y`. Arguments come in their order, elements of arrays as they stand in memory,
+    /// and each object once, where it is met first.
+    pub columns: Vec<String>,
+    /// The mode that was used.
+    pub mode: Mode,
+    /// How many columns, in forward mode, or rows, in reverse mode, were computed at once.
+    pub chunk: usize,
+}
+
+/// The first derivatives of all floats of a function's result with respect to all floats of its arguments, which may be arrays, tuples
+/// and structs of them. Objects among the arguments are left as they were.
+///
+/// The function is run once to see how many floats its result has. Forward mode runs it again for every eight columns, which share what
+/// does not depend on the direction; reverse mode for every row, forwards and backwards. If the last columns are fewer than those before,
+/// the directions that are left over are zeros.
+///
+/// ```
+/// use exec::Value;
+/// use ircode::parse_module;
+///
+/// let parsed = parse_module("
+/// function polar(r::Float64, t::Float64)::Tuple{Float64, Float64}
+/// 1 ─ %1 = cos(t)::Float64
+/// │   %2 = sin(t)::Float64
+/// │   %3 = Base.mul_float(r, %1)::Float64
+/// │   %4 = Base.mul_float(r, %2)::Float64
+/// │   %5 = Core.tuple(%3, %4)::Tuple{Float64, Float64}
+/// └──      return %5
+/// end
+/// ")?;
+/// let at = [Value::from(2.0), Value::from(0.0)];
+/// let result = bbkit::jacobian(&parsed.module, "polar", &at, &Default::default())?;
+/// assert_eq!(result.matrix, [[1.0, 0.0], [0.0, 2.0]]);
+/// assert_eq!(result.columns, ["_2", "_3"]);
+/// assert_eq!(result.rows, [".1", ".2"]);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// # Errors
+///
+/// [`GradientError`] if the function cannot be differentiated, or fails on these arguments; [`GradientError::NoNumber`] if
+/// there is no float in the result.
+pub fn jacobian(
+    module: &Module<IRCode>,
+    name: &str,
+    args: &[Value],
+    options: &JacobianOptions,
+) -> Result<Jacobian, GradientError> {
+    let prepared = Prepared::new(module, name, args, options.wrt.as_deref())?;
+    let inputs = Inputs::new(&prepared, name, args, options.limits)?;
+    let mut machine = Machine::with_limits(&prepared.module, options.limits);
+    let copies = machine.copies(args).map_err(run_error)?;
+    let value = machine.call(name, &copies)?;
+    let declared = prepared.module.function(name).map(|function| function.result.clone());
+    let ty = declared.filter(|ty| !ty.is_unknown()).unwrap_or_else(|| value.type_of());
+    let output = Output { machine: &machine, value, ty };
+    let rows = output.places()?;
+    let columns = inputs.count();
+    if rows.is_empty() {
+        return Err(GradientError::NoNumber(output.value.to_string()));
+    }
+    let by_rows = || reverse(&prepared, name);
+    let by_columns = || forward(&prepared, name, chunk(columns, options.chunk));
+    let (derived, mode) = match options.mode {
+        Some(Mode::Forward) => (by_columns()?, Mode::Forward),
+        Some(Mode::Reverse) => (by_rows()?, Mode::Reverse),
+        None if columns <= rows.len() => (by_columns()?, Mode::Forward),
+        None => match by_rows() {
+            Ok(derived) => (derived, Mode::Reverse),
+            Err(error) => (by_columns().map_err(|_| error)?, Mode::Forward),
+        },
+    };
+    let (derived, derivative) = derived;
+    if derived.function(&derivative).is_none() {
+        return Err(never_returns(&prepared.module, name, args, options.limits));
+    }
+    let chunk = if mode == Mode::Forward { chunk(columns, options.chunk) } else { 1 };
+    let mut matrix = vec![vec![0.0; columns]; rows.len()];
+    let mut machine = Machine::with_limits(&derived, options.limits);
+    match mode {
+        Mode::Forward => {
+            for first in (0..columns).step_by(chunk) {
+                let result = machine.call(&derivative, &inputs.along(first, chunk)?)?;
+                let tangents = result.as_tuple().and_then(|elements| elements.get(1..)).unwrap_or_default();
+                for (column, tangent) in (first..columns).zip(tangents) {
+                    fill_column(&mut matrix, column, &output.floats(tangent)?);
+                }
+            }
+        }
+        Mode::Reverse => {
+            for (index, row) in matrix.iter_mut().enumerate() {
+                let mut operands = inputs.arguments()?;
+                operands.push(output.seed(index, rows.len())?);
+                let result = machine.call(&derivative, &operands)?;
+                *row = inputs.floats(result.as_tuple().and_then(|elements| elements.get(1..)).unwrap_or_default())?;
+            }
+        }
+    }
+    let columns = inputs.labels.clone();
+    Ok(Jacobian { value: output.value.clone(), matrix, rows, columns, mode, chunk })
+}
+
+/// Puts tangents in a column.
+pub(crate) fn fill_column(matrix: &mut [Vec<f64>], column: usize, tangents: &[f64]) {
+    for (row, tangent) in matrix.iter_mut().zip(tangents) {
+        if let Some(place) = row.get_mut(column) {
+            *place = *tangent;
+        }
+    }
+}
+
+/// A result, and its tangents.
+struct Output<'a> {
+    machine: &'a Machine<'a>,
+    value: Value,
+    ty: Type,
+}
+
+impl Output<'_> {
+    fn values(&self) -> &[Value] {
+        std::slice::from_ref(&self.value)
+    }
+
+    fn zeros(&self) -> Result<Vec<Value>, GradientError> {
+        self.machine.zero_tangents(self.values(), std::slice::from_ref(&self.ty)).map_err(run_error)
+    }
+
+    /// Where the floats are. What the walk calls the argument `_2` is the result itself.
+    fn places(&self) -> Result<Vec<String>, GradientError> {
+        let places = float_places(self.values(), &self.zeros()?).map_err(GradientError::Seed)?;
+        Ok(places.into_iter().map(|place| place.strip_prefix("_2").unwrap_or(&place).to_string()).collect())
+    }
+
+    /// The cotangent that is 1 at one float of so many.
+    fn seed(&self, row: usize, rows: usize) -> Result<Value, GradientError> {
+        let mut floats = vec![0.0; rows];
+        if let Some(at) = floats.get_mut(row) {
+            *at = 1.0;
+        }
+        let seed = self.machine.tangents_of_floats(&self.zeros()?, &floats).map_err(run_error)?;
+        Ok(seed.into_iter().next().unwrap_or(Value::Nothing))
+    }
+
+    /// The floats of a tangent. That of a result of another shape is an error.
+    fn floats(&self, tangent: &Value) -> Result<Vec<f64>, GradientError> {
+        tangent_floats(self.values(), &self.zeros()?, std::slice::from_ref(tangent)).map_err(GradientError::Seed)
+    }
+}
+
+fn forward(prepared: &Prepared, name: &str, directions: usize) -> Result<(Module<IRCode>, Name), GradientError> {
+    let mut module = prepared.code.clone();
+    let options = forward_mode::Options { with_respect_to: prepared.with_respect_to(), directions };
+    let derivative = forward_mode::differentiate(&mut module, &name.into(), &options)?;
+    Ok((to_ircode(&module)?, derivative))
+}
+
+fn reverse(prepared: &Prepared, name: &str) -> Result<(Module<IRCode>, Name), GradientError> {
+    let mut module = prepared.code.clone();
+    let options = reverse_mode::Options { with_respect_to: prepared.with_respect_to(), vjp: true };
+    let derivative = reverse_mode::derive(&mut module, &name.into(), &options)?;
+    Ok((to_ircode(&module)?, derivative.names.vjp))
+}
