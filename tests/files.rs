@@ -321,15 +321,16 @@ fn check_laws(path: &Path, points: &[Point], tolerance: f64) -> Result<(), Faile
         let name = point.function.as_str();
         let Some(args) = arguments(&input.module, point) else { continue };
         let module = bbkit::specialized(&input.module, name, &args)?;
-        is_safe(module.function(name).unwrap(), &args, LIMITS, Downstream::default(), &[])?;
+        // Made anew for each run, which may change them.
+        let fresh = || arguments(&input.module, point).unwrap();
+        is_safe(module.function(name).unwrap(), &fresh(), LIMITS, Downstream::default(), &[])?;
         for pass in PASSES.iter().filter(|pass| matches!(pass.run, Run::Function(_))) {
             let run = |module: &mut Module<BBCode>| PassManager::new([pass]).verify_each(true).run(module, None);
-            keeps_meaning(&module, name, &|| args.clone(), LIMITS, &run)
-                .map_err(|broken| format!("{}: {broken}", pass.name))?;
+            keeps_meaning(&module, name, &fresh, LIMITS, &run).map_err(|broken| format!("{}: {broken}", pass.name))?;
         }
         let derive = |module: &mut Module<BBCode>| differentiate(module, &name.into());
-        gradient_is_right(&module, name, &args, LIMITS, &derive)?;
-        point.check_forward(&module, &args, tolerance)?;
+        gradient_is_right(&module, name, &fresh(), LIMITS, &derive)?;
+        point.check_forward(&module, &fresh(), tolerance)?;
         is_deterministic(&|| {
             let mut module = bbkit::to_bbcode(&module).unwrap();
             let _ = derive(&mut module);
