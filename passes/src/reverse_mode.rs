@@ -30,6 +30,7 @@ mod objects;
 mod operation;
 mod plan;
 mod pullback;
+mod recompute;
 mod shape;
 mod statement;
 mod summary;

@@ -13,6 +13,7 @@ use super::activity::{Activity, Subject};
 use super::derivation::{Called, Derivation, DerivativeNames, Prepared};
 use super::needs::Need;
 use super::operation::Operation;
+use super::recompute::Recomputation;
 use crate::PassError;
 use crate::tangents::Tangent;
 
@@ -89,6 +90,8 @@ pub(super) struct Plan<'a> {
     pub(super) saves: Vec<Option<Saves>>,
     /// What the reverse of each block needs of that, by number, each item once.
     pub(super) loads: Vec<Vec<Load>>,
+    /// What the reverse of each block computes from that, by number, in order.
+    pub(super) recomputed: Vec<Vec<InstId>>,
     /// Values that may be undefined at the end of the block that computes them: φs of which an edge has no value. Only
     /// a block that uses such a value can save it.
     maybe_undefined: SecondaryMap<InstId, ()>,
@@ -153,6 +156,7 @@ impl<'a> Plan<'a> {
             records,
             saves: vec![None; count],
             loads: vec![Vec::new(); count],
+            recomputed: vec![Vec::new(); count],
             maybe_undefined: maybe_undefined(&primal, &graph),
             saved_arguments: Vec::new(),
             fields: Vec::new(),
@@ -285,8 +289,9 @@ impl<'a> Plan<'a> {
         let mut arguments = Vec::new();
         let mut positions: HashMap<(usize, Saved), usize> = HashMap::new();
         let mut loads = Vec::new();
+        let recomputation = Recomputation::new(self);
         for number in 0..self.relevant.len() {
-            let mut loaded: HashSet<Saved> = HashSet::new();
+            let mut loaded: HashSet<Saved> = self.choose_recomputed(number, &recomputation, &mut arguments);
             let mut of_block = Vec::new();
             let block = self.block(number).filter(|_| self.relevant[number]);
             for (id, inst) in block.into_iter().flat_map(|block| self.primal.insts(block)) {
@@ -350,6 +355,39 @@ impl<'a> Plan<'a> {
 }
 
 impl Plan<'_> {
+    /// Finds what the reverse of a block computes again. Its arguments are added to those that the pullback needs.
+    fn choose_recomputed(
+        &mut self,
+        number: usize,
+        recomputation: &Recomputation,
+        arguments: &mut Vec<SavedArgument>,
+    ) -> HashSet<Saved> {
+        let mut needed: Vec<InstId> = Vec::new();
+        let mut seen: HashSet<InstId> = HashSet::new();
+        let block = self.block(number).filter(|_| self.relevant[number]);
+        for (id, _) in block.into_iter().flat_map(|block| self.primal.insts(block)) {
+            self.for_each_need(id, &mut |need| {
+                if let Need::Saved(Saved::Value(value)) = need
+                    && seen.insert(value)
+                {
+                    needed.push(value);
+                }
+            });
+        }
+        needed.retain(|value| !self.maybe_undefined.contains_key(*value));
+        let chosen = recomputation.choose(self, &needed);
+        for stmt in chosen.iter().filter_map(|&id| self.primal.stmt(id)) {
+            stmt.for_each_operand(&mut |operand| {
+                if let Operand::Argument(argument) = operand {
+                    arguments.push(SavedArgument { argument: *argument, shadow: false });
+                }
+            });
+        }
+        let items = chosen.iter().map(|&id| Saved::Value(id)).collect();
+        self.recomputed[number] = chosen;
+        items
+    }
+
     fn saved_type(&self, item: Saved) -> Type {
         match item {
             Saved::Value(id) => self.primal.operand_type(&Operand::Value(id)),
@@ -415,8 +453,12 @@ impl Plan<'_> {
         for number in 0..self.relevant.len() {
             let Some(block) = self.block(number).filter(|_| self.relevant[number]) else { continue };
             for id in self.primal.inst_ids(block) {
-                let Operation::Rule { rule, args, .. } = self.activity.operation(id) else { continue };
-                let read = self.read_by_rule(id, rule, args);
+                let read = match self.activity.operation(id) {
+                    Operation::Rule { rule, args, .. } => self.read_by_rule(id, rule, args),
+                    // The pullback of what is called may read again what is in its arguments.
+                    Operation::Call { args, .. } if self.is_reversed(id) => args.clone(),
+                    _ => continue,
+                };
                 for class in read.iter().filter_map(|operand| self.activity.objects.class(operand)) {
                     if let Some(needed) = self.contents_needed.get_mut(class) {
                         *needed = true;

@@ -214,6 +214,13 @@ impl<'p> Generator<'p, '_> {
                 loaded.insert(item, value);
             }
         }
+        for &id in &plan.recomputed[number] {
+            let Some(inst) = plan.primal.inst(id) else { continue };
+            let (mut stmt, ty, line) = (inst.stmt.clone(), inst.ty.clone(), inst.line);
+            stmt.for_each_operand_mut(&mut |operand| *operand = self.available(operand, loaded));
+            let again = self.emit(here, line).stmt(stmt, ty)?;
+            loaded.insert(Saved::Value(id), Operand::Value(again));
+        }
         Ok(())
     }
 
