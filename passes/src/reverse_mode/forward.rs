@@ -198,6 +198,13 @@ impl Forward<'_, '_> {
                     true => emit.own("stack_push!", [target, element], Type::Nothing)?,
                     false => emit.call("Base", "push!", [target, element], ty)?,
                 };
+                if !plan.restores(&object) {
+                    let length = match is_stack {
+                        true => emit.own("stack_length", [object], Type::INT64)?,
+                        false => emit.call("Base", "arraylen", [object], Type::INT64)?,
+                    };
+                    self.made.insert(Saved::Old(id), length);
+                }
             }
             Operation::StackPop { stack } if plan.has_shadow(&stack) => {
                 let target = self.shadow(&stack, id)?;

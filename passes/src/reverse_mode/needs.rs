@@ -3,7 +3,7 @@
 use bbcode::{Ids, InstId};
 use ircode::{Operand, Type};
 
-use super::operation::{Access, Operation, Place};
+use super::operation::{Access, Operation, Place, Resize};
 use super::plan::{Plan, Saved, SavedArgument};
 use crate::rules::{Rule, RuleTarget};
 use crate::tangents::Tangent;
@@ -76,6 +76,8 @@ impl Plan<'_> {
             Operation::Append { object, .. } => {
                 if self.restores(object) {
                     value(object, visit);
+                } else if self.has_shadow(object) {
+                    visit(Need::Saved(Saved::Old(id)));
                 }
                 if self.has_shadow(object) {
                     shadow(object, visit);
@@ -157,6 +159,12 @@ impl Plan<'_> {
             }
             _ => false,
         }
+    }
+
+    /// Whether a vector that the function made, and has made longer at its end, stays so on the way back: what is put there is
+    /// found by its index, and the shadow is reset where the vector was made.
+    pub(super) fn stays_longer(&self, object: &Operand<Ids>, kind: Resize) -> bool {
+        kind.grows && kind.end == "end" && !self.restores(object)
     }
 
     /// Whether the shadow of an operand goes beside it.

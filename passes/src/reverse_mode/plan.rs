@@ -374,8 +374,7 @@ impl Plan<'_> {
                 }
             });
         }
-        needed.retain(|value| !self.maybe_undefined.contains_key(*value));
-        let chosen = recomputation.choose(self, &needed);
+        let chosen = recomputation.choose(self, &needed, |value| self.maybe_undefined.contains_key(value));
         for stmt in chosen.iter().filter_map(|&id| self.primal.stmt(id)) {
             stmt.for_each_operand(&mut |operand| {
                 if let Operand::Argument(argument) = operand {
@@ -395,6 +394,8 @@ impl Plan<'_> {
             Saved::Trace(id) => self.called(id).map_or(Type::Untyped, |called| Type::named(called.names.trace)),
             Saved::Old(id) => match self.activity.operation(id) {
                 Operation::Store { place, .. } if self.is_plain(&self.place_type(place)) => self.place_type(place),
+                // Where the value was put.
+                Operation::Append { .. } => Type::INT64,
                 _ => Type::Any,
             },
             Saved::OldShadow(_) => Type::Any,
@@ -439,6 +440,10 @@ impl Plan<'_> {
                     && args.iter().any(|arg| self.activity.objects.class(arg).is_some() && external(arg))
             }
             Operation::Rule { rule, args, .. } => rule.changes_first() && args.first().is_some_and(external),
+            // Their reverses take from the shadow what they added: a second time it is not there.
+            Operation::Resize { object, kind, .. } if self.has_shadow(object) => !self.stays_longer(object, *kind),
+            Operation::StackPop { stack } if self.has_shadow(stack) => true,
+            Operation::Append { object, .. } if self.has_shadow(object) && self.restores(object) => true,
             operation => operation.changed_object().is_some_and(external),
         })
     }

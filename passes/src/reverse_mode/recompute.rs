@@ -73,7 +73,14 @@ impl Recomputation {
 
     /// Of the values that a block needs, those that can be computed from the others, from constants and from arguments; in
     /// the order in which they are to be computed.
-    pub(super) fn choose(&self, plan: &Plan<'_>, needed: &[InstId]) -> Vec<InstId> {
+    ///
+    /// `may_be_undefined` says of which values that is so: these are loaded, and not computed.
+    pub(super) fn choose(
+        &self,
+        plan: &Plan<'_>,
+        needed: &[InstId],
+        may_be_undefined: impl Fn(InstId) -> bool,
+    ) -> Vec<InstId> {
         let place = |id: InstId| self.positions.get(id).copied().unwrap_or(usize::MAX);
         let mut order: HashMap<InstId, usize> = HashMap::with_capacity(needed.len());
         order.extend(needed.iter().map(|&id| (id, place(id))));
@@ -88,7 +95,7 @@ impl Recomputation {
         let mut chosen: Vec<InstId> = descending
             .into_iter()
             .filter(|&id| {
-                let mut all = self.is_cheap(plan, id);
+                let mut all = !may_be_undefined(id) && self.is_cheap(plan, id);
                 if let Some(stmt) = plan.primal.stmt(id).filter(|_| all) {
                     stmt.for_each_operand(&mut |operand| all &= is_there(operand, place(id)));
                 }

@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 use ircode::{LineInfo, Operand, Positions, Rename, SSAValue, Stmt, Type};
 
 use super::needs::element_type;
-use super::operation::{Operation, Place, Resize, Whole};
+use super::operation::{Access, Operation, Place, Resize, Whole};
 use super::plan::{Saved, SavedArgument};
 use super::pullback::{Generated, Generator};
 use super::tangent_code::{Leaves, zero};
@@ -69,7 +69,7 @@ impl Generator<'_, '_> {
                 self.accumulate(block, line, a, seed.clone(), &shape)?;
                 self.accumulate(block, line, b, seed, &shape)
             }
-            Operation::Append { object, value } => self.append_reversed(here, object, value),
+            Operation::Append { object, value } => self.append_reversed(here, id, object, value),
             Operation::StackPop { stack } => self.pop_reversed(here, id, stack, seed, &shape),
             Operation::Resize { object, rest, kind } => self.resize_reversed(here, id, object, rest, *kind),
             Operation::Allocate => {
@@ -282,10 +282,31 @@ impl Generator<'_, '_> {
         Ok(())
     }
 
-    fn append_reversed(&mut self, here: Here<'_>, object: &Operand<Ids>, value: &Operand<Ids>) -> Generated<()> {
+    /// What was put behind the last gets what the shadow holds there. Where the object is restored, both get shorter again;
+    /// otherwise they stay, so that the pullback can be called again.
+    fn append_reversed(
+        &mut self,
+        here: Here<'_>,
+        id: InstId,
+        object: &Operand<Ids>,
+        value: &Operand<Ids>,
+    ) -> Generated<()> {
         let plan = self.plan;
         let ty = plan.primal.operand_type(object);
         let is_stack = matches!(ty, Type::Stack(_));
+        if plan.has_shadow(object) && !plan.restores(object) {
+            let tangent = plan.derivation.tangents.of(&element_type(&ty));
+            let access = if is_stack { Access::Stack } else { Access::Index };
+            let position = here.loaded.get(&Saved::Old(id)).cloned().unwrap_or_else(Operand::nothing);
+            let place = Place { access, object: self.shadow(object, here.loaded), indices: vec![position] };
+            let mut emit = self.emit(here.block, here.line);
+            let element = Operand::Value(emit.stmt(place.load(), tangent.ty())?);
+            let leaves = emit.cotangent_part(element.clone(), &tangent)?;
+            let part = emit.shadow_part(element, &tangent)?;
+            let zeros = emit.stored_tangent(&tangent, part)?;
+            emit.stmt(place.store(zeros), Type::Any)?;
+            return self.accumulate(here.block, here.line, value, leaves, &tangent.cotangent());
+        }
         if plan.has_shadow(object) {
             let tangent = plan.derivation.tangents.of(&element_type(&ty));
             let shadow = self.shadow(object, here.loaded);
@@ -353,6 +374,9 @@ impl Generator<'_, '_> {
             let args = std::iter::once(object).chain(rest.iter().cloned());
             generator.emit(here.block, here.line).call("Base", &kind.inverse().primitive(), args, Type::Nothing)
         };
+        if plan.stays_longer(object, kind) {
+            return Ok(());
+        }
         if plan.has_shadow(object) {
             let shadow = self.shadow(object, here.loaded);
             back(self, shadow.clone())?;

@@ -405,7 +405,9 @@ pub fn gradient_is_right(
     derive: Derive<'_>,
 ) -> Checked {
     const LAW: &str = "reverse mode is right";
-    let Some(Outcome { result: Ok(value), .. }) = outcome(module, name, args, limits) else { return Ok(()) };
+    // What is run may change its arguments.
+    let fresh = || Machine::new(module).copies(args).map_err(|error| broken(LAW, error));
+    let Some(Outcome { result: Ok(value), .. }) = outcome(module, name, &fresh()?, limits) else { return Ok(()) };
     let mut derived = bbkit::to_bbcode(module).map_err(|error| broken(LAW, error))?;
     let Ok(names) = derive(&mut derived) else { return Ok(()) };
     all_verify(&derived).map_err(|problem| broken(LAW, problem))?;
@@ -414,7 +416,7 @@ pub fn gradient_is_right(
         round_trips(function, &bbkit::Ways::default())?;
     }
     let run = |name: &str, args: &[Value]| Machine::with_limits(&derived, limits).call(name, args);
-    let both = match run(&names.value_and_gradient, args) {
+    let both = match run(&names.value_and_gradient, &fresh()?) {
         Ok(both) => both,
         Err(error) if limit(&error.kind) => return Ok(()),
         Err(error) => return Err(broken(LAW, error)),
@@ -426,8 +428,8 @@ pub fn gradient_is_right(
         return Err(broken(LAW, format!("the value is {value}, but {} with the gradient", exact(first))));
     }
     pullback_can_be_called_again(&run, &names, args, gradient).map_err(|problem| broken(LAW, problem))?;
-    let report =
-        bbkit::compare_with_differences(module, name, args, gradient, limits).map_err(|error| broken(LAW, error))?;
+    let report = bbkit::compare_with_differences(module, name, &fresh()?, gradient, limits)
+        .map_err(|error| broken(LAW, error))?;
     if report.worst() > report.tolerance(args.iter().any(is_small)) && is_smooth(module, name, args, limits) {
         let problem = format!("gradient {gradient:?}, differences {:?}", report.differences);
         return Err(broken(LAW, problem));
