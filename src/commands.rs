@@ -2,6 +2,9 @@
 
 pub(crate) mod diff;
 pub(crate) mod grad;
+pub(crate) mod hessian;
+pub(crate) mod hvp;
+pub(crate) mod jacobian;
 pub(crate) mod jvp;
 pub(crate) mod opt;
 pub(crate) mod reduce;
@@ -14,6 +17,7 @@ pub(crate) mod vjp;
 mod argument_order;
 mod arguments;
 mod derivative;
+mod matrix;
 mod rules;
 
 use std::io::{ErrorKind, Write};

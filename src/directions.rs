@@ -5,7 +5,7 @@ use exec::{Limits, Machine, Value, float_places, tangent_floats};
 use ircode::{IRCode, Module, Type};
 
 use crate::GradientError;
-use crate::gradient::{Selection, run_error, selection, specialize, to_bbcode, to_ircode};
+use crate::gradient::{Selection, run_error, selection, shape_error, specialize, to_bbcode, to_ircode};
 use crate::jvp::packed;
 
 /// So many directions are taken at once, where nothing else is asked for: more would save little of what they share.
@@ -76,7 +76,7 @@ impl<'a> Inputs<'a> {
         let (columns, labels) = (Vec::new(), Vec::new());
         let mut inputs = Inputs { machine, args, types, wanted, floats: 0, columns, labels };
         let zeros = inputs.zeros()?;
-        let places = float_places(&inputs.args, &zeros).map_err(GradientError::Seed)?;
+        let places = float_places(&inputs.args, &zeros).map_err(shape_error)?;
         inputs.floats = places.len();
         for (index, place) in places.into_iter().enumerate() {
             if prepared.selection.as_ref().is_none_or(|selection| is_part(&selection.places, &place)) {
@@ -112,7 +112,24 @@ impl<'a> Inputs<'a> {
 
     /// The floats that are meant in tangents of the arguments.
     pub(crate) fn floats(&self, tangents: &[Value]) -> Result<Vec<f64>, GradientError> {
-        let all = tangent_floats(&self.args, &self.zeros()?, tangents).map_err(GradientError::Seed)?;
+        let all = tangent_floats(&self.args, &self.zeros()?, tangents).map_err(shape_error)?;
+        Ok(self.columns.iter().map(|index| all.get(*index).copied().unwrap_or(0.0)).collect())
+    }
+
+    /// The floats that are meant in tangents of a gradient: tangents of tangents, whose types are others than those of the arguments'.
+    pub(crate) fn floats_of_second(
+        &self,
+        machine: &Machine<'_>,
+        gradient: &[Value],
+        tangents: &[Value],
+    ) -> Result<Vec<f64>, GradientError> {
+        let types: Vec<Type> = gradient.iter().map(Value::type_of).collect();
+        let zeros = machine.zero_tangents(gradient, &types).map_err(run_error)?;
+        let all = tangent_floats(gradient, &zeros, tangents).map_err(shape_error)?;
+        if all.len() != self.floats {
+            let message = format!("a gradient of {} floats at arguments of {}", all.len(), self.floats);
+            return Err(run_error(exec::RunErrorKind::Unsupported(message)));
+        }
         Ok(self.columns.iter().map(|index| all.get(*index).copied().unwrap_or(0.0)).collect())
     }
 

@@ -360,6 +360,11 @@ pub(crate) fn specialize(module: &mut Module<BBCode>, name: &Name, types: &[Type
 }
 
 /// A failure outside of any function.
+/// A tangent that is not of the shape of its value, as where a function gives something else each time it is called.
+pub(crate) fn shape_error(error: ValueError) -> GradientError {
+    run_error(exec::RunErrorKind::Unsupported(format!("the tangent of {}: {}", error.place, error.message)))
+}
+
 /// What a function is differentiated with respect to: the numbers of the arguments, and the places of what is meant, as `_2.weights`.
 #[derive(Clone, Debug)]
 pub(crate) struct Selection {

@@ -90,12 +90,13 @@ pub fn hessian(
         let mut parts = result.as_tuple().unwrap_or_default().iter().map(|part| part.as_tuple().unwrap_or_default());
         let (found, slopes) = match parts.next() {
             Some([value, slopes @ ..]) => (value.clone(), slopes),
-            _ => (Value::Nothing, Default::default()),
+            _ => (Value::Nothing, [].as_slice()),
         };
         value = found.as_float().ok_or_else(|| GradientError::NoNumber(found.to_string()))?;
         gradient = inputs.floats(slopes)?;
         for (column, tangent) in (first..columns).zip(parts) {
-            fill_column(&mut matrix, column, &inputs.floats(tangent.get(1..).unwrap_or_default())?);
+            let tangents = tangent.get(1..).unwrap_or_default();
+            fill_column(&mut matrix, column, &inputs.floats_of_second(&machine, slopes, tangents)?);
         }
     }
     Ok(Hessian { value, gradient, matrix, labels: inputs.labels.clone(), chunk })

@@ -6,7 +6,7 @@ use passes::{forward_mode, reverse_mode};
 
 use crate::GradientError;
 use crate::directions::{Inputs, Prepared, chunk};
-use crate::gradient::{run_error, to_ircode};
+use crate::gradient::{run_error, shape_error, to_ircode};
 use crate::hvp::never_returns;
 
 /// How a Jacobian is computed.
@@ -171,7 +171,7 @@ impl Output<'_> {
 
     /// Where the floats are. What the walk calls the argument `_2` is the result itself.
     fn places(&self) -> Result<Vec<String>, GradientError> {
-        let places = float_places(self.values(), &self.zeros()?).map_err(GradientError::Seed)?;
+        let places = float_places(self.values(), &self.zeros()?).map_err(shape_error)?;
         Ok(places.into_iter().map(|place| place.strip_prefix("_2").unwrap_or(&place).to_string()).collect())
     }
 
@@ -187,7 +187,7 @@ impl Output<'_> {
 
     /// The floats of a tangent. That of a result of another shape is an error.
     fn floats(&self, tangent: &Value) -> Result<Vec<f64>, GradientError> {
-        tangent_floats(self.values(), &self.zeros()?, std::slice::from_ref(tangent)).map_err(GradientError::Seed)
+        tangent_floats(self.values(), &self.zeros()?, std::slice::from_ref(tangent)).map_err(shape_error)
     }
 }
 

@@ -3,7 +3,7 @@
 use bbkit::{Input, Jvp, jvp, tangent_from_json};
 use clap::Args;
 use exec::{Machine, Value, value_to_json};
-use ircode::{Name, Style, Type, print_function};
+use ircode::{IRCode, Module, Name, Style, Type, print_function};
 use serde_json::Value as Json;
 
 use super::arguments::CallOptions;
@@ -48,11 +48,12 @@ impl JvpCommand {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let (mut input, name, args) = self.call.prepare(&self.file)?;
         self.rules.add_to(&mut input.module)?;
-        let directions = self.directions(&input, &name, &args)?;
+        let directions = self.tangents.iter().map(|given| direction("--tangents", given, &input, &name, &args));
+        let directions = directions.collect::<Result<Vec<_>, _>>()?;
         let result = jvp(&input.module, &name, &args, &directions, self.call.limits())
             .map_err(|error| describe(&input, &error))?;
         if self.show {
-            output(&shown(&input, &result));
+            output(&shown(&input, &result.module));
         }
         match self.json {
             true => output(&format!("{}\n", json(&result)?)),
@@ -60,36 +61,38 @@ impl JvpCommand {
         }
         Ok(())
     }
+}
 
-    fn directions(&self, input: &Input, name: &Name, args: &[Value]) -> Result<Vec<Vec<Value>>, Failure> {
-        let machine = Machine::new(&input.module);
-        let declared = input.module.function(name).map(|f| f.body.argtypes.clone()).unwrap_or_default();
-        let mut directions = Vec::new();
-        for given in &self.tangents {
-            let Ok(Json::Array(tangents)) = serde_json::from_str(given) else {
-                return fail(format!("--tangents must be a JSON array, not {given}"));
-            };
-            if tangents.len() != args.len() {
-                let (given, taken) = (tangents.len(), args.len());
-                let there = if taken == 1 { "is 1 argument".into() } else { format!("are {taken} arguments") };
-                let plural = if given == 1 { "" } else { "s" };
-                return fail(format!("--tangents has {given} tangent{plural}, but there {there}"));
-            }
-            let mut direction = Vec::new();
-            for (index, (json, arg)) in tangents.iter().zip(args).enumerate() {
-                let ty =
-                    declared.get(index + 1).filter(|ty| !ty.is_unknown()).cloned().unwrap_or_else(|| arg.type_of());
-                let problem = |problem: String| Failure(format!("--tangents: the argument _{}: {problem}", index + 2));
-                direction.push(match json {
-                    Json::Null => machine.zero_tangent(arg, &ty).map_err(|kind| problem(kind.to_string()))?,
-                    json => tangent_from_json(&machine, &input.module, json, &ty).map_err(problem)?,
-                });
-                same_shape(arg, direction.last().unwrap_or(&Value::Nothing)).map_err(problem)?;
-            }
-            directions.push(direction);
-        }
-        Ok(directions)
+/// A direction as a JSON array of the tangents of the arguments, which this option gives.
+pub(super) fn direction(
+    option: &str,
+    given: &str,
+    input: &Input,
+    name: &Name,
+    args: &[Value],
+) -> Result<Vec<Value>, Failure> {
+    let machine = Machine::new(&input.module);
+    let declared = input.module.function(name).map(|f| f.body.argtypes.clone()).unwrap_or_default();
+    let Ok(Json::Array(tangents)) = serde_json::from_str(given) else {
+        return fail(format!("{option} must be a JSON array, not {given}"));
+    };
+    if tangents.len() != args.len() {
+        let (given, taken) = (tangents.len(), args.len());
+        let there = if taken == 1 { "is 1 argument".into() } else { format!("are {taken} arguments") };
+        let plural = if given == 1 { "" } else { "s" };
+        return fail(format!("{option} has {given} tangent{plural}, but there {there}"));
     }
+    let mut direction = Vec::new();
+    for (index, (json, arg)) in tangents.iter().zip(args).enumerate() {
+        let ty = declared.get(index + 1).filter(|ty| !ty.is_unknown()).cloned().unwrap_or_else(|| arg.type_of());
+        let problem = |problem: String| Failure(format!("{option}: the argument _{}: {problem}", index + 2));
+        direction.push(match json {
+            Json::Null => machine.zero_tangent(arg, &ty).map_err(|kind| problem(kind.to_string()))?,
+            json => tangent_from_json(&machine, &input.module, json, &ty).map_err(problem)?,
+        });
+        same_shape(arg, direction.last().unwrap_or(&Value::Nothing)).map_err(problem)?;
+    }
+    Ok(direction)
 }
 
 /// An array and its tangent have the same dimensions.
@@ -103,9 +106,9 @@ fn same_shape(arg: &Value, tangent: &Value) -> Result<(), String> {
 }
 
 /// The functions of the derivative: those that the program does not have.
-fn shown(input: &Input, result: &Jvp) -> String {
+pub(super) fn shown(input: &Input, derived: &Module<IRCode>) -> String {
     let mut text = String::new();
-    for function in result.module.functions().iter().filter(|f| input.module.function(&f.name).is_none()) {
+    for function in derived.functions().iter().filter(|f| input.module.function(&f.name).is_none()) {
         text.push_str(&print_function(function, Style::Julia));
         text.push('\n');
     }
