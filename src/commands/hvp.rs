@@ -49,8 +49,8 @@ impl HvpCommand {
         let (mut input, name, args) = self.call.prepare(&self.file)?;
         self.rules.add_to(&mut input.module)?;
         let vector = direction("--vector", &self.vector, &input, &name, &args)?;
-        let result = hvp(&input.module, &name, &args, &vector, self.call.limits())
-            .map_err(|error| describe(&input, &error))?;
+        let result =
+            hvp(&input.module, &name, &args, &vector, self.call.limits()).map_err(|error| describe(&input, &error))?;
         if self.show {
             output(&shown(&input, &result.module));
         }
