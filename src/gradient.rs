@@ -387,3 +387,15 @@ pub(crate) fn selection(
 pub(crate) fn run_error(kind: exec::RunErrorKind) -> GradientError {
     GradientError::Run(RunError { kind, trace: Vec::new() })
 }
+
+/// The numbers of the arguments that are named, or of which fields are.
+pub(crate) fn selected_arguments(
+    module: &Module<BBCode>,
+    name: &str,
+    wrt: Option<&[String]>,
+) -> Result<Option<Vec<usize>>, WrtError> {
+    match (wrt, module.function(name)) {
+        (Some(wrt), Some(function)) => Ok(Some(wrt::arguments(&wrt::selected(module, function, wrt)?))),
+        _ => Ok(None),
+    }
+}

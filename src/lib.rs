@@ -2,6 +2,7 @@
 
 pub use {bbcode, exec, ircode, passes};
 
+mod activity;
 mod check;
 mod diff;
 mod directions;
@@ -17,6 +18,7 @@ mod reduce;
 mod roundtrip;
 mod stream;
 
+pub use activity::{activity, print_activity};
 pub use check::{
     Check, CheckOptions, CheckReport, Differences, Outcome, check_derived, check_gradient, compare_with_differences,
 };

@@ -31,6 +31,7 @@ mod operation;
 mod plan;
 mod pullback;
 mod recompute;
+mod report;
 mod shape;
 mod statement;
 mod summary;
@@ -50,6 +51,7 @@ use crate::{PassError, constant_folding, dead_code, link_methods, mem2reg, simpl
 
 pub use self::derivation::DerivativeNames;
 pub(crate) use self::derivation::{base_name, name_phi_edges, remember_origins};
+pub use self::report::{Activity, ActivityReport, activity};
 
 /// The pass's name on the command line.
 pub const NAME: &str = "reverse-mode";
@@ -132,10 +134,7 @@ pub struct Derivative {
 ///
 /// As [`differentiate`]; [`PassError`] too if an argument is named that is not there or has no tangent.
 pub fn derive(module: &mut Module<BBCode>, name: &Name, options: &Options) -> Result<Derivative, PassError> {
-    // What dumps of Julia's code invoke is found in the module.
-    for function in module.functions().iter().map(|function| function.name.clone()).collect::<Vec<_>>() {
-        run_on_function(module, &function, link_methods::run)?;
-    }
+    link(module)?;
     let generated = generate_all(module, name, options)?;
     for def in generated.types {
         let error = |twice: ircode::DefinedTwice| PassError::new(NAME, name, twice.to_string());
@@ -150,6 +149,14 @@ pub fn derive(module: &mut Module<BBCode>, name: &Name, options: &Options) -> Re
         clean_up(module, name)?;
     }
     Ok(generated.derivative)
+}
+
+/// Finds what dumps of Julia's code invoke in the module.
+fn link(module: &mut Module<BBCode>) -> Result<(), PassError> {
+    for function in module.functions().iter().map(|function| function.name.clone()).collect::<Vec<_>>() {
+        run_on_function(module, &function, link_methods::run)?;
+    }
+    Ok(())
 }
 
 /// Turns slots into values, and removes what is not needed.

@@ -19,6 +19,11 @@ pub(crate) struct WithRespectTo {
 }
 
 impl WithRespectTo {
+    /// What was named; `None` if nothing was.
+    pub(crate) fn names(&self) -> Option<Vec<String>> {
+        (!self.wrt.is_empty()).then(|| self.wrt.iter().map(|name| name.trim().to_string()).collect())
+    }
+
     pub(crate) fn options(&self, limits: Limits) -> GradientOptions {
         let options = GradientOptions::new().limits(limits);
         if self.wrt.is_empty() { options } else { options.wrt(self.wrt.iter().map(|name| name.trim())) }

@@ -1,9 +1,10 @@
 //! `bbkit show`: print a program in one of its forms.
 
-use bbkit::{Input, dot, html, to_bbcode};
+use bbkit::{Input, activity, dot, html, print_activity, to_bbcode};
 use clap::{Args, ValueEnum};
 use ircode::{JuliaVersion, Style, print_body, print_function, print_module, to_json};
 
+use super::derivative::{WithRespectTo, describe};
 use super::{Failure, fail, output, select};
 
 /// Print a program: as a listing, keyed by ID, as JSON, or its control-flow graph; or as a page with all of
@@ -14,6 +15,7 @@ Examples:
   bbkit show listing.txt                   the listing, as Julia prints it
   bbkit show file.ir --fn f --as bbcode    one function, keyed by ID
   bbkit show file.ir --style bbkit         exact: reading it back gives the same program
+  bbkit show file.ir --fn f --activity --wrt x   what is differentiated with respect to x
   bbkit show file.ir --as dot | dot -Tsvg > file.svg
   bbkit show file.ir --as html > file.html both listings and the graph, in a page that needs nothing else")]
 pub(crate) struct Show {
@@ -29,6 +31,12 @@ pub(crate) struct Show {
     /// `bbkit`, with everything that Julia omits, so that it can be read back exactly.
     #[arg(long, default_value = "julia", value_parser = style)]
     style: Style,
+    /// Say of each statement whether it is active (differentiated), varied (depends on the arguments only) or useful (the
+    /// results depend on it only), for reverse mode.
+    #[arg(long)]
+    activity: bool,
+    #[command(flatten)]
+    with_respect_to: WithRespectTo,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -64,6 +72,12 @@ pub(crate) fn style(name: &str) -> Result<Style, String> {
 impl Show {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let mut input = Input::read(&self.file)?;
+        if !self.activity && !self.with_respect_to.wrt.is_empty() {
+            return fail("--wrt says what --activity is with respect to, and means nothing without it");
+        }
+        if self.activity {
+            return self.show_activity(input);
+        }
         if self.function.is_some() {
             let name = select(&mut input, self.function.as_deref())?;
             let mut module = ircode::Module::new();
@@ -78,6 +92,23 @@ impl Show {
             input.maps = map.into_iter().collect();
         }
         output(&shown(&mut input, self.form, self.style)?);
+        Ok(())
+    }
+}
+
+impl Show {
+    fn show_activity(&self, mut input: Input) -> Result<(), Failure> {
+        if self.form != Form::Ircode || self.style != Style::Julia {
+            return fail("--activity is shown on a listing in the style `julia`");
+        }
+        let name = select(&mut input, self.function.as_deref())?;
+        super::verified(&input)?;
+        input.compact()?;
+        let wrt = self.with_respect_to.names();
+        let report = activity(&input.module, &name, wrt.as_deref()).map_err(|error| describe(&input, &error))?;
+        if let Some(function) = input.module.function(&name) {
+            output(&print_activity(function, &report));
+        }
         Ok(())
     }
 }

@@ -1,0 +1,110 @@
+//! What the activity analysis found, for people: which statements depend on the arguments, and on which the results do.
+
+use bbcode::{BBCode, InstId};
+use ircode::{Argument, Module, Name, Operand, Stmt};
+use slotmap::SecondaryMap;
+
+use super::derivation::Derivation;
+use super::plan::Plan;
+use super::{NAME, Options, link, wanted};
+use crate::PassError;
+use crate::rules::RuleTable;
+
+/// What is known of a statement or an argument.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Activity {
+    /// It depends smoothly on the arguments with respect to which the function is differentiated.
+    pub varied: bool,
+    /// The result, or what is in memory that the caller sees, depends on it.
+    pub useful: bool,
+}
+
+impl Activity {
+    /// Whether it is differentiated.
+    pub fn is_active(self) -> bool {
+        self.varied && self.useful
+    }
+}
+
+/// The activity of a function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ActivityReport {
+    /// Of the arguments, from `_2` on: whether each is one with respect to which the function is differentiated.
+    pub arguments: Vec<bool>,
+    /// Of the statements, in the order in which they stand in the function. Of a statement that stands for several (generic
+    /// arithmetic), what holds of any; of one that is never reached, nothing.
+    pub statements: Vec<Activity>,
+}
+
+/// Analyses which statements of a function are varied, useful, and both (active), with respect to the arguments that the
+/// options name.
+///
+/// # Errors
+///
+/// [`PassError`], as for the derivative: at the first statement that is active and of which no derivative is known.
+pub fn activity(module: &mut Module<BBCode>, name: &Name, options: &Options) -> Result<ActivityReport, PassError> {
+    link(module)?;
+    let module = &*module;
+    let rules = RuleTable::of_module(module).map_err(|error| PassError::new(NAME, name, error.to_string()))?;
+    let absent = || PassError::new(NAME, name, format!("there is no function `{name}`"));
+    let root = module.function_index(name).ok_or_else(absent)?;
+    let function = module.functions().get(root).ok_or_else(absent)?;
+    let derivation = Derivation::new(module, &rules, root);
+    let wanted = wanted(&derivation, name, root, options)?;
+    let arguments = wanted.iter().skip(1).copied().collect();
+    let mut statements = vec![Activity::default(); function.body.all_insts().count()];
+    let prepared = derivation.prepared(root)?.ok_or_else(absent)?;
+    let names = super::DerivativeNames::of(name);
+    let plan = Plan::new(&derivation, name, names, &prepared, wanted, function.parameters.clone())
+        .map_err(|error| error.at_origin(function))?;
+    let useful = useful(&plan);
+    for (id, inst) in plan.primal.all_insts() {
+        let origin = plan.primal.debuginfo.origins(inst.line).into_iter().next();
+        let position = origin.and_then(|origin| (origin.statement as usize).checked_sub(1));
+        let Some(known) = position.and_then(|position| statements.get_mut(position)) else { continue };
+        known.varied |= plan.activity.is_varied(&Operand::Value(id));
+        known.useful |= useful.contains_key(id);
+    }
+    // A return hands on what it returns.
+    for &number in &plan.returns {
+        let terminator = plan.block(number).and_then(|block| plan.primal.terminator(block));
+        let Some((_, inst)) = terminator else { continue };
+        let origin = plan.primal.debuginfo.origins(inst.line).into_iter().next();
+        let position = origin.and_then(|origin| (origin.statement as usize).checked_sub(1));
+        if let (Some(known), Stmt::Return(ret)) =
+            (position.and_then(|position| statements.get_mut(position)), &inst.stmt)
+        {
+            known.useful = true;
+            known.varied = ret.value.as_ref().is_some_and(|value| match value {
+                Operand::Argument(Argument(_)) | Operand::Value(_) => plan.activity.is_varied(value),
+                _ => false,
+            });
+        }
+    }
+    Ok(ActivityReport { arguments, statements })
+}
+
+/// The values on which the results depend, whether they depend on the arguments or not: of what is not varied, the
+/// analysis itself does not ask. What has no tangent is not useful.
+fn useful(plan: &Plan<'_>) -> SecondaryMap<InstId, ()> {
+    let mut work: Vec<InstId> = Vec::new();
+    for (id, inst) in plan.primal.all_insts() {
+        if plan.activity.is_useful(id) {
+            work.push(id);
+        }
+        if let Stmt::Return(ret) = &inst.stmt {
+            work.extend(ret.value.iter().filter_map(Operand::as_value));
+        }
+    }
+    let mut useful = SecondaryMap::new();
+    while let Some(id) = work.pop() {
+        let has_tangent = !plan.activity.tangent(&Operand::Value(id)).is_none() || plan.activity.is_useful(id);
+        if !has_tangent || useful.insert(id, ()).is_some() {
+            continue;
+        }
+        if let Some(inst) = plan.primal.inst(id) {
+            inst.stmt.for_each_use(|used| work.push(used));
+        }
+    }
+    useful
+}
