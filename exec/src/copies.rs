@@ -247,7 +247,7 @@ mod tests {
         assert_eq!(copies[0].to_string(), "([1.0, 2.0], [1.0, 2.0], 3)");
         let tangent = machine.array(Type::FLOAT64, vec![2], vec![Value::from(10.0), Value::from(-1.0)]).unwrap();
         let tangent = machine.tuple(vec![tangent.clone(), tangent, Value::Nothing]).unwrap();
-        let moved = machine.moved(&[pair.clone()], &[tangent], 0.5).unwrap();
+        let moved = machine.moved(std::slice::from_ref(&pair), &[tangent], 0.5).unwrap();
         assert_eq!(moved[0].to_string(), "([6.0, 1.5], [6.0, 1.5], 3)");
         assert_eq!(pair.to_string(), "([1.0, 2.0], [1.0, 2.0], 3)");
     }
