@@ -105,10 +105,19 @@ fn may_be(given: &Type, taken: &Type) -> bool {
     open(given) || open(taken) || given == taken
 }
 
+/// A call of a value.
+struct ValueCall {
+    id: InstId,
+    callee: Operand<Ids>,
+    args: Vec<Operand<Ids>>,
+    ty: Type,
+    line: LineInfo,
+}
+
 /// Turns each call of a value into calls of the candidates that it may be, by comparing; anything else is an error when the
 /// program runs.
 pub(super) fn dispatch(module: &Module<BBCode>, bb: &mut BBCode, candidates: &[Candidate]) -> Result<(), EditError> {
-    let calls: Vec<(InstId, Operand<Ids>, Vec<Operand<Ids>>, Type, LineInfo)> = bb
+    let calls: Vec<ValueCall> = bb
         .all_insts()
         .filter_map(|(id, inst)| {
             let (callee, args) = match &inst.stmt {
@@ -118,35 +127,32 @@ pub(super) fn dispatch(module: &Module<BBCode>, bb: &mut BBCode, candidates: &[C
             };
             let of_value =
                 matches!(callee, Operand::Value(_) | Operand::Argument(_)) && module.callee(callee).is_none();
-            of_value.then(|| (id, callee.clone(), args.to_vec(), inst.ty.clone(), inst.line))
+            let call =
+                || ValueCall { id, callee: callee.clone(), args: args.to_vec(), ty: inst.ty.clone(), line: inst.line };
+            of_value.then(call)
         })
         .collect();
-    for (id, callee, args, ty, line) in calls {
-        let given: Vec<Type> = args.iter().map(|arg| bb.operand_type(arg)).collect();
+    for call in calls {
+        let given: Vec<Type> = call.args.iter().map(|arg| bb.operand_type(arg)).collect();
         let fits = |candidate: &&Candidate| {
             let types = |taken: &Vec<Type>| {
                 taken.len() == given.len() && given.iter().zip(taken).all(|(given, taken)| may_be(given, taken))
             };
-            candidate.arity == Some(args.len())
+            candidate.arity == Some(call.args.len())
                 && candidate.argtypes.as_ref().is_none_or(types)
-                && may_be(&candidate.result, &ty)
+                && may_be(&candidate.result, &call.ty)
         };
         let fitting: Vec<&Candidate> = candidates.iter().filter(fits).collect();
         if !fitting.is_empty() {
-            branch_on(bb, id, (&callee, &args), &ty, line, &fitting)?;
+            branch_on(bb, &call, &fitting)?;
         }
     }
     Ok(())
 }
 
-fn branch_on(
-    bb: &mut BBCode,
-    id: InstId,
-    (callee, args): (&Operand<Ids>, &[Operand<Ids>]),
-    ty: &Type,
-    line: LineInfo,
-    candidates: &[&Candidate],
-) -> Result<(), EditError> {
+fn branch_on(bb: &mut BBCode, call: &ValueCall, candidates: &[&Candidate]) -> Result<(), EditError> {
+    let ValueCall { id, callee, args, ty, line } = call;
+    let (id, line) = (*id, *line);
     let Some(mut test) = bb.block_of(id) else { return Ok(()) };
     let rest = bb.split_block(id)?;
     let mut entries: Vec<(BlockId, Option<Operand<Ids>>)> = Vec::with_capacity(candidates.len());

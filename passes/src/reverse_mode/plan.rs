@@ -426,25 +426,22 @@ impl Plan<'_> {
         })
     }
 
-    /// Whether the pullback changes memory back that was there before the function was called.
+    /// Whether the pullback takes back changes of memory, so that it finds that memory changed if it is called again.
     fn undoes(&self) -> bool {
-        let external = |object: &Operand<bbcode::Ids>| match self.activity.objects.class(object) {
-            Some(class) => self.activity.objects.is_external(class),
-            None => !matches!(object, Operand::Value(_) | Operand::Argument(_)),
-        };
         let blocks = self.relevant_blocks().filter_map(|number| self.block(number));
         blocks.flat_map(|block| self.primal.inst_ids(block)).any(|id| match self.activity.operation(id) {
             Operation::Call { function, args } => {
-                self.is_reversed(id)
-                    && self.derivation.summaries.get(*function).writes
-                    && args.iter().any(|arg| self.activity.objects.class(arg).is_some() && external(arg))
+                let restored =
+                    |arg: &Operand<bbcode::Ids>| self.activity.objects.class(arg).is_some() && self.restores(arg);
+                self.is_reversed(id) && self.derivation.summaries.get(*function).writes && args.iter().any(restored)
             }
-            Operation::Rule { rule, args, .. } => rule.changes_first() && args.first().is_some_and(external),
+            Operation::Rule { rule, args, .. } => {
+                rule.changes_first() && args.first().is_some_and(|first| self.restores(first))
+            }
             // Their reverses take from the shadow what they added: a second time it is not there.
             Operation::Resize { object, kind, .. } if self.has_shadow(object) => !self.stays_longer(object, *kind),
             Operation::StackPop { stack } if self.has_shadow(stack) => true,
-            Operation::Append { object, .. } if self.has_shadow(object) && self.restores(object) => true,
-            operation => operation.changed_object().is_some_and(external),
+            operation => operation.changed_object().is_some_and(|object| self.restores(object)),
         })
     }
 

@@ -24,15 +24,15 @@ impl Analysis<'_> {
             Some(at) => error.at(self.subject.bb, at),
             None => error,
         };
-        let mut chain = self.from_argument(reason);
-        chain.extend(self.to_result(reason, cause, wanted_by, class_wanted_by));
+        let mut chain = self.way_from_argument(reason);
+        chain.extend(self.way_to_result(reason, cause, wanted_by, class_wanted_by));
         let way = (chain.len() > 1).then(|| format!("the result depends on it by {}", chain.join(" → ")));
         let help: Vec<String> = reason.help.map(str::to_string).into_iter().chain(way).collect();
         if help.is_empty() { error } else { error.with_help(help.join("; ")) }
     }
 
     /// The statements from an argument to where the reason is.
-    fn from_argument(&self, reason: &Reason) -> Vec<String> {
+    fn way_from_argument(&self, reason: &Reason) -> Vec<String> {
         let mut chain = Vec::new();
         let mut seen: SecondaryMap<InstId, ()> = SecondaryMap::new();
         let mut at = reason.at;
@@ -78,7 +78,7 @@ impl Analysis<'_> {
     }
 
     /// The statements from where the reason is to the result.
-    fn to_result(
+    fn way_to_result(
         &self,
         reason: &Reason,
         cause: Cause,
