@@ -37,6 +37,21 @@ const NOT_RUN: [(&str, &str); 15] = [
     ("identity_matrix", OBJECTS),
 ];
 
+/// Functions of which reverse mode makes no gradient, and what it says.
+const NOT_REVERSED: &[(&str, &str)] = &[
+    ("cumprod", "`Base.CartesianIndices` is neither a function of this module nor a primitive"),
+    ("diff", "there is no derivative rule for `copyto!`"),
+    ("literal_matrix", "there is no derivative rule for `getfield` of (Tuple{Float64,Vararg{Float64,N} where N}"),
+    ("circshift", "there is no derivative rule for `copyto!`"),
+    ("norm", "no derivative of this foreign function is known"),
+    ("normalize", "no derivative of this foreign function is known"),
+    ("sincos", "a float is made of bits"),
+    ("sign_and_abs", "a float is made of bits"),
+    ("ldexp", "a float is made of bits"),
+    ("mod2pi", "a float is made of bits"),
+    ("complex_exp", "a float is made of bits"),
+];
+
 /// A float is made of bits: the derivative is that of no rule.
 const BITS: &str = "a float is made of bits that depend on the arguments";
 /// What forward mode refuses, with what it says.
@@ -190,7 +205,6 @@ fn forward_mode_gives_products_with_the_gradient() {
 }
 
 #[test]
-#[ignore = "reverse mode does not differentiate arrays"]
 fn gradients_are_those_of_differences() {
     let mut problems = Vec::new();
     let cases = cases();
@@ -199,9 +213,15 @@ fn gradients_are_those_of_differences() {
     for case in run {
         count += 1;
         let args = case.arguments();
-        let result = match bbkit::gradient(&case.module, &case.function.name, &args, Limits::default()) {
-            Ok(result) => result,
-            Err(error) => {
+        let excuse = NOT_REVERSED.iter().find(|(name, _)| *name == case.name);
+        let result = match (bbkit::gradient(&case.module, &case.function.name, &args, Limits::default()), excuse) {
+            (Ok(result), None) => result,
+            (Ok(_), Some(_)) => {
+                problems.push(format!("{} has a gradient: NOT_REVERSED need not name it", case.name));
+                continue;
+            }
+            (Err(error), Some((_, text))) if error.to_string().contains(text) => continue,
+            (Err(error), _) => {
                 problems.push(format!("{}: {error}", case.name));
                 continue;
             }

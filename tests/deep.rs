@@ -1,0 +1,122 @@
+//! Programs that are long, loop often or call deep: their derivatives take no more than a multiple of their time, and no
+//! stack of the host's.
+
+#![allow(clippy::unwrap_used, reason = "a test that fails should stop")]
+
+use std::fmt::Write as _;
+
+use bbkit::exec::Value;
+use bbkit::ircode::parse_module;
+
+fn gradient(text: &str, function: &str, args: &[Value]) -> (f64, Value) {
+    let module = parse_module(text).unwrap().module;
+    let result = bbkit::gradient(&module, function, args, Default::default()).unwrap();
+    (result.value.as_float().unwrap(), result.gradient[0].clone())
+}
+
+fn close(a: f64, b: f64) -> bool {
+    (a - b).abs() <= 1e-9 * b.abs()
+}
+
+/// y ← c y, a million times.
+#[test]
+fn a_million_rounds() {
+    let text = "
+function f(x::Float64, n::Int64)::Float64
+1 ─      goto #2
+2 ┄ %2 = φ (#1 => x, #3 => %6)::Float64
+│   %3 = φ (#1 => 1, #3 => %7)::Int64
+│   %4 = Base.sle_int(%3, n)::Bool
+└──      goto #4 if not %4
+3 ─ %6 = Base.mul_float(%2, 0.999999)::Float64
+│   %7 = Base.add_int(%3, 1)::Int64
+└──      goto #2
+4 ─      return %2
+end
+";
+    let (value, by_x) = gradient(text, "f", &[Value::from(2.0), Value::from(1_000_000)]);
+    let factor = 0.999999_f64.powi(1_000_000);
+    assert!(close(value, 2.0 * factor) && close(by_x.as_float().unwrap(), factor), "{value}, {by_x}");
+}
+
+/// f(x, n) = x f(x, n - 1), ten thousand deep: x^n.
+#[test]
+fn ten_thousand_calls_deep() {
+    let text = "
+function f(x::Float64, n::Int64)::Float64
+1 ─ %1 = Base.sle_int(n, 0)::Bool
+└──      goto #3 if not %1
+2 ─      return 1.0
+3 ─ %4 = Base.sub_int(n, 1)::Int64
+│   %5 = invoke Main.f(x::Float64, %4::Int64)::Float64
+│   %6 = Base.mul_float(x, %5)::Float64
+└──      return %6
+end
+";
+    let (value, by_x) = gradient(text, "f", &[Value::from(1.0001), Value::from(10_000)]);
+    let expected = 1.0001_f64.powi(10_000);
+    assert!(close(value, expected), "{value}");
+    assert!(close(by_x.as_float().unwrap(), 10_000.0 * expected / 1.0001), "{by_x}");
+}
+
+/// A hundred thousand statements: the elements of an array are multiplied by x, one after another, and stored.
+#[test]
+fn a_hundred_thousand_statements() {
+    let rounds: usize = 33_333;
+    let mut text = String::from("function f(x::Float64, a::Vector{Float64})::Float64\n1 ─ nothing::Nothing\n");
+    for round in 0..rounds {
+        let at = 3 * round + 2;
+        let _ = write!(
+            text,
+            "│ %{at} = Base.arrayref(true, a, 1)::Float64\n│ %{} = Base.mul_float(%{at}, x)::Float64\n\
+             │ Base.arrayset(true, a, %{}, 1)::Vector{{Float64}}\n",
+            at + 1,
+            at + 1
+        );
+    }
+    let last = 3 * rounds + 2;
+    let _ = write!(text, "│ %{last} = Base.arrayref(true, a, 1)::Float64\n└── return %{last}\nend\n");
+    let module = parse_module(&text).unwrap().module;
+    let machine = bbkit::exec::Machine::new(&module);
+    let array = machine.array(bbkit::ircode::Type::FLOAT64, vec![1], vec![Value::from(3.0)]).unwrap();
+    let result = bbkit::gradient(&module, "f", &[Value::from(1.0001), array.clone()], Default::default()).unwrap();
+    let power = 1.0001_f64.powi(rounds as i32);
+    assert!(close(result.value.as_float().unwrap(), 3.0 * power));
+    assert!(close(result.gradient[0].as_float().unwrap(), 3.0 * f64::from(rounds as u32) * power / 1.0001));
+    assert!(close(result.gradient[1].array_elements().unwrap()[0].as_float().unwrap(), power));
+    // The pullback puts back what was there.
+    assert_eq!(array.array_elements().unwrap()[0].as_float(), Some(3.0));
+}
+
+/// The pullback of straight-line code on tuples and structs holds no slot, no stack and no tuple but the one that it
+/// returns.
+#[test]
+fn straight_line_pullbacks_are_plain() {
+    let text = "
+struct Point
+    x::Float64
+    y::Float64
+end
+function f(p::Point, t::Tuple{Float64, Int64, Float64})::Float64
+1 ─ %1 = Base.getfield(p, :x)::Float64
+│   %2 = Base.getfield(t, 3)::Float64
+│   %3 = Base.mul_float(%1, %2)::Float64
+│   %4 = %new(Point, %3, %2)::Point
+│   %5 = Base.getfield(%4, :x)::Float64
+│   %6 = Base.getfield(%4, :y)::Float64
+│   %7 = Base.getfield(p, :y)::Float64
+│   %8 = Core.tuple(%6, %7)::Tuple{Float64, Float64}
+│   %9 = Base.getfield(%8, 1)::Float64
+│   %10 = Base.mul_float(%5, %9)::Float64
+└──       return %10
+end
+";
+    let module = parse_module(text).unwrap().module;
+    let (derived, names) = bbkit::derivative(&module, "f", &[]).unwrap();
+    let pullback = derived.function(&names.pullback).unwrap();
+    let listing = bbkit::ircode::print_function(pullback, bbkit::ircode::Style::Julia);
+    assert!(!listing.contains("slot") && !listing.contains("stack"), "{listing}");
+    // One for the result, and one for each argument in it.
+    assert_eq!(listing.matches("Core.tuple(").count(), 3, "{listing}");
+    assert!(!listing.contains("tangent"), "{listing}");
+}
