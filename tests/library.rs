@@ -40,9 +40,7 @@ const NOT_RUN: [(&str, &str); 15] = [
 /// Functions of which reverse mode makes no gradient, and what it says.
 const NOT_REVERSED: &[(&str, &str)] = &[
     ("cumprod", "`Base.CartesianIndices` is neither a function of this module nor a primitive"),
-    ("diff", "there is no derivative rule for `copyto!`"),
     ("literal_matrix", "there is no derivative rule for `getfield` of (Tuple{Float64,Vararg{Float64,N} where N}"),
-    ("circshift", "there is no derivative rule for `copyto!`"),
     ("norm", "no derivative of this foreign function is known"),
     ("normalize", "no derivative of this foreign function is known"),
     ("sincos", "a float is made of bits"),

@@ -148,7 +148,7 @@ fn generate_all(module: &Module<BBCode>, name: &Name, options: &Options) -> Resu
     let Some(root) = module.function_index(name) else {
         return Err(error(format!("there is no function `{name}`")));
     };
-    let derivation = Derivation::new(module, &rules, options.directions);
+    let derivation = Derivation::new(module, &rules, root, options.directions);
     let root = Signature { function: root, wanted: wanted(&derivation, name, root, options)? };
     let mut generated = Generated { name: derivation.name(&root), functions: Vec::new(), types: Vec::new() };
     let mut work = vec![root.clone()];

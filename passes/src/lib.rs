@@ -7,6 +7,7 @@ pub mod constant_folding;
 pub mod constant_propagation;
 pub mod copy_propagation;
 pub mod dead_code;
+mod dispatch;
 pub mod effects;
 mod error;
 pub mod forward_mode;

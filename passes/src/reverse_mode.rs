@@ -14,15 +14,18 @@
 //! analysis). The trace is fresh for each call, and the pullback reads it with cursors: it may be called any number of
 //! times. The pullback runs the blocks backwards. Adjoints are slots, which [`mem2reg`] turns into values.
 //!
+//! What has identity (arrays, references, mutable structs) goes forward with its shadow, to which the pullback adds in place
+//! and which holds at last the cotangent of what was in the object first. The pullback takes back the changes that the
+//! function made to memory; if there are such, it can be called once. Cotangents of values are trees of floats, of which
+//! each has its own adjoint.
+//!
 //! What depends on the arguments by steps only (integers, comparisons, rounding) has no derivative and is computed as it
-//! was. Memory, tuples and structs that depend on the arguments are refused where the result depends on them, as is
-//! try/catch.
+//! was. What has no known derivative is refused where the result depends on it, as is try/catch.
 
 mod activity;
 mod adjoints;
 mod closed;
 mod derivation;
-mod dispatch;
 mod emit;
 mod forward;
 mod needs;

@@ -9,12 +9,16 @@ use ircode::{Function, IRCode, Module, Name, Type};
 
 use super::NAME;
 use super::operation::{Classifier, Operation};
+use crate::dispatch::{self, Candidate};
 use crate::infer_types::returned_type;
 use crate::manager::Context;
 use crate::reverse_mode::{base_name, name_phi_edges, remember_origins};
 use crate::rules::RuleTable;
 use crate::tangents::{Tangent, TangentTypes};
-use crate::{PassError, constant_folding, infer_types, lower_arithmetic, mem2reg, type_literals, unreachable_code};
+use crate::{
+    PassError, constant_folding, infer_types, lower_arithmetic, lower_broadcast, mem2reg, type_literals,
+    unreachable_code,
+};
 
 /// A function made ready to be differentiated.
 #[derive(Debug)]
@@ -69,13 +73,16 @@ pub(super) struct Derivation<'a> {
     pub(super) rules: &'a RuleTable,
     pub(super) tangents: TangentTypes<'a, BBCode>,
     pub(super) directions: usize,
+    /// What a value that is called may be.
+    candidates: Vec<Candidate>,
     prepared: RefCell<HashMap<usize, Arc<Prepared>>>,
 }
 
 impl<'a> Derivation<'a> {
-    pub(super) fn new(module: &'a Module<BBCode>, rules: &'a RuleTable, directions: usize) -> Self {
+    pub(super) fn new(module: &'a Module<BBCode>, rules: &'a RuleTable, root: usize, directions: usize) -> Self {
         let tangents = TangentTypes::new(module);
-        Derivation { module, rules, tangents, directions, prepared: RefCell::default() }
+        let candidates = dispatch::candidates(module, root, false);
+        Derivation { module, rules, tangents, directions, candidates, prepared: RefCell::default() }
     }
 
     /// The function at this position, prepared.
@@ -99,6 +106,7 @@ impl<'a> Derivation<'a> {
             constant_folding::run,
             type_literals::run,
             infer_types::run,
+            lower_broadcast::run,
             lower_arithmetic::run,
             mem2reg::run,
             infer_types::run,
@@ -106,6 +114,8 @@ impl<'a> Derivation<'a> {
             pass(&mut bb, &context)?;
         }
         bb.remove_unreachable_blocks();
+        dispatch::dispatch(self.module, &mut bb, &self.candidates)
+            .map_err(|error| PassError::new(NAME, &function.name, error.to_string()))?;
         let inferred = returned_type(&bb);
         let result = if function.result.is_unknown() { inferred } else { function.result.clone() };
         let ir = IRCode::try_from(bb).map_err(|error| PassError::new(NAME, &function.name, error.to_string()))?;

@@ -12,9 +12,9 @@ use ircode::{
 use slotmap::SecondaryMap;
 
 use super::NAME;
-use super::dispatch::{self, Candidate};
 use super::operation::{Classifier, Operation};
 use super::summary::Summaries;
+use crate::dispatch::{self, Candidate};
 use crate::infer_types::returned_type;
 use crate::manager::Context;
 use crate::rules::RuleTable;
@@ -124,7 +124,7 @@ pub(super) struct Derivation<'a> {
 
 impl<'a> Derivation<'a> {
     pub(super) fn new(module: &'a Module<BBCode>, rules: &'a RuleTable, root: usize) -> Self {
-        let candidates = dispatch::candidates(module, root);
+        let candidates = dispatch::candidates(module, root, true);
         let called: Vec<usize> = candidates.iter().filter_map(|candidate| candidate.function(module)).collect();
         let roots: Vec<usize> = std::iter::once(root).chain(called).collect();
         let summaries = Summaries::of(module, rules, &roots);

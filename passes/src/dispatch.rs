@@ -5,11 +5,9 @@ use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
 use hashbrown::HashSet;
 use ircode::{Callee, Constant, LineInfo, Module, NewInstruction, Operand, Stmt, Type};
 
-use super::emit::Emitter;
-
 /// A function that may be called as a value.
 #[derive(Clone, Debug)]
-pub(super) struct Candidate {
+pub(crate) struct Candidate {
     /// The value that it is.
     value: Operand<Ids>,
     /// What a call of it names.
@@ -23,7 +21,7 @@ pub(super) struct Candidate {
 
 impl Candidate {
     /// Its position in the module, if it is a function there.
-    pub(super) fn function(&self, module: &Module<BBCode>) -> Option<usize> {
+    pub(crate) fn function(&self, module: &Module<BBCode>) -> Option<usize> {
         match module.callee(&self.callee)? {
             Callee::Function(index) => Some(index),
             _ => None,
@@ -32,14 +30,15 @@ impl Candidate {
 }
 
 /// The functions that are mentioned as values in the module, in order; all its functions, too, if `root` takes functions
-/// as arguments.
-pub(super) fn candidates(module: &Module<BBCode>, root: usize) -> Vec<Candidate> {
+/// as arguments. For reverse mode, without those that catch exceptions: they have no pullback, and calling one is an error when
+/// the program runs.
+pub(crate) fn candidates(module: &Module<BBCode>, root: usize, reverse: bool) -> Vec<Candidate> {
     let mut seen: HashSet<String> = HashSet::new();
     let mut found = Vec::new();
     let mut mention = |operand: &Operand<Ids>| {
         let is_function = matches!(operand, Operand::Global(_) | Operand::Constant(Constant::Function(_)));
         if is_function && seen.insert(format!("{operand:?}")) {
-            found.extend(candidate(module, operand));
+            found.extend(candidate(module, operand, reverse));
         }
     };
     for function in module.functions() {
@@ -64,12 +63,11 @@ pub(super) fn candidates(module: &Module<BBCode>, root: usize) -> Vec<Candidate>
     found
 }
 
-fn candidate(module: &Module<BBCode>, value: &Operand<Ids>) -> Option<Candidate> {
+fn candidate(module: &Module<BBCode>, value: &Operand<Ids>, reverse: bool) -> Option<Candidate> {
     let of_function = |index: usize| {
         let function = module.functions().get(index)?;
-        // Code with try/catch has no pullback; calling it is an error when the program runs.
         let catches = |stmt: &Stmt<Ids>| matches!(stmt, Stmt::Enter(_) | Stmt::PhiC(_) | Stmt::Upsilon(_));
-        if function.body.all_insts().any(|(_, inst)| catches(&inst.stmt)) {
+        if reverse && function.body.all_insts().any(|(_, inst)| catches(&inst.stmt)) {
             return None;
         }
         let argtypes: Vec<Type> = function.body.argtypes.iter().skip(1).cloned().collect();
@@ -116,7 +114,7 @@ struct ValueCall {
 
 /// Turns each call of a value into calls of the candidates that it may be, by comparing; anything else is an error when the
 /// program runs.
-pub(super) fn dispatch(module: &Module<BBCode>, bb: &mut BBCode, candidates: &[Candidate]) -> Result<(), EditError> {
+pub(crate) fn dispatch(module: &Module<BBCode>, bb: &mut BBCode, candidates: &[Candidate]) -> Result<(), EditError> {
     let calls: Vec<ValueCall> = bb
         .all_insts()
         .filter_map(|(id, inst)| {
@@ -154,26 +152,27 @@ fn branch_on(bb: &mut BBCode, call: &ValueCall, candidates: &[&Candidate]) -> Re
     let ValueCall { id, callee, args, ty, line } = call;
     let (id, line) = (*id, *line);
     let Some(mut test) = bb.block_of(id) else { return Ok(()) };
+    let written = |stmt: Stmt<Ids>, ty: Type| NewInstruction::new(stmt, ty).with_line(line);
     let rest = bb.split_block(id)?;
     let mut entries: Vec<(BlockId, Option<Operand<Ids>>)> = Vec::with_capacity(candidates.len());
     for candidate in candidates {
         let (call, next) = (bb.push_block(), bb.push_block());
-        let mut emit = Emitter::new(bb, test, line);
-        let same = emit.call("Core", "===", [callee.clone(), candidate.value.clone()], Type::BOOL)?;
-        emit.stmt(Stmt::goto_if_not(same, next), Type::Any)?;
+        let compare = Stmt::call(Operand::global("Core", "==="), [callee.clone(), candidate.value.clone()]);
+        let same = bb.push(test, written(compare, Type::BOOL))?;
+        bb.push(test, written(Stmt::goto_if_not(Operand::Value(same), next), Type::Any))?;
         bb.set_next(test, Some(call))?;
-        let mut emit = Emitter::new(bb, call, line);
-        let called = emit.stmt(Stmt::call(candidate.callee.clone(), args.iter().cloned()), ty.clone())?;
-        emit.goto(rest)?;
+        let called = Stmt::call(candidate.callee.clone(), args.iter().cloned());
+        let called = bb.push(call, written(called, ty.clone()))?;
+        bb.push(call, written(Stmt::goto(rest), Type::Any))?;
         entries.push((call, Some(Operand::Value(called))));
         test = next;
     }
-    let mut emit = Emitter::new(bb, test, line);
     let message = Operand::Constant(Constant::String("no derivative was made of the function that is called: ".into()));
     // What never returns ends its block by its type.
-    emit.call("Base", "error", [message, callee.clone()], Type::Bottom)?;
-    let phi = NewInstruction::new(Stmt::phi(entries), ty.clone()).with_line(line);
-    let phi = bb.insert_at_start(rest, phi)?;
+    let error = Stmt::call(Operand::global("Base", "error"), [message, callee.clone()]);
+    bb.push(test, written(error, Type::Bottom))?;
+    bb.set_next(test, None)?;
+    let phi = bb.insert_at_start(rest, written(Stmt::phi(entries), ty.clone()))?;
     bb.replace(id, Stmt::Value(Operand::Value(phi)))?;
     Ok(())
 }
