@@ -414,7 +414,7 @@ impl Forward<'_, '_> {
         let object = self.shadow(&place.object, id)?;
         let from = self.shadow(value, id)?;
         let mut emit = Emitter::before(&mut self.bb, id);
-        if !tangent.shadow().is_none() {
+        if !tangent.shadow().is_none() && plan.restores(&place.object) {
             let args = std::iter::once(object.clone()).chain(kept_indices);
             let old = emit.own(keep, args, Type::Any)?;
             self.made.insert(Saved::OldShadow(id), old);

@@ -68,7 +68,7 @@ impl Plan<'_> {
                 }
                 if self.has_shadow(&place.object) {
                     shadow(&place.object, visit);
-                    if !self.place_tangent(place).shadow().is_none() {
+                    if !self.place_tangent(place).shadow().is_none() && self.restores(&place.object) {
                         visit(Need::Saved(Saved::OldShadow(id)));
                     }
                 }

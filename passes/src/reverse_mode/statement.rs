@@ -225,10 +225,12 @@ impl Generator<'_, '_> {
             let at = self.place(here, place, self.shadow(&place.object, here.loaded));
             let mut emit = self.emit(here.block, here.line);
             let element = Operand::Value(emit.stmt(at.load(), tangent.ty())?);
-            let leaves = emit.cotangent_part(element, &tangent)?;
-            match tangent.shadow().is_none() {
+            let leaves = emit.cotangent_part(element.clone(), &tangent)?;
+            match tangent.shadow().is_none() || !plan.restores(&place.object) {
+                // What has identity there may stay where nobody looks for what was there before.
                 true => {
-                    let zeros = emit.stored_tangent(&tangent, Operand::nothing())?;
+                    let part = emit.shadow_part(element, &tangent)?;
+                    let zeros = emit.stored_tangent(&tangent, part)?;
                     emit.stmt(at.store(zeros), Type::Any)?;
                 }
                 false => {
