@@ -361,6 +361,10 @@ impl<'a> Analysis<'a> {
         Dependence::Opaque(Arc::new(Reason { at: Some(at), message, help }))
     }
 
+    fn bits_passed_on(&self, at: InstId) -> Dependence {
+        self.opaque(at, "the bits of a float that depends on the arguments are passed on".into(), None)
+    }
+
     /// What a statement stores, by class.
     fn stored(&self, id: InstId, inst: &Instruction<Ids>, operation: &Operation) -> Vec<(Class, Dependence)> {
         let into = |operand: &Operand<Ids>, dependence: Dependence| {
@@ -388,17 +392,27 @@ impl<'a> Analysis<'a> {
             }
             Operation::Call { function, args } => {
                 let inputs = args.iter().fold(Dependence::None, |joined, arg| joined.join(self.input(arg)));
-                if !matches!(inputs, Dependence::Smooth | Dependence::Opaque(_)) {
+                if inputs == Dependence::None {
                     return Vec::new();
                 }
+                let summary = self.subject.summaries.get(*function);
                 let mut stored: Vec<(Class, Dependence)> = Vec::new();
-                if !self.tangent(&result).shadow().is_none() {
-                    stored.extend(self.objects.class(&result).map(|class| (class, Dependence::Smooth)));
+                // Integers that are given back or stored may be made of bits.
+                if summary.takes_bits || inputs == Dependence::Bits {
+                    let objects = args.iter().filter(|_| summary.writes).chain([&result]);
+                    let of_integers = objects.filter(|object| self.tangent(object).shadow().is_none());
+                    let classes = of_integers.filter_map(|object| self.objects.class(object));
+                    stored.extend(classes.map(|class| (class, Dependence::Bits)));
                 }
-                if self.subject.summaries.get(*function).writes {
-                    let written = args.iter().filter(|arg| !self.tangent(arg).shadow().is_none());
-                    stored.extend(written.filter_map(|arg| Some((self.objects.class(arg)?, Dependence::Smooth))));
-                }
+                let of_floats = match inputs {
+                    Dependence::Bits if summary.takes_bits => self.bits_passed_on(id),
+                    Dependence::Bits => return stored,
+                    _ => Dependence::Smooth,
+                };
+                let objects = args.iter().filter(|_| summary.writes).chain([&result]);
+                let with_shadows = objects.filter(|object| !self.tangent(object).shadow().is_none());
+                let classes = with_shadows.filter_map(|object| self.objects.class(object));
+                stored.extend(classes.map(|class| (class, of_floats.clone())));
                 stored
             }
             Operation::Unknown => {
@@ -469,7 +483,7 @@ impl<'a> Analysis<'a> {
         }
         let result = Operand::Value(id);
         if self.tangent(&result).cotangent().is_none() {
-            return self.bits(inst, inputs);
+            return self.bits(inst, operation, inputs);
         }
         match operation {
             Operation::Rule { rule, args, .. } => match inputs {
@@ -488,10 +502,7 @@ impl<'a> Analysis<'a> {
             },
             Operation::Steps => Dependence::None,
             Operation::Call { .. } => match inputs {
-                Dependence::Bits => {
-                    let message = "the bits of a float that depends on the arguments are passed on".into();
-                    self.opaque(id, message, None)
-                }
+                Dependence::Bits => self.bits_passed_on(id),
                 other => other,
             },
             Operation::Unknown => match inputs {
@@ -537,9 +548,12 @@ impl<'a> Analysis<'a> {
     }
 
     /// Whether a value without cotangent is an integer made of the bits of a float.
-    fn bits(&self, inst: &Instruction<Ids>, inputs: Dependence) -> Dependence {
+    fn bits(&self, inst: &Instruction<Ids>, operation: &Operation, inputs: Dependence) -> Dependence {
         let integer = inst.ty.as_scalar().is_some_and(ircode::ScalarType::is_integer);
-        let bitcast = self.subject.module.primitive_call(&inst.stmt).is_some_and(|(p, _)| p.name == "bitcast");
+        let bitcast = match operation {
+            Operation::Call { function, .. } => self.subject.summaries.get(*function).takes_bits,
+            _ => self.subject.module.primitive_call(&inst.stmt).is_some_and(|(p, _)| p.name == "bitcast"),
+        };
         let of_bits = inputs == Dependence::Bits || bitcast && inputs == Dependence::Smooth;
         if integer && of_bits { Dependence::Bits } else { Dependence::None }
     }

@@ -291,9 +291,13 @@ impl Forward<'_, '_> {
                 };
                 self.made.insert(Saved::Shadow(id), field);
             }
-            Operation::AnyField { object, index } if !shadow.is_none() => {
+            Operation::AnyField { object, index, .. } if !shadow.is_none() => {
                 let of = self.shadow(&object, id)?;
-                let field = Emitter::after(&mut self.bb, id).call("Base", "getfield", [of, index], shadow.ty())?;
+                let mut emit = Emitter::after(&mut self.bb, id);
+                let field = match plan.derivation.tangents.of(&emit.bb.operand_type(&object)).shadow() {
+                    Tangent::Fields(_) => emit.call("Base", "getfield", [of, index], shadow.ty())?,
+                    _ => emit.own("tangent_field", [of, index], shadow.ty())?,
+                };
                 self.made.insert(Saved::Shadow(id), field);
             }
             Operation::Load(place) if !shadow.is_none() => {

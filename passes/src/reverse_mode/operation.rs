@@ -24,8 +24,8 @@ pub(super) enum Operation {
     Aggregate(Vec<Operand<Ids>>),
     /// A field of such a value, counted from 0, of so many.
     Field { object: Operand<Ids>, index: usize, count: usize },
-    /// The field of such a value that a number says when the program runs, counted from 1.
-    AnyField { object: Operand<Ids>, index: Operand<Ids> },
+    /// The field of such a value that a number says when the program runs, counted from 1, of so many.
+    AnyField { object: Operand<Ids>, index: Operand<Ids>, count: usize },
     /// What is at a place in memory.
     Load(Place),
     /// Puts a value in a place in memory. The result is the value, or else the object.
@@ -365,7 +365,7 @@ impl Classifier<'_> {
         }
         match (self.field_count(&ty), self.field_index(&ty, field)) {
             (Some(count), Some(index)) => Operation::Field { object: object.clone(), index, count },
-            (Some(_), None) => Operation::AnyField { object: object.clone(), index: field.clone() },
+            (Some(count), None) => Operation::AnyField { object: object.clone(), index: field.clone(), count },
             _ => Operation::Unknown,
         }
     }

@@ -450,22 +450,38 @@ impl Plan<'_> {
         self.contents_needed.get(class) == Some(&true)
     }
 
-    /// Finds the objects that rules read on the way back.
+    /// Finds the objects whose contents are needed on the way back: rules read them, or the pullbacks of calls work on them.
     fn find_needed_contents(&mut self) {
+        let mut touching: Vec<Vec<InstId>> = vec![Vec::new(); self.contents_needed.len()];
+        let mut work: Vec<InstId> = Vec::new();
         for number in 0..self.relevant.len() {
             let Some(block) = self.block(number).filter(|_| self.relevant[number]) else { continue };
             for id in self.primal.inst_ids(block) {
-                let read = match self.activity.operation(id) {
-                    Operation::Rule { rule, args, .. } => self.read_by_rule(id, rule, args),
-                    // The pullback of what is called may read again what is in its arguments.
-                    Operation::Call { args, .. } if self.is_reversed(id) => args.clone(),
-                    _ => continue,
+                let (Operation::Rule { args, .. } | Operation::Call { args, .. }) = self.activity.operation(id) else {
+                    continue;
                 };
-                for class in read.iter().filter_map(|operand| self.activity.objects.class(operand)) {
-                    if let Some(needed) = self.contents_needed.get_mut(class) {
-                        *needed = true;
+                work.push(id);
+                for class in args.iter().filter_map(|arg| self.activity.objects.class(arg)) {
+                    if let Some(list) = touching.get_mut(class).filter(|list| list.last() != Some(&id)) {
+                        list.push(id);
                     }
                 }
+            }
+        }
+        while let Some(id) = work.pop() {
+            let read = match self.activity.operation(id) {
+                Operation::Rule { rule, args, .. } => self.read_by_rule(id, rule, args),
+                // The pullback of what is called may read again what is in its arguments.
+                Operation::Call { args, .. } if self.is_reversed(id) => {
+                    args.iter().cloned().chain([Operand::Value(id)]).collect()
+                }
+                _ => continue,
+            };
+            for class in read.iter().filter_map(|operand| self.activity.objects.class(operand)) {
+                let Some(needed) = self.contents_needed.get_mut(class).filter(|needed| !**needed) else { continue };
+                *needed = true;
+                // What only changes objects of this class back is reversed now, and may read others.
+                work.append(&mut touching[class]);
             }
         }
     }

@@ -53,9 +53,9 @@ impl Generator<'_, '_> {
             }
             Operation::Aggregate(fields) => self.aggregate(here, fields, seed, &shape),
             Operation::Field { object, index, count } => self.field(here, object, (*index, *count), seed, &shape),
-            Operation::AnyField { object, index } => {
+            Operation::AnyField { object, index, count } => {
                 let index = self.available(index, loaded);
-                self.any_field(here, object, &index, seed, &shape)
+                self.any_field(here, object, (&index, *count), seed, &shape)
             }
             Operation::Load(place) => self.load_reversed(here, place, seed, &shape),
             Operation::Store { place, value, gives_value } => {
@@ -175,11 +175,15 @@ impl Generator<'_, '_> {
         &mut self,
         here: Here<'_>,
         object: &Operand<Ids>,
-        index: &Operand<Ids>,
+        (index, count): (&Operand<Ids>, usize),
         seed: Leaves,
         shape: &Tangent,
     ) -> Generated<()> {
-        let Tangent::Fields(shapes) = self.plan.activity.cotangent(object) else { return Ok(()) };
+        let shapes = match self.plan.activity.cotangent(object) {
+            Tangent::Fields(shapes) => shapes,
+            Tangent::None => return Ok(()),
+            dynamic => return self.any_dynamic_field(here, object, (index, count), seed, (shape, &dynamic)),
+        };
         let mut skip = 0;
         for (position, to) in shapes.iter().enumerate() {
             if !to.is_none() {
@@ -198,6 +202,27 @@ impl Generator<'_, '_> {
             skip += to.leaf_count();
         }
         Ok(())
+    }
+
+    /// As [`Self::any_field`], of an object of which only the run tells what its tangent is.
+    fn any_dynamic_field(
+        &mut self,
+        here: Here<'_>,
+        object: &Operand<Ids>,
+        (index, count): (&Operand<Ids>, usize),
+        seed: Leaves,
+        (shape, dynamic): (&Tangent, &Tangent),
+    ) -> Generated<()> {
+        let mut emit = self.emit(here.block, here.line);
+        let packed = emit.pack(shape, &mut seed.into_iter())?;
+        let mut parts = Vec::with_capacity(count);
+        for number in 1..=count {
+            let same = emit.call("Core", "===", [index.clone(), Operand::from(number as i64)], Type::BOOL)?;
+            // `nothing` stands for zero.
+            parts.push(emit.call("Core", "ifelse", [same, packed.clone(), Operand::nothing()], Type::Any)?);
+        }
+        let whole = emit.tuple(parts, vec![Type::Any; count])?;
+        self.accumulate(here.block, here.line, object, vec![whole], dynamic)
     }
 
     /// A place in another object, with the indices as they are in the pullback.

@@ -14,6 +14,21 @@ pub(super) struct Summary {
     pub(super) writes: bool,
     /// It may store an object in another, so that what is reached from its arguments is no longer apart.
     pub(super) links: bool,
+    /// It may make an integer of the bits of a float.
+    pub(super) takes_bits: bool,
+}
+
+impl Summary {
+    /// What a call of which nothing is known may do.
+    const ANYTHING: Summary = Summary { writes: true, links: true, takes_bits: true };
+
+    fn join(self, other: Summary) -> Summary {
+        Summary {
+            writes: self.writes || other.writes,
+            links: self.links || other.links,
+            takes_bits: self.takes_bits || other.takes_bits,
+        }
+    }
 }
 
 /// The summaries of functions, by their position in the module.
@@ -45,7 +60,7 @@ impl Summaries {
             let Some(&of) = summaries.get(&position) else { continue };
             for caller in callers.get(&position).into_iter().flatten() {
                 if let Some(summary) = summaries.get_mut(caller) {
-                    let joined = Summary { writes: summary.writes || of.writes, links: summary.links || of.links };
+                    let joined = summary.join(of);
                     if joined != *summary {
                         *summary = joined;
                         work.push(*caller);
@@ -58,7 +73,7 @@ impl Summaries {
 
     /// That of the function at this position.
     pub(super) fn get(&self, function: usize) -> Summary {
-        self.0.get(&function).copied().unwrap_or(Summary { writes: true, links: true })
+        self.0.get(&function).copied().unwrap_or(Summary::ANYTHING)
     }
 }
 
@@ -72,9 +87,15 @@ fn direct(module: &Module<BBCode>, rules: &RuleTable, bb: &BBCode) -> (Summary, 
         match &operation {
             Operation::Call { function, .. } => callees.push(*function),
             Operation::Unknown => {
-                let pure = module.primitive_call(&inst.stmt).is_some_and(|(primitive, _)| !primitive.effects.writes);
+                let primitive = module.primitive_call(&inst.stmt);
+                let pure = primitive.is_some_and(|(primitive, _)| !primitive.effects.writes);
+                summary.takes_bits |= primitive.is_some_and(|(primitive, args)| {
+                    let of_integer = |ty: &Type| ty.as_scalar().is_some_and(ircode::ScalarType::is_integer);
+                    let integers = args.get(1).is_some_and(|arg| of_integer(&bb.operand_type(arg)));
+                    primitive.name == "bitcast" && !(integers && of_integer(&inst.ty))
+                });
                 if !pure && matches!(inst.stmt, Stmt::Call(_) | Stmt::Invoke(_) | Stmt::Expr(_)) {
-                    summary = Summary { writes: true, links: true };
+                    summary = Summary::ANYTHING;
                 }
             }
             Operation::Rule { rule, args, .. } if rule.changes_first() => {
