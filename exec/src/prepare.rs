@@ -649,19 +649,7 @@ impl Preparer<'_> {
                 Some(value) => Op::Copy(self.source(value)?),
                 None => Op::Copy(self.constant(Value::Nothing)),
             },
-            // What only the compiler looks at.
-            Head::GcPreserveBegin
-            | Head::GcPreserveEnd
-            | Head::Meta
-            | Head::LoopInfo
-            | Head::CodeCoverageEffect
-            | Head::AliasScope
-            | Head::PopAliasScope
-            | Head::Inbounds
-            | Head::Inline
-            | Head::NoInline
-            | Head::Purity
-            | Head::LatestWorld => Op::Copy(self.constant(Value::Nothing)),
+            head if head.is_for_compiler() => Op::Copy(self.constant(Value::Nothing)),
             Head::Foreigncall => match stmt {
                 Stmt::Expr(expr) => match foreign_primitive(expr) {
                     Some((primitive, args)) => self.primitive(primitive, args)?,

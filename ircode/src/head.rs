@@ -104,6 +104,26 @@ pub const HEADS: &[(Head, HeadProperties)] = &[
 ];
 
 impl Head {
+    /// Whether only the compiler looks at such an expression: it does nothing when the program runs, and its value is
+    /// `nothing`.
+    pub fn is_for_compiler(&self) -> bool {
+        matches!(
+            self,
+            Head::GcPreserveBegin
+                | Head::GcPreserveEnd
+                | Head::Meta
+                | Head::LoopInfo
+                | Head::CodeCoverageEffect
+                | Head::AliasScope
+                | Head::PopAliasScope
+                | Head::Inbounds
+                | Head::Inline
+                | Head::NoInline
+                | Head::Purity
+                | Head::LatestWorld
+        )
+    }
+
     /// The head of this name.
     pub fn from_name(name: &str) -> Head {
         match HEADS.iter().find(|(_, properties)| properties.name == name) {

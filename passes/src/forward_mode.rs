@@ -37,6 +37,7 @@ use self::derivation::{Derivation, Prepared, Signature};
 use self::transform::{Transform, Transformed};
 use crate::manager::{PassResult, run_on_function};
 use crate::rules::RuleTable;
+use crate::with_respect_to::wanted_arguments;
 use crate::{PassError, constant_folding, dead_code, link_methods};
 
 /// The pass's name on the command line.
@@ -220,27 +221,5 @@ fn wanted(derivation: &Derivation<'_>, name: &Name, root: usize, options: &Optio
     let Some(prepared) = derivation.prepared(root)? else { return Ok(Vec::new()) };
     let argtypes = &prepared.ir.argtypes;
     let has_tangent = |ty: &Type| !derivation.tangents.of(ty).is_none();
-    let mut wanted: Vec<bool> = argtypes.iter().map(has_tangent).collect();
-    if let Some(own) = wanted.first_mut() {
-        *own = false;
-    }
-    let Some(numbers) = &options.with_respect_to else { return Ok(wanted) };
-    let mut chosen = vec![false; argtypes.len()];
-    for &number in numbers {
-        let argument = number.checked_sub(1).filter(|&index| index > 0 && index < argtypes.len());
-        let Some((index, ty)) = argument.and_then(|index| Some((index, argtypes.get(index)?))) else {
-            let message = format!("there is no argument _{number} to differentiate with respect to");
-            let help = format!("the arguments are _2 to _{}", argtypes.len());
-            return Err(PassError::new(NAME, name, message).with_help(help));
-        };
-        if !has_tangent(ty) {
-            let message =
-                format!("the argument _{number} is a {ty:?}, with respect to which nothing can be differentiated");
-            return Err(PassError::new(NAME, name, message));
-        }
-        if let Some(flag) = chosen.get_mut(index) {
-            *flag = true;
-        }
-    }
-    Ok(chosen)
+    wanted_arguments(argtypes, has_tangent, options.with_respect_to.as_deref()).map_err(|error| error.of(NAME, name))
 }

@@ -29,6 +29,7 @@ pub mod simplify_cfg;
 pub mod split_critical_edges;
 pub mod type_literals;
 pub mod unreachable_code;
+mod with_respect_to;
 
 pub use ircode::tangents;
 

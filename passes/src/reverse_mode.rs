@@ -50,6 +50,7 @@ use self::plan::Plan;
 use crate::manager::{PassResult, run_on_function};
 use crate::rules::{RuleTable, RuleTarget};
 use crate::tangents::Tangent;
+use crate::with_respect_to::wanted_arguments;
 use crate::{PassError, constant_folding, dead_code, link_methods, mem2reg, simplify_cfg};
 
 pub use self::derivation::DerivativeNames;
@@ -252,29 +253,7 @@ fn wanted(derivation: &Derivation<'_>, name: &Name, root: usize, options: &Optio
     let Some(prepared) = derivation.prepared(root)? else { return Ok(Vec::new()) };
     let argtypes = &prepared.body.argtypes;
     let has_tangent = |ty: &Type| !derivation.tangents.of(ty).is_none();
-    let mut wanted: Vec<bool> = argtypes.iter().map(has_tangent).collect();
-    if let Some(own) = wanted.first_mut() {
-        *own = false;
-    }
-    let Some(numbers) = &options.with_respect_to else { return Ok(wanted) };
-    let mut chosen = vec![false; argtypes.len()];
-    for &number in numbers {
-        let argument = number.checked_sub(1).and_then(|index| Some((index, argtypes.get(index)?)));
-        let Some((index, ty)) = argument.filter(|(index, _)| *index > 0) else {
-            let message = format!("there is no argument _{number} to differentiate with respect to");
-            let help = format!("the arguments are _2 to _{}", argtypes.len());
-            return Err(PassError::new(NAME, name, message).with_help(help));
-        };
-        if !has_tangent(ty) {
-            let message =
-                format!("the argument _{number} is a {ty:?}, with respect to which nothing can be differentiated");
-            return Err(PassError::new(NAME, name, message));
-        }
-        if let Some(flag) = chosen.get_mut(index) {
-            *flag = true;
-        }
-    }
-    Ok(chosen)
+    wanted_arguments(argtypes, has_tangent, options.with_respect_to.as_deref()).map_err(|error| error.of(NAME, name))
 }
 
 /// Whether the function that was asked for has a derivative, and depends on its arguments.

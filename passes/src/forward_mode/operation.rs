@@ -174,20 +174,10 @@ impl Classifier<'_> {
                 | Head::Leave
                 | Head::PopException
                 | Head::IsDefined
-                | Head::ThrowUndefIfNot
-                | Head::GcPreserveBegin
-                | Head::GcPreserveEnd
-                | Head::Meta
-                | Head::LoopInfo
-                | Head::CodeCoverageEffect
-                | Head::AliasScope
-                | Head::PopAliasScope
-                | Head::Inbounds
-                | Head::Inline
-                | Head::NoInline
-                | Head::Purity,
+                | Head::ThrowUndefIfNot,
                 _,
             ) => Operation::Steps,
+            (head, _) if head.is_for_compiler() => Operation::Steps,
             _ => Operation::Unknown,
         }
     }

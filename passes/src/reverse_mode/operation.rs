@@ -265,22 +265,11 @@ impl Classifier<'_> {
                 | Head::IsDefined
                 | Head::ThrowUndefIfNot
                 | Head::Cfunction
-                | Head::GcPreserveBegin
-                | Head::GcPreserveEnd
-                | Head::Meta
-                | Head::LoopInfo
-                | Head::CodeCoverageEffect
-                | Head::AliasScope
-                | Head::PopAliasScope
-                | Head::Inbounds
-                | Head::Inline
-                | Head::NoInline
-                | Head::Purity
                 | Head::Const
-                | Head::GlobalDecl
-                | Head::LatestWorld,
+                | Head::GlobalDecl,
                 _,
             ) => Operation::Steps,
+            (head, _) if head.is_for_compiler() => Operation::Steps,
             _ => Operation::Unknown,
         }
     }
