@@ -25,6 +25,7 @@
 mod activity;
 mod adjoints;
 mod closed;
+mod counted;
 mod derivation;
 mod emit;
 mod forward;
@@ -77,7 +78,7 @@ pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
 
 /// Adds the derivative of a function, and those of the functions that it calls, to their module.
 ///
-/// The types of the function's arguments must be known, or follow from [`infer_types::specialize`]. What was generated is
+/// The types of the function's arguments must be known, or follow from [`infer_types::specialize`](crate::infer_types::specialize). What was generated is
 /// cleaned up: slots become values, and what is not needed is removed.
 ///
 /// ```

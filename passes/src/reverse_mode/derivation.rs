@@ -12,6 +12,7 @@ use ircode::{
 use slotmap::SecondaryMap;
 
 use super::NAME;
+use super::counted;
 use super::operation::{Classifier, Operation};
 use super::summary::Summaries;
 use crate::dispatch::{self, Candidate};
@@ -178,6 +179,7 @@ impl<'a> Derivation<'a> {
             let error = PassError::new(NAME, &function.name, message).at(&bb, id);
             return Err(error.with_help("forward mode differentiates it").at_origin(function));
         }
+        counted::isolate(&mut bb).map_err(|error| PassError::new(NAME, &function.name, error.to_string()))?;
         let packed = pack_collected(self.module, &mut bb)
             .map_err(|error| PassError::new(NAME, &function.name, error.to_string()))?;
         let classifier = Classifier { module: self.module, rules: self.rules, bb: &bb };

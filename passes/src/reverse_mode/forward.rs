@@ -24,6 +24,7 @@ pub(super) fn generate(plan: &Plan<'_>, primal: BBCode) -> Result<BBCode, EditEr
     let mut forward = Forward { plan, bb, arguments, made: HashMap::new() };
     let stacks = forward.preheader()?;
     forward.shadows()?;
+    forward.count(&stacks)?;
     forward.save(&stacks)?;
     Ok(forward.bb)
 }
@@ -471,6 +472,31 @@ impl Forward<'_, '_> {
             Saved::Value(id) => Operand::Value(id),
             other => self.made.get(&other).cloned().unwrap_or_else(Operand::nothing),
         }
+    }
+
+    /// Counts how often control comes around the loops that save that, and pushes the count where control leaves them.
+    fn count(&mut self, stacks: &HashMap<usize, Operand<Ids>>) -> Generated<()> {
+        let plan = self.plan;
+        for counted in &plan.counted {
+            let blocks = (plan.block(counted.header), plan.block(counted.before), plan.block(counted.latch));
+            let (Some(header), Some(before), Some(latch)) = blocks else { continue };
+            let line = last_line(&self.bb, header);
+            let empty = NewInstruction::new(Stmt::phi(std::iter::empty()), Type::INT64).with_line(line);
+            let count = self.bb.insert_at_start(header, empty)?;
+            let mut emit = Emitter::new(&mut self.bb, latch, line);
+            let args = [Operand::Value(count), Constant::int64(1).into()];
+            let next = emit.call("Base", "add_int", args, Type::INT64)?;
+            if let Some(Stmt::Phi(phi)) = self.bb.inst_mut(count).map(|inst| &mut inst.stmt) {
+                phi.entries.push(PhiEntry { edge: before, value: Some(Constant::int64(0).into()) });
+                phi.entries.push(PhiEntry { edge: latch, value: Some(next) });
+            }
+            for block in counted.exits.iter().filter_map(|&exit| plan.block(exit)) {
+                let stack = stacks.get(&counted.field).cloned().unwrap_or_else(Operand::nothing);
+                let mut emit = Emitter::new(&mut self.bb, block, line);
+                emit.own("stack_push!", [stack, Operand::Value(count)], Type::Nothing)?;
+            }
+        }
+        Ok(())
     }
 
     /// Pushes what is saved at the ends of blocks, and returns the trace beside the value.

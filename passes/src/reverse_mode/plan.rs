@@ -10,6 +10,7 @@ use ircode::{Argument, LineInfo, Name, Operand, Stmt, Type, TypeDef};
 use slotmap::SecondaryMap;
 
 use super::activity::{Activity, Subject};
+use super::counted::{CountedLoop, counted_loops};
 use super::derivation::{Called, Derivation, DerivativeNames, Prepared};
 use super::needs::Need;
 use super::operation::Operation;
@@ -86,6 +87,9 @@ pub(super) struct Plan<'a> {
     pub(super) returns: Vec<usize>,
     /// Whether the block records that control left it, by number.
     pub(super) records: Vec<bool>,
+    /// The loops that save a count.
+    pub(super) counted: Vec<CountedLoop>,
+    counted_by_header: HashMap<usize, usize>,
     /// What each block saves, by number.
     pub(super) saves: Vec<Option<Saves>>,
     /// What the reverse of each block needs of that, by number, each item once.
@@ -141,17 +145,26 @@ impl<'a> Plan<'a> {
         };
         let returns: Vec<usize> = (0..count).filter(returned).collect();
         let unique = graph.unique_predecessors(&primal);
-        let records = graph
-            .order()
-            .iter()
-            .map(|&block| graph.successors(block).next().is_some() && !unique.is_unique_predecessor(block));
+        let relevant = backward_reachable(&graph, &returns);
+        let counted = counted_loops(&graph, &loops, &relevant);
+        let counts: HashSet<usize> = counted.iter().map(|counted| counted.header).collect();
+        let known = |block: usize| {
+            let mut successors = graph.graph().successors(block);
+            successors.all(|next| counts.contains(&next) || graph.graph().predecessors(next).len() == 1)
+        };
+        let records = graph.order().iter().enumerate().map(|(number, &block)| {
+            let goes_on = graph.successors(block).next().is_some();
+            goes_on && !unique.is_unique_predecessor(block) && !known(number)
+        });
         let records = records.collect();
         let mut plan = Plan {
             derivation,
             names,
             wanted,
             parameters,
-            relevant: backward_reachable(&graph, &returns),
+            relevant,
+            counted_by_header: counted.iter().enumerate().map(|(index, counted)| (counted.header, index)).collect(),
+            counted,
             returns,
             records,
             saves: vec![None; count],
@@ -260,8 +273,16 @@ impl<'a> Plan<'a> {
         self.loops.innermost(number).is_some()
     }
 
+    /// The counted loop of which the block is the header.
+    pub(super) fn counted_at(&self, number: usize) -> Option<usize> {
+        self.counted_by_header.get(&number).copied()
+    }
+
     /// Whether the block's reverse has to look at the stack of blocks for where control came from.
     pub(super) fn pops_block_stack(&self, number: usize) -> bool {
+        if self.counted_at(number).is_some() {
+            return false;
+        }
         match self.predecessors(number).as_slice() {
             [] => false,
             [pred] if number != 0 => self.records[*pred],
@@ -340,6 +361,10 @@ impl<'a> Plan<'a> {
                 Carrier::Stack(self.add_field(format!("block{}", number + 1), Type::stack(element)))
             };
             self.saves[number] = Some(Saves { items, types, carrier });
+        }
+        for index in 0..self.counted.len() {
+            let header = self.counted[index].header;
+            self.counted[index].field = self.add_field(format!("count{}", header + 1), Type::stack(Type::INT64));
         }
         let records = self.relevant_blocks().any(|number| self.pops_block_stack(number));
         if records {

@@ -34,6 +34,10 @@ pub(super) struct Generator<'p, 'a> {
     pub(super) cotangents: Vec<Tangent>,
     /// The fields of the trace, unpacked in the entry.
     pub(super) fields: Vec<Option<Operand<Ids>>>,
+    /// For each counted loop, the slot of how often control is yet to come around.
+    counters: Vec<Operand<Ids>>,
+    /// By block: the counted loops that control leaves to it.
+    left: HashMap<usize, Vec<usize>>,
     /// For each field that is a stack, the slot of its cursor.
     cursors: HashMap<usize, Operand<Ids>>,
 }
@@ -65,10 +69,13 @@ pub(super) fn generate(plan: &Plan<'_>) -> Generated<BBCode> {
         cotangents: plan.argument_tangents().iter().map(Tangent::cotangent).collect(),
         fields: vec![None; plan.fields.len()],
         cursors: HashMap::new(),
+        counters: Vec::new(),
+        left: HashMap::new(),
     };
     generator.find_adjoints();
     generator.entry()?;
     generator.make_cursors()?;
+    generator.make_counters()?;
     generator.make_slots()?;
     for number in plan.relevant_blocks() {
         generator.reverse_block(number)?;
@@ -109,6 +116,7 @@ impl<'p> Generator<'p, '_> {
     fn make_cursors(&mut self) -> Generated<()> {
         let plan = self.plan;
         let mut places: Vec<(usize, usize)> = plan.block_stack.map(|field| (field, ENTRY)).into_iter().collect();
+        places.extend(plan.counted.iter().map(|counted| (counted.field, ENTRY)));
         let mut dominators: Vec<Option<usize>> = self.shape.reverse.clone();
         for (number, loads) in plan.loads.iter().enumerate() {
             let Some(here) = self.shape.reverse[number] else { continue };
@@ -135,6 +143,49 @@ impl<'p> Generator<'p, '_> {
             self.cursors.insert(field, slot);
         }
         Ok(())
+    }
+
+    /// Makes a slot for each counted loop, for how often control is yet to come around.
+    fn make_counters(&mut self) -> Generated<()> {
+        for (index, counted) in self.plan.counted.iter().enumerate() {
+            counted.exits.iter().for_each(|&exit| self.left.entry(exit).or_default().push(index));
+            let mut emit = self.emit(ENTRY, LineInfo::NONE);
+            let counter = emit.own("new_slot", [type_operand(Type::INT64)], Type::slot(Type::INT64))?;
+            emit.own("slot_set!", [counter.clone(), Constant::int64(0).into()], Type::Nothing)?;
+            self.counters.push(counter);
+        }
+        Ok(())
+    }
+
+    /// Before the reverse of a loop that control left to this block: how often control came around.
+    fn load_counts(&mut self, number: usize, here: usize) -> Generated<()> {
+        let plan = self.plan;
+        for index in self.left.get(&number).cloned().unwrap_or_default() {
+            let (Some(counted), Some(counter)) = (plan.counted.get(index), self.counters.get(index).cloned()) else {
+                continue;
+            };
+            let count = self.top(here, counted.field, LineInfo::NONE)?;
+            self.emit(here, LineInfo::NONE).own("slot_set!", [counter, count], Type::Nothing)?;
+            self.step_back(here, counted.field)?;
+        }
+        Ok(())
+    }
+
+    /// The end of the reverse of a counted loop's header: control came from before the loop if it came around no more.
+    fn branch_on_count(&mut self, index: usize, here: usize, targets: &[(usize, BlockId)]) -> Generated<()> {
+        let (Some(counted), Some(counter)) = (self.plan.counted.get(index), self.counters.get(index).cloned()) else {
+            return Ok(());
+        };
+        let target = |of: usize| targets.iter().find(|(pred, _)| *pred == of).map(|(_, target)| *target);
+        let (Some(before), Some(latch)) = (target(counted.before), target(counted.latch)) else { return Ok(()) };
+        let mut emit = self.emit(here, LineInfo::NONE);
+        let count = emit.own("slot_get", [counter.clone()], Type::INT64)?;
+        let fewer = emit.call("Base", "sub_int", [count.clone(), Constant::int64(1).into()], Type::INT64)?;
+        emit.own("slot_set!", [counter, fewer], Type::Nothing)?;
+        let first = emit.call("Core", "===", [count, Constant::int64(0).into()], Type::BOOL)?;
+        emit.stmt(Stmt::goto_if_not(first, latch), Type::Any)?;
+        let name = self.blocks[here];
+        self.bb.set_next(name, Some(before))
     }
 
     /// Ends a block by going to the target whose number `number` is.
@@ -270,6 +321,7 @@ impl<'p> Generator<'p, '_> {
         if let Some(Carrier::Stack(field)) = plan.saves[number].as_ref().map(|saves| &saves.carrier) {
             self.step_back(here, *field)?;
         }
+        self.load_counts(number, here)?;
         let mut from = None;
         if let Some(field) = plan.block_stack.filter(|_| plan.pops_block_stack(number)) {
             let preds = plan.predecessors(number);
@@ -297,6 +349,9 @@ impl<'p> Generator<'p, '_> {
             }
             // The function was called with nothing before: the stack of blocks says 0 then.
             return self.branch_or_exit(here, from, &targets, exit);
+        }
+        if let Some(index) = plan.counted_at(number) {
+            return self.branch_on_count(index, here, &targets);
         }
         match from {
             Some(from) => self.branch(here, from, &targets),
