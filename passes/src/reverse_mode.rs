@@ -54,6 +54,7 @@ use crate::tangents::Tangent;
 use crate::with_respect_to::wanted_arguments;
 use crate::{PassError, constant_folding, dead_code, link_methods, mem2reg, simplify_cfg};
 
+pub(crate) use self::activity::may_hold_integers;
 pub use self::derivation::DerivativeNames;
 pub(crate) use self::derivation::{base_name, name_phi_edges, remember_origins};
 pub use self::report::{Activity, ActivityReport, activity};
@@ -287,6 +288,14 @@ fn check_root(
         ));
     }
     Ok(())
+}
+
+/// For each function of a module whether it, or what it calls, may make an integer of the bits of a float; functions with
+/// derivative rules aside.
+pub(crate) fn takers_of_bits(module: &Module<BBCode>, rules: &RuleTable) -> Vec<bool> {
+    let all: Vec<usize> = (0..module.functions().len()).collect();
+    let summaries = summary::Summaries::of(module, rules, &all);
+    all.into_iter().map(|function| summaries.get(function).takes_bits).collect()
 }
 
 impl Plan<'_> {

@@ -3,9 +3,10 @@
 use std::collections::VecDeque;
 
 use bbcode::BBCode;
-use ircode::{Argument, Callee, Head, IRCode, Module, Operand, Positions, SSAValue, ScalarType, Stmt, Type};
+use ircode::{Argument, Callee, Head, IRCode, Module, Operand, Positions, SSAValue, Stmt, Type, TypeKind};
 
 use super::operation::{Operation, Role};
+use crate::reverse_mode::may_hold_integers;
 use crate::tangents::{Tangent, TangentTypes};
 
 type Op = Operand<Positions>;
@@ -16,7 +17,7 @@ pub(super) enum State {
     /// Not at all, or only by steps.
     #[default]
     None,
-    /// It is an integer made of the bits of a float that does.
+    /// It is an integer made of the bits of a float that does, or holds one.
     Bits,
     /// With a derivative.
     Active,
@@ -61,6 +62,8 @@ pub(super) struct Subject<'a> {
     pub(super) tangents: &'a TangentTypes<'a, BBCode>,
     pub(super) ir: &'a IRCode,
     pub(super) operations: &'a [Operation],
+    /// By function of the module: whether it may make an integer of the bits of a float.
+    pub(super) takers_of_bits: &'a [bool],
 }
 
 impl Activity {
@@ -230,6 +233,10 @@ impl Activity {
         let mut found: Vec<(usize, State)> = Vec::new();
         let own = self.cell(&result).and_then(|cell| self.class.get(cell)).copied();
         let primitive = subject.module.primitive_call(stmt).map(|(primitive, _)| primitive.name);
+        let takes_bits = match operation {
+            Operation::Call { function, .. } => subject.takers_of_bits.get(*function) == Some(&true),
+            _ => false,
+        };
         let state = match operation {
             _ if stmt.is_terminator() => State::None,
             Operation::Exception => {
@@ -237,9 +244,9 @@ impl Activity {
                 self.opaque(index, message, Some("return a value from the try block instead"))
             }
             _ if kind.is_none() => {
-                let integer = ty.as_scalar().is_some_and(ScalarType::is_integer);
-                let bitcast = primitive == Some("bitcast") && joined == State::Active;
-                if integer && (joined == State::Bits || bitcast) { State::Bits } else { State::None }
+                let takes = takes_bits || primitive == Some("bitcast");
+                let bits = joined == State::Bits || takes && joined == State::Active;
+                if may_hold_integers(ty) && bits { State::Bits } else { State::None }
             }
             Operation::Steps | Operation::Zero => State::None,
             Operation::Rule { rule, .. } => match joined {
@@ -285,6 +292,18 @@ impl Activity {
                     && let Some(&class) = self.cell(operand).and_then(|cell| self.class.get(cell))
                 {
                     found.push((class, stored));
+                }
+            });
+        }
+        // Objects without tangents hold integers, which may be made of bits.
+        let bits = joined == State::Bits || takes_bits && joined == State::Active;
+        if bits && operation.changes(subject.module, stmt) {
+            stmt.for_each_operand(&mut |operand| {
+                if self.kind(operand).is_none()
+                    && has_elements(subject.module, &subject.ir.operand_type(operand))
+                    && let Some(&class) = self.cell(operand).and_then(|cell| self.class.get(cell))
+                {
+                    found.push((class, State::Bits));
                 }
             });
         }
@@ -336,6 +355,18 @@ impl Activity {
             Some(Callee::Type(ty)) => (format!("a {ty} is made of what depends on the arguments"), None),
             _ => ("what is called here is known only when it runs".into(), None),
         }
+    }
+}
+
+/// Whether values of a type are changed by storing in them.
+fn has_elements(module: &Module<BBCode>, ty: &Type) -> bool {
+    match ty {
+        Type::Array(_) | Type::Memory(_) | Type::MemoryRef(_) | Type::Ref(_) | Type::Stack(_) => true,
+        Type::Named(name) => {
+            let kind = module.type_def(name).map(|def| &def.kind);
+            matches!(kind, Some(TypeKind::Struct { mutable: true, .. }))
+        }
+        _ => false,
     }
 }
 

@@ -12,7 +12,7 @@ use super::operation::{Classifier, Operation};
 use crate::dispatch::{self, Candidate};
 use crate::infer_types::returned_type;
 use crate::manager::Context;
-use crate::reverse_mode::{base_name, name_phi_edges, remember_origins};
+use crate::reverse_mode::{base_name, name_phi_edges, remember_origins, takers_of_bits};
 use crate::rules::RuleTable;
 use crate::tangents::{Tangent, TangentTypes};
 use crate::{
@@ -75,6 +75,8 @@ pub(super) struct Derivation<'a> {
     pub(super) directions: usize,
     /// What a value that is called may be.
     candidates: Vec<Candidate>,
+    /// By function: whether it may make an integer of the bits of a float.
+    pub(super) takers_of_bits: Vec<bool>,
     prepared: RefCell<HashMap<usize, Arc<Prepared>>>,
 }
 
@@ -82,7 +84,8 @@ impl<'a> Derivation<'a> {
     pub(super) fn new(module: &'a Module<BBCode>, rules: &'a RuleTable, root: usize, directions: usize) -> Self {
         let tangents = TangentTypes::new(module);
         let candidates = dispatch::candidates(module, root, false);
-        Derivation { module, rules, tangents, directions, candidates, prepared: RefCell::default() }
+        let takers_of_bits = takers_of_bits(module, rules);
+        Derivation { module, rules, tangents, directions, takers_of_bits, candidates, prepared: RefCell::default() }
     }
 
     /// The function at this position, prepared.

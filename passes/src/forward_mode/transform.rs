@@ -86,6 +86,7 @@ impl<'a> Transform<'a> {
             tangents: &derivation.tangents,
             ir: &prepared.ir,
             operations: &prepared.operations,
+            takers_of_bits: &derivation.takers_of_bits,
         };
         let activity = Activity::of(subject, wanted);
         let mut ir = prepared.ir.clone();

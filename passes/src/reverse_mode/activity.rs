@@ -547,15 +547,14 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Whether a value without cotangent is an integer made of the bits of a float.
+    /// Whether a value without cotangent is an integer made of the bits of a float, or holds one.
     fn bits(&self, inst: &Instruction<Ids>, operation: &Operation, inputs: Dependence) -> Dependence {
-        let integer = inst.ty.as_scalar().is_some_and(ircode::ScalarType::is_integer);
         let bitcast = match operation {
             Operation::Call { function, .. } => self.subject.summaries.get(*function).takes_bits,
             _ => self.subject.module.primitive_call(&inst.stmt).is_some_and(|(p, _)| p.name == "bitcast"),
         };
         let of_bits = inputs == Dependence::Bits || bitcast && inputs == Dependence::Smooth;
-        if integer && of_bits { Dependence::Bits } else { Dependence::None }
+        if may_hold_integers(&inst.ty) && of_bits { Dependence::Bits } else { Dependence::None }
     }
 
     /// Why nothing is known of the derivative of a statement.
@@ -739,5 +738,13 @@ impl<'a> Analysis<'a> {
         }
         let place = |reason: &Reason| reason.at.and_then(|at| position.get(at).copied()).unwrap_or(0);
         problems.into_iter().min_by_key(|(reason, _)| place(reason))
+    }
+}
+
+/// Whether values of a type without tangent may be integers, or hold some.
+pub(crate) fn may_hold_integers(ty: &Type) -> bool {
+    match ty {
+        Type::Scalar(scalar) => scalar.is_integer(),
+        other => matches!(other, Type::Tuple(_) | Type::NamedTuple(_) | Type::Named(_)),
     }
 }
