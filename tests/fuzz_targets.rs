@@ -58,6 +58,11 @@ fn gradient() {
 }
 
 #[test]
+fn memory_gradient() {
+    run("memory_gradient", 120_000..120_150);
+}
+
+#[test]
 fn determinism() {
     run("determinism", 50_000..50_500);
 }

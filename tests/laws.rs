@@ -9,7 +9,9 @@ use kit::laws::{
     tangents_are_dual,
 };
 use kit::memory::{MemoryProgram, memory};
+use kit::memory_gradient::memory_gradient_is_right;
 use kit::mutation::mutate;
+use kit::mutation_programs::mutation_program;
 use kit::numeric::{Options, Program, numeric, numeric_with};
 use kit::seeds::for_each;
 use passes::reverse_mode::{DerivativeNames, differentiate};
@@ -231,6 +233,42 @@ fn a_wrong_derivative_is_caught() {
         let check = |program: &Program| gradient_is_right(&program.module, "f", &program.args, LIMITS, &derive);
         assert!(caught(check) > 3, "{from} for {to}");
     }
+}
+
+/// How many of forty derivatives through memory are found wrong once their pullback was changed.
+fn caught_in_memory(changed: impl Fn(&mut Module<BBCode>, &str)) -> usize {
+    let changed = |module: &mut Module<BBCode>, names: &DerivativeNames| changed(module, &names.pullback);
+    let is_wrong = |seed: &u64| {
+        let bytes = kit::seeds::bytes(*seed);
+        let Ok(program) = mutation_program(&mut arbitrary::Unstructured::new(&bytes)) else { return false };
+        memory_gradient_is_right(&program.module, "f", &|| program.args(), LIMITS, &changed).is_err()
+    };
+    (0..40).filter(is_wrong).count()
+}
+
+#[test]
+fn a_wrong_derivative_through_memory_is_caught() {
+    for (from, to) in [("cos", "sin"), ("add_float", "sub_float")] {
+        let mistaken = |module: &mut Module<BBCode>, pullback: &str| {
+            mistake(module, pullback, from, to);
+        };
+        assert!(caught_in_memory(mistaken) > 3, "{from} for {to}");
+    }
+    // What is stored in memory, or in its shadow, is not.
+    let forgotten = |module: &mut Module<BBCode>, pullback: &str| {
+        let body = module.body_mut(pullback).unwrap();
+        let ids: Vec<_> = body.all_insts().map(|(id, _)| id).collect();
+        for id in ids {
+            if let Some(stmt) = body.inst_mut(id).map(|inst| &mut inst.stmt)
+                && let Stmt::Call(call) = stmt
+                && matches!(&call.callee, ircode::Operand::Global(global) if global.name == "arrayset")
+            {
+                *stmt = Stmt::Value(call.args[1].clone());
+            }
+        }
+    };
+    assert!(caught_in_memory(forgotten) > 10);
+    assert_eq!(caught_in_memory(|_, _| {}), 0);
 }
 
 #[test]

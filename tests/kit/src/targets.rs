@@ -5,6 +5,7 @@ mod compaction;
 mod determinism;
 mod gradient;
 mod meaning;
+mod memory_gradient;
 mod mutation;
 mod read_json;
 mod read_text;
@@ -31,6 +32,7 @@ pub const TARGETS: &[Target] = &[
     ("surgery", surgery::check),
     ("meaning", meaning::check),
     ("gradient", gradient::check),
+    ("memory_gradient", memory_gradient::check),
     ("determinism", determinism::check),
     ("read_text", read_text::check),
     ("read_json", read_json::check),
