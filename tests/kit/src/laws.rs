@@ -319,7 +319,7 @@ fn passes_are_safe(
     Ok(())
 }
 
-fn all_verify(module: &Module<BBCode>) -> Result<(), String> {
+pub(crate) fn all_verify(module: &Module<BBCode>) -> Result<(), String> {
     for function in module.functions() {
         if let Err(violations) = function.body.verify() {
             return Err(bbcode::display_violations(&function.body, &violations).to_string());
