@@ -67,7 +67,9 @@ pub(super) fn isolate(bb: &mut BBCode) -> Result<(), EditError> {
         }
     }
     for (block, target, left) in exits(&graph, &loops) {
-        if left.iter().any(|id| countable.contains(id)) && several(Box::new(graph.graph().predecessors(target))) {
+        // Into the entry control comes from outside, too.
+        let shared = target == 0 || several(Box::new(graph.graph().predecessors(target)));
+        if shared && left.iter().any(|id| countable.contains(id)) {
             edges.push((block, target));
         }
     }
@@ -92,7 +94,7 @@ pub(super) fn counted_loops(graph: &BlockGraph, loops: &LoopForest, relevant: &[
     let mut exits_of: Vec<(LoopId, usize)> = Vec::new();
     let mut shared: HashSet<LoopId> = HashSet::new();
     for (_, target, left) in all_exits.into_iter().filter(|(_, target, _)| is_relevant(*target)) {
-        let alone = graph.graph().predecessors(target).len() == 1;
+        let alone = target != 0 && graph.graph().predecessors(target).len() == 1;
         for id in left {
             match alone {
                 true => exits_of.push((id, target)),

@@ -199,7 +199,7 @@ impl Forward<'_, '_> {
                     true => emit.own("stack_push!", [target, element], Type::Nothing)?,
                     false => emit.call("Base", "push!", [target, element], ty)?,
                 };
-                if !plan.restores(&object) {
+                if !plan.takes_back_length(&object) {
                     let length = match is_stack {
                         true => emit.own("stack_length", [object], Type::INT64)?,
                         false => emit.call("Base", "arraylen", [object], Type::INT64)?,

@@ -76,7 +76,8 @@ impl Plan<'_> {
             Operation::Append { object, .. } => {
                 if self.restores(object) {
                     value(object, visit);
-                } else if self.has_shadow(object) {
+                }
+                if self.has_shadow(object) && !self.takes_back_length(object) {
                     visit(Need::Saved(Saved::Old(id)));
                 }
                 if self.has_shadow(object) {
@@ -164,7 +165,12 @@ impl Plan<'_> {
     /// Whether a vector that the function made, and has made longer at its end, stays so on the way back: what is put there is
     /// found by its index, and the shadow is reset where the vector was made.
     pub(super) fn stays_longer(&self, object: &Operand<Ids>, kind: Resize) -> bool {
-        kind.grows && kind.end == "end" && !self.restores(object)
+        kind.grows && kind.end == "end" && !self.takes_back_length(object)
+    }
+
+    /// Whether a vector, or its shadow, gets its length back on the way back: somebody looks at it as a whole there.
+    pub(super) fn takes_back_length(&self, object: &Operand<Ids>) -> bool {
+        self.restores(object) || self.activity.objects.class(object).is_some_and(|class| self.needs_length(class))
     }
 
     /// Whether the shadow of an operand goes beside it.

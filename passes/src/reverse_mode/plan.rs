@@ -111,6 +111,8 @@ pub(super) struct Plan<'a> {
     pub(super) used: Option<usize>,
     /// Classes of objects whose contents the pullback reads.
     contents_needed: Vec<bool>,
+    /// Classes of objects that are copied, or made by a rule, as a whole.
+    lengths_needed: Vec<bool>,
     /// The type of the result.
     pub(super) result: Type,
 }
@@ -177,6 +179,7 @@ impl<'a> Plan<'a> {
             exit: None,
             used: None,
             contents_needed: vec![false; activity.objects.bound()],
+            lengths_needed: vec![false; activity.objects.bound()],
             result: prepared.result.clone(),
             activity,
             graph,
@@ -184,6 +187,7 @@ impl<'a> Plan<'a> {
             primal,
         };
         plan.find_needed_contents();
+        plan.find_needed_lengths();
         plan.choose_carriers(&domtree);
         Ok(plan)
     }
@@ -466,8 +470,35 @@ impl Plan<'_> {
             // Their reverses take from the shadow what they added: a second time it is not there.
             Operation::Resize { object, kind, .. } if self.has_shadow(object) => !self.stays_longer(object, *kind),
             Operation::StackPop { stack } if self.has_shadow(stack) => true,
+            Operation::Append { object, .. } if self.has_shadow(object) && self.takes_back_length(object) => true,
             operation => operation.changed_object().is_some_and(|object| self.restores(object)),
         })
+    }
+
+    /// Whether the pullback works on objects of the class as a whole.
+    pub(super) fn needs_length(&self, class: usize) -> bool {
+        self.lengths_needed.get(class) == Some(&true)
+    }
+
+    /// Finds the objects on which the pullback works as a whole.
+    fn find_needed_lengths(&mut self) {
+        for number in 0..self.relevant.len() {
+            let Some(block) = self.block(number).filter(|_| self.relevant[number]) else { continue };
+            for id in self.primal.inst_ids(block) {
+                let result = Operand::Value(id);
+                let whole: Vec<&Operand<bbcode::Ids>> = match self.activity.operation(id) {
+                    Operation::Rule { args, .. } => args.iter().chain([&result]).collect(),
+                    Operation::CopyObject(source) => vec![source, &result],
+                    Operation::Whole { object, from, .. } => std::iter::once(object).chain(from).collect(),
+                    _ => continue,
+                };
+                for class in whole.into_iter().filter_map(|operand| self.activity.objects.class(operand)) {
+                    if let Some(needed) = self.lengths_needed.get_mut(class) {
+                        *needed = true;
+                    }
+                }
+            }
+        }
     }
 
     /// Whether the pullback reads objects of the class.

@@ -321,7 +321,7 @@ impl Generator<'_, '_> {
         let plan = self.plan;
         let ty = plan.primal.operand_type(object);
         let is_stack = matches!(ty, Type::Stack(_));
-        if plan.has_shadow(object) && !plan.restores(object) {
+        if plan.has_shadow(object) && !plan.takes_back_length(object) {
             let tangent = plan.derivation.tangents.of(&element_type(&ty));
             let access = if is_stack { Access::Stack } else { Access::Index };
             let position = here.loaded.get(&Saved::Old(id)).cloned().unwrap_or_else(Operand::nothing);
