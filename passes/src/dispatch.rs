@@ -154,6 +154,10 @@ fn branch_on(bb: &mut BBCode, call: &ValueCall, candidates: &[&Candidate]) -> Re
     let Some(mut test) = bb.block_of(id) else { return Ok(()) };
     let written = |stmt: Stmt<Ids>, ty: Type| NewInstruction::new(stmt, ty).with_line(line);
     let rest = bb.split_block(id)?;
+    // A block with nothing else ends with a goto.
+    if let Some((goto, _)) = bb.terminator(test) {
+        bb.remove_unchecked(goto)?;
+    }
     let mut entries: Vec<(BlockId, Option<Operand<Ids>>)> = Vec::with_capacity(candidates.len());
     for candidate in candidates {
         let (call, next) = (bb.push_block(), bb.push_block());
