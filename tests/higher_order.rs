@@ -317,7 +317,6 @@ fn of_arrays_that_grow() {
 }
 
 #[test]
-#[ignore = "the pullback of a pullback finds the shadow of the shadow of the array empty"]
 fn of_arrays_that_grow_by_reverse_mode_alone() {
     check_ways("pushed", &FLOAT, &["RRR"], &[], pushed);
 }

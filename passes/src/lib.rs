@@ -20,6 +20,7 @@ pub mod lower_broadcast;
 pub mod lower_switch;
 mod manager;
 pub mod mem2reg;
+mod preparation;
 mod replace;
 pub mod reverse_mode;
 pub mod rules;

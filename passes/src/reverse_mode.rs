@@ -56,7 +56,7 @@ use crate::{PassError, constant_folding, dead_code, link_methods, mem2reg, simpl
 
 pub(crate) use self::activity::may_hold_integers;
 pub use self::derivation::DerivativeNames;
-pub(crate) use self::derivation::{base_name, name_phi_edges, remember_origins};
+pub(crate) use self::derivation::base_name;
 pub use self::report::{Activity, ActivityReport, activity};
 
 /// The pass's name on the command line.

@@ -9,16 +9,13 @@ use ircode::{Function, IRCode, Module, Name, Type};
 
 use super::NAME;
 use super::operation::{Classifier, Operation};
+use crate::PassError;
 use crate::dispatch::{self, Candidate};
 use crate::infer_types::returned_type;
-use crate::manager::Context;
-use crate::reverse_mode::{base_name, name_phi_edges, remember_origins, takers_of_bits};
+use crate::preparation::prepared_body;
+use crate::reverse_mode::{base_name, takers_of_bits};
 use crate::rules::RuleTable;
 use crate::tangents::{Tangent, TangentTypes};
-use crate::{
-    PassError, constant_folding, infer_types, lower_arithmetic, lower_broadcast, mem2reg, type_literals,
-    unreachable_code,
-};
 
 /// A function made ready to be differentiated.
 #[derive(Debug)]
@@ -100,25 +97,7 @@ impl<'a> Derivation<'a> {
     }
 
     fn prepare(&self, function: &Function<BBCode>) -> Result<Prepared, PassError> {
-        let mut bb = function.body.clone();
-        name_phi_edges(&mut bb);
-        remember_origins(&mut bb, &function.name);
-        let context = Context { module: self.module, function: &function.name };
-        for pass in [
-            unreachable_code::run,
-            constant_folding::run,
-            type_literals::run,
-            infer_types::run,
-            lower_broadcast::run,
-            lower_arithmetic::run,
-            mem2reg::run,
-            infer_types::run,
-        ] {
-            pass(&mut bb, &context)?;
-        }
-        bb.remove_unreachable_blocks();
-        dispatch::dispatch(self.module, &mut bb, &self.candidates)
-            .map_err(|error| PassError::new(NAME, &function.name, error.to_string()))?;
+        let bb = prepared_body(NAME, self.module, function, &self.candidates)?;
         let inferred = returned_type(&bb);
         let result = if function.result.is_unknown() { inferred } else { function.result.clone() };
         let ir = IRCode::try_from(bb).map_err(|error| PassError::new(NAME, &function.name, error.to_string()))?;

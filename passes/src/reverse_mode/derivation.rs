@@ -6,8 +6,7 @@ use std::sync::Arc;
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::HashMap;
 use ircode::{
-    Body, Callee, Constant, DebugInfo, Function, LineInfo, Module, Name, NewInstruction, Operand, PhiEntry, Stmt, Type,
-    TypeKind, method_of,
+    Callee, Constant, Function, LineInfo, Module, Name, NewInstruction, Operand, Stmt, Type, TypeKind, method_of,
 };
 use slotmap::SecondaryMap;
 
@@ -15,12 +14,12 @@ use super::NAME;
 use super::counted;
 use super::operation::{Classifier, Operation};
 use super::summary::Summaries;
+use crate::PassError;
 use crate::dispatch::{self, Candidate};
 use crate::infer_types::returned_type;
-use crate::manager::Context;
+use crate::preparation::prepared_body;
 use crate::rules::RuleTable;
 use crate::tangents::{Tangent, TangentTypes};
-use crate::{PassError, constant_folding, infer_types, lower_arithmetic, mem2reg, type_literals, unreachable_code};
 
 /// The names of what belongs to the derivative of a function.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -151,25 +150,7 @@ impl<'a> Derivation<'a> {
     }
 
     fn prepare(&self, function: &Function<BBCode>) -> Result<Prepared, PassError> {
-        let mut bb = function.body.clone();
-        name_phi_edges(&mut bb);
-        remember_origins(&mut bb, &function.name);
-        let context = Context { module: self.module, function: &function.name };
-        for pass in [
-            unreachable_code::run,
-            constant_folding::run,
-            type_literals::run,
-            infer_types::run,
-            crate::lower_broadcast::run,
-            lower_arithmetic::run,
-            mem2reg::run,
-            infer_types::run,
-        ] {
-            pass(&mut bb, &context)?;
-        }
-        bb.remove_unreachable_blocks();
-        dispatch::dispatch(self.module, &mut bb, &self.candidates)
-            .map_err(|error| PassError::new(NAME, &function.name, error.to_string()))?;
+        let mut bb = prepared_body(NAME, self.module, function, &self.candidates)?;
         for (id, inst) in bb.all_insts() {
             let message = match inst.stmt {
                 Stmt::Enter(_) => "a function with try/catch cannot be differentiated in reverse mode",
@@ -255,33 +236,6 @@ impl PassError {
         match index.and_then(|index| function.body.all_insts().nth(index)) {
             Some((id, _)) => self.at(&function.body, id),
             None => self,
-        }
-    }
-}
-
-/// Gives φs an entry for every edge on which they have a value.
-pub(crate) fn name_phi_edges(bb: &mut BBCode) {
-    let edges = bb.view().unnamed_phi_edges();
-    for edge in edges {
-        if let Some(Stmt::Phi(phi)) = bb.inst_mut(edge.phi).map(|inst| &mut inst.stmt) {
-            phi.entries.push(PhiEntry { edge: edge.pred, value: Some(edge.value) });
-        }
-    }
-}
-
-/// Lets every statement say which statement of the function it is, in the manner of Julia 1.12: by an edge to the debug
-/// info of the function and the number of the statement there.
-pub(crate) fn remember_origins(bb: &mut BBCode, name: &Name) {
-    let ids: Vec<_> = bb.all_insts().map(|(id, inst)| (id, inst.line)).collect();
-    let original = DebugInfo {
-        def: Some(name.clone()),
-        codelocs: ids.iter().map(|(_, line)| *line).collect(),
-        ..(*bb.debuginfo).clone()
-    };
-    Arc::make_mut(&mut bb.debuginfo).edges = vec![Arc::new(original)];
-    for (position, (id, line)) in ids.into_iter().enumerate() {
-        if let Some(inst) = bb.inst_mut(id) {
-            inst.line = LineInfo { line: line.line, edge: 1, pc: position as i32 + 1 };
         }
     }
 }

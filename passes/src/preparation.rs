@@ -1,0 +1,61 @@
+//! Making a function ready to be differentiated, in either mode.
+
+use std::sync::Arc;
+
+use bbcode::BBCode;
+use ircode::{DebugInfo, Function, LineInfo, Module, Name};
+
+use crate::dispatch::{self, Candidate};
+use crate::manager::Context;
+use crate::{
+    PassError, constant_folding, infer_types, lower_arithmetic, lower_broadcast, mem2reg, type_literals,
+    unreachable_code,
+};
+
+/// A copy of the body of a function in which slots are values, generic arithmetic and maps are what they do, types and callees
+/// are known as far as they follow, calls of values go to the candidates, every block is reachable, φs name all their
+/// edges, and every statement remembers which one of the function it comes from.
+pub(crate) fn prepared_body(
+    pass: &'static str,
+    module: &Module<BBCode>,
+    function: &Function<BBCode>,
+    candidates: &[Candidate],
+) -> Result<BBCode, PassError> {
+    let mut bb = function.body.clone();
+    bb.name_phi_edges();
+    remember_origins(&mut bb, &function.name);
+    let context = Context { module, function: &function.name };
+    for run in [
+        unreachable_code::run,
+        constant_folding::run,
+        type_literals::run,
+        infer_types::run,
+        lower_broadcast::run,
+        lower_arithmetic::run,
+        mem2reg::run,
+        infer_types::run,
+    ] {
+        run(&mut bb, &context)?;
+    }
+    bb.remove_unreachable_blocks();
+    dispatch::dispatch(module, &mut bb, candidates)
+        .map_err(|error| PassError::new(pass, &function.name, error.to_string()))?;
+    Ok(bb)
+}
+
+/// Lets every statement say which statement of the function it is, in the manner of Julia 1.12: by an edge to the debug
+/// info of the function and the number of the statement there.
+fn remember_origins(bb: &mut BBCode, name: &Name) {
+    let ids: Vec<_> = bb.all_insts().map(|(id, inst)| (id, inst.line)).collect();
+    let original = DebugInfo {
+        def: Some(name.clone()),
+        codelocs: ids.iter().map(|(_, line)| *line).collect(),
+        ..(*bb.debuginfo).clone()
+    };
+    Arc::make_mut(&mut bb.debuginfo).edges = vec![Arc::new(original)];
+    for (position, (id, line)) in ids.into_iter().enumerate() {
+        if let Some(inst) = bb.inst_mut(id) {
+            inst.line = LineInfo { line: line.line, edge: 1, pc: position as i32 + 1 };
+        }
+    }
+}
