@@ -224,3 +224,9 @@ impl BBCode {
         }
     }
 }
+
+impl ircode::Parameters for BBCode {
+    fn argument_types(&self) -> &[Type] {
+        &self.argtypes
+    }
+}

@@ -2,6 +2,7 @@
 
 mod addresses;
 mod arrays;
+mod closures;
 mod control;
 mod derivative;
 mod enums;
@@ -150,6 +151,9 @@ pub(crate) fn builtin(name: &str) -> Option<Builtin> {
         "new_case" => enums::new_case,
         "is_case" => enums::is_case,
         "payload" => enums::payload,
+        "partial_apply" => closures::partial_apply,
+        "applies" => closures::applies,
+        "captured" => closures::captured,
         "new_stack" => derivative::new_stack,
         "stack_push!" => derivative::stack_push,
         "stack_get" => derivative::stack_get,

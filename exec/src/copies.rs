@@ -8,8 +8,9 @@ use ircode::Scalar;
 
 use crate::object::{Fields, Meter, OutOfMemory};
 use crate::value::{
-    ArrayObject, ArrayRef, EnumObject, EnumRef, MemoryObject, MemoryRef, NamedTupleObject, NamedTupleRef, PlaceObject,
-    PlaceRef, SlotObject, SlotRef, StackObject, StackRef, StructObject, StructRef, TupleObject, TupleRef, Value,
+    ArrayObject, ArrayRef, ClosureObject, ClosureRef, EnumObject, EnumRef, MemoryObject, MemoryRef, NamedTupleObject,
+    NamedTupleRef, PlaceObject, PlaceRef, SlotObject, SlotRef, StackObject, StackRef, StructObject, StructRef,
+    TupleObject, TupleRef, Value,
 };
 
 type Result<T> = std::result::Result<T, OutOfMemory>;
@@ -113,6 +114,7 @@ impl Copier<'_, '_> {
             }
             Value::NamedTuple(tuple) => (address(&tuple.0), paired(tuple.0.fields.values(), field_tangents(tangent))),
             Value::Enum(object) => (address(&object.0), paired(object.0.fields.values(), field_tangents(tangent))),
+            Value::Closure(object) => (address(&object.0), paired(object.0.fields.values(), field_tangents(tangent))),
             Value::Struct(object) if !object.0.ty.mutable => {
                 (address(&object.0), paired(object.0.fields.borrow().values(), field_tangents(tangent)))
             }
@@ -220,6 +222,10 @@ fn joined(value: &Value, fields: Fields) -> Value {
         Value::Enum(object) => {
             let (ty, case) = (object.0.ty.clone(), object.0.case.clone());
             Value::Enum(EnumRef(Rc::new(EnumObject { ty, case, fields })))
+        }
+        Value::Closure(object) => {
+            let (ty, function) = (object.0.ty.clone(), object.0.function.clone());
+            Value::Closure(ClosureRef(Rc::new(ClosureObject { ty, function, fields })))
         }
         Value::Struct(object) => {
             let fields = RefCell::new(fields);

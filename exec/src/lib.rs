@@ -23,5 +23,7 @@ pub use limits::Limits;
 pub use machine::Machine;
 pub use statistics::Statistics;
 pub use value::Value;
-pub use value::{ArrayRef, EnumRef, MemoryRef, NamedTupleRef, PlaceRef, SlotRef, StackRef, StructRef, TupleRef};
+pub use value::{
+    ArrayRef, ClosureRef, EnumRef, MemoryRef, NamedTupleRef, PlaceRef, SlotRef, StackRef, StructRef, TupleRef,
+};
 pub use walk::{check_tangent, first_difference, float_place, float_places, tangent_floats, value_floats};

@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use ircode::{Constant, Name, Scalar, ScalarType, Type};
+use ircode::{ClosureType, Constant, Name, Scalar, ScalarType, Type};
 
 use crate::object::Fields;
 
@@ -35,6 +35,8 @@ pub enum Value {
     Struct(StructRef),
     /// A case of an enum with its payload.
     Enum(EnumRef),
+    /// A function together with values of its last parameters.
+    Closure(ClosureRef),
     /// An array.
     Array(ArrayRef),
     /// The storage of arrays.
@@ -66,6 +68,8 @@ shared! {
     StructRef(StructObject);
     /// A shared case of an enum.
     EnumRef(EnumObject);
+    /// A shared closure.
+    ClosureRef(ClosureObject);
     /// A shared array.
     ArrayRef(ArrayObject);
     /// Shared storage.
@@ -108,6 +112,15 @@ pub(crate) struct StructInfo {
 pub(crate) struct EnumObject {
     pub(crate) ty: Type,
     pub(crate) case: Name,
+    pub(crate) fields: Fields,
+}
+
+#[derive(Debug)]
+pub(crate) struct ClosureObject {
+    pub(crate) ty: Type,
+    /// The function, as it was named.
+    pub(crate) function: Name,
+    /// What it captures: the values of its last parameters.
     pub(crate) fields: Fields,
 }
 
@@ -242,6 +255,7 @@ impl Value {
             Value::SimpleVector(_) => Type::named("Core.SimpleVector"),
             Value::Struct(object) => object.0.ty.ty.clone(),
             Value::Enum(object) => object.0.ty.clone(),
+            Value::Closure(object) => object.0.ty.clone(),
             Value::Array(array) => {
                 let rank = array.0.dims.borrow().len() as u32;
                 Type::array(array.0.place.borrow().0.memory.0.element.clone(), rank)
@@ -302,6 +316,9 @@ impl Value {
                 (Value::Enum(a), Value::Enum(b)) => {
                     a.0.ty == b.0.ty && a.0.case == b.0.case && contents(&a.0.fields, &b.0.fields, &mut pairs)
                 }
+                (Value::Closure(a), Value::Closure(b)) => {
+                    a.0.function == b.0.function && contents(&a.0.fields, &b.0.fields, &mut pairs)
+                }
                 (Value::Array(a), Value::Array(b)) => Rc::ptr_eq(&a.0, &b.0),
                 (Value::Memory(a), Value::Memory(b)) => Rc::ptr_eq(&a.0, &b.0),
                 (Value::MemoryRef(a), Value::MemoryRef(b)) => {
@@ -327,6 +344,7 @@ impl Value {
                 | Value::SimpleVector(_)
                 | Value::Struct(_)
                 | Value::Enum(_)
+                | Value::Closure(_)
                 | Value::Array(_)
                 | Value::Memory(_)
                 | Value::MemoryRef(_)
@@ -354,6 +372,11 @@ impl Value {
                 }
             }
             Value::Enum(object) => {
+                if let Some(object) = Rc::get_mut(&mut object.0) {
+                    list.append(&mut object.fields.take());
+                }
+            }
+            Value::Closure(object) => {
                 if let Some(object) = Rc::get_mut(&mut object.0) {
                     list.append(&mut object.fields.take());
                 }
@@ -425,9 +448,21 @@ pub(crate) fn isa(value: &Value, ty: &Type) -> bool {
             let name = name.strip_prefix("Core.").or_else(|| name.strip_prefix("Base.")).unwrap_or(name);
             abstract_isa(value, name).unwrap_or_else(|| value.type_of() == *ty || value.type_of().to_string() == name)
         }
+        Type::Closure(expected) => match value {
+            Value::Closure(object) => matches!(&object.0.ty, Type::Closure(ty) if may_stand_for(ty, expected)),
+            _ => false,
+        },
         Type::TypeOf(inner) => matches!(value, Value::Type(ty) if ty == inner),
         other => value.type_of() == *other,
     }
+}
+
+/// Whether a closure of the first type can be called as one of the second: they agree where both are known.
+fn may_stand_for(closure: &ClosureType, expected: &ClosureType) -> bool {
+    let agree = |a: &Type, b: &Type| a == b || a.is_unknown() || b.is_unknown();
+    closure.parameters.len() == expected.parameters.len()
+        && closure.parameters.iter().zip(&expected.parameters).all(|(a, b)| agree(a, b))
+        && agree(&closure.result, &expected.result)
 }
 
 /// Whether a value belongs to one of Julia's abstract types; `None` for other names.
@@ -441,7 +476,7 @@ fn abstract_isa(value: &Value, name: &str) -> Option<bool> {
         "Signed" => is(ScalarType::is_signed_integer),
         "Unsigned" => is(|ty| ty.is_integer() && !ty.is_signed_integer()),
         "AbstractString" => Some(matches!(value, Value::String(_))),
-        "Function" => Some(matches!(value, Value::Function(_))),
+        "Function" => Some(matches!(value, Value::Function(_) | Value::Closure(_))),
         "Tuple" => Some(matches!(value, Value::Tuple(_))),
         "NamedTuple" => Some(matches!(value, Value::NamedTuple(_))),
         "AbstractArray" | "Array" => Some(matches!(value, Value::Array(_))),

@@ -3,6 +3,7 @@
 mod call_graph;
 mod callee;
 pub mod cfg;
+mod closures;
 mod code;
 mod compact;
 mod constant;
@@ -31,6 +32,7 @@ mod view;
 pub use call_graph::CallGraph;
 pub use callee::Callee;
 pub use cfg::{BasicBlock, Cfg};
+pub use closures::Parameters;
 pub use code::{IRCode, InsertError, NewNode};
 pub use compact::{CompactError, Compaction, Renumbered};
 pub use constant::Constant;
@@ -53,7 +55,7 @@ pub use text::{
     Style, TextError, parse_function, parse_module, parse_module_with_parameters, print_body, print_function,
     print_module,
 };
-pub use types::{ArrayType, Type};
+pub use types::{ArrayType, ClosureType, Type};
 pub use verify::{Check, Violation, Violations, verify, verify_with_globals};
 pub use version::{JuliaVersion, NoVersion};
 pub use view::{BlockNames, BlockView, Body, PendingView, StatementView, View};

@@ -91,6 +91,10 @@ pub enum ResultType {
     Stack,
     /// `BBKit.Slot{T}` of the type that the first operand names.
     Slot,
+    /// A closure of the function that the first operand names, without the parameters that the other operands are.
+    Closure,
+    /// The type of the captured value that the third operand numbers, of a closure of the function that the second names.
+    Captured,
     /// `MemoryRef{T}` to the memory at this index.
     MemoryRef(usize),
     /// A vector of the elements of the array at this index.

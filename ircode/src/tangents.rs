@@ -182,6 +182,8 @@ impl<'m, F> TangentTypes<'m, F> {
             Type::Scalar(_) | Type::Bottom | Type::Nothing | Type::String | Type::Symbol => Tangent::None,
             Type::TypeOf(_) | Type::Function(_) => Tangent::None,
             Type::Untyped | Type::Any => Tangent::ANY,
+            // That of what it captures, which only the run tells.
+            Type::Closure(_) => Tangent::ANY,
             // Of how many elements a tuple is, its type may leave open.
             Type::Tuple(elements) if elements.iter().any(is_vararg) => self.dynamic(ty),
             Type::Tuple(elements) => of_fields(elements.iter().map(of).collect()),
@@ -274,7 +276,7 @@ impl<'m, F> TangentTypes<'m, F> {
                 Type::Scalar(scalar) if scalar.is_float() => found(inside),
                 Type::Scalar(_) | Type::Bottom | Type::Nothing | Type::String | Type::Symbol => {}
                 Type::TypeOf(_) | Type::Function(_) => {}
-                Type::Untyped | Type::Any => {
+                Type::Untyped | Type::Any | Type::Closure(_) => {
                     found(true);
                     found(inside);
                 }

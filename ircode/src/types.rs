@@ -60,6 +60,8 @@ pub enum Type {
     Stack(Arc<Type>),
     /// `BBKit.Slot{T}`: a local variable, until `mem2reg` turns it into values.
     Slot(Arc<Type>),
+    /// `BBKit.Closure{Tuple{A, B}, R}`: a function together with values of its last parameters.
+    Closure(Arc<ClosureType>),
     /// `Type{T}`, the type of a type.
     TypeOf(Arc<Type>),
     /// `typeof(f)`, the type of a function.
@@ -75,6 +77,15 @@ pub struct ArrayType {
     pub element: Type,
     /// The number of dimensions.
     pub rank: u32,
+}
+
+/// What a closure takes and gives; what it captures is no part of its type.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct ClosureType {
+    /// The types of the arguments with which it is called.
+    pub parameters: Vec<Type>,
+    /// The type of the result.
+    pub result: Type,
 }
 
 impl Type {
@@ -128,6 +139,11 @@ impl Type {
     /// `BBKit.Stack{element}`.
     pub fn stack(element: Type) -> Type {
         Type::Stack(Arc::new(element))
+    }
+
+    /// `BBKit.Closure{Tuple{parameters}, result}`.
+    pub fn closure(parameters: impl IntoIterator<Item = Type>, result: Type) -> Type {
+        Type::Closure(Arc::new(ClosureType { parameters: parameters.into_iter().collect(), result }))
     }
 
     /// `BBKit.Slot{element}`.
@@ -219,6 +235,11 @@ impl fmt::Display for Type {
             Type::MemoryRef(element) => write!(f, "MemoryRef{{{element}}}"),
             Type::Stack(element) => write!(f, "BBKit.Stack{{{element}}}"),
             Type::Slot(element) => write!(f, "BBKit.Slot{{{element}}}"),
+            Type::Closure(closure) => {
+                f.write_str("BBKit.Closure{")?;
+                write_parameters(f, "Tuple", &closure.parameters)?;
+                write!(f, ", {}}}", closure.result)
+            }
             Type::TypeOf(ty) => write!(f, "Type{{{ty}}}"),
             Type::Function(name) => write!(f, "typeof({name})"),
             Type::Named(text) => f.write_str(text),
@@ -300,6 +321,8 @@ mod tests {
             "NTuple{4, Float64}",
             "Array{Float64, N} where N",
             "BBKit.Stack{Tuple{Float64, Int32}}",
+            "BBKit.Closure{Tuple{Float64}, BBKit.Closure{Tuple{}, Any}}",
+            "BBKit.Closure{Any, Any}",
             "Array{Float64",
             "Tuple{Int64}}",
             "",

@@ -1,5 +1,5 @@
 //! Calls of what is known only when the program runs: the world is closed, so they are calls of one of the functions that
-//! are mentioned as values somewhere.
+//! are mentioned as values somewhere, or of one of those of which closures are made.
 
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
 use hashbrown::HashSet;
@@ -12,7 +12,9 @@ pub(crate) struct Candidate {
     value: Operand<Ids>,
     /// What a call of it names.
     callee: Operand<Ids>,
-    /// The types of its arguments, where it is a function of the module.
+    /// How many values a closure of it captures; `None` for the function itself.
+    captured: Option<usize>,
+    /// The types of its arguments, what is captured last, where it is a function of the module.
     argtypes: Option<Vec<Type>>,
     /// The number of arguments that it takes; `None` if that is not one number.
     arity: Option<usize>,
@@ -35,14 +37,25 @@ impl Candidate {
 pub(crate) fn candidates(module: &Module<BBCode>, root: usize, reverse: bool) -> Vec<Candidate> {
     let mut seen: HashSet<String> = HashSet::new();
     let mut found = Vec::new();
-    let mut mention = |operand: &Operand<Ids>| {
+    let mut mention = |operand: &Operand<Ids>, captured: Option<usize>| {
         let is_function = matches!(operand, Operand::Global(_) | Operand::Constant(Constant::Function(_)));
-        if is_function && seen.insert(format!("{operand:?}")) {
-            found.extend(candidate(module, operand, reverse));
+        if is_function && seen.insert(format!("{operand:?} {captured:?}")) {
+            found.extend(candidate(module, operand, captured, reverse));
         }
     };
     for function in module.functions() {
         for (_, inst) in function.body.all_insts() {
+            match (&inst.stmt, module.primitive_call(&inst.stmt)) {
+                (_, Some((primitive, [function, captured @ ..]))) if primitive.name == "partial_apply" => {
+                    mention(function, Some(captured.len()));
+                    captured.iter().for_each(|operand| mention(operand, None));
+                    continue;
+                }
+                // They ask, and give nobody the function.
+                (_, Some((primitive, _))) if matches!(primitive.name, "applies" | "captured") => continue,
+                _ => {}
+            }
+            let mut mention = |operand: &Operand<Ids>| mention(operand, None);
             match &inst.stmt {
                 Stmt::Call(call) => call.args.iter().for_each(&mut mention),
                 Stmt::Invoke(invoke) => invoke.args.iter().for_each(&mut mention),
@@ -57,13 +70,18 @@ pub(crate) fn candidates(module: &Module<BBCode>, root: usize, reverse: bool) ->
     let parameters = module.functions().get(root).map(|function| function.body.argtypes.as_slice()).unwrap_or_default();
     if parameters.iter().skip(1).any(takes_functions) {
         for (_, function) in module.functions().iter().enumerate().filter(|(position, _)| *position != root) {
-            mention(&Operand::Constant(Constant::Function(function.name.clone())));
+            mention(&Operand::Constant(Constant::Function(function.name.clone())), None);
         }
     }
     found
 }
 
-fn candidate(module: &Module<BBCode>, value: &Operand<Ids>, reverse: bool) -> Option<Candidate> {
+fn candidate(
+    module: &Module<BBCode>,
+    value: &Operand<Ids>,
+    captured: Option<usize>,
+    reverse: bool,
+) -> Option<Candidate> {
     let of_function = |index: usize| {
         let function = module.functions().get(index)?;
         let catches = |stmt: &Stmt<Ids>| matches!(stmt, Stmt::Enter(_) | Stmt::PhiC(_) | Stmt::Upsilon(_));
@@ -74,6 +92,7 @@ fn candidate(module: &Module<BBCode>, value: &Operand<Ids>, reverse: bool) -> Op
         Some(Candidate {
             value: value.clone(),
             callee: Operand::global("", &function.name),
+            captured,
             arity: (!function.varargs).then_some(argtypes.len()),
             argtypes: Some(argtypes),
             result: function.result.clone(),
@@ -84,6 +103,7 @@ fn candidate(module: &Module<BBCode>, value: &Operand<Ids>, reverse: bool) -> Op
         Callee::Primitive(primitive) => Some(Candidate {
             value: value.clone(),
             callee: value.clone(),
+            captured,
             argtypes: None,
             arity: (primitive.max_operands == Some(primitive.min_operands)).then_some(primitive.min_operands),
             result: Type::Untyped,
@@ -133,10 +153,14 @@ pub(crate) fn dispatch(module: &Module<BBCode>, bb: &mut BBCode, candidates: &[C
     for call in calls {
         let given: Vec<Type> = call.args.iter().map(|arg| bb.operand_type(arg)).collect();
         let fits = |candidate: &&Candidate| {
+            let captured = candidate.captured.unwrap_or(0);
             let types = |taken: &Vec<Type>| {
-                taken.len() == given.len() && given.iter().zip(taken).all(|(given, taken)| may_be(given, taken))
+                taken.len() == given.len() + captured
+                    && given.iter().zip(taken).all(|(given, taken)| may_be(given, taken))
             };
-            candidate.arity == Some(call.args.len())
+            let is_closure = matches!(bb.operand_type(&call.callee), Type::Closure(_));
+            (candidate.captured.is_some() || !is_closure)
+                && candidate.arity == Some(call.args.len() + captured)
                 && candidate.argtypes.as_ref().is_none_or(types)
                 && may_be(&candidate.result, &call.ty)
         };
@@ -158,14 +182,27 @@ fn branch_on(bb: &mut BBCode, call: &ValueCall, candidates: &[&Candidate]) -> Re
     if let Some((goto, _)) = bb.terminator(test) {
         bb.remove_unchecked(goto)?;
     }
+    let call_args = args.len();
     let mut entries: Vec<(BlockId, Option<Operand<Ids>>)> = Vec::with_capacity(candidates.len());
     for candidate in candidates {
         let (call, next) = (bb.push_block(), bb.push_block());
-        let compare = Stmt::call(Operand::global("Core", "==="), [callee.clone(), candidate.value.clone()]);
+        let compare = match candidate.captured {
+            Some(_) => Operand::global("BBKit", "applies"),
+            None => Operand::global("Core", "==="),
+        };
+        let compare = Stmt::call(compare, [callee.clone(), candidate.value.clone()]);
         let same = bb.push(test, written(compare, Type::BOOL))?;
         bb.push(test, written(Stmt::goto_if_not(Operand::Value(same), next), Type::Any))?;
         bb.set_next(test, Some(call))?;
-        let called = Stmt::call(candidate.callee.clone(), args.iter().cloned());
+        let mut args = args.clone();
+        for number in 1..=candidate.captured.unwrap_or(0) {
+            let given = [callee.clone(), candidate.value.clone(), Operand::from(number as i64)];
+            let known = candidate.argtypes.as_ref().and_then(|types| types.get(call_args + number - 1));
+            let captured = Stmt::call(Operand::global("BBKit", "captured"), given);
+            let captured = bb.push(call, written(captured, known.cloned().unwrap_or(Type::Any)))?;
+            args.push(Operand::Value(captured));
+        }
+        let called = Stmt::call(candidate.callee.clone(), args);
         let called = bb.push(call, written(called, ty.clone()))?;
         bb.push(call, written(Stmt::goto(rest), Type::Any))?;
         entries.push((call, Some(Operand::Value(called))));

@@ -143,8 +143,8 @@ fn result_type(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) ->
             (!types.is_empty()).then(|| Type::union(types))
         }
         Stmt::Pi(pi) => Some(pi.ty.clone()),
-        Stmt::Call(call) => callee_type(module, &call.callee),
-        Stmt::Invoke(invoke) => callee_type(module, &invoke.callee),
+        Stmt::Call(call) => called_type(bb, module, &call.callee),
+        Stmt::Invoke(invoke) => called_type(bb, module, &invoke.callee),
         Stmt::Expr(expr) => match expr.head {
             Head::New => named_type(module, expr.args.first()?),
             Head::Boundscheck | Head::IsDefined => Some(Type::BOOL),
@@ -152,6 +152,14 @@ fn result_type(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) ->
             _ => None,
         },
         _ => None,
+    }
+}
+
+/// The type of what a call gives, of a function or of a closure.
+fn called_type(bb: &BBCode, module: &Module<BBCode>, callee: &Operand<Ids>) -> Option<Type> {
+    match bb.operand_type(callee) {
+        Type::Closure(closure) if !closure.result.is_unknown() => Some(closure.result.clone()),
+        _ => callee_type(module, callee),
     }
 }
 
@@ -188,6 +196,14 @@ fn primitive_type(bb: &BBCode, module: &Module<BBCode>, primitive: &Primitive, a
         ResultType::Element(index) => element_type(&operand(index)?),
         ResultType::Stack => named_type(module, args.first()?).map(Type::stack),
         ResultType::Slot => named_type(module, args.first()?).map(Type::slot),
+        ResultType::Closure => module.closure_type(args.first()?, args.len() - 1),
+        ResultType::Captured => {
+            let number = args.get(2)?.as_constant()?.as_scalar()?;
+            let index = usize::try_from(number.to_i128()).ok()?.checked_sub(1)?;
+            // How many there are, the closure's own type tells.
+            let Type::Closure(closure) = operand(0)? else { return None };
+            module.parameters_of(args.get(1)?)?.get(closure.parameters.len() + index).cloned()
+        }
         ResultType::MemoryRef(index) => match operand(index)? {
             Type::Memory(element) | Type::MemoryRef(element) => Some(Type::MemoryRef(element)),
             _ => None,

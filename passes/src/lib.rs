@@ -2,6 +2,7 @@
 
 mod argument_types;
 mod builder;
+pub mod closure_folding;
 pub mod common_subexpressions;
 pub mod constant_folding;
 pub mod constant_propagation;

@@ -8,8 +8,8 @@ use ircode::{DebugInfo, Function, LineInfo, Module, Name};
 use crate::dispatch::{self, Candidate};
 use crate::manager::Context;
 use crate::{
-    PassError, constant_folding, infer_types, lower_arithmetic, lower_broadcast, mem2reg, type_literals,
-    unreachable_code,
+    PassError, closure_folding, constant_folding, infer_types, lower_arithmetic, lower_broadcast, mem2reg,
+    type_literals, unreachable_code,
 };
 
 /// A copy of the body of a function in which slots are values, generic arithmetic and maps are what they do, types and callees
@@ -33,6 +33,7 @@ pub(crate) fn prepared_body(
         lower_broadcast::run,
         lower_arithmetic::run,
         mem2reg::run,
+        closure_folding::run,
         infer_types::run,
     ] {
         run(&mut bb, &context)?;

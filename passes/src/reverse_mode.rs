@@ -294,7 +294,7 @@ fn check_root(
 /// derivative rules aside.
 pub(crate) fn takers_of_bits(module: &Module<BBCode>, rules: &RuleTable) -> Vec<bool> {
     let all: Vec<usize> = (0..module.functions().len()).collect();
-    let summaries = summary::Summaries::of(module, rules, &all);
+    let summaries = summary::Summaries::of(module, rules, &all, None);
     all.into_iter().map(|function| summaries.get(function).takes_bits).collect()
 }
 

@@ -17,8 +17,12 @@ impl Run<'_, '_> {
                 Some(function) => Ok(Step::Call(function, None, args)),
                 None => Ok(Step::Value(self.construct(&ty, &args)?)),
             },
+            Value::Closure(closure) => {
+                let captured = closure.0.fields.values().iter().cloned();
+                self.call_function(&closure.0.function, args.into_iter().chain(captured).collect())
+            }
             other => {
-                // A closure: its methods are named by its type.
+                // A closure of Julia's: its methods are named by its type.
                 let of = format!("(::{})", other.type_of());
                 if let Some(function) = self.method(&of, &args) {
                     return Ok(Step::Call(function, Some(other), args));

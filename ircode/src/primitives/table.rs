@@ -356,6 +356,10 @@ pub static TABLE: &[Primitive] = &[
     machine("new_case", 2, None, ResultType::Named, PURE),
     machine("is_case", 2, Some(2), BOOL, THROWS),
     machine("payload", 3, Some(3), ResultType::Unknown, THROWS),
+    // Closures: the function, and the values of its last parameters.
+    machine("partial_apply", 1, None, ResultType::Closure, PURE),
+    machine("applies", 2, Some(2), BOOL, THROWS),
+    machine("captured", 3, Some(3), ResultType::Captured, THROWS),
     machine("new_stack", 1, Some(1), ResultType::Stack, ALLOCATES),
     machine("stack_push!", 2, Some(2), ResultType::Nothing, WRITES),
     machine("stack_get", 2, Some(2), ResultType::Element(0), READS),

@@ -70,6 +70,10 @@ fn structural(text: &str, depth: usize) -> Option<Type> {
         ("MemoryRef", [element]) => Some(Type::MemoryRef(Arc::new(nested(element, depth)?))),
         ("BBKit.Stack", [element]) => Some(Type::stack(nested(element, depth)?)),
         ("BBKit.Slot", [element]) => Some(Type::slot(nested(element, depth)?)),
+        ("BBKit.Closure", [parameters, result]) => match nested(parameters, depth)? {
+            Type::Tuple(parameters) => Some(Type::closure(parameters.iter().cloned(), nested(result, depth)?)),
+            _ => None,
+        },
         ("Type", [ty]) => Some(Type::type_of(nested(ty, depth)?)),
         _ => None,
     }

@@ -375,6 +375,19 @@ impl Classifier<'_> {
                 Some(types) => Operation::Aggregate(self.places(payload, types.iter())),
                 None => Operation::Unknown,
             },
+            ("partial_apply", [function, captured @ ..]) => {
+                let parameters = self.module.parameters_of(function).unwrap_or_default();
+                match parameters.len().checked_sub(captured.len()) {
+                    Some(first) => Operation::Aggregate(self.places(captured, parameters.iter().skip(first))),
+                    None => Operation::Unknown,
+                }
+            }
+            ("captured", [closure, _, Operand::Constant(Constant::Scalar(number))]) => {
+                match usize::try_from(number.to_i128() - 1) {
+                    Ok(index) => Operation::Field { object: closure.clone(), index },
+                    Err(_) => Operation::Unknown,
+                }
+            }
             ("payload", [object, _, Operand::Constant(Constant::Scalar(number))]) => {
                 match usize::try_from(number.to_i128() - 1) {
                     Ok(index) => Operation::Field { object: object.clone(), index },
@@ -394,7 +407,7 @@ impl Classifier<'_> {
             ("saved_element" | "saved_field", _) => same(&[Twin], result(Tangent::ANY)),
             ("restore_element!" | "restore_field!", _) => same(&[Twin, Stored(Tangent::ANY)], Gives::Nothing),
             ("===" | "!==" | "isa" | "typeof" | "isdefined" | "nfields" | "arraylen" | "arraysize" | "length" | "size"
-                | "sizeof" | "memoryrefoffset" | "memoryref_isassigned" | "is_case" | "stack_length" | "use_once!"
+                | "sizeof" | "memoryrefoffset" | "memoryref_isassigned" | "is_case" | "applies" | "stack_length" | "use_once!"
                 | "print" | "println" | "string" | "print_to_string", _) => Operation::Steps,
             _ => Operation::Unknown,
         }

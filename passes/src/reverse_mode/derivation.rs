@@ -126,8 +126,7 @@ impl<'a> Derivation<'a> {
     pub(super) fn new(module: &'a Module<BBCode>, rules: &'a RuleTable, root: usize) -> Self {
         let candidates = dispatch::candidates(module, root, true);
         let called: Vec<usize> = candidates.iter().filter_map(|candidate| candidate.function(module)).collect();
-        let roots: Vec<usize> = std::iter::once(root).chain(called).collect();
-        let summaries = Summaries::of(module, rules, &roots);
+        let summaries = Summaries::of(module, rules, &[root], Some(&called));
         Derivation {
             module,
             rules,

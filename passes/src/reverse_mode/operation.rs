@@ -442,6 +442,16 @@ impl Classifier<'_> {
             ("shadow_of", [of]) => Operation::Part { of: of.clone() },
             ("cotangent_of", [of]) | ("tangent_float", [_, of]) => Operation::Copy(of.clone()),
             ("add_tangents", [a, b]) => Operation::Sum(a.clone(), b.clone()),
+            ("partial_apply", [_, captured @ ..]) => Operation::Aggregate(captured.to_vec()),
+            ("captured", [closure, function, Operand::Constant(number)]) => {
+                let index = number.as_scalar().and_then(|number| usize::try_from(number.to_i128() - 1).ok());
+                match (index, self.captured_count(closure, function)) {
+                    (Some(index), Some(count)) if index < count => {
+                        Operation::Field { object: closure.clone(), index, count }
+                    }
+                    _ => Operation::Unknown,
+                }
+            }
             ("new_case", [_, _, payload @ ..]) => Operation::Aggregate(payload.to_vec()),
             ("payload", [object, case, Operand::Constant(number)]) => {
                 let index = number.as_scalar().and_then(|number| usize::try_from(number.to_i128() - 1).ok());
@@ -463,6 +473,12 @@ impl Classifier<'_> {
             other => other.is_unknown(),
         };
         indices.iter().all(may_be)
+    }
+
+    /// How many values a closure captures that is one of this function.
+    fn captured_count(&self, closure: &Operand<Ids>, function: &Operand<Ids>) -> Option<usize> {
+        let Type::Closure(closure) = self.bb.operand_type(closure) else { return None };
+        self.module.parameters_of(function)?.len().checked_sub(closure.parameters.len())
     }
 
     fn payload_count(&self, ty: &Type, case: &Operand<Ids>) -> Option<usize> {

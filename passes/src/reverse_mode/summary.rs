@@ -36,19 +36,30 @@ impl Summary {
 pub(super) struct Summaries(HashMap<usize, Summary>);
 
 impl Summaries {
-    /// Of the functions that one of these calls, directly or not, and of themselves.
-    pub(super) fn of(module: &Module<BBCode>, rules: &RuleTable, roots: &[usize]) -> Summaries {
+    /// Of the functions that one of these calls, directly or not, and of themselves. A value that is called may be each of the
+    /// `candidates`.
+    pub(super) fn of(
+        module: &Module<BBCode>,
+        rules: &RuleTable,
+        roots: &[usize],
+        candidates: Option<&[usize]>,
+    ) -> Summaries {
         let mut summaries: HashMap<usize, Summary> = HashMap::new();
         let mut callers: HashMap<usize, Vec<usize>> = HashMap::new();
         let mut work = roots.to_vec();
+        if let Some(candidates) = candidates {
+            summaries.insert(ANY_CANDIDATE, Summary::default());
+            candidates.iter().for_each(|&callee| callers.entry(callee).or_default().push(ANY_CANDIDATE));
+            work.extend_from_slice(candidates);
+        }
         let mut seen: HashSet<usize> = work.iter().copied().collect();
         while let Some(position) = work.pop() {
             let Some(function) = module.functions().get(position) else { continue };
-            let (summary, callees) = direct(module, rules, &function.body);
+            let (summary, callees) = direct(module, rules, &function.body, candidates.is_some());
             summaries.insert(position, summary);
             for callee in callees {
                 callers.entry(callee).or_default().push(position);
-                if seen.insert(callee) {
+                if callee != ANY_CANDIDATE && seen.insert(callee) {
                     work.push(callee);
                 }
             }
@@ -77,8 +88,12 @@ impl Summaries {
     }
 }
 
-/// What the function itself does, and the functions that it calls.
-fn direct(module: &Module<BBCode>, rules: &RuleTable, bb: &BBCode) -> (Summary, Vec<usize>) {
+/// Stands for each function that a value which is called may be.
+const ANY_CANDIDATE: usize = usize::MAX;
+
+/// What the function itself does, and the functions that it calls. `closed` says whether it is known which functions a value
+/// that is called may be.
+fn direct(module: &Module<BBCode>, rules: &RuleTable, bb: &BBCode, closed: bool) -> (Summary, Vec<usize>) {
     let classifier = Classifier { module, rules, bb };
     let mut summary = Summary::default();
     let mut callees = Vec::new();
@@ -94,7 +109,9 @@ fn direct(module: &Module<BBCode>, rules: &RuleTable, bb: &BBCode) -> (Summary, 
                     let integers = args.get(1).is_some_and(|arg| of_integer(&bb.operand_type(arg)));
                     primitive.name == "bitcast" && !(integers && of_integer(&inst.ty))
                 });
-                if !pure && matches!(inst.stmt, Stmt::Call(_) | Stmt::Invoke(_) | Stmt::Expr(_)) {
+                if closed && is_call_of_value(module, &inst.stmt) {
+                    callees.push(ANY_CANDIDATE);
+                } else if !pure && matches!(inst.stmt, Stmt::Call(_) | Stmt::Invoke(_) | Stmt::Expr(_)) {
                     summary = Summary::ANYTHING;
                 }
             }
@@ -114,6 +131,16 @@ fn direct(module: &Module<BBCode>, rules: &RuleTable, bb: &BBCode) -> (Summary, 
         }
     }
     (summary, callees)
+}
+
+/// Whether what is called is known only when the program runs.
+fn is_call_of_value(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
+    let callee = match stmt {
+        Stmt::Call(call) => &call.callee,
+        Stmt::Invoke(invoke) => &invoke.callee,
+        _ => return false,
+    };
+    matches!(callee, Operand::Value(_) | Operand::Argument(_)) && module.callee(callee).is_none()
 }
 
 /// Whether an object is seen to be made in the function.

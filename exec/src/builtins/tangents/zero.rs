@@ -147,6 +147,11 @@ impl Zeros<'_, '_> {
                     let fields = object.0.fields.values().iter().cloned().zip(tangents).collect();
                     (fields, true, Some(address(&object.0)))
                 }
+                Value::Closure(object) => {
+                    let tangents = self.captured_tangents(&object.0.function, object.0.fields.values().len());
+                    let fields = object.0.fields.values().iter().cloned().zip(tangents).collect();
+                    (fields, true, Some(address(&object.0)))
+                }
                 _ if super::has_identity(&value) => return self.shadow(&value).map(Some),
                 _ => return Ok(Some(Value::Nothing)),
             },
@@ -178,6 +183,12 @@ impl Zeros<'_, '_> {
         };
         let types = cases.iter().find(|(known, _)| known == case).map(|(_, types)| types.as_slice());
         types.unwrap_or_default().iter().map(|ty| self.runtime.tangents.of(ty)).collect()
+    }
+
+    /// Of the last parameters of a function.
+    fn captured_tangents(&self, function: &Name, count: usize) -> Vec<Tangent> {
+        let types = self.runtime.captured_types(function, count);
+        types.iter().map(|ty| self.runtime.tangents.of(ty)).collect()
     }
 
     /// The shadow of an object, or `nothing` if it holds nothing that has a tangent.
