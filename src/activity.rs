@@ -22,7 +22,7 @@ pub fn activity(module: &Module<IRCode>, name: &str, wrt: Option<&[String]>) -> 
     let name = Name::from(name);
     specialize(&mut module, &name, &types)?;
     let with_respect_to = selected_arguments(&module, &name, wrt)?;
-    let options = Options { with_respect_to, vjp: true };
+    let options = Options { with_respect_to, vjp: true, ..Options::default() };
     Ok(passes::reverse_mode::activity(&mut module, &name, &options)?)
 }
 

@@ -12,7 +12,7 @@ pub use self::differences::{Differences, compare_with_differences};
 pub use self::report::{Check, CheckReport, Outcome};
 
 use self::subject::{Random, Subject, dot};
-use crate::gradient::Derived;
+use crate::gradient::{Carrier, Derived};
 use crate::{GradientError, GradientOptions};
 
 /// How a derivative is checked.
@@ -25,13 +25,15 @@ pub struct CheckOptions {
     /// How far differences may be off, relative to the sum of the magnitudes of what is added. `None` for what the floats of
     /// the arguments allow: a hundredth with small ones among them, else 1e-5.
     pub tolerance: Option<f64>,
+    /// How what the pullback needs travels to it.
+    pub carrier: Carrier,
     /// What each run may use.
     pub limits: Limits,
 }
 
 impl Default for CheckOptions {
     fn default() -> Self {
-        CheckOptions { directions: 3, seed: 1, tolerance: None, limits: Limits::default() }
+        CheckOptions { directions: 3, seed: 1, tolerance: None, carrier: Carrier::default(), limits: Limits::default() }
     }
 }
 
@@ -79,7 +81,7 @@ pub fn check_gradient(
     args: &[Value],
     options: &CheckOptions,
 ) -> Result<CheckReport, GradientError> {
-    let gradient_options = GradientOptions::new().limits(options.limits);
+    let gradient_options = GradientOptions::new().limits(options.limits).carrier(options.carrier);
     let derived = Derived::of(module, name, args, &gradient_options, true)?;
     check_derived(&derived.module, name, &derived.derivative.names, args, options)
 }

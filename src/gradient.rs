@@ -7,6 +7,7 @@ mod wrt;
 use bbcode::{BBCode, ConversionError};
 use exec::{Limits, Machine, RunError, Value, ValueError};
 use ircode::{IRCode, Module, Name, Type};
+pub use passes::reverse_mode::Carrier;
 use passes::reverse_mode::{Derivative, DerivativeNames, Options, derive};
 use passes::{PassError, infer_types, run_on_function};
 
@@ -64,6 +65,8 @@ pub struct GradientOptions {
     /// `model.weights`, `_2.1`. Of a field, the argument is differentiated with respect to as a whole, and that part of its
     /// cotangent is given. `None` for all arguments.
     pub wrt: Option<Vec<String>>,
+    /// How what the pullback needs travels to it.
+    pub carrier: Carrier,
     /// What the run may use.
     pub limits: Limits,
 }
@@ -77,6 +80,11 @@ impl GradientOptions {
     /// With respect to these [arguments and fields](Self::wrt).
     pub fn wrt<S: Into<String>>(self, wrt: impl IntoIterator<Item = S>) -> Self {
         GradientOptions { wrt: Some(wrt.into_iter().map(Into::into).collect()), ..self }
+    }
+
+    /// With what the pullback needs on this carrier.
+    pub fn carrier(self, carrier: Carrier) -> Self {
+        GradientOptions { carrier, ..self }
     }
 
     /// With these limits.
@@ -248,7 +256,7 @@ impl Derived {
             _ => None,
         };
         let with_respect_to = wrt.as_ref().map(|wrt| wrt::arguments(wrt));
-        let derivative = derive(&mut module, &function, &Options { with_respect_to, vjp })?;
+        let derivative = derive(&mut module, &function, &Options { with_respect_to, vjp, carrier: options.carrier })?;
         let names = &derivative.names;
         let closed = if vjp { names.vjp.clone() } else { names.value_and_gradient.clone() };
         let arguments = module.function(name).map_or(0, |function| function.body.argtypes.len().saturating_sub(1));

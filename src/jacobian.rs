@@ -200,7 +200,8 @@ fn forward(prepared: &Prepared, name: &str, directions: usize) -> Result<(Module
 
 fn reverse(prepared: &Prepared, name: &str) -> Result<(Module<IRCode>, Name), GradientError> {
     let mut module = prepared.code.clone();
-    let options = reverse_mode::Options { with_respect_to: prepared.with_respect_to(), vjp: true };
+    let with_respect_to = prepared.with_respect_to();
+    let options = reverse_mode::Options { with_respect_to, vjp: true, ..Default::default() };
     let derivative = reverse_mode::derive(&mut module, &name.into(), &options)?;
     Ok((to_ircode(&module)?, derivative.names.vjp))
 }

@@ -25,7 +25,7 @@ pub use check::{
 pub use diff::{Change, DiffOptions, DiffRow, FunctionDiff, ModuleDiff, diff, diff_functions};
 pub use dot::dot;
 pub use gradient::{
-    Gradient, GradientError, GradientOptions, GradientStatistics, Seed, WrtError, derivative, gradient,
+    Carrier, Gradient, GradientError, GradientOptions, GradientStatistics, Seed, WrtError, derivative, gradient,
     gradient_statistics, gradient_with, specialized, to_bbcode, to_ircode, vjp, vjp_with,
 };
 pub use hessian::{Hessian, hessian};

@@ -6,10 +6,13 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use bbkit::exec::{Machine, Value};
+use bbkit::exec::{Machine, Value, first_difference};
 use bbkit::ircode::{IRCode, Module, Type, parse_module};
 use bbkit::passes::reverse_mode::{DerivativeNames, Options, derive};
-use bbkit::{CheckOptions, CheckReport, GradientError, Input, check_derived, check_gradient};
+use bbkit::{
+    Carrier, CheckOptions, CheckReport, GradientError, GradientOptions, Input, check_derived, check_gradient,
+    gradient_with,
+};
 use serde_json::Value as Json;
 
 const PROGRAM: &str = "
@@ -109,12 +112,33 @@ fn a_wrong_factor_is_found() {
 
 /// What is wrong with a derivative, if anything is. That there is none, or that the function fails, is no matter here.
 fn problem(module: &Module<IRCode>, name: &str, args: &[Value]) -> Option<String> {
-    match check_gradient(module, name, args, &CheckOptions::default()) {
-        Ok(report) => (!report.is_right()).then(|| report.to_string()),
-        Err(GradientError::Pass(_)) => None,
-        Err(GradientError::Run(error)) if !error.to_string().contains("tangent") => None,
-        Err(error) => Some(error.to_string()),
+    let mut found = Vec::new();
+    let mut errors = Vec::new();
+    for carrier in [Carrier::Stacks, Carrier::LinearMaps] {
+        match check_gradient(module, name, args, &CheckOptions { carrier, ..CheckOptions::default() }) {
+            Ok(report) if report.is_right() => errors.push(false),
+            Ok(report) => found.push(format!("{carrier:?}: {report}")),
+            Err(GradientError::Pass(_)) => errors.push(true),
+            Err(GradientError::Run(error)) if !error.to_string().contains("tangent") => errors.push(true),
+            Err(error) => found.push(format!("{carrier:?}: {error}")),
+        }
     }
+    if let [a, b] = *errors.as_slice()
+        && a != b
+    {
+        found.push("one carrier gives a derivative, the other an error".into());
+    }
+    let gradient = |carrier: Carrier| {
+        let args = Machine::new(module).copies(args).ok()?;
+        let result = gradient_with(module, name, &args, &GradientOptions::new().carrier(carrier)).ok()?;
+        Some(std::iter::once(result.value).chain(result.gradient).collect::<Vec<Value>>())
+    };
+    if let (Some(stacks), Some(maps)) = (gradient(Carrier::Stacks), gradient(Carrier::LinearMaps))
+        && let Some(place) = first_difference(&stacks, &maps)
+    {
+        found.push(format!("the carriers differ in {place}"));
+    }
+    (!found.is_empty()).then(|| found.join("\n"))
 }
 
 fn root() -> PathBuf {

@@ -53,6 +53,11 @@ fn meaning() {
 }
 
 #[test]
+fn carriers() {
+    run("carriers", 140_000..140_300);
+}
+
+#[test]
 fn gradient() {
     run("gradient", 40_000..40_200);
 }

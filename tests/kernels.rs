@@ -7,9 +7,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use bbkit::GradientOptions;
-use bbkit::exec::{Limits, Machine, Value};
+use bbkit::exec::{Limits, Machine, Value, first_difference};
 use bbkit::ircode::{IRCode, Module, Name, Type, from_json};
+use bbkit::{Carrier, GradientOptions, gradient_with};
 use kit::kernels::{Inputs, KERNELS, Kernel, inputs, kernel};
 
 /// Sizes at which the interpreter takes less than a second or so.
@@ -89,6 +89,11 @@ fn gradient_of(kernel: &Kernel, inputs: &Inputs, n: usize) -> (f64, Vec<f64>, Ve
     let args = arguments(&Machine::new(&module), inputs, n);
     let result = bbkit::gradient(&module, &name, &args, Limits::default());
     let result = result.unwrap_or_else(|error| panic!("{name} {n}: {error}"));
+    let args = arguments(&Machine::new(&module), inputs, n);
+    let maps = gradient_with(&module, &name, &args, &GradientOptions::new().carrier(Carrier::LinearMaps));
+    let maps = maps.unwrap_or_else(|error| panic!("{name} {n}: {error}"));
+    let difference = first_difference(&result.gradient, &maps.gradient);
+    assert_eq!(difference, None, "{name} {n}: the carriers differ");
     assert!(
         matches!(result.gradient[2], Value::Nothing),
         "{name}: an integer has the derivative {}",

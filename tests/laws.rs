@@ -4,6 +4,7 @@ use bbcode::BBCode;
 use exec::Limits;
 use ircode::{IRCode, Module, Stmt, Style, print_module};
 use kit::anything::anything;
+use kit::carriers::carriers_agree;
 use kit::laws::{
     Downstream, gradient_is_dual, gradient_is_right, is_deterministic, is_safe, keeps_meaning, round_trips,
     tangents_are_dual,
@@ -244,6 +245,24 @@ fn caught_in_memory(changed: impl Fn(&mut Module<BBCode>, &str)) -> usize {
         memory_gradient_is_right(&program.module, "f", &|| program.args(), LIMITS, &changed).is_err()
     };
     (0..40).filter(is_wrong).count()
+}
+
+/// A mistake in a pullback, or in an enum that goes to it, is found by comparing the carriers.
+#[test]
+fn a_wrong_linear_map_is_caught() {
+    let caught = |from: &str, to: &str, in_pullback: bool| {
+        let changed = |module: &mut Module<BBCode>, names: &DerivativeNames| {
+            mistake(module, if in_pullback { &names.pullback } else { &names.forward }, from, to);
+        };
+        let is_wrong = |seed: &u64| {
+            let bytes = kit::seeds::bytes(*seed);
+            let Ok(program) = mutation_program(&mut arbitrary::Unstructured::new(&bytes)) else { return false };
+            carriers_agree(&program.module, "f", &|| program.args(), LIMITS, &changed).is_err()
+        };
+        (0..40).filter(is_wrong).count()
+    };
+    assert!(caught("add_float", "sub_float", true) > 3);
+    assert!(caught("sin", "cos", false) > 3);
 }
 
 #[test]

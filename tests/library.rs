@@ -7,9 +7,10 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use bbkit::exec::{Limits, Machine, Value, value_to_json};
+use bbkit::exec::{Limits, Machine, Value, first_difference, value_to_json};
 use bbkit::ircode::text::print_module;
 use bbkit::ircode::{Function, IRCode, Module, Stmt, Style, from_json, parse_module};
+use bbkit::{Carrier, GradientOptions};
 use serde_json::Value as Json;
 
 /// The library copies elements from address to address.
@@ -224,6 +225,15 @@ fn gradients_are_those_of_differences() {
                 continue;
             }
         };
+        let options = GradientOptions::new().carrier(Carrier::LinearMaps);
+        match bbkit::gradient_with(&case.module, &case.function.name, &case.arguments(), &options) {
+            Ok(maps) => {
+                if let Some(place) = first_difference(&result.gradient, &maps.gradient) {
+                    problems.push(format!("{}: the carriers differ in {place}", case.name));
+                }
+            }
+            Err(error) => problems.push(format!("{}, linear maps: {error}", case.name)),
+        }
         let (mut found, mut expected) = (Vec::new(), Vec::new());
         result.gradient.iter().for_each(|part| numbers(&value_to_json(part).unwrap(), &mut found));
         numbers(&case.expected["gradient"], &mut expected);

@@ -21,6 +21,7 @@ pub mod lower_broadcast;
 pub mod lower_switch;
 mod manager;
 pub mod mem2reg;
+mod preheaders;
 mod preparation;
 mod replace;
 pub mod reverse_mode;

@@ -1,16 +1,17 @@
 //! Moves out of loops what is the same on every round.
 
-use bbcode::{BBCode, BlockGraph, BlockId, Ids, InstId, PhiEdgeChange};
+use bbcode::{BBCode, BlockGraph, BlockId, Ids, InstId};
 use hashbrown::HashMap;
 use ircode::graph::{LoopForest, LoopId};
 use ircode::primitives::{Compute, Effects, Overflow, overflowing};
-use ircode::{Module, NewInstruction, Operand, PhiEntry, Scalar, Stmt, Type};
+use ircode::{Module, Operand, Scalar, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use crate::PassResult;
 use crate::constant_folding::named_type;
 use crate::effects::field_type;
 use crate::manager::Context;
+use crate::preheaders::{Preheaders, outside_predecessors};
 
 /// The pass's name on the command line.
 pub const NAME: &str = "loop-invariant-motion";
@@ -38,8 +39,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     if moves.is_empty() {
         return Ok(false);
     }
-    let outside = outside_predecessors(&graph, &forest);
-    let mut preheaders = Preheaders { graph: &graph, forest: &forest, outside, made: HashMap::new() };
+    let mut preheaders = Preheaders::new(&graph, &forest);
     if moves.iter().any(|(_, target)| preheaders.existing(*target).is_none()) {
         // Dominance changes, and φs must not get less by it.
         bb.name_phi_edges();
@@ -115,19 +115,6 @@ fn can_have_preheader(bb: &BBCode, graph: &BlockGraph, header: usize, outside: &
         _ => false,
     };
     header != 0 && !odd(block) && !outside.is_empty() && outside.iter().all(|&from| !odd(from) && !caught(from))
-}
-
-/// The blocks outside of each loop that go to its header, each once, sorted.
-fn outside_predecessors(graph: &BlockGraph, forest: &LoopForest) -> HashMap<LoopId, Vec<BlockId>> {
-    let mut found = HashMap::new();
-    for (id, each) in forest.iter() {
-        let outside = graph.graph().predecessors(each.header).filter(|&from| !forest.contains(id, from));
-        let mut outside: Vec<BlockId> = outside.filter_map(|from| graph.block(from)).collect();
-        outside.sort_unstable();
-        outside.dedup();
-        found.insert(id, outside);
-    }
-    found
 }
 
 /// The values that may be undefined when they are read.
@@ -215,96 +202,5 @@ fn is_total(bb: &BBCode, module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
             })
         }
         _ => false,
-    }
-}
-
-/// The blocks at whose ends moved statements stand.
-struct Preheaders<'g> {
-    graph: &'g BlockGraph,
-    forest: &'g LoopForest,
-    outside: HashMap<LoopId, Vec<BlockId>>,
-    made: HashMap<LoopId, Option<BlockId>>,
-}
-
-impl Preheaders<'_> {
-    /// The block outside of a loop that goes to its header and nowhere else, if it is the only one to go there.
-    fn existing(&self, target: LoopId) -> Option<BlockId> {
-        match self.outside.get(&target)?.as_slice() {
-            [only] => (self.graph.successors(*only).count() == 1).then_some(*only),
-            _ => None,
-        }
-    }
-
-    fn of(&mut self, bb: &mut BBCode, target: LoopId) -> Option<BlockId> {
-        if let Some(&block) = self.made.get(&target) {
-            return block;
-        }
-        let block = self.existing(target).or_else(|| self.make(bb, target));
-        self.made.insert(target, block);
-        block
-    }
-
-    fn make(&self, bb: &mut BBCode, target: LoopId) -> Option<BlockId> {
-        let header = self.graph.block(self.forest.get(target)?.header)?;
-        let outside = self.outside.get(&target)?;
-        let new = bb.insert_block_before(header).ok()?;
-        for &from in outside {
-            if let Some((id, _)) = bb.terminator(from)
-                && let Some(inst) = bb.inst_mut(id)
-            {
-                inst.stmt.for_each_target_mut(|target| {
-                    if *target == header {
-                        *target = new;
-                    }
-                });
-            }
-            if bb.next(from) == Some(header) {
-                bb.set_next(from, Some(new)).ok()?;
-            }
-        }
-        bb.push(new, NewInstruction::new(Stmt::goto(header), Type::Any)).ok()?;
-        let [only] = outside.as_slice() else {
-            merge_phis(bb, header, outside, new);
-            return Some(new);
-        };
-        bb.replace_phi_edges([PhiEdgeChange { block: header, old: *only, new: vec![new] }]);
-        Some(new)
-    }
-}
-
-/// Lets the φs of a header take from the new block before it what they took from those outside, which a φ there brings
-/// together.
-fn merge_phis(bb: &mut BBCode, header: BlockId, outside: &[BlockId], new: BlockId) {
-    let phis: Vec<InstId> = bb.phi_nodes(header).map(|(id, _)| id).collect();
-    let mut last: Option<InstId> = None;
-    for id in phis {
-        let Some(inst) = bb.inst(id) else { continue };
-        let (ty, line) = (inst.ty.clone(), inst.line);
-        let Some(phi) = inst.stmt.as_phi() else { continue };
-        let comes = |entry: &PhiEntry<Ids>| outside.binary_search_by_key(&entry.edge, |edge| *edge).is_ok();
-        let (moved, mut entries): (Vec<PhiEntry<Ids>>, Vec<_>) = phi.entries.iter().cloned().partition(comes);
-        if moved.is_empty() {
-            continue;
-        }
-        let first = moved.first().and_then(|entry| entry.value.clone());
-        let same = moved.len() == outside.len() && moved.iter().all(|entry| entry.value == first);
-        let value = match (same, first) {
-            (true, value) => value,
-            (false, _) => {
-                let phi = Stmt::phi(moved.into_iter().map(|entry| (entry.edge, entry.value)));
-                let phi = NewInstruction::new(phi, ty).with_line(line);
-                let made = match last {
-                    Some(last) => bb.insert_after(last, phi),
-                    None => bb.insert_at_start(new, phi),
-                };
-                let made = made.ok();
-                last = made.or(last);
-                made.map(Operand::Value)
-            }
-        };
-        entries.insert(0, PhiEntry { edge: new, value });
-        if let Some(Stmt::Phi(phi)) = bb.inst_mut(id).map(|inst| &mut inst.stmt) {
-            phi.entries = entries.into();
-        }
     }
 }

@@ -29,6 +29,7 @@ mod counted;
 mod derivation;
 mod emit;
 mod forward;
+mod linear_maps;
 mod needs;
 mod objects;
 mod operation;
@@ -115,9 +116,22 @@ pub fn differentiate(module: &mut Module<BBCode>, name: &Name) -> Result<Derivat
     derive(module, name, &Options::default()).map(|derivative| derivative.names)
 }
 
+/// How what the pullback needs travels to it.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Carrier {
+    /// On a stack a block, with a stack of the numbers of the blocks that ran (Mooncake): `f_fwd`, which returns a trace, and
+    /// `f_pb`, which takes it.
+    #[default]
+    Stacks,
+    /// In closures, and along the edges of the function in enums (Swift): `f_vjp`, which returns a pullback.
+    LinearMaps,
+}
+
 /// What is to be derived.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Options {
+    /// How what the pullback needs travels.
+    pub carrier: Carrier,
     /// The arguments with respect to which the function is differentiated, by their numbers: 2 is `_2`. `None` for all that
     /// have tangents.
     pub with_respect_to: Option<Vec<usize>>,
@@ -186,7 +200,7 @@ fn generate_all(module: &Module<BBCode>, name: &Name, options: &Options) -> Resu
     let Some(root) = module.function_index(name) else {
         return Err(PassError::new(NAME, name, format!("there is no function `{name}`")));
     };
-    let derivation = Derivation::new(module, &rules, root);
+    let derivation = Derivation::new(module, &rules, root, options.carrier);
     let wanted = wanted(&derivation, name, root, options)?;
     let root = Signature { function: root, wanted };
     let root_names = derivation.names(&root);
@@ -237,7 +251,10 @@ fn generate_all(module: &Module<BBCode>, name: &Name, options: &Options) -> Resu
         if is_root && let Some(function) = closed::generate(&plan, options.vjp).map_err(error)? {
             generated.functions.push(function);
         }
-        generated.types.push(plan.trace_def());
+        match plan.carrier {
+            Carrier::Stacks => generated.types.push(plan.trace_def()),
+            Carrier::LinearMaps => generated.types.extend(plan.enum_defs()),
+        }
         for rule in plan.called_rules() {
             let absent = |function: &Function<BBCode>| function.name != rule.name;
             if module.function(&rule.name).is_none() && generated.functions.iter().all(absent) {
@@ -246,6 +263,7 @@ fn generate_all(module: &Module<BBCode>, name: &Name, options: &Options) -> Resu
             }
         }
     }
+    generated.functions.extend(derivation.rule_pullbacks.take());
     generated.types.splice(0..0, derivation.tangents.declarations());
     Ok(generated)
 }

@@ -280,7 +280,11 @@ impl<'s> Subject<'s> {
             if let Some(shadow) = &own_shadow {
                 machine.primitive("add_seed!", &[shadow.clone(), self.seed.clone()]).map_err(run_error)?;
             }
-            let cotangents = machine.call(&self.names.pullback, &[trace.clone(), seed.clone()])?;
+            let cotangents = match &trace {
+                // With linear maps, the pullback itself.
+                Value::Closure(_) => machine.apply(&trace, std::slice::from_ref(&seed))?,
+                _ => machine.call(&self.names.pullback, &[trace.clone(), seed.clone()])?,
+            };
             let cotangents = cotangents.as_tuple().and_then(|all| all.get(1..)).unwrap_or_default();
             for (sum, cotangent) in sums.iter_mut().zip(self.floats(cotangents)?) {
                 *sum += cotangent;

@@ -1,6 +1,6 @@
 //! What the commands that differentiate share: what they are with respect to, and how their results are printed.
 
-use bbkit::{Gradient, GradientError, GradientOptions, Input, to_bbcode};
+use bbkit::{Carrier, Gradient, GradientError, GradientOptions, Input, to_bbcode};
 use clap::Args;
 use exec::{Limits, Value, value_to_json};
 use ircode::{Function, IRCode, Module, Name, Style, print_function};
@@ -16,6 +16,29 @@ pub(crate) struct WithRespectTo {
     /// The gradient has an entry for each, in this order.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) wrt: Vec<String>,
+}
+
+/// How what a pullback needs travels to it.
+#[derive(Args)]
+pub(crate) struct CarrierOption {
+    /// How what the pullback needs travels to it: on a stack a block (Mooncake), or in closures and enums (Swift).
+    #[arg(long, value_enum, value_name = "CARRIER", default_value = "stacks")]
+    carrier: CarrierName,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum CarrierName {
+    Stacks,
+    LinearMaps,
+}
+
+impl CarrierOption {
+    pub(crate) fn get(&self) -> Carrier {
+        match self.carrier {
+            CarrierName::Stacks => Carrier::Stacks,
+            CarrierName::LinearMaps => Carrier::LinearMaps,
+        }
+    }
 }
 
 impl WithRespectTo {

@@ -9,7 +9,7 @@ use exec::{Statistics, Value};
 use serde_json::Value as Json;
 
 use super::arguments::CallOptions;
-use super::derivative::{self, WithRespectTo, describe, json_of, shown, text, warn};
+use super::derivative::{self, CarrierOption, WithRespectTo, describe, json_of, shown, text, warn};
 use super::rules::RuleOptions;
 use super::show::{Form, title};
 use super::{Failure, fail, output, write_page};
@@ -36,6 +36,8 @@ pub(crate) struct Grad {
     rules: RuleOptions,
     #[command(flatten)]
     with_respect_to: WithRespectTo,
+    #[command(flatten)]
+    carrier: CarrierOption,
     /// Print {"value": …, "gradient": […]}: one entry an argument, or one for each that --wrt names; null where
     /// there is no tangent.
     #[arg(long)]
@@ -60,7 +62,7 @@ impl Grad {
         let (mut input, name, args) = self.call.prepare(&self.file)?;
         self.rules.add_to(&mut input.module)?;
         let limits = self.call.limits();
-        let options = self.with_respect_to.options(limits);
+        let options = self.with_respect_to.options(limits).carrier(self.carrier.get());
         let statistics = match self.stats {
             true => Some(gradient_statistics(&input.module, &name, &args, &options)),
             false => None,
@@ -86,7 +88,7 @@ impl Grad {
         };
         let checks = match self.check {
             true => {
-                let options = CheckOptions { limits, ..CheckOptions::default() };
+                let options = CheckOptions { limits, carrier: options.carrier, ..CheckOptions::default() };
                 let checked = check_gradient(&module, &name, &args, &options);
                 Some(checked.map_err(|error| describe(&input, &error))?)
             }

@@ -4,7 +4,7 @@ use bbkit::vjp_with;
 use clap::Args;
 
 use super::arguments::{CallOptions, parse_json};
-use super::derivative::{WithRespectTo, describe, json_members, shown, text, warn};
+use super::derivative::{CarrierOption, WithRespectTo, describe, json_members, shown, text, warn};
 use super::show::Form;
 use super::{Failure, output};
 
@@ -28,6 +28,8 @@ pub(crate) struct Vjp {
     seed: String,
     #[command(flatten)]
     with_respect_to: WithRespectTo,
+    #[command(flatten)]
+    carrier: CarrierOption,
     /// Print {"value": …, "gradient": […]}: one entry an argument, or one for each that --wrt names; null where
     /// there is no tangent.
     #[arg(long)]
@@ -41,7 +43,7 @@ impl Vjp {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let seed = parse_json("--seed", &self.seed)?;
         let (input, name, args) = self.call.prepare(&self.file)?;
-        let options = self.with_respect_to.options(self.call.limits());
+        let options = self.with_respect_to.options(self.call.limits()).carrier(self.carrier.get());
         let result = vjp_with(&input.module, &name, &args, &seed, &options);
         let result = result.map_err(|error| describe(&input, &error))?;
         warn(&result.warnings);

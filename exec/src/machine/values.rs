@@ -1,9 +1,9 @@
 //! Making values for a machine: arguments of its functions, and what is done with them.
 
-use ircode::{IRCode, Module, Name, Type};
+use ircode::{Callee, IRCode, Module, Name, Type};
 
 use super::{Fault, Machine};
-use crate::error::RunErrorKind;
+use crate::error::{RunError, RunErrorKind};
 use crate::value::Value;
 
 impl Machine<'_> {
@@ -148,6 +148,48 @@ impl Machine<'_> {
     ) -> Result<Vec<Value>, RunErrorKind> {
         let copies = crate::copies::copies(&self.runtime.meter, values, tangents, &mut float);
         copies.map_err(|out_of_memory| self.fatal(out_of_memory.into()))
+    }
+
+    /// Calls a function or closure that another call gave. What a closure captures stands behind `args`.
+    ///
+    /// ```
+    /// use exec::{Machine, Value};
+    /// use ircode::parse_module;
+    ///
+    /// let text = "function scaled(x::Float64, by::Float64)::Float64\n1 ─ %1 = Base.mul_float(x, by)::Float64\n└──      return %1\n\
+    ///             end\nfunction scaling(by::Float64)\n1 ─ %1 = BBKit.partial_apply(Main.scaled, by)\n└──      return %1\nend\n";
+    /// let module = parse_module(text)?.module;
+    /// let mut machine = Machine::new(&module);
+    /// let closure = machine.call("scaling", &[Value::from(3.0)])?;
+    /// assert_eq!(machine.apply(&closure, &[Value::from(2.0)])?.to_string(), "6.0");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`RunError`], as of [`call`](Self::call); [`RunErrorKind::Unsupported`] if the value is neither.
+    pub fn apply(&mut self, callee: &Value, args: &[Value]) -> Result<Value, RunError> {
+        match callee {
+            Value::Closure(closure) => {
+                let all: Vec<Value> = args.iter().chain(closure.0.fields.values()).cloned().collect();
+                self.apply(&Value::Function(closure.0.function.clone()), &all)
+            }
+            Value::Function(name) => match self.module.function_callee(name) {
+                Callee::Function(index) => {
+                    let name = self.module.functions().get(index).map(|function| function.name.clone());
+                    self.call(&name.unwrap_or_else(|| "".into()), args)
+                }
+                Callee::Primitive(primitive) => {
+                    let result = self.runtime.call_primitive(primitive, args);
+                    result.map_err(|fault| RunError { kind: self.fatal(fault), trace: Vec::new() })
+                }
+                _ => Err(RunError { kind: RunErrorKind::UnknownFunction(name.clone()), trace: Vec::new() }),
+            },
+            other => {
+                let what = format!("a call of {other}, a {:?}", other.type_of());
+                Err(RunError { kind: RunErrorKind::Unsupported(what), trace: Vec::new() })
+            }
+        }
     }
 
     /// What a primitive makes of these operands, outside of any function.

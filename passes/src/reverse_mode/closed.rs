@@ -3,6 +3,7 @@
 use bbcode::{BBCode, EditError};
 use ircode::{Argument, Function, LineInfo, Operand, Scalar, Stmt, Type};
 
+use super::Carrier;
 use super::emit::Emitter;
 use super::plan::Plan;
 use crate::tangents::Tangent;
@@ -60,7 +61,14 @@ pub(super) fn generate(plan: &Plan<'_>, vjp: bool) -> Result<Option<Function<BBC
     };
     let trace = emit.field(results, last, plan.trace_type())?;
     let cotangent_types = plan.cotangent_types();
-    let all = emit.call("Main", &plan.names.pullback, [trace, seed], Type::tuple(cotangent_types.clone()))?;
+    let all = match plan.carrier {
+        Carrier::Stacks => {
+            emit.call("Main", &plan.names.pullback, [trace, seed], Type::tuple(cotangent_types.clone()))?
+        }
+        Carrier::LinearMaps => {
+            Operand::Value(emit.stmt(Stmt::call(trace, [seed]), Type::tuple(cotangent_types.clone()))?)
+        }
+    };
     let mut elements = vec![value];
     let mut types = vec![plan.result.clone()];
     for (index, tangent) in tangents.iter().enumerate().skip(1) {

@@ -10,10 +10,12 @@ use ircode::{
 };
 use slotmap::SecondaryMap;
 
-use super::NAME;
 use super::counted;
+use super::linear_maps::normal_form;
+use super::linear_maps::rule_pullbacks::RulePullbacks;
 use super::operation::{Classifier, Operation};
 use super::summary::Summaries;
+use super::{Carrier, NAME};
 use crate::PassError;
 use crate::dispatch::{self, Candidate};
 use crate::infer_types::returned_type;
@@ -46,6 +48,20 @@ impl DerivativeNames {
     pub fn with_respect_to(function: &str, arguments: &[usize]) -> Self {
         let numbers: String = arguments.iter().map(|number| format!("_{number}")).collect();
         Self::with_base(&format!("{}_wrt{numbers}", base_name(function)))
+    }
+
+    /// The names for the carrier of linear maps, of which those of the forward pass and of the pullback differ.
+    #[must_use]
+    pub fn carried_by(self, carrier: Carrier) -> Self {
+        let base = self.forward.strip_suffix("_fwd").unwrap_or(&self.forward);
+        match carrier {
+            Carrier::Stacks => self,
+            Carrier::LinearMaps => DerivativeNames {
+                forward: format!("{base}_vjp").into(),
+                pullback: format!("{base}_pullback").into(),
+                ..self
+            },
+        }
     }
 
     fn with_base(base: &str) -> Self {
@@ -111,19 +127,34 @@ pub(super) struct Called {
     pub(super) result_type: Type,
 }
 
+impl Called {
+    /// The type of what the forward pass gives for the reverse: the trace, or the pullback.
+    pub(super) fn trace_type(&self, carrier: Carrier) -> Type {
+        match carrier {
+            Carrier::Stacks => Type::named(self.names.trace.clone()),
+            Carrier::LinearMaps => {
+                let cotangents = self.arguments.iter().map(|tangent| tangent.cotangent().ty());
+                Type::closure([self.result.cotangent().ty()], Type::tuple(cotangents))
+            }
+        }
+    }
+}
+
 /// What all derivatives that are made together share.
 pub(super) struct Derivation<'a> {
     pub(super) module: &'a Module<BBCode>,
     pub(super) rules: &'a RuleTable,
     pub(super) tangents: TangentTypes<'a, BBCode>,
     pub(super) summaries: Summaries,
+    pub(super) carrier: Carrier,
+    pub(super) rule_pullbacks: RulePullbacks,
     /// What a value that is called may be.
     candidates: Vec<Candidate>,
     prepared: RefCell<HashMap<usize, Arc<Prepared>>>,
 }
 
 impl<'a> Derivation<'a> {
-    pub(super) fn new(module: &'a Module<BBCode>, rules: &'a RuleTable, root: usize) -> Self {
+    pub(super) fn new(module: &'a Module<BBCode>, rules: &'a RuleTable, root: usize, carrier: Carrier) -> Self {
         let candidates = dispatch::candidates(module, root, true);
         let called: Vec<usize> = candidates.iter().filter_map(|candidate| candidate.function(module)).collect();
         let summaries = Summaries::of(module, rules, &[root], Some(&called));
@@ -132,6 +163,8 @@ impl<'a> Derivation<'a> {
             rules,
             tangents: TangentTypes::new(module),
             summaries,
+            carrier,
+            rule_pullbacks: RulePullbacks::default(),
             candidates,
             prepared: RefCell::default(),
         }
@@ -159,7 +192,12 @@ impl<'a> Derivation<'a> {
             let error = PassError::new(NAME, &function.name, message).at(&bb, id);
             return Err(error.with_help("forward mode differentiates it").at_origin(function));
         }
-        counted::isolate(&mut bb).map_err(|error| PassError::new(NAME, &function.name, error.to_string()))?;
+        match self.carrier {
+            Carrier::Stacks => {
+                counted::isolate(&mut bb).map_err(|error| PassError::new(NAME, &function.name, error.to_string()))?;
+            }
+            Carrier::LinearMaps => normal_form::normalize(&mut bb, self.module, &function.name)?,
+        }
         let packed = pack_collected(self.module, &mut bb)
             .map_err(|error| PassError::new(NAME, &function.name, error.to_string()))?;
         let classifier = Classifier { module: self.module, rules: self.rules, bb: &bb };
@@ -178,11 +216,11 @@ impl<'a> Derivation<'a> {
             tangents.enumerate().all(|(index, has)| index == 0 || has == (signature.wanted.get(index) == Some(&true)));
         let own = signature.wanted.first() == Some(&true);
         if all && !own {
-            return DerivativeNames::of(&function.name);
+            return DerivativeNames::of(&function.name).carried_by(self.carrier);
         }
         let wanted = signature.wanted.iter().enumerate().filter(|(_, wanted)| **wanted);
         let numbers: Vec<usize> = wanted.map(|(index, _)| index + 1).collect();
-        DerivativeNames::with_respect_to(&function.name, &numbers)
+        DerivativeNames::with_respect_to(&function.name, &numbers).carried_by(self.carrier)
     }
 
     /// The tangents of the wanted arguments of these types, none for the others; `_1` first.

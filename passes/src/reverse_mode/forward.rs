@@ -5,9 +5,11 @@ use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
 use hashbrown::HashMap;
 use ircode::{Argument, Constant, Head, LineInfo, NewInstruction, Operand, PhiEntry, Stmt, Type};
 
+use super::Carrier;
 use super::emit::{Emitter, block_number, type_operand};
+use super::linear_maps::rule_pullbacks::{Captured, RulePullback};
 use super::operation::{Operation, Place, Whole};
-use super::plan::{Carrier, Plan, Saved};
+use super::plan::{Plan, Saved, SavedArgument, Travel};
 use crate::tangents::Tangent;
 
 /// Generates `f_fwd(args…, shadows…) -> (value, shadow, trace)` from the function, which is taken out of the plan.
@@ -24,21 +26,26 @@ pub(super) fn generate(plan: &Plan<'_>, primal: BBCode) -> Result<BBCode, EditEr
     let mut forward = Forward { plan, bb, arguments, made: HashMap::new() };
     let stacks = forward.preheader()?;
     forward.shadows()?;
-    forward.count(&stacks)?;
-    forward.save(&stacks)?;
+    match plan.carrier {
+        Carrier::Stacks => {
+            forward.count(&stacks)?;
+            forward.save(&stacks)?;
+        }
+        Carrier::LinearMaps => forward.linear_maps()?,
+    }
     Ok(forward.bb)
 }
 
-struct Forward<'p, 'a> {
-    plan: &'p Plan<'a>,
-    bb: BBCode,
+pub(super) struct Forward<'p, 'a> {
+    pub(super) plan: &'p Plan<'a>,
+    pub(super) bb: BBCode,
     /// The shadows of the arguments.
     arguments: HashMap<Argument, Operand<Ids>>,
     /// What was made beside the statements of the function.
     made: HashMap<Saved, Operand<Ids>>,
 }
 
-type Generated<T> = Result<T, EditError>;
+pub(super) type Generated<T> = Result<T, EditError>;
 
 impl Forward<'_, '_> {
     /// Adds a block before the entry that makes the stacks, if there are any or the entry can be entered again, and the
@@ -183,6 +190,8 @@ impl Forward<'_, '_> {
         let plan = self.plan;
         let result = Operand::Value(id);
         let shadow = plan.activity.shadow(&result);
+        let mut pullbacks = Vec::new();
+        let next = self.bb.next_inst(id);
         match plan.activity.operation(id).clone() {
             Operation::Call { .. } => return self.call(id),
             Operation::Store { place, value, .. } => self.store(id, &place, &value)?,
@@ -344,6 +353,9 @@ impl Forward<'_, '_> {
                 self.made.insert(Saved::Shadow(id), Operand::Value(made));
             }
             Operation::Rule { rule, args, .. } => {
+                if let Some(pullback) = plan.rule_pullbacks.get(id) {
+                    pullbacks.push(pullback);
+                }
                 let changed = args.first().filter(|_| rule.changes_first()).cloned();
                 if let Some(first) = changed.clone().filter(|first| plan.is_reversed(id) && plan.restores(first)) {
                     let ty = self.bb.operand_type(&first);
@@ -367,6 +379,10 @@ impl Forward<'_, '_> {
             }
             _ => {}
         }
+        // It captures shadows that were just made.
+        for pullback in pullbacks {
+            self.rule_pullback(id, next, pullback)?;
+        }
         // What gives back one of its operands.
         let alias = match plan.activity.operation(id) {
             Operation::Store { value, gives_value: true, .. } => Some(value.clone()),
@@ -380,6 +396,27 @@ impl Forward<'_, '_> {
             let shadow = self.shadow(&of, id)?;
             self.made.insert(Saved::Shadow(id), shadow);
         }
+        Ok(())
+    }
+
+    /// Makes the pullback of what has a rule.
+    fn rule_pullback(&mut self, id: InstId, next: Option<InstId>, pullback: &RulePullback) -> Generated<()> {
+        let mut args = vec![Operand::global("Main", &pullback.name)];
+        for captured in &pullback.captured {
+            args.push(match captured {
+                Captured::Value(operand) => operand.clone(),
+                Captured::Shadow(operand) => self.shadow(operand, id)?,
+            });
+        }
+        let mut emit = match (next, self.bb.block_of(id)) {
+            (None, Some(block)) => {
+                let line = last_line(&self.bb, block);
+                Emitter::new(&mut self.bb, block, line)
+            }
+            (next, _) => Emitter::before(&mut self.bb, next.unwrap_or(id)),
+        };
+        let closure = emit.own("partial_apply", args, pullback.ty.clone())?;
+        self.made.insert(Saved::Trace(id), closure);
         Ok(())
     }
 
@@ -438,7 +475,7 @@ impl Forward<'_, '_> {
         let Operation::Call { args, .. } = plan.activity.operation(id) else { return Ok(()) };
         let Some(called) = plan.called(id).filter(|_| plan.is_reversed(id)) else { return Ok(()) };
         let ty = self.bb.operand_type(&Operand::Value(id));
-        let trace_type = Type::named(called.names.trace.clone());
+        let trace_type = called.trace_type(plan.carrier);
         let mut operands = args.clone();
         for (arg, tangent) in args.iter().zip(called.arguments.iter().skip(1)) {
             if !tangent.shadow().is_none() {
@@ -467,7 +504,7 @@ impl Forward<'_, '_> {
         Ok(())
     }
 
-    fn saved(&self, item: Saved) -> Operand<Ids> {
+    pub(super) fn saved(&self, item: Saved) -> Operand<Ids> {
         match item {
             Saved::Value(id) => Operand::Value(id),
             other => self.made.get(&other).cloned().unwrap_or_else(Operand::nothing),
@@ -507,7 +544,7 @@ impl Forward<'_, '_> {
             let Some(block) = plan.block(number) else { continue };
             let line = last_line(&self.bb, block);
             if let Some(saves) = &plan.saves[number]
-                && let Carrier::Stack(field) = saves.carrier
+                && let Travel::Stack(field) = saves.travel
             {
                 let items: Vec<Operand<Ids>> = saves.items.iter().map(|&item| self.saved(item)).collect();
                 let mut emit = Emitter::new(&mut self.bb, block, line);
@@ -538,21 +575,16 @@ impl Forward<'_, '_> {
         stacks: &HashMap<usize, Operand<Ids>>,
     ) -> Generated<()> {
         let plan = self.plan;
-        let Some((ret, inst)) = self.bb.terminator(block) else { return Ok(()) };
-        let (Stmt::Return(node), line) = (inst.stmt.clone(), inst.line) else { return Ok(()) };
-        let Some(value) = node.value else { return Ok(()) };
+        let line = last_line(&self.bb, block);
         let mut fields: Vec<Operand<Ids>> = vec![Operand::nothing(); plan.fields.len()];
         for (&field, stack) in stacks {
             fields[field] = stack.clone();
         }
         for &(saved, field) in &plan.saved_arguments {
-            fields[field] = match saved.shadow {
-                true => self.arguments.get(&saved.argument).cloned().unwrap_or_else(Operand::nothing),
-                false => Operand::Argument(saved.argument),
-            };
+            fields[field] = self.saved_argument(saved);
         }
         for saves in plan.saves.iter().flatten() {
-            if let Carrier::Fields(numbers) = &saves.carrier {
+            if let Travel::Fields(numbers) = &saves.travel {
                 for (&field, &item) in numbers.iter().zip(&saves.items) {
                     fields[field] = self.saved(item);
                 }
@@ -562,22 +594,46 @@ impl Forward<'_, '_> {
             fields[field] = block_number(number + 1);
         }
         if let Some(field) = plan.used {
-            let ty = Type::Ref(std::sync::Arc::new(Type::BOOL));
-            let new = Stmt::expr(Head::New, [type_operand(ty.clone()), Operand::Constant(Constant::bool(false))]);
-            fields[field] = Operand::Value(Emitter::new(&mut self.bb, block, line).stmt(new, ty)?);
+            fields[field] = self.unused_flag(block)?;
         }
+        let mut emit = Emitter::new(&mut self.bb, block, line);
+        let args = std::iter::once(type_operand(plan.trace_type())).chain(fields);
+        let trace = emit.stmt(Stmt::expr(Head::New, args), plan.trace_type())?;
+        self.return_beside(block, Operand::Value(trace))
+    }
+
+    /// What the pullback gets of an argument.
+    pub(super) fn saved_argument(&self, saved: SavedArgument) -> Operand<Ids> {
+        match saved.shadow {
+            true => self.arguments.get(&saved.argument).cloned().unwrap_or_else(Operand::nothing),
+            false => Operand::Argument(saved.argument),
+        }
+    }
+
+    /// Makes the reference that says whether the pullback was called.
+    pub(super) fn unused_flag(&mut self, block: BlockId) -> Generated<Operand<Ids>> {
+        let ty = Type::Ref(std::sync::Arc::new(Type::BOOL));
+        let new = Stmt::expr(Head::New, [type_operand(ty.clone()), Operand::Constant(Constant::bool(false))]);
+        let line = last_line(&self.bb, block);
+        Ok(Operand::Value(Emitter::new(&mut self.bb, block, line).stmt(new, ty)?))
+    }
+
+    /// Puts a trace, or a pullback, beside what a block returns.
+    pub(super) fn return_beside(&mut self, block: BlockId, trace: Operand<Ids>) -> Generated<()> {
+        let plan = self.plan;
+        let Some((ret, inst)) = self.bb.terminator(block) else { return Ok(()) };
+        let (Stmt::Return(node), line) = (inst.stmt.clone(), inst.line) else { return Ok(()) };
+        let Some(value) = node.value else { return Ok(()) };
         let shadow = plan.result_tangent().shadow();
         let value_shadow = match shadow.is_none() {
             true => None,
             false => Some(self.shadow(&value, ret)?),
         };
         let mut emit = Emitter::new(&mut self.bb, block, line);
-        let args = std::iter::once(type_operand(plan.trace_type())).chain(fields);
-        let trace = emit.stmt(Stmt::expr(Head::New, args), plan.trace_type())?;
         let mut types = vec![plan.result.clone()];
         types.extend(value_shadow.is_some().then(|| shadow.ty()));
         types.push(plan.trace_type());
-        let elements = std::iter::once(value).chain(value_shadow).chain([Operand::Value(trace)]).collect();
+        let elements = std::iter::once(value).chain(value_shadow).chain([trace]).collect();
         let results = emit.tuple(elements, types)?;
         self.bb.replace(ret, Stmt::ret(results))?;
         Ok(())
@@ -613,7 +669,7 @@ fn last_line(bb: &BBCode, block: BlockId) -> LineInfo {
 }
 
 /// What the old entry took from Julia's virtual predecessor comes from the new one now.
-fn move_virtual_edge(bb: &mut BBCode, entry: BlockId, preheader: BlockId) -> Result<(), EditError> {
+pub(super) fn move_virtual_edge(bb: &mut BBCode, entry: BlockId, preheader: BlockId) -> Result<(), EditError> {
     let outside = <Ids as ircode::Names>::virtual_block();
     let phis: Vec<InstId> = bb.phi_nodes(entry).map(|(id, _)| id).collect();
     for phi in phis {

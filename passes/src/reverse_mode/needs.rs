@@ -3,6 +3,7 @@
 use bbcode::{Ids, InstId};
 use ircode::{Operand, Type};
 
+use super::Carrier;
 use super::operation::{Access, Operation, Place, Resize};
 use super::plan::{Plan, Saved, SavedArgument};
 use crate::rules::{Rule, RuleTarget};
@@ -41,10 +42,15 @@ impl Plan<'_> {
         let active = self.activity.is_active_value(id);
         match self.activity.operation(id) {
             Operation::Rule { rule, args, .. } => {
-                self.read_by_rule(id, rule, args).iter().for_each(|operand| value(operand, visit));
-                for index in self.wanted_args(rule, args) {
-                    if let Some(arg) = args.get(index).filter(|arg| self.has_shadow(arg)) {
-                        shadow(arg, visit);
+                if self.carrier == Carrier::LinearMaps {
+                    // Its pullback has captured what it reads.
+                    visit(Need::Saved(Saved::Trace(id)));
+                } else {
+                    self.read_by_rule(id, rule, args).iter().for_each(|operand| value(operand, visit));
+                    for index in self.wanted_args(rule, args) {
+                        if let Some(arg) = args.get(index).filter(|arg| self.has_shadow(arg)) {
+                            shadow(arg, visit);
+                        }
                     }
                 }
                 if self.has_shadow(&result) {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use bbcode::{BBCode, BlockGraph, BlockId, InstId};
+use bbcode::{BBCode, BlockGraph, BlockId, EditError, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::graph::{DomTree, LoopForest};
 use ircode::{Argument, LineInfo, Name, Operand, Stmt, Type, TypeDef};
@@ -12,9 +12,12 @@ use slotmap::SecondaryMap;
 use super::activity::{Activity, Subject};
 use super::counted::{CountedLoop, counted_loops};
 use super::derivation::{Called, Derivation, DerivativeNames, Prepared};
+use super::linear_maps::rule_pullbacks::RulePullback;
+use super::linear_maps::traces::Traces;
 use super::needs::Need;
 use super::operation::Operation;
 use super::recompute::Recomputation;
+use super::{Carrier, NAME};
 use crate::PassError;
 use crate::tangents::Tangent;
 
@@ -25,7 +28,7 @@ pub(super) enum Saved {
     Value(InstId),
     /// The shadow of the value of a statement.
     Shadow(InstId),
-    /// The trace of the call that a statement is.
+    /// What the reverse of a call gets of it: the trace, or the pullback.
     Trace(InstId),
     /// What was in the place that a statement changes.
     Old(InstId),
@@ -35,11 +38,13 @@ pub(super) enum Saved {
 
 /// How what a block saves travels.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) enum Carrier {
+pub(super) enum Travel {
     /// The block runs exactly once, before every return: the values are fields of the trace.
     Fields(Vec<usize>),
     /// A stack, which is a field of the trace: each run of the block pushes once, a tuple if there are several values.
     Stack(usize),
+    /// The linear-map tuple, along the edge that control takes out of the block.
+    Edge,
 }
 
 /// What a block saves.
@@ -47,7 +52,7 @@ pub(super) enum Carrier {
 pub(super) struct Saves {
     pub(super) items: Vec<Saved>,
     pub(super) types: Vec<Type>,
-    pub(super) carrier: Carrier,
+    pub(super) travel: Travel,
 }
 
 /// What the reverse of a block gets of what was saved.
@@ -73,6 +78,11 @@ pub(super) struct SavedArgument {
 pub(super) struct Plan<'a> {
     pub(super) derivation: &'a Derivation<'a>,
     pub(super) names: DerivativeNames,
+    pub(super) carrier: Carrier,
+    /// Which linear-map tuples travel where.
+    pub(super) traces: Traces,
+    /// The pullbacks of what has a rule, for linear maps.
+    pub(super) rule_pullbacks: SecondaryMap<InstId, RulePullback>,
     /// By argument, `_1` first: whether the function is differentiated with respect to it.
     pub(super) wanted: Vec<bool>,
     /// The function, without unreachable blocks.
@@ -148,7 +158,15 @@ impl<'a> Plan<'a> {
         let returns: Vec<usize> = (0..count).filter(returned).collect();
         let unique = graph.unique_predecessors(&primal);
         let relevant = backward_reachable(&graph, &returns);
-        let counted = counted_loops(&graph, &loops, &relevant);
+        let carrier = derivation.carrier;
+        let counted = match carrier {
+            Carrier::Stacks => counted_loops(&graph, &loops, &relevant),
+            Carrier::LinearMaps => Vec::new(),
+        };
+        let traces = match carrier {
+            Carrier::Stacks => Traces::default(),
+            Carrier::LinearMaps => Traces::new(&loops, &domtree, &relevant, &names.forward),
+        };
         let counts: HashSet<usize> = counted.iter().map(|counted| counted.header).collect();
         let known = |block: usize| {
             let mut successors = graph.graph().successors(block);
@@ -162,6 +180,9 @@ impl<'a> Plan<'a> {
         let mut plan = Plan {
             derivation,
             names,
+            carrier,
+            traces,
+            rule_pullbacks: SecondaryMap::new(),
             wanted,
             parameters,
             relevant,
@@ -188,6 +209,9 @@ impl<'a> Plan<'a> {
         };
         plan.find_needed_contents();
         plan.find_needed_lengths();
+        if carrier == Carrier::LinearMaps {
+            plan.make_rule_pullbacks().map_err(|error| PassError::new(NAME, name, error.to_string()))?;
+        }
         plan.choose_carriers(&domtree);
         Ok(plan)
     }
@@ -254,9 +278,14 @@ impl<'a> Plan<'a> {
         TypeDef::structure(self.names.trace.clone(), self.fields.iter().cloned())
     }
 
-    /// The type of the trace.
+    /// The type of what the forward pass returns beside the value: the trace, or the pullback.
     pub(super) fn trace_type(&self) -> Type {
-        Type::named(self.names.trace.clone())
+        match self.carrier {
+            Carrier::Stacks => Type::named(self.names.trace.clone()),
+            Carrier::LinearMaps => {
+                Type::closure([self.result_tangent().cotangent().ty()], Type::tuple(self.cotangent_types()))
+            }
+        }
     }
 
     /// Whether the forward pass needs a block before the entry: where stacks are made, and from which control comes only
@@ -294,10 +323,23 @@ impl<'a> Plan<'a> {
         }
     }
 
+    fn make_rule_pullbacks(&mut self) -> Result<(), EditError> {
+        for number in 0..self.relevant.len() {
+            let Some(block) = self.block(number).filter(|_| self.relevant[number]) else { continue };
+            for id in self.primal.inst_ids(block) {
+                if let Some(pullback) = self.rule_pullback(id)? {
+                    self.rule_pullbacks.insert(id, pullback);
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// The block that saves what a statement of block `user` needs.
     fn saving_block(&self, item: Saved, user: usize) -> usize {
         let (Saved::Value(id) | Saved::Shadow(id) | Saved::Trace(id) | Saved::Old(id) | Saved::OldShadow(id)) = item;
-        if self.maybe_undefined.contains_key(id) {
+        // What travels along edges is found in the order in which the blocks run backwards.
+        if self.carrier == Carrier::LinearMaps || self.maybe_undefined.contains_key(id) {
             return user;
         }
         self.primal.block_of(id).and_then(|block| self.graph.number(block)).unwrap_or(user)
@@ -353,25 +395,27 @@ impl<'a> Plan<'a> {
                 continue;
             }
             let once = !self.repeats(number) && self.returns.iter().all(|&ret| domtree.dominates(number, ret));
-            let carrier = if once {
+            let travel = if self.carrier == Carrier::LinearMaps {
+                Travel::Edge
+            } else if once {
                 let field =
                     |(i, ty): (usize, &Type)| self.add_field(format!("block{}_{}", number + 1, i + 1), ty.clone());
-                Carrier::Fields(types.iter().enumerate().map(field).collect())
+                Travel::Fields(types.iter().enumerate().map(field).collect())
             } else {
                 let element = match types.as_slice() {
                     [only] => only.clone(),
                     several => Type::tuple(several.iter().cloned()),
                 };
-                Carrier::Stack(self.add_field(format!("block{}", number + 1), Type::stack(element)))
+                Travel::Stack(self.add_field(format!("block{}", number + 1), Type::stack(element)))
             };
-            self.saves[number] = Some(Saves { items, types, carrier });
+            self.saves[number] = Some(Saves { items, types, travel });
         }
         for index in 0..self.counted.len() {
             let header = self.counted[index].header;
             self.counted[index].field = self.add_field(format!("count{}", header + 1), Type::stack(Type::INT64));
         }
         let records = self.relevant_blocks().any(|number| self.pops_block_stack(number));
-        if records {
+        if records && self.carrier == Carrier::Stacks {
             self.block_stack = Some(self.add_field("blocks".into(), Type::stack(Type::INT64)));
         }
         if self.returns.len() > 1 {
@@ -420,7 +464,10 @@ impl Plan<'_> {
         match item {
             Saved::Value(id) => self.primal.operand_type(&Operand::Value(id)),
             Saved::Shadow(id) => self.activity.shadow(&Operand::Value(id)).ty(),
-            Saved::Trace(id) => self.called(id).map_or(Type::Untyped, |called| Type::named(called.names.trace)),
+            Saved::Trace(id) => match self.rule_pullbacks.get(id) {
+                Some(pullback) => pullback.ty.clone(),
+                None => self.called(id).map_or(Type::Untyped, |called| called.trace_type(self.carrier)),
+            },
             Saved::Old(id) => match self.activity.operation(id) {
                 Operation::Store { place, .. } if self.is_plain(&self.place_type(place)) => self.place_type(place),
                 // Where the value was put.

@@ -5,9 +5,11 @@ use hashbrown::HashMap;
 use ircode::{Argument, Constant, LineInfo, Operand, Scalar, Stmt, Type};
 use slotmap::SecondaryMap;
 
+use super::Carrier;
 use super::adjoints::Adjoint;
 use super::emit::{Emitter, block_number, type_operand};
-use super::plan::{Carrier, Load, Plan, Saved};
+use super::linear_maps::traces::Part;
+use super::plan::{Load, Plan, Saved, Travel};
 use super::shape::{ENTRY, Shape};
 use super::tangent_code::Leaves;
 use crate::tangents::Tangent;
@@ -24,8 +26,12 @@ pub(super) struct Generator<'p, 'a> {
     pub(super) plan: &'p Plan<'a>,
     pub(super) shape: Shape,
     bb: BBCode,
-    /// The blocks of the pullback, by the numbers of the shape.
-    blocks: Vec<BlockId>,
+    /// The blocks of the pullback, by the numbers of the shape; others behind them.
+    pub(super) blocks: Vec<BlockId>,
+    /// For linear maps, the slots of what travels along the edges.
+    pub(super) parts: HashMap<Part, Operand<Ids>>,
+    /// And of the cursors of stacks among them.
+    pub(super) trace_cursors: HashMap<Part, Operand<Ids>>,
     pub(super) adjoints: Vec<Adjoint>,
     /// The first adjoint of each value that has some: one for each leaf of its cotangent.
     pub(super) values: SecondaryMap<InstId, usize>,
@@ -44,11 +50,14 @@ pub(super) struct Generator<'p, 'a> {
 
 pub(super) type Generated<T> = Result<T, EditError>;
 
-/// Generates `f_pb(trace, seed) -> (nothing, cotangents of the arguments…)`.
+/// Generates `f_pb(trace, seed) -> (nothing, cotangents of the arguments…)`, or `f_pullback(seed, captured…)` for linear maps.
 pub(super) fn generate(plan: &Plan<'_>) -> Generated<BBCode> {
     let seed = plan.result_tangent().cotangent().ty();
     let own = Type::function(plan.names.pullback.clone());
-    let mut bb = BBCode::new(vec![own, plan.trace_type(), seed]);
+    let mut bb = BBCode::new(match plan.carrier {
+        Carrier::Stacks => vec![own, plan.trace_type(), seed],
+        Carrier::LinearMaps => [own, seed].into_iter().chain(plan.captured_types()).collect(),
+    });
     bb.debuginfo = plan.primal.debuginfo.clone();
     if plan.returns.is_empty() {
         // The function never returns, so nobody has a trace of it.
@@ -63,6 +72,8 @@ pub(super) fn generate(plan: &Plan<'_>) -> Generated<BBCode> {
         shape,
         bb,
         blocks,
+        parts: HashMap::new(),
+        trace_cursors: HashMap::new(),
         adjoints: Vec::new(),
         values: SecondaryMap::new(),
         arguments: vec![None; plan.primal.argtypes.len()],
@@ -89,16 +100,32 @@ impl<'p> Generator<'p, '_> {
         Emitter::new(&mut self.bb, self.blocks[block], line)
     }
 
+    pub(super) fn push_block(&mut self) -> BlockId {
+        let block = self.bb.push_block();
+        self.blocks.push(block);
+        block
+    }
+
+    pub(super) fn set_next(&mut self, block: BlockId, next: BlockId) -> Generated<()> {
+        self.bb.set_next(block, Some(next))
+    }
+
     /// Unpacks the trace and goes to the reverse of the block that returned.
     fn entry(&mut self) -> Generated<()> {
         let plan = self.plan;
         let trace = Operand::Argument(Argument(2));
         for (field, (_, ty)) in plan.fields.iter().enumerate() {
-            let value = self.emit(ENTRY, LineInfo::NONE).field(trace.clone(), field, ty.clone())?;
+            let value = match plan.carrier {
+                Carrier::Stacks => self.emit(ENTRY, LineInfo::NONE).field(trace.clone(), field, ty.clone())?,
+                Carrier::LinearMaps => Operand::Argument(Argument::from_index(2 + field)),
+            };
             self.fields[field] = Some(value);
         }
         if let Some(used) = plan.used.and_then(|field| self.fields[field].clone()) {
             self.emit(ENTRY, LineInfo::NONE).own("use_once!", [used], Type::Nothing)?;
+        }
+        if plan.carrier == Carrier::LinearMaps {
+            return self.receive();
         }
         let targets: Vec<(usize, BlockId)> =
             plan.returns.iter().filter_map(|&ret| Some((ret, self.blocks[self.shape.reverse[ret]?]))).collect();
@@ -126,8 +153,8 @@ impl<'p> Generator<'p, '_> {
             }
         }
         for (number, saves) in plan.saves.iter().enumerate() {
-            if let (Some(Carrier::Stack(field)), Some(dominator)) =
-                (saves.as_ref().map(|saves| &saves.carrier), dominators[number])
+            if let (Some(Travel::Stack(field)), Some(dominator)) =
+                (saves.as_ref().map(|saves| &saves.travel), dominators[number])
                 && plan.repeats(number)
             {
                 places.push((*field, self.shape.before_all_loops(dominator)));
@@ -226,7 +253,10 @@ impl<'p> Generator<'p, '_> {
                 && let Some(value) = &ret.value
             {
                 let shape = plan.result_tangent().cotangent();
-                let whole = Operand::Argument(Argument(3));
+                let whole = Operand::Argument(Argument(match plan.carrier {
+                    Carrier::Stacks => 3,
+                    Carrier::LinearMaps => 2,
+                }));
                 let seed = self.emit(here, inst.line).cotangent_part(whole, &shape)?;
                 self.accumulate(here, inst.line, value, seed, &shape)?;
             }
@@ -241,9 +271,10 @@ impl<'p> Generator<'p, '_> {
         let mut entries: HashMap<usize, Operand<Ids>> = HashMap::new();
         for &Load { item, saver, position, line } in &plan.loads[number] {
             let Some(saves) = plan.saves.get(saver).and_then(Option::as_ref) else { continue };
-            let value = match &saves.carrier {
-                Carrier::Fields(fields) => fields.get(position).and_then(|&field| self.fields[field].clone()),
-                Carrier::Stack(field) => {
+            let value = match &saves.travel {
+                Travel::Edge => Some(self.get(here, Part::Item(saver, position), line)?),
+                Travel::Fields(fields) => fields.get(position).and_then(|&field| self.fields[field].clone()),
+                Travel::Stack(field) => {
                     let entry = match entries.get(&saver) {
                         Some(entry) => entry.clone(),
                         None => {
@@ -318,7 +349,17 @@ impl<'p> Generator<'p, '_> {
                 }
             }
         }
-        if let Some(Carrier::Stack(field)) = plan.saves[number].as_ref().map(|saves| &saves.carrier) {
+        if plan.carrier == Carrier::LinearMaps {
+            for (pred, handed) in
+                plan.predecessors(number).into_iter().filter_map(|pred| Some((pred, handed.remove(&pred)?)))
+            {
+                if let Some(&between) = self.shape.edges.get(&(number, pred)) {
+                    self.add_handed(between, handed)?;
+                }
+            }
+            return self.follow_trace(number, here);
+        }
+        if let Some(Travel::Stack(field)) = plan.saves[number].as_ref().map(|saves| &saves.travel) {
             self.step_back(here, *field)?;
         }
         self.load_counts(number, here)?;
@@ -379,11 +420,16 @@ impl<'p> Generator<'p, '_> {
     /// Between the reverses of a block and of its predecessor: the operands that the φs took from there get the
     /// cotangents.
     fn hand_on(&mut self, between: usize, back: usize, handed: Vec<Handed>) -> Generated<()> {
+        self.add_handed(between, handed)?;
+        let back = self.blocks[back];
+        self.emit(between, LineInfo::NONE).goto(back)
+    }
+
+    fn add_handed(&mut self, between: usize, handed: Vec<Handed>) -> Generated<()> {
         for Handed { to, cotangent, shape, line } in handed {
             self.accumulate(between, line, &to, cotangent, &shape)?;
         }
-        let back = self.blocks[back];
-        self.emit(between, LineInfo::NONE).goto(back)
+        Ok(())
     }
 
     /// Returns the cotangents. Adding 0.0 turns the zero of the adjoints, which is -0.0, into the usual one.

@@ -4,6 +4,7 @@ use bbcode::{BBCode, InstId};
 use ircode::{Argument, Module, Name, Operand, Stmt};
 use slotmap::SecondaryMap;
 
+use super::Carrier;
 use super::derivation::Derivation;
 use super::plan::Plan;
 use super::{NAME, Options, link, wanted};
@@ -49,7 +50,7 @@ pub fn activity(module: &mut Module<BBCode>, name: &Name, options: &Options) -> 
     let absent = || PassError::new(NAME, name, format!("there is no function `{name}`"));
     let root = module.function_index(name).ok_or_else(absent)?;
     let function = module.functions().get(root).ok_or_else(absent)?;
-    let derivation = Derivation::new(module, &rules, root);
+    let derivation = Derivation::new(module, &rules, root, Carrier::Stacks);
     let wanted = wanted(&derivation, name, root, options)?;
     let arguments = wanted.iter().skip(1).copied().collect();
     let mut statements = vec![Activity::default(); function.body.all_insts().count()];

@@ -3,6 +3,7 @@
 use hashbrown::HashMap;
 use ircode::graph::{DomTree, FlowGraph, LoopForest, LoopId};
 
+use super::Carrier;
 use super::plan::Plan;
 
 /// The blocks of a pullback, numbered: the entry, the reverse of each relevant block, the blocks in which φs hand their
@@ -42,7 +43,8 @@ impl Shape {
         let mut arrows: Vec<(usize, usize)> = Vec::new();
         for number in plan.relevant_blocks() {
             let Some(from) = reverse[number] else { continue };
-            let has_phis = plan.active_phis(number).next().is_some();
+            // Traces are unpacked between blocks.
+            let has_phis = plan.carrier == Carrier::LinearMaps || plan.active_phis(number).next().is_some();
             for pred in plan.predecessors(number) {
                 let Some(to) = reverse[pred] else { continue };
                 if has_phis {

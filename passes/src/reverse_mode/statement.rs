@@ -4,6 +4,8 @@ use bbcode::{BlockId, Ids, InstId, Switch};
 use hashbrown::HashMap;
 use ircode::{LineInfo, Operand, Positions, Rename, SSAValue, Stmt, Type};
 
+use super::Carrier;
+use super::emit::Emitter;
 use super::needs::element_type;
 use super::operation::{Access, Operation, Place, Resize, Whole};
 use super::plan::{Saved, SavedArgument};
@@ -455,6 +457,10 @@ impl Generator<'_, '_> {
         (seed, shape): (Leaves, &Tangent),
     ) -> Generated<()> {
         let plan = self.plan;
+        if plan.carrier == Carrier::LinearMaps {
+            self.apply_pullback(here, id, rule, args, (seed, shape))?;
+            return self.conclude_rule(here, id, rule, args);
+        }
         let result = Operand::Value(id);
         let wanted = plan.wanted_args(rule, args);
         let is_function = matches!(rule.target, RuleTarget::Function(_));
@@ -483,7 +489,8 @@ impl Generator<'_, '_> {
         if is_function {
             self.call_rule(here, rule, parameters, args)?;
         } else {
-            let outputs = self.apply(here, rule, bindings, &parameters, &wanted)?;
+            let mut emit = self.emit(here.block, here.line);
+            let outputs = write_rule(&mut emit, rule, bindings, &parameters, &wanted)?;
             for (&i, cotangent) in wanted.iter().zip(outputs) {
                 if let Some(arg) = args.get(i) {
                     let shape = plan.activity.cotangent(arg);
@@ -492,6 +499,50 @@ impl Generator<'_, '_> {
                 }
             }
         }
+        self.conclude_rule(here, id, rule, args)
+    }
+
+    /// Applies the pullback of a rule.
+    fn apply_pullback(
+        &mut self,
+        here: Here<'_>,
+        id: InstId,
+        rule: &Rule,
+        args: &[Operand<Ids>],
+        (seed, shape): (Leaves, &Tangent),
+    ) -> Generated<()> {
+        let plan = self.plan;
+        let Some(pullback) = plan.rule_pullbacks.get(id) else { return Ok(()) };
+        let closure = here.loaded.get(&Saved::Trace(id)).cloned().unwrap_or_else(Operand::nothing);
+        let mut emit = self.emit(here.block, here.line);
+        let seed = emit.pack(shape, &mut seed.into_iter())?;
+        let all = Operand::Value(emit.stmt(Stmt::call(closure, [seed]), pullback.result.clone())?);
+        if matches!(rule.target, RuleTarget::Function(_)) {
+            return self.take_from_rule(here, all, &pullback.result, args);
+        }
+        let wanted = plan.wanted_args(rule, args);
+        let with_cotangent: Vec<&Operand<Ids>> = wanted
+            .iter()
+            .filter_map(|&index| args.get(index))
+            .filter(|arg| !plan.activity.cotangent(arg).is_none())
+            .collect();
+        for (index, arg) in with_cotangent.iter().enumerate() {
+            let shape = plan.activity.cotangent(arg);
+            let mut emit = self.emit(here.block, here.line);
+            let cotangent = match with_cotangent.len() {
+                1 => all.clone(),
+                _ => emit.field(all.clone(), index, shape.ty())?,
+            };
+            let leaves = emit.cotangent_part(cotangent, &shape)?;
+            self.accumulate(here.block, here.line, arg, leaves, &shape)?;
+        }
+        Ok(())
+    }
+
+    /// After the reverse of what a rule is for: what was changed is as before, what was made has a shadow of zeros.
+    fn conclude_rule(&mut self, here: Here<'_>, id: InstId, rule: &Rule, args: &[Operand<Ids>]) -> Generated<()> {
+        let plan = self.plan;
+        let result = Operand::Value(id);
         if let Some(first) = args.first().filter(|_| rule.changes_first()) {
             if plan.restores(first) {
                 let (target, old) = (self.available(first, here.loaded), here.loaded.get(&Saved::Old(id)).cloned());
@@ -523,14 +574,19 @@ impl Generator<'_, '_> {
         parameters: Vec<Operand<Ids>>,
         args: &[Operand<Ids>],
     ) -> Generated<()> {
-        let plan = self.plan;
         let ty = rule.function.result.clone();
-        let tangents: Vec<Tangent> = match &ty {
+        let mut emit = self.emit(here.block, here.line);
+        let all = emit.call("Main", &rule.function.name, parameters.into_iter().skip(1), ty.clone())?;
+        self.take_from_rule(here, all, &ty, args)
+    }
+
+    /// Adds up the cotangents that the rule of a function gave.
+    fn take_from_rule(&mut self, here: Here<'_>, all: Operand<Ids>, ty: &Type, args: &[Operand<Ids>]) -> Generated<()> {
+        let plan = self.plan;
+        let tangents: Vec<Tangent> = match ty {
             Type::Tuple(elements) => elements.iter().map(|ty| plan.derivation.tangents.of(ty)).collect(),
             _ => Vec::new(),
         };
-        let mut emit = self.emit(here.block, here.line);
-        let all = emit.call("Main", &rule.function.name, parameters.into_iter().skip(1), ty)?;
         for (index, arg) in args.iter().enumerate() {
             if plan.activity.cotangent(arg).is_none() {
                 continue;
@@ -560,7 +616,12 @@ impl Generator<'_, '_> {
         let leaves = emit.convert(seed, shape, &to)?;
         let packed = emit.pack(&to, &mut leaves.into_iter())?;
         let types = called.arguments.iter().map(|tangent| tangent.cotangent().ty());
-        let all = emit.call("Main", &called.names.pullback, [trace, packed], Type::tuple(types))?;
+        let types = Type::tuple(types);
+        let all = match plan.carrier {
+            Carrier::Stacks => emit.call("Main", &called.names.pullback, [trace, packed], types)?,
+            // The trace is the pullback itself, a closure.
+            Carrier::LinearMaps => Operand::Value(emit.stmt(Stmt::call(trace, [packed]), types)?),
+        };
         for (index, arg) in args.iter().enumerate() {
             let Some(tangent) = called.arguments.get(index + 1).map(Tangent::cotangent) else { continue };
             if tangent.is_none() || plan.activity.cotangent(arg).is_none() {
@@ -599,36 +660,35 @@ impl Generator<'_, '_> {
         // What is not loaded is not needed.
         found.unwrap_or_else(Operand::nothing)
     }
+}
 
-    /// Writes the part of a rule that the wanted outputs need.
-    fn apply(
-        &mut self,
-        here: Here<'_>,
-        rule: &Rule,
-        bindings: &Bindings,
-        parameters: &[Operand<Ids>],
-        wanted: &[usize],
-    ) -> Generated<Vec<Operand<Ids>>> {
-        let slice = rule.slice(wanted);
-        let mut results: Vec<Option<InstId>> = vec![None; slice.statements.len()];
-        for index in (0..slice.statements.len()).filter(|&index| slice.statements[index]) {
-            let Some((stmt, ty)) = rule.statement(index, bindings) else { continue };
-            // Verified rules name only what is there.
-            let Ok(mut stmt) = stmt.map_names(&mut Results(&results)) else { continue };
-            substitute(&mut stmt, parameters);
-            results[index] = Some(self.emit(here.block, here.line).stmt(stmt, ty)?);
-        }
-        let output = |operand: &Operand<Positions>| match bindings.substitute_operand(operand) {
-            Operand::Argument(argument) => argument.index().and_then(|index| parameters.get(index).cloned()),
-            Operand::Value(value) => {
-                value.index().and_then(|index| results.get(index).copied().flatten()).map(Operand::Value)
-            }
-            Operand::Constant(constant) => Some(Operand::Constant(constant)),
-            _ => None,
-        };
-        let outputs = wanted.iter().map(|&i| rule.outputs.get(i).and_then(output).unwrap_or_else(Operand::nothing));
-        Ok(outputs.collect())
+/// Writes the part of the rule of a primitive that the wanted outputs need.
+pub(super) fn write_rule(
+    emit: &mut Emitter<'_>,
+    rule: &Rule,
+    bindings: &Bindings,
+    parameters: &[Operand<Ids>],
+    wanted: &[usize],
+) -> Generated<Vec<Operand<Ids>>> {
+    let slice = rule.slice(wanted);
+    let mut results: Vec<Option<InstId>> = vec![None; slice.statements.len()];
+    for index in (0..slice.statements.len()).filter(|&index| slice.statements[index]) {
+        let Some((stmt, ty)) = rule.statement(index, bindings) else { continue };
+        // Verified rules name only what is there.
+        let Ok(mut stmt) = stmt.map_names(&mut Results(&results)) else { continue };
+        substitute(&mut stmt, parameters);
+        results[index] = Some(emit.stmt(stmt, ty)?);
     }
+    let output = |operand: &Operand<Positions>| match bindings.substitute_operand(operand) {
+        Operand::Argument(argument) => argument.index().and_then(|index| parameters.get(index).cloned()),
+        Operand::Value(value) => {
+            value.index().and_then(|index| results.get(index).copied().flatten()).map(Operand::Value)
+        }
+        Operand::Constant(constant) => Some(Operand::Constant(constant)),
+        _ => None,
+    };
+    let outputs = wanted.iter().map(|&i| rule.outputs.get(i).and_then(output).unwrap_or_else(Operand::nothing));
+    Ok(outputs.collect())
 }
 
 /// The operands of what puts back what was kept of a place.

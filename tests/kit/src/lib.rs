@@ -2,6 +2,7 @@
 //! as functions that check one program.
 
 pub mod anything;
+pub mod carriers;
 pub mod compaction;
 pub mod dual;
 pub mod kernels;

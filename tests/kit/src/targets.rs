@@ -1,6 +1,7 @@
 //! What the fuzz targets check, one file a target: each a function of bytes. They run briefly under `cargo test` too, on the
 //! kept corpus of `fuzz/corpus` first.
 
+mod carriers;
 mod compaction;
 mod determinism;
 mod gradient;
@@ -33,6 +34,7 @@ pub const TARGETS: &[Target] = &[
     ("meaning", meaning::check),
     ("gradient", gradient::check),
     ("memory_gradient", memory_gradient::check),
+    ("carriers", carriers::check),
     ("determinism", determinism::check),
     ("read_text", read_text::check),
     ("read_json", read_json::check),

@@ -1,0 +1,115 @@
+//! Blocks before loops: from which control comes to the header and goes nowhere else.
+
+use bbcode::{BBCode, BlockGraph, BlockId, Ids, InstId, PhiEdgeChange};
+use hashbrown::HashMap;
+use ircode::graph::{LoopForest, LoopId};
+use ircode::{NewInstruction, Operand, PhiEntry, Stmt, Type};
+
+/// The blocks before the headers of loops, made where there are none.
+pub(crate) struct Preheaders<'g> {
+    graph: &'g BlockGraph,
+    forest: &'g LoopForest,
+    outside: HashMap<LoopId, Vec<BlockId>>,
+    made: HashMap<LoopId, Option<BlockId>>,
+}
+
+impl<'g> Preheaders<'g> {
+    pub(crate) fn new(graph: &'g BlockGraph, forest: &'g LoopForest) -> Self {
+        Preheaders { graph, forest, outside: outside_predecessors(graph, forest), made: HashMap::new() }
+    }
+
+    /// The block outside of a loop that goes to its header and nowhere else, if it is the only one to go there.
+    pub(crate) fn existing(&self, target: LoopId) -> Option<BlockId> {
+        match self.outside.get(&target)?.as_slice() {
+            [only] => (self.graph.successors(*only).count() == 1).then_some(*only),
+            _ => None,
+        }
+    }
+
+    /// The block before the header of a loop, made if there is none; `None` if there cannot be one.
+    pub(crate) fn of(&mut self, bb: &mut BBCode, target: LoopId) -> Option<BlockId> {
+        if let Some(&block) = self.made.get(&target) {
+            return block;
+        }
+        let block = self.existing(target).or_else(|| self.make(bb, target));
+        self.made.insert(target, block);
+        block
+    }
+
+    fn make(&self, bb: &mut BBCode, target: LoopId) -> Option<BlockId> {
+        let header = self.graph.block(self.forest.get(target)?.header)?;
+        let outside = self.outside.get(&target)?;
+        let new = bb.insert_block_before(header).ok()?;
+        for &from in outside {
+            if let Some((id, _)) = bb.terminator(from)
+                && let Some(inst) = bb.inst_mut(id)
+            {
+                inst.stmt.for_each_target_mut(|target| {
+                    if *target == header {
+                        *target = new;
+                    }
+                });
+            }
+            if bb.next(from) == Some(header) {
+                bb.set_next(from, Some(new)).ok()?;
+            }
+        }
+        bb.push(new, NewInstruction::new(Stmt::goto(header), Type::Any)).ok()?;
+        let [only] = outside.as_slice() else {
+            merge_phis(bb, header, outside, new);
+            return Some(new);
+        };
+        bb.replace_phi_edges([PhiEdgeChange { block: header, old: *only, new: vec![new] }]);
+        Some(new)
+    }
+}
+
+/// Lets the φs of a header take from the new block before it what they took from those outside, which a φ there brings
+/// together.
+fn merge_phis(bb: &mut BBCode, header: BlockId, outside: &[BlockId], new: BlockId) {
+    let phis: Vec<InstId> = bb.phi_nodes(header).map(|(id, _)| id).collect();
+    let mut last: Option<InstId> = None;
+    for id in phis {
+        let Some(inst) = bb.inst(id) else { continue };
+        let (ty, line) = (inst.ty.clone(), inst.line);
+        let Some(phi) = inst.stmt.as_phi() else { continue };
+        let comes = |entry: &PhiEntry<Ids>| outside.binary_search_by_key(&entry.edge, |edge| *edge).is_ok();
+        let (moved, mut entries): (Vec<PhiEntry<Ids>>, Vec<_>) = phi.entries.iter().cloned().partition(comes);
+        if moved.is_empty() {
+            continue;
+        }
+        let first = moved.first().and_then(|entry| entry.value.clone());
+        let same = moved.len() == outside.len() && moved.iter().all(|entry| entry.value == first);
+        let value = match (same, first) {
+            (true, value) => value,
+            (false, _) => {
+                let phi = Stmt::phi(moved.into_iter().map(|entry| (entry.edge, entry.value)));
+                let phi = NewInstruction::new(phi, ty).with_line(line);
+                let made = match last {
+                    Some(last) => bb.insert_after(last, phi),
+                    None => bb.insert_at_start(new, phi),
+                };
+                let made = made.ok();
+                last = made.or(last);
+                made.map(Operand::Value)
+            }
+        };
+        entries.insert(0, PhiEntry { edge: new, value });
+        if let Some(Stmt::Phi(phi)) = bb.inst_mut(id).map(|inst| &mut inst.stmt) {
+            phi.entries = entries.into();
+        }
+    }
+}
+
+/// The blocks outside of each loop that go to its header, each once, sorted.
+pub(crate) fn outside_predecessors(graph: &BlockGraph, forest: &LoopForest) -> HashMap<LoopId, Vec<BlockId>> {
+    let mut found = HashMap::new();
+    for (id, each) in forest.iter() {
+        let outside = graph.graph().predecessors(each.header).filter(|&from| !forest.contains(id, from));
+        let mut outside: Vec<BlockId> = outside.filter_map(|from| graph.block(from)).collect();
+        outside.sort_unstable();
+        outside.dedup();
+        found.insert(id, outside);
+    }
+    found
+}

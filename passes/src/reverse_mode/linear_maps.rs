@@ -1,0 +1,25 @@
+//! The carrier of linear maps, as in Swift: each active call becomes one of its VJP, which returns a pullback beside the value;
+//! the pullbacks of a block, and what else its reverse needs, are the block's *linear-map tuple*.
+//!
+//! ```text
+//! f_vjp(args…, shadows…) -> (value, [shadow,] pullback)
+//! f_pullback(seed, captured…) -> (nothing, cotangents of the arguments…)
+//! ```
+//!
+//! The tuple of a block travels along the edge that control takes out of it, as the payload of a case of the *branch-tracing enum* of
+//! the block that follows: `f_vjp_bb4` has a case for each predecessor of the fourth block, whose payload begins with the
+//! predecessor's own trace. The tuple of the block that returns is captured by the returned pullback, which is a closure.
+//!
+//! A loop is one node in this: its trace is a stack with an enum for each round that came around, `f_vjp_loop3` with a case for each
+//! latch, which is pushed on the way around. Within a round, traces begin at the header. Who leaves the loop takes along the
+//! stack, the trace from before the loop, and the trace of the last round as far as it went; one such triple for each loop that is left.
+//! An irreducible region has no header to begin at: there, each edge pushes the tuple of the block that it leaves on one stack of
+//! enums, `f_vjp_region3` with a case for each block, which says at the same time where control came from: Mooncake's block stack.
+//!
+//! The pullback reads stacks by cursors and payloads without changing them.
+
+pub(super) mod normal_form;
+mod pullback;
+pub(super) mod rule_pullbacks;
+pub(super) mod traces;
+mod vjp;
