@@ -445,8 +445,16 @@ pub(crate) fn isa(value: &Value, ty: &Type) -> bool {
             values.len() == types.len() && values.iter().zip(types.iter()).all(|(value, ty)| isa(value, ty))
         }),
         Type::Named(name) => {
-            let name = name.strip_prefix("Core.").or_else(|| name.strip_prefix("Base.")).unwrap_or(name);
-            abstract_isa(value, name).unwrap_or_else(|| value.type_of() == *ty || value.type_of().to_string() == name)
+            let own = value.type_of();
+            if own == *ty {
+                return true;
+            }
+            let plain = |name: &str| {
+                let rest = ["Core.", "Base.", "Main."].iter().find_map(|prefix| name.strip_prefix(prefix));
+                rest.unwrap_or(name).to_string()
+            };
+            let name = plain(name);
+            abstract_isa(value, &name).unwrap_or_else(|| plain(&own.to_string()) == name)
         }
         Type::Closure(expected) => match value {
             Value::Closure(object) => matches!(&object.0.ty, Type::Closure(ty) if may_stand_for(ty, expected)),

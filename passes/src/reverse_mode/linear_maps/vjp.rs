@@ -85,14 +85,12 @@ impl Forward<'_, '_> {
         let plan = self.plan;
         for id in plan.traces.regions_begun_at(number) {
             let Some(block) = plan.block(number) else { continue };
-            let stack = self.new_stack(Spot::EndOf(block), plan.stack_enum(id))?;
+            let element = plan.stack_enum(id);
+            let args = [type_operand(element.clone())];
+            let stack = self.at(Spot::EndOf(block)).own("new_stack", args, Type::stack(element))?;
             made.stacks.insert(id, stack);
         }
         Ok(())
-    }
-
-    fn new_stack(&mut self, spot: Spot, element: Type) -> Generated<Operand<Ids>> {
-        self.at(spot).own("new_stack", [type_operand(element.clone())], Type::stack(element))
     }
 
     fn at(&mut self, spot: Spot) -> Emitter<'_> {
@@ -122,17 +120,19 @@ impl Forward<'_, '_> {
         let payload: Vec<Operand<Ids>> =
             plan.parts(from, Some(to)).into_iter().map(|part| self.part(part, made)).collect();
         let args = [type_operand(of.clone()), Operand::symbol(case_name(from))].into_iter().chain(payload);
-        let case = self.at(spot).own("new_case", args, of)?;
+        let mut emit = self.at(spot);
+        let case = emit.own("new_case", args, of)?;
         match kind {
             EdgeKind::Joins => return Ok(Some(case)),
             EdgeKind::Enters(id) => {
+                let element = plan.stack_enum(id);
+                let stack = emit.own("new_stack", [type_operand(element.clone())], Type::stack(element))?;
                 made.entries.insert(id, case);
-                let stack = self.new_stack(spot, plan.stack_enum(id))?;
                 made.stacks.insert(id, stack);
             }
             EdgeKind::ComesAround(id) | EdgeKind::Steps(id) => {
                 let stack = made.stacks.get(&id).cloned().unwrap_or_else(Operand::nothing);
-                self.at(spot).own("stack_push!", [stack, case], Type::Nothing)?;
+                emit.own("stack_push!", [stack, case], Type::Nothing)?;
             }
         }
         Ok(None)
