@@ -9,6 +9,7 @@ mod enums;
 mod floats;
 mod linear_algebra;
 mod memory;
+mod slots;
 mod structs;
 mod tangents;
 mod text;
@@ -32,8 +33,8 @@ use crate::machine::{Fault, named, wrong_operands};
 use crate::object::Meter;
 use crate::prepare::struct_info;
 use crate::value::{
-    ArrayObject, ArrayRef, MemoryObject, MemoryRef, NamedTupleObject, NamedTupleRef, PlaceObject, PlaceRef, SlotObject,
-    SlotRef, StackObject, StackRef, StructInfo, StructObject, StructRef, TupleObject, TupleRef, Value,
+    ArrayObject, ArrayRef, MemoryObject, MemoryRef, NamedTupleObject, NamedTupleRef, PlaceObject, PlaceRef,
+    StackObject, StackRef, StructInfo, StructObject, StructRef, TupleObject, TupleRef, Value,
 };
 
 /// What a primitive does with its operands.
@@ -160,9 +161,12 @@ pub(crate) fn builtin(name: &str) -> Option<Builtin> {
         "stack_set!" => derivative::stack_set,
         "stack_pop!" => derivative::stack_pop,
         "stack_length" => derivative::stack_length,
-        "new_slot" => derivative::new_slot,
-        "slot_get" => derivative::slot_get,
-        "slot_set!" => derivative::slot_set,
+        "new_slot" => slots::new_slot,
+        "slot_get" => slots::slot_get,
+        "slot_set!" => slots::slot_set,
+        "slot_element" => slots::slot_element,
+        "slot_copy!" => slots::slot_copy,
+        "slot_end!" => slots::slot_end,
         "zero_tangent" => tangents::zero_tangent,
         "add_tangents" => tangents::add_tangents,
         "tangent_field" => tangents::tangent_field,
@@ -223,11 +227,6 @@ impl<'m> Runtime<'m> {
     pub(crate) fn stack(&self, element: Type) -> Result<Value, Fault> {
         let fields = RefCell::new(self.meter.fields(Vec::new())?);
         Ok(Value::Stack(StackRef(Rc::new(StackObject { element, fields }))))
-    }
-
-    pub(crate) fn slot(&self, ty: Type) -> Result<Value, Fault> {
-        let fields = RefCell::new(self.meter.fields(vec![Value::Undefined])?);
-        Ok(Value::Slot(SlotRef(Rc::new(SlotObject { ty, fields, assigned: Cell::new(false) }))))
     }
 
     /// A new object of a type that is known only now.

@@ -172,8 +172,8 @@ impl Copier<'_, '_> {
                 (Value::Stack(StackRef(Rc::new(copy))), Some(paired(stack.0.fields.borrow().values(), &[])))
             }
             (Value::Slot(slot), _) => {
-                let assigned = Cell::new(slot.0.assigned.get());
-                let copy = SlotObject { ty: slot.0.ty.clone(), fields: empty()?, assigned };
+                let state = Cell::new(slot.0.state.get());
+                let copy = SlotObject { ty: slot.0.ty.clone(), fields: empty()?, state, part: slot.0.part };
                 (Value::Slot(SlotRef(Rc::new(copy))), Some(paired(slot.0.fields.borrow().values(), &[])))
             }
             (other, _) => return Ok(other.clone()),

@@ -152,11 +152,28 @@ pub(crate) struct StackObject {
     pub(crate) fields: RefCell<Fields>,
 }
 
+/// Stack memory: a local variable, or a part of one.
 #[derive(Debug)]
 pub(crate) struct SlotObject {
     pub(crate) ty: Type,
+    /// The value; the slots of the parts once one of them has been asked for.
     pub(crate) fields: RefCell<Fields>,
-    pub(crate) assigned: Cell<bool>,
+    pub(crate) state: Cell<SlotState>,
+    /// Whether it is a part of another slot.
+    pub(crate) part: bool,
+}
+
+/// What is in a slot.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum SlotState {
+    /// Nothing yet.
+    Unassigned,
+    /// A value.
+    Assigned,
+    /// A slot for each field, each in a state of its own.
+    Parts,
+    /// Nothing any more.
+    Ended,
 }
 
 impl From<Scalar> for Value {

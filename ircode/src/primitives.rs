@@ -95,6 +95,8 @@ pub enum ResultType {
     Closure,
     /// The type of the captured value that the third operand numbers, of a closure of the function that the second names.
     Captured,
+    /// `BBKit.Slot{F}`, where F is the type of the field that the second operand names of what is in the slot that the first is.
+    SlotElement,
     /// `MemoryRef{T}` to the memory at this index.
     MemoryRef(usize),
     /// A vector of the elements of the array at this index.

@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
 
+use crate::fields::is_vararg;
 use crate::module::{Module, TypeDef, TypeKind};
 use crate::name::Name;
 use crate::scalar::ScalarType;
@@ -343,10 +344,6 @@ impl<'m, F> TangentTypes<'m, F> {
 /// ```
 pub fn shadow_name(name: &str) -> Name {
     Name::from(format!("BBKit.Tangent{{{name}}}"))
-}
-
-fn is_vararg(ty: &Type) -> bool {
-    matches!(ty, Type::Named(name) if name.starts_with("Vararg"))
 }
 
 fn last_part(name: &str) -> &str {

@@ -2,7 +2,7 @@
 
 use bbcode::{BBCode, Ids, InstId};
 use ircode::primitives::{Primitive, ResultType, promoted};
-use ircode::{Callee, Head, Instruction, Module, Operand, ScalarType, Stmt, Type};
+use ircode::{Callee, Head, Instruction, Module, Operand, ScalarType, Stmt, Type, field_position};
 
 use crate::PassResult;
 use crate::constant_folding::named_type;
@@ -204,6 +204,7 @@ fn primitive_type(bb: &BBCode, module: &Module<BBCode>, primitive: &Primitive, a
             let Type::Closure(closure) = operand(0)? else { return None };
             module.parameters_of(args.get(1)?)?.get(closure.parameters.len() + index).cloned()
         }
+        ResultType::SlotElement => slot_element_type(module, &operand(0)?, args.get(1)?),
         ResultType::MemoryRef(index) => match operand(index)? {
             Type::Memory(element) | Type::MemoryRef(element) => Some(Type::MemoryRef(element)),
             _ => None,
@@ -286,6 +287,14 @@ pub(crate) fn product_type(a: &Type, b: &Type) -> Option<Type> {
         _ => return None,
     };
     (a.element == b.element).then(|| Type::array(a.element.clone(), rank))
+}
+
+/// The type of the projection of a slot to the field that a constant names.
+fn slot_element_type(module: &Module<BBCode>, slot: &Type, field: &Operand<Ids>) -> Option<Type> {
+    let Type::Slot(of) = slot else { return None };
+    let fields = module.immutable_fields(of)?;
+    let position = field_position(&fields, field.as_constant()?)?;
+    fields.get(position).map(|(_, ty)| Type::slot((*ty).clone()))
 }
 
 fn element_type(ty: &Type) -> Option<Type> {

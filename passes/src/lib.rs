@@ -18,6 +18,7 @@ pub mod link_methods;
 pub mod loop_invariant_motion;
 pub mod lower_arithmetic;
 pub mod lower_broadcast;
+pub mod lower_projections;
 pub mod lower_switch;
 mod manager;
 pub mod mem2reg;
@@ -29,6 +30,7 @@ pub mod rules;
 
 pub mod scalar_replacement;
 pub mod simplify_cfg;
+mod slots;
 pub mod split_critical_edges;
 pub mod type_literals;
 pub mod unreachable_code;

@@ -8,8 +8,8 @@ use ircode::{Function, Module, Name};
 use crate::{
     PassError, closure_folding, common_subexpressions, constant_folding, constant_propagation, copy_propagation,
     dead_code, forward_mode, infer_types, inlining, link_methods, loop_invariant_motion, lower_arithmetic,
-    lower_broadcast, lower_switch, mem2reg, reverse_mode, scalar_replacement, simplify_cfg, split_critical_edges,
-    type_literals, unreachable_code,
+    lower_broadcast, lower_projections, lower_switch, mem2reg, reverse_mode, scalar_replacement, simplify_cfg,
+    split_critical_edges, type_literals, unreachable_code,
 };
 
 /// What a pass returns: whether it changed anything.
@@ -60,6 +60,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: loop_invariant_motion::NAME,   about: "move out of loops what is the same on every round",               run: Run::Function(loop_invariant_motion::run) },
     Pass { name: lower_arithmetic::NAME,        about: "turn generic arithmetic on known types into intrinsics",          run: Run::Function(lower_arithmetic::run) },
     Pass { name: lower_broadcast::NAME,         about: "turn maps over arrays into loops",                                run: Run::Function(lower_broadcast::run) },
+    Pass { name: lower_projections::NAME,       about: "give parts of slots that have addresses slots of their own",      run: Run::Function(lower_projections::run) },
     Pass { name: lower_switch::NAME,            about: "turn switches into branches",                                     run: Run::Function(lower_switch::run) },
     Pass { name: mem2reg::NAME,                 about: "turn slots into values",                                          run: Run::Function(mem2reg::run) },
     Pass { name: forward_mode::NAME,            about: "add a function of the value and its tangent",                         run: Run::Module(forward_mode::run) },

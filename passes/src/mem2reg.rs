@@ -4,22 +4,24 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use bbcode::{BBCode, BlockGraph, Ids, InstId};
-use ircode::{CallNode, Callee, Module, NewInstruction, Operand, PhiEntries, PhiEntry, Stmt, Type};
+use ircode::{Module, NewInstruction, Operand, PhiEntries, PhiEntry, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use crate::PassResult;
 use crate::manager::Context;
 use crate::replace::Replacements;
 use crate::simplify_cfg::fill_empty_blocks;
+use crate::slots::{SlotCall, slot_call};
 
 /// The pass's name on the command line.
 pub const NAME: &str = "mem2reg";
 
 /// Turns slots into values: SSA construction. True if there was one to turn.
 ///
-/// A slot is a local variable: made by `new_slot(T)`, read by `slot_get`, written by `slot_set!`. One that is used in any
-/// other way (it escapes, it goes into a φ) stays, and so does one that is live into a catch block, as exceptions may
-/// come from the middle of a block.
+/// A slot is a local variable: made by `new_slot(T)`, read by `slot_get`, written by `slot_set!`, ended by `slot_end!`. One that is
+/// used in any other way (it escapes, it goes into a φ) stays, and so do one that is live into a catch block, as exceptions may
+/// come from the middle of a block, and one that may be used after its end. Where parts of a slot have addresses,
+/// [`lower_projections`](crate::lower_projections) comes first.
 ///
 /// The result is pruned: φs stand only where the variable is read later. And it is optimistic: where all ways bring the
 /// same value — the same constant included — there is no φ, around loops too. Per slot this takes time linear in the blocks in
@@ -56,7 +58,6 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
 
 /// A slot, and how it is used.
 struct Slot {
-    inst: InstId,
     ty: Type,
     accesses: Vec<Access>,
 }
@@ -65,31 +66,27 @@ struct Access {
     inst: InstId,
     /// The number of the block.
     block: usize,
-    /// The value written; `None` for a read.
-    write: Option<Operand<Ids>>,
+    kind: Kind,
+}
+
+enum Kind {
+    /// The slot is made: from here on it is not assigned, also if this is not the first round of a loop.
+    Start,
+    Read,
+    /// This value is written.
+    Write(Operand<Ids>),
+    /// From here on it is not to be used.
+    End,
 }
 
 /// The slots that are used as local variables and in no other way.
 fn find_slots(bb: &BBCode, module: &Module<BBCode>) -> Vec<Slot> {
     let mut slots: Vec<Slot> = Vec::new();
     let mut index: SecondaryMap<InstId, usize> = SecondaryMap::new();
-    let primitive = |stmt: &Stmt<Ids>| match stmt {
-        Stmt::Call(CallNode { callee: Operand::Global(global), .. })
-            if matches!(global.name.as_str(), "new_slot" | "slot_get" | "slot_set!") =>
-        {
-            match module.global_callee(global) {
-                Callee::Primitive(primitive) => Some(primitive.name),
-                _ => None,
-            }
-        }
-        _ => None,
-    };
     for (id, inst) in bb.all_insts() {
-        if primitive(&inst.stmt) == Some("new_slot")
-            && let Type::Slot(ty) = &inst.ty
-        {
+        if let (Some(SlotCall::New(_)), Type::Slot(ty)) = (slot_call(module, &inst.stmt), &inst.ty) {
             index.insert(id, slots.len());
-            slots.push(Slot { inst: id, ty: (**ty).clone(), accesses: Vec::new() });
+            slots.push(Slot { ty: (**ty).clone(), accesses: Vec::new() });
         }
     }
     if slots.is_empty() {
@@ -98,15 +95,13 @@ fn find_slots(bb: &BBCode, module: &Module<BBCode>) -> Vec<Slot> {
     let mut escapes = vec![false; slots.len()];
     for (block, name) in bb.blocks().enumerate() {
         for (id, inst) in bb.insts(name) {
-            let access = match (&inst.stmt, primitive(&inst.stmt)) {
-                (Stmt::Call(call), Some("slot_get")) => match call.args.as_slice() {
-                    [slot] => slot.as_value().map(|slot| (slot, None)),
-                    _ => None,
-                },
-                (Stmt::Call(call), Some("slot_set!")) => match call.args.as_slice() {
-                    [slot, value] => slot.as_value().map(|slot| (slot, Some(value.clone()))),
-                    _ => None,
-                },
+            if let Some(slot) = index.get(id).and_then(|&slot| slots.get_mut(slot)) {
+                slot.accesses.push(Access { inst: id, block, kind: Kind::Start });
+            }
+            let access = match slot_call(module, &inst.stmt) {
+                Some(SlotCall::Get(slot)) => slot.as_value().map(|slot| (slot, Kind::Read)),
+                Some(SlotCall::Set(slot, value)) => slot.as_value().map(|slot| (slot, Kind::Write(value.clone()))),
+                Some(SlotCall::End(slot)) => slot.as_value().map(|slot| (slot, Kind::End)),
                 _ => None,
             };
             let target = access.as_ref().map(|(slot, _)| *slot);
@@ -117,10 +112,10 @@ fn find_slots(bb: &BBCode, module: &Module<BBCode>) -> Vec<Slot> {
                     escapes[slot] |= Some(used) != target || uses > 1;
                 }
             });
-            if let Some((slot, write)) = access
+            if let Some((slot, kind)) = access
                 && let Some(&slot) = index.get(slot)
             {
-                slots[slot].accesses.push(Access { inst: id, block, write });
+                slots[slot].accesses.push(Access { inst: id, block, kind });
             }
         }
     }
@@ -146,10 +141,14 @@ enum Content {
 struct Live {
     /// At the start of the block.
     start: Content,
-    /// At its end, if the block writes it.
-    end: Option<Operand<Ids>>,
+    /// At its end, if the block writes, makes or ends it.
+    end: Option<Content>,
     /// Whether it is needed at the start.
     needed: bool,
+    /// Whether the block makes the slot, ends it, or leads to a use of it without making it.
+    makes: bool,
+    ends: bool,
+    used_later: bool,
     queued: bool,
     phi: Option<InstId>,
 }
@@ -175,14 +174,19 @@ impl Builder {
         // What the blocks do by themselves.
         for access in &slot.accesses {
             let state = self.state(access.block);
-            match &access.write {
-                Some(value) => state.end = Some(value.clone()),
-                None if state.end.is_none() && !state.needed => {
+            match &access.kind {
+                Kind::Write(value) => state.end = Some(Content::Value(value.clone())),
+                Kind::Start | Kind::End => state.end = Some(Content::Unassigned),
+                Kind::Read if state.end.is_none() && !state.needed => {
                     state.needed = true;
                     work.push_back(access.block);
                 }
-                None => {}
+                Kind::Read => {}
             }
+        }
+        // Using it after its end is an error, and stays one.
+        if self.may_be_used_after_its_end(graph, slot) {
+            return false;
         }
         // Where it is live.
         while let Some(block) = work.pop_front() {
@@ -204,7 +208,6 @@ impl Builder {
         }
         self.insert_phis(bb, graph, slot);
         self.replace(slot);
-        self.removed.push(slot.inst);
         true
     }
 
@@ -213,13 +216,23 @@ impl Builder {
         if state.is_none() {
             self.order.push(block);
         }
-        state.get_or_insert(Live { start: Content::Unknown, end: None, needed: false, queued: false, phi: None })
+        let nothing_known = Live {
+            start: Content::Unknown,
+            end: None,
+            needed: false,
+            makes: false,
+            ends: false,
+            used_later: false,
+            queued: false,
+            phi: None,
+        };
+        state.get_or_insert(nothing_known)
     }
 
     /// What the variable is at the end of a block.
     fn at_end(&self, block: usize) -> Content {
         match &self.live[block] {
-            Some(Live { end: Some(value), .. }) => Content::Value(value.clone()),
+            Some(Live { end: Some(content), .. }) => content.clone(),
             Some(state) => state.start.clone(),
             None => Content::Unknown,
         }
@@ -270,15 +283,62 @@ impl Builder {
 
     /// Whether every read finds a value, or a φ that may have one.
     fn reads_are_assigned(&self, slot: &Slot) -> bool {
-        let mut written = None;
+        // Whether it is assigned, in the block of the access before.
+        let mut assigned: Option<(usize, bool)> = None;
         slot.accesses.iter().all(|access| {
-            if access.write.is_some() {
-                written = Some(access.block);
+            match access.kind {
+                Kind::Write(_) => assigned = Some((access.block, true)),
+                Kind::Start | Kind::End => assigned = Some((access.block, false)),
+                Kind::Read => {
+                    if let Some((_, assigned)) = assigned.filter(|(block, _)| *block == access.block) {
+                        return assigned;
+                    }
+                    let start = self.live[access.block].as_ref().map(|state| &state.start);
+                    return matches!(start, Some(Content::Value(_) | Content::Phi(_)));
+                }
+            }
+            true
+        })
+    }
+
+    /// Whether there is a way from an end of the slot to a use of it. Goes back from the uses to where the slot is made.
+    fn may_be_used_after_its_end(&mut self, graph: &BlockGraph, slot: &Slot) -> bool {
+        if !slot.accesses.iter().any(|access| matches!(access.kind, Kind::End)) {
+            return false;
+        }
+        let mut work: Vec<usize> = Vec::new();
+        let mut before: Option<&Access> = None;
+        for access in &slot.accesses {
+            match before.filter(|before| before.block == access.block).map(|before| &before.kind) {
+                Some(Kind::End) => return true,
+                None if !matches!(access.kind, Kind::Start) => {
+                    self.state(access.block).used_later = true;
+                    work.push(access.block);
+                }
+                _ => {}
+            }
+            match access.kind {
+                Kind::Start => self.state(access.block).makes = true,
+                Kind::End => self.state(access.block).ends = true,
+                Kind::Read | Kind::Write(_) => {}
+            }
+            before = Some(access);
+        }
+        while let Some(block) = work.pop() {
+            if graph.block(block).is_none_or(|block| graph.has_virtual_predecessor(block)) {
                 return true;
             }
-            let start = self.live[access.block].as_ref().map(|state| &state.start);
-            written == Some(access.block) || matches!(start, Some(Content::Value(_) | Content::Phi(_)))
-        })
+            for pred in graph.graph().predecessors(block) {
+                let state = self.state(pred);
+                if state.ends {
+                    return true;
+                }
+                if !state.makes && !std::mem::replace(&mut state.used_later, true) {
+                    work.push(pred);
+                }
+            }
+        }
+        false
     }
 
     fn insert_phis(&mut self, bb: &mut BBCode, graph: &BlockGraph, slot: &Slot) {
@@ -328,13 +388,16 @@ impl Builder {
                 _ => self.live[access.block].as_ref().and_then(|state| self.operand(&state.start)),
             };
             self.removed.push(access.inst);
-            let value = match (&access.write, value) {
-                (Some(written), _) => Some(written.clone()),
-                (None, Some(value)) => {
+            if matches!(access.kind, Kind::Write(_) | Kind::End) {
+                self.replaced.insert(access.inst, Operand::nothing());
+            }
+            let value = match (&access.kind, value) {
+                (Kind::Write(written), _) => Some(written.clone()),
+                (Kind::Read, Some(value)) => {
                     self.replaced.insert(access.inst, value.clone());
                     Some(value)
                 }
-                (None, None) => None,
+                (Kind::Read, None) | (Kind::Start | Kind::End, _) => None,
             };
             current = Some((access.block, value));
         }

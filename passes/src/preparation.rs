@@ -8,8 +8,8 @@ use ircode::{DebugInfo, Function, LineInfo, Module, Name};
 use crate::dispatch::{self, Candidate};
 use crate::manager::Context;
 use crate::{
-    PassError, closure_folding, constant_folding, infer_types, lower_arithmetic, lower_broadcast, mem2reg,
-    type_literals, unreachable_code,
+    PassError, closure_folding, constant_folding, infer_types, lower_arithmetic, lower_broadcast, lower_projections,
+    mem2reg, type_literals, unreachable_code,
 };
 
 /// A copy of the body of a function in which slots are values, generic arithmetic and maps are what they do, types and callees
@@ -32,6 +32,7 @@ pub(crate) fn prepared_body(
         infer_types::run,
         lower_broadcast::run,
         lower_arithmetic::run,
+        lower_projections::run,
         mem2reg::run,
         closure_folding::run,
         infer_types::run,

@@ -1,8 +1,7 @@
-//! What derivatives need when they run: stacks for what the forward pass saves, and slots for adjoints.
+//! What derivatives need when they run: stacks for what the forward pass saves.
 
 use super::control::index;
 use super::{Runtime, expected};
-use crate::error::RunErrorKind;
 use crate::machine::Fault;
 use crate::value::Value;
 
@@ -67,38 +66,5 @@ pub(super) fn stack_length(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value>
     match args {
         [Value::Stack(stack)] => Ok(Value::from(stack.0.fields.borrow().values().len() as i64)),
         _ => Err(expected("a stack")),
-    }
-}
-
-/// `new_slot(T)`.
-pub(super) fn new_slot(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
-    match args {
-        [Value::Type(ty)] => runtime.slot((**ty).clone()),
-        _ => Err(expected("a type")),
-    }
-}
-
-/// `slot_get(slot)`; reading a slot before it was set is an error.
-pub(super) fn slot_get(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
-    match args {
-        [Value::Slot(slot)] => match slot.0.fields.borrow().values().first() {
-            Some(value) if slot.0.assigned.get() => Ok(value.clone()),
-            _ => Err(Fault::Fatal(RunErrorKind::Undefined("a slot".into()))),
-        },
-        _ => Err(expected("a slot")),
-    }
-}
-
-/// `slot_set!(slot, value)`.
-pub(super) fn slot_set(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
-    match args {
-        [Value::Slot(slot), value] => {
-            if let Some(field) = slot.0.fields.borrow_mut().values_mut().first_mut() {
-                *field = value.clone();
-            }
-            slot.0.assigned.set(true);
-            Ok(Value::Nothing)
-        }
-        _ => Err(expected("a slot and a value")),
     }
 }

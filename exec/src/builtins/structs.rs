@@ -50,6 +50,20 @@ fn field_count(object: &Value) -> usize {
     }
 }
 
+/// The fields of an immutable value that has some, with `Undefined` for those that are not assigned.
+pub(super) fn fields_of(value: &Value) -> Option<Vec<Value>> {
+    match value {
+        Value::Tuple(tuple) => Some(tuple.0.fields.values().to_vec()),
+        Value::NamedTuple(tuple) => Some(tuple.0.fields.values().to_vec()),
+        Value::Struct(object) if !object.0.ty.mutable => {
+            let mut fields = object.0.fields.borrow().values().to_vec();
+            fields.resize(object.0.ty.names.len().max(fields.len()), Value::Undefined);
+            Some(fields)
+        }
+        _ => None,
+    }
+}
+
 /// Structs nested deeper are not looked into.
 const NESTED: usize = 8;
 

@@ -369,6 +369,10 @@ pub static TABLE: &[Primitive] = &[
     machine("new_slot", 1, Some(1), ResultType::Slot, ALLOCATES),
     machine("slot_get", 1, Some(1), ResultType::Element(0), READS),
     machine("slot_set!", 2, Some(2), ResultType::Nothing, WRITES),
+    // It reads whether the slot has ended.
+    machine("slot_element", 2, Some(2), ResultType::SlotElement, READS),
+    machine("slot_copy!", 2, Some(2), ResultType::Nothing, WRITES),
+    machine("slot_end!", 1, Some(1), ResultType::Nothing, WRITES),
     // Tangents of values of which only the run tells what they are; `crate::tangents` says what a tangent is.
     machine("zero_tangent", 1, Some(2), ResultType::Unknown, Effects { reads: true, ..ALLOCATES }),
     machine("add_shadow!", 2, Some(2), ResultType::Nothing, WRITES),

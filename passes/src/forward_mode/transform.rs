@@ -15,6 +15,7 @@ use super::rule::Application;
 use super::writer::{Op, Writer, zero};
 use crate::PassError;
 use crate::rules::RuleKind;
+use crate::slots::{self, why_it_stays};
 use crate::tangents::Tangent;
 
 /// Why a function is not derived.
@@ -158,9 +159,21 @@ impl<'a> Transform<'a> {
         let mut names: Vec<String> = argument.map(|argument| argument.to_string()).into_iter().collect();
         names.extend(chain.iter().map(|&index| self.prepared.shown(index)));
         let way = (names.len() > 1).then(|| format!("it depends on the argument by {}", names.join(" → ")));
-        let help: Vec<String> = reason.help.map(str::to_string).into_iter().chain(way).collect();
+        let (at, message, help) = match self.slot(reason.at) {
+            Some((at, message)) => (at, message, Some(slots::HELP)),
+            None => (reason.at, reason.message.clone(), reason.help),
+        };
+        let help: Vec<String> = help.map(str::to_string).into_iter().chain(way).collect();
         let help = (!help.is_empty()).then(|| help.join("; "));
-        Failure::At(reason.at, reason.message.clone(), help)
+        Failure::At(at, message, help)
+    }
+
+    /// Why the slot with which a statement works has no tangent, if it works with one.
+    fn slot(&self, at: usize) -> Option<(usize, String)> {
+        let statements = self.prepared.ir.stmts.stmts().iter().enumerate();
+        let statements: Vec<_> = statements.map(|(index, stmt)| (SSAValue::from_index(index), stmt)).collect();
+        let (at, why) = why_it_stays(self.derivation.module, &statements, SSAValue::from_index(at))?;
+        Some((at.index()?, why))
     }
 
     /// Where the tangent of an operand comes from.

@@ -9,12 +9,13 @@ use ircode::tangents::{Tangent, shadow_name};
 use ircode::{Name, Type, TypeKind};
 
 use super::zero_float;
+use crate::builtins::structs::fields_of;
 use crate::builtins::{Runtime, expected};
 use crate::machine::Fault;
 use crate::prepare::struct_info;
 use crate::value::{
-    ArrayObject, ArrayRef, MemoryRef, PlaceObject, PlaceRef, SlotObject, SlotRef, StackObject, StackRef, StructInfo,
-    StructObject, StructRef, Value,
+    ArrayObject, ArrayRef, MemoryRef, PlaceObject, PlaceRef, SlotObject, SlotRef, SlotState, StackObject, StackRef,
+    StructInfo, StructObject, StructRef, Value,
 };
 
 type Result<T> = std::result::Result<T, Fault>;
@@ -43,18 +44,31 @@ impl Runtime<'_> {
         let mut zeros = Zeros { runtime: self, shadows: BTreeMap::new(), tuples: BTreeMap::new(), to_fill: Vec::new() };
         let made = zeros.tangents(values)?;
         while let Some(fill) = zeros.to_fill.pop() {
-            let fields = zeros.tangents(fill.contents)?;
+            let mut fields = zeros.tangents(fill.contents)?;
             let target = match &fill.shadow {
                 Value::Memory(memory) => &memory.0.fields,
                 Value::Struct(object) => &object.0.fields,
                 Value::Stack(stack) => &stack.0.fields,
-                Value::Slot(slot) => &slot.0.fields,
+                Value::Slot(slot) => {
+                    if slot.0.state.get() == SlotState::Parts {
+                        self.slots_for_none(&mut fields)?;
+                    }
+                    &slot.0.fields
+                }
                 _ => continue,
             };
             let fields = zeros.runtime.meter.fields(fields)?;
             *target.borrow_mut() = fields;
         }
         Ok(made)
+    }
+
+    /// Puts slots of `nothing` in the places of the parts of a slot that have no tangents: a part is always a slot.
+    fn slots_for_none(&self, parts: &mut [Value]) -> Result<()> {
+        for part in parts.iter_mut().filter(|part| matches!(part, Value::Nothing)) {
+            *part = self.slot_part(Type::Nothing, SlotState::Assigned, Value::Nothing)?;
+        }
+        Ok(())
     }
 }
 
@@ -242,9 +256,10 @@ impl Zeros<'_, '_> {
                     return Ok(Value::Nothing);
                 }
                 let fields = RefCell::new(self.runtime.meter.fields(Vec::new())?);
-                let assigned = Cell::new(slot.0.assigned.get());
-                let shadow = Value::Slot(SlotRef(Rc::new(SlotObject { ty: tangent.ty(), fields, assigned })));
-                self.fill(&shadow, slot.0.fields.borrow().values(), &tangent);
+                let (state, part) = (Cell::new(slot.0.state.get()), slot.0.part);
+                let shadow = Value::Slot(SlotRef(Rc::new(SlotObject { ty: tangent.ty(), fields, state, part })));
+                let contents = if slot.0.state.get() == SlotState::Parts { &Tangent::ANY } else { &tangent };
+                self.fill(&shadow, slot.0.fields.borrow().values(), contents);
                 shadow
             }
             _ => return Ok(Value::Nothing),
@@ -318,20 +333,6 @@ impl Zeros<'_, '_> {
 /// Fields whose types nothing says.
 fn untyped(values: &[Value]) -> Vec<(Value, Tangent)> {
     values.iter().map(|value| (value.clone(), Tangent::ANY)).collect()
-}
-
-/// The fields of an immutable value that has some.
-fn fields_of(value: &Value) -> Option<Vec<Value>> {
-    match value {
-        Value::Tuple(tuple) => Some(tuple.0.fields.values().to_vec()),
-        Value::NamedTuple(tuple) => Some(tuple.0.fields.values().to_vec()),
-        Value::Struct(object) if !object.0.ty.mutable => {
-            let mut fields = object.0.fields.borrow().values().to_vec();
-            fields.resize(object.0.ty.names.len().max(fields.len()), Value::Undefined);
-            Some(fields)
-        }
-        _ => None,
-    }
 }
 
 #[cfg(test)]

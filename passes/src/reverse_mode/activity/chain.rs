@@ -9,6 +9,7 @@ use super::super::objects::Class;
 use super::super::operation::argument;
 use super::{Analysis, Cause, Dependence, Reason};
 use crate::PassError;
+use crate::slots::{self, why_it_stays};
 
 impl Analysis<'_> {
     /// The error that a reason is, with the statements by which the result depends on it.
@@ -19,15 +20,23 @@ impl Analysis<'_> {
         wanted_by: &SecondaryMap<InstId, Cause>,
         class_wanted_by: &[Option<Cause>],
     ) -> PassError {
-        let error = PassError::new(NAME, self.subject.name, reason.message.clone());
-        let error = match reason.at {
+        let slot = reason.at.and_then(|at| {
+            let statements: Vec<_> = self.subject.bb.all_insts().map(|(id, inst)| (id, &inst.stmt)).collect();
+            why_it_stays(self.subject.module, &statements, at)
+        });
+        let (at, message, help) = match slot {
+            Some((at, message)) => (Some(at), message, Some(slots::HELP)),
+            None => (reason.at, reason.message.clone(), reason.help),
+        };
+        let error = PassError::new(NAME, self.subject.name, message);
+        let error = match at {
             Some(at) => error.at(self.subject.bb, at),
             None => error,
         };
         let mut chain = self.way_from_argument(reason);
         chain.extend(self.way_to_result(reason, cause, wanted_by, class_wanted_by));
         let way = (chain.len() > 1).then(|| format!("the result depends on it by {}", chain.join(" → ")));
-        let help: Vec<String> = reason.help.map(str::to_string).into_iter().chain(way).collect();
+        let help: Vec<String> = help.map(str::to_string).into_iter().chain(way).collect();
         if help.is_empty() { error } else { error.with_help(help.join("; ")) }
     }
 

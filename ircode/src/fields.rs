@@ -1,0 +1,69 @@
+//! The fields of values that cannot be changed.
+
+use crate::constant::Constant;
+use crate::module::{Module, TypeKind};
+use crate::name::Name;
+use crate::types::Type;
+
+/// A field of a type: its name, if fields of the type have names, and its type.
+pub type Field<'t> = (Option<&'t Name>, &'t Type);
+
+impl<F> Module<F> {
+    /// The fields of values of this type, in order, if it is a tuple type, a named tuple type or an immutable struct that
+    /// the module declares; `None` for every other type, and for tuples of which the type leaves the length open.
+    ///
+    /// ```
+    /// use ircode::{IRCode, Module, Type, TypeDef};
+    ///
+    /// let mut module: Module<IRCode> = Module::new();
+    /// module.add_type(TypeDef::structure("Point", [("x".into(), Type::FLOAT64), ("n".into(), Type::INT64)]))?;
+    /// let point = Type::named("Point");
+    /// let fields = module.immutable_fields(&point).unwrap_or_default();
+    /// assert_eq!(fields, [(Some(&"x".into()), &Type::FLOAT64), (Some(&"n".into()), &Type::INT64)]);
+    /// assert_eq!(module.immutable_fields(&Type::FLOAT64), None);
+    /// # Ok::<(), ircode::DefinedTwice>(())
+    /// ```
+    pub fn immutable_fields<'t>(&'t self, ty: &'t Type) -> Option<Vec<Field<'t>>> {
+        match ty {
+            Type::Tuple(elements) if elements.iter().any(is_vararg) => None,
+            Type::Tuple(elements) => Some(elements.iter().map(|ty| (None, ty)).collect()),
+            Type::NamedTuple(fields) => Some(named(fields)),
+            Type::Named(name) => match self.type_def(name).map(|def| &def.kind) {
+                Some(TypeKind::Struct { mutable: false, fields }) => Some(named(fields)),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+}
+
+fn named(fields: &[(Name, Type)]) -> Vec<Field<'_>> {
+    fields.iter().map(|(name, ty)| (Some(name), ty)).collect()
+}
+
+/// Of how many elements a tuple is, its type may leave open.
+pub(crate) fn is_vararg(ty: &Type) -> bool {
+    matches!(ty, Type::Named(name) if name.starts_with("Vararg"))
+}
+
+/// Which of these fields a constant names, counted from 0: by its name, or by its number, which counts from 1.
+///
+/// ```
+/// use ircode::{Constant, Name, Type, field_position};
+///
+/// let (x, y) = (Name::from("x"), Name::from("y"));
+/// let fields = [(Some(&x), &Type::FLOAT64), (Some(&y), &Type::INT64)];
+/// assert_eq!(field_position(&fields, &Constant::Symbol("y".into())), Some(1));
+/// assert_eq!(field_position(&fields, &Constant::int64(1)), Some(0));
+/// assert_eq!(field_position(&fields, &Constant::int64(3)), None);
+/// ```
+pub fn field_position(fields: &[Field<'_>], field: &Constant) -> Option<usize> {
+    match field {
+        Constant::Symbol(name) => fields.iter().position(|(known, _)| *known == Some(name)),
+        Constant::Scalar(number) if number.scalar_type().is_integer() => {
+            let position = usize::try_from(number.to_i128()).ok()?.checked_sub(1)?;
+            (position < fields.len()).then_some(position)
+        }
+        _ => None,
+    }
+}
