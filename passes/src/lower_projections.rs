@@ -329,7 +329,15 @@ impl Slots {
             }
             let fields = self.parts.get(at).map(|part| part.fields.as_slice()).unwrap_or_default();
             let mut values = Vec::with_capacity(fields.len());
+            let constants = match &value {
+                Operand::Constant(Constant::Tuple(constants)) if constants.len() == fields.len() => constants.to_vec(),
+                _ => Vec::new(),
+            };
             for (position, &field) in fields.iter().enumerate() {
+                if let Some(constant) = constants.get(position) {
+                    values.push((field, Operand::Constant(constant.clone())));
+                    continue;
+                }
                 let number = Operand::Constant(Constant::int64(position as i64 + 1));
                 let stmt = Stmt::call(Operand::global("Base", "getfield"), [value.clone(), number]);
                 let ty = self.parts.get(field).map_or(Type::Untyped, |part| part.ty.clone());

@@ -32,13 +32,13 @@ pub(crate) fn prepared_body(
         infer_types::run,
         lower_broadcast::run,
         lower_arithmetic::run,
-        lower_projections::run,
-        mem2reg::run,
-        closure_folding::run,
-        infer_types::run,
     ] {
         run(&mut bb, &context)?;
     }
+    // A slot may hold the address of another one, which is a variable like others once the first is gone.
+    while lower_projections::run(&mut bb, &context)? | mem2reg::run(&mut bb, &context)? {}
+    closure_folding::run(&mut bb, &context)?;
+    infer_types::run(&mut bb, &context)?;
     bb.remove_unreachable_blocks();
     dispatch::dispatch(module, &mut bb, candidates)
         .map_err(|error| PassError::new(pass, &function.name, error.to_string()))?;
