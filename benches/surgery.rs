@@ -299,6 +299,7 @@ fn suitable(pass: &str) -> fn(usize) -> Module<BBCode> {
         "link-methods" => called,
         "loop-invariant-motion" => |size| alone(make(shapes::loop_nest, size)),
         "lower-arithmetic" => |size| alone(make(shapes::generic_dag, size)),
+        "lower-projections" => |size| alone(make(shapes::projections, size)),
         "lower-switch" => |size| alone(make(shapes::switches, size)),
         "mem2reg" => |size| alone(make(shapes::variables, size)),
         "scalar-replacement" => |size| alone(make(shapes::pairs, size)),

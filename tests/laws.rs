@@ -367,7 +367,13 @@ fn programs_that_change_memory_do_all_kinds_of_things() {
 
 #[test]
 fn a_pass_that_changes_what_is_done_to_memory_is_caught() {
-    for (from, to) in [("push!", "tuple"), ("println", "tuple"), ("sub_int", "add_int"), ("setfield!", "tuple")] {
+    for (from, to) in [
+        ("push!", "tuple"),
+        ("println", "tuple"),
+        ("sub_int", "add_int"),
+        ("setfield!", "tuple"),
+        ("slot_copy!", "tuple"),
+    ] {
         let wrong = |module: &mut Module<BBCode>| -> PassResult { Ok(mistake(module, "f", from, to)) };
         let mut caught = 0;
         for seed in 0..300 {

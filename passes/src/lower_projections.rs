@@ -39,7 +39,8 @@ pub const NAME: &str = "lower-projections";
 /// becomes a load and a store. True if there was something to do.
 ///
 /// What stays: slots that escape (their address or that of a part is returned, stored, given to a function, or goes into a φ or a copy),
-/// slots of which a part is not named by a constant or not known from the type, and slots of more than 1024 parts.
+/// slots of which a part is not named by a constant or not known from the type, and slots of more than 1024 parts, those that
+/// have parts themselves included.
 ///
 /// A struct that was made with fewer fields than it has, and is stored as a whole in a slot that is taken apart, is an error
 /// at the store and not where the field is read.
@@ -375,4 +376,37 @@ fn type_operand(ty: &Type) -> Operand<Ids> {
 /// Puts a statement before another. It is given only statements that may stand before a call.
 fn insert(bb: &mut BBCode, before: InstId, stmt: Stmt<Ids>, ty: Type) -> Option<Operand<Ids>> {
     bb.insert_before(before, NewInstruction::new(stmt, ty)).ok().map(Operand::Value)
+}
+
+#[cfg(test)]
+mod tests {
+    use bbcode::BBCode;
+    use ircode::parse_module;
+
+    use crate::{PassManager, find_pass};
+
+    /// The text of a function that keeps a tuple of so many floats in a slot, one of which has an address.
+    fn wide(count: usize) -> String {
+        let ty = format!("Tuple{{{}}}", vec!["Float64"; count].join(", "));
+        format!(
+            "function f(x::Float64)::Float64
+1 ─ %1 = BBKit.new_slot({ty})::BBKit.Slot{{{ty}}}
+│   %2 = BBKit.slot_element(%1, 2)::BBKit.Slot{{Float64}}
+│        BBKit.slot_set!(%2, x)::Nothing
+│   %4 = BBKit.slot_get(%2)::Float64
+└──      return %4
+end
+"
+        )
+    }
+
+    #[test]
+    fn slots_of_very_many_parts_stay() {
+        for (count, apart) in [(super::MAX_PARTS - 1, true), (super::MAX_PARTS, false)] {
+            let parsed = parse_module(&wide(count)).unwrap().module;
+            let mut module = parsed.map(|function| BBCode::try_from(&function.body)).unwrap();
+            let pass = find_pass(super::NAME).unwrap();
+            assert_eq!(PassManager::new([pass]).verify_each(true).run(&mut module, None).unwrap(), apart, "{count}");
+        }
+    }
 }

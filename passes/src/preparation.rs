@@ -12,6 +12,9 @@ use crate::{
     mem2reg, type_literals, unreachable_code,
 };
 
+/// How deep slots may hold the addresses of others that become values.
+const SLOTS_IN_SLOTS: usize = 8;
+
 /// A copy of the body of a function in which slots are values, generic arithmetic and maps are what they do, types and callees
 /// are known as far as they follow, calls of values go to the candidates, every block is reachable, φs name all their
 /// edges, and every statement remembers which one of the function it comes from.
@@ -36,7 +39,11 @@ pub(crate) fn prepared_body(
         run(&mut bb, &context)?;
     }
     // A slot may hold the address of another one, which is a variable like others once the first is gone.
-    while lower_projections::run(&mut bb, &context)? | mem2reg::run(&mut bb, &context)? {}
+    for _ in 0..SLOTS_IN_SLOTS {
+        if !(lower_projections::run(&mut bb, &context)? | mem2reg::run(&mut bb, &context)?) {
+            break;
+        }
+    }
     closure_folding::run(&mut bb, &context)?;
     infer_types::run(&mut bb, &context)?;
     bb.remove_unreachable_blocks();

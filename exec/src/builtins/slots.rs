@@ -201,7 +201,44 @@ fn of_another_type() -> Fault {
 mod tests {
     use ircode::parse_module;
 
-    use crate::Machine;
+    use crate::{Machine, Value};
+
+    /// A slot with a part in a part in a part, deeper than stacks are: loaded, stored and ended.
+    #[test]
+    fn parts_nest_deep() {
+        let text = "
+struct List
+    x::Float64
+    next::List
+end
+function f(n::Int64, how::Int64)::Int64
+1 ─ %1  = BBKit.new_slot(List)::BBKit.Slot{List}
+2 ┄ %2  = φ (#1 => 0, #3 => %8)::Int64
+│   %3  = φ (#1 => %1, #3 => %7)::BBKit.Slot{List}
+│   %4  = Base.slt_int(%2, n)::Bool
+└──       goto #4 if not %4
+3 ─ %6  = BBKit.slot_element(%3, :x)::BBKit.Slot{Float64}
+│   %7  = BBKit.slot_element(%3, :next)::BBKit.Slot{List}
+│   %8  = Base.add_int(%2, 1)::Int64
+│         BBKit.slot_set!(%6, 1.5)::Nothing
+└──       goto #2
+4 ─ %11 = Core.:(===)(how, 0)::Bool
+└──       goto #6 if not %11
+5 ─       BBKit.slot_end!(%1)::Nothing
+└──       return n
+6 ─ %15 = %new(List, 2.5)::List
+│         BBKit.slot_set!(%3, %15)::Nothing
+│   %17 = BBKit.slot_get(%1)::List
+│         BBKit.slot_set!(%1, %17)::Nothing
+└──       return %2
+end
+";
+        let module = parse_module(text).unwrap().module;
+        for how in [0, 1] {
+            let result = Machine::new(&module).call("f", &[Value::from(100_000), Value::from(how)]).unwrap();
+            assert_eq!(result.to_string(), "100000");
+        }
+    }
 
     /// The copies and the tangent of a slot with parts have parts of their own.
     #[test]

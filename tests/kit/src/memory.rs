@@ -120,14 +120,27 @@ fn function(u: &mut Unstructured<'_>, name: &str, callees: &[&str]) -> Result<Fu
     }
     let mut bb = BBCode::new(argtypes);
     let block = bb.push_block();
-    let mut writer = Writer { bb, block, slots: Vec::new(), outermost, callees: callees.to_vec() };
-    for ty in VARIABLES {
-        let of = Operand::Constant(Constant::of_type(ty.clone()));
-        let slot = writer.push(Stmt::call(Operand::global("BBKit", "new_slot"), [of]), Type::slot(ty.clone()));
+    let mut writer = Writer { bb, block, slots: Vec::new(), shared: None, outermost, callees: callees.to_vec() };
+    // Some variables may be parts of one: (float, (integer, float)).
+    let inner = Type::tuple([Type::INT64, Type::FLOAT64]);
+    let shared = match u.ratio(1, 2)? {
+        true => Some(writer.new_slot(&Type::tuple([Type::FLOAT64, inner.clone()]))),
+        false => None,
+    };
+    for (variable, ty) in VARIABLES.iter().enumerate() {
+        let slot = match (&shared, variable) {
+            (Some(shared), 5) => writer.part(shared, 1, ty),
+            (Some(shared), 1 | 6) => {
+                let inner = writer.part(shared, 2, &inner);
+                writer.part(&inner, if variable == 1 { 1 } else { 2 }, ty)
+            }
+            _ => writer.new_slot(ty),
+        };
         let start = writer.constant(u, ty)?;
         writer.slots.push(slot.clone());
         writer.push(Stmt::call(Operand::global("BBKit", "slot_set!"), [slot, start]), Type::Nothing);
     }
+    writer.shared = shared;
     writer.set(0, Operand::argument(2));
     writer.set(5, Operand::argument(3));
     if !outermost {
@@ -161,6 +174,8 @@ struct Writer<'c> {
     bb: BBCode,
     block: BlockId,
     slots: Vec<Operand<Ids>>,
+    /// The slot of which some of the variables are parts.
+    shared: Option<Operand<Ids>>,
     outermost: bool,
     callees: Vec<&'c str>,
 }
@@ -175,6 +190,42 @@ impl Writer<'_> {
     fn call(&mut self, callee: &str, args: impl IntoIterator<Item = Operand<Ids>>, ty: Type) -> Operand<Ids> {
         let (module, name) = callee.rsplit_once('.').unwrap_or(("", callee));
         self.push(Stmt::call(Operand::global(module, name), args), ty)
+    }
+
+    fn new_slot(&mut self, ty: &Type) -> Operand<Ids> {
+        let of = Operand::Constant(Constant::of_type(ty.clone()));
+        self.call("BBKit.new_slot", [of], Type::slot(ty.clone()))
+    }
+
+    /// The address of a part of what is in a slot.
+    fn part(&mut self, slot: &Operand<Ids>, number: i64, ty: &Type) -> Operand<Ids> {
+        self.call("BBKit.slot_element", [slot.clone(), number.into()], Type::slot(ty.clone()))
+    }
+
+    /// Puts all variables that are parts of one in their places again, by way of a slot that ends here.
+    fn slots_as_a_whole(&mut self, u: &mut Unstructured<'_>) -> Result<()> {
+        let Some(shared) = self.shared.clone() else { return Ok(()) };
+        let inner = Type::tuple([Type::INT64, Type::FLOAT64]);
+        let whole = Type::tuple([Type::FLOAT64, inner.clone()]);
+        let copy = self.new_slot(&whole);
+        if u.ratio(1, 2)? {
+            self.call("BBKit.slot_copy!", [shared.clone(), copy.clone()], Type::Nothing);
+        } else {
+            let value = self.call("BBKit.slot_get", [shared.clone()], whole);
+            self.call("BBKit.slot_set!", [copy.clone(), value], Type::Nothing);
+        }
+        let x = self.operand(u, &Type::FLOAT64)?;
+        self.set(5, x);
+        let (from, to) = (self.part(&copy, 2, &inner), self.part(&shared, 2, &inner));
+        let x = self.part(&to, 2, &Type::FLOAT64);
+        self.call("BBKit.slot_copy!", [self.slots[5].clone(), x], Type::Nothing);
+        if u.ratio(1, 2)? {
+            self.call("BBKit.slot_copy!", [from, to], Type::Nothing);
+        } else {
+            self.call("BBKit.slot_copy!", [copy.clone(), shared], Type::Nothing);
+        }
+        self.call("BBKit.slot_end!", [copy], Type::Nothing);
+        Ok(())
     }
 
     /// Ends the block: `then` if the condition is true.
@@ -348,6 +399,7 @@ impl Writer<'_> {
                 let text = Operand::Constant(Constant::String("v = ".into()));
                 self.call("Main.println", [text, value], Type::Nothing);
             }
+            10 if u.ratio(1, 2)? => self.slots_as_a_whole(u)?,
             10 => self.tuples(u)?,
             11 if u.ratio(1, 2)? => self.throw(u)?,
             12 | 13 => {

@@ -291,6 +291,42 @@ impl Writer<'_> {
         Ok(())
     }
 
+    /// Reads and writes parts of variables by their addresses. Slots of which a part has an address stay slots.
+    fn parts(&mut self, u: &mut Unstructured<'_>) -> Result<()> {
+        let ty = if u.ratio(2, 3)? { Type::FLOAT64 } else { vector() };
+        let (name, number) = if ty == Type::FLOAT64 { ("x", 1) } else { ("v", 2) };
+        let (tuple, object) = (self.variable(u, &mixed())?, self.variable(u, &pair())?);
+        let slots = [self.slots[tuple].clone(), self.slots[object].clone()];
+        let [tuple, object] = slots;
+        let of_tuple = self.call("BBKit.slot_element", [tuple, number.into()], Type::slot(ty.clone()));
+        let of_object = self.call("BBKit.slot_element", [object, Operand::symbol(name)], Type::slot(ty.clone()));
+        let (to, from) = if u.ratio(1, 2)? { (of_tuple, of_object) } else { (of_object, of_tuple) };
+        match u.int_in_range(0..=3)? {
+            0 => {
+                let value = if ty == Type::FLOAT64 { self.expression(u)? } else { self.vector(u)? };
+                self.call("BBKit.slot_set!", [to, value], Type::Nothing);
+            }
+            1 => {
+                let value = self.call("BBKit.slot_get", [from], ty.clone());
+                self.assign(u, &ty, value)?;
+            }
+            2 => {
+                self.call("BBKit.slot_copy!", [from, to], Type::Nothing);
+            }
+            _ => {
+                // By way of a slot that ends here, made part by part.
+                let of = Operand::Constant(Constant::of_type(Type::tuple([Type::INT64, ty.clone()])));
+                let whole = Type::tuple([Type::INT64, ty.clone()]);
+                let made = self.call("BBKit.new_slot", [of], Type::slot(whole));
+                let part = self.call("BBKit.slot_element", [made.clone(), 2.into()], Type::slot(ty));
+                self.call("BBKit.slot_copy!", [from, part.clone()], Type::Nothing);
+                self.call("BBKit.slot_copy!", [part, to], Type::Nothing);
+                self.call("BBKit.slot_end!", [made], Type::Nothing);
+            }
+        }
+        Ok(())
+    }
+
     fn new_vector(&mut self, elements: [Operand<Ids>; LENGTH]) -> Operand<Ids> {
         let of = Operand::Constant(Constant::of_type(Type::FLOAT64));
         let made = self.call("BBKit.new_array", [of, (LENGTH as i64).into()], vector());
@@ -434,6 +470,7 @@ impl Writer<'_> {
     /// A few statements, which may hold others so deep.
     fn step(&mut self, u: &mut Unstructured<'_>, depth: usize) -> Result<()> {
         match u.int_in_range(0..=if depth > 0 { 28 } else { 22 })? {
+            0 if u.ratio(1, 2)? => self.parts(u)?,
             0..=2 => {
                 let value = self.expression(u)?;
                 self.assign(u, &Type::FLOAT64, value)?;

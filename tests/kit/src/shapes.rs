@@ -304,6 +304,34 @@ pub fn variables(size: usize) -> Result<BBCode, EditError> {
     f.finish(value)
 }
 
+/// Pairs in slots, of which one part is set in two branches and both are read where these meet.
+pub fn projections(size: usize) -> Result<BBCode, EditError> {
+    let mut f = Writer::new();
+    let names = ["new_slot", "slot_set!", "slot_get", "slot_element"];
+    let [new, set, get, element] = names.map(|name| Operand::global("BBKit", name));
+    let ty = Type::tuple([Type::FLOAT64, Type::FLOAT64]);
+    let of = Operand::Constant(ircode::Constant::of_type(ty.clone()));
+    let getfield = Operand::global("Core", "getfield");
+    let pair = f.call(&Operand::global("Core", "tuple"), [argument(2), argument(2)], ty.clone())?;
+    let mut value = argument(2);
+    for _ in 0..size / 11 {
+        let slot = f.push(Stmt::call(new.clone(), [of.clone()]), Type::slot(ty.clone()))?;
+        f.call(&set, [slot.into(), pair.into()], Type::Nothing)?;
+        let part = f.call(&element, [slot.into(), 1.into()], Type::slot(Type::FLOAT64))?;
+        let [then, otherwise, join] = [(); 3].map(|()| f.bb.push_block());
+        f.branch(argument(4), then, otherwise)?;
+        for (block, written) in [(then, value.clone()), (otherwise, argument(2))] {
+            f.at = block;
+            f.call(&set, [part.into(), written], Type::Nothing)?;
+            f.goto(join)?;
+        }
+        f.at = join;
+        let whole = f.push(Stmt::call(get.clone(), [slot.into()]), ty.clone())?;
+        value = f.call(&getfield, [whole.into(), 1.into()], Type::FLOAT64)?.into();
+    }
+    f.finish(value)
+}
+
 /// Pairs that are made and taken apart.
 pub fn pairs(size: usize) -> Result<BBCode, EditError> {
     let mut f = Writer::new();
