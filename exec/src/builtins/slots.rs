@@ -199,7 +199,7 @@ fn of_another_type() -> Fault {
 
 #[cfg(test)]
 mod tests {
-    use ircode::parse_module;
+    use ircode::{Type, parse_module};
 
     use crate::{Machine, Value};
 
@@ -240,30 +240,29 @@ end
         }
     }
 
-    /// The copies and the tangent of a slot with parts have parts of their own.
+    /// The copies and the tangent of a slot with parts have parts of their own, which are those of the slot.
     #[test]
     fn parts_are_copied_with_the_slot() {
         let text = "
-function f()::Tuple{Float64, Any, Any}
-1 ─ %1  = BBKit.new_slot(Tuple{Float64, Int64})::BBKit.Slot{Tuple{Float64, Int64}}
-│         BBKit.slot_set!(%1, (1.5, 2))::Nothing
-│   %3  = BBKit.slot_element(%1, 1)::BBKit.Slot{Float64}
-│   %4  = Core.tuple(%1, %3)::Any
-│   %5  = BBKit.snapshot(%4)::Any
-│   %6  = BBKit.zero_tangent(%1)::Any
-│         BBKit.slot_set!(%3, 7.0)::Nothing
-│   %8  = Base.getfield(%5, 2)::BBKit.Slot{Float64}
-│         BBKit.slot_set!(%8, 2.5)::Nothing
-│   %10 = Base.getfield(%5, 1)::BBKit.Slot{Tuple{Float64, Int64}}
-│   %11 = BBKit.slot_get(%10)::Any
-│   %12 = BBKit.slot_get(%6)::Any
-│   %13 = BBKit.slot_get(%3)::Float64
-│   %14 = Core.tuple(%13, %11, %12)::Tuple{Float64, Any, Any}
-└──       return %14
+function f()::Tuple{BBKit.Slot{Tuple{Float64, Int64}}, BBKit.Slot{Float64}}
+1 ─ %1 = BBKit.new_slot(Tuple{Float64, Int64})::BBKit.Slot{Tuple{Float64, Int64}}
+│        BBKit.slot_set!(%1, (1.5, 2))::Nothing
+│   %3 = BBKit.slot_element(%1, 1)::BBKit.Slot{Float64}
+│   %4 = Core.tuple(%1, %3)::Tuple{BBKit.Slot{Tuple{Float64, Int64}}, BBKit.Slot{Float64}}
+└──      return %4
 end
 ";
         let module = parse_module(text).unwrap().module;
-        let result = Machine::new(&module).call("f", &[]).unwrap();
-        assert_eq!(result.to_string(), "(7.0, (2.5, 2), (0.0, nothing))");
+        let mut machine = Machine::new(&module);
+        let slots = machine.call("f", &[]).unwrap();
+        let copy = machine.copies(std::slice::from_ref(&slots)).unwrap().remove(0);
+        let tangent = machine.zero_tangents(std::slice::from_ref(&slots), &[Type::Any]).unwrap().remove(0);
+        assert_eq!(copy.to_string(), "(Slot(Slot(1.5), Slot(2)), Slot(1.5))");
+        assert_eq!(tangent.to_string(), "(Slot(Slot(0.0), Slot(nothing)), Slot(0.0))");
+        for made in [copy, tangent] {
+            let [Value::Slot(whole), part] = made.as_tuple().unwrap() else { panic!("{made}") };
+            assert!(whole.0.fields.borrow().values()[0].egal(part));
+            assert!(!slots.as_tuple().unwrap()[1].egal(part));
+        }
     }
 }
