@@ -123,5 +123,8 @@ pub(crate) fn verified(input: &Input) -> Result<(), Failure> {
             problems.push(problem);
         }
     }
+    if let Err(violations) = ircode::verify_tables(&input.module, |body| &body.argtypes) {
+        problems.push(violations.to_string());
+    }
     if problems.is_empty() { Ok(()) } else { fail(problems.join("\n")) }
 }

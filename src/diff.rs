@@ -13,7 +13,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use bbcode::BBCode;
 use hashbrown::{HashMap, HashSet};
-use ircode::{Function, IRCode, Module, Name, Style, TypeDef};
+use ircode::text::print_declaration;
+use ircode::{Declaration, Function, Module, Name};
 
 /// What counts as a difference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -65,7 +66,7 @@ impl FunctionDiff {
 /// How two programs differ.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ModuleDiff {
-    /// The declarations of types that differ, line by line.
+    /// The declarations of types and tables that differ, line by line.
     pub types: Vec<DiffRow>,
     /// The functions that differ: those of the second program in its order, then those that only the first has.
     pub functions: Vec<FunctionDiff>,
@@ -125,7 +126,7 @@ impl ModuleDiff {
 /// assert!(diff(&before, &before, Default::default()).is_equal());
 /// ```
 pub fn diff(a: &Module<BBCode>, b: &Module<BBCode>, options: DiffOptions) -> ModuleDiff {
-    let mut diff = ModuleDiff { types: types(a.types(), b.types()), functions: Vec::new() };
+    let mut diff = ModuleDiff { types: types(a, b), functions: Vec::new() };
     let mut push = |a: Option<&Function<BBCode>>, b: Option<&Function<BBCode>>| {
         let function = function_diff(a, b, options);
         if !function.is_equal() {
@@ -162,13 +163,17 @@ fn function_diff(a: Option<&Function<BBCode>>, b: Option<&Function<BBCode>>, opt
 
 /// The lines of the declarations that differ: those of the second program in its order, then those that only the first
 /// has.
-fn types(a: &[TypeDef], b: &[TypeDef]) -> Vec<DiffRow> {
-    let by_name: HashMap<&Name, &TypeDef> = a.iter().map(|def| (&def.name, def)).collect();
-    let declared: HashSet<&Name> = b.iter().map(|def| &def.name).collect();
-    let gone = a.iter().filter(|def| !declared.contains(&def.name));
+fn types(a: &Module<BBCode>, b: &Module<BBCode>) -> Vec<DiffRow> {
+    let named = |module: &Module<BBCode>| -> Vec<(Name, Declaration)> {
+        module.declarations().map(|declaration| (declaration.name(), declaration)).collect()
+    };
+    let (a, b) = (named(a), named(b));
+    let by_name: HashMap<&Name, &Declaration> = a.iter().map(|(name, declaration)| (name, declaration)).collect();
+    let declared: HashSet<&Name> = b.iter().map(|(name, _)| name).collect();
+    let gone = a.iter().filter(|(name, _)| !declared.contains(name));
     let mut rows = Vec::new();
-    let pairs =
-        b.iter().map(|def| (by_name.get(&def.name).copied(), Some(def))).chain(gone.map(|def| (Some(def), None)));
+    let pairs = b.iter().map(|(name, declaration)| (by_name.get(name).copied(), Some(declaration)));
+    let pairs = pairs.chain(gone.map(|(_, declaration)| (Some(declaration), None)));
     for (of_a, of_b) in pairs.filter(|(of_a, of_b)| of_a != of_b) {
         let (lines_a, lines_b) = (declaration(of_a), declaration(of_b));
         let keys = |lines: &[String]| -> Vec<u64> { lines.iter().map(|line| hash(line)).collect() };
@@ -188,11 +193,9 @@ fn types(a: &[TypeDef], b: &[TypeDef]) -> Vec<DiffRow> {
 }
 
 /// The lines of a declaration; none if there is none.
-fn declaration(def: Option<&TypeDef>) -> Vec<String> {
-    let mut module: Module<IRCode> = Module::new();
-    // The module is empty, so no name is taken.
-    let _ = def.map(|def| module.add_type(def.clone()));
-    ircode::print_module(&module, Style::Bbkit).trim_end().lines().map(str::to_string).collect()
+fn declaration(declaration: Option<&Declaration>) -> Vec<String> {
+    let text = declaration.map(print_declaration).unwrap_or_default();
+    text.lines().map(str::to_string).collect()
 }
 
 fn hash(text: &str) -> u64 {

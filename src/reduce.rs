@@ -236,6 +236,7 @@ impl Reducer<'_> {
 
 fn is_valid(module: &Module<BBCode>) -> bool {
     module.functions().iter().all(|function| function.body.verify().is_ok())
+        && ircode::verify_tables(module, |body| &body.argtypes).is_ok()
 }
 
 /// Removes what is not reached any more, and fills blocks without statements, which text cannot show.

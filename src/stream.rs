@@ -6,13 +6,13 @@ use std::io::{BufRead, BufReader, Read};
 
 use bbcode::BBCode;
 use ircode::json::{Dump, DumpReader};
-use ircode::{Function, IRCode, JsonError, Module, Name};
+use ircode::{DefinedTwice, Function, IRCode, JsonError, Module, Name};
 
 use crate::input::{Input, InputError};
 
 impl Input {
-    /// Reads a file piece by piece, and calls `visit` with each: a piece holds a function, or a declaration of a type, and
-    /// all errors know their place in the whole file. `-` is standard input.
+    /// Reads a file piece by piece, and calls `visit` with each: a piece holds a function, or declarations (all those of a
+    /// dump together, at its end), and all errors know their place in the whole file. `-` is standard input.
     ///
     /// A text is cut behind each line `end`; one without such a line is a single piece.
     ///
@@ -66,7 +66,18 @@ fn read_dump(path: &str, input: impl Read, visit: &mut dyn FnMut(Input)) -> Resu
         } else {
             reader.next_function().map_err(fail)?
         };
-        let Some(function) = function else { return Ok(()) };
+        let Some(function) = function else {
+            let mut module = Module::new();
+            for declaration in reader.declarations() {
+                let twice =
+                    |twice: DefinedTwice| InputError::Unreadable { path: path.into(), message: twice.to_string() };
+                module.declare(declaration.clone()).map_err(twice)?;
+            }
+            if module.declarations().next().is_some() {
+                visit(Input::of_module(path, module));
+            }
+            return Ok(());
+        };
         names.add(path, &function.name)?;
         let mut module = Module::new();
         // A module of one function has no other of its name.

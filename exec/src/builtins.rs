@@ -5,6 +5,7 @@ mod arrays;
 mod closures;
 mod control;
 mod derivative;
+mod dispatch;
 mod enums;
 mod floats;
 mod linear_algebra;
@@ -155,6 +156,8 @@ pub(crate) fn builtin(name: &str) -> Option<Builtin> {
         "partial_apply" => closures::partial_apply,
         "applies" => closures::applies,
         "captured" => closures::captured,
+        "class_method" => dispatch::class_method,
+        "witness_method" => dispatch::witness_method,
         "new_stack" => derivative::new_stack,
         "stack_push!" => derivative::stack_push,
         "stack_get" => derivative::stack_get,

@@ -694,15 +694,19 @@ fn foreign_text(args: &[Operand<Positions>]) -> String {
 /// What is fixed about the structs of this type; `None` if it is no struct. A type that the module does not declare is
 /// taken for an immutable struct whose fields have no names.
 pub(crate) fn struct_info(module: &Module<IRCode>, ty: &Type, count: usize) -> Option<Arc<StructInfo>> {
+    let info = |mutable: bool, names: Vec<Name>, supertypes: Vec<Name>| {
+        Some(Arc::new(StructInfo { ty: ty.clone(), mutable, names, supertypes }))
+    };
     match ty {
-        Type::Ref(_) => Some(Arc::new(StructInfo { ty: ty.clone(), mutable: true, names: vec!["x".into()] })),
+        Type::Ref(_) => info(true, vec!["x".into()], Vec::new()),
         Type::Named(name) => match module.type_def(name).map(|def| &def.kind) {
+            Some(TypeKind::Struct { fields, .. }) if count > fields.len() => None,
             Some(TypeKind::Struct { mutable, fields }) => {
                 let names = fields.iter().map(|(name, _)| name.clone()).collect();
-                (count <= fields.len()).then(|| Arc::new(StructInfo { ty: ty.clone(), mutable: *mutable, names }))
+                info(*mutable, names, module.supertypes(name))
             }
             Some(TypeKind::Enum { .. }) => None,
-            None => Some(Arc::new(StructInfo { ty: ty.clone(), mutable: false, names: exception_fields(name) })),
+            None => info(false, exception_fields(name), Vec::new()),
         },
         _ => None,
     }

@@ -106,6 +106,8 @@ pub(crate) struct StructInfo {
     pub(crate) ty: Type,
     pub(crate) mutable: bool,
     pub(crate) names: Vec<Name>,
+    /// The names of its superclasses.
+    pub(crate) supertypes: Vec<Name>,
 }
 
 #[derive(Debug)]
@@ -471,7 +473,7 @@ pub(crate) fn isa(value: &Value, ty: &Type) -> bool {
                 rest.unwrap_or(name).to_string()
             };
             let name = plain(name);
-            abstract_isa(value, &name).unwrap_or_else(|| plain(&own.to_string()) == name)
+            abstract_isa(value, &name).unwrap_or_else(|| plain(&own.to_string()) == name || has_supertype(value, &name))
         }
         Type::Closure(expected) => match value {
             Value::Closure(object) => matches!(&object.0.ty, Type::Closure(ty) if may_stand_for(ty, expected)),
@@ -488,6 +490,12 @@ fn may_stand_for(closure: &ClosureType, expected: &ClosureType) -> bool {
     closure.parameters.len() == expected.parameters.len()
         && closure.parameters.iter().zip(&expected.parameters).all(|(a, b)| agree(a, b))
         && agree(&closure.result, &expected.result)
+}
+
+/// Whether the value is of a class that inherits from the one of this name.
+fn has_supertype(value: &Value, name: &str) -> bool {
+    let name = name.strip_prefix("Main.").unwrap_or(name);
+    matches!(value, Value::Struct(object) if object.0.ty.supertypes.iter().any(|supertype| supertype.as_str() == name))
 }
 
 /// Whether a value belongs to one of Julia's abstract types; `None` for other names.

@@ -1,6 +1,7 @@
 //! The JSON form: versioned, exact for every float and every integer. The schema is in `schema/bbkit.schema.json`.
 
 mod constant;
+mod declaration;
 mod module;
 mod reader;
 pub(crate) mod sharing;

@@ -23,6 +23,7 @@ pub mod primitives;
 mod scalar;
 mod stmt;
 mod stream;
+mod tables;
 pub mod tangents;
 pub mod text;
 mod types;
@@ -53,11 +54,15 @@ pub use stmt::{
     PhiNode, PiNode, Rename, ReturnNode, Stmt, UpsilonNode,
 };
 pub use stream::InstructionStream;
+pub use tables::{Class, Declaration, DerivativeKey, DerivativeKind, Entries, Entry, Protocol, Requirement, Witness};
 pub use text::{
     Style, TextError, parse_function, parse_module, parse_module_with_parameters, print_body, print_function,
     print_module,
 };
 pub use types::{ArrayType, ClosureType, Type};
-pub use verify::{Check, Violation, Violations, verify, verify_with_globals};
+pub use verify::{
+    Check, TableCheck, TableViolation, TableViolations, Violation, Violations, verify, verify_tables,
+    verify_with_globals,
+};
 pub use version::{JuliaVersion, NoVersion};
 pub use view::{BlockNames, BlockView, Body, PendingView, StatementView, View};

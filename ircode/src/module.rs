@@ -6,6 +6,7 @@ use hashbrown::HashMap;
 
 use crate::extensions::Extensions;
 use crate::name::Name;
+use crate::tables::Tables;
 use crate::text::balanced::balanced_length;
 use crate::types::Type;
 
@@ -75,7 +76,7 @@ impl TypeDef {
     }
 }
 
-/// Functions by name, in the order in which they were added, and the types they use.
+/// Functions by name, in the order in which they were added, the types they use, and tables of methods (`ircode/src/tables.rs`).
 ///
 /// A host may add [extensions](Module::register): primitives of its own, and derivative rules.
 #[derive(Clone, Debug)]
@@ -87,6 +88,7 @@ pub struct Module<F> {
     methods: HashMap<Name, Vec<usize>>,
     types: Vec<TypeDef>,
     types_by_name: HashMap<Name, usize>,
+    pub(crate) tables: Tables,
     pub(crate) extensions: Option<Arc<Extensions>>,
 }
 
@@ -99,6 +101,7 @@ impl<F> Default for Module<F> {
             methods: HashMap::default(),
             types: Vec::new(),
             types_by_name: HashMap::default(),
+            tables: Tables::default(),
             extensions: None,
         }
     }
@@ -106,7 +109,7 @@ impl<F> Default for Module<F> {
 
 impl<F: PartialEq> PartialEq for Module<F> {
     fn eq(&self, other: &Self) -> bool {
-        self.functions == other.functions && self.types == other.types
+        self.functions == other.functions && self.types == other.types && self.tables == other.tables
     }
 }
 
@@ -215,7 +218,7 @@ impl<F> Module<F> {
         }
     }
 
-    /// Gives a function another name. Its body is not looked at.
+    /// Gives a function another name, in tables of methods too. Bodies are not looked at.
     ///
     /// # Errors
     ///
@@ -232,6 +235,7 @@ impl<F> Module<F> {
             && let Some(function) = self.functions.get_mut(index)
         {
             function.name = to.clone();
+            self.tables.rename_function(from, &to);
             self.index(to, index);
         }
         Ok(())
@@ -274,6 +278,7 @@ impl<F> Module<F> {
             methods: self.methods.clone(),
             types: self.types.clone(),
             types_by_name: self.types_by_name.clone(),
+            tables: self.tables.clone(),
             extensions: self.extensions.clone(),
         })
     }

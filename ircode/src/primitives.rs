@@ -79,6 +79,8 @@ pub enum ResultType {
     Nothing,
     /// `String`.
     String,
+    /// `Function`: one of the program's, known only when it runs.
+    Function,
     /// `Union{}`: it does not return.
     Bottom,
     /// A tuple of the operands.

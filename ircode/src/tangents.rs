@@ -219,24 +219,23 @@ impl<'m, F> TangentTypes<'m, F> {
     fn of_named(&self, ty: &Type, name: &Name, depth: usize) -> Tangent {
         let def = self.module.type_def(name);
         match def.map(|def| &def.kind) {
-            Some(TypeKind::Struct { mutable: true, fields }) => {
+            Some(TypeKind::Struct { mutable: true, .. }) => {
                 if !self.holds(ty).0 {
                     return Tangent::None;
                 }
                 // By the name in the declaration: in types it may have a `Main.` before it.
-                let shadow = shadow_name(def.map_or(name, |def| &def.name));
-                // What the struct itself may hold again is known from here on.
-                let object = Tangent::Object(Type::named(shadow.clone()));
+                let name = def.map_or(name, |def| &def.name);
+                let object = Tangent::Object(Type::named(shadow_name(name)));
+                // What the struct itself may hold again is known from here on. The tangents of the classes of one
+                // family are known together, as any of them may be met where one of them is expected.
                 self.known.borrow_mut().insert(ty.clone(), object.clone());
-                if self.names.borrow_mut().insert(shadow.clone()) {
-                    let place = self.declared.borrow().len();
-                    self.declared.borrow_mut().push(TypeDef::structure(shadow.clone(), []));
-                    let fields = fields.iter().map(|(field, ty)| (field.clone(), self.of(ty).ty())).collect();
-                    let kind = TypeKind::Struct { mutable: true, fields };
-                    if let Some(declared) = self.declared.borrow_mut().get_mut(place) {
-                        declared.kind = kind;
-                    }
+                let family: Vec<&Name> = self.module.class_family(name).iter().map(|class| &class.name).collect();
+                let names = if family.is_empty() { vec![name] } else { family };
+                for name in &names {
+                    let object = Tangent::Object(Type::named(shadow_name(name)));
+                    self.known.borrow_mut().insert(Type::named((*name).clone()), object);
                 }
+                names.iter().for_each(|name| self.declare_shadow(name));
                 object
             }
             Some(TypeKind::Struct { mutable: false, fields }) => {
@@ -257,6 +256,21 @@ impl<'m, F> TangentTypes<'m, F> {
         }
     }
 
+    /// Declares the type of the shadow of a mutable struct.
+    fn declare_shadow(&self, name: &Name) {
+        let shadow = shadow_name(name);
+        let Some(TypeKind::Struct { fields, .. }) = self.module.type_def(name).map(|def| &def.kind) else { return };
+        if self.names.borrow_mut().insert(shadow.clone()) {
+            let place = self.declared.borrow().len();
+            self.declared.borrow_mut().push(TypeDef::structure(shadow, []));
+            let fields = fields.iter().map(|(field, ty)| (field.clone(), self.of(ty).ty())).collect();
+            let kind = TypeKind::Struct { mutable: true, fields };
+            if let Some(declared) = self.declared.borrow_mut().get_mut(place) {
+                declared.kind = kind;
+            }
+        }
+    }
+
     /// What is known of a tangent that depends on the value.
     fn dynamic(&self, ty: &Type) -> Tangent {
         let (floats, shadow, cotangent) = self.holds(ty);
@@ -267,6 +281,7 @@ impl<'m, F> TangentTypes<'m, F> {
     fn holds(&self, ty: &Type) -> (bool, bool, bool) {
         let (mut in_objects, mut outside) = (false, false);
         let mut seen: HashSet<(Type, bool)> = HashSet::new();
+        let mut families: HashSet<Name> = HashSet::new();
         let mut work = vec![(ty.clone(), false)];
         while let Some((ty, inside)) = work.pop() {
             if !seen.insert((ty.clone(), inside)) {
@@ -293,6 +308,14 @@ impl<'m, F> TangentTypes<'m, F> {
                 Type::Named(name) => match self.module.type_def(name).map(|def| &def.kind) {
                     Some(TypeKind::Struct { fields, mutable }) => {
                         work.extend(fields.iter().map(|(_, ty)| (ty.clone(), inside || *mutable)));
+                        // Where a class is expected, or the tangent of one, there may be any class of its family.
+                        let class = self.module.class(shadowed(name));
+                        if let Some(root) = class.and_then(|class| self.module.class_chain(&class.name).last())
+                            && families.insert(root.name.clone())
+                        {
+                            let family = self.module.class_and_subclasses(&root.name);
+                            work.extend(family.iter().map(|class| (Type::named(class.name.clone()), inside)));
+                        }
                     }
                     Some(TypeKind::Enum { cases }) => {
                         let payloads = cases.iter().flat_map(|(_, payload)| payload);
@@ -344,6 +367,23 @@ impl<'m, F> TangentTypes<'m, F> {
 /// ```
 pub fn shadow_name(name: &str) -> Name {
     Name::from(format!("BBKit.Tangent{{{name}}}"))
+}
+
+/// The name of the struct whose shadow has a type of this name.
+///
+/// ```
+/// assert_eq!(ircode::tangents::shadowed_name("BBKit.Tangent{Cell}"), Some("Cell"));
+/// ```
+pub fn shadowed_name(name: &str) -> Option<&str> {
+    name.strip_prefix("BBKit.Tangent{")?.strip_suffix('}')
+}
+
+/// The name of the struct of which this is the shadow, or the shadow of the shadow and so on.
+fn shadowed(mut name: &str) -> &str {
+    while let Some(inner) = shadowed_name(name) {
+        name = inner;
+    }
+    name
 }
 
 fn last_part(name: &str) -> &str {

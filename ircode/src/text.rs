@@ -5,6 +5,7 @@
 pub(crate) mod balanced;
 mod builder;
 mod clean;
+pub(crate) mod declaration;
 mod decoration;
 pub(crate) mod expression;
 pub(crate) mod function;
@@ -21,6 +22,7 @@ mod statement;
 mod words;
 
 pub use clean::clean;
+pub use declaration::print_declaration;
 pub(crate) use expression::read_constant;
 pub use function::{print_body, print_function, print_module, write_header, write_typed};
 pub use parser::{ParsedModule, SourceMap, TextError, parse_function, parse_module, parse_module_with_parameters};

@@ -5,6 +5,7 @@
 //! may hold anything, as long as what they name exists.
 
 mod check;
+mod tables;
 
 use std::fmt;
 
@@ -22,6 +23,7 @@ use crate::types::Type;
 use crate::view::{BlockView, Body, StatementView, View};
 
 pub use check::Check;
+pub use tables::{TableCheck, TableViolation, TableViolations, verify_tables};
 
 /// A condition that a program does not meet.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -187,6 +187,7 @@ fn primitive_type(bb: &BBCode, module: &Module<BBCode>, primitive: &Primitive, a
         ResultType::Int64 => Some(Type::INT64),
         ResultType::Nothing => Some(Type::Nothing),
         ResultType::String => Some(Type::String),
+        ResultType::Function => Some(Type::named("Function")),
         ResultType::Bottom => Some(Type::Bottom),
         ResultType::Tuple => {
             let types: Option<Vec<Type>> = (0..args.len()).map(operand).collect();

@@ -216,6 +216,10 @@ impl<'o> PassManager<'o> {
                 Some(name) => module.function(name).map_or(Ok(()), |each| verify(pass.name, each))?,
                 None => module.functions().iter().try_for_each(|each| verify(pass.name, each))?,
             }
+            ircode::verify_tables(module, |body| &body.argtypes).map_err(|violations| {
+                let name = function.cloned().unwrap_or_else(|| Name::from(""));
+                PassError::new(pass.name, &name, format!("the tables are not valid after this:\n{violations}"))
+            })?;
         }
         let step = Step { number, pass: pass.name, function: function.cloned(), changed, time, skipped };
         if let Some(observer) = &mut self.observer {

@@ -22,8 +22,8 @@ impl RuleOptions {
         let mut files = Vec::with_capacity(self.rules.len());
         for path in &self.rules {
             let file = Input::read(path)?;
-            for def in file.module.types() {
-                module.add_type(def.clone())?;
+            for declaration in file.module.declarations() {
+                module.declare(declaration)?;
             }
             for rule in file.module.functions() {
                 if let Err(error) = module.add_rule(rule.clone()) {

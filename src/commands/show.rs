@@ -2,7 +2,7 @@
 
 use bbkit::{Input, activity, dot, html, print_activity, to_bbcode};
 use clap::{Args, ValueEnum};
-use ircode::{JuliaVersion, Style, print_body, print_function, print_module, to_json};
+use ircode::{Declaration, JuliaVersion, Style, print_body, print_function, print_module, to_json};
 
 use super::derivative::{WithRespectTo, describe};
 use super::{Failure, fail, output, select};
@@ -81,8 +81,14 @@ impl Show {
         if self.function.is_some() {
             let name = select(&mut input, self.function.as_deref())?;
             let mut module = ircode::Module::new();
-            for def in input.module.types() {
-                module.add_type(def.clone())?;
+            for mut declaration in input.module.declarations() {
+                // Tables name the other functions, which are not shown.
+                match &mut declaration {
+                    Declaration::Class(class) => class.methods.retain(|entry| entry.function == name),
+                    Declaration::Protocol(_) | Declaration::Witness(_) => continue,
+                    Declaration::Type(_) => {}
+                }
+                module.declare(declaration)?;
             }
             if let Some(function) = input.module.function(&name) {
                 module.add_function(function.clone())?;
@@ -127,7 +133,7 @@ pub(crate) fn shown(input: &mut Input, form: Form, style: Style) -> Result<Strin
         Form::Ircode => match (input.module.functions(), style) {
             // A listing without header is printed without one.
             ([only], style) if input.is_listing() && style != Style::Bbkit => print_body(&only.body, style),
-            ([only], _) if input.module.types().is_empty() => print_function(only, style),
+            ([only], _) if input.module.declarations().next().is_none() => print_function(only, style),
             _ => print_module(&input.module, style),
         },
         Form::Json => to_json(&input.module).map_err(Failure)?,

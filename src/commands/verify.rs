@@ -1,7 +1,10 @@
 //! `bbkit verify`: check programs.
 
+use std::convert::Infallible;
+
 use bbkit::Input;
 use clap::Args;
+use ircode::{Module, Type, verify_tables};
 
 use super::{Failure, diagnose, fail, output};
 
@@ -23,8 +26,17 @@ impl Verify {
         let mut failed = false;
         for file in &self.files {
             let (mut count, mut violations) = (0, 0);
+            // Tables are checked against all functions of the file, of which only the types of arguments are kept.
+            let mut outline: Module<Vec<Type>> = Module::new();
+            let mut problems = Vec::new();
             let read = Input::read_pieces(file, &mut |input| {
+                for declaration in input.module.declarations() {
+                    problems.extend(outline.declare(declaration).err().map(|twice| format!("error: {twice}")));
+                }
                 for function in input.module.functions() {
+                    let Ok(signature) = function.map(|body| Ok::<_, Infallible>(body.argtypes.clone()));
+                    // A second function of a name is refused when it is read.
+                    let _ = outline.add_function(signature);
                     count += 1;
                     if let Err(problem) = input.verify(&function.name) {
                         diagnose(&problem);
@@ -34,9 +46,14 @@ impl Verify {
             });
             match read {
                 Ok(()) => {
+                    let tables = verify_tables(&outline, Vec::as_slice).err();
+                    problems.extend(tables.map(|found| found.to_string()));
+                    problems.iter().for_each(|problem| diagnose(problem));
                     let plural = if count == 1 { "" } else { "s" };
                     if violations == 0 {
-                        output(&format!("{file}: {count} function{plural}, valid\n"));
+                        let tables = if problems.is_empty() { "valid" } else { "valid, but the tables are not" };
+                        output(&format!("{file}: {count} function{plural}, {tables}\n"));
+                        failed |= !problems.is_empty();
                     } else {
                         output(&format!("{file}: {count} function{plural}, {violations} not valid\n"));
                         failed = true;

@@ -2,7 +2,7 @@
 
 use bbcode::BBCode;
 use hashbrown::HashSet;
-use ircode::{Argument, Constant, Module, Name, Operand, TypeDef};
+use ircode::{Argument, Constant, Declaration, Module, Name, Operand};
 
 use super::Reducer;
 
@@ -13,21 +13,21 @@ pub(super) fn functions(reducer: &mut Reducer<'_>) {
         reducer.each_part(names, |module, gone| {
             let gone: HashSet<&Name> = gone.iter().collect();
             let kept = module.functions().iter().filter(|function| !gone.contains(&function.name)).cloned();
-            Some(rebuilt(kept.collect(), module.types().to_vec()))
+            Some(rebuilt(kept.collect(), module.declarations()))
         });
     }
 }
 
-/// Removes declarations of types.
+/// Removes declarations of types and tables.
 pub(super) fn types(reducer: &mut Reducer<'_>) {
     if reducer.options.only.is_some() {
         return;
     }
-    let names = reducer.state.types().iter().map(|def| def.name.clone()).collect();
+    let names = reducer.state.declarations().map(|declaration| declaration.name()).collect();
     reducer.each_part(names, |module, gone: &[Name]| {
         let gone: HashSet<&Name> = gone.iter().collect();
-        let kept = module.types().iter().filter(|def| !gone.contains(&def.name)).cloned();
-        Some(rebuilt(module.functions().to_vec(), kept.collect()))
+        let kept = module.declarations().filter(|declaration| !gone.contains(&declaration.name()));
+        Some(rebuilt(module.functions().to_vec(), kept))
     });
 }
 
@@ -48,21 +48,30 @@ pub(super) fn arguments(reducer: &mut Reducer<'_>) {
     reducer.each(unused, |module, (name, index)| remove_argument(module, name, *index));
 }
 
-fn rebuilt(functions: Vec<ircode::Function<BBCode>>, types: Vec<TypeDef>) -> Module<BBCode> {
+/// A module of these functions and declarations. Tables lose their entries for functions that are gone.
+fn rebuilt(
+    functions: Vec<ircode::Function<BBCode>>,
+    declarations: impl Iterator<Item = Declaration>,
+) -> Module<BBCode> {
     let mut module = Module::new();
-    for def in types {
-        // The names were unique before.
-        let _ = module.add_type(def);
-    }
     for function in functions {
+        // The names were unique before.
         let _ = module.add_function(function);
+    }
+    for mut declaration in declarations {
+        if let Some(entries) = declaration.entries_mut() {
+            entries.retain(|entry| module.function(&entry.function).is_some());
+        }
+        let _ = module.declare(declaration);
     }
     module
 }
 
-/// What operands name, without the modules it is in.
+/// What operands and tables name, without the modules it is in.
 fn named(module: &Module<BBCode>) -> HashSet<Name> {
-    let mut named = HashSet::new();
+    let declarations: Vec<Declaration> = module.declarations().collect();
+    let entries = declarations.iter().filter_map(Declaration::entries).flatten();
+    let mut named: HashSet<Name> = entries.map(|entry| last_part(&entry.function).into()).collect();
     for (_, inst) in module.functions().iter().flat_map(|function| function.body.all_insts()) {
         inst.stmt.for_each_operand(&mut |operand| match operand {
             Operand::Global(global) => named.extend([last_part(&global.name).into()]),

@@ -123,6 +123,9 @@ impl Machine<'_> {
             (Json::Array(elements), ty) if ty.is_unknown() => self.untyped_array(module, elements),
             (_, Type::Named(name)) => match module.type_def(name).map(|def| &def.kind) {
                 Some(TypeKind::Struct { fields, .. }) => {
+                    if let Some((class, json)) = of_class(module, name, json, fields) {
+                        return self.value_from_json(module, json, &class);
+                    }
                     Ok(self.structure(ty, self.fields_from_json(module, json, ty, fields)?)?)
                 }
                 Some(TypeKind::Enum { cases }) => self.case_from_json(module, json, ty, cases),
@@ -231,6 +234,21 @@ impl Machine<'_> {
         });
         Ok(self.array(element.clone(), vec![elements.len()], values.collect::<Result<_>>()?)?)
     }
+}
+
+/// The class that an object names, `{"Circle": fields}`, where one of a class is expected that the class is or inherits from; and
+/// what its fields are.
+fn of_class<'j>(
+    module: &Module<IRCode>,
+    expected: &Name,
+    json: &'j Json,
+    fields: &[(Name, Type)],
+) -> Option<(Type, &'j Json)> {
+    let Json::Object(members) = json else { return None };
+    let (name, inside) = members.iter().next().filter(|_| members.len() == 1)?;
+    let is_field = fields.iter().any(|(field, _)| field.as_str() == name);
+    let is_class = !is_field && module.is_subclass(name, expected) && (inside.is_object() || inside.is_array());
+    is_class.then(|| (Type::named(name.as_str()), inside))
 }
 
 /// The fields that a list or an object gives, in the order of the names.

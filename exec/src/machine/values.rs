@@ -1,5 +1,7 @@
 //! Making values for a machine: arguments of its functions, and what is done with them.
 
+use std::sync::Arc;
+
 use ircode::{Callee, IRCode, Module, Name, Type};
 
 use super::{Fault, Machine};
@@ -43,7 +45,11 @@ impl Machine<'_> {
     /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if the type is no struct with as many fields.
     pub fn object(&self, types: &Module<IRCode>, ty: &Type, fields: Vec<Value>) -> Result<Value, RunErrorKind> {
         match crate::prepare::struct_info(types, ty, fields.len()) {
-            Some(info) if info.names.len() == fields.len() => {
+            Some(mut info) if info.names.len() == fields.len() => {
+                // Which class inherits from which is known to the machine's own module.
+                if let Type::Named(name) = ty {
+                    Arc::make_mut(&mut info).supertypes = self.module.supertypes(name);
+                }
                 self.runtime.structure(info, fields).map_err(|fault| self.fatal(fault))
             }
             _ => Err(RunErrorKind::Unsupported(format!("a {ty} of {} fields", fields.len()))),

@@ -11,7 +11,7 @@ use crate::cfg::{BasicBlock, Cfg};
 use crate::code::{IRCode, NewNode};
 use crate::diagnostic::{Diagnostic, render_from_line};
 use crate::instruction::{DebugInfo, Instruction};
-use crate::module::{DefinedTwice, Module, TypeDef, TypeKind};
+use crate::module::{DefinedTwice, Module};
 use crate::name::Name;
 use crate::names::{BlockNumber, Positions, SSAValue};
 use crate::stmt::Stmt;
@@ -70,26 +70,11 @@ pub(super) struct FunctionRef<'a, F> {
     pub(super) body: F,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "snake_case")]
-pub(super) enum TypeForm {
-    Struct {
-        name: Name,
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        mutable: bool,
-        fields: Vec<(Name, Type)>,
-    },
-    Enum {
-        name: Name,
-        cases: Vec<(Name, Vec<Type>)>,
-    },
-}
-
-fn untyped() -> Type {
+pub(super) fn untyped() -> Type {
     Type::Untyped
 }
 
-fn is_untyped(ty: &Type) -> bool {
+pub(super) fn is_untyped(ty: &Type) -> bool {
     *ty == Type::Untyped
 }
 
@@ -104,7 +89,7 @@ pub fn to_json<F: Dump>(module: &Module<F>) -> Result<String, String> {
         for function in module.functions() {
             writer.function(function)?;
         }
-        writer.finish(module.types())
+        writer.finish(module.declarations())
     };
     let bytes = written().map_err(|error| error.to_string())?;
     String::from_utf8(bytes).map_err(|error| error.to_string())
@@ -119,32 +104,17 @@ pub fn from_json<F: Dump>(text: &str) -> Result<Module<F>, JsonError> {
     read_module(DumpReader::new(text.as_bytes())).map_err(|error| error.in_whole(text))
 }
 
-/// Reads what is left of a dump into a module, where no two functions or types have the same name.
+/// Reads what is left of a dump into a module, where no two functions or declarations have the same name.
 fn read_module<F: Dump, R: Read>(mut reader: DumpReader<R>) -> Result<Module<F>, JsonError> {
     let mut module = Module::new();
     let twice = |twice: DefinedTwice| JsonError::in_piece("", 0, twice.to_string(), 1, 0);
     while let Some(function) = reader.next_function::<F>()? {
         module.add_function(function).map_err(twice)?;
     }
-    for def in reader.types() {
-        module.add_type(def.clone()).map_err(twice)?;
+    for declaration in reader.declarations() {
+        module.declare(declaration.clone()).map_err(twice)?;
     }
     Ok(module)
-}
-
-pub(super) fn type_form(def: &TypeDef) -> TypeForm {
-    let name = def.name.clone();
-    match &def.kind {
-        TypeKind::Struct { mutable, fields } => TypeForm::Struct { name, mutable: *mutable, fields: fields.clone() },
-        TypeKind::Enum { cases } => TypeForm::Enum { name, cases: cases.clone() },
-    }
-}
-
-pub(super) fn type_def(form: TypeForm) -> TypeDef {
-    match form {
-        TypeForm::Struct { name, mutable, fields } => TypeDef { name, kind: TypeKind::Struct { mutable, fields } },
-        TypeForm::Enum { name, cases } => TypeDef { name, kind: TypeKind::Enum { cases } },
-    }
 }
 
 /// Why JSON cannot be read, with the place where there is one.

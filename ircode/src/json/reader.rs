@@ -5,9 +5,11 @@ use std::io::Read;
 use serde::Deserialize;
 
 use super::JsonError;
-use super::module::{Dump, FunctionForm, TypeForm, VERSION, type_def};
+use super::declaration::DeclarationForm;
+use super::module::{Dump, FunctionForm, VERSION};
 use super::sharing::{Shared, with_sharing};
-use crate::module::{Function, TypeDef};
+use crate::module::Function;
+use crate::tables::Declaration;
 
 /// How much is read at once, in bytes.
 const CHUNK: usize = 1 << 16;
@@ -34,7 +36,7 @@ pub struct DumpReader<R> {
     state: State,
     version: Option<u32>,
     representation: Option<String>,
-    types: Vec<TypeDef>,
+    declarations: Vec<Declaration>,
     /// The list of functions, where it stood before the name of the representation.
     early: Option<Buffered<std::io::Empty>>,
     /// Whether the list of functions was met.
@@ -81,7 +83,7 @@ impl<R: Read> DumpReader<R> {
             state: State::Start,
             version: None,
             representation: None,
-            types: Vec::new(),
+            declarations: Vec::new(),
             early: None,
             listed: false,
             shared: Shared::default(),
@@ -101,9 +103,9 @@ impl<R: Read> DumpReader<R> {
         Ok(self.representation.as_deref().unwrap_or_default())
     }
 
-    /// The types declared so far. They may stand behind the functions.
-    pub fn types(&self) -> &[TypeDef] {
-        &self.types
+    /// What is declared so far, in order: it may stand behind the functions.
+    pub fn declarations(&self) -> &[Declaration] {
+        &self.declarations
     }
 
     /// The next function; `None` if there are no more, and the dump is read to its end.
@@ -181,8 +183,14 @@ impl<R: Read> DumpReader<R> {
                 }
                 "types" => {
                     let (piece, line, offset) = self.input.value()?;
-                    let forms: Vec<TypeForm> = parse(piece, line, offset)?;
-                    self.types.extend(forms.into_iter().map(type_def));
+                    let forms: Vec<DeclarationForm> = parse(piece, line, offset)?;
+                    for form in forms {
+                        let declaration = Declaration::try_from(form).map_err(|twice| {
+                            let message = format!("there are two entries for {twice}");
+                            JsonError::in_piece("", 0, message, line, offset)
+                        })?;
+                        self.declarations.push(declaration);
+                    }
                 }
                 "functions" if self.listed => return Err(self.input.fault("there are two lists of functions".into())),
                 "functions" if self.version.is_some() && self.representation.is_some() => {
@@ -510,7 +518,8 @@ end
         while let Some(function) = reader.next_function().unwrap() {
             functions.push(function);
         }
-        assert_eq!((functions.as_slice(), reader.types()), (module.functions(), module.types()));
+        assert_eq!(functions.as_slice(), module.functions());
+        assert_eq!(reader.declarations(), module.declarations().collect::<Vec<_>>());
     }
 
     #[test]

@@ -5,8 +5,10 @@ use std::io::{self, Write};
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, Serializer};
 
-use super::module::{Dump, FunctionRef, TypeForm, VERSION, type_form};
-use crate::module::{Function, TypeDef};
+use super::declaration::DeclarationForm;
+use super::module::{Dump, FunctionRef, VERSION};
+use crate::module::Function;
+use crate::tables::Declaration;
 
 /// Writes the functions of a dump one after another, each as soon as it is given; a statement a line.
 #[derive(Debug)]
@@ -56,16 +58,16 @@ impl<W: Write> DumpWriter<W> {
         Ok(())
     }
 
-    /// Ends the dump with the declarations of types, and gives the output back.
+    /// Ends the dump with the declarations, in their order, and gives the output back.
     ///
     /// # Errors
     ///
     /// That of the output.
-    pub fn finish(mut self, types: &[TypeDef]) -> io::Result<W> {
+    pub fn finish(mut self, declarations: impl IntoIterator<Item = Declaration>) -> io::Result<W> {
         self.out.write_all(b"\n]")?;
-        if !types.is_empty() {
+        let forms: Vec<DeclarationForm> = declarations.into_iter().map(DeclarationForm::from).collect();
+        if !forms.is_empty() {
             self.out.write_all(b",\"types\":")?;
-            let forms: Vec<TypeForm> = types.iter().map(type_form).collect();
             let formatter = Lines { depth: 1, ..Lines::default() };
             forms.serialize(&mut Serializer::with_formatter(&mut self.out, formatter))?;
         }

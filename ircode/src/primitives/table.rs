@@ -352,7 +352,7 @@ pub static TABLE: &[Primitive] = &[
     machine("memoryrefoffset", 1, Some(1), ResultType::Int64, THROWS),
     machine("memoryref_isassigned", 3, Some(3), BOOL, READS),
 
-    // What bbkit adds: enums, and what derivatives need when they run.
+    // What bbkit adds: enums, dispatch, and what derivatives need when they run.
     machine("new_case", 2, None, ResultType::Named, PURE),
     machine("is_case", 2, Some(2), BOOL, THROWS),
     machine("payload", 3, Some(3), ResultType::Unknown, THROWS),
@@ -360,6 +360,9 @@ pub static TABLE: &[Primitive] = &[
     machine("partial_apply", 1, None, ResultType::Closure, PURE),
     machine("applies", 2, Some(2), BOOL, THROWS),
     machine("captured", 3, Some(3), ResultType::Captured, THROWS),
+    // The functions that tables of methods have for an object: see `crate::tables`.
+    machine("class_method", 2, None, ResultType::Function, THROWS),
+    machine("witness_method", 3, None, ResultType::Function, THROWS),
     machine("new_stack", 1, Some(1), ResultType::Stack, ALLOCATES),
     machine("stack_push!", 2, Some(2), ResultType::Nothing, WRITES),
     machine("stack_get", 2, Some(2), ResultType::Element(0), READS),

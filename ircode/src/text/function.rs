@@ -4,25 +4,24 @@ use std::collections::BTreeMap;
 use std::fmt::{self, Write};
 
 use super::Style;
+use super::declaration::print_declaration;
 use super::header::own_type;
 use super::print::{StatementPrinter, default_type, on_one_line};
 use crate::cfg::Cfg;
 use crate::code::IRCode;
 use crate::constant::{is_identifier, write_string};
 use crate::instruction::LineInfo;
-use crate::module::{Function, Module, TypeDef, TypeKind};
-
+use crate::module::{Function, Module};
 use crate::names::{Names, Positions};
 use crate::stmt::Stmt;
 use crate::types::Type;
 use crate::view::{Body, StatementView, View};
 
-/// Prints a module: declarations of types, then the functions, each with its header.
+/// Prints a module: declarations, then the functions, each with its header.
 pub fn print_module(module: &Module<IRCode>, style: Style) -> String {
     let mut out = String::new();
-    for def in module.types() {
-        // Writing to a string does not fail.
-        let _ = write_type_def(&mut out, def);
+    for declaration in module.declarations() {
+        out.push_str(&print_declaration(&declaration));
         out.push('\n');
     }
     for (i, function) in module.functions().iter().enumerate() {
@@ -39,31 +38,8 @@ pub fn print_function(function: &Function<IRCode>, style: Style) -> String {
     out
 }
 
-/// Writes `struct … end` or `enum … end`.
-pub(crate) fn write_type_def(out: &mut dyn Write, def: &TypeDef) -> fmt::Result {
-    match &def.kind {
-        TypeKind::Struct { mutable, fields } => {
-            writeln!(out, "{}struct {}", if *mutable { "mutable " } else { "" }, def.name)?;
-            for (name, ty) in fields {
-                writeln!(out, "    {name}::{ty}")?;
-            }
-        }
-        TypeKind::Enum { cases } => {
-            writeln!(out, "enum {}", def.name)?;
-            for (name, payload) in cases {
-                let payload: Vec<String> = payload.iter().map(Type::to_string).collect();
-                match payload.is_empty() {
-                    true => writeln!(out, "    {name}")?,
-                    false => writeln!(out, "    {name}({})", payload.join(", "))?,
-                }
-            }
-        }
-    }
-    writeln!(out, "end")
-}
-
 /// Whether the name of a function needs no `var"…"` in a header.
-fn is_plain_function_name(name: &str) -> bool {
+pub(super) fn is_plain_function_name(name: &str) -> bool {
     let plain = |c: char| !c.is_whitespace() && !c.is_control() && !matches!(c, '(' | ')' | '"' | ';');
     name.chars().all(plain)
 }

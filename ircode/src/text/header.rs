@@ -1,14 +1,13 @@
-//! Reading headers of functions and declarations of types.
+//! Reading headers of functions.
 
 use std::ops::Range;
 
-use super::balanced::is_balanced;
-use super::balanced::{balanced_length, find_depth_0, split_depth_0};
+use super::balanced::{balanced_length, find_depth_0, is_balanced, split_depth_0};
 use super::expression::Cursor;
 use crate::constant::is_identifier;
 use crate::diagnostic::Diagnostic;
 use crate::json::sharing;
-use crate::module::{TypeDef, TypeKind, method_of};
+use crate::module::method_of;
 use crate::name::Name;
 use crate::types::Type;
 
@@ -150,72 +149,4 @@ fn annotation(text: &str, span: &Range<usize>) -> Read<Type> {
         true => Ok(sharing::parse_type(text)),
         false => Err(Diagnostic::error(span.clone(), "the brackets of this type do not match", "expected a type")),
     }
-}
-
-/// The kind of declaration that the line starts, if it starts one.
-pub(super) fn type_declaration(line: &str) -> Option<TypeKind> {
-    if line.starts_with("struct ") {
-        Some(TypeKind::Struct { mutable: false, fields: Vec::new() })
-    } else if line.starts_with("mutable struct ") {
-        Some(TypeKind::Struct { mutable: true, fields: Vec::new() })
-    } else if line.starts_with("enum ") {
-        Some(TypeKind::Enum { cases: Vec::new() })
-    } else {
-        None
-    }
-}
-
-/// Reads the first line of a declaration.
-pub(super) fn declare(kind: TypeKind, mut cursor: Cursor<'_>) -> Read<TypeDef> {
-    let _ = cursor.eat("mutable ");
-    let _ = cursor.eat("struct ") || cursor.eat("enum ");
-    cursor.skip_spaces();
-    let start = cursor.pos();
-    let length = balanced_length(cursor.rest(), |rest| rest.starts_with(" # "));
-    let name = cursor.text(start..start + length).trim();
-    match Type::parse(name) {
-        Type::Named(name) if !name.contains(char::is_whitespace) => Ok(TypeDef { name, kind }),
-        _ => {
-            let span = cursor.span(start, start + length);
-            Err(Diagnostic::error(span, format!("`{name}` cannot be declared"), "expected the name of a new type"))
-        }
-    }
-}
-
-/// Reads a line inside a declaration: a field `name::T`, or a case `name(T, …)`.
-pub(super) fn declare_member(kind: &mut TypeKind, mut cursor: Cursor<'_>) -> Read<()> {
-    let start = cursor.pos();
-    let length = balanced_length(cursor.rest(), |rest| rest.starts_with(" # "));
-    let text = cursor.text(start..start + length).trim_end();
-    let span = cursor.span(start, start + text.len());
-    cursor.seek(start + length);
-    match kind {
-        TypeKind::Struct { fields, .. } => {
-            let colon = find_depth_0(text, "::");
-            let name = colon.and_then(|colon| text.get(..colon)).unwrap_or(text).trim();
-            let ty = colon.and_then(|colon| text.get(colon + 2..)).map_or(Type::Any, Type::parse);
-            if !is_identifier(name) || ty == Type::Untyped {
-                return Err(Diagnostic::error(span, "this is no field of a struct", "expected `name::T`"));
-            }
-            if fields.iter().any(|(other, _)| *other == name) {
-                return Err(Diagnostic::error(span, format!("there are two fields `{name}`"), "the second one"));
-            }
-            fields.push((name.into(), ty));
-        }
-        TypeKind::Enum { cases } => {
-            let (name, payload) = match text.split_once('(') {
-                Some((name, rest)) => (name, rest.strip_suffix(')').and_then(|inside| split_depth_0(inside, ','))),
-                None => (text, Some(Vec::new())),
-            };
-            let payload = payload.filter(|types| types.iter().all(|ty| !ty.trim().is_empty()));
-            let (true, Some(payload)) = (is_identifier(name), payload) else {
-                return Err(Diagnostic::error(span, "this is no case of an enum", "expected `name(T, …)`"));
-            };
-            if cases.iter().any(|(other, _)| *other == name) {
-                return Err(Diagnostic::error(span, format!("there are two cases `{name}`"), "the second one"));
-            }
-            cases.push((name.into(), payload.into_iter().map(Type::parse).collect()));
-        }
-    }
-    Ok(())
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use super::builder::Building;
 use super::clean::clean;
+use super::declaration::{declare, declare_member, starts_declaration};
 use super::decoration::{Decoration, decoration, is_place, variable, vector_header};
 use super::expression::Cursor;
 use super::gutter::gutter;
@@ -13,10 +14,11 @@ use crate::code::IRCode;
 use crate::constant::Constant;
 use crate::diagnostic::{Diagnostic, render};
 use crate::json::sharing::{Shared, with_sharing};
-use crate::module::{Function, Module, TypeDef};
+use crate::module::{Function, Module};
 use crate::name::Name;
 use crate::names::Positions;
 use crate::operand::Operand;
+use crate::tables::Declaration;
 use crate::types::Type;
 
 /// Reading stops after this many errors.
@@ -61,7 +63,7 @@ impl std::fmt::Display for TextError {
 
 impl std::error::Error for TextError {}
 
-/// Reads a file: listings as Julia prints them, functions with headers, declarations of types, comments.
+/// Reads a file: listings as Julia prints them, functions with headers, declarations of types and tables, comments.
 ///
 /// ```
 /// let parsed = ircode::parse_module("
@@ -101,7 +103,7 @@ pub fn parse_module_with_parameters(text: &str, parameters: &[Option<Name>]) -> 
     with_sharing(&mut Shared::default(), || parser.read(text));
     if parser.errors.is_empty()
         && parser.module.module.functions().is_empty()
-        && parser.module.module.types().is_empty()
+        && parser.module.module.declarations().next().is_none()
     {
         let end = text.len();
         parser.errors.push(
@@ -156,9 +158,9 @@ pub fn parse_function(text: &str) -> Result<Function<IRCode>, TextError> {
     }
 }
 
-/// A declaration of a type that is being read.
+/// A declaration that is being read.
 struct Declaring {
-    def: TypeDef,
+    declaration: Declaration,
     start: Range<usize>,
 }
 
@@ -217,7 +219,7 @@ impl Parser {
             if trimmed == "end" {
                 return self.finish_declaration();
             }
-            return header::declare_member(&mut declaring.def.kind, Cursor::new(trimmed, start));
+            return declare_member(&mut declaring.declaration, Cursor::new(trimmed, start));
         }
         let in_header = self.building.as_ref().is_some_and(|building| !building.headerless());
         if trimmed == "end" {
@@ -226,10 +228,10 @@ impl Parser {
                 false => Err(Diagnostic::error(whole, "there is no function to end here", "unexpected `end`")),
             };
         }
-        if let Some(kind) = header::type_declaration(trimmed) {
+        if starts_declaration(trimmed) {
             self.finish_listing()?;
-            let def = header::declare(kind, Cursor::new(trimmed, start))?;
-            self.declaring = Some(Declaring { def, start: whole });
+            let declaration = declare(Cursor::new(trimmed, start))?;
+            self.declaring = Some(Declaring { declaration, start: whole });
             return Ok(());
         }
         if trimmed.starts_with("function ") {
@@ -334,10 +336,10 @@ impl Parser {
     }
 
     fn finish_declaration(&mut self) -> Result<(), Diagnostic> {
-        let Some(Declaring { def, start }) = self.declaring.take() else { return Ok(()) };
+        let Some(Declaring { declaration, start }) = self.declaring.take() else { return Ok(()) };
         self.module
             .module
-            .add_type(def)
+            .declare(declaration)
             .map_err(|twice| Diagnostic::error(start, twice.to_string(), "the second declaration"))
     }
 

@@ -305,7 +305,9 @@ impl Zeros<'_, '_> {
                 }
                 let declared = self.runtime.module.type_def(name).map_or(name, |def| &def.name);
                 let names = object.ty.names.clone();
-                let info = StructInfo { ty: Type::named(shadow_name(declared)), mutable: true, names };
+                let shadow = shadow_name(declared);
+                let supertypes = self.runtime.module.supertypes(&shadow);
+                let info = StructInfo { ty: Type::named(shadow), mutable: true, names, supertypes };
                 (Some(Arc::new(info)), self.declared_fields(ty).unwrap_or_default())
             }
             _ => (None, Vec::new()),

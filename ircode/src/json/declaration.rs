@@ -1,0 +1,141 @@
+//! Declarations in JSON: types, classes, protocols, witness tables.
+
+use serde::{Deserialize, Serialize};
+
+use super::module::{is_untyped, untyped};
+use crate::module::{DefinedTwice, TypeDef, TypeKind};
+use crate::name::Name;
+use crate::tables::{
+    Class, Declaration, DerivativeKey, DerivativeKind, Entries, Entry, Protocol, Requirement, Witness,
+};
+use crate::types::Type;
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+pub(super) enum DeclarationForm {
+    Struct {
+        name: Name,
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        mutable: bool,
+        fields: Vec<(Name, Type)>,
+    },
+    Enum {
+        name: Name,
+        cases: Vec<(Name, Vec<Type>)>,
+    },
+    Class {
+        name: Name,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        superclass: Option<Name>,
+        fields: Vec<(Name, Type)>,
+        methods: Vec<EntryForm>,
+    },
+    Protocol {
+        name: Name,
+        requirements: Vec<RequirementForm>,
+    },
+    Witness {
+        of: Type,
+        protocol: Name,
+        entries: Vec<EntryForm>,
+    },
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct EntryForm {
+    name: Name,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    derivative: Option<DerivativeForm>,
+    function: Name,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    differentiable: Option<Vec<u32>>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "snake_case")]
+enum DerivativeForm {
+    Vjp(Vec<u32>),
+    Jvp(Vec<u32>),
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RequirementForm {
+    name: Name,
+    parameters: Vec<(Option<Name>, Type)>,
+    #[serde(default = "untyped", skip_serializing_if = "is_untyped")]
+    result: Type,
+}
+
+fn entry_form(entry: &Entry) -> EntryForm {
+    let derivative = entry.derivative.as_ref().map(|key| match key.kind {
+        DerivativeKind::Vjp => DerivativeForm::Vjp(key.with_respect_to.clone()),
+        DerivativeKind::Jvp => DerivativeForm::Jvp(key.with_respect_to.clone()),
+    });
+    let Entry { name, function, differentiable, .. } = entry.clone();
+    EntryForm { name, derivative, function, differentiable }
+}
+
+fn entries(forms: Vec<EntryForm>) -> Result<Entries, DefinedTwice> {
+    let mut entries = Entries::default();
+    for EntryForm { name, derivative, function, differentiable } in forms {
+        let derivative = derivative.map(|form| match form {
+            DerivativeForm::Vjp(with_respect_to) => DerivativeKey { kind: DerivativeKind::Vjp, with_respect_to },
+            DerivativeForm::Jvp(with_respect_to) => DerivativeKey { kind: DerivativeKind::Jvp, with_respect_to },
+        });
+        entries.add(Entry { name, derivative, function, differentiable })?;
+    }
+    Ok(entries)
+}
+
+impl From<Declaration> for DeclarationForm {
+    fn from(declaration: Declaration) -> Self {
+        match declaration {
+            Declaration::Type(TypeDef { name, kind: TypeKind::Struct { mutable, fields } }) => {
+                DeclarationForm::Struct { name, mutable, fields }
+            }
+            Declaration::Type(TypeDef { name, kind: TypeKind::Enum { cases } }) => {
+                DeclarationForm::Enum { name, cases }
+            }
+            Declaration::Class(Class { name, superclass, fields, methods }) => {
+                let methods = methods.iter().map(entry_form).collect();
+                DeclarationForm::Class { name, superclass, fields, methods }
+            }
+            Declaration::Protocol(Protocol { name, requirements }) => {
+                let form = |Requirement { name, parameters, result }| RequirementForm { name, parameters, result };
+                DeclarationForm::Protocol { name, requirements: requirements.into_iter().map(form).collect() }
+            }
+            Declaration::Witness(Witness { of, protocol, entries }) => {
+                DeclarationForm::Witness { of, protocol, entries: entries.iter().map(entry_form).collect() }
+            }
+        }
+    }
+}
+
+impl TryFrom<DeclarationForm> for Declaration {
+    type Error = DefinedTwice;
+
+    fn try_from(form: DeclarationForm) -> Result<Self, DefinedTwice> {
+        Ok(match form {
+            DeclarationForm::Struct { name, mutable, fields } => {
+                Declaration::Type(TypeDef { name, kind: TypeKind::Struct { mutable, fields } })
+            }
+            DeclarationForm::Enum { name, cases } => {
+                Declaration::Type(TypeDef { name, kind: TypeKind::Enum { cases } })
+            }
+            DeclarationForm::Class { name, superclass, fields, methods } => {
+                Declaration::Class(Class { name, superclass, fields, methods: entries(methods)? })
+            }
+            DeclarationForm::Protocol { name, requirements } => {
+                let requirement =
+                    |RequirementForm { name, parameters, result }| Requirement { name, parameters, result };
+                let requirements = requirements.into_iter().map(requirement).collect();
+                Declaration::Protocol(Protocol { name, requirements })
+            }
+            DeclarationForm::Witness { of, protocol, entries: forms } => {
+                Declaration::Witness(Witness { of, protocol, entries: entries(forms)? })
+            }
+        })
+    }
+}

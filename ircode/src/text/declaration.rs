@@ -1,0 +1,302 @@
+//! Reading and printing what is declared beside functions: types, classes, protocols, witness tables.
+
+use std::fmt::{self, Write};
+use std::ops::Range;
+
+use super::balanced::{balanced_length, find_depth_0, split_depth_0};
+use super::expression::Cursor;
+use super::function::is_plain_function_name;
+use super::header;
+use crate::constant::{is_identifier, write_string};
+use crate::diagnostic::Diagnostic;
+use crate::module::{TypeDef, TypeKind};
+use crate::name::Name;
+use crate::tables::{
+    Class, Declaration, DerivativeKey, DerivativeKind, Entries, Entry, Protocol, Requirement, Witness,
+};
+use crate::types::Type;
+
+type Read<T> = Result<T, Diagnostic>;
+
+/// What may stand before the name of what is declared.
+const KEYWORDS: [&str; 6] = ["struct ", "mutable struct ", "enum ", "class ", "protocol ", "witness "];
+
+/// Whether the line starts a declaration.
+pub(super) fn starts_declaration(line: &str) -> bool {
+    KEYWORDS.iter().any(|keyword| line.starts_with(keyword))
+}
+
+/// Reads the first line of a declaration.
+pub(super) fn declare(mut cursor: Cursor<'_>) -> Read<Declaration> {
+    let keyword = KEYWORDS.into_iter().find(|keyword| cursor.eat(keyword)).unwrap_or_default();
+    cursor.skip_spaces();
+    let start = cursor.pos();
+    let length = balanced_length(cursor.rest(), |rest| rest.starts_with(" # "));
+    let text = cursor.text(start..start + length).trim();
+    let span = cursor.span(start, start + length);
+    let new_type = |text: &str| match Type::parse(text.trim()) {
+        Type::Named(name) if !name.contains(char::is_whitespace) => Ok(name),
+        _ => {
+            let message = format!("`{}` cannot be declared", text.trim());
+            Err(Diagnostic::error(span.clone(), message, "expected the name of a new type"))
+        }
+    };
+    Ok(match keyword {
+        "class " => {
+            let (name, superclass) = match text.split_once("<:") {
+                Some((name, superclass)) => (name, Some(new_type(superclass)?)),
+                None => (text, None),
+            };
+            let methods = Entries::default();
+            Declaration::Class(Class { name: new_type(name)?, superclass, fields: Vec::new(), methods })
+        }
+        "protocol " => Declaration::Protocol(Protocol { name: new_type(text)?, requirements: Vec::new() }),
+        "witness " => {
+            let missing = || Diagnostic::error(span.clone(), "this is no witness table", "expected `T: PROTOCOL`");
+            let (of, protocol) = text.split_once(':').ok_or_else(missing)?;
+            let of = Type::parse(of.trim());
+            if of == Type::Untyped {
+                return Err(missing());
+            }
+            Declaration::Witness(Witness { of, protocol: new_type(protocol)?, entries: Entries::default() })
+        }
+        "enum " => Declaration::Type(TypeDef { name: new_type(text)?, kind: TypeKind::Enum { cases: Vec::new() } }),
+        other => {
+            let kind = TypeKind::Struct { mutable: other.starts_with("mutable"), fields: Vec::new() };
+            Declaration::Type(TypeDef { name: new_type(text)?, kind })
+        }
+    })
+}
+
+/// Reads a line inside a declaration: a field `name::T`, a case `name(T, …)`, an entry `name => function`, a requirement
+/// `name(x::T)::R`.
+pub(super) fn declare_member(declaration: &mut Declaration, mut cursor: Cursor<'_>) -> Read<()> {
+    let start = cursor.pos();
+    let length = balanced_length(cursor.rest(), |rest| rest.starts_with(" # "));
+    let text = cursor.text(start..start + length).trim_end();
+    let span = cursor.span(start, start + text.len());
+    match declaration {
+        Declaration::Class(Class { methods, .. }) if cursor.eat("method ") => add_entry(methods, cursor, span),
+        Declaration::Witness(Witness { entries, .. }) => add_entry(entries, cursor, span),
+        Declaration::Protocol(Protocol { requirements, .. }) => {
+            let requirement = requirement(text, &span, cursor.pos())?;
+            if requirements.iter().any(|other| other.name == requirement.name) {
+                let message = format!("there are two requirements `{}`", requirement.name);
+                return Err(Diagnostic::error(span, message, "the second one"));
+            }
+            requirements.push(requirement);
+            Ok(())
+        }
+        Declaration::Class(Class { fields, .. })
+        | Declaration::Type(TypeDef { kind: TypeKind::Struct { fields, .. }, .. }) => add_field(fields, text, span),
+        Declaration::Type(TypeDef { kind: TypeKind::Enum { cases }, .. }) => add_case(cases, text, span),
+    }
+}
+
+fn add_field(fields: &mut Vec<(Name, Type)>, text: &str, span: Range<usize>) -> Read<()> {
+    let colon = find_depth_0(text, "::");
+    let name = colon.and_then(|colon| text.get(..colon)).unwrap_or(text).trim();
+    let ty = colon.and_then(|colon| text.get(colon + 2..)).map_or(Type::Any, Type::parse);
+    if !is_identifier(name) || ty == Type::Untyped {
+        return Err(Diagnostic::error(span, "this is no field of a struct", "expected `name::T`"));
+    }
+    if fields.iter().any(|(other, _)| *other == name) {
+        return Err(Diagnostic::error(span, format!("there are two fields `{name}`"), "the second one"));
+    }
+    fields.push((name.into(), ty));
+    Ok(())
+}
+
+fn add_case(cases: &mut Vec<(Name, Vec<Type>)>, text: &str, span: Range<usize>) -> Read<()> {
+    let (name, payload) = match text.split_once('(') {
+        Some((name, rest)) => (name, rest.strip_suffix(')').and_then(|inside| split_depth_0(inside, ','))),
+        None => (text, Some(Vec::new())),
+    };
+    let payload = payload.filter(|types| types.iter().all(|ty| !ty.trim().is_empty()));
+    let (true, Some(payload)) = (is_identifier(name), payload) else {
+        return Err(Diagnostic::error(span, "this is no case of an enum", "expected `name(T, …)`"));
+    };
+    if cases.iter().any(|(other, _)| *other == name) {
+        return Err(Diagnostic::error(span, format!("there are two cases `{name}`"), "the second one"));
+    }
+    cases.push((name.into(), payload.into_iter().map(Type::parse).collect()));
+    Ok(())
+}
+
+/// Reads `name => function`, with ` differentiable` and the numbers of parameters behind it perhaps, or
+/// `name vjp => function`, `name jvp wrt 2 3 => function`.
+fn add_entry(entries: &mut Entries, mut cursor: Cursor<'_>, span: Range<usize>) -> Read<()> {
+    let wrong = || Diagnostic::error(span.clone(), "this is no entry of a table", "expected `name => function`");
+    cursor.skip_spaces();
+    let name = word(&mut cursor);
+    if !is_identifier(name) {
+        return Err(wrong());
+    }
+    cursor.skip_spaces();
+    let derivative = match cursor.starts_with("=>") {
+        true => None,
+        false => {
+            let kind = DerivativeKind::of_name(word(&mut cursor)).ok_or_else(wrong)?;
+            Some(DerivativeKey { kind, with_respect_to: with_respect_to(&mut cursor, "wrt").ok_or_else(wrong)? })
+        }
+    };
+    cursor.skip_spaces();
+    cursor.expect("=>")?;
+    cursor.skip_spaces();
+    let function = match cursor.starts_with("var\"") {
+        true => {
+            cursor.seek(cursor.pos() + "var".len());
+            cursor.string()?
+        }
+        false => word(&mut cursor).to_string(),
+    };
+    cursor.skip_spaces();
+    let differentiable = match cursor.starts_with("differentiable") {
+        true => Some(with_respect_to(&mut cursor, "differentiable").ok_or_else(wrong)?),
+        false => None,
+    };
+    let ends = cursor.at_end() || cursor.starts_with("# ");
+    if function.is_empty() || !ends || differentiable.is_some() && derivative.is_some() {
+        return Err(wrong());
+    }
+    let entry = Entry { name: name.into(), derivative, function: function.into(), differentiable };
+    entries.add(entry).map_err(|twice| {
+        Diagnostic::error(span.clone(), format!("there are two such entries for `{}`", twice.0), "the second one")
+    })
+}
+
+fn word<'a>(cursor: &mut Cursor<'a>) -> &'a str {
+    cursor.take_while(|c| !c.is_whitespace())
+}
+
+/// Reads a keyword and numbers of parameters, in ascending order; an empty list where the keyword is missing.
+fn with_respect_to(cursor: &mut Cursor<'_>, keyword: &str) -> Option<Vec<u32>> {
+    let mut numbers = Vec::new();
+    cursor.skip_spaces();
+    if cursor.eat(keyword) {
+        cursor.skip_spaces();
+        while cursor.peek().is_some_and(|c| c.is_ascii_digit()) {
+            numbers.push(word(cursor).parse::<u32>().ok()?);
+            cursor.skip_spaces();
+        }
+    }
+    numbers.is_sorted_by(|a, b| a < b).then_some(numbers)
+}
+
+fn requirement(text: &str, span: &Range<usize>, at: usize) -> Read<Requirement> {
+    let header = header::function(Cursor::new(&format!("function {text}"), at.saturating_sub("function ".len())));
+    let wrong = || Diagnostic::error(span.clone(), "this is no requirement", "expected `name(x::T)::R`");
+    let header = header.map_err(|_| wrong())?;
+    if !is_identifier(&header.name) {
+        return Err(wrong());
+    }
+    Ok(Requirement { name: header.name, parameters: header.parameters, result: header.result })
+}
+
+/// Prints a declaration.
+///
+/// ```
+/// use ircode::{Class, Declaration, Entries, Entry, Type, text::print_declaration};
+///
+/// let mut methods = Entries::default();
+/// methods.add(Entry::method("area", "circle_area"))?;
+/// let fields = vec![("r".into(), Type::FLOAT64)];
+/// let class = Class { name: "Circle".into(), superclass: Some("Shape".into()), fields, methods };
+/// assert_eq!(print_declaration(&Declaration::Class(class)), "\
+/// class Circle <: Shape
+///     r::Float64
+///     method area => circle_area
+/// end
+/// ");
+/// # Ok::<(), ircode::DefinedTwice>(())
+/// ```
+pub fn print_declaration(declaration: &Declaration) -> String {
+    let mut out = String::new();
+    // Writing to a string does not fail.
+    let _ = write_declaration(&mut out, declaration);
+    out
+}
+
+/// Writes `struct … end`, `class … end` and so on.
+fn write_declaration(out: &mut dyn Write, declaration: &Declaration) -> fmt::Result {
+    match declaration {
+        Declaration::Type(TypeDef { name, kind: TypeKind::Struct { mutable, fields } }) => {
+            writeln!(out, "{}struct {name}", if *mutable { "mutable " } else { "" })?;
+            write_fields(out, fields)?;
+        }
+        Declaration::Type(TypeDef { name, kind: TypeKind::Enum { cases } }) => {
+            writeln!(out, "enum {name}")?;
+            for (name, payload) in cases {
+                let payload: Vec<String> = payload.iter().map(Type::to_string).collect();
+                match payload.is_empty() {
+                    true => writeln!(out, "    {name}")?,
+                    false => writeln!(out, "    {name}({})", payload.join(", "))?,
+                }
+            }
+        }
+        Declaration::Class(class) => {
+            write!(out, "class {}", class.name)?;
+            match &class.superclass {
+                Some(superclass) => writeln!(out, " <: {superclass}")?,
+                None => writeln!(out)?,
+            }
+            write_fields(out, &class.fields)?;
+            write_entries(out, &class.methods, "method ")?;
+        }
+        Declaration::Protocol(protocol) => {
+            writeln!(out, "protocol {}", protocol.name)?;
+            for requirement in &protocol.requirements {
+                write!(out, "    {}(", requirement.name)?;
+                for (i, (name, ty)) in requirement.parameters.iter().enumerate() {
+                    out.write_str(if i > 0 { ", " } else { "" })?;
+                    match name {
+                        Some(name) if is_identifier(name) => write!(out, "{name}")?,
+                        _ => write!(out, "_{}", i + 2)?,
+                    }
+                    write_type(out, ty)?;
+                }
+                out.write_char(')')?;
+                write_type(out, &requirement.result)?;
+                writeln!(out)?;
+            }
+        }
+        Declaration::Witness(witness) => {
+            writeln!(out, "witness {}: {}", witness.of, witness.protocol)?;
+            write_entries(out, &witness.entries, "")?;
+        }
+    }
+    writeln!(out, "end")
+}
+
+fn write_fields(out: &mut dyn Write, fields: &[(Name, Type)]) -> fmt::Result {
+    fields.iter().try_for_each(|(name, ty)| writeln!(out, "    {name}::{ty}"))
+}
+
+fn write_type(out: &mut dyn Write, ty: &Type) -> fmt::Result {
+    if *ty == Type::Untyped { Ok(()) } else { write!(out, "::{ty}") }
+}
+
+fn write_entries(out: &mut dyn Write, entries: &Entries, keyword: &str) -> fmt::Result {
+    for entry in entries {
+        write!(out, "    {keyword}{}", entry.name)?;
+        if let Some(DerivativeKey { kind, with_respect_to }) = &entry.derivative {
+            write!(out, " {}", kind.name())?;
+            out.write_str(if with_respect_to.is_empty() { "" } else { " wrt" })?;
+            with_respect_to.iter().try_for_each(|number| write!(out, " {number}"))?;
+        }
+        out.write_str(" => ")?;
+        match is_plain_function_name(&entry.function) {
+            true => out.write_str(&entry.function)?,
+            false => {
+                out.write_str("var")?;
+                write_string(out, &entry.function)?;
+            }
+        }
+        if let Some(with_respect_to) = &entry.differentiable {
+            out.write_str(" differentiable")?;
+            with_respect_to.iter().try_for_each(|number| write!(out, " {number}"))?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
