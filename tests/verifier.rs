@@ -8,7 +8,7 @@ use std::path::Path;
 
 use bbcode::BBCode;
 use bbkit::Input;
-use ircode::{Check, GlobalRef, IRCode, verify, verify_with_globals};
+use ircode::{Check, GlobalRef, IRCode, Module, TableCheck, verify, verify_tables, verify_with_globals};
 
 const TABLE: &str = include_str!("verifier/README.md");
 
@@ -154,4 +154,44 @@ fn code_of_an_old_julia_need_not_meet_what_came_later() {
         ir.julia = Some("1.10".parse().expect("a version"));
         assert!(verify(&ir).is_err(), "{code}");
     }
+}
+
+fn read_module(file: &str) -> Module<IRCode> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/verifier").join(file);
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    Input::parse(file, &text, &[]).unwrap_or_else(|error| panic!("{error}")).module
+}
+
+fn table_violations(module: &Module<IRCode>) -> Vec<TableCheck> {
+    let violations = verify_tables(module, |body| &body.argtypes).err();
+    violations.map(|found| found.0.iter().map(|found| found.check).collect()).unwrap_or_default()
+}
+
+#[test]
+fn each_condition_of_tables_is_broken_by_its_program_alone() {
+    let rows = TABLE.lines().filter(|line| line.starts_with("| DT"));
+    let rows: Vec<Vec<&str>> = rows.map(|row| row.trim_matches('|').split(" | ").map(str::trim).collect()).collect();
+    assert_eq!(rows.len(), TableCheck::ALL.len());
+    for (&check, row) in TableCheck::ALL.iter().zip(rows) {
+        assert_eq!((row[0], row[1]), (check.code(), check.condition()));
+        let module = read_module(row[2]);
+        assert_eq!(table_violations(&module), [check], "{check}");
+        for function in module.functions() {
+            assert!(function.body.verify().is_ok(), "{check}: {}", function.name);
+        }
+        let bbcode = bbkit::to_bbcode(&module).expect("verified code converts");
+        let found = verify_tables(&bbcode, |body| &body.argtypes).expect_err("the same tables");
+        assert_eq!(found.0.iter().map(|found| found.check).collect::<Vec<_>>(), [check], "{check}");
+    }
+}
+
+#[test]
+fn a_witness_of_another_convention_is_told_of_thunks() {
+    let module = read_module("DT07.ir");
+    let found = verify_tables(&module, |body| &body.argtypes).expect_err("it does not fit");
+    assert_eq!(
+        found.to_string(),
+        "error[DT07]: Square: HasArea, `area`: `square_area` takes 3 arguments, but 2 are given\n  = help: an entry may name \
+         a thunk: a function that takes what is given, and calls this one with what it takes"
+    );
 }

@@ -495,3 +495,117 @@ impl Tables {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{IRCode, from_json, parse_module, print_module, to_json};
+
+    const TEXT: &str = "\
+class Shape
+    scale::Float64
+    method area => shape_area differentiable
+    method area vjp => shape_area_vjp
+end
+
+class Circle <: Shape
+    r::Float64
+    method area => circle_area differentiable 2 3
+    method area jvp wrt 2 3 => var\"an odd (name)\"
+end
+
+class Dot <: Shape
+end
+
+protocol HasArea
+    area(x::Float64, _3::Int64)::Float64
+    name()
+end
+
+witness Circle: HasArea
+    area => circle_area
+end
+
+witness Tuple{Float64, Int64}: HasArea
+    area vjp => pair_area_vjp
+end
+
+";
+
+    #[test]
+    fn round_trips() {
+        let module = parse_module(TEXT).unwrap().module;
+        assert_eq!(print_module(&module, crate::Style::Bbkit), TEXT);
+        let json = to_json(&module).unwrap();
+        let again: Module<IRCode> = from_json(&json).unwrap();
+        assert_eq!(again, module);
+        assert_eq!(to_json(&again).unwrap(), json);
+        let mapped: Module<()> = module.map(|_| Ok::<_, ()>(())).unwrap();
+        assert!(mapped.declarations().eq(module.declarations()));
+    }
+
+    #[test]
+    fn methods_and_derivatives_are_inherited_together() {
+        let module = parse_module(TEXT).unwrap().module;
+        let vjp = DerivativeKey::of_all(DerivativeKind::Vjp);
+        let function = |class: &str, key: Option<&DerivativeKey>| {
+            module.class_method(class, "area", key).map(|entry| entry.function.to_string())
+        };
+        assert_eq!(function("Dot", None).unwrap(), "shape_area");
+        assert_eq!(function("Main.Dot", Some(&vjp)).unwrap(), "shape_area_vjp");
+        assert_eq!(function("Circle", None).unwrap(), "circle_area");
+        assert_eq!(function("Circle", Some(&vjp)), None);
+        let jvp = DerivativeKey { kind: DerivativeKind::Jvp, with_respect_to: vec![2, 3] };
+        assert_eq!(function("Circle", Some(&jvp)).unwrap(), "an odd (name)");
+        assert_eq!(module.supertypes("BBKit.Tangent{Circle}"), ["BBKit.Tangent{Shape}"]);
+        let names: Vec<&str> = module.class_and_subclasses("Shape").iter().map(|class| class.name.as_str()).collect();
+        assert_eq!(names, ["Shape", "Circle", "Dot"]);
+        assert_eq!(module.class_family("Dot").len(), 3);
+    }
+
+    #[test]
+    fn what_is_there_twice_is_refused() {
+        for (text, problem) in [
+            ("class A\n    x::Int64\nend\nclass B <: A\n    x::Int64\nend", "`x` is defined twice"),
+            ("class A\nend\nstruct A\n    x::Int64\nend", "`A` is defined twice"),
+            ("class A\n    method f => g\n    method f => h\nend", "two such entries for `f`"),
+            ("protocol P\n    f()\n    f(x::Int64)\nend", "two requirements `f`"),
+            ("witness Int64: P\n    f => g\nend\nwitness Int64: P\n    f => h\nend", "`Int64: P` is defined twice"),
+            ("class A\n    method f vjp wrt 3 2 => g\nend", "this is no entry of a table"),
+            ("class A\n    method f => g sometimes\nend", "this is no entry of a table"),
+            ("witness Int64\nend", "this is no witness table"),
+        ] {
+            let error = parse_module(text).unwrap_err().to_string();
+            assert!(error.contains(problem), "{text}: {error}");
+        }
+        let json = |entries: &str| {
+            let class = format!("{{\"class\":{{\"name\":\"A\",\"fields\":[],\"methods\":[{entries}]}}}}");
+            format!("{{\"bbkit\":1,\"representation\":\"ircode\",\"functions\":[],\"types\":[{class}]}}")
+        };
+        let entry = "{\"name\":\"f\",\"function\":\"g\"}";
+        assert!(from_json::<IRCode>(&json(entry)).is_ok());
+        let error = from_json::<IRCode>(&json(&format!("{entry},{entry}"))).unwrap_err().to_string();
+        assert!(error.contains("two entries for `f`"), "{error}");
+    }
+
+    #[test]
+    fn a_class_has_a_tangent_if_any_of_its_family_has() {
+        let text = "class A\nend\nclass B <: A\n    x::Float64\nend\nclass C <: A\n    n::Int64\nend\nclass D\n    n::Int64\nend";
+        let module = parse_module(text).unwrap().module;
+        let tangents = crate::tangents::TangentTypes::new(&module);
+        let of = |ty: &str| tangents.of(&Type::parse(ty)).ty().to_string();
+        assert_eq!(of("C"), "BBKit.Tangent{C}");
+        assert_eq!(of("Vector{A}"), "Vector{BBKit.Tangent{A}}");
+        assert_eq!(of("D"), "Nothing");
+        let declared: Vec<Name> = tangents.declarations().into_iter().map(|def| def.name).collect();
+        assert_eq!(declared, ["BBKit.Tangent{A}", "BBKit.Tangent{B}", "BBKit.Tangent{C}"]);
+        // The tangents of tangents have floats where these have.
+        let mut module = module.clone();
+        for def in tangents.declarations() {
+            module.add_type(def).unwrap();
+        }
+        let tangents = crate::tangents::TangentTypes::new(&module);
+        let of = |ty: &str| tangents.of(&Type::parse(ty)).ty().to_string();
+        assert_eq!(of("BBKit.Tangent{A}"), "BBKit.Tangent{BBKit.Tangent{A}}");
+    }
+}
