@@ -223,24 +223,32 @@ fn close(a: &Json, b: &Json, tolerance: f64) -> bool {
     }
 }
 
-/// The brackets and commas of a nested list, and what stands between them.
+/// The brackets, braces, colons and commas of nested lists and objects, and what stands between them.
 fn flattened(text: &str) -> (String, Vec<String>) {
-    let is_mark = |c: char| matches!(c, '[' | ',' | ']');
+    let is_mark = |c: char| matches!(c, '[' | ',' | ']' | '{' | ':' | '}');
     let leaves = text.split(is_mark).map(str::trim).filter(|leaf| !leaf.is_empty()).map(str::to_string);
     (text.chars().filter(|&c| is_mark(c)).collect(), leaves.collect())
 }
 
 /// The same of what was printed.
 fn flatten(value: &Json, marks: &mut String, leaves: &mut Vec<Json>) {
-    let Json::Array(parts) = value else { return leaves.push(value.clone()) };
-    marks.push('[');
-    for (i, part) in parts.iter().enumerate() {
-        if i > 0 {
-            marks.push(',');
+    let (open, close) = match value {
+        Json::Array(_) => ('[', ']'),
+        Json::Object(_) => ('{', '}'),
+        leaf => return leaves.push(leaf.clone()),
+    };
+    let elements = value.as_array().into_iter().flatten().map(|part| (None, part));
+    let members = value.as_object().into_iter().flatten().map(|(key, part)| (Some(key), part));
+    marks.push(open);
+    for (i, (key, part)) in elements.chain(members).enumerate() {
+        marks.push_str(if i > 0 { "," } else { "" });
+        if let Some(key) = key {
+            leaves.push(Json::String(format!("\"{key}\"")));
+            marks.push(':');
         }
         flatten(part, marks, leaves);
     }
-    marks.push(']');
+    marks.push(close);
 }
 
 fn check_commands(path: &Path, text: &str) -> Result<(), Failed> {

@@ -10,6 +10,7 @@ use crate::names::Names;
 use crate::operand::Operand;
 use crate::primitives::ResultType;
 use crate::stmt::Stmt;
+use crate::tables::Declaration;
 use crate::view::Body;
 
 /// The functions of a module, by position, and which of them call which. It borrows the module, so that it cannot be out of
@@ -50,7 +51,8 @@ pub struct CallGraph<'m, F> {
 }
 
 impl<'m, F: Body> CallGraph<'m, F> {
-    /// The call graph of a module, in time linear in its statements. A function named anywhere else than as what is called escapes.
+    /// The call graph of a module, in time linear in its statements. A function named anywhere else than as what is called
+    /// escapes, in a table of methods too.
     pub fn new(module: &'m Module<F>) -> Self {
         let len = module.functions().len();
         let mut edges: Vec<(usize, usize)> = Vec::new();
@@ -75,6 +77,12 @@ impl<'m, F: Body> CallGraph<'m, F> {
                         escapes[named] = true;
                     }
                 });
+            }
+        }
+        let tables: Vec<Declaration> = if module.has_tables() { module.declarations().collect() } else { Vec::new() };
+        for entry in tables.iter().filter_map(Declaration::entries).flatten() {
+            if let Some(escapes) = module.function_index(&entry.function).and_then(|index| escapes.get_mut(index)) {
+                *escapes = true;
             }
         }
         let calls = FlowGraph::new(len, edges);

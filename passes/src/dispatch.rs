@@ -1,9 +1,12 @@
 //! Calls of what is known only when the program runs: the world is closed, so they are calls of one of the functions that
-//! are mentioned as values somewhere, or of one of those of which closures are made.
+//! are mentioned as values somewhere, or of which closures are made, or that stand in tables of methods. Of what was looked up in
+//! a table, only the functions that may be found there are tried.
+
+mod looked_up;
 
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
-use hashbrown::HashSet;
-use ircode::{Callee, Constant, LineInfo, Module, NewInstruction, Operand, Stmt, Type};
+use hashbrown::{HashMap, HashSet};
+use ircode::{Callee, Constant, Declaration, LineInfo, Module, NewInstruction, Operand, Stmt, Type};
 
 /// A function that may be called as a value.
 #[derive(Clone, Debug)]
@@ -31,7 +34,7 @@ impl Candidate {
     }
 }
 
-/// The functions that are mentioned as values in the module, in order; all its functions, too, if `root` takes functions
+/// The functions that are mentioned as values in the module, in order, and those in its tables of methods; all its functions, too, if `root` takes functions
 /// as arguments. For reverse mode, without those that catch exceptions: they have no pullback, and calling one is an error when
 /// the program runs.
 pub(crate) fn candidates(module: &Module<BBCode>, root: usize, reverse: bool) -> Vec<Candidate> {
@@ -72,6 +75,10 @@ pub(crate) fn candidates(module: &Module<BBCode>, root: usize, reverse: bool) ->
         for (_, function) in module.functions().iter().enumerate().filter(|(position, _)| *position != root) {
             mention(&Operand::Constant(Constant::Function(function.name.clone())), None);
         }
+    }
+    let tables: Vec<Declaration> = if module.has_tables() { module.declarations().collect() } else { Vec::new() };
+    for entry in tables.iter().filter_map(Declaration::entries).flatten() {
+        mention(&Operand::Constant(Constant::Function(entry.function.clone())), None);
     }
     found
 }
@@ -150,6 +157,13 @@ pub(crate) fn dispatch(module: &Module<BBCode>, bb: &mut BBCode, candidates: &[C
             of_value.then(call)
         })
         .collect();
+    // The first candidate that a function of the module is: it may be mentioned in several ways.
+    let mut by_function: HashMap<usize, &Candidate> = HashMap::new();
+    for candidate in if calls.is_empty() { &[] } else { candidates } {
+        if let Some(function) = candidate.function(module) {
+            by_function.entry(function).or_insert(candidate);
+        }
+    }
     for call in calls {
         let given: Vec<Type> = call.args.iter().map(|arg| bb.operand_type(arg)).collect();
         let fits = |candidate: &&Candidate| {
@@ -164,15 +178,35 @@ pub(crate) fn dispatch(module: &Module<BBCode>, bb: &mut BBCode, candidates: &[C
                 && candidate.argtypes.as_ref().is_none_or(types)
                 && may_be(&candidate.result, &call.ty)
         };
-        let fitting: Vec<&Candidate> = candidates.iter().filter(fits).collect();
+        let fitting: Vec<&Candidate> = match looked_up::looked_up(module, bb, &call.callee) {
+            Some(functions) => {
+                functions.iter().filter_map(|function| by_function.get(function).copied()).filter(fits).collect()
+            }
+            None => candidates.iter().filter(fits).collect(),
+        };
         if !fitting.is_empty() {
-            branch_on(bb, &call, &fitting)?;
+            branch_on(module, bb, &call, &fitting)?;
         }
     }
     Ok(())
 }
 
-fn branch_on(bb: &mut BBCode, call: &ValueCall, candidates: &[&Candidate]) -> Result<(), EditError> {
+/// Whether the first type is a class, and the second another one or something of which less is known.
+fn is_narrower_class(module: &Module<BBCode>, taken: &Type, given: &Type) -> bool {
+    let Type::Named(taken) = taken else { return false };
+    module.class(taken).is_some()
+        && match given {
+            Type::Named(given) => !module.is_subclass(given, taken),
+            given => given.is_unknown() || matches!(given, Type::Union(_)),
+        }
+}
+
+fn branch_on(
+    module: &Module<BBCode>,
+    bb: &mut BBCode,
+    call: &ValueCall,
+    candidates: &[&Candidate],
+) -> Result<(), EditError> {
     let ValueCall { id, callee, args, ty, line } = call;
     let (id, line) = (*id, *line);
     let Some(mut test) = bb.block_of(id) else { return Ok(()) };
@@ -194,15 +228,26 @@ fn branch_on(bb: &mut BBCode, call: &ValueCall, candidates: &[&Candidate]) -> Re
         let same = bb.push(test, written(compare, Type::BOOL))?;
         bb.push(test, written(Stmt::goto_if_not(Operand::Value(same), next), Type::Any))?;
         bb.set_next(test, Some(call))?;
-        let mut args = args.clone();
+        let mut narrowed = Vec::with_capacity(args.len());
+        for (index, arg) in args.iter().enumerate() {
+            let taken = candidate.argtypes.as_ref().and_then(|types| types.get(index));
+            narrowed.push(match taken.filter(|taken| is_narrower_class(module, taken, &bb.operand_type(arg))) {
+                // A method is found for objects of its class only.
+                Some(taken) => {
+                    let narrow = written(Stmt::pi(arg.clone(), taken.clone()), taken.clone());
+                    Operand::Value(bb.push(call, narrow)?)
+                }
+                None => arg.clone(),
+            });
+        }
         for number in 1..=candidate.captured.unwrap_or(0) {
             let given = [callee.clone(), candidate.value.clone(), Operand::from(number as i64)];
             let known = candidate.argtypes.as_ref().and_then(|types| types.get(call_args + number - 1));
             let captured = Stmt::call(Operand::global("BBKit", "captured"), given);
             let captured = bb.push(call, written(captured, known.cloned().unwrap_or(Type::Any)))?;
-            args.push(Operand::Value(captured));
+            narrowed.push(Operand::Value(captured));
         }
-        let called = Stmt::call(candidate.callee.clone(), args);
+        let called = Stmt::call(candidate.callee.clone(), narrowed);
         let called = bb.push(call, written(called, ty.clone()))?;
         bb.push(call, written(Stmt::goto(rest), Type::Any))?;
         entries.push((call, Some(Operand::Value(called))));
