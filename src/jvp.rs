@@ -2,8 +2,8 @@
 
 use bbcode::BBCode;
 use exec::{Limits, Machine, Value};
-use ircode::tangents::TangentTypes;
-use ircode::{IRCode, Module, Name, Type, TypeKind};
+use ircode::tangents::{TangentTypes, shadow_name, shadowed_name};
+use ircode::{Declaration, IRCode, Module, Name, Type, TypeKind};
 use passes::forward_mode::{Options, differentiate};
 use serde_json::Value as Json;
 
@@ -138,10 +138,10 @@ pub fn tangent_from_json(
 ) -> Result<Value, String> {
     let tangents = TangentTypes::new(module);
     let tangent = tangents.of(ty).ty();
-    // The types of shadows, which the module does not declare.
+    // With the types of shadows, which the module does not declare.
     let mut known: Module<IRCode> = Module::new();
-    for def in tangents.declarations() {
-        known.add_type(def).map_err(|error| error.to_string())?;
+    for declaration in module.declarations().chain(tangents.declarations().into_iter().map(Declaration::Type)) {
+        known.declare(declaration).map_err(|error| error.to_string())?;
     }
     read(machine, &known, json, &tangent)
 }
@@ -177,6 +177,14 @@ fn read(machine: &Machine<'_>, module: &Module<IRCode>, json: &Json, ty: &Type) 
             counted(elements, fields.len())?;
             let values = all(elements, &mut fields.iter().map(|(_, ty)| ty.clone()))?;
             machine.object(module, ty, values).map_err(|kind| kind.to_string())
+        }
+        // The tangent of an object of a class that inherits from the one that is expected.
+        (Json::Object(members), Type::Named(name)) => {
+            let expected = shadowed_name(name).unwrap_or_default();
+            match members.iter().next().filter(|(class, _)| members.len() == 1 && module.is_subclass(class, expected)) {
+                Some((class, inside)) => read(machine, module, inside, &Type::named(shadow_name(class))),
+                None => machine.value_from_json(module, json, ty).map_err(|error| error.to_string()),
+            }
         }
         (Json::Array(elements), Type::Ref(element)) => {
             counted(elements, 1)?;
