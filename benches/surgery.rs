@@ -312,10 +312,10 @@ fn suitable(pass: &str) -> fn(usize) -> Module<BBCode> {
 fn each_pass(bench: &Bench) {
     for pass in PASSES {
         // Benched at the largest size by the bench `pipeline`.
-        let largest = if pass.name == "reverse-mode" { 100_000 } else { usize::MAX };
+        let largest = if matches!(pass.name, "reverse-mode" | "linear-maps") { 100_000 } else { usize::MAX };
         let suited = suitable(pass.name);
         bench.row_up_to(pass.name, largest, |size| weighed(suited(size)), |module| run(&[pass.name], module));
-        if pass.name != "reverse-mode" {
+        if !matches!(pass.name, "reverse-mode" | "linear-maps") {
             let dag = |size| weighed(alone(make(shapes::dag, size)));
             bench.row(&format!("{}, dag", pass.name), dag, |module| run(&[pass.name], module));
         }
@@ -354,7 +354,10 @@ fn hard_shapes(bench: &Bench) {
             }
         });
         bench.row_up_to(&format!("liveness, {name}"), HARD, sized(shape), |bb| drop(black_box(bb.liveness())));
-        for pass in PASSES.iter().filter(|pass| !["inlining", "link-methods", "reverse-mode"].contains(&pass.name)) {
+        for pass in PASSES
+            .iter()
+            .filter(|pass| !["inlining", "link-methods", "reverse-mode", "linear-maps"].contains(&pass.name))
+        {
             let prepare = |size| (size, alone(make(shape, size)));
             bench.row_up_to(&format!("{}, {name}", pass.name), HARD, prepare, |module| run(&[pass.name], module));
         }

@@ -29,6 +29,7 @@ pub mod reverse_mode;
 pub mod rules;
 
 pub mod scalar_replacement;
+pub mod simplify;
 pub mod simplify_cfg;
 mod slots;
 pub mod split_critical_edges;

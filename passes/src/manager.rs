@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 use bbcode::BBCode;
 use ircode::{Function, Module, Name};
 
+use crate::reverse_mode::linear_maps;
 use crate::{
     PassError, closure_folding, common_subexpressions, constant_folding, constant_propagation, copy_propagation,
     dead_code, forward_mode, infer_types, inlining, link_methods, loop_invariant_motion, lower_arithmetic,
-    lower_broadcast, lower_projections, lower_switch, mem2reg, reverse_mode, scalar_replacement, simplify_cfg,
-    split_critical_edges, type_literals, unreachable_code,
+    lower_broadcast, lower_projections, lower_switch, mem2reg, reverse_mode, scalar_replacement, simplify,
+    simplify_cfg, split_critical_edges, type_literals, unreachable_code,
 };
 
 /// What a pass returns: whether it changed anything.
@@ -65,7 +66,9 @@ pub const PASSES: &[Pass] = &[
     Pass { name: mem2reg::NAME,                 about: "turn slots into values",                                          run: Run::Function(mem2reg::run) },
     Pass { name: forward_mode::NAME,            about: "add a function of the value and its tangent",                         run: Run::Module(forward_mode::run) },
     Pass { name: reverse_mode::NAME,            about: "add the functions of the derivative",                             run: Run::Module(reverse_mode::run) },
+    Pass { name: linear_maps::NAME,             about: "add the functions of the derivative, with linear maps as closures",     run: Run::Module(linear_maps::run) },
     Pass { name: scalar_replacement::NAME,      about: "take tuples, structs and enums apart",                        run: Run::Function(scalar_replacement::run) },
+    Pass { name: simplify::NAME,                about: "inline, fold closures and take objects apart, until nothing changes",     run: Run::Module(simplify::run) },
     Pass { name: simplify_cfg::NAME,            about: "fold branches and join blocks",                                   run: Run::Function(simplify_cfg::run) },
     Pass { name: split_critical_edges::NAME,    about: "give edges between branches and meetings blocks of their own",    run: Run::Function(split_critical_edges::run) },
     Pass { name: type_literals::NAME,           about: "give integer literals the width their use needs",                 run: Run::Function(type_literals::run) },

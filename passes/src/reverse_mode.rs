@@ -29,7 +29,7 @@ mod counted;
 mod derivation;
 mod emit;
 mod forward;
-mod linear_maps;
+pub mod linear_maps;
 mod needs;
 mod objects;
 mod operation;
@@ -65,17 +65,22 @@ pub const NAME: &str = "reverse-mode";
 
 /// Adds the derivative of a function to its module: of the one named, or of the only one.
 pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
-    let name = match (function, module.functions()) {
-        (Some(name), _) => name.clone(),
-        (None, [only]) => only.name.clone(),
-        (None, functions) => {
-            let names: Vec<&str> = functions.iter().map(|function| function.name.as_str()).collect();
-            let error = PassError::new(NAME, &"the module".into(), "which function is to be differentiated?");
-            return Err(error.with_help(format!("name one of {}", names.join(", "))));
-        }
-    };
+    let name = function_to_derive(NAME, module, function)?;
     differentiate(module, &name)?;
     Ok(true)
+}
+
+/// The function named, or the only one.
+fn function_to_derive(pass: &'static str, module: &Module<BBCode>, function: Option<&Name>) -> Result<Name, PassError> {
+    match (function, module.functions()) {
+        (Some(name), _) => Ok(name.clone()),
+        (None, [only]) => Ok(only.name.clone()),
+        (None, functions) => {
+            let names: Vec<&str> = functions.iter().map(|function| function.name.as_str()).collect();
+            let error = PassError::new(pass, &"the module".into(), "which function is to be differentiated?");
+            Err(error.with_help(format!("name one of {}", names.join(", "))))
+        }
+    }
 }
 
 /// Adds the derivative of a function, and those of the functions that it calls, to their module.

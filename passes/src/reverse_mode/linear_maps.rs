@@ -23,3 +23,19 @@ mod pullback;
 pub(super) mod rule_pullbacks;
 pub(super) mod traces;
 mod vjp;
+
+use bbcode::BBCode;
+use ircode::{Module, Name};
+
+use super::{Carrier, Options, derive, function_to_derive};
+use crate::manager::PassResult;
+
+/// The pass's name on the command line.
+pub const NAME: &str = "linear-maps";
+
+/// Adds the derivative of a function with linear maps to its module: of the one named, or of the only one.
+pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
+    let name = function_to_derive(NAME, module, function)?;
+    derive(module, &name, &Options { carrier: Carrier::LinearMaps, ..Options::default() })?;
+    Ok(true)
+}

@@ -5,6 +5,7 @@ use arbitrary::{Result, Unstructured};
 use bbcode::BBCode;
 use exec::Value;
 use ircode::{IRCode, Module};
+use passes::reverse_mode::linear_maps;
 use passes::{PASSES, Pass, PassManager, forward_mode, reverse_mode};
 
 use super::LIMITS;
@@ -22,8 +23,10 @@ pub(super) fn check(data: &[u8]) -> Checked {
 }
 
 fn made(u: &mut Unstructured<'_>) -> Result<Checked> {
-    let on_functions: Vec<&'static Pass> =
-        PASSES.iter().filter(|pass| ![forward_mode::NAME, reverse_mode::NAME].contains(&pass.name)).collect();
+    let on_functions: Vec<&'static Pass> = PASSES
+        .iter()
+        .filter(|pass| ![forward_mode::NAME, reverse_mode::NAME, linear_maps::NAME].contains(&pass.name))
+        .collect();
     let sequence: Vec<&'static Pass> =
         (0..u.int_in_range(0..=6)?).map(|_| u.choose(&on_functions).copied()).collect::<Result<_>>()?;
     Ok(match u.ratio(1, 3)? {
