@@ -31,7 +31,7 @@ use ircode::{IRCode, Module, Name, Type};
 use crate::error::RunErrorKind;
 use crate::host::HostFunction;
 use crate::machine::{Fault, named, wrong_operands};
-use crate::object::Meter;
+use crate::object::{Kind, Meter};
 use crate::prepare::struct_info;
 use crate::value::{
     ArrayObject, ArrayRef, MemoryObject, MemoryRef, NamedTupleObject, NamedTupleRef, PlaceObject, PlaceRef,
@@ -203,21 +203,21 @@ impl<'m> Runtime<'m> {
     }
 
     pub(crate) fn tuple(&self, values: Vec<Value>) -> Result<Value, Fault> {
-        Ok(Value::Tuple(TupleRef(Rc::new(TupleObject { fields: self.meter.fields(values)? }))))
+        Ok(Value::Tuple(TupleRef(Rc::new(TupleObject { fields: self.meter.fields(Kind::Tuple, values)? }))))
     }
 
     pub(crate) fn named_tuple(&self, names: Arc<[Name]>, values: Vec<Value>) -> Result<Value, Fault> {
-        let fields = self.meter.fields(values)?;
+        let fields = self.meter.fields(Kind::Tuple, values)?;
         Ok(Value::NamedTuple(NamedTupleRef(Rc::new(NamedTupleObject { names, fields }))))
     }
 
     pub(crate) fn structure(&self, ty: Arc<StructInfo>, values: Vec<Value>) -> Result<Value, Fault> {
-        let fields = RefCell::new(self.meter.fields(values)?);
+        let fields = RefCell::new(self.meter.fields(Kind::of_struct(ty.mutable), values)?);
         Ok(Value::Struct(StructRef(Rc::new(StructObject { ty, fields }))))
     }
 
     pub(crate) fn memory(&self, element: Type, values: Vec<Value>) -> Result<MemoryRef, Fault> {
-        let fields = RefCell::new(self.meter.fields(values)?);
+        let fields = RefCell::new(self.meter.fields(Kind::Array, values)?);
         Ok(MemoryRef(Rc::new(MemoryObject { element, fields, address: Cell::new(0) })))
     }
 
@@ -228,7 +228,7 @@ impl<'m> Runtime<'m> {
     }
 
     pub(crate) fn stack(&self, element: Type) -> Result<Value, Fault> {
-        let fields = RefCell::new(self.meter.fields(Vec::new())?);
+        let fields = RefCell::new(self.meter.fields(Kind::Stack, Vec::new())?);
         Ok(Value::Stack(StackRef(Rc::new(StackObject { element, fields }))))
     }
 

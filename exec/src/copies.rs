@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use ircode::Scalar;
 
-use crate::object::{Fields, Meter, OutOfMemory};
+use crate::object::{Fields, Kind, Meter, OutOfMemory};
 use crate::value::{
     ArrayObject, ArrayRef, ClosureObject, ClosureRef, EnumObject, EnumRef, MemoryObject, MemoryRef, NamedTupleObject,
     NamedTupleRef, PlaceObject, PlaceRef, SlotObject, SlotRef, StackObject, StackRef, StructObject, StructRef,
@@ -31,7 +31,7 @@ pub(crate) fn copies(
     let mut copier = Copier { meter, float, objects: BTreeMap::new(), tuples: BTreeMap::new(), to_fill: Vec::new() };
     let copied = copier.contents(paired(values, tangents))?;
     while let Some((object, contents)) = copier.to_fill.pop() {
-        let contents = copier.meter.fields(copier.contents(contents)?)?;
+        let contents = copier.meter.contents(kind(&object), copier.contents(contents)?)?;
         match &object {
             Value::Memory(memory) => *memory.0.fields.borrow_mut() = contents,
             Value::Struct(object) => *object.0.fields.borrow_mut() = contents,
@@ -91,7 +91,7 @@ impl Copier<'_, '_> {
                     }
                 }
                 Step::Join(value, count, addresses) => {
-                    let fields = self.meter.fields(done.split_off(done.len().saturating_sub(count)))?;
+                    let fields = self.meter.fields(kind(&value), done.split_off(done.len().saturating_sub(count)))?;
                     let copy = joined(&value, fields);
                     self.tuples.insert(addresses, copy.clone());
                     done.push(copy);
@@ -146,7 +146,7 @@ impl Copier<'_, '_> {
         if let Some(known) = self.objects.get(&at) {
             return Ok(known.clone());
         }
-        let empty = || -> Result<RefCell<Fields>> { Ok(RefCell::new(self.meter.fields(Vec::new())?)) };
+        let empty = || -> Result<RefCell<Fields>> { Ok(RefCell::new(self.meter.fields(kind(value), Vec::new())?)) };
         let (copy, contents) = match (value, tangent) {
             (Value::Array(array), tangent) => {
                 let tangent = match tangent {
@@ -198,7 +198,7 @@ impl Copier<'_, '_> {
         if let Some(Value::Memory(known)) = self.objects.get(&at) {
             return Ok(known.clone());
         }
-        let fields = RefCell::new(self.meter.fields(Vec::new())?);
+        let fields = RefCell::new(self.meter.fields(Kind::Array, Vec::new())?);
         let copy =
             MemoryRef(Rc::new(MemoryObject { element: memory.0.element.clone(), fields, address: Cell::new(0) }));
         self.objects.insert(at, Value::Memory(copy.clone()));
@@ -208,6 +208,19 @@ impl Copier<'_, '_> {
         };
         self.to_fill.push((Value::Memory(copy.clone()), contents));
         Ok(copy)
+    }
+}
+
+/// What a value that has fields is counted as.
+fn kind(value: &Value) -> Kind {
+    match value {
+        Value::Struct(object) => Kind::of_struct(object.0.ty.mutable),
+        Value::Enum(_) => Kind::Case,
+        Value::Closure(_) => Kind::Closure,
+        Value::Array(_) | Value::Memory(_) => Kind::Array,
+        Value::Stack(_) => Kind::Stack,
+        Value::Slot(_) => Kind::Slot,
+        _ => Kind::Tuple,
     }
 }
 

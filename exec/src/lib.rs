@@ -21,9 +21,11 @@ pub use host::{HostError, Objects};
 pub use json::{ValueError, value_to_json};
 pub use limits::Limits;
 pub use machine::Machine;
-pub use statistics::Statistics;
+pub use statistics::{Allocations, Statistics};
 pub use value::Value;
 pub use value::{
     ArrayRef, ClosureRef, EnumRef, MemoryRef, NamedTupleRef, PlaceRef, SlotRef, StackRef, StructRef, TupleRef,
 };
-pub use walk::{check_tangent, first_difference, float_place, float_places, tangent_floats, value_floats};
+pub use walk::{
+    check_tangent, first_difference, float_place, float_places, holds_closures, tangent_floats, value_floats,
+};

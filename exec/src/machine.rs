@@ -209,8 +209,9 @@ impl<'m> Machine<'m> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn statistics(&self) -> Statistics {
-        let (objects, bytes, peak) = self.runtime.meter.counts();
-        Statistics { statements: self.steps, saved: self.runtime.saved, objects, bytes, peak }
+        let (allocations, bytes, peak) = self.runtime.meter.counts();
+        let objects = allocations.made();
+        Statistics { statements: self.steps, saved: self.runtime.saved, objects, allocations, bytes, peak }
     }
 
     /// Calls a function. `args` are `_2` onwards.

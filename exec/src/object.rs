@@ -3,15 +3,52 @@
 use std::cell::Cell;
 use std::rc::Rc;
 
+use crate::statistics::Allocations;
 use crate::value::Value;
+
+/// What an object is, for statistics.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    Tuple,
+    Struct,
+    Object,
+    Case,
+    Closure,
+    Array,
+    Stack,
+    Slot,
+}
+
+impl Kind {
+    /// Of a struct of a type that is mutable or not.
+    pub(crate) fn of_struct(mutable: bool) -> Kind {
+        if mutable { Kind::Object } else { Kind::Struct }
+    }
+
+    /// Where objects of this kind with so many values are counted.
+    fn counter(self, allocations: &mut Allocations, values: usize) -> &mut u64 {
+        match (self, values) {
+            (Kind::Tuple, _) => &mut allocations.tuples,
+            (Kind::Struct, _) => &mut allocations.structs,
+            (Kind::Object, _) => &mut allocations.objects,
+            (Kind::Case, 0) => &mut allocations.plain_cases,
+            (Kind::Case, _) => &mut allocations.enums,
+            (Kind::Closure, 0) => &mut allocations.plain_closures,
+            (Kind::Closure, _) => &mut allocations.closures,
+            (Kind::Array, _) => &mut allocations.arrays,
+            (Kind::Stack, _) => &mut allocations.stacks,
+            (Kind::Slot, _) => &mut allocations.slots,
+        }
+    }
+}
 
 /// Counts the memory that the values of one machine hold.
 #[derive(Debug, Default)]
 pub(crate) struct Meter {
     used: Cell<usize>,
     limit: Cell<usize>,
-    /// Counted for statistics: objects made, the bytes they took, and the most that was in use.
-    objects: Cell<u64>,
+    /// Counted for statistics: what was made, the bytes it took, and the most that was in use.
+    allocations: Cell<Allocations>,
     bytes: Cell<u64>,
     peak: Cell<usize>,
 }
@@ -42,13 +79,26 @@ impl Meter {
         self.used.set(self.used.get().saturating_sub(bytes));
     }
 
-    /// Makes room for `count` values in one object.
-    pub(crate) fn fields(self: &Rc<Meter>, values: Vec<Value>) -> Result<Fields, OutOfMemory> {
-        let mut fields = Fields { values: Vec::new(), charged: 0, meter: self.clone() };
+    /// The values of a new object.
+    pub(crate) fn fields(self: &Rc<Meter>, kind: Kind, values: Vec<Value>) -> Result<Fields, OutOfMemory> {
+        let count = values.len();
+        let fields = self.contents(kind, values)?;
+        self.count(|allocations| kind.counter(allocations, count));
+        Ok(fields)
+    }
+
+    /// Other values for an object that was made and counted before.
+    pub(crate) fn contents(self: &Rc<Meter>, kind: Kind, values: Vec<Value>) -> Result<Fields, OutOfMemory> {
+        let mut fields = Fields { values: Vec::new(), charged: 0, kind, meter: self.clone() };
         fields.charge_for(values.len())?;
-        self.objects.set(self.objects.get() + 1);
         fields.values = values;
         Ok(fields)
+    }
+
+    fn count(&self, counter: impl Fn(&mut Allocations) -> &mut u64) {
+        let mut allocations = self.allocations.get();
+        *counter(&mut allocations) += 1;
+        self.allocations.set(allocations);
     }
 
     /// Asks whether an object of `count` values would fit, before the values are made.
@@ -58,9 +108,9 @@ impl Meter {
         if used <= self.limit.get() { Ok(()) } else { Err(OutOfMemory) }
     }
 
-    /// The objects made so far, the bytes that they took, and the most bytes that were in use at one time.
-    pub(crate) fn counts(&self) -> (u64, u64, u64) {
-        (self.objects.get(), self.bytes.get(), self.peak.get() as u64)
+    /// What was made so far, the bytes that it took, and the most bytes that were in use at one time.
+    pub(crate) fn counts(&self) -> (Allocations, u64, u64) {
+        (self.allocations.get(), self.bytes.get(), self.peak.get() as u64)
     }
 }
 
@@ -69,6 +119,7 @@ impl Meter {
 pub(crate) struct Fields {
     values: Vec<Value>,
     charged: usize,
+    kind: Kind,
     meter: Rc<Meter>,
 }
 
@@ -87,6 +138,10 @@ impl Fields {
         Ok(())
     }
 
+    pub(crate) fn kind(&self) -> Kind {
+        self.kind
+    }
+
     pub(crate) fn values(&self) -> &[Value] {
         &self.values
     }
@@ -99,6 +154,9 @@ impl Fields {
         if self.charged < OVERHEAD + (self.values.len() + 1) * size_of::<Value>() {
             // Charged ahead, as the vector grows ahead.
             self.charge_for((self.values.len() + 1).max(4) * 2)?;
+            if self.kind == Kind::Stack {
+                self.meter.count(|allocations| &mut allocations.stack_growths);
+            }
         }
         self.values.push(value);
         Ok(())

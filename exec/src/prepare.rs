@@ -13,7 +13,7 @@ use ircode::{
 use crate::builtins::{Builtin, builtin};
 use crate::error::RunErrorKind;
 use crate::machine::MAPPING;
-use crate::object::{Meter, OutOfMemory};
+use crate::object::{Kind, Meter, OutOfMemory};
 use crate::value::{NamedTupleObject, NamedTupleRef, StructInfo, TupleObject, TupleRef, Value, simple_constant};
 
 /// Primitives that are run in the place of Julia's own methods, even where a dump has those: they print, or copy by
@@ -456,17 +456,17 @@ impl Preparer<'_> {
         let memory = |_: OutOfMemory| RunErrorKind::InvalidCode("its constants do not fit in memory".into());
         Ok(match constant {
             Constant::Tuple(elements) => {
-                let fields = self.meter.fields(values(elements)?).map_err(memory)?;
+                let fields = self.meter.fields(Kind::Tuple, values(elements)?).map_err(memory)?;
                 Value::Tuple(TupleRef(Rc::new(TupleObject { fields })))
             }
             Constant::SimpleVector(elements) => {
-                let fields = self.meter.fields(values(elements)?).map_err(memory)?;
+                let fields = self.meter.fields(Kind::Tuple, values(elements)?).map_err(memory)?;
                 Value::SimpleVector(TupleRef(Rc::new(TupleObject { fields })))
             }
             Constant::NamedTuple(elements) => {
                 let names = elements.iter().map(|(name, _)| name.clone()).collect();
                 let values = elements.iter().map(|(_, c)| self.constant_value(c)).collect::<Prepared<Vec<_>>>()?;
-                let fields = self.meter.fields(values).map_err(memory)?;
+                let fields = self.meter.fields(Kind::Tuple, values).map_err(memory)?;
                 Value::NamedTuple(NamedTupleRef(Rc::new(NamedTupleObject { names, fields })))
             }
             _ => Value::Undefined,

@@ -1,6 +1,6 @@
 //! What is in a value, by its place: the numbers of a tangent one after another, and where two values differ.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::rc::Rc;
 
@@ -108,6 +108,40 @@ pub fn first_difference(a: &[Value], b: &[Value]) -> Option<String> {
         return Some("the number of values".into());
     }
     Walk::of_values(a, b).run(&mut |_, _| Ok(ControlFlow::Continue(()))).err().map(|error| error.place)
+}
+
+/// Whether there are closures among these values, or anywhere in them.
+///
+/// ```
+/// use exec::{Value, holds_closures};
+///
+/// assert!(!holds_closures(&[Value::from(1.5)]));
+/// ```
+pub fn holds_closures(values: &[Value]) -> bool {
+    let mut seen = BTreeSet::new();
+    let mut rest = values.to_vec();
+    while let Some(value) = rest.pop() {
+        if matches!(value, Value::Closure(_)) {
+            return true;
+        }
+        if let Some((identity, inside)) = held(&value)
+            && identity.or_else(|| shared(&value)).is_none_or(|address| seen.insert(address))
+        {
+            rest.extend(inside);
+        }
+    }
+    false
+}
+
+/// Where an immutable value is held. It has no identity, but what is held twice need not be looked at twice.
+fn shared(value: &Value) -> Option<*const ()> {
+    match value {
+        Value::Tuple(tuple) | Value::SimpleVector(tuple) => Some(Rc::as_ptr(&tuple.0).cast()),
+        Value::NamedTuple(tuple) => Some(Rc::as_ptr(&tuple.0).cast()),
+        Value::Enum(object) => Some(Rc::as_ptr(&object.0).cast()),
+        Value::Struct(object) => Some(Rc::as_ptr(&object.0).cast()),
+        _ => None,
+    }
 }
 
 fn described(value: &Value) -> String {

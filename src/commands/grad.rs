@@ -155,9 +155,10 @@ fn json(
     }
     if let Some(statistics) = statistics {
         let of = |of: &Statistics| {
-            let Statistics { statements, saved, objects, bytes, peak } = of;
+            let Statistics { statements, saved, objects, allocations, bytes, peak } = of;
+            let kinds = allocations.kinds().map(|(kind, count)| format!("\"{kind}\": {count}")).join(", ");
             format!(
-                "{{\"statements\": {statements}, \"saved\": {saved}, \"objects\": {objects}, \"bytes\": {bytes}, \"peak\": {peak}}}"
+                "{{\"statements\": {statements}, \"saved\": {saved}, \"objects\": {objects}, \"allocations\": {{{kinds}}}, \"bytes\": {bytes}, \"peak\": {peak}}}"
             )
         };
         let (primal, gradient) = (of(&statistics.primal), of(&statistics.gradient));

@@ -3,11 +3,13 @@
 use std::cell::RefCell;
 
 use bbkit::html::PipelineRecorder;
-use bbkit::{Input, to_bbcode, to_ircode};
+use bbkit::{Input, PassStatisticsError, pass_statistics, to_bbcode, to_ircode};
 use clap::Args;
 use ircode::{Name, Style};
 use passes::{PASSES, PassManager, find_pass};
 
+use super::arguments::CallOptions;
+use super::derivative::describe;
 use super::show::{Form, shown, style, title};
 use super::{Failure, fail, output, say, select, verified, write_page};
 
@@ -42,6 +44,17 @@ pub(crate) struct Opt {
     /// Tell how long each pass took, on standard error.
     #[arg(long)]
     time_passes: bool,
+    /// Run the function on the arguments before the first pass and after the last, and tell on standard error what it did
+    /// each time: statements executed, closures, enums and other objects made, allocations, bytes. It must give the same both
+    /// times. Without a name it is the function of --fn, else the only one there is.
+    #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    stats: Option<String>,
+    /// The arguments for --stats: a JSON array, or an object by name, as `bbkit run` takes them.
+    #[arg(long, value_name = "JSON", requires = "stats")]
+    args: Option<String>,
+    /// Stop a run for --stats after so many statements.
+    #[arg(long, value_name = "N", requires = "stats")]
+    max_steps: Option<u64>,
     /// Run only the first N steps, where a pass on one function is a step, and tell which they are: to find by bisection
     /// the step that breaks a program.
     #[arg(long, value_name = "N")]
@@ -53,14 +66,38 @@ fn after_help() -> String {
     format!(
         "Passes:\n{}\n\nExamples:\n  bbkit opt file.ir --passes mem2reg,dead-code --print-after-all\n  \
          bbkit opt file.ir --fn f --passes reverse-mode    the module with f_fwd and f_pb\n  bbkit opt file.ir --passes \
-         simplify-cfg,dead-code --html steps.html    a page with each step",
+         simplify-cfg,dead-code --html steps.html    a page with each step\n  bbkit opt file.ir \
+         --passes inlining,scalar-replacement --stats=f --args '[1.5]'    what it saves",
         passes.join("\n")
     )
 }
 
+/// What is wrong, drawn on the line of the source where that is known.
+fn described(input: &Input, error: &PassStatisticsError) -> Failure {
+    match error {
+        PassStatisticsError::Run(error) => Failure(input.describe_run_error(error)),
+        PassStatisticsError::Gradient(error) => describe(input, error),
+        error => Failure(error.to_string()),
+    }
+}
+
 impl Opt {
+    /// The call whose runs are counted.
+    fn call(&self) -> Option<CallOptions> {
+        let name = self.stats.as_ref()?;
+        let function = Some(name).filter(|name| !name.is_empty()).or(self.function.as_ref()).cloned();
+        let args = self.args.clone().unwrap_or_else(|| "[]".into());
+        Some(CallOptions { function, args, params: Vec::new(), max_steps: self.max_steps })
+    }
+
     pub(crate) fn run(self) -> Result<(), Failure> {
-        let mut input = Input::read(&self.file)?;
+        let (mut input, subject) = match self.call() {
+            Some(call) => {
+                let (input, name, args) = call.prepare(&self.file)?;
+                (input, Some((name, args, call.limits())))
+            }
+            None => (Input::read(&self.file)?, None),
+        };
         let function: Option<Name> = match &self.function {
             Some(name) => Some(select(&mut input, Some(name))?),
             None => None,
@@ -110,6 +147,10 @@ impl Opt {
         drop(manager);
         if let (Some(path), Some(recorder)) = (&self.html, recorder.into_inner()) {
             write_page(path, &recorder.finish())?;
+        }
+        if let Some((name, args, limits)) = subject {
+            let counted = pass_statistics(&input.module, &to_ircode(&module)?, &name, &args, limits);
+            say(&counted.map_err(|error| described(&input, &error))?.to_string());
         }
         let only_listing = input.is_listing() && module.functions().len() == 1;
         input.module = to_ircode(&module)?;

@@ -7,6 +7,7 @@ use ircode::{Callee, Name, Type};
 use super::control::{index, unsupported};
 use super::{Runtime, expected};
 use crate::machine::Fault;
+use crate::object::Kind;
 use crate::value::{ClosureObject, ClosureRef, Value, isa};
 
 type Result<T> = std::result::Result<T, Fault>;
@@ -27,7 +28,7 @@ pub(super) fn partial_apply(runtime: &mut Runtime<'_>, args: &[Value]) -> Result
             value.type_of()
         )));
     }
-    let fields = runtime.meter.fields(captured.to_vec())?;
+    let fields = runtime.meter.fields(Kind::Closure, captured.to_vec())?;
     Ok(Value::Closure(ClosureRef(Rc::new(ClosureObject { ty, function: function.clone(), fields }))))
 }
 

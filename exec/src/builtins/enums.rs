@@ -7,6 +7,7 @@ use ircode::{Name, Type, TypeKind};
 use super::control::{index, symbol, unsupported};
 use super::{Runtime, expected};
 use crate::machine::Fault;
+use crate::object::Kind;
 use crate::value::{EnumObject, EnumRef, Value, isa};
 
 type Result<T> = std::result::Result<T, Fault>;
@@ -34,7 +35,7 @@ impl Runtime<'_> {
         if types.len() != payload.len() || !payload.iter().zip(types).all(|(value, ty)| isa(value, ty)) {
             return Ok(None);
         }
-        let fields = self.meter.fields(payload)?;
+        let fields = self.meter.fields(Kind::Case, payload)?;
         Ok(Some(Value::Enum(EnumRef(Rc::new(EnumObject { ty: ty.clone(), case: case.clone(), fields })))))
     }
 }

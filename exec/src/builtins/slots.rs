@@ -13,6 +13,7 @@ use super::structs::fields_of;
 use super::{Runtime, expected};
 use crate::error::RunErrorKind;
 use crate::machine::Fault;
+use crate::object::Kind;
 use crate::value::{SlotObject, SlotRef, SlotState, Value};
 
 type Result<T> = std::result::Result<T, Fault>;
@@ -24,7 +25,7 @@ impl Runtime<'_> {
     }
 
     fn slot(&self, ty: Type, state: SlotState, value: Value, part: bool) -> Result<Value> {
-        let fields = RefCell::new(self.meter.fields(vec![value])?);
+        let fields = RefCell::new(self.meter.fields(Kind::Slot, vec![value])?);
         Ok(Value::Slot(SlotRef(Rc::new(SlotObject { ty, fields, state: Cell::new(state), part }))))
     }
 }
@@ -83,7 +84,7 @@ pub(super) fn slot_element(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<
         SlotState::Unassigned => {
             let part = |ty: &Type| runtime.slot_part(ty.clone(), SlotState::Unassigned, Value::Undefined);
             let parts = fields.iter().map(|(_, ty)| part(ty)).collect::<Result<Vec<Value>>>()?;
-            *slot.0.fields.borrow_mut() = runtime.meter.fields(parts)?;
+            *slot.0.fields.borrow_mut() = runtime.meter.contents(Kind::Slot, parts)?;
         }
         SlotState::Assigned => {
             let value = slot.0.fields.borrow().values().first().cloned().unwrap_or(Value::Undefined);
@@ -91,7 +92,7 @@ pub(super) fn slot_element(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<
             let part = |(ty, value): (&Type, Value)| runtime.slot_part(ty.clone(), SlotState::Assigned, value);
             let types = fields.iter().map(|(_, ty)| *ty);
             let parts = types.zip(values).map(part).collect::<Result<Vec<Value>>>()?;
-            *slot.0.fields.borrow_mut() = runtime.meter.fields(parts)?;
+            *slot.0.fields.borrow_mut() = runtime.meter.contents(Kind::Slot, parts)?;
         }
     }
     slot.0.state.set(SlotState::Parts);
@@ -110,8 +111,10 @@ pub(super) fn slot_end(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Valu
     }
     let mut work = vec![slot.clone()];
     while let Some(slot) = work.pop() {
-        let contents =
-            std::mem::replace(&mut *slot.0.fields.borrow_mut(), runtime.meter.fields(vec![Value::Undefined])?);
+        let contents = std::mem::replace(
+            &mut *slot.0.fields.borrow_mut(),
+            runtime.meter.contents(Kind::Slot, vec![Value::Undefined])?,
+        );
         // A value may be a slot, too, which lives on.
         if slot.0.state.replace(SlotState::Ended) == SlotState::Parts {
             work.extend(contents.values().iter().filter_map(as_slot));

@@ -7,6 +7,7 @@ use ircode::{IRCode, Module, Type, TypeKind};
 use super::control::{index, symbol, unsupported};
 use super::{Runtime, expected};
 use crate::machine::Fault;
+use crate::object::Kind;
 use crate::value::{TupleObject, TupleRef, Value};
 
 type Result<T> = std::result::Result<T, Fault>;
@@ -16,7 +17,7 @@ pub(super) fn tuple(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> 
 }
 
 pub(super) fn svec(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
-    let fields = runtime.meter.fields(args.to_vec())?;
+    let fields = runtime.meter.fields(Kind::Tuple, args.to_vec())?;
     Ok(Value::SimpleVector(TupleRef(Rc::new(TupleObject { fields }))))
 }
 

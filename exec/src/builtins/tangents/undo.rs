@@ -9,7 +9,7 @@ use crate::builtins::derivative::{stack_get, stack_set};
 use crate::builtins::structs::{field_index, getfield, setfield};
 use crate::builtins::{Runtime, expected};
 use crate::machine::Fault;
-use crate::object::Fields;
+use crate::object::{Fields, Kind};
 use crate::value::{PlaceObject, PlaceRef, StackObject, StackRef, Value};
 
 type Result<T> = std::result::Result<T, Fault>;
@@ -42,7 +42,7 @@ pub(in crate::builtins) fn snapshot(runtime: &mut Runtime<'_>, args: &[Value]) -
         }
         Value::Stack(stack) => {
             let values = copied(&stack.0.fields.borrow())?;
-            let fields = runtime.meter.fields(values)?.into();
+            let fields = runtime.meter.fields(Kind::Stack, values)?.into();
             Ok(Value::Stack(StackRef(Rc::new(StackObject { element: stack.0.element.clone(), fields }))))
         }
         _ => Err(expected(OBJECT)),
@@ -57,7 +57,7 @@ pub(in crate::builtins) fn restore(runtime: &mut Runtime<'_>, args: &[Value]) ->
     // Made before anything is borrowed: the snapshot could be the object itself.
     let fresh = |fields: &Fields| -> Result<Fields> {
         runtime.meter.would_fit(fields.values().len())?;
-        Ok(runtime.meter.fields(fields.values().to_vec())?)
+        Ok(runtime.meter.contents(fields.kind(), fields.values().to_vec())?)
     };
     match (object, saved) {
         (Value::Array(array), Value::Array(copy)) if object.type_of() == saved.type_of() => {

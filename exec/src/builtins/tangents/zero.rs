@@ -12,6 +12,7 @@ use super::zero_float;
 use crate::builtins::structs::fields_of;
 use crate::builtins::{Runtime, expected};
 use crate::machine::Fault;
+use crate::object::Kind;
 use crate::prepare::struct_info;
 use crate::value::{
     ArrayObject, ArrayRef, MemoryRef, PlaceObject, PlaceRef, SlotObject, SlotRef, SlotState, StackObject, StackRef,
@@ -45,19 +46,19 @@ impl Runtime<'_> {
         let made = zeros.tangents(values)?;
         while let Some(fill) = zeros.to_fill.pop() {
             let mut fields = zeros.tangents(fill.contents)?;
-            let target = match &fill.shadow {
-                Value::Memory(memory) => &memory.0.fields,
-                Value::Struct(object) => &object.0.fields,
-                Value::Stack(stack) => &stack.0.fields,
+            let (target, kind) = match &fill.shadow {
+                Value::Memory(memory) => (&memory.0.fields, Kind::Array),
+                Value::Struct(object) => (&object.0.fields, Kind::Object),
+                Value::Stack(stack) => (&stack.0.fields, Kind::Stack),
                 Value::Slot(slot) => {
                     if slot.0.state.get() == SlotState::Parts {
                         self.slots_for_none(&mut fields)?;
                     }
-                    &slot.0.fields
+                    (&slot.0.fields, Kind::Slot)
                 }
                 _ => continue,
             };
-            let fields = zeros.runtime.meter.fields(fields)?;
+            let fields = zeros.runtime.meter.contents(kind, fields)?;
             *target.borrow_mut() = fields;
         }
         Ok(made)
@@ -245,7 +246,7 @@ impl Zeros<'_, '_> {
                 if tangent.is_none() {
                     return Ok(Value::Nothing);
                 }
-                let fields = RefCell::new(self.runtime.meter.fields(Vec::new())?);
+                let fields = RefCell::new(self.runtime.meter.fields(Kind::Stack, Vec::new())?);
                 let shadow = Value::Stack(StackRef(Rc::new(StackObject { element: tangent.ty(), fields })));
                 self.fill(&shadow, stack.0.fields.borrow().values(), &tangent);
                 shadow
@@ -255,7 +256,7 @@ impl Zeros<'_, '_> {
                 if tangent.is_none() {
                     return Ok(Value::Nothing);
                 }
-                let fields = RefCell::new(self.runtime.meter.fields(Vec::new())?);
+                let fields = RefCell::new(self.runtime.meter.fields(Kind::Slot, Vec::new())?);
                 let (state, part) = (Cell::new(slot.0.state.get()), slot.0.part);
                 let shadow = Value::Slot(SlotRef(Rc::new(SlotObject { ty: tangent.ty(), fields, state, part })));
                 let contents = if slot.0.state.get() == SlotState::Parts { &Tangent::ANY } else { &tangent };
@@ -314,8 +315,10 @@ impl Zeros<'_, '_> {
         };
         let Some(info) = info else { return Ok(None) };
         let fields = object.fields.borrow();
-        let shadow =
-            StructRef(Rc::new(StructObject { ty: info, fields: RefCell::new(self.runtime.meter.fields(Vec::new())?) }));
+        let shadow = StructRef(Rc::new(StructObject {
+            ty: info,
+            fields: RefCell::new(self.runtime.meter.fields(Kind::Object, Vec::new())?),
+        }));
         let undefined = |(value, tangent): (&Value, Tangent)| match value {
             // Even of a float: the field of the shadow is defined when that of the struct is.
             Value::Undefined => (Value::Undefined, Tangent::ANY),
