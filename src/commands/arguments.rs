@@ -18,7 +18,7 @@ pub(crate) struct CallOptions {
     /// The arguments `_2`, `_3`, …: a JSON array, or an object by name. A number takes the type of its parameter, else it
     /// is a Float64 if it is written with a point or an exponent, else an Int64. "NaN", "Infinity" and "-Infinity" are
     /// strings; a matrix is a list of its columns; a tuple, a struct or a Ref is a list of its fields, or an object by name;
-    /// a case of an enum is {"case": [payload]}.
+    /// a case of an enum is {"case": [payload]}, a closure {"function": "f", "captured": [values]}.
     #[arg(long, value_name = "JSON", default_value = "[]")]
     pub(crate) args: String,
     /// The names of the arguments `_2`, `_3`, … of a listing without header, which does not say in which order they come.

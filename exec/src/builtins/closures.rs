@@ -17,19 +17,7 @@ pub(super) fn partial_apply(runtime: &mut Runtime<'_>, args: &[Value]) -> Result
     let [Value::Function(function), captured @ ..] = args else {
         return Err(expected("a function, and what it captures"));
     };
-    let Some(ty) = runtime.module.closure_type_of(function, captured.len()) else {
-        let what = format!("a closure of {function} that captures {}, which does not take so many,", captured.len());
-        return Err(unsupported(what));
-    };
-    let types = runtime.captured_types(function, captured.len());
-    if let Some((value, ty)) = captured.iter().zip(&types).find(|(value, ty)| !isa(value, ty)) {
-        return Err(unsupported(format!(
-            "capturing {value}, a {:?}, where {function} takes a {ty:?},",
-            value.type_of()
-        )));
-    }
-    let fields = runtime.meter.fields(Kind::Closure, captured.to_vec())?;
-    Ok(Value::Closure(ClosureRef(Rc::new(ClosureObject { ty, function: function.clone(), fields }))))
+    runtime.closure(function, captured.to_vec())
 }
 
 /// `applies(closure, f)`: whether it is a closure of this function.
@@ -60,6 +48,24 @@ pub(super) fn captured(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Valu
 }
 
 impl Runtime<'_> {
+    /// A closure of a function that takes what is captured as its last parameters.
+    pub(crate) fn closure(&self, function: &Name, captured: Vec<Value>) -> Result<Value> {
+        let Some(ty) = self.module.closure_type_of(function, captured.len()) else {
+            let count = captured.len();
+            let what = format!("a closure of {function} that captures {count}, which does not take so many,");
+            return Err(unsupported(what));
+        };
+        let types = self.captured_types(function, captured.len());
+        if let Some((value, ty)) = captured.iter().zip(&types).find(|(value, ty)| !isa(value, ty)) {
+            return Err(unsupported(format!(
+                "capturing {value}, a {:?}, where {function} takes a {ty:?},",
+                value.type_of()
+            )));
+        }
+        let fields = self.meter.fields(Kind::Closure, captured)?;
+        Ok(Value::Closure(ClosureRef(Rc::new(ClosureObject { ty, function: function.clone(), fields }))))
+    }
+
     /// The types of so many of the last parameters of a function.
     pub(crate) fn captured_types(&self, function: &Name, count: usize) -> Vec<Type> {
         let parameters = self.module.parameters_of_function(function).unwrap_or_default();

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use ircode::{IRCode, Module, Name, Scalar, ScalarType, Type, TypeKind};
 use serde_json::{Map, Number, Value as Json};
 
+use super::write::{CAPTURED, FUNCTION};
 use crate::error::RunErrorKind;
 use crate::machine::Machine;
 use crate::value::{Value, isa};
@@ -58,7 +59,9 @@ impl Machine<'_> {
     ///
     /// A tuple is a list. A struct or a named tuple is a list of its fields or an object with a member a field, and so is
     /// a `Ref`, whose field is called `x`. A case of an enum is an object of one member, the list of its payload
-    /// (`{"circle": [1.5]}`), or a string where there is none. Of a union the first member counts that fits; a number goes to the
+    /// (`{"circle": [1.5]}`), or a string where there is none. A closure
+    /// is an object of a function and the list of what it captures, which may be left out where that is nothing
+    /// (`{"function": "scaled", "captured": [1.5]}`). Of a union the first member counts that fits; a number goes to the
     /// one that it is by itself, if that is among them.
     ///
     /// ```
@@ -120,6 +123,7 @@ impl Machine<'_> {
                 let fields = [(Name::from("x"), (**element).clone())];
                 Ok(self.structure(ty, self.fields_from_json(module, json, ty, &fields)?)?)
             }
+            (json, Type::Closure(_)) => self.closure_from_json(module, json, ty),
             (Json::Array(elements), ty) if ty.is_unknown() => self.untyped_array(module, elements),
             (_, Type::Named(name)) => match module.type_def(name).map(|def| &def.kind) {
                 Some(TypeKind::Struct { fields, .. }) => {
@@ -207,6 +211,44 @@ impl Machine<'_> {
             value.map_err(|error| error.inside(format_args!(".{case}.{}", at + 1)))
         });
         Ok(self.enum_case(ty, case, values.collect::<Result<_>>()?)?)
+    }
+
+    fn closure_from_json(&self, module: &Module<IRCode>, json: &Json, ty: &Type) -> Result<Value> {
+        let expected = || {
+            let expected = format!("it is an object such as {{\"{FUNCTION}\": \"f\", \"{CAPTURED}\": [values]}}");
+            ValueError::from(format!("{} cannot be a {ty}: {expected}", kind_of(json)))
+        };
+        let Json::Object(members) = json else { return Err(expected()) };
+        let nothing = Json::Array(Vec::new());
+        let (Some(Json::String(function)), Json::Array(captured)) =
+            (members.get(FUNCTION), members.get(CAPTURED).unwrap_or(&nothing))
+        else {
+            return Err(expected());
+        };
+        if let Some(other) = unknown_member(members, [FUNCTION.into(), CAPTURED.into()].iter()) {
+            return Err(format!("a closure has no {other}").into());
+        }
+        let function = Name::from(function.as_str());
+        let types = self.captured_types(&function, captured.len());
+        let types = types.ok_or_else(|| {
+            ValueError::from(match module.parameters_of_function(&function) {
+                Some(parameters) => format!(
+                    "{function} has {} parameters, and cannot capture {} of them",
+                    parameters.len(),
+                    captured.len()
+                ),
+                None => format!("there is no function {function}"),
+            })
+        })?;
+        let values = captured.iter().zip(types).enumerate().map(|(at, (json, ty))| {
+            let value = self.value_from_json(module, json, &ty);
+            value.map_err(|error| error.inside(format_args!(".{CAPTURED}[{}]", at + 1)))
+        });
+        let closure = self.closure(&function, values.collect::<Result<_>>()?)?;
+        match isa(&closure, ty) {
+            true => Ok(closure),
+            false => Err(format!("{closure} is a {}, and cannot be a {ty}", closure.type_of()).into()),
+        }
     }
 
     fn array_from_json(&self, module: &Module<IRCode>, json: &Json, element: &Type, rank: u32) -> Result<Value> {

@@ -6,12 +6,16 @@ use serde_json::{Map, Number, Value as Json};
 use crate::error::RunErrorKind;
 use crate::value::Value;
 
+/// The members of a closure.
+pub(super) const FUNCTION: &str = "function";
+pub(super) const CAPTURED: &str = "captured";
+
 /// Values nested deeper than this are not written.
 const MAX_DEPTH: usize = 100;
 
 /// A value as JSON: numbers as numbers, or as strings where JSON has none; tuples and vectors as lists, arrays of higher
 /// rank as lists of the slices along their last dimension; structs as objects; a case of an enum as an object of one member,
-/// the list of its payload; `nothing` as `null`, and so what is not assigned in an object.
+/// the list of its payload; a closure as `{"function": "f", "captured": [values]}`; `nothing` as `null`, and so what is not assigned in an object.
 ///
 /// # Errors
 ///
@@ -54,6 +58,12 @@ fn to_json(value: &Value, depth: usize) -> Result<Json, RunErrorKind> {
         Value::Enum(object) => {
             let mut members = Map::new();
             members.insert(object.0.case.to_string(), list(object.0.fields.values())?);
+            Json::Object(members)
+        }
+        Value::Closure(object) => {
+            let mut members = Map::new();
+            members.insert(FUNCTION.into(), Json::String(object.0.function.to_string()));
+            members.insert(CAPTURED.into(), list(object.0.fields.values())?);
             Json::Object(members)
         }
         Value::Array(_) => {

@@ -91,6 +91,21 @@ impl Machine<'_> {
         made.ok_or(RunErrorKind::Unsupported(shown))
     }
 
+    /// A closure of a function of the module, or of a primitive, and values of its last parameters.
+    ///
+    /// # Errors
+    ///
+    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if the function does not take so many, or takes others.
+    pub fn closure(&self, function: &str, captured: Vec<Value>) -> Result<Value, RunErrorKind> {
+        self.runtime.closure(&function.into(), captured).map_err(|fault| self.fatal(fault))
+    }
+
+    /// The types of so many of the last parameters of a function; `None` if it has fewer, or if there is no such function.
+    pub(crate) fn captured_types(&self, function: &Name, count: usize) -> Option<Vec<Type>> {
+        let fits = self.runtime.module.parameters_of_function(function)?.len() >= count;
+        fits.then(|| self.runtime.captured_types(function, count))
+    }
+
     /// The tangents of these values, which are of these types, with all floats zero. They are made together: the same
     /// object, met twice, has one shadow.
     ///
