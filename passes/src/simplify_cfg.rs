@@ -54,11 +54,7 @@ pub(crate) fn fill_empty_blocks(bb: &mut BBCode) {
 /// What φs took from the block they take from its predecessors. That needs them to be no predecessors yet: two edges
 /// between the same blocks would bring one value.
 fn forward_empty_blocks(bb: &mut BBCode) -> bool {
-    let mut nothings = Replacements::new();
-    for (id, _) in bb.all_insts().filter(|(_, inst)| inst.stmt.is_nothing()) {
-        nothings.insert(id, Operand::nothing());
-    }
-    nothings.apply(bb);
+    nothings(bb).apply(bb);
     let graph = bb.cfg();
     // Both kept up to date, as forwarding one block changes the predecessors of the next; they may name blocks that are gone.
     let mut preds: HashMap<BlockId, Vec<BlockId>> =
@@ -118,6 +114,31 @@ fn forward_empty_blocks(bb: &mut BBCode) -> bool {
     let changed = bb.block_count() < graph.order().len();
     rename_forwarded(bb, &forwarded, &instead);
     changed
+}
+
+/// All values that are `nothing`, copies of copies included: a copy is a `nothing` itself when what it copies has been replaced, and
+/// goes with its block.
+fn nothings(bb: &BBCode) -> Replacements {
+    let mut known = Replacements::new();
+    let mut copies = Vec::new();
+    for (id, inst) in bb.all_insts() {
+        match &inst.stmt {
+            stmt if stmt.is_nothing() => known.insert(id, Operand::nothing()),
+            Stmt::Value(of @ Operand::Value(_)) => {
+                known.insert(id, of.clone());
+                copies.push(id);
+            }
+            _ => {}
+        }
+    }
+    let mut nothings = Replacements::new();
+    for (id, _) in bb.all_insts().filter(|(_, inst)| inst.stmt.is_nothing()) {
+        nothings.insert(id, Operand::nothing());
+    }
+    for id in copies.into_iter().filter(|&id| known.resolve(&Operand::Value(id)) == Operand::nothing()) {
+        nothings.insert(id, Operand::nothing());
+    }
+    nothings
 }
 
 /// Lets φs name the blocks from which control comes now. What came by a block that is gone may have come to it by another such.
