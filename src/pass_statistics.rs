@@ -36,7 +36,7 @@ pub enum PassStatisticsError {
         /// Its value before them.
         before: String,
         /// The failure.
-        after: RunError,
+        after: Box<RunError>,
     },
     /// The function does something else after the passes.
     #[error("the passes changed what `{function}` does: {difference}")]
@@ -117,7 +117,11 @@ pub fn pass_statistics(
     let other = match after.result {
         Ok(other) => other,
         Err(error) => {
-            return Err(PassStatisticsError::Fails { function: function(), before: value.to_string(), after: error });
+            return Err(PassStatisticsError::Fails {
+                function: function(),
+                before: value.to_string(),
+                after: Box::new(error),
+            });
         }
     };
     let compared = !holds_closures(&[value.clone(), other.clone()]);

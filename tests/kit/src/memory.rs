@@ -1,5 +1,7 @@
 //! Random programs that work on memory: arguments that are changed, tuples, structs, enums, arrays, references, calls of
-//! each other, exceptions thrown and caught, integers of several widths, floats at the edges, output. They always end.
+//! each other, closures, exceptions thrown and caught, integers of several widths, floats at the edges, output. They always end.
+
+mod closures;
 
 use std::sync::Arc;
 
@@ -55,7 +57,11 @@ pub fn memory(u: &mut Unstructured<'_>) -> Result<MemoryProgram> {
         TypeDef {
             name: "Shape".into(),
             kind: TypeKind::Enum {
-                cases: vec![("dot".into(), vec![Type::FLOAT64]), ("box".into(), vec![Type::FLOAT64, Type::INT64])],
+                cases: vec![
+                    ("dot".into(), vec![Type::FLOAT64]),
+                    ("box".into(), vec![Type::FLOAT64, Type::INT64]),
+                    ("task".into(), vec![closures::of_both()]),
+                ],
             },
         },
     ];
@@ -72,6 +78,7 @@ pub fn memory(u: &mut Unstructured<'_>) -> Result<MemoryProgram> {
         }
         module.add_function(function).map_err(|_| arbitrary::Error::IncorrectFormat)?;
     }
+    module.add_function(closures::thunk()?).map_err(|_| arbitrary::Error::IncorrectFormat)?;
     let integers = (0..u.int_in_range(0..=4)?).map(|_| integer(u)).collect::<Result<_>>()?;
     let floats = (0..u.int_in_range(0..=4)?).map(|_| float(u)).collect::<Result<_>>()?;
     Ok(MemoryProgram {
@@ -384,7 +391,7 @@ impl Writer<'_> {
 
     /// A few statements, which may hold others so deep.
     fn step(&mut self, u: &mut Unstructured<'_>, depth: usize) -> Result<()> {
-        match u.int_in_range(0..=if depth > 0 { 17 } else { 11 })? {
+        match u.int_in_range(0..=if depth > 0 { 18 } else { 12 })? {
             0..=4 => {
                 let variable = u.choose_index(VARIABLES.len())?;
                 let value = self.expression(u, &VARIABLES[variable])?;
@@ -402,7 +409,8 @@ impl Writer<'_> {
             10 if u.ratio(1, 2)? => self.slots_as_a_whole(u)?,
             10 => self.tuples(u)?,
             11 if u.ratio(1, 2)? => self.throw(u)?,
-            12 | 13 => {
+            12 => self.closures(u)?,
+            13 | 14 => {
                 let condition = self.condition(u)?;
                 let (then, otherwise, join) = (self.bb.push_block(), self.bb.push_block(), self.bb.push_block());
                 self.branch(condition, then, otherwise);
@@ -415,8 +423,8 @@ impl Writer<'_> {
                 }
                 self.block = join;
             }
-            14 => self.repeat(u, depth)?,
-            15..=17 => self.try_catch(u, depth)?,
+            15 => self.repeat(u, depth)?,
+            16..=18 => self.try_catch(u, depth)?,
             _ => {}
         }
         Ok(())

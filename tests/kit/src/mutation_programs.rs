@@ -1,6 +1,8 @@
 //! Random programs of which the derivative goes through memory: floats in arrays, references, structs and tuples that are
-//! made, copied, aliased, swapped and changed, also by functions that are called, under branches and loops. They always end,
-//! and what they compute is smooth but where a branch changes.
+//! made, copied, aliased, swapped, captured and changed, also by functions and closures that are called, under branches and
+//! loops. They always end, and what they compute is smooth but where a branch changes.
+
+mod closures;
 
 use arbitrary::{Result, Unstructured};
 use bbcode::{BBCode, BlockId, Ids, InstId};
@@ -82,6 +84,7 @@ pub fn mutation_program(u: &mut Unstructured<'_>) -> Result<MutationProgram> {
     let defs = [
         TypeDef { name: "Cell".into(), kind: TypeKind::Struct { fields, mutable: true } },
         TypeDef::structure("Pair", [field("x", Type::FLOAT64), field("n", Type::INT64), field("v", vector())]),
+        closures::task_def(),
     ];
     for def in defs {
         // The names are different.
@@ -93,8 +96,11 @@ pub fn mutation_program(u: &mut Unstructured<'_>) -> Result<MutationProgram> {
         ("k", cell(), &["g", "h"]),
         ("f", Type::FLOAT64, &["g", "h", "k"]),
     ];
+    let mut all = closures::helpers()?;
     for (name, result, callees) in functions {
-        let function = function(u, name, result, callees)?;
+        all.push(function(u, name, result, callees)?);
+    }
+    for function in all {
         if let Err(violations) = function.body.verify() {
             debug_assert!(false, "{}", bbcode::display_violations(&function.body, &violations));
             return Err(arbitrary::Error::IncorrectFormat);
@@ -122,6 +128,7 @@ fn variables() -> Vec<Type> {
     let mut types = vec![Type::FLOAT64, Type::FLOAT64, Type::FLOAT64, Type::INT64, Type::INT64];
     types.extend([vector(), vector(), vector(), cell(), cell(), vectors(), vectors(), mixed(), pair()]);
     types.extend([reference(Type::FLOAT64), reference(vector()), Type::array(tagged(), 1), Type::Any]);
+    types.extend([closures::closure(), closures::closure(), closures::task()]);
     types
 }
 
@@ -281,7 +288,11 @@ impl Writer<'_> {
             let args = [true.into(), list.clone(), element, index.into()];
             self.call("Base.arrayset", args, Type::array(tagged(), 1));
         }
-        first.extend([list, x]);
+        first.extend([list, x.clone()]);
+        let one = self.partial_apply("scaled", [x]);
+        let other = self.partial_apply("stored", [v]);
+        let task = self.case("run", [one.clone()]);
+        first.extend([one, other, task]);
         for (ty, value) in self.variables.clone().into_iter().zip(first) {
             let of = Operand::Constant(Constant::of_type(ty.clone()));
             let slot = self.call("BBKit.new_slot", [of], Type::slot(ty));
@@ -367,7 +378,7 @@ impl Writer<'_> {
     /// A float.
     fn expression(&mut self, u: &mut Unstructured<'_>) -> Result<Operand<Ids>> {
         let float = Type::FLOAT64;
-        Ok(match u.int_in_range(0..=13)? {
+        Ok(match u.int_in_range(0..=15)? {
             0 => {
                 let x = self.float(u)?;
                 self.call("sin", [x], float)
@@ -411,6 +422,7 @@ impl Writer<'_> {
                 let product = self.call("LinearAlgebra.dot", [array.clone(), array], float.clone());
                 self.call("sin", [product], float)
             }
+            13 | 14 => self.applied(u)?,
             _ => self.called(u, "g", float)?,
         })
     }
@@ -420,15 +432,20 @@ impl Writer<'_> {
         if !self.callees.contains(&callee) {
             return self.any(u, &ty);
         }
-        let fuel = match self.outermost {
-            true => u.int_in_range(0..=2i64)?.into(),
-            false => self.call("Base.sub_int", [Operand::argument(3), 1.into()], Type::INT64),
-        };
+        let fuel = self.fuel(u)?;
         let mut args = vec![self.float(u)?, fuel];
         for ty in [vector(), vector(), cell(), vectors()] {
             args.push(self.any(u, &ty)?);
         }
         Ok(self.call(&format!("Main.{callee}"), args, ty))
+    }
+
+    /// How often what is called may go on calling.
+    fn fuel(&mut self, u: &mut Unstructured<'_>) -> Result<Operand<Ids>> {
+        Ok(match self.outermost {
+            true => u.int_in_range(0..=2i64)?.into(),
+            false => self.call("Base.sub_int", [Operand::argument(3), 1.into()], Type::INT64),
+        })
     }
 
     /// A vector.
@@ -469,7 +486,7 @@ impl Writer<'_> {
 
     /// A few statements, which may hold others so deep.
     fn step(&mut self, u: &mut Unstructured<'_>, depth: usize) -> Result<()> {
-        match u.int_in_range(0..=if depth > 0 { 28 } else { 22 })? {
+        match u.int_in_range(0..=if depth > 0 { 31 } else { 25 })? {
             0 if u.ratio(1, 2)? => self.parts(u)?,
             0..=2 => {
                 let value = self.expression(u)?;
@@ -514,18 +531,29 @@ impl Writer<'_> {
             20 => self.swap(u)?,
             21 => {
                 let condition = self.condition(u)?;
-                let ty = u.choose(&[Type::FLOAT64, vector(), cell(), vectors(), mixed()])?.clone();
+                let ty = u
+                    .choose(&[
+                        Type::FLOAT64,
+                        vector(),
+                        cell(),
+                        vectors(),
+                        mixed(),
+                        closures::closure(),
+                        closures::task(),
+                    ])?
+                    .clone();
                 let (then, otherwise) = (self.any(u, &ty)?, self.any(u, &ty)?);
                 let chosen = self.call("Core.ifelse", [condition, then, otherwise], ty.clone());
                 self.assign(u, &ty, chosen)?;
             }
             22 => {
-                let ty = u.choose(&[Type::FLOAT64, vector(), cell(), mixed()])?.clone();
+                let ty = u.choose(&[Type::FLOAT64, vector(), cell(), mixed(), closures::closure()])?.clone();
                 let value = self.any(u, &ty)?;
                 self.assign(u, &Type::Any, value)?;
             }
             23 => self.shrink(),
-            24 => {
+            24 | 25 => self.closures(u)?,
+            26 | 27 => {
                 let (go_on, stop) = (self.bb.push_block(), self.bb.push_block());
                 let condition = self.condition(u)?;
                 self.branch(condition, go_on, stop);
@@ -534,8 +562,8 @@ impl Writer<'_> {
                 self.ret(u)?;
                 self.block = go_on;
             }
-            25 => self.narrow(u)?,
-            26 | 27 => {
+            28 => self.narrow(u)?,
+            29 | 30 => {
                 let condition = self.condition(u)?;
                 let (then, otherwise, join) = (self.bb.push_block(), self.bb.push_block(), self.bb.push_block());
                 self.branch(condition, then, otherwise);
@@ -649,7 +677,7 @@ impl Writer<'_> {
 
     /// What a variable of any type holds, if it is of this type.
     fn narrow(&mut self, u: &mut Unstructured<'_>) -> Result<()> {
-        let ty = u.choose(&[Type::FLOAT64, vector(), cell(), mixed()])?.clone();
+        let ty = u.choose(&[Type::FLOAT64, vector(), cell(), mixed(), closures::closure()])?.clone();
         let value = self.any(u, &Type::Any)?;
         let of = Operand::Constant(Constant::of_type(ty.clone()));
         let is = self.call("Core.isa", [value.clone(), of], Type::BOOL);

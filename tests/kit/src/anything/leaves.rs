@@ -41,6 +41,8 @@ pub(crate) fn random_type(u: &mut Unstructured<'_>) -> Result<Type> {
         "typeof(sin)",
         "Type{Float64}",
         "Dict{Symbol, Any}",
+        "BBKit.Closure{Tuple{Float64}, Float64}",
+        "BBKit.Closure{Tuple{}, BBKit.Closure{Tuple{Any, Int64}, Any}}",
         "Core.Const(1.5)",
         "Vararg{Int64}",
     ];

@@ -94,7 +94,11 @@ impl Writer<'_> {
                     Some(value) => Operand::Value(value),
                     None => {
                         let names = ["add_float", "sin", "+", "===", "getfield", "tuple", "no_such", "≤", "!=", "isa"];
-                        Operand::global(u.choose(&["Base", "Core", "Main", ""])?, u.choose(&names)?)
+                        let closures = ["partial_apply", "applies", "captured"];
+                        match u.ratio(1, 10)? {
+                            true => Operand::global("BBKit", u.choose(&closures)?),
+                            false => Operand::global(u.choose(&["Base", "Core", "Main", ""])?, u.choose(&names)?),
+                        }
                     }
                 };
                 let count = u.int_in_range(0..=3)?;
