@@ -65,6 +65,8 @@ pub struct Entry {
     pub derivative: Option<DerivativeKey>,
     /// The function of the module.
     pub function: Name,
+    /// Whether a pass made the derivative from the function, so that it says what the function says.
+    pub generated: bool,
     /// Of a method: the numbers of the parameters with respect to which it is declared differentiable, none for all that
     /// have tangents. `None` if it is not declared so.
     pub differentiable: Option<Vec<u32>>,
@@ -73,10 +75,10 @@ pub struct Entry {
 impl Entry {
     /// The entry of a method itself, not declared differentiable.
     pub fn method(name: impl Into<Name>, function: impl Into<Name>) -> Self {
-        Entry { name: name.into(), derivative: None, function: function.into(), differentiable: None }
+        Entry { name: name.into(), derivative: None, function: function.into(), generated: false, differentiable: None }
     }
 
-    /// The entry of a derivative.
+    /// The entry of a derivative that the program registers.
     pub fn derivative(name: impl Into<Name>, key: DerivativeKey, function: impl Into<Name>) -> Self {
         Entry { derivative: Some(key), ..Entry::method(name, function) }
     }
@@ -511,7 +513,7 @@ end
 class Circle <: Shape
     r::Float64
     method area => circle_area differentiable 2 3
-    method area jvp wrt 2 3 => var\"an odd (name)\"
+    method area jvp wrt 2 3 => var\"an odd (name)\" generated
 end
 
 class Dot <: Shape

@@ -34,10 +34,10 @@ impl Candidate {
     }
 }
 
-/// The functions that are mentioned as values in the module, in order, and those in its tables of methods; all its functions, too, if `root` takes functions
+/// The functions that are mentioned as values in the module, in order, and those in its tables of methods; all its functions, too, if one of `roots` takes functions
 /// as arguments. For reverse mode, without those that catch exceptions: they have no pullback, and calling one is an error when
 /// the program runs.
-pub(crate) fn candidates(module: &Module<BBCode>, root: usize, reverse: bool) -> Vec<Candidate> {
+pub(crate) fn candidates(module: &Module<BBCode>, roots: &[usize], reverse: bool) -> Vec<Candidate> {
     let mut seen: HashSet<String> = HashSet::new();
     let mut found = Vec::new();
     let mut mention = |operand: &Operand<Ids>, captured: Option<usize>| {
@@ -70,9 +70,9 @@ pub(crate) fn candidates(module: &Module<BBCode>, root: usize, reverse: bool) ->
         Type::Named(name) => matches!(name.as_str(), "Function" | "Core.Function"),
         other => other.is_unknown(),
     };
-    let parameters = module.functions().get(root).map(|function| function.body.argtypes.as_slice()).unwrap_or_default();
-    if parameters.iter().skip(1).any(takes_functions) {
-        for (_, function) in module.functions().iter().enumerate().filter(|(position, _)| *position != root) {
+    let of_roots = roots.iter().filter_map(|&root| module.functions().get(root));
+    if of_roots.into_iter().any(|root| root.body.argtypes.iter().skip(1).any(takes_functions)) {
+        for (_, function) in module.functions().iter().enumerate().filter(|(position, _)| roots != [*position]) {
             mention(&Operand::Constant(Constant::Function(function.name.clone())), None);
         }
     }

@@ -111,13 +111,30 @@ pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
 /// [`PassError`] at the first statement of which no derivative is known and whose tangent is needed: for the result, for what is put in an
 /// object, or for a call. Nothing is added to the module then.
 pub fn differentiate(module: &mut Module<BBCode>, name: &Name, options: &Options) -> Result<Name, PassError> {
+    let root = (name.clone(), options.with_respect_to.clone());
+    let names = differentiate_all(module, &[root], options.directions)?;
+    names.into_iter().next().ok_or_else(|| PassError::new(NAME, name, "no derivative was made"))
+}
+
+/// Adds the derivatives of several functions together, so that what they share is made once: each with respect to the arguments of
+/// these numbers, `None` for all that have tangents. Gives their names in the order of the functions.
+///
+/// # Errors
+///
+/// As [`differentiate`].
+pub fn differentiate_all(
+    module: &mut Module<BBCode>,
+    functions: &[(Name, Option<Vec<usize>>)],
+    directions: usize,
+) -> Result<Vec<Name>, PassError> {
     // What dumps of Julia's code invoke is found in the module.
     for function in module.functions().iter().map(|function| function.name.clone()).collect::<Vec<_>>() {
         run_on_function(module, &function, link_methods::run)?;
     }
-    let generated = generate_all(module, name, options)?;
+    let Some((first, _)) = functions.first() else { return Ok(Vec::new()) };
+    let generated = generate_all(module, first, functions, directions)?;
     for def in generated.types {
-        let error = |twice: ircode::DefinedTwice| PassError::new(NAME, name, twice.to_string());
+        let error = |twice: ircode::DefinedTwice| PassError::new(NAME, first, twice.to_string());
         module.add_type(def).map_err(error)?;
     }
     let mut names = Vec::new();
@@ -130,30 +147,44 @@ pub fn differentiate(module: &mut Module<BBCode>, name: &Name, options: &Options
             run_on_function(module, name, pass)?;
         }
     }
-    Ok(generated.name)
+    Ok(generated.names)
 }
 
 /// What was generated for a function and all that it calls.
 struct Generated {
-    name: Name,
+    names: Vec<Name>,
     functions: Vec<Function<BBCode>>,
     types: Vec<ircode::TypeDef>,
 }
 
-fn generate_all(module: &Module<BBCode>, name: &Name, options: &Options) -> Result<Generated, PassError> {
-    let error = |message: String| PassError::new(NAME, name, message);
-    if options.directions == 0 {
+fn generate_all(
+    module: &Module<BBCode>,
+    first: &Name,
+    functions: &[(Name, Option<Vec<usize>>)],
+    directions: usize,
+) -> Result<Generated, PassError> {
+    let error = |message: String| PassError::new(NAME, first, message);
+    if directions == 0 {
         return Err(error("a derivative has at least one direction".into()));
     }
     let rules = RuleTable::of_module(module).map_err(|problem| error(problem.to_string()))?;
-    let Some(root) = module.function_index(name) else {
-        return Err(error(format!("there is no function `{name}`")));
-    };
-    let derivation = Derivation::new(module, &rules, root, options.directions);
-    let root = Signature { function: root, wanted: wanted(&derivation, name, root, options)? };
-    let mut generated = Generated { name: derivation.name(&root), functions: Vec::new(), types: Vec::new() };
-    let mut work = vec![root.clone()];
-    let mut seen: HashSet<Signature> = work.iter().cloned().collect();
+    let mut roots = Vec::with_capacity(functions.len());
+    for (name, with_respect_to) in functions {
+        let absent = || PassError::new(NAME, name, format!("there is no function `{name}`"));
+        roots.push((name, module.function_index(name).ok_or_else(absent)?, with_respect_to.as_deref()));
+    }
+    let positions: Vec<usize> = roots.iter().map(|(_, root, _)| *root).collect();
+    let derivation = Derivation::new(module, &rules, &positions, directions);
+    let mut generated = Generated { names: Vec::new(), functions: Vec::new(), types: Vec::new() };
+    let mut work = Vec::with_capacity(roots.len());
+    let mut seen: HashSet<Signature> = HashSet::new();
+    for (name, root, with_respect_to) in roots {
+        let signature = Signature { function: root, wanted: wanted(&derivation, name, root, with_respect_to)? };
+        generated.names.push(derivation.name(&signature));
+        if seen.insert(signature.clone()) {
+            work.push(signature);
+        }
+    }
     let mut added: HashSet<Name> = HashSet::new();
     while let Some(signature) = work.pop() {
         let Some(function) = module.functions().get(signature.function) else { continue };
@@ -217,9 +248,14 @@ fn made_function(
 }
 
 /// Which arguments the function is differentiated with respect to, `_1` first.
-fn wanted(derivation: &Derivation<'_>, name: &Name, root: usize, options: &Options) -> Result<Vec<bool>, PassError> {
+fn wanted(
+    derivation: &Derivation<'_>,
+    name: &Name,
+    root: usize,
+    with_respect_to: Option<&[usize]>,
+) -> Result<Vec<bool>, PassError> {
     let Some(prepared) = derivation.prepared(root)? else { return Ok(Vec::new()) };
     let argtypes = &prepared.ir.argtypes;
     let has_tangent = |ty: &Type| !derivation.tangents.of(ty).is_none();
-    wanted_arguments(argtypes, has_tangent, options.with_respect_to.as_deref()).map_err(|error| error.of(NAME, name))
+    wanted_arguments(argtypes, has_tangent, with_respect_to).map_err(|error| error.of(NAME, name))
 }

@@ -8,6 +8,7 @@ pub mod constant_folding;
 pub mod constant_propagation;
 pub mod copy_propagation;
 pub mod dead_code;
+pub mod derivative_entries;
 mod dispatch;
 pub mod effects;
 mod error;

@@ -218,6 +218,15 @@ fn generate_all(module: &Module<BBCode>, name: &Name, options: &Options) -> Resu
     let mut seen: HashSet<Signature> = work.iter().cloned().collect();
     while let Some(signature) = work.pop() {
         let Some(function) = module.functions().get(signature.function) else { continue };
+        if let Some(registered) = derivation.registered.get(signature.function).iter().find(|other| !other.generated) {
+            let message = format!(
+                "`{}` is registered as its derivative, which code with traces cannot call",
+                registered.function
+            );
+            let help =
+                "a rule for the function, with `_fwd` and `_pb` or with `_vjp` behind its name, is called in its place";
+            return Err(PassError::new(NAME, &function.name, message).with_help(help));
+        }
         let names = derivation.names(&signature);
         let is_root = signature == root;
         let closed = match (is_root, options.vjp) {

@@ -48,6 +48,8 @@ pub(super) struct EntryForm {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     derivative: Option<DerivativeForm>,
     function: Name,
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    generated: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     differentiable: Option<Vec<u32>>,
 }
@@ -73,18 +75,18 @@ fn entry_form(entry: &Entry) -> EntryForm {
         DerivativeKind::Vjp => DerivativeForm::Vjp(key.with_respect_to.clone()),
         DerivativeKind::Jvp => DerivativeForm::Jvp(key.with_respect_to.clone()),
     });
-    let Entry { name, function, differentiable, .. } = entry.clone();
-    EntryForm { name, derivative, function, differentiable }
+    let Entry { name, function, generated, differentiable, .. } = entry.clone();
+    EntryForm { name, derivative, function, generated, differentiable }
 }
 
 fn entries(forms: Vec<EntryForm>) -> Result<Entries, DefinedTwice> {
     let mut entries = Entries::default();
-    for EntryForm { name, derivative, function, differentiable } in forms {
+    for EntryForm { name, derivative, function, generated, differentiable } in forms {
         let derivative = derivative.map(|form| match form {
             DerivativeForm::Vjp(with_respect_to) => DerivativeKey { kind: DerivativeKind::Vjp, with_respect_to },
             DerivativeForm::Jvp(with_respect_to) => DerivativeKey { kind: DerivativeKind::Jvp, with_respect_to },
         });
-        entries.add(Entry { name, derivative, function, differentiable })?;
+        entries.add(Entry { name, derivative, function, generated, differentiable })?;
     }
     Ok(entries)
 }

@@ -124,7 +124,7 @@ fn add_case(cases: &mut Vec<(Name, Vec<Type>)>, text: &str, span: Range<usize>) 
 }
 
 /// Reads `name => function`, with ` differentiable` and the numbers of parameters behind it perhaps, or
-/// `name vjp => function`, `name jvp wrt 2 3 => function`.
+/// `name vjp => function`, `name jvp wrt 2 3 => function generated`.
 fn add_entry(entries: &mut Entries, mut cursor: Cursor<'_>, span: Range<usize>) -> Read<()> {
     let wrong = || Diagnostic::error(span.clone(), "this is no entry of a table", "expected `name => function`");
     cursor.skip_spaces();
@@ -155,11 +155,12 @@ fn add_entry(entries: &mut Entries, mut cursor: Cursor<'_>, span: Range<usize>) 
         true => Some(with_respect_to(&mut cursor, "differentiable").ok_or_else(wrong)?),
         false => None,
     };
+    let generated = derivative.is_some() && cursor.eat("generated");
     let ends = cursor.at_end() || cursor.starts_with("# ");
     if function.is_empty() || !ends || differentiable.is_some() && derivative.is_some() {
         return Err(wrong());
     }
-    let entry = Entry { name: name.into(), derivative, function: function.into(), differentiable };
+    let entry = Entry { name: name.into(), derivative, function: function.into(), generated, differentiable };
     entries.add(entry).map_err(|twice| {
         Diagnostic::error(span.clone(), format!("there are two such entries for `{}`", twice.0), "the second one")
     })
@@ -292,6 +293,7 @@ fn write_entries(out: &mut dyn Write, entries: &Entries, keyword: &str) -> fmt::
                 write_string(out, &entry.function)?;
             }
         }
+        out.write_str(if entry.generated { " generated" } else { "" })?;
         if let Some(with_respect_to) = &entry.differentiable {
             out.write_str(" differentiable")?;
             with_respect_to.iter().try_for_each(|number| write!(out, " {number}"))?;

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use bbcode::BBCode;
 use hashbrown::HashMap;
-use ircode::{Function, IRCode, Module, Name, Type};
+use ircode::{DerivativeKind, Function, IRCode, Module, Name, Type};
 
 use super::NAME;
 use super::operation::{Classifier, Operation};
 use crate::PassError;
+use crate::derivative_entries::RegisteredDerivatives;
 use crate::dispatch::{self, Candidate};
 use crate::infer_types::returned_type;
 use crate::preparation::prepared_body;
@@ -70,6 +71,8 @@ pub(super) struct Derivation<'a> {
     pub(super) rules: &'a RuleTable,
     pub(super) tangents: TangentTypes<'a, BBCode>,
     pub(super) directions: usize,
+    /// What tables of methods say the derivatives of their functions are.
+    pub(super) registered: RegisteredDerivatives,
     /// What a value that is called may be.
     candidates: Vec<Candidate>,
     /// By function: whether it may make an integer of the bits of a float.
@@ -78,11 +81,21 @@ pub(super) struct Derivation<'a> {
 }
 
 impl<'a> Derivation<'a> {
-    pub(super) fn new(module: &'a Module<BBCode>, rules: &'a RuleTable, root: usize, directions: usize) -> Self {
+    pub(super) fn new(module: &'a Module<BBCode>, rules: &'a RuleTable, roots: &[usize], directions: usize) -> Self {
         let tangents = TangentTypes::new(module);
-        let candidates = dispatch::candidates(module, root, false);
+        let candidates = dispatch::candidates(module, roots, false);
         let takers_of_bits = takers_of_bits(module, rules);
-        Derivation { module, rules, tangents, directions, takers_of_bits, candidates, prepared: RefCell::default() }
+        let registered = RegisteredDerivatives::of(module, DerivativeKind::Jvp);
+        Derivation {
+            module,
+            rules,
+            tangents,
+            directions,
+            takers_of_bits,
+            registered,
+            candidates,
+            prepared: RefCell::default(),
+        }
     }
 
     /// The function at this position, prepared.

@@ -14,6 +14,7 @@ use super::operation::{Gives, Operation, Role};
 use super::rule::Application;
 use super::writer::{Op, Writer, zero};
 use crate::PassError;
+use crate::derivative_entries::Registered;
 use crate::rules::RuleKind;
 use crate::slots::{self, why_it_stays};
 use crate::tangents::Tangent;
@@ -598,6 +599,13 @@ impl<'a> Transform<'a> {
         if !signature.wanted.contains(&true) {
             return if active { self.zeros(index) } else { Ok(()) };
         }
+        let registered = self.registered(index, function, &signature.wanted, varargs)?;
+        if let Some(Registered { with_respect_to, .. }) = &registered {
+            for (place, (wanted, kind)) in signature.wanted.iter_mut().zip(&kinds).enumerate().skip(1) {
+                let named = with_respect_to.is_empty() || with_respect_to.contains(&(place as u32 + 1));
+                *wanted = named && !kind.is_none();
+            }
+        }
         let mut operands = primal;
         for direction in 0..self.directions() {
             for (place, (wanted, kind)) in signature.wanted.clone().iter().zip(&kinds).enumerate().skip(1) {
@@ -617,9 +625,14 @@ impl<'a> Transform<'a> {
                 });
             }
         }
-        let name = self.derivation.name(&signature);
-        let callee = Operand::Global(GlobalRef::new("Main", name).into());
-        self.called.push(signature);
+        let callee = match registered {
+            Some(registered) => Operand::Constant(Constant::Function(registered.function)),
+            None => {
+                let name = self.derivation.name(&signature);
+                self.called.push(signature);
+                Operand::Global(GlobalRef::new("Main", name).into())
+            }
+        };
         let own_type = self.prepared.ir.stmts.types().get(index).cloned().unwrap_or(Type::Untyped);
         if own_type == Type::Bottom {
             // It throws, but may change objects before.
@@ -643,6 +656,39 @@ impl<'a> Transform<'a> {
             let tangent = writer.call("Base", "getfield", [both.clone(), number], own.ty())?;
             Ok(writer.converted(tangent, &own, &kind)?)
         })
+    }
+
+    /// The derivative of a function that a table of methods has, with respect to these arguments at least.
+    fn registered(
+        &self,
+        index: usize,
+        function: usize,
+        wanted: &[bool],
+        varargs: bool,
+    ) -> Result<Option<Registered>, Failure> {
+        let module = self.derivation.module;
+        let name = module.functions().get(function).map_or("", |function| function.name.as_str());
+        let fail = |problem: String| Failure::At(index, format!("the derivative of `{name}`: {problem}"), None);
+        let Some(found) = self.derivation.registered.find(function, wanted).map_err(fail)? else { return Ok(None) };
+        if self.directions() != 1 || varargs {
+            return match found.generated {
+                // It is made anew, for all directions at once.
+                true => Ok(None),
+                false => {
+                    Err(fail(format!("`{}` is registered, which takes tangents of one direction", found.function)))
+                }
+            };
+        }
+        let taken = module.function(&found.function).map(|function| function.body.argtypes.len().saturating_sub(1));
+        let expected = 2 * wanted.len().saturating_sub(1);
+        match taken {
+            Some(taken) if taken == expected => Ok(Some(found.clone())),
+            Some(taken) => {
+                let problem = format!("`{}` takes {taken} arguments, not {expected}", found.function);
+                Err(fail(problem + ": a tangent for each argument follows the arguments"))
+            }
+            None => Err(fail(format!("there is no function `{}`", found.function))),
+        }
     }
 
     /// Calls the rule of a function behind the function, if it has one.

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::HashMap;
 use ircode::{
-    Callee, Constant, Function, LineInfo, Module, Name, NewInstruction, Operand, Stmt, Type, TypeKind, method_of,
+    Callee, Constant, DerivativeKind, Function, LineInfo, Module, Name, NewInstruction, Operand, Stmt, Type, TypeKind,
+    method_of,
 };
 use slotmap::SecondaryMap;
 
@@ -17,6 +18,7 @@ use super::operation::{Classifier, Operation};
 use super::summary::Summaries;
 use super::{Carrier, NAME};
 use crate::PassError;
+use crate::derivative_entries::RegisteredDerivatives;
 use crate::dispatch::{self, Candidate};
 use crate::infer_types::returned_type;
 use crate::preparation::prepared_body;
@@ -148,6 +150,8 @@ pub(super) struct Derivation<'a> {
     pub(super) summaries: Summaries,
     pub(super) carrier: Carrier,
     pub(super) rule_pullbacks: RulePullbacks,
+    /// What tables of methods say the pullbacks of their functions are.
+    pub(super) registered: RegisteredDerivatives,
     /// What a value that is called may be.
     candidates: Vec<Candidate>,
     prepared: RefCell<HashMap<usize, Arc<Prepared>>>,
@@ -155,7 +159,7 @@ pub(super) struct Derivation<'a> {
 
 impl<'a> Derivation<'a> {
     pub(super) fn new(module: &'a Module<BBCode>, rules: &'a RuleTable, root: usize, carrier: Carrier) -> Self {
-        let candidates = dispatch::candidates(module, root, true);
+        let candidates = dispatch::candidates(module, &[root], true);
         let called: Vec<usize> = candidates.iter().filter_map(|candidate| candidate.function(module)).collect();
         let summaries = Summaries::of(module, rules, &[root], Some(&called));
         Derivation {
@@ -165,6 +169,7 @@ impl<'a> Derivation<'a> {
             summaries,
             carrier,
             rule_pullbacks: RulePullbacks::default(),
+            registered: RegisteredDerivatives::of(module, DerivativeKind::Vjp),
             candidates,
             prepared: RefCell::default(),
         }
