@@ -44,6 +44,36 @@ fn dumps_follow_the_schema() {
     valid(&to_json(&derived).unwrap()).unwrap();
 }
 
+#[test]
+fn declarations_come_back_and_follow_the_schema() {
+    let schema = schema();
+    let (mut classes, mut witnesses) = (0, 0);
+    for_each(300, kit::tables::tables, |module| {
+        let json = to_json(module).unwrap();
+        schema.validate(&serde_json::from_str(&json).unwrap()).map_err(|error| format!("{error}: {json}"))?;
+        let again: Module<IRCode> = from_json(&json).unwrap();
+        if again != *module || to_json(&again).unwrap() != json {
+            return Err(format!("it comes back from JSON as another one: {json}"));
+        }
+        let text = ircode::print_module(module, ircode::Style::Bbkit);
+        if module.declarations().next().is_some() {
+            let again = ircode::parse_module(&text).map_err(|error| format!("{error}: {text}"))?.module;
+            if again != *module || ircode::print_module(&again, ircode::Style::Bbkit) != text {
+                return Err(format!("it comes back from text as another one: {text}"));
+            }
+        }
+        // Whatever the tables hold, checking them says something.
+        if let Err(violations) = ircode::verify_tables(module, |body| &body.argtypes) {
+            assert!(!violations.0.is_empty() && !violations.to_string().is_empty());
+        }
+        classes += module.classes().len();
+        witnesses += module.witnesses().len();
+        Ok(())
+    })
+    .unwrap();
+    assert!(classes > 100 && witnesses > 50, "{classes} classes, {witnesses} witness tables");
+}
+
 /// Renames a member somewhere in the document; false if there are not so many.
 fn rename_member(json: &mut Json, at: &mut usize) -> bool {
     match json {

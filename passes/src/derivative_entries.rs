@@ -130,15 +130,23 @@ pub(crate) struct Registered {
 
 /// The derivatives of one kind in the tables of a module, by the position of the function of which they are.
 #[derive(Debug, Default)]
-pub(crate) struct RegisteredDerivatives(HashMap<usize, Vec<Registered>>);
+pub(crate) struct RegisteredDerivatives {
+    found: HashMap<usize, Vec<Registered>>,
+    /// What functions are declared differentiable with respect to.
+    declared: HashMap<usize, Vec<Vec<u32>>>,
+}
 
 impl RegisteredDerivatives {
     /// All of this kind.
     pub(crate) fn of(module: &Module<BBCode>, kind: DerivativeKind) -> Self {
         let mut found: HashMap<usize, Vec<Registered>> = HashMap::new();
+        let mut declared: HashMap<usize, Vec<Vec<u32>>> = HashMap::new();
         let tables: Vec<Declaration> = if module.has_tables() { module.declarations().collect() } else { Vec::new() };
         for table in &tables {
             for entry in table.entries().into_iter().flatten() {
+                if let (Some(set), Some(position)) = (&entry.differentiable, module.function_index(&entry.function)) {
+                    declared.entry(position).or_default().push(set.clone());
+                }
                 let Some(key) = entry.derivative.as_ref().filter(|key| key.kind == kind) else { continue };
                 let method = match table {
                     Declaration::Class(class) => module.class_method(&class.name, &entry.name, None),
@@ -157,12 +165,12 @@ impl RegisteredDerivatives {
                 }
             }
         }
-        RegisteredDerivatives(found)
+        RegisteredDerivatives { found, declared }
     }
 
     /// Those of the function at this position, in the order of the tables.
     pub(crate) fn get(&self, function: usize) -> &[Registered] {
-        self.0.get(&function).map(Vec::as_slice).unwrap_or_default()
+        self.found.get(&function).map(Vec::as_slice).unwrap_or_default()
     }
 
     /// The derivative that is missing in one table, as another one has it.
@@ -172,17 +180,20 @@ impl RegisteredDerivatives {
         of.iter().find(same).map(|other| other.function.clone())
     }
 
-    /// The one with respect to the fewest parameters that has all that are wanted, `_1` first. `None` if there is none.
+    /// The one with respect to the fewest parameters that has all that are wanted, `_1` first. `None` if there is none, so that the
+    /// function is to be derived.
     ///
     /// # Errors
     ///
-    /// What is wrong, if several functions are registered for the same parameters: which is meant depends on the table.
+    /// What is wrong: several functions are registered for the same parameters, so that which is meant depends on the table;
+    /// or the program registers derivatives with respect to other parameters only, and does not declare the function
+    /// differentiable with respect to these.
     pub(crate) fn find(&self, function: usize, wanted: &[bool]) -> Result<Option<&Registered>, String> {
-        let covers = |registered: &&Registered| {
-            let has = |index: usize| registered.with_respect_to.contains(&(index as u32 + 1));
-            registered.with_respect_to.is_empty()
-                || wanted.iter().enumerate().all(|(index, wanted)| !wanted || has(index))
+        let has_all = |set: &[u32]| {
+            let has = |index: usize| set.contains(&(index as u32 + 1));
+            set.is_empty() || wanted.iter().enumerate().all(|(index, wanted)| !wanted || has(index))
         };
+        let covers = |registered: &&Registered| has_all(&registered.with_respect_to);
         let size = |registered: &Registered| match registered.with_respect_to.len() {
             0 => usize::MAX,
             count => count,
@@ -196,7 +207,17 @@ impl RegisteredDerivatives {
             (Some(found), Some(other)) => {
                 Err(format!("both `{}` and `{other}` are registered as its derivative", found.function))
             }
-            _ => Ok(found),
+            (Some(found), None) => Ok(Some(found)),
+            (None, _) => {
+                let declared = self.declared.get(&function).is_some_and(|sets| sets.iter().any(|set| has_all(set)));
+                match self.get(function).iter().find(|other| !other.generated).filter(|_| !declared) {
+                    Some(other) => Err(format!(
+                        "`{}` is registered, which is not with respect to all arguments that have a tangent here",
+                        other.function
+                    )),
+                    None => Ok(None),
+                }
+            }
         }
     }
 }

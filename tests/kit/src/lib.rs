@@ -16,4 +16,5 @@ pub mod programs;
 pub mod seeds;
 pub mod shapes;
 pub mod surgery;
+pub mod tables;
 pub mod targets;

@@ -1,0 +1,108 @@
+//! Random declarations: structs, enums, classes, protocols and witness tables, most of which fit together.
+
+use arbitrary::{Result, Unstructured};
+use ircode::{
+    Class, Declaration, DerivativeKey, DerivativeKind, Entries, Entry, IRCode, Module, Name, Protocol, Requirement,
+    Type, TypeDef, TypeKind, Witness,
+};
+
+const NAMES: &[&str] = &["area", "scale!", "f", "x", "größe", "n_1"];
+const FUNCTIONS: &[&str] = &["f", "g", "Base.sin", "h(::Float64)", "an odd name", "f_vjp"];
+const TYPES: &[&str] =
+    &["Float64", "Int64", "Any", "A0", "A1", "Vector{A0}", "Tuple{Float64, Int64}", "Union{Nothing, A1}"];
+
+/// A module of random declarations and of no functions. No two declarations have one name.
+///
+/// # Errors
+///
+/// If `u` has no more bytes.
+pub fn tables(u: &mut Unstructured<'_>) -> Result<Module<IRCode>> {
+    let mut module = Module::new();
+    for number in 0..u.int_in_range(0..=6)? {
+        let declaration = declaration(u, number)?;
+        // A class may have a field of its superclass again, and two witness tables may be for the same: these are left out.
+        let _ = module.declare(declaration);
+    }
+    Ok(module)
+}
+
+fn declaration(u: &mut Unstructured<'_>, number: usize) -> Result<Declaration> {
+    let name: Name = format!("A{number}").into();
+    Ok(match u.int_in_range(0..=5)? {
+        0 => {
+            Declaration::Type(TypeDef { name, kind: TypeKind::Struct { mutable: u.arbitrary()?, fields: fields(u)? } })
+        }
+        1 => {
+            let mut cases: Vec<(Name, Vec<Type>)> = Vec::new();
+            for (case, first) in fields(u)? {
+                let rest = (0..u.int_in_range(0..=2)?).map(|_| ty(u)).collect::<Result<Vec<_>>>()?;
+                cases.push((case, if rest.is_empty() { rest } else { [vec![first], rest].concat() }));
+            }
+            Declaration::Type(TypeDef { name, kind: TypeKind::Enum { cases } })
+        }
+        2 | 3 => {
+            let above = u.int_in_range(0..=number)?;
+            let superclass = u.arbitrary::<bool>()?.then(|| Name::from(format!("A{above}")));
+            Declaration::Class(Class { name, superclass, fields: fields(u)?, methods: entries(u)? })
+        }
+        4 => {
+            let mut requirements: Vec<Requirement> = Vec::new();
+            for (name, result) in fields(u)? {
+                let parameters = fields(u)?.into_iter();
+                let parameters = parameters.map(|(name, ty)| Ok((u.arbitrary::<bool>()?.then_some(name), ty)));
+                let parameters = parameters.collect::<Result<_>>()?;
+                let result = if u.arbitrary()? { result } else { Type::Untyped };
+                requirements.push(Requirement { name, parameters, result });
+            }
+            Declaration::Protocol(Protocol { name, requirements })
+        }
+        _ => {
+            let protocol = Name::from(format!("A{}", u.int_in_range(0..=number)?));
+            Declaration::Witness(Witness { of: ty(u)?, protocol, entries: entries(u)? })
+        }
+    })
+}
+
+fn ty(u: &mut Unstructured<'_>) -> Result<Type> {
+    Ok(Type::parse(u.choose(TYPES)?))
+}
+
+/// Different names with types.
+fn fields(u: &mut Unstructured<'_>) -> Result<Vec<(Name, Type)>> {
+    let mut fields = Vec::new();
+    for name in NAMES.iter().filter(|name| !name.ends_with('!')) {
+        if u.ratio(1, 3)? {
+            fields.push((Name::from(*name), ty(u)?));
+        }
+    }
+    Ok(fields)
+}
+
+fn numbers(u: &mut Unstructured<'_>) -> Result<Vec<u32>> {
+    let mut numbers = Vec::new();
+    for number in 2..=4 {
+        if u.ratio(1, 3)? {
+            numbers.push(number);
+        }
+    }
+    Ok(numbers)
+}
+
+fn entries(u: &mut Unstructured<'_>) -> Result<Entries> {
+    let mut entries = Entries::default();
+    for _ in 0..u.int_in_range(0..=5)? {
+        let mut entry = Entry::method(*u.choose(NAMES)?, *u.choose(FUNCTIONS)?);
+        match u.int_in_range(0..=3)? {
+            0 => {}
+            1 => entry.differentiable = Some(numbers(u)?),
+            kind => {
+                let kind = if kind == 2 { DerivativeKind::Vjp } else { DerivativeKind::Jvp };
+                entry.derivative = Some(DerivativeKey { kind, with_respect_to: numbers(u)? });
+                entry.generated = u.arbitrary()?;
+            }
+        }
+        // The second of two for the same is left out.
+        let _ = entries.add(entry);
+    }
+    Ok(entries)
+}
