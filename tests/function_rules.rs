@@ -252,3 +252,72 @@ end
     module.add_rules(rule).unwrap();
     assert_eq!(at(&module), (9.0, 33.0));
 }
+
+const SHAPES: &str = "
+class Shape
+  scale::Float64
+  method area => shape_area
+end
+class Dot <: Shape
+end
+class Circle <: Shape
+  method area => circle_area
+end
+function shape_area(self::Shape, x::Float64)::Float64
+1 ─ %1 = Base.getfield(self, :scale)::Float64
+│   %2 = Base.mul_float(%1, x)::Float64
+└──      return %2
+end
+function circle_area(self::Circle, x::Float64)::Float64
+1 ─ %1 = invoke Main.shape_area(self::Circle, x::Float64)::Float64
+│   %2 = Base.add_float(%1, x)::Float64
+└──      return %2
+end
+function through_class(shape::Shape, x::Float64)::Float64
+1 ─ %1 = BBKit.class_method(shape, :area)::Function
+│   %2 = (%1)(shape, x)::Float64
+└──      return %2
+end
+function on_dot(x::Float64)::Float64
+1 ─ %1 = %new(Main.Dot, 3.0)::Dot
+│   %2 = invoke Main.through_class(%1::Dot, x::Float64)::Float64
+└──      return %2
+end
+function on_circle(x::Float64)::Float64
+1 ─ %1 = %new(Main.Circle, 3.0)::Circle
+│   %2 = invoke Main.through_class(%1::Circle, x::Float64)::Float64
+└──      return %2
+end
+";
+
+/// The rule of a method is called wherever the method is found in a table, or called for an object of a class that inherits it.
+#[test]
+fn a_method_that_is_found_in_a_table_has_its_rule() {
+    // Ten times what the derivative is.
+    let rules = "
+function shape_area_vjp(self::Shape, x::Float64, out::Float64, seed::Float64)::Tuple{Nothing, Float64}
+1 ─ %1 = Base.getfield(self, :scale)::Float64
+│   %2 = Base.mul_float(%1, seed)::Float64
+│   %3 = Base.mul_float(%2, 10.0)::Float64
+│   %4 = Core.tuple(nothing, %3)::Tuple{Nothing, Float64}
+└──      return %4
+end
+function shape_area_jvp(self::Shape, x::Float64, out::Float64, dself::BBKit.Tangent{Shape}, dx::Float64)::Float64
+1 ─ %1 = Base.getfield(self, :scale)::Float64
+│   %2 = Base.mul_float(%1, dx)::Float64
+│   %3 = Base.mul_float(%2, 10.0)::Float64
+└──      return %3
+end
+";
+    let mut module: Module<IRCode> = parse_module(SHAPES).unwrap().module;
+    module.add_rules(rules).unwrap();
+    // scale·x has 3, told as 30; of a circle x is added.
+    for (function, expected) in [("on_dot", 30.0), ("on_circle", 31.0)] {
+        let args = [exec::Value::from(5.0)];
+        let gradient = bbkit::gradient(&module, function, &args, exec::Limits::default()).unwrap();
+        assert_eq!(gradient.gradient[0].as_float(), Some(expected), "{function}");
+        let direction = [vec![exec::Value::from(1.0)]];
+        let found = bbkit::jvp(&module, function, &args, &direction, exec::Limits::default()).unwrap();
+        assert_eq!(found.tangents[0].as_float(), Some(expected), "{function}");
+    }
+}

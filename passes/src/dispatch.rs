@@ -191,6 +191,15 @@ pub(crate) fn dispatch(module: &Module<BBCode>, bb: &mut BBCode, candidates: &[C
     Ok(())
 }
 
+/// What a rule for a function is told of the type of an argument: where the function takes a class, that class, of which an object of
+/// a class that inherits from it is one.
+pub(crate) fn as_taken(module: &Module<BBCode>, given: Type, taken: &Type) -> Type {
+    match (&given, taken) {
+        (Type::Named(class), Type::Named(of)) if module.is_subclass(class, of) => taken.clone(),
+        _ => given,
+    }
+}
+
 /// Whether the first type is a class, and the second another one or something of which less is known.
 fn is_narrower_class(module: &Module<BBCode>, taken: &Type, given: &Type) -> bool {
     let Type::Named(taken) = taken else { return false };

@@ -223,8 +223,7 @@ fn generate_all(module: &Module<BBCode>, name: &Name, options: &Options) -> Resu
                 "`{}` is registered as its derivative, which code with traces cannot call",
                 registered.function
             );
-            let help =
-                "a rule for the function, with `_fwd` and `_pb` or with `_vjp` behind its name, is called in its place";
+            let help = "a derivative rule for the function is called in its place";
             return Err(PassError::new(NAME, &function.name, message).with_help(help));
         }
         let names = derivation.names(&signature);

@@ -15,6 +15,7 @@ use super::rule::Application;
 use super::writer::{Op, Writer, zero};
 use crate::PassError;
 use crate::derivative_entries::Registered;
+use crate::dispatch::as_taken;
 use crate::rules::RuleKind;
 use crate::slots::{self, why_it_stays};
 use crate::tangents::Tangent;
@@ -704,7 +705,9 @@ impl<'a> Transform<'a> {
         if !derivation.rules.has_function_rule(&target.name, RuleKind::Jvp) {
             return Ok(false);
         }
-        let types: Vec<Type> = args.iter().map(|arg| self.prepared.ir.operand_type(arg)).collect();
+        let taken = target.body.argtypes.iter().skip(1).chain(std::iter::repeat(&Type::Any));
+        let given = args.iter().map(|arg| self.prepared.ir.operand_type(arg));
+        let types: Vec<Type> = given.zip(taken).map(|(given, ty)| as_taken(derivation.module, given, ty)).collect();
         let Some(rule) = derivation.rules.find_function(&target.name, RuleKind::Jvp, &types) else { return Ok(false) };
         // It may be for what the function does to an object.
         let changes = args.iter().any(|arg| self.activity.is_active(arg) && self.activity.holds_objects(arg));

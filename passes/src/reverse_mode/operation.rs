@@ -7,6 +7,7 @@ use ircode::primitives::{self, Compute, Primitive};
 use ircode::{Argument, Callee, Constant, Head, Module, Operand, Stmt, Type, TypeKind, method_of};
 
 use crate::constant_folding::named_type;
+use crate::dispatch::as_taken;
 use crate::rules::{Bindings, Rule, RuleKind, RuleTable};
 
 /// What a statement does with its operands.
@@ -222,7 +223,8 @@ impl Classifier<'_> {
                 if args.len() + 1 != target.body.argtypes.len() {
                     return Operation::Unknown;
                 }
-                let types: Vec<Type> = args.iter().map(|arg| self.type_of(arg)).collect();
+                let given = args.iter().zip(target.body.argtypes.iter().skip(1));
+                let types: Vec<Type> = given.map(|(arg, ty)| as_taken(self.module, self.type_of(arg), ty)).collect();
                 if let Some(rule) = self.rules.find_function(&target.name, RuleKind::Vjp, &types) {
                     return Operation::Rule { rule, bindings: Bindings::default(), args };
                 }
