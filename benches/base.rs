@@ -129,5 +129,5 @@ fn write(functions: &[Function<IRCode>]) -> Vec<u8> {
     for function in functions {
         writer.function(function).expect("exported code can be dumped");
     }
-    writer.finish(&[]).expect("memory can be written to")
+    writer.finish([]).expect("memory can be written to")
 }
