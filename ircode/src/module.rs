@@ -241,6 +241,21 @@ impl<F> Module<F> {
         Ok(())
     }
 
+    /// Removes the functions and the types that are not to be kept. Each is asked about once, in order. What still mentions one is not
+    /// looked at. Linear in the module.
+    pub fn retain(&mut self, keep_function: impl FnMut(&Function<F>) -> bool, keep_type: impl FnMut(&TypeDef) -> bool) {
+        self.functions.retain(keep_function);
+        self.types.retain(keep_type);
+        self.by_name.clear();
+        self.methods.clear();
+        self.has_paths = false;
+        let names: Vec<Name> = self.functions.iter().map(|function| function.name.clone()).collect();
+        for (index, name) in names.into_iter().enumerate() {
+            self.index(name, index);
+        }
+        self.types_by_name = self.types.iter().enumerate().map(|(index, def)| (def.name.clone(), index)).collect();
+    }
+
     /// Declares a type.
     ///
     /// # Errors

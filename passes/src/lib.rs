@@ -3,6 +3,7 @@
 mod argument_types;
 mod builder;
 pub mod closure_folding;
+pub mod closure_specialization;
 pub mod common_subexpressions;
 pub mod constant_folding;
 pub mod constant_propagation;

@@ -7,10 +7,10 @@ use ircode::{Function, Module, Name};
 
 use crate::reverse_mode::linear_maps;
 use crate::{
-    PassError, closure_folding, common_subexpressions, constant_folding, constant_propagation, copy_propagation,
-    dead_code, derivative_entries, forward_mode, infer_types, inlining, link_methods, loop_invariant_motion,
-    lower_arithmetic, lower_broadcast, lower_projections, lower_switch, mem2reg, reverse_mode, scalar_replacement,
-    simplify, simplify_cfg, split_critical_edges, type_literals, unreachable_code,
+    PassError, closure_folding, closure_specialization, common_subexpressions, constant_folding, constant_propagation,
+    copy_propagation, dead_code, derivative_entries, forward_mode, infer_types, inlining, link_methods,
+    loop_invariant_motion, lower_arithmetic, lower_broadcast, lower_projections, lower_switch, mem2reg, reverse_mode,
+    scalar_replacement, simplify, simplify_cfg, split_critical_edges, type_literals, unreachable_code,
 };
 
 /// What a pass returns: whether it changed anything.
@@ -50,6 +50,7 @@ pub enum Run {
 #[rustfmt::skip]
 pub const PASSES: &[Pass] = &[
     Pass { name: closure_folding::NAME,         about: "call what a closure applies, where it is seen to be made",     run: Run::Function(closure_folding::run) },
+    Pass { name: closure_specialization::NAME,  about: "give functions what closures capture in the place of closures",    run: Run::Module(closure_specialization::run) },
     Pass { name: common_subexpressions::NAME,   about: "compute once what is computed twice",                             run: Run::Function(common_subexpressions::run) },
     Pass { name: constant_folding::NAME,        about: "compute what is known before the program runs",                   run: Run::Function(constant_folding::run) },
     Pass { name: constant_propagation::NAME,    about: "find what is constant on the ways that can be taken",             run: Run::Function(constant_propagation::run) },

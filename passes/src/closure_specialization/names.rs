@@ -1,0 +1,40 @@
+//! The names of specialisations.
+
+use hashbrown::HashMap;
+use ircode::Name;
+
+use super::clones::{Target, Way};
+
+/// A longer name is cut there.
+const LONGEST: usize = 120;
+
+/// For a name that was wanted before, the number that the last one got.
+pub(super) type Numbered = HashMap<String, usize>;
+
+/// What the specialisation of a function is to be called: `g_spec_2h1_3same2`. `name` says what a closure is one of.
+pub(super) fn specialized_name(function: &Name, ways: &[Way], name: impl Fn(Target) -> Name) -> String {
+    let mut text = format!("{function}_spec");
+    for (index, way) in ways.iter().enumerate() {
+        match way {
+            Way::Kept => {}
+            Way::Closure { of, captured } => text.push_str(&format!("_{}{}{captured}", index + 2, name(*of))),
+            Way::Same(other) => text.push_str(&format!("_{}same{}", index + 2, other + 2)),
+        }
+    }
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => text[..end].into(),
+        None => text,
+    }
+}
+
+/// The name itself, if it is free, or with the first number behind it with which it is.
+pub(super) fn free_name(numbers: &mut Numbered, wanted: String, is_taken: impl Fn(&str) -> bool) -> Name {
+    let number = numbers.entry(wanted.clone()).or_insert(0);
+    loop {
+        *number += 1;
+        let name = if *number == 1 { wanted.clone() } else { format!("{wanted}_{number}") };
+        if !is_taken(&name) {
+            return name.into();
+        }
+    }
+}

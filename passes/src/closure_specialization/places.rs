@@ -1,0 +1,69 @@
+//! Where functions are given arguments, and what the arguments are.
+
+use bbcode::{BBCode, Ids, InstId};
+use ircode::{Callee, Module, Operand, Stmt};
+
+/// A place where a function of the module is given values of its parameters.
+#[derive(Clone, Debug)]
+pub(super) struct Place {
+    /// The function, by its number in the module.
+    pub(super) function: usize,
+    /// The number of the parameter that the first of the values is for, 0 being `_2`.
+    pub(super) first: usize,
+    /// The values.
+    pub(super) given: Vec<Operand<Ids>>,
+    /// Whether a closure captures them, and not a call passes them.
+    pub(super) captured: bool,
+}
+
+/// What is wrong with a place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Misfit {
+    /// The function takes any number of arguments.
+    AnyNumber,
+    /// It takes another number.
+    WrongNumber,
+}
+
+impl Place {
+    /// The place that a statement is, if it is one, and what is wrong with it.
+    pub(super) fn of(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> Option<(Place, Option<Misfit>)> {
+        let (callee, given, captured) = match (module.primitive_call(stmt), stmt) {
+            (Some((primitive, [function, captured @ ..])), _) if primitive.name == "partial_apply" => {
+                (function, captured, true)
+            }
+            (None, Stmt::Call(call)) => (&call.callee, call.args.as_slice(), false),
+            (None, Stmt::Invoke(invoke)) => (&invoke.callee, invoke.args.as_slice(), false),
+            _ => return None,
+        };
+        let Callee::Function(function) = module.callee(callee)? else { return None };
+        let target = module.functions().get(function)?;
+        let takes = target.body.argtypes.len().saturating_sub(1);
+        let first = takes.checked_sub(given.len()).filter(|&first| captured || first == 0);
+        let misfit = match first {
+            _ if target.varargs => Some(Misfit::AnyNumber),
+            None => Some(Misfit::WrongNumber),
+            Some(_) => None,
+        };
+        Some((Place { function, first: first.unwrap_or(0), given: given.to_vec(), captured }, misfit))
+    }
+}
+
+/// What an operand is, over copies and π.
+pub(super) fn seen_through(bb: &BBCode, operand: &Operand<Ids>) -> Operand<Ids> {
+    let mut at = operand;
+    // A chain of copies is as long as it is; a cycle of them can only stand in code that is not reached.
+    for _ in 0..64 {
+        at = match at.as_value().and_then(|value| bb.stmt(value)) {
+            Some(Stmt::Value(of @ (Operand::Value(_) | Operand::Argument(_)))) => of,
+            Some(Stmt::Pi(pi)) => &pi.value,
+            _ => break,
+        };
+    }
+    at.clone()
+}
+
+/// The statements that are reached, so that each stands behind those whose values it uses, φs aside.
+pub(super) fn in_order(bb: &BBCode) -> Vec<InstId> {
+    bb.dominators().preorder().flat_map(|block| bb.inst_ids(block)).collect()
+}

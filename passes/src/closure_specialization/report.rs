@@ -1,0 +1,198 @@
+//! What became of closures.
+
+use std::fmt;
+
+use bbcode::{BBCode, Ids, InstId};
+use hashbrown::HashMap;
+use ircode::{Head, Module, Name, Operand, SSAValue, Stmt};
+use slotmap::SecondaryMap;
+
+use super::clones::Target;
+use super::places::seen_through;
+use crate::closure_folding::made_closure;
+
+/// What was specialised, and what was not.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Report {
+    /// Whether the module was changed.
+    pub changed: bool,
+    /// The places where a function was given something else in the place of closures, in the order in which they were rewritten.
+    pub specialized: Vec<Specialized>,
+    /// The closures that stay, in the order of the module and of the statements.
+    pub kept: Vec<Kept>,
+    /// The functions that were removed, in the order of the module.
+    pub removed: Vec<Name>,
+    /// The enums that were removed, in the order of the module.
+    pub removed_types: Vec<Name>,
+}
+
+/// A function or an enum that another one took the place of.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Specialized {
+    /// Where.
+    pub function: Name,
+    /// The statement there: its number before the pass, or when its function was cloned.
+    pub statement: SSAValue,
+    /// What was used before.
+    pub from: Name,
+    /// What took its place.
+    pub to: Name,
+}
+
+impl fmt::Display for Specialized {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {}: {} became {}", self.function, self.statement, self.from, self.to)
+    }
+}
+
+/// A closure that stays.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Kept {
+    /// The function that makes it.
+    pub function: Name,
+    /// The statement there, as it is numbered after the pass.
+    pub statement: SSAValue,
+    /// What it is a closure of.
+    pub of: Name,
+    /// Why it stays.
+    pub reason: Reason,
+}
+
+impl fmt::Display for Kept {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}, {}: the closure of {} stays: {}", self.function, self.statement, self.of, self.reason)
+    }
+}
+
+/// Why a closure stays.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Reason {
+    /// It is returned: whoever called the function applies it.
+    Returned,
+    /// It is given to a function that does not apply it.
+    NotApplied(Name),
+    /// It is given to a function that takes any number of arguments.
+    AnyNumber(Name),
+    /// It is given to another number of arguments than the function takes.
+    WrongNumber(Name),
+    /// It is given to a function whose entry is the head of a loop.
+    EntryLoops(Name),
+    /// It is given to a function that is specialised within itself as often as is allowed.
+    Recursion(Name),
+    /// It is given to a function, and the module has grown as far as is allowed.
+    TooLarge(Name),
+    /// It is given to something of which is not known what it is.
+    Unknown,
+    /// A φ takes it or something else.
+    Joined,
+    /// It is stored: in a tuple, an enum, an array, a structure.
+    Stored,
+    /// It is applied to another number of arguments than its function takes, which is an error when the program runs.
+    Misapplied,
+    /// Nobody uses it.
+    Unused,
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Reason::Returned => f.write_str("it is returned"),
+            Reason::NotApplied(name) => write!(f, "{name}, which it is given to, does not apply it"),
+            Reason::AnyNumber(name) => write!(f, "{name}, which it is given to, takes any number of arguments"),
+            Reason::WrongNumber(name) => write!(f, "{name}, which it is given to, takes another number of arguments"),
+            Reason::EntryLoops(name) => write!(f, "the entry of {name}, which it is given to, is the head of a loop"),
+            Reason::Recursion(name) => {
+                write!(f, "{name}, which it is given to, is specialised within itself too often")
+            }
+            Reason::TooLarge(name) => {
+                write!(f, "the module would grow too large by a clone of {name}, which it is given to")
+            }
+            Reason::Unknown => f.write_str("it is given to something that is known only when the program runs"),
+            Reason::Joined => f.write_str("a φ takes it or something else"),
+            Reason::Stored => f.write_str("it is stored"),
+            Reason::Misapplied => f.write_str("it is applied to another number of arguments than its function takes"),
+            Reason::Unused => f.write_str("nobody uses it"),
+        }
+    }
+}
+
+/// The numbers of the statements of a function.
+pub(super) struct Numbers(SecondaryMap<InstId, usize>);
+
+impl Numbers {
+    pub(super) fn new(bb: &BBCode) -> Numbers {
+        Numbers(bb.all_insts().enumerate().map(|(number, (id, _))| (id, number)).collect())
+    }
+
+    pub(super) fn of(&self, id: InstId) -> SSAValue {
+        SSAValue::from_index(self.0.get(id).copied().unwrap_or(0))
+    }
+}
+
+/// Why the closures stay that are left in a module, in the order of the module and of the statements. `refused` says it of those
+/// that are given to functions: by the number of the function that makes them, and the statement. Linear in the module.
+pub(super) fn kept(module: &Module<BBCode>, refused: &HashMap<(usize, InstId), Reason>) -> Vec<Kept> {
+    let mut all = Vec::new();
+    for (index, function) in module.functions().iter().enumerate() {
+        let bb = &function.body;
+        let made = bb.all_insts().filter_map(|(id, inst)| Some((id, made_closure(module, &inst.stmt)?.function)));
+        let made: Vec<(InstId, Operand<Ids>)> = made.collect();
+        if made.is_empty() {
+            continue;
+        }
+        let mut reasons: SecondaryMap<InstId, Reason> = made.iter().map(|&(id, _)| (id, Reason::Unused)).collect();
+        for (_, inst) in bb.all_insts() {
+            if matches!(inst.stmt, Stmt::Pi(_) | Stmt::Value(_)) {
+                continue;
+            }
+            inst.stmt.for_each_operand(&mut |operand| {
+                if let Some(value) = seen_through(bb, operand).as_value()
+                    && let Some(reason @ Reason::Unused) = reasons.get_mut(value)
+                {
+                    let refused = refused.get(&(index, value)).cloned();
+                    *reason = refused.unwrap_or_else(|| used_by(module, &inst.stmt, operand));
+                }
+            });
+        }
+        let numbers = Numbers::new(bb);
+        all.extend(made.into_iter().map(|(id, of)| Kept {
+            function: function.name.clone(),
+            statement: numbers.of(id),
+            of: Target::of(module, &of).map_or_else(|| Name::from(""), |of| of.name(module)),
+            reason: reasons.remove(id).unwrap_or(Reason::Unused),
+        }));
+    }
+    all
+}
+
+fn used_by(module: &Module<BBCode>, stmt: &Stmt<Ids>, operand: &Operand<Ids>) -> Reason {
+    match stmt {
+        Stmt::Return(_) => Reason::Returned,
+        Stmt::Phi(_) | Stmt::PhiC(_) | Stmt::Upsilon(_) => Reason::Joined,
+        Stmt::Call(call) if call.callee == *operand => Reason::Misapplied,
+        Stmt::Expr(expr) if expr.head == Head::New => Reason::Stored,
+        stmt => match module.primitive_call(stmt) {
+            Some((primitive, _)) if STORES.contains(&primitive.name) => Reason::Stored,
+            _ => Reason::Unknown,
+        },
+    }
+}
+
+/// The primitives that put what they are given somewhere else.
+const STORES: &[&str] = &[
+    "arrayset",
+    "memoryrefset!",
+    "new_case",
+    "partial_apply",
+    "setfield!",
+    "setindex!",
+    "slot_set!",
+    "stack_push!",
+    "stack_set!",
+    "tuple",
+];
+
+/// The name of a function of the module.
+pub(super) fn name(module: &Module<BBCode>, function: usize) -> Name {
+    module.functions().get(function).map_or_else(|| Name::from(""), |function| function.name.clone())
+}

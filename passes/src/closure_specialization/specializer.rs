@@ -1,0 +1,296 @@
+//! Goes over the functions of a module, and puts specialisations in their places.
+
+use bbcode::{BBCode, Ids, InstId};
+use hashbrown::{HashMap, HashSet};
+use ircode::{CallGraph, Module, Name, Operand, Stmt};
+use slotmap::SecondaryMap;
+
+use super::applied::Applied;
+use super::clones::{Target, Way, specialized};
+use super::names::{Numbered, free_name, specialized_name};
+use super::places::{Misfit, Place, in_order, seen_through};
+use super::report::{Numbers, Reason, Report, Specialized, kept, name};
+use super::{NAME, unused};
+use crate::closure_folding::made_closure;
+use crate::{PassError, closure_folding, dead_code, run_on_function};
+
+/// How often a function may be specialised within a specialisation of itself.
+pub(super) const SAME: u32 = 8;
+
+/// Clones have at most so many times the statements that the module has.
+const FACTOR: usize = 4;
+
+/// And so many on top, so that small modules are not held short.
+const FREE: usize = 4096;
+
+pub(super) struct Specializer<'m> {
+    module: &'m mut Module<BBCode>,
+    applied: Applied,
+    /// The clones that were made, and of what.
+    clones: HashMap<(usize, Vec<Way>), usize>,
+    /// Which functions a clone was specialised with, within itself, and how often each; functions that are no clones have none.
+    lineage: HashMap<usize, Lineage>,
+    /// The numbers of names that are wanted more than once.
+    numbers: Numbered,
+    /// The clones that are still to be gone over, the last first.
+    fresh: Vec<usize>,
+    /// How many statements clones may still have.
+    left: usize,
+    /// The functions that a specialisation has taken the place of.
+    replaced: Vec<bool>,
+    /// Why closures stay that were given to functions.
+    refused: HashMap<(usize, InstId), Reason>,
+    report: Report,
+}
+
+/// Functions that are no clones, by their numbers, and how often each was specialised on the way to a clone.
+#[derive(Clone, Debug)]
+struct Lineage {
+    /// What it is a clone of in the end.
+    of: usize,
+    times: Vec<(usize, u32)>,
+}
+
+/// A closure that the function at hand makes.
+struct Closure {
+    operand: Operand<Ids>,
+    target: Target,
+    captured: Vec<Operand<Ids>>,
+}
+
+impl<'m> Specializer<'m> {
+    pub(super) fn new(module: &'m mut Module<BBCode>) -> Specializer<'m> {
+        let size: usize = module.functions().iter().map(|each| each.body.inst_count()).sum();
+        let replaced = vec![false; module.functions().len()];
+        Specializer {
+            module,
+            applied: Applied::default(),
+            clones: HashMap::new(),
+            lineage: HashMap::new(),
+            numbers: Numbered::new(),
+            fresh: Vec::new(),
+            left: size * FACTOR + FREE,
+            replaced,
+            refused: HashMap::new(),
+            report: Report::default(),
+        }
+    }
+
+    pub(super) fn run(mut self, only: Option<&Name>) -> Result<Report, PassError> {
+        let order = CallGraph::new(&*self.module).bottom_up().concat();
+        let only_index = only.and_then(|name| self.module.function_index(name));
+        for function in order {
+            if only.is_some() && only_index != Some(function) {
+                continue;
+            }
+            self.fresh.push(function);
+            while let Some(function) = self.fresh.pop() {
+                self.go_over(function)?;
+            }
+        }
+        self.report.kept = kept(self.module, &self.refused);
+        if self.report.changed {
+            self.report.removed = unused::remove(self.module, &self.replaced, only);
+            let gone: HashSet<&Name> = self.report.removed.iter().collect();
+            self.report.kept.retain(|kept| !gone.contains(&kept.function));
+        }
+        Ok(self.report)
+    }
+
+    /// Puts specialisations in the places of a function.
+    fn go_over(&mut self, function: usize) -> Result<(), PassError> {
+        let Some(caller) = self.module.functions().get(function) else { return Ok(()) };
+        if !caller.body.all_insts().any(|(_, inst)| made_closure(self.module, &inst.stmt).is_some()) {
+            return Ok(());
+        }
+        let numbers = Numbers::new(&caller.body);
+        let caller_name = caller.name.clone();
+        let mut changed = run_on_function(self.module, &caller_name, closure_folding::run)?;
+        let Some(caller) = self.module.functions().get(function) else { return Ok(()) };
+        let order = in_order(&caller.body);
+        let mut made: SecondaryMap<InstId, Closure> = SecondaryMap::new();
+        for id in order {
+            let Some(bb) = self.module.functions().get(function).map(|function| &function.body) else { break };
+            let Some(stmt) = bb.stmt(id) else { continue };
+            if let Some((place, misfit)) = Place::of(self.module, stmt) {
+                let given = closures_given(bb, &place, &made);
+                if let Some((target, args)) = self.respecialized(function, &place, misfit, &given, &made)? {
+                    let to = name(self.module, target);
+                    let callee = Operand::global("Main", &to);
+                    let new = match place.captured {
+                        true => {
+                            let function = std::iter::once(callee);
+                            Stmt::call(Operand::global("BBKit", "partial_apply"), function.chain(args))
+                        }
+                        false => Stmt::call(callee, args),
+                    };
+                    let from = name(self.module, place.function);
+                    if let Some(body) = self.module.body_mut(&caller_name) {
+                        body.replace(id, new).map_err(|error| PassError::new(NAME, &caller_name, error.to_string()))?;
+                    }
+                    let statement = numbers.of(id);
+                    self.report.specialized.push(Specialized { function: caller_name.clone(), statement, from, to });
+                    changed = true;
+                }
+            }
+            let stmt = self.module.functions().get(function).and_then(|function| function.body.stmt(id));
+            if let Some(closure) = stmt.and_then(|stmt| made_closure(self.module, stmt))
+                && let Some(target) = Target::of(self.module, &closure.function)
+                && self.module.closure_type(&closure.function, closure.captured.len()).is_some()
+            {
+                made.insert(id, Closure { operand: closure.function, target, captured: closure.captured });
+            }
+        }
+        if changed {
+            run_on_function(self.module, &caller_name, dead_code::run)?;
+            self.report.changed = true;
+        }
+        Ok(())
+    }
+
+    /// The specialisation for a place, and what it is given there; `None` if there is nothing to specialise.
+    fn respecialized(
+        &mut self,
+        caller: usize,
+        place: &Place,
+        misfit: Option<Misfit>,
+        given: &[Option<InstId>],
+        made: &SecondaryMap<InstId, Closure>,
+    ) -> Result<Option<(usize, Vec<Operand<Ids>>)>, PassError> {
+        if given.iter().all(Option::is_none) {
+            return Ok(None);
+        }
+        let callee = name(self.module, place.function);
+        let refuse = |refused: &mut HashMap<(usize, InstId), Reason>, reason: &Reason| {
+            for &closure in given.iter().flatten() {
+                refused.insert((caller, closure), reason.clone());
+            }
+        };
+        match misfit {
+            Some(Misfit::AnyNumber) => {
+                refuse(&mut self.refused, &Reason::AnyNumber(callee));
+                return Ok(None);
+            }
+            Some(Misfit::WrongNumber) => {
+                refuse(&mut self.refused, &Reason::WrongNumber(callee));
+                return Ok(None);
+            }
+            None => {}
+        }
+        let mut ways = vec![Way::Kept; place.first];
+        let mut operands: Vec<Option<Operand<Ids>>> = vec![None; place.first];
+        let (mut args, mut appended) = (Vec::new(), Vec::new());
+        let mut first: SecondaryMap<InstId, usize> = SecondaryMap::new();
+        for (index, (value, closure)) in place.given.iter().zip(given).enumerate() {
+            let parameter = place.first + index;
+            let found = closure.and_then(|id| Some((id, made.get(id)?)));
+            let (way, operand) = match found {
+                Some((id, _)) if first.contains_key(id) => (Way::Same(first.get(id).copied().unwrap_or(0)), None),
+                Some((id, closure)) if self.applied.is_applied(self.module, place.function, parameter) => {
+                    first.insert(id, parameter);
+                    appended.extend(closure.captured.iter().cloned());
+                    let way = Way::Closure { of: closure.target, captured: closure.captured.len() };
+                    (way, Some(closure.operand.clone()))
+                }
+                Some((id, _)) => {
+                    self.refused.insert((caller, id), Reason::NotApplied(callee.clone()));
+                    args.push(value.clone());
+                    (Way::Kept, None)
+                }
+                None => {
+                    args.push(value.clone());
+                    (Way::Kept, None)
+                }
+            };
+            ways.push(way);
+            operands.push(operand);
+        }
+        if first.is_empty() {
+            return Ok(None);
+        }
+        args.append(&mut appended);
+        match self.clone_for(place.function, ways, &operands)? {
+            Ok(target) => {
+                if let Some(replaced) = self.replaced.get_mut(place.function) {
+                    *replaced = true;
+                }
+                Ok(Some((target, args)))
+            }
+            Err(reason) => {
+                refuse(&mut self.refused, &reason);
+                Ok(None)
+            }
+        }
+    }
+
+    /// The specialisation of a function; made if it is not there.
+    fn clone_for(
+        &mut self,
+        function: usize,
+        ways: Vec<Way>,
+        operands: &[Option<Operand<Ids>>],
+    ) -> Result<Result<usize, Reason>, PassError> {
+        let key = (function, ways);
+        if let Some(&known) = self.clones.get(&key) {
+            return Ok(Ok(known));
+        }
+        let ways = &key.1;
+        let Some(original) = self.module.functions().get(function) else { return Ok(Err(Reason::Unknown)) };
+        let bb = &original.body;
+        if bb.entry().is_none_or(|entry| bb.cfg().predecessors(entry).next().is_some()) {
+            return Ok(Err(Reason::EntryLoops(original.name.clone())));
+        }
+        let Some(lineage) = self.lineage_of(function, ways) else {
+            return Ok(Err(Reason::Recursion(original.name.clone())));
+        };
+        let size = bb.inst_count();
+        if size > self.left {
+            return Ok(Err(Reason::TooLarge(original.name.clone())));
+        }
+        let originally = |target: Target| match target {
+            Target::Function(clone) => Target::Function(self.lineage.get(&clone).map_or(clone, |lineage| lineage.of)),
+            primitive => primitive,
+        };
+        let wanted = specialized_name(&original.name, ways, |target| originally(target).name(self.module));
+        let (module, numbers) = (&*self.module, &mut self.numbers);
+        let name = free_name(numbers, wanted, |name| module.function(name).is_some());
+        let clone = specialized(self.module, original, ways, operands, name.clone())
+            .map_err(|error| PassError::new(NAME, &original.name, error.to_string()))?;
+        let index = self.module.functions().len();
+        self.module.replace_function(clone);
+        self.left -= size;
+        self.replaced.push(false);
+        self.lineage.insert(index, lineage);
+        self.clones.insert(key, index);
+        self.fresh.push(index);
+        Ok(Ok(index))
+    }
+
+    /// The lineage of a specialisation; `None` if a function would be specialised within itself too often.
+    fn lineage_of(&self, function: usize, ways: &[Way]) -> Option<Lineage> {
+        let none = || Lineage { of: function, times: Vec::new() };
+        let mut lineage = self.lineage.get(&function).cloned().unwrap_or_else(none);
+        let of = lineage.of;
+        for way in ways {
+            let Way::Closure { of: Target::Function(other), .. } = way else { continue };
+            for &(function, times) in self.lineage.get(other).map(|other| other.times.as_slice()).unwrap_or_default() {
+                match lineage.times.iter_mut().find(|(known, _)| *known == function) {
+                    Some((_, known)) => *known = times.max(*known),
+                    None => lineage.times.push((function, times)),
+                }
+            }
+        }
+        match lineage.times.iter_mut().find(|(known, _)| *known == of) {
+            Some((_, times)) => *times += 1,
+            None => lineage.times.push((of, 1)),
+        }
+        let often = lineage.times.iter().any(|(function, times)| *function == of && *times > SAME);
+        (!often && lineage.times.len() <= 64).then_some(lineage)
+    }
+}
+
+/// For each value at a place the closure that it is, if that is seen.
+fn closures_given(bb: &BBCode, place: &Place, made: &SecondaryMap<InstId, Closure>) -> Vec<Option<InstId>> {
+    let closure = |operand: &Operand<Ids>| seen_through(bb, operand).as_value().filter(|id| made.contains_key(*id));
+    place.given.iter().map(closure).collect()
+}
