@@ -2,10 +2,14 @@
 
 mod applied;
 mod clones;
+mod flow;
 mod names;
 mod places;
+mod recast;
 mod report;
+mod rewrite;
 mod specializer;
+mod things;
 mod unused;
 
 use bbcode::BBCode;
@@ -13,7 +17,7 @@ use ircode::{Module, Name};
 
 use crate::PassResult;
 
-pub use report::{Kept, Reason, Report, Specialized};
+pub use report::{Kept, Misuse, Reason, Report, Specialized};
 
 /// The pass's name on the command line.
 pub const NAME: &str = "closure-specialization";

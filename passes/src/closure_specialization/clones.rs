@@ -3,6 +3,8 @@
 use bbcode::{BBCode, EditError, Ids, InstId};
 use ircode::{Argument, Callee, Function, Module, Name, NewInstruction, Operand, Stmt, Type};
 
+use super::things::{Shape, Things};
+
 /// What becomes of a parameter.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub(super) enum Way {
@@ -17,6 +19,8 @@ pub(super) enum Way {
     },
     /// It is the same closure as another parameter.
     Same(usize),
+    /// It is an enum or a stack, and becomes one without closures.
+    Recast(Shape),
 }
 
 /// What a closure applies.
@@ -51,6 +55,7 @@ impl Target {
 /// names the functions of the closures, for each parameter that is one.
 pub(super) fn specialized(
     module: &Module<BBCode>,
+    things: &Things,
     function: &Function<BBCode>,
     ways: &[Way],
     operands: &[Option<Operand<Ids>>],
@@ -66,8 +71,14 @@ pub(super) fn specialized(
     let mut becomes: Vec<Operand<Ids>> = vec![Operand::argument(1)];
     let mut parameters: Vec<Option<Name>> = Vec::new();
     for (index, way) in ways.iter().enumerate() {
-        if *way == Way::Kept {
-            argtypes.push(old.get(index + 1).cloned().unwrap_or(Type::Untyped));
+        let old = old.get(index + 1).cloned().unwrap_or(Type::Untyped);
+        let new = match way {
+            Way::Kept => Some(old),
+            Way::Recast(shape) => Some(things.left(module, shape, &old).unwrap_or(old)),
+            Way::Closure { .. } | Way::Same(_) => None,
+        };
+        if let Some(new) = new {
+            argtypes.push(new);
             parameters.push(function.parameters.get(index).cloned().flatten());
         }
         becomes.push(last_argument(&argtypes));

@@ -49,6 +49,19 @@ impl Place {
     }
 }
 
+impl Place {
+    /// The same place of another function.
+    pub(super) fn of_function(&self, function: Operand<Ids>, given: Vec<Operand<Ids>>) -> Stmt<Ids> {
+        match self.captured {
+            true => {
+                let args = std::iter::once(function).chain(given);
+                Stmt::call(Operand::global("BBKit", "partial_apply"), args)
+            }
+            false => Stmt::call(function, given),
+        }
+    }
+}
+
 /// What an operand is, over copies and π.
 pub(super) fn seen_through(bb: &BBCode, operand: &Operand<Ids>) -> Operand<Ids> {
     let mut at = operand;

@@ -31,8 +31,8 @@ pub struct Report {
 pub struct Specialized {
     /// Where.
     pub function: Name,
-    /// The statement there: its number before the pass, or when its function was cloned.
-    pub statement: SSAValue,
+    /// The statement there: its number before the pass, or when its function was cloned. `None` for an enum, or a function that takes one.
+    pub statement: Option<SSAValue>,
     /// What was used before.
     pub from: Name,
     /// What took its place.
@@ -41,7 +41,10 @@ pub struct Specialized {
 
 impl fmt::Display for Specialized {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}, {}: {} became {}", self.function, self.statement, self.from, self.to)
+        match self.statement {
+            Some(statement) => write!(f, "{}, {statement}: {} became {}", self.function, self.from, self.to),
+            None => write!(f, "{}: {} became {}", self.function, self.from, self.to),
+        }
     }
 }
 
@@ -85,8 +88,17 @@ pub enum Reason {
     Unknown,
     /// A φ takes it or something else.
     Joined,
-    /// It is stored: in a tuple, an enum, an array, a structure.
+    /// It is stored: in a tuple, an array, a structure, or an enum or a stack about which nothing more is known.
     Stored,
+    /// It is stored in an enum or a stack that stays as it is.
+    Held {
+        /// The enum, or the type of the stack.
+        by: Name,
+        /// Why that stays.
+        because: Misuse,
+    },
+    /// Where it is stored, in an enum or a stack, other things are stored as well.
+    Differs(Name),
     /// It is applied to another number of arguments than its function takes, which is an error when the program runs.
     Misapplied,
     /// Nobody uses it.
@@ -110,8 +122,52 @@ impl fmt::Display for Reason {
             Reason::Unknown => f.write_str("it is given to something that is known only when the program runs"),
             Reason::Joined => f.write_str("a φ takes it or something else"),
             Reason::Stored => f.write_str("it is stored"),
+            Reason::Held { by, because } => write!(f, "it is stored in {by}, which {because}"),
+            Reason::Differs(by) => write!(f, "it is stored in {by}, where closures of other functions are stored, too"),
             Reason::Misapplied => f.write_str("it is applied to another number of arguments than its function takes"),
             Reason::Unused => f.write_str("nobody uses it"),
+        }
+    }
+}
+
+/// Why an enum or a stack with closures in it stays as it is.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Misuse {
+    /// One comes from elsewhere: from an argument, a call, memory.
+    Elsewhere,
+    /// It is returned.
+    Returned,
+    /// A φ takes it or something that is not known.
+    Joined,
+    /// It is stored where it is not known any more.
+    Stored,
+    /// It is given to a function that does not take it as what it is.
+    NotTaken(Name),
+    /// It is taken apart by a case or a number that only the run tells, or that it does not have.
+    NotConstant,
+    /// Something else is done with it.
+    Used,
+    /// It holds itself.
+    Recursive,
+    /// What is to be cloned for it would make the module too large.
+    TooLarge,
+    /// What is stored in it depends on too much that stays.
+    Undecided,
+}
+
+impl fmt::Display for Misuse {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Misuse::Elsewhere => f.write_str("comes from elsewhere"),
+            Misuse::Returned => f.write_str("is returned"),
+            Misuse::Joined => f.write_str("goes into a φ with something that is not known"),
+            Misuse::Stored => f.write_str("is stored"),
+            Misuse::NotTaken(name) => write!(f, "is given to {name}, which takes it for something else"),
+            Misuse::NotConstant => f.write_str("is taken apart by what only the run tells"),
+            Misuse::Used => f.write_str("is used otherwise than by being taken apart"),
+            Misuse::Recursive => f.write_str("holds itself"),
+            Misuse::TooLarge => f.write_str("would make the module too large"),
+            Misuse::Undecided => f.write_str("depends on too much that stays"),
         }
     }
 }

@@ -2,15 +2,19 @@
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
-use ircode::{CallGraph, Module, Name, Operand, Stmt};
+use ircode::{CallGraph, Module, Name, Operand, Type, TypeDef, TypeKind};
 use slotmap::SecondaryMap;
 
 use super::applied::Applied;
 use super::clones::{Target, Way, specialized};
-use super::names::{Numbered, free_name, specialized_name};
+use super::flow::{Flow, Known};
+use super::names::{Numbered, cut, free_name, specialized_name};
 use super::places::{Misfit, Place, in_order, seen_through};
+use super::recast::{Candidates, makes_thing};
 use super::report::{Numbers, Reason, Report, Specialized, kept, name};
-use super::{NAME, unused};
+use super::rewrite::{Rewriter, ways};
+use super::things::{Cell, Kind, Shape, Things};
+use super::{NAME, report, unused};
 use crate::closure_folding::made_closure;
 use crate::{PassError, closure_folding, dead_code, run_on_function};
 
@@ -26,6 +30,10 @@ const FREE: usize = 4096;
 pub(super) struct Specializer<'m> {
     module: &'m mut Module<BBCode>,
     applied: Applied,
+    /// The enums and stacks that were looked at.
+    things: Things,
+    /// The enums that specialised ones have taken the place of.
+    old_types: Vec<Name>,
     /// The clones that were made, and of what.
     clones: HashMap<(usize, Vec<Way>), usize>,
     /// Which functions a clone was specialised with, within itself, and how often each; functions that are no clones have none.
@@ -65,6 +73,8 @@ impl<'m> Specializer<'m> {
         Specializer {
             module,
             applied: Applied::default(),
+            things: Things::default(),
+            old_types: Vec::new(),
             clones: HashMap::new(),
             lineage: HashMap::new(),
             numbers: Numbered::new(),
@@ -91,6 +101,7 @@ impl<'m> Specializer<'m> {
         self.report.kept = kept(self.module, &self.refused);
         if self.report.changed {
             self.report.removed = unused::remove(self.module, &self.replaced, only);
+            self.report.removed_types = unused::remove_types(self.module, &self.old_types);
             let gone: HashSet<&Name> = self.report.removed.iter().collect();
             self.report.kept.retain(|kept| !gone.contains(&kept.function));
         }
@@ -116,19 +127,12 @@ impl<'m> Specializer<'m> {
                 let given = closures_given(bb, &place, &made);
                 if let Some((target, args)) = self.respecialized(function, &place, misfit, &given, &made)? {
                     let to = name(self.module, target);
-                    let callee = Operand::global("Main", &to);
-                    let new = match place.captured {
-                        true => {
-                            let function = std::iter::once(callee);
-                            Stmt::call(Operand::global("BBKit", "partial_apply"), function.chain(args))
-                        }
-                        false => Stmt::call(callee, args),
-                    };
+                    let new = place.of_function(Operand::global("Main", &to), args);
                     let from = name(self.module, place.function);
                     if let Some(body) = self.module.body_mut(&caller_name) {
                         body.replace(id, new).map_err(|error| PassError::new(NAME, &caller_name, error.to_string()))?;
                     }
-                    let statement = numbers.of(id);
+                    let statement = Some(numbers.of(id));
                     self.report.specialized.push(Specialized { function: caller_name.clone(), statement, from, to });
                     changed = true;
                 }
@@ -141,9 +145,14 @@ impl<'m> Specializer<'m> {
                 made.insert(id, Closure { operand: closure.function, target, captured: closure.captured });
             }
         }
-        if changed {
+        let recast = self.recast(function, &caller_name, &numbers)?;
+        if changed || recast {
             run_on_function(self.module, &caller_name, dead_code::run)?;
             self.report.changed = true;
+        }
+        if recast {
+            // What was taken apart in the same function may be applied there.
+            self.fresh.push(function);
         }
         Ok(())
     }
@@ -247,23 +256,138 @@ impl<'m> Specializer<'m> {
         if size > self.left {
             return Ok(Err(Reason::TooLarge(original.name.clone())));
         }
+        let index = self.add_clone(function, ways, operands)?;
+        self.left -= size;
+        self.lineage.insert(index, lineage);
+        self.clones.insert(key, index);
+        Ok(Ok(index))
+    }
+
+    /// Adds a clone of a function to the module. It is gone over later.
+    fn add_clone(
+        &mut self,
+        function: usize,
+        ways: &[Way],
+        operands: &[Option<Operand<Ids>>],
+    ) -> Result<usize, PassError> {
+        let index = self.module.functions().len();
+        let Some(original) = self.module.functions().get(function) else { return Ok(function) };
         let originally = |target: Target| match target {
             Target::Function(clone) => Target::Function(self.lineage.get(&clone).map_or(clone, |lineage| lineage.of)),
             primitive => primitive,
         };
-        let wanted = specialized_name(&original.name, ways, |target| originally(target).name(self.module));
-        let (module, numbers) = (&*self.module, &mut self.numbers);
-        let name = free_name(numbers, wanted, |name| module.function(name).is_some());
-        let clone = specialized(self.module, original, ways, operands, name.clone())
+        let thing = |shape: &Shape| match shape {
+            Shape::Thing(thing) if self.things.element(*thing).is_some() => "stack".into(),
+            Shape::Thing(thing) => self.things.name(*thing),
+            _ => "".into(),
+        };
+        let wanted = specialized_name(&original.name, ways, |target| originally(target).name(self.module), thing);
+        let module = &*self.module;
+        let name = free_name(&mut self.numbers, wanted, |name| module.function(name).is_some());
+        let clone = specialized(module, &self.things, original, ways, operands, name)
             .map_err(|error| PassError::new(NAME, &original.name, error.to_string()))?;
-        let index = self.module.functions().len();
         self.module.replace_function(clone);
-        self.left -= size;
         self.replaced.push(false);
-        self.lineage.insert(index, lineage);
-        self.clones.insert(key, index);
         self.fresh.push(index);
-        Ok(Ok(index))
+        Ok(index)
+    }
+
+    /// Specialises the enums and stacks that a function makes.
+    fn recast(&mut self, function: usize, name: &Name, numbers: &Numbers) -> Result<bool, PassError> {
+        let Some(body) = self.module.functions().get(function).map(|function| &function.body) else { return Ok(false) };
+        if !body.all_insts().any(|(_, inst)| makes_thing(self.module, &inst.stmt)) {
+            return Ok(false);
+        }
+        let found = Candidates::find(self.module, body, &mut self.things);
+        let demands = found.decide(self.module, &mut self.things, function, self.left);
+        for (closure, reason) in found.kept(&self.things) {
+            self.refused.insert((function, closure), reason);
+        }
+        let things: Vec<usize> = found.specialized(&self.things).collect();
+        if things.is_empty() {
+            return Ok(false);
+        }
+        self.declare(&things, name, numbers);
+        let mut targets: Vec<(usize, Vec<Shape>, bool)> = vec![(function, Vec::new(), true)];
+        for (callee, shapes) in demands {
+            let key = (callee, ways(&shapes));
+            if let Some(replaced) = self.replaced.get_mut(callee) {
+                *replaced = true;
+            }
+            let size = self.module.functions().get(callee).map_or(0, |callee| callee.body.inst_count());
+            let operands = vec![None; shapes.len()];
+            let clone = self.add_clone(callee, &key.1, &operands)?;
+            self.left = self.left.saturating_sub(size);
+            let of = self.lineage.get(&callee).cloned().unwrap_or(Lineage { of: callee, times: Vec::new() });
+            self.lineage.insert(clone, of);
+            self.clones.insert(key, clone);
+            let (from, to) = (report::name(self.module, callee), report::name(self.module, clone));
+            self.report.specialized.push(Specialized { function: name.clone(), statement: None, from, to });
+            targets.push((clone, shapes, false));
+        }
+        let nothing = SecondaryMap::new();
+        for (target, shapes, makes) in targets {
+            let target_name = report::name(self.module, target);
+            let Some(mut body) = self.module.body_mut(&target_name).map(std::mem::take) else { continue };
+            let stacks = if makes { &found.stacks } else { &nothing };
+            let known = Known { module: self.module, things: &self.things, enums: &found.enums, stacks };
+            let arguments = std::iter::once(Shape::Plain).chain(shapes).collect();
+            let flow = Flow::find(known, &body, arguments);
+            let rewriter = Rewriter { module: self.module, things: &self.things, clones: &self.clones, flow };
+            let result = rewriter.rewrite(&mut body);
+            if let Some(place) = self.module.body_mut(&target_name) {
+                *place = body;
+            }
+            result.map_err(|error| PassError::new(NAME, &target_name, error.to_string()))?;
+        }
+        Ok(true)
+    }
+
+    /// Declares the specialised enums.
+    fn declare(&mut self, things: &[usize], function: &Name, numbers: &Numbers) {
+        let _ = numbers;
+        let module = &*self.module;
+        let mut named: Vec<(usize, Name)> = Vec::new();
+        for &thing in things {
+            let Some(Kind::Enum { name, cases, .. }) = self.things.all.get(thing).map(|thing| &thing.kind) else {
+                continue;
+            };
+            let mut wanted = format!("{name}_spec");
+            for (case, cells) in cases {
+                let mut parts = String::new();
+                for (part, (_, cell)) in cells.iter().enumerate() {
+                    if matches!(self.things.cell(cell), Shape::Closure(_) | Shape::Tuple(_)) {
+                        parts.push_str(&format!("_{}", part + 1));
+                    }
+                }
+                if !parts.is_empty() {
+                    wanted.push_str(&format!("_{case}{parts}"));
+                }
+            }
+            let new = free_name(&mut self.numbers, cut(wanted), |name| module.type_def(name).is_some());
+            named.push((thing, new));
+        }
+        for (thing, new_name) in &named {
+            if let Some(Kind::Enum { new, .. }) = self.things.all.get_mut(*thing).map(|thing| &mut thing.kind) {
+                *new = new_name.clone();
+            }
+        }
+        for (thing, new) in named {
+            let Some(Kind::Enum { name, cases, .. }) = self.things.all.get(thing).map(|thing| &thing.kind) else {
+                continue;
+            };
+            let payload = |cells: &[(Type, Cell)]| {
+                let left = |(ty, cell): &(Type, Cell)| self.things.left(self.module, &self.things.cell(cell), ty);
+                cells.iter().filter_map(left).collect()
+            };
+            let cases = cases.iter().map(|(case, cells)| (case.clone(), payload(cells))).collect();
+            let def = TypeDef { name: new.clone(), kind: TypeKind::Enum { cases } };
+            let from = name.clone();
+            // The name is free.
+            let _ = self.module.add_type(def);
+            self.old_types.push(from.clone());
+            self.report.specialized.push(Specialized { function: function.clone(), statement: None, from, to: new });
+        }
     }
 
     /// The lineage of a specialisation; `None` if a function would be specialised within itself too often.

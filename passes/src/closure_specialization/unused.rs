@@ -1,7 +1,8 @@
-//! Functions that nobody mentions any more.
+//! Functions and enums that nobody mentions any more.
 
 use bbcode::BBCode;
-use ircode::{Callee, Constant, Module, Name, Operand};
+use hashbrown::HashSet;
+use ircode::{Callee, Constant, Module, Name, Operand, Stmt, Type, TypeDef, TypeKind};
 
 /// Removes the functions that were replaced, and that no function which stays mentions; not `kept`. Returns their names, in the order of
 /// the module. Linear in the module.
@@ -42,4 +43,81 @@ pub(super) fn remove(module: &mut Module<BBCode>, replaced: &[bool], kept: Optio
         module.retain(|_| stays.next().unwrap_or(true), |_| true);
     }
     names
+}
+
+/// Removes the declared types among these that nothing mentions any more. Returns their names, in the order of the module. Linear in the
+/// module.
+pub(super) fn remove_types(module: &mut Module<BBCode>, candidates: &[Name]) -> Vec<Name> {
+    let candidates: HashSet<Name> =
+        candidates.iter().filter_map(|name| Some(module.type_def(name)?.name.clone())).collect();
+    if candidates.is_empty() {
+        return Vec::new();
+    }
+    let mut mentioned: HashSet<Name> = HashSet::new();
+    let mut work: Vec<Name> = Vec::new();
+    let mut mention = |module: &Module<BBCode>, ty: &Type, work: &mut Vec<Name>| {
+        for_each_name(ty, &mut |name| {
+            if let Some(def) = module.type_def(name)
+                && mentioned.insert(def.name.clone())
+            {
+                work.push(def.name.clone());
+            }
+        });
+    };
+    for function in module.functions() {
+        mention(module, &function.result, &mut work);
+        function.body.argtypes.iter().for_each(|ty| mention(module, ty, &mut work));
+        for (_, inst) in function.body.all_insts() {
+            mention(module, &inst.ty, &mut work);
+            if let Stmt::Pi(pi) = &inst.stmt {
+                mention(module, &pi.ty, &mut work);
+            }
+            inst.stmt.for_each_operand(&mut |operand| {
+                if let Some(Constant::Type(ty)) = operand.as_constant() {
+                    mention(module, ty, &mut work);
+                }
+                if let Some(Callee::Type(ty)) = module.callee(operand) {
+                    mention(module, &ty, &mut work);
+                }
+            });
+        }
+    }
+    // Other types than these stay whether they are mentioned or not.
+    for def in module.types().iter().filter(|def| !candidates.contains(&def.name)) {
+        mention(module, &Type::named(def.name.clone()), &mut work);
+    }
+    while let Some(name) = work.pop() {
+        let Some(def) = module.type_def(&name) else { continue };
+        match &def.kind {
+            TypeKind::Struct { fields, .. } => fields.iter().for_each(|(_, ty)| mention(module, ty, &mut work)),
+            TypeKind::Enum { cases } => {
+                cases.iter().flat_map(|(_, types)| types).for_each(|ty| mention(module, ty, &mut work));
+            }
+        }
+    }
+    let goes = |def: &TypeDef| candidates.contains(&def.name) && !mentioned.contains(&def.name);
+    let names: Vec<Name> = module.types().iter().filter(|def| goes(def)).map(|def| def.name.clone()).collect();
+    if !names.is_empty() {
+        module.retain(|_| true, |def| !goes(def));
+    }
+    names
+}
+
+fn for_each_name(ty: &Type, visit: &mut dyn FnMut(&Name)) {
+    match ty {
+        Type::Named(name) => visit(name),
+        Type::Tuple(parts) | Type::Union(parts) => parts.iter().for_each(|part| for_each_name(part, visit)),
+        Type::NamedTuple(parts) => parts.iter().for_each(|(_, part)| for_each_name(part, visit)),
+        Type::Array(array) => for_each_name(&array.element, visit),
+        Type::Ref(of)
+        | Type::Memory(of)
+        | Type::MemoryRef(of)
+        | Type::Stack(of)
+        | Type::Slot(of)
+        | Type::TypeOf(of) => for_each_name(of, visit),
+        Type::Closure(closure) => {
+            closure.parameters.iter().chain([&closure.result]).for_each(|part| for_each_name(part, visit));
+        }
+        _ => {}
+    }
 }

@@ -1,0 +1,364 @@
+//! Where enums and stacks go in a function, and whether that is known of all of them.
+
+use std::rc::Rc;
+
+use bbcode::{BBCode, Ids, InstId};
+use hashbrown::HashMap;
+use ircode::{Callee, Constant, Module, Name, Operand, Stmt, Type};
+use slotmap::SecondaryMap;
+
+use super::places::{Place, in_order, seen_through};
+use super::report::Misuse;
+use super::things::{Shape, Things};
+
+/// What is known of the values of a function.
+#[derive(Debug, Default)]
+pub(super) struct Flow {
+    /// What statements give, where something is known of it.
+    pub(super) shapes: SecondaryMap<InstId, Shape>,
+    /// What is known of the arguments, `_1` first.
+    pub(super) arguments: Vec<Shape>,
+    /// The functions that are given enums or stacks, and what is known of all their parameters.
+    pub(super) demands: Vec<(usize, Vec<Shape>)>,
+    /// The enums and stacks that something is done with that is not understood.
+    pub(super) misused: Vec<(usize, Misuse)>,
+}
+
+/// What a function works with.
+#[derive(Clone, Copy)]
+pub(super) struct Known<'k> {
+    pub(super) module: &'k Module<BBCode>,
+    pub(super) things: &'k Things,
+    /// The enums, by their names.
+    pub(super) enums: &'k HashMap<Name, usize>,
+    /// The stacks, by the statements that make them.
+    pub(super) stacks: &'k SecondaryMap<InstId, usize>,
+}
+
+impl Known<'_> {
+    /// The enum that a type is, if that is to be specialised.
+    pub(super) fn enum_of(&self, ty: &Type) -> Option<usize> {
+        let Type::Named(name) = ty else { return None };
+        let thing = *self.enums.get(&self.module.type_def(name)?.name)?;
+        self.things.is_candidate(thing).then_some(thing)
+    }
+
+    /// The enums in a type.
+    fn enums_in(&self, ty: &Type, found: &mut Vec<usize>) {
+        match ty {
+            Type::Named(_) => found.extend(self.enum_of(ty)),
+            Type::Tuple(parts) | Type::Union(parts) => parts.iter().for_each(|part| self.enums_in(part, found)),
+            Type::NamedTuple(parts) => parts.iter().for_each(|(_, part)| self.enums_in(part, found)),
+            Type::Array(array) => self.enums_in(&array.element, found),
+            Type::Ref(of) | Type::Memory(of) | Type::MemoryRef(of) | Type::Stack(of) | Type::Slot(of) => {
+                self.enums_in(of, found);
+            }
+            Type::Closure(closure) => {
+                closure.parameters.iter().chain([&closure.result]).for_each(|part| self.enums_in(part, found));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The type that an operand names.
+pub(super) fn named_type(module: &Module<BBCode>, operand: &Operand<Ids>) -> Option<Type> {
+    match (operand, module.callee(operand)) {
+        (Operand::Constant(Constant::Type(ty)), _) => Some((**ty).clone()),
+        (_, Some(Callee::Type(ty))) => Some(ty),
+        _ => None,
+    }
+}
+
+/// The symbol that an operand is.
+pub(super) fn symbol(operand: &Operand<Ids>) -> Option<&str> {
+    match operand {
+        Operand::Quote(constant) => match &**constant {
+            Constant::Symbol(name) => Some(name.as_str()),
+            _ => None,
+        },
+        Operand::Constant(Constant::Symbol(name)) => Some(name.as_str()),
+        _ => None,
+    }
+}
+
+/// The index that an operand is, counted from 0.
+pub(super) fn index(operand: &Operand<Ids>) -> Option<usize> {
+    usize::try_from(operand.as_constant()?.as_scalar()?.to_i128()).ok()?.checked_sub(1)
+}
+
+impl Flow {
+    /// Follows enums and stacks through a function whose arguments these are.
+    pub(super) fn find(known: Known<'_>, bb: &BBCode, arguments: Vec<Shape>) -> Flow {
+        let mut flow = Flow { arguments, ..Flow::default() };
+        for (index, ty) in bb.argtypes.iter().enumerate() {
+            flow.expect(known, ty, flow.arguments.get(index).cloned().unwrap_or(Shape::Plain));
+        }
+        let order = in_order(bb);
+        for &id in &order {
+            if let Some(inst) = bb.inst(id) {
+                let shape = flow.result(known, bb, id, &inst.stmt, &inst.ty);
+                flow.expect(known, &inst.ty, shape.clone());
+                if shape != Shape::Plain {
+                    flow.shapes.insert(id, shape);
+                }
+            }
+        }
+        for &id in &order {
+            if let Some(stmt) = bb.stmt(id) {
+                flow.check_uses(known, bb, id, stmt);
+            }
+        }
+        flow
+    }
+
+    /// What an operand is.
+    pub(super) fn shape(&self, operand: &Operand<Ids>) -> Shape {
+        match operand {
+            Operand::Value(value) => self.shapes.get(*value).cloned().unwrap_or(Shape::Plain),
+            Operand::Argument(argument) => {
+                argument.index().and_then(|index| self.arguments.get(index)).cloned().unwrap_or(Shape::Plain)
+            }
+            _ => Shape::Plain,
+        }
+    }
+
+    /// A value of a type that holds enums must be known to hold them.
+    fn expect(&mut self, known: Known<'_>, ty: &Type, shape: Shape) {
+        let mut enums = Vec::new();
+        known.enums_in(ty, &mut enums);
+        if !enums.is_empty() && matches!(shape, Shape::Plain | Shape::Closure(_)) {
+            self.misused.extend(enums.into_iter().map(|thing| (thing, Misuse::Elsewhere)));
+        }
+    }
+
+    /// What a statement gives.
+    fn result(&self, known: Known<'_>, bb: &BBCode, id: InstId, stmt: &Stmt<Ids>, ty: &Type) -> Shape {
+        let held = |shape: Shape| match shape {
+            Shape::Closure(_) => Shape::Plain,
+            other => other,
+        };
+        match stmt {
+            Stmt::Value(of) => return held(self.shape(of)),
+            Stmt::Pi(pi) => return held(self.shape(&pi.value)),
+            Stmt::Phi(_) => return known.enum_of(ty).map_or(Shape::Plain, Shape::Thing),
+            _ => {}
+        }
+        if let Some(&stack) = known.stacks.get(id) {
+            return known.things.resolved(&Shape::Thing(stack));
+        }
+        let Some((primitive, args)) = known.module.primitive_call(stmt) else { return Shape::Plain };
+        let found = match (primitive.name, args) {
+            ("new_case", [ty, ..]) => named_type(known.module, ty).and_then(|ty| known.enum_of(&ty)).map(Shape::Thing),
+            ("payload", [of, case, part]) => match (self.shape(of), symbol(case), index(part)) {
+                (Shape::Thing(thing), Some(case), Some(part)) => {
+                    known.things.payload(thing, case, part).map(|(shape, _)| shape)
+                }
+                _ => None,
+            },
+            ("stack_get" | "stack_pop!", [of, ..]) => match self.shape(of) {
+                Shape::Thing(thing) => known.things.element(thing).map(|(shape, _)| shape),
+                _ => None,
+            },
+            ("getfield", [of, field, ..]) => match (self.shape(of), index(field)) {
+                (Shape::Tuple(parts), Some(field)) => parts.get(field).cloned().map(held),
+                _ => None,
+            },
+            ("tuple", parts) => {
+                let parts: Vec<Shape> = parts.iter().map(|part| self.stored(known, bb, part)).collect();
+                let tuple = Shape::Tuple(Rc::new(parts));
+                let mut things = Vec::new();
+                Things::held(&tuple, &mut things);
+                (!things.is_empty()).then_some(tuple)
+            }
+            _ => None,
+        };
+        found.unwrap_or(Shape::Plain)
+    }
+
+    /// What an operand is when it is stored: closures that are seen to be made are known, too.
+    pub(super) fn stored(&self, known: Known<'_>, bb: &BBCode, operand: &Operand<Ids>) -> Shape {
+        let early = |operand: &Operand<Ids>| self.shape(operand);
+        stored(known, bb, operand, &early, 0)
+    }
+
+    fn misuse(&mut self, shape: &Shape, misuse: &Misuse) {
+        let mut things = Vec::new();
+        Things::held(shape, &mut things);
+        self.misused.extend(things.into_iter().map(|thing| (thing, misuse.clone())));
+    }
+
+    /// Whether what is done with enums and stacks is understood.
+    fn check_uses(&mut self, known: Known<'_>, bb: &BBCode, id: InstId, stmt: &Stmt<Ids>) {
+        let mut any = false;
+        stmt.for_each_operand(&mut |operand| any |= holds(&self.shape(operand)));
+        let result = self.shape(&Operand::Value(id));
+        if !any && !matches!(result, Shape::Thing(_)) {
+            return;
+        }
+        match stmt {
+            Stmt::Value(_) | Stmt::Pi(_) => return,
+            Stmt::Phi(phi) => {
+                for operand in phi.entries.iter().filter_map(|entry| entry.value.as_ref()) {
+                    let shape = self.shape(operand);
+                    if shape != result {
+                        self.misuse(&shape, &Misuse::Joined);
+                        self.misuse(&result, &Misuse::Joined);
+                    }
+                }
+                return;
+            }
+            _ => {}
+        }
+        // What is done with the operands from here on is not understood.
+        let mut rest = 0..usize::MAX;
+        if let Some((primitive, args)) = known.module.primitive_call(stmt) {
+            let first = args.first().map_or(Shape::Plain, |first| self.shape(first));
+            match (primitive.name, args) {
+                ("is_case", _) | ("stack_length", _) if matches!(first, Shape::Thing(_)) => return,
+                ("payload", [_, case, part]) => {
+                    let part = symbol(case).zip(index(part));
+                    if let Shape::Thing(thing) = first {
+                        if part.is_none_or(|(case, part)| known.things.payload(thing, case, part).is_none()) {
+                            self.misuse(&first, &Misuse::NotConstant);
+                        }
+                        return;
+                    }
+                }
+                ("stack_get" | "stack_pop!", _) if matches!(first, Shape::Thing(_)) => rest.start = 1,
+                ("getfield", [_, field, ..]) if index(field).is_some() && matches!(first, Shape::Tuple(_)) => {
+                    rest.start = 1;
+                }
+                ("tuple", _) if matches!(result, Shape::Tuple(_)) => return,
+                ("new_case", [_, case, payload @ ..]) => {
+                    if let Shape::Thing(thing) = result {
+                        for (part, operand) in payload.iter().enumerate() {
+                            let cell = symbol(case).and_then(|case| known.things.payload(thing, case, part));
+                            self.check_stored(known, bb, thing, operand, cell.map(|(shape, _)| shape));
+                        }
+                        return;
+                    }
+                }
+                ("stack_push!", [_, value]) | ("stack_set!", [_, value, _]) => {
+                    if let Shape::Thing(thing) = first {
+                        let cell = known.things.element(thing).map(|(shape, _)| shape);
+                        self.check_stored(known, bb, thing, value, cell);
+                        return;
+                    }
+                }
+                _ => {}
+            }
+        }
+        if let Some((place, misfit)) = Place::of(known.module, stmt) {
+            let shapes: Vec<Shape> = place.given.iter().map(|given| self.shape(given)).collect();
+            let target = known.module.functions().get(place.function);
+            let takes = |index: usize, shape: &Shape| {
+                let ty = target.and_then(|target| target.body.argtypes.get(place.first + index + 1));
+                match (shape, ty) {
+                    (Shape::Thing(thing), Some(ty @ Type::Named(_))) => known.enum_of(ty) == Some(*thing),
+                    (Shape::Thing(thing), Some(Type::Stack(_))) => known.things.element(*thing).is_some(),
+                    _ => false,
+                }
+            };
+            let mut ways = vec![Shape::Plain; place.first];
+            for (index, shape) in shapes.iter().enumerate() {
+                match holds(shape) {
+                    true if misfit.is_some() || !takes(index, shape) => {
+                        let name = super::report::name(known.module, place.function);
+                        self.misuse(shape, &Misuse::NotTaken(name));
+                    }
+                    true => {}
+                    false => {
+                        ways.push(Shape::Plain);
+                        continue;
+                    }
+                }
+                ways.push(shape.clone());
+            }
+            if ways.iter().any(|shape| *shape != Shape::Plain) {
+                self.demands.push((place.function, ways));
+            }
+            return;
+        }
+        let misuse = match stmt {
+            Stmt::Return(_) => Misuse::Returned,
+            _ => Misuse::Used,
+        };
+        let mut number = 0;
+        let mut misused = Vec::new();
+        match known.module.primitive_call(stmt) {
+            Some((_, args)) => misused.extend(args.iter().skip(rest.start).map(|operand| self.shape(operand))),
+            None => stmt.for_each_operand(&mut |operand| {
+                number += 1;
+                misused.push(self.shape(operand));
+            }),
+        }
+        for shape in misused {
+            self.misuse(&shape, &misuse);
+        }
+    }
+
+    /// What is put in a cell must be what the cell is known to hold.
+    fn check_stored(&mut self, known: Known<'_>, bb: &BBCode, thing: usize, value: &Operand<Ids>, cell: Option<Shape>) {
+        let stored = self.stored(known, bb, value);
+        match cell {
+            Some(Shape::Plain) => self.misuse(&stored, &Misuse::Stored),
+            Some(cell) if cell == stored => {}
+            _ => {
+                self.misuse(&stored, &Misuse::Stored);
+                self.misuse(&Shape::Thing(thing), &Misuse::Elsewhere);
+            }
+        }
+    }
+}
+
+/// Whether a value is, or holds, an enum or a stack that is to be specialised.
+pub(super) fn holds(shape: &Shape) -> bool {
+    match shape {
+        Shape::Plain | Shape::Closure(_) => false,
+        Shape::Thing(_) => true,
+        Shape::Tuple(parts) => parts.iter().any(holds),
+    }
+}
+
+/// What an operand is when it is stored. `early` says what it is otherwise.
+pub(super) fn stored(
+    known: Known<'_>,
+    bb: &BBCode,
+    operand: &Operand<Ids>,
+    early: &dyn Fn(&Operand<Ids>) -> Shape,
+    depth: usize,
+) -> Shape {
+    let seen = seen_through(bb, operand);
+    let stmt = seen.as_value().and_then(|value| bb.stmt(value));
+    if let Some(stmt) = stmt
+        && let Some((primitive, args)) = known.module.primitive_call(stmt)
+    {
+        match (primitive.name, args) {
+            ("partial_apply", [function, captured @ ..]) => {
+                let target = super::clones::Target::of(known.module, function);
+                if let Some(target) = target.filter(|_| known.module.closure_type(function, captured.len()).is_some()) {
+                    let shapes = captured.iter().map(|captured| match early(captured) {
+                        thing @ Shape::Thing(_) => thing,
+                        _ => Shape::Plain,
+                    });
+                    let made = super::things::Made { target, operand: function.clone(), captured: shapes.collect() };
+                    return Shape::Closure(Rc::new(made));
+                }
+            }
+            // Tuples in tuples in tuples: the last are taken as they are.
+            ("tuple", parts) if depth < 4 => {
+                let parts: Vec<Shape> = parts.iter().map(|part| stored(known, bb, part, early, depth + 1)).collect();
+                return match parts.iter().all(|part| *part == Shape::Plain) {
+                    true => Shape::Plain,
+                    false => Shape::Tuple(Rc::new(parts)),
+                };
+            }
+            _ => {}
+        }
+    }
+    match early(&seen) {
+        Shape::Closure(_) => Shape::Plain,
+        other => other,
+    }
+}
