@@ -10,11 +10,13 @@
 //! the block that follows: `f_vjp_bb4` has a case for each predecessor of the fourth block, whose payload begins with the
 //! predecessor's own trace. The tuple of the block that returns is captured by the returned pullback, which is a closure.
 //!
-//! A loop is one node in this: its trace is a stack with an enum for each round that came around, `f_vjp_loop3` with a case for each
-//! latch, which is pushed on the way around. Within a round, traces begin at the header. Who leaves the loop takes along the
-//! stack, the trace from before the loop, and the trace of the last round as far as it went; one such triple for each loop that is left.
-//! An irreducible region has no header to begin at: there, each edge pushes the tuple of the block that it leaves on one stack of
-//! enums, `f_vjp_region3` with a case for each block, which says at the same time where control came from: Mooncake's block stack.
+//! What says nothing is left out: the trace of a block to which control comes by one way, along which nothing came.
+//!
+//! A nest of loops is one node in this: its trace is one stack. Each way around a loop, and into one inside, pushes what the round did as
+//! a case of an enum, `f_vjp_loop3`. Within a round, traces begin at the header. Who leaves the nest takes along the
+//! stack, the trace from before the nest, and the trace of the last round as far as it went. Where a loop has several entries
+//! there is no header to begin at: there, each edge pushes the tuple of the block that it leaves, and the case says at the same time
+//! where control came from: Mooncake's block stack.
 //!
 //! The pullback reads stacks by cursors and payloads without changing them.
 

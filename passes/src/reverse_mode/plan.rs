@@ -213,6 +213,9 @@ impl<'a> Plan<'a> {
             plan.make_rule_pullbacks().map_err(|error| PassError::new(NAME, name, error.to_string()))?;
         }
         plan.choose_carriers(&domtree);
+        if carrier == Carrier::LinearMaps {
+            plan.find_informative_traces();
+        }
         Ok(plan)
     }
 

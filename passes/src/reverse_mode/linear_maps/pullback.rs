@@ -1,9 +1,10 @@
 //! The pullback: where what it applies comes from, and where control goes on.
 
 use bbcode::{Ids, Switch};
+use ircode::graph::LoopId;
 use ircode::{Argument, LineInfo, Operand, Scalar, Stmt, Type};
 
-use super::traces::{EdgeKind, Part, case_name};
+use super::traces::{Part, case_name};
 use crate::reverse_mode::emit::type_operand;
 use crate::reverse_mode::pullback::{Generated, Generator};
 use crate::reverse_mode::shape::ENTRY;
@@ -67,20 +68,10 @@ impl Generator<'_, '_> {
         self.emit(block, line).own("slot_get", [slot], ty)
     }
 
-    fn get_if_looked_at(&mut self, block: usize, part: Part) -> Generated<Operand<Ids>> {
-        match self.plan.is_looked_at(part) {
-            true => self.get(block, part, LineInfo::NONE),
-            false => Ok(Operand::nothing()),
-        }
-    }
-
     /// Puts what travelled along the edge between two blocks, the payload of a case, in its slots.
     fn unpack(&mut self, block: usize, trace: &Operand<Ids>, from: usize, to: usize) -> Generated<()> {
         let plan = self.plan;
         for (index, part) in plan.parts(from, Some(to)).into_iter().enumerate() {
-            if !plan.is_looked_at(part) {
-                continue;
-            }
             let args = [trace.clone(), Operand::symbol(case_name(from)), Operand::from(index as i64 + 1)];
             let value = self.emit(block, LineInfo::NONE).own("payload", args, plan.part_type(part))?;
             self.put(block, part, value)?;
@@ -97,15 +88,12 @@ impl Generator<'_, '_> {
             return self.emit(here, LineInfo::NONE).goto(exit);
         }
         let preds = plan.relevant_predecessors(number);
-        if let Some(id) = plan.traces.headed_by(number) {
-            // First the rounds that came around, then what was before the loop.
-            let around: Vec<usize> = preds
-                .iter()
-                .copied()
-                .filter(|&pred| plan.traces.edge_kind(&plan.loops, pred, number) == EdgeKind::ComesAround(id))
-                .collect();
-            let before = preds.iter().copied().find(|pred| !around.contains(pred));
-            let cursor = self.trace_cursor(Part::Stack(id))?;
+        if let Some(nest) = plan.traces.nest_headed_by(number) {
+            // First the rounds that came around, then what was before the nest.
+            let inside = |pred: &usize| plan.traces.nest(*pred) == Some(nest);
+            let around: Vec<usize> = preds.iter().copied().filter(inside).collect();
+            let before = preds.iter().copied().find(|pred| !inside(pred));
+            let cursor = self.trace_cursor(Part::Stack(nest))?;
             let back = self.blocks.len();
             let back_name = self.push_block();
             let mut emit = self.emit(here, LineInfo::NONE);
@@ -117,21 +105,29 @@ impl Generator<'_, '_> {
             {
                 let (name, target) = (self.blocks[here], self.blocks[between]);
                 self.set_next(name, target)?;
-                let entry = self.get_if_looked_at(between, Part::Entry(id))?;
+                let entry = match plan.is_entry_informative(nest) {
+                    true => self.get(between, Part::Entry(nest), LineInfo::NONE)?,
+                    false => Operand::nothing(),
+                };
                 self.leave_edge(between, &entry, before, number)?;
             }
-            let element = self.pop(back, Part::Stack(id), plan.stack_enum(id))?;
+            let element = self.pop(back, nest)?;
             return self.branch_on_case(back, &element, &around, number);
         }
-        let trace = match plan.traces.irreducible_around(number) {
-            Some(id) => self.pop(here, Part::Stack(id), plan.stack_enum(id))?,
-            None => self.get_if_looked_at(here, Part::Trace(number))?,
+        let trace = match plan.traces.nest(number) {
+            _ if plan.traces.has_trace(number) => match plan.is_informative(number) {
+                true => self.get(here, Part::Trace(number), LineInfo::NONE)?,
+                false => Operand::nothing(),
+            },
+            Some(nest) => self.pop(here, nest)?,
+            None => Operand::nothing(),
         };
         self.branch_on_case(here, &trace, &preds, number)
     }
 
     /// What the cursor of a stack points at; it points at the entry before then.
-    fn pop(&mut self, block: usize, stack: Part, element: Type) -> Generated<Operand<Ids>> {
+    fn pop(&mut self, block: usize, nest: LoopId) -> Generated<Operand<Ids>> {
+        let (stack, element) = (Part::Stack(nest), self.plan.stack_enum(nest));
         let cursor = self.trace_cursor(stack)?;
         let stack = self.get(block, stack, LineInfo::NONE)?;
         let mut emit = self.emit(block, LineInfo::NONE);

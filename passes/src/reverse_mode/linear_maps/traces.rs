@@ -9,9 +9,9 @@ use crate::reverse_mode::plan::Plan;
 /// A part of what travels along an edge.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(in crate::reverse_mode) enum Part {
-    /// The trace from before a loop with one entry that is left.
+    /// The trace from before a nest of loops that is left.
     Entry(LoopId),
-    /// The stack of a loop or region that is left.
+    /// The stack of a nest that is left.
     Stack(LoopId),
     /// The trace of a block: how control came there.
     Trace(usize),
@@ -24,57 +24,50 @@ pub(in crate::reverse_mode) enum Part {
 pub(in crate::reverse_mode) enum EdgeKind {
     /// It is the trace of the target.
     Joins,
-    /// The edge enters a loop at its header: it is the trace from before the loop.
+    /// The edge enters a nest at the header of its outermost loop: it is the trace from before the nest.
     Enters(LoopId),
-    /// The edge comes around a loop: it is pushed on the loop's stack.
-    ComesAround(LoopId),
-    /// The edge leads into or through an irreducible region: it is pushed on the region's stack.
-    Steps(LoopId),
+    /// The edge comes around a loop of a nest, enters one inside, or leads through a part with several entries: it is
+    /// pushed on the stack of the nest.
+    Pushes(LoopId),
 }
 
-/// The traces of a function.
+/// The traces of a function. A nest of loops goes by the name of its outermost loop.
 #[derive(Debug, Default)]
 pub(in crate::reverse_mode) struct Traces {
-    /// The innermost loop, or the outermost irreducible one, of each block.
-    region_of: Vec<Option<LoopId>>,
-    /// The loop of which each block is the header, of those with one entry.
+    /// The outermost loop around each block.
+    nest_of: Vec<Option<LoopId>>,
+    /// Whether a block is in a loop with several entries.
+    in_irreducible: Vec<bool>,
+    /// The loop of which each block is the header, of loops that are not in or of a loop with several entries.
     headed: HashMap<usize, LoopId>,
-    /// The irreducible regions, each with the block at whose end its stack is made.
+    /// The nests whose outermost loop has several entries, each with the block at whose end its stack is made.
     irreducible: HashMap<LoopId, usize>,
+    /// Whether the trace of each block says anything: whether control can come by several ways, or something came along.
+    informative: Vec<bool>,
+    /// The nests whose trace from before says anything.
+    informative_entries: HashSet<LoopId>,
     /// The names of the enums.
     base: String,
 }
 
 impl Traces {
-    pub(in crate::reverse_mode) fn new(
-        loops: &LoopForest,
-        domtree: &DomTree,
-        relevant: &[bool],
-        base: &Name,
-    ) -> Traces {
-        let outermost_irreducible = |block: usize| {
+    pub(in crate::reverse_mode) fn new(loops: &LoopForest, domtree: &DomTree, relevant: &[bool], base: &Name) -> Self {
+        let is_relevant = |block: usize| relevant.get(block) == Some(&true);
+        let (mut nest_of, mut in_irreducible) = (vec![None; relevant.len()], vec![false; relevant.len()]);
+        for block in 0..relevant.len() {
             let mut at = loops.innermost(block);
-            let mut found = None;
             while let Some((id, here)) = at.and_then(|id| Some((id, loops.get(id)?))) {
-                if here.irreducible {
-                    found = Some(id);
-                }
+                nest_of[block] = Some(id);
+                in_irreducible[block] |= here.irreducible;
                 at = here.parent;
             }
-            found
-        };
-        let region_of: Vec<Option<LoopId>> =
-            (0..relevant.len()).map(|block| outermost_irreducible(block).or(loops.innermost(block))).collect();
-        let is_relevant = |block: usize| relevant.get(block) == Some(&true);
-        let mut headed = HashMap::new();
-        let mut irreducible: HashMap<LoopId, usize> = HashMap::new();
-        for (id, found) in loops.iter().filter(|(_, found)| is_relevant(found.header)) {
-            if region_of.get(found.header) == Some(&Some(id)) && !found.irreducible {
-                headed.insert(found.header, id);
-            }
         }
-        for (block, region) in region_of.iter().enumerate().filter(|(block, _)| is_relevant(*block)) {
-            let Some(id) = region.filter(|&id| loops.get(id).is_some_and(|found| found.irreducible)) else { continue };
+        let single = |header: usize| is_relevant(header) && !in_irreducible[header];
+        let headed = loops.iter().filter(|(_, found)| single(found.header)).map(|(id, found)| (found.header, id));
+        let headed = headed.collect();
+        let mut irreducible: HashMap<LoopId, usize> = HashMap::new();
+        for (block, nest) in nest_of.iter().enumerate().filter(|(block, _)| is_relevant(*block)) {
+            let Some(id) = nest.filter(|&id| loops.get(id).is_some_and(|found| found.irreducible)) else { continue };
             let nearest = irreducible.get(&id).and_then(|&other| domtree.nearest_common_dominator(other, block));
             irreducible.insert(id, nearest.unwrap_or(block));
         }
@@ -86,42 +79,39 @@ impl Traces {
                 }
             }
         }
-        Traces { region_of, headed, irreducible, base: base.to_string() }
+        let informative = vec![true; relevant.len()];
+        let informative_entries = HashSet::new();
+        let base = base.to_string();
+        Traces { nest_of, in_irreducible, headed, irreducible, informative, informative_entries, base }
     }
 
-    pub(in crate::reverse_mode) fn region(&self, block: usize) -> Option<LoopId> {
-        self.region_of.get(block).copied().flatten()
+    pub(in crate::reverse_mode) fn nest(&self, block: usize) -> Option<LoopId> {
+        self.nest_of.get(block).copied().flatten()
     }
 
-    /// The loop with one entry of which the block is the header.
-    pub(in crate::reverse_mode) fn headed_by(&self, block: usize) -> Option<LoopId> {
-        self.headed.get(&block).copied()
+    /// The nest of which the block is the header of the outermost loop, which has one entry.
+    pub(in crate::reverse_mode) fn nest_headed_by(&self, block: usize) -> Option<LoopId> {
+        self.headed.get(&block).copied().filter(|&id| self.nest(block) == Some(id))
     }
 
-    /// The irreducible region in which the block is.
-    pub(in crate::reverse_mode) fn irreducible_around(&self, block: usize) -> Option<LoopId> {
-        self.region(block).filter(|id| self.irreducible.contains_key(id))
-    }
-
-    /// The irreducible regions whose stacks are made at the end of a block, in the order of their names.
-    pub(in crate::reverse_mode) fn regions_begun_at(&self, block: usize) -> Vec<LoopId> {
-        let mut found: Vec<LoopId> =
-            self.irreducible.iter().filter(|(_, begun)| **begun == block).map(|(&id, _)| id).collect();
+    /// The nests whose stacks are made at the end of a block, in the order of their names.
+    pub(in crate::reverse_mode) fn nests_begun_at(&self, block: usize) -> Vec<LoopId> {
+        let begun = self.irreducible.iter().filter(|(_, begun)| **begun == block).map(|(&id, _)| id);
+        let mut found: Vec<LoopId> = begun.collect();
         found.sort_unstable();
         found
     }
 
-    /// Whether a block has a trace of its own.
+    /// Whether a block has a trace of its own; else what there is to know is on the stack of its nest.
     pub(in crate::reverse_mode) fn has_trace(&self, block: usize) -> bool {
-        block != 0 && self.headed_by(block).is_none() && self.irreducible_around(block).is_none()
+        block != 0 && !self.headed.contains_key(&block) && self.in_irreducible.get(block) == Some(&false)
     }
 
-    pub(in crate::reverse_mode) fn edge_kind(&self, loops: &LoopForest, from: usize, to: usize) -> EdgeKind {
-        match (self.headed_by(to), self.irreducible_around(to)) {
-            (Some(id), _) if loops.contains(id, from) => EdgeKind::ComesAround(id),
-            (Some(id), _) => EdgeKind::Enters(id),
-            (None, Some(id)) => EdgeKind::Steps(id),
-            (None, None) => EdgeKind::Joins,
+    pub(in crate::reverse_mode) fn edge_kind(&self, from: usize, to: usize) -> EdgeKind {
+        match (self.has_trace(to), self.nest(to), self.nest_headed_by(to)) {
+            (true, _, _) | (_, None, _) => EdgeKind::Joins,
+            (false, Some(nest), Some(_)) if self.nest(from) != Some(nest) => EdgeKind::Enters(nest),
+            (false, Some(nest), _) => EdgeKind::Pushes(nest),
         }
     }
 }
@@ -134,20 +124,15 @@ pub(in crate::reverse_mode) fn case_name(block: usize) -> Name {
 impl Plan<'_> {
     /// What travels along the edge from a block: to another, or out of the function.
     pub(in crate::reverse_mode) fn parts(&self, from: usize, to: Option<usize>) -> Vec<Part> {
-        let mut left: Vec<LoopId> = Vec::new();
-        let mut at = self.traces.region(from);
-        while let Some(id) = at.filter(|&id| to.is_none_or(|to| !self.loops.contains(id, to))) {
-            left.push(id);
-            at = self.loops.get(id).and_then(|found| found.parent);
-        }
+        let traces = &self.traces;
         let mut parts = Vec::new();
-        for &id in left.iter().rev() {
-            if !self.traces.irreducible.contains_key(&id) {
-                parts.push(Part::Entry(id));
+        if let Some(nest) = traces.nest(from).filter(|&nest| to.is_none_or(|to| traces.nest(to) != Some(nest))) {
+            if traces.informative_entries.contains(&nest) {
+                parts.push(Part::Entry(nest));
             }
-            parts.push(Part::Stack(id));
+            parts.push(Part::Stack(nest));
         }
-        if self.traces.has_trace(from) {
+        if traces.has_trace(from) && traces.informative.get(from) == Some(&true) {
             parts.push(Part::Trace(from));
         }
         let items = self.saves.get(from).and_then(Option::as_ref).map_or(0, |saves| saves.items.len());
@@ -155,22 +140,40 @@ impl Plan<'_> {
         parts
     }
 
-    /// Whether the pullback looks at a part. A trace is not looked at if there is only one way and nothing came along it.
-    pub(in crate::reverse_mode) fn is_looked_at(&self, part: Part) -> bool {
-        let block = match part {
-            Part::Trace(block) => block,
-            Part::Entry(id) => self.loops.get(id).map_or(0, |found| found.header),
-            Part::Stack(_) | Part::Item(..) => return true,
-        };
-        let preds = self.relevant_predecessors(block);
-        let comes = |pred: &&usize| match part {
-            Part::Entry(id) => !self.loops.contains(id, **pred),
-            _ => true,
-        };
-        match preds.iter().filter(comes).collect::<Vec<_>>().as_slice() {
-            [only] => !self.parts(**only, Some(block)).is_empty(),
-            _ => true,
+    /// Finds which traces say anything: once it is known what each block saves.
+    pub(in crate::reverse_mode) fn find_informative_traces(&mut self) {
+        let mut order = self.graph.graph().postorder();
+        order.reverse();
+        for block in order.into_iter().filter(|&block| block != 0 && self.relevant.get(block) == Some(&true)) {
+            let preds = self.relevant_predecessors(block);
+            match self.traces.nest_headed_by(block) {
+                Some(nest) => {
+                    let before = preds.iter().find(|&&pred| self.traces.nest(pred) != Some(nest));
+                    if before.is_some_and(|&before| !self.parts(before, Some(block)).is_empty()) {
+                        self.traces.informative_entries.insert(nest);
+                    }
+                }
+                None => {
+                    let says = match preds.as_slice() {
+                        [only] => !self.parts(*only, Some(block)).is_empty(),
+                        _ => true,
+                    };
+                    if let Some(informative) = self.traces.informative.get_mut(block) {
+                        *informative = says;
+                    }
+                }
+            }
         }
+    }
+
+    /// Whether the trace of a block says anything.
+    pub(in crate::reverse_mode) fn is_informative(&self, block: usize) -> bool {
+        self.traces.informative.get(block) == Some(&true)
+    }
+
+    /// Whether the trace from before a nest says anything.
+    pub(in crate::reverse_mode) fn is_entry_informative(&self, nest: LoopId) -> bool {
+        self.traces.informative_entries.contains(&nest)
     }
 
     /// The type of a part.
@@ -191,7 +194,7 @@ impl Plan<'_> {
         Type::named(format!("{}_bb{}", self.traces.base, block + 1))
     }
 
-    /// The enum of which a loop or region has a stack.
+    /// The enum of which a nest has a stack.
     pub(in crate::reverse_mode) fn stack_enum(&self, id: LoopId) -> Type {
         let kind = if self.traces.irreducible.contains_key(&id) { "region" } else { "loop" };
         let header = self.loops.get(id).map_or(0, |found| found.header);
@@ -209,9 +212,11 @@ impl Plan<'_> {
         let mut cases: HashMap<Type, Vec<(Name, Vec<Type>)>> = HashMap::new();
         for to in self.relevant_blocks() {
             for from in self.relevant_predecessors(to) {
-                let of = match self.traces.edge_kind(&self.loops, from, to) {
+                let of = match self.traces.edge_kind(from, to) {
+                    EdgeKind::Joins if !self.is_informative(to) => continue,
+                    EdgeKind::Enters(nest) if !self.is_entry_informative(nest) => continue,
                     EdgeKind::Joins | EdgeKind::Enters(_) => self.block_enum(to),
-                    EdgeKind::ComesAround(id) | EdgeKind::Steps(id) => self.stack_enum(id),
+                    EdgeKind::Pushes(nest) => self.stack_enum(nest),
                 };
                 let cases = cases.entry(of.clone()).or_insert_with(|| {
                     names.push(of);

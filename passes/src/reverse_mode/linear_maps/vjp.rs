@@ -45,7 +45,7 @@ impl Forward<'_, '_> {
         let mut order = plan.graph.graph().postorder();
         order.reverse();
         for from in order.into_iter().filter(|&number| plan.relevant.get(number) == Some(&true)) {
-            self.begin_regions(from, &mut made)?;
+            self.begin_nests(from, &mut made)?;
             let mut targets: Vec<usize> = plan.graph.graph().successors(from).collect();
             targets.sort_unstable();
             targets.dedup();
@@ -54,7 +54,7 @@ impl Forward<'_, '_> {
                 let (Some(source), Some(target)) = (plan.block(from), plan.block(to)) else { continue };
                 let spot = if only { Spot::EndOf(source) } else { Spot::StartOf(target) };
                 let case = self.edge(from, to, spot, &mut made)?;
-                if let (Some(case), EdgeKind::Joins) = (case, plan.traces.edge_kind(&plan.loops, from, to)) {
+                if let Some(case) = case {
                     if plan.relevant_predecessors(to).len() > 1 {
                         entries.entry(to).or_default().push(PhiEntry { edge: source, value: Some(case) });
                     } else {
@@ -80,10 +80,10 @@ impl Forward<'_, '_> {
         self.bb.last_inst(block).and_then(|last| self.bb.inst(last)).map_or(LineInfo::NONE, |inst| inst.line)
     }
 
-    /// Makes the stacks of the irreducible regions behind a block.
-    fn begin_regions(&mut self, number: usize, made: &mut Made) -> Generated<()> {
+    /// Makes the stacks of the nests behind a block that have several entries.
+    fn begin_nests(&mut self, number: usize, made: &mut Made) -> Generated<()> {
         let plan = self.plan;
-        for id in plan.traces.regions_begun_at(number) {
+        for id in plan.traces.nests_begun_at(number) {
             let Some(block) = plan.block(number) else { continue };
             let element = plan.stack_enum(id);
             let args = [type_operand(element.clone())];
@@ -112,26 +112,29 @@ impl Forward<'_, '_> {
     /// Writes what happens on an edge; gives the case of the enum that was made.
     fn edge(&mut self, from: usize, to: usize, spot: Spot, made: &mut Made) -> Generated<Option<Operand<Ids>>> {
         let plan = self.plan;
-        let kind = plan.traces.edge_kind(&plan.loops, from, to);
+        let kind = plan.traces.edge_kind(from, to);
         let of = match kind {
+            EdgeKind::Joins if !plan.is_informative(to) => return Ok(None),
             EdgeKind::Joins | EdgeKind::Enters(_) => plan.block_enum(to),
-            EdgeKind::ComesAround(id) | EdgeKind::Steps(id) => plan.stack_enum(id),
+            EdgeKind::Pushes(nest) => plan.stack_enum(nest),
         };
         let payload: Vec<Operand<Ids>> =
             plan.parts(from, Some(to)).into_iter().map(|part| self.part(part, made)).collect();
         let args = [type_operand(of.clone()), Operand::symbol(case_name(from))].into_iter().chain(payload);
         let mut emit = self.at(spot);
-        let case = emit.own("new_case", args, of)?;
         match kind {
-            EdgeKind::Joins => return Ok(Some(case)),
-            EdgeKind::Enters(id) => {
-                let element = plan.stack_enum(id);
+            EdgeKind::Joins => return emit.own("new_case", args, of).map(Some),
+            EdgeKind::Enters(nest) => {
+                if plan.is_entry_informative(nest) {
+                    made.entries.insert(nest, emit.own("new_case", args, of)?);
+                }
+                let element = plan.stack_enum(nest);
                 let stack = emit.own("new_stack", [type_operand(element.clone())], Type::stack(element))?;
-                made.entries.insert(id, case);
-                made.stacks.insert(id, stack);
+                made.stacks.insert(nest, stack);
             }
-            EdgeKind::ComesAround(id) | EdgeKind::Steps(id) => {
-                let stack = made.stacks.get(&id).cloned().unwrap_or_else(Operand::nothing);
+            EdgeKind::Pushes(nest) => {
+                let case = emit.own("new_case", args, of)?;
+                let stack = made.stacks.get(&nest).cloned().unwrap_or_else(Operand::nothing);
                 emit.own("stack_push!", [stack, case], Type::Nothing)?;
             }
         }
