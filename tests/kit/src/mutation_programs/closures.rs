@@ -195,3 +195,29 @@ impl Writer<'_> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use arbitrary::Unstructured;
+    use exec::Machine;
+
+    use crate::mutation_programs::mutation_program;
+    use crate::seeds::bytes;
+
+    /// Closures are made beyond those that each function begins with, and applied: a program that applies none says nothing.
+    #[test]
+    fn programs_make_closures_and_apply_them() {
+        let (mut more, mut applied) = (0, 0);
+        for seed in 0..100 {
+            let program = mutation_program(&mut Unstructured::new(&bytes(seed))).unwrap();
+            let mut applications = 0;
+            let mut machine =
+                Machine::new(&program.module).on_step(|line| applications += usize::from(line.contains(" = (%")));
+            machine.call("f", &program.args()).unwrap();
+            more += usize::from(machine.statistics().allocations.closures > 2);
+            drop(machine);
+            applied += usize::from(applications > 0);
+        }
+        assert!(more > 20 && applied > 20, "{more} of 100 make closures of their own, {applied} apply some");
+    }
+}
