@@ -120,13 +120,14 @@ impl Candidates {
     }
 
     /// Decides which are specialised. Returns the functions that have to be cloned for it, in the order in which they were found; none
-    /// if nothing is specialised. `left` is how many statements they may have.
+    /// if nothing is specialised. `left` is how many statements they may have, and `effort` how many may be looked at.
     pub(super) fn decide(
         &self,
         module: &Module<BBCode>,
         things: &mut Things,
         function: usize,
         left: usize,
+        effort: &mut usize,
     ) -> Vec<Demand> {
         for thing in self.in_themselves(things) {
             things.leave(thing, Some(Misuse::Recursive));
@@ -136,7 +137,7 @@ impl Candidates {
             if !self.things.iter().any(|&thing| things.is_candidate(thing)) {
                 return Vec::new();
             }
-            let (demands, mut misused) = self.follow(module, things, function, left);
+            let (demands, mut misused) = self.follow(module, things, function, left, effort);
             if misused.is_empty() {
                 return demands;
             }
@@ -165,6 +166,7 @@ impl Candidates {
         things: &Things,
         function: usize,
         left: usize,
+        effort: &mut usize,
     ) -> (Vec<Demand>, Vec<(usize, Misuse)>) {
         let nothing = SecondaryMap::new();
         let mut misused = Vec::new();
@@ -177,26 +179,30 @@ impl Candidates {
                 None => (function, Vec::new(), &self.stacks),
                 Some((index, shapes)) => (*index, shapes.clone(), &nothing),
             };
-            if let Some(callee) = module.functions().get(index) {
-                if at.is_some() {
-                    size += callee.body.inst_count();
-                }
-                let known = Known { module, things, enums: &self.enums, stacks };
-                let arguments = std::iter::once(Shape::Plain).chain(shapes).collect();
-                let flow = Flow::find(known, &callee.body, arguments);
-                misused.extend(flow.misused);
-                for demand in flow.demands {
-                    if seen.insert(demand.clone()) {
-                        demands.push(demand);
+            let Some(callee) = module.functions().get(index) else { return (demands, misused) };
+            if at.is_some() {
+                let count = callee.body.inst_count();
+                size += count;
+                match effort.checked_sub(count).filter(|_| size <= left) {
+                    Some(rest) => *effort = rest,
+                    None => {
+                        misused.extend(self.things.iter().map(|&thing| (thing, Misuse::TooLarge)));
+                        return (demands, misused);
                     }
                 }
             }
-            if size > left {
-                misused.extend(self.things.iter().map(|&thing| (thing, Misuse::TooLarge)));
+            let known = Known { module, things, enums: &self.enums, stacks };
+            let arguments = std::iter::once(Shape::Plain).chain(shapes).collect();
+            let flow = Flow::find(known, &callee.body, arguments);
+            misused.extend(flow.misused);
+            for demand in flow.demands {
+                if seen.insert(demand.clone()) {
+                    demands.push(demand);
+                }
             }
             match demands.get(next) {
-                Some(demand) if size <= left => at = Some(demand.clone()),
-                _ => return (demands, misused),
+                Some(demand) => at = Some(demand.clone()),
+                None => return (demands, misused),
             }
             next += 1;
         }

@@ -70,7 +70,7 @@ impl fmt::Display for Kept {
 /// Why a closure stays.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Reason {
-    /// It is returned: whoever called the function applies it.
+    /// It is returned, alone or in a tuple: whoever called the function applies it.
     Returned,
     /// It is given to a function that does not apply it.
     NotApplied(Name),
@@ -196,8 +196,15 @@ pub(super) fn kept(module: &Module<BBCode>, refused: &HashMap<(usize, InstId), R
         if made.is_empty() {
             continue;
         }
+        // A closure is mostly returned beside a value.
+        let returned = |stmt: &Stmt<Ids>| match stmt {
+            Stmt::Return(ret) => ret.value.as_ref().and_then(|value| seen_through(bb, value).as_value()),
+            _ => None,
+        };
+        let returned: SecondaryMap<InstId, ()> =
+            bb.all_insts().filter_map(|(_, inst)| Some((returned(&inst.stmt)?, ()))).collect();
         let mut reasons: SecondaryMap<InstId, Reason> = made.iter().map(|&(id, _)| (id, Reason::Unused)).collect();
-        for (_, inst) in bb.all_insts() {
+        for (user, inst) in bb.all_insts() {
             if matches!(inst.stmt, Stmt::Pi(_) | Stmt::Value(_)) {
                 continue;
             }
@@ -206,7 +213,10 @@ pub(super) fn kept(module: &Module<BBCode>, refused: &HashMap<(usize, InstId), R
                     && let Some(reason @ Reason::Unused) = reasons.get_mut(value)
                 {
                     let refused = refused.get(&(index, value)).cloned();
-                    *reason = refused.unwrap_or_else(|| used_by(module, &inst.stmt, operand));
+                    *reason = refused.unwrap_or_else(|| match used_by(module, &inst.stmt, operand) {
+                        Reason::Stored if returned.contains_key(user) => Reason::Returned,
+                        reason => reason,
+                    });
                 }
             });
         }

@@ -44,6 +44,8 @@ pub(super) struct Specializer<'m> {
     fresh: Vec<usize>,
     /// How many statements clones may still have.
     left: usize,
+    /// How many statements may still be looked at to see where enums and stacks go.
+    effort: usize,
     /// The functions that a specialisation has taken the place of.
     replaced: Vec<bool>,
     /// Why closures stay that were given to functions.
@@ -80,6 +82,7 @@ impl<'m> Specializer<'m> {
             numbers: Numbered::new(),
             fresh: Vec::new(),
             left: size * FACTOR + FREE,
+            effort: size * FACTOR + FREE,
             replaced,
             refused: HashMap::new(),
             report: Report::default(),
@@ -299,9 +302,10 @@ impl<'m> Specializer<'m> {
             return Ok(false);
         }
         let found = Candidates::find(self.module, body, &mut self.things);
-        let demands = found.decide(self.module, &mut self.things, function, self.left);
+        let demands = found.decide(self.module, &mut self.things, function, self.left, &mut self.effort);
         for (closure, reason) in found.kept(&self.things) {
-            self.refused.insert((function, closure), reason);
+            // What is said first is said of the enum that the program had.
+            self.refused.entry((function, closure)).or_insert(reason);
         }
         let things: Vec<usize> = found.specialized(&self.things).collect();
         if things.is_empty() {
