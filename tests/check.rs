@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use bbkit::exec::{Machine, Value, first_difference};
+use bbkit::exec::{Limits, Machine, Value, first_difference};
 use bbkit::ircode::{IRCode, Module, Type, parse_module};
 use bbkit::passes::reverse_mode::{DerivativeNames, Options, derive};
 use bbkit::{
@@ -138,6 +138,10 @@ fn problem(module: &Module<IRCode>, name: &str, args: &[Value]) -> Option<String
     {
         found.push(format!("the carriers differ in {place}"));
     }
+    let again = || Machine::new(module).copies(args).unwrap_or_default();
+    let specialised =
+        kit::carriers::carriers_agree(module, name, &again, Limits::default(), &kit::carriers::specialized);
+    found.extend(specialised.err().map(|broken| format!("specialised: {broken}")));
     (!found.is_empty()).then(|| found.join("\n"))
 }
 

@@ -225,6 +225,15 @@ fn gradients_are_those_of_differences() {
                 continue;
             }
         };
+        let again = || case.arguments();
+        let agree = kit::carriers::carriers_agree(
+            &case.module,
+            &case.function.name,
+            &again,
+            Limits::default(),
+            &kit::carriers::specialized,
+        );
+        problems.extend(agree.err().map(|broken| format!("{}, specialised: {broken}", case.name)));
         let options = GradientOptions::new().carrier(Carrier::LinearMaps);
         match bbkit::gradient_with(&case.module, &case.function.name, &case.arguments(), &options) {
             Ok(maps) => {

@@ -4,8 +4,23 @@ use bbcode::BBCode;
 use exec::{Limits, Machine, RunErrorKind, Value};
 use ircode::{IRCode, Module};
 use passes::reverse_mode::{Carrier, DerivativeNames, Options, derive};
+use passes::{closure_specialization, simplify};
 
 use crate::laws::{Checked, Outcome, all_verify, broken, outcome};
+
+/// Closure specialization of a derivative with linear maps, and what comes after it.
+///
+/// # Panics
+///
+/// If a pass fails, which it does not on what was derived.
+#[allow(clippy::panic, reason = "a test that fails should stop")]
+pub fn specialized(module: &mut Module<BBCode>, _: &DerivativeNames) {
+    for pass in [closure_specialization::run, simplify::run] {
+        if let Err(error) = pass(module, None) {
+            panic!("{error}");
+        }
+    }
+}
 
 /// Law 6 for linear maps: value and gradient are those of the carrier with stacks to the last bit, and stay so through what
 /// `changed` does to the module of the derivative. What is generated verifies. `changed` may be passes, which keep the meaning, or a

@@ -1,4 +1,4 @@
-//! Law 6 for the carriers of reverse mode: the derivative is the same on stacks and with linear maps, of programs that compute with
+//! Law 6 for the carriers of reverse mode: the derivative is the same on stacks and with linear maps, specialised or not, of programs that compute with
 //! numbers and of programs that keep floats in memory.
 
 use arbitrary::{Result, Unstructured};
@@ -6,7 +6,7 @@ use exec::Value;
 use ircode::{IRCode, Module};
 
 use super::LIMITS;
-use crate::carriers::carriers_agree;
+use crate::carriers::{carriers_agree, specialized};
 use crate::laws::Checked;
 use crate::mutation_programs::mutation_program;
 use crate::numeric::{Options, numeric_with};
@@ -19,6 +19,7 @@ use crate::numeric::{Options, numeric_with};
 pub(super) fn check(data: &[u8]) -> Checked {
     let Ok((module, args)) = made(&mut Unstructured::new(data)) else { return Ok(()) };
     carriers_agree(&module, "f", &args, LIMITS, &|_, _| {})
+        .and_then(|()| carriers_agree(&module, "f", &args, LIMITS, &specialized))
         .map_err(|broken| broken.on(&module, &args(), &["grad - ARGS --check --carrier linear-maps".into()]))
 }
 
