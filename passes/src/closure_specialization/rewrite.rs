@@ -185,7 +185,7 @@ impl Rewriter<'_> {
         let args = stmt.and_then(|stmt| self.module.primitive_call(stmt)).map(|(_, args)| args.to_vec());
         let args = args.unwrap_or_default();
         match shape {
-            Shape::Closure(_) if args.len() <= 2 => return Ok(args.get(1).cloned()),
+            Shape::Closure(_) if args.len() <= 2 => Ok(args.get(1).cloned()),
             Shape::Closure(_) => {
                 let tuple = Stmt::call(Operand::global("Core", "tuple"), args.into_iter().skip(1));
                 let ty = self.left(shape, ty).unwrap_or(Type::Any);

@@ -61,6 +61,9 @@ struct Lineage {
     times: Vec<(usize, u32)>,
 }
 
+/// A function that takes the place of another, and what it is given.
+type Replacement = (usize, Vec<Operand<Ids>>);
+
 /// A closure that the function at hand makes.
 struct Closure {
     operand: Operand<Ids>,
@@ -168,7 +171,7 @@ impl<'m> Specializer<'m> {
         misfit: Option<Misfit>,
         given: &[Option<InstId>],
         made: &SecondaryMap<InstId, Closure>,
-    ) -> Result<Option<(usize, Vec<Operand<Ids>>)>, PassError> {
+    ) -> Result<Option<Replacement>, PassError> {
         if given.iter().all(Option::is_none) {
             return Ok(None);
         }
