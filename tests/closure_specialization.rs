@@ -10,6 +10,7 @@ use bbkit::{to_bbcode, to_ircode};
 use exec::{Machine, Value};
 use ircode::{Function, Module, Name, TypeKind, parse_module};
 use passes::closure_specialization::{Reason, Report, specialize};
+use passes::{PassManager, find_pass};
 
 const SINGLE_BLOCK: &str = include_str!("passes/closure_specialization/single_block.ir");
 const NESTED: &str = include_str!("passes/closure_specialization/nested.ir");
@@ -172,6 +173,37 @@ fn branches_of_other_shapes_hold_what_was_captured() {
     assert!(report.kept.iter().all(|kept| kept.reason == Reason::Returned));
 }
 
+/// What is left of derivatives once specialised, inlined and taken apart: of code without loops no closure, enum or tuple; of loops their
+/// stacks.
+#[test]
+fn nothing_is_left_to_allocate() {
+    const APART: &[&str] = &["inlining", "copy-propagation", "scalar-replacement", "closure-folding", "dead-code"];
+    const MAKES: &[&str] = &["partial_apply", "new_case", "tuple", "new_stack", "Main."];
+    let run = |text: &str, first: &[&'static str]| {
+        let mut module = read(text);
+        let names = first.iter().chain(APART).chain(APART).chain(APART).chain(APART);
+        let passes: Vec<_> = names.map(|name| find_pass(name).unwrap()).collect();
+        PassManager::new(passes).verify_each(true).run(&mut module, None).unwrap();
+        module
+    };
+    let makes = |module: &Module<BBCode>, function: &str| {
+        let text = module.function(function).unwrap().body.to_string();
+        MAKES.iter().copied().filter(|makes| text.contains(makes)).collect::<Vec<_>>()
+    };
+    let straight = [(SEED, "gradient"), (ENUMS, "gradient"), (NESTED, "gradient"), (BRANCHES, "mul42")];
+    for (text, function) in straight.into_iter().chain([(BRANCHES, "two"), (BRANCHES, "hidden")]) {
+        let module = run(text, &["closure-specialization"]);
+        assert_eq!(makes(&module, function), [""; 0], "{function}");
+    }
+    for function in ["enums_gradient", "closures_gradient", "tuples_gradient", "nested_gradient"] {
+        let module = run(LOOPS, &["closure-specialization"]);
+        assert!(!makes(&module, function).contains(&"partial_apply"));
+        assert!(makes(&module, function).contains(&"new_stack"));
+        // Without the pass the closures stay in the stacks.
+        assert!(makes(&run(LOOPS, &[]), function).contains(&"partial_apply"));
+    }
+}
+
 const PARTS: &str = "
 enum trace
     a(BBKit.Closure{Tuple{Float64}, Float64})
@@ -199,9 +231,14 @@ end
 
 const C: &str = "BBKit.Closure{Tuple{Float64}, Float64}";
 
+/// A text in which `C` is the type of closures from a float to a float.
+fn with_types(text: &str) -> String {
+    text.replace("::C", &format!("::{C}")).replace(", C}", &format!(", {C}}}")).replace("{C", &format!("{{{C}"))
+}
+
 /// The reasons that closures stay in `f`, and the module.
 fn reasons(function: &str) -> (Vec<String>, Module<BBCode>) {
-    let text = format!("{PARTS}{}", function.replace("::C", &format!("::{C}")));
+    let text = format!("{PARTS}{}", with_types(function));
     let (module, report) = specialized(&text);
     let kept = report.kept.iter().filter(|kept| kept.function == *"f");
     (kept.map(|kept| format!("{}: {}", kept.of, kept.reason)).collect(), module)
@@ -259,6 +296,40 @@ end",
     }
 }
 
+/// What is taken out of an enum may be used in any way: the closure is made anew where it is taken out.
+#[test]
+fn a_payload_may_be_used_in_any_way() {
+    let (reasons, module) = reasons(
+        "function chosen(t::trace)::Tuple{Int64, C}
+1 ─ %1 = BBKit.payload(t, :a, 1)::C
+│   %2 = Core.tuple(1, %1)::Tuple{Int64, C}
+└──      return %2
+end
+function unseen(x::Float64)::C
+1 ─ %1 = BBKit.partial_apply(Main.shifted, x)::C
+└──      return %1
+end
+function f(x::Float64, b::Bool)::Float64
+1 ─ %1  = BBKit.partial_apply(Main.scaled, x)::C
+│   %2  = Main.unseen(x)::C
+│   %3  = BBKit.new_case(trace, :a, %1)::trace
+└──       goto #3 if not b
+2 ─ %5  = Main.chosen(%3)::Tuple{Int64, C}
+│   %6  = Base.getfield(%5, 2)::C
+│   %7  = (%6)(x)::Float64
+└──       return %7
+3 ─ %9  = BBKit.new_case(trace, :b, %2)::trace
+│   %10 = Main.pullback(2.0, %9)::Float64
+└──       return %10
+end",
+    );
+    assert_eq!(reasons, [""; 0]);
+    // A closure that is not seen to be made stays a closure.
+    assert_eq!(cases(&module, "trace_spec_a_1"), ["a(Float64)".into(), format!("b({C})")]);
+    assert_eq!(call(&module, "f", &[Value::from(3.0), Value::from(true)]), "9.0");
+    assert_eq!(call(&module, "f", &[Value::from(3.0), Value::from(false)]), "5.0");
+}
+
 #[test]
 fn an_element_that_differs_stays_and_others_go() {
     let (reasons, module) = reasons(
@@ -306,8 +377,7 @@ end
 function many(g::Tuple{C})::Float64
 1 ─      return 1.0
 end";
-    let text = elsewhere.replace("{C", &format!("{{{C}")).replace("::C", &format!("::{C}"));
-    let mut module = read(&format!("{PARTS}{text}"));
+    let mut module = read(&format!("{PARTS}{}", with_types(elsewhere)));
     // Text does not say so.
     let many = module.function("many").unwrap().clone();
     module.replace_function(Function { varargs: true, ..many });
@@ -347,7 +417,7 @@ function start(x::Float64, n::Int64)::Float64
 │   %2 = Main.f(x, n, %1)::Float64
 └──      return %2
 end";
-    let text = format!("{PARTS}{}", function.replace("::C", &format!("::{C}")));
+    let text = format!("{PARTS}{}", with_types(function));
     let (module, report) = specialized(&text);
     let often = "which it is given to, is specialised within itself too often";
     assert!(report.kept.iter().any(|kept| kept.reason.to_string().contains(often)), "{:?}", report.kept);
@@ -406,4 +476,38 @@ fn modules_of_ten_thousand_functions() {
     };
     let (small, large) = (time(1_000), time(10_000));
     assert!(large < 40.0 * small.max(1e-3), "{small} s, {large} s");
+}
+
+/// What an earlier run has made is used again; another function of the same name is not.
+#[test]
+fn specialisations_are_found_again() {
+    let text = "function twice(g::C, x::Float64)::Float64
+1 ─ %1 = (g)(x)::Float64
+│   %2 = (g)(%1)::Float64
+└──      return %2
+end
+function one(x::Float64, y::Float64)::Float64
+1 ─ %1 = BBKit.partial_apply(Main.scaled, y)::C
+│   %2 = Main.twice(%1, x)::Float64
+└──      return %2
+end
+function two(x::Float64, y::Float64)::Float64
+1 ─ %1 = BBKit.partial_apply(Main.scaled, y)::C
+│   %2 = Main.twice(%1, x)::Float64
+└──      return %2
+end";
+    let text = format!("{PARTS}{}", with_types(text));
+    let mut module = read(&text);
+    specialize(&mut module, Some(&"one".into())).unwrap();
+    let count = module.functions().len();
+    specialize(&mut module, None).unwrap();
+    assert_eq!(module.functions().len() + 1, count, "twice is gone, and no second specialisation is there");
+    assert!(module.function("two").unwrap().body.to_string().contains("Main.twice_spec_2scaled1(_2, _3)"));
+
+    let taken = "function twice_spec_2scaled1(x::Float64, y::Float64)::Float64
+1 ─      return y
+end\n";
+    let (module, _) = specialized(&format!("{text}\n{taken}"));
+    assert!(module.function("one").unwrap().body.to_string().contains("Main.twice_spec_2scaled1_2(_2, _3)"));
+    assert_eq!(call(&module, "one", &[Value::from(2.0), Value::from(3.0)]), "18.0");
 }

@@ -38,15 +38,24 @@ pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
 ///   chain (subset-parameter thunks, pullbacks of pullbacks) only what its innermost closures capture is left. The clone is gone over in its turn.
 /// - A parameter is worth it if g applies it: itself, through closures that capture it, or through what it calls with it.
 /// - A clone is made once for each g and the functions of its closures. It is called `g_spec_2h1_3same2`: parameter `_2` was a
-///   closure of `h`, or of a clone of it, with one capture, and `_3` the same closure. Where a name is taken, a number follows.
-/// - Recursion ends: a function is specialised at most [8 times](specializer::SAME) within itself, and clones make the module grow to
-///   at most five times its size, and 4096 statements. Beyond, closures stay.
-/// - Functions that a specialisation has taken the place of somewhere, and that nobody mentions any more, are removed. No other is, nor is
-///   `only`.
+///   closure of `h`, or of a clone of it, with one capture, and `_3` the same closure. A function of that name
+///   that an earlier run has left, and that is the same, is used; where another has the name, a number follows.
+/// - Closures in the payloads of enums, and in `BBKit.Stack`s, that the function makes: if all that is put in a place are closures of one
+///   function, what they capture takes that place: nothing, the only capture, or a tuple of them. The enum is declared anew,
+///   as `E_spec_a_2` if the second element of the payload of case `a` is another; the closure is made anew where it is taken out. For
+///   that the function and all that it gives the enum or the stack to must do nothing with it but take it apart, fill it, join
+///   it with others by φs, and hand it on; else it stays, and what it holds. An enum that holds one that is declared anew is so, too; others
+///   are left alone. A closure that is not seen to be made stays what it is, as an element of the new enum.
+/// - Recursion ends: a function is specialised at most 8 times within itself, and clones make the module grow to at most five times its
+///   size, and 4096 statements. Beyond, closures stay.
+/// - Functions and enums that a specialisation has taken the place of somewhere, and that nothing mentions any more, are removed. No
+///   other is, nor is `only`. A caller that wants to call a function by its name afterwards, though the module itself gives it closures,
+///   has to give it a mention, or to single it out.
 ///
-/// After `AutodiffClosureSpecialization` of the Swift compiler (`ClosureSpecialization.swift`) and its design by J. Khan (2023), with the
-/// difference that places are found everywhere, and not only in the closure that a function returns. It takes time linear in the module
-/// and the clones.
+/// It never changes what is computed; that a wrong case of an enum is taken apart is no error any more where nothing is left of
+/// what is taken out. After `autodiff-closure-specialization` of the Swift compiler (`ClosureSpecialization.swift`) and the design
+/// for enums in its issue #68944, with the difference that places are found everywhere, and not only in the closure that a function returns,
+/// that loops are specialised, and that chains are from the inside out. It takes time linear in the module.
 ///
 /// ```
 /// use bbcode::BBCode;

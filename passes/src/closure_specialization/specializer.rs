@@ -16,10 +16,11 @@ use super::rewrite::{Rewriter, ways};
 use super::things::{Cell, Kind, Shape, Things};
 use super::{NAME, report, unused};
 use crate::closure_folding::made_closure;
+use crate::manager::Context;
 use crate::{PassError, closure_folding, dead_code, run_on_function};
 
 /// How often a function may be specialised within a specialisation of itself.
-pub(super) const SAME: u32 = 8;
+const SAME: u32 = 8;
 
 /// Clones have at most so many times the statements that the module has.
 const FACTOR: usize = 4;
@@ -289,6 +290,14 @@ impl<'m> Specializer<'m> {
         };
         let wanted = specialized_name(&original.name, ways, |target| originally(target).name(self.module), thing);
         let module = &*self.module;
+        // What takes specialised enums takes those of this run.
+        if !ways.iter().any(|way| matches!(way, Way::Recast(_)))
+            && let Some(known) = module.function_index(&wanted)
+            && !self.lineage.contains_key(&known)
+            && self.is_same(known, function, ways, operands)?
+        {
+            return Ok(known);
+        }
         let name = free_name(&mut self.numbers, wanted, |name| module.function(name).is_some());
         let clone = specialized(module, &self.things, original, ways, operands, name)
             .map_err(|error| PassError::new(NAME, &original.name, error.to_string()))?;
@@ -296,6 +305,25 @@ impl<'m> Specializer<'m> {
         self.replaced.push(false);
         self.fresh.push(index);
         Ok(index)
+    }
+
+    /// Whether a function that was there before is what this specialisation would be, as an earlier run left it.
+    fn is_same(
+        &self,
+        known: usize,
+        function: usize,
+        ways: &[Way],
+        operands: &[Option<Operand<Ids>>],
+    ) -> Result<bool, PassError> {
+        let functions = self.module.functions();
+        let (Some(known), Some(original)) = (functions.get(known), functions.get(function)) else { return Ok(false) };
+        let mut clone = specialized(self.module, &self.things, original, ways, operands, known.name.clone())
+            .map_err(|error| PassError::new(NAME, &original.name, error.to_string()))?;
+        let context = Context { module: self.module, function: &known.name };
+        closure_folding::run(&mut clone.body, &context)?;
+        dead_code::run(&mut clone.body, &context)?;
+        let same = clone.body.argtypes.get(1..) == known.body.argtypes.get(1..) && clone.result == known.result;
+        Ok(same && !known.varargs && clone.body.to_string() == known.body.to_string())
     }
 
     /// Specialises the enums and stacks that a function makes.
