@@ -80,7 +80,7 @@ pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
 /// ")?;
 /// let mut module = parsed.module.map(|function| BBCode::try_from(&function.body))?;
 /// let report = specialize(&mut module, None)?;
-/// assert_eq!(report.specialized[0].to_string(), "main, %1: twice became twice_spec_2scaled1");
+/// assert_eq!(report.specialized[0].to_string(), "main, %2: twice became twice_spec_2scaled1");
 /// assert!(module.function("twice").is_none());
 /// assert_eq!(module.function("main").unwrap().body.to_string(), "\
 /// 1 ─ %2 = Main.twice_spec_2scaled1(_2, _3)::Float64
