@@ -13,7 +13,7 @@
 //! What says nothing is left out: the trace of a block to which control comes by one way, along which nothing came.
 //!
 //! A nest of loops is one node in this: its trace is one stack. Each way around a loop, and into one inside, pushes what the round did as
-//! a case of an enum, `f_vjp_loop3`. Within a round, traces begin at the header. Who leaves the nest takes along the
+//! a case of an enum, `f_vjp_loop3`; where only one way does, as a tuple. Within a round, traces begin at the header. Who leaves the nest takes along the
 //! stack, the trace from before the nest, and the trace of the last round as far as it went. Where a loop has several entries
 //! there is no header to begin at: there, each edge pushes the tuple of the block that it leaves, and the case says at the same time
 //! where control came from: Mooncake's block stack.

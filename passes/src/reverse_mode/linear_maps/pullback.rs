@@ -4,7 +4,7 @@ use bbcode::{Ids, Switch};
 use ircode::graph::LoopId;
 use ircode::{Argument, LineInfo, Operand, Scalar, Stmt, Type};
 
-use super::traces::{Part, case_name};
+use super::traces::{EdgeKind, Part, case_name};
 use crate::reverse_mode::emit::type_operand;
 use crate::reverse_mode::pullback::{Generated, Generator};
 use crate::reverse_mode::shape::ENTRY;
@@ -71,9 +71,23 @@ impl Generator<'_, '_> {
     /// Puts what travelled along the edge between two blocks, the payload of a case, in its slots.
     fn unpack(&mut self, block: usize, trace: &Operand<Ids>, from: usize, to: usize) -> Generated<()> {
         let plan = self.plan;
-        for (index, part) in plan.parts(from, Some(to)).into_iter().enumerate() {
-            let args = [trace.clone(), Operand::symbol(case_name(from)), Operand::from(index as i64 + 1)];
-            let value = self.emit(block, LineInfo::NONE).own("payload", args, plan.part_type(part))?;
+        let alone = match plan.traces.edge_kind(from, to) {
+            EdgeKind::Pushes(nest) => plan.only_push(nest).is_some(),
+            _ => false,
+        };
+        let parts = plan.parts(from, Some(to));
+        let count = parts.len();
+        for (index, part) in parts.into_iter().enumerate() {
+            let ty = plan.part_type(part);
+            let mut emit = self.emit(block, LineInfo::NONE);
+            let value = match (alone, count) {
+                (true, 1) => trace.clone(),
+                (true, _) => emit.field(trace.clone(), index, ty)?,
+                (false, _) => {
+                    let args = [trace.clone(), Operand::symbol(case_name(from)), Operand::from(index as i64 + 1)];
+                    emit.own("payload", args, ty)?
+                }
+            };
             self.put(block, part, value)?;
         }
         Ok(())
@@ -127,7 +141,7 @@ impl Generator<'_, '_> {
 
     /// What the cursor of a stack points at; it points at the entry before then.
     fn pop(&mut self, block: usize, nest: LoopId) -> Generated<Operand<Ids>> {
-        let (stack, element) = (Part::Stack(nest), self.plan.stack_enum(nest));
+        let (stack, element) = (Part::Stack(nest), self.plan.element_type(nest));
         let cursor = self.trace_cursor(stack)?;
         let stack = self.get(block, stack, LineInfo::NONE)?;
         let mut emit = self.emit(block, LineInfo::NONE);

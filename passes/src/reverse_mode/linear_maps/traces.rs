@@ -46,6 +46,8 @@ pub(in crate::reverse_mode) struct Traces {
     informative: Vec<bool>,
     /// The nests whose trace from before says anything.
     informative_entries: HashSet<LoopId>,
+    /// The edges that are the only ones to push on the stacks of their nests.
+    only_pushes: HashMap<LoopId, (usize, usize)>,
     /// The names of the enums.
     base: String,
 }
@@ -82,7 +84,8 @@ impl Traces {
         let informative = vec![true; relevant.len()];
         let informative_entries = HashSet::new();
         let base = base.to_string();
-        Traces { nest_of, in_irreducible, headed, irreducible, informative, informative_entries, base }
+        let only_pushes = HashMap::new();
+        Traces { nest_of, in_irreducible, headed, irreducible, informative, informative_entries, only_pushes, base }
     }
 
     pub(in crate::reverse_mode) fn nest(&self, block: usize) -> Option<LoopId> {
@@ -142,6 +145,7 @@ impl Plan<'_> {
 
     /// Finds which traces say anything: once it is known what each block saves.
     pub(in crate::reverse_mode) fn find_informative_traces(&mut self) {
+        self.find_only_pushes();
         let mut order = self.graph.graph().postorder();
         order.reverse();
         for block in order.into_iter().filter(|&block| block != 0 && self.relevant.get(block) == Some(&true)) {
@@ -166,6 +170,39 @@ impl Plan<'_> {
         }
     }
 
+    /// What the only edge that pushes on the stack of a nest pushes, if there is only one: no enum is needed then.
+    pub(in crate::reverse_mode) fn only_push(&self, nest: LoopId) -> Option<Vec<Part>> {
+        let &(from, to) = self.traces.only_pushes.get(&nest)?;
+        Some(self.parts(from, Some(to)))
+    }
+
+    /// The type of the elements of the stack of a nest.
+    pub(in crate::reverse_mode) fn element_type(&self, nest: LoopId) -> Type {
+        let Some(parts) = self.only_push(nest) else { return self.stack_enum(nest) };
+        match parts.as_slice() {
+            [] => Type::Nothing,
+            [only] => self.part_type(*only),
+            several => Type::tuple(several.iter().map(|&part| self.part_type(part))),
+        }
+    }
+
+    fn find_only_pushes(&mut self) {
+        let mut pushes: HashMap<LoopId, Vec<(usize, usize)>> = HashMap::new();
+        for to in self.relevant_blocks() {
+            for from in self.relevant_predecessors(to) {
+                if let EdgeKind::Pushes(nest) = self.traces.edge_kind(from, to) {
+                    pushes.entry(nest).or_default().push((from, to));
+                }
+            }
+        }
+        for (nest, pushes) in pushes {
+            // Where a loop has several entries, the case says where control came from.
+            if let ([only], false) = (pushes.as_slice(), self.traces.irreducible.contains_key(&nest)) {
+                self.traces.only_pushes.insert(nest, *only);
+            }
+        }
+    }
+
     /// Whether the trace of a block says anything.
     pub(in crate::reverse_mode) fn is_informative(&self, block: usize) -> bool {
         self.traces.informative.get(block) == Some(&true)
@@ -180,7 +217,7 @@ impl Plan<'_> {
     pub(in crate::reverse_mode) fn part_type(&self, part: Part) -> Type {
         match part {
             Part::Entry(id) => self.block_enum(self.loops.get(id).map_or(0, |found| found.header)),
-            Part::Stack(id) => Type::stack(self.stack_enum(id)),
+            Part::Stack(id) => Type::stack(self.element_type(id)),
             Part::Trace(block) => self.block_enum(block),
             Part::Item(block, position) => {
                 let saves = self.saves.get(block).and_then(Option::as_ref);
@@ -216,6 +253,7 @@ impl Plan<'_> {
                     EdgeKind::Joins if !self.is_informative(to) => continue,
                     EdgeKind::Enters(nest) if !self.is_entry_informative(nest) => continue,
                     EdgeKind::Joins | EdgeKind::Enters(_) => self.block_enum(to),
+                    EdgeKind::Pushes(nest) if self.only_push(nest).is_some() => continue,
                     EdgeKind::Pushes(nest) => self.stack_enum(nest),
                 };
                 let cases = cases.entry(of.clone()).or_insert_with(|| {

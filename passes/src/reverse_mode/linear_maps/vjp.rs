@@ -85,7 +85,7 @@ impl Forward<'_, '_> {
         let plan = self.plan;
         for id in plan.traces.nests_begun_at(number) {
             let Some(block) = plan.block(number) else { continue };
-            let element = plan.stack_enum(id);
+            let element = plan.element_type(id);
             let args = [type_operand(element.clone())];
             let stack = self.at(Spot::EndOf(block)).own("new_stack", args, Type::stack(element))?;
             made.stacks.insert(id, stack);
@@ -120,6 +120,7 @@ impl Forward<'_, '_> {
         };
         let payload: Vec<Operand<Ids>> =
             plan.parts(from, Some(to)).into_iter().map(|part| self.part(part, made)).collect();
+        let parts = payload.clone();
         let args = [type_operand(of.clone()), Operand::symbol(case_name(from))].into_iter().chain(payload);
         let mut emit = self.at(spot);
         match kind {
@@ -128,12 +129,16 @@ impl Forward<'_, '_> {
                 if plan.is_entry_informative(nest) {
                     made.entries.insert(nest, emit.own("new_case", args, of)?);
                 }
-                let element = plan.stack_enum(nest);
+                let element = plan.element_type(nest);
                 let stack = emit.own("new_stack", [type_operand(element.clone())], Type::stack(element))?;
                 made.stacks.insert(nest, stack);
             }
             EdgeKind::Pushes(nest) => {
-                let case = emit.own("new_case", args, of)?;
+                let case = match (plan.only_push(nest).is_some(), plan.element_type(nest)) {
+                    (false, _) => emit.own("new_case", args, of)?,
+                    (true, Type::Tuple(types)) if parts.len() > 1 => emit.tuple(parts, types.to_vec())?,
+                    (true, _) => parts.into_iter().next().unwrap_or_else(Operand::nothing),
+                };
                 let stack = made.stacks.get(&nest).cloned().unwrap_or_else(Operand::nothing);
                 emit.own("stack_push!", [stack, case], Type::Nothing)?;
             }
