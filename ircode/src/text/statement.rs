@@ -302,7 +302,12 @@ impl Cursor<'_> {
         let (module, name) = self.global_path()?;
         if self.starts_with("{") {
             self.seek(start);
-            let length = balanced_length(self.rest(), |rest| rest.starts_with('(') || rest.starts_with("::"));
+            // Before an operator it is no callee but an operand, and what is called behind the operator is another.
+            let ends = |rest: &str| {
+                let before_operator = |rest: &str| infix_operator(rest).is_some();
+                rest.starts_with('(') || rest.starts_with("::") || rest.strip_prefix(' ').is_some_and(before_operator)
+            };
+            let length = balanced_length(self.rest(), ends);
             self.seek(start + length);
             return Ok(Operand::Constant(Constant::of_type(sharing::parse_type(self.text(start..self.pos())))));
         }
