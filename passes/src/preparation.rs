@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bbcode::BBCode;
-use ircode::{DebugInfo, Function, LineInfo, Module, Name};
+use ircode::{DebugInfo, Function, LineInfo, Module, Name, Scalar};
 
 use crate::dispatch::{self, Candidate};
 use crate::manager::Context;
@@ -14,6 +14,13 @@ use crate::{
 
 /// How deep slots may hold the addresses of others that become values.
 const SLOTS_IN_SLOTS: usize = 8;
+
+/// The position, counted from 0, of the part of a value that this number names, counted from 1. No value has more parts than
+/// a `u32` counts.
+pub(crate) fn part_index(number: &Scalar) -> Option<usize> {
+    let index = u32::try_from(number.to_i128().checked_sub(1)?).ok()?;
+    usize::try_from(index).ok()
+}
 
 /// A copy of the body of a function in which slots are values, generic arithmetic and maps are what they do, types and callees
 /// are known as far as they follow, calls of values go to the candidates, every block is reachable, φs name all their

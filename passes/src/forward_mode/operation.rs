@@ -7,6 +7,7 @@ use ircode::primitives::{Primitive, lookup};
 use ircode::{Callee, Constant, Head, IRCode, Module, Name, Operand, Positions, Stmt, Type, TypeKind};
 
 use crate::constant_folding::named_type;
+use crate::preparation::part_index;
 use crate::rules::{Bindings, Rule, RuleKind, RuleTable};
 use crate::tangents::{Tangent, TangentTypes};
 
@@ -383,15 +384,15 @@ impl Classifier<'_> {
                 }
             }
             ("captured", [closure, _, Operand::Constant(Constant::Scalar(number))]) => {
-                match usize::try_from(number.to_i128() - 1) {
-                    Ok(index) => Operation::Field { object: closure.clone(), index },
-                    Err(_) => Operation::Unknown,
+                match part_index(number) {
+                    Some(index) => Operation::Field { object: closure.clone(), index },
+                    None => Operation::Unknown,
                 }
             }
             ("payload", [object, _, Operand::Constant(Constant::Scalar(number))]) => {
-                match usize::try_from(number.to_i128() - 1) {
-                    Ok(index) => Operation::Field { object: object.clone(), index },
-                    Err(_) => Operation::Unknown,
+                match part_index(number) {
+                    Some(index) => Operation::Field { object: object.clone(), index },
+                    None => Operation::Unknown,
                 }
             }
             // The primitives that derivatives consist of are linear in tangents.

@@ -354,8 +354,20 @@ impl<'a> Transform<'a> {
         direction: usize,
         to: &Tangent,
     ) -> Result<Op, Failure> {
+        let Some(block) = block.index() else {
+            // From outside, where no statement can stand.
+            return match self.source(operand, direction)? {
+                Source::Tangent(tangent, kind) if kind == *to => Ok(tangent),
+                Source::Zero => Ok(zero(to)),
+                _ => {
+                    let message = "a φ of the first block takes an argument of another type, and there is no place before it \
+                                   to convert the tangent";
+                    Err(Failure::Function(message.into()))
+                }
+            };
+        };
         let blocks = &self.prepared.ir.cfg.blocks;
-        let last = block.index().and_then(|block| blocks.get(block)?.stmts.end.checked_sub(1)).unwrap_or(0);
+        let last = blocks.get(block).and_then(|block| block.stmts.end.checked_sub(1)).unwrap_or(0);
         let terminates = self.prepared.ir.stmts.stmts().get(last).is_some_and(Stmt::is_terminator);
         self.placed(operand, direction, to, last, !terminates)
     }

@@ -8,6 +8,7 @@ use ircode::{Argument, Callee, Constant, Head, Module, Operand, Stmt, Type, Type
 
 use crate::constant_folding::named_type;
 use crate::dispatch::as_taken;
+use crate::preparation::part_index;
 use crate::rules::{Bindings, Rule, RuleKind, RuleTable};
 
 /// What a statement does with its operands.
@@ -446,7 +447,7 @@ impl Classifier<'_> {
             ("add_tangents", [a, b]) => Operation::Sum(a.clone(), b.clone()),
             ("partial_apply", [_, captured @ ..]) => Operation::Aggregate(captured.to_vec()),
             ("captured", [closure, function, Operand::Constant(number)]) => {
-                let index = number.as_scalar().and_then(|number| usize::try_from(number.to_i128() - 1).ok());
+                let index = number.as_scalar().and_then(part_index);
                 match (index, self.captured_count(closure, function)) {
                     (Some(index), Some(count)) if index < count => {
                         Operation::Field { object: closure.clone(), index, count }
@@ -456,7 +457,7 @@ impl Classifier<'_> {
             }
             ("new_case", [_, _, payload @ ..]) => Operation::Aggregate(payload.to_vec()),
             ("payload", [object, case, Operand::Constant(number)]) => {
-                let index = number.as_scalar().and_then(|number| usize::try_from(number.to_i128() - 1).ok());
+                let index = number.as_scalar().and_then(part_index);
                 match (index, self.payload_count(&self.bb.operand_type(object), case)) {
                     (Some(index), Some(count)) if index < count => {
                         Operation::Field { object: object.clone(), index, count }
