@@ -92,7 +92,7 @@ fn gradient_of(kernel: &Kernel, inputs: &Inputs, n: usize) -> (f64, Vec<f64>, Ve
     let args = arguments(&Machine::new(&module), inputs, n);
     let maps = gradient_with(&module, &name, &args, &GradientOptions::new().carrier(Carrier::LinearMaps));
     let maps = maps.unwrap_or_else(|error| panic!("{name} {n}: {error}"));
-    let again = || arguments(&Machine::new(&module), inputs, n);
+    let again = || arguments(&Machine::new(&module), inputs, n).to_vec();
     kit::carriers::carriers_agree(&module, &name, &again, Limits::default(), &kit::carriers::specialized)
         .unwrap_or_else(|broken| panic!("{name} {n}, specialised: {broken}"));
     let difference = first_difference(&result.gradient, &maps.gradient);

@@ -376,7 +376,7 @@ fn a_pass_that_changes_what_is_done_to_memory_is_caught() {
     ] {
         let wrong = |module: &mut Module<BBCode>| -> PassResult { Ok(mistake(module, "f", from, to)) };
         let mut caught = 0;
-        for seed in 0..300 {
+        for seed in 0..500 {
             let bytes = kit::seeds::bytes(seed);
             let Ok(program) = memory(&mut arbitrary::Unstructured::new(&bytes)) else { continue };
             let MemoryProgram { module, .. } = &program;

@@ -1,45 +1,51 @@
 //! Calls what a closure applies, where the closure is seen to be made.
 
-use bbcode::{BBCode, Ids, InstId};
-use ircode::{Constant, Module, Operand, Stmt};
+use bbcode::{BBCode, EditError, Ids, InstId};
+use ircode::{Constant, LineInfo, Module, NewInstruction, Operand, PhiEntry, PhiNode, Stmt};
 use slotmap::SecondaryMap;
 
-use crate::PassResult;
 use crate::manager::Context;
 use crate::replace::Replacements;
 use crate::simplify_cfg::fill_empty_blocks;
+use crate::{PassError, PassResult};
 
 /// The pass's name on the command line.
 pub const NAME: &str = "closure-folding";
 
 /// Replaces the application of a closure that `partial_apply` makes in the same function by a call of its function with what it
 /// captures behind the arguments, `captured` by what is captured, and `applies` by the answer. Copies and π on the way are looked
-/// through. True if there was one. The closure itself stays until `dead-code` finds that nobody uses it.
+/// through, and φs where closures of one function meet: what these capture meets in φs of its own. True if there was one. The closure
+/// itself stays until `dead-code` finds that nobody uses it.
 ///
-/// A call with another number of arguments than the function takes stays, as it is an error when the program runs. Linear in the
-/// function.
+/// A call with another number of arguments than the function takes stays, as it is an error when the program runs. So does the
+/// application of a φ that meets itself around a loop. Linear in the function and in the φs that are made.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
-    let closures = Closures::find(bb, context.module);
+    let mut closures = Closures::find(bb, context.module);
     if closures.made.is_empty() {
         return Ok(false);
     }
+    let error = |error: EditError| PassError::new(NAME, context.function, error.to_string());
     let mut changed = false;
     let mut replaced = Replacements::new();
     let mut answered: Vec<InstId> = Vec::new();
     let ids: Vec<InstId> = bb.all_insts().map(|(id, _)| id).collect();
     for id in ids {
-        let Some(stmt) = bb.stmt(id) else { continue };
-        match closures.folded(bb, context.module, stmt) {
-            Some(Folded::Call(call)) => {
-                bb.replace(id, call)
-                    .map_err(|error| crate::PassError::new(NAME, context.function, error.to_string()))?;
+        let Some(folded) = bb.stmt(id).and_then(|stmt| closures.folded(bb, context.module, stmt)) else { continue };
+        let value = match folded {
+            Folded::Call { closure, function, args } => {
+                let captured = closures.captured(bb, context.module, closure).map_err(error)?;
+                bb.replace(id, Stmt::call(function, args.into_iter().chain(captured))).map_err(error)?;
                 changed = true;
+                continue;
             }
-            Some(Folded::Value(value)) => {
-                replaced.insert(id, value);
-                answered.push(id);
+            Folded::Captured { closure, index } => {
+                closures.captured(bb, context.module, closure).map_err(error)?.get(index).cloned()
             }
-            None => {}
+            Folded::Answer(same) => Some(Operand::Constant(Constant::bool(same))),
+        };
+        if let Some(value) = value {
+            replaced.insert(id, value);
+            answered.push(id);
         }
     }
     replaced.apply(bb);
@@ -67,30 +73,73 @@ pub(crate) fn made_closure(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> Option<
     (primitive.name == "partial_apply").then(|| Closure { function: function.clone(), captured: captured.to_vec() })
 }
 
-/// The closures that a function makes.
+/// Where closures of one function meet.
+struct Joined {
+    function: Operand<Ids>,
+    count: usize,
+    /// The φs of what they capture, once they are made.
+    parts: Option<Vec<Operand<Ids>>>,
+}
+
+/// The closures of a function, by the statements that give them.
 struct Closures {
     made: SecondaryMap<InstId, Closure>,
+    joined: SecondaryMap<InstId, Joined>,
 }
 
 enum Folded {
-    Call(Stmt<Ids>),
-    Value(Operand<Ids>),
+    Call { closure: InstId, function: Operand<Ids>, args: Vec<Operand<Ids>> },
+    Captured { closure: InstId, index: usize },
+    Answer(bool),
 }
 
 impl Closures {
     fn find(bb: &BBCode, module: &Module<BBCode>) -> Closures {
-        Closures {
-            made: bb.all_insts().filter_map(|(id, inst)| Some((id, made_closure(module, &inst.stmt)?))).collect(),
+        let made = bb.all_insts().filter_map(|(id, inst)| Some((id, made_closure(module, &inst.stmt)?))).collect();
+        let mut closures = Closures { made, joined: SecondaryMap::new() };
+        if closures.made.is_empty() {
+            return closures;
         }
+        let graph = bb.cfg();
+        let mut order = graph.graph().postorder();
+        order.reverse();
+        for block in order.into_iter().filter_map(|number| graph.block(number)) {
+            for (id, inst) in bb.phi_nodes(block) {
+                if let Stmt::Phi(phi) = &inst.stmt
+                    && let Some(joined) = closures.join(bb, module, phi)
+                {
+                    closures.joined.insert(id, joined);
+                }
+            }
+        }
+        closures
     }
 
-    /// The closure that an operand is, over copies and π.
-    fn get(&self, bb: &BBCode, operand: &Operand<Ids>) -> Option<&Closure> {
+    /// What a φ brings together, if it is closures of one function, or nothing on some edges.
+    fn join(&self, bb: &BBCode, module: &Module<BBCode>, phi: &PhiNode<Ids>) -> Option<Joined> {
+        let mut found: Option<(Operand<Ids>, usize)> = None;
+        for value in phi.entries.iter().filter_map(|entry| entry.value.as_ref()) {
+            let (function, count) = self.shape(self.root(bb, value)?)?;
+            match &found {
+                None => found = Some((function.clone(), count)),
+                Some((known, known_count)) => {
+                    (*known_count == count && same_function(module, known, function)?).then_some(())?;
+                }
+            }
+        }
+        // An undefined closure cannot be called; that must still be seen, and is by what it would have captured.
+        let (function, count) = found?;
+        let defined = phi.entries.iter().all(|entry| entry.value.is_some());
+        (defined || count > 0).then_some(Joined { function, count, parts: None })
+    }
+
+    /// The statement that gives the closure that an operand is, over copies and π.
+    fn root(&self, bb: &BBCode, operand: &Operand<Ids>) -> Option<InstId> {
         let mut at = operand.as_value()?;
         // Copies of copies: a chain is as long as it is, and a cycle of copies can only stand in code that is not reached.
         for _ in 0..64 {
-            if let Some(made) = self.made.get(at) {
-                return Some(made);
+            if self.made.contains_key(at) || self.joined.contains_key(at) {
+                return Some(at);
             }
             at = match bb.stmt(at)? {
                 Stmt::Value(Operand::Value(of)) => *of,
@@ -101,29 +150,92 @@ impl Closures {
         None
     }
 
+    /// The function that the closure of a root applies, and how many values it captures.
+    fn shape(&self, root: InstId) -> Option<(&Operand<Ids>, usize)> {
+        match (self.made.get(root), self.joined.get(root)) {
+            (Some(made), _) => Some((&made.function, made.captured.len())),
+            (None, Some(joined)) => Some((&joined.function, joined.count)),
+            (None, None) => None,
+        }
+    }
+
+    /// What the closure of a root captures. The φs are made where there are none yet.
+    fn captured(
+        &mut self,
+        bb: &mut BBCode,
+        module: &Module<BBCode>,
+        root: InstId,
+    ) -> Result<Vec<Operand<Ids>>, EditError> {
+        let mut work = vec![root];
+        let mut to_fill = Vec::new();
+        while let Some(id) = work.pop() {
+            let Some(joined) = self.joined.get_mut(id).filter(|joined| joined.parts.is_none()) else { continue };
+            let types = module.parameters_of(&joined.function).unwrap_or_default();
+            let types = types.into_iter().rev().take(joined.count).collect::<Vec<_>>();
+            let line = bb.inst(id).map_or(LineInfo::NONE, |inst| inst.line);
+            let mut parts = Vec::with_capacity(joined.count);
+            for ty in types.into_iter().rev() {
+                let phi = NewInstruction::new(Stmt::phi(std::iter::empty()), ty).with_line(line);
+                parts.push(Operand::Value(bb.insert_before(id, phi)?));
+            }
+            joined.parts = Some(parts);
+            to_fill.push(id);
+            if let Some(Stmt::Phi(phi)) = bb.stmt(id) {
+                let values = phi.entries.iter().filter_map(|entry| entry.value.as_ref());
+                work.extend(values.filter_map(|value| self.root(bb, value)));
+            }
+        }
+        for id in to_fill {
+            let Some(Stmt::Phi(phi)) = bb.stmt(id).cloned() else { continue };
+            let parts = self.joined.get(id).and_then(|joined| joined.parts.clone()).unwrap_or_default();
+            for (index, part) in parts.iter().enumerate() {
+                let entry = |entry: &PhiEntry<Ids>| {
+                    let of = entry.value.as_ref().and_then(|value| self.root(bb, value));
+                    PhiEntry { edge: entry.edge, value: of.and_then(|of| self.known(of).get(index).cloned()) }
+                };
+                let entries: Vec<PhiEntry<Ids>> = phi.entries.iter().map(entry).collect();
+                if let Some(Stmt::Phi(phi)) =
+                    part.as_value().and_then(|part| bb.inst_mut(part)).map(|inst| &mut inst.stmt)
+                {
+                    phi.entries = entries.into();
+                }
+            }
+        }
+        Ok(self.known(root).to_vec())
+    }
+
+    /// What the closure of a root captures, as far as its φs are made.
+    fn known(&self, root: InstId) -> &[Operand<Ids>] {
+        match (self.made.get(root), self.joined.get(root)) {
+            (Some(made), _) => &made.captured,
+            (None, joined) => joined.and_then(|joined| joined.parts.as_deref()).unwrap_or_default(),
+        }
+    }
+
     fn folded(&self, bb: &BBCode, module: &Module<BBCode>, stmt: &Stmt<Ids>) -> Option<Folded> {
         let (callee, args) = match stmt {
             Stmt::Call(call) => (&call.callee, &call.args),
             Stmt::Invoke(invoke) => (&invoke.callee, &invoke.args),
             _ => return None,
         };
-        if let Some(closure) = self.get(bb, callee) {
-            let takes = module.parameters_of(&closure.function)?.len();
-            let all = args.iter().chain(&closure.captured).cloned();
-            return (args.len() + closure.captured.len() == takes)
-                .then(|| Folded::Call(Stmt::call(closure.function.clone(), all)));
+        if let Some(closure) = self.root(bb, callee) {
+            let (function, count) = self.shape(closure)?;
+            let takes = module.parameters_of(function)?.len();
+            let (function, args) = (function.clone(), args.to_vec());
+            return (args.len() + count == takes).then_some(Folded::Call { closure, function, args });
         }
         let (primitive, args) = module.primitive_call(stmt)?;
-        let (closure, function) = match (primitive.name, args) {
-            ("applies" | "captured", [closure, function, ..]) => (self.get(bb, closure)?, function),
+        let (closure, asked) = match (primitive.name, args) {
+            ("applies" | "captured", [closure, asked, ..]) => (self.root(bb, closure)?, asked),
             _ => return None,
         };
-        let same = same_function(module, &closure.function, function)?;
+        let (function, count) = self.shape(closure)?;
+        let same = same_function(module, function, asked)?;
         match args.get(2) {
-            None => Some(Folded::Value(Operand::Constant(Constant::bool(same)))),
+            None => Some(Folded::Answer(same)),
             Some(number) if same => {
                 let index = usize::try_from(number.as_constant()?.as_scalar()?.to_i128()).ok()?.checked_sub(1)?;
-                closure.captured.get(index).cloned().map(Folded::Value)
+                (index < count).then_some(Folded::Captured { closure, index })
             }
             Some(_) => None,
         }

@@ -59,7 +59,14 @@ pub(super) fn payload(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value
     match part {
         Some(value) if symbol(case) == Some(object.0.case.as_str()) => Ok(value.clone()),
         _ => {
-            let message = format!("{}.{} has no payload {number} of that case", object.0.ty, object.0.case);
+            // Without the type and what it holds: passes that specialise enums keep errors as they are.
+            let is = &object.0.case;
+            let message = match symbol(case) {
+                Some(asked) if asked != is.as_str() => {
+                    format!("an enum of the case {is} is taken for the case {asked}")
+                }
+                _ => format!("the case {is} has no payload of the number {number}"),
+            };
             Err(runtime.exception("ErrorException", &["msg"], vec![Value::String(message.into())]))
         }
     }

@@ -141,6 +141,11 @@ impl Flow {
         match stmt {
             Stmt::Value(of) => return held(self.shape(of)),
             Stmt::Pi(pi) => return held(self.shape(&pi.value)),
+            Stmt::Phi(phi) if matches!(ty, Type::Stack(_)) => {
+                let shapes = phi.entries.iter().filter_map(|entry| entry.value.as_ref()).map(|value| self.shape(value));
+                let mut stacks = shapes.filter(|shape| matches!(shape, Shape::Thing(_)));
+                return stacks.next().unwrap_or(Shape::Plain);
+            }
             Stmt::Phi(_) => return known.enum_of(ty).map_or(Shape::Plain, Shape::Thing),
             _ => {}
         }

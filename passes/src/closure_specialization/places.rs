@@ -76,7 +76,9 @@ pub(super) fn seen_through(bb: &BBCode, operand: &Operand<Ids>) -> Operand<Ids> 
     at.clone()
 }
 
-/// The statements that are reached, so that each stands behind those whose values it uses, φs aside.
+/// The statements that are reached, so that each stands behind those whose values it uses, φs that loops come around to aside.
 pub(super) fn in_order(bb: &BBCode) -> Vec<InstId> {
-    bb.dominators().preorder().flat_map(|block| bb.inst_ids(block)).collect()
+    let graph = bb.cfg();
+    let order = graph.graph().postorder().into_iter().rev();
+    order.filter_map(|number| graph.block(number)).flat_map(|block| bb.inst_ids(block).collect::<Vec<_>>()).collect()
 }

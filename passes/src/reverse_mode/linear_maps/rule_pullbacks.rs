@@ -136,7 +136,7 @@ impl Plan<'_> {
         let module = self.derivation.module;
         let is_taken = |name: &str| module.function(name).is_some();
         let name = self.derivation.rule_pullbacks.name(key, &base, is_taken, |name| {
-            let body = self.write(name, rule, bindings, &given, (&wanted, args), types, &result)?;
+            let body = self.write(name, (rule, bindings), &given, (&wanted, args), types, &result)?;
             Ok(Function::new(name.clone(), result.clone(), body))
         })?;
         Ok(Some(RulePullback { name, captured, result, ty }))
@@ -177,12 +177,10 @@ impl Plan<'_> {
         given
     }
 
-    #[allow(clippy::too_many_arguments)]
     fn write(
         &self,
         name: &Name,
-        rule: &Rule,
-        bindings: &Bindings,
+        (rule, bindings): (&Rule, &Bindings),
         given: &[Given],
         (wanted, args): (&[usize], &[Operand<Ids>]),
         mut types: Vec<Type>,
