@@ -24,6 +24,7 @@
 
 mod activity;
 mod derivation;
+pub mod linearization;
 mod operation;
 mod rule;
 mod transform;

@@ -44,5 +44,6 @@ pub use ircode::tangents;
 pub use argument_types::{argument_types, contradictory_arguments};
 pub use builder::{BuildError, FunctionBuilder, Variable};
 pub use error::{PassError, PassPlace};
+pub use forward_mode::linearization;
 pub use manager::{Context, NoSuchPass, PASSES, Pass, PassManager, PassResult, Run, Step, find_pass, run_on_function};
 pub use replace::Replacements;

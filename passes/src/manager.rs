@@ -8,7 +8,7 @@ use ircode::{Function, Module, Name};
 use crate::reverse_mode::linear_maps;
 use crate::{
     PassError, closure_folding, closure_specialization, common_subexpressions, constant_folding, constant_propagation,
-    copy_propagation, dead_code, derivative_entries, forward_mode, infer_types, inlining, link_methods,
+    copy_propagation, dead_code, derivative_entries, forward_mode, infer_types, inlining, linearization, link_methods,
     loop_invariant_motion, lower_arithmetic, lower_broadcast, lower_projections, lower_switch, mem2reg, reverse_mode,
     scalar_replacement, simplify, simplify_cfg, split_critical_edges, type_literals, unreachable_code,
 };
@@ -67,6 +67,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: lower_switch::NAME,            about: "turn switches into branches",                                     run: Run::Function(lower_switch::run) },
     Pass { name: mem2reg::NAME,                 about: "turn slots into values",                                          run: Run::Function(mem2reg::run) },
     Pass { name: forward_mode::NAME,            about: "add a function of the value and its tangent",                         run: Run::Module(forward_mode::run) },
+    Pass { name: linearization::NAME,           about: "add functions of the value and of the differential",              run: Run::Module(linearization::run) },
     Pass { name: reverse_mode::NAME,            about: "add the functions of the derivative",                             run: Run::Module(reverse_mode::run) },
     Pass { name: linear_maps::NAME,             about: "add the functions of the derivative, with linear maps as closures",     run: Run::Module(linear_maps::run) },
     Pass { name: scalar_replacement::NAME,      about: "take tuples, structs and enums apart",                        run: Run::Function(scalar_replacement::run) },

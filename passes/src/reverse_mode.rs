@@ -58,6 +58,7 @@ use crate::{PassError, constant_folding, dead_code, link_methods, mem2reg, simpl
 pub(crate) use self::activity::may_hold_integers;
 pub use self::derivation::DerivativeNames;
 pub(crate) use self::derivation::base_name;
+pub(crate) use self::linear_maps::normal_form::free_entry;
 pub use self::report::{Activity, ActivityReport, activity};
 
 /// The pass's name on the command line.

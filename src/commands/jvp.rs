@@ -1,6 +1,6 @@
 //! `bbkit jvp`: the derivative of a function in a direction.
 
-use bbkit::{Input, Jvp, jvp, tangent_from_json};
+use bbkit::{Input, Jvp, jvp, linearize, tangent_from_json};
 use clap::Args;
 use exec::{Machine, Value, value_to_json};
 use ircode::{IRCode, Module, Name, Style, Type, print_function};
@@ -24,7 +24,9 @@ Examples:
   bbkit jvp file.ir --args '[2.0, [1.0, 2.0]]' --tangents '[1, [0, 1]]' --tangents '[0, [1, 0]]'
                                                                            two directions, the value computed once
   bbkit jvp file.ir --args '[2.0]' --tangents '[1]' --json                 {\"value\": 4.0, \"tangent\": 4.0}
-  bbkit jvp file.ir --args '[2.0]' --tangents '[1]' --show                 the function that computes both, too"
+  bbkit jvp file.ir --args '[2.0]' --tangents '[1]' --show                 the function that computes both, too
+  bbkit jvp file.ir --args '[2.0]' --tangents '[1]' --tangents '[3]' --linearize
+                                                                           the function runs once, its differential twice"
 )]
 pub(crate) struct JvpCommand {
     /// The file, or `-`.
@@ -42,6 +44,9 @@ pub(crate) struct JvpCommand {
     /// Print the function that computes the value and the tangents, and those that it calls, before the result.
     #[arg(long)]
     show: bool,
+    /// Run the linearized function, which gives a differential beside the value, and apply that to each direction.
+    #[arg(long)]
+    linearize: bool,
 }
 
 impl JvpCommand {
@@ -50,8 +55,16 @@ impl JvpCommand {
         self.rules.add_to(&mut input.module)?;
         let directions = self.tangents.iter().map(|given| direction("--tangents", given, &input, &name, &args));
         let directions = directions.collect::<Result<Vec<_>, _>>()?;
-        let result = jvp(&input.module, &name, &args, &directions, self.call.limits())
-            .map_err(|error| describe(&input, &error))?;
+        let limits = self.call.limits();
+        let result = match self.linearize {
+            false => jvp(&input.module, &name, &args, &directions, limits),
+            true => linearize(&input.module, &name, &args, limits).and_then(|linear| {
+                let tangents = directions.iter().map(|direction| linear.apply(direction, limits));
+                let tangents = tangents.collect::<Result<_, _>>()?;
+                Ok(Jvp { value: linear.value, tangents, module: linear.module, name: linear.names.linearized })
+            }),
+        };
+        let result = result.map_err(|error| describe(&input, &error))?;
         if self.show {
             output(&shown(&input, &result.module));
         }

@@ -14,7 +14,7 @@ use crate::derivative_entries::RegisteredDerivatives;
 use crate::dispatch::{self, Candidate};
 use crate::infer_types::returned_type;
 use crate::preparation::prepared_body;
-use crate::reverse_mode::{base_name, takers_of_bits};
+use crate::reverse_mode::{base_name, free_entry, takers_of_bits};
 use crate::rules::RuleTable;
 use crate::tangents::{Tangent, TangentTypes};
 
@@ -73,6 +73,8 @@ pub(super) struct Derivation<'a> {
     pub(super) directions: usize,
     /// What tables of methods say the derivatives of their functions are.
     pub(super) registered: RegisteredDerivatives,
+    /// Whether nothing may go to the first block of a prepared function.
+    pub(super) frees_entry: bool,
     /// What a value that is called may be.
     candidates: Vec<Candidate>,
     /// By function: whether it may make an integer of the bits of a float.
@@ -91,6 +93,7 @@ impl<'a> Derivation<'a> {
             rules,
             tangents,
             directions,
+            frees_entry: false,
             takers_of_bits,
             registered,
             candidates,
@@ -110,7 +113,10 @@ impl<'a> Derivation<'a> {
     }
 
     fn prepare(&self, function: &Function<BBCode>) -> Result<Prepared, PassError> {
-        let bb = prepared_body(NAME, self.module, function, &self.candidates)?;
+        let mut bb = prepared_body(NAME, self.module, function, &self.candidates)?;
+        if self.frees_entry {
+            free_entry(&mut bb).map_err(|error| PassError::new(NAME, &function.name, error.to_string()))?;
+        }
         let inferred = returned_type(&bb);
         let result = if function.result.is_unknown() { inferred } else { function.result.clone() };
         let ir = IRCode::try_from(bb).map_err(|error| PassError::new(NAME, &function.name, error.to_string()))?;
@@ -138,7 +144,16 @@ impl<'a> Derivation<'a> {
 
     /// The name of a derivative.
     pub(super) fn name(&self, signature: &Signature) -> Name {
-        let Some(function) = self.module.functions().get(signature.function) else { return Name::from("") };
+        let base = self.base(signature);
+        match self.directions {
+            1 => format!("{base}_jvp").into(),
+            directions => format!("{base}_jvp_{directions}").into(),
+        }
+    }
+
+    /// What the names of derivatives with respect to these arguments begin with.
+    pub(super) fn base(&self, signature: &Signature) -> String {
+        let Some(function) = self.module.functions().get(signature.function) else { return String::new() };
         let base = base_name(&function.name);
         let has_tangent = |ty: &Type| !self.tangents.of(ty).is_none();
         let pairs = function.body.argtypes.iter().zip(&signature.wanted).skip(1);
@@ -151,9 +166,6 @@ impl<'a> Derivation<'a> {
                 format!("_wrt{numbers}")
             }
         };
-        match self.directions {
-            1 => format!("{base}{wanted}_jvp").into(),
-            directions => format!("{base}{wanted}_jvp_{directions}").into(),
-        }
+        format!("{base}{wanted}")
     }
 }

@@ -10,6 +10,7 @@ use ircode::{
 
 use super::activity::{Activity, State, Subject};
 use super::derivation::{Called, Derivation, Prepared, Signature};
+use super::linearization::{Apart, CallApart};
 use super::operation::{Gives, Operation, Role};
 use super::rule::Application;
 use super::writer::{Op, Writer, zero};
@@ -36,10 +37,10 @@ impl From<InsertError> for Failure {
     }
 }
 
-type Done = Result<(), Failure>;
+pub(super) type Done = Result<(), Failure>;
 
 /// Where the tangent of an operand comes from.
-enum Source {
+pub(super) enum Source {
     /// It is this, of this kind.
     Tangent(Op, Tangent),
     /// It is zero.
@@ -69,16 +70,18 @@ pub(super) struct Transformed {
 }
 
 pub(super) struct Transform<'a> {
-    derivation: &'a Derivation<'a>,
-    prepared: &'a Prepared,
-    activity: Activity,
-    ir: IRCode,
+    pub(super) derivation: &'a Derivation<'a>,
+    pub(super) prepared: &'a Prepared,
+    pub(super) activity: Activity,
+    pub(super) ir: IRCode,
+    /// Where tangents are written if not beside the values.
+    pub(super) apart: Option<Apart<'a>>,
     /// By statement, one tangent a direction.
-    tangents: Vec<Option<Vec<Op>>>,
+    pub(super) tangents: Vec<Option<Vec<Op>>>,
     /// By argument.
-    argument_tangents: Vec<Option<Vec<Op>>>,
-    called: Vec<Signature>,
-    rules: Vec<ircode::Function<IRCode>>,
+    pub(super) argument_tangents: Vec<Option<Vec<Op>>>,
+    pub(super) called: Vec<Signature>,
+    pub(super) rules: Vec<ircode::Function<IRCode>>,
 }
 
 impl<'a> Transform<'a> {
@@ -115,6 +118,7 @@ impl<'a> Transform<'a> {
             prepared,
             activity,
             ir,
+            apart: None,
             tangents,
             argument_tangents,
             called: Vec::new(),
@@ -122,12 +126,37 @@ impl<'a> Transform<'a> {
         }
     }
 
+    /// The same, with the tangents written elsewhere.
+    pub(super) fn apart(
+        derivation: &'a Derivation<'a>,
+        prepared: &'a Prepared,
+        wanted: &[bool],
+        apart: Apart<'a>,
+    ) -> Self {
+        let mut transform = Transform::new(derivation, prepared, wanted);
+        transform.ir = prepared.ir.clone();
+        for (index, tangents) in transform.argument_tangents.iter_mut().enumerate().filter(|(_, known)| known.is_some())
+        {
+            *tangents = Some(vec![Argument::from_index(index).into()]);
+        }
+        transform.apart = Some(apart);
+        transform
+    }
+
     pub(super) fn run(mut self) -> Result<Transformed, Failure> {
+        self.write()?;
+        let compacted = self.ir.compact().map_err(|error| Failure::Function(error.to_string()))?;
+        Ok(Transformed { ir: compacted.ir, called: self.called, rules: self.rules })
+    }
+
+    /// Writes what is done to tangents.
+    pub(super) fn write(&mut self) -> Done {
         if let Some(reason) = self.activity.problem_of_arguments() {
             return Err(self.problem(reason));
         }
-        self.shadows_of_arguments()?;
         self.merges()?;
+        self.begin_apart()?;
+        self.shadows_of_arguments()?;
         let blocks = &self.prepared.ir.cfg.blocks;
         let edges = blocks
             .iter()
@@ -141,17 +170,34 @@ impl<'a> Transform<'a> {
                 self.statement(index)?;
             }
         }
-        self.fill_merges()?;
-        let compacted = self.ir.compact().map_err(|error| Failure::Function(error.to_string()))?;
-        Ok(Transformed { ir: compacted.ir, called: self.called, rules: self.rules })
+        self.fill_merges()
     }
 
     fn directions(&self) -> usize {
         self.derivation.directions
     }
 
-    fn writer(&mut self, index: usize, after: bool) -> Writer<'_> {
+    /// Writes what computes tangents.
+    pub(super) fn writer(&mut self, index: usize, after: bool) -> Writer<'_> {
+        Writer { ir: self.tangent_code(), anchor: SSAValue::from_index(index), after }
+    }
+
+    /// The code in which tangents are computed.
+    fn tangent_code(&mut self) -> &mut IRCode {
+        self.apart.as_mut().map_or(&mut self.ir, |apart| &mut apart.differential)
+    }
+
+    /// Writes what computes values.
+    pub(super) fn primal_writer(&mut self, index: usize, after: bool) -> Writer<'_> {
         Writer { ir: &mut self.ir, anchor: SSAValue::from_index(index), after }
+    }
+
+    /// A value, where tangents are computed.
+    fn kept(&mut self, operand: &Op, index: usize) -> Result<Op, Failure> {
+        match self.apart.is_some() {
+            true => self.captured_value(operand, index),
+            false => Ok(operand.clone()),
+        }
     }
 
     /// The error that says why there is no derivative.
@@ -179,7 +225,7 @@ impl<'a> Transform<'a> {
     }
 
     /// Where the tangent of an operand comes from.
-    fn source(&self, operand: &Op, direction: usize) -> Result<Source, Failure> {
+    pub(super) fn source(&self, operand: &Op, direction: usize) -> Result<Source, Failure> {
         let kind = self.activity.kind(operand);
         if kind.is_none() {
             return Ok(Source::Zero);
@@ -208,7 +254,7 @@ impl<'a> Transform<'a> {
     }
 
     /// The tangent of an operand, written next to a statement, as one of the kind that its place needs.
-    fn placed(
+    pub(super) fn placed(
         &mut self,
         operand: &Op,
         direction: usize,
@@ -219,8 +265,10 @@ impl<'a> Transform<'a> {
         if to.is_none() {
             return Ok(Operand::nothing());
         }
-        let source = self.source(operand, direction)?;
-        Ok(self.writer(index, after).placed(source, to)?)
+        match self.source(operand, direction)? {
+            Source::Objects(value, kind) if self.apart.is_some() => self.shadow_apart(&value, &kind, to, index, after),
+            source => Ok(self.writer(index, after).placed(source, to)?),
+        }
     }
 
     /// Shadows for the objects in arguments with respect to which the function is not differentiated, but in which it puts
@@ -243,11 +291,10 @@ impl<'a> Transform<'a> {
         let kinds: Vec<Tangent> = operands.iter().map(|operand| self.activity.kind(operand)).collect();
         let types: Vec<Type> = operands.iter().map(|operand| self.ir.operand_type(operand)).collect();
         for _ in 0..self.directions() {
-            let mut writer = self.writer(0, false);
             // Together, as they may be the same object.
-            let all = writer.tuple(operands.clone(), types.clone())?;
+            let all = self.primal_writer(0, false).tuple(operands.clone(), types.clone())?;
             let kind = Tangent::Fields(kinds.clone().into());
-            let zeros = writer.zero_of(all, &kind, &kind)?;
+            let zeros = self.shadow(all, &kind, 0, false)?;
             for (place, &index) in needing.iter().enumerate() {
                 let (tangent, _) = self.writer(0, false).field(zeros.clone(), &kind, place)?;
                 if let Some(tangents) = self.argument_tangents.get_mut(index) {
@@ -338,7 +385,7 @@ impl<'a> Transform<'a> {
                     }
                     _ => continue,
                 };
-                if let Some(place) = self.ir.stmt_mut(twin) {
+                if let Some(place) = self.tangent_code().stmt_mut(twin) {
                     *place = filled;
                 }
             }
@@ -415,6 +462,11 @@ impl<'a> Transform<'a> {
                     }
                     tangents.push(each);
                 }
+                if let ([tangents], true) = (tangents.as_slice(), self.apart.is_some()) {
+                    let tangent = self.rule_apart(index, (rule, bindings), args, tangents)?;
+                    self.tangents[index] = Some(vec![tangent]).filter(|_| active);
+                    return Ok(());
+                }
                 let module = self.derivation.module;
                 let application = Application { module, rule, bindings, args, out: result };
                 let written = application.write(&mut self.writer(index, true), &tangents)?;
@@ -429,7 +481,7 @@ impl<'a> Transform<'a> {
             Operation::Choose(condition, then, otherwise) => self.each(index, |this, direction| {
                 let then = this.placed(then, direction, &kind, index, true)?;
                 let otherwise = this.placed(otherwise, direction, &kind, index, true)?;
-                let args = [condition.clone(), then, otherwise];
+                let args = [this.kept(condition, index)?, then, otherwise];
                 Ok(this.writer(index, true).call("Base", "ifelse", args, kind.ty())?)
             }),
             Operation::Aggregate(fields) => self.each(index, |this, direction| {
@@ -455,10 +507,11 @@ impl<'a> Transform<'a> {
             Operation::AnyField { object, index: field } => {
                 self.each(index, |this, direction| match this.source(object, direction)? {
                     Source::Tangent(tangent, of) => {
+                        let field = this.kept(field, index)?;
                         let mut writer = this.writer(index, true);
                         let first = of.fields().first().filter(|first| of.fields().iter().all(|field| field == *first));
                         let own = first.cloned().unwrap_or(Tangent::ANY);
-                        let args = [tangent, field.clone()];
+                        let args = [tangent, field];
                         let part = match of {
                             Tangent::Fields(_) => writer.call("Base", "getfield", args, own.ty())?,
                             _ => writer.call("BBKit", "tangent_field", args, Type::Any)?,
@@ -482,7 +535,7 @@ impl<'a> Transform<'a> {
     }
 
     /// Makes the tangents of a statement's value, one a direction.
-    fn each(&mut self, index: usize, mut make: impl FnMut(&mut Self, usize) -> Result<Op, Failure>) -> Done {
+    pub(super) fn each(&mut self, index: usize, mut make: impl FnMut(&mut Self, usize) -> Result<Op, Failure>) -> Done {
         let mut tangents = Vec::with_capacity(self.directions());
         for direction in 0..self.directions() {
             tangents.push(make(self, direction)?);
@@ -497,13 +550,21 @@ impl<'a> Transform<'a> {
         let kind = self.activity.kind(&result);
         self.each(index, |this, _| match kind.shadow().is_none() {
             true => Ok(zero(&kind)),
-            false => Ok(this.writer(index, true).zero_of(result.clone(), &kind, &kind)?),
+            false => this.shadow(result.clone(), &kind, index, true),
         })
+    }
+
+    /// A new shadow of a value, with zeros.
+    fn shadow(&mut self, value: Op, kind: &Tangent, index: usize, after: bool) -> Result<Op, Failure> {
+        match self.apart.is_some() {
+            true => self.shadow_apart(&value, kind, kind, index, after),
+            false => Ok(self.writer(index, after).zero_of(value, kind, kind)?),
+        }
     }
 
     fn with_role(&mut self, operand: &Op, role: &Role, direction: usize, index: usize) -> Result<Op, Failure> {
         match role {
-            Role::Keep => Ok(operand.clone()),
+            Role::Keep => self.kept(operand, index),
             Role::Tangent => {
                 let kind = self.activity.kind(operand);
                 self.placed(operand, direction, &kind, index, true)
@@ -561,6 +622,9 @@ impl<'a> Transform<'a> {
     /// Returns the value with its tangents.
     fn give_back(&mut self, index: usize, value: &Op) -> Done {
         let result = self.derivation.tangents.of(&self.prepared.result);
+        if self.apart.is_some() {
+            return self.give_back_apart(index, value, &result);
+        }
         let mut elements = vec![value.clone()];
         for direction in 0..self.directions() {
             elements.push(self.placed(value, direction, &result, index, false)?);
@@ -607,7 +671,7 @@ impl<'a> Transform<'a> {
                 *wanted = !kind.is_none() && collected.iter().any(needs);
             }
             let types: Vec<Type> = collected.iter().map(|arg| self.ir.operand_type(arg)).collect();
-            primal.push(self.writer(index, false).tuple(collected.to_vec(), types)?);
+            primal.push(self.primal_writer(index, false).tuple(collected.to_vec(), types)?);
         }
         if !signature.wanted.contains(&true) {
             return if active { self.zeros(index) } else { Ok(()) };
@@ -619,7 +683,7 @@ impl<'a> Transform<'a> {
                 *wanted = named && !kind.is_none();
             }
         }
-        let mut operands = primal;
+        let mut operands = Vec::new();
         for direction in 0..self.directions() {
             for (place, (wanted, kind)) in signature.wanted.clone().iter().zip(&kinds).enumerate().skip(1) {
                 operands.push(match (wanted, own.get(place - 1)) {
@@ -638,6 +702,13 @@ impl<'a> Transform<'a> {
                 });
             }
         }
+        let own_type = self.prepared.ir.stmts.types().get(index).cloned().unwrap_or(Type::Untyped);
+        if self.apart.is_some() {
+            let wanted = signature.wanted.iter().zip(kinds).skip(1);
+            let kinds = wanted.map(|(wanted, kind)| if *wanted { kind } else { Tangent::None }).collect();
+            let call = CallApart { signature, args: primal, tangents: operands, kinds, result: result_type };
+            return if own_type == Type::Bottom { Ok(()) } else { self.call_apart(index, call, active) };
+        }
         let callee = match registered {
             Some(registered) => Operand::Constant(Constant::Function(registered.function)),
             None => {
@@ -646,7 +717,7 @@ impl<'a> Transform<'a> {
                 Operand::Global(GlobalRef::new("Main", name).into())
             }
         };
-        let own_type = self.prepared.ir.stmts.types().get(index).cloned().unwrap_or(Type::Untyped);
+        let operands = primal.into_iter().chain(operands);
         if own_type == Type::Bottom {
             // It throws, but may change objects before.
             if let Some(stmt) = self.ir.stmt_mut(SSAValue::from_index(index)) {
@@ -683,13 +754,13 @@ impl<'a> Transform<'a> {
         let name = module.functions().get(function).map_or("", |function| function.name.as_str());
         let fail = |problem: String| Failure::At(index, format!("the derivative of `{name}`: {problem}"), None);
         let Some(found) = self.derivation.registered.find(function, wanted).map_err(fail)? else { return Ok(None) };
-        if self.directions() != 1 || varargs {
+        let apart = self.apart.is_some();
+        if self.directions() != 1 || varargs || apart {
+            let takes = if apart { "computes value and tangent at once" } else { "takes tangents of one direction" };
             return match found.generated {
-                // It is made anew, for all directions at once.
+                // It is made anew, for all directions at once or as a differential.
                 true => Ok(None),
-                false => {
-                    Err(fail(format!("`{}` is registered, which takes tangents of one direction", found.function)))
-                }
+                false => Err(fail(format!("`{}` is registered, which {takes}", found.function))),
             };
         }
         let taken = module.function(&found.function).map(|function| function.body.argtypes.len().saturating_sub(1));
@@ -731,6 +802,11 @@ impl<'a> Transform<'a> {
         let name = format!("{}_rule", rule.function.name);
         self.rules.push(ircode::Function { name: name.as_str().into(), ..rule.function.clone() });
         let parameters = &rule.function.body.argtypes;
+        if self.apart.is_some() {
+            let tangent = self.function_rule_apart(index, &rule, &name, args)?;
+            self.tangents[index] = Some(vec![tangent]).filter(|_| active);
+            return Ok(true);
+        }
         self.each(index, |this, direction| {
             let mut operands = args.to_vec();
             operands.push(result.clone());

@@ -64,7 +64,7 @@ fn unite_returns(bb: &mut BBCode) -> Result<(), EditError> {
 }
 
 /// Puts a block before the entry, if something goes there.
-fn free_entry(bb: &mut BBCode) -> Result<(), EditError> {
+pub(crate) fn free_entry(bb: &mut BBCode) -> Result<(), EditError> {
     let Some(entry) = bb.entry() else { return Ok(()) };
     if bb.cfg().predecessors(entry).next().is_none() {
         return Ok(());
