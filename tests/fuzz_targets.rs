@@ -58,6 +58,11 @@ fn carriers() {
 }
 
 #[test]
+fn linearization() {
+    run("linearization", 150_000..150_300);
+}
+
+#[test]
 fn gradient() {
     run("gradient", 40_000..40_200);
 }

@@ -165,6 +165,10 @@ impl<'a> Transform<'a> {
         // What a statement uses is computed in a block that comes before, in this order.
         let order: Vec<usize> = FlowGraph::new(blocks.len(), edges).postorder().into_iter().rev().collect();
         for block in order {
+            // Nobody gets a differential of what always throws.
+            if self.apart.is_some() && !self.goes_on(block) {
+                continue;
+            }
             let Some(range) = self.prepared.ir.cfg.blocks.get(block).map(|block| block.stmts.clone()) else { continue };
             for index in range {
                 self.statement(index)?;

@@ -7,6 +7,7 @@ pub mod compaction;
 pub mod dual;
 pub mod kernels;
 pub mod laws;
+pub mod linearization;
 pub mod memory;
 pub mod memory_gradient;
 pub mod mutation;

@@ -5,6 +5,7 @@ mod carriers;
 mod compaction;
 mod determinism;
 mod gradient;
+mod linearization;
 mod meaning;
 mod memory_gradient;
 mod mutation;
@@ -35,6 +36,7 @@ pub const TARGETS: &[Target] = &[
     ("gradient", gradient::check),
     ("memory_gradient", memory_gradient::check),
     ("carriers", carriers::check),
+    ("linearization", linearization::check),
     ("determinism", determinism::check),
     ("read_text", read_text::check),
     ("read_json", read_json::check),

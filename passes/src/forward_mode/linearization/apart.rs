@@ -125,7 +125,7 @@ impl Transform<'_> {
     }
 
     /// Whether a block is left by a jump or by returning. Others always throw.
-    fn goes_on(&self, block: usize) -> bool {
+    pub(in crate::forward_mode) fn goes_on(&self, block: usize) -> bool {
         let Some(block) = self.prepared.ir.cfg.blocks.get(block) else { return false };
         let last = block.stmts.end.checked_sub(1).and_then(|last| self.prepared.ir.stmts.stmts().get(last));
         !block.succs.is_empty() || matches!(last, Some(Stmt::Return(ret)) if ret.value.is_some())
@@ -293,6 +293,13 @@ impl Transform<'_> {
         let Some(apart) = &mut self.apart else { return Ok(None) };
         let (left, returns, trace) =
             (std::mem::take(&mut apart.left), std::mem::take(&mut apart.returns), apart.trace.clone());
+        // A block that leaves nothing has an entry that says that control was there, and no more.
+        for (entry, _) in apart.entries.iter().zip(&left).filter(|(_, left)| left.is_empty()) {
+            let entry = entry.as_ref().and_then(|(entry, _)| entry.as_value());
+            if let Some(stmt) = entry.and_then(|entry| apart.differential.stmt_mut(entry)) {
+                *stmt = Stmt::Value(Operand::nothing());
+            }
+        }
         let mut captured = vec![Operand::global("Main", &apart.names.differential)];
         let mut def = None;
         match &trace {

@@ -24,9 +24,9 @@ pub(super) fn check(data: &[u8]) -> Checked {
 }
 
 /// Makes the arguments anew for each run.
-type Args = Box<dyn Fn() -> Vec<Value>>;
+pub(super) type Args = Box<dyn Fn() -> Vec<Value>>;
 
-fn made(u: &mut Unstructured<'_>) -> Result<(Module<IRCode>, Args)> {
+pub(super) fn made(u: &mut Unstructured<'_>) -> Result<(Module<IRCode>, Args)> {
     if u.ratio(1, 2)? {
         let calls = u.ratio(1, 2)?;
         let program = numeric_with(u, Options { calls })?;
