@@ -148,25 +148,22 @@ impl Transform<'_> {
         }
         let step = self.step_type();
         let of = Operand::Constant(Constant::of_type(step.clone()));
-        let trace = self.primal_writer(0, false).call("BBKit", "new_stack", [of], Type::stack(step.clone()))?;
+        let (first, behind) = self.start_of(0);
+        let trace = self.primal_writer(first, behind).call("BBKit", "new_stack", [of], Type::stack(step.clone()))?;
         let taken = Operand::Argument(Argument::from_index(first_captured(self)));
         if let Some(apart) = &mut self.apart {
             apart.trace = Some(trace);
             apart.differential.argtypes.push(Type::stack(step.clone()));
         }
-        let mut writer = self.writer(0, false);
+        let mut writer = self.writer(first, behind);
         let of = Operand::Constant(Constant::of_type(Type::INT64));
         let cursor = writer.call("BBKit", "new_slot", [of], Type::slot(Type::INT64))?;
         writer.call("BBKit", "slot_set!", [cursor.clone(), Operand::from(1i64)], Type::Nothing)?;
-        for (number, block) in prepared.ir.cfg.blocks.iter().enumerate() {
+        for number in 0..prepared.ir.cfg.blocks.len() {
             if !self.goes_on(number) {
                 continue;
             }
-            let stmts = prepared.ir.stmts.stmts().get(block.stmts.clone()).unwrap_or_default();
-            let (first, behind) = match stmts.iter().position(|stmt| !matches!(stmt, Stmt::Phi(_))) {
-                Some(position) => (block.stmts.start + position, false),
-                None => (block.stmts.end.saturating_sub(1), true),
-            };
+            let (first, behind) = self.start_of(number);
             let mut writer = self.writer(first, behind);
             let position = writer.call("BBKit", "slot_get", [cursor.clone()], Type::INT64)?;
             let entry = writer.call("BBKit", "stack_get", [taken.clone(), position.clone()], step.clone())?;
@@ -191,7 +188,6 @@ impl Transform<'_> {
             Type::Untyped => Type::Any,
             known => known,
         };
-        let prepared = self.prepared;
         let Some(apart) = &mut self.apart else { return Ok(operand.clone()) };
         if let Some(known) = apart.known.get(&(block, key)) {
             return Ok(known.clone());
@@ -203,12 +199,7 @@ impl Transform<'_> {
         let entry = apart.entries.get(block).cloned().flatten();
         let taken = match (entry, left) {
             (Some((entry, _)), Some(position)) => {
-                let stmts = prepared.ir.cfg.blocks.get(block).map_or(0..0, |block| block.stmts.clone());
-                let all = prepared.ir.stmts.stmts().get(stmts.clone()).unwrap_or_default();
-                let (first, behind) = match all.iter().position(|stmt| !matches!(stmt, Stmt::Phi(_))) {
-                    Some(position) => (stmts.start + position, false),
-                    None => (stmts.end.saturating_sub(1), true),
-                };
+                let (first, behind) = self.start_of(block);
                 let args = [entry, Operand::symbol(case_name(block)), Operand::from(position as i64)];
                 self.writer(first, behind).call("BBKit", "payload", args, ty)?
             }
@@ -378,6 +369,17 @@ impl Transform<'_> {
             }
         }
         Ok(())
+    }
+
+    /// The statement at the start of a block next to which is written what comes behind its φs, and whether behind that statement.
+    fn start_of(&self, block: usize) -> (usize, bool) {
+        let stmts = self.prepared.ir.cfg.blocks.get(block).map_or(0..0, |block| block.stmts.clone());
+        let all = self.prepared.ir.stmts.stmts().get(stmts.clone()).unwrap_or_default();
+        // Constants may stand among φs.
+        match all.iter().rposition(|stmt| matches!(stmt, Stmt::Phi(_))) {
+            Some(position) => (stmts.start + position, true),
+            None => (stmts.start, false),
+        }
     }
 
     /// The last statement of a block, and whether what is written at its end goes behind that.

@@ -52,6 +52,16 @@ pub(super) fn function_rule_key(name: &str, kinds: &[(bool, Tangent)]) -> String
     format!("{name} {kinds:?}")
 }
 
+/// What the rule of a call is given.
+struct Given<'a> {
+    /// The operands and the result, with their types.
+    values: &'a [(Op, Type)],
+    /// The types of the tangents of those operands that have some.
+    tangents: &'a [Option<Type>],
+    /// The type of the tangent of the result.
+    result: &'a Type,
+}
+
 /// What is written into the body of a differential: given the tangents and the values, as operands.
 type Body<'a> = dyn FnMut(&mut Writer<'_>, &[Option<Op>], &[Op]) -> Result<Op, Failure> + 'a;
 
@@ -92,7 +102,7 @@ impl RuleDifferentials {
             let written = application.write(writer, &[tangents.to_vec()])?;
             Ok(written.into_iter().next().unwrap_or_else(Operand::nothing))
         };
-        self.made(module, key, &base, (given, tangents, result), &mut body)
+        self.made(module, key, &base, Given { values: given, tangents, result }, &mut body)
     }
 
     /// That of the rule of a function, with the operands and the result that it is given. `kinds` says for each operand whether it
@@ -121,7 +131,8 @@ impl RuleDifferentials {
             Ok(writer.call("Main", rule, args, result.ty())?)
         };
         let base = format!("{rule}_differential");
-        self.made(module, key, &base, (given, &tangents, &result.ty()), &mut body)
+        let result = result.ty();
+        self.made(module, key, &base, Given { values: given, tangents: &tangents, result: &result }, &mut body)
     }
 
     fn made(
@@ -129,7 +140,7 @@ impl RuleDifferentials {
         module: &Module<BBCode>,
         key: String,
         base: &str,
-        (given, tangents, result): (&[(Op, Type)], &[Option<Type>], &Type),
+        Given { values: given, tangents, result }: Given<'_>,
         body: &mut Body<'_>,
     ) -> Result<RuleDifferential, Failure> {
         if let Some(known) = self.known.borrow().get(&key) {
