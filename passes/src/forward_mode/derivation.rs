@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use bbcode::BBCode;
+use bbcode::{BBCode, BlockId, EditError};
 use hashbrown::HashMap;
-use ircode::{DerivativeKind, Function, IRCode, Module, Name, Type};
+use ircode::{DerivativeKind, Function, IRCode, Module, Name, NewInstruction, Operand, Stmt, Type};
 
 use super::NAME;
 use super::operation::{Classifier, Operation};
@@ -114,9 +114,11 @@ impl<'a> Derivation<'a> {
 
     fn prepare(&self, function: &Function<BBCode>) -> Result<Prepared, PassError> {
         let mut bb = prepared_body(NAME, self.module, function, &self.candidates)?;
+        let error = |error: EditError| PassError::new(NAME, &function.name, error.to_string());
         if self.frees_entry {
-            free_entry(&mut bb).map_err(|error| PassError::new(NAME, &function.name, error.to_string()))?;
+            free_entry(&mut bb).map_err(error)?;
         }
+        fill_empty_blocks(&mut bb).map_err(error)?;
         let inferred = returned_type(&bb);
         let result = if function.result.is_unknown() { inferred } else { function.result.clone() };
         let ir = IRCode::try_from(bb).map_err(|error| PassError::new(NAME, &function.name, error.to_string()))?;
@@ -168,4 +170,13 @@ impl<'a> Derivation<'a> {
         };
         format!("{base}{wanted}")
     }
+}
+
+/// Puts a statement in each block that has none, so that there is a place to write next to.
+fn fill_empty_blocks(bb: &mut BBCode) -> Result<(), EditError> {
+    let empty: Vec<BlockId> = bb.blocks().filter(|&block| bb.insts(block).next().is_none()).collect();
+    for block in empty {
+        bb.push(block, NewInstruction::new(Stmt::Value(Operand::nothing()), Type::Nothing))?;
+    }
+    Ok(())
 }

@@ -7,7 +7,6 @@ use exec::Value;
 use ircode::{IRCode, Module};
 use passes::reverse_mode::linear_maps;
 use passes::{PASSES, Pass, PassManager, forward_mode, linearization, reverse_mode};
-use passes::{PASSES, Pass, PassManager, forward_mode, reverse_mode};
 
 use super::LIMITS;
 use crate::laws::{Checked, keeps_meaning};
@@ -24,11 +23,7 @@ pub(super) fn check(data: &[u8]) -> Checked {
 }
 
 fn made(u: &mut Unstructured<'_>) -> Result<Checked> {
-    let on_functions: Vec<&'static Pass> = PASSES
-        .iter()
-        .filter(|pass| ![forward_mode::NAME, reverse_mode::NAME, linear_maps::NAME].contains(&pass.name))
-        .collect();
-    let derivatives = [forward_mode::NAME, linearization::NAME, reverse_mode::NAME];
+    let derivatives = [forward_mode::NAME, linearization::NAME, reverse_mode::NAME, linear_maps::NAME];
     let on_functions: Vec<&'static Pass> = PASSES.iter().filter(|pass| !derivatives.contains(&pass.name)).collect();
     let sequence: Vec<&'static Pass> =
         (0..u.int_in_range(0..=6)?).map(|_| u.choose(&on_functions).copied()).collect::<Result<_>>()?;
