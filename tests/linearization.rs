@@ -79,6 +79,17 @@ fn mistake(module: &mut Module<BBCode>, from: &str, to: &str) {
 }
 
 #[test]
+fn most_programs_through_memory_have_a_differential() {
+    let is_compared = |seed: &u64| {
+        let bytes = kit::seeds::bytes(*seed);
+        let Ok(program) = mutation_program(&mut arbitrary::Unstructured::new(&bytes)) else { return false };
+        differential_is_right(&program.module, "f", &|| program.args(), LIMITS, &|_, _| {}).unwrap()
+    };
+    let compared = (0..100).filter(is_compared).count();
+    assert!(compared > 50, "{compared} of 100");
+}
+
+#[test]
 fn a_wrong_differential_is_caught() {
     let caught = |changed: &dyn Fn(&mut Module<BBCode>, &LinearizationNames)| {
         let is_wrong = |seed: &u64| {

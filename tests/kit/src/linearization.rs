@@ -161,7 +161,7 @@ impl Subject {
         self.check_linear(&machine, &value, &applied)?;
         let number = |value: &Value| value.as_float();
         match (number(&value), applied.first().and_then(number)) {
-            (Some(_), Some(tangent)) => self.check_pullback(args, &zeros_of, (&first, tangent), limits),
+            (Some(_), Some(tangent)) => self.check_pullback(args, &types, (&first, tangent), limits),
             _ => Ok(()),
         }
     }
@@ -193,7 +193,7 @@ impl Subject {
     fn check_pullback(
         &self,
         args: &dyn Fn() -> Vec<Value>,
-        zeros: &dyn Fn(&Machine<'_>, &[Value]) -> Result<Vec<Value>, Ended>,
+        types: &[Type],
         (direction, tangent): (&[f64], f64),
         limits: Limits,
     ) -> Result<(), Ended> {
@@ -205,7 +205,7 @@ impl Subject {
         let derived = bbkit::to_ircode(&derived).map_err(wrong)?;
         let mut machine = Machine::with_limits(&derived, limits);
         let given = args();
-        let zeros = zeros(&machine, &given)?;
+        let zeros = machine.zero_tangents(&given, types).map_err(wrong)?;
         let result = ran(machine.call(&derivative.names.value_and_gradient, &given))?;
         let gradient = result.as_tuple().and_then(|elements| elements.get(1..)).unwrap_or_default();
         let gradient = tangent_floats(&args(), &zeros, gradient).map_err(wrong)?;
