@@ -28,9 +28,8 @@
 //! it is given are changed in place: so give it new ones each time. The shadows of objects that the function itself makes are made
 //! anew each time. Arrays whose contents a rule needs are copied when the function runs.
 //!
-//! Refused: code with try/catch, of which an entry may not be pushed as a block is left in its middle; objects that a
-//! rule needs and that cannot be copied so; shadows that would have to be made anew and whose tangents are of another type (mutable structs of
-//! which the function does not know the tangent); and what forward mode refuses.
+//! Refused: code with try/catch, as a block may be left in its middle; objects whose contents a rule needs and that are no arrays of values; new
+//! shadows whose own tangents would be of another type, as those of mutable structs; and what forward mode refuses.
 
 mod apart;
 mod calls;
@@ -112,7 +111,7 @@ pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
 /// └──      return %2
 /// ");
 /// assert_eq!(shown("sin_differential"), "\
-/// 1 ─ %1 = Base.cos(_3)::Float64
+/// 1 ─ %1 = libm.cos(_3)::Float64
 /// │   %2 = Base.mul_float(_2, %1)::Float64
 /// └──      return %2
 /// ");
