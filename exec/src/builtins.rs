@@ -5,6 +5,7 @@ mod arrays;
 mod closures;
 mod control;
 mod derivative;
+mod differentiable_functions;
 mod dispatch;
 mod enums;
 mod floats;
@@ -156,6 +157,11 @@ pub(crate) fn builtin(name: &str) -> Option<Builtin> {
         "partial_apply" => closures::partial_apply,
         "applies" => closures::applies,
         "captured" => closures::captured,
+        "differentiable_function" => differentiable_functions::differentiable_function,
+        "differentiable_function_with" => differentiable_functions::differentiable_function_with,
+        "original_of" => differentiable_functions::original_of,
+        "jvp_of" => differentiable_functions::jvp_of,
+        "vjp_of" => differentiable_functions::vjp_of,
         "class_method" => dispatch::class_method,
         "witness_method" => dispatch::witness_method,
         "new_stack" => derivative::new_stack,

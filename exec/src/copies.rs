@@ -8,9 +8,9 @@ use ircode::Scalar;
 
 use crate::object::{Fields, Kind, Meter, OutOfMemory};
 use crate::value::{
-    ArrayObject, ArrayRef, ClosureObject, ClosureRef, EnumObject, EnumRef, MemoryObject, MemoryRef, NamedTupleObject,
-    NamedTupleRef, PlaceObject, PlaceRef, SlotObject, SlotRef, StackObject, StackRef, StructObject, StructRef,
-    TupleObject, TupleRef, Value,
+    ArrayObject, ArrayRef, ClosureObject, ClosureRef, DifferentiableFunctionObject, DifferentiableFunctionRef,
+    EnumObject, EnumRef, MemoryObject, MemoryRef, NamedTupleObject, NamedTupleRef, PlaceObject, PlaceRef, SlotObject,
+    SlotRef, StackObject, StackRef, StructObject, StructRef, TupleObject, TupleRef, Value,
 };
 
 type Result<T> = std::result::Result<T, OutOfMemory>;
@@ -115,6 +115,9 @@ impl Copier<'_, '_> {
             Value::NamedTuple(tuple) => (address(&tuple.0), paired(tuple.0.fields.values(), field_tangents(tangent))),
             Value::Enum(object) => (address(&object.0), paired(object.0.fields.values(), field_tangents(tangent))),
             Value::Closure(object) => (address(&object.0), paired(object.0.fields.values(), field_tangents(tangent))),
+            Value::DifferentiableFunction(object) => {
+                (address(&object.0), paired(object.0.fields.values(), field_tangents(tangent)))
+            }
             Value::Struct(object) if !object.0.ty.mutable => {
                 (address(&object.0), paired(object.0.fields.borrow().values(), field_tangents(tangent)))
             }
@@ -239,6 +242,11 @@ fn joined(value: &Value, fields: Fields) -> Value {
         Value::Closure(object) => {
             let (ty, function) = (object.0.ty.clone(), object.0.function.clone());
             Value::Closure(ClosureRef(Rc::new(ClosureObject { ty, function, fields })))
+        }
+        Value::DifferentiableFunction(object) => {
+            let (ty, with_respect_to) = (object.0.ty.clone(), object.0.with_respect_to.clone());
+            let object = DifferentiableFunctionObject { ty, with_respect_to, fields };
+            Value::DifferentiableFunction(DifferentiableFunctionRef(Rc::new(object)))
         }
         Value::Struct(object) => {
             let fields = RefCell::new(fields);

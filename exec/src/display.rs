@@ -63,6 +63,11 @@ fn write_value(f: &mut fmt::Formatter<'_>, value: &Value, depth: usize) -> fmt::
             write_list(f, object.0.fields.values(), ", ", depth)?;
             f.write_str(")…")
         }
+        Value::DifferentiableFunction(object) => {
+            f.write_str("differentiable(")?;
+            write_list(f, object.0.fields.values(), ", ", depth)?;
+            f.write_str(")")
+        }
         Value::Array(array) => {
             let elements = value.array_elements().unwrap_or_default();
             write_array(f, &elements, &array.0.dims.borrow(), depth)

@@ -24,7 +24,8 @@ pub use machine::Machine;
 pub use statistics::{Allocations, Statistics};
 pub use value::Value;
 pub use value::{
-    ArrayRef, ClosureRef, EnumRef, MemoryRef, NamedTupleRef, PlaceRef, SlotRef, StackRef, StructRef, TupleRef,
+    ArrayRef, ClosureRef, DifferentiableFunctionRef, EnumRef, MemoryRef, NamedTupleRef, PlaceRef, SlotRef, StackRef,
+    StructRef, TupleRef,
 };
 pub use walk::{
     check_tangent, first_difference, float_place, float_places, holds_closures, tangent_floats, value_floats,

@@ -37,6 +37,8 @@ pub enum Value {
     Enum(EnumRef),
     /// A function together with values of its last parameters.
     Closure(ClosureRef),
+    /// A closure together with its derivatives.
+    DifferentiableFunction(DifferentiableFunctionRef),
     /// An array.
     Array(ArrayRef),
     /// The storage of arrays.
@@ -70,6 +72,8 @@ shared! {
     EnumRef(EnumObject);
     /// A shared closure.
     ClosureRef(ClosureObject);
+    /// A shared bundle of a closure and its derivatives.
+    DifferentiableFunctionRef(DifferentiableFunctionObject);
     /// A shared array.
     ArrayRef(ArrayObject);
     /// Shared storage.
@@ -123,6 +127,15 @@ pub(crate) struct ClosureObject {
     /// The function, as it was named.
     pub(crate) function: Name,
     /// What it captures: the values of its last parameters.
+    pub(crate) fields: Fields,
+}
+
+#[derive(Debug)]
+pub(crate) struct DifferentiableFunctionObject {
+    pub(crate) ty: Type,
+    /// The numbers of the parameters with respect to which the derivatives are; none for all that have tangents.
+    pub(crate) with_respect_to: Vec<usize>,
+    /// The original, the JVP and the VJP, which are closures; `nothing` for a derivative that is not filled in.
     pub(crate) fields: Fields,
 }
 
@@ -275,6 +288,7 @@ impl Value {
             Value::Struct(object) => object.0.ty.ty.clone(),
             Value::Enum(object) => object.0.ty.clone(),
             Value::Closure(object) => object.0.ty.clone(),
+            Value::DifferentiableFunction(object) => object.0.ty.clone(),
             Value::Array(array) => {
                 let rank = array.0.dims.borrow().len() as u32;
                 Type::array(array.0.place.borrow().0.memory.0.element.clone(), rank)
@@ -338,6 +352,9 @@ impl Value {
                 (Value::Closure(a), Value::Closure(b)) => {
                     a.0.function == b.0.function && contents(&a.0.fields, &b.0.fields, &mut pairs)
                 }
+                (Value::DifferentiableFunction(a), Value::DifferentiableFunction(b)) => {
+                    contents(&a.0.fields, &b.0.fields, &mut pairs)
+                }
                 (Value::Array(a), Value::Array(b)) => Rc::ptr_eq(&a.0, &b.0),
                 (Value::Memory(a), Value::Memory(b)) => Rc::ptr_eq(&a.0, &b.0),
                 (Value::MemoryRef(a), Value::MemoryRef(b)) => {
@@ -364,6 +381,7 @@ impl Value {
                 | Value::Struct(_)
                 | Value::Enum(_)
                 | Value::Closure(_)
+                | Value::DifferentiableFunction(_)
                 | Value::Array(_)
                 | Value::Memory(_)
                 | Value::MemoryRef(_)
@@ -396,6 +414,11 @@ impl Value {
                 }
             }
             Value::Closure(object) => {
+                if let Some(object) = Rc::get_mut(&mut object.0) {
+                    list.append(&mut object.fields.take());
+                }
+            }
+            Value::DifferentiableFunction(object) => {
                 if let Some(object) = Rc::get_mut(&mut object.0) {
                     list.append(&mut object.fields.take());
                 }
@@ -477,6 +500,12 @@ pub(crate) fn isa(value: &Value, ty: &Type) -> bool {
         }
         Type::Closure(expected) => match value {
             Value::Closure(object) => matches!(&object.0.ty, Type::Closure(ty) if may_stand_for(ty, expected)),
+            _ => false,
+        },
+        Type::DifferentiableFunction(expected) => match value {
+            Value::DifferentiableFunction(object) => {
+                matches!(&object.0.ty, Type::DifferentiableFunction(ty) if may_stand_for(ty, expected))
+            }
             _ => false,
         },
         Type::TypeOf(inner) => matches!(value, Value::Type(ty) if ty == inner),

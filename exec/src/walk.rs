@@ -362,6 +362,7 @@ fn alike(a: &Value, b: &Value) -> bool {
         (Value::Struct(a), Value::Struct(b)) => a.0.ty == b.0.ty,
         (Value::Enum(a), Value::Enum(b)) => a.0.ty == b.0.ty && a.0.case == b.0.case,
         (Value::Closure(a), Value::Closure(b)) => a.0.function == b.0.function,
+        (Value::DifferentiableFunction(_), Value::DifferentiableFunction(_)) => true,
         (Value::Array(a), Value::Array(b)) => {
             *a.0.dims.borrow() == *b.0.dims.borrow()
                 && a.0.place.borrow().0.memory.0.element == b.0.place.borrow().0.memory.0.element
@@ -388,6 +389,7 @@ fn held(value: &Value) -> Option<(Option<*const ()>, Vec<Value>)> {
         Value::NamedTuple(tuple) => Some((None, tuple.0.fields.values().to_vec())),
         Value::Enum(object) => Some((None, object.0.fields.values().to_vec())),
         Value::Closure(object) => Some((None, object.0.fields.values().to_vec())),
+        Value::DifferentiableFunction(object) => Some((None, object.0.fields.values().to_vec())),
         Value::Struct(object) => {
             let identity = object.0.ty.mutable.then(|| Rc::as_ptr(&object.0).cast());
             Some((identity, object.0.fields.borrow().values().to_vec()))

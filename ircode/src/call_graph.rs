@@ -85,6 +85,13 @@ impl<'m, F: Body> CallGraph<'m, F> {
                 *escapes = true;
             }
         }
+        for witness in module.differentiability_witnesses() {
+            for name in witness.jvp.iter().chain(&witness.vjp) {
+                if let Some(escapes) = module.function_index(name).and_then(|index| escapes.get_mut(index)) {
+                    *escapes = true;
+                }
+            }
+        }
         let calls = FlowGraph::new(len, edges);
         let components = strongly_connected(&calls);
         let mut recursive: Vec<bool> =

@@ -95,6 +95,10 @@ pub enum ResultType {
     Slot,
     /// A closure of the function that the first operand names, without the parameters that the other operands are.
     Closure,
+    /// The bundle of a closure or function, which the first operand is, and its derivatives.
+    DifferentiableFunction,
+    /// The closure of which the first operand is a bundle.
+    Original,
     /// The type of the captured value that the third operand numbers, of a closure of the function that the second names.
     Captured,
     /// `BBKit.Slot{F}`, where F is the type of the field that the second operand names of what is in the slot that the first is.

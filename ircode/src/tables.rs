@@ -1,4 +1,4 @@
-//! Dynamic dispatch: classes with method tables, protocols, and witness tables.
+//! What modules declare beside functions, and dynamic dispatch: classes with method tables, protocols, and witness tables.
 //!
 //! A class is a mutable struct whose fields start with those of its superclass, and whose methods are found in its table
 //! or in that of the nearest superclass that has one. A protocol says which functions a type that conforms to it has, and
@@ -7,6 +7,7 @@
 
 use hashbrown::{HashMap, HashSet};
 
+use crate::differentiability::{DifferentiabilityWitness, DifferentiabilityWitnesses};
 use crate::module::{DefinedTwice, Module, TypeDef, TypeKind};
 use crate::name::Name;
 use crate::tangents::{shadow_name, shadowed_name};
@@ -203,16 +204,20 @@ pub enum Declaration {
     Protocol(Protocol),
     /// A witness table.
     Witness(Witness),
+    /// The derivatives of a function with respect to some of its parameters.
+    Differentiability(DifferentiabilityWitness),
 }
 
 impl Declaration {
-    /// What tells it from others: the name, or `T: P` for a witness table.
+    /// What tells it from others: the name, `T: P` for a witness table, `differentiability witness f wrt 2 3` for a
+    /// differentiability witness.
     pub fn name(&self) -> Name {
         match self {
             Declaration::Type(def) => def.name.clone(),
             Declaration::Class(class) => class.name.clone(),
             Declaration::Protocol(protocol) => protocol.name.clone(),
             Declaration::Witness(witness) => witness_name(&witness.of, &witness.protocol),
+            Declaration::Differentiability(witness) => witness.name(),
         }
     }
 
@@ -259,6 +264,7 @@ pub(crate) struct Tables {
     superclasses: Vec<Option<usize>>,
     protocols: Vec<Protocol>,
     witnesses: Vec<Witness>,
+    pub(crate) differentiability: DifferentiabilityWitnesses,
     classes_by_name: HashMap<Name, usize>,
     protocols_by_name: HashMap<Name, usize>,
     witnesses_by_name: HashMap<(Type, Name), usize>,
@@ -266,21 +272,26 @@ pub(crate) struct Tables {
 
 impl PartialEq for Tables {
     fn eq(&self, other: &Self) -> bool {
-        self.classes == other.classes && self.protocols == other.protocols && self.witnesses == other.witnesses
+        self.classes == other.classes
+            && self.protocols == other.protocols
+            && self.witnesses == other.witnesses
+            && self.differentiability == other.differentiability
     }
 }
 
 /// Dynamic dispatch.
 impl<F> Module<F> {
     /// Everything that is declared, as it can be [declared](Module::declare) again: types and classes in the order in
-    /// which they were added, then protocols, then witness tables.
+    /// which they were added, then protocols, then witness tables, then differentiability witnesses.
     pub fn declarations(&self) -> impl Iterator<Item = Declaration> + '_ {
         let types = self.types().iter().map(|def| match self.class(&def.name) {
             Some(class) => Declaration::Class(class.clone()),
             None => Declaration::Type(def.clone()),
         });
         let protocols = self.tables.protocols.iter().cloned().map(Declaration::Protocol);
-        types.chain(protocols).chain(self.tables.witnesses.iter().cloned().map(Declaration::Witness))
+        let witnesses = self.tables.witnesses.iter().cloned().map(Declaration::Witness);
+        let differentiability = self.differentiability_witnesses().iter().cloned().map(Declaration::Differentiability);
+        types.chain(protocols).chain(witnesses).chain(differentiability)
     }
 
     /// Adds a declaration. A class is a type, too: [`Module::type_def`] gives the struct of all its fields, those of its superclass first.
@@ -315,6 +326,7 @@ impl<F> Module<F> {
                 self.tables.witnesses.push(witness);
                 Ok(())
             }
+            Declaration::Differentiability(witness) => self.tables.differentiability.declare(witness),
         }
     }
 
@@ -489,6 +501,7 @@ impl Tables {
 
     /// Gives a function another name in all entries.
     pub(crate) fn rename_function(&mut self, from: &str, to: &Name) {
+        self.differentiability.rename_function(from, to);
         let methods = self.classes.iter_mut().map(|class| &mut class.methods);
         for entries in methods.chain(self.witnesses.iter_mut().map(|witness| &mut witness.entries)) {
             for entry in entries.list.iter_mut().filter(|entry| entry.function.as_str() == from) {
@@ -530,6 +543,18 @@ end
 
 witness Tuple{Float64, Int64}: HasArea
     area vjp => pair_area_vjp
+end
+
+differentiability witness f
+end
+
+differentiability witness f wrt 2 4
+    jvp => f_jvp
+    vjp => var\"f's pullback\"
+end
+
+differentiability witness var\"an odd (name)\" wrt 3
+    vjp => g
 end
 
 ";
@@ -576,6 +601,14 @@ end
             ("class A\n    method f vjp wrt 3 2 => g\nend", "this is no entry of a table"),
             ("class A\n    method f => g sometimes\nend", "this is no entry of a table"),
             ("witness Int64\nend", "this is no witness table"),
+            (
+                "differentiability witness f wrt 2\nend\ndifferentiability witness f wrt 2\n    jvp => g\nend",
+                "`differentiability witness f wrt 2` is defined twice",
+            ),
+            ("differentiability witness f wrt 3 2\nend", "this is no differentiability witness"),
+            ("differentiability witness f 2\nend", "this is no differentiability witness"),
+            ("differentiability witness f\n    vjp => g\n    vjp => h\nend", "there are two derivatives `vjp`"),
+            ("differentiability witness f\n    pullback => g\nend", "this is no derivative"),
         ] {
             let error = parse_module(text).unwrap_err().to_string();
             assert!(error.contains(problem), "{text}: {error}");

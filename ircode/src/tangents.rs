@@ -184,7 +184,7 @@ impl<'m, F> TangentTypes<'m, F> {
             Type::TypeOf(_) | Type::Function(_) => Tangent::None,
             Type::Untyped | Type::Any => Tangent::ANY,
             // That of what it captures, which only the run tells.
-            Type::Closure(_) => Tangent::ANY,
+            Type::Closure(_) | Type::DifferentiableFunction(_) => Tangent::ANY,
             // Of how many elements a tuple is, its type may leave open.
             Type::Tuple(elements) if elements.iter().any(is_vararg) => self.dynamic(ty),
             Type::Tuple(elements) => of_fields(elements.iter().map(of).collect()),
@@ -292,7 +292,7 @@ impl<'m, F> TangentTypes<'m, F> {
                 Type::Scalar(scalar) if scalar.is_float() => found(inside),
                 Type::Scalar(_) | Type::Bottom | Type::Nothing | Type::String | Type::Symbol => {}
                 Type::TypeOf(_) | Type::Function(_) => {}
-                Type::Untyped | Type::Any | Type::Closure(_) => {
+                Type::Untyped | Type::Any | Type::Closure(_) | Type::DifferentiableFunction(_) => {
                     found(true);
                     found(inside);
                 }

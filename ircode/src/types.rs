@@ -62,6 +62,8 @@ pub enum Type {
     Slot(Arc<Type>),
     /// `BBKit.Closure{Tuple{A, B}, R}`: a function together with values of its last parameters.
     Closure(Arc<ClosureType>),
+    /// `BBKit.DifferentiableFunction{Tuple{A, B}, R}`: a closure together with its derivatives.
+    DifferentiableFunction(Arc<ClosureType>),
     /// `Type{T}`, the type of a type.
     TypeOf(Arc<Type>),
     /// `typeof(f)`, the type of a function.
@@ -240,6 +242,11 @@ impl fmt::Display for Type {
                 write_parameters(f, "Tuple", &closure.parameters)?;
                 write!(f, ", {}}}", closure.result)
             }
+            Type::DifferentiableFunction(original) => {
+                f.write_str("BBKit.DifferentiableFunction{")?;
+                write_parameters(f, "Tuple", &original.parameters)?;
+                write!(f, ", {}}}", original.result)
+            }
             Type::TypeOf(ty) => write!(f, "Type{{{ty}}}"),
             Type::Function(name) => write!(f, "typeof({name})"),
             Type::Named(text) => f.write_str(text),
@@ -323,6 +330,7 @@ mod tests {
             "BBKit.Stack{Tuple{Float64, Int32}}",
             "BBKit.Closure{Tuple{Float64}, BBKit.Closure{Tuple{}, Any}}",
             "BBKit.Closure{Any, Any}",
+            "BBKit.DifferentiableFunction{Tuple{Float64, Int64}, Float64}",
             "Array{Float64",
             "Tuple{Int64}}",
             "",

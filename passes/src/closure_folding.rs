@@ -13,15 +13,31 @@ use crate::{PassError, PassResult};
 pub const NAME: &str = "closure-folding";
 
 /// Replaces the application of a closure that `partial_apply` makes in the same function by a call of its function with what it
-/// captures behind the arguments, `captured` by what is captured, and `applies` by the answer. Copies and π on the way are looked
+/// captures behind the arguments, `captured` by what is captured, `applies` by the answer, and parts of bundles that are seen to be
+/// made by what was bundled. Copies and π on the way are looked
 /// through, and φs where closures of one function meet: what these capture meets in φs of its own. True if there was one. The closure
 /// itself stays until `dead-code` finds that nobody uses it.
 ///
 /// A call with another number of arguments than the function takes stays, as it is an error when the program runs. So does the
 /// application of a φ that meets itself around a loop. Linear in the function and in the φs that are made.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
+    let mut changed = false;
+    // What is taken out of a bundle may be applied, or be a bundle.
+    for _ in 0..ROUNDS {
+        if !fold(bb, context)? {
+            break;
+        }
+        changed = true;
+    }
+    Ok(changed)
+}
+
+/// How often a function is gone over at most: bundles nest no deeper in practice.
+const ROUNDS: usize = 4;
+
+fn fold(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let mut closures = Closures::find(bb, context.module);
-    if closures.made.is_empty() {
+    if closures.made.is_empty() && closures.bundles.is_empty() {
         return Ok(false);
     }
     let error = |error: EditError| PassError::new(NAME, context.function, error.to_string());
@@ -41,6 +57,13 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
             Folded::Captured { closure, index } => {
                 closures.captured(bb, context.module, closure).map_err(error)?.get(index).cloned()
             }
+            Folded::Function(function) => {
+                let closure = Stmt::call(Operand::global("BBKit", "partial_apply"), [function]);
+                bb.replace(id, closure).map_err(error)?;
+                changed = true;
+                continue;
+            }
+            Folded::Value(value) => Some(value),
             Folded::Answer(same) => Some(Operand::Constant(Constant::bool(same))),
         };
         if let Some(value) = value {
@@ -73,6 +96,17 @@ pub(crate) fn made_closure(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> Option<
     (primitive.name == "partial_apply").then(|| Closure { function: function.clone(), captured: captured.to_vec() })
 }
 
+/// The parts of the bundle that a statement makes: the original, and the derivatives if they are there.
+fn made_bundle(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> Option<Vec<Operand<Ids>>> {
+    let (primitive, args) = module.primitive_call(stmt)?;
+    let count = match primitive.name {
+        "differentiable_function" => 1,
+        "differentiable_function_with" => 3,
+        _ => return None,
+    };
+    args.get(..count).map(<[_]>::to_vec)
+}
+
 /// Where closures of one function meet.
 struct Joined {
     function: Operand<Ids>,
@@ -85,18 +119,31 @@ struct Joined {
 struct Closures {
     made: SecondaryMap<InstId, Closure>,
     joined: SecondaryMap<InstId, Joined>,
+    /// The parts of bundles: the original, the JVP and the VJP, as far as they are there.
+    bundles: SecondaryMap<InstId, Vec<Operand<Ids>>>,
 }
 
 enum Folded {
-    Call { closure: InstId, function: Operand<Ids>, args: Vec<Operand<Ids>> },
-    Captured { closure: InstId, index: usize },
+    Call {
+        closure: InstId,
+        function: Operand<Ids>,
+        args: Vec<Operand<Ids>>,
+    },
+    Captured {
+        closure: InstId,
+        index: usize,
+    },
     Answer(bool),
+    Value(Operand<Ids>),
+    /// A closure of a function that captures nothing.
+    Function(Operand<Ids>),
 }
 
 impl Closures {
     fn find(bb: &BBCode, module: &Module<BBCode>) -> Closures {
         let made = bb.all_insts().filter_map(|(id, inst)| Some((id, made_closure(module, &inst.stmt)?))).collect();
-        let mut closures = Closures { made, joined: SecondaryMap::new() };
+        let bundles = bb.all_insts().filter_map(|(id, inst)| Some((id, made_bundle(module, &inst.stmt)?))).collect();
+        let mut closures = Closures { made, joined: SecondaryMap::new(), bundles };
         if closures.made.is_empty() {
             return closures;
         }
@@ -212,6 +259,32 @@ impl Closures {
         }
     }
 
+    /// The part of a bundle that a statement takes out, if that is seen to be made.
+    fn part(&self, bb: &BBCode, primitive: &str, args: &[Operand<Ids>]) -> Option<Folded> {
+        let index = match primitive {
+            "original_of" => 0,
+            // With numbers they may be exceptions.
+            "jvp_of" if args.len() == 1 => 1,
+            "vjp_of" if args.len() == 1 => 2,
+            _ => return None,
+        };
+        let mut at = args.first()?.as_value()?;
+        for _ in 0..64 {
+            if let Some(parts) = self.bundles.get(at) {
+                return Some(match parts.get(index)? {
+                    part @ (Operand::Value(_) | Operand::Argument(_)) => Folded::Value(part.clone()),
+                    function => Folded::Function(function.clone()),
+                });
+            }
+            at = match bb.stmt(at)? {
+                Stmt::Value(Operand::Value(of)) => *of,
+                Stmt::Pi(pi) => pi.value.as_value()?,
+                _ => return None,
+            };
+        }
+        None
+    }
+
     fn folded(&self, bb: &BBCode, module: &Module<BBCode>, stmt: &Stmt<Ids>) -> Option<Folded> {
         let (callee, args) = match stmt {
             Stmt::Call(call) => (&call.callee, &call.args),
@@ -226,6 +299,7 @@ impl Closures {
         }
         let (primitive, args) = module.primitive_call(stmt)?;
         let (closure, asked) = match (primitive.name, args) {
+            ("original_of" | "jvp_of" | "vjp_of", args) => return self.part(bb, primitive.name, args),
             ("applies" | "captured", [closure, asked, ..]) => (self.root(bb, closure)?, asked),
             _ => return None,
         };

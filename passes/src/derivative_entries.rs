@@ -10,7 +10,8 @@ use hashbrown::{HashMap, HashSet};
 use ircode::{Declaration, DerivativeKey, DerivativeKind, Entry, Module, Name};
 
 use crate::manager::PassResult;
-use crate::{PassError, forward_mode};
+use crate::tangents::TangentTypes;
+use crate::{PassError, forward_mode, reverse_mode};
 
 /// The pass's name on the command line.
 pub const NAME: &str = "derivative-entries";
@@ -95,12 +96,50 @@ pub fn fill(
     Ok(true)
 }
 
-/// Adds the missing `jvp` entries, with the functions that [forward mode](crate::forward_mode) makes.
+/// Adds the missing `jvp` and `vjp` entries, with the functions that [forward mode](crate::forward_mode) and reverse mode
+/// [with linear maps](crate::reverse_mode::linear_maps) make.
 ///
 /// # Errors
 ///
-/// As [`forward_mode::differentiate_all`].
+/// As [`forward_mode::differentiate_all`] and [`reverse_mode::derive`](crate::reverse_mode::derive).
 pub fn run(module: &mut Module<BBCode>, _: Option<&Name>) -> PassResult {
+    let jvps = fill_jvps(module)?;
+    Ok(fill_vjps(module)? | jvps)
+}
+
+fn fill_vjps(module: &mut Module<BBCode>) -> PassResult {
+    fill(module, DerivativeKind::Vjp, |module, missing| {
+        // The function may have a derivative in another table already.
+        let registered = RegisteredDerivatives::of(module, DerivativeKind::Vjp);
+        let known: Vec<Option<Name>> = missing.iter().map(|missing| registered.same(module, missing)).collect();
+        let tangents = TangentTypes::new(module);
+        let mut roots: Vec<(Name, Vec<u32>)> = Vec::with_capacity(missing.len());
+        for missing in missing {
+            let numbers = match missing.derivative.with_respect_to.as_slice() {
+                [] => {
+                    let types = module.function(&missing.function).map(|function| function.body.argtypes.as_slice());
+                    let numbered = types.unwrap_or_default().iter().zip(1..).skip(1);
+                    numbered.filter(|(ty, _)| !tangents.of(ty).is_none()).map(|(_, number)| number).collect()
+                }
+                some => some.to_vec(),
+            };
+            roots.push((missing.function.clone(), numbers));
+        }
+        let mut seen = HashSet::new();
+        let unknown = roots.iter().zip(&known).filter(|(root, known)| known.is_none() && seen.insert((*root).clone()));
+        let unknown: Vec<(Name, Vec<u32>)> = unknown.map(|(root, _)| root.clone()).collect();
+        let made = reverse_mode::derive_all(module, &unknown).map_err(|errors| {
+            errors.into_iter().next().unwrap_or_else(|| PassError::new(NAME, &"".into(), "no VJP"))
+        })?;
+        let of = |(function, numbers): &(Name, Vec<u32>)| {
+            let made = made.iter().find(|made| made.function == *function && made.with_respect_to == *numbers);
+            made.map(|made| made.derivative.clone())
+        };
+        Ok(known.into_iter().zip(&roots).filter_map(|(known, root)| known.or_else(|| of(root))).collect())
+    })
+}
+
+fn fill_jvps(module: &mut Module<BBCode>) -> PassResult {
     fill(module, DerivativeKind::Jvp, |module, missing| {
         // The function may have a derivative in another table already.
         let registered = RegisteredDerivatives::of(module, DerivativeKind::Jvp);

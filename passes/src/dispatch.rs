@@ -1,9 +1,11 @@
 //! Calls of what is known only when the program runs: the world is closed, so they are calls of one of the functions that
 //! are mentioned as values somewhere, or of which closures are made, or that stand in tables of methods. Of what was looked up in
-//! a table, only the functions that may be found there are tried.
+//! a table, only the functions that may be found there are tried, and of the part of a bundle only those that are bundled as such.
 
+mod bundled;
 mod looked_up;
 
+use self::bundled::Bundled;
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::{Callee, Constant, Declaration, LineInfo, Module, NewInstruction, Operand, Stmt, Type};
@@ -22,6 +24,8 @@ pub(crate) struct Candidate {
     /// The number of arguments that it takes; `None` if that is not one number.
     arity: Option<usize>,
     result: Type,
+    /// Whether it may be the original, the JVP, the VJP of a bundle.
+    bundled: [bool; 3],
 }
 
 impl Candidate {
@@ -34,12 +38,13 @@ impl Candidate {
     }
 }
 
-/// The functions that are mentioned as values in the module, in order, and those in its tables of methods; all its functions, too, if one of `roots` takes functions
-/// as arguments. For reverse mode, without those that catch exceptions: they have no pullback, and calling one is an error when
+/// The functions that are mentioned as values in the module, in order, and those in its tables of methods; all its functions, too, if one of `roots`, which are to be
+/// differentiated, takes functions as arguments. For reverse mode, without those that catch exceptions: they have no pullback, and calling one is an error when
 /// the program runs.
 pub(crate) fn candidates(module: &Module<BBCode>, roots: &[usize], reverse: bool) -> Vec<Candidate> {
     let mut seen: HashSet<String> = HashSet::new();
     let mut found = Vec::new();
+    let mut bundled = Bundled::default();
     let mut mention = |operand: &Operand<Ids>, captured: Option<usize>| {
         let is_function = matches!(operand, Operand::Global(_) | Operand::Constant(Constant::Function(_)));
         if is_function && seen.insert(format!("{operand:?} {captured:?}")) {
@@ -52,6 +57,14 @@ pub(crate) fn candidates(module: &Module<BBCode>, roots: &[usize], reverse: bool
                 (_, Some((primitive, [function, captured @ ..]))) if primitive.name == "partial_apply" => {
                     mention(function, Some(captured.len()));
                     captured.iter().for_each(|operand| mention(operand, None));
+                    continue;
+                }
+                // Functions are closures there.
+                (_, Some((primitive, args)))
+                    if matches!(primitive.name, "differentiable_function" | "differentiable_function_with") =>
+                {
+                    args.iter().for_each(|function| mention(function, Some(0)));
+                    bundled.add(module, &function.body, primitive.name, args);
                     continue;
                 }
                 // They ask, and give nobody the function.
@@ -70,15 +83,19 @@ pub(crate) fn candidates(module: &Module<BBCode>, roots: &[usize], reverse: bool
         Type::Named(name) => matches!(name.as_str(), "Function" | "Core.Function"),
         other => other.is_unknown(),
     };
-    let of_roots = roots.iter().filter_map(|&root| module.functions().get(root));
-    if of_roots.into_iter().any(|root| root.body.argtypes.iter().skip(1).any(takes_functions)) {
-        for (_, function) in module.functions().iter().enumerate().filter(|(position, _)| roots != [*position]) {
+    let functions = roots.iter().filter_map(|&root| module.functions().get(root));
+    if functions.flat_map(|function| function.body.argtypes.iter().skip(1)).any(takes_functions) {
+        for (_, function) in module.functions().iter().enumerate().filter(|(position, _)| *roots != [*position]) {
             mention(&Operand::Constant(Constant::Function(function.name.clone())), None);
         }
     }
     let tables: Vec<Declaration> = if module.has_tables() { module.declarations().collect() } else { Vec::new() };
     for entry in tables.iter().filter_map(Declaration::entries).flatten() {
         mention(&Operand::Constant(Constant::Function(entry.function.clone())), None);
+    }
+    bundled.take_from_outside(module, roots);
+    for candidate in &mut found {
+        candidate.bundled = bundled.parts(module, &candidate.value, candidate.captured);
     }
     found
 }
@@ -103,6 +120,7 @@ fn candidate(
             arity: (!function.varargs).then_some(argtypes.len()),
             argtypes: Some(argtypes),
             result: function.result.clone(),
+            bundled: [true; 3],
         })
     };
     match module.callee(value)? {
@@ -114,6 +132,7 @@ fn candidate(
             argtypes: None,
             arity: (primitive.max_operands == Some(primitive.min_operands)).then_some(primitive.min_operands),
             result: Type::Untyped,
+            bundled: [true; 3],
         }),
         // A function of Julia's whose only method in the module is known by its signature.
         Callee::Unknown(path) => match module.methods(&path) {
@@ -166,6 +185,7 @@ pub(crate) fn dispatch(module: &Module<BBCode>, bb: &mut BBCode, candidates: &[C
     }
     for call in calls {
         let given: Vec<Type> = call.args.iter().map(|arg| bb.operand_type(arg)).collect();
+        let part = bundled::part_of_bundle(module, bb, &call.callee);
         let fits = |candidate: &&Candidate| {
             let captured = candidate.captured.unwrap_or(0);
             let types = |taken: &Vec<Type>| {
@@ -173,7 +193,8 @@ pub(crate) fn dispatch(module: &Module<BBCode>, bb: &mut BBCode, candidates: &[C
                     && given.iter().zip(taken).all(|(given, taken)| may_be(given, taken))
             };
             let is_closure = matches!(bb.operand_type(&call.callee), Type::Closure(_));
-            (candidate.captured.is_some() || !is_closure)
+            part.is_none_or(|part| candidate.bundled.get(part) == Some(&true))
+                && (candidate.captured.is_some() || !is_closure)
                 && candidate.arity == Some(call.args.len() + captured)
                 && candidate.argtypes.as_ref().is_none_or(types)
                 && may_be(&candidate.result, &call.ty)

@@ -36,7 +36,9 @@ use ircode::{Function, IRCode, Module, Name, Type};
 
 use self::derivation::{Derivation, Prepared, Signature};
 use self::transform::{Transform, Transformed};
+use crate::differentiability::Made;
 use crate::manager::{PassResult, run_on_function};
+use crate::reverse_mode::numbers_of;
 use crate::rules::RuleTable;
 use crate::with_respect_to::wanted_arguments;
 use crate::{PassError, constant_folding, dead_code, link_methods};
@@ -128,14 +130,39 @@ pub fn differentiate_all(
     functions: &[(Name, Option<Vec<usize>>)],
     directions: usize,
 ) -> Result<Vec<Name>, PassError> {
-    // What dumps of Julia's code invoke is found in the module.
+    link(module)?;
+    let Some((first, _)) = functions.first() else { return Ok(Vec::new()) };
+    let (generated, names) = generate_all(module, first, functions, directions)?;
+    add(module, generated)?;
+    Ok(names)
+}
+
+/// Adds the derivatives in one direction of functions with respect to parameters, and those of the functions that they call, to
+/// their module, and tells which these are.
+///
+/// # Errors
+///
+/// All that there are, one for each function that has no derivative. Nothing is added to the module then.
+pub(crate) fn derive_all(module: &mut Module<BBCode>, roots: &[(Name, Vec<u32>)]) -> Result<Vec<Made>, Vec<PassError>> {
+    link(module).map_err(|error| vec![error])?;
+    let (generated, made) = generate_jvps(module, roots)?;
+    add(module, generated).map_err(|error| vec![error])?;
+    Ok(made)
+}
+
+/// Finds what dumps of Julia's code invoke in the module.
+fn link(module: &mut Module<BBCode>) -> Result<(), PassError> {
     for function in module.functions().iter().map(|function| function.name.clone()).collect::<Vec<_>>() {
         run_on_function(module, &function, link_methods::run)?;
     }
-    let Some((first, _)) = functions.first() else { return Ok(Vec::new()) };
-    let generated = generate_all(module, first, functions, directions)?;
+    Ok(())
+}
+
+/// Adds what was generated to the module.
+fn add(module: &mut Module<BBCode>, generated: Generated) -> Result<(), PassError> {
+    let name = &generated.name;
     for def in generated.types {
-        let error = |twice: ircode::DefinedTwice| PassError::new(NAME, first, twice.to_string());
+        let error = |twice: ircode::DefinedTwice| PassError::new(NAME, name, twice.to_string());
         module.add_type(def).map_err(error)?;
     }
     let mut names = Vec::new();
@@ -148,14 +175,30 @@ pub fn differentiate_all(
             run_on_function(module, name, pass)?;
         }
     }
-    Ok(generated.names)
+    Ok(())
 }
 
 /// What was generated for a function and all that it calls.
 struct Generated {
-    names: Vec<Name>,
+    /// The function whose derivative was asked for, first if there are several.
+    name: Name,
     functions: Vec<Function<BBCode>>,
     types: Vec<ircode::TypeDef>,
+    /// The rules among the functions.
+    rules: HashSet<Name>,
+}
+
+impl Generated {
+    /// Nothing yet, for the function whose derivative has this name.
+    fn new(name: Name) -> Self {
+        Generated { name, functions: Vec::new(), types: Vec::new(), rules: HashSet::new() }
+    }
+
+    /// Adds what belongs to all derivatives that were made together.
+    fn finish(&mut self, derivation: &Derivation<'_>) {
+        self.functions.extend(derivation.thunks.take());
+        self.types = derivation.tangents.declarations();
+    }
 }
 
 fn generate_all(
@@ -163,7 +206,7 @@ fn generate_all(
     first: &Name,
     functions: &[(Name, Option<Vec<usize>>)],
     directions: usize,
-) -> Result<Generated, PassError> {
+) -> Result<(Generated, Vec<Name>), PassError> {
     let error = |message: String| PassError::new(NAME, first, message);
     if directions == 0 {
         return Err(error("a derivative has at least one direction".into()));
@@ -176,44 +219,93 @@ fn generate_all(
     }
     let positions: Vec<usize> = roots.iter().map(|(_, root, _)| *root).collect();
     let derivation = Derivation::new(module, &rules, &positions, directions);
-    let mut generated = Generated { names: Vec::new(), functions: Vec::new(), types: Vec::new() };
+    let (mut generated, mut names) = (Generated::new(first.clone()), Vec::new());
     let mut work = Vec::with_capacity(roots.len());
     let mut seen: HashSet<Signature> = HashSet::new();
     for (name, root, with_respect_to) in roots {
         let signature = Signature { function: root, wanted: wanted(&derivation, name, root, with_respect_to)? };
-        generated.names.push(derivation.name(&signature));
+        names.push(derivation.name(&signature));
         if seen.insert(signature.clone()) {
             work.push(signature);
         }
     }
-    let mut added: HashSet<Name> = HashSet::new();
     while let Some(signature) = work.pop() {
-        let Some(function) = module.functions().get(signature.function) else { continue };
-        let made = derivation.name(&signature);
-        if module.function(&made).is_some() {
-            let message = format!("the module has a function `{made}` already, which is to be generated");
-            return Err(PassError::new(NAME, &function.name, message));
-        }
-        let Some(prepared) = derivation.prepared(signature.function)? else { continue };
-        let transformed = Transform::new(&derivation, &prepared, &signature.wanted)
-            .run()
-            .map_err(|failure| failure.of(function, &prepared))?;
-        let Transformed { ir, called, rules } = transformed;
-        for called in called {
-            if seen.insert(called.clone()) {
-                work.push(called);
-            }
-        }
-        generated.functions.push(made_function(&derivation, &signature, made, function, &prepared, ir)?);
-        for rule in rules {
-            if added.insert(rule.name.clone()) {
-                let body = BBCode::try_from(&rule.body).map_err(|problem| error(problem.to_string()))?;
-                generated.functions.push(rule.map(|_| Ok::<_, PassError>(body.clone()))?);
-            }
+        let called = generate(&derivation, &signature, &mut generated)?;
+        work.extend(called.into_iter().filter(|called| seen.insert(called.clone())));
+    }
+    generated.finish(&derivation);
+    Ok((generated, names))
+}
+
+/// Derives several functions, and all that they call.
+fn generate_jvps(
+    module: &Module<BBCode>,
+    roots: &[(Name, Vec<u32>)],
+) -> Result<(Generated, Vec<Made>), Vec<PassError>> {
+    let first = roots.first().map_or_else(|| Name::from(""), |(name, _)| name.clone());
+    let rules =
+        RuleTable::of_module(module).map_err(|problem| vec![PassError::new(NAME, &first, problem.to_string())])?;
+    let positions: Vec<usize> = roots.iter().filter_map(|(name, _)| module.function_index(name)).collect();
+    let derivation = Derivation::new(module, &rules, &positions, 1);
+    let mut generated = Generated::new(first);
+    let (mut work, mut made, mut errors): (Vec<Signature>, Vec<Made>, Vec<PassError>) = Default::default();
+    let mut seen: HashSet<Signature> = HashSet::new();
+    for (name, numbers) in roots {
+        let numbers: Vec<usize> = numbers.iter().map(|&number| number as usize).collect();
+        let Some(function) = module.function_index(name) else { continue };
+        match wanted(&derivation, name, function, Some(&numbers)) {
+            Ok(wanted) => work.extend(Some(Signature { function, wanted }).filter(|root| seen.insert(root.clone()))),
+            Err(error) => errors.push(error),
         }
     }
-    generated.types = derivation.tangents.declarations();
-    Ok(generated)
+    work.reverse();
+    while let Some(signature) = work.pop() {
+        match generate(&derivation, &signature, &mut generated) {
+            Ok(called) => work.extend(called.into_iter().filter(|called| seen.insert(called.clone()))),
+            Err(error) => {
+                errors.push(error);
+                continue;
+            }
+        }
+        if let Some(function) = module.functions().get(signature.function) {
+            let with_respect_to = numbers_of(&signature.wanted);
+            made.push(Made {
+                function: function.name.clone(),
+                with_respect_to,
+                derivative: derivation.name(&signature),
+            });
+        }
+    }
+    generated.finish(&derivation);
+    if errors.is_empty() { Ok((generated, made)) } else { Err(errors) }
+}
+
+/// Makes a derivative, and gives those that it calls.
+fn generate(
+    derivation: &Derivation<'_>,
+    signature: &Signature,
+    generated: &mut Generated,
+) -> Result<Vec<Signature>, PassError> {
+    let Some(function) = derivation.module.functions().get(signature.function) else { return Ok(Vec::new()) };
+    let made = derivation.name(signature);
+    if derivation.module.function(&made).is_some() {
+        let message = format!("the module has a function `{made}` already, which is to be generated");
+        return Err(PassError::new(NAME, &function.name, message));
+    }
+    let Some(prepared) = derivation.prepared(signature.function)? else { return Ok(Vec::new()) };
+    let transformed = Transform::new(derivation, &prepared, &signature.wanted)
+        .run()
+        .map_err(|failure| failure.of(function, &prepared))?;
+    let Transformed { ir, called, rules } = transformed;
+    generated.functions.push(made_function(derivation, signature, made, function, &prepared, ir)?);
+    for rule in rules {
+        if generated.rules.insert(rule.name.clone()) {
+            let error = |problem: bbcode::ConversionError| PassError::new(NAME, &function.name, problem.to_string());
+            let body = BBCode::try_from(&rule.body).map_err(error)?;
+            generated.functions.push(rule.map(|_| Ok::<_, PassError>(body.clone()))?);
+        }
+    }
+    Ok(called)
 }
 
 fn made_function(

@@ -198,6 +198,20 @@ fn primitive_type(bb: &BBCode, module: &Module<BBCode>, primitive: &Primitive, a
         ResultType::Stack => named_type(module, args.first()?).map(Type::stack),
         ResultType::Slot => named_type(module, args.first()?).map(Type::slot),
         ResultType::Closure => module.closure_type(args.first()?, args.len() - 1),
+        ResultType::DifferentiableFunction => {
+            let original = match operand(0) {
+                Some(Type::Closure(original)) => original,
+                _ => match module.closure_type(args.first()?, 0)? {
+                    Type::Closure(original) => original,
+                    _ => return None,
+                },
+            };
+            Some(Type::DifferentiableFunction(original))
+        }
+        ResultType::Original => match operand(0)? {
+            Type::DifferentiableFunction(original) => Some(Type::Closure(original)),
+            _ => None,
+        },
         ResultType::Captured => {
             let number = args.get(2)?.as_constant()?.as_scalar()?;
             let index = usize::try_from(number.to_i128()).ok()?.checked_sub(1)?;

@@ -10,6 +10,7 @@ pub mod constant_propagation;
 pub mod copy_propagation;
 pub mod dead_code;
 pub mod derivative_entries;
+pub mod differentiability;
 mod dispatch;
 pub mod effects;
 mod error;
@@ -38,6 +39,7 @@ pub mod split_critical_edges;
 pub mod type_literals;
 pub mod unreachable_code;
 mod with_respect_to;
+mod witnesses;
 
 pub use ircode::tangents;
 

@@ -8,9 +8,10 @@ use ircode::{Function, Module, Name};
 use crate::reverse_mode::linear_maps;
 use crate::{
     PassError, closure_folding, closure_specialization, common_subexpressions, constant_folding, constant_propagation,
-    copy_propagation, dead_code, derivative_entries, forward_mode, infer_types, inlining, linearization, link_methods,
-    loop_invariant_motion, lower_arithmetic, lower_broadcast, lower_projections, lower_switch, mem2reg, reverse_mode,
-    scalar_replacement, simplify, simplify_cfg, split_critical_edges, type_literals, unreachable_code,
+    copy_propagation, dead_code, derivative_entries, differentiability, forward_mode, infer_types, inlining,
+    linearization, link_methods, loop_invariant_motion, lower_arithmetic, lower_broadcast, lower_projections,
+    lower_switch, mem2reg, reverse_mode, scalar_replacement, simplify, simplify_cfg, split_critical_edges,
+    type_literals, unreachable_code,
 };
 
 /// What a pass returns: whether it changed anything.
@@ -57,6 +58,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: copy_propagation::NAME,        about: "replace copies by what they are copies of",                       run: Run::Function(copy_propagation::run) },
     Pass { name: dead_code::NAME,               about: "remove statements whose values nobody uses",                      run: Run::Function(dead_code::run) },
     Pass { name: derivative_entries::NAME,      about: "add the derivatives of differentiable methods to tables",          run: Run::Module(derivative_entries::run) },
+    Pass { name: differentiability::NAME,       about: "fill in the derivatives of differentiable functions",          run: Run::Module(differentiability::run) },
     Pass { name: infer_types::NAME,             about: "find types that the listing does not show",                       run: Run::Function(infer_types::run) },
     Pass { name: inlining::NAME,                about: "put the bodies of functions in the place of calls",               run: Run::Module(inlining::run) },
     Pass { name: link_methods::NAME,            about: "let invokes name the functions of the module",                    run: Run::Function(link_methods::run) },

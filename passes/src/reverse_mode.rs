@@ -39,6 +39,7 @@ mod recompute;
 mod report;
 mod shape;
 mod statement;
+mod subset;
 mod summary;
 mod tangent_code;
 
@@ -49,6 +50,7 @@ use ircode::{Function, Module, Name, Type};
 use self::derivation::{Derivation, Signature};
 use self::operation::Operation;
 use self::plan::Plan;
+use crate::differentiability::Made;
 use crate::manager::{PassResult, run_on_function};
 use crate::rules::{RuleTable, RuleTarget};
 use crate::tangents::Tangent;
@@ -57,9 +59,10 @@ use crate::{PassError, constant_folding, dead_code, link_methods, mem2reg, simpl
 
 pub(crate) use self::activity::may_hold_integers;
 pub use self::derivation::DerivativeNames;
-pub(crate) use self::derivation::base_name;
+pub(crate) use self::derivation::{Thunks, base_name};
 pub(crate) use self::linear_maps::normal_form::free_entry;
 pub use self::report::{Activity, ActivityReport, activity};
+pub(crate) use self::subset::subset_thunk;
 
 /// The pass's name on the command line.
 pub const NAME: &str = "reverse-mode";
@@ -161,7 +164,27 @@ pub struct Derivative {
 /// As [`differentiate`]; [`PassError`] too if an argument is named that is not there or has no tangent.
 pub fn derive(module: &mut Module<BBCode>, name: &Name, options: &Options) -> Result<Derivative, PassError> {
     link(module)?;
-    let generated = generate_all(module, name, options)?;
+    let (derivative, generated) = generate_all(module, name, options)?;
+    add(module, name, generated)?;
+    Ok(derivative)
+}
+
+/// Adds the VJPs of functions with respect to parameters, with linear maps, and those of the functions that they call, to their
+/// module, and tells which these are.
+///
+/// # Errors
+///
+/// All that there are, one for each function that has no derivative. Nothing is added to the module then.
+pub(crate) fn derive_all(module: &mut Module<BBCode>, roots: &[(Name, Vec<u32>)]) -> Result<Vec<Made>, Vec<PassError>> {
+    let Some((first, _)) = roots.first() else { return Ok(Vec::new()) };
+    link(module).map_err(|error| vec![error])?;
+    let (generated, made) = generate_vjps(module, first, roots)?;
+    add(module, first, generated).map_err(|error| vec![error])?;
+    Ok(made)
+}
+
+/// Adds what was generated to the module, for the function of this name.
+fn add(module: &mut Module<BBCode>, name: &Name, generated: Generated) -> Result<(), PassError> {
     for def in generated.types {
         let error = |twice: ircode::DefinedTwice| PassError::new(NAME, name, twice.to_string());
         module.add_type(def).map_err(error)?;
@@ -171,10 +194,7 @@ pub fn derive(module: &mut Module<BBCode>, name: &Name, options: &Options) -> Re
         names.push(function.name.clone());
         module.replace_function(function);
     }
-    for name in &names {
-        clean_up(module, name)?;
-    }
-    Ok(generated.derivative)
+    names.iter().try_for_each(|name| clean_up(module, name))
 }
 
 /// Finds what dumps of Julia's code invoke in the module.
@@ -194,100 +214,166 @@ fn clean_up(module: &mut Module<BBCode>, name: &Name) -> Result<(), PassError> {
 }
 
 /// What was generated for a function and all that it calls.
+#[derive(Default)]
 struct Generated {
-    derivative: Derivative,
     functions: Vec<Function<BBCode>>,
     types: Vec<ircode::TypeDef>,
 }
 
 /// Derives a function and all that it calls with what is differentiated.
-fn generate_all(module: &Module<BBCode>, name: &Name, options: &Options) -> Result<Generated, PassError> {
+fn generate_all(module: &Module<BBCode>, name: &Name, options: &Options) -> Result<(Derivative, Generated), PassError> {
     let rules = RuleTable::of_module(module).map_err(|error| PassError::new(NAME, name, error.to_string()))?;
     let Some(root) = module.function_index(name) else {
         return Err(PassError::new(NAME, name, format!("there is no function `{name}`")));
     };
-    let derivation = Derivation::new(module, &rules, root, options.carrier);
-    let wanted = wanted(&derivation, name, root, options)?;
+    let derivation = Derivation::new(module, &rules, &[root], options.carrier);
+    let wanted = wanted(&derivation, name, root, options.with_respect_to.as_deref())?;
     let root = Signature { function: root, wanted };
-    let root_names = derivation.names(&root);
-    let mut generated = Generated {
-        derivative: Derivative { names: root_names, warnings: Vec::new() },
-        functions: Vec::new(),
-        types: Vec::new(),
-    };
+    let mut derivative = Derivative { names: derivation.names(&root), warnings: Vec::new() };
+    let mut generated = Generated::default();
     let mut work = vec![root.clone()];
     let mut seen: HashSet<Signature> = work.iter().cloned().collect();
     while let Some(signature) = work.pop() {
-        let Some(function) = module.functions().get(signature.function) else { continue };
-        if let Some(registered) = derivation.registered.get(signature.function).iter().find(|other| !other.generated) {
-            let message = format!(
-                "`{}` is registered as its derivative, which code with traces cannot call",
-                registered.function
-            );
-            let help = "a derivative rule for the function is called in its place";
-            return Err(PassError::new(NAME, &function.name, message).with_help(help));
-        }
-        let names = derivation.names(&signature);
-        let is_root = signature == root;
-        let closed = match (is_root, options.vjp) {
-            (false, _) => None,
-            (true, true) => Some(&names.vjp),
-            (true, false) => Some(&names.value_and_gradient),
-        };
-        for made in [Some(&names.forward), Some(&names.pullback), closed].into_iter().flatten() {
-            if module.function(made).is_some() {
-                let message = format!("the module has a function `{made}` already, which is to be generated");
-                return Err(PassError::new(NAME, &function.name, message));
-            }
-        }
-        let Some(prepared) = derivation.prepared(signature.function)? else { continue };
-        let (wanted, parameters) = (signature.wanted.clone(), function.parameters.clone());
-        let plan = Plan::new(&derivation, &function.name, names, &prepared, wanted, parameters)
-            .map_err(|error| error.at_origin(function))?;
-        if is_root {
-            check_root(&plan, function, options, &mut generated.derivative.warnings)?;
-        }
-        // A callee that cannot be made ready is an error of its own.
-        plan.called_functions().into_iter().try_for_each(|called| derivation.prepared(called).map(|_| ()))?;
-        for called in plan.called_signatures() {
+        let asked = (signature == root).then_some((options, &mut derivative.warnings));
+        for called in generate(&derivation, &signature, asked, &mut generated)? {
             if seen.insert(called.clone()) {
                 work.push(called);
             }
         }
-        let error = |error: bbcode::EditError| PassError::new(NAME, &function.name, error.to_string());
-        generated.functions.push(forward_pass(&plan).map_err(error)?);
-        generated.functions.push(named(
-            &plan,
-            &plan.names.pullback,
-            pullback_type(&plan),
-            pullback::generate(&plan).map_err(error)?,
-        ));
-        if is_root && let Some(function) = closed::generate(&plan, options.vjp).map_err(error)? {
-            generated.functions.push(function);
-        }
-        match plan.carrier {
-            Carrier::Stacks => generated.types.push(plan.trace_def()),
-            Carrier::LinearMaps => generated.types.extend(plan.enum_defs()),
-        }
-        for rule in plan.called_rules() {
-            let absent = |function: &Function<BBCode>| function.name != rule.name;
-            if module.function(&rule.name).is_none() && generated.functions.iter().all(absent) {
-                let convert = |error: bbcode::ConversionError| PassError::new(NAME, &rule.name, error.to_string());
-                generated.functions.push(rule.map(|body| BBCode::try_from(body)).map_err(convert)?);
-            }
+    }
+    generated.finish(&derivation);
+    Ok((derivative, generated))
+}
+
+/// Derives the VJPs of several functions and all that they call with what is differentiated, with linear maps.
+fn generate_vjps(
+    module: &Module<BBCode>,
+    first: &Name,
+    roots: &[(Name, Vec<u32>)],
+) -> Result<(Generated, Vec<Made>), Vec<PassError>> {
+    let rules = RuleTable::of_module(module).map_err(|error| vec![PassError::new(NAME, first, error.to_string())])?;
+    let positions: Vec<usize> = roots.iter().filter_map(|(name, _)| module.function_index(name)).collect();
+    let derivation = Derivation::new(module, &rules, &positions, Carrier::LinearMaps);
+    let mut generated = Generated::default();
+    let (mut work, mut made, mut errors): (Vec<Signature>, Vec<Made>, Vec<PassError>) = Default::default();
+    let mut seen: HashSet<Signature> = HashSet::new();
+    for (name, numbers) in roots {
+        let numbers: Vec<usize> = numbers.iter().map(|&number| number as usize).collect();
+        let Some(function) = module.function_index(name) else { continue };
+        match wanted(&derivation, name, function, Some(&numbers)) {
+            Ok(wanted) => work.extend(Some(Signature { function, wanted }).filter(|root| seen.insert(root.clone()))),
+            Err(error) => errors.push(error),
         }
     }
-    generated.functions.extend(derivation.rule_pullbacks.take());
-    generated.types.splice(0..0, derivation.tangents.declarations());
-    Ok(generated)
+    work.reverse();
+    while let Some(signature) = work.pop() {
+        match generate(&derivation, &signature, None, &mut generated) {
+            Ok(called) => work.extend(called.into_iter().filter(|called| seen.insert(called.clone()))),
+            Err(error) => {
+                errors.push(error);
+                continue;
+            }
+        }
+        if let Some(function) = module.functions().get(signature.function) {
+            let derivative = derivation.names(&signature).forward;
+            let with_respect_to = numbers_of(&signature.wanted);
+            made.push(Made { function: function.name.clone(), with_respect_to, derivative });
+        }
+    }
+    generated.finish(&derivation);
+    if errors.is_empty() { Ok((generated, made)) } else { Err(errors) }
+}
+
+/// The numbers of the arguments that are wanted, `_1` first: 2 is `_2`.
+pub(crate) fn numbers_of(wanted: &[bool]) -> Vec<u32> {
+    wanted.iter().zip(1..).filter(|(wanted, _)| **wanted).map(|(_, number)| number).collect()
+}
+
+/// Makes a derivative, and gives those that it calls. Of what was asked for itself there are the options, and where warnings go.
+fn generate(
+    derivation: &Derivation<'_>,
+    signature: &Signature,
+    asked: Option<(&Options, &mut Vec<PassError>)>,
+    generated: &mut Generated,
+) -> Result<Vec<Signature>, PassError> {
+    let module = derivation.module;
+    let Some(function) = module.functions().get(signature.function) else { return Ok(Vec::new()) };
+    // With linear maps it would have been called, did it fit what is wanted.
+    if let Some(registered) = derivation.registered.get(signature.function).iter().find(|other| !other.generated) {
+        let why = match derivation.carrier {
+            Carrier::Stacks => "which code with traces cannot call",
+            Carrier::LinearMaps => "which is with respect to other parameters than those that are wanted here",
+        };
+        let message = format!("`{}` is registered as its derivative, {why}", registered.function);
+        let help = "a derivative rule for the function is called in its place";
+        return Err(PassError::new(NAME, &function.name, message).with_help(help));
+    }
+    let names = derivation.names(signature);
+    let closed = asked.as_ref().map(|(options, _)| if options.vjp { &names.vjp } else { &names.value_and_gradient });
+    for made in [Some(&names.forward), Some(&names.pullback), closed].into_iter().flatten() {
+        if module.function(made).is_some() {
+            let message = format!("the module has a function `{made}` already, which is to be generated");
+            return Err(PassError::new(NAME, &function.name, message));
+        }
+    }
+    let Some(prepared) = derivation.prepared(signature.function)? else { return Ok(Vec::new()) };
+    let (wanted, parameters) = (signature.wanted.clone(), function.parameters.clone());
+    let plan = Plan::new(derivation, &function.name, names, &prepared, wanted, parameters)
+        .map_err(|error| error.at_origin(function))?;
+    let closed = asked.as_ref().map(|(options, _)| options.vjp);
+    if let Some((options, warnings)) = asked {
+        check_root(&plan, function, options, warnings)?;
+    }
+    // A callee that cannot be made ready is an error of its own.
+    plan.called_functions().into_iter().try_for_each(|called| derivation.prepared(called).map(|_| ()))?;
+    let called = plan.called_signatures();
+    let error = |error: bbcode::EditError| PassError::new(NAME, &function.name, error.to_string());
+    generated.functions.push(forward_pass(&plan).map_err(error)?);
+    generated.functions.push(named(
+        &plan,
+        &plan.names.pullback,
+        pullback_type(&plan),
+        pullback::generate(&plan).map_err(error)?,
+    ));
+    if let Some(vjp) = closed
+        && let Some(function) = closed::generate(&plan, vjp).map_err(error)?
+    {
+        generated.functions.push(function);
+    }
+    match plan.carrier {
+        Carrier::Stacks => generated.types.push(plan.trace_def()),
+        Carrier::LinearMaps => generated.types.extend(plan.enum_defs()),
+    }
+    for rule in plan.called_rules() {
+        let absent = |function: &Function<BBCode>| function.name != rule.name;
+        if module.function(&rule.name).is_none() && generated.functions.iter().all(absent) {
+            let convert = |error: bbcode::ConversionError| PassError::new(NAME, &rule.name, error.to_string());
+            generated.functions.push(rule.map(|body| BBCode::try_from(body)).map_err(convert)?);
+        }
+    }
+    Ok(called)
+}
+
+impl Generated {
+    /// Adds what belongs to all derivatives that were made together.
+    fn finish(&mut self, derivation: &Derivation<'_>) {
+        self.functions.extend(derivation.rule_pullbacks.take());
+        self.functions.extend(derivation.thunks.take());
+        self.types.splice(0..0, derivation.tangents.declarations());
+    }
 }
 
 /// Which arguments the function is differentiated with respect to, `_1` first.
-fn wanted(derivation: &Derivation<'_>, name: &Name, root: usize, options: &Options) -> Result<Vec<bool>, PassError> {
+fn wanted(
+    derivation: &Derivation<'_>,
+    name: &Name,
+    root: usize,
+    numbers: Option<&[usize]>,
+) -> Result<Vec<bool>, PassError> {
     let Some(prepared) = derivation.prepared(root)? else { return Ok(Vec::new()) };
     let argtypes = &prepared.body.argtypes;
     let has_tangent = |ty: &Type| !derivation.tangents.of(ty).is_none();
-    wanted_arguments(argtypes, has_tangent, options.with_respect_to.as_deref()).map_err(|error| error.of(NAME, name))
+    wanted_arguments(argtypes, has_tangent, numbers).map_err(|error| error.of(NAME, name))
 }
 
 /// Whether the function that was asked for has a derivative, and depends on its arguments.
@@ -346,7 +432,8 @@ impl Plan<'_> {
     fn called_signatures(&self) -> Vec<Signature> {
         let blocks = self.relevant_blocks().filter_map(|number| self.block(number));
         let ids = blocks.flat_map(|block| self.primal.inst_ids(block).collect::<Vec<_>>());
-        ids.filter(|id| self.is_reversed(*id)).filter_map(|id| self.called(id)).map(|called| called.signature).collect()
+        let called = ids.filter(|id| self.is_reversed(*id)).filter_map(|id| self.called(id));
+        called.filter(|called| !called.is_given).map(|called| called.signature).collect()
     }
 }
 

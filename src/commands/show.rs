@@ -85,7 +85,7 @@ impl Show {
                 // Tables name the other functions, which are not shown.
                 match &mut declaration {
                     Declaration::Class(class) => class.methods.retain(|entry| entry.function == name),
-                    Declaration::Protocol(_) | Declaration::Witness(_) => continue,
+                    Declaration::Protocol(_) | Declaration::Witness(_) | Declaration::Differentiability(_) => continue,
                     Declaration::Type(_) => {}
                 }
                 module.declare(declaration)?;

@@ -62,6 +62,14 @@ fn rebuilt(
         if let Some(entries) = declaration.entries_mut() {
             entries.retain(|entry| module.function(&entry.function).is_some());
         }
+        if let Declaration::Differentiability(witness) = &mut declaration {
+            let there = |name: &Name| module.function(name).is_some();
+            if !there(&witness.function) {
+                continue;
+            }
+            witness.jvp = witness.jvp.take().filter(there);
+            witness.vjp = witness.vjp.take().filter(there);
+        }
         let _ = module.declare(declaration);
     }
     module
@@ -72,6 +80,10 @@ fn named(module: &Module<BBCode>) -> HashSet<Name> {
     let declarations: Vec<Declaration> = module.declarations().collect();
     let entries = declarations.iter().filter_map(Declaration::entries).flatten();
     let mut named: HashSet<Name> = entries.map(|entry| last_part(&entry.function).into()).collect();
+    for witness in module.differentiability_witnesses() {
+        let names = std::iter::once(&witness.function).chain(&witness.jvp).chain(&witness.vjp);
+        named.extend(names.map(|name| Name::from(last_part(name))));
+    }
     for (_, inst) in module.functions().iter().flat_map(|function| function.body.all_insts()) {
         inst.stmt.for_each_operand(&mut |operand| match operand {
             Operand::Global(global) => named.extend([last_part(&global.name).into()]),

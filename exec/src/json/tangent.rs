@@ -121,6 +121,7 @@ impl Reader<'_, '_> {
             Value::Tuple(tuple) => (numbers(zeros.len()), tuple.0.fields.values().to_vec(), true),
             Value::Enum(object) => (numbers(zeros.len()), object.0.fields.values().to_vec(), true),
             Value::Closure(object) => (numbers(zeros.len()), object.0.fields.values().to_vec(), true),
+            Value::DifferentiableFunction(object) => (numbers(zeros.len()), object.0.fields.values().to_vec(), true),
             _ => (numbers(zeros.len()), Vec::new(), true),
         };
         let parts = match json {

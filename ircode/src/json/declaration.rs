@@ -1,8 +1,9 @@
-//! Declarations in JSON: types, classes, protocols, witness tables.
+//! Declarations in JSON: types, classes, protocols, witness tables, differentiability witnesses.
 
 use serde::{Deserialize, Serialize};
 
 use super::module::{is_untyped, untyped};
+use crate::differentiability::DifferentiabilityWitness;
 use crate::module::{DefinedTwice, TypeDef, TypeKind};
 use crate::name::Name;
 use crate::tables::{
@@ -38,6 +39,14 @@ pub(super) enum DeclarationForm {
         of: Type,
         protocol: Name,
         entries: Vec<EntryForm>,
+    },
+    DifferentiabilityWitness {
+        function: Name,
+        with_respect_to: Vec<u32>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        jvp: Option<Name>,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        vjp: Option<Name>,
     },
 }
 
@@ -111,6 +120,9 @@ impl From<Declaration> for DeclarationForm {
             Declaration::Witness(Witness { of, protocol, entries }) => {
                 DeclarationForm::Witness { of, protocol, entries: entries.iter().map(entry_form).collect() }
             }
+            Declaration::Differentiability(DifferentiabilityWitness { function, with_respect_to, jvp, vjp }) => {
+                DeclarationForm::DifferentiabilityWitness { function, with_respect_to, jvp, vjp }
+            }
         }
     }
 }
@@ -137,6 +149,9 @@ impl TryFrom<DeclarationForm> for Declaration {
             }
             DeclarationForm::Witness { of, protocol, entries: forms } => {
                 Declaration::Witness(Witness { of, protocol, entries: entries(forms)? })
+            }
+            DeclarationForm::DifferentiabilityWitness { function, with_respect_to, jvp, vjp } => {
+                Declaration::Differentiability(DifferentiabilityWitness { function, with_respect_to, jvp, vjp })
             }
         })
     }

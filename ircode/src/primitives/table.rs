@@ -360,6 +360,13 @@ pub static TABLE: &[Primitive] = &[
     machine("partial_apply", 1, None, ResultType::Closure, PURE),
     machine("applies", 2, Some(2), BOOL, THROWS),
     machine("captured", 3, Some(3), ResultType::Captured, THROWS),
+    // Differentiable functions: a function or closure, its derivatives, and the numbers of the parameters with respect to
+    // which these are; none are all that have tangents. Without derivatives until the pass `differentiability` fills them in.
+    machine("differentiable_function", 1, None, ResultType::DifferentiableFunction, PURE),
+    machine("differentiable_function_with", 3, None, ResultType::DifferentiableFunction, PURE),
+    machine("original_of", 1, Some(1), ResultType::Original, THROWS),
+    machine("jvp_of", 1, None, ResultType::Unknown, THROWS),
+    machine("vjp_of", 1, None, ResultType::Unknown, THROWS),
     // The functions that tables of methods have for an object: see `crate::tables`.
     machine("class_method", 2, None, ResultType::Function, THROWS),
     machine("witness_method", 3, None, ResultType::Function, THROWS),

@@ -1,4 +1,5 @@
-//! Reading and printing what is declared beside functions: types, classes, protocols, witness tables.
+//! Reading and printing what is declared beside functions: types, classes, protocols, witness tables,
+//! differentiability witnesses.
 
 use std::fmt::{self, Write};
 use std::ops::Range;
@@ -9,6 +10,7 @@ use super::function::is_plain_function_name;
 use super::header;
 use crate::constant::{is_identifier, write_string};
 use crate::diagnostic::Diagnostic;
+use crate::differentiability::DifferentiabilityWitness;
 use crate::module::{TypeDef, TypeKind};
 use crate::name::Name;
 use crate::tables::{
@@ -19,7 +21,8 @@ use crate::types::Type;
 type Read<T> = Result<T, Diagnostic>;
 
 /// What may stand before the name of what is declared.
-const KEYWORDS: [&str; 6] = ["struct ", "mutable struct ", "enum ", "class ", "protocol ", "witness "];
+const KEYWORDS: [&str; 7] =
+    ["struct ", "mutable struct ", "enum ", "class ", "protocol ", "witness ", "differentiability witness "];
 
 /// Whether the line starts a declaration.
 pub(super) fn starts_declaration(line: &str) -> bool {
@@ -60,6 +63,16 @@ pub(super) fn declare(mut cursor: Cursor<'_>) -> Read<Declaration> {
             }
             Declaration::Witness(Witness { of, protocol: new_type(protocol)?, entries: Entries::default() })
         }
+        "differentiability witness " => {
+            let mut rest = Cursor::new(text, start);
+            let function = function_name(&mut rest)?;
+            let numbers = with_respect_to(&mut rest, "wrt").filter(|_| !function.is_empty() && rest.at_end());
+            let wrong = || {
+                let message = "this is no differentiability witness";
+                Diagnostic::error(span.clone(), message, "expected `FUNCTION wrt 2 3`")
+            };
+            Declaration::Differentiability(DifferentiabilityWitness::open(function, numbers.ok_or_else(wrong)?))
+        }
         "enum " => Declaration::Type(TypeDef { name: new_type(text)?, kind: TypeKind::Enum { cases: Vec::new() } }),
         other => {
             let kind = TypeKind::Struct { mutable: other.starts_with("mutable"), fields: Vec::new() };
@@ -78,6 +91,7 @@ pub(super) fn declare_member(declaration: &mut Declaration, mut cursor: Cursor<'
     match declaration {
         Declaration::Class(Class { methods, .. }) if cursor.eat("method ") => add_entry(methods, cursor, span),
         Declaration::Witness(Witness { entries, .. }) => add_entry(entries, cursor, span),
+        Declaration::Differentiability(witness) => add_derivative(witness, cursor, span),
         Declaration::Protocol(Protocol { requirements, .. }) => {
             let requirement = requirement(text, &span, cursor.pos())?;
             if requirements.iter().any(|other| other.name == requirement.name) {
@@ -143,13 +157,7 @@ fn add_entry(entries: &mut Entries, mut cursor: Cursor<'_>, span: Range<usize>) 
     cursor.skip_spaces();
     cursor.expect("=>")?;
     cursor.skip_spaces();
-    let function = match cursor.starts_with("var\"") {
-        true => {
-            cursor.seek(cursor.pos() + "var".len());
-            cursor.string()?
-        }
-        false => word(&mut cursor).to_string(),
-    };
+    let function = function_name(&mut cursor)?;
     cursor.skip_spaces();
     let differentiable = match cursor.starts_with("differentiable") {
         true => Some(with_respect_to(&mut cursor, "differentiable").ok_or_else(wrong)?),
@@ -164,6 +172,53 @@ fn add_entry(entries: &mut Entries, mut cursor: Cursor<'_>, span: Range<usize>) 
     entries.add(entry).map_err(|twice| {
         Diagnostic::error(span.clone(), format!("there are two such entries for `{}`", twice.0), "the second one")
     })
+}
+
+/// Reads `vjp => function` or `jvp => function`.
+fn add_derivative(witness: &mut DifferentiabilityWitness, mut cursor: Cursor<'_>, span: Range<usize>) -> Read<()> {
+    let wrong = || Diagnostic::error(span.clone(), "this is no derivative", "expected `vjp => function`");
+    let kind = DerivativeKind::of_name(word(&mut cursor)).ok_or_else(wrong)?;
+    cursor.skip_spaces();
+    cursor.expect("=>")?;
+    cursor.skip_spaces();
+    let function = function_name(&mut cursor)?;
+    cursor.skip_spaces();
+    if function.is_empty() || !(cursor.at_end() || cursor.starts_with("# ")) {
+        return Err(wrong());
+    }
+    let place = match kind {
+        DerivativeKind::Jvp => &mut witness.jvp,
+        DerivativeKind::Vjp => &mut witness.vjp,
+    };
+    match place.replace(function.into()) {
+        None => Ok(()),
+        Some(_) => {
+            let message = format!("there are two derivatives `{}`", kind.name());
+            Err(Diagnostic::error(span.clone(), message, "the second one"))
+        }
+    }
+}
+
+/// Reads the name of a function; the empty one if there is none.
+fn function_name(cursor: &mut Cursor<'_>) -> Read<String> {
+    match cursor.starts_with("var\"") {
+        true => {
+            cursor.seek(cursor.pos() + "var".len());
+            cursor.string()
+        }
+        false => Ok(word(cursor).to_string()),
+    }
+}
+
+/// Writes the name of a function so that it can be read.
+fn write_function_name(out: &mut dyn Write, name: &Name) -> fmt::Result {
+    match is_plain_function_name(name) {
+        true => out.write_str(name),
+        false => {
+            out.write_str("var")?;
+            write_string(out, name)
+        }
+    }
 }
 
 fn word<'a>(cursor: &mut Cursor<'a>) -> &'a str {
@@ -265,6 +320,19 @@ fn write_declaration(out: &mut dyn Write, declaration: &Declaration) -> fmt::Res
             writeln!(out, "witness {}: {}", witness.of, witness.protocol)?;
             write_entries(out, &witness.entries, "")?;
         }
+        Declaration::Differentiability(witness) => {
+            out.write_str("differentiability witness ")?;
+            write_function_name(out, &witness.function)?;
+            write_numbers(out, " wrt", &witness.with_respect_to)?;
+            writeln!(out)?;
+            for kind in [DerivativeKind::Jvp, DerivativeKind::Vjp] {
+                if let Some(derivative) = witness.derivative(kind) {
+                    write!(out, "    {} => ", kind.name())?;
+                    write_function_name(out, derivative)?;
+                    writeln!(out)?;
+                }
+            }
+        }
     }
     writeln!(out, "end")
 }
@@ -282,17 +350,10 @@ fn write_entries(out: &mut dyn Write, entries: &Entries, keyword: &str) -> fmt::
         write!(out, "    {keyword}{}", entry.name)?;
         if let Some(DerivativeKey { kind, with_respect_to }) = &entry.derivative {
             write!(out, " {}", kind.name())?;
-            out.write_str(if with_respect_to.is_empty() { "" } else { " wrt" })?;
-            with_respect_to.iter().try_for_each(|number| write!(out, " {number}"))?;
+            write_numbers(out, " wrt", with_respect_to)?;
         }
         out.write_str(" => ")?;
-        match is_plain_function_name(&entry.function) {
-            true => out.write_str(&entry.function)?,
-            false => {
-                out.write_str("var")?;
-                write_string(out, &entry.function)?;
-            }
-        }
+        write_function_name(out, &entry.function)?;
         out.write_str(if entry.generated { " generated" } else { "" })?;
         if let Some(with_respect_to) = &entry.differentiable {
             out.write_str(" differentiable")?;
@@ -301,4 +362,10 @@ fn write_entries(out: &mut dyn Write, entries: &Entries, keyword: &str) -> fmt::
         writeln!(out)?;
     }
     Ok(())
+}
+
+/// Writes a keyword and numbers of parameters; nothing if there are none.
+fn write_numbers(out: &mut dyn Write, keyword: &str, numbers: &[u32]) -> fmt::Result {
+    out.write_str(if numbers.is_empty() { "" } else { keyword })?;
+    numbers.iter().try_for_each(|number| write!(out, " {number}"))
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::Type;
+use super::{ClosureType, Type};
 use crate::name::Name;
 use crate::scalar::ScalarType;
 use crate::text::balanced::{find_depth_0, split_depth_0};
@@ -72,6 +72,13 @@ fn structural(text: &str, depth: usize) -> Option<Type> {
         ("BBKit.Slot", [element]) => Some(Type::slot(nested(element, depth)?)),
         ("BBKit.Closure", [parameters, result]) => match nested(parameters, depth)? {
             Type::Tuple(parameters) => Some(Type::closure(parameters.iter().cloned(), nested(result, depth)?)),
+            _ => None,
+        },
+        ("BBKit.DifferentiableFunction", [parameters, result]) => match nested(parameters, depth)? {
+            Type::Tuple(parameters) => {
+                let original = ClosureType { parameters: parameters.to_vec(), result: nested(result, depth)? };
+                Some(Type::DifferentiableFunction(Arc::new(original)))
+            }
             _ => None,
         },
         ("Type", [ty]) => Some(Type::type_of(nested(ty, depth)?)),

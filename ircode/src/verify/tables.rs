@@ -2,11 +2,12 @@
 
 use std::fmt;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use crate::module::{Function, Module};
 use crate::name::Name;
 use crate::tables::{Class, Entry, Requirement, Witness};
+use crate::tangents::{Tangent, TangentTypes};
 use crate::types::Type;
 
 macro_rules! checks {
@@ -42,6 +43,9 @@ checks! {
     RequirementsMet = "DT06", "a witness table has an entry for each requirement, and for nothing else";
     WitnessFits = "DT07", "the function of a witness takes what the requirement says, and gives what that says";
     DerivativeOfMethod = "DT08", "what is said of derivatives is said of a method that there is, and of parameters that it has";
+    WitnessParameters = "DT09", "the parameters of a differentiability witness are there and have tangents";
+    WitnessOnce = "DT10", "no two differentiability witnesses of a function are for the same parameters";
+    DerivativeFits = "DT11", "a derivative takes the arguments of the function and what its kind of derivative takes beside them";
 }
 
 impl fmt::Display for TableCheck {
@@ -119,11 +123,13 @@ impl std::error::Error for TableViolations {}
 ///
 /// # Errors
 ///
-/// All violations: those of classes, then those of witness tables, each in the order of the tables and their entries.
+/// All violations: those of classes, then those of witness tables, then those of differentiability witnesses, each in the order of
+/// the tables and their entries.
 pub fn verify_tables<F>(module: &Module<F>, argtypes: impl Fn(&F) -> &[Type]) -> Result<(), TableViolations> {
     let mut verifier = Verifier { module, argtypes: &argtypes, violations: Vec::new() };
     module.classes().iter().for_each(|class| verifier.class(class));
     module.witnesses().iter().for_each(|witness| verifier.witness(witness));
+    verifier.differentiability();
     match verifier.violations {
         violations if violations.is_empty() => Ok(()),
         violations => Err(TableViolations(violations)),
@@ -208,6 +214,73 @@ impl<'m, F> Verifier<'m, F> {
             if witness.entries.get(&requirement.name, None).is_none() {
                 let message = "there is no entry for this requirement".into();
                 self.report(TableCheck::RequirementsMet, &table, Some(&requirement.name), message);
+            }
+        }
+    }
+
+    /// Checks the differentiability witnesses.
+    fn differentiability(&mut self) {
+        let module = self.module;
+        let tangents = TangentTypes::new(module);
+        let mut seen: HashSet<(&str, Vec<u32>)> = HashSet::new();
+        for witness in module.differentiability_witnesses() {
+            let table = witness.name();
+            let Some(function) = module.function(&witness.function) else {
+                let message = format!("there is no function `{}`", witness.function);
+                self.report(TableCheck::FunctionExists, &table, None, message);
+                continue;
+            };
+            let types = (self.argtypes)(&function.body);
+            let kinds: Vec<Tangent> = types.iter().map(|ty| tangents.of(ty)).collect();
+            let with_tangents = (2..).zip(kinds.iter().skip(1)).filter(|(_, kind)| !kind.is_none());
+            let with_tangents: Vec<u32> = with_tangents.map(|(number, _)| number).collect();
+            let without = witness.with_respect_to.iter().find(|number| !with_tangents.contains(number));
+            if let Some(&number) = without {
+                let message = match types.get(number as usize - 1) {
+                    Some(ty) => {
+                        format!("the parameter _{number} of `{}` is a {ty:?}, which has no tangent", function.name)
+                    }
+                    None => format!("`{}` has no parameter _{number}", function.name),
+                };
+                self.report(TableCheck::WitnessParameters, &table, None, message);
+                continue;
+            }
+            let numbers = match witness.with_respect_to.is_empty() {
+                true => with_tangents,
+                false => witness.with_respect_to.clone(),
+            };
+            if numbers.is_empty() {
+                let message = format!("`{}` has no parameter that has a tangent", function.name);
+                self.report(TableCheck::WitnessParameters, &table, None, message);
+                continue;
+            }
+            let shadows = numbers.iter().filter_map(|&number| kinds.get(number as usize - 1));
+            let shadows = shadows.filter(|kind| !kind.shadow().is_none()).count();
+            if !seen.insert((&function.name, numbers)) {
+                let message = "there is another one for the same parameters".into();
+                self.report(TableCheck::WitnessOnce, &table, None, message);
+            }
+            let count = types.len().saturating_sub(1);
+            for (kind, name, beside) in [("jvp", &witness.jvp, count), ("vjp", &witness.vjp, shadows)] {
+                let Some(name) = name else { continue };
+                let entry = Name::from(kind);
+                let Some(derivative) = module.function(name) else {
+                    let message = format!("there is no function `{name}`");
+                    self.report(TableCheck::FunctionExists, &table, Some(&entry), message);
+                    continue;
+                };
+                let taken = (self.argtypes)(&derivative.body).get(1..).unwrap_or_default();
+                let given = types.get(1..).unwrap_or_default();
+                let misfit = given.iter().zip(taken).position(|(given, taken)| !self.fits(given, taken));
+                let message = if taken.len() != count + beside {
+                    format!("`{name}` takes {} arguments, but {} are given", taken.len(), count + beside)
+                } else if let Some(index) = misfit {
+                    let (given, taken) = (&given[index], &taken[index]);
+                    format!("`{name}` takes a {taken} as _{}, but a {given} is given", index + 2)
+                } else {
+                    continue;
+                };
+                self.report(TableCheck::DerivativeFits, &table, Some(&entry), message);
             }
         }
     }

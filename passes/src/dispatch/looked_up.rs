@@ -47,7 +47,7 @@ pub(super) fn looked_up(module: &Module<BBCode>, bb: &BBCode, value: &Operand<Id
 }
 
 /// How the value is computed, through copies.
-fn definition<'b>(bb: &'b BBCode, value: &Operand<Ids>) -> Option<&'b Stmt<Ids>> {
+pub(super) fn definition<'b>(bb: &'b BBCode, value: &Operand<Ids>) -> Option<&'b Stmt<Ids>> {
     let mut at = value.as_value()?;
     let mut seen = HashSet::new();
     // What cannot be reached may be defined by itself.

@@ -14,9 +14,10 @@ use crate::derivative_entries::RegisteredDerivatives;
 use crate::dispatch::{self, Candidate};
 use crate::infer_types::returned_type;
 use crate::preparation::prepared_body;
-use crate::reverse_mode::{base_name, free_entry, takers_of_bits};
+use crate::reverse_mode::{Thunks, base_name, free_entry, numbers_of, takers_of_bits};
 use crate::rules::RuleTable;
 use crate::tangents::{Tangent, TangentTypes};
+use crate::witnesses::given_derivative;
 
 /// A function made ready to be differentiated.
 #[derive(Debug)]
@@ -79,6 +80,8 @@ pub(super) struct Derivation<'a> {
     candidates: Vec<Candidate>,
     /// By function: whether it may make an integer of the bits of a float.
     pub(super) takers_of_bits: Vec<bool>,
+    /// The thunks through which derivatives that the module has are called.
+    pub(super) thunks: Thunks,
     prepared: RefCell<HashMap<usize, Arc<Prepared>>>,
 }
 
@@ -96,6 +99,7 @@ impl<'a> Derivation<'a> {
             frees_entry: false,
             takers_of_bits,
             registered,
+            thunks: Thunks::default(),
             candidates,
             prepared: RefCell::default(),
         }
@@ -142,6 +146,20 @@ impl<'a> Derivation<'a> {
     pub(super) fn result_types(&self, result: &Type) -> Vec<Type> {
         let tangent: Tangent = self.tangents.of(result);
         std::iter::once(result.clone()).chain(std::iter::repeat_n(tangent.ty(), self.directions)).collect()
+    }
+
+    /// The JVP that a witness of the module gives for what is wanted, perhaps through a thunk. It goes in one direction.
+    pub(super) fn given(&self, signature: &Signature) -> Option<Name> {
+        if self.directions != 1 || self.module.differentiability_witnesses().is_empty() {
+            return None;
+        }
+        let function = self.module.functions().get(signature.function).filter(|function| !function.varargs)?;
+        let wanted = numbers_of(&signature.wanted);
+        let found = given_derivative(self.module, &self.tangents, function, &wanted, 0, DerivativeKind::Jvp);
+        // Straight code is written where nothing stands yet, which does not fail.
+        let given = found.ok().flatten()?;
+        self.thunks.add(given.thunks);
+        Some(given.name)
     }
 
     /// The name of a derivative.

@@ -383,6 +383,17 @@ impl Classifier<'_> {
                     None => Operation::Unknown,
                 }
             }
+            ("differentiable_function", [original, ..]) => {
+                let parts = [original.clone(), Operand::nothing(), Operand::nothing()];
+                Operation::Aggregate(self.places(&parts, [&Type::Any; 3].into_iter()))
+            }
+            ("differentiable_function_with", [original, jvp, vjp, ..]) => {
+                let parts = [original.clone(), jvp.clone(), vjp.clone()];
+                Operation::Aggregate(self.places(&parts, [&Type::Any; 3].into_iter()))
+            }
+            ("original_of", [bundle]) => Operation::Field { object: bundle.clone(), index: 0 },
+            ("jvp_of", [bundle, ..]) => Operation::Field { object: bundle.clone(), index: 1 },
+            ("vjp_of", [bundle, ..]) => Operation::Field { object: bundle.clone(), index: 2 },
             ("captured", [closure, _, Operand::Constant(Constant::Scalar(number))]) => {
                 match part_index(number) {
                     Some(index) => Operation::Field { object: closure.clone(), index },

@@ -713,9 +713,14 @@ impl<'a> Transform<'a> {
             let call = CallApart { signature, args: primal, tangents: operands, kinds, result: result_type };
             return if own_type == Type::Bottom { Ok(()) } else { self.call_apart(index, call, active) };
         }
-        let callee = match registered {
-            Some(registered) => Operand::Constant(Constant::Function(registered.function)),
-            None => {
+        let given = match registered.is_none() {
+            true => self.derivation.given(&signature),
+            false => None,
+        };
+        let callee = match (registered, given) {
+            (Some(registered), _) => Operand::Constant(Constant::Function(registered.function)),
+            (None, Some(given)) => Operand::Global(GlobalRef::new("Main", given).into()),
+            (None, None) => {
                 let name = self.derivation.name(&signature);
                 self.called.push(signature);
                 Operand::Global(GlobalRef::new("Main", name).into())

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::sync::Arc;
 
 use bbcode::{BBCode, Ids, InstId};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use ircode::{
     Callee, Constant, DerivativeKind, Function, LineInfo, Module, Name, NewInstruction, Operand, Stmt, Type, TypeKind,
     method_of,
@@ -16,7 +16,7 @@ use super::linear_maps::normal_form;
 use super::linear_maps::rule_pullbacks::RulePullbacks;
 use super::operation::{Classifier, Operation};
 use super::summary::Summaries;
-use super::{Carrier, NAME};
+use super::{Carrier, NAME, numbers_of};
 use crate::PassError;
 use crate::derivative_entries::RegisteredDerivatives;
 use crate::dispatch::{self, Candidate};
@@ -24,6 +24,7 @@ use crate::infer_types::returned_type;
 use crate::preparation::prepared_body;
 use crate::rules::RuleTable;
 use crate::tangents::{Tangent, TangentTypes};
+use crate::witnesses::given_derivative;
 
 /// The names of what belongs to the derivative of a function.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -116,10 +117,30 @@ pub(super) struct Signature {
     pub(super) wanted: Vec<bool>,
 }
 
+/// Thunks, each once, in the order in which they were first needed.
+#[derive(Debug, Default)]
+pub(crate) struct Thunks {
+    names: RefCell<HashSet<Name>>,
+    made: RefCell<Vec<Function<BBCode>>>,
+}
+
+impl Thunks {
+    pub(crate) fn add(&self, thunks: Vec<Function<BBCode>>) {
+        let new = thunks.into_iter().filter(|thunk| self.names.borrow_mut().insert(thunk.name.clone()));
+        self.made.borrow_mut().extend(new);
+    }
+
+    pub(crate) fn take(&self) -> Vec<Function<BBCode>> {
+        self.made.take()
+    }
+}
+
 /// The derivative that a call calls.
 #[derive(Clone, Debug)]
 pub(super) struct Called {
     pub(super) signature: Signature,
+    /// Whether a witness of the module gives it, so that it need not be made.
+    pub(super) is_given: bool,
     pub(super) names: DerivativeNames,
     /// The tangents of the arguments with respect to which it is differentiated, none for the others; `_1` first.
     pub(super) arguments: Vec<Tangent>,
@@ -152,16 +173,18 @@ pub(super) struct Derivation<'a> {
     pub(super) rule_pullbacks: RulePullbacks,
     /// What tables of methods say the pullbacks of their functions are.
     pub(super) registered: RegisteredDerivatives,
+    /// The thunks through which derivatives that the module has are called, and their pullbacks.
+    pub(super) thunks: Thunks,
     /// What a value that is called may be.
     candidates: Vec<Candidate>,
     prepared: RefCell<HashMap<usize, Arc<Prepared>>>,
 }
 
 impl<'a> Derivation<'a> {
-    pub(super) fn new(module: &'a Module<BBCode>, rules: &'a RuleTable, root: usize, carrier: Carrier) -> Self {
-        let candidates = dispatch::candidates(module, &[root], true);
+    pub(super) fn new(module: &'a Module<BBCode>, rules: &'a RuleTable, roots: &[usize], carrier: Carrier) -> Self {
+        let candidates = dispatch::candidates(module, roots, true);
         let called: Vec<usize> = candidates.iter().filter_map(|candidate| candidate.function(module)).collect();
-        let summaries = Summaries::of(module, rules, &[root], Some(&called));
+        let summaries = Summaries::of(module, rules, roots, Some(&called));
         Derivation {
             module,
             rules,
@@ -170,6 +193,7 @@ impl<'a> Derivation<'a> {
             carrier,
             rule_pullbacks: RulePullbacks::default(),
             registered: RegisteredDerivatives::of(module, DerivativeKind::Vjp),
+            thunks: Thunks::default(),
             candidates,
             prepared: RefCell::default(),
         }
@@ -247,8 +271,46 @@ impl<'a> Derivation<'a> {
         let signature = Signature { function, wanted };
         let arguments = self.argument_tangents(&prepared.body.argtypes, &signature.wanted);
         let result = self.tangents.of(&prepared.result);
-        let names = self.names(&signature);
-        Some(Called { signature, names, arguments, result, result_type: prepared.result.clone() })
+        let mut names = self.names(&signature);
+        let given = self.given(&signature);
+        let is_given = given.is_some();
+        names.forward = given.unwrap_or(names.forward);
+        Some(Called { signature, is_given, names, arguments, result, result_type: prepared.result.clone() })
+    }
+
+    /// The VJP that a witness of the module gives for what is wanted, perhaps through a thunk. What is derived with stacks does
+    /// not look at witnesses, as their VJPs return closures.
+    fn given(&self, signature: &Signature) -> Option<Name> {
+        if self.carrier != Carrier::LinearMaps {
+            return None;
+        }
+        if let Some(registered) = self.registered_vjp(signature) {
+            return Some(registered);
+        }
+        if self.module.differentiability_witnesses().is_empty() {
+            return None;
+        }
+        let function = self.module.functions().get(signature.function).filter(|function| !function.varargs)?;
+        if signature.wanted.first() == Some(&true) {
+            return None;
+        }
+        let wanted = numbers_of(&signature.wanted);
+        let found = given_derivative(self.module, &self.tangents, function, &wanted, 0, DerivativeKind::Vjp);
+        // Straight code is written where nothing stands yet, which does not fail.
+        let given = found.ok().flatten()?;
+        self.thunks.add(given.thunks);
+        Some(given.name)
+    }
+
+    /// The VJP that a table of methods gives for just what is wanted.
+    fn registered_vjp(&self, signature: &Signature) -> Option<Name> {
+        let function = self.module.functions().get(signature.function)?;
+        let all = function.body.argtypes.iter().zip(1..).skip(1);
+        let all: Vec<u32> = all.filter(|(ty, _)| !self.tangents.of(ty).is_none()).map(|(_, number)| number).collect();
+        let wanted = numbers_of(&signature.wanted);
+        let fits = |set: &[u32]| if set.is_empty() { wanted == all } else { wanted == set };
+        let found = self.registered.get(signature.function).iter().find(|other| fits(&other.with_respect_to))?;
+        self.module.function(&found.function).map(|function| function.name.clone())
     }
 
     /// The field of a mutable struct that a constant names, with its type.

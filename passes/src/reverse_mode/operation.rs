@@ -455,6 +455,15 @@ impl Classifier<'_> {
                     _ => Operation::Unknown,
                 }
             }
+            ("differentiable_function", [original, ..]) => {
+                Operation::Aggregate(vec![original.clone(), Operand::nothing(), Operand::nothing()])
+            }
+            ("differentiable_function_with", [original, jvp, vjp, ..]) => {
+                Operation::Aggregate(vec![original.clone(), jvp.clone(), vjp.clone()])
+            }
+            ("original_of", [bundle]) => Operation::Field { object: bundle.clone(), index: 0, count: 3 },
+            ("jvp_of", [bundle, ..]) => Operation::Field { object: bundle.clone(), index: 1, count: 3 },
+            ("vjp_of", [bundle, ..]) => Operation::Field { object: bundle.clone(), index: 2, count: 3 },
             ("new_case", [_, _, payload @ ..]) => Operation::Aggregate(payload.to_vec()),
             ("payload", [object, case, Operand::Constant(number)]) => {
                 let index = number.as_scalar().and_then(part_index);

@@ -50,8 +50,8 @@ pub fn activity(module: &mut Module<BBCode>, name: &Name, options: &Options) -> 
     let absent = || PassError::new(NAME, name, format!("there is no function `{name}`"));
     let root = module.function_index(name).ok_or_else(absent)?;
     let function = module.functions().get(root).ok_or_else(absent)?;
-    let derivation = Derivation::new(module, &rules, root, Carrier::Stacks);
-    let wanted = wanted(&derivation, name, root, options)?;
+    let derivation = Derivation::new(module, &rules, &[root], Carrier::Stacks);
+    let wanted = wanted(&derivation, name, root, options.with_respect_to.as_deref())?;
     let arguments = wanted.iter().skip(1).copied().collect();
     let mut statements = vec![Activity::default(); function.body.all_insts().count()];
     let prepared = derivation.prepared(root)?.ok_or_else(absent)?;

@@ -167,6 +167,9 @@ impl Zeros<'_, '_> {
                     let fields = object.0.fields.values().iter().cloned().zip(tangents).collect();
                     (fields, true, Some(address(&object.0)))
                 }
+                Value::DifferentiableFunction(object) => {
+                    (untyped(object.0.fields.values()), true, Some(address(&object.0)))
+                }
                 _ if super::has_identity(&value) => return self.shadow(&value).map(Some),
                 _ => return Ok(Some(Value::Nothing)),
             },
