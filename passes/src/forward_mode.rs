@@ -23,6 +23,7 @@
 //! (integers, comparisons, rounding) has no derivative.
 
 mod activity;
+mod calls;
 mod derivation;
 pub mod linearization;
 mod operation;

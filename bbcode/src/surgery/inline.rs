@@ -74,6 +74,11 @@ impl BBCode {
         match edit.put_in_place(call, callee, arguments, edge) {
             Ok(inlined) => {
                 edit.commit();
+                // It keeps the conditions of the older compiler; code without a version keeps all.
+                self.julia = match (self.julia, callee.body.julia) {
+                    (Some(own), Some(other)) => Some(own.min(other)),
+                    (own, other) => own.or(other),
+                };
                 Ok(inlined)
             }
             Err(error) => {
