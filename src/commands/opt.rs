@@ -6,6 +6,7 @@ use bbkit::html::PipelineRecorder;
 use bbkit::{Input, PassStatisticsError, pass_statistics, to_bbcode, to_ircode};
 use clap::Args;
 use ircode::{Name, Style};
+use passes::closure_specialization;
 use passes::{PASSES, PassManager, find_pass};
 
 use super::arguments::CallOptions;
@@ -46,7 +47,8 @@ pub(crate) struct Opt {
     time_passes: bool,
     /// Run the function on the arguments before the first pass and after the last, and tell on standard error what it did
     /// each time: statements executed, closures, enums and other objects made, allocations, bytes. It must give the same both
-    /// times. Without a name it is the function of --fn, else the only one there is.
+    /// times. Without a name it is the function of --fn, else the only one there is. With closure-specialization among the
+    /// passes, tell why closures stay.
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     stats: Option<String>,
     /// The arguments for --stats: a JSON array, or an object by name, as `bbkit run` takes them.
@@ -149,6 +151,12 @@ impl Opt {
             write_page(path, &recorder.finish())?;
         }
         if let Some((name, args, limits)) = subject {
+            if self.passes.iter().any(|pass| pass == closure_specialization::NAME) {
+                // What the pass would leave as it is if it ran now.
+                let report = closure_specialization::specialize(&mut module.clone(), function.as_ref());
+                let report = report.map_err(|error| Failure(input.describe_pass_error(&error)))?;
+                report.kept.iter().for_each(|kept| say(&kept.to_string()));
+            }
             let counted = pass_statistics(&input.module, &to_ircode(&module)?, &name, &args, limits);
             say(&counted.map_err(|error| described(&input, &error))?.to_string());
         }
