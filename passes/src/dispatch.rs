@@ -284,9 +284,10 @@ fn branch_on(
         test = next;
     }
     let message = Operand::Constant(Constant::String("no derivative was made of the function that is called: ".into()));
-    // What never returns ends its block by its type.
     let error = Stmt::call(Operand::global("Base", "error"), [message, callee.clone()]);
     bb.push(test, written(error, Type::Bottom))?;
+    // Its type would do here; in a listing, control would go on to the block that is written next.
+    bb.push(test, written(Stmt::unreachable(), Type::Any))?;
     bb.set_next(test, None)?;
     let phi = bb.insert_at_start(rest, written(Stmt::phi(entries), ty.clone()))?;
     bb.replace(id, Stmt::Value(Operand::Value(phi)))?;
