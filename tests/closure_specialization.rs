@@ -18,6 +18,7 @@ const SEED: &str = include_str!("passes/closure_specialization/seed_example.ir")
 const ENUMS: &str = include_str!("passes/closure_specialization/enums_in_enums.ir");
 const LOOPS: &str = include_str!("passes/closure_specialization/loops.ir");
 
+const ASKED: &str = include_str!("fuzz/closure_of_a_closure_that_is_asked_for.ir");
 const BRANCHES: &str = include_str!("passes/closure_specialization/branches.ir");
 
 fn read(text: &str) -> Module<BBCode> {
@@ -510,4 +511,33 @@ end\n";
     let (module, _) = specialized(&format!("{text}\n{taken}"));
     assert!(module.function("one").unwrap().body.to_string().contains("Main.twice_spec_2scaled1_2(_2, _3)"));
     assert_eq!(call(&module, "one", &[Value::from(2.0), Value::from(3.0)]), "18.0");
+}
+
+/// Of a closure of a clone, `applies` would say that it is none of the function.
+#[test]
+fn closures_stay_of_functions_that_are_asked_for() {
+    let (module, report) = specialized(ASKED);
+    for (function, of) in [("asks", "through"), ("boxes", "unboxed")] {
+        assert_eq!(call(&module, function, &[Value::from(2.0)]), "true", "{function}");
+        let held = passes::closure_specialization::Misuse::Asked(of.into());
+        let reasons = [Reason::Asked(of.into()), Reason::Held { by: "Box".into(), because: held }];
+        let kept = report.kept.iter().filter(|kept| kept.function == function && kept.of == "scaled");
+        assert!(kept.clone().count() == 1 && kept.clone().all(|kept| reasons.contains(&kept.reason)), "{kept:?}");
+    }
+}
+
+/// The derivative of the application of a closure asks of which function that is: sin(x y), whose closure captures another.
+#[test]
+fn the_derivative_of_closures_of_closures_survives_text_and_specialization() {
+    use passes::reverse_mode::{Carrier, Options, derive};
+    let mut module = read(ASKED);
+    let options = Options { carrier: Carrier::LinearMaps, ..Options::default() };
+    derive(&mut module, &"f".into(), &options).unwrap();
+    // What applies none of the closures that are known ends its block, in a listing as well.
+    let text = ircode::print_module(&to_ircode(&module).unwrap(), ircode::Style::default());
+    let (mut module, _) = specialized(&text);
+    passes::simplify::run(&mut module, None).unwrap();
+    let value = call(&module, "f_value_and_gradient", &[Value::from(0.5), Value::from(2.0), Value::from(true)]);
+    let expected = [1.0_f64.sin(), 2.0 * 1.0_f64.cos(), 0.5 * 1.0_f64.cos()];
+    assert_eq!(value, format!("({}, {}, {}, nothing)", expected[0], expected[1], expected[2]));
 }

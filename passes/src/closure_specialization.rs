@@ -37,6 +37,8 @@ pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
 /// - It is done inside out: a closure that captures closures is itself a place where a function is given closures. So of a
 ///   chain (subset-parameter thunks, pullbacks of pullbacks) only what its innermost closures capture is left. The clone is gone over in its turn.
 /// - A parameter is worth it if g applies it: itself, through closures that capture it, or through what it calls with it.
+/// - A closure that captures others stays what it is where the module asks of any closure, by `applies` or `captured`, whether it is one of
+///   the same function.
 /// - A clone is made once for each g and the functions of its closures. It is called `g_spec_2h1_3same2`: parameter `_2` was a
 ///   closure of `h`, or of a clone of it, with one capture, and `_3` the same closure. A function of that name
 ///   that an earlier run has left, and that is the same, is used; where another has the name, a number follows.

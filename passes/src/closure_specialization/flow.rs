@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use bbcode::{BBCode, Ids, InstId};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use ircode::{Callee, Constant, Module, Name, Operand, Stmt, Type};
 use slotmap::SecondaryMap;
 
@@ -33,6 +33,8 @@ pub(super) struct Known<'k> {
     pub(super) enums: &'k HashMap<Name, usize>,
     /// The stacks, by the statements that make them.
     pub(super) stacks: &'k SecondaryMap<InstId, usize>,
+    /// The functions whose closures must stay closures of them.
+    pub(super) asked: &'k HashSet<usize>,
 }
 
 impl Known<'_> {
@@ -265,9 +267,14 @@ impl Flow {
                     _ => false,
                 }
             };
+            let stays = place.captured && known.asked.contains(&place.function);
             let mut ways = vec![Shape::Plain; place.first];
             for (index, shape) in shapes.iter().enumerate() {
                 match holds(shape) {
+                    true if stays => {
+                        let name = super::report::name(known.module, place.function);
+                        self.misuse(shape, &Misuse::Asked(name));
+                    }
                     true if misfit.is_some() || !takes(index, shape) => {
                         let name = super::report::name(known.module, place.function);
                         self.misuse(shape, &Misuse::NotTaken(name));

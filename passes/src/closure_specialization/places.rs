@@ -1,6 +1,7 @@
 //! Where functions are given arguments, and what the arguments are.
 
 use bbcode::{BBCode, Ids, InstId};
+use hashbrown::HashSet;
 use ircode::{Callee, Module, Operand, Stmt};
 
 /// A place where a function of the module is given values of its parameters.
@@ -60,6 +61,21 @@ impl Place {
             false => Stmt::call(function, given),
         }
     }
+}
+
+/// The functions of which the module asks whether a closure is one of them. A closure of such a function must stay one: of a clone it would
+/// be another. Linear in the module.
+pub(super) fn asked(module: &Module<BBCode>) -> HashSet<usize> {
+    let mut found = HashSet::new();
+    for (_, inst) in module.functions().iter().flat_map(|function| function.body.all_insts()) {
+        if let Some((primitive, [_, asked, ..])) = module.primitive_call(&inst.stmt)
+            && matches!(primitive.name, "applies" | "captured")
+            && let Some(Callee::Function(function)) = module.callee(asked)
+        {
+            found.insert(function);
+        }
+    }
+    found
 }
 
 /// What an operand is, over copies and π.

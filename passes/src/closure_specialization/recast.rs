@@ -1,5 +1,7 @@
 //! Decides which enums and stacks of a function are specialised.
 
+use std::rc::Rc;
+
 use bbcode::{BBCode, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::{Module, Name, Operand, Stmt, Type, TypeKind};
@@ -24,6 +26,8 @@ pub(super) struct Candidates {
     things: Vec<usize>,
     /// Where closures are put in them: the closure, the thing, and the cell.
     put: Vec<(InstId, usize, (usize, usize))>,
+    /// The functions whose closures must stay closures of them.
+    pub(super) asked: Rc<HashSet<usize>>,
 }
 
 /// A function, and what is known of its parameters, `_2` first.
@@ -31,8 +35,13 @@ pub(super) type Demand = (usize, Vec<Shape>);
 
 impl Candidates {
     /// Finds them, and what is put in them.
-    pub(super) fn find(module: &Module<BBCode>, bb: &BBCode, things: &mut Things) -> Candidates {
-        let mut found = Candidates::default();
+    pub(super) fn find(
+        module: &Module<BBCode>,
+        bb: &BBCode,
+        things: &mut Things,
+        asked: &Rc<HashSet<usize>>,
+    ) -> Candidates {
+        let mut found = Candidates { asked: asked.clone(), ..Candidates::default() };
         for (id, inst) in bb.all_insts() {
             let Some((primitive, args)) = module.primitive_call(&inst.stmt) else { continue };
             match (primitive.name, args, &inst.ty) {
@@ -68,7 +77,7 @@ impl Candidates {
     /// Notes what is put where.
     fn fill(&mut self, module: &Module<BBCode>, bb: &BBCode, things: &mut Things) {
         let mut joins: Vec<(usize, (usize, usize), Shape)> = Vec::new();
-        let known = Known { module, things, enums: &self.enums, stacks: &self.stacks };
+        let known = Known { module, things, enums: &self.enums, stacks: &self.stacks, asked: &self.asked };
         let early = |operand: &Operand<bbcode::Ids>| {
             let stack = seen_through(bb, operand).as_value().and_then(|value| self.stacks.get(value).copied());
             stack.or_else(|| known.enum_of(&bb.operand_type(operand))).map_or(Shape::Plain, Shape::Thing)
@@ -191,7 +200,7 @@ impl Candidates {
                     }
                 }
             }
-            let known = Known { module, things, enums: &self.enums, stacks };
+            let known = Known { module, things, enums: &self.enums, stacks, asked: &self.asked };
             let arguments = std::iter::once(Shape::Plain).chain(shapes).collect();
             let flow = Flow::find(known, &callee.body, arguments);
             misused.extend(flow.misused);

@@ -78,6 +78,8 @@ pub enum Reason {
     AnyNumber(Name),
     /// It is given to another number of arguments than the function takes.
     WrongNumber(Name),
+    /// A closure captures it, and somewhere is asked whether a closure is one of that one's function.
+    Asked(Name),
     /// It is given to a function whose entry is the head of a loop.
     EntryLoops(Name),
     /// It is given to a function that is specialised within itself as often as is allowed.
@@ -112,6 +114,9 @@ impl fmt::Display for Reason {
             Reason::NotApplied(name) => write!(f, "{name}, which it is given to, does not apply it"),
             Reason::AnyNumber(name) => write!(f, "{name}, which it is given to, takes any number of arguments"),
             Reason::WrongNumber(name) => write!(f, "{name}, which it is given to, takes another number of arguments"),
+            Reason::Asked(name) => {
+                write!(f, "a closure of {name} captures it, and whether closures are of {name} is asked")
+            }
             Reason::EntryLoops(name) => write!(f, "the entry of {name}, which it is given to, is the head of a loop"),
             Reason::Recursion(name) => {
                 write!(f, "{name}, which it is given to, is specialised within itself too often")
@@ -143,6 +148,8 @@ pub enum Misuse {
     Stored,
     /// It is given to a function that does not take it as what it is.
     NotTaken(Name),
+    /// A closure captures it, and somewhere is asked whether a closure is one of that one's function.
+    Asked(Name),
     /// It is taken apart by a case or a number that only the run tells, or that it does not have.
     NotConstant,
     /// Something else is done with it.
@@ -163,6 +170,9 @@ impl fmt::Display for Misuse {
             Misuse::Joined => f.write_str("goes into a φ with something that is not known"),
             Misuse::Stored => f.write_str("is stored"),
             Misuse::NotTaken(name) => write!(f, "is given to {name}, which takes it for something else"),
+            Misuse::Asked(name) => {
+                write!(f, "is captured by a closure of {name}, and whether closures are of {name} is asked")
+            }
             Misuse::NotConstant => f.write_str("is taken apart by what only the run tells"),
             Misuse::Used => f.write_str("is used otherwise than by being taken apart"),
             Misuse::Recursive => f.write_str("holds itself"),

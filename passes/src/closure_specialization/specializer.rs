@@ -1,5 +1,7 @@
 //! Goes over the functions of a module, and puts specialisations in their places.
 
+use std::rc::Rc;
+
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::{CallGraph, Module, Name, Operand, Type, TypeDef, TypeKind};
@@ -9,7 +11,7 @@ use super::applied::Applied;
 use super::clones::{Target, Way, specialized};
 use super::flow::{Flow, Known};
 use super::names::{Numbered, cut, free_name, specialized_name};
-use super::places::{Misfit, Place, in_order, seen_through};
+use super::places::{Misfit, Place, asked, in_order, seen_through};
 use super::recast::{Candidates, makes_thing};
 use super::report::{Numbers, Reason, Report, Specialized, kept, name};
 use super::rewrite::{Rewriter, ways};
@@ -31,6 +33,8 @@ const FREE: usize = 4096;
 pub(super) struct Specializer<'m> {
     module: &'m mut Module<BBCode>,
     applied: Applied,
+    /// The functions whose closures must stay closures of them.
+    asked: Rc<HashSet<usize>>,
     /// The enums and stacks that were looked at.
     things: Things,
     /// The enums that specialised ones have taken the place of.
@@ -76,9 +80,11 @@ impl<'m> Specializer<'m> {
     pub(super) fn new(module: &'m mut Module<BBCode>) -> Specializer<'m> {
         let size: usize = module.functions().iter().map(|each| each.body.inst_count()).sum();
         let replaced = vec![false; module.functions().len()];
+        let asked = Rc::new(asked(module));
         Specializer {
             module,
             applied: Applied::default(),
+            asked,
             things: Things::default(),
             old_types: Vec::new(),
             clones: HashMap::new(),
@@ -189,6 +195,10 @@ impl<'m> Specializer<'m> {
             }
             Some(Misfit::WrongNumber) => {
                 refuse(&mut self.refused, &Reason::WrongNumber(callee));
+                return Ok(None);
+            }
+            None if place.captured && self.asked.contains(&place.function) => {
+                refuse(&mut self.refused, &Reason::Asked(callee));
                 return Ok(None);
             }
             None => {}
@@ -332,7 +342,7 @@ impl<'m> Specializer<'m> {
         if !body.all_insts().any(|(_, inst)| makes_thing(self.module, &inst.stmt)) {
             return Ok(false);
         }
-        let found = Candidates::find(self.module, body, &mut self.things);
+        let found = Candidates::find(self.module, body, &mut self.things, &self.asked);
         let demands = found.decide(self.module, &mut self.things, function, self.left, &mut self.effort);
         for (closure, reason) in found.kept(&self.things) {
             // What is said first is said of the enum that the program had.
@@ -365,7 +375,8 @@ impl<'m> Specializer<'m> {
             let target_name = report::name(self.module, target);
             let Some(mut body) = self.module.body_mut(&target_name).map(std::mem::take) else { continue };
             let stacks = if makes { &found.stacks } else { &nothing };
-            let known = Known { module: self.module, things: &self.things, enums: &found.enums, stacks };
+            let (things, enums) = (&self.things, &found.enums);
+            let known = Known { module: self.module, things, enums, stacks, asked: &self.asked };
             let arguments = std::iter::once(Shape::Plain).chain(shapes).collect();
             let flow = Flow::find(known, &body, arguments);
             let rewriter = Rewriter { module: self.module, things: &self.things, clones: &self.clones, flow };
