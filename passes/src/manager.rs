@@ -73,7 +73,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: reverse_mode::NAME,            about: "add the functions of the derivative",                             run: Run::Module(reverse_mode::run) },
     Pass { name: linear_maps::NAME,             about: "add the functions of the derivative, with linear maps as closures",     run: Run::Module(linear_maps::run) },
     Pass { name: scalar_replacement::NAME,      about: "take tuples, structs and enums apart",                        run: Run::Function(scalar_replacement::run) },
-    Pass { name: simplify::NAME,                about: "inline, fold closures and take objects apart, until nothing changes",     run: Run::Module(simplify::run) },
+    Pass { name: simplify::NAME,                about: "inline, specialise closures and take objects apart, until nothing changes",     run: Run::Module(simplify::run) },
     Pass { name: simplify_cfg::NAME,            about: "fold branches and join blocks",                                   run: Run::Function(simplify_cfg::run) },
     Pass { name: split_critical_edges::NAME,    about: "give edges between branches and meetings blocks of their own",    run: Run::Function(split_critical_edges::run) },
     Pass { name: type_literals::NAME,           about: "give integer literals the width their use needs",                 run: Run::Function(type_literals::run) },

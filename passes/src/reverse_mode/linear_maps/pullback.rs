@@ -1,6 +1,6 @@
 //! The pullback: where what it applies comes from, and where control goes on.
 
-use bbcode::{Ids, Switch};
+use bbcode::{BlockId, Ids};
 use ircode::graph::LoopId;
 use ircode::{Argument, LineInfo, Operand, Scalar, Stmt, Type};
 
@@ -160,31 +160,35 @@ impl Generator<'_, '_> {
             self.leave_edge(between, trace, pred, to)?;
             targets.push((pred, self.blocks[between]));
         }
-        let Some((&(_, last), others)) = targets.split_last() else {
-            return self.emit(block, LineInfo::NONE).stmt(Stmt::unreachable(), Type::Any).map(|_| ());
-        };
-        let name = self.blocks[block];
-        let mut emit = self.emit(block, LineInfo::NONE);
-        let mut conds = Vec::with_capacity(others.len());
-        for &(pred, _) in others {
-            let args = [trace.clone(), Operand::symbol(case_name(pred))];
-            conds.push(emit.own("is_case", args, Type::BOOL)?);
-        }
-        match (conds.as_slice(), others) {
-            ([], _) => emit.goto(last),
-            ([cond], [(_, only)]) => {
-                emit.stmt(Stmt::goto_if_not(cond.clone(), last), Type::Any)?;
-                self.set_next(name, *only)
+        let mut here = block;
+        match targets.as_slice() {
+            [] => {}
+            [(_, only)] => return self.emit(here, LineInfo::NONE).goto(*only),
+            [(first, to_first), (_, to_second)] => {
+                self.test_case(here, trace, *first, *to_second)?;
+                let name = self.blocks[here];
+                return self.set_next(name, *to_first);
             }
-            _ => {
-                // A switch takes the branch of the first condition that is false.
-                let mut branches = Vec::with_capacity(conds.len());
-                for (cond, &(_, dest)) in conds.into_iter().zip(others) {
-                    branches.push((emit.call("Base", "not_int", [cond], Type::BOOL)?, dest));
+            // Each case is asked for, the last too: so each payload is seen to be of its case, and can be taken apart.
+            several => {
+                for &(pred, target) in several {
+                    let (next, name) = (self.blocks.len(), self.blocks[here]);
+                    let next_name = self.push_block();
+                    self.test_case(here, trace, pred, next_name)?;
+                    self.set_next(name, target)?;
+                    here = next;
                 }
-                emit.stmt(Stmt::Switch(Switch::new(branches, last)), Type::Any).map(|_| ())
             }
         }
+        self.emit(here, LineInfo::NONE).stmt(Stmt::unreachable(), Type::Any).map(|_| ())
+    }
+
+    /// Ends a block by going on elsewhere if the trace is not one of this predecessor.
+    fn test_case(&mut self, here: usize, trace: &Operand<Ids>, pred: usize, elsewhere: BlockId) -> Generated<()> {
+        let mut emit = self.emit(here, LineInfo::NONE);
+        let args = [trace.clone(), Operand::symbol(case_name(pred))];
+        let same = emit.own("is_case", args, Type::BOOL)?;
+        emit.stmt(Stmt::goto_if_not(same, elsewhere), Type::Any).map(|_| ())
     }
 
     /// Unpacks a trace on the way to the reverse of a predecessor, and goes there.
