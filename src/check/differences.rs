@@ -38,7 +38,7 @@ pub fn compare_with_differences(
     gradient: &[Value],
     limits: Limits,
 ) -> Result<Differences, RunError> {
-    Machine::with_limits(module, limits).call(name, args)?;
+    value_at(module, name, args, limits)?;
     let mut report = Differences { differences: Vec::new(), errors: Vec::new() };
     for (index, arg) in args.iter().enumerate() {
         let known = gradient.get(index).and_then(Value::as_float);
@@ -79,6 +79,13 @@ fn steps(x: &Scalar) -> impl Iterator<Item = f64> {
     (1..=smallest).map(move |digits| scale * 10f64.powi(-digits))
 }
 
+/// The value at arguments that stay as they are, whatever the function writes into them.
+fn value_at(module: &Module<IRCode>, name: &str, args: &[Value], limits: Limits) -> Result<Value, RunError> {
+    let mut machine = Machine::with_limits(module, limits);
+    let copies = machine.copies(args).map_err(|kind| RunError { kind, trace: Vec::new() })?;
+    machine.call(name, &copies)
+}
+
 fn central(
     module: &Module<IRCode>,
     name: &str,
@@ -93,7 +100,7 @@ fn central(
         let moved = Scalar::from_float(scalar.scalar_type(), scalar.as_float()? + delta)?;
         let place = moved.as_float()?;
         *args.get_mut(index)? = Value::Scalar(moved);
-        let value = Machine::with_limits(module, limits).call(name, &args).ok()?.as_float()?;
+        let value = value_at(module, name, &args, limits).ok()?.as_float()?;
         Some((place, value))
     };
     let ((right, above), (left, below)) = (at(step)?, at(-step)?);
