@@ -101,7 +101,7 @@ pub fn fill(
 ///
 /// # Errors
 ///
-/// As [`forward_mode::differentiate_all`] and [`reverse_mode::derive`](crate::reverse_mode::derive).
+/// As [`forward_mode::differentiate_all`] and [`reverse_mode::derive`].
 pub fn run(module: &mut Module<BBCode>, _: Option<&Name>) -> PassResult {
     let jvps = fill_jvps(module)?;
     Ok(fill_vjps(module)? | jvps)

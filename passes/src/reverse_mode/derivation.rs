@@ -212,7 +212,17 @@ impl<'a> Derivation<'a> {
 
     fn prepare(&self, function: &Function<BBCode>) -> Result<Prepared, PassError> {
         let mut bb = prepared_body(NAME, self.module, function, &self.candidates)?;
+        let outside = <Ids as ircode::Names>::virtual_block();
+        let first = bb.entry();
         for (id, inst) in bb.all_insts() {
+            if let Stmt::Phi(phi) = &inst.stmt
+                && bb.block_of(id) == first
+                && phi.entries.iter().any(|entry| entry.edge == outside && entry.value.is_some())
+            {
+                let message =
+                    "what a φ of the first block takes from outside of the function is undefined when it runs";
+                return Err(PassError::new(NAME, &function.name, message).at(&bb, id).at_origin(function));
+            }
             let message = match inst.stmt {
                 Stmt::Enter(_) => "a function with try/catch cannot be differentiated in reverse mode",
                 Stmt::PhiC(_) | Stmt::Upsilon(_) => "φᶜ and ϒ, which belong to try/catch, cannot be differentiated",
