@@ -38,7 +38,7 @@ use ircode::{Function, IRCode, Module, Name, Type};
 use self::derivation::{Derivation, Prepared, Signature};
 use self::transform::{Transform, Transformed};
 use crate::differentiability::Made;
-use crate::manager::{PassResult, run_on_function};
+use crate::manager::{PassResult, named_or_only, run_on_function};
 use crate::reverse_mode::numbers_of;
 use crate::rules::RuleTable;
 use crate::with_respect_to::wanted_arguments;
@@ -70,15 +70,7 @@ impl Default for Options {
 ///
 /// As [`differentiate`].
 pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
-    let name = match (function, module.functions()) {
-        (Some(name), _) => name.clone(),
-        (None, [only]) => only.name.clone(),
-        (None, functions) => {
-            let names: Vec<&str> = functions.iter().map(|function| function.name.as_str()).collect();
-            let error = PassError::new(NAME, &"the module".into(), "which function is to be differentiated?");
-            return Err(error.with_help(format!("name one of {}", names.join(", "))));
-        }
-    };
+    let name = named_or_only(module, function).map_err(|none| none.of(NAME, "differentiated"))?;
     differentiate(module, &name, &Options::default())?;
     Ok(true)
 }
@@ -131,7 +123,7 @@ pub fn differentiate_all(
     functions: &[(Name, Option<Vec<usize>>)],
     directions: usize,
 ) -> Result<Vec<Name>, PassError> {
-    link(module)?;
+    link_methods::run_on_all(module)?;
     let Some((first, _)) = functions.first() else { return Ok(Vec::new()) };
     let (generated, names) = generate_all(module, first, functions, directions)?;
     add(module, generated)?;
@@ -145,18 +137,10 @@ pub fn differentiate_all(
 ///
 /// All that there are, one for each function that has no derivative. Nothing is added to the module then.
 pub(crate) fn derive_all(module: &mut Module<BBCode>, roots: &[(Name, Vec<u32>)]) -> Result<Vec<Made>, Vec<PassError>> {
-    link(module).map_err(|error| vec![error])?;
+    link_methods::run_on_all(module).map_err(|error| vec![error])?;
     let (generated, made) = generate_jvps(module, roots)?;
     add(module, generated).map_err(|error| vec![error])?;
     Ok(made)
-}
-
-/// Finds what dumps of Julia's code invoke in the module.
-fn link(module: &mut Module<BBCode>) -> Result<(), PassError> {
-    for function in module.functions().iter().map(|function| function.name.clone()).collect::<Vec<_>>() {
-        run_on_function(module, &function, link_methods::run)?;
-    }
-    Ok(())
 }
 
 /// Adds what was generated to the module.

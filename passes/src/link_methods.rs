@@ -5,10 +5,20 @@ use ircode::primitives::Compute;
 use ircode::{Callee, Constant, Module, Name, Operand, Stmt, Type};
 
 use crate::PassResult;
-use crate::manager::Context;
+use crate::manager::{Context, run_on_function};
 
 /// The pass's name on the command line.
 pub const NAME: &str = "link-methods";
+
+/// Runs the pass on every function of a module: what is derived from dumps of Julia's code has to find what they invoke.
+pub(crate) fn run_on_all(module: &mut Module<BBCode>) -> PassResult {
+    let names: Vec<Name> = module.functions().iter().map(|function| function.name.clone()).collect();
+    let mut changed = false;
+    for name in &names {
+        changed |= run_on_function(module, name, run)?;
+    }
+    Ok(changed)
+}
 
 /// Where an invoke calls a method that the module has under the name of its instance, names it as the callee. True if there
 /// was one.

@@ -238,6 +238,26 @@ impl<'o> PassManager<'o> {
     }
 }
 
+/// The module has several functions, or none, and none was named. It holds their names.
+pub(crate) struct NoneNamed(Vec<String>);
+
+impl NoneNamed {
+    /// The error of a pass that does this with a function.
+    pub(crate) fn of(self, pass: &'static str, done: &str) -> PassError {
+        let error = PassError::new(pass, &"the module".into(), format!("which function is to be {done}?"));
+        error.with_help(format!("name one of {}", self.0.join(", ")))
+    }
+}
+
+/// The function named, or the only one.
+pub(crate) fn named_or_only(module: &Module<BBCode>, function: Option<&Name>) -> Result<Name, NoneNamed> {
+    match (function, module.functions()) {
+        (Some(name), _) => Ok(name.clone()),
+        (None, [only]) => Ok(only.name.clone()),
+        (None, functions) => Err(NoneNamed(functions.iter().map(|function| function.name.to_string()).collect())),
+    }
+}
+
 /// Runs a pass on one function of a module.
 ///
 /// # Errors

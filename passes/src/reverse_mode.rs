@@ -51,7 +51,7 @@ use self::derivation::{Derivation, Signature};
 use self::operation::Operation;
 use self::plan::Plan;
 use crate::differentiability::Made;
-use crate::manager::{PassResult, run_on_function};
+use crate::manager::{PassResult, named_or_only, run_on_function};
 use crate::rules::{RuleTable, RuleTarget};
 use crate::tangents::Tangent;
 use crate::with_respect_to::wanted_arguments;
@@ -69,22 +69,9 @@ pub const NAME: &str = "reverse-mode";
 
 /// Adds the derivative of a function to its module: of the one named, or of the only one.
 pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
-    let name = function_to_derive(NAME, module, function)?;
+    let name = named_or_only(module, function).map_err(|none| none.of(NAME, "differentiated"))?;
     differentiate(module, &name)?;
     Ok(true)
-}
-
-/// The function named, or the only one.
-fn function_to_derive(pass: &'static str, module: &Module<BBCode>, function: Option<&Name>) -> Result<Name, PassError> {
-    match (function, module.functions()) {
-        (Some(name), _) => Ok(name.clone()),
-        (None, [only]) => Ok(only.name.clone()),
-        (None, functions) => {
-            let names: Vec<&str> = functions.iter().map(|function| function.name.as_str()).collect();
-            let error = PassError::new(pass, &"the module".into(), "which function is to be differentiated?");
-            Err(error.with_help(format!("name one of {}", names.join(", "))))
-        }
-    }
 }
 
 /// Adds the derivative of a function, and those of the functions that it calls, to their module.
@@ -163,7 +150,7 @@ pub struct Derivative {
 ///
 /// As [`differentiate`]; [`PassError`] too if an argument is named that is not there or has no tangent.
 pub fn derive(module: &mut Module<BBCode>, name: &Name, options: &Options) -> Result<Derivative, PassError> {
-    link(module)?;
+    link_methods::run_on_all(module)?;
     let (derivative, generated) = generate_all(module, name, options)?;
     add(module, name, generated)?;
     Ok(derivative)
@@ -177,7 +164,7 @@ pub fn derive(module: &mut Module<BBCode>, name: &Name, options: &Options) -> Re
 /// All that there are, one for each function that has no derivative. Nothing is added to the module then.
 pub(crate) fn derive_all(module: &mut Module<BBCode>, roots: &[(Name, Vec<u32>)]) -> Result<Vec<Made>, Vec<PassError>> {
     let Some((first, _)) = roots.first() else { return Ok(Vec::new()) };
-    link(module).map_err(|error| vec![error])?;
+    link_methods::run_on_all(module).map_err(|error| vec![error])?;
     let (generated, made) = generate_vjps(module, first, roots)?;
     add(module, first, generated).map_err(|error| vec![error])?;
     Ok(made)
@@ -195,14 +182,6 @@ fn add(module: &mut Module<BBCode>, name: &Name, generated: Generated) -> Result
         module.replace_function(function);
     }
     names.iter().try_for_each(|name| clean_up(module, name))
-}
-
-/// Finds what dumps of Julia's code invoke in the module.
-fn link(module: &mut Module<BBCode>) -> Result<(), PassError> {
-    for function in module.functions().iter().map(|function| function.name.clone()).collect::<Vec<_>>() {
-        run_on_function(module, &function, link_methods::run)?;
-    }
-    Ok(())
 }
 
 /// Turns slots into values, and removes what is not needed.

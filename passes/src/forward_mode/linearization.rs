@@ -45,7 +45,7 @@ pub(super) use self::calls::CallApart;
 use self::rule_differentials::RuleDifferentials;
 use super::derivation::{Derivation, Prepared, Signature};
 use super::transform::{Failure, Transform};
-use crate::manager::{PassResult, run_on_function};
+use crate::manager::{PassResult, named_or_only, run_on_function};
 use crate::rules::RuleTable;
 use crate::{PassError, constant_folding, dead_code, link_methods, mem2reg};
 
@@ -66,15 +66,7 @@ pub struct Options {
 ///
 /// As [`differentiate`].
 pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
-    let name = match (function, module.functions()) {
-        (Some(name), _) => name.clone(),
-        (None, [only]) => only.name.clone(),
-        (None, functions) => {
-            let names: Vec<&str> = functions.iter().map(|function| function.name.as_str()).collect();
-            let error = PassError::new(NAME, &"the module".into(), "which function is to be linearized?");
-            return Err(error.with_help(format!("name one of {}", names.join(", "))));
-        }
-    };
+    let name = named_or_only(module, function).map_err(|none| none.of(NAME, "linearized"))?;
     differentiate(module, &name, &Options::default())?;
     Ok(true)
 }
@@ -126,10 +118,7 @@ pub fn differentiate(
     name: &Name,
     options: &Options,
 ) -> Result<LinearizationNames, PassError> {
-    // What dumps of Julia's code invoke is found in the module.
-    for function in module.functions().iter().map(|function| function.name.clone()).collect::<Vec<_>>() {
-        run_on_function(module, &function, link_methods::run)?;
-    }
+    link_methods::run_on_all(module)?;
     let generated = generate_all(module, name, options).map_err(|error| PassError { pass: NAME, ..error })?;
     for def in generated.types {
         let error = |twice: ircode::DefinedTwice| PassError::new(NAME, name, twice.to_string());

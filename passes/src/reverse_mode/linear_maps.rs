@@ -29,15 +29,15 @@ mod vjp;
 use bbcode::BBCode;
 use ircode::{Module, Name};
 
-use super::{Carrier, Options, derive, function_to_derive};
-use crate::manager::PassResult;
+use super::{Carrier, Options, derive};
+use crate::manager::{PassResult, named_or_only};
 
 /// The pass's name on the command line.
 pub const NAME: &str = "linear-maps";
 
 /// Adds the derivative of a function with linear maps to its module: of the one named, or of the only one.
 pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
-    let name = function_to_derive(NAME, module, function)?;
+    let name = named_or_only(module, function).map_err(|none| none.of(NAME, "differentiated"))?;
     derive(module, &name, &Options { carrier: Carrier::LinearMaps, ..Options::default() })?;
     Ok(true)
 }

@@ -7,9 +7,9 @@ use slotmap::SecondaryMap;
 use super::Carrier;
 use super::derivation::Derivation;
 use super::plan::Plan;
-use super::{NAME, Options, link, wanted};
-use crate::PassError;
+use super::{NAME, Options, wanted};
 use crate::rules::RuleTable;
+use crate::{PassError, link_methods};
 
 /// What is known of a statement or an argument.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -44,7 +44,7 @@ pub struct ActivityReport {
 ///
 /// [`PassError`], as for the derivative: at the first statement that is active and of which no derivative is known.
 pub fn activity(module: &mut Module<BBCode>, name: &Name, options: &Options) -> Result<ActivityReport, PassError> {
-    link(module)?;
+    link_methods::run_on_all(module)?;
     let module = &*module;
     let rules = RuleTable::of_module(module).map_err(|error| PassError::new(NAME, name, error.to_string()))?;
     let absent = || PassError::new(NAME, name, format!("there is no function `{name}`"));
