@@ -10,6 +10,8 @@ mod host;
 mod json;
 mod limits;
 mod machine;
+#[cfg(feature = "native")]
+pub mod native;
 mod object;
 mod prepare;
 mod statistics;

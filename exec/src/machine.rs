@@ -9,7 +9,7 @@ use std::rc::Rc;
 
 use ircode::primitives::Primitive;
 use ircode::text::{StatementPrinter, write_typed};
-use ircode::{IRCode, Module, Name, SSAValue, Scalar, Style, Type};
+use ircode::{BlockNumber, IRCode, Module, Name, SSAValue, Scalar, Style, Type};
 
 use crate::builtins::Runtime;
 use crate::error::{Place, RunError, RunErrorKind};
@@ -89,6 +89,7 @@ struct Handler {
 }
 
 /// Why a statement did not complete.
+#[derive(Debug)]
 pub(crate) enum Fault {
     /// An exception that the program may catch.
     Throw(Value),
@@ -689,7 +690,8 @@ impl Run<'_, '_> {
     /// Tells the tracer what the statement gave.
     fn report(&mut self, code: &Code, base: usize, statement: usize) {
         let Some(tracer) = &mut self.machine.tracer else { return };
-        let text = statement_text(self.machine.module, code, statement);
+        let body = self.machine.module.function(&code.name).map(|function| &function.body);
+        let text = body.map(|body| statement_text(body, statement)).unwrap_or_default();
         let mut line = format!("{} %{} = {text}", code.name, statement + 1);
         let value = self.registers.get(base + code.statement_register(statement));
         if let Some(value) = value
@@ -709,30 +711,31 @@ impl Run<'_, '_> {
     }
 
     fn place(&self, frame: &Frame) -> Place {
-        let (code, statement) = (&frame.code, frame.statement);
         let module = self.machine.module;
-        let function = module.functions().iter().find(|function| function.name == code.name);
-        let origin = function.and_then(|function| {
-            let line = function.body.line(SSAValue::from_index(statement))?;
-            function.body.debuginfo.origins(line).into_iter().last()
-        });
-        Place {
-            function: code.name.clone(),
-            block: code.block_of(statement),
-            statement: SSAValue::from_index(statement),
-            text: statement_text(module, code, statement),
-            origin,
-        }
+        let at = module.functions().iter().position(|function| function.name == frame.code.name);
+        place(module, at, &frame.code.name, frame.statement)
+    }
+}
+
+/// A statement of a function, counted from 0, of the function at this position in the module.
+pub(crate) fn place(module: &Module<IRCode>, at: Option<usize>, name: &Name, statement: usize) -> Place {
+    let value = SSAValue::from_index(statement);
+    let body = at.and_then(|at| module.functions().get(at)).map(|function| &function.body);
+    let origin = body.and_then(|body| body.debuginfo.origins(body.line(value)?).into_iter().last());
+    Place {
+        function: name.clone(),
+        block: body.and_then(|body| body.block_of(value)).unwrap_or(BlockNumber::from_index(0)),
+        statement: value,
+        text: body.map(|body| statement_text(body, statement)).unwrap_or_default(),
+        origin,
     }
 }
 
 /// The statement as it is printed.
-fn statement_text(module: &Module<IRCode>, code: &Code, statement: usize) -> String {
+fn statement_text(body: &IRCode, statement: usize) -> String {
     let value = SSAValue::from_index(statement);
-    let function = module.function(&code.name);
-    let row = function.and_then(|function| Some((function.body.stmt(value)?, function.body.ty(value)?)));
     let mut text = String::new();
-    if let Some((stmt, ty)) = row {
+    if let (Some(stmt), Some(ty)) = (body.stmt(value), body.ty(value)) {
         // Writing to a string does not fail.
         let _ = write_typed(&mut text, &StatementPrinter::new(Style::Julia), stmt, ty);
     }

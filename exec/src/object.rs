@@ -164,6 +164,13 @@ impl Fields {
 }
 
 impl Fields {
+    /// Puts other values in the place of those that are there.
+    pub(crate) fn replace(&mut self, values: Vec<Value>) -> Result<(), OutOfMemory> {
+        self.charge_for(values.len())?;
+        self.values = values;
+        Ok(())
+    }
+
     /// Takes the last value out.
     pub(crate) fn pop(&mut self) -> Option<Value> {
         self.values.pop()

@@ -18,7 +18,7 @@ use crate::value::{NamedTupleObject, NamedTupleRef, StructInfo, TupleObject, Tup
 
 /// Primitives that are run in the place of Julia's own methods, even where a dump has those: they print, or copy by
 /// pointers.
-const PREFERRED: &[&str] = &[
+pub(crate) const PREFERRED: &[&str] = &[
     "print",
     "println",
     "string",
@@ -207,12 +207,6 @@ impl Code {
     /// The statements of a block.
     pub(crate) fn block_range(&self, block: usize) -> Option<Range<usize>> {
         Some(*self.block_starts.get(block)? as usize..*self.block_starts.get(block + 1)? as usize)
-    }
-
-    /// The block that holds a statement.
-    pub(crate) fn block_of(&self, statement: usize) -> BlockNumber {
-        let after = self.block_starts.partition_point(|&start| start as usize <= statement);
-        BlockNumber::from_index(after.saturating_sub(1))
     }
 }
 

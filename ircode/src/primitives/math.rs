@@ -4,6 +4,7 @@
 //! `libm.`.
 
 use super::float::{binary, unary};
+use super::float64;
 use super::{Failure, ScalarException, one};
 use crate::scalar::Scalar;
 
@@ -16,29 +17,29 @@ macro_rules! functions {
 }
 
 functions! {
-    sin = libm::sin, libm::sinf;
-    cos = libm::cos, libm::cosf;
-    tan = libm::tan, libm::tanf;
-    asin = libm::asin, libm::asinf;
-    acos = libm::acos, libm::acosf;
-    atan = libm::atan, libm::atanf;
-    sinh = libm::sinh, libm::sinhf;
-    cosh = libm::cosh, libm::coshf;
-    tanh = libm::tanh, libm::tanhf;
-    asinh = libm::asinh, libm::asinhf;
-    acosh = libm::acosh, libm::acoshf;
-    atanh = libm::atanh, libm::atanhf;
-    exp = libm::exp, libm::expf;
-    exp2 = libm::exp2, libm::exp2f;
-    exp10 = libm::exp10, libm::exp10f;
-    expm1 = libm::expm1, libm::expm1f;
-    log = libm::log, libm::logf;
-    log2 = libm::log2, libm::log2f;
-    log10 = libm::log10, libm::log10f;
-    log1p = libm::log1p, libm::log1pf;
-    cbrt = libm::cbrt, libm::cbrtf;
-    erf = libm::erf, libm::erff;
-    erfc = libm::erfc, libm::erfcf;
+    sin = float64::sin, libm::sinf;
+    cos = float64::cos, libm::cosf;
+    tan = float64::tan, libm::tanf;
+    asin = float64::asin, libm::asinf;
+    acos = float64::acos, libm::acosf;
+    atan = float64::atan, libm::atanf;
+    sinh = float64::sinh, libm::sinhf;
+    cosh = float64::cosh, libm::coshf;
+    tanh = float64::tanh, libm::tanhf;
+    asinh = float64::asinh, libm::asinhf;
+    acosh = float64::acosh, libm::acoshf;
+    atanh = float64::atanh, libm::atanhf;
+    exp = float64::exp, libm::expf;
+    exp2 = float64::exp2, libm::exp2f;
+    exp10 = float64::exp10, libm::exp10f;
+    expm1 = float64::expm1, libm::expm1f;
+    log = float64::log, libm::logf;
+    log2 = float64::log2, libm::log2f;
+    log10 = float64::log10, libm::log10f;
+    log1p = float64::log1p, libm::log1pf;
+    cbrt = float64::cbrt, libm::cbrtf;
+    erf = float64::erf, libm::erff;
+    erfc = float64::erfc, libm::erfcf;
 }
 
 /// `f` of `x` turns of a half circle: where the circle is cut into `turn` of them, exact at every quarter.
@@ -49,10 +50,10 @@ fn of_turns(x: f64, turn: f64, sine: bool) -> f64 {
     let angle = (rest - quarters * turn / 2.0) / turn * std::f64::consts::PI;
     let shift = if sine { 0 } else { 1 };
     match (quarters as i64 + shift).rem_euclid(4) {
-        0 => libm::sin(angle),
-        1 => libm::cos(angle),
-        2 => -libm::sin(angle),
-        _ => -libm::cos(angle),
+        0 => float64::sin(angle),
+        1 => float64::cos(angle),
+        2 => -float64::sin(angle),
+        _ => -float64::cos(angle),
     }
 }
 
@@ -72,15 +73,15 @@ turns! {
 }
 
 pub(super) fn hypot(args: &[Scalar]) -> Result {
-    binary(args, libm::hypot, libm::hypotf)
+    binary(args, float64::hypot, libm::hypotf)
 }
 
 pub(super) fn atan2(args: &[Scalar]) -> Result {
-    binary(args, libm::atan2, libm::atan2f)
+    binary(args, float64::atan2, libm::atan2f)
 }
 
 pub(super) fn pow(args: &[Scalar]) -> Result {
-    binary(args, libm::pow, libm::powf)
+    binary(args, float64::pow, libm::powf)
 }
 
 /// `atan(y)`, or `atan(y, x)`.

@@ -1,0 +1,170 @@
+//! Tuples, structs, references: their fields in registers, or in memory where they have identity.
+
+use std::sync::Arc;
+
+use cranelift_codegen::ir::types as clif;
+use cranelift_codegen::ir::{self, InstBuilder};
+use ircode::primitives::Primitive;
+use ircode::{Constant, Operand, Positions, Type};
+
+use super::function::{Compiled, FunctionCompiler, Typed, trusted};
+use super::helpers::NEW;
+use super::layout::{Inside, Layout, Parts, Shape};
+use super::sites::What;
+
+impl FunctionCompiler<'_, '_> {
+    pub(super) fn aggregate_primitive(
+        &mut self,
+        primitive: &'static Primitive,
+        args: &[Operand<Positions>],
+        operands: &[Typed],
+        annotated: &Type,
+    ) -> Compiled<Option<Typed>> {
+        let _ = annotated;
+        Ok(match (primitive.name, operands) {
+            ("tuple", fields) => Some(self.tuple(fields)?),
+            ("getfield" | "getproperty", [object, ..]) => {
+                match args.get(1).and_then(|field| self.field_index(&object.layout.ty, field)) {
+                    Some(index) => self.field(object, index)?,
+                    None => None,
+                }
+            }
+            ("getindex", [object]) if matches!(object.layout.shape, Shape::Reference) => self.field(object, 0)?,
+            ("setindex!", [object, value]) if matches!(object.layout.shape, Shape::Reference) => {
+                self.set_field(object, 0, value)?;
+                Some(object.clone())
+            }
+            ("setfield!" | "setproperty!", [object, _, value, ..]) => {
+                match args.get(1).and_then(|field| self.field_index(&object.layout.ty, field)) {
+                    Some(index) if object.layout.is_pointer() => {
+                        self.set_field(object, index, value)?;
+                        Some(value.clone())
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        })
+    }
+
+    /// The position of the field, counted from 0, that an operand names.
+    fn field_index(&self, ty: &Type, field: &Operand<Positions>) -> Option<usize> {
+        let constant = match field {
+            Operand::Constant(constant) => constant,
+            Operand::Quote(constant) => constant,
+            _ => return None,
+        };
+        match constant {
+            Constant::Symbol(name) => self.compiler.layouts.field_named(ty, name),
+            Constant::Scalar(number) if number.scalar_type().is_integer() => {
+                usize::try_from(number.to_i128().checked_sub(1)?).ok()
+            }
+            _ => None,
+        }
+    }
+
+    /// A field of a value; `None` if it has no such field, or none that the code knows.
+    fn field(&mut self, object: &Typed, index: usize) -> Compiled<Option<Typed>> {
+        let layout = object.layout.clone();
+        match &layout.shape {
+            Shape::Fields(fields) => {
+                let Some(field) = fields.get(index) else { return Ok(None) };
+                let first: usize = fields.iter().take(index).map(|field| field.parts.len()).sum();
+                let parts = object.parts.get(first..first + field.parts.len()).map(Parts::from_slice);
+                Ok(parts.map(|parts| Typed { layout: field.clone(), parts }))
+            }
+            Shape::Record(_, inside) => self.load_field(object, &inside.clone(), index),
+            Shape::Object | Shape::Reference => match self.compiler.layouts.inside(&layout.ty) {
+                Some(inside) => self.load_field(object, &inside, index),
+                None => Ok(None),
+            },
+            _ => Ok(None),
+        }
+    }
+
+    fn load_field(&mut self, object: &Typed, inside: &Arc<Inside>, index: usize) -> Compiled<Option<Typed>> {
+        let (Some((layout, at)), Some(address)) = (inside.fields.get(index), object.one()) else { return Ok(None) };
+        Ok(Some(self.load_value(layout, address, *at as i32)))
+    }
+
+    fn set_field(&mut self, object: &Typed, index: usize, value: &Typed) -> Compiled<()> {
+        let Some(inside) = self.compiler.layouts.inside(&object.layout.ty) else {
+            return self.refuse("setting a field of something that is no object");
+        };
+        let (Some((layout, at)), Some(address)) = (inside.fields.get(index), object.one()) else {
+            return self.refuse("setting a field that is not there");
+        };
+        if value.layout.ty != layout.ty {
+            return self.refuse(format!("storing a {} in a field of type {}", value.layout.ty, layout.ty));
+        }
+        self.store_value(value, address, *at as i32);
+        Ok(())
+    }
+
+    /// The value of a layout at an address.
+    pub(super) fn load_value(&mut self, layout: &Arc<Layout>, address: ir::Value, at: i32) -> Typed {
+        let fields = layout.parts.iter().zip(&layout.offsets);
+        let parts = fields
+            .map(|(part, offset)| self.builder.ins().load(*part, trusted(), address, at + *offset as i32))
+            .collect();
+        Typed { layout: layout.clone(), parts }
+    }
+
+    /// Puts a value at an address.
+    pub(super) fn store_value(&mut self, value: &Typed, address: ir::Value, at: i32) {
+        for (part, offset) in value.parts.iter().zip(&value.layout.offsets) {
+            self.builder.ins().store(trusted(), *part, address, at + *offset as i32);
+        }
+    }
+
+    /// A value of these fields.
+    pub(super) fn assemble(&mut self, layout: Arc<Layout>, fields: &[Typed]) -> Compiled<Typed> {
+        match &layout.shape {
+            Shape::Fields(layouts) if layouts.len() == fields.len() => {
+                let mut parts = Parts::new();
+                for (field, layout) in fields.iter().zip(layouts) {
+                    parts.extend(self.convert(field.clone(), layout)?.parts);
+                }
+                Ok(Typed { layout, parts })
+            }
+            Shape::Record(_, inside) if inside.fields.len() == fields.len() => {
+                let inside = inside.clone();
+                self.fill(layout, &inside, fields)
+            }
+            Shape::Object | Shape::Reference => match self.compiler.layouts.inside(&layout.ty) {
+                Some(inside) if inside.fields.len() == fields.len() => self.fill(layout, &inside, fields),
+                _ => self.refuse(format!("a {} of which not all fields are given", layout.ty)),
+            },
+            _ => self.refuse(format!("a {} of {} fields", layout.ty, fields.len())),
+        }
+    }
+
+    /// A new object in memory.
+    fn fill(&mut self, layout: Arc<Layout>, inside: &Arc<Inside>, fields: &[Typed]) -> Compiled<Typed> {
+        let object = self.allocate(What::NewObject { bytes: inside.size.max(16) }, &[])?;
+        for (field, (wanted, at)) in fields.iter().zip(&inside.fields) {
+            let field = self.convert(field.clone(), wanted)?;
+            self.store_value(&field, object, *at as i32);
+        }
+        Ok(Typed { layout, parts: Parts::from_slice(&[object]) })
+    }
+
+    /// The address of a new object.
+    pub(super) fn allocate(&mut self, what: What, operands: &[ir::Value]) -> Compiled<ir::Value> {
+        let address = self.words(operands);
+        let site = self.site(what);
+        let helper = self.compiler.helper(NEW, self.builder.func);
+        let call = self.builder.ins().call(helper, &[self.context, site, address]);
+        let Some(object) = self.builder.inst_results(call).first().copied() else {
+            return self.refuse("a helper without a result");
+        };
+        let missing = self.builder.ins().icmp_imm_s(ir::condcodes::IntCC::Equal, object, 0);
+        self.check(missing);
+        Ok(object)
+    }
+
+    /// A number that is known, as a word.
+    pub(super) fn word(&mut self, value: i64) -> ir::Value {
+        self.builder.ins().iconst(clif::I64, value)
+    }
+}

@@ -1,0 +1,340 @@
+//! Arrays and stacks: a header, and the elements one behind the other.
+//!
+//! The words of a header change only where an array grows or shrinks; in a program that does neither, they are read as
+//! what never changes, so that Cranelift reads them once and outside of loops.
+
+use std::sync::Arc;
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types as clif;
+use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData};
+use ircode::primitives::Primitive;
+use ircode::{ScalarType, Type};
+
+use super::function::{Compiled, FunctionCompiler, Typed, trusted};
+use super::helpers::GROW;
+use super::layout::{Layout, Parts, Shape, array};
+use super::sites::What;
+
+/// What an array is made of.
+struct ArrayParts {
+    header: ir::Value,
+    element: Arc<Layout>,
+    rank: u32,
+}
+
+impl FunctionCompiler<'_, '_> {
+    pub(super) fn array_primitive(
+        &mut self,
+        primitive: &'static Primitive,
+        operands: &[Typed],
+    ) -> Compiled<Option<Typed>> {
+        Ok(match (primitive.name, operands) {
+            ("arrayref" | "const_arrayref", [_, array, indices @ ..]) => self.array_element(array, indices)?,
+            ("getindex", [array, indices @ ..]) => self.array_element(array, indices)?,
+            ("arrayset", [_, array, value, indices @ ..]) => self.set_array_element(array, value, indices)?,
+            ("setindex!", [array, value, indices @ ..]) => self.set_array_element(array, value, indices)?,
+            ("arraylen" | "length", [array]) => self.array(array).map(|array| {
+                let length = self.header_word(array.header, self::array::LENGTH);
+                self.scalar(ScalarType::Int64, length)
+            }),
+            ("arraysize" | "size", [array, dimension]) => self.array_size(array, dimension)?,
+            ("size", [array]) => match self.array(array) {
+                Some(array) => {
+                    let mut sizes = Vec::new();
+                    for dimension in 0..array.rank {
+                        let size = self.dimension(&array, dimension);
+                        sizes.push(self.scalar(ScalarType::Int64, size));
+                    }
+                    Some(self.tuple(&sizes)?)
+                }
+                None => None,
+            },
+            ("jl_alloc_array_1d" | "jl_alloc_array_2d" | "jl_alloc_array_3d" | "jl_new_array", [ty, dims @ ..]) => {
+                match &ty.layout.ty {
+                    Type::TypeOf(ty) => self.new_array(&ty.clone(), dims)?,
+                    _ => None,
+                }
+            }
+            ("new_array", [element, dims @ ..]) => match &element.layout.ty {
+                Type::TypeOf(element) => {
+                    let dims = spread(dims);
+                    let ty = Type::array((**element).clone(), dims.len() as u32);
+                    self.new_array(&ty, &dims)?
+                }
+                _ => None,
+            },
+            ("push!", [vector, value]) => self.push(vector, value)?,
+            _ => None,
+        })
+    }
+
+    fn array(&mut self, value: &Typed) -> Option<ArrayParts> {
+        match &value.layout.shape {
+            Shape::Array(element, rank) => {
+                Some(ArrayParts { header: value.one()?, element: self.compiler.layouts.of(element), rank: *rank })
+            }
+            _ => None,
+        }
+    }
+
+    /// A word of an array's header.
+    fn header_word(&mut self, header: ir::Value, at: i32) -> ir::Value {
+        let flags = match self.compiler.resizes() {
+            true => trusted(),
+            false => MemFlagsData::trusted().with_readonly().with_can_move(),
+        };
+        self.builder.ins().load(clif::I64, flags, header, at)
+    }
+
+    fn dimension(&mut self, array: &ArrayParts, dimension: u32) -> ir::Value {
+        match array.rank {
+            // A vector's only dimension is its length, also where it grows.
+            1 => self.header_word(array.header, self::array::LENGTH),
+            _ => self.header_word(array.header, self::array::DIMENSIONS + 8 * dimension as i32),
+        }
+    }
+
+    fn array_size(&mut self, array: &Typed, dimension: &Typed) -> Compiled<Option<Typed>> {
+        let (Some(array), Some(ScalarType::Int64), Some(at)) =
+            (self.array(array), dimension.layout.scalar(), dimension.one())
+        else {
+            return Ok(None);
+        };
+        let positive = self.builder.ins().icmp_imm_s(IntCC::SignedGreaterThan, at, 0);
+        self.guard(positive, What::Message("ErrorException", "arraysize: dimension out of range"), &[]);
+        let mut size = self.word(1);
+        for dimension in 0..array.rank {
+            let this = self.dimension(&array, dimension);
+            let asked = self.builder.ins().icmp_imm_s(IntCC::Equal, at, i64::from(dimension) + 1);
+            size = self.builder.ins().select(asked, this, size);
+        }
+        Ok(Some(self.scalar(ScalarType::Int64, size)))
+    }
+
+    /// The address of an element. Bounds are checked: one index counts in memory order, several one a dimension.
+    fn element_address(&mut self, whole: &Typed, indices: &[Typed]) -> Compiled<Option<(ir::Value, Arc<Layout>)>> {
+        let Some(array) = self.array(whole) else { return Ok(None) };
+        let mut words = Vec::with_capacity(indices.len());
+        for index in indices {
+            match (index.layout.scalar(), index.one()) {
+                (Some(ScalarType::Int64), Some(word)) => words.push(word),
+                _ => return Ok(None),
+            }
+        }
+        if words.is_empty() || words.len() > 1 && words.len() != array.rank as usize {
+            return Ok(None);
+        }
+        let out_of_bounds = || What::Bounds { array: whole.layout.clone(), indices: words.len() };
+        let mut operands = vec![array.header];
+        operands.extend(&words);
+        let offset = if let [index] = words.as_slice() {
+            let offset = self.builder.ins().iadd_imm_s(*index, -1);
+            let length = self.header_word(array.header, self::array::LENGTH);
+            let inside = self.builder.ins().icmp(IntCC::UnsignedLessThan, offset, length);
+            self.guard(inside, out_of_bounds(), &operands);
+            offset
+        } else {
+            let mut offset: Option<(ir::Value, ir::Value)> = None;
+            for (dimension, index) in words.iter().enumerate() {
+                let at = self.builder.ins().iadd_imm_s(*index, -1);
+                let size = self.dimension(&array, dimension as u32);
+                let inside = self.builder.ins().icmp(IntCC::UnsignedLessThan, at, size);
+                self.guard(inside, out_of_bounds(), &operands);
+                offset = Some(match offset {
+                    None => (at, size),
+                    Some((offset, stride)) => {
+                        let further = self.builder.ins().imul(at, stride);
+                        (self.builder.ins().iadd(offset, further), self.builder.ins().imul(stride, size))
+                    }
+                });
+            }
+            match offset {
+                Some((offset, _)) => offset,
+                None => return Ok(None),
+            }
+        };
+        let data = self.header_word(array.header, self::array::DATA);
+        let address = self.at(data, offset, &array.element);
+        Ok(Some((address, array.element)))
+    }
+
+    /// The address of the element at this offset, counted in elements from 0.
+    fn at(&mut self, data: ir::Value, offset: ir::Value, element: &Layout) -> ir::Value {
+        let bytes = match element.size {
+            8 => self.builder.ins().ishl_imm_u(offset, 3),
+            size => self.builder.ins().imul_imm_s(offset, i64::from(size)),
+        };
+        self.builder.ins().iadd(data, bytes)
+    }
+
+    fn array_element(&mut self, array: &Typed, indices: &[Typed]) -> Compiled<Option<Typed>> {
+        let Some((address, element)) = self.element_address(array, indices)? else { return Ok(None) };
+        let value = self.load_value(&element, address, 0);
+        self.check_assigned(&value);
+        Ok(Some(value))
+    }
+
+    /// An element that was not assigned is a pointer to nothing.
+    fn check_assigned(&mut self, value: &Typed) {
+        if let (true, Some(pointer)) = (value.layout.is_pointer(), value.one()) {
+            let assigned = self.builder.ins().icmp_imm_s(IntCC::NotEqual, pointer, 0);
+            self.guard(assigned, What::Exception("UndefRefError"), &[]);
+        }
+    }
+
+    fn set_array_element(&mut self, array: &Typed, value: &Typed, indices: &[Typed]) -> Compiled<Option<Typed>> {
+        let Some((address, element)) = self.element_address(array, indices)? else { return Ok(None) };
+        if value.layout.ty != element.ty {
+            return self.refuse(format!("storing a {} in an array of {}", value.layout.ty, element.ty));
+        }
+        self.store_value(value, address, 0);
+        Ok(Some(array.clone()))
+    }
+
+    /// An array of zeros, or of pointers to nothing.
+    fn new_array(&mut self, ty: &Type, dims: &[Typed]) -> Compiled<Option<Typed>> {
+        let Type::Array(array) = ty else { return Ok(None) };
+        let layout = self.compiler.layouts.of(ty);
+        let element = self.compiler.layouts.of(&array.element);
+        let dims = spread(dims);
+        if !matches!(layout.shape, Shape::Array(..)) || dims.len() != array.rank as usize {
+            return Ok(None);
+        }
+        if element.scalar().is_none() && !element.is_pointer() {
+            return self.refuse(format!("an unassigned array of {}", element.ty));
+        }
+        let mut words = Vec::with_capacity(dims.len());
+        for dim in &dims {
+            match (dim.layout.scalar(), dim.one()) {
+                (Some(ScalarType::Int64), Some(word)) => words.push(word),
+                _ => return Ok(None),
+            }
+        }
+        let made = self.allocate(What::NewArray { element, rank: array.rank }, &words)?;
+        Ok(Some(Typed { layout, parts: Parts::from_slice(&[made]) }))
+    }
+
+    fn push(&mut self, vector: &Typed, value: &Typed) -> Compiled<Option<Typed>> {
+        let Some(array) = self.array(vector).filter(|array| array.rank == 1) else { return Ok(None) };
+        if value.layout.ty != array.element.ty {
+            return self.refuse(format!("storing a {} in an array of {}", value.layout.ty, array.element.ty));
+        }
+        let length = self.append(array.header, value, false)?;
+        self.builder.ins().store(trusted(), length, array.header, self::array::DIMENSIONS);
+        Ok(Some(vector.clone()))
+    }
+
+    /// Puts a value behind the last one of a vector or a stack; gives the new length.
+    fn append(&mut self, header: ir::Value, value: &Typed, stack: bool) -> Compiled<ir::Value> {
+        let length = self.load_word(header, self::array::LENGTH);
+        let room = self.load_word(header, self::array::CAPACITY);
+        let longer = self.builder.ins().iadd_imm_s(length, 1);
+        let (full, fits) = (self.builder.create_block(), self.builder.create_block());
+        self.builder.set_cold_block(full);
+        let has_room = self.builder.ins().icmp(IntCC::UnsignedLessThan, length, room);
+        self.builder.ins().brif(has_room, fits, &[], full, &[]);
+        self.builder.switch_to_block(full);
+        let site = self.site(What::Grow { bytes: value.layout.size, stack });
+        let helper = self.compiler.helper(GROW, self.builder.func);
+        let call = self.builder.ins().call(helper, &[self.context, site, header, longer]);
+        let Some(status) = self.builder.inst_results(call).first().copied() else {
+            return self.refuse("a helper without a result");
+        };
+        self.check(status);
+        self.builder.ins().jump(fits, &[]);
+        self.builder.switch_to_block(fits);
+        let data = self.load_word(header, self::array::DATA);
+        let address = self.at(data, length, &value.layout);
+        self.store_value(value, address, 0);
+        self.builder.ins().store(trusted(), longer, header, self::array::LENGTH);
+        Ok(longer)
+    }
+
+    pub(super) fn stack_primitive(
+        &mut self,
+        primitive: &'static Primitive,
+        operands: &[Typed],
+    ) -> Compiled<Option<Typed>> {
+        if primitive.name == "new_stack" {
+            let [element] = operands else { return Ok(None) };
+            let Type::TypeOf(element) = &element.layout.ty else { return Ok(None) };
+            let layout = self.compiler.layouts.of(&Type::stack((**element).clone()));
+            if !matches!(layout.shape, Shape::Stack(_)) {
+                return Ok(None);
+            }
+            let element = self.compiler.layouts.of(element);
+            let hint = self.compiler.new_hint();
+            let made = self.allocate(What::NewStack { element, hint }, &[])?;
+            return Ok(Some(Typed { layout, parts: Parts::from_slice(&[made]) }));
+        }
+        let Some((stack, rest)) = operands.split_first() else { return Ok(None) };
+        let Shape::Stack(element) = &stack.layout.shape else { return Ok(None) };
+        let (element, Some(header)) = (self.compiler.layouts.of(element), stack.one()) else { return Ok(None) };
+        Ok(match (primitive.name, rest) {
+            ("stack_push!", [value]) => {
+                let value = self.convert(value.clone(), &element)?;
+                self.append(header, &value, true)?;
+                Some(self.unit(Type::Nothing))
+            }
+            ("stack_length", []) => {
+                let length = self.load_word(header, self::array::LENGTH);
+                Some(self.scalar(ScalarType::Int64, length))
+            }
+            ("stack_get", [at]) => match self.stack_place(stack, &element, at)? {
+                Some(address) => Some(self.load_value(&element, address, 0)),
+                None => None,
+            },
+            ("stack_set!", [value, at]) => {
+                let value = self.convert(value.clone(), &element)?;
+                match self.stack_place(stack, &element, at)? {
+                    Some(address) => {
+                        self.store_value(&value, address, 0);
+                        Some(self.unit(Type::Nothing))
+                    }
+                    None => None,
+                }
+            }
+            ("stack_pop!", []) => {
+                let length = self.load_word(header, self::array::LENGTH);
+                let shorter = self.builder.ins().iadd_imm_s(length, -1);
+                let some = self.builder.ins().icmp_imm_s(IntCC::NotEqual, length, 0);
+                self.guard(some, What::Message("ArgumentError", "a stack that is empty has no last element"), &[]);
+                self.builder.ins().store(trusted(), shorter, header, self::array::LENGTH);
+                let data = self.load_word(header, self::array::DATA);
+                let address = self.at(data, shorter, &element);
+                Some(self.load_value(&element, address, 0))
+            }
+            _ => None,
+        })
+    }
+
+    /// The address of the value at this number, counted from 1, in a stack.
+    fn stack_place(&mut self, stack: &Typed, element: &Layout, at: &Typed) -> Compiled<Option<ir::Value>> {
+        let (Some(ScalarType::Int64), Some(at), Some(header)) = (at.layout.scalar(), at.one(), stack.one()) else {
+            return Ok(None);
+        };
+        let offset = self.builder.ins().iadd_imm_s(at, -1);
+        let length = self.load_word(header, self::array::LENGTH);
+        let inside = self.builder.ins().icmp(IntCC::UnsignedLessThan, offset, length);
+        self.guard(inside, What::Bounds { array: stack.layout.clone(), indices: 1 }, &[header, at]);
+        let data = self.load_word(header, self::array::DATA);
+        Ok(Some(self.at(data, offset, element)))
+    }
+}
+
+/// Dimensions that are given as one tuple, or one by one.
+fn spread(dims: &[Typed]) -> Vec<Typed> {
+    match dims {
+        [tuple] if let Some(fields) = tuple.layout.shape.fields() => {
+            let mut first = 0;
+            let field = |field: &Arc<Layout>| {
+                let parts = tuple.parts.get(first..first + field.parts.len()).map(Parts::from_slice);
+                first += field.parts.len();
+                Typed { layout: field.clone(), parts: parts.unwrap_or_default() }
+            };
+            fields.iter().map(field).collect()
+        }
+        dims => dims.to_vec(),
+    }
+}

@@ -1,0 +1,513 @@
+//! Modules made machine code: which functions, how they call one another, and the memory of the code.
+#![allow(unsafe_code, reason = "gives the memory of code back")]
+
+use std::sync::{Arc, OnceLock};
+
+use cranelift_codegen::ir::types as clif;
+use cranelift_codegen::ir::{self, AbiParam, InstBuilder, MemFlagsData, Signature as Abi};
+use cranelift_codegen::isa::{OwnedTargetIsa, TargetFrontendConfig};
+use cranelift_codegen::settings::{self, Configurable};
+use cranelift_codegen::{CodegenError, Context as CodegenContext};
+use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
+use cranelift_jit::{JITBuilder, JITModule};
+use cranelift_module::{FuncId, Linkage, Module as _, ModuleError, default_libcall_names};
+use hashbrown::{HashMap, HashSet};
+use ircode::{Callee, IRCode, Module, Operand, Positions, Stmt, Type};
+
+use super::context::Shared;
+use super::function::{Compiled, FunctionCompiler, Refusal};
+use super::helpers::{FAIL, GROW, INTERPRET, NEW, PASS_THROUGH, symbols};
+use super::layout::{Layout, Layouts, Parts};
+use super::read_only::Changed;
+use super::sites::{Site, What};
+use crate::limits::Limits;
+
+/// What a function takes and gives.
+#[derive(Clone, Debug)]
+pub(super) struct Signature {
+    /// From `_2` on.
+    pub(super) parameters: Vec<Arc<Layout>>,
+    pub(super) result: Arc<Layout>,
+}
+
+/// What is known while a module is being compiled.
+pub(super) struct Compiler {
+    pub(super) module: Arc<Module<IRCode>>,
+    pub(super) layouts: Layouts,
+    jit: JITModule,
+    signatures: HashMap<usize, Signature>,
+    functions: HashMap<usize, FuncId>,
+    /// What is declared of the helpers and the functions of mathematics, by name.
+    helpers: HashMap<String, FuncId>,
+    /// What the function that is being compiled calls.
+    called: HashMap<FuncId, ir::FuncRef>,
+    recursive: HashSet<usize>,
+    resizes: bool,
+    sites: Vec<Site>,
+    hints: usize,
+}
+
+/// Code in memory, which is given back when nobody holds it.
+pub(super) struct Code {
+    jit: Option<JITModule>,
+}
+
+// SAFETY: code is not changed any more once it is finished, and the module is used only to give its memory back.
+unsafe impl Send for Code {}
+// SAFETY: as above.
+unsafe impl Sync for Code {}
+
+impl Drop for Code {
+    fn drop(&mut self) {
+        if let Some(jit) = self.jit.take() {
+            // SAFETY: whoever runs the code holds this object, so nobody does.
+            unsafe { jit.free_memory() };
+        }
+    }
+}
+
+impl std::fmt::Debug for Code {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Code").finish_non_exhaustive()
+    }
+}
+
+/// A function that can be called from outside.
+#[derive(Clone, Debug)]
+pub(super) struct Entry {
+    /// The address of its trampoline: of the context, the address of the arguments, and that for the result.
+    pub(super) address: usize,
+    pub(super) signature: Signature,
+    /// By argument, `_2` first: whether the function does nothing but read it.
+    pub(super) reads_only: Vec<bool>,
+}
+
+/// What is ready to run.
+#[derive(Debug)]
+pub(super) struct Finished {
+    /// Held for as long as the entries may be called.
+    _code: Code,
+    pub(super) shared: Arc<Shared>,
+    pub(super) entries: Vec<Entry>,
+    /// Whether the code may need much of the stack.
+    pub(super) recursive: bool,
+    /// The bytes of machine code.
+    pub(super) bytes: usize,
+}
+
+/// Why a module is not compiled: the function, the statement, and what about it.
+#[derive(Clone, Debug)]
+pub(super) struct Rejected {
+    pub(super) function: usize,
+    pub(super) refusal: Refusal,
+}
+
+/// The processor that this program runs on. Finding out what it can do takes longer than compiling a small function.
+fn isa() -> Result<OwnedTargetIsa, String> {
+    static ISA: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
+    let found = ISA.get_or_init(|| {
+        let mut flags = settings::builder();
+        let options =
+            [("opt_level", "speed"), ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" })];
+        for (name, value) in options {
+            flags.set(name, value).map_err(|error| error.to_string())?;
+        }
+        let isa = cranelift_native::builder().map_err(str::to_string)?;
+        isa.finish(settings::Flags::new(flags)).map_err(|error| error.to_string())
+    });
+    found.clone()
+}
+
+impl Compiler {
+    /// Compiles the functions of these numbers, and all that they call.
+    pub(super) fn run(module: Arc<Module<IRCode>>, entries: &[usize], limits: Limits) -> Result<Finished, Rejected> {
+        let first = entries.first().copied().unwrap_or(0);
+        let broken = |function: usize, what: String| Rejected { function, refusal: Refusal { statement: None, what } };
+        let isa = isa().map_err(|what| broken(first, what))?;
+        let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
+        for (name, address) in symbols() {
+            builder.symbol(name, address);
+        }
+        let calls = Calls::of(&module, entries);
+        let changed = Changed::of(&module, &calls.reached);
+        let mut compiler = Compiler {
+            layouts: Layouts::new(module.clone()),
+            jit: JITModule::new(builder),
+            signatures: HashMap::new(),
+            functions: HashMap::new(),
+            helpers: HashMap::new(),
+            called: HashMap::new(),
+            recursive: calls.recursive,
+            resizes: calls.resizes,
+            sites: Vec::new(),
+            hints: 0,
+            module,
+        };
+        let mut bytes = 0;
+        let mut context = compiler.jit.make_context();
+        let mut frontend = FunctionBuilderContext::new();
+        for &number in &calls.reached {
+            compiler.called.clear();
+            let abi = compiler.abi(number).map_err(|refusal| Rejected { function: number, refusal })?;
+            let id = compiler.declare(number).map_err(|refusal| Rejected { function: number, refusal })?;
+            context.func.signature = abi;
+            let builder = FunctionBuilder::new(&mut context.func, &mut frontend);
+            FunctionCompiler::run(&mut compiler, builder, number)
+                .map_err(|refusal| Rejected { function: number, refusal })?;
+            bytes += compiler.finish(id, &mut context).map_err(|what| broken(number, what))?;
+        }
+        let mut trampolines = Vec::new();
+        for &number in entries {
+            let id = compiler
+                .trampoline(number, &mut context, &mut frontend)
+                .map_err(|refusal| Rejected { function: number, refusal })?;
+            bytes += compiler.finish(id, &mut context).map_err(|what| broken(number, what))?;
+            let signature = compiler.signature(number).map_err(|refusal| Rejected { function: number, refusal })?;
+            let count = signature.parameters.len();
+            let reads_only = (0..count).map(|argument| !changed.is_changed(number, argument)).collect();
+            trampolines.push((id, signature.clone(), reads_only));
+        }
+        compiler.jit.finalize_definitions().map_err(|error| broken(first, error.to_string()))?;
+        let jit = compiler.jit;
+        let entries = trampolines.into_iter().map(|(id, signature, reads_only)| Entry {
+            address: jit.get_finalized_function(id) as usize,
+            signature,
+            reads_only,
+        });
+        Ok(Finished {
+            entries: entries.collect(),
+            shared: Arc::new(Shared { module: compiler.module, sites: compiler.sites, hints: compiler.hints, limits }),
+            recursive: !compiler.recursive.is_empty(),
+            _code: Code { jit: Some(jit) },
+            bytes,
+        })
+    }
+
+    fn finish(&mut self, id: FuncId, context: &mut CodegenContext) -> Result<usize, String> {
+        self.jit.define_function(id, context).map_err(|error| match error {
+            ModuleError::Compilation(CodegenError::Verifier(errors)) => errors.to_string(),
+            other => other.to_string(),
+        })?;
+        let bytes = context.compiled_code().map_or(0, |code| code.code_buffer().len());
+        self.jit.clear_context(context);
+        Ok(bytes)
+    }
+
+    pub(super) fn target(&self) -> TargetFrontendConfig {
+        self.jit.target_config()
+    }
+
+    /// What a function takes and gives.
+    pub(super) fn signature(&mut self, number: usize) -> Compiled<&Signature> {
+        if !self.signatures.contains_key(&number) {
+            let module = self.module.clone();
+            let refuse = |what: &str| Refusal { statement: None, what: what.into() };
+            let Some(function) = module.functions().get(number) else {
+                return Err(refuse("a function that is not there"));
+            };
+            if function.varargs {
+                return Err(refuse("a function of any number of arguments"));
+            }
+            if function.body.argtypes.is_empty() {
+                return Err(refuse("a function that does not say what it takes"));
+            }
+            let parameters = function.body.argtypes.iter().skip(1).map(|ty| {
+                let ty = ty.widened().unwrap_or_else(|| ty.clone());
+                self.layouts.of(&ty)
+            });
+            let parameters = parameters.collect();
+            let result = self.layouts.of(&result_type(function));
+            self.signatures.insert(number, Signature { parameters, result });
+        }
+        match self.signatures.get(&number) {
+            Some(signature) => Ok(signature),
+            None => Err(Refusal { statement: None, what: "a function that is not there".into() }),
+        }
+    }
+
+    /// How a function is called.
+    fn abi(&mut self, number: usize) -> Compiled<Abi> {
+        let signature = self.signature(number)?.clone();
+        let mut abi = self.jit.make_signature();
+        abi.params.push(AbiParam::new(clif::I64));
+        if signature.result.parts.len() > 1 {
+            abi.params.push(AbiParam::new(clif::I64));
+        }
+        for layout in &signature.parameters {
+            abi.params.extend(layout.parts.iter().map(|part| AbiParam::new(*part)));
+        }
+        abi.returns.push(AbiParam::new(clif::I8));
+        if let [part] = signature.result.parts.as_slice() {
+            abi.returns.push(AbiParam::new(*part));
+        }
+        Ok(abi)
+    }
+
+    fn declare(&mut self, number: usize) -> Compiled<FuncId> {
+        if let Some(known) = self.functions.get(&number) {
+            return Ok(*known);
+        }
+        let abi = self.abi(number)?;
+        let id = self.jit.declare_function(&format!("function_{number}"), Linkage::Local, &abi);
+        let id = id.map_err(|error| Refusal { statement: None, what: error.to_string() })?;
+        self.functions.insert(number, id);
+        Ok(id)
+    }
+
+    /// A function of the module, to be called by the one that is being compiled.
+    pub(super) fn callee(&mut self, number: usize, caller: &mut ir::Function) -> Compiled<ir::FuncRef> {
+        let id = self.declare(number)?;
+        Ok(*self.called.entry(id).or_insert_with(|| self.jit.declare_func_in_func(id, caller)))
+    }
+
+    /// A helper, to be called by the function that is being compiled.
+    pub(super) fn helper(&mut self, name: &'static str, caller: &mut ir::Function) -> ir::FuncRef {
+        let (operands, result): (&[ir::Type], Option<ir::Type>) = match name {
+            FAIL => (&[clif::I64, clif::I32, clif::I64], None),
+            PASS_THROUGH => (&[clif::I64, clif::I32], None),
+            INTERPRET => (&[clif::I64, clif::I32, clif::I64], Some(clif::I8)),
+            NEW => (&[clif::I64, clif::I32, clif::I64], Some(clif::I64)),
+            GROW => (&[clif::I64, clif::I32, clif::I64, clif::I64], Some(clif::I8)),
+            _ => (&[], None),
+        };
+        self.import(name, operands, result, caller)
+    }
+
+    /// A function of so many `Float64`s.
+    pub(super) fn math(&mut self, name: &str, operands: usize, caller: &mut ir::Function) -> ir::FuncRef {
+        self.import(name, &vec![clif::F64; operands], Some(clif::F64), caller)
+    }
+
+    fn import(
+        &mut self,
+        name: &str,
+        operands: &[ir::Type],
+        result: Option<ir::Type>,
+        caller: &mut ir::Function,
+    ) -> ir::FuncRef {
+        let id = match self.helpers.get(name) {
+            Some(id) => *id,
+            None => {
+                let mut abi = self.jit.make_signature();
+                abi.params.extend(operands.iter().map(|part| AbiParam::new(*part)));
+                abi.returns.extend(result.map(AbiParam::new));
+                // Names are declared once each, with one signature.
+                let id = self.jit.declare_function(name, Linkage::Import, &abi).unwrap_or(FuncId::from_u32(0));
+                self.helpers.insert(name.into(), id);
+                id
+            }
+        };
+        *self.called.entry(id).or_insert_with(|| self.jit.declare_func_in_func(id, caller))
+    }
+
+    /// What callers outside of native code call: it takes the arguments from memory and puts the result there.
+    fn trampoline(
+        &mut self,
+        number: usize,
+        context: &mut CodegenContext,
+        frontend: &mut FunctionBuilderContext,
+    ) -> Compiled<FuncId> {
+        let signature = self.signature(number)?.clone();
+        let mut abi = self.jit.make_signature();
+        abi.params.extend([AbiParam::new(clif::I64); 3]);
+        abi.returns.push(AbiParam::new(clif::I8));
+        let id = self.jit.declare_function(&format!("entry_{number}"), Linkage::Export, &abi);
+        let id = id.map_err(|error| Refusal { statement: None, what: error.to_string() })?;
+        context.func.signature = abi;
+        self.called.clear();
+        let mut builder = FunctionBuilder::new(&mut context.func, frontend);
+        let block = builder.create_block();
+        builder.append_block_params_for_function_params(block);
+        builder.switch_to_block(block);
+        let &[state, arguments, result] = builder.block_params(block) else {
+            return Err(Refusal { statement: None, what: "a trampoline without parameters".into() });
+        };
+        let mut operands = vec![state];
+        if signature.result.parts.len() > 1 {
+            operands.push(result);
+        }
+        let mut at = 0;
+        for layout in &signature.parameters {
+            for (part, offset) in layout.parts.iter().zip(&layout.offsets) {
+                operands.push(builder.ins().load(*part, MemFlagsData::trusted(), arguments, (at + offset) as i32));
+            }
+            at += layout.size.next_multiple_of(16);
+        }
+        let callee = self.callee(number, builder.func)?;
+        let call = builder.ins().call(callee, &operands);
+        let results: Parts<ir::Value> = builder.inst_results(call).iter().copied().collect();
+        if let &[_, part] = results.as_slice() {
+            builder.ins().store(MemFlagsData::trusted(), part, result, 0);
+        }
+        builder.ins().return_(results.get(..1).unwrap_or_default());
+        builder.seal_all_blocks();
+        let config = self.jit.target_config();
+        builder.finalize(config);
+        Ok(id)
+    }
+
+    /// Adds a site, and gives its number.
+    pub(super) fn add_site(&mut self, function: usize, statement: usize, what: What) -> u32 {
+        self.sites.push(Site { function, statement, what });
+        self.sites.len() as u32 - 1
+    }
+
+    /// A number under which a stack remembers how long it became.
+    pub(super) fn new_hint(&mut self) -> usize {
+        self.hints += 1;
+        self.hints - 1
+    }
+
+    /// Whether the function may call itself, perhaps through others.
+    pub(super) fn is_recursive(&self, number: usize) -> bool {
+        self.recursive.contains(&number)
+    }
+
+    /// Whether an array may grow or shrink.
+    pub(super) fn resizes(&self) -> bool {
+        self.resizes
+    }
+}
+
+/// The type of what a function returns.
+fn result_type(function: &ircode::Function<IRCode>) -> Type {
+    let declared = function.result.widened().unwrap_or_else(|| function.result.clone());
+    if !declared.is_unknown() {
+        return declared;
+    }
+    let ir = &function.body;
+    let returned = ir.stmts.stmts().iter().filter_map(|stmt| match stmt {
+        Stmt::Return(ret) => ret.value.as_ref(),
+        _ => None,
+    });
+    let types = returned.map(|value| {
+        let ty = ir.operand_type(value);
+        let ty = ty.widened().unwrap_or(ty);
+        if ty.is_unknown() { Type::Any } else { ty }
+    });
+    match Type::union(types) {
+        Type::Bottom => Type::Nothing,
+        one => one,
+    }
+}
+
+/// What is called from where.
+struct Calls {
+    /// The functions that may run, callees after their callers.
+    reached: Vec<usize>,
+    recursive: HashSet<usize>,
+    resizes: bool,
+}
+
+/// Primitives that may give an array another length.
+const RESIZING: &[&str] = &[
+    "push!",
+    "jl_array_grow_end",
+    "jl_array_grow_beg",
+    "jl_array_grow_at",
+    "jl_array_del_end",
+    "jl_array_del_beg",
+    "jl_array_del_at",
+    "restore!",
+];
+
+impl Calls {
+    fn of(module: &Module<IRCode>, entries: &[usize]) -> Calls {
+        let mut calls = Calls { reached: Vec::new(), recursive: HashSet::new(), resizes: false };
+        let mut called: HashMap<usize, Vec<usize>> = HashMap::new();
+        let mut work: Vec<usize> = entries.to_vec();
+        while let Some(number) = work.pop() {
+            if called.contains_key(&number) {
+                continue;
+            }
+            calls.reached.push(number);
+            let mut callees = Vec::new();
+            if let Some(function) = module.functions().get(number) {
+                for stmt in function.body.stmts.stmts() {
+                    calls.resizes |=
+                        module.primitive_call(stmt).is_some_and(|(primitive, _)| RESIZING.contains(&primitive.name));
+                    callees.extend(callee_of(module, stmt));
+                }
+            }
+            callees.sort_unstable();
+            callees.dedup();
+            work.extend(callees.iter().copied());
+            called.insert(number, callees);
+        }
+        calls.recursive = recursive(&called);
+        calls
+    }
+}
+
+/// The function that a statement calls.
+fn callee_of(module: &Module<IRCode>, stmt: &Stmt<Positions>) -> Option<usize> {
+    let callee: &Operand<Positions> = match stmt {
+        Stmt::Call(call) => &call.callee,
+        Stmt::Invoke(invoke) => {
+            let named = invoke.instance.name.as_ref().and_then(|name| module.function_index(name));
+            if named.is_some() {
+                return named;
+            }
+            &invoke.callee
+        }
+        _ => return None,
+    };
+    match module.callee(callee) {
+        Some(Callee::Function(function)) => Some(function),
+        _ => None,
+    }
+}
+
+/// The functions on cycles of calls: those in strongly connected components of several functions, or that call themselves
+/// (Tarjan's algorithm, without recursion).
+fn recursive(called: &HashMap<usize, Vec<usize>>) -> HashSet<usize> {
+    let mut numbers: Vec<usize> = called.keys().copied().collect();
+    numbers.sort_unstable();
+    let mut index: HashMap<usize, usize> = HashMap::new();
+    let mut low: HashMap<usize, usize> = HashMap::new();
+    let mut stack: Vec<usize> = Vec::new();
+    let mut on_stack: HashSet<usize> = HashSet::new();
+    let mut found = HashSet::new();
+    for root in numbers {
+        if index.contains_key(&root) {
+            continue;
+        }
+        let mut work: Vec<(usize, usize)> = vec![(root, 0)];
+        while let Some((node, next)) = work.pop() {
+            if next == 0 {
+                let number = index.len();
+                index.insert(node, number);
+                low.insert(node, number);
+                stack.push(node);
+                on_stack.insert(node);
+            }
+            let callees = called.get(&node).map(Vec::as_slice).unwrap_or_default();
+            if let Some(&callee) = callees.get(next) {
+                work.push((node, next + 1));
+                if !index.contains_key(&callee) {
+                    work.push((callee, 0));
+                } else if on_stack.contains(&callee) {
+                    let lower = low[&node].min(index[&callee]);
+                    low.insert(node, lower);
+                }
+                continue;
+            }
+            if low[&node] == index[&node] {
+                let start = stack.iter().rposition(|&other| other == node).unwrap_or(0);
+                let component = stack.split_off(start);
+                let calls_itself = callees.contains(&node);
+                for member in &component {
+                    on_stack.remove(member);
+                    if component.len() > 1 || calls_itself {
+                        found.insert(*member);
+                    }
+                }
+            }
+            if let Some((parent, _)) = work.last() {
+                let lower = low[parent].min(low[&node]);
+                low.insert(*parent, lower);
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,187 @@
+//! What a call of native code works with: its memory, the interpreter's values that it holds, and the error that ended it.
+#![allow(unsafe_code, reason = "reads and writes the memory that machine code works on")]
+
+use std::sync::Arc;
+
+use ircode::{IRCode, Module};
+
+use super::layout::Layouts;
+use super::marshal::Marshal;
+use super::memory::Memory;
+use super::sites::Site;
+use crate::builtins::Runtime;
+use crate::error::RunErrorKind;
+use crate::limits::Limits;
+use crate::machine::Fault;
+use crate::object::Meter;
+use crate::value::Value;
+
+/// Calls in a chain that are kept for an error, at each end.
+pub(super) const TRACE_ENDS: usize = 8;
+
+/// What does not change from call to call.
+#[derive(Debug)]
+pub(super) struct Shared {
+    pub(super) module: Arc<Module<IRCode>>,
+    pub(super) sites: Vec<Site>,
+    /// How many stacks remember how long they became.
+    pub(super) hints: usize,
+    pub(super) limits: Limits,
+}
+
+/// What a call works with. Machine code knows where the first fields lie.
+#[repr(C)]
+pub(super) struct Context {
+    /// How deep recursive functions have called one another.
+    depth: u64,
+    depth_limit: u64,
+    /// The lowest address to which the stack may grow.
+    stack_limit: u64,
+    pub(super) shared: Arc<Shared>,
+    pub(super) memory: Memory,
+    /// For each stack that the code makes, how long the longest became.
+    pub(super) hints: Vec<u64>,
+    /// The interpreter's values that the code names by number.
+    pub(super) values: Vec<Value>,
+    pub(super) marshal: Marshal,
+    /// The layouts of the module's types, as far as they were asked for.
+    layouts: Layouts,
+    /// Made when something is done that the interpreter does.
+    runtime: Option<Box<Runtime<'static>>>,
+    pub(super) error: Option<RunErrorKind>,
+    /// The sites through which the error came, innermost first: as many as are told at the start, and the last ones.
+    pub(super) first_sites: Vec<u32>,
+    pub(super) last_sites: std::collections::VecDeque<u32>,
+}
+
+/// Where machine code finds the fields.
+pub(super) mod offset {
+    pub(in crate::native) const DEPTH: i32 = 0;
+    pub(in crate::native) const DEPTH_LIMIT: i32 = 8;
+    pub(in crate::native) const STACK_LIMIT: i32 = 16;
+}
+
+impl std::fmt::Debug for Context {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Context").field("memory", &self.memory).finish_non_exhaustive()
+    }
+}
+
+// SAFETY: between calls a context holds no values of the interpreter: `clear` drops them on the thread that made them.
+unsafe impl Send for Context {}
+
+impl Context {
+    pub(super) fn new(shared: Arc<Shared>) -> Self {
+        Context {
+            depth: 0,
+            depth_limit: shared.limits.depth as u64,
+            stack_limit: 0,
+            memory: Memory::new(shared.limits.memory),
+            hints: vec![0; shared.hints],
+            values: Vec::new(),
+            marshal: Marshal::default(),
+            layouts: Layouts::new(shared.module.clone()),
+            runtime: None,
+            error: None,
+            first_sites: Vec::new(),
+            last_sites: std::collections::VecDeque::new(),
+            shared,
+        }
+    }
+
+    /// Prepares a call on a stack that may grow down to this address.
+    pub(super) fn start(&mut self, stack_limit: u64) {
+        self.depth = 0;
+        self.stack_limit = stack_limit;
+    }
+
+    /// Forgets all values and objects, and keeps the memory.
+    pub(super) fn clear(&mut self) {
+        self.values.clear();
+        self.marshal.clear();
+        self.runtime = None;
+        self.error = None;
+        self.first_sites.clear();
+        self.last_sites.clear();
+        self.memory.clear();
+    }
+
+    /// What the interpreter's primitives work with.
+    pub(super) fn runtime(&mut self) -> &mut Runtime<'static> {
+        let shared = &self.shared;
+        self.runtime.get_or_insert_with(|| {
+            let module: *const Module<IRCode> = Arc::as_ptr(&shared.module);
+            // SAFETY: the module lives as long as `shared`, which lives as long as the context, and the runtime is dropped
+            // before either.
+            let module: &'static Module<IRCode> = unsafe { &*module };
+            Box::new(Runtime::new(module, Meter::new(shared.limits.memory)))
+        })
+    }
+
+    /// Keeps a value of the interpreter, and gives its number.
+    pub(super) fn keep(&mut self, value: Value) -> u64 {
+        self.values.push(value);
+        self.values.len() as u64 - 1
+    }
+
+    /// The value of the interpreter of this number.
+    pub(super) fn kept(&self, number: u64) -> Value {
+        usize::try_from(number).ok().and_then(|at| self.values.get(at)).cloned().unwrap_or(Value::Undefined)
+    }
+
+    /// Ends the call with this error, at a site.
+    pub(super) fn fail(&mut self, site: u32, kind: RunErrorKind) {
+        self.error = Some(kind);
+        self.first_sites.clear();
+        self.last_sites.clear();
+        self.pass_through(site);
+    }
+
+    /// The error came through the call at this site.
+    pub(super) fn pass_through(&mut self, site: u32) {
+        if self.first_sites.len() < TRACE_ENDS {
+            self.first_sites.push(site);
+            return;
+        }
+        if self.last_sites.len() == TRACE_ENDS {
+            self.last_sites.pop_front();
+        }
+        self.last_sites.push_back(site);
+    }
+
+    /// Does something that needs layouts.
+    pub(super) fn with_layouts<T>(&mut self, work: impl FnOnce(&mut Self, &mut Layouts) -> T) -> T {
+        let empty = Layouts::new(self.shared.module.clone());
+        let mut layouts = std::mem::replace(&mut self.layouts, empty);
+        let done = work(self, &mut layouts);
+        self.layouts = layouts;
+        done
+    }
+
+    /// What a fault of the interpreter means.
+    pub(super) fn fault_kind(&self, fault: Fault) -> RunErrorKind {
+        match fault {
+            Fault::Throw(value) => RunErrorKind::Exception(value),
+            Fault::Fatal(kind) => kind,
+            Fault::OutOfMemory => RunErrorKind::MemoryLimit(self.shared.limits.memory),
+        }
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_code_finds_the_fields() {
+        assert_eq!(std::mem::offset_of!(Context, depth), offset::DEPTH as usize);
+        assert_eq!(std::mem::offset_of!(Context, depth_limit), offset::DEPTH_LIMIT as usize);
+        assert_eq!(std::mem::offset_of!(Context, stack_limit), offset::STACK_LIMIT as usize);
+    }
+}

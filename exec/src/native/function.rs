@@ -1,0 +1,714 @@
+//! A function of IRCode made machine code: its blocks, its φs, and how it returns.
+//!
+//! Every part of a value is a variable of Cranelift's frontend, which makes SSA form of it; a φ is assigned on the edges
+//! that lead to it. Blocks are visited in reverse postorder, so that what a statement uses is known before it.
+//!
+//! A function takes the context, the address for its result if that has several parts, and the parts of its arguments from
+//! `_2` on. It returns whether it failed, and its result if that is one part.
+
+use std::sync::Arc;
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types as clif;
+use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, StackSlotData, StackSlotKind};
+use cranelift_frontend::{FunctionBuilder, Variable};
+use hashbrown::HashMap;
+use ircode::{Constant, Head, IRCode, Module, Operand, Positions, Scalar, ScalarType, Stmt, Type};
+
+use super::compiler::Compiler;
+use super::context::offset;
+use super::layout::{Layout, Parts, Shape};
+use super::sites::{Interpreted, What, Work};
+
+/// Why a function is not compiled.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Refusal {
+    /// The statement, counted from 0.
+    pub(super) statement: Option<usize>,
+    pub(super) what: String,
+}
+
+pub(super) type Compiled<T> = Result<T, Refusal>;
+
+/// A value in registers.
+#[derive(Clone, Debug)]
+pub(super) struct Typed {
+    pub(super) layout: Arc<Layout>,
+    pub(super) parts: Parts<ir::Value>,
+}
+
+impl Typed {
+    /// The only part of the value.
+    pub(super) fn one(&self) -> Option<ir::Value> {
+        match self.parts.as_slice() {
+            [one] => Some(*one),
+            _ => None,
+        }
+    }
+}
+
+/// A value in variables.
+#[derive(Clone, Debug)]
+struct Held {
+    layout: Arc<Layout>,
+    variables: Parts<Variable>,
+    /// Says whether the value is defined, where it may not be.
+    defined: Option<Variable>,
+}
+
+/// What is known while a function is being compiled.
+pub(super) struct FunctionCompiler<'c, 'f> {
+    pub(super) compiler: &'c mut Compiler,
+    pub(super) builder: FunctionBuilder<'f>,
+    pub(super) module: Arc<Module<IRCode>>,
+    /// The number of the function in its module.
+    pub(super) number: usize,
+    /// The statement that is being compiled.
+    pub(super) statement: usize,
+    pub(super) context: ir::Value,
+    result: Arc<Layout>,
+    result_address: Option<ir::Value>,
+    values: Vec<Option<Held>>,
+    arguments: Vec<Option<Held>>,
+    blocks: Vec<Option<ir::Block>>,
+    /// Where control goes when the call has failed.
+    failed: ir::Block,
+    /// Places for operands of helpers, by their size.
+    slots: HashMap<u32, ir::StackSlot>,
+    recursive: bool,
+}
+
+/// Memory that the code has made, or has checked to be inside of what was made.
+pub(super) fn trusted() -> MemFlagsData {
+    MemFlagsData::trusted()
+}
+
+impl<'c, 'f> FunctionCompiler<'c, 'f> {
+    /// Compiles the function of this number into the builder's function.
+    pub(super) fn run(compiler: &'c mut Compiler, mut builder: FunctionBuilder<'f>, number: usize) -> Compiled<()> {
+        let module = compiler.module.clone();
+        let Some(function) = module.functions().get(number) else {
+            return Err(Refusal { statement: None, what: "a function that is not there".into() });
+        };
+        let result = compiler.signature(number)?.result.clone();
+        let recursive = compiler.is_recursive(number);
+        let entry = builder.create_block();
+        builder.append_block_params_for_function_params(entry);
+        builder.switch_to_block(entry);
+        let parameters = builder.block_params(entry).to_vec();
+        let Some(&context) = parameters.first() else {
+            return Err(Refusal { statement: None, what: "a function without context".into() });
+        };
+        let failed = builder.create_block();
+        builder.set_cold_block(failed);
+        let by_address = result.parts.len() > 1;
+        let mut this = FunctionCompiler {
+            number,
+            statement: 0,
+            context,
+            result_address: if by_address { parameters.get(1).copied() } else { None },
+            result,
+            values: vec![None; function.body.stmts.len()],
+            arguments: Vec::new(),
+            blocks: vec![None; function.body.cfg.blocks.len()],
+            failed,
+            slots: HashMap::new(),
+            recursive,
+            compiler,
+            builder,
+            module: module.clone(),
+        };
+        this.body(&function.body, parameters.get(if by_address { 2 } else { 1 }..).unwrap_or_default())?;
+        this.builder.seal_all_blocks();
+        let config = this.compiler.target();
+        this.builder.finalize(config);
+        Ok(())
+    }
+
+    fn body(&mut self, ir: &IRCode, parameters: &[ir::Value]) -> Compiled<()> {
+        let layouts = self.compiler.signature(self.number)?.parameters.clone();
+        // `_1` is the function itself.
+        self.arguments.push(None);
+        let mut rest = parameters.iter();
+        for layout in layouts {
+            let held = self.hold(&layout);
+            for variable in &held.variables {
+                if let Some(parameter) = rest.next() {
+                    self.builder.def_var(*variable, *parameter);
+                }
+            }
+            self.arguments.push(Some(held));
+        }
+        if self.recursive {
+            self.check_depth();
+        }
+        let order = reverse_postorder(ir);
+        for &block in &order {
+            self.blocks[block] = Some(self.builder.create_block());
+        }
+        self.declare_phis(ir, &order)?;
+        let Some(first) = self.block(0) else { return self.refuse("code without blocks") };
+        self.builder.ins().jump(first, &[]);
+        for &number in &order {
+            let Some(block) = self.block(number) else { continue };
+            self.builder.switch_to_block(block);
+            self.compile_block(ir, number)?;
+        }
+        self.builder.switch_to_block(self.failed);
+        self.leave_recursion();
+        let failure = self.builder.ins().iconst(clif::I8, 1);
+        let mut returned: Parts<ir::Value> = Parts::from_slice(&[failure]);
+        if let [part] = self.result.parts.as_slice() {
+            let part = *part;
+            returned.push(self.zero(part));
+        }
+        self.builder.ins().return_(&returned);
+        Ok(())
+    }
+
+    fn block(&self, number: usize) -> Option<ir::Block> {
+        self.blocks.get(number).copied().flatten()
+    }
+
+    /// The error for something that is not compiled, at the current statement.
+    pub(super) fn refuse<T>(&self, what: impl Into<String>) -> Compiled<T> {
+        Err(Refusal { statement: Some(self.statement), what: what.into() })
+    }
+
+    fn hold(&mut self, layout: &Arc<Layout>) -> Held {
+        let variables = layout.parts.iter().map(|part| self.builder.declare_var(*part)).collect();
+        Held { layout: layout.clone(), variables, defined: None }
+    }
+
+    /// Zero of a register's type.
+    pub(super) fn zero(&mut self, ty: ir::Type) -> ir::Value {
+        match ty {
+            clif::F64 => self.builder.ins().f64const(0.0),
+            clif::F32 => self.builder.ins().f32const(0.0),
+            clif::I128 => {
+                let zero = self.builder.ins().iconst(clif::I64, 0);
+                self.builder.ins().iconcat(zero, zero)
+            }
+            ty => self.builder.ins().iconst(ty, 0),
+        }
+    }
+
+    /// Recursive functions count how deep they are, and see how much stack is left.
+    fn check_depth(&mut self) {
+        let depth = self.builder.ins().load(clif::I64, trusted(), self.context, offset::DEPTH);
+        let limit = self.builder.ins().load(clif::I64, trusted(), self.context, offset::DEPTH_LIMIT);
+        let deeper = self.builder.ins().iadd_imm_s(depth, 1);
+        self.builder.ins().store(trusted(), deeper, self.context, offset::DEPTH);
+        let here = self.builder.ins().get_stack_pointer(clif::I64);
+        let lowest = self.builder.ins().load(clif::I64, trusted(), self.context, offset::STACK_LIMIT);
+        let shallow = self.builder.ins().icmp(IntCC::UnsignedLessThan, depth, limit);
+        let room = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, here, lowest);
+        let fine = self.builder.ins().band(shallow, room);
+        self.guard(fine, What::Depth, &[]);
+    }
+
+    fn leave_recursion(&mut self) {
+        if self.recursive {
+            let depth = self.builder.ins().load(clif::I64, trusted(), self.context, offset::DEPTH);
+            let less = self.builder.ins().iadd_imm_s(depth, -1);
+            self.builder.ins().store(trusted(), less, self.context, offset::DEPTH);
+        }
+    }
+
+    fn declare_phis(&mut self, ir: &IRCode, order: &[usize]) -> Compiled<()> {
+        let open = open_phis(ir, order);
+        for &block in order {
+            let Some(range) = ir.cfg.blocks.get(block).map(|block| block.stmts.clone()) else { continue };
+            for index in range {
+                if let Some(Stmt::Phi(_)) = ir.stmts.stmts().get(index) {
+                    self.statement = index;
+                    let ty = phi_type(ir, index);
+                    let layout = self.compiler.layouts.of(&ty);
+                    let mut held = self.hold(&layout);
+                    if open.get(index) == Some(&true) {
+                        held.defined = Some(self.builder.declare_var(clif::I8));
+                    }
+                    self.values[index] = Some(held);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn compile_block(&mut self, ir: &IRCode, number: usize) -> Compiled<()> {
+        let Some(range) = ir.cfg.blocks.get(number).map(|block| block.stmts.clone()) else { return Ok(()) };
+        for index in range.clone() {
+            self.statement = index;
+            let Some(stmt) = ir.stmts.stmts().get(index) else { return self.refuse("a statement that is not there") };
+            match stmt {
+                Stmt::Phi(_) => {}
+                Stmt::Goto(goto) => return self.jump(ir, number, goto.label.index()),
+                Stmt::GotoIfNot(goto) => {
+                    let condition = self.operand(ir, &goto.cond)?;
+                    let (Some(ScalarType::Bool), Some(condition)) = (condition.layout.scalar(), condition.one()) else {
+                        return self.refuse("a condition that is no Bool");
+                    };
+                    let (taken, other) = (self.builder.create_block(), self.builder.create_block());
+                    self.builder.ins().brif(condition, taken, &[], other, &[]);
+                    self.builder.switch_to_block(taken);
+                    self.jump(ir, number, Some(number + 1))?;
+                    self.builder.switch_to_block(other);
+                    return self.jump(ir, number, goto.dest.index());
+                }
+                Stmt::Return(ret) => {
+                    return match &ret.value {
+                        Some(value) => {
+                            let value = self.operand(ir, value)?;
+                            let result = self.result.clone();
+                            let value = self.convert(value, &result)?;
+                            self.return_value(&value)
+                        }
+                        None => {
+                            self.fail(What::Unreachable, &[]);
+                            Ok(())
+                        }
+                    };
+                }
+                stmt => {
+                    let annotated = ir.stmts.types().get(index).cloned().unwrap_or(Type::Any);
+                    let value = self.value_of(ir, stmt, &annotated)?;
+                    self.define(index, &value);
+                }
+            }
+        }
+        if number + 1 < ir.cfg.blocks.len() {
+            return self.jump(ir, number, Some(number + 1));
+        }
+        self.fail(What::FellThrough, &[]);
+        Ok(())
+    }
+
+    fn return_value(&mut self, value: &Typed) -> Compiled<()> {
+        self.leave_recursion();
+        let success = self.builder.ins().iconst(clif::I8, 0);
+        let mut returned: Parts<ir::Value> = Parts::from_slice(&[success]);
+        match (value.parts.as_slice(), self.result_address) {
+            ([part], _) => returned.push(*part),
+            (parts, Some(address)) => {
+                for (part, offset) in parts.iter().zip(&value.layout.offsets) {
+                    self.builder.ins().store(trusted(), *part, address, *offset as i32);
+                }
+            }
+            ([], None) => {}
+            _ => return self.refuse("a result without a place"),
+        }
+        self.builder.ins().return_(&returned);
+        Ok(())
+    }
+
+    /// Goes to a block, with what its φs take from this edge.
+    fn jump(&mut self, ir: &IRCode, from: usize, to: Option<usize>) -> Compiled<()> {
+        let Some((to, block)) = to.and_then(|to| Some((to, self.block(to)?))) else {
+            return self.refuse("a jump to a block that is not there");
+        };
+        let from = ircode::BlockNumber::from_index(from);
+        let statements = ir.cfg.blocks.get(to).map(|block| block.stmts.clone()).unwrap_or_default();
+        let mut moves: Vec<(Held, Option<Typed>, Option<ir::Value>)> = Vec::new();
+        for index in statements {
+            match ir.stmts.stmts().get(index) {
+                Some(Stmt::Phi(phi)) => {
+                    let Some(held) = self.values.get(index).cloned().flatten() else { continue };
+                    let entry = phi.entries.iter().find(|entry| entry.edge == from);
+                    let (value, defined) = match entry.and_then(|entry| entry.value.as_ref()) {
+                        Some(operand) => {
+                            let (value, defined) = self.peek(ir, operand)?;
+                            (Some(self.convert(value, &held.layout)?), defined)
+                        }
+                        None => (None, None),
+                    };
+                    moves.push((held, value, defined));
+                }
+                Some(stmt) if stmt.may_stand_among_phis() => {}
+                _ => break,
+            }
+        }
+        for (held, value, defined) in moves {
+            let is_there = value.is_some();
+            let parts: Parts<ir::Value> = match value {
+                Some(value) => value.parts,
+                None => held.layout.parts.clone().into_iter().map(|part| self.zero(part)).collect(),
+            };
+            for (variable, part) in held.variables.iter().zip(parts) {
+                self.builder.def_var(*variable, part);
+            }
+            if let Some(flag) = held.defined {
+                let flagged = match defined {
+                    Some(defined) => defined,
+                    None => self.builder.ins().iconst(clif::I8, i64::from(is_there)),
+                };
+                self.builder.def_var(flag, flagged);
+            }
+        }
+        self.builder.ins().jump(block, &[]);
+        Ok(())
+    }
+
+    /// Gives a statement its value.
+    fn define(&mut self, index: usize, value: &Typed) {
+        let held = self.hold(&value.layout);
+        for (variable, part) in held.variables.iter().zip(&value.parts) {
+            self.builder.def_var(*variable, *part);
+        }
+        if let Some(slot) = self.values.get_mut(index) {
+            *slot = Some(held);
+        }
+    }
+
+    /// What an operand is, and whether it is defined if that is not sure.
+    fn peek(&mut self, ir: &IRCode, operand: &Operand<Positions>) -> Compiled<(Typed, Option<ir::Value>)> {
+        let held = match operand {
+            Operand::Value(value) => value.index().and_then(|index| self.values.get(index)).cloned().flatten(),
+            Operand::Argument(argument) => match argument.index() {
+                Some(0) => {
+                    let name = self.module.functions().get(self.number).map(|function| function.name.clone());
+                    return Ok((self.unit(Type::Function(name.unwrap_or_else(|| "".into()))), None));
+                }
+                index => index.and_then(|index| self.arguments.get(index)).cloned().flatten(),
+            },
+            other => return Ok((self.constant_operand(ir, other)?, None)),
+        };
+        let Some(held) = held else { return self.refuse("an operand that is not there") };
+        let parts = held.variables.iter().map(|variable| self.builder.use_var(*variable)).collect();
+        let defined = held.defined.map(|flag| self.builder.use_var(flag));
+        Ok((Typed { layout: held.layout, parts }, defined))
+    }
+
+    /// The value of an operand, which must be defined.
+    pub(super) fn operand(&mut self, ir: &IRCode, operand: &Operand<Positions>) -> Compiled<Typed> {
+        let (value, defined) = self.peek(ir, operand)?;
+        if let Some(defined) = defined {
+            let name = match operand {
+                Operand::Value(value) => value.to_string(),
+                _ => String::new(),
+            };
+            self.guard(defined, What::Undefined(name), &[]);
+        }
+        Ok(value)
+    }
+
+    pub(super) fn operands(&mut self, ir: &IRCode, operands: &[Operand<Positions>]) -> Compiled<Vec<Typed>> {
+        operands.iter().map(|operand| self.operand(ir, operand)).collect()
+    }
+
+    /// The only value of a type.
+    pub(super) fn unit(&mut self, ty: Type) -> Typed {
+        Typed { layout: self.compiler.layouts.of(&ty), parts: Parts::new() }
+    }
+
+    /// A number in one register.
+    pub(super) fn scalar(&mut self, ty: ScalarType, part: ir::Value) -> Typed {
+        Typed { layout: self.compiler.layouts.of(&Type::Scalar(ty)), parts: Parts::from_slice(&[part]) }
+    }
+
+    /// A number that is known.
+    pub(super) fn scalar_constant(&mut self, scalar: &Scalar) -> Typed {
+        let bits = scalar.to_bits();
+        let part = match scalar {
+            Scalar::Float64(value) => self.builder.ins().f64const(*value),
+            Scalar::Float32(value) => self.builder.ins().f32const(*value),
+            _ => match super::layout::part_of(scalar.scalar_type()) {
+                clif::I128 => {
+                    let low = self.builder.ins().iconst(clif::I64, bits as i64);
+                    let high = self.builder.ins().iconst(clif::I64, (bits >> 64) as i64);
+                    self.builder.ins().iconcat(low, high)
+                }
+                ty => {
+                    let shift = 64 - ty.bits();
+                    self.builder.ins().iconst(ty, (((bits as i64) << shift) as u64 >> shift) as i64)
+                }
+            },
+        };
+        self.scalar(scalar.scalar_type(), part)
+    }
+
+    fn constant_operand(&mut self, ir: &IRCode, operand: &Operand<Positions>) -> Compiled<Typed> {
+        match operand {
+            Operand::Constant(constant) => self.constant(constant),
+            Operand::Quote(constant) => self.constant(constant),
+            Operand::Global(global) => {
+                use ircode::Callee;
+                if global.name.as_str() == "nothing" {
+                    return Ok(self.unit(Type::Nothing));
+                }
+                if let Some(known) = global.known_value() {
+                    return Ok(self.scalar_constant(known));
+                }
+                match self.module.clone().global_callee(global) {
+                    Callee::Function(index) => {
+                        let name = self.module.functions().get(index).map(|function| function.name.clone());
+                        Ok(self.unit(Type::Function(name.unwrap_or_else(|| "".into()))))
+                    }
+                    Callee::Type(ty) => Ok(self.unit(Type::type_of(ty))),
+                    _ => self.refuse(format!("the global {}.{}", global.module, global.name)),
+                }
+            }
+            Operand::Nested(nested) => match &**nested {
+                Stmt::Expr(expr) if expr.head == Head::Boundscheck => Ok(self.scalar_constant(&Scalar::Bool(true))),
+                _ => self.refuse("a nested statement"),
+            },
+            Operand::Value(_) | Operand::Argument(_) => Ok(self.peek(ir, operand)?.0),
+        }
+    }
+
+    fn constant(&mut self, constant: &Constant) -> Compiled<Typed> {
+        match constant {
+            Constant::Scalar(scalar) => Ok(self.scalar_constant(scalar)),
+            Constant::Nothing | Constant::Type(_) | Constant::Function(_) => Ok(self.unit(constant.ty())),
+            Constant::Tuple(elements) => {
+                let fields = elements.iter().map(|element| self.constant(element)).collect::<Compiled<Vec<_>>>()?;
+                self.tuple(&fields)
+            }
+            Constant::String(_) | Constant::Symbol(_) | Constant::Text(_) => {
+                let layout = self.compiler.layouts.of(&constant.ty());
+                self.interpret(Work::Constant(constant.clone()), &[], layout)
+            }
+            other => self.refuse(format!("the constant {other:?}")),
+        }
+    }
+
+    /// The value in another layout of the same value: boxed, or taken out of its box.
+    pub(super) fn convert(&mut self, value: Typed, to: &Arc<Layout>) -> Compiled<Typed> {
+        if Arc::ptr_eq(&value.layout, to) || value.layout.ty == to.ty && value.layout.is_boxed() == to.is_boxed() {
+            return Ok(value);
+        }
+        if value.layout.is_boxed() && to.is_boxed() {
+            return Ok(Typed { layout: to.clone(), parts: value.parts });
+        }
+        let copies = value.layout.copies() && to.copies();
+        if copies && (value.layout.is_boxed() || to.is_boxed()) {
+            return self.interpret(Work::Convey, std::slice::from_ref(&value), to.clone());
+        }
+        self.refuse(format!("a value of the type {} where one of {} is expected", value.layout.ty, to.ty))
+    }
+
+    /// Control goes on if `fine` is not 0, and the call fails otherwise.
+    pub(super) fn guard(&mut self, fine: ir::Value, what: What, operands: &[ir::Value]) {
+        let (on, off) = (self.builder.create_block(), self.builder.create_block());
+        self.builder.set_cold_block(off);
+        self.builder.ins().brif(fine, on, &[], off, &[]);
+        self.builder.switch_to_block(off);
+        self.fail(what, operands);
+        self.builder.switch_to_block(on);
+    }
+
+    /// The call fails; ends the block.
+    pub(super) fn fail(&mut self, what: What, operands: &[ir::Value]) {
+        let site = self.site(what);
+        let address = self.words(operands);
+        let fail = self.compiler.helper(super::helpers::FAIL, self.builder.func);
+        self.builder.ins().call(fail, &[self.context, site, address]);
+        self.builder.ins().jump(self.failed, &[]);
+    }
+
+    /// Words in memory, each at a multiple of 16 bytes; their address.
+    pub(super) fn words(&mut self, words: &[ir::Value]) -> ir::Value {
+        if words.is_empty() {
+            return self.builder.ins().iconst(clif::I64, 0);
+        }
+        let slot = self.slot(16 * words.len() as u32);
+        for (index, word) in words.iter().enumerate() {
+            self.builder.ins().stack_store(clif::I64, *word, slot, 16 * index as i32);
+        }
+        self.builder.ins().stack_addr(clif::I64, slot, 0)
+    }
+
+    /// A place on the stack for operands and results of one call.
+    pub(super) fn slot(&mut self, bytes: u32) -> ir::StackSlot {
+        let bytes = bytes.max(16).next_power_of_two();
+        match self.slots.get(&bytes) {
+            Some(slot) => *slot,
+            None => {
+                let slot =
+                    self.builder.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, bytes, 4));
+                self.slots.insert(bytes, slot);
+                slot
+            }
+        }
+    }
+
+    /// The number of a new site at the current statement.
+    pub(super) fn site(&mut self, what: What) -> ir::Value {
+        let site = self.compiler.add_site(self.number, self.statement, what);
+        self.builder.ins().iconst(clif::I32, i64::from(site))
+    }
+
+    /// Goes on if the status of a helper is 0.
+    pub(super) fn check(&mut self, status: ir::Value) {
+        let on = self.builder.create_block();
+        self.builder.ins().brif(status, self.failed, &[], on, &[]);
+        self.builder.switch_to_block(on);
+    }
+
+    /// Lets the interpreter do something.
+    pub(super) fn interpret(&mut self, work: Work, operands: &[Typed], result: Arc<Layout>) -> Compiled<Typed> {
+        let mut sizes = operands.iter().map(|operand| operand.layout.size.next_multiple_of(16));
+        let total: u32 = sizes.by_ref().sum();
+        let slot = self.slot(total.max(result.size.next_multiple_of(16)));
+        let mut at = 0;
+        for operand in operands {
+            for (part, offset) in operand.parts.iter().zip(&operand.layout.offsets) {
+                self.builder.ins().stack_store(clif::I64, *part, slot, (at + offset) as i32);
+            }
+            at += operand.layout.size.next_multiple_of(16);
+        }
+        let layouts = operands.iter().map(|operand| operand.layout.clone()).collect();
+        let site = self.site(What::Interpreted(Interpreted { work, operands: layouts, result: result.clone() }));
+        let address = self.builder.ins().stack_addr(clif::I64, slot, 0);
+        let helper = self.compiler.helper(super::helpers::INTERPRET, self.builder.func);
+        let call = self.builder.ins().call(helper, &[self.context, site, address]);
+        let status = self.builder.inst_results(call).first().copied();
+        let Some(status) = status else { return self.refuse("a helper without a result") };
+        self.check(status);
+        let mut parts = Parts::new();
+        for (part, offset) in result.parts.iter().zip(&result.offsets) {
+            parts.push(self.builder.ins().stack_load(clif::I64, *part, slot, *offset as i32));
+        }
+        Ok(Typed { layout: result, parts })
+    }
+
+    /// Calls a function of the module.
+    pub(super) fn call(&mut self, function: usize, arguments: Vec<Typed>) -> Compiled<Typed> {
+        let signature = self.compiler.signature(function)?;
+        let (parameters, result) = (signature.parameters.clone(), signature.result.clone());
+        if parameters.len() != arguments.len() {
+            return self.refuse("a call with another number of arguments");
+        }
+        let mut operands: Vec<ir::Value> = vec![self.context];
+        let slot = (result.parts.len() > 1).then(|| self.slot(result.size));
+        if let Some(slot) = slot {
+            operands.push(self.builder.ins().stack_addr(clif::I64, slot, 0));
+        }
+        for (argument, layout) in arguments.into_iter().zip(&parameters) {
+            operands.extend(self.convert(argument, layout)?.parts);
+        }
+        let callee = self.compiler.callee(function, self.builder.func)?;
+        let call = self.builder.ins().call(callee, &operands);
+        let results = self.builder.inst_results(call).to_vec();
+        let Some((&status, rest)) = results.split_first() else { return self.refuse("a call without a result") };
+        let (on, off) = (self.builder.create_block(), self.builder.create_block());
+        self.builder.set_cold_block(off);
+        self.builder.ins().brif(status, off, &[], on, &[]);
+        self.builder.switch_to_block(off);
+        let site = self.site(What::Call);
+        let pass = self.compiler.helper(super::helpers::PASS_THROUGH, self.builder.func);
+        self.builder.ins().call(pass, &[self.context, site]);
+        self.builder.ins().jump(self.failed, &[]);
+        self.builder.switch_to_block(on);
+        let parts = match slot {
+            Some(slot) => {
+                let fields = result.parts.iter().zip(&result.offsets);
+                fields
+                    .map(|(part, offset)| self.builder.ins().stack_load(clif::I64, *part, slot, *offset as i32))
+                    .collect()
+            }
+            None => Parts::from_slice(rest),
+        };
+        Ok(Typed { layout: result, parts })
+    }
+}
+
+/// The blocks that can be reached, in reverse postorder.
+fn reverse_postorder(ir: &IRCode) -> Vec<usize> {
+    let blocks = &ir.cfg.blocks;
+    let successors = |block: usize| {
+        let last = blocks.get(block).and_then(|block| block.stmts.clone().next_back());
+        let next = (block + 1 < blocks.len()).then_some(block + 1);
+        let found = match last.and_then(|last| ir.stmts.stmts().get(last)) {
+            Some(Stmt::Goto(goto)) => [goto.label.index(), None],
+            Some(Stmt::GotoIfNot(goto)) => [goto.dest.index(), next],
+            Some(Stmt::Return(_)) => [None, None],
+            _ => [next, None],
+        };
+        found.into_iter().flatten().filter(|to| *to < blocks.len()).collect::<Parts<usize>>()
+    };
+    let mut seen = vec![false; blocks.len()];
+    let mut order = Vec::with_capacity(blocks.len());
+    let mut work: Vec<(usize, Parts<usize>)> = Vec::new();
+    if let Some(first) = seen.first_mut() {
+        *first = true;
+        work.push((0, successors(0)));
+    }
+    while let Some((block, rest)) = work.last_mut() {
+        match rest.pop() {
+            Some(next) if !std::mem::replace(&mut seen[next], true) => work.push((next, successors(next))),
+            Some(_) => {}
+            None => {
+                order.push(*block);
+                work.pop();
+            }
+        }
+    }
+    order.reverse();
+    order
+}
+
+/// By statement: whether it is a φ that may have no value, as an edge has none, or as what it takes has none.
+fn open_phis(ir: &IRCode, order: &[usize]) -> Vec<bool> {
+    let mut open = vec![false; ir.stmts.len()];
+    let mut users: HashMap<usize, Vec<usize>> = HashMap::new();
+    let mut work = Vec::new();
+    let reached: hashbrown::HashSet<usize> = order.iter().copied().collect();
+    for &number in order {
+        let Some(block) = ir.cfg.blocks.get(number) else { continue };
+        for index in block.stmts.clone() {
+            let Some(Stmt::Phi(phi)) = ir.stmts.stmts().get(index) else { continue };
+            let mut preds = block.preds.iter().filter(|pred| pred.index().is_some_and(|pred| reached.contains(&pred)));
+            let has_value = |pred: &ircode::BlockNumber| {
+                phi.entries.iter().any(|entry| entry.edge == *pred && entry.value.is_some())
+            };
+            if !preds.all(has_value) {
+                open[index] = true;
+                work.push(index);
+            }
+            for entry in &phi.entries {
+                if let Some(Operand::Value(value)) = &entry.value
+                    && let Some(value) = value.index()
+                {
+                    users.entry(value).or_default().push(index);
+                }
+            }
+        }
+    }
+    while let Some(index) = work.pop() {
+        for &user in users.get(&index).map(Vec::as_slice).unwrap_or_default() {
+            if let Some(flag) = open.get_mut(user).filter(|flag| !**flag) {
+                *flag = true;
+                work.push(user);
+            }
+        }
+    }
+    open
+}
+
+/// The type of a φ: as it is annotated, or that of all that it takes.
+fn phi_type(ir: &IRCode, index: usize) -> Type {
+    let annotated = ir.stmts.types().get(index).cloned().unwrap_or(Type::Any);
+    let annotated = annotated.widened().unwrap_or(annotated);
+    if !annotated.is_unknown() {
+        return annotated;
+    }
+    let Some(Stmt::Phi(phi)) = ir.stmts.stmts().get(index) else { return Type::Any };
+    let types = phi.entries.iter().filter_map(|entry| entry.value.as_ref()).map(|value| {
+        let ty = ir.operand_type(value);
+        ty.widened().unwrap_or(ty)
+    });
+    match Type::union(types) {
+        Type::Bottom => Type::Any,
+        one => one,
+    }
+}
+
+impl Shape {
+    /// The fields, if the value has such in registers.
+    pub(super) fn fields(&self) -> Option<&[Arc<Layout>]> {
+        match self {
+            Shape::Fields(fields) => Some(fields),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,346 @@
+//! What machine code calls: for memory, for errors, for what the interpreter does, for functions of mathematics.
+//!
+//! Every helper that has to do with the call takes its context first. Those that can fail say so by 1, or by the address 0,
+//! and have put the error into the context.
+#![allow(unsafe_code, reason = "called by machine code, with addresses of its memory")]
+
+use super::context::{Context, Shared};
+use super::layout::{Layouts, array};
+use super::marshal::{Refused, set_word, word};
+use super::sites::{Interpreted, What, Work};
+use crate::error::RunErrorKind;
+use crate::machine::Fault;
+use crate::value::{Value, simple_constant};
+
+macro_rules! math {
+    ($($name:ident),* $(,)?) => {
+        mod math {
+            $(pub(super) extern "C" fn $name(x: f64) -> f64 {
+                ircode::primitives::float64::$name(x)
+            })*
+        }
+
+        /// The primitives that compute a function of one `Float64`.
+        pub(super) const MATH: &[&str] = &[$(stringify!($name)),*];
+
+        fn math_symbols() -> Vec<(String, *const u8)> {
+            vec![$((math_symbol(stringify!($name)), math::$name as *const u8)),*]
+        }
+    };
+}
+
+math!(
+    sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, exp, exp2, exp10, expm1, log, log2, log10,
+    log1p, cbrt, erf, erfc
+);
+
+/// The name under which the function that a primitive computes is declared.
+pub(super) fn math_symbol(primitive: &str) -> String {
+    format!("bbkit_{primitive}")
+}
+
+pub(super) const FAIL: &str = "bbkit_runtime_fail";
+pub(super) const PASS_THROUGH: &str = "bbkit_runtime_pass_through";
+pub(super) const INTERPRET: &str = "bbkit_runtime_interpret";
+pub(super) const NEW: &str = "bbkit_runtime_new";
+pub(super) const GROW: &str = "bbkit_runtime_grow";
+pub(super) const POW: &str = "bbkit_pow";
+pub(super) const FMOD: &str = "bbkit_fmod";
+
+extern "C" fn pow(x: f64, y: f64) -> f64 {
+    ircode::primitives::float64::pow(x, y)
+}
+
+/// Rust's `%`, as the interpreter has it.
+extern "C" fn fmod(x: f64, y: f64) -> f64 {
+    x % y
+}
+
+/// The addresses of what machine code calls, by the names under which it is declared.
+pub(super) fn symbols() -> Vec<(String, *const u8)> {
+    let mut symbols = math_symbols();
+    symbols.extend([
+        (FAIL.into(), fail as *const u8),
+        (PASS_THROUGH.into(), pass_through as *const u8),
+        (INTERPRET.into(), interpret as *const u8),
+        (NEW.into(), new as *const u8),
+        (GROW.into(), grow as *const u8),
+        (POW.into(), pow as *const u8),
+        (FMOD.into(), fmod as *const u8),
+    ]);
+    symbols
+}
+
+/// Runs a helper's work on the context of the call.
+///
+/// # Safety
+///
+/// The context is that of the call that machine code works on, and nobody else uses it now.
+unsafe fn on<T>(context: *mut Context, work: impl FnOnce(&mut Context, &Shared) -> T) -> T {
+    // SAFETY: as the caller promises.
+    let context = unsafe { &mut *context };
+    let shared = context.shared.clone();
+    work(context, &shared)
+}
+
+/// The address at which operand `index` lies.
+fn operand(operands: u64, index: usize) -> u64 {
+    operands + 16 * index as u64
+}
+
+fn kind_of(context: &Context, refused: Refused) -> RunErrorKind {
+    match refused {
+        Refused::Value(what) => RunErrorKind::Unsupported(what),
+        Refused::Fault(fault) => context.fault_kind(fault),
+    }
+}
+
+/// Ends the call with the error that the site describes.
+unsafe extern "C" fn fail(context: *mut Context, site: u32, operands: u64) {
+    // SAFETY: called by machine code with its context.
+    unsafe {
+        on(context, |context, shared| {
+            let Some(at) = shared.sites.get(site as usize) else { return };
+            let exception = |context: &mut Context, name: &str, names: &[&str], fields: Vec<Value>| {
+                let fault = context.runtime().exception(name, names, fields);
+                context.fault_kind(fault)
+            };
+            let kind = match &at.what {
+                What::Bounds { array, indices } => {
+                    // SAFETY: the operands are the array and as many indices.
+                    let array = context.with_layouts(|context, layouts| context.load(layouts, array, operands));
+                    let mut indices: Vec<Value> = (1..=*indices)
+                        // SAFETY: as above.
+                        .map(|index| Value::from(word(operand(operands, index)) as i64))
+                        .collect();
+                    let index = match indices.len() {
+                        1 => indices.pop().map_or(Ok(Value::Nothing), Ok),
+                        _ => context.runtime().tuple(indices),
+                    };
+                    match (array, index) {
+                        (Ok(array), Ok(index)) => exception(context, "BoundsError", &["a", "i"], vec![array, index]),
+                        (Err(refused), _) => kind_of(context, refused),
+                        (_, Err(fault)) => context.fault_kind(fault),
+                    }
+                }
+                What::Exception(name) => exception(context, name, &[], Vec::new()),
+                What::Message(name, message) => {
+                    exception(context, name, &["msg"], vec![Value::String((*message).into())])
+                }
+                What::Undefined(what) => RunErrorKind::Undefined(what.clone()),
+                What::Unreachable => RunErrorKind::ReachedUnreachable,
+                What::FellThrough => RunErrorKind::FellThrough,
+                What::Depth => RunErrorKind::DepthLimit(shared.limits.depth),
+                What::NewArray { .. } | What::NewStack { .. } | What::NewObject { .. } | What::Grow { .. } => {
+                    RunErrorKind::MemoryLimit(shared.limits.memory)
+                }
+                What::Call | What::Interpreted(_) => RunErrorKind::Unsupported("a failure without a reason".into()),
+            };
+            context.fail(site, kind);
+        });
+    }
+}
+
+/// Tells the context that the error came through the call at this site.
+unsafe extern "C" fn pass_through(context: *mut Context, site: u32) {
+    // SAFETY: called by machine code with its context.
+    unsafe { on(context, |context, _| context.pass_through(site)) }
+}
+
+/// Does what the interpreter does. The operands lie at multiples of 16 bytes, and the result is put at the first of them.
+unsafe extern "C" fn interpret(context: *mut Context, site: u32, operands: u64) -> u8 {
+    // SAFETY: called by machine code with its context.
+    unsafe {
+        on(context, |context, shared| {
+            let Some(What::Interpreted(work)) = shared.sites.get(site as usize).map(|site| &site.what) else {
+                return 1;
+            };
+            // SAFETY: the operands are those of the site, and there is room for its result.
+            let done = context.with_layouts(|context, layouts| interpret_on(context, layouts, work, operands));
+            match done {
+                Ok(()) => 0,
+                Err(refused) => {
+                    let kind = kind_of(context, refused);
+                    context.fail(site, kind);
+                    1
+                }
+            }
+        })
+    }
+}
+
+/// # Safety
+///
+/// The operands of `interpreted` lie at `operands`, and there is room for its result.
+unsafe fn interpret_on(
+    context: &mut Context,
+    layouts: &mut Layouts,
+    interpreted: &Interpreted,
+    operands: u64,
+) -> Result<(), Refused> {
+    // Objects are made anew for the interpreter, and what it did to them is written back: what it knows of them from before
+    // may be out of date.
+    let known = context.set_aside_objects();
+    // SAFETY: as the caller promises.
+    let done = unsafe { interpret_fresh(context, layouts, interpreted, operands) };
+    context.take_up_objects(known);
+    done
+}
+
+/// # Safety
+///
+/// As [`interpret_on`].
+unsafe fn interpret_fresh(
+    context: &mut Context,
+    layouts: &mut Layouts,
+    interpreted: &Interpreted,
+    operands: u64,
+) -> Result<(), Refused> {
+    let mut values = Vec::with_capacity(interpreted.operands.len());
+    let mut at = operands;
+    for layout in &interpreted.operands {
+        // SAFETY: as the caller promises.
+        let value = unsafe { context.load(layouts, layout, at)? };
+        if matches!(value, Value::Undefined) {
+            let what = "something that was not assigned".into();
+            return Err(Refused::Fault(Fault::Fatal(RunErrorKind::Undefined(what))));
+        }
+        values.push(value);
+        at += u64::from(layout.size.next_multiple_of(16));
+    }
+    let result = match &interpreted.work {
+        Work::Primitive(primitive) => context.runtime().call_primitive(primitive, &values)?,
+        Work::Constant(constant) => made(context, constant)?,
+        Work::Construct(ty) => context.runtime().construct(ty, &values)?,
+        Work::NewStruct(info) => context.runtime().structure(info.clone(), values)?,
+        Work::Convey => values.pop().unwrap_or(Value::Undefined),
+    };
+    context.write_through(layouts)?;
+    // SAFETY: as the caller promises.
+    unsafe { context.store(layouts, &interpreted.result, &result, operands) }
+}
+
+/// The value of a constant.
+fn made(context: &mut Context, constant: &ircode::Constant) -> Result<Value, Fault> {
+    use ircode::Constant;
+    if let Some(value) = simple_constant(constant) {
+        return Ok(value);
+    }
+    match constant {
+        Constant::Tuple(elements) | Constant::SimpleVector(elements) => {
+            let values = elements.iter().map(|element| made(context, element)).collect::<Result<Vec<_>, _>>()?;
+            context.runtime().tuple(values)
+        }
+        Constant::NamedTuple(elements) => {
+            let names = elements.iter().map(|(name, _)| name.clone()).collect();
+            let values = elements.iter().map(|(_, element)| made(context, element)).collect::<Result<Vec<_>, _>>()?;
+            context.runtime().named_tuple(names, values)
+        }
+        _ => Ok(Value::Undefined),
+    }
+}
+
+/// Makes an object; gives its address. The operands are the dimensions of an array.
+unsafe extern "C" fn new(context: *mut Context, site: u32, operands: u64) -> u64 {
+    // SAFETY: called by machine code with its context.
+    unsafe {
+        on(context, |context, shared| {
+            let Some(at) = shared.sites.get(site as usize) else { return 0 };
+            let out_of_memory = RunErrorKind::MemoryLimit(shared.limits.memory);
+            let made = match &at.what {
+                What::NewObject { bytes } => match context.memory.take_zeros(*bytes as usize) {
+                    Some(object) => Ok(object.as_ptr() as u64),
+                    None => Err(out_of_memory),
+                },
+                What::NewArray { element, rank } => {
+                    // SAFETY: there is an operand for each dimension.
+                    let dims = (0..*rank as usize).map(|dim| word(operand(operands, dim)) as i64).collect::<Vec<_>>();
+                    new_array(context, element.size, &dims).unwrap_or(Err(out_of_memory))
+                }
+                What::NewStack { element, hint } => {
+                    let expected = context.hints.get(*hint).copied().unwrap_or(0).max(4);
+                    new_stack(context, element.size, expected, *hint).ok_or(out_of_memory)
+                }
+                _ => Err(out_of_memory),
+            };
+            match made {
+                Ok(address) => address,
+                Err(kind) => {
+                    context.fail(site, kind);
+                    0
+                }
+            }
+        })
+    }
+}
+
+/// An array of zeros; `None` if there is no memory for it.
+fn new_array(context: &mut Context, bytes: u32, dims: &[i64]) -> Option<Result<u64, RunErrorKind>> {
+    let length = dims.iter().try_fold(1_u64, |length, &dim| length.checked_mul(u64::try_from(dim).ok()?));
+    let Some(length) = length.filter(|&length| i64::try_from(length).is_ok()) else {
+        let message = Value::String("invalid Array dimensions".into());
+        let fault = context.runtime().exception("ArgumentError", &["msg"], vec![message]);
+        return Some(Err(context.fault_kind(fault)));
+    };
+    let data = context.memory.take_zeros(usize::try_from(length.checked_mul(u64::from(bytes))?).ok()?.max(16))?;
+    let header = context.memory.take(array::size(dims.len() as u32))?.as_ptr() as u64;
+    // SAFETY: the header has these words, and one for each dimension.
+    unsafe {
+        set_word(header + array::DATA as u64, data.as_ptr() as u64);
+        set_word(header + array::LENGTH as u64, length);
+        set_word(header + array::CAPACITY as u64, length);
+        for (at, dim) in dims.iter().enumerate() {
+            set_word(header + array::DIMENSIONS as u64 + 8 * at as u64, *dim as u64);
+        }
+    }
+    Some(Ok(header))
+}
+
+/// An empty stack with room for so many elements.
+fn new_stack(context: &mut Context, bytes: u32, room: u64, hint: usize) -> Option<u64> {
+    let data = context.memory.take(usize::try_from(room.checked_mul(u64::from(bytes))?).ok()?.max(16))?;
+    let header = context.memory.take(array::size(0))?.as_ptr() as u64;
+    // SAFETY: the header has these words.
+    unsafe {
+        set_word(header + array::DATA as u64, data.as_ptr() as u64);
+        set_word(header + array::LENGTH as u64, 0);
+        set_word(header + array::CAPACITY as u64, room);
+        set_word(header + array::HINT as u64, hint as u64);
+    }
+    Some(header)
+}
+
+/// Gives a vector or a stack room for more elements: at least for `least`.
+unsafe extern "C" fn grow(context: *mut Context, site: u32, header: u64, least: u64) -> u8 {
+    // SAFETY: called by machine code with its context, and with the header of an array or a stack.
+    unsafe {
+        on(context, |context, shared| {
+            let Some(What::Grow { bytes, stack }) = shared.sites.get(site as usize).map(|site| &site.what) else {
+                return 1;
+            };
+            let mut grown = || -> Option<u64> {
+                let (data, length) = (word(header + array::DATA as u64), word(header + array::LENGTH as u64));
+                let room = least.max(word(header + array::CAPACITY as u64).checked_mul(2)?).max(4);
+                let size = usize::try_from(room.checked_mul(u64::from(*bytes))?).ok()?;
+                let place = context.memory.take(size.max(16))?.as_ptr();
+                // SAFETY: the old elements fit into the new memory, which does not overlap with theirs.
+                std::ptr::copy_nonoverlapping(data as *const u8, place, length as usize * *bytes as usize);
+                set_word(header + array::DATA as u64, place as u64);
+                set_word(header + array::CAPACITY as u64, room);
+                Some(room)
+            };
+            match grown() {
+                Some(room) => {
+                    if *stack && let Some(hint) = context.hints.get_mut(word(header + array::HINT as u64) as usize) {
+                        *hint = room.max(*hint);
+                    }
+                    0
+                }
+                None => {
+                    context.fail(site, RunErrorKind::MemoryLimit(shared.limits.memory));
+                    1
+                }
+            }
+        })
+    }
+}

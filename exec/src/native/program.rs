@@ -1,0 +1,255 @@
+//! Compiled programs: calling them with values of the interpreter, and with memory of the caller.
+#![allow(unsafe_code, reason = "calls machine code")]
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use ircode::{IRCode, Module, Name, SSAValue};
+
+use super::compiler::{Compiler, Entry, Finished, Rejected};
+use super::context::Context;
+use super::marshal::Refused;
+use crate::error::{RunError, RunErrorKind};
+use crate::limits::Limits;
+use crate::machine::place;
+use crate::value::{Value, isa};
+
+/// The stack that a program without recursion may need.
+const STACK: usize = 1 << 20;
+
+/// The stack for recursive programs. Memory that is not used costs nothing.
+const RECURSIVE_STACK: usize = 256 << 20;
+
+/// What must be left of the stack for helpers, when recursion is stopped.
+const RESERVE: usize = 128 << 10;
+
+/// Why a program is not compiled.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+pub struct NotCompiled {
+    /// The function.
+    pub function: Name,
+    /// The statement, as it is printed, with its number.
+    pub statement: Option<(SSAValue, String)>,
+    /// What it is that is not compiled.
+    pub what: String,
+}
+
+impl fmt::Display for NotCompiled {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} is not compiled", self.what)?;
+        match &self.statement {
+            Some((number, text)) => write!(f, "\n  in {}: {number} = {text}", self.function),
+            None => write!(f, "\n  in {}", self.function),
+        }
+    }
+}
+
+/// Why a call of native code gives no value.
+#[derive(Clone, Debug, thiserror::Error)]
+pub enum CallError {
+    /// The run failed, as it would in the interpreter.
+    #[error("{0}")]
+    Run(RunError),
+    /// An argument or a result cannot be passed to or from native code: two arrays that share their elements, for instance.
+    /// The interpreter can run the function on it.
+    #[error("native code does not take {0}")]
+    Refused(String),
+}
+
+impl From<RunError> for CallError {
+    fn from(error: RunError) -> Self {
+        CallError::Run(error)
+    }
+}
+
+/// Functions of a module as machine code.
+///
+/// It can be called from several threads at once: each call has memory of its own, which is kept for the next one. The
+/// code is given back to the system with the object.
+///
+/// ```
+/// use exec::{Limits, Value};
+/// use exec::native::Program;
+/// use ircode::parse_module;
+///
+/// let module = parse_module("
+/// function square(x::Float64)::Float64
+/// 1 ─ %1 = Base.mul_float(x, x)::Float64
+/// └──      return %1
+/// end
+/// ")?.module;
+/// let program = Program::compile(&module, &["square"], Limits::default())?;
+/// assert_eq!(program.call("square", &[Value::from(1.5)])?.to_string(), "2.25");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Program {
+    names: Vec<Name>,
+    pub(super) finished: Finished,
+    /// What calls work with, while nobody uses it.
+    idle: Mutex<Vec<Box<Context>>>,
+}
+
+impl Program {
+    /// Compiles these functions of a module, and all that they call.
+    ///
+    /// # Errors
+    ///
+    /// [`NotCompiled`] for the first statement found that cannot be compiled.
+    pub fn compile(module: &Module<IRCode>, functions: &[&str], limits: Limits) -> Result<Program, NotCompiled> {
+        let module = Arc::new(module.clone());
+        let mut numbers = Vec::with_capacity(functions.len());
+        for name in functions {
+            let missing = || NotCompiled { function: (*name).into(), statement: None, what: "no such function".into() };
+            numbers.push(module.function_index(name).ok_or_else(missing)?);
+        }
+        let finished =
+            Compiler::run(module.clone(), &numbers, limits).map_err(|rejected| not_compiled(&module, rejected))?;
+        let names = functions.iter().map(|name| Name::from(*name)).collect();
+        Ok(Program { names, finished, idle: Mutex::new(Vec::new()) })
+    }
+
+    pub(super) fn names(&self) -> &[Name] {
+        &self.names
+    }
+
+    pub(super) fn limits(&self) -> &Limits {
+        &self.finished.shared.limits
+    }
+
+    /// The bytes of machine code.
+    pub fn code_size(&self) -> usize {
+        self.finished.bytes
+    }
+
+    /// The bytes that the memory of calls takes that nobody runs now, at its largest.
+    pub fn most_memory(&self) -> usize {
+        let idle = self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        idle.iter().map(|context| context.memory.peak()).max().unwrap_or(0)
+    }
+
+    /// Calls a function on values of the interpreter. Arrays and other objects of the caller are copied for the call, and
+    /// what it changed in them is written back.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`].
+    pub fn call(&self, function: &str, args: &[Value]) -> Result<Value, CallError> {
+        let outside = |kind| CallError::Run(RunError { kind, trace: Vec::new() });
+        let entry = self.names.iter().position(|name| name.as_str() == function);
+        let entry = entry.and_then(|entry| self.finished.entries.get(entry));
+        let entry = entry.ok_or_else(|| outside(RunErrorKind::NoSuchFunction(function.into())))?;
+        let expected = entry.signature.parameters.len();
+        if args.len() != expected {
+            let kind = RunErrorKind::Arity { function: function.into(), expected, got: args.len() };
+            return Err(outside(kind));
+        }
+        for (i, (arg, layout)) in args.iter().zip(&entry.signature.parameters).enumerate() {
+            if !isa(arg, &layout.ty) {
+                let (expected, got) = (layout.ty.to_string(), arg.type_of().to_string());
+                return Err(outside(RunErrorKind::ArgumentType { argument: i + 2, expected, got }));
+            }
+        }
+        self.with_context(|context| self.call_on(context, entry, args))
+    }
+
+    fn call_on(&self, context: &mut Context, entry: &Entry, args: &[Value]) -> Result<Value, CallError> {
+        let sizes = entry.signature.parameters.iter().map(|layout| layout.size.next_multiple_of(16) as usize);
+        let mut operands = vec![0_u128; sizes.sum::<usize>() / 16 + 1];
+        let mut result = vec![0_u128; entry.signature.result.size as usize / 16 + 1];
+        let address = operands.as_mut_ptr() as u64;
+        let stored = context.with_layouts(|context, layouts| {
+            let mut at = address;
+            for (arg, layout) in args.iter().zip(&entry.signature.parameters) {
+                // SAFETY: there is room for all arguments, each at a multiple of 16 bytes.
+                unsafe { context.store(layouts, layout, arg, at)? };
+                at += u64::from(layout.size.next_multiple_of(16));
+            }
+            Ok(())
+        });
+        stored.map_err(|refused| self.refused(context, refused))?;
+        // SAFETY: the arguments are those of the signature, and there is room for the result.
+        let run = unsafe { self.run(context, entry, address, result.as_mut_ptr() as u64) };
+        let finished = context.with_layouts(|context, layouts| {
+            context.write_back(layouts)?;
+            match run {
+                Ok(()) => {
+                    // SAFETY: the call has put its result there.
+                    let value = unsafe { context.load(layouts, &entry.signature.result, result.as_ptr() as u64)? };
+                    Ok(Ok(value))
+                }
+                Err(error) => Ok(Err(CallError::Run(error))),
+            }
+        });
+        finished.unwrap_or_else(|refused| Err(self.refused(context, refused)))
+    }
+
+    fn refused(&self, context: &Context, refused: Refused) -> CallError {
+        match refused {
+            Refused::Value(what) => CallError::Refused(what),
+            Refused::Fault(fault) => CallError::Run(RunError { kind: context.fault_kind(fault), trace: Vec::new() }),
+        }
+    }
+
+    /// Lets somebody use what a call works with.
+    pub(super) fn with_context<T>(&self, work: impl FnOnce(&mut Context) -> T) -> T {
+        let idle = || self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let context = idle().pop();
+        let mut context = context.unwrap_or_else(|| Box::new(Context::new(self.finished.shared.clone())));
+        let done = work(&mut context);
+        context.clear();
+        idle().push(context);
+        done
+    }
+
+    /// Runs an entry.
+    ///
+    /// # Safety
+    ///
+    /// The arguments of its signature lie at `arguments`, each at a multiple of 16 bytes, and there is room for its result
+    /// at `result`.
+    pub(super) unsafe fn run(
+        &self,
+        context: &mut Context,
+        entry: &Entry,
+        arguments: u64,
+        result: u64,
+    ) -> Result<(), RunError> {
+        let address = entry.address as *const ();
+        // SAFETY: the trampoline at this address has this signature; the code lives as long as `self`.
+        let code: extern "C" fn(*mut Context, u64, u64) -> u8 = unsafe { std::mem::transmute(address) };
+        let mut call = || {
+            let left = stacker::remaining_stack().unwrap_or(STACK);
+            let here = std::ptr::from_ref(&left) as u64;
+            context.start(here.saturating_sub(left.saturating_sub(RESERVE) as u64));
+            code(context, arguments, result)
+        };
+        let failed = match self.finished.recursive {
+            true => stacker::maybe_grow(RECURSIVE_STACK / 2, RECURSIVE_STACK, call),
+            false => stacker::maybe_grow(STACK / 2, STACK, &mut call),
+        };
+        if failed == 0 {
+            return Ok(());
+        }
+        let shared = &self.finished.shared;
+        let sites = context.first_sites.iter().chain(&context.last_sites);
+        let trace = sites.filter_map(|&site| {
+            let site = shared.sites.get(site as usize)?;
+            let name = &shared.module.functions().get(site.function)?.name;
+            Some(place(&shared.module, Some(site.function), name, site.statement))
+        });
+        let trace = trace.collect();
+        let kind = context.error.take().unwrap_or(RunErrorKind::ReachedUnreachable);
+        Err(RunError { kind, trace })
+    }
+}
+
+fn not_compiled(module: &Module<IRCode>, rejected: Rejected) -> NotCompiled {
+    let name = module.functions().get(rejected.function).map(|function| function.name.clone());
+    let name = name.unwrap_or_else(|| "".into());
+    let statement = rejected.refusal.statement.map(|statement| {
+        let place = place(module, Some(rejected.function), &name, statement);
+        (place.statement, place.text)
+    });
+    NotCompiled { function: name, statement, what: rejected.refusal.what }
+}

@@ -1,0 +1,139 @@
+//! Which arguments a function does nothing to but read them: such arrays can be lent to native code where they lie.
+
+use hashbrown::HashMap;
+use ircode::{Callee, IRCode, Module, Operand, Positions, Stmt};
+use smallvec::SmallVec;
+
+/// Primitives that read the array among their operands, and do not keep it.
+const READERS: &[&str] = &["arrayref", "const_arrayref", "arraylen", "arraysize", "length", "size", "getindex"];
+
+/// Arguments are counted up to this number.
+const MOST: usize = 64;
+
+/// By function, the arguments that may be changed, kept or returned, as bits, `_2` first.
+pub(super) struct Changed(HashMap<usize, u64>);
+
+impl Changed {
+    /// Finds out about these functions and what they call: of all of them the smallest sets that agree with one another.
+    pub(super) fn of(module: &Module<IRCode>, functions: &[usize]) -> Changed {
+        let mut changed = Changed(functions.iter().map(|&function| (function, 0)).collect());
+        let flows: Vec<(usize, Vec<Sink>)> = functions
+            .iter()
+            .filter_map(|&number| Some((number, sinks(module, &module.functions().get(number)?.body))))
+            .collect();
+        loop {
+            let mut again = false;
+            for (number, sinks) in &flows {
+                let bits = sinks.iter().fold(0, |bits, sink| match sink {
+                    Sink::Changed(origins) => bits | origins,
+                    Sink::Passed { origins, function, argument } => match changed.is_changed(*function, *argument) {
+                        true => bits | origins,
+                        false => bits,
+                    },
+                });
+                if let Some(known) = changed.0.get_mut(number).filter(|known| **known != bits) {
+                    *known |= bits;
+                    again = true;
+                }
+            }
+            if !again {
+                return changed;
+            }
+        }
+    }
+
+    /// Whether the function may change, keep or return an argument, counted from 0 for `_2`.
+    pub(super) fn is_changed(&self, function: usize, argument: usize) -> bool {
+        argument >= MOST || self.0.get(&function).is_none_or(|bits| bits >> argument & 1 == 1)
+    }
+}
+
+/// What becomes of arguments.
+enum Sink {
+    Changed(u64),
+    Passed { origins: u64, function: usize, argument: usize },
+}
+
+/// What becomes of the arguments of a function.
+fn sinks(module: &Module<IRCode>, ir: &IRCode) -> Vec<Sink> {
+    let origins = origins(ir);
+    let origin = |operand: &Operand<Positions>| match operand {
+        Operand::Argument(argument) => match argument.index().and_then(|index| index.checked_sub(1)) {
+            Some(index) if index < MOST => 1 << index,
+            _ => 0,
+        },
+        Operand::Value(value) => value.index().and_then(|index| origins.get(index)).copied().unwrap_or(0),
+        _ => 0,
+    };
+    let mut sinks = Vec::new();
+    for stmt in ir.stmts.stmts() {
+        if matches!(stmt, Stmt::Phi(_) | Stmt::Pi(_) | Stmt::Value(_)) {
+            continue;
+        }
+        if let Some((primitive, _)) = module.primitive_call(stmt)
+            && READERS.contains(&primitive.name)
+        {
+            continue;
+        }
+        let called: Option<(usize, SmallVec<[&Operand<Positions>; 4]>)> = match stmt {
+            Stmt::Call(call) => match module.callee(&call.callee) {
+                Some(Callee::Function(function)) => Some((function, call.args.iter().collect())),
+                _ => None,
+            },
+            Stmt::Invoke(invoke) => {
+                let function = invoke.instance.name.as_ref().and_then(|name| module.function_index(name));
+                function.map(|function| (function, invoke.args.iter().collect()))
+            }
+            _ => None,
+        };
+        match called {
+            Some((function, args)) => {
+                for (argument, operand) in args.into_iter().enumerate() {
+                    let origins = origin(operand);
+                    if origins != 0 {
+                        sinks.push(Sink::Passed { origins, function, argument });
+                    }
+                }
+            }
+            None => {
+                let mut all = 0;
+                stmt.for_each_operand(&mut |operand| all |= origin(operand));
+                if all != 0 {
+                    sinks.push(Sink::Changed(all));
+                }
+            }
+        }
+    }
+    sinks
+}
+
+/// By statement, which arguments it may be: through φs, π-nodes and copies.
+fn origins(ir: &IRCode) -> Vec<u64> {
+    let mut origins = vec![0_u64; ir.stmts.len()];
+    loop {
+        let mut again = false;
+        for (index, stmt) in ir.stmts.stmts().iter().enumerate() {
+            if !matches!(stmt, Stmt::Phi(_) | Stmt::Pi(_) | Stmt::Value(_)) {
+                continue;
+            }
+            let mut bits = 0;
+            stmt.for_each_operand(&mut |operand| {
+                bits |= match operand {
+                    Operand::Argument(argument) => match argument.index().and_then(|index| index.checked_sub(1)) {
+                        Some(index) if index < MOST => 1 << index,
+                        _ => 0,
+                    },
+                    Operand::Value(value) => value.index().and_then(|index| origins.get(index)).copied().unwrap_or(0),
+                    _ => 0,
+                };
+            });
+            if let Some(known) = origins.get_mut(index).filter(|known| **known | bits != **known) {
+                *known |= bits;
+                again = true;
+            }
+        }
+        if !again {
+            return origins;
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! Places in the code that call the compiler's helpers, and what these have to know of them.
+
+use std::sync::Arc;
+
+use ircode::primitives::Primitive;
+use ircode::{Constant, Type};
+
+use super::layout::Layout;
+use crate::value::StructInfo;
+
+/// A statement, and what the helper that it calls has to do.
+#[derive(Debug)]
+pub(super) struct Site {
+    /// The number of the function in its module.
+    pub(super) function: usize,
+    /// The statement, counted from 0.
+    pub(super) statement: usize,
+    pub(super) what: What,
+}
+
+/// What happens at a site.
+#[derive(Debug)]
+pub(super) enum What {
+    /// A call: the site is named in errors that come out of it.
+    Call,
+    /// An array is indexed out of bounds. The operands are the array and the indices.
+    Bounds { array: Arc<Layout>, indices: usize },
+    /// An exception without fields.
+    Exception(&'static str),
+    /// An exception with a message.
+    Message(&'static str, &'static str),
+    /// A value is used that is not defined on the way taken.
+    Undefined(String),
+    /// A statement is reached that says it cannot be.
+    Unreachable,
+    /// Control runs out of the last block.
+    FellThrough,
+    /// Calls nest too deep.
+    Depth,
+    /// An array is made: of elements of this layout.
+    NewArray { element: Arc<Layout>, rank: u32 },
+    /// A stack is made, which starts with as much room as it had in the end the last time.
+    NewStack { element: Arc<Layout>, hint: usize },
+    /// A vector or a stack gets room for more elements of so many bytes.
+    Grow { bytes: u32, stack: bool },
+    /// An object of so many bytes is made.
+    NewObject { bytes: u32 },
+    /// Something that the interpreter does, on values.
+    Interpreted(Interpreted),
+}
+
+/// Something that the interpreter does. The operands lie one behind the other, each at a multiple of 16 bytes; the result
+/// is put in their place.
+#[derive(Debug)]
+pub(super) struct Interpreted {
+    pub(super) work: Work,
+    pub(super) operands: Vec<Arc<Layout>>,
+    pub(super) result: Arc<Layout>,
+}
+
+/// What the interpreter does.
+#[derive(Debug)]
+pub(super) enum Work {
+    Primitive(&'static Primitive),
+    /// Makes a constant.
+    Constant(Constant),
+    /// Calls a type.
+    Construct(Type),
+    NewStruct(Arc<StructInfo>),
+    /// Nothing but making the operand a value of the interpreter, or the other way round.
+    Convey,
+}

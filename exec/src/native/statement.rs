@@ -1,0 +1,241 @@
+//! What a statement is: an operation on scalars, on memory, a call, or something that the interpreter does.
+
+use ircode::primitives::{Compute, Primitive, ResultType, foreign_primitive};
+use ircode::{Callee, ExprNode, Head, IRCode, InvokeNode, Operand, Positions, Scalar, Stmt, Type};
+
+use super::function::{Compiled, FunctionCompiler, Typed};
+use super::sites::Work;
+use crate::machine::MAPPING;
+use crate::prepare::{PREFERRED, struct_info};
+
+impl FunctionCompiler<'_, '_> {
+    /// The value of a statement that is no φ and no jump.
+    pub(super) fn value_of(&mut self, ir: &IRCode, stmt: &Stmt<Positions>, annotated: &Type) -> Compiled<Typed> {
+        match stmt {
+            Stmt::Value(operand) if operand.is_nothing() => Ok(self.unit(Type::Nothing)),
+            Stmt::Value(Operand::Nested(nested)) => self.value_of(ir, &(**nested).clone(), annotated),
+            Stmt::Value(operand @ Operand::Global(_)) => match annotated.known_value() {
+                Some(known) => self.operand(ir, &Operand::Constant(known)),
+                None => self.operand(ir, operand),
+            },
+            Stmt::Value(operand) => self.operand(ir, operand),
+            Stmt::Pi(pi) => {
+                let value = self.operand(ir, &pi.value)?;
+                let ty = pi.ty.widened().unwrap_or_else(|| pi.ty.clone());
+                if !value.layout.is_boxed() || ty.is_unknown() {
+                    return Ok(value);
+                }
+                let to = self.compiler.layouts.of(&ty);
+                self.convert(value, &to)
+            }
+            Stmt::Call(call) => self.call_of(ir, stmt, &call.callee, &call.args, annotated),
+            Stmt::Invoke(invoke) => match self.invoked(invoke) {
+                Some(function) => {
+                    let arguments = self.operands(ir, &invoke.args)?;
+                    self.call(function, arguments)
+                }
+                None => self.call_of(ir, stmt, &invoke.callee, &invoke.args, annotated),
+            },
+            Stmt::Expr(expr) => self.expression(ir, stmt, expr, annotated),
+            _ => self.refuse("an exception handler"),
+        }
+    }
+
+    /// The function of the module that is the method invoked, as the interpreter finds it.
+    fn invoked(&self, invoke: &InvokeNode<Positions>) -> Option<usize> {
+        let function = self.module.function_index(invoke.instance.name.as_ref()?)?;
+        match self.module.callee(&invoke.callee) {
+            Some(Callee::Primitive(primitive)) if PREFERRED.contains(&primitive.name) => None,
+            _ => Some(function),
+        }
+    }
+
+    fn call_of(
+        &mut self,
+        ir: &IRCode,
+        stmt: &Stmt<Positions>,
+        callee: &Operand<Positions>,
+        args: &[Operand<Positions>],
+        annotated: &Type,
+    ) -> Compiled<Typed> {
+        let module = self.module.clone();
+        if let Some((primitive, args)) = module.primitive_call(stmt) {
+            return self.primitive(ir, primitive, args, annotated);
+        }
+        match module.callee(callee) {
+            Some(Callee::Function(function)) => {
+                let arguments = self.operands(ir, args)?;
+                self.call(function, arguments)
+            }
+            Some(Callee::Type(ty)) => {
+                let operands = self.operands(ir, args)?;
+                self.construct(&ty, &operands)
+            }
+            Some(Callee::Unknown(path)) => self.refuse(format!("a call of `{path}`")),
+            Some(Callee::Primitive(_)) | None => self.refuse("a call of what is known only when it runs"),
+        }
+    }
+
+    fn construct(&mut self, ty: &Type, operands: &[Typed]) -> Compiled<Typed> {
+        let module = self.module.clone();
+        match ty {
+            Type::Scalar(_) if operands.len() == 1 => {
+                let layout = self.compiler.layouts.of(ty);
+                self.interpreted(Work::Construct(ty.clone()), operands, ty, layout.ty.clone())
+            }
+            Type::Named(_) | Type::Ref(_) if struct_info(&module, ty, operands.len()).is_some() => {
+                self.new_struct(ty, operands)
+            }
+            _ => self.refuse(format!("a call of the type {ty}")),
+        }
+    }
+
+    /// Lets the interpreter do something whose result is of this type, if the operands can be shown to it.
+    fn interpreted(&mut self, work: Work, operands: &[Typed], _of: &Type, result: Type) -> Compiled<Typed> {
+        let layout = self.compiler.layouts.of(&result);
+        self.interpret(work, operands, layout)
+    }
+
+    fn primitive(
+        &mut self,
+        ir: &IRCode,
+        primitive: &'static Primitive,
+        args: &[Operand<Positions>],
+        annotated: &Type,
+    ) -> Compiled<Typed> {
+        if !primitive.takes(args.len()) {
+            return self.refuse(format!("`{}` of another number of operands", primitive.name));
+        }
+        if MAPPING.contains(&primitive.name) || !self.module.methods(primitive.name).is_empty() {
+            return self.refuse(format!("a call of `{}`", primitive.name));
+        }
+        let operands = self.operands(ir, args)?;
+        if let Some(value) = self.scalar_primitive(primitive, &operands)? {
+            return Ok(value);
+        }
+        if let Some(value) = self.aggregate_primitive(primitive, args, &operands, annotated)? {
+            return Ok(value);
+        }
+        if let Some(value) = self.array_primitive(primitive, &operands)? {
+            return Ok(value);
+        }
+        if let Some(value) = self.stack_primitive(primitive, &operands)? {
+            return Ok(value);
+        }
+        self.interpreted_primitive(primitive, &operands, annotated)
+    }
+
+    /// Lets the interpreter run a primitive. What has identity is copied for it, and what it changes is written back; so it
+    /// must not keep or return what it was given.
+    fn interpreted_primitive(
+        &mut self,
+        primitive: &'static Primitive,
+        operands: &[Typed],
+        annotated: &Type,
+    ) -> Compiled<Typed> {
+        if matches!(primitive.compute, Compute::Machine) && crate::builtins::builtin(primitive.name).is_none() {
+            return self.refuse(format!("the primitive `{}` of the host", primitive.name));
+        }
+        let ends = primitive.result == ResultType::Bottom;
+        let annotated = annotated.widened().unwrap_or_else(|| annotated.clone());
+        let ty = match (&annotated, primitive.result) {
+            (_, ResultType::Bottom) => Type::Nothing,
+            // What it returns is one of its operands, or of that type, whatever the listing says.
+            (Type::Any | Type::Untyped, ResultType::Operand(at)) => match operands.get(at) {
+                Some(operand) => operand.layout.ty.clone(),
+                None => annotated,
+            },
+            (Type::Any | Type::Untyped, ResultType::Nothing) => Type::Nothing,
+            (Type::Any | Type::Untyped, ResultType::Bool) => Type::BOOL,
+            (Type::Any | Type::Untyped, ResultType::Int64) => Type::INT64,
+            _ => annotated,
+        };
+        let result = self.compiler.layouts.of(&ty);
+        let objects = operands.iter().any(|operand| !operand.layout.copies());
+        let boxes = result.holds_boxed() || operands.iter().any(|operand| operand.layout.holds_boxed());
+        if objects && boxes && !ends {
+            return self.refuse(format!("`{}` of an object and values of unknown type", primitive.name));
+        }
+        self.interpret(Work::Primitive(primitive), operands, result)
+    }
+
+    fn expression(
+        &mut self,
+        ir: &IRCode,
+        stmt: &Stmt<Positions>,
+        expr: &ExprNode<Positions>,
+        annotated: &Type,
+    ) -> Compiled<Typed> {
+        match &expr.head {
+            Head::New => {
+                let Some((ty, args)) = expr.args.split_first() else { return self.refuse("`new` without a type") };
+                let ty = match ty {
+                    Operand::Constant(ircode::Constant::Type(ty)) => (**ty).clone(),
+                    Operand::Global(global) => match self.module.global_callee(global) {
+                        Callee::Type(ty) => ty,
+                        Callee::Unknown(path) => Type::parse(&path),
+                        Callee::Primitive(primitive) => Type::named(primitive.name),
+                        Callee::Function(_) => return self.refuse("`new` of a function"),
+                    },
+                    _ => return self.refuse("`new` of a type that is known only when it runs"),
+                };
+                let operands = self.operands(ir, args)?;
+                match ty {
+                    Type::Tuple(_) => self.tuple(&operands),
+                    ty => self.new_struct(&ty, &operands),
+                }
+            }
+            Head::Boundscheck => {
+                let value = expr.args.first().and_then(|arg| arg.as_constant()?.as_scalar().cloned());
+                Ok(self.scalar_constant(&value.unwrap_or(Scalar::Bool(true))))
+            }
+            Head::StaticParameter => {
+                let number = expr.args.first().and_then(|arg| arg.as_constant()?.as_scalar().map(Scalar::to_i128));
+                let index = number.and_then(|number| usize::try_from(number).ok()?.checked_sub(1));
+                match index.and_then(|index| ir.sptypes.get(index)) {
+                    Some(Type::TypeOf(ty)) => Ok(self.unit(Type::TypeOf(ty.clone()))),
+                    Some(ty) => match ty.known_value() {
+                        Some(value) => self.operand(ir, &Operand::Constant(value)),
+                        None => Ok(self.unit(Type::type_of(ty.clone()))),
+                    },
+                    None => self.refuse("a static parameter that is not there"),
+                }
+            }
+            Head::ThrowUndefIfNot => self.refuse("a check whether a variable is defined"),
+            Head::CopyAst => match expr.args.first() {
+                Some(value) => self.operand(ir, value),
+                None => Ok(self.unit(Type::Nothing)),
+            },
+            Head::Leave | Head::PopException | Head::TheException => self.refuse("an exception handler"),
+            head if head.is_for_compiler() => Ok(self.unit(Type::Nothing)),
+            Head::Foreigncall => match foreign_primitive(expr) {
+                Some((primitive, args)) => self.primitive(ir, primitive, args, annotated),
+                None => self.refuse("a foreign function"),
+            },
+            other => {
+                let _ = stmt;
+                self.refuse(format!("an expression `{}`", other.name()))
+            }
+        }
+    }
+
+    /// A new tuple.
+    pub(super) fn tuple(&mut self, fields: &[Typed]) -> Compiled<Typed> {
+        let ty = Type::tuple(fields.iter().map(|field| field.layout.ty.clone()));
+        let layout = self.compiler.layouts.of(&ty);
+        self.assemble(layout, fields)
+    }
+
+    fn new_struct(&mut self, ty: &Type, operands: &[Typed]) -> Compiled<Typed> {
+        let layout = self.compiler.layouts.of(ty);
+        if layout.is_boxed() {
+            let module = self.module.clone();
+            let copies = operands.iter().all(|operand| operand.layout.copies());
+            return match struct_info(&module, ty, operands.len()).filter(|_| copies) {
+                Some(info) => self.interpret(Work::NewStruct(info), operands, layout),
+                None => self.refuse(format!("a new {ty}")),
+            };
+        }
+        self.assemble(layout, operands)
+    }
+}
