@@ -7,7 +7,7 @@ mod wrt;
 use bbcode::{BBCode, ConversionError};
 use exec::{Limits, Machine, RunError, Value, ValueError};
 use ircode::{IRCode, Module, Name, Type};
-pub use passes::reverse_mode::Carrier;
+pub use passes::reverse_mode::{Carrier, Savings};
 use passes::reverse_mode::{Derivative, DerivativeNames, Options, derive};
 use passes::{PassError, infer_types, run_on_function};
 
@@ -67,6 +67,8 @@ pub struct GradientOptions {
     pub wrt: Option<Vec<String>>,
     /// How what the pullback needs travels to it.
     pub carrier: Carrier,
+    /// What makes the derivative small.
+    pub savings: Savings,
     /// What the run may use.
     pub limits: Limits,
 }
@@ -85,6 +87,11 @@ impl GradientOptions {
     /// With what the pullback needs on this carrier.
     pub fn carrier(self, carrier: Carrier) -> Self {
         GradientOptions { carrier, ..self }
+    }
+
+    /// With these techniques that make the derivative small.
+    pub fn savings(self, savings: Savings) -> Self {
+        GradientOptions { savings, ..self }
     }
 
     /// With these limits.
@@ -256,7 +263,9 @@ impl Derived {
             _ => None,
         };
         let with_respect_to = wrt.as_ref().map(|wrt| wrt::arguments(wrt));
-        let derivative = derive(&mut module, &function, &Options { with_respect_to, vjp, carrier: options.carrier })?;
+        let (carrier, savings) = (options.carrier, options.savings);
+        let asked = Options { with_respect_to, vjp, carrier, savings, ..Options::default() };
+        let derivative = derive(&mut module, &function, &asked)?;
         let names = &derivative.names;
         let closed = if vjp { names.vjp.clone() } else { names.value_and_gradient.clone() };
         let arguments = module.function(name).map_or(0, |function| function.body.argtypes.len().saturating_sub(1));

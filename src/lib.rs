@@ -27,8 +27,8 @@ pub use check::{
 pub use diff::{Change, DiffOptions, DiffRow, FunctionDiff, ModuleDiff, diff, diff_functions};
 pub use dot::dot;
 pub use gradient::{
-    Carrier, Gradient, GradientError, GradientOptions, GradientStatistics, Seed, WrtError, derivative, gradient,
-    gradient_statistics, gradient_with, specialized, to_bbcode, to_ircode, vjp, vjp_with,
+    Carrier, Gradient, GradientError, GradientOptions, GradientStatistics, Savings, Seed, WrtError, derivative,
+    gradient, gradient_statistics, gradient_with, specialized, to_bbcode, to_ircode, vjp, vjp_with,
 };
 pub use hessian::{Hessian, hessian};
 pub use hvp::{HessianNames, Hvp, hessian_function, hvp};

@@ -6,6 +6,7 @@
 //! f_fwd(args…, shadows…) -> (value, shadow, trace)
 //! f_pb(trace, seed) -> (nothing, cotangents of the arguments…)
 //! f_value_and_gradient(args…) -> (value, gradient…)
+//! f_accumulate_gradient(args…, seed, shadows…) -> (value, cotangents…)
 //! ```
 //!
 //! The forward pass is a clone of `f` that saves what the pullback needs: as fields of the trace where a block runs exactly
@@ -37,6 +38,7 @@ mod plan;
 mod pullback;
 mod recompute;
 mod report;
+mod savings;
 mod shape;
 mod statement;
 mod subset;
@@ -47,6 +49,7 @@ use bbcode::BBCode;
 use hashbrown::HashSet;
 use ircode::{Function, Module, Name, Type};
 
+use self::closed::Closed;
 use self::derivation::{Derivation, Signature};
 use self::operation::Operation;
 use self::plan::Plan;
@@ -62,6 +65,7 @@ pub use self::derivation::DerivativeNames;
 pub(crate) use self::derivation::{Thunks, base_name};
 pub(crate) use self::linear_maps::normal_form::free_entry;
 pub use self::report::{Activity, ActivityReport, activity};
+pub use self::savings::Savings;
 pub(crate) use self::subset::subset_thunk;
 
 /// The pass's name on the command line.
@@ -133,6 +137,11 @@ pub struct Options {
     pub with_respect_to: Option<Vec<usize>>,
     /// Whether the function that takes a cotangent of the result is made, and not the one for the gradient of a float.
     pub vjp: bool,
+    /// Whether the function that adds the gradient into memory of the caller is made, too, for any result:
+    /// [`accumulate_gradient`](DerivativeNames::accumulate_gradient).
+    pub accumulate: bool,
+    /// What makes the derivative small.
+    pub savings: Savings,
 }
 
 /// A derivative that was added to a module.
@@ -205,7 +214,7 @@ fn generate_all(module: &Module<BBCode>, name: &Name, options: &Options) -> Resu
     let Some(root) = module.function_index(name) else {
         return Err(PassError::new(NAME, name, format!("there is no function `{name}`")));
     };
-    let derivation = Derivation::new(module, &rules, &[root], options.carrier);
+    let derivation = Derivation::new(module, &rules, &[root], options.carrier, options.savings);
     let wanted = wanted(&derivation, name, root, options.with_respect_to.as_deref())?;
     let root = Signature { function: root, wanted };
     let mut derivative = Derivative { names: derivation.names(&root), warnings: Vec::new() };
@@ -232,7 +241,7 @@ fn generate_vjps(
 ) -> Result<(Generated, Vec<Made>), Vec<PassError>> {
     let rules = RuleTable::of_module(module).map_err(|error| vec![PassError::new(NAME, first, error.to_string())])?;
     let positions: Vec<usize> = roots.iter().filter_map(|(name, _)| module.function_index(name)).collect();
-    let derivation = Derivation::new(module, &rules, &positions, Carrier::LinearMaps);
+    let derivation = Derivation::new(module, &rules, &positions, Carrier::LinearMaps, Savings::default());
     let mut generated = Generated::default();
     let (mut work, mut made, mut errors): (Vec<Signature>, Vec<Made>, Vec<PassError>) = Default::default();
     let mut seen: HashSet<Signature> = HashSet::new();
@@ -288,8 +297,9 @@ fn generate(
         return Err(PassError::new(NAME, &function.name, message).with_help(help));
     }
     let names = derivation.names(signature);
-    let closed = asked.as_ref().map(|(options, _)| if options.vjp { &names.vjp } else { &names.value_and_gradient });
-    for made in [Some(&names.forward), Some(&names.pullback), closed].into_iter().flatten() {
+    let closed: Vec<Closed> = asked.as_ref().map_or_else(Vec::new, |(options, _)| closed_kinds(options));
+    let closed_names = closed.iter().map(|kind| kind.name(&names));
+    for made in [&names.forward, &names.pullback].into_iter().chain(closed_names) {
         if module.function(made).is_some() {
             let message = format!("the module has a function `{made}` already, which is to be generated");
             return Err(PassError::new(NAME, &function.name, message));
@@ -299,7 +309,6 @@ fn generate(
     let (wanted, parameters) = (signature.wanted.clone(), function.parameters.clone());
     let plan = Plan::new(derivation, &function.name, names, &prepared, wanted, parameters)
         .map_err(|error| error.at_origin(function))?;
-    let closed = asked.as_ref().map(|(options, _)| options.vjp);
     if let Some((options, warnings)) = asked {
         check_root(&plan, function, options, warnings)?;
     }
@@ -314,10 +323,8 @@ fn generate(
         pullback_type(&plan),
         pullback::generate(&plan).map_err(error)?,
     ));
-    if let Some(vjp) = closed
-        && let Some(function) = closed::generate(&plan, vjp).map_err(error)?
-    {
-        generated.functions.push(function);
+    for kind in closed {
+        generated.functions.extend(closed::generate(&plan, kind).map_err(error)?);
     }
     match plan.carrier {
         Carrier::Stacks => generated.types.push(plan.trace_def()),
@@ -331,6 +338,12 @@ fn generate(
         }
     }
     Ok(called)
+}
+
+/// Which functions that run both passes are asked for.
+fn closed_kinds(options: &Options) -> Vec<Closed> {
+    let both = if options.vjp { Closed::Vjp } else { Closed::Gradient };
+    std::iter::once(both).chain(options.accumulate.then_some(Closed::Accumulate)).collect()
 }
 
 impl Generated {

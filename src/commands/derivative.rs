@@ -1,6 +1,6 @@
 //! What the commands that differentiate share: what they are with respect to, and how their results are printed.
 
-use bbkit::{Carrier, Gradient, GradientError, GradientOptions, Input, to_bbcode};
+use bbkit::{Carrier, Gradient, GradientError, GradientOptions, Input, Savings, to_bbcode};
 use clap::Args;
 use exec::{Limits, Value, value_to_json};
 use ircode::{Function, IRCode, Module, Name, Style, print_function};
@@ -38,6 +38,35 @@ impl CarrierOption {
             CarrierName::Stacks => Carrier::Stacks,
             CarrierName::LinearMaps => Carrier::LinearMaps,
         }
+    }
+}
+
+/// What makes the derivative small.
+#[derive(Args)]
+pub(crate) struct SavingsOption {
+    /// Without these techniques that make the derivative small: `one-function`, `recompute` and others, or `all`. Their names
+    /// are those of the lines of --stats.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    without: Vec<String>,
+}
+
+impl SavingsOption {
+    /// The techniques that are left.
+    pub(crate) fn get(&self) -> Result<Savings, Failure> {
+        let mut savings = Savings::default();
+        for name in &self.without {
+            savings = match savings.without(name.trim()) {
+                Some(savings) => savings,
+                None => {
+                    let known: Vec<&str> = Savings::names().collect();
+                    return fail(format!(
+                        "--without {name}: there is no such technique; there are {} and all",
+                        known.join(", ")
+                    ));
+                }
+            };
+        }
+        Ok(savings)
     }
 }
 

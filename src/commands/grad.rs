@@ -9,7 +9,7 @@ use exec::{Statistics, Value};
 use serde_json::Value as Json;
 
 use super::arguments::CallOptions;
-use super::derivative::{self, CarrierOption, WithRespectTo, describe, json_of, shown, text, warn};
+use super::derivative::{self, CarrierOption, SavingsOption, WithRespectTo, describe, json_of, shown, text, warn};
 use super::rules::RuleOptions;
 use super::show::{Form, title};
 use super::{Failure, fail, output, write_page};
@@ -24,6 +24,7 @@ Examples:
   bbkit grad file.ir --args '[2.0, [1.5, 0]]' --wrt p.x     with respect to the field x of the argument p
   bbkit grad file.ir --args '[2.0]' --json                  {\"value\": 4.0, \"gradient\": [4.0]}
   bbkit grad file.ir --args '[2.0]' --stats                 what the gradient costs
+  bbkit grad file.ir --args '[2.0]' --without recompute     without a technique that makes the derivative small
   bbkit grad file.ir --args '[2.0]' --show                  the forward pass and the pullback, too
   bbkit grad file.ir --args '[2.0]' --show=bbcode           … keyed by ID, with what each statement comes from
   bbkit grad file.ir --args '[2.0]' --html grad.html        a page: each function beside what it was made from")]
@@ -38,6 +39,8 @@ pub(crate) struct Grad {
     with_respect_to: WithRespectTo,
     #[command(flatten)]
     carrier: CarrierOption,
+    #[command(flatten)]
+    savings: SavingsOption,
     /// Print {"value": …, "gradient": […]}: one entry an argument, or one for each that --wrt names; null where
     /// there is no tangent.
     #[arg(long)]
@@ -62,7 +65,7 @@ impl Grad {
         let (mut input, name, args) = self.call.prepare(&self.file)?;
         self.rules.add_to(&mut input.module)?;
         let limits = self.call.limits();
-        let options = self.with_respect_to.options(limits).carrier(self.carrier.get());
+        let options = self.with_respect_to.options(limits).carrier(self.carrier.get()).savings(self.savings.get()?);
         let statistics = match self.stats {
             true => Some(gradient_statistics(&input.module, &name, &args, &options)),
             false => None,

@@ -1,37 +1,69 @@
 //! The functions that run a forward pass and then its pullback.
 
-use bbcode::{BBCode, EditError};
-use ircode::{Argument, Function, LineInfo, Operand, Scalar, Stmt, Type};
+use bbcode::{BBCode, EditError, Ids};
+use ircode::{Argument, Function, LineInfo, Name, Operand, Scalar, Stmt, Type};
 
 use super::Carrier;
+use super::derivation::DerivativeNames;
 use super::emit::Emitter;
+use super::operation::argument;
 use super::plan::Plan;
 use crate::tangents::Tangent;
 
-/// Generates `f_value_and_gradient(args…) -> (value, gradient…)`, for a float result, which has the seed 1; or
-/// `f_value_and_vjp(args…, seed) -> (value, gradient…)`. The gradient has an entry for each argument from `_2` on, which is
-/// `nothing` for those that are not differentiated. `None` if the function never returns.
-pub(super) fn generate(plan: &Plan<'_>, vjp: bool) -> Result<Option<Function<BBCode>>, EditError> {
+/// What a function that runs both is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Closed {
+    /// `f_value_and_gradient(args…) -> (value, gradient…)`, for a float result, which has the seed 1.
+    Gradient,
+    /// `f_value_and_vjp(args…, seed) -> (value, gradient…)`.
+    Vjp,
+    /// `f_accumulate_gradient(args…, seed, shadows…) -> (value, cotangents…)`.
+    Accumulate,
+}
+
+impl Closed {
+    /// What the function is called.
+    pub(super) fn name(self, names: &DerivativeNames) -> &Name {
+        match self {
+            Closed::Gradient => &names.value_and_gradient,
+            Closed::Vjp => &names.vjp,
+            Closed::Accumulate => &names.accumulate_gradient,
+        }
+    }
+}
+
+/// Generates a function that runs both. Gradient and cotangents have an entry for each argument from `_2` on, which is `nothing`
+/// for those that are not differentiated; cotangents have one too for what is in the shadow. `None` if the function never
+/// returns.
+pub(super) fn generate(plan: &Plan<'_>, kind: Closed) -> Result<Option<Function<BBCode>>, EditError> {
     if plan.returns.is_empty() {
         return Ok(None);
     }
-    let name = if vjp { &plan.names.vjp } else { &plan.names.value_and_gradient };
+    let name = kind.name(&plan.names);
     let mut argtypes = plan.primal.argtypes.clone();
     let count = argtypes.len();
     if let Some(own) = argtypes.first_mut() {
         *own = Type::function(name.clone());
     }
-    let arguments: Vec<Operand<_>> = (1..count).map(|index| Argument::from_index(index).into()).collect();
     let result = plan.result_tangent();
-    if vjp {
+    let tangents = plan.argument_tangents();
+    if kind != Closed::Gradient {
         argtypes.push(result.ty());
     }
-    let tangents = plan.argument_tangents();
+    let mut operands: Vec<Operand<_>> = (1..count).map(|index| Argument::from_index(index).into()).collect();
+    if kind == Closed::Accumulate {
+        for shadow in tangents.iter().map(Tangent::shadow).filter(|shadow| !shadow.is_none()) {
+            operands.push(argument(argtypes.len()));
+            argtypes.push(shadow.ty());
+        }
+    }
     let mut bb = BBCode::new(argtypes);
     let block = bb.push_block();
     let mut emit = Emitter::new(&mut bb, block, LineInfo::NONE);
-    let zeros = zero_tangents(plan, &mut emit, &tangents)?;
-    let mut operands = arguments;
+    let zeros = match kind {
+        Closed::Accumulate => vec![None; tangents.len()],
+        Closed::Gradient | Closed::Vjp => zero_tangents(plan, &mut emit, &tangents)?,
+    };
     for (zero, tangent) in zeros.iter().zip(&tangents) {
         if let Some(zero) = zero {
             operands.push(emit.shadow_part(zero.clone(), tangent)?);
@@ -44,9 +76,13 @@ pub(super) fn generate(plan: &Plan<'_>, vjp: bool) -> Result<Option<Function<BBC
     let last = types.len() - 1;
     let results = emit.call("Main", &plan.names.forward, operands, Type::tuple(types))?;
     let value = emit.field(results.clone(), 0, plan.result.clone())?;
-    let seed = match vjp {
-        true => {
-            let whole = super::operation::argument(count);
+    let seed = match kind {
+        Closed::Gradient => match &result {
+            Tangent::Float(float) => Scalar::from_float(*float, 1.0).map_or_else(Operand::nothing, Operand::from),
+            _ => Operand::nothing(),
+        },
+        Closed::Vjp | Closed::Accumulate => {
+            let whole = argument(count);
             if !shadow.is_none() {
                 let of_result = emit.field(results.clone(), 1, shadow.ty())?;
                 emit.own("add_seed!", [of_result, whole.clone()], Type::Nothing)?;
@@ -54,10 +90,6 @@ pub(super) fn generate(plan: &Plan<'_>, vjp: bool) -> Result<Option<Function<BBC
             let leaves = emit.cotangent_part(whole, &result)?;
             emit.pack(&result.cotangent(), &mut leaves.into_iter())?
         }
-        false => match &result {
-            Tangent::Float(float) => Scalar::from_float(*float, 1.0).map_or_else(Operand::nothing, Operand::from),
-            _ => Operand::nothing(),
-        },
     };
     let trace = emit.field(results, last, plan.trace_type())?;
     let cotangent_types = plan.cotangent_types();
@@ -73,7 +105,7 @@ pub(super) fn generate(plan: &Plan<'_>, vjp: bool) -> Result<Option<Function<BBC
     let mut types = vec![plan.result.clone()];
     for (index, tangent) in tangents.iter().enumerate().skip(1) {
         let cotangent = tangent.cotangent();
-        types.push(tangent.ty());
+        types.push(if kind == Closed::Accumulate { cotangent.ty() } else { tangent.ty() });
         elements.push(match (zeros.get(index).cloned().flatten(), cotangent.is_none()) {
             (None, true) => Operand::nothing(),
             (Some(zero), true) => zero,
@@ -88,7 +120,11 @@ pub(super) fn generate(plan: &Plan<'_>, vjp: bool) -> Result<Option<Function<BBC
     let gradient = Type::tuple(types.clone());
     let tuple = emit.tuple(elements, types)?;
     emit.stmt(Stmt::ret(tuple), Type::Any)?;
-    let parameters = plan.parameters.clone();
+    let mut parameters = plan.parameters.clone();
+    // Those that are added have no names.
+    if parameters.iter().any(Option::is_some) && kind == Closed::Accumulate {
+        parameters.resize(bb.argtypes.len().saturating_sub(1), None);
+    }
     Ok(Some(Function { name: name.clone(), parameters, varargs: false, result: gradient, body: bb }))
 }
 
@@ -97,13 +133,13 @@ fn zero_tangents(
     plan: &Plan<'_>,
     emit: &mut Emitter<'_>,
     tangents: &[Tangent],
-) -> Result<Vec<Option<Operand<bbcode::Ids>>>, EditError> {
+) -> Result<Vec<Option<Operand<Ids>>>, EditError> {
     let mut zeros = vec![None; tangents.len()];
     let shadowed: Vec<usize> = (0..tangents.len()).filter(|&index| !tangents[index].shadow().is_none()).collect();
     if shadowed.is_empty() {
         return Ok(zeros);
     }
-    let operands: Vec<Operand<_>> = shadowed.iter().map(|&index| super::operation::argument(index)).collect();
+    let operands: Vec<Operand<_>> = shadowed.iter().map(|&index| argument(index)).collect();
     let types: Vec<Type> = shadowed.iter().map(|&index| plan.primal.argtypes[index].clone()).collect();
     let all = emit.tuple(operands, types)?;
     let all = emit.own("zero_tangent", [all], Type::tuple(shadowed.iter().map(|&index| tangents[index].ty())))?;

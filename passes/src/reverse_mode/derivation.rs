@@ -16,7 +16,7 @@ use super::linear_maps::normal_form;
 use super::linear_maps::rule_pullbacks::RulePullbacks;
 use super::operation::{Classifier, Operation};
 use super::summary::Summaries;
-use super::{Carrier, NAME, numbers_of};
+use super::{Carrier, NAME, Savings, numbers_of};
 use crate::PassError;
 use crate::derivative_entries::RegisteredDerivatives;
 use crate::dispatch::{self, Candidate};
@@ -37,6 +37,13 @@ pub struct DerivativeNames {
     pub value_and_gradient: Name,
     /// Both, for any result: `f_value_and_vjp(args…, seed) -> (value, gradient…)`.
     pub vjp: Name,
+    /// Both, for any result, with the gradient added into memory of the caller:
+    /// `f_accumulate_gradient(args…, seed, shadows…) -> (value, cotangents…)`. The shadows are of the wanted arguments whose type
+    /// holds something with identity, in order, as the forward pass takes them: for a `Vector{Float64}` a
+    /// `Vector{Float64}`. An object that is in several arguments must come with one shadow. To them is added what changes of their objects do to the result; of an object that the function
+    /// changes, the shadow holds the cotangent of its final contents before, and that of its first contents then.
+    /// The cotangents are those of the arguments from `_2` on, `nothing` for what has none or is in a shadow.
+    pub accumulate_gradient: Name,
     /// The type of the trace.
     pub trace: Name,
 }
@@ -73,6 +80,7 @@ impl DerivativeNames {
             pullback: format!("{base}_pb").into(),
             value_and_gradient: format!("{base}_value_and_gradient").into(),
             vjp: format!("{base}_value_and_vjp").into(),
+            accumulate_gradient: format!("{base}_accumulate_gradient").into(),
             trace: format!("{base}_trace").into(),
         }
     }
@@ -170,6 +178,7 @@ pub(super) struct Derivation<'a> {
     pub(super) tangents: TangentTypes<'a, BBCode>,
     pub(super) summaries: Summaries,
     pub(super) carrier: Carrier,
+    pub(super) savings: Savings,
     pub(super) rule_pullbacks: RulePullbacks,
     /// What tables of methods say the pullbacks of their functions are.
     pub(super) registered: RegisteredDerivatives,
@@ -181,7 +190,13 @@ pub(super) struct Derivation<'a> {
 }
 
 impl<'a> Derivation<'a> {
-    pub(super) fn new(module: &'a Module<BBCode>, rules: &'a RuleTable, roots: &[usize], carrier: Carrier) -> Self {
+    pub(super) fn new(
+        module: &'a Module<BBCode>,
+        rules: &'a RuleTable,
+        roots: &[usize],
+        carrier: Carrier,
+        savings: Savings,
+    ) -> Self {
         let candidates = dispatch::candidates(module, roots, true);
         let called: Vec<usize> = candidates.iter().filter_map(|candidate| candidate.function(module)).collect();
         let summaries = Summaries::of(module, rules, roots, Some(&called));
@@ -191,6 +206,7 @@ impl<'a> Derivation<'a> {
             tangents: TangentTypes::new(module),
             summaries,
             carrier,
+            savings,
             rule_pullbacks: RulePullbacks::default(),
             registered: RegisteredDerivatives::of(module, DerivativeKind::Vjp),
             thunks: Thunks::default(),

@@ -450,6 +450,9 @@ impl Plan<'_> {
                 }
             });
         }
+        if !self.derivation.savings.recompute && self.carrier == Carrier::Stacks {
+            return HashSet::new();
+        }
         let chosen = recomputation.choose(self, &needed, |value| self.maybe_undefined.contains_key(value));
         for stmt in chosen.iter().filter_map(|&id| self.primal.stmt(id)) {
             stmt.for_each_operand(&mut |operand| {

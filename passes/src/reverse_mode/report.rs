@@ -4,9 +4,9 @@ use bbcode::{BBCode, InstId};
 use ircode::{Argument, Module, Name, Operand, Stmt};
 use slotmap::SecondaryMap;
 
-use super::Carrier;
 use super::derivation::Derivation;
 use super::plan::Plan;
+use super::{Carrier, Savings};
 use super::{NAME, Options, wanted};
 use crate::rules::RuleTable;
 use crate::{PassError, link_methods};
@@ -50,7 +50,7 @@ pub fn activity(module: &mut Module<BBCode>, name: &Name, options: &Options) -> 
     let absent = || PassError::new(NAME, name, format!("there is no function `{name}`"));
     let root = module.function_index(name).ok_or_else(absent)?;
     let function = module.functions().get(root).ok_or_else(absent)?;
-    let derivation = Derivation::new(module, &rules, &[root], Carrier::Stacks);
+    let derivation = Derivation::new(module, &rules, &[root], Carrier::Stacks, Savings::none());
     let wanted = wanted(&derivation, name, root, options.with_respect_to.as_deref())?;
     let arguments = wanted.iter().skip(1).copied().collect();
     let mut statements = vec![Activity::default(); function.body.all_insts().count()];

@@ -1,0 +1,78 @@
+//! What makes a derivative small, by name, so that each can be turned off.
+
+/// Which techniques make a derivative small: a field each. All are on unless they are turned off.
+///
+/// The derivative is the same without them, to the last bit; what they save is time and memory. They apply to the carrier of
+/// [stacks](super::Carrier::Stacks).
+///
+/// ```
+/// use passes::reverse_mode::Savings;
+///
+/// let savings = Savings::default().without("recompute").unwrap();
+/// assert!(savings.one_function && !savings.recompute);
+/// assert_eq!(Savings::default().without("everything"), None);
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
+pub struct Savings {
+    /// The forward pass and the pullback are one function where both are wanted.
+    pub one_function: bool,
+    /// What is cheap is computed again where that makes less to save: a minimum cut decides.
+    pub recompute: bool,
+    /// What does not change in a loop is saved once, before it.
+    pub loop_invariants: bool,
+    /// Local arrays are put back as they were, where that takes less than saving what is read from them.
+    pub contents: bool,
+}
+
+/// A technique: its name, and its field.
+type Technique = (&'static str, fn(&mut Savings) -> &mut bool);
+
+/// The techniques, in the order in which they are told of.
+const TECHNIQUES: &[Technique] = &[
+    ("one-function", |savings| &mut savings.one_function),
+    ("recompute", |savings| &mut savings.recompute),
+    ("loop-invariants", |savings| &mut savings.loop_invariants),
+    ("contents", |savings| &mut savings.contents),
+];
+
+impl Savings {
+    /// No technique.
+    #[must_use]
+    pub fn none() -> Self {
+        let mut savings = Savings::default();
+        for (_, field) in TECHNIQUES {
+            *field(&mut savings) = false;
+        }
+        savings
+    }
+
+    /// The names of all techniques, in a fixed order: that in which `grad --stats` turns on one after the other.
+    pub fn names() -> impl ExactSizeIterator<Item = &'static str> {
+        TECHNIQUES.iter().map(|(name, _)| *name)
+    }
+
+    /// The same without the technique of this name, or without all of them for `all`; `None` if there is none of this name.
+    #[must_use]
+    pub fn without(self, name: &str) -> Option<Self> {
+        if name == "all" { Some(Savings::none()) } else { self.set(name, false) }
+    }
+
+    /// The same with the technique of this name; `None` if there is none.
+    #[must_use]
+    pub fn with(self, name: &str) -> Option<Self> {
+        self.set(name, true)
+    }
+
+    fn set(mut self, name: &str, to: bool) -> Option<Self> {
+        let (_, field) = TECHNIQUES.iter().find(|(known, _)| *known == name)?;
+        *field(&mut self) = to;
+        Some(self)
+    }
+}
+
+impl Default for Savings {
+    fn default() -> Self {
+        Savings { one_function: true, recompute: true, loop_invariants: true, contents: true }
+    }
+}
