@@ -33,6 +33,7 @@ mod forward;
 pub mod linear_maps;
 mod needs;
 mod objects;
+mod one_function;
 mod operation;
 mod plan;
 mod pullback;
@@ -51,6 +52,7 @@ use ircode::{Function, Module, Name, Type};
 
 use self::closed::Closed;
 use self::derivation::{Derivation, Signature};
+use self::one_function::MadeFunction;
 use self::operation::Operation;
 use self::plan::Plan;
 use crate::differentiability::Made;
@@ -160,8 +162,15 @@ pub struct Derivative {
 /// As [`differentiate`]; [`PassError`] too if an argument is named that is not there or has no tangent.
 pub fn derive(module: &mut Module<BBCode>, name: &Name, options: &Options) -> Result<Derivative, PassError> {
     link_methods::run_on_all(module)?;
-    let (derivative, generated) = generate_all(module, name, options)?;
+    let (derivative, mut generated) = generate_all(module, name, options)?;
+    let passes = std::mem::take(&mut generated.passes);
     add(module, name, generated)?;
+    if options.savings.one_function && options.carrier == Carrier::Stacks {
+        // The vector-Jacobian product stays apart: it is there for the pullback itself.
+        for closed in closed_kinds(options).into_iter().filter(|closed| *closed != Closed::Vjp) {
+            one_function::run(module, closed.name(&derivative.names), &passes, options.savings)?;
+        }
+    }
     Ok(derivative)
 }
 
@@ -206,6 +215,8 @@ fn clean_up(module: &mut Module<BBCode>, name: &Name) -> Result<(), PassError> {
 struct Generated {
     functions: Vec<Function<BBCode>>,
     types: Vec<ircode::TypeDef>,
+    /// Which of the functions are forward passes and pullbacks.
+    passes: Vec<MadeFunction>,
 }
 
 /// Derives a function and all that it calls with what is differentiated.
@@ -316,6 +327,9 @@ fn generate(
     plan.called_functions().into_iter().try_for_each(|called| derivation.prepared(called).map(|_| ()))?;
     let called = plan.called_signatures();
     let error = |error: bbcode::EditError| PassError::new(NAME, &function.name, error.to_string());
+    for (name, is_pullback) in [(&plan.names.forward, false), (&plan.names.pullback, true)] {
+        generated.passes.push(MadeFunction { name: name.clone(), is_pullback });
+    }
     generated.functions.push(forward_pass(&plan).map_err(error)?);
     generated.functions.push(named(
         &plan,

@@ -139,6 +139,10 @@ fn zero_tangents(
     if shadowed.is_empty() {
         return Ok(zeros);
     }
+    if let [only] = *shadowed.as_slice() {
+        zeros[only] = Some(emit.own("zero_tangent", [argument(only)], tangents[only].ty())?);
+        return Ok(zeros);
+    }
     let operands: Vec<Operand<_>> = shadowed.iter().map(|&index| argument(index)).collect();
     let types: Vec<Type> = shadowed.iter().map(|&index| plan.primal.argtypes[index].clone()).collect();
     let all = emit.tuple(operands, types)?;
