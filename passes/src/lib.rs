@@ -17,6 +17,7 @@ mod error;
 pub mod forward_mode;
 pub mod infer_types;
 pub mod inlining;
+pub mod jump_threading;
 pub mod link_methods;
 pub mod loop_invariant_motion;
 pub mod lower_arithmetic;

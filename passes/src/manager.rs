@@ -9,9 +9,9 @@ use crate::reverse_mode::linear_maps;
 use crate::{
     PassError, closure_folding, closure_specialization, common_subexpressions, constant_folding, constant_propagation,
     copy_propagation, dead_code, derivative_entries, differentiability, forward_mode, infer_types, inlining,
-    linearization, link_methods, loop_invariant_motion, lower_arithmetic, lower_broadcast, lower_projections,
-    lower_switch, mem2reg, reverse_mode, scalar_replacement, simplify, simplify_cfg, split_critical_edges,
-    type_literals, unreachable_code,
+    jump_threading, linearization, link_methods, loop_invariant_motion, lower_arithmetic, lower_broadcast,
+    lower_projections, lower_switch, mem2reg, reverse_mode, scalar_replacement, simplify, simplify_cfg,
+    split_critical_edges, type_literals, unreachable_code,
 };
 
 /// What a pass returns: whether it changed anything.
@@ -61,6 +61,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: differentiability::NAME,       about: "fill in the derivatives of differentiable functions",          run: Run::Module(differentiability::run) },
     Pass { name: infer_types::NAME,             about: "find types that the listing does not show",                       run: Run::Function(infer_types::run) },
     Pass { name: inlining::NAME,                about: "put the bodies of functions in the place of calls",               run: Run::Module(inlining::run) },
+    Pass { name: jump_threading::NAME,          about: "go straight to where a condition leads that is known on an edge",   run: Run::Function(jump_threading::run) },
     Pass { name: link_methods::NAME,            about: "let invokes name the functions of the module",                    run: Run::Function(link_methods::run) },
     Pass { name: loop_invariant_motion::NAME,   about: "move out of loops what is the same on every round",               run: Run::Function(loop_invariant_motion::run) },
     Pass { name: lower_arithmetic::NAME,        about: "turn generic arithmetic on known types into intrinsics",          run: Run::Function(lower_arithmetic::run) },

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
 use bbcode::{BBCode, BlockGraph, Ids, InstId};
-use ircode::{Module, NewInstruction, Operand, PhiEntries, PhiEntry, Stmt, Type};
+use ircode::{LineInfo, Module, NewInstruction, Operand, PhiEntries, PhiEntry, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use crate::PassResult;
@@ -27,10 +27,17 @@ pub const NAME: &str = "mem2reg";
 /// same value — the same constant included — there is no φ, around loops too. Per slot this takes time linear in the blocks in
 /// which it is live.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
-    let mut changed = bb.remove_unreachable_blocks();
-    let slots = find_slots(bb, context.module);
+    let changed = bb.remove_unreachable_blocks();
+    let promoted = promote(bb, context.module, |_| true);
+    Ok(changed || promoted > 0)
+}
+
+/// Turns those slots into values that are wanted and of which that can be done, and tells how many these are. Every block is
+/// reachable.
+pub(crate) fn promote(bb: &mut BBCode, module: &Module<BBCode>, wanted: impl Fn(InstId) -> bool) -> usize {
+    let slots = find_slots(bb, module, wanted);
     if slots.is_empty() {
-        return Ok(changed);
+        return 0;
     }
     let graph = bb.cfg();
     let mut rank = vec![u32::MAX; graph.order().len()];
@@ -44,21 +51,20 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
         live: (0..graph.order().len()).map(|_| None).collect(),
         order: Vec::new(),
     };
-    for slot in &slots {
-        changed |= builder.promote(bb, &graph, slot);
-    }
+    let promoted = slots.iter().filter(|slot| builder.promote(bb, &graph, slot)).count();
     for &inst in &builder.removed {
         // Each was found in the function and is removed once.
         let _ = bb.remove_unchecked(inst);
     }
     builder.replaced.apply(bb);
     fill_empty_blocks(bb);
-    Ok(changed)
+    promoted
 }
 
 /// A slot, and how it is used.
 struct Slot {
     ty: Type,
+    line: LineInfo,
     accesses: Vec<Access>,
 }
 
@@ -80,13 +86,15 @@ enum Kind {
 }
 
 /// The slots that are used as local variables and in no other way.
-fn find_slots(bb: &BBCode, module: &Module<BBCode>) -> Vec<Slot> {
+fn find_slots(bb: &BBCode, module: &Module<BBCode>, wanted: impl Fn(InstId) -> bool) -> Vec<Slot> {
     let mut slots: Vec<Slot> = Vec::new();
     let mut index: SecondaryMap<InstId, usize> = SecondaryMap::new();
     for (id, inst) in bb.all_insts() {
-        if let (Some(SlotCall::New(_)), Type::Slot(ty)) = (slot_call(module, &inst.stmt), &inst.ty) {
+        if let (Some(SlotCall::New(_)), Type::Slot(ty)) = (slot_call(module, &inst.stmt), &inst.ty)
+            && wanted(id)
+        {
             index.insert(id, slots.len());
-            slots.push(Slot { ty: (**ty).clone(), accesses: Vec::new() });
+            slots.push(Slot { ty: (**ty).clone(), line: inst.line, accesses: Vec::new() });
         }
     }
     if slots.is_empty() {
@@ -348,7 +356,8 @@ impl Builder {
         blocks.sort_unstable();
         for &block in &blocks {
             let Some(name) = graph.block(block) else { continue };
-            let phi = bb.insert_at_start(name, NewInstruction::new(Stmt::phi([]), slot.ty.clone()));
+            let phi =
+                bb.insert_at_start(name, NewInstruction::new(Stmt::phi([]), slot.ty.clone()).with_line(slot.line));
             if let (Ok(phi), Some(state)) = (phi, &mut self.live[block]) {
                 state.phi = Some(phi);
             }

@@ -17,14 +17,17 @@ use super::linear_maps::rule_pullbacks::RulePullbacks;
 use super::operation::{Classifier, Operation};
 use super::summary::Summaries;
 use super::{Carrier, NAME, Savings, numbers_of};
-use crate::PassError;
 use crate::derivative_entries::RegisteredDerivatives;
 use crate::dispatch::{self, Candidate};
 use crate::infer_types::returned_type;
+use crate::manager::Context;
 use crate::preparation::prepared_body;
 use crate::rules::RuleTable;
 use crate::tangents::{Tangent, TangentTypes};
 use crate::witnesses::given_derivative;
+use crate::{
+    PassError, common_subexpressions, constant_folding, copy_propagation, dead_code, jump_threading, simplify_cfg,
+};
 
 /// The names of what belongs to the derivative of a function.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -247,6 +250,9 @@ impl<'a> Derivation<'a> {
             let error = PassError::new(NAME, &function.name, message).at(&bb, id);
             return Err(error.with_help("forward mode differentiates it").at_origin(function));
         }
+        if self.savings.jump_threading {
+            self.thread_jumps(&mut bb, &function.name)?;
+        }
         match self.carrier {
             Carrier::Stacks => {
                 counted::isolate(&mut bb).map_err(|error| PassError::new(NAME, &function.name, error.to_string()))?;
@@ -261,6 +267,24 @@ impl<'a> Derivation<'a> {
         let inferred = returned_type(&bb);
         let result = if function.result.is_unknown() { inferred } else { function.result.clone() };
         Ok(Prepared { body: bb, operations, result })
+    }
+
+    /// Gives loops and branches the form in which a person would write them, if there are flags to go around.
+    fn thread_jumps(&self, bb: &mut BBCode, name: &Name) -> Result<(), PassError> {
+        let context = Context { module: self.module, function: name };
+        if jump_threading::run(bb, &context)? {
+            // Of φs that count the same, one is left.
+            for pass in [
+                constant_folding::run,
+                copy_propagation::run,
+                common_subexpressions::run,
+                dead_code::run,
+                simplify_cfg::run,
+            ] {
+                pass(bb, &context)?;
+            }
+        }
+        Ok(())
     }
 
     /// The names of a derivative.

@@ -15,6 +15,9 @@
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub struct Savings {
+    /// Control goes straight to where a condition leads that is known on an edge: Julia's loops become plain ones. This goes for
+    /// both carriers.
+    pub jump_threading: bool,
     /// The forward pass and the pullback are one function where both are wanted.
     pub one_function: bool,
     /// What is cheap is computed again where that makes less to save: a minimum cut decides.
@@ -30,6 +33,7 @@ type Technique = (&'static str, fn(&mut Savings) -> &mut bool);
 
 /// The techniques, in the order in which they are told of.
 const TECHNIQUES: &[Technique] = &[
+    ("jump-threading", |savings| &mut savings.jump_threading),
     ("one-function", |savings| &mut savings.one_function),
     ("recompute", |savings| &mut savings.recompute),
     ("loop-invariants", |savings| &mut savings.loop_invariants),
@@ -73,6 +77,6 @@ impl Savings {
 
 impl Default for Savings {
     fn default() -> Self {
-        Savings { one_function: true, recompute: true, loop_invariants: true, contents: true }
+        Savings { jump_threading: true, one_function: true, recompute: true, loop_invariants: true, contents: true }
     }
 }
