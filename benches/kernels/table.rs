@@ -1,0 +1,161 @@
+//! The table, as text and as JSON.
+
+use std::fmt::Write;
+
+use serde_json::json;
+
+use super::rows::{self, Row};
+
+/// What Enzyme takes for value and gradient, as a multiple of the fastest strict primal of three sets of gcc's flags: LLVM 19, in
+/// one run on a virtual machine with two cores of an EPYC of the Zen 3 generation. It is not part of this bench.
+const ENZYME: [(&str, usize, f64); 17] = [
+    ("bs", 1000, 2.53),
+    ("branch", 1000, 2.27),
+    ("sincos", 1000, 1.68),
+    ("sincos", 1_000_000, 1.70),
+    ("logistic", 1000, 2.69),
+    ("logistic", 1_000_000, 2.71),
+    ("newton", 1000, 7.06),
+    ("tri", 300, 1.39),
+    ("sumsq", 10_000, 1.25),
+    ("sumsq", 1_000_000, 1.31),
+    ("fsub", 200, 3.25),
+    ("lse", 10_000, 1.68),
+    ("rosen", 10_000, 1.53),
+    ("mlp", 16, 2.96),
+    ("gmm", 1000, 3.24),
+    ("ba", 1000, 4.33),
+    ("ode", 1000, 2.78),
+];
+
+/// How much slower than Enzyme a row may be.
+const MARGIN: f64 = 1.15;
+
+fn enzyme(row: &Row) -> f64 {
+    let of = |(name, n, _): &&(&str, usize, f64)| *name == row.reference.name && *n == row.reference.n;
+    ENZYME.iter().find(of).map_or(f64::NAN, |(_, _, ratio)| *ratio)
+}
+
+/// The columns of ratios.
+fn ratios(row: &Row) -> [(&'static str, f64); 5] {
+    [
+        ("our primal", row.ratio(row.value)),
+        ("our gradient", row.ratio(row.gradient)),
+        ("hand", row.ratio(row.hand.ns)),
+        ("tape", row.ratio(row.tape)),
+        ("enzyme", enzyme(row)),
+    ]
+}
+
+fn mean(ratios: &[f64]) -> f64 {
+    (ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64).exp()
+}
+
+/// The geometric mean of each column.
+fn means(rows: &[Row]) -> Vec<(&'static str, f64)> {
+    let Some(first) = rows.first() else { return Vec::new() };
+    let column = |i: usize| rows.iter().map(|row| ratios(row)[i].1).collect::<Vec<_>>();
+    ratios(first).iter().enumerate().map(|(i, (name, _))| (*name, mean(&column(i)))).collect()
+}
+
+/// The rows that are slower than Enzyme by more than the margin.
+fn slow(rows: &[Row]) -> usize {
+    rows.iter().filter(|row| row.ratio(row.gradient) > MARGIN * enzyme(row)).count()
+}
+
+/// Of recurrences: how the ratio of our gradient at 10⁶ steps compares with that at 10³.
+fn growth(rows: &[Row]) -> Vec<(&'static str, f64)> {
+    let ratio = |name: &str, n: usize| {
+        rows.iter().find(|row| row.reference.name == name && row.reference.n == n).map(|row| row.ratio(row.gradient))
+    };
+    let of = |name| Some((name, ratio(name, 1_000_000)? / ratio(name, 1000)?));
+    ["sincos", "logistic"].into_iter().filter_map(of).collect()
+}
+
+/// A ratio in four characters or so.
+fn shown(ratio: f64) -> String {
+    if ratio < 100.0 { format!("{ratio:.2}") } else { format!("{ratio:.0}") }
+}
+
+/// The table.
+pub(crate) fn text(rows: &[Row], engine: &str) -> String {
+    let mut out = String::new();
+    // Writing to a string cannot fail.
+    let result = write_text(&mut out, rows, engine);
+    debug_assert!(result.is_ok());
+    out
+}
+
+fn write_text(out: &mut String, rows: &[Row], engine: &str) -> std::fmt::Result {
+    writeln!(
+        out,
+        "Times as multiples of the fastest strict primal; ours by the {engine}. Enzyme's are not of this run.\n"
+    )?;
+    write!(out, "{:<9} {:>8} {:>10}  {:<17}", "kernel", "n", "primal µs", "of")?;
+    writeln!(
+        out,
+        " {:>11} {:>13} {:>7} {:>7} {:>7} {:>12}",
+        "our primal", "our gradient", "hand", "tape", "Enzyme", "trace bytes"
+    )?;
+    for row in rows {
+        let [primal, gradient, hand, tape, enzyme] = ratios(row).map(|(_, ratio)| shown(ratio));
+        let (name, n, best) = (row.reference.name, row.reference.n, row.primal);
+        write!(out, "{name:<9} {n:>8} {:>10.2}  {:<17}", best.ns / 1e3, best.flags)?;
+        writeln!(out, " {primal:>11} {gradient:>13} {hand:>7} {tape:>7} {enzyme:>7} {:>12}", 8 * row.trace.saved)?;
+    }
+    let means: Vec<String> = means(rows).iter().map(|(_, mean)| shown(*mean)).collect();
+    if let [primal, gradient, hand, tape, enzyme] = &means[..] {
+        write!(out, "{:<47}", "geometric mean")?;
+        writeln!(out, " {primal:>11} {gradient:>13} {hand:>7} {tape:>7} {enzyme:>7}")?;
+    }
+    writeln!(
+        out,
+        "\nslower than Enzyme by more than {:.0} %: {} of {} rows",
+        100.0 * (MARGIN - 1.0),
+        slow(rows),
+        rows.len()
+    )?;
+    for (name, growth) in growth(rows) {
+        writeln!(out, "{name}: the ratio of our gradient at n = 10⁶ is {growth:.2} of that at 10³")?;
+    }
+    write_latency(out, rows)
+}
+
+/// How long each step from text to gradient takes.
+fn write_latency(out: &mut String, rows: &[Row]) -> std::fmt::Result {
+    let Some(first) = rows.first() else { return Ok(()) };
+    write!(out, "\n{:<9}", "µs")?;
+    for (phase, _) in &first.phases {
+        write!(out, " {phase:>17}")?;
+    }
+    writeln!(out, " {:>10}", "together")?;
+    let mut before = "";
+    for row in rows {
+        // The text is the same for each size.
+        if row.reference.name == before {
+            continue;
+        }
+        before = row.reference.name;
+        write!(out, "{before:<9}")?;
+        for (_, ns) in &row.phases {
+            write!(out, " {:>17.1}", ns / 1e3)?;
+        }
+        writeln!(out, " {:>10.1}", row.phases.iter().map(|(_, ns)| ns).sum::<f64>() / 1e3)?;
+    }
+    Ok(())
+}
+
+/// The table as JSON.
+pub(crate) fn json(rows: &[Row], engine: &str) -> serde_json::Value {
+    let means: serde_json::Map<String, serde_json::Value> =
+        means(rows).into_iter().map(|(name, mean)| (name.replace(' ', "_"), json!(mean))).collect();
+    let growth: serde_json::Map<String, serde_json::Value> =
+        growth(rows).into_iter().map(|(name, growth)| (name.into(), json!(growth))).collect();
+    json!({
+        "engine": engine,
+        "rows": rows.iter().map(|row| rows::json(row, enzyme(row))).collect::<Vec<_>>(),
+        "geometric_means": means,
+        "slower_than_enzyme": slow(rows),
+        "growth": growth,
+    })
+}
