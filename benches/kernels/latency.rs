@@ -4,7 +4,7 @@
 mod straight;
 
 use std::process::Command;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value as Json, json};
 
@@ -16,23 +16,19 @@ use super::{Failure, clock, folder};
 /// A size is measured in a process of its own, so that the most memory that it takes can be seen.
 pub(crate) fn run() -> Result<(), Failure> {
     let mut measured = Vec::new();
-    let mut heading = None;
+    println!("ns a statement; runs by the {ENGINE}\n");
     for n in [1_000, 10_000, 100_000, 1_000_000] {
         let output = Command::new(std::env::current_exe()?).args(["latency-of", &n.to_string()]).output()?;
         if !output.status.success() {
             return Err(format!("{n}: {}", String::from_utf8_lossy(&output.stderr)).into());
         }
         let size: Json = serde_json::from_slice(&output.stdout)?;
-        let phases = size["phases"].as_array().ok_or("no phases")?.clone();
+        let phases = size["phases"].as_array().ok_or("no phases")?;
         let ns = |phase: &Json| phase[1].as_f64().unwrap_or(f64::NAN);
-        if heading.is_none() {
+        if measured.is_empty() {
             let names: String =
                 phases.iter().map(|phase| format!(" {:>17}", phase[0].as_str().unwrap_or(""))).collect();
-            println!(
-                "ns a statement; runs by the {ENGINE}\n\n{:<10}{names} {:>10} {:>9}",
-                "statements", "total s", "peak MB"
-            );
-            heading = Some(());
+            println!("{:<10}{names} {:>10} {:>9}", "statements", "total s", "peak MB");
         }
         let each: String = phases.iter().map(|phase| format!(" {:>17.1}", ns(phase) / f64::from(n))).collect();
         let total: f64 = phases.iter().map(ns).sum();
@@ -93,13 +89,12 @@ fn interpreter() -> Result<(f64, f64), Failure> {
     let kit::kernels::Inputs { x, c } = kit::kernels::inputs(kernel, n);
     let (ours, _) = Ours::of_text(&text("tri")?)?;
     let mut session = ours.session(&[Argument::Vector(x), Argument::Vector(c), Argument::Integer(n)])?;
-    let second = std::time::Duration::from_secs(1);
     let before = session.statements();
     session.value()?;
     let primal = session.statements() - before;
     session.gradient()?;
     let gradient = session.statements() - before - primal;
-    let primal_ns = clock::least(second, || drop(std::hint::black_box(session.value())));
-    let gradient_ns = clock::least(second, || drop(std::hint::black_box(session.gradient())));
+    let primal_ns = clock::least(Duration::from_secs(1), || drop(std::hint::black_box(session.value())));
+    let gradient_ns = clock::least(Duration::from_secs(1), || drop(std::hint::black_box(session.gradient())));
     Ok((primal_ns / primal as f64, gradient_ns / gradient as f64))
 }
