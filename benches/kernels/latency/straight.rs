@@ -33,39 +33,91 @@ impl Random {
     }
 }
 
+/// A function while it is made.
+struct Making {
+    random: Random,
+    steps: Vec<Step>,
+    values: Vec<f64>,
+    /// How many percent each value changes by if both arguments change by one: about, and at least.
+    elasticities: Vec<f64>,
+    used: Vec<bool>,
+}
+
+impl Making {
+    /// A value of the window: the oldest, if nothing has used it yet, as nothing would later.
+    fn operand(&mut self) -> usize {
+        let window = self.values.len().min(WINDOW);
+        let oldest = self.values.len() - window;
+        if self.used[oldest] { oldest + self.random.below(window) } else { oldest }
+    }
+
+    /// The next step, such that neither values nor derivatives grow: what would be too large or too small gives way to an operand that
+    /// is brought back to 1, and products are of what does not change fast.
+    fn step(&mut self) -> Step {
+        let (a, b) = (self.operand(), self.values.len() - 1 - self.random.below(self.values.len().min(WINDOW)));
+        let step = match self.random.below(20) {
+            0 if self.used[a] => Step::Scale(self.random.below(2), 0.875),
+            0..10 => Step::Add(a, b),
+            _ if self.elasticities[a] + self.elasticities[b] <= 8.0 => Step::Multiply(a, b),
+            _ => Step::Add(a, b),
+        };
+        match (0.01..100.0).contains(&self.value(step)) {
+            true => step,
+            false => Step::Scale(a, 1.0 / self.values[a]),
+        }
+    }
+
+    fn value(&self, step: Step) -> f64 {
+        match step {
+            Step::Add(a, b) => self.values[a] + self.values[b],
+            Step::Multiply(a, b) => self.values[a] * self.values[b],
+            Step::Scale(a, by) => self.values[a] * by,
+        }
+    }
+
+    fn push(&mut self, step: Step) {
+        let value = self.value(step);
+        let (elasticities, values) = (&self.elasticities, &self.values);
+        let (elasticity, operands) = match step {
+            Step::Add(a, b) => ((values[a] * elasticities[a] + values[b] * elasticities[b]) / value, [a, b]),
+            Step::Multiply(a, b) => (elasticities[a] + elasticities[b], [a, b]),
+            Step::Scale(a, _) => (elasticities[a], [a, a]),
+        };
+        operands.into_iter().for_each(|operand| self.used[operand] = true);
+        self.steps.push(step);
+        self.values.push(value);
+        self.elasticities.push(elasticity);
+        self.used.push(false);
+    }
+
+    /// The two oldest values that nothing uses, if there are two.
+    fn unused(&self) -> (usize, Option<[usize; 2]>) {
+        let from = self.values.len().saturating_sub(2 * WINDOW);
+        let unused: Vec<usize> = (from..self.values.len()).filter(|&value| !self.used[value]).collect();
+        (unused.len(), unused.first().zip(unused.get(1)).map(|(&a, &b)| [a, b]))
+    }
+}
+
 impl Straight {
-    /// A function of n statements. It is chosen so that neither values nor derivatives grow: each value is a polynomial of
-    /// low degree, and brought back to 1 where it is far from it.
+    /// A function of n statements, all of which the result depends on.
     pub(crate) fn new(n: usize) -> Straight {
         let arguments = [0.75, 1.25];
-        let (mut values, mut degrees) = (arguments.to_vec(), vec![1, 1]);
-        let mut steps = Vec::with_capacity(n);
-        let mut random = Random(12345);
-        for _ in 0..n {
-            let defined = values.len();
-            let operand = |random: &mut Random| defined - 1 - random.below(defined.min(WINDOW));
-            let (a, b) = (operand(&mut random), operand(&mut random));
-            let step = match random.below(20) {
-                0..2 => Step::Scale(random.below(2), 0.875),
-                2..11 => Step::Add(a, b),
-                _ if degrees[a] + degrees[b] <= 6 => Step::Multiply(a, b),
-                _ => Step::Add(a, b),
+        let mut making = Making {
+            random: Random(12345),
+            steps: Vec::with_capacity(n),
+            values: arguments.to_vec(),
+            elasticities: vec![1.0, 1.0],
+            used: vec![false, false],
+        };
+        for i in 0..n {
+            // The last steps add up what is left.
+            let step = match making.unused() {
+                (unused, Some([a, b])) if unused > n - i => Step::Add(a, b),
+                _ => making.step(),
             };
-            let (value, degree) = match step {
-                Step::Add(a, b) => (values[a] + values[b], degrees[a].max(degrees[b])),
-                Step::Multiply(a, b) => (values[a] * values[b], degrees[a] + degrees[b]),
-                Step::Scale(a, by) => (values[a] * by, degrees[a]),
-            };
-            // A product or sum that is far from 1 gives way to an operand that is brought back.
-            let (step, value, degree) = match (0.125..8.0).contains(&value) {
-                true => (step, value, degree),
-                false => (Step::Scale(a, 1.0 / values[a]), 1.0, degrees[a]),
-            };
-            steps.push(step);
-            values.push(value);
-            degrees.push(degree);
+            making.push(step);
         }
-        Straight { arguments, steps, values }
+        Straight { arguments, steps: making.steps, values: making.values }
     }
 
     /// The function as a listing.
