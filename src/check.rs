@@ -27,13 +27,16 @@ pub struct CheckOptions {
     pub tolerance: Option<f64>,
     /// How what the pullback needs travels to it.
     pub carrier: Carrier,
+    /// Whether loops are checkpointed.
+    pub checkpoint: bool,
     /// What each run may use.
     pub limits: Limits,
 }
 
 impl Default for CheckOptions {
     fn default() -> Self {
-        CheckOptions { directions: 3, seed: 1, tolerance: None, carrier: Carrier::default(), limits: Limits::default() }
+        let (carrier, limits) = (Carrier::default(), Limits::default());
+        CheckOptions { directions: 3, seed: 1, tolerance: None, carrier, checkpoint: false, limits }
     }
 }
 
@@ -81,7 +84,7 @@ pub fn check_gradient(
     args: &[Value],
     options: &CheckOptions,
 ) -> Result<CheckReport, GradientError> {
-    let gradient_options = GradientOptions::new().limits(options.limits).carrier(options.carrier);
+    let gradient_options = GradientOptions::new().limits(options.limits).carrier(options.carrier).checkpoint(options.checkpoint);
     let derived = Derived::of(module, name, args, &gradient_options, true)?;
     check_derived(&derived.module, name, &derived.derivative.names, args, options)
 }

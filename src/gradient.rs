@@ -49,7 +49,7 @@ pub struct Gradient {
     pub module: Module<IRCode>,
     /// What these are called.
     pub names: DerivativeNames,
-    /// What is not wrong, but may not be what was meant: the result does not depend on the arguments.
+    /// What is not wrong, but may not be what was meant: the result does not depend on the arguments, a loop is not checkpointed.
     pub warnings: Vec<PassError>,
 }
 
@@ -69,6 +69,8 @@ pub struct GradientOptions {
     pub carrier: Carrier,
     /// What makes the derivative small.
     pub savings: Savings,
+    /// Whether [loops are checkpointed](passes::reverse_mode::Options::checkpoint): much less memory for long loops, for the time of one more run.
+    pub checkpoint: bool,
     /// What the run may use.
     pub limits: Limits,
 }
@@ -92,6 +94,11 @@ impl GradientOptions {
     /// With these techniques that make the derivative small.
     pub fn savings(self, savings: Savings) -> Self {
         GradientOptions { savings, ..self }
+    }
+
+    /// With loops [checkpointed](Self::checkpoint), or not.
+    pub fn checkpoint(self, checkpoint: bool) -> Self {
+        GradientOptions { checkpoint, ..self }
     }
 
     /// With these limits.
@@ -263,8 +270,8 @@ impl Derived {
             _ => None,
         };
         let with_respect_to = wrt.as_ref().map(|wrt| wrt::arguments(wrt));
-        let (carrier, savings) = (options.carrier, options.savings);
-        let asked = Options { with_respect_to, vjp, carrier, savings, ..Options::default() };
+        let (carrier, savings, checkpoint) = (options.carrier, options.savings, options.checkpoint);
+        let asked = Options { with_respect_to, vjp, carrier, savings, checkpoint, ..Options::default() };
         let derivative = derive(&mut module, &function, &asked)?;
         let names = &derivative.names;
         let closed = if vjp { names.vjp.clone() } else { names.value_and_gradient.clone() };

@@ -2,6 +2,8 @@
 
 mod argument_types;
 mod builder;
+pub mod checkpoint_loops;
+mod checkpointed;
 pub mod closure_folding;
 pub mod closure_specialization;
 pub mod common_subexpressions;

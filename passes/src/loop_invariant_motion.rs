@@ -118,7 +118,7 @@ fn can_have_preheader(bb: &BBCode, graph: &BlockGraph, header: usize, outside: &
 }
 
 /// The values that may be undefined when they are read.
-fn may_be_undefined(bb: &BBCode, graph: &BlockGraph) -> SecondaryMap<InstId, ()> {
+pub(crate) fn may_be_undefined(bb: &BBCode, graph: &BlockGraph) -> SecondaryMap<InstId, ()> {
     let mut undefined: SecondaryMap<InstId, ()> = SecondaryMap::new();
     let mut work: Vec<InstId> = Vec::new();
     let mut phis_of: SecondaryMap<InstId, Vec<InstId>> = SecondaryMap::new();

@@ -7,7 +7,7 @@ use ircode::{Function, Module, Name};
 
 use crate::reverse_mode::linear_maps;
 use crate::{
-    PassError, closure_folding, closure_specialization, common_subexpressions, constant_folding, constant_propagation,
+    PassError, checkpoint_loops, closure_folding, closure_specialization, common_subexpressions, constant_folding, constant_propagation,
     copy_propagation, dead_code, derivative_entries, differentiability, forward_mode, infer_types, inlining,
     jump_threading, linearization, link_methods, loop_invariant_motion, lower_arithmetic, lower_broadcast,
     lower_projections, lower_switch, mem2reg, reverse_mode, scalar_replacement, simplify, simplify_cfg,
@@ -50,6 +50,7 @@ pub enum Run {
 /// All passes, by name.
 #[rustfmt::skip]
 pub const PASSES: &[Pass] = &[
+    Pass { name: checkpoint_loops::NAME,        about: "turn loops into calls of some rounds, which reverse mode runs again",     run: Run::Module(checkpoint_loops::run) },
     Pass { name: closure_folding::NAME,         about: "call what a closure applies, where it is seen to be made",     run: Run::Function(closure_folding::run) },
     Pass { name: closure_specialization::NAME,  about: "give functions what closures capture in the place of closures",    run: Run::Module(closure_specialization::run) },
     Pass { name: common_subexpressions::NAME,   about: "compute once what is computed twice",                             run: Run::Function(common_subexpressions::run) },

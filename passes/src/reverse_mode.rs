@@ -25,6 +25,7 @@
 
 mod activity;
 mod adjoints;
+mod checkpointed;
 mod closed;
 mod counted;
 mod derivation;
@@ -43,6 +44,7 @@ mod savings;
 mod shape;
 mod statement;
 mod subset;
+pub(crate) mod survey;
 mod summary;
 mod tangent_code;
 
@@ -60,7 +62,7 @@ use crate::manager::{PassResult, named_or_only, run_on_function};
 use crate::rules::{RuleTable, RuleTarget};
 use crate::tangents::Tangent;
 use crate::with_respect_to::wanted_arguments;
-use crate::{PassError, constant_folding, dead_code, link_methods, mem2reg, simplify_cfg};
+use crate::{PassError, checkpoint_loops, constant_folding, dead_code, link_methods, mem2reg, simplify_cfg};
 
 pub(crate) use self::activity::may_hold_integers;
 pub use self::derivation::DerivativeNames;
@@ -144,6 +146,9 @@ pub struct Options {
     pub accumulate: bool,
     /// What makes the derivative small.
     pub savings: Savings,
+    /// Whether loops are [checkpointed](checkpoint_loops): memory in proportion to the root of the number of rounds, at the price
+    /// of running their bodies once more. The gradient is the same, to the last bit.
+    pub checkpoint: bool,
 }
 
 /// A derivative that was added to a module.
@@ -151,7 +156,7 @@ pub struct Options {
 pub struct Derivative {
     /// What its functions are called.
     pub names: DerivativeNames,
-    /// What is not wrong, but may not be what was meant: the result does not depend on the arguments.
+    /// What is not wrong, but may not be what was meant: the result does not depend on the arguments, a loop is not checkpointed.
     pub warnings: Vec<PassError>,
 }
 
@@ -162,7 +167,10 @@ pub struct Derivative {
 /// As [`differentiate`]; [`PassError`] too if an argument is named that is not there or has no tangent.
 pub fn derive(module: &mut Module<BBCode>, name: &Name, options: &Options) -> Result<Derivative, PassError> {
     link_methods::run_on_all(module)?;
-    let (derivative, mut generated) = generate_all(module, name, options)?;
+    let (derivative, mut generated) = match options.checkpoint {
+        true => generate_checkpointed(module, name, options)?,
+        false => generate_all(module, name, options)?,
+    };
     let passes = std::mem::take(&mut generated.passes);
     add(module, name, generated)?;
     if options.savings.one_function && options.carrier == Carrier::Stacks {
@@ -172,6 +180,29 @@ pub fn derive(module: &mut Module<BBCode>, name: &Name, options: &Options) -> Re
         }
     }
     Ok(derivative)
+}
+
+/// As [`generate_all`], of the function with its loops as calls. Only what these call is added to the module: the function itself
+/// stays as it is.
+fn generate_checkpointed(
+    module: &Module<BBCode>,
+    name: &Name,
+    options: &Options,
+) -> Result<(Derivative, Generated), PassError> {
+    let mut prepared = module.clone();
+    let report = checkpoint_loops::checkpoint_loops(&mut prepared, None)?;
+    let (mut derivative, mut generated) = match generate_all(&prepared, name, options) {
+        Ok(made) => made,
+        Err(error) => {
+            // An error is told of the function as it was given. There is none if the segments are what cannot be differentiated.
+            let (mut derivative, generated) = generate_all(module, name, options)?;
+            derivative.warnings.push(error.with_help("no loop is checkpointed because of this"));
+            return Ok((derivative, generated));
+        }
+    };
+    derivative.warnings.extend(report.left);
+    generated.functions.extend(report.segments.iter().filter_map(|segment| prepared.function(segment)).cloned());
+    Ok((derivative, generated))
 }
 
 /// Adds the VJPs of functions with respect to parameters, with linear maps, and those of the functions that they call, to their

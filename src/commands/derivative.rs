@@ -24,6 +24,10 @@ pub(crate) struct CarrierOption {
     /// How what the pullback needs travels to it: on a stack a block (Mooncake), or in closures and enums (Swift).
     #[arg(long, value_enum, value_name = "CARRIER", default_value = "stacks")]
     carrier: CarrierName,
+    /// Checkpoint loops: hold memory for about √(2n) of n rounds at a time, and run their bodies once more. The gradient is the same to the
+    /// last bit. Loops of which this is not possible are named.
+    #[arg(long)]
+    checkpoint: bool,
 }
 
 #[derive(Clone, Copy, clap::ValueEnum)]
@@ -33,6 +37,10 @@ enum CarrierName {
 }
 
 impl CarrierOption {
+    pub(crate) fn checkpoint(&self) -> bool {
+        self.checkpoint
+    }
+
     pub(crate) fn get(&self) -> Carrier {
         match self.carrier {
             CarrierName::Stacks => Carrier::Stacks,

@@ -25,6 +25,7 @@ Examples:
   bbkit grad file.ir --args '[2.0]' --json                  {\"value\": 4.0, \"gradient\": [4.0]}
   bbkit grad file.ir --args '[2.0]' --stats                 what the gradient costs
   bbkit grad file.ir --args '[2.0]' --without recompute     without a technique that makes the derivative small
+  bbkit grad file.ir --args '[2.0]' --checkpoint --stats    … with little memory for long loops, and more time
   bbkit grad file.ir --args '[2.0]' --show                  the forward pass and the pullback, too
   bbkit grad file.ir --args '[2.0]' --show=bbcode           … keyed by ID, with what each statement comes from
   bbkit grad file.ir --args '[2.0]' --html grad.html        a page: each function beside what it was made from")]
@@ -66,6 +67,7 @@ impl Grad {
         self.rules.add_to(&mut input.module)?;
         let limits = self.call.limits();
         let options = self.with_respect_to.options(limits).carrier(self.carrier.get()).savings(self.savings.get()?);
+        let options = options.checkpoint(self.carrier.checkpoint());
         let statistics = match self.stats {
             true => Some(gradient_statistics(&input.module, &name, &args, &options)),
             false => None,
@@ -91,7 +93,7 @@ impl Grad {
         };
         let checks = match self.check {
             true => {
-                let options = CheckOptions { limits, carrier: options.carrier, ..CheckOptions::default() };
+                let options = CheckOptions { limits, carrier: options.carrier, checkpoint: options.checkpoint, ..CheckOptions::default() };
                 let checked = check_gradient(&module, &name, &args, &options);
                 Some(checked.map_err(|error| describe(&input, &error))?)
             }

@@ -44,6 +44,7 @@ impl Vjp {
         let seed = parse_json("--seed", &self.seed)?;
         let (input, name, args) = self.call.prepare(&self.file)?;
         let options = self.with_respect_to.options(self.call.limits()).carrier(self.carrier.get());
+        let options = options.checkpoint(self.carrier.checkpoint());
         let result = vjp_with(&input.module, &name, &args, &seed, &options);
         let result = result.map_err(|error| describe(&input, &error))?;
         warn(&result.warnings);

@@ -125,6 +125,7 @@ impl<'a> Derivation<'a> {
         fill_empty_blocks(&mut bb).map_err(error)?;
         let inferred = returned_type(&bb);
         let result = if function.result.is_unknown() { inferred } else { function.result.clone() };
+        crate::checkpointed::unmark(&mut bb);
         let ir = IRCode::try_from(bb).map_err(|error| PassError::new(NAME, &function.name, error.to_string()))?;
         let classifier = Classifier { module: self.module, rules: self.rules, tangents: &self.tangents, ir: &ir };
         let stmts = ir.stmts.stmts().iter().zip(ir.stmts.types());

@@ -159,6 +159,8 @@ pub(super) struct Called {
     pub(super) result: Tangent,
     /// The type of the result.
     pub(super) result_type: Type,
+    /// Whether the pullback runs its forward pass, so that only the arguments are saved.
+    pub(super) is_checkpointed: bool,
 }
 
 impl Called {
@@ -262,8 +264,9 @@ impl<'a> Derivation<'a> {
         let packed = pack_collected(self.module, &mut bb)
             .map_err(|error| PassError::new(NAME, &function.name, error.to_string()))?;
         let classifier = Classifier { module: self.module, rules: self.rules, bb: &bb };
-        let operations =
+        let mut operations =
             bb.all_insts().map(|(id, _)| (id, classifier.operation(id, &|call| packed.get(call).copied()))).collect();
+        self.leave_out_constants(&function.body, &bb, &mut operations);
         let inferred = returned_type(&bb);
         let result = if function.result.is_unknown() { inferred } else { function.result.clone() };
         Ok(Prepared { body: bb, operations, result })
@@ -325,7 +328,9 @@ impl<'a> Derivation<'a> {
         let given = self.given(&signature);
         let is_given = given.is_some();
         names.forward = given.unwrap_or(names.forward);
-        Some(Called { signature, is_given, names, arguments, result, result_type: prepared.result.clone() })
+        let result_type = prepared.result.clone();
+        let is_checkpointed = self.is_checkpointed(function) && result.shadow().is_none();
+        Some(Called { signature, is_given, names, arguments, result, result_type, is_checkpointed })
     }
 
     /// The VJP that a witness of the module gives for what is wanted, perhaps through a thunk. What is derived with stacks does

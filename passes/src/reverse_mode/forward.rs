@@ -10,11 +10,13 @@ use super::emit::{Emitter, block_number, type_operand};
 use super::linear_maps::rule_pullbacks::{Captured, RulePullback};
 use super::operation::{Operation, Place, Whole};
 use super::plan::{Plan, Saved, SavedArgument, Travel};
+use crate::checkpointed::unmark;
 use crate::tangents::Tangent;
 
 /// Generates `f_fwd(args…, shadows…) -> (value, shadow, trace)` from the function, which is taken out of the plan.
 pub(super) fn generate(plan: &Plan<'_>, primal: BBCode) -> Result<BBCode, EditError> {
     let mut bb = primal;
+    unmark(&mut bb);
     if let Some(own) = bb.argtypes.first_mut() {
         *own = Type::function(plan.names.forward.clone());
     }
@@ -474,6 +476,9 @@ impl Forward<'_, '_> {
         let plan = self.plan;
         let Operation::Call { args, .. } = plan.activity.operation(id) else { return Ok(()) };
         let Some(called) = plan.called(id).filter(|_| plan.is_reversed(id)) else { return Ok(()) };
+        if called.is_checkpointed {
+            return Ok(());
+        }
         let ty = self.bb.operand_type(&Operand::Value(id));
         let trace_type = called.trace_type(plan.carrier);
         let mut operands = args.clone();

@@ -61,7 +61,14 @@ impl Plan<'_> {
                     visit(Need::Saved(Saved::Old(id)));
                 }
             }
-            Operation::Call { .. } => visit(Need::Saved(Saved::Trace(id))),
+            Operation::Call { args, .. } => match self.called(id).filter(|called| called.is_checkpointed) {
+                Some(called) => {
+                    args.iter().for_each(|arg| value(arg, visit));
+                    let with_shadows = args.iter().enumerate().filter(|(index, _)| called.takes_shadow(*index));
+                    with_shadows.filter(|(_, arg)| self.has_shadow(arg)).for_each(|(_, arg)| shadow(arg, visit));
+                }
+                None => visit(Need::Saved(Saved::Trace(id))),
+            },
             Operation::Load(place) => {
                 shadow(&place.object, visit);
                 place.indices.iter().for_each(|index| value(index, visit));

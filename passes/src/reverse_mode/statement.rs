@@ -5,6 +5,7 @@ use hashbrown::HashMap;
 use ircode::{LineInfo, Operand, Positions, Rename, SSAValue, Stmt, Type};
 
 use super::Carrier;
+use super::checkpointed::run_again;
 use super::emit::Emitter;
 use super::needs::element_type;
 use super::operation::{Access, Operation, Place, Resize, Whole};
@@ -610,7 +611,16 @@ impl Generator<'_, '_> {
     ) -> Generated<()> {
         let plan = self.plan;
         let Some(called) = plan.called(id) else { return Ok(()) };
-        let trace = here.loaded.get(&Saved::Trace(id)).cloned().unwrap_or_else(Operand::nothing);
+        let trace = match called.is_checkpointed {
+            true => {
+                let values = args.iter().map(|arg| self.available(arg, here.loaded)).collect();
+                let shadow = |arg| plan.has_shadow(arg).then(|| self.shadow(arg, here.loaded));
+                let shadows = args.iter().map(shadow).collect();
+                let mut emit = self.emit(here.block, here.line);
+                run_again(&mut emit, &called, called.trace_type(plan.carrier), values, shadows)?
+            }
+            false => here.loaded.get(&Saved::Trace(id)).cloned().unwrap_or_else(Operand::nothing),
+        };
         let to = called.result.cotangent();
         let mut emit = self.emit(here.block, here.line);
         let leaves = emit.convert(seed, shape, &to)?;

@@ -16,17 +16,20 @@ pub(super) struct Summary {
     pub(super) links: bool,
     /// It may make an integer of the bits of a float.
     pub(super) takes_bits: bool,
+    /// It may do what is seen from outside beside that: print.
+    pub(super) acts: bool,
 }
 
 impl Summary {
     /// What a call of which nothing is known may do.
-    const ANYTHING: Summary = Summary { writes: true, links: true, takes_bits: true };
+    const ANYTHING: Summary = Summary { writes: true, links: true, takes_bits: true, acts: true };
 
     fn join(self, other: Summary) -> Summary {
         Summary {
             writes: self.writes || other.writes,
             links: self.links || other.links,
             takes_bits: self.takes_bits || other.takes_bits,
+            acts: self.acts || other.acts,
         }
     }
 }
@@ -114,6 +117,10 @@ fn direct(module: &Module<BBCode>, rules: &RuleTable, bb: &BBCode, closed: bool)
                 } else if !pure && matches!(inst.stmt, Stmt::Call(_) | Stmt::Invoke(_) | Stmt::Expr(_)) {
                     summary = Summary::ANYTHING;
                 }
+            }
+            // An error that was not raised is not raised the second time either.
+            Operation::Steps if inst.ty != Type::Bottom => {
+                summary.acts |= module.primitive_call(&inst.stmt).is_some_and(|(primitive, _)| primitive.effects.writes);
             }
             Operation::Rule { rule, args, .. } if rule.changes_first() => {
                 summary.writes |= args.first().is_some_and(|first| !is_made_here(&classifier, first));

@@ -1,0 +1,228 @@
+//! What can be said of the derivative of a function before it is made: through which values derivatives may flow, and which
+//! statements can be run again on the way back.
+
+use bbcode::{BBCode, Ids, InstId};
+use hashbrown::HashSet;
+use ircode::{Argument, Head, Module, Operand, Stmt, Type};
+use slotmap::SecondaryMap;
+
+use super::operation::{Classifier, Operation};
+use super::summary::{Summaries, holds_objects};
+use crate::checkpointed::marked;
+use crate::effects::effects;
+use crate::rules::RuleTable;
+use crate::tangents::TangentTypes;
+
+/// What is known of all functions of a module.
+pub(crate) struct Survey<'a> {
+    module: &'a Module<BBCode>,
+    rules: &'a RuleTable,
+    tangents: TangentTypes<'a, BBCode>,
+    summaries: Summaries,
+}
+
+/// How a value that is computed outside of a region takes part in what is run again.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Part {
+    /// It has no cotangent: what has no derivative, and objects, to whose shadows is added in place.
+    Plain,
+    /// It is a value with a cotangent.
+    Differentiable,
+    /// It holds objects and floats beside them.
+    Mixed,
+}
+
+/// What is known of a function.
+pub(crate) struct Surveyed<'s> {
+    survey: &'s Survey<'s>,
+    operations: SecondaryMap<InstId, Operation>,
+    /// The values on which derivatives may depend, and through which they flow to the result.
+    flows: SecondaryMap<InstId, ()>,
+    useful_arguments: Vec<bool>,
+}
+
+impl<'a> Survey<'a> {
+    pub(crate) fn new(module: &'a Module<BBCode>, rules: &'a RuleTable) -> Self {
+        let all: Vec<usize> = (0..module.functions().len()).collect();
+        let summaries = Summaries::of(module, rules, &all, None);
+        Survey { module, rules, tangents: TangentTypes::new(module), summaries }
+    }
+
+    fn has_cotangent(&self, ty: &Type) -> bool {
+        !self.tangents.of(ty).cotangent().is_none()
+    }
+
+    /// Looks at a function: each statement once forwards, and once backwards.
+    pub(crate) fn of(&'a self, bb: &BBCode) -> Surveyed<'a> {
+        let classifier = Classifier { module: self.module, rules: self.rules, bb };
+        let operations: SecondaryMap<InstId, Operation> =
+            bb.all_insts().map(|(id, _)| (id, classifier.operation(id, &|_| Some(id)))).collect();
+        let varied = self.varied(bb, &operations);
+        let mut flows: SecondaryMap<InstId, ()> = SecondaryMap::new();
+        let mut useful_arguments = vec![false; bb.argtypes.len()];
+        let mut work: Vec<InstId> = Vec::new();
+        let mut need = |operand: &Operand<Ids>, work: &mut Vec<InstId>| match operand {
+            Operand::Value(value) if varied.contains_key(*value) && flows.insert(*value, ()).is_none() => {
+                work.push(*value);
+            }
+            Operand::Argument(argument) => {
+                if let Some(useful) = argument.index().and_then(|index| useful_arguments.get_mut(index)) {
+                    *useful = true;
+                }
+            }
+            _ => {}
+        };
+        let constants = marked(bb).unwrap_or_default();
+        for (id, inst) in bb.all_insts() {
+            let tuple = match &inst.stmt {
+                Stmt::Return(ret) => ret.value.as_ref().and_then(Operand::as_value),
+                _ => None,
+            };
+            // What counts as a constant is not needed.
+            if let Some(Operation::Aggregate(fields)) = tuple.and_then(|tuple| operations.get(tuple))
+                && !constants.is_empty()
+            {
+                let constants: HashSet<usize> = constants.iter().copied().collect();
+                let fields = fields.iter().zip(1..).filter(|(_, number)| !constants.contains(number));
+                fields.for_each(|(field, _)| need(field, &mut work));
+                continue;
+            }
+            let returns = matches!(&inst.stmt, Stmt::Return(_));
+            let stores = match operations.get(id) {
+                Some(Operation::Rule { rule, .. }) => rule.changes_first(),
+                Some(Operation::Call { function, .. }) => self.summaries.get(*function).writes,
+                Some(Operation::Unknown | Operation::NewObject(_)) => true,
+                Some(operation) => operation.changed_object().is_some(),
+                None => false,
+            };
+            if returns || stores {
+                inst.stmt.for_each_operand(&mut |operand| need(operand, &mut work));
+            }
+        }
+        while let Some(id) = work.pop() {
+            match operations.get(id) {
+                Some(Operation::Rule { rule, args, .. }) => {
+                    let args = args.iter().enumerate().filter(|(index, _)| !rule.is_zero(*index));
+                    args.for_each(|(_, arg)| need(arg, &mut work));
+                }
+                Some(Operation::Steps) | None => {}
+                Some(_) => {
+                    if let Some(stmt) = bb.stmt(id) {
+                        stmt.for_each_operand(&mut |operand| need(operand, &mut work));
+                    }
+                }
+            }
+        }
+        Surveyed { survey: self, operations, flows, useful_arguments }
+    }
+
+    /// The values with cotangents that may depend on arguments, or on what is in memory.
+    fn varied(&self, bb: &BBCode, operations: &SecondaryMap<InstId, Operation>) -> SecondaryMap<InstId, ()> {
+        let mut users: SecondaryMap<InstId, Vec<InstId>> = SecondaryMap::new();
+        let mut varied: SecondaryMap<InstId, ()> = SecondaryMap::new();
+        let mut work: Vec<InstId> = Vec::new();
+        let of_arguments: Vec<bool> = bb.argtypes.iter().map(|ty| !self.tangents.of(ty).is_none()).collect();
+        let is_argument = |argument: &Argument| argument.index().and_then(|index| of_arguments.get(index)) == Some(&true);
+        for (id, inst) in bb.all_insts() {
+            if inst.stmt.is_terminator() || !self.has_cotangent(&inst.ty) {
+                continue;
+            }
+            let mut starts = match operations.get(id) {
+                Some(Operation::Steps) | None => continue,
+                Some(Operation::Load(_) | Operation::StackPop { .. } | Operation::Call { .. } | Operation::Unknown) => true,
+                // Rules may read memory.
+                Some(Operation::Rule { args, .. }) => {
+                    args.iter().any(|arg| holds_objects(self.module, &bb.operand_type(arg)))
+                }
+                Some(_) => false,
+            };
+            inst.stmt.for_each_operand(&mut |operand| match operand {
+                Operand::Argument(argument) => starts |= is_argument(argument),
+                Operand::Value(value) => {
+                    if let Some(entry) = users.entry(*value) {
+                        entry.or_default().push(id);
+                    }
+                }
+                _ => {}
+            });
+            if starts && varied.insert(id, ()).is_none() {
+                work.push(id);
+            }
+        }
+        while let Some(id) = work.pop() {
+            for &user in users.get(id).map(Vec::as_slice).unwrap_or_default() {
+                if varied.insert(user, ()).is_none() {
+                    work.push(user);
+                }
+            }
+        }
+        varied
+    }
+}
+
+impl Surveyed<'_> {
+    /// Whether a derivative may flow through the value of an operand.
+    pub(crate) fn flows(&self, operand: &Operand<Ids>) -> bool {
+        match operand {
+            Operand::Value(value) => self.flows.contains_key(*value),
+            Operand::Argument(argument) => {
+                argument.index().and_then(|index| self.useful_arguments.get(index)) == Some(&true)
+            }
+            _ => false,
+        }
+    }
+
+    /// How an operand of this type takes part in what is run again.
+    pub(crate) fn part(&self, operand: &Operand<Ids>, ty: &Type) -> Part {
+        if !self.survey.has_cotangent(ty) {
+            Part::Plain
+        } else if matches!(ty, Type::Slot(_)) || holds_objects(self.survey.module, ty) {
+            Part::Mixed
+        } else if self.flows(operand) {
+            Part::Differentiable
+        } else {
+            Part::Plain
+        }
+    }
+
+    /// Why a statement cannot be run again on the way back, in a function of its own; `None` if it can.
+    pub(crate) fn not_repeatable(&self, bb: &BBCode, id: InstId) -> Option<String> {
+        let inst = bb.inst(id)?;
+        let of_try = || Some("it holds part of a `try`".to_string());
+        match &inst.stmt {
+            Stmt::Enter(_) | Stmt::PhiC(_) | Stmt::Upsilon(_) => return of_try(),
+            Stmt::Expr(expr) => match expr.head {
+                Head::Leave | Head::PopException | Head::TheException => return of_try(),
+                Head::StaticParameter => return Some("it uses a static parameter".into()),
+                Head::GcPreserveBegin | Head::GcPreserveEnd => return Some("it keeps objects alive".into()),
+                _ => {}
+            },
+            _ => {}
+        }
+        let mut nested = false;
+        inst.stmt.for_each_operand(&mut |operand| nested |= matches!(operand, Operand::Nested(_)));
+        if nested {
+            return Some("a statement in it has an expression as operand".into());
+        }
+        if inst.stmt.is_terminator() {
+            return None;
+        }
+        let changes = || Some("it changes memory".to_string());
+        match self.operations.get(id)? {
+            Operation::Call { function, .. } => {
+                let summary = self.survey.summaries.get(*function);
+                (summary.writes || summary.acts).then(|| {
+                    let name = self.survey.module.functions().get(*function).map(|function| &function.name);
+                    format!("it calls `{}`, which may change memory or print", name.map_or("", |name| name.as_str()))
+                })
+            }
+            Operation::Rule { rule, .. } => rule.changes_first().then(changes).flatten(),
+            Operation::Unknown if self.survey.module.primitive_call(&inst.stmt).is_none() => {
+                Some("what it calls is not known".into())
+            }
+            operation if operation.changed_object().is_some() => changes(),
+            Operation::Phi | Operation::Copy(_) => None,
+            _ => effects(self.survey.module, bb, inst).writes.then(changes).flatten(),
+        }
+    }
+}
