@@ -58,6 +58,11 @@ fn carriers() {
 }
 
 #[test]
+fn checkpoints() {
+    run("checkpoints", 160_000..160_300);
+}
+
+#[test]
 fn linearization() {
     run("linearization", 150_000..150_300);
 }

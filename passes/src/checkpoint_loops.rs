@@ -11,6 +11,7 @@ use ircode::{BlockNumber, Function, Module, Name, Stmt};
 use self::outside::Outside;
 use self::regions::{Found, regions};
 use self::segment::segment;
+use crate::checkpointed::marked;
 use crate::error::PassPlace;
 use crate::manager::{Context, PassResult};
 use crate::reverse_mode::{base_name, free_entry};
@@ -67,7 +68,7 @@ pub struct Report {
 ///
 /// A loop stays, as do not those in it, if it is irreducible or never left, if what goes around it, out of it or into it is not numbers (into it, values
 /// and objects may go, but not objects beside floats in one value), if such a value may be undefined, or if its body changes memory, prints, or calls what is not
-/// known. What the body reads may change before and after the loop: when the pullback gets to it, memory is as it was.
+/// known; if it calls segments, there is nothing left to do. What the body reads may change before and after the loop: when the pullback gets to it, memory is as it was.
 ///
 /// Slots that are variables become values, and types that a listing does not show are found. Functions with a `try` stay as they are. Each level of
 /// loops takes time linear in the function.
@@ -109,7 +110,8 @@ pub fn checkpoint_loops(module: &mut Module<BBCode>, function: Option<&Name>) ->
     let mut checkpointing =
         Checkpointing { module, survey: Survey::new(module, &rules), names: HashSet::new(), numbers: HashMap::new() };
     for each in module.functions().iter().filter(|each| function.is_none_or(|only| *only == each.name)) {
-        if each.body.cfg().loops().iter().len() == 0 {
+        // A segment stays as it is.
+        if each.body.cfg().loops().iter().len() == 0 || marked(&each.body).is_some() {
             continue;
         }
         let mut work = vec![(each.clone(), None)];
@@ -170,13 +172,15 @@ impl Checkpointing<'_> {
                 Found::Left(header, why) => stays(Some(header), why),
             }
         }
-        let mut outside = Outside::default();
         let mut segments = Vec::new();
-        for region in chosen {
+        for region in &chosen {
             let name = Self::free_name(self.module, &mut self.names, &mut self.numbers, &name);
-            let made = segment(bb, &region, &surveyed, &name).map_err(failed)?;
-            outside.replace(bb, &region, &made.function).map_err(failed)?;
+            let made = segment(bb, region, &surveyed, &name).map_err(failed)?;
             segments.push((made.function, made.header));
+        }
+        let mut outside = Outside::default();
+        for (region, (segment, _)) in chosen.iter().zip(&segments) {
+            outside.replace(bb, region, segment).map_err(failed)?;
         }
         if !segments.is_empty() {
             outside.finish(bb).map_err(failed)?;

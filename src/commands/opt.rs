@@ -6,7 +6,7 @@ use bbkit::html::PipelineRecorder;
 use bbkit::{Input, PassStatisticsError, pass_statistics, to_bbcode, to_ircode};
 use clap::Args;
 use ircode::{Name, Style};
-use passes::closure_specialization;
+use passes::{checkpoint_loops, closure_specialization};
 use passes::{PASSES, PassManager, find_pass};
 
 use super::arguments::CallOptions;
@@ -156,6 +156,11 @@ impl Opt {
                 let report = closure_specialization::specialize(&mut module.clone(), function.as_ref());
                 let report = report.map_err(|error| Failure(input.describe_pass_error(&error)))?;
                 report.kept.iter().for_each(|kept| say(&kept.to_string()));
+            }
+            if self.passes.iter().any(|pass| pass == checkpoint_loops::NAME) {
+                let report = checkpoint_loops::checkpoint_loops(&mut module.clone(), function.as_ref());
+                let report = report.map_err(|error| Failure(input.describe_pass_error(&error)))?;
+                report.left.iter().for_each(|left| say(&left.to_string()));
             }
             let counted = pass_statistics(&input.module, &to_ircode(&module)?, &name, &args, limits);
             say(&counted.map_err(|error| described(&input, &error))?.to_string());

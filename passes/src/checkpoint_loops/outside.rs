@@ -15,6 +15,10 @@ pub(super) struct Outside {
     /// The values that go through segments, and what comes out, in the order of the calls.
     threaded: Vec<(Operand<Ids>, InstId)>,
     removed: Vec<BlockId>,
+    /// The blocks that took the place of edges out of loops.
+    left: HashMap<(BlockId, BlockId), BlockId>,
+    /// The blocks that took the place of headers.
+    entered: HashMap<BlockId, BlockId>,
 }
 
 /// Writes at the ends of blocks.
@@ -55,10 +59,18 @@ impl Outside {
     ) -> Result<(), EditError> {
         let line = bb.last_inst(region.header).and_then(|last| bb.inst(last)).map_or(LineInfo::NONE, |inst| inst.line);
         let layout = Layout::of(region);
+        // Control may come from another loop, and go to one.
+        let before: Vec<BlockId> = region
+            .before
+            .iter()
+            .map(|&block| self.left.get(&(block, region.header)).copied().unwrap_or(block))
+            .collect();
         let mut write = Writer { bb, line };
         let calls = write.bb.insert_block_before(region.header)?;
         let again = write.bb.insert_block_after(calls)?;
-        let mut after = again;
+        // What is used behind the loop is taken out of the last tuple only, so that it is saved only once.
+        let done = write.bb.insert_block_after(again)?;
+        let mut after = done;
         let mut ways: Vec<BlockId> = Vec::with_capacity(region.exits.len());
         for _ in &region.exits {
             after = write.bb.insert_block_after(after)?;
@@ -69,7 +81,7 @@ impl Outside {
         let mut phis: Vec<InstId> = Vec::new();
         let mut args: Vec<Operand<Ids>> = Vec::new();
         let one = Operand::from(Constant::int64(1));
-        let first = region.before.iter().map(|&edge| (edge, Some(one.clone())));
+        let first = before.iter().map(|&edge| (edge, Some(one.clone())));
         let rounds = write.push(calls, Stmt::phi(first), Type::INT64)?;
         args.push(Operand::Value(rounds));
         for &phi in &region.carried {
@@ -79,7 +91,7 @@ impl Outside {
                 let entry = node.entries.iter().find(|entry| entry.edge == *edge);
                 (*edge, entry.and_then(|entry| entry.value.clone()))
             };
-            let entries: Vec<_> = region.before.iter().map(from).collect();
+            let entries: Vec<_> = before.iter().map(from).collect();
             let made = write.push(calls, Stmt::phi(entries), ty)?;
             phis.push(made);
             args.push(Operand::Value(made));
@@ -96,12 +108,14 @@ impl Outside {
         }
         for (index, output) in region.outputs.iter().enumerate() {
             let ty = write.bb.operand_type(&Operand::Value(output.value));
-            let part = write.element(calls, called, layout.outputs + index, ty)?;
+            let part = write.element(done, called, layout.outputs + index, ty)?;
             self.outputs.insert(output.value, Operand::Value(part));
         }
         for (index, input) in region.inputs.iter().filter(|input| input.is_threaded).enumerate() {
-            let part = write.element(calls, called, layout.threaded + index, input.ty.clone())?;
-            self.threaded.push((input.operand.clone(), part));
+            for block in [calls, done] {
+                let part = write.element(block, called, layout.threaded + index, input.ty.clone())?;
+                self.threaded.push((input.operand.clone(), part));
+            }
         }
         let more = write.call(calls, ("Base", "add_int"), [Operand::Value(rounds), one], Type::INT64)?;
         add_entry(write.bb, rounds, again, Operand::Value(more));
@@ -110,28 +124,31 @@ impl Outside {
         let zero = Operand::from(Constant::int64(0));
         let goes_on = write.call(calls, ("Core", "==="), [Operand::Value(exit), zero], Type::BOOL)?;
         write.push(again, Stmt::goto(calls), Type::Any)?;
+        write.push(calls, Stmt::goto_if_not(Operand::Value(goes_on), done), Type::Any)?;
         write.bb.set_next(calls, Some(again))?;
-        let (mut from, mut condition) = (calls, goes_on);
-        for (index, &way) in ways.iter().enumerate() {
+        let mut from = done;
+        for (index, (&way, others)) in ways.iter().zip((0..ways.len()).rev()).enumerate() {
             // The last is what is left.
-            if index + 1 == ways.len() {
-                write.push(from, Stmt::goto_if_not(Operand::Value(condition), way), Type::Any)?;
+            if others == 0 {
+                write.push(from, Stmt::goto(way), Type::Any)?;
                 break;
             }
-            let ask = write.bb.insert_block_before(way)?;
-            write.push(from, Stmt::goto_if_not(Operand::Value(condition), ask), Type::Any)?;
             let number = Operand::from(index as i64 + 1);
-            condition = write.call(ask, ("Core", "==="), [Operand::Value(exit), number], Type::BOOL)?;
-            write.bb.set_next(ask, Some(way))?;
-            from = ask;
+            let takes = write.call(from, ("Core", "==="), [Operand::Value(exit), number], Type::BOOL)?;
+            let other = write.bb.insert_block_after(way)?;
+            write.push(from, Stmt::goto_if_not(Operand::Value(takes), other), Type::Any)?;
+            write.bb.set_next(from, Some(way))?;
+            from = other;
         }
         let mut changes: Vec<PhiEdgeChange> = Vec::new();
         for (&(old, target), &way) in region.exits.iter().zip(&ways) {
+            self.left.insert((old, target), way);
+            let target = self.entered.get(&target).copied().unwrap_or(target);
             write.push(way, Stmt::goto(target), Type::Any)?;
             changes.push(PhiEdgeChange { block: target, old, new: vec![way] });
         }
         bb.replace_phi_edges(changes);
-        for &block in &region.before {
+        for &block in &before {
             if let Some((id, _)) = bb.terminator(block)
                 && let Some(inst) = bb.inst_mut(id)
             {
@@ -145,6 +162,7 @@ impl Outside {
                 bb.set_next(block, Some(calls))?;
             }
         }
+        self.entered.insert(region.header, calls);
         self.removed.extend(&region.blocks);
         Ok(())
     }

@@ -7,7 +7,7 @@ use ircode::{Operand, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use crate::loop_invariant_motion::may_be_undefined;
-use crate::reverse_mode::survey::{Part, Surveyed};
+use crate::reverse_mode::survey::{Obstacle, Part, Surveyed};
 
 /// A loop with more ways out stays: each value that is used outside takes an operand for each.
 const MOST_EXITS: usize = 64;
@@ -95,7 +95,8 @@ pub(super) fn regions(bb: &BBCode, surveyed: &Surveyed<'_>, own: Option<BlockId>
             continue;
         }
         let region = match problems.remove(&id) {
-            Some(why) => Err(why),
+            Some(Obstacle::IsCheckpointed) => continue,
+            Some(Obstacle::Because(why)) => Err(why),
             None => survey.region(id, header, gather(id, &blocks, &children)),
         };
         found.push(match region {
@@ -128,14 +129,14 @@ fn problems(
     surveyed: &Surveyed<'_>,
     graph: &BlockGraph,
     forest: &LoopForest,
-) -> HashMap<LoopId, String> {
-    let mut problems: HashMap<LoopId, String> = HashMap::new();
+) -> HashMap<LoopId, Obstacle> {
+    let mut problems: HashMap<LoopId, Obstacle> = HashMap::new();
     for (number, &block) in graph.order().iter().enumerate() {
         let mut at = forest.innermost(number).filter(|id| !problems.contains_key(id));
         if at.is_none() {
             continue;
         }
-        let Some(why) = bb.inst_ids(block).find_map(|id| surveyed.not_repeatable(bb, id)) else { continue };
+        let Some(why) = bb.inst_ids(block).find_map(|id| surveyed.obstacle(bb, id)) else { continue };
         // What is wrong with a loop is wrong with those around it.
         while let Some(id) = at.filter(|id| !problems.contains_key(id)) {
             problems.insert(id, why.clone());
@@ -202,14 +203,8 @@ impl Regions<'_> {
         if exits.len() > MOST_EXITS {
             return Err(format!("control leaves it in more than {MOST_EXITS} ways"));
         }
-        // Where the header uses a value anyway, that it is undefined would be an error without segments, too.
-        let mut used_by_header: HashSet<InstId> = HashSet::new();
-        for (_, inst) in bb.insts(header).filter(|(_, inst)| !matches!(inst.stmt, Stmt::Phi(_))) {
-            inst.stmt.for_each_use(|used| {
-                used_by_header.insert(used);
-            });
-        }
-        let is_defined = |value: InstId| !self.undefined.contains_key(value) || used_by_header.contains(&value);
+        let used = self.used_in_every_round(header, latches.iter().chain(exits.iter().map(|(from, _)| from)));
+        let is_defined = |value: InstId| !self.undefined.contains_key(value) || used.contains(&value);
         let undefined = || Err("a value that goes into it may be undefined".to_string());
         let mut carried = Vec::new();
         for (phi, inst) in bb.phi_nodes(header) {
@@ -227,6 +222,27 @@ impl Regions<'_> {
         }
         let outputs = self.outputs(id, &blocks, &exits)?;
         Ok(Region { header, blocks, before, latches, exits, carried, inputs, outputs })
+    }
+
+    /// The values that each round uses, whichever way it ends. That one of them is undefined would be an error without segments, too.
+    fn used_in_every_round<'b>(&self, header: BlockId, ends: impl Iterator<Item = &'b BlockId>) -> HashSet<InstId> {
+        let (bb, graph) = (self.bb, self.graph);
+        let mut ends = ends.filter_map(|&block| graph.number(block));
+        let common = ends.next().and_then(|first| {
+            ends.try_fold(first, |common, end| self.domtree.nearest_common_dominator(common, end))
+        });
+        let mut used = HashSet::new();
+        let mut at = common;
+        while let Some(number) = at {
+            let Some(block) = graph.block(number) else { break };
+            for (_, inst) in bb.insts(block).filter(|(_, inst)| !matches!(inst.stmt, Stmt::Phi(_))) {
+                inst.stmt.for_each_use(|value| {
+                    used.insert(value);
+                });
+            }
+            at = self.domtree.immediate_dominator(number).filter(|_| block != header);
+        }
+        used
     }
 
     /// What is computed outside and used inside. What the φs of the header take from outside goes in beside it.

@@ -32,6 +32,15 @@ pub(crate) enum Part {
     Mixed,
 }
 
+/// Why a statement is not run again on the way back, in a function of its own.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Obstacle {
+    /// It calls a function that is.
+    IsCheckpointed,
+    /// It cannot be.
+    Because(String),
+}
+
 /// What is known of a function.
 pub(crate) struct Surveyed<'s> {
     survey: &'s Survey<'s>,
@@ -185,44 +194,51 @@ impl Surveyed<'_> {
         }
     }
 
-    /// Why a statement cannot be run again on the way back, in a function of its own; `None` if it can.
-    pub(crate) fn not_repeatable(&self, bb: &BBCode, id: InstId) -> Option<String> {
+    /// Why a statement is not run again on the way back, in a function of its own; `None` if it can be.
+    pub(crate) fn obstacle(&self, bb: &BBCode, id: InstId) -> Option<Obstacle> {
+        let because = |why: &str| Some(Obstacle::Because(why.into()));
         let inst = bb.inst(id)?;
-        let of_try = || Some("it holds part of a `try`".to_string());
         match &inst.stmt {
-            Stmt::Enter(_) | Stmt::PhiC(_) | Stmt::Upsilon(_) => return of_try(),
+            Stmt::Enter(_) | Stmt::PhiC(_) | Stmt::Upsilon(_) => return because("it holds part of a `try`"),
             Stmt::Expr(expr) => match expr.head {
-                Head::Leave | Head::PopException | Head::TheException => return of_try(),
-                Head::StaticParameter => return Some("it uses a static parameter".into()),
-                Head::GcPreserveBegin | Head::GcPreserveEnd => return Some("it keeps objects alive".into()),
+                Head::Leave | Head::PopException | Head::TheException => return because("it holds part of a `try`"),
+                Head::StaticParameter => return because("it uses a static parameter"),
+                Head::GcPreserveBegin | Head::GcPreserveEnd => return because("it keeps objects alive"),
                 _ => {}
             },
             _ => {}
         }
         let mut nested = false;
-        inst.stmt.for_each_operand(&mut |operand| nested |= matches!(operand, Operand::Nested(_)));
+        inst.stmt.for_each_operand(&mut |operand| {
+            if let Operand::Nested(stmt) = operand {
+                nested |= !matches!(&**stmt, Stmt::Expr(expr) if expr.head == Head::Boundscheck);
+            }
+        });
         if nested {
-            return Some("a statement in it has an expression as operand".into());
+            return because("a statement in it has an expression as operand");
         }
         if inst.stmt.is_terminator() {
             return None;
         }
-        let changes = || Some("it changes memory".to_string());
+        const CHANGES: &str = "it changes memory or prints";
         match self.operations.get(id)? {
             Operation::Call { function, .. } => {
                 let summary = self.survey.summaries.get(*function);
-                (summary.writes || summary.acts).then(|| {
-                    let name = self.survey.module.functions().get(*function).map(|function| &function.name);
-                    format!("it calls `{}`, which may change memory or print", name.map_or("", |name| name.as_str()))
-                })
+                let callee = self.survey.module.functions().get(*function)?;
+                if summary.writes || summary.acts {
+                    because(&format!("it calls `{}`, which may change memory or print", callee.name))
+                } else {
+                    marked(&callee.body).map(|_| Obstacle::IsCheckpointed)
+                }
             }
-            Operation::Rule { rule, .. } => rule.changes_first().then(changes).flatten(),
+            Operation::Rule { rule, .. } if rule.changes_first() => because(CHANGES),
             Operation::Unknown if self.survey.module.primitive_call(&inst.stmt).is_none() => {
-                Some("what it calls is not known".into())
+                because("what it calls is not known")
             }
-            operation if operation.changed_object().is_some() => changes(),
-            Operation::Phi | Operation::Copy(_) => None,
-            _ => effects(self.survey.module, bb, inst).writes.then(changes).flatten(),
+            operation if operation.changed_object().is_some() => because(CHANGES),
+            Operation::Phi | Operation::Copy(_) | Operation::Rule { .. } => None,
+            _ if effects(self.survey.module, bb, inst).writes => because(CHANGES),
+            _ => None,
         }
     }
 }

@@ -3,6 +3,7 @@
 
 pub mod anything;
 pub mod carriers;
+pub mod checkpoints;
 pub mod compaction;
 pub mod dual;
 pub mod kernels;

@@ -2,6 +2,7 @@
 //! kept corpus of `fuzz/corpus` first.
 
 mod carriers;
+mod checkpoints;
 mod compaction;
 mod determinism;
 mod gradient;
@@ -36,6 +37,7 @@ pub const TARGETS: &[Target] = &[
     ("gradient", gradient::check),
     ("memory_gradient", memory_gradient::check),
     ("carriers", carriers::check),
+    ("checkpoints", checkpoints::check),
     ("linearization", linearization::check),
     ("determinism", determinism::check),
     ("read_text", read_text::check),
