@@ -6,6 +6,7 @@ use hashbrown::HashMap;
 use ircode::{Argument, Constant, Head, LineInfo, NewInstruction, Operand, PhiEntry, Stmt, Type};
 
 use super::Carrier;
+use super::conditions::{Meeting, choice, choice_type};
 use super::emit::{Emitter, block_number, type_operand};
 use super::linear_maps::rule_pullbacks::{Captured, RulePullback};
 use super::operation::{Operation, Place, Whole};
@@ -31,6 +32,7 @@ pub(super) fn generate(plan: &Plan<'_>, primal: BBCode) -> Result<BBCode, EditEr
     match plan.carrier {
         Carrier::Stacks => {
             forward.count(&stacks)?;
+            forward.choices()?;
             forward.save(&stacks)?;
         }
         Carrier::LinearMaps => forward.linear_maps()?,
@@ -519,7 +521,7 @@ impl Forward<'_, '_> {
     /// Counts how often control comes around the loops that save that, and pushes the count where control leaves them.
     fn count(&mut self, stacks: &HashMap<usize, Operand<Ids>>) -> Generated<()> {
         let plan = self.plan;
-        for counted in &plan.counted {
+        for counted in plan.counted.iter().filter(|counted| plan.inductions.control(counted.header).is_none()) {
             let blocks = (plan.block(counted.header), plan.block(counted.before), plan.block(counted.latch));
             let (Some(header), Some(before), Some(latch)) = blocks else { continue };
             let line = last_line(&self.bb, header);
@@ -541,6 +543,32 @@ impl Forward<'_, '_> {
         Ok(())
     }
 
+    /// Makes the φs that say by which edge control came to the blocks that save that.
+    fn choices(&mut self) -> Generated<()> {
+        let plan = self.plan;
+        for number in plan.relevant_blocks().filter(|&number| plan.meeting(number) == Some(&Meeting::Saved)) {
+            let Some(block) = plan.block(number) else { continue };
+            let preds = plan.predecessors(number);
+            let edges = preds.iter().enumerate().filter_map(|(edge, &pred)| Some((edge, plan.block(pred)?)));
+            let phi = Stmt::phi(edges.map(|(edge, pred)| (pred, Some(choice(edge, preds.len())))));
+            let line = last_line(&self.bb, block);
+            let phi = NewInstruction::new(phi, choice_type(preds.len())).with_line(line);
+            let made = self.bb.insert_at_start(block, phi)?;
+            self.made.insert(Saved::Edge(number), Operand::Value(made));
+        }
+        Ok(())
+    }
+
+    /// What a block saves.
+    fn saved_at(&self, item: Saved, number: usize) -> Operand<Ids> {
+        match item {
+            Saved::Left(index) => {
+                self.plan.inductions.saved_value(index, number).map_or_else(Operand::nothing, Operand::Value)
+            }
+            item => self.saved(item),
+        }
+    }
+
     /// Pushes what is saved at the ends of blocks, and returns the trace beside the value.
     fn save(&mut self, stacks: &HashMap<usize, Operand<Ids>>) -> Generated<()> {
         let plan = self.plan;
@@ -551,7 +579,7 @@ impl Forward<'_, '_> {
             if let Some(saves) = &plan.saves[number]
                 && let Travel::Stack(field) = saves.travel
             {
-                let items: Vec<Operand<Ids>> = saves.items.iter().map(|&item| self.saved(item)).collect();
+                let items: Vec<Operand<Ids>> = saves.items.iter().map(|&item| self.saved_at(item, number)).collect();
                 let mut emit = Emitter::new(&mut self.bb, block, line);
                 let value = match items.as_slice() {
                     [only] => only.clone(),
@@ -588,10 +616,11 @@ impl Forward<'_, '_> {
         for &(saved, field) in &plan.saved_arguments {
             fields[field] = self.saved_argument(saved);
         }
-        for saves in plan.saves.iter().flatten() {
+        for (saver, saves) in plan.saves.iter().enumerate().filter_map(|(saver, saves)| Some((saver, saves.as_ref()?)))
+        {
             if let Travel::Fields(numbers) = &saves.travel {
                 for (&field, &item) in numbers.iter().zip(&saves.items) {
-                    fields[field] = self.saved(item);
+                    fields[field] = self.saved_at(item, saver);
                 }
             }
         }

@@ -1,9 +1,11 @@
 //! What the reverse of a statement needs of the forward pass.
 
 use bbcode::{Ids, InstId};
-use ircode::{Operand, Type};
+use hashbrown::HashSet;
+use ircode::{LineInfo, Operand, Type};
 
 use super::Carrier;
+use super::conditions::Meeting;
 use super::operation::{Access, Operation, Place, Resize};
 use super::plan::{Plan, Saved, SavedArgument};
 use crate::rules::{Rule, RuleTarget};
@@ -33,6 +35,38 @@ fn shadow(operand: &Operand<Ids>, visit: &mut dyn FnMut(Need)) {
 }
 
 impl Plan<'_> {
+    /// Visits what the reverse of a block needs of the forward pass, with the lines that need it: that of its statements, and what its
+    /// end needs to find the way on.
+    pub(super) fn for_each_need_of_block(&self, number: usize, visit: &mut dyn FnMut(Need, LineInfo)) {
+        let Some(block) = self.block(number).filter(|_| self.relevant.get(number) == Some(&true)) else { return };
+        for (id, inst) in self.primal.insts(block) {
+            self.for_each_need(id, &mut |need| visit(need, inst.line));
+        }
+        match self.meeting(number) {
+            Some(Meeting::Saved) => visit(Need::Saved(Saved::Edge(number)), LineInfo::NONE),
+            Some(Meeting::Decided(of)) => value(&of.condition, &mut |need| visit(need, LineInfo::NONE)),
+            None => {}
+        }
+        self.inductions.for_each_need(number, &mut |operand| value(operand, &mut |need| visit(need, LineInfo::NONE)));
+        for index in self.inductions.saved_at(number) {
+            visit(Need::Saved(Saved::Left(index)), LineInfo::NONE);
+        }
+    }
+
+    /// The values among what the reverse of a block needs, each once.
+    pub(super) fn needed_values(&self, number: usize) -> Vec<InstId> {
+        let mut needed: Vec<InstId> = Vec::new();
+        let mut seen: HashSet<InstId> = HashSet::new();
+        self.for_each_need_of_block(number, &mut |need, _| {
+            if let Need::Saved(Saved::Value(value)) = need
+                && seen.insert(value)
+            {
+                needed.push(value);
+            }
+        });
+        needed
+    }
+
     /// Visits what the reverse of a statement needs of the forward pass.
     pub(super) fn for_each_need(&self, id: InstId, visit: &mut dyn FnMut(Need)) {
         if !self.is_reversed(id) {

@@ -10,8 +10,10 @@ use ircode::{Argument, LineInfo, Name, Operand, Stmt, Type, TypeDef};
 use slotmap::SecondaryMap;
 
 use super::activity::{Activity, Subject};
+use super::conditions::{Meeting, choice_type, several_predecessors};
 use super::counted::{CountedLoop, counted_loops};
 use super::derivation::{Called, Derivation, DerivativeNames, Prepared};
+use super::inductions::{Inductions, Scope};
 use super::linear_maps::rule_pullbacks::RulePullback;
 use super::linear_maps::traces::Traces;
 use super::needs::Need;
@@ -34,6 +36,10 @@ pub(super) enum Saved {
     Old(InstId),
     /// What was in that place of the shadow.
     OldShadow(InstId),
+    /// By which of the edges to the block of this number control came.
+    Edge(usize),
+    /// What an induction variable, by its index, is where control comes to a block from its loop.
+    Left(usize),
 }
 
 /// How what a block saves travels.
@@ -100,6 +106,10 @@ pub(super) struct Plan<'a> {
     /// The loops that save a count.
     pub(super) counted: Vec<CountedLoop>,
     counted_by_header: HashMap<usize, usize>,
+    /// Integers that run backwards.
+    pub(super) inductions: Inductions,
+    /// How by number of the block is found by which edge control came, where that is not done by counting or by a stack of blocks.
+    pub(super) meetings: Vec<Option<Meeting>>,
     /// What each block saves, by number.
     pub(super) saves: Vec<Option<Saves>>,
     /// What the reverse of each block needs of that, by number, each item once.
@@ -108,7 +118,7 @@ pub(super) struct Plan<'a> {
     pub(super) recomputed: Vec<Vec<InstId>>,
     /// Values that may be undefined at the end of the block that computes them: φs of which an edge has no value. Only
     /// a block that uses such a value can save it.
-    maybe_undefined: SecondaryMap<InstId, ()>,
+    pub(super) maybe_undefined: SecondaryMap<InstId, ()>,
     /// What the pullback needs of the arguments, with the fields in the trace.
     pub(super) saved_arguments: Vec<(SavedArgument, usize)>,
     /// The fields of the trace.
@@ -168,15 +178,33 @@ impl<'a> Plan<'a> {
             Carrier::LinearMaps => Traces::new(&loops, &domtree, &relevant, &names.forward),
         };
         let counts: HashSet<usize> = counted.iter().map(|counted| counted.header).collect();
+        // Into the entry control comes from outside, too, so that there a stack of blocks is needed.
+        let can_choose =
+            carrier == Carrier::Stacks && derivation.savings.conditions && graph.graph().predecessors(0).len() == 0;
+        let meetings: Vec<Option<Meeting>> = (0..count)
+            .map(|block| can_choose && !counts.contains(&block) && several_predecessors(&graph, block))
+            .map(|chooses| chooses.then_some(Meeting::Saved))
+            .collect();
         let known = |block: usize| {
             let mut successors = graph.graph().successors(block);
-            successors.all(|next| counts.contains(&next) || graph.graph().predecessors(next).len() == 1)
+            let known = |next| counts.contains(&next) || can_choose || graph.graph().predecessors(next).len() == 1;
+            successors.all(known)
         };
         let records = graph.order().iter().enumerate().map(|(number, &block)| {
             let goes_on = graph.successors(block).next().is_some();
             goes_on && !unique.is_unique_predecessor(block) && !known(number)
         });
         let records = records.collect();
+        let maybe_undefined = maybe_undefined(&primal, &graph);
+        let scope = Scope {
+            module: derivation.module,
+            bb: &primal,
+            graph: &graph,
+            loops: &loops,
+            domtree: &domtree,
+            undefined: &maybe_undefined,
+        };
+        let inductions = Inductions::new(&scope, &counted, derivation.savings);
         let mut plan = Plan {
             derivation,
             names,
@@ -188,12 +216,14 @@ impl<'a> Plan<'a> {
             relevant,
             counted_by_header: counted.iter().enumerate().map(|(index, counted)| (counted.header, index)).collect(),
             counted,
+            inductions,
+            meetings,
             returns,
             records,
             saves: vec![None; count],
             loads: vec![Vec::new(); count],
             recomputed: vec![Vec::new(); count],
-            maybe_undefined: maybe_undefined(&primal, &graph),
+            maybe_undefined,
             saved_arguments: Vec::new(),
             fields: Vec::new(),
             block_stack: None,
@@ -314,9 +344,14 @@ impl<'a> Plan<'a> {
         self.counted_by_header.get(&number).copied()
     }
 
+    /// How it is found by which edge control came to a block, where that is not done by counting or by a stack of blocks.
+    pub(super) fn meeting(&self, number: usize) -> Option<&Meeting> {
+        self.meetings.get(number)?.as_ref()
+    }
+
     /// Whether the block's reverse has to look at the stack of blocks for where control came from.
     pub(super) fn pops_block_stack(&self, number: usize) -> bool {
-        if self.counted_at(number).is_some() {
+        if self.counted_at(number).is_some() || self.meeting(number).is_some() {
             return false;
         }
         match self.predecessors(number).as_slice() {
@@ -340,7 +375,10 @@ impl<'a> Plan<'a> {
 
     /// The block that saves what a statement of block `user` needs.
     fn saving_block(&self, item: Saved, user: usize) -> usize {
-        let (Saved::Value(id) | Saved::Shadow(id) | Saved::Trace(id) | Saved::Old(id) | Saved::OldShadow(id)) = item;
+        let (Saved::Value(id) | Saved::Shadow(id) | Saved::Trace(id) | Saved::Old(id) | Saved::OldShadow(id)) = item
+        else {
+            return user;
+        };
         // What travels along edges is found in the order in which the blocks run backwards.
         if self.carrier == Carrier::LinearMaps || self.maybe_undefined.contains_key(id) {
             return user;
@@ -360,24 +398,23 @@ impl<'a> Plan<'a> {
         let mut positions: HashMap<(usize, Saved), usize> = HashMap::new();
         let mut loads = Vec::new();
         let recomputation = Recomputation::new(self);
+        self.find_conditions(domtree, &recomputation);
+        recomputation.use_inductions(self);
         for number in 0..self.relevant.len() {
             let mut loaded: HashSet<Saved> = self.choose_recomputed(number, &recomputation, &mut arguments);
             let mut of_block = Vec::new();
-            let block = self.block(number).filter(|_| self.relevant[number]);
-            for (id, inst) in block.into_iter().flat_map(|block| self.primal.insts(block)) {
-                self.for_each_need(id, &mut |need| match need {
-                    Need::Argument(argument) => arguments.push(argument),
-                    Need::Saved(item) if loaded.insert(item) => {
-                        let saver = self.saving_block(item, number);
-                        let position = *positions.entry((saver, item)).or_insert_with(|| {
-                            items[saver].push(item);
-                            items[saver].len() - 1
-                        });
-                        of_block.push(Load { item, saver, position, line: inst.line });
-                    }
-                    Need::Saved(_) => {}
-                });
-            }
+            self.for_each_need_of_block(number, &mut |need, line| match need {
+                Need::Argument(argument) => arguments.push(argument),
+                Need::Saved(item) if loaded.insert(item) => {
+                    let saver = self.saving_block(item, number);
+                    let position = *positions.entry((saver, item)).or_insert_with(|| {
+                        items[saver].push(item);
+                        items[saver].len() - 1
+                    });
+                    of_block.push(Load { item, saver, position, line });
+                }
+                Need::Saved(_) => {}
+            });
             loads.push(of_block);
         }
         self.loads = loads;
@@ -415,6 +452,9 @@ impl<'a> Plan<'a> {
         }
         for index in 0..self.counted.len() {
             let header = self.counted[index].header;
+            if self.inductions.control(header).is_some() {
+                continue;
+            }
             self.counted[index].field = self.add_field(format!("count{}", header + 1), Type::stack(Type::INT64));
         }
         let records = self.relevant_blocks().any(|number| self.pops_block_stack(number));
@@ -438,23 +478,10 @@ impl Plan<'_> {
         recomputation: &Recomputation,
         arguments: &mut Vec<SavedArgument>,
     ) -> HashSet<Saved> {
-        let mut needed: Vec<InstId> = Vec::new();
-        let mut seen: HashSet<InstId> = HashSet::new();
-        let block = self.block(number).filter(|_| self.relevant[number]);
-        for (id, _) in block.into_iter().flat_map(|block| self.primal.insts(block)) {
-            self.for_each_need(id, &mut |need| {
-                if let Need::Saved(Saved::Value(value)) = need
-                    && seen.insert(value)
-                {
-                    needed.push(value);
-                }
-            });
-        }
-        if !self.derivation.savings.recompute && self.carrier == Carrier::Stacks {
-            return HashSet::new();
-        }
-        let chosen = recomputation.choose(self, &needed, |value| self.maybe_undefined.contains_key(value));
-        for stmt in chosen.iter().filter_map(|&id| self.primal.stmt(id)) {
+        let needed = self.needed_values(number);
+        let chosen = recomputation.choose(self, number, &needed);
+        let again = chosen.iter().filter(|id| self.inductions.at(**id, number).is_none());
+        for stmt in again.filter_map(|&id| self.primal.stmt(id)) {
             stmt.for_each_operand(&mut |operand| {
                 if let Operand::Argument(argument) = operand {
                     arguments.push(SavedArgument { argument: *argument, shadow: false });
@@ -481,6 +508,8 @@ impl Plan<'_> {
                 _ => Type::Any,
             },
             Saved::OldShadow(_) => Type::Any,
+            Saved::Edge(number) => choice_type(self.predecessors(number).len()),
+            Saved::Left(index) => self.inductions.type_of(index),
         }
     }
 

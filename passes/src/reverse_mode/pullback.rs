@@ -7,6 +7,7 @@ use slotmap::SecondaryMap;
 
 use super::Carrier;
 use super::adjoints::Adjoint;
+use super::conditions::{Decision, Meeting, choice};
 use super::emit::{Emitter, block_number, type_operand};
 use super::linear_maps::traces::Part;
 use super::plan::{Load, Plan, Saved, Travel};
@@ -41,7 +42,9 @@ pub(super) struct Generator<'p, 'a> {
     /// The fields of the trace, unpacked in the entry.
     pub(super) fields: Vec<Option<Operand<Ids>>>,
     /// For each counted loop, the slot of how often control is yet to come around.
-    counters: Vec<Operand<Ids>>,
+    counters: HashMap<usize, Operand<Ids>>,
+    /// The slots of the integers that run backwards, by their indices.
+    pub(super) running: HashMap<usize, Operand<Ids>>,
     /// By block: the counted loops that control leaves to it.
     left: HashMap<usize, Vec<usize>>,
     /// For each field that is a stack, the slot of its cursor.
@@ -80,13 +83,15 @@ pub(super) fn generate(plan: &Plan<'_>) -> Generated<BBCode> {
         cotangents: plan.argument_tangents().iter().map(Tangent::cotangent).collect(),
         fields: vec![None; plan.fields.len()],
         cursors: HashMap::new(),
-        counters: Vec::new(),
+        counters: HashMap::new(),
+        running: HashMap::new(),
         left: HashMap::new(),
     };
     generator.find_adjoints();
     generator.entry()?;
     generator.make_cursors()?;
     generator.make_counters()?;
+    generator.make_running()?;
     generator.make_slots()?;
     for number in plan.relevant_blocks() {
         generator.reverse_block(number)?;
@@ -130,7 +135,7 @@ impl<'p> Generator<'p, '_> {
         let targets: Vec<(usize, BlockId)> =
             plan.returns.iter().filter_map(|&ret| Some((ret, self.blocks[self.shape.reverse[ret]?]))).collect();
         match plan.exit.and_then(|field| self.fields[field].clone()) {
-            Some(exit) => self.branch(ENTRY, exit, &targets),
+            Some(exit) => self.branch(ENTRY, exit, &numbered(&targets)),
             None => match targets.first() {
                 Some(&(_, target)) => self.emit(ENTRY, LineInfo::NONE).goto(target),
                 None => Ok(()),
@@ -143,7 +148,7 @@ impl<'p> Generator<'p, '_> {
     fn make_cursors(&mut self) -> Generated<()> {
         let plan = self.plan;
         let mut places: Vec<(usize, usize)> = plan.block_stack.map(|field| (field, ENTRY)).into_iter().collect();
-        places.extend(plan.counted.iter().map(|counted| (counted.field, ENTRY)));
+        places.extend(self.saved_counts().map(|index| (plan.counted[index].field, ENTRY)));
         let mut dominators: Vec<Option<usize>> = self.shape.reverse.clone();
         for (number, loads) in plan.loads.iter().enumerate() {
             let Some(here) = self.shape.reverse[number] else { continue };
@@ -174,21 +179,28 @@ impl<'p> Generator<'p, '_> {
 
     /// Makes a slot for each counted loop, for how often control is yet to come around.
     fn make_counters(&mut self) -> Generated<()> {
-        for (index, counted) in self.plan.counted.iter().enumerate() {
+        for index in self.saved_counts().collect::<Vec<_>>() {
+            let counted = &self.plan.counted[index];
             counted.exits.iter().for_each(|&exit| self.left.entry(exit).or_default().push(index));
             let mut emit = self.emit(ENTRY, LineInfo::NONE);
             let counter = emit.own("new_slot", [type_operand(Type::INT64)], Type::slot(Type::INT64))?;
             emit.own("slot_set!", [counter.clone(), Constant::int64(0).into()], Type::Nothing)?;
-            self.counters.push(counter);
+            self.counters.insert(index, counter);
         }
         Ok(())
+    }
+
+    /// The counted loops of which the count is saved.
+    fn saved_counts(&self) -> impl Iterator<Item = usize> + use<'p, '_> {
+        let plan = self.plan;
+        (0..plan.counted.len()).filter(|&index| plan.inductions.control(plan.counted[index].header).is_none())
     }
 
     /// Before the reverse of a loop that control left to this block: how often control came around.
     fn load_counts(&mut self, number: usize, here: usize) -> Generated<()> {
         let plan = self.plan;
         for index in self.left.get(&number).cloned().unwrap_or_default() {
-            let (Some(counted), Some(counter)) = (plan.counted.get(index), self.counters.get(index).cloned()) else {
+            let (Some(counted), Some(counter)) = (plan.counted.get(index), self.counters.get(&index).cloned()) else {
                 continue;
             };
             let count = self.top(here, counted.field, LineInfo::NONE)?;
@@ -199,33 +211,47 @@ impl<'p> Generator<'p, '_> {
     }
 
     /// The end of the reverse of a counted loop's header: control came from before the loop if it came around no more.
-    fn branch_on_count(&mut self, index: usize, here: usize, targets: &[(usize, BlockId)]) -> Generated<()> {
-        let (Some(counted), Some(counter)) = (self.plan.counted.get(index), self.counters.get(index).cloned()) else {
-            return Ok(());
-        };
+    fn branch_on_count(
+        &mut self,
+        index: usize,
+        here: usize,
+        loaded: &HashMap<Saved, Operand<Ids>>,
+        targets: &[(usize, BlockId)],
+    ) -> Generated<()> {
+        let Some(counted) = self.plan.counted.get(index) else { return Ok(()) };
         let target = |of: usize| targets.iter().find(|(pred, _)| *pred == of).map(|(_, target)| *target);
         let (Some(before), Some(latch)) = (target(counted.before), target(counted.latch)) else { return Ok(()) };
-        let mut emit = self.emit(here, LineInfo::NONE);
-        let count = emit.own("slot_get", [counter.clone()], Type::INT64)?;
-        let fewer = emit.call("Base", "sub_int", [count.clone(), Constant::int64(1).into()], Type::INT64)?;
-        emit.own("slot_set!", [counter, fewer], Type::Nothing)?;
-        let first = emit.call("Core", "===", [count, Constant::int64(0).into()], Type::BOOL)?;
-        emit.stmt(Stmt::goto_if_not(first, latch), Type::Any)?;
+        let first = match (self.is_first_round(counted.header, here, loaded)?, self.counters.get(&index).cloned()) {
+            (Some(first), _) => first,
+            (None, Some(counter)) => {
+                let mut emit = self.emit(here, LineInfo::NONE);
+                let count = emit.own("slot_get", [counter.clone()], Type::INT64)?;
+                let fewer = emit.call("Base", "sub_int", [count.clone(), Constant::int64(1).into()], Type::INT64)?;
+                emit.own("slot_set!", [counter, fewer], Type::Nothing)?;
+                emit.call("Core", "===", [count, Constant::int64(0).into()], Type::BOOL)?
+            }
+            (None, None) => return Ok(()),
+        };
+        self.emit(here, LineInfo::NONE).stmt(Stmt::goto_if_not(first, latch), Type::Any)?;
         let name = self.blocks[here];
         self.bb.set_next(name, Some(before))
     }
 
-    /// Ends a block by going to the target whose number `number` is.
-    fn branch(&mut self, block: usize, number: Operand<Ids>, targets: &[(usize, BlockId)]) -> Generated<()> {
-        let Some((&(_, last), others)) = targets.split_last() else { return Ok(()) };
-        let name = self.blocks[block];
+    /// Ends a block by going to the target whose constant, a number or a `Bool`, this is.
+    fn branch(&mut self, block: usize, number: Operand<Ids>, targets: &[(Operand<Ids>, BlockId)]) -> Generated<()> {
+        let Some(((constant, last), others)) = targets.split_last() else { return Ok(()) };
+        let (name, last) = (self.blocks[block], *last);
         let mut emit = self.emit(block, LineInfo::NONE);
         if others.is_empty() {
             return emit.goto(last);
         }
+        if let (Some(Constant::Scalar(Scalar::Bool(true))), [(_, first)]) = (constant.as_constant(), others) {
+            emit.stmt(Stmt::goto_if_not(number, *first), Type::Any)?;
+            return self.bb.set_next(name, Some(last));
+        }
         let mut conds = Vec::with_capacity(others.len());
         for (candidate, _) in others {
-            let same = emit.call("Core", "===", [number.clone(), block_number(*candidate + 1)], Type::BOOL)?;
+            let same = emit.call("Core", "===", [number.clone(), candidate.clone()], Type::BOOL)?;
             conds.push(same);
         }
         if let ([cond], [(_, only)]) = (conds.as_slice(), others) {
@@ -234,8 +260,8 @@ impl<'p> Generator<'p, '_> {
         }
         // A switch takes the branch of the first condition that is false.
         let mut branches = Vec::with_capacity(conds.len());
-        for (cond, &(_, dest)) in conds.into_iter().zip(others) {
-            branches.push((emit.call("Base", "not_int", [cond], Type::BOOL)?, dest));
+        for (cond, (_, dest)) in conds.into_iter().zip(others) {
+            branches.push((emit.call("Base", "not_int", [cond], Type::BOOL)?, *dest));
         }
         emit.stmt(Stmt::Switch(Switch::new(branches, last)), Type::Any).map(|_| ())
     }
@@ -262,7 +288,7 @@ impl<'p> Generator<'p, '_> {
             }
             self.reverse_statement(here, id, inst.line, &loaded)?;
         }
-        self.conclude(number, here)
+        self.conclude(number, here, &loaded)
     }
 
     /// Gets what the reverse of a block needs of what was saved.
@@ -297,6 +323,10 @@ impl<'p> Generator<'p, '_> {
             }
         }
         for &id in &plan.recomputed[number] {
+            if let Some(value) = self.running_value(id, number, here)? {
+                loaded.insert(Saved::Value(id), value);
+                continue;
+            }
             let Some(inst) = plan.primal.inst(id) else { continue };
             let (mut stmt, ty, line) = (inst.stmt.clone(), inst.ty.clone(), inst.line);
             stmt.for_each_operand_mut(&mut |operand| *operand = self.available(operand, loaded));
@@ -333,7 +363,7 @@ impl<'p> Generator<'p, '_> {
 
     /// The end of a block's reverse: φs hand their cotangents on, cursors step back, and control goes to the reverse of the
     /// block that control came from.
-    fn conclude(&mut self, number: usize, here: usize) -> Generated<()> {
+    fn conclude(&mut self, number: usize, here: usize, loaded: &HashMap<Saved, Operand<Ids>>) -> Generated<()> {
         let plan = self.plan;
         // All φs are read and zeroed before any operand is added to: they may name each other.
         let mut handed: HashMap<usize, Vec<Handed>> = HashMap::new();
@@ -363,6 +393,7 @@ impl<'p> Generator<'p, '_> {
             self.step_back(here, *field)?;
         }
         self.load_counts(number, here)?;
+        self.run_back(number, here, loaded)?;
         let mut from = None;
         if let Some(field) = plan.block_stack.filter(|_| plan.pops_block_stack(number)) {
             let preds = plan.predecessors(number);
@@ -392,15 +423,45 @@ impl<'p> Generator<'p, '_> {
             return self.branch_or_exit(here, from, &targets, exit);
         }
         if let Some(index) = plan.counted_at(number) {
-            return self.branch_on_count(index, here, &targets);
+            return self.branch_on_count(index, here, loaded, &targets);
+        }
+        if let Some(meeting) = plan.meeting(number) {
+            return self.branch_at_meeting(meeting, number, here, loaded, &targets);
         }
         match from {
-            Some(from) => self.branch(here, from, &targets),
+            Some(from) => self.branch(here, from, &numbered(&targets)),
             None => match targets.first() {
                 Some(&(_, target)) => self.emit(here, LineInfo::NONE).goto(target),
                 None => self.emit(here, LineInfo::NONE).stmt(Stmt::unreachable(), Type::Any).map(|_| ()),
             },
         }
+    }
+
+    /// The end of the reverse of a block at which ways meet.
+    fn branch_at_meeting(
+        &mut self,
+        meeting: &Meeting,
+        number: usize,
+        here: usize,
+        loaded: &HashMap<Saved, Operand<Ids>>,
+        targets: &[(usize, BlockId)],
+    ) -> Generated<()> {
+        let edges = self.plan.predecessors(number);
+        let (edge, choices): (_, Vec<(Operand<Ids>, BlockId)>) = match meeting {
+            Meeting::Saved => {
+                let edge = loaded.get(&Saved::Edge(number)).cloned().unwrap_or_else(Operand::nothing);
+                let place = |pred: usize| edges.iter().position(|other| *other == pred).unwrap_or_default();
+                let constant = |pred: usize| choice(place(pred), edges.len());
+                (edge, targets.iter().map(|&(pred, target)| (constant(pred), target)).collect())
+            }
+            Meeting::Decided(Decision { condition, if_true }) => {
+                let mut choices: Vec<_> = targets.iter().map(|&(pred, target)| (pred == *if_true, target)).collect();
+                choices.sort_by_key(|(holds, _)| *holds);
+                let condition = self.available(condition, loaded);
+                (condition, choices.into_iter().map(|(holds, to)| (Constant::bool(holds).into(), to)).collect())
+            }
+        };
+        self.branch(here, edge, &choices)
     }
 
     /// As [`Self::branch`], for the entry of the function: 0 means that this is where it was called.
@@ -412,8 +473,8 @@ impl<'p> Generator<'p, '_> {
         exit: BlockId,
     ) -> Generated<()> {
         let Some(from) = from else { return self.emit(here, LineInfo::NONE).goto(exit) };
-        let mut all = targets.to_vec();
-        all.push((usize::MAX, exit));
+        let mut all = numbered(targets);
+        all.push((block_number(0), exit));
         self.branch(here, from, &all)
     }
 
@@ -458,4 +519,9 @@ impl<'p> Generator<'p, '_> {
         let tuple = emit.tuple(elements, plan.cotangent_types())?;
         emit.stmt(Stmt::ret(tuple), Type::Any).map(|_| ())
     }
+}
+
+/// The targets with the numbers of their blocks, as the stack of blocks holds them.
+fn numbered(targets: &[(usize, BlockId)]) -> Vec<(Operand<Ids>, BlockId)> {
+    targets.iter().map(|&(number, target)| (block_number(number + 1), target)).collect()
 }

@@ -18,6 +18,12 @@ pub struct Savings {
     /// Control goes straight to where a condition leads that is known on an edge: Julia's loops become plain ones. This goes for
     /// both carriers.
     pub jump_threading: bool,
+    /// Where control came from is found by a value that the block at which ways meet saves, not by a stack of block numbers.
+    pub conditions: bool,
+    /// Loops that count run backwards until the count is where it started: how often they ran is not saved.
+    pub trip_counts: bool,
+    /// Integers that change by known steps in loops are run backwards, not saved.
+    pub induction_variables: bool,
     /// The forward pass and the pullback are one function where both are wanted.
     pub one_function: bool,
     /// What is cheap is computed again where that makes less to save: a minimum cut decides.
@@ -34,6 +40,9 @@ type Technique = (&'static str, fn(&mut Savings) -> &mut bool);
 /// The techniques, in the order in which they are told of.
 const TECHNIQUES: &[Technique] = &[
     ("jump-threading", |savings| &mut savings.jump_threading),
+    ("conditions", |savings| &mut savings.conditions),
+    ("trip-counts", |savings| &mut savings.trip_counts),
+    ("induction-variables", |savings| &mut savings.induction_variables),
     ("one-function", |savings| &mut savings.one_function),
     ("recompute", |savings| &mut savings.recompute),
     ("loop-invariants", |savings| &mut savings.loop_invariants),
@@ -77,6 +86,15 @@ impl Savings {
 
 impl Default for Savings {
     fn default() -> Self {
-        Savings { jump_threading: true, one_function: true, recompute: true, loop_invariants: true, contents: true }
+        Savings {
+            jump_threading: true,
+            conditions: true,
+            trip_counts: true,
+            induction_variables: true,
+            one_function: true,
+            recompute: true,
+            loop_invariants: true,
+            contents: true,
+        }
     }
 }

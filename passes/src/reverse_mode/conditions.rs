@@ -1,0 +1,106 @@
+//! Where control came from at a block at which ways meet: it follows from the condition of the branch that decided, where that can be
+//! computed again; else a φ of constants says it, and is saved with what else the block saves.
+
+use bbcode::{BlockGraph, Ids};
+use ircode::graph::DomTree;
+use ircode::{Constant, Operand, Scalar, ScalarType, Stmt, Type};
+
+use super::plan::Plan;
+use super::recompute::Recomputation;
+
+/// How it is found by which edge control came to a block.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Meeting {
+    /// The block saves it.
+    Saved,
+    /// By a condition.
+    Decided(Decision),
+}
+
+/// A condition that decided by which of two edges control came.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Decision {
+    pub(super) condition: Operand<Ids>,
+    /// The number of the predecessor from which control came if the condition held.
+    pub(super) if_true: usize,
+}
+
+impl Plan<'_> {
+    /// Finds the meetings of ways at which the condition that decided can be computed again.
+    pub(super) fn find_conditions(&mut self, domtree: &DomTree, recomputation: &Recomputation) {
+        for number in 0..self.meetings.len() {
+            if self.meetings[number].is_none() || !self.relevant[number] {
+                continue;
+            }
+            let Some(decision) = self.decision(domtree, number) else { continue };
+            let again = match &decision.condition {
+                Operand::Value(value) => recomputation.can_derive(self, *value, number),
+                Operand::Argument(_) => true,
+                _ => false,
+            };
+            if again {
+                self.meetings[number] = Some(Meeting::Decided(decision));
+            }
+        }
+    }
+
+    /// The branch that decided by which of two edges control came to a block: the last one before it on all ways, of which
+    /// each arm leads to one of the edges. The condition is then what it was when control last came there, as control cannot
+    /// compute it again without coming to the branch again.
+    fn decision(&self, domtree: &DomTree, number: usize) -> Option<Decision> {
+        let preds = self.predecessors(number);
+        let [a, b] = *preds.as_slice() else { return None };
+        let before = domtree.immediate_dominator(number)?;
+        let block = self.block(before)?;
+        let (_, inst) = self.primal.terminator(block)?;
+        let Stmt::GotoIfNot(goto) = &inst.stmt else { return None };
+        let arms = [self.primal.next(block)?, goto.dest].map(|arm| self.graph.number(arm));
+        let [Some(then), Some(otherwise)] = arms else { return None };
+        if then == otherwise {
+            return None;
+        }
+        let comes_by = |arm: usize, pred: usize| match arm == number {
+            true => pred == before,
+            false => domtree.dominates(arm, pred) && is_entered_from(&self.graph, domtree, arm, before),
+        };
+        let if_true = match (comes_by(then, a), comes_by(then, b), comes_by(otherwise, a), comes_by(otherwise, b)) {
+            (true, false, false, true) => a,
+            (false, true, true, false) => b,
+            _ => return None,
+        };
+        Some(Decision { condition: goto.cond.clone(), if_true })
+    }
+}
+
+/// Whether control comes to a block from one other only, but for what it dominates itself.
+fn is_entered_from(graph: &BlockGraph, domtree: &DomTree, block: usize, from: usize) -> bool {
+    const MOST_PREDECESSORS: usize = 8;
+    let preds = graph.graph().predecessors(block);
+    preds.len() <= MOST_PREDECESSORS
+        && graph.graph().predecessors(block).all(|pred| pred == from || domtree.dominates(block, pred))
+}
+
+/// The type of what says by which of so many edges control came.
+pub(super) fn choice_type(edges: usize) -> Type {
+    match edges {
+        0..=2 => Type::BOOL,
+        3..=256 => Type::from(ScalarType::UInt8),
+        _ => Type::INT64,
+    }
+}
+
+/// The number of an edge, of so many, as a value of that type.
+pub(super) fn choice(edge: usize, edges: usize) -> Operand<Ids> {
+    match edges {
+        0..=2 => Constant::bool(edge != 0).into(),
+        3..=256 => Operand::from(Scalar::UInt8(edge as u8)),
+        _ => Operand::from(edge as i64),
+    }
+}
+
+/// Whether control comes to a block from several others.
+pub(super) fn several_predecessors(graph: &BlockGraph, number: usize) -> bool {
+    let mut preds = graph.graph().predecessors(number);
+    let first = preds.next();
+    preds.any(|pred| Some(pred) != first)
+}
