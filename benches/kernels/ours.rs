@@ -74,7 +74,7 @@ impl Ours {
         }
         done("verify derivative");
         let derived = bbkit::to_ircode(&derived)?;
-        done("compile");
+        done("to IRCode");
         Ok((Ours { module: derived, function, gradient: names.value_and_gradient }, phases))
     }
 

@@ -88,7 +88,8 @@ fn newton<T: Number>(x: &[T], _: &[f64], n: usize) -> T {
             let z = (y + x / y) * 0.5;
             let e = z.value() - y.value();
             y = z;
-            if !(e < -1e-9 || e > 1e-9) {
+            let goes_on = e.abs() > 1e-9;
+            if !goes_on {
                 break;
             }
         }
