@@ -54,7 +54,7 @@ pub(crate) fn measure_one(words: &[String]) -> Result<(), Failure> {
     let arguments = straight.arguments.map(Argument::Float);
     let mut least: Vec<(&str, f64)> = Vec::new();
     // As often as makes small sizes sure.
-    for _ in 0..(100_000 / n).clamp(1, 20) {
+    for _ in 0..(300_000 / n).clamp(1, 20) {
         let (ours, mut phases) = Ours::of_text(&text)?;
         let start = Instant::now();
         let mut session = ours.session(&arguments)?;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use bbkit::ircode::{IRCode, Module, Style, from_json, print_module};
-use kit::kernels::{Inputs, REFERENCES, Reference, checksum, inputs, kernel};
+use kit::kernels::{Inputs, KERNELS, REFERENCES, Reference, checksum, inputs, kernel};
 use serde_json::json;
 
 use super::compiled::{Arguments, Measured, Program, programs};
@@ -82,6 +82,27 @@ pub(crate) fn run(filter: &str) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Measures only how long the way from text to gradient takes, many times: what a profiler may look at.
+pub(crate) fn phases(filter: &str) -> Result<(), Failure> {
+    let mut all = Vec::new();
+    for kernel in KERNELS.iter().filter(|kernel| kernel.name.contains(filter)) {
+        all.push((kernel.name, least_phases(&text(kernel.name)?, 500)?));
+    }
+    print!("{}", table::phases(all.iter().map(|(name, phases)| (*name, phases))));
+    Ok(())
+}
+
+/// The least time of each phase.
+fn least_phases(text: &str, times: usize) -> Result<Phases, Failure> {
+    let mut least = Ours::of_text(text)?.1;
+    for _ in 1..times {
+        for (least, (_, now)) in least.iter_mut().zip(Ours::of_text(text)?.1) {
+            least.1 = least.1.min(now);
+        }
+    }
+    Ok(least)
+}
+
 /// The text of what Julia made of a kernel: dumps are read where the bench starts, as text is what it is about.
 pub(crate) fn text(name: &str) -> Result<String, Failure> {
     let path = format!("{}/tests/kernels/{name}.json", env!("CARGO_MANIFEST_DIR"));
@@ -111,12 +132,7 @@ fn measured(reference: &Reference, programs: &mut [Program]) -> Result<Row, Fail
     let files = Arguments::write(reference.name, n, &x, &c)?;
     let taped = Taped::find(reference.name).ok_or("a kernel that the tape does not have")?;
     let text = text(reference.name)?;
-    let (ours, mut phases) = Ours::of_text(&text)?;
-    for _ in 1..20 {
-        for (least, (_, now)) in phases.iter_mut().zip(Ours::of_text(&text)?.1) {
-            least.1 = least.1.min(now);
-        }
-    }
+    let (ours, phases) = (Ours::of_text(&text)?.0, least_phases(&text, 20)?);
     let arguments = [Argument::Vector(x.clone()), Argument::Vector(c.clone()), Argument::Integer(n)];
     let mut session = ours.session(&arguments)?;
 

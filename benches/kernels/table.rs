@@ -4,6 +4,7 @@ use std::fmt::Write;
 
 use serde_json::json;
 
+use super::ours::Phases;
 use super::rows::{self, Row};
 
 /// What Enzyme takes for value and gradient, as a multiple of the fastest strict primal of three sets of gcc's flags: LLVM 19, in
@@ -120,31 +121,25 @@ fn write_text(out: &mut String, rows: &[Row], engine: &str) -> std::fmt::Result 
     for (name, growth) in growth(rows) {
         writeln!(out, "{name}: the ratio of our gradient at n = 10⁶ is {growth:.2} of that at 10³")?;
     }
-    write_latency(out, rows)
+    // The text is the same for each size.
+    let mut named: Vec<(&str, &Phases)> = rows.iter().map(|row| (row.reference.name, &row.phases)).collect();
+    named.dedup_by_key(|(name, _)| *name);
+    write!(out, "\n{}", phases(named))
 }
 
 /// How long each step from text to gradient takes.
-fn write_latency(out: &mut String, rows: &[Row]) -> std::fmt::Result {
-    let Some(first) = rows.first() else { return Ok(()) };
-    write!(out, "\n{:<9}", "µs")?;
-    for (phase, _) in &first.phases {
-        write!(out, " {phase:>17}")?;
-    }
-    writeln!(out, " {:>10}", "together")?;
-    let mut before = "";
-    for row in rows {
-        // The text is the same for each size.
-        if row.reference.name == before {
-            continue;
+pub(crate) fn phases<'p>(named: impl IntoIterator<Item = (&'p str, &'p Phases)>) -> String {
+    let mut out = String::new();
+    for (name, phases) in named {
+        if out.is_empty() {
+            let steps: String = phases.iter().map(|(phase, _)| format!(" {phase:>17}")).collect();
+            out = format!("{:<9}{steps} {:>10}\n", "µs", "together");
         }
-        before = row.reference.name;
-        write!(out, "{before:<9}")?;
-        for (_, ns) in &row.phases {
-            write!(out, " {:>17.1}", ns / 1e3)?;
-        }
-        writeln!(out, " {:>10.1}", row.phases.iter().map(|(_, ns)| ns).sum::<f64>() / 1e3)?;
+        let each: String = phases.iter().map(|(_, ns)| format!(" {:>17.1}", ns / 1e3)).collect();
+        let together: f64 = phases.iter().map(|(_, ns)| ns).sum();
+        out.push_str(&format!("{name:<9}{each} {:>10.1}\n", together / 1e3));
     }
-    Ok(())
+    out
 }
 
 /// The table as JSON.
