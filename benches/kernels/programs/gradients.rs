@@ -232,8 +232,10 @@ fn fsub(x: &[f64], _: &[f64], n: usize, dx: &mut [f64], _: &mut Vec<f64>) -> f64
         let a = adjoints[i] / row[i];
         db[i] = a;
         let (used, unused) = dl[i * n..(i + 1) * n].split_at_mut(i);
-        for ((dl, w), (adjoint, l)) in used.iter_mut().zip(&w[..i]).zip(adjoints[..i].iter_mut().zip(&row[..i])) {
+        for (dl, w) in used.iter_mut().zip(&w[..i]) {
             *dl = -a * w;
+        }
+        for (adjoint, l) in adjoints[..i].iter_mut().zip(&row[..i]) {
             *adjoint -= a * l;
         }
         unused.fill(0.0);
