@@ -84,7 +84,8 @@ pub fn check_gradient(
     args: &[Value],
     options: &CheckOptions,
 ) -> Result<CheckReport, GradientError> {
-    let gradient_options = GradientOptions::new().limits(options.limits).carrier(options.carrier).checkpoint(options.checkpoint);
+    let gradient_options =
+        GradientOptions::new().limits(options.limits).carrier(options.carrier).checkpoint(options.checkpoint);
     let derived = Derived::of(module, name, args, &gradient_options, true)?;
     check_derived(&derived.module, name, &derived.derivative.names, args, options)
 }

@@ -6,7 +6,7 @@ mod segment;
 
 use bbcode::{BBCode, BlockId, EditError};
 use hashbrown::{HashMap, HashSet};
-use ircode::{BlockNumber, Function, Module, Name, Stmt};
+use ircode::{BlockNumber, Callee, Function, Module, Name, Stmt};
 
 use self::outside::Outside;
 use self::regions::{Found, regions};
@@ -14,10 +14,13 @@ use self::segment::segment;
 use crate::checkpointed::marked;
 use crate::error::PassPlace;
 use crate::manager::{Context, PassResult};
-use crate::reverse_mode::{base_name, free_entry};
 use crate::reverse_mode::survey::Survey;
+use crate::reverse_mode::{base_name, free_entry};
 use crate::rules::RuleTable;
-use crate::{PassError, infer_types, lower_arithmetic, lower_projections, mem2reg, type_literals, unreachable_code};
+use crate::{
+    PassError, dispatch, infer_types, link_methods, lower_arithmetic, lower_projections, mem2reg, type_literals,
+    unreachable_code,
+};
 
 /// The pass's name on the command line.
 pub const NAME: &str = "checkpoint-loops";
@@ -94,6 +97,12 @@ pub struct Report {
 /// let report = passes::checkpoint_loops::checkpoint_loops(&mut module, None)?;
 /// assert_eq!(report.segments, ["iterate_segment1"]);
 /// assert_eq!(IRCode::try_from(&module.function("iterate").unwrap().body)?.to_string(), "\
+/// 1 ─       goto #2
+/// 2 ┄ %2  = φ (#1 => 1, #3 => %8)::Int64
+/// │   %3  = φ (#1 => _2, #3 => %6)::Float64
+/// │   %4  = φ (#1 => 0, #3 => %7)::Int64
+/// │   %5  = Main.iterate_segment1(%2, %3, %4, _3)::Tuple{Int64, Float64, Int64, Float64}
+/// │   %9  = Core.getfield(%5, 1)::Int64
 /// ");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -103,13 +112,48 @@ pub struct Report {
 /// [`PassError`] if the rules of the module are not right, or a pass that comes before fails.
 pub fn checkpoint_loops(module: &mut Module<BBCode>, function: Option<&Name>) -> Result<Report, PassError> {
     let of_module = Name::from("the module");
-    let name = function.unwrap_or(&of_module);
+    let name = function.unwrap_or(&of_module).clone();
+    checkpoint_loops_in(module, &name, |_, each| function.is_none_or(|only| *only == each.name))
+}
+
+/// As [`checkpoint_loops`], in the function of this name and in all that it may call. Invokes name the functions of the module
+/// already.
+pub(crate) fn checkpoint_loops_called(module: &mut Module<BBCode>, name: &Name) -> Result<Report, PassError> {
+    let mut work: Vec<usize> = module.function_index(name).into_iter().collect();
+    let candidates = dispatch::candidates(module, &work, true);
+    work.extend(candidates.iter().filter_map(|candidate| candidate.function(module)));
+    let mut called: HashSet<usize> = work.iter().copied().collect();
+    while let Some(function) = work.pop().and_then(|index| module.functions().get(index)) {
+        for (_, inst) in function.body.all_insts() {
+            let callee = match &inst.stmt {
+                Stmt::Call(call) => module.callee(&call.callee),
+                Stmt::Invoke(invoke) => module.callee(&invoke.callee),
+                _ => None,
+            };
+            if let Some(Callee::Function(callee)) = callee
+                && called.insert(callee)
+            {
+                work.push(callee);
+            }
+        }
+    }
+    checkpoint_loops_in(module, name, |index, _| called.contains(&index))
+}
+
+/// As [`checkpoint_loops`], in the functions of which `chosen` says so, given their positions. Errors that are of no function are told of
+/// `name`.
+fn checkpoint_loops_in(
+    module: &mut Module<BBCode>,
+    name: &Name,
+    chosen: impl Fn(usize, &Function<BBCode>) -> bool,
+) -> Result<Report, PassError> {
+    link_methods::run_on_all(module)?;
     let rules = RuleTable::of_module(module).map_err(|error| PassError::new(NAME, name, error.to_string()))?;
     let mut changed: Vec<Function<BBCode>> = Vec::new();
     let mut report = Report::default();
     let mut checkpointing =
         Checkpointing { module, survey: Survey::new(module, &rules), names: HashSet::new(), numbers: HashMap::new() };
-    for each in module.functions().iter().filter(|each| function.is_none_or(|only| *only == each.name)) {
+    for (_, each) in module.functions().iter().enumerate().filter(|(index, each)| chosen(*index, each)) {
         // A segment stays as it is.
         if each.body.cfg().loops().iter().len() == 0 || marked(&each.body).is_some() {
             continue;
@@ -149,7 +193,8 @@ impl Checkpointing<'_> {
         let name = function.name.clone();
         let positions: HashMap<BlockId, usize> = function.body.blocks().zip(0..).collect();
         let mut stays = |block: Option<BlockId>, why: String| {
-            let block = block.and_then(|block| positions.get(&block)).map(|&position| BlockNumber::from_index(position));
+            let block =
+                block.and_then(|block| positions.get(&block)).map(|&position| BlockNumber::from_index(position));
             let place = block.map(|block| PassPlace { block, statement: None, text: String::new(), origin: None });
             let error = PassError::new(NAME, &name, format!("a loop is not checkpointed: {why}"));
             left.push(PassError { place: place.map(Box::new), ..error });

@@ -47,8 +47,8 @@ mod savings;
 mod shape;
 mod statement;
 mod subset;
-pub(crate) mod survey;
 mod summary;
+pub(crate) mod survey;
 mod tangent_code;
 
 use bbcode::BBCode;
@@ -193,7 +193,7 @@ fn generate_checkpointed(
     options: &Options,
 ) -> Result<(Derivative, Generated), PassError> {
     let mut prepared = module.clone();
-    let report = checkpoint_loops::checkpoint_loops(&mut prepared, None)?;
+    let report = checkpoint_loops::checkpoint_loops_called(&mut prepared, name)?;
     let (mut derivative, mut generated) = match generate_all(&prepared, name, options) {
         Ok(made) => made,
         Err(error) => {

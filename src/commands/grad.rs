@@ -93,7 +93,12 @@ impl Grad {
         };
         let checks = match self.check {
             true => {
-                let options = CheckOptions { limits, carrier: options.carrier, checkpoint: options.checkpoint, ..CheckOptions::default() };
+                let options = CheckOptions {
+                    limits,
+                    carrier: options.carrier,
+                    checkpoint: options.checkpoint,
+                    ..CheckOptions::default()
+                };
                 let checked = check_gradient(&module, &name, &args, &options);
                 Some(checked.map_err(|error| describe(&input, &error))?)
             }

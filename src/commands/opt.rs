@@ -6,8 +6,8 @@ use bbkit::html::PipelineRecorder;
 use bbkit::{Input, PassStatisticsError, pass_statistics, to_bbcode, to_ircode};
 use clap::Args;
 use ircode::{Name, Style};
-use passes::{checkpoint_loops, closure_specialization};
 use passes::{PASSES, PassManager, find_pass};
+use passes::{checkpoint_loops, closure_specialization};
 
 use super::arguments::CallOptions;
 use super::derivative::describe;

@@ -185,7 +185,8 @@ impl Regions<'_> {
             blocks.retain(|block| seen.insert(*block));
             blocks
         };
-        let (latches, before): (Vec<BlockId>, Vec<BlockId>) = graph.predecessors(header).partition(|&pred| inside(pred));
+        let (latches, before): (Vec<BlockId>, Vec<BlockId>) =
+            graph.predecessors(header).partition(|&pred| inside(pred));
         let (latches, before) = (once(latches), once(before));
         let mut exits: Vec<(BlockId, BlockId)> = Vec::new();
         for &block in &blocks {
@@ -228,9 +229,9 @@ impl Regions<'_> {
     fn used_in_every_round<'b>(&self, header: BlockId, ends: impl Iterator<Item = &'b BlockId>) -> HashSet<InstId> {
         let (bb, graph) = (self.bb, self.graph);
         let mut ends = ends.filter_map(|&block| graph.number(block));
-        let common = ends.next().and_then(|first| {
-            ends.try_fold(first, |common, end| self.domtree.nearest_common_dominator(common, end))
-        });
+        let common = ends
+            .next()
+            .and_then(|first| ends.try_fold(first, |common, end| self.domtree.nearest_common_dominator(common, end)));
         let mut used = HashSet::new();
         let mut at = common;
         while let Some(number) = at {
@@ -279,7 +280,9 @@ impl Regions<'_> {
         let input = |operand: Operand<Ids>| {
             let ty = bb.operand_type(&operand);
             match self.surveyed.part(&operand, &ty) {
-                Part::Mixed => Err(format!("what it uses from outside is a {ty:?}, which may hold objects beside floats")),
+                Part::Mixed => {
+                    Err(format!("what it uses from outside is a {ty:?}, which may hold objects beside floats"))
+                }
                 part => Ok(Input { operand, ty, is_threaded: part == Part::Differentiable }),
             }
         };

@@ -39,9 +39,22 @@ pub(super) fn segment(
     let start = to.push_block();
     let blocks: HashMap<BlockId, BlockId> = region.blocks.iter().map(|&block| (block, to.push_block())).collect();
     let around = to.push_block();
-    let exits: HashMap<(BlockId, BlockId), BlockId> = region.exits.iter().map(|&exit| (exit, to.push_block())).collect();
+    let exits: HashMap<(BlockId, BlockId), BlockId> =
+        region.exits.iter().map(|&exit| (exit, to.push_block())).collect();
     let end = to.push_block();
-    let mut copy = Copy { bb, region, to, line, start, around, end, blocks, exits, values: HashMap::new(), arguments: HashMap::new() };
+    let mut copy = Copy {
+        bb,
+        region,
+        to,
+        line,
+        start,
+        around,
+        end,
+        blocks,
+        exits,
+        values: HashMap::new(),
+        arguments: HashMap::new(),
+    };
     copy.allot()?;
     copy.fill();
     let next = copy.go_around()?;
@@ -133,7 +146,8 @@ impl Copy<'_> {
                     stmt => stmt.for_each_target_mut(|target| *target = self.target(block, *target)),
                 }
                 filled.stmt.for_each_operand_mut(&mut |operand| *operand = self.operand(operand));
-                if let Some(copy) = self.operand(&Operand::Value(id)).as_value().and_then(|copy| self.to.inst_mut(copy)) {
+                if let Some(copy) = self.operand(&Operand::Value(id)).as_value().and_then(|copy| self.to.inst_mut(copy))
+                {
                     *copy = filled;
                 }
             }
@@ -187,11 +201,7 @@ impl Copy<'_> {
     }
 
     /// Writes what is returned: gives the numbers of the elements without derivative, and the type.
-    fn leave(
-        &mut self,
-        next: Vec<Operand<Ids>>,
-        surveyed: &Surveyed<'_>,
-    ) -> Result<(Vec<usize>, Type), EditError> {
+    fn leave(&mut self, next: Vec<Operand<Ids>>, surveyed: &Surveyed<'_>) -> Result<(Vec<usize>, Type), EditError> {
         let region = self.region;
         let exits: Vec<BlockId> = region.exits.iter().filter_map(|exit| self.exits.get(exit).copied()).collect();
         for &exit in &exits {
@@ -199,7 +209,8 @@ impl Copy<'_> {
         }
         let (mut elements, mut types, mut constants) = (Vec::new(), Vec::new(), vec![1]);
         let numbers = (1..).map(|number| Operand::from(Constant::int64(number)));
-        let entries = std::iter::once((self.around, Constant::int64(0).into())).chain(exits.iter().copied().zip(numbers));
+        let entries =
+            std::iter::once((self.around, Constant::int64(0).into())).chain(exits.iter().copied().zip(numbers));
         let exit = self.meet(entries.collect(), Type::INT64)?;
         elements.push(exit);
         types.push(Type::INT64);
@@ -218,7 +229,8 @@ impl Copy<'_> {
             let at = |(&exit, &is_there): (&BlockId, &bool)| {
                 (exit, if is_there { self.operand(&operand) } else { zero(&ty) })
             };
-            let entries = std::iter::once((self.around, zero(&ty))).chain(exits.iter().zip(&output.at).map(at)).collect();
+            let entries =
+                std::iter::once((self.around, zero(&ty))).chain(exits.iter().zip(&output.at).map(at)).collect();
             elements.push(self.meet(entries, ty.clone())?);
             types.push(ty);
             constants.extend((!surveyed.flows(&operand)).then_some(elements.len()));

@@ -33,7 +33,9 @@ impl Derivation<'_> {
             for block in bb.blocks() {
                 let Some(Stmt::Return(ret)) = bb.terminator(block).map(|(_, inst)| &inst.stmt) else { continue };
                 let tuple = ret.value.as_ref().and_then(Operand::as_value);
-                let Some(Operation::Aggregate(fields)) = tuple.and_then(|tuple| operations.get_mut(tuple)) else { continue };
+                let Some(Operation::Aggregate(fields)) = tuple.and_then(|tuple| operations.get_mut(tuple)) else {
+                    continue;
+                };
                 for field in constants.iter().filter_map(|number| number.checked_sub(1)) {
                     if let Some(field) = fields.get_mut(field) {
                         *field = Operand::nothing();

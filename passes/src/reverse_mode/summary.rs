@@ -120,7 +120,8 @@ fn direct(module: &Module<BBCode>, rules: &RuleTable, bb: &BBCode, closed: bool)
             }
             // An error that was not raised is not raised the second time either.
             Operation::Steps if inst.ty != Type::Bottom => {
-                summary.acts |= module.primitive_call(&inst.stmt).is_some_and(|(primitive, _)| primitive.effects.writes);
+                summary.acts |=
+                    module.primitive_call(&inst.stmt).is_some_and(|(primitive, _)| primitive.effects.writes);
             }
             Operation::Rule { rule, args, .. } if rule.changes_first() => {
                 summary.writes |= args.first().is_some_and(|first| !is_made_here(&classifier, first));

@@ -100,7 +100,11 @@ impl<'a> Survey<'a> {
             let stores = match operations.get(id) {
                 Some(Operation::Rule { rule, .. }) => rule.changes_first(),
                 Some(Operation::Call { function, .. }) => self.summaries.get(*function).writes,
-                Some(Operation::Unknown | Operation::NewObject(_)) => true,
+                Some(Operation::NewObject(_)) => true,
+                Some(Operation::Unknown) => {
+                    let primitive = self.module.primitive_call(&inst.stmt);
+                    !inst.stmt.is_terminator() && primitive.is_none_or(|(primitive, _)| primitive.effects.writes)
+                }
                 Some(operation) => operation.changed_object().is_some(),
                 None => false,
             };
@@ -131,14 +135,17 @@ impl<'a> Survey<'a> {
         let mut varied: SecondaryMap<InstId, ()> = SecondaryMap::new();
         let mut work: Vec<InstId> = Vec::new();
         let of_arguments: Vec<bool> = bb.argtypes.iter().map(|ty| !self.tangents.of(ty).is_none()).collect();
-        let is_argument = |argument: &Argument| argument.index().and_then(|index| of_arguments.get(index)) == Some(&true);
+        let is_argument =
+            |argument: &Argument| argument.index().and_then(|index| of_arguments.get(index)) == Some(&true);
         for (id, inst) in bb.all_insts() {
             if inst.stmt.is_terminator() || !self.has_cotangent(&inst.ty) {
                 continue;
             }
             let mut starts = match operations.get(id) {
                 Some(Operation::Steps) | None => continue,
-                Some(Operation::Load(_) | Operation::StackPop { .. } | Operation::Call { .. } | Operation::Unknown) => true,
+                Some(Operation::Load(_) | Operation::StackPop { .. } | Operation::Call { .. } | Operation::Unknown) => {
+                    true
+                }
                 // Rules may read memory.
                 Some(Operation::Rule { args, .. }) => {
                     args.iter().any(|arg| holds_objects(self.module, &bb.operand_type(arg)))
@@ -208,14 +215,14 @@ impl Surveyed<'_> {
             },
             _ => {}
         }
-        let mut nested = false;
+        let mut is_static = false;
         inst.stmt.for_each_operand(&mut |operand| {
             if let Operand::Nested(stmt) = operand {
-                nested |= !matches!(&**stmt, Stmt::Expr(expr) if expr.head == Head::Boundscheck);
+                is_static |= matches!(&**stmt, Stmt::Expr(expr) if expr.head == Head::StaticParameter);
             }
         });
-        if nested {
-            return because("a statement in it has an expression as operand");
+        if is_static {
+            return because("it uses a static parameter");
         }
         if inst.stmt.is_terminator() {
             return None;

@@ -64,7 +64,8 @@ pub fn checkpointing_agrees(
         }
     }
     let mut segmented = module.clone();
-    let report = passes::checkpoint_loops::checkpoint_loops(&mut segmented, None).map_err(|error| broken(LAW, error))?;
+    let report =
+        passes::checkpoint_loops::checkpoint_loops(&mut segmented, None).map_err(|error| broken(LAW, error))?;
     all_verify(&segmented).map_err(|problem| broken(LAW, problem))?;
     Ok(report.segments.len())
 }
