@@ -69,9 +69,14 @@ pub struct Report {
 /// does: its cotangent then goes from segment to segment, and is not summed up in each. And carried values on which
 /// no derivative depends count as constants in results of segments, or else infinities in them would come to be multiplied with zero.
 ///
-/// A loop stays, as do not those in it, if it is irreducible or never left, if what goes around it, out of it or into it is not numbers (into it, values
-/// and objects may go, but not objects beside floats in one value), if such a value may be undefined, or if its body changes memory, prints, or calls what is not
-/// known; if it calls segments, there is nothing left to do. What the body reads may change before and after the loop: when the pullback gets to it, memory is as it was.
+/// A loop stays as it is, and loops in it are looked at, if
+///
+/// - it is irreducible, is never left, or is left in more than 64 ways;
+/// - what goes around it or out of it is not numbers, or what goes into it holds objects beside floats in one value;
+/// - such a value may be undefined;
+/// - its body changes memory, prints, or calls what is not known.
+///
+/// One that calls segments has nothing left to do. What the body reads may change before and after the loop: when the pullback gets to it, memory is as it was.
 ///
 /// Slots that are variables become values, and types that a listing does not show are found. Functions with a `try` stay as they are. Each level of
 /// loops takes time linear in the function.
@@ -98,11 +103,21 @@ pub struct Report {
 /// assert_eq!(report.segments, ["iterate_segment1"]);
 /// assert_eq!(IRCode::try_from(&module.function("iterate").unwrap().body)?.to_string(), "\
 /// 1 ─       goto #2
-/// 2 ┄ %2  = φ (#1 => 1, #3 => %8)::Int64
-/// │   %3  = φ (#1 => _2, #3 => %6)::Float64
-/// │   %4  = φ (#1 => 0, #3 => %7)::Int64
+/// 2 ┄ %2  = φ (#1 => 1, #3 => %9)::Int64
+/// │   %3  = φ (#1 => _2, #3 => %7)::Float64
+/// │   %4  = φ (#1 => 0, #3 => %8)::Int64
 /// │   %5  = Main.iterate_segment1(%2, %3, %4, _3)::Tuple{Int64, Float64, Int64, Float64}
-/// │   %9  = Core.getfield(%5, 1)::Int64
+/// │   %6  = Core.getfield(%5, 1)::Int64
+/// │   %7  = Core.getfield(%5, 2)::Float64
+/// │   %8  = Core.getfield(%5, 3)::Int64
+/// │   %9  = Base.add_int(%2, 1)::Int64
+/// │   %10 = (%6 === 0)::Bool
+/// └──       goto #4 if not %10
+/// 3 ─       goto #2
+/// 4 ─ %13 = Core.getfield(%5, 4)::Float64
+/// └──       goto #5
+/// 5 ─       goto #6
+/// 6 ─       return %13
 /// ");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
