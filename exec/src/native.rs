@@ -23,6 +23,7 @@ mod program;
 mod read_only;
 mod scalars;
 mod sites;
+mod stacks;
 mod statement;
 
 pub use in_place::{Argument, Numbers};

@@ -7,11 +7,11 @@ use ircode::{Function, Module, Name};
 
 use crate::reverse_mode::linear_maps;
 use crate::{
-    PassError, checkpoint_loops, closure_folding, closure_specialization, common_subexpressions, constant_folding, constant_propagation,
-    copy_propagation, dead_code, derivative_entries, differentiability, forward_mode, infer_types, inlining,
-    jump_threading, linearization, link_methods, loop_invariant_motion, lower_arithmetic, lower_broadcast,
-    lower_projections, lower_switch, mem2reg, reverse_mode, scalar_replacement, simplify, simplify_cfg,
-    split_critical_edges, type_literals, unreachable_code,
+    PassError, checkpoint_loops, closure_folding, closure_specialization, common_subexpressions, constant_folding,
+    constant_propagation, copy_propagation, dead_code, derivative_entries, differentiability, forward_mode,
+    infer_types, inlining, jump_threading, linearization, link_methods, loop_invariant_motion, lower_arithmetic,
+    lower_broadcast, lower_projections, lower_switch, mem2reg, reverse_mode, scalar_replacement, simplify,
+    simplify_cfg, split_critical_edges, type_literals, unreachable_code,
 };
 
 /// What a pass returns: whether it changed anything.

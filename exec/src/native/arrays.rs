@@ -1,4 +1,4 @@
-//! Arrays and stacks: a header, and the elements one behind the other.
+//! Arrays: a header, and the elements one behind the other.
 //!
 //! The words of a header change only where an array grows or shrinks; in a program that does neither, they are read as
 //! what never changes, so that Cranelift reads them once and outside of loops.
@@ -12,7 +12,6 @@ use ircode::primitives::Primitive;
 use ircode::{ScalarType, Type};
 
 use super::function::{Compiled, FunctionCompiler, Typed, trusted};
-use super::helpers::GROW;
 use super::layout::{Layout, Parts, Shape, array};
 use super::sites::What;
 
@@ -160,7 +159,7 @@ impl FunctionCompiler<'_, '_> {
     }
 
     /// The address of the element at this offset, counted in elements from 0.
-    fn at(&mut self, data: ir::Value, offset: ir::Value, element: &Layout) -> ir::Value {
+    pub(super) fn at(&mut self, data: ir::Value, offset: ir::Value, element: &Layout) -> ir::Value {
         let bytes = match element.size {
             8 => self.builder.ins().ishl_imm_u(offset, 3),
             size => self.builder.ins().imul_imm_s(offset, i64::from(size)),
@@ -220,13 +219,12 @@ impl FunctionCompiler<'_, '_> {
         if value.layout.ty != array.element.ty {
             return self.refuse(format!("storing a {} in an array of {}", value.layout.ty, array.element.ty));
         }
-        let length = self.append(array.header, value, false)?;
+        let length = self.append(array.header, value)?;
         self.builder.ins().store(trusted(), length, array.header, self::array::DIMENSIONS);
         Ok(Some(vector.clone()))
     }
-
-    /// Puts a value behind the last one of a vector or a stack; gives the new length.
-    fn append(&mut self, header: ir::Value, value: &Typed, stack: bool) -> Compiled<ir::Value> {
+    /// Puts a value behind the last one of a vector; gives the new length.
+    fn append(&mut self, header: ir::Value, value: &Typed) -> Compiled<ir::Value> {
         let length = self.load_word(header, self::array::LENGTH);
         let room = self.load_word(header, self::array::CAPACITY);
         let longer = self.builder.ins().iadd_imm_s(length, 1);
@@ -235,13 +233,7 @@ impl FunctionCompiler<'_, '_> {
         let has_room = self.builder.ins().icmp(IntCC::UnsignedLessThan, length, room);
         self.builder.ins().brif(has_room, fits, &[], full, &[]);
         self.builder.switch_to_block(full);
-        let site = self.site(What::Grow { bytes: value.layout.size, stack });
-        let helper = self.compiler.helper(GROW, self.builder.func);
-        let call = self.builder.ins().call(helper, &[self.context, site, header, longer]);
-        let Some(status) = self.builder.inst_results(call).first().copied() else {
-            return self.refuse("a helper without a result");
-        };
-        self.check(status);
+        self.grow(header, longer, value.layout.size, false)?;
         self.builder.ins().jump(fits, &[]);
         self.builder.switch_to_block(fits);
         let data = self.load_word(header, self::array::DATA);
@@ -249,77 +241,6 @@ impl FunctionCompiler<'_, '_> {
         self.store_value(value, address, 0);
         self.builder.ins().store(trusted(), longer, header, self::array::LENGTH);
         Ok(longer)
-    }
-
-    pub(super) fn stack_primitive(
-        &mut self,
-        primitive: &'static Primitive,
-        operands: &[Typed],
-    ) -> Compiled<Option<Typed>> {
-        if primitive.name == "new_stack" {
-            let [element] = operands else { return Ok(None) };
-            let Type::TypeOf(element) = &element.layout.ty else { return Ok(None) };
-            let layout = self.compiler.layouts.of(&Type::stack((**element).clone()));
-            if !matches!(layout.shape, Shape::Stack(_)) {
-                return Ok(None);
-            }
-            let element = self.compiler.layouts.of(element);
-            let hint = self.compiler.new_hint();
-            let made = self.allocate(What::NewStack { element, hint }, &[])?;
-            return Ok(Some(Typed { layout, parts: Parts::from_slice(&[made]) }));
-        }
-        let Some((stack, rest)) = operands.split_first() else { return Ok(None) };
-        let Shape::Stack(element) = &stack.layout.shape else { return Ok(None) };
-        let (element, Some(header)) = (self.compiler.layouts.of(element), stack.one()) else { return Ok(None) };
-        Ok(match (primitive.name, rest) {
-            ("stack_push!", [value]) => {
-                let value = self.convert(value.clone(), &element)?;
-                self.append(header, &value, true)?;
-                Some(self.unit(Type::Nothing))
-            }
-            ("stack_length", []) => {
-                let length = self.load_word(header, self::array::LENGTH);
-                Some(self.scalar(ScalarType::Int64, length))
-            }
-            ("stack_get", [at]) => match self.stack_place(stack, &element, at)? {
-                Some(address) => Some(self.load_value(&element, address, 0)),
-                None => None,
-            },
-            ("stack_set!", [value, at]) => {
-                let value = self.convert(value.clone(), &element)?;
-                match self.stack_place(stack, &element, at)? {
-                    Some(address) => {
-                        self.store_value(&value, address, 0);
-                        Some(self.unit(Type::Nothing))
-                    }
-                    None => None,
-                }
-            }
-            ("stack_pop!", []) => {
-                let length = self.load_word(header, self::array::LENGTH);
-                let shorter = self.builder.ins().iadd_imm_s(length, -1);
-                let some = self.builder.ins().icmp_imm_s(IntCC::NotEqual, length, 0);
-                self.guard(some, What::Message("ArgumentError", "a stack that is empty has no last element"), &[]);
-                self.builder.ins().store(trusted(), shorter, header, self::array::LENGTH);
-                let data = self.load_word(header, self::array::DATA);
-                let address = self.at(data, shorter, &element);
-                Some(self.load_value(&element, address, 0))
-            }
-            _ => None,
-        })
-    }
-
-    /// The address of the value at this number, counted from 1, in a stack.
-    fn stack_place(&mut self, stack: &Typed, element: &Layout, at: &Typed) -> Compiled<Option<ir::Value>> {
-        let (Some(ScalarType::Int64), Some(at), Some(header)) = (at.layout.scalar(), at.one(), stack.one()) else {
-            return Ok(None);
-        };
-        let offset = self.builder.ins().iadd_imm_s(at, -1);
-        let length = self.load_word(header, self::array::LENGTH);
-        let inside = self.builder.ins().icmp(IntCC::UnsignedLessThan, offset, length);
-        self.guard(inside, What::Bounds { array: stack.layout.clone(), indices: 1 }, &[header, at]);
-        let data = self.load_word(header, self::array::DATA);
-        Ok(Some(self.at(data, offset, element)))
     }
 }
 

@@ -19,6 +19,7 @@ use super::compiler::Compiler;
 use super::context::offset;
 use super::layout::{Layout, Parts, Shape};
 use super::sites::{Interpreted, What, Work};
+use super::stacks::{LocalStack, local_stacks};
 
 /// Why a function is not compiled.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -76,6 +77,8 @@ pub(super) struct FunctionCompiler<'c, 'f> {
     /// Places for operands of helpers, by their size.
     slots: HashMap<u32, ir::StackSlot>,
     recursive: bool,
+    /// The stacks that the function makes for itself, by the statements that make them; known once these are compiled.
+    pub(super) local_stacks: HashMap<usize, Option<LocalStack>>,
 }
 
 /// Memory that the code has made, or has checked to be inside of what was made.
@@ -114,6 +117,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
             failed,
             slots: HashMap::new(),
             recursive,
+            local_stacks: local_stacks(&module, &function.body).into_iter().map(|made| (made, None)).collect(),
             compiler,
             builder,
             module: module.clone(),

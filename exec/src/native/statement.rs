@@ -119,7 +119,7 @@ impl FunctionCompiler<'_, '_> {
         if let Some(value) = self.array_primitive(primitive, &operands)? {
             return Ok(value);
         }
-        if let Some(value) = self.stack_primitive(primitive, &operands)? {
+        if let Some(value) = self.stack_primitive(primitive, args, &operands)? {
             return Ok(value);
         }
         self.interpreted_primitive(primitive, &operands, annotated)

@@ -1,0 +1,228 @@
+//! Stacks, on which derivatives save values: as arrays that grow.
+//!
+//! Of a stack that the function makes and gives to nobody, the address of the values, their number and the room for them are
+//! variables, which Cranelift keeps in registers through loops; its header is written only when it grows.
+
+use std::sync::Arc;
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types as clif;
+use cranelift_codegen::ir::{self, InstBuilder};
+use cranelift_frontend::Variable;
+use hashbrown::HashSet;
+use ircode::primitives::Primitive;
+use ircode::{IRCode, Module, Operand, Positions, ScalarType, Stmt, Type};
+
+use super::function::{Compiled, FunctionCompiler, Typed, trusted};
+use super::helpers::GROW;
+use super::layout::{Layout, Parts, Shape, array};
+use super::sites::What;
+
+/// What works on the stack that is its first operand, and on nothing else.
+const OPERATIONS: &[&str] = &["stack_push!", "stack_get", "stack_set!", "stack_pop!", "stack_length"];
+
+/// A stack that nobody else knows.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LocalStack {
+    data: Variable,
+    length: Variable,
+    room: Variable,
+}
+
+/// The statements that make stacks on which nothing but [`OPERATIONS`] work, in this function.
+pub(super) fn local_stacks(module: &Module<IRCode>, ir: &IRCode) -> HashSet<usize> {
+    let name = |stmt: &Stmt<Positions>| module.primitive_call(stmt).map(|(primitive, _)| primitive.name);
+    let made = ir.stmts.stmts().iter().enumerate().filter(|(_, stmt)| name(stmt) == Some("new_stack"));
+    let mut local: HashSet<usize> = made.map(|(index, _)| index).collect();
+    if local.is_empty() {
+        return local;
+    }
+    for stmt in ir.stmts.stmts() {
+        let operates = name(stmt).is_some_and(|name| OPERATIONS.contains(&name));
+        let mut first = operates;
+        stmt.for_each_operand(&mut |operand| {
+            if let Operand::Value(value) = operand
+                && let Some(index) = value.index()
+                && !first
+            {
+                local.remove(&index);
+            }
+            // The callee is an operand, too, but no value.
+            first &= !matches!(operand, Operand::Value(_));
+        });
+    }
+    local
+}
+
+/// Where the words of a stack are found.
+#[derive(Clone, Copy)]
+struct Stack {
+    header: ir::Value,
+    local: Option<LocalStack>,
+}
+
+impl FunctionCompiler<'_, '_> {
+    pub(super) fn stack_primitive(
+        &mut self,
+        primitive: &'static Primitive,
+        args: &[Operand<Positions>],
+        operands: &[Typed],
+    ) -> Compiled<Option<Typed>> {
+        if primitive.name == "new_stack" {
+            return self.new_stack(operands);
+        }
+        let Some((stack, rest)) = operands.split_first() else { return Ok(None) };
+        let Shape::Stack(element) = &stack.layout.shape else { return Ok(None) };
+        let (element, Some(header)) = (self.compiler.layouts.of(element), stack.one()) else { return Ok(None) };
+        let made_here = match args.first() {
+            Some(Operand::Value(value)) => value.index(),
+            _ => None,
+        };
+        let local = made_here.and_then(|made| self.local_stacks.get(&made).copied().flatten());
+        let words = Stack { header, local };
+        Ok(match (primitive.name, rest) {
+            ("stack_push!", [value]) => {
+                let value = self.convert(value.clone(), &element)?;
+                self.push_on_stack(words, &value)?;
+                Some(self.unit(Type::Nothing))
+            }
+            ("stack_length", []) => {
+                let length = self.stack_length(words);
+                Some(self.scalar(ScalarType::Int64, length))
+            }
+            ("stack_get", [at]) => match self.stack_place(stack, words, &element, at) {
+                Some(address) => Some(self.load_value(&element, address, 0)),
+                None => None,
+            },
+            ("stack_set!", [value, at]) => {
+                let value = self.convert(value.clone(), &element)?;
+                match self.stack_place(stack, words, &element, at) {
+                    Some(address) => {
+                        self.store_value(&value, address, 0);
+                        Some(self.unit(Type::Nothing))
+                    }
+                    None => None,
+                }
+            }
+            ("stack_pop!", []) => {
+                let length = self.stack_length(words);
+                let shorter = self.builder.ins().iadd_imm_s(length, -1);
+                let some = self.builder.ins().icmp_imm_s(IntCC::NotEqual, length, 0);
+                self.guard(some, What::Message("ArgumentError", "a stack that is empty has no last element"), &[]);
+                self.set_stack_length(words, shorter);
+                let data = self.stack_data(words);
+                let address = self.at(data, shorter, &element);
+                Some(self.load_value(&element, address, 0))
+            }
+            _ => None,
+        })
+    }
+
+    fn new_stack(&mut self, operands: &[Typed]) -> Compiled<Option<Typed>> {
+        let [element] = operands else { return Ok(None) };
+        let Type::TypeOf(element) = &element.layout.ty else { return Ok(None) };
+        let layout = self.compiler.layouts.of(&Type::stack((**element).clone()));
+        if !matches!(layout.shape, Shape::Stack(_)) {
+            return Ok(None);
+        }
+        let element = self.compiler.layouts.of(element);
+        let hint = self.compiler.new_hint();
+        let made = self.allocate(What::NewStack { element, hint }, &[])?;
+        if let Some(slot) = self.local_stacks.get_mut(&self.statement) {
+            let mut declare = || self.builder.declare_var(clif::I64);
+            let local = LocalStack { data: declare(), length: declare(), room: declare() };
+            *slot = Some(local);
+            let zero = self.builder.ins().iconst(clif::I64, 0);
+            self.builder.def_var(local.length, zero);
+            self.reload(made, local);
+        }
+        Ok(Some(Typed { layout, parts: Parts::from_slice(&[made]) }))
+    }
+
+    /// Reads from the header of a local stack what changes when it grows.
+    fn reload(&mut self, header: ir::Value, local: LocalStack) {
+        let data = self.load_word(header, array::DATA);
+        self.builder.def_var(local.data, data);
+        let room = self.load_word(header, array::CAPACITY);
+        self.builder.def_var(local.room, room);
+    }
+
+    fn stack_length(&mut self, stack: Stack) -> ir::Value {
+        match stack.local {
+            Some(local) => self.builder.use_var(local.length),
+            None => self.load_word(stack.header, array::LENGTH),
+        }
+    }
+
+    fn set_stack_length(&mut self, stack: Stack, length: ir::Value) {
+        match stack.local {
+            Some(local) => self.builder.def_var(local.length, length),
+            None => {
+                self.builder.ins().store(trusted(), length, stack.header, array::LENGTH);
+            }
+        }
+    }
+
+    fn stack_data(&mut self, stack: Stack) -> ir::Value {
+        match stack.local {
+            Some(local) => self.builder.use_var(local.data),
+            None => self.load_word(stack.header, array::DATA),
+        }
+    }
+
+    fn push_on_stack(&mut self, stack: Stack, value: &Typed) -> Compiled<()> {
+        let length = self.stack_length(stack);
+        let room = match stack.local {
+            Some(local) => self.builder.use_var(local.room),
+            None => self.load_word(stack.header, array::CAPACITY),
+        };
+        let longer = self.builder.ins().iadd_imm_s(length, 1);
+        let (full, fits) = (self.builder.create_block(), self.builder.create_block());
+        self.builder.set_cold_block(full);
+        let has_room = self.builder.ins().icmp(IntCC::UnsignedLessThan, length, room);
+        self.builder.ins().brif(has_room, fits, &[], full, &[]);
+        self.builder.switch_to_block(full);
+        self.builder.ins().store(trusted(), length, stack.header, array::LENGTH);
+        self.grow(stack.header, longer, value.layout.size, true)?;
+        if let Some(local) = stack.local {
+            self.reload(stack.header, local);
+        }
+        self.builder.ins().jump(fits, &[]);
+        self.builder.switch_to_block(fits);
+        let data = self.stack_data(stack);
+        let address = self.at(data, length, &value.layout);
+        self.store_value(value, address, 0);
+        self.set_stack_length(stack, longer);
+        Ok(())
+    }
+
+    /// Lets the helper make room for at least so many values.
+    pub(super) fn grow(&mut self, header: ir::Value, least: ir::Value, bytes: u32, stack: bool) -> Compiled<()> {
+        let site = self.site(What::Grow { bytes, stack });
+        let helper = self.compiler.helper(GROW, self.builder.func);
+        let call = self.builder.ins().call(helper, &[self.context, site, header, least]);
+        let Some(status) = self.builder.inst_results(call).first().copied() else {
+            return self.refuse("a helper without a result");
+        };
+        self.check(status);
+        Ok(())
+    }
+
+    /// The address of the value at this number, counted from 1, in a stack.
+    fn stack_place(&mut self, stack: &Typed, words: Stack, element: &Arc<Layout>, at: &Typed) -> Option<ir::Value> {
+        let (Some(ScalarType::Int64), Some(at)) = (at.layout.scalar(), at.one()) else { return None };
+        let offset = self.builder.ins().iadd_imm_s(at, -1);
+        let length = self.stack_length(words);
+        let inside = self.builder.ins().icmp(IntCC::UnsignedLessThan, offset, length);
+        let (on, off) = (self.builder.create_block(), self.builder.create_block());
+        self.builder.set_cold_block(off);
+        self.builder.ins().brif(inside, on, &[], off, &[]);
+        self.builder.switch_to_block(off);
+        // The error shows the stack.
+        self.builder.ins().store(trusted(), length, words.header, array::LENGTH);
+        self.fail(What::Bounds { array: stack.layout.clone(), indices: 1 }, &[words.header, at]);
+        self.builder.switch_to_block(on);
+        let data = self.stack_data(words);
+        Some(self.at(data, offset, element))
+    }
+}
