@@ -72,12 +72,14 @@ pub(super) fn regions(bb: &BBCode, surveyed: &Surveyed<'_>, own: Option<BlockId>
     for (id, each) in forest.iter() {
         each.parent.into_iter().for_each(|parent| children.entry(parent).or_default().push(id));
     }
+    let undefined = may_be_undefined(bb, &graph);
     let survey = Regions {
         bb,
         surveyed,
         domtree: graph.dominators(),
-        undefined: may_be_undefined(bb, &graph),
-        users: users(bb, &graph),
+        users: users(bb, &graph, |_, _| true),
+        strict_users: users(bb, &graph, |stmt, value| !matches!(stmt, Stmt::Phi(_)) && undefined.contains_key(value)),
+        undefined,
         graph: &graph,
         forest: &forest,
     };
@@ -146,13 +148,19 @@ fn problems(
     problems
 }
 
-/// The blocks in which values are used, by value.
-fn users(bb: &BBCode, graph: &BlockGraph) -> SecondaryMap<InstId, Vec<usize>> {
+/// The blocks in which values are used, by value: those uses that count.
+fn users(
+    bb: &BBCode,
+    graph: &BlockGraph,
+    counts: impl Fn(&Stmt<Ids>, InstId) -> bool,
+) -> SecondaryMap<InstId, Vec<usize>> {
     let mut users: SecondaryMap<InstId, Vec<usize>> = SecondaryMap::new();
     for (number, &block) in graph.order().iter().enumerate() {
         for (_, inst) in bb.insts(block) {
             inst.stmt.for_each_use(|used| {
-                if let Some(entry) = users.entry(used) {
+                if counts(&inst.stmt, used)
+                    && let Some(entry) = users.entry(used)
+                {
                     entry.or_default().push(number);
                 }
             });
@@ -169,6 +177,8 @@ struct Regions<'r> {
     domtree: DomTree,
     undefined: SecondaryMap<InstId, ()>,
     users: SecondaryMap<InstId, Vec<usize>>,
+    /// Of values that may be undefined, where they are used and have to be defined.
+    strict_users: SecondaryMap<InstId, Vec<usize>>,
 }
 
 impl Regions<'_> {
@@ -204,8 +214,19 @@ impl Regions<'_> {
         if exits.len() > MOST_EXITS {
             return Err(format!("control leaves it in more than {MOST_EXITS} ways"));
         }
-        let used = self.used_in_every_round(header, latches.iter().chain(exits.iter().map(|(from, _)| from)));
-        let is_defined = |value: InstId| !self.undefined.contains_key(value) || used.contains(&value);
+        // Where an error is thrown behind an exit, there may be another error instead.
+        let throws = |block: BlockId| {
+            let returns = matches!(bb.terminator(block).map(|(_, inst)| &inst.stmt), Some(Stmt::Return(ret)) if ret.value.is_some());
+            graph.successors(block).next().is_none() && !returns
+        };
+        let left = exits.iter().filter(|(_, target)| !throws(*target)).map(|(from, _)| from);
+        let common = self.in_every_round(latches.iter().chain(left));
+        // Where a value is used in each round, that it is undefined would be an error without segments, too.
+        let is_used = |value: InstId| {
+            let mut users = self.strict_users.get(value).into_iter().flatten();
+            users.any(|&user| common.is_some_and(|common| self.domtree.dominates(user, common)))
+        };
+        let is_defined = |value: InstId| !self.undefined.contains_key(value) || is_used(value);
         let undefined = || Err("a value that goes into it may be undefined".to_string());
         let mut carried = Vec::new();
         for (phi, inst) in bb.phi_nodes(header) {
@@ -225,25 +246,11 @@ impl Regions<'_> {
         Ok(Region { header, blocks, before, latches, exits, carried, inputs, outputs })
     }
 
-    /// The values that each round uses, whichever way it ends. That one of them is undefined would be an error without segments, too.
-    fn used_in_every_round<'b>(&self, header: BlockId, ends: impl Iterator<Item = &'b BlockId>) -> HashSet<InstId> {
-        let (bb, graph) = (self.bb, self.graph);
-        let mut ends = ends.filter_map(|&block| graph.number(block));
-        let common = ends
-            .next()
-            .and_then(|first| ends.try_fold(first, |common, end| self.domtree.nearest_common_dominator(common, end)));
-        let mut used = HashSet::new();
-        let mut at = common;
-        while let Some(number) = at {
-            let Some(block) = graph.block(number) else { break };
-            for (_, inst) in bb.insts(block).filter(|(_, inst)| !matches!(inst.stmt, Stmt::Phi(_))) {
-                inst.stmt.for_each_use(|value| {
-                    used.insert(value);
-                });
-            }
-            at = self.domtree.immediate_dominator(number).filter(|_| block != header);
-        }
-        used
+    /// The last block through which each round goes, whichever way it ends.
+    fn in_every_round<'b>(&self, ends: impl Iterator<Item = &'b BlockId>) -> Option<usize> {
+        let mut ends = ends.filter_map(|&block| self.graph.number(block));
+        let first = ends.next()?;
+        ends.try_fold(first, |common, end| self.domtree.nearest_common_dominator(common, end))
     }
 
     /// What is computed outside and used inside. What the φs of the header take from outside goes in beside it.
