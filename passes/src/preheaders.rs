@@ -38,33 +38,38 @@ impl<'g> Preheaders<'g> {
 
     fn make(&self, bb: &mut BBCode, target: LoopId) -> Option<BlockId> {
         let header = self.graph.block(self.forest.get(target)?.header)?;
-        let outside = self.outside.get(&target)?;
-        let new = bb.insert_block_before(header).ok()?;
-        for &from in outside {
-            if let Some((id, _)) = bb.terminator(from)
-                && let Some(inst) = bb.inst_mut(id)
-            {
-                inst.stmt.for_each_target_mut(|target| {
-                    if *target == header {
-                        *target = new;
-                    }
-                });
-            }
-            if bb.next(from) == Some(header) {
-                bb.set_next(from, Some(new)).ok()?;
-            }
-        }
-        bb.push(new, NewInstruction::new(Stmt::goto(header), Type::Any)).ok()?;
-        let [only] = outside.as_slice() else {
-            merge_phis(bb, header, outside, new);
-            return Some(new);
-        };
-        bb.replace_phi_edges([PhiEdgeChange { block: header, old: *only, new: vec![new] }]);
-        Some(new)
+        join_edges(bb, header, self.outside.get(&target)?)
     }
 }
 
-/// Lets the φs of a header take from the new block before it what they took from those outside, which a φ there brings
+/// Puts a new block on the edges to a block from these others, sorted: control comes from all of them by the new block. `None` if
+/// there is no such block.
+pub(crate) fn join_edges(bb: &mut BBCode, header: BlockId, outside: &[BlockId]) -> Option<BlockId> {
+    let new = bb.insert_block_before(header).ok()?;
+    for &from in outside {
+        if let Some((id, _)) = bb.terminator(from)
+            && let Some(inst) = bb.inst_mut(id)
+        {
+            inst.stmt.for_each_target_mut(|target| {
+                if *target == header {
+                    *target = new;
+                }
+            });
+        }
+        if bb.next(from) == Some(header) {
+            bb.set_next(from, Some(new)).ok()?;
+        }
+    }
+    bb.push(new, NewInstruction::new(Stmt::goto(header), Type::Any)).ok()?;
+    let [only] = outside else {
+        merge_phis(bb, header, outside, new);
+        return Some(new);
+    };
+    bb.replace_phi_edges([PhiEdgeChange { block: header, old: *only, new: vec![new] }]);
+    Some(new)
+}
+
+/// Lets the φs of a block take from the new block before it what they took from these others, which a φ there brings
 /// together.
 fn merge_phis(bb: &mut BBCode, header: BlockId, outside: &[BlockId], new: BlockId) {
     let phis: Vec<InstId> = bb.phi_nodes(header).map(|(id, _)| id).collect();

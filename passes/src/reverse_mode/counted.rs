@@ -5,6 +5,8 @@ use bbcode::{BBCode, BlockGraph, BlockId, EditError};
 use hashbrown::HashSet;
 use ircode::graph::{LoopForest, LoopId};
 
+use crate::preheaders;
+
 /// A loop that saves how often control came around.
 #[derive(Clone, Debug)]
 pub(super) struct CountedLoop {
@@ -49,9 +51,35 @@ fn exits(graph: &BlockGraph, loops: &LoopForest) -> Vec<(usize, usize, Vec<LoopI
     found
 }
 
-/// Puts blocks of their own on the ways into, around and out of the loops that can be counted, where these are shared with
-/// others.
+/// Lets control come into each loop by one way, and around by one way, where it came by several.
+fn join_ways(bb: &mut BBCode) {
+    let graph = bb.cfg();
+    let loops = graph.loops();
+    let mut joined: Vec<(BlockId, Vec<BlockId>)> = Vec::new();
+    for (id, found) in loops.iter().filter(|(_, found)| !found.irreducible && found.header != 0) {
+        let mut preds: Vec<usize> = graph.graph().predecessors(found.header).collect();
+        preds.sort_unstable();
+        preds.dedup();
+        let (inside, outside): (Vec<usize>, Vec<usize>) = preds.into_iter().partition(|&pred| loops.contains(id, pred));
+        let Some(header) = graph.block(found.header) else { continue };
+        for from in [outside, inside].into_iter().filter(|from| from.len() > 1) {
+            let mut from: Vec<BlockId> = from.into_iter().filter_map(|pred| graph.block(pred)).collect();
+            from.sort_unstable();
+            joined.push((header, from));
+        }
+    }
+    let odd = |bb: &BBCode, block: BlockId| bb.block(block).is_none_or(|data| data.odd_edges().is_some());
+    for (header, from) in joined {
+        if !odd(bb, header) && !from.iter().any(|&from| odd(bb, from)) {
+            preheaders::join_edges(bb, header, &from);
+        }
+    }
+}
+
+/// Puts blocks of their own on the ways into, around and out of the loops that can be counted, where these are several or shared
+/// with others.
 pub(super) fn isolate(bb: &mut BBCode) -> Result<(), EditError> {
+    join_ways(bb);
     let graph = bb.cfg();
     let loops = graph.loops();
     let several = |mut blocks: Box<dyn Iterator<Item = usize> + '_>| blocks.nth(1).is_some();

@@ -243,15 +243,18 @@ impl Scope<'_> {
             let of_block = here.get(&number).map(Vec::as_slice).unwrap_or_default();
             let mut phis = of_block.iter().copied().filter(is_phi);
             let (root, first, start) = match (phis.next(), phis.next()) {
-                (Some(phi), None) => (phi, phi, 0),
+                (Some(phi), None) => match self.brought(number, &places) {
+                    Some((root, offset)) => (root, phi, offset),
+                    None => (phi, phi, 0),
+                },
                 (None, _) => {
                     let before = self.graph.graph().predecessors(number).find_map(|pred| places.get(&pred))?;
                     (before.root, before.last, before.end)
                 }
                 _ => return None,
             };
-            if root == first && start == 0 {
-                members.insert(root, Member { root, offset: 0 });
+            if of_block.contains(&first) {
+                members.insert(first, Member { root, offset: start });
             }
             let mut place = Place { root, start, end: start, first, last: first };
             for value in self.in_order(number, of_block.iter().copied().filter(|value| !is_phi(value)).collect()) {
@@ -281,6 +284,14 @@ impl Scope<'_> {
         Some(induction)
     }
 
+    /// What a φ is if it brings together what is the same on all ways, and these are known.
+    fn brought(&self, number: usize, places: &HashMap<usize, Place>) -> Option<(InstId, i64)> {
+        let mut preds = self.graph.graph().predecessors(number).map(|pred| places.get(&pred));
+        let first = preds.next()??;
+        let same = |place: &Place| (place.root, place.end) == (first.root, first.end);
+        preds.all(|place| place.is_some_and(same)).then_some((first.root, first.end))
+    }
+
     /// Some statements of a block, in the order in which they stand. There are seldom two.
     fn in_order(&self, number: usize, mut some: Vec<InstId>) -> Vec<InstId> {
         if some.len() > 1
@@ -307,7 +318,9 @@ impl Scope<'_> {
                         let edge = self.graph.block(pred);
                         let entry = phi.entries.iter().find(|entry| Some(entry.edge) == edge);
                         let value = entry.and_then(|entry| entry.value.as_ref()).and_then(Operand::as_value);
+                        let is_root = place.root == place.first;
                         value == Some(before.last)
+                            && (is_root || (before.root, before.end) == (place.root, place.start))
                     }
                     None => (before.root, before.end, before.last) == (place.root, place.start, place.first),
                 }
