@@ -17,6 +17,7 @@ mod function;
 mod helpers;
 mod in_place;
 mod layout;
+mod loops;
 mod marshal;
 mod memory;
 mod program;
@@ -25,6 +26,7 @@ mod scalars;
 mod sites;
 mod stacks;
 mod statement;
+mod versions;
 
 pub use in_place::{Argument, Numbers};
 pub use program::{CallError, NotCompiled, Program};

@@ -78,7 +78,7 @@ impl FunctionCompiler<'_, '_> {
     }
 
     /// A word of an array's header.
-    fn header_word(&mut self, header: ir::Value, at: i32) -> ir::Value {
+    pub(super) fn header_word(&mut self, header: ir::Value, at: i32) -> ir::Value {
         let flags = match self.compiler.resizes() {
             true => trusted(),
             false => MemFlagsData::trusted().with_readonly().with_can_move(),
@@ -111,8 +111,9 @@ impl FunctionCompiler<'_, '_> {
         Ok(Some(self.scalar(ScalarType::Int64, size)))
     }
 
-    /// The address of an element. Bounds are checked: one index counts in memory order, several one a dimension.
-    fn element_address(&mut self, whole: &Typed, indices: &[Typed]) -> Compiled<Option<(ir::Value, Arc<Layout>)>> {
+    /// Where an element lies: an address, and how far behind it. Bounds are checked where it is not known that they hold: one
+    /// index counts in memory order, several one a dimension.
+    fn element_address(&mut self, whole: &Typed, indices: &[Typed]) -> Compiled<Option<(ir::Value, i32, Arc<Layout>)>> {
         let Some(array) = self.array(whole) else { return Ok(None) };
         let mut words = Vec::with_capacity(indices.len());
         for index in indices {
@@ -127,6 +128,11 @@ impl FunctionCompiler<'_, '_> {
         let out_of_bounds = || What::Bounds { array: whole.layout.clone(), indices: words.len() };
         let mut operands = vec![array.header];
         operands.extend(&words);
+        let unchecked = self.unchecked_data();
+        if let (Some(data), [index]) = (unchecked, words.as_slice()) {
+            let address = self.at(data, *index, &array.element);
+            return Ok(Some((address, -(array.element.size as i32), array.element)));
+        }
         let offset = if let [index] = words.as_slice() {
             let offset = self.builder.ins().iadd_imm_s(*index, -1);
             let length = self.header_word(array.header, self::array::LENGTH);
@@ -138,8 +144,10 @@ impl FunctionCompiler<'_, '_> {
             for (dimension, index) in words.iter().enumerate() {
                 let at = self.builder.ins().iadd_imm_s(*index, -1);
                 let size = self.dimension(&array, dimension as u32);
-                let inside = self.builder.ins().icmp(IntCC::UnsignedLessThan, at, size);
-                self.guard(inside, out_of_bounds(), &operands);
+                if unchecked.is_none() {
+                    let inside = self.builder.ins().icmp(IntCC::UnsignedLessThan, at, size);
+                    self.guard(inside, out_of_bounds(), &operands);
+                }
                 offset = Some(match offset {
                     None => (at, size),
                     Some((offset, stride)) => {
@@ -155,7 +163,7 @@ impl FunctionCompiler<'_, '_> {
         };
         let data = self.header_word(array.header, self::array::DATA);
         let address = self.at(data, offset, &array.element);
-        Ok(Some((address, array.element)))
+        Ok(Some((address, 0, array.element)))
     }
 
     /// The address of the element at this offset, counted in elements from 0.
@@ -168,8 +176,8 @@ impl FunctionCompiler<'_, '_> {
     }
 
     fn array_element(&mut self, array: &Typed, indices: &[Typed]) -> Compiled<Option<Typed>> {
-        let Some((address, element)) = self.element_address(array, indices)? else { return Ok(None) };
-        let value = self.load_value(&element, address, 0);
+        let Some((address, at, element)) = self.element_address(array, indices)? else { return Ok(None) };
+        let value = self.load_value(&element, address, at);
         self.check_assigned(&value);
         Ok(Some(value))
     }
@@ -183,11 +191,11 @@ impl FunctionCompiler<'_, '_> {
     }
 
     fn set_array_element(&mut self, array: &Typed, value: &Typed, indices: &[Typed]) -> Compiled<Option<Typed>> {
-        let Some((address, element)) = self.element_address(array, indices)? else { return Ok(None) };
+        let Some((address, at, element)) = self.element_address(array, indices)? else { return Ok(None) };
         if value.layout.ty != element.ty {
             return self.refuse(format!("storing a {} in an array of {}", value.layout.ty, element.ty));
         }
-        self.store_value(value, address, 0);
+        self.store_value(value, address, at);
         Ok(Some(array.clone()))
     }
 

@@ -18,8 +18,10 @@ use ircode::{Constant, Head, IRCode, Module, Operand, Positions, Scalar, ScalarT
 use super::compiler::Compiler;
 use super::context::offset;
 use super::layout::{Layout, Parts, Shape};
+use super::loops::counted_loops;
 use super::sites::{Interpreted, What, Work};
 use super::stacks::{LocalStack, local_stacks};
+use super::versions::{Version, VersionedLoop};
 
 /// Why a function is not compiled.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -79,6 +81,11 @@ pub(super) struct FunctionCompiler<'c, 'f> {
     recursive: bool,
     /// The stacks that the function makes for itself, by the statements that make them; known once these are compiled.
     pub(super) local_stacks: HashMap<usize, Option<LocalStack>>,
+    /// The loops that are compiled in several versions, by their headers.
+    pub(super) loops: Vec<VersionedLoop>,
+    pub(super) versioned: HashMap<usize, usize>,
+    /// The version that is being compiled.
+    pub(super) version: Option<Version>,
 }
 
 /// Memory that the code has made, or has checked to be inside of what was made.
@@ -118,6 +125,9 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
             slots: HashMap::new(),
             recursive,
             local_stacks: local_stacks(&module, &function.body).into_iter().map(|made| (made, None)).collect(),
+            loops: Vec::new(),
+            versioned: HashMap::new(),
+            version: None,
             compiler,
             builder,
             module: module.clone(),
@@ -151,9 +161,15 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
             self.blocks[block] = Some(self.builder.create_block());
         }
         self.declare_phis(ir, &order)?;
+        let is_local = |made: usize| self.local_stacks.contains_key(&made);
+        let counted = counted_loops(&self.module, ir, &is_local, self.compiler.resizes());
+        self.plan_versions(counted);
         let Some(first) = self.block(0) else { return self.refuse("code without blocks") };
         self.builder.ins().jump(first, &[]);
         for &number in &order {
+            if let Some(versioned) = self.versioned.get(&number).copied() {
+                self.compile_versions(ir, versioned)?;
+            }
             let Some(block) = self.block(number) else { continue };
             self.builder.switch_to_block(block);
             self.compile_block(ir, number)?;
@@ -239,7 +255,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         Ok(())
     }
 
-    fn compile_block(&mut self, ir: &IRCode, number: usize) -> Compiled<()> {
+    pub(super) fn compile_block(&mut self, ir: &IRCode, number: usize) -> Compiled<()> {
         let Some(range) = ir.cfg.blocks.get(number).map(|block| block.stmts.clone()) else { return Ok(()) };
         for index in range.clone() {
             self.statement = index;
@@ -248,6 +264,9 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
                 Stmt::Phi(_) => {}
                 Stmt::Goto(goto) => return self.jump(ir, number, goto.label.index()),
                 Stmt::GotoIfNot(goto) => {
+                    if let Some(stays) = self.known_branch(number) {
+                        return self.jump(ir, number, Some(stays));
+                    }
                     let condition = self.operand(ir, &goto.cond)?;
                     let (Some(ScalarType::Bool), Some(condition)) = (condition.layout.scalar(), condition.one()) else {
                         return self.refuse("a condition that is no Bool");
@@ -310,6 +329,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         let Some((to, block)) = to.and_then(|to| Some((to, self.block(to)?))) else {
             return self.refuse("a jump to a block that is not there");
         };
+        let inside = self.target_in_version(to);
         let from = ircode::BlockNumber::from_index(from);
         let statements = ir.cfg.blocks.get(to).map(|block| block.stmts.clone()).unwrap_or_default();
         let mut moves: Vec<(Held, Option<Typed>, Option<ir::Value>)> = Vec::new();
@@ -348,13 +368,42 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
                 self.builder.def_var(flag, flagged);
             }
         }
-        self.builder.ins().jump(block, &[]);
+        match (inside, self.versioned.get(&to).copied()) {
+            (Some(block), _) => {
+                self.builder.ins().jump(block, &[]);
+            }
+            (None, Some(versioned)) if self.enters(versioned, from) => self.enter_loop(ir, versioned, block)?,
+            (None, _) => {
+                self.builder.ins().jump(block, &[]);
+            }
+        }
         Ok(())
+    }
+
+    /// Whether control enters the loop from this block.
+    fn enters(&self, versioned: usize, from: ircode::BlockNumber) -> bool {
+        self.loops.get(versioned).is_some_and(|versioned| from.index() == Some(versioned.counted.before))
+    }
+
+    /// The header of a stack that a statement made, and the bytes of a value on it.
+    pub(super) fn stack_header(&mut self, made: usize) -> Option<(ir::Value, u32)> {
+        let held = self.values.get(made).cloned().flatten()?;
+        let Shape::Stack(element) = &held.layout.shape else { return None };
+        let bytes = self.compiler.layouts.of(element).size;
+        let header = self.builder.use_var(*held.variables.first()?);
+        Some((header, bytes))
+    }
+
+    /// Whether the statement has a value already.
+    pub(super) fn is_compiled(&self, statement: usize) -> bool {
+        self.values.get(statement).is_some_and(Option::is_some)
     }
 
     /// Gives a statement its value.
     fn define(&mut self, index: usize, value: &Typed) {
-        let held = self.hold(&value.layout);
+        // In another version of a loop it has variables already.
+        let known = self.values.get(index).cloned().flatten().filter(|held| held.layout.ty == value.layout.ty);
+        let held = known.unwrap_or_else(|| self.hold(&value.layout));
         for (variable, part) in held.variables.iter().zip(&value.parts) {
             self.builder.def_var(*variable, *part);
         }

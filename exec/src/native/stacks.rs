@@ -91,14 +91,14 @@ impl FunctionCompiler<'_, '_> {
                 Some(self.scalar(ScalarType::Int64, length))
             }
             ("stack_get", [at]) => match self.stack_place(stack, words, &element, at) {
-                Some(address) => Some(self.load_value(&element, address, 0)),
+                Some((address, behind)) => Some(self.load_value(&element, address, behind)),
                 None => None,
             },
             ("stack_set!", [value, at]) => {
                 let value = self.convert(value.clone(), &element)?;
                 match self.stack_place(stack, words, &element, at) {
-                    Some(address) => {
-                        self.store_value(&value, address, 0);
+                    Some((address, behind)) => {
+                        self.store_value(&value, address, behind);
                         Some(self.unit(Type::Nothing))
                     }
                     None => None,
@@ -130,8 +130,9 @@ impl FunctionCompiler<'_, '_> {
         let made = self.allocate(What::NewStack { element, hint }, &[])?;
         if let Some(slot) = self.local_stacks.get_mut(&self.statement) {
             let mut declare = || self.builder.declare_var(clif::I64);
-            let local = LocalStack { data: declare(), length: declare(), room: declare() };
-            *slot = Some(local);
+            // In another version of a loop it has variables already.
+            let local = slot.get_or_insert_with(|| LocalStack { data: declare(), length: declare(), room: declare() });
+            let local = *local;
             let zero = self.builder.ins().iconst(clif::I64, 0);
             self.builder.def_var(local.length, zero);
             self.reload(made, local);
@@ -170,8 +171,45 @@ impl FunctionCompiler<'_, '_> {
         }
     }
 
+    /// The address of the values of a local stack, and their number.
+    pub(super) fn stack_words(&mut self, stack: &Operand<Positions>) -> Option<(ir::Value, ir::Value)> {
+        let Operand::Value(made) = stack else { return None };
+        let local = self.local_stacks.get(&made.index()?).copied().flatten()?;
+        Some((self.builder.use_var(local.data), self.builder.use_var(local.length)))
+    }
+
+    /// Gives the local stack that a statement made room for so many values more.
+    pub(super) fn make_room_on(&mut self, made: usize, more: ir::Value) -> Compiled<()> {
+        let Some(local) = self.local_stacks.get(&made).copied().flatten() else {
+            return self.refuse("a stack that is not there");
+        };
+        let Some((header, bytes)) = self.stack_header(made) else { return self.refuse("a stack that is not there") };
+        let length = self.builder.use_var(local.length);
+        let room = self.builder.use_var(local.room);
+        let least = self.builder.ins().iadd(length, more);
+        let (full, fits) = (self.builder.create_block(), self.builder.create_block());
+        self.builder.set_cold_block(full);
+        let has_room = self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, least, room);
+        self.builder.ins().brif(has_room, fits, &[], full, &[]);
+        self.builder.switch_to_block(full);
+        self.builder.ins().store(trusted(), length, header, array::LENGTH);
+        self.grow(header, least, bytes, true)?;
+        self.reload(header, local);
+        self.builder.ins().jump(fits, &[]);
+        self.builder.switch_to_block(fits);
+        Ok(())
+    }
+
     fn push_on_stack(&mut self, stack: Stack, value: &Typed) -> Compiled<()> {
         let length = self.stack_length(stack);
+        if self.has_room() {
+            let data = self.stack_data(stack);
+            let address = self.at(data, length, &value.layout);
+            self.store_value(value, address, 0);
+            let longer = self.builder.ins().iadd_imm_s(length, 1);
+            self.set_stack_length(stack, longer);
+            return Ok(());
+        }
         let room = match stack.local {
             Some(local) => self.builder.use_var(local.room),
             None => self.load_word(stack.header, array::CAPACITY),
@@ -208,9 +246,18 @@ impl FunctionCompiler<'_, '_> {
         Ok(())
     }
 
-    /// The address of the value at this number, counted from 1, in a stack.
-    fn stack_place(&mut self, stack: &Typed, words: Stack, element: &Arc<Layout>, at: &Typed) -> Option<ir::Value> {
+    /// Where the value at this number, counted from 1, lies in a stack: an address, and how far behind it.
+    fn stack_place(
+        &mut self,
+        stack: &Typed,
+        words: Stack,
+        element: &Arc<Layout>,
+        at: &Typed,
+    ) -> Option<(ir::Value, i32)> {
         let (Some(ScalarType::Int64), Some(at)) = (at.layout.scalar(), at.one()) else { return None };
+        if let Some(data) = self.unchecked_data() {
+            return Some((self.at(data, at, element), -(element.size as i32)));
+        }
         let offset = self.builder.ins().iadd_imm_s(at, -1);
         let length = self.stack_length(words);
         let inside = self.builder.ins().icmp(IntCC::UnsignedLessThan, offset, length);
@@ -223,6 +270,6 @@ impl FunctionCompiler<'_, '_> {
         self.fail(What::Bounds { array: stack.layout.clone(), indices: 1 }, &[words.header, at]);
         self.builder.switch_to_block(on);
         let data = self.stack_data(words);
-        Some(self.at(data, offset, element))
+        Some((self.at(data, offset, element), 0))
     }
 }

@@ -1,0 +1,493 @@
+//! Loops whose number of rounds is known before they start, and what follows from it: which indices stay inside of their
+//! arrays, as all are between the first and the last (range-check elimination by predication before the loop, as in Gupta,
+//! "Optimizing array bound checks using flow analysis", 1993, and in the compilers of Java).
+
+use hashbrown::{HashMap, HashSet};
+use ircode::graph::FlowGraph;
+use ircode::primitives::Primitive;
+use ircode::{Constant, IRCode, Module, Operand, Positions, Scalar, Stmt};
+use smallvec::SmallVec;
+
+/// Steps of induction variables and factors of indices up to this size are followed: no product of one with a number of
+/// rounds leaves 64 bits.
+const MOST: i64 = 1 << 16;
+
+/// How deep expressions of indices are looked into.
+const DEPTH: u32 = 16;
+
+/// An innermost loop of which the number of rounds is known before it starts.
+#[derive(Debug)]
+pub(super) struct CountedLoop {
+    pub(super) header: usize,
+    /// The only block outside of the loop from which control enters it.
+    pub(super) before: usize,
+    /// The blocks, header first, in an order in which each comes after those that dominate it.
+    pub(super) blocks: Vec<usize>,
+    pub(super) rounds: Rounds,
+    /// The block whose branch decides whether the loop goes on, and where it goes on.
+    pub(super) test: usize,
+    pub(super) stays: usize,
+    /// What must hold before the loop starts, so that no access leaves its array.
+    pub(super) checks: Vec<Check>,
+    /// The accesses that need no check then, with the number of the (first) check that covers them.
+    pub(super) covered: HashMap<usize, usize>,
+    /// The stacks that grow by one value in each round, by the statements that make them, with how often.
+    pub(super) grown: Vec<(usize, i64)>,
+    /// The statements that push on these.
+    pub(super) pushes: HashSet<usize>,
+    /// The number of statements.
+    pub(super) statements: usize,
+}
+
+/// The number of the last round, counted from 0: `step · (bound − first) − less`.
+#[derive(Debug)]
+pub(super) struct Rounds {
+    pub(super) first: Operand<Positions>,
+    pub(super) bound: Operand<Positions>,
+    pub(super) step: i64,
+    pub(super) less: i64,
+    /// Whether the test runs once more after the last round.
+    pub(super) tests_beyond: bool,
+}
+
+/// An index, in terms of the number of the round: `factor · round + Σ factorᵢ · valueᵢ + constant`.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub(super) struct Index {
+    pub(super) factor: i64,
+    pub(super) terms: SmallVec<[(i64, Operand<Positions>); 3]>,
+    pub(super) constant: i64,
+}
+
+/// What is accessed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Space {
+    /// An array, by one index.
+    Array,
+    /// A dimension of an array, by one of several indices.
+    Dimension(u32),
+    Stack,
+}
+
+/// An index must stay inside of an object in all rounds.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Check {
+    pub(super) object: Operand<Positions>,
+    pub(super) space: Space,
+    pub(super) index: Index,
+    /// Whether the access happens once more after the last round.
+    pub(super) beyond: bool,
+}
+
+/// The loops of a function that can be counted.
+pub(super) fn counted_loops(
+    module: &Module<IRCode>,
+    ir: &IRCode,
+    local_stacks: &dyn Fn(usize) -> bool,
+    arrays_resize: bool,
+) -> Vec<CountedLoop> {
+    let graph = flow_graph(ir);
+    let loops = graph.loops();
+    if loops.iter().len() == 0 {
+        return Vec::new();
+    }
+    let dominators = graph.dominators();
+    let parents: HashSet<usize> = loops
+        .iter()
+        .filter_map(|(_, found)| found.parent.and_then(|parent| loops.get(parent)).map(|parent| parent.header))
+        .collect();
+    let mut members: HashMap<usize, Vec<usize>> = HashMap::new();
+    for block in dominators.preorder() {
+        if let Some(found) = loops.innermost(block).and_then(|id| loops.get(id)) {
+            members.entry(found.header).or_default().push(block);
+        }
+    }
+    let mut counted = Vec::new();
+    for (id, found) in loops.iter() {
+        if found.irreducible || found.header == 0 || parents.contains(&found.header) {
+            continue;
+        }
+        let preds: Vec<usize> = graph.predecessors(found.header).collect();
+        let &[a, b] = preds.as_slice() else { continue };
+        let (before, latch) = match (loops.contains(id, a), loops.contains(id, b)) {
+            (false, true) => (a, b),
+            (true, false) => (b, a),
+            _ => continue,
+        };
+        let Some(blocks) = members.remove(&found.header) else { continue };
+        let mut finder =
+            Finder { module, ir, blocks: &blocks, header: found.header, before, latch, variables: HashMap::new() };
+        finder.find_variables();
+        let Some((test, stays, rounds)) = finder.find_test(&|block| dominators.dominates(block, latch)) else {
+            continue;
+        };
+        let exits = blocks.iter().flat_map(|&block| graph.successors(block)).filter(|to| !blocks.contains(to)).count();
+        let mut result = CountedLoop {
+            header: found.header,
+            before,
+            rounds,
+            test,
+            stays,
+            checks: Vec::new(),
+            covered: HashMap::new(),
+            grown: Vec::new(),
+            pushes: HashSet::new(),
+            statements: blocks
+                .iter()
+                .filter_map(|&block| ir.cfg.blocks.get(block))
+                .map(|block| block.stmts.len())
+                .sum(),
+            blocks: Vec::new(),
+        };
+        let beyond = |block: usize| dominators.dominates(block, test);
+        let every_round = |block: usize| exits == 1 && dominators.dominates(block, latch);
+        finder.find_accesses(&mut result, local_stacks, arrays_resize, &beyond, &every_round);
+        result.blocks = blocks;
+        counted.push(result);
+    }
+    counted
+}
+
+/// The edges between blocks, as the terminators say.
+fn flow_graph(ir: &IRCode) -> FlowGraph {
+    let count = ir.cfg.blocks.len();
+    let edges = ir.cfg.blocks.iter().enumerate().flat_map(|(number, block)| {
+        let last = block.stmts.clone().next_back().and_then(|last| ir.stmts.stmts().get(last));
+        let next = Some(number + 1);
+        let targets = match last {
+            Some(Stmt::Goto(goto)) => [goto.label.index(), None],
+            Some(Stmt::GotoIfNot(goto)) if goto.dest.index() == next => [next, None],
+            Some(Stmt::GotoIfNot(goto)) => [goto.dest.index(), next],
+            Some(Stmt::Return(_)) => [None, None],
+            _ => [next, None],
+        };
+        targets.into_iter().flatten().filter(move |to| *to < count).map(move |to| (number, to))
+    });
+    FlowGraph::new(count, edges.collect::<Vec<_>>())
+}
+
+struct Finder<'a> {
+    module: &'a Module<IRCode>,
+    ir: &'a IRCode,
+    blocks: &'a [usize],
+    header: usize,
+    before: usize,
+    latch: usize,
+    /// The φs of the header that change by the same in each round: what they start with, and by how much.
+    variables: HashMap<usize, (Operand<Positions>, i64)>,
+}
+
+impl Finder<'_> {
+    fn stmt(&self, operand: &Operand<Positions>) -> Option<(usize, &Stmt<Positions>)> {
+        let Operand::Value(value) = operand else { return None };
+        let index = value.index()?;
+        Some((index, self.ir.stmts.stmts().get(index)?))
+    }
+
+    fn primitive(&self, stmt: &Stmt<Positions>) -> Option<(&'static Primitive, Vec<Operand<Positions>>)> {
+        self.module.primitive_call(stmt).map(|(primitive, args)| (primitive, args.to_vec()))
+    }
+
+    fn is_inside(&self, statement: usize) -> bool {
+        self.blocks
+            .iter()
+            .any(|&block| self.ir.cfg.blocks.get(block).is_some_and(|block| block.stmts.contains(&statement)))
+    }
+
+    fn find_variables(&mut self) {
+        let Some(range) = self.ir.cfg.blocks.get(self.header).map(|block| block.stmts.clone()) else { return };
+        for phi_index in range {
+            let Some(Stmt::Phi(phi)) = self.ir.stmts.stmts().get(phi_index) else { continue };
+            let from = |block: usize| {
+                let mut entries = phi.entries.iter().filter(|entry| entry.edge.index() == Some(block));
+                entries.next().and_then(|entry| entry.value.clone())
+            };
+            let (Some(first), Some(next)) = (from(self.before), from(self.latch)) else { continue };
+            let step = match self.stmt(&next) {
+                Some((index, _)) if index == phi_index => Some(0),
+                Some((_, stmt)) => self.step(stmt, phi_index),
+                None => None,
+            };
+            if let Some(step) = step.filter(|step| step.abs() <= MOST) {
+                self.variables.insert(phi_index, (first, step));
+            }
+        }
+    }
+
+    /// By how much a statement is more than a φ.
+    fn step(&self, stmt: &Stmt<Positions>, phi: usize) -> Option<i64> {
+        let (primitive, args) = self.primitive(stmt)?;
+        let [a, b] = args.as_slice() else { return None };
+        let is_phi =
+            |operand: &Operand<Positions>| matches!(operand, Operand::Value(value) if value.index() == Some(phi));
+        match primitive.name {
+            "add_int" if is_phi(a) => integer(b),
+            "add_int" if is_phi(b) => integer(a),
+            "sub_int" if is_phi(a) => integer(b)?.checked_neg(),
+            _ => None,
+        }
+    }
+
+    /// The branch that decides whether there is another round, in a block through which every round comes.
+    fn find_test(&self, every_round: &dyn Fn(usize) -> bool) -> Option<(usize, usize, Rounds)> {
+        for &block in self.blocks {
+            let last = self.ir.cfg.blocks.get(block)?.stmts.clone().next_back()?;
+            let Some(Stmt::GotoIfNot(goto)) = self.ir.stmts.stmts().get(last) else { continue };
+            let (if_true, if_false) = (block + 1, goto.dest.index()?);
+            let inside = |to: usize| self.blocks.contains(&to);
+            let (stays, stays_if) = match (inside(if_true), inside(if_false)) {
+                (true, false) => (if_true, true),
+                (false, true) => (if_false, false),
+                _ => continue,
+            };
+            if !every_round(block) {
+                continue;
+            }
+            if let Some(rounds) = self.rounds(&goto.cond, stays_if) {
+                return Some((block, stays, rounds));
+            }
+        }
+        None
+    }
+
+    /// How many rounds there are while the condition is `stays_if`.
+    fn rounds(&self, condition: &Operand<Positions>, stays_if: bool) -> Option<Rounds> {
+        let (_, stmt) = self.stmt(condition)?;
+        let (primitive, args) = self.primitive(stmt)?;
+        let [a, b] = args.as_slice() else { return None };
+        // One side changes in each round, the other does not.
+        let ((first, step, ahead), bound, flipped) = match (self.variable(a), self.variable(b)) {
+            (Some(variable), None) => (variable, b, false),
+            (None, Some(variable)) => (variable, a, true),
+            _ => return None,
+        };
+        if !matches!(step, 1 | -1) || !self.is_invariant(bound, DEPTH) {
+            return None;
+        }
+        let (less, tests_beyond) = match (primitive.name, stays_if) {
+            // It goes on until the two are equal: that round is the last.
+            ("===" | "eq_int", false) | ("ne_int", true) => (ahead, false),
+            // `variable < bound` upwards, `bound < variable` downwards: the last round is the last one in which that is so.
+            ("slt_int" | "sle_int", true) if flipped == (step < 0) => {
+                (ahead + i64::from(primitive.name == "slt_int"), true)
+            }
+            _ => return None,
+        };
+        Some(Rounds { first, bound: bound.clone(), step, less, tests_beyond })
+    }
+
+    /// What a value starts with that changes by the same in each round, by how much it does, and how many rounds it is ahead
+    /// of the φ.
+    fn variable(&self, operand: &Operand<Positions>) -> Option<(Operand<Positions>, i64, i64)> {
+        let (statement, stmt) = self.stmt(operand)?;
+        if let Some((first, step)) = self.variables.get(&statement) {
+            return (*step != 0).then(|| (first.clone(), *step, 0));
+        }
+        let (primitive, args) = self.primitive(stmt).filter(|_| self.is_inside(statement))?;
+        if !matches!(primitive.name, "add_int" | "sub_int") {
+            return None;
+        }
+        args.iter().find_map(|arg| {
+            let (phi, _) = self.stmt(arg)?;
+            let (first, step) = self.variables.get(&phi)?;
+            (*step != 0 && self.step(stmt, phi) == Some(*step)).then(|| (first.clone(), *step, 1))
+        })
+    }
+
+    /// An integer expression in terms of the number of the round.
+    fn index(&self, operand: &Operand<Positions>, depth: u32) -> Option<Index> {
+        if let Some(constant) = integer(operand) {
+            return Some(Index { constant, ..Index::default() });
+        }
+        let invariant = || Some(Index { terms: SmallVec::from_iter([(1, operand.clone())]), ..Index::default() });
+        let Operand::Value(_) = operand else {
+            return matches!(operand, Operand::Argument(_)).then(invariant).flatten();
+        };
+        let (statement, stmt) = self.stmt(operand)?;
+        if let Some((first, step)) = self.variables.get(&statement) {
+            let start = match integer(first) {
+                Some(constant) => Index { constant, ..Index::default() },
+                None => Index { terms: SmallVec::from_iter([(1, first.clone())]), ..Index::default() },
+            };
+            return Some(Index { factor: *step, ..start });
+        }
+        if !self.is_inside(statement) {
+            return invariant();
+        }
+        let depth = depth.checked_sub(1)?;
+        if let Stmt::Value(value) = stmt {
+            return self.index(value, depth);
+        }
+        if let Stmt::Pi(pi) = stmt {
+            return self.index(&pi.value, depth);
+        }
+        let (primitive, args) = self.primitive(stmt)?;
+        let [a, b] = args.as_slice() else { return None };
+        match primitive.name {
+            "add_int" => self.index(a, depth)?.plus(&self.index(b, depth)?, 1),
+            "sub_int" => self.index(a, depth)?.plus(&self.index(b, depth)?, -1),
+            "mul_int" => match (integer(a), integer(b)) {
+                (_, Some(factor)) => self.index(a, depth)?.times(factor),
+                (Some(factor), _) => self.index(b, depth)?.times(factor),
+                // A product of what does not change is computed before the loop.
+                _ if self.is_invariant(a, depth) && self.is_invariant(b, depth) => invariant(),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// Whether an expression has the same value in all rounds, and can be computed before the first.
+    fn is_invariant(&self, operand: &Operand<Positions>, depth: u32) -> bool {
+        let Some(depth) = depth.checked_sub(1) else { return false };
+        match operand {
+            Operand::Constant(_) | Operand::Argument(_) => true,
+            Operand::Value(_) => match self.stmt(operand) {
+                Some((statement, _)) if !self.is_inside(statement) => true,
+                Some((_, stmt)) => self.primitive(stmt).is_some_and(|(primitive, args)| {
+                    matches!(primitive.name, "add_int" | "sub_int" | "mul_int")
+                        && args.iter().all(|arg| self.is_invariant(arg, depth))
+                }),
+                None => false,
+            },
+            _ => false,
+        }
+    }
+
+    fn find_accesses(
+        &self,
+        found: &mut CountedLoop,
+        local_stacks: &dyn Fn(usize) -> bool,
+        arrays_resize: bool,
+        beyond: &dyn Fn(usize) -> bool,
+        every_round: &dyn Fn(usize) -> bool,
+    ) {
+        let mut calls: Vec<(usize, usize, &'static str, Vec<Operand<Positions>>)> = Vec::new();
+        for &block in self.blocks {
+            let Some(range) = self.ir.cfg.blocks.get(block).map(|block| block.stmts.clone()) else { continue };
+            for statement in range {
+                let Some(stmt) = self.ir.stmts.stmts().get(statement) else { continue };
+                if let Some((primitive, args)) = self.primitive(stmt) {
+                    calls.push((block, statement, primitive.name, args));
+                }
+            }
+        }
+        let stack_of = |args: &[Operand<Positions>]| match args.first() {
+            Some(Operand::Value(value)) => value.index().filter(|&made| local_stacks(made) && !self.is_inside(made)),
+            _ => None,
+        };
+        let mut changed: HashSet<usize> = HashSet::new();
+        let mut popped: HashSet<usize> = HashSet::new();
+        for (_, _, name, args) in &calls {
+            if let (true, Some(stack)) = (matches!(*name, "stack_push!" | "stack_pop!"), stack_of(args)) {
+                changed.insert(stack);
+                if *name == "stack_pop!" {
+                    popped.insert(stack);
+                }
+            }
+        }
+        for (block, statement, name, args) in &calls {
+            let beyond = found.rounds.tests_beyond && beyond(*block);
+            let accessed = match *name {
+                "arrayref" | "const_arrayref" => args.get(1).zip(args.get(2..)),
+                "arrayset" => args.get(1).zip(args.get(3..)),
+                "getindex" => args.first().zip(args.get(1..)),
+                "setindex!" => args.first().zip(args.get(2..)),
+                "stack_push!" => {
+                    if let Some(stack) = stack_of(args).filter(|stack| every_round(*block) && !popped.contains(stack)) {
+                        match found.grown.iter_mut().find(|(known, _)| *known == stack) {
+                            Some((_, times)) => *times += 1,
+                            None => found.grown.push((stack, 1)),
+                        }
+                        found.pushes.insert(*statement);
+                    }
+                    continue;
+                }
+                "stack_get" | "stack_set!" => {
+                    let at = if *name == "stack_get" { args.get(1) } else { args.get(2) };
+                    if let (Some(stack), Some(at), Some(object)) = (stack_of(args), at, args.first())
+                        && !changed.contains(&stack)
+                        && let Some(index) = self.index(at, DEPTH)
+                    {
+                        self.cover(
+                            found,
+                            *statement,
+                            vec![Check { object: object.clone(), space: Space::Stack, index, beyond }],
+                        );
+                    }
+                    continue;
+                }
+                _ => continue,
+            };
+            let Some((object, indices)) = accessed else { continue };
+            let lies_outside = match object {
+                Operand::Argument(_) => true,
+                Operand::Value(value) => value.index().is_some_and(|made| !self.is_inside(made)),
+                _ => false,
+            };
+            if arrays_resize || !lies_outside || indices.is_empty() {
+                continue;
+            }
+            let checks = indices.iter().enumerate().map(|(dimension, index)| {
+                let space = match indices.len() {
+                    1 => Space::Array,
+                    _ => Space::Dimension(dimension as u32),
+                };
+                Some(Check { object: object.clone(), space, index: self.index(index, DEPTH)?, beyond })
+            });
+            if let Some(checks) = checks.collect::<Option<Vec<_>>>() {
+                self.cover(found, *statement, checks);
+            }
+        }
+    }
+
+    fn cover(&self, found: &mut CountedLoop, statement: usize, checks: Vec<Check>) {
+        let mut first = None;
+        for check in checks {
+            let known = found.checks.iter().position(|known| *known == check);
+            let at = known.unwrap_or(found.checks.len());
+            if known.is_none() {
+                found.checks.push(check);
+            }
+            first = first.or(Some(at));
+        }
+        if let Some(first) = first {
+            found.covered.insert(statement, first);
+        }
+    }
+}
+
+impl Index {
+    fn plus(mut self, other: &Index, sign: i64) -> Option<Index> {
+        self.factor = self.factor.checked_add(other.factor.checked_mul(sign)?)?;
+        self.constant = self.constant.wrapping_add(other.constant.wrapping_mul(sign));
+        for (factor, operand) in &other.terms {
+            let factor = factor.checked_mul(sign)?;
+            match self.terms.iter_mut().find(|(_, known)| known == operand) {
+                Some((known, _)) => *known = known.checked_add(factor)?,
+                None => self.terms.push((factor, operand.clone())),
+            }
+        }
+        self.terms.retain(|(factor, _)| *factor != 0);
+        (self.factor.abs() <= MOST && self.terms.len() <= 8).then_some(self)
+    }
+
+    fn times(mut self, by: i64) -> Option<Index> {
+        if by.unsigned_abs() > MOST as u64 {
+            return None;
+        }
+        self.factor = self.factor.checked_mul(by).filter(|factor| factor.abs() <= MOST)?;
+        self.constant = self.constant.wrapping_mul(by);
+        for (factor, _) in &mut self.terms {
+            *factor = factor.checked_mul(by)?;
+        }
+        Some(self)
+    }
+}
+
+/// The number that an operand is.
+fn integer(operand: &Operand<Positions>) -> Option<i64> {
+    match operand {
+        Operand::Constant(Constant::Scalar(Scalar::Int64(value))) => Some(*value),
+        _ => None,
+    }
+}

@@ -1,0 +1,309 @@
+//! Counted loops in several versions: one as it is written, one in which nothing needs a check, and copies of its body one
+//! after the other in which also the test whether there is another round is left out.
+//!
+//! Before the loop it is decided whether all accesses stay inside of their arrays. If so, control goes through the copies as
+//! long as there are rounds for all of them, and through the version without checks for the rest. Otherwise it goes through the
+//! loop as it is written, which fails where it must.
+
+use cranelift_codegen::ir::condcodes::IntCC;
+use cranelift_codegen::ir::types as clif;
+use cranelift_codegen::ir::{self, InstBuilder};
+use cranelift_frontend::Variable;
+use hashbrown::HashMap;
+use ircode::{IRCode, Operand, Positions, ScalarType};
+
+use super::function::{Compiled, FunctionCompiler};
+use super::layout::{Shape, array};
+use super::loops::{Check, CountedLoop, Index, Space};
+
+/// More rounds than this are no use to a program, and indices stay far from the ends of 64 bits.
+const MOST_ROUNDS: i64 = 1 << 40;
+
+/// Bodies up to so many statements are copied so often.
+const COPIES: [(usize, usize); 2] = [(24, 4), (48, 2)];
+
+/// Loops with larger bodies stay as they are.
+const LARGEST: usize = 400;
+
+/// A loop, and what its versions share.
+#[derive(Debug)]
+pub(super) struct VersionedLoop {
+    pub(super) counted: CountedLoop,
+    /// The header of the version without checks, and that of the first copy.
+    unchecked: ir::Block,
+    copies: Option<ir::Block>,
+    /// For each check, the address of the first element.
+    data: Vec<Variable>,
+    /// How many rounds are left of which it is known that another one follows.
+    left: Variable,
+    /// Statements that push on stacks that have room for all rounds.
+    roomy: bool,
+}
+
+/// The version of a loop that is being compiled.
+#[derive(Debug)]
+pub(super) struct Version {
+    /// The number of the loop.
+    pub(super) number: usize,
+    blocks: HashMap<usize, ir::Block>,
+    /// Where control goes at the end of a round.
+    next: ir::Block,
+    /// Whether it is known that another round follows.
+    goes_on: bool,
+}
+
+impl FunctionCompiler<'_, '_> {
+    /// Prepares the loops of a function that get several versions.
+    pub(super) fn plan_versions(&mut self, counted: Vec<CountedLoop>) {
+        for counted in counted {
+            let useful = !counted.checks.is_empty() || !counted.pushes.is_empty();
+            if counted.statements > LARGEST || !useful {
+                continue;
+            }
+            let copied = COPIES.iter().any(|(largest, _)| counted.statements <= *largest);
+            let versioned = VersionedLoop {
+                unchecked: self.builder.create_block(),
+                copies: copied.then(|| self.builder.create_block()),
+                data: counted.checks.iter().map(|_| self.builder.declare_var(clif::I64)).collect(),
+                left: self.builder.declare_var(clif::I64),
+                roomy: false,
+                counted,
+            };
+            self.versioned.insert(versioned.counted.header, self.loops.len());
+            self.loops.push(versioned);
+        }
+    }
+
+    /// Compiles the versions of a loop beside the one as it is written.
+    pub(super) fn compile_versions(&mut self, ir: &IRCode, number: usize) -> Compiled<()> {
+        let Some(versioned) = self.loops.get(number) else { return Ok(()) };
+        let (blocks, header) = (versioned.counted.blocks.clone(), versioned.counted.header);
+        let (unchecked, copies, left) = (versioned.unchecked, versioned.copies, versioned.left);
+        let statements = versioned.counted.statements;
+        if let Some(first) = copies {
+            let count = COPIES.iter().find(|(largest, _)| statements <= *largest).map_or(1, |(_, count)| *count);
+            let again = self.builder.create_block();
+            let mut this = first;
+            for copy in 0..count {
+                let next = if copy + 1 == count { again } else { self.builder.create_block() };
+                self.compile_version(ir, number, &blocks, header, this, next, true)?;
+                this = next;
+            }
+            self.builder.switch_to_block(again);
+            let before = self.builder.use_var(left);
+            let rest = self.builder.ins().iadd_imm_s(before, -(count as i64));
+            self.builder.def_var(left, rest);
+            self.go_on(first, unchecked, rest, count as i64);
+        }
+        self.compile_version(ir, number, &blocks, header, unchecked, unchecked, false)
+    }
+
+    /// Goes through the copies if there are rounds for all of them.
+    fn go_on(&mut self, copies: ir::Block, unchecked: ir::Block, left: ir::Value, count: i64) {
+        let enough = self.builder.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, left, count);
+        self.builder.ins().brif(enough, copies, &[], unchecked, &[]);
+    }
+
+    #[allow(clippy::too_many_arguments, reason = "a version is all of these")]
+    fn compile_version(
+        &mut self,
+        ir: &IRCode,
+        number: usize,
+        blocks: &[usize],
+        header: usize,
+        start: ir::Block,
+        next: ir::Block,
+        goes_on: bool,
+    ) -> Compiled<()> {
+        let mut map = HashMap::with_capacity(blocks.len());
+        for &block in blocks {
+            let compiled = if block == header { start } else { self.builder.create_block() };
+            map.insert(block, compiled);
+        }
+        self.version = Some(Version { number, blocks: map, next, goes_on });
+        for &block in blocks {
+            let Some(compiled) = self.version.as_ref().and_then(|version| version.blocks.get(&block)).copied() else {
+                continue;
+            };
+            self.builder.switch_to_block(compiled);
+            self.compile_block(ir, block)?;
+        }
+        self.version = None;
+        Ok(())
+    }
+
+    /// Where a jump inside of the version that is being compiled leads; `None` if it leaves the loop.
+    pub(super) fn target_in_version(&self, to: usize) -> Option<ir::Block> {
+        let version = self.version.as_ref()?;
+        let header = self.loops.get(version.number)?.counted.header;
+        if to == header {
+            return Some(version.next);
+        }
+        version.blocks.get(&to).copied()
+    }
+
+    /// Where the branch at the end of a block leads, if it is known that the loop goes on.
+    pub(super) fn known_branch(&self, block: usize) -> Option<usize> {
+        let version = self.version.as_ref().filter(|version| version.goes_on)?;
+        let counted = &self.loops.get(version.number)?.counted;
+        (counted.test == block).then_some(counted.stays)
+    }
+
+    /// The address of the first element of what the current statement accesses, if it needs no check.
+    pub(super) fn unchecked_data(&mut self) -> Option<ir::Value> {
+        let version = self.version.as_ref()?;
+        let versioned = self.loops.get(version.number)?;
+        let check = *versioned.counted.covered.get(&self.statement)?;
+        let variable = *versioned.data.get(check)?;
+        Some(self.builder.use_var(variable))
+    }
+
+    /// Whether there is room on the stack on which the current statement pushes.
+    pub(super) fn has_room(&self) -> bool {
+        let versioned = self.version.as_ref().and_then(|version| self.loops.get(version.number));
+        versioned.is_some_and(|versioned| versioned.roomy && versioned.counted.pushes.contains(&self.statement))
+    }
+
+    /// Enters a loop that has several versions, after its φs were given what they start with.
+    pub(super) fn enter_loop(&mut self, ir: &IRCode, number: usize, as_written: ir::Block) -> Compiled<()> {
+        let Some(rounds) = self.rounds(ir, number)? else {
+            self.builder.ins().jump(as_written, &[]);
+            return Ok(());
+        };
+        let mut fine = self.builder.ins().icmp_imm_s(IntCC::UnsignedLessThan, rounds, MOST_ROUNDS);
+        let checks = self.loops.get(number).map(|versioned| versioned.counted.checks.clone()).unwrap_or_default();
+        for (index, check) in checks.iter().enumerate() {
+            let Some(inside) = self.check_all_rounds(ir, number, index, check, rounds)? else {
+                self.builder.ins().jump(as_written, &[]);
+                return Ok(());
+            };
+            fine = self.builder.ins().band(fine, inside);
+        }
+        let fast = self.builder.create_block();
+        self.builder.ins().brif(fine, fast, &[], as_written, &[]);
+        self.builder.switch_to_block(fast);
+        self.make_room(number, rounds)?;
+        let Some(versioned) = self.loops.get(number) else { return Ok(()) };
+        let (unchecked, copies, left) = (versioned.unchecked, versioned.copies, versioned.left);
+        let statements = versioned.counted.statements;
+        self.builder.def_var(left, rounds);
+        match (copies, COPIES.iter().find(|(largest, _)| statements <= *largest)) {
+            (Some(copies), Some((_, count))) => self.go_on(copies, unchecked, rounds, *count as i64),
+            _ => {
+                self.builder.ins().jump(unchecked, &[]);
+            }
+        }
+        Ok(())
+    }
+
+    /// The number of the last round, counted from 0.
+    fn rounds(&mut self, ir: &IRCode, number: usize) -> Compiled<Option<ir::Value>> {
+        let Some(versioned) = self.loops.get(number) else { return Ok(None) };
+        let rounds = &versioned.counted.rounds;
+        let (first, bound, step, less) = (rounds.first.clone(), rounds.bound.clone(), rounds.step, rounds.less);
+        let ordered = rounds.tests_beyond;
+        let (Some(first), Some(bound)) = (self.invariant(ir, &first)?, self.invariant(ir, &bound)?) else {
+            return Ok(None);
+        };
+        let (from, to) = if step > 0 { (first, bound) } else { (bound, first) };
+        let distance = self.builder.ins().isub(to, from);
+        let last = self.builder.ins().iadd_imm_s(distance, -less);
+        if !ordered {
+            return Ok(Some(last));
+        }
+        // Where the order decides, there is no round if the bound is behind, also where the difference wraps around.
+        let ahead = self.builder.ins().icmp(IntCC::SignedLessThanOrEqual, from, to);
+        let none = self.builder.ins().iconst(clif::I64, -1);
+        Ok(Some(self.builder.ins().select(ahead, last, none)))
+    }
+
+    /// An integer that does not change in the loop, computed before it.
+    fn invariant(&mut self, ir: &IRCode, operand: &Operand<Positions>) -> Compiled<Option<ir::Value>> {
+        if let Operand::Value(value) = operand
+            && let Some(index) = value.index()
+            && !self.is_compiled(index)
+        {
+            // It stands in the loop: a sum or a product of what does not change.
+            let Some(stmt) = ir.stmts.stmts().get(index) else { return Ok(None) };
+            let module = self.module.clone();
+            let Some((primitive, [a, b])) = module.primitive_call(stmt) else { return Ok(None) };
+            let (Some(a), Some(b)) = (self.invariant(ir, a)?, self.invariant(ir, b)?) else { return Ok(None) };
+            return Ok(match primitive.name {
+                "add_int" => Some(self.builder.ins().iadd(a, b)),
+                "sub_int" => Some(self.builder.ins().isub(a, b)),
+                "mul_int" => Some(self.builder.ins().imul(a, b)),
+                _ => None,
+            });
+        }
+        let value = self.operand(ir, operand)?;
+        Ok(value.one().filter(|_| value.layout.scalar() == Some(ScalarType::Int64)))
+    }
+
+    /// Whether an index stays inside of its object from the first round to the last.
+    fn check_all_rounds(
+        &mut self,
+        ir: &IRCode,
+        number: usize,
+        index: usize,
+        check: &Check,
+        rounds: ir::Value,
+    ) -> Compiled<Option<ir::Value>> {
+        let object = self.operand(ir, &check.object)?;
+        let Some(header) = object.one() else { return Ok(None) };
+        let (data, size) = match (check.space, &object.layout.shape) {
+            (Space::Array, Shape::Array(..)) => {
+                (self.header_word(header, array::DATA), self.header_word(header, array::LENGTH))
+            }
+            (Space::Dimension(dimension), Shape::Array(_, rank)) if dimension < *rank && *rank > 1 => {
+                let at = array::DIMENSIONS + 8 * dimension as i32;
+                (self.header_word(header, array::DATA), self.header_word(header, at))
+            }
+            (Space::Stack, Shape::Stack(_)) => match self.stack_words(&check.object) {
+                Some(words) => words,
+                None => return Ok(None),
+            },
+            _ => return Ok(None),
+        };
+        if let Some(variable) = self.loops.get(number).and_then(|versioned| versioned.data.get(index)).copied() {
+            self.builder.def_var(variable, data);
+        }
+        let Some(first) = self.index_at_start(ir, &check.index)? else { return Ok(None) };
+        let mut inside = self.builder.ins().icmp(IntCC::UnsignedLessThan, first, size);
+        if check.index.factor != 0 {
+            let last = self.builder.ins().iadd_imm_s(rounds, i64::from(check.beyond));
+            let way = self.builder.ins().imul_imm_s(last, check.index.factor);
+            let last = self.builder.ins().iadd(first, way);
+            let last_inside = self.builder.ins().icmp(IntCC::UnsignedLessThan, last, size);
+            inside = self.builder.ins().band(inside, last_inside);
+        }
+        Ok(Some(inside))
+    }
+
+    /// An index in the first round, counted from 0.
+    fn index_at_start(&mut self, ir: &IRCode, index: &Index) -> Compiled<Option<ir::Value>> {
+        let mut sum = self.builder.ins().iconst(clif::I64, index.constant.wrapping_sub(1));
+        for (factor, operand) in &index.terms {
+            let Some(value) = self.invariant(ir, operand)? else { return Ok(None) };
+            let term = match factor {
+                1 => value,
+                factor => self.builder.ins().imul_imm_s(value, *factor),
+            };
+            sum = self.builder.ins().iadd(sum, term);
+        }
+        Ok(Some(sum))
+    }
+
+    /// Gives the stacks on which the loop pushes room for all rounds.
+    fn make_room(&mut self, number: usize, rounds: ir::Value) -> Compiled<()> {
+        let grown = self.loops.get(number).map(|versioned| versioned.counted.grown.clone()).unwrap_or_default();
+        for (made, times) in grown {
+            let more = self.builder.ins().iadd_imm_s(rounds, 2);
+            let more = self.builder.ins().imul_imm_s(more, times);
+            self.make_room_on(made, more)?;
+        }
+        if let Some(versioned) = self.loops.get_mut(number) {
+            versioned.roomy = true;
+        }
+        Ok(())
+    }
+}
