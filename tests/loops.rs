@@ -60,7 +60,15 @@ fn a_counter_that_runs_on_through_a_nest_is_saved_once() {
     assert!(counts[0] < counts[1]);
 }
 
-/// One trip count for each time that the inner loop is entered, where nothing says how often that ran.
+/// Control may come around by either of two ways, neither of which has done anything: only how often is saved.
+#[test]
+fn ways_that_do_nothing_are_not_told_apart() {
+    let counts = [2, 6].map(|n| saved("loops", "until_far", &[n], Savings::default()));
+    // y before the product, once a round.
+    assert_eq!(counts[1] - counts[0], 4, "{counts:?}");
+}
+
+/// Where the step differs from round to round, one choice a round and the counter are saved.
 #[test]
 fn steps_that_differ_save_one_choice_a_round() {
     let counts = [10, 1000].map(|n| saved("loops", "uneven_steps", &[n], Savings::default()));

@@ -1,9 +1,10 @@
 //! Where control came from at a block at which ways meet: it follows from the condition of the branch that decided, where that can be
 //! computed again; else a φ of constants says it, and is saved with what else the block saves.
 
-use bbcode::{BlockGraph, Ids};
+use bbcode::{BBCode, BlockGraph, Ids, InstId};
 use ircode::graph::DomTree;
 use ircode::{Constant, Operand, Scalar, ScalarType, Stmt, Type};
+use slotmap::SecondaryMap;
 
 use super::plan::Plan;
 use super::recompute::Recomputation;
@@ -15,6 +16,9 @@ pub(super) enum Meeting {
     Saved,
     /// By a condition.
     Decided(Decision),
+    /// It makes no difference: the ways part at one block, and there is nothing to reverse on them. The way from this predecessor is
+    /// taken back.
+    Any(usize),
 }
 
 /// A condition that decided by which of two edges control came.
@@ -28,8 +32,14 @@ pub(super) struct Decision {
 impl Plan<'_> {
     /// Finds the meetings of ways at which the condition that decided can be computed again.
     pub(super) fn find_conditions(&mut self, domtree: &DomTree, recomputation: &Recomputation) {
+        let mut used_elsewhere: Option<SecondaryMap<InstId, ()>> = None;
         for number in 0..self.meetings.len() {
             if self.meetings[number].is_none() || !self.relevant[number] {
+                continue;
+            }
+            let used_elsewhere = used_elsewhere.get_or_insert_with(|| used_elsewhere_than_defined(&self.primal));
+            if let Some(pred) = self.any_way(number, used_elsewhere) {
+                self.meetings[number] = Some(Meeting::Any(pred));
                 continue;
             }
             let Some(decision) = self.decision(domtree, number) else { continue };
@@ -42,6 +52,54 @@ impl Plan<'_> {
                 self.meetings[number] = Some(Meeting::Decided(decision));
             }
         }
+    }
+
+    /// A predecessor of a block from which control may as well have come, as the ways from all of them start at one block and leave
+    /// nothing to reverse.
+    fn any_way(&self, number: usize, used_elsewhere: &SecondaryMap<InstId, ()>) -> Option<usize> {
+        /// Longer ways are not followed, so that each meeting takes constant time an edge.
+        const MOST_BLOCKS: usize = 4;
+        let preds = self.predecessors(number);
+        let mut nearest: Option<(usize, usize)> = None;
+        let mut start = None;
+        for &pred in &preds {
+            let (mut at, mut blocks) = (pred, 0);
+            while blocks < MOST_BLOCKS
+                && let [before] = *self.predecessors(at).as_slice()
+                && self.leaves_nothing(at, used_elsewhere)
+            {
+                (at, blocks) = (before, blocks + 1);
+            }
+            if *start.get_or_insert(at) != at {
+                return None;
+            }
+            nearest = nearest.filter(|(least, _)| *least <= blocks).or(Some((blocks, pred)));
+        }
+        let same = |id: InstId| {
+            let Some(phi) = self.primal.stmt(id).and_then(Stmt::as_phi) else { return false };
+            let first = phi.entries.first().and_then(|entry| entry.value.as_ref());
+            first.is_some()
+                && phi.entries.len() == preds.len()
+                && phi.entries.iter().all(|entry| entry.value.as_ref() == first)
+        };
+        self.active_phis(number).all(same).then_some(nearest?.1)
+    }
+
+    /// Whether there is nothing to do in the reverse of a block, and nothing that others could need of it. Few statements are looked
+    /// at, as there are seldom many of which that is true.
+    fn leaves_nothing(&self, number: usize, used_elsewhere: &SecondaryMap<InstId, ()>) -> bool {
+        const MOST_STATEMENTS: usize = 8;
+        let Some(block) = self.block(number) else { return false };
+        let mut count = 0;
+        number != 0
+            && self.primal.inst_ids(block).all(|id| {
+                count += 1;
+                count <= MOST_STATEMENTS && !self.is_reversed(id) && !used_elsewhere.contains_key(id)
+            })
+            && self.meeting(number).is_none()
+            && self.loops.innermost(number)
+                == self.predecessors(number).first().and_then(|&pred| self.loops.innermost(pred))
+            && self.inductions.adds_nothing(number)
     }
 
     /// The branch that decided by which of two edges control came to a block: the last one before it on all ways, of which
@@ -70,6 +128,21 @@ impl Plan<'_> {
         };
         Some(Decision { condition: goto.cond.clone(), if_true })
     }
+}
+
+/// The values that are used in other blocks than their own.
+fn used_elsewhere_than_defined(bb: &BBCode) -> SecondaryMap<InstId, ()> {
+    let mut found = SecondaryMap::new();
+    for block in bb.blocks() {
+        for (_, inst) in bb.insts(block) {
+            inst.stmt.for_each_use(|used| {
+                if bb.block_of(used) != Some(block) {
+                    found.insert(used, ());
+                }
+            });
+        }
+    }
+    found
 }
 
 /// Whether control comes to a block from one other only, but for what it dominates itself.

@@ -575,6 +575,11 @@ impl Inductions {
         })
     }
 
+    /// Whether variables stay as they are in a block.
+    pub(super) fn adds_nothing(&self, block: usize) -> bool {
+        !self.steps.contains_key(&block)
+    }
+
     /// What the end of a block's reverse subtracts from used variables.
     pub(super) fn steps(&self, block: usize) -> impl Iterator<Item = StepBack> {
         let steps = self.steps.get(&block).map(Vec::as_slice).unwrap_or_default();

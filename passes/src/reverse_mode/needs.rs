@@ -45,7 +45,7 @@ impl Plan<'_> {
         match self.meeting(number) {
             Some(Meeting::Saved) => visit(Need::Saved(Saved::Edge(number)), LineInfo::NONE),
             Some(Meeting::Decided(of)) => value(&of.condition, &mut |need| visit(need, LineInfo::NONE)),
-            None => {}
+            Some(Meeting::Any(_)) | None => {}
         }
         self.inductions.for_each_need(number, &mut |operand| value(operand, &mut |need| visit(need, LineInfo::NONE)));
         for index in self.inductions.saved_at(number) {

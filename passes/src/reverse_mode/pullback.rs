@@ -460,6 +460,10 @@ impl<'p> Generator<'p, '_> {
                 let condition = self.available(condition, loaded);
                 (condition, choices.into_iter().map(|(holds, to)| (Constant::bool(holds).into(), to)).collect())
             }
+            Meeting::Any(pred) => {
+                let chosen = targets.iter().find(|(other, _)| other == pred).map(|(_, target)| *target);
+                return chosen.map_or(Ok(()), |target| self.emit(here, LineInfo::NONE).goto(target));
+            }
         };
         self.branch(here, edge, &choices)
     }
