@@ -10,9 +10,10 @@
 //! ```
 //!
 //! The forward pass is a clone of `f` that saves what the pullback needs: as fields of the trace where a block runs exactly
-//! once, on a stack a block elsewhere, each value where it is computed and once. Where control came from goes on a stack of
-//! block numbers, which blocks that are the only predecessor of their successors never touch (Mooncake's unique-predecessor
-//! analysis). The trace is fresh for each call, and the pullback reads it with cursors: it may be called any number of
+//! once, on a stack a block elsewhere, each value where it is computed and once. Where control came from follows from counters that
+//! run backwards and from conditions; where it does not, the block at which ways meet saves it. A stack of block numbers, which blocks
+//! that are the only predecessor of their successors never touch (Mooncake's unique-predecessor analysis), is left for functions whose
+//! first block is in a loop. The trace is fresh for each call, and the pullback reads it with cursors: it may be called any number of
 //! times. The pullback runs the blocks backwards. Adjoints are slots, which [`mem2reg`] turns into values.
 //!
 //! What has identity (arrays, references, mutable structs) goes forward with its shadow, to which the pullback adds in place

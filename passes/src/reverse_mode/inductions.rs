@@ -125,6 +125,9 @@ pub(super) struct Scope<'a> {
     pub(super) undefined: &'a SecondaryMap<InstId, ()>,
 }
 
+/// So many loops around a block are looked at.
+const MOST_LEVELS: usize = 32;
+
 /// How many blocks may be looked at in all, for each statement of the function. Each variable takes a walk over its loop, and a
 /// loop may have many.
 const WORK_PER_STATEMENT: usize = 32;
@@ -135,7 +138,9 @@ impl Scope<'_> {
         let mut blocks_of: HashMap<LoopId, Vec<usize>> = HashMap::new();
         for number in self.graph.graph().postorder().into_iter().rev() {
             let mut at = self.loops.innermost(number);
-            while let Some((id, found)) = at.and_then(|id| Some((id, self.loops.get(id)?))) {
+            // A loop of which blocks are missing here has no variable: control comes from one that nothing is known of.
+            for _ in 0..MOST_LEVELS {
+                let Some((id, found)) = at.and_then(|id| Some((id, self.loops.get(id)?))) else { break };
                 blocks_of.entry(id).or_default().push(number);
                 at = found.parent;
             }
