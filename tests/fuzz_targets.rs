@@ -78,6 +78,11 @@ fn memory_gradient() {
 }
 
 #[test]
+fn native() {
+    run("native", 170_000..170_300);
+}
+
+#[test]
 fn determinism() {
     run("determinism", 50_000..50_500);
 }

@@ -24,6 +24,7 @@ mod program;
 mod read_only;
 mod scalars;
 mod sites;
+mod stack;
 mod stacks;
 mod statement;
 mod versions;

@@ -118,10 +118,15 @@ pub fn first_difference(a: &[Value], b: &[Value]) -> Option<String> {
 /// assert!(!holds_closures(&[Value::from(1.5)]));
 /// ```
 pub fn holds_closures(values: &[Value]) -> bool {
+    any_inside(values, &|value| matches!(value, Value::Closure(_)))
+}
+
+/// Whether something holds of one of these values, or of anything in them.
+pub(crate) fn any_inside(values: &[Value], test: &dyn Fn(&Value) -> bool) -> bool {
     let mut seen = BTreeSet::new();
     let mut rest = values.to_vec();
     while let Some(value) = rest.pop() {
-        if matches!(value, Value::Closure(_)) {
+        if test(&value) {
             return true;
         }
         if let Some((identity, inside)) = held(&value)

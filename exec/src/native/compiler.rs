@@ -20,6 +20,7 @@ use super::helpers::{FAIL, GROW, INTERPRET, NEW, PASS_THROUGH, symbols};
 use super::layout::{Layout, Layouts, Parts};
 use super::read_only::Changed;
 use super::sites::{Site, What};
+use super::stack;
 use crate::limits::Limits;
 
 /// What a function takes and gives.
@@ -27,6 +28,8 @@ use crate::limits::Limits;
 pub(super) struct Signature {
     /// From `_2` on.
     pub(super) parameters: Vec<Arc<Layout>>,
+    /// Whether the last parameter is a tuple of all that is passed from there on.
+    pub(super) varargs: bool,
     pub(super) result: Arc<Layout>,
 }
 
@@ -41,7 +44,8 @@ pub(super) struct Compiler {
     helpers: HashMap<String, FuncId>,
     /// What the function that is being compiled calls.
     called: HashMap<FuncId, ir::FuncRef>,
-    recursive: HashSet<usize>,
+    /// Whether functions count how deep calls nest.
+    counted: bool,
     resizes: bool,
     sites: Vec<Site>,
     hints: usize,
@@ -91,6 +95,8 @@ pub(super) struct Finished {
     pub(super) entries: Vec<Entry>,
     /// Whether the code may need much of the stack.
     pub(super) recursive: bool,
+    /// The bytes of the stack that it may need, or between two recursive calls.
+    pub(super) stack: u64,
     /// The bytes of machine code.
     pub(super) bytes: usize,
 }
@@ -130,6 +136,9 @@ impl Compiler {
         }
         let calls = Calls::of(&module, entries);
         let changed = Changed::of(&module, &calls.reached);
+        let counted = !calls.recursive.is_empty()
+            || stack::need(&calls.called, &calls.recursive, &HashMap::new()).calls > limits.depth;
+        let mut frames = HashMap::new();
         let mut compiler = Compiler {
             layouts: Layouts::new(module.clone()),
             jit: JITModule::new(builder),
@@ -137,7 +146,7 @@ impl Compiler {
             functions: HashMap::new(),
             helpers: HashMap::new(),
             called: HashMap::new(),
-            recursive: calls.recursive,
+            counted,
             resizes: calls.resizes,
             sites: Vec::new(),
             hints: 0,
@@ -154,14 +163,16 @@ impl Compiler {
             let builder = FunctionBuilder::new(&mut context.func, &mut frontend);
             FunctionCompiler::run(&mut compiler, builder, number)
                 .map_err(|refusal| Rejected { function: number, refusal })?;
-            bytes += compiler.finish(id, &mut context).map_err(|what| broken(number, what))?;
+            let (size, frame) = compiler.finish(id, &mut context).map_err(|what| broken(number, what))?;
+            bytes += size;
+            frames.insert(number, frame);
         }
         let mut trampolines = Vec::new();
         for &number in entries {
             let id = compiler
                 .trampoline(number, &mut context, &mut frontend)
                 .map_err(|refusal| Rejected { function: number, refusal })?;
-            bytes += compiler.finish(id, &mut context).map_err(|what| broken(number, what))?;
+            bytes += compiler.finish(id, &mut context).map_err(|what| broken(number, what))?.0;
             let signature = compiler.signature(number).map_err(|refusal| Rejected { function: number, refusal })?;
             let count = signature.parameters.len();
             let reads_only = (0..count).map(|argument| !changed.is_changed(number, argument)).collect();
@@ -176,21 +187,35 @@ impl Compiler {
         });
         Ok(Finished {
             entries: entries.collect(),
-            shared: Arc::new(Shared { module: compiler.module, sites: compiler.sites, hints: compiler.hints, limits }),
-            recursive: !compiler.recursive.is_empty(),
+            shared: Arc::new(Shared {
+                module: compiler.module,
+                sites: compiler.sites,
+                hints: compiler.hints,
+                resizes: compiler.resizes,
+                limits,
+            }),
+            recursive: !calls.recursive.is_empty(),
+            stack: stack::need(&calls.called, &calls.recursive, &frames).bytes,
             _code: Code { jit: Some(jit) },
             bytes,
         })
     }
 
-    fn finish(&mut self, id: FuncId, context: &mut CodegenContext) -> Result<usize, String> {
+    /// Compiles what is in the context; gives the bytes of its code, and of its frame on the stack.
+    fn finish(&mut self, id: FuncId, context: &mut CodegenContext) -> Result<(usize, u64), String> {
         self.jit.define_function(id, context).map_err(|error| match error {
             ModuleError::Compilation(CodegenError::Verifier(errors)) => errors.to_string(),
             other => other.to_string(),
         })?;
-        let bytes = context.compiled_code().map_or(0, |code| code.code_buffer().len());
+        let code = context.compiled_code();
+        let bytes = code.map_or(0, |code| code.code_buffer().len());
+        // Where the frame is not known, more than any call has.
+        let frame = code.map_or(0, |code| match code.buffer.frame_layout() {
+            Some(frame) => u64::from(frame.frame_to_fp_offset),
+            None => u64::from(u32::MAX),
+        });
         self.jit.clear_context(context);
-        Ok(bytes)
+        Ok((bytes, frame))
     }
 
     pub(super) fn target(&self) -> TargetFrontendConfig {
@@ -205,9 +230,6 @@ impl Compiler {
             let Some(function) = module.functions().get(number) else {
                 return Err(refuse("a function that is not there"));
             };
-            if function.varargs {
-                return Err(refuse("a function of any number of arguments"));
-            }
             if function.body.argtypes.is_empty() {
                 return Err(refuse("a function that does not say what it takes"));
             }
@@ -217,7 +239,7 @@ impl Compiler {
             });
             let parameters = parameters.collect();
             let result = self.layouts.of(&result_type(function));
-            self.signatures.insert(number, Signature { parameters, result });
+            self.signatures.insert(number, Signature { parameters, varargs: function.varargs, result });
         }
         match self.signatures.get(&number) {
             Some(signature) => Ok(signature),
@@ -358,9 +380,9 @@ impl Compiler {
         self.hints - 1
     }
 
-    /// Whether the function may call itself, perhaps through others.
-    pub(super) fn is_recursive(&self, number: usize) -> bool {
-        self.recursive.contains(&number)
+    /// Whether functions count how deep calls nest: all of them, if some call themselves.
+    pub(super) fn counts_calls(&self) -> bool {
+        self.counted
     }
 
     /// Whether an array may grow or shrink.
@@ -395,6 +417,9 @@ fn result_type(function: &ircode::Function<IRCode>) -> Type {
 struct Calls {
     /// The functions that may run, callees after their callers.
     reached: Vec<usize>,
+    /// By function, those that it calls.
+    called: HashMap<usize, Vec<usize>>,
+    /// The functions that may call themselves, perhaps through others.
     recursive: HashSet<usize>,
     resizes: bool,
 }
@@ -413,11 +438,11 @@ const RESIZING: &[&str] = &[
 
 impl Calls {
     fn of(module: &Module<IRCode>, entries: &[usize]) -> Calls {
-        let mut calls = Calls { reached: Vec::new(), recursive: HashSet::new(), resizes: false };
-        let mut called: HashMap<usize, Vec<usize>> = HashMap::new();
+        let mut calls =
+            Calls { reached: Vec::new(), called: HashMap::new(), recursive: HashSet::new(), resizes: false };
         let mut work: Vec<usize> = entries.to_vec();
         while let Some(number) = work.pop() {
-            if called.contains_key(&number) {
+            if calls.called.contains_key(&number) {
                 continue;
             }
             calls.reached.push(number);
@@ -432,9 +457,9 @@ impl Calls {
             callees.sort_unstable();
             callees.dedup();
             work.extend(callees.iter().copied());
-            called.insert(number, callees);
+            calls.called.insert(number, callees);
         }
-        calls.recursive = recursive(&called);
+        calls.recursive = recursive(&calls.called);
         calls
     }
 }

@@ -26,6 +26,8 @@ pub(super) struct Shared {
     pub(super) sites: Vec<Site>,
     /// How many stacks remember how long they became.
     pub(super) hints: usize,
+    /// Whether the code expects arrays to become longer or shorter.
+    pub(super) resizes: bool,
     pub(super) limits: Limits,
 }
 
@@ -49,6 +51,8 @@ pub(super) struct Context {
     /// Made when something is done that the interpreter does.
     runtime: Option<Box<Runtime<'static>>>,
     pub(super) error: Option<RunErrorKind>,
+    /// Why native code cannot go on where the interpreter can: what it met is of another type than the code says, for instance.
+    pub(super) refused: Option<String>,
     /// The sites through which the error came, innermost first: as many as are told at the start, and the last ones.
     pub(super) first_sites: Vec<u32>,
     pub(super) last_sites: std::collections::VecDeque<u32>,
@@ -83,6 +87,7 @@ impl Context {
             layouts: Layouts::new(shared.module.clone()),
             runtime: None,
             error: None,
+            refused: None,
             first_sites: Vec::new(),
             last_sites: std::collections::VecDeque::new(),
             shared,
@@ -101,6 +106,7 @@ impl Context {
         self.marshal.clear();
         self.runtime = None;
         self.error = None;
+        self.refused = None;
         self.first_sites.clear();
         self.last_sites.clear();
         self.memory.clear();
@@ -129,12 +135,22 @@ impl Context {
         usize::try_from(number).ok().and_then(|at| self.values.get(at)).cloned().unwrap_or(Value::Undefined)
     }
 
+    /// Whether calls nest deeper than they may.
+    pub(super) fn is_too_deep(&self) -> bool {
+        self.depth > self.depth_limit
+    }
+
     /// Ends the call with this error, at a site.
     pub(super) fn fail(&mut self, site: u32, kind: RunErrorKind) {
+        self.fail_outside(kind);
+        self.pass_through(site);
+    }
+
+    /// Ends the call with this error, which has come about in no statement of the function that runs.
+    pub(super) fn fail_outside(&mut self, kind: RunErrorKind) {
         self.error = Some(kind);
         self.first_sites.clear();
         self.last_sites.clear();
-        self.pass_through(site);
     }
 
     /// The error came through the call at this site.

@@ -13,7 +13,9 @@ use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, StackSlotData, StackSlotKind};
 use cranelift_frontend::{FunctionBuilder, Variable};
 use hashbrown::HashMap;
-use ircode::{Constant, Head, IRCode, Module, Operand, Positions, Scalar, ScalarType, Stmt, Type};
+use ircode::{
+    Body, Constant, Head, IRCode, Module, Operand, Positions, SSAValue, Scalar, ScalarType, Stmt, Type, UnnamedPhiEdge,
+};
 
 use super::compiler::Compiler;
 use super::context::offset;
@@ -78,7 +80,6 @@ pub(super) struct FunctionCompiler<'c, 'f> {
     failed: ir::Block,
     /// Places for operands of helpers, by their size.
     slots: HashMap<u32, ir::StackSlot>,
-    recursive: bool,
     /// The stacks that the function makes for itself, by the statements that make them; known once these are compiled.
     pub(super) local_stacks: HashMap<usize, Option<LocalStack>>,
     /// The loops that are compiled in several versions, by their headers.
@@ -86,6 +87,10 @@ pub(super) struct FunctionCompiler<'c, 'f> {
     pub(super) versioned: HashMap<usize, usize>,
     /// The version that is being compiled.
     pub(super) version: Option<Version>,
+    /// What φs take from edges that they do not name.
+    unnamed: Vec<UnnamedPhiEdge<Positions>>,
+    /// Whether calls count how deep they nest.
+    counted: bool,
 }
 
 /// Memory that the code has made, or has checked to be inside of what was made.
@@ -101,7 +106,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
             return Err(Refusal { statement: None, what: "a function that is not there".into() });
         };
         let result = compiler.signature(number)?.result.clone();
-        let recursive = compiler.is_recursive(number);
+        let counted = compiler.counts_calls();
         let entry = builder.create_block();
         builder.append_block_params_for_function_params(entry);
         builder.switch_to_block(entry);
@@ -123,11 +128,12 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
             blocks: vec![None; function.body.cfg.blocks.len()],
             failed,
             slots: HashMap::new(),
-            recursive,
             local_stacks: local_stacks(&module, &function.body).into_iter().map(|made| (made, None)).collect(),
             loops: Vec::new(),
             versioned: HashMap::new(),
             version: None,
+            unnamed: function.body.view().unnamed_phi_edges(),
+            counted,
             compiler,
             builder,
             module: module.clone(),
@@ -153,7 +159,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
             }
             self.arguments.push(Some(held));
         }
-        if self.recursive {
+        if self.counted {
             self.check_depth();
         }
         let order = reverse_postorder(ir);
@@ -213,7 +219,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         }
     }
 
-    /// Recursive functions count how deep they are, and see how much stack is left.
+    /// Where functions are recursive, calls count how deep they are, and see how much stack is left.
     fn check_depth(&mut self) {
         let depth = self.builder.ins().load(clif::I64, trusted(), self.context, offset::DEPTH);
         let limit = self.builder.ins().load(clif::I64, trusted(), self.context, offset::DEPTH_LIMIT);
@@ -228,7 +234,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
     }
 
     fn leave_recursion(&mut self) {
-        if self.recursive {
+        if self.counted {
             let depth = self.builder.ins().load(clif::I64, trusted(), self.context, offset::DEPTH);
             let less = self.builder.ins().iadd_imm_s(depth, -1);
             self.builder.ins().store(trusted(), less, self.context, offset::DEPTH);
@@ -236,7 +242,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
     }
 
     fn declare_phis(&mut self, ir: &IRCode, order: &[usize]) -> Compiled<()> {
-        let open = open_phis(ir, order);
+        let open = open_phis(ir, order, &self.unnamed);
         for &block in order {
             let Some(range) = ir.cfg.blocks.get(block).map(|block| block.stmts.clone()) else { continue };
             for index in range {
@@ -338,7 +344,13 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
                 Some(Stmt::Phi(phi)) => {
                     let Some(held) = self.values.get(index).cloned().flatten() else { continue };
                     let entry = phi.entries.iter().find(|entry| entry.edge == from);
-                    let (value, defined) = match entry.and_then(|entry| entry.value.as_ref()) {
+                    let name = SSAValue::from_index(index);
+                    let unnamed = || self.unnamed.iter().find(|edge| edge.phi == name && edge.pred == from);
+                    let taken = match entry {
+                        Some(entry) => entry.value.clone(),
+                        None => unnamed().map(|edge| edge.value.clone()),
+                    };
+                    let (value, defined) = match &taken {
                         Some(operand) => {
                             let (value, defined) = self.peek(ir, operand)?;
                             (Some(self.convert(value, &held.layout)?), defined)
@@ -625,9 +637,15 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
     }
 
     /// Calls a function of the module.
-    pub(super) fn call(&mut self, function: usize, arguments: Vec<Typed>) -> Compiled<Typed> {
+    pub(super) fn call(&mut self, function: usize, mut arguments: Vec<Typed>) -> Compiled<Typed> {
         let signature = self.compiler.signature(function)?;
-        let (parameters, result) = (signature.parameters.clone(), signature.result.clone());
+        let (parameters, result, varargs) = (signature.parameters.clone(), signature.result.clone(), signature.varargs);
+        if let (true, Some(fixed)) = (varargs, parameters.len().checked_sub(1))
+            && arguments.len() >= fixed
+        {
+            let collected = arguments.split_off(fixed);
+            arguments.push(self.tuple(&collected)?);
+        }
         if parameters.len() != arguments.len() {
             return self.refuse("a call with another number of arguments");
         }
@@ -701,7 +719,7 @@ fn reverse_postorder(ir: &IRCode) -> Vec<usize> {
 }
 
 /// By statement: whether it is a φ that may have no value, as an edge has none, or as what it takes has none.
-fn open_phis(ir: &IRCode, order: &[usize]) -> Vec<bool> {
+fn open_phis(ir: &IRCode, order: &[usize], unnamed: &[UnnamedPhiEdge<Positions>]) -> Vec<bool> {
     let mut open = vec![false; ir.stmts.len()];
     let mut users: HashMap<usize, Vec<usize>> = HashMap::new();
     let mut work = Vec::new();
@@ -711,15 +729,20 @@ fn open_phis(ir: &IRCode, order: &[usize]) -> Vec<bool> {
         for index in block.stmts.clone() {
             let Some(Stmt::Phi(phi)) = ir.stmts.stmts().get(index) else { continue };
             let mut preds = block.preds.iter().filter(|pred| pred.index().is_some_and(|pred| reached.contains(&pred)));
+            let phi_name = SSAValue::from_index(index);
+            let own_unnamed = unnamed.iter().filter(|edge| edge.phi == phi_name);
             let has_value = |pred: &ircode::BlockNumber| {
                 phi.entries.iter().any(|entry| entry.edge == *pred && entry.value.is_some())
+                    || own_unnamed.clone().any(|edge| edge.pred == *pred)
             };
-            if !preds.all(has_value) {
+            // Control comes into the first block from outside, too.
+            if number == 0 || !preds.all(has_value) {
                 open[index] = true;
                 work.push(index);
             }
-            for entry in &phi.entries {
-                if let Some(Operand::Value(value)) = &entry.value
+            let named = phi.entries.iter().filter_map(|entry| entry.value.as_ref());
+            for value in named.chain(own_unnamed.clone().map(|edge| &edge.value)) {
+                if let Operand::Value(value) = value
                     && let Some(value) = value.index()
                 {
                     users.entry(value).or_default().push(index);

@@ -4,6 +4,8 @@
 //! and have put the error into the context.
 #![allow(unsafe_code, reason = "called by machine code, with addresses of its memory")]
 
+use ircode::primitives::ResultType;
+
 use super::context::{Context, Shared};
 use super::layout::{Layouts, array};
 use super::marshal::{Refused, set_word, word};
@@ -88,9 +90,13 @@ fn operand(operands: u64, index: usize) -> u64 {
     operands + 16 * index as u64
 }
 
-fn kind_of(context: &Context, refused: Refused) -> RunErrorKind {
+/// The error for something that failed. What native code cannot do is remembered, as that is no error of the program.
+fn kind_of(context: &mut Context, refused: Refused) -> RunErrorKind {
     match refused {
-        Refused::Value(what) => RunErrorKind::Unsupported(what),
+        Refused::Value(what) => {
+            context.refused = Some(what.clone());
+            RunErrorKind::Unsupported(what)
+        }
         Refused::Fault(fault) => context.fault_kind(fault),
     }
 }
@@ -127,10 +133,20 @@ unsafe extern "C" fn fail(context: *mut Context, site: u32, operands: u64) {
                 What::Message(name, message) => {
                     exception(context, name, &["msg"], vec![Value::String((*message).into())])
                 }
+                What::NotAssigned(name) => {
+                    exception(context, "UndefVarError", &["var"], vec![Value::Symbol(name.clone())])
+                }
                 What::Undefined(what) => RunErrorKind::Undefined(what.clone()),
                 What::Unreachable => RunErrorKind::ReachedUnreachable,
                 What::FellThrough => RunErrorKind::FellThrough,
-                What::Depth => RunErrorKind::DepthLimit(shared.limits.depth),
+                What::Depth => {
+                    if !context.is_too_deep() {
+                        context.refused = Some("a recursion that needs so much of the stack".into());
+                    }
+                    // The call did not come about: the error is the caller's.
+                    context.fail_outside(RunErrorKind::DepthLimit(shared.limits.depth));
+                    return;
+                }
                 What::NewArray { .. } | What::NewStack { .. } | What::NewObject { .. } | What::Grow { .. } => {
                     RunErrorKind::MemoryLimit(shared.limits.memory)
                 }
@@ -178,6 +194,11 @@ unsafe fn interpret_on(
     interpreted: &Interpreted,
     operands: u64,
 ) -> Result<(), Refused> {
+    if matches!(&interpreted.work, Work::Primitive(primitive) if primitive.result == ResultType::Bottom) {
+        // Nothing changes any more, and what is thrown holds the caller's own objects.
+        // SAFETY: as the caller promises.
+        return unsafe { interpret_fresh(context, layouts, interpreted, operands) };
+    }
     // Objects are made anew for the interpreter, and what it did to them is written back: what it knows of them from before
     // may be out of date.
     let known = context.set_aside_objects();
@@ -215,7 +236,10 @@ unsafe fn interpret_fresh(
         Work::NewStruct(info) => context.runtime().structure(info.clone(), values)?,
         Work::Convey => values.pop().unwrap_or(Value::Undefined),
     };
-    context.write_through(layouts)?;
+    let only_reads = matches!(&interpreted.work, Work::Primitive(primitive) if !primitive.effects.writes);
+    if !only_reads {
+        context.write_through(layouts)?;
+    }
     // SAFETY: as the caller promises.
     unsafe { context.store(layouts, &interpreted.result, &result, operands) }
 }

@@ -32,6 +32,8 @@ pub(super) struct Layout {
     /// How many bytes the value takes in memory: a multiple of `align`.
     pub(super) size: u32,
     pub(super) align: u32,
+    /// Whether a value of the interpreter in it may hold objects with identity.
+    pub(super) hides_objects: bool,
 }
 
 /// What kind of value it is.
@@ -85,8 +87,15 @@ pub(super) mod array {
 
 impl Layout {
     fn new(ty: Type, shape: Shape, parts: impl IntoIterator<Item = ir::Type>) -> Self {
-        let mut layout =
-            Layout { ty, shape, parts: parts.into_iter().collect(), offsets: Parts::new(), size: 0, align: 1 };
+        let mut layout = Layout {
+            ty,
+            shape,
+            parts: parts.into_iter().collect(),
+            offsets: Parts::new(),
+            size: 0,
+            align: 1,
+            hides_objects: false,
+        };
         for part in &layout.parts {
             let bytes = part.bytes();
             let at = layout.size.next_multiple_of(bytes);
@@ -155,10 +164,17 @@ impl Layouts {
             return known.clone();
         }
         if !self.open.insert(ty.clone()) {
-            return Arc::new(Layout::new(ty.clone(), Shape::Boxed, [clif::I64]));
+            let boxed = Layout::new(ty.clone(), Shape::Boxed, [clif::I64]);
+            return Arc::new(Layout { hides_objects: true, ..boxed });
         }
-        let layout = Arc::new(self.find(ty));
+        let mut layout = self.find(ty);
         self.open.remove(ty);
+        layout.hides_objects = match &layout.shape {
+            Shape::Boxed => self.may_hold_objects(ty),
+            Shape::Fields(fields) | Shape::Record(fields, _) => fields.iter().any(|field| field.hides_objects),
+            _ => false,
+        };
+        let layout = Arc::new(layout);
         // What lies inside of a type that is still open may be boxed for that reason only.
         if self.open.is_empty() || layout.scalar().is_some() {
             self.known.insert(ty.clone(), layout.clone());
@@ -197,6 +213,35 @@ impl Layouts {
             },
             _ => boxed(),
         }
+    }
+
+    /// Whether a value of this type may be an object with identity, or hold one.
+    fn may_hold_objects(&self, ty: &Type) -> bool {
+        let mut work = vec![ty.clone()];
+        let mut seen: HashSet<Type> = HashSet::new();
+        while let Some(ty) = work.pop() {
+            if !seen.insert(ty.clone()) {
+                continue;
+            }
+            match &ty {
+                Type::Bottom | Type::Nothing | Type::Scalar(_) | Type::String | Type::Symbol => {}
+                Type::Function(_) | Type::TypeOf(_) => {}
+                Type::Union(members) => work.extend(members.iter().cloned()),
+                Type::Tuple(types) => work.extend(types.iter().cloned()),
+                Type::NamedTuple(fields) => work.extend(fields.iter().map(|(_, ty)| ty.clone())),
+                Type::Named(name) => match self.module.type_def(name).map(|def| &def.kind) {
+                    Some(TypeKind::Struct { mutable: false, fields }) => {
+                        work.extend(fields.iter().map(|(_, ty)| ty.clone()));
+                    }
+                    Some(TypeKind::Enum { cases }) => {
+                        work.extend(cases.iter().flat_map(|(_, payload)| payload.iter().cloned()));
+                    }
+                    Some(TypeKind::Struct { mutable: true, .. }) | None => return true,
+                },
+                _ => return true,
+            }
+        }
+        false
     }
 
     fn aggregate<'t>(&mut self, ty: &Type, types: impl Iterator<Item = &'t Type>) -> Layout {

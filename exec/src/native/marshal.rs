@@ -16,6 +16,7 @@ use crate::error::RunErrorKind;
 use crate::machine::Fault;
 use crate::prepare::struct_info;
 use crate::value::{Value, isa};
+use crate::walk::any_inside;
 
 /// The objects that exist on both sides.
 #[derive(Debug, Default)]
@@ -296,7 +297,7 @@ impl Context {
                 }
                 _ => refused(mismatch()),
             },
-            Shape::Unit if isa(value, &layout.ty) || matches!(layout.ty, Type::Function(_)) => Ok(()),
+            Shape::Unit if isa(value, &layout.ty) => Ok(()),
             Shape::Unit => refused(mismatch()),
             Shape::Boxed => {
                 let number = self.keep(value.clone());
@@ -364,8 +365,7 @@ impl Context {
         if let Some(&known) = self.marshal.native.get(&identity) {
             return Ok(known);
         }
-        if let Value::Array(array) = value {
-            let storage = Rc::as_ptr(&array.0.place.borrow().0.memory.0) as usize;
+        if let Some(storage) = storage(value) {
             if self.marshal.storages.insert(storage, identity).is_some_and(|other| other != identity) {
                 return refused("two arrays that share their elements");
             }
@@ -389,6 +389,9 @@ impl Context {
     fn met(&mut self, layout: &Arc<Layout>, object: u64, value: &Value) {
         self.marshal.interpreted.insert(object, value.clone());
         if let (true, Some(identity)) = (self.marshal.fresh, identity(value)) {
+            if let Some(storage) = storage(value) {
+                self.marshal.storages.insert(storage, identity);
+            }
             self.marshal.native.insert(identity, object);
             self.marshal.given.push((value.clone(), object, layout.clone()));
         }
@@ -410,8 +413,16 @@ impl Context {
             (Value::Array(made), Shape::Array(element, _)) => {
                 let dims = made.0.dims.borrow().clone();
                 let elements = value.array_elements().unwrap_or_default();
-                // SAFETY: the header has a word for each dimension.
+                // SAFETY: the header has these words, and one for each dimension.
                 unsafe {
+                    let dim = |at: usize| word(object + array::DIMENSIONS as u64 + 8 * at as u64);
+                    let is_new = word(object + array::DATA as u64) == 0;
+                    if !is_new
+                        && !self.shared.resizes
+                        && dims.iter().enumerate().any(|(at, &size)| size as u64 != dim(at))
+                    {
+                        return refused("an array that becomes longer or shorter");
+                    }
                     for (at, dim) in dims.iter().enumerate() {
                         set_word(object + array::DIMENSIONS as u64 + 8 * at as u64, *dim as u64);
                     }
@@ -426,7 +437,7 @@ impl Context {
             (Value::Struct(made), Shape::Object | Shape::Reference) => {
                 let Some(inside) = layouts.inside(&layout.ty) else { return refused("an object") };
                 let values = made.0.fields.borrow().values().to_vec();
-                if values.len() != inside.fields.len() {
+                if values.len() != inside.fields.len() || values.iter().any(|value| matches!(value, Value::Undefined)) {
                     return refused("an object of which not all fields are assigned");
                 }
                 for ((field, at), value) in inside.fields.iter().zip(values) {
@@ -471,6 +482,19 @@ impl Context {
             unsafe { self.store(layouts, &element, value, data + index as u64 * u64::from(element.size))? };
         }
         Ok(())
+    }
+
+    /// Refuses values of which native code knows a part as objects of its own: what it changes in one would not be seen in the
+    /// other.
+    pub(super) fn check_apart(&self, values: &[Value]) -> Result<()> {
+        let known = |value: &Value| {
+            identity(value).is_some_and(|identity| self.marshal.native.contains_key(&identity))
+                || storage_of_any(value).is_some_and(|storage| self.marshal.storages.contains_key(&storage))
+        };
+        match !self.marshal.native.is_empty() && any_inside(values, &known) {
+            true => refused("an object that is also in a value of unknown type"),
+            false => Ok(()),
+        }
     }
 
     /// Forgets the objects for a while: the interpreter's are made anew when they are met.
@@ -559,6 +583,23 @@ fn identity(value: &Value) -> Option<usize> {
         Value::Stack(stack) => Rc::as_ptr(&stack.0) as usize,
         _ => return None,
     })
+}
+
+/// The storage of an array's elements.
+fn storage(value: &Value) -> Option<usize> {
+    match value {
+        Value::Array(array) => Some(Rc::as_ptr(&array.0.place.borrow().0.memory.0) as usize),
+        _ => None,
+    }
+}
+
+/// The storage that a value is, or refers to.
+fn storage_of_any(value: &Value) -> Option<usize> {
+    match value {
+        Value::Memory(memory) => Some(Rc::as_ptr(&memory.0) as usize),
+        Value::MemoryRef(place) => Some(Rc::as_ptr(&place.0.memory.0) as usize),
+        other => storage(other),
+    }
 }
 
 /// The only value of a type.

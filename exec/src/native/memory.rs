@@ -4,7 +4,7 @@
 //! asks the system for nothing.
 #![allow(unsafe_code, reason = "hands out addresses inside of chunks, to be used by machine code")]
 
-use std::alloc::{Layout, alloc, dealloc, handle_alloc_error};
+use std::alloc::{Layout, alloc, dealloc};
 use std::ptr::NonNull;
 
 /// The alignment of every object.
@@ -21,14 +21,12 @@ struct Chunk {
 }
 
 impl Chunk {
+    /// `None` if the system has no more.
     fn new(bytes: usize) -> Option<Chunk> {
         let layout = Layout::from_size_align(bytes, ALIGN).ok()?;
         // SAFETY: `bytes` is not 0: no caller asks for less than `CHUNK`.
-        let start = NonNull::new(unsafe { alloc(layout) });
-        match start {
-            Some(start) => Some(Chunk { start, bytes }),
-            None => handle_alloc_error(layout),
-        }
+        let start = NonNull::new(unsafe { alloc(layout) })?;
+        Some(Chunk { start, bytes })
     }
 }
 

@@ -50,8 +50,8 @@ pub enum CallError {
     /// The run failed, as it would in the interpreter.
     #[error("{0}")]
     Run(RunError),
-    /// An argument or a result cannot be passed to or from native code: two arrays that share their elements, for instance.
-    /// The interpreter can run the function on it.
+    /// An argument, a result or something met on the way cannot be passed to or from native code: two arrays that share their
+    /// elements, for instance. The interpreter can run the function: [`Program::call`] has changed nothing then.
     #[error("native code does not take {0}")]
     Refused(String),
 }
@@ -140,17 +140,27 @@ impl Program {
         let entry = entry.and_then(|entry| self.finished.entries.get(entry));
         let entry = entry.ok_or_else(|| outside(RunErrorKind::NoSuchFunction(function.into())))?;
         let expected = entry.signature.parameters.len();
-        if args.len() != expected {
-            let kind = RunErrorKind::Arity { function: function.into(), expected, got: args.len() };
-            return Err(outside(kind));
-        }
-        for (i, (arg, layout)) in args.iter().zip(&entry.signature.parameters).enumerate() {
+        let fixed = if entry.signature.varargs { expected.saturating_sub(1) } else { expected };
+        for (i, (arg, layout)) in args.iter().zip(&entry.signature.parameters).take(fixed).enumerate() {
             if !isa(arg, &layout.ty) {
                 let (expected, got) = (layout.ty.to_string(), arg.type_of().to_string());
                 return Err(outside(RunErrorKind::ArgumentType { argument: i + 2, expected, got }));
             }
         }
-        self.with_context(|context| self.call_on(context, entry, args))
+        if args.len() < fixed || args.len() > fixed && !entry.signature.varargs {
+            let kind = RunErrorKind::Arity { function: function.into(), expected, got: args.len() };
+            return Err(outside(kind));
+        }
+        self.with_context(|context| match entry.signature.varargs {
+            true => {
+                let (own, collected) = args.split_at(fixed);
+                let collected = context.runtime().tuple(collected.to_vec());
+                let collected = collected.map_err(|fault| self.refused(context, fault.into()))?;
+                let args: Vec<Value> = own.iter().cloned().chain([collected]).collect();
+                self.call_on(context, entry, &args)
+            }
+            false => self.call_on(context, entry, args),
+        })
     }
 
     fn call_on(&self, context: &mut Context, entry: &Entry, args: &[Value]) -> Result<Value, CallError> {
@@ -165,11 +175,16 @@ impl Program {
                 unsafe { context.store(layouts, layout, arg, at)? };
                 at += u64::from(layout.size.next_multiple_of(16));
             }
-            Ok(())
+            let hiding = args.iter().zip(&entry.signature.parameters).filter(|(_, layout)| layout.hides_objects);
+            context.check_apart(&hiding.map(|(arg, _)| arg.clone()).collect::<Vec<_>>())
         });
         stored.map_err(|refused| self.refused(context, refused))?;
         // SAFETY: the arguments are those of the signature, and there is room for the result.
         let run = unsafe { self.run(context, entry, address, result.as_mut_ptr() as u64) };
+        if let Err(CallError::Refused(what)) = run {
+            // The caller's objects are as they were: the interpreter can start anew.
+            return Err(CallError::Refused(what));
+        }
         let finished = context.with_layouts(|context, layouts| {
             context.write_back(layouts)?;
             match run {
@@ -178,7 +193,7 @@ impl Program {
                     let value = unsafe { context.load(layouts, &entry.signature.result, result.as_ptr() as u64)? };
                     Ok(Ok(value))
                 }
-                Err(error) => Ok(Err(CallError::Run(error))),
+                Err(error) => Ok(Err(error)),
             }
         });
         finished.unwrap_or_else(|refused| Err(self.refused(context, refused)))
@@ -214,22 +229,26 @@ impl Program {
         entry: &Entry,
         arguments: u64,
         result: u64,
-    ) -> Result<(), RunError> {
+    ) -> Result<(), CallError> {
         let address = entry.address as *const ();
         // SAFETY: the trampoline at this address has this signature; the code lives as long as `self`.
         let code: extern "C" fn(*mut Context, u64, u64) -> u8 = unsafe { std::mem::transmute(address) };
+        let reserve = usize::try_from(self.finished.stack).unwrap_or(usize::MAX / 2).saturating_add(RESERVE);
         let mut call = || {
             let left = stacker::remaining_stack().unwrap_or(STACK);
             let here = std::ptr::from_ref(&left) as u64;
-            context.start(here.saturating_sub(left.saturating_sub(RESERVE) as u64));
+            context.start(here.saturating_sub(left.saturating_sub(reserve) as u64));
             code(context, arguments, result)
         };
         let failed = match self.finished.recursive {
-            true => stacker::maybe_grow(RECURSIVE_STACK / 2, RECURSIVE_STACK, call),
-            false => stacker::maybe_grow(STACK / 2, STACK, &mut call),
+            true => stacker::maybe_grow(RECURSIVE_STACK / 2 + reserve, RECURSIVE_STACK + reserve, call),
+            false => stacker::maybe_grow(STACK / 2 + reserve, STACK + reserve, &mut call),
         };
         if failed == 0 {
             return Ok(());
+        }
+        if let Some(what) = context.refused.take() {
+            return Err(CallError::Refused(what));
         }
         let shared = &self.finished.shared;
         let sites = context.first_sites.iter().chain(&context.last_sites);
@@ -240,7 +259,7 @@ impl Program {
         });
         let trace = trace.collect();
         let kind = context.error.take().unwrap_or(RunErrorKind::ReachedUnreachable);
-        Err(RunError { kind, trace })
+        Err(CallError::Run(RunError { kind, trace }))
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ircode::primitives::Primitive;
-use ircode::{Constant, Type};
+use ircode::{Constant, Name, Type};
 
 use super::layout::Layout;
 use crate::value::StructInfo;
@@ -29,6 +29,8 @@ pub(super) enum What {
     Exception(&'static str),
     /// An exception with a message.
     Message(&'static str, &'static str),
+    /// A variable of this name is used that was not assigned.
+    NotAssigned(Name),
     /// A value is used that is not defined on the way taken.
     Undefined(String),
     /// A statement is reached that says it cannot be.

@@ -4,9 +4,19 @@ use ircode::primitives::{Compute, Primitive, ResultType, foreign_primitive};
 use ircode::{Callee, ExprNode, Head, IRCode, InvokeNode, Operand, Positions, Scalar, Stmt, Type};
 
 use super::function::{Compiled, FunctionCompiler, Typed};
-use super::sites::Work;
+use super::sites::{What, Work};
 use crate::machine::MAPPING;
 use crate::prepare::{PREFERRED, struct_info};
+
+/// Primitives whose result holds what they are given.
+const KEEPING: &[&str] =
+    &["new_case", "partial_apply", "differentiable_function", "differentiable_function_with", "svec"];
+
+/// Primitives that print: native code has nothing to print to.
+const PRINTING: &[&str] = &["print", "println"];
+
+/// Primitives to which copies are not the same: they ask where elements lie, or make another array of the same elements.
+const SHARING: &[&str] = &["jl_array_ptr", "jl_reshape_array", "memoryref", "memoryrefnew", "memoryrefoffset"];
 
 impl FunctionCompiler<'_, '_> {
     /// The value of a statement that is no φ and no jump.
@@ -31,6 +41,9 @@ impl FunctionCompiler<'_, '_> {
             Stmt::Call(call) => self.call_of(ir, stmt, &call.callee, &call.args, annotated),
             Stmt::Invoke(invoke) => match self.invoked(invoke) {
                 Some(function) => {
+                    if self.module.callee(&invoke.callee).is_none() && self.uses_itself(function) {
+                        return self.refuse("a call of an object");
+                    }
                     let arguments = self.operands(ir, &invoke.args)?;
                     self.call(function, arguments)
                 }
@@ -48,6 +61,18 @@ impl FunctionCompiler<'_, '_> {
             Some(Callee::Primitive(primitive)) if PREFERRED.contains(&primitive.name) => None,
             _ => Some(function),
         }
+    }
+
+    /// Whether a function uses `_1`, which is itself or the object that was called.
+    fn uses_itself(&self, function: usize) -> bool {
+        let is_itself =
+            |operand: &Operand<Positions>| matches!(operand, Operand::Argument(argument) if argument.0 == 1);
+        let Some(function) = self.module.functions().get(function) else { return true };
+        let mut found = false;
+        for stmt in function.body.stmts.stmts() {
+            stmt.for_each_operand(&mut |operand| found |= is_itself(operand));
+        }
+        found
     }
 
     fn call_of(
@@ -125,8 +150,7 @@ impl FunctionCompiler<'_, '_> {
         self.interpreted_primitive(primitive, &operands, annotated)
     }
 
-    /// Lets the interpreter run a primitive. What has identity is copied for it, and what it changes is written back; so it
-    /// must not keep or return what it was given.
+    /// Lets the interpreter run a primitive.
     fn interpreted_primitive(
         &mut self,
         primitive: &'static Primitive,
@@ -151,10 +175,19 @@ impl FunctionCompiler<'_, '_> {
             _ => annotated,
         };
         let result = self.compiler.layouts.of(&ty);
+        // Native objects are copied for the interpreter, and what it did to them is written back. So one must not come to lie in a value
+        // that stays the interpreter's, nor one of the interpreter's become a native one: there would be two of it.
         let objects = operands.iter().any(|operand| !operand.layout.copies());
-        let boxes = result.holds_boxed() || operands.iter().any(|operand| operand.layout.holds_boxed());
-        if objects && boxes && !ends {
-            return self.refuse(format!("`{}` of an object and values of unknown type", primitive.name));
+        let hides = result.hides_objects || operands.iter().any(|operand| operand.layout.hides_objects);
+        let kept = KEEPING.contains(&primitive.name) && objects;
+        if kept || (objects || !result.copies()) && hides && !ends {
+            return self.refuse(format!("`{}` of objects and of values of unknown type", primitive.name));
+        }
+        if PRINTING.contains(&primitive.name) {
+            return self.refuse(format!("`{}`, which prints", primitive.name));
+        }
+        if SHARING.contains(&primitive.name) && objects {
+            return self.refuse(format!("`{}`, to which it matters where an array lies", primitive.name));
         }
         self.interpret(Work::Primitive(primitive), operands, result)
     }
@@ -201,7 +234,21 @@ impl FunctionCompiler<'_, '_> {
                     None => self.refuse("a static parameter that is not there"),
                 }
             }
-            Head::ThrowUndefIfNot => self.refuse("a check whether a variable is defined"),
+            Head::ThrowUndefIfNot => {
+                let [name, condition, ..] = expr.args.as_slice() else {
+                    return self.refuse("a check whether a variable is defined without a condition");
+                };
+                let name = match name.as_constant() {
+                    Some(ircode::Constant::Symbol(name)) => name.clone(),
+                    _ => "##getfield##".into(),
+                };
+                let condition = self.operand(ir, condition)?;
+                let (Some(ircode::ScalarType::Bool), Some(fine)) = (condition.layout.scalar(), condition.one()) else {
+                    return self.refuse("a condition that is no Bool");
+                };
+                self.guard(fine, What::NotAssigned(name), &[]);
+                Ok(self.unit(Type::Nothing))
+            }
             Head::CopyAst => match expr.args.first() {
                 Some(value) => self.operand(ir, value),
                 None => Ok(self.unit(Type::Nothing)),

@@ -13,6 +13,7 @@ pub mod memory;
 pub mod memory_gradient;
 pub mod mutation;
 pub mod mutation_programs;
+pub mod native;
 pub mod numeric;
 pub mod programs;
 pub mod seeds;

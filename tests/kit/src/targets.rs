@@ -10,6 +10,7 @@ mod linearization;
 mod meaning;
 mod memory_gradient;
 mod mutation;
+mod native;
 mod read_json;
 mod read_text;
 mod safety;
@@ -39,6 +40,7 @@ pub const TARGETS: &[Target] = &[
     ("carriers", carriers::check),
     ("checkpoints", checkpoints::check),
     ("linearization", linearization::check),
+    ("native", native::check),
     ("determinism", determinism::check),
     ("read_text", read_text::check),
     ("read_json", read_json::check),

@@ -1,0 +1,69 @@
+//! Native code does what the interpreter does: on programs that compute with numbers, that change memory, throw and print, and on gradients.
+
+use arbitrary::{Result, Unstructured};
+use exec::Value;
+use ircode::{IRCode, Module};
+use passes::reverse_mode::{Carrier, Options, derive};
+
+use super::LIMITS;
+use crate::laws::Checked;
+use crate::memory::memory;
+use crate::mutation_programs::mutation_program;
+use crate::native::native_agrees;
+use crate::numeric::{Options as Numeric, numeric_with};
+
+/// Checks what these bytes make.
+///
+/// # Errors
+///
+/// [`Broken`](crate::laws::Broken).
+pub(super) fn check(data: &[u8]) -> Checked {
+    let Ok(program) = made(&mut Unstructured::new(data)) else { return Ok(()) };
+    let Program { original, module, name, args } = &program;
+    match native_agrees(module, name, args, LIMITS, &|_| ()) {
+        Ok(_) => Ok(()),
+        // `tests/native.rs` runs natively what file tests run or differentiate.
+        Err(broken) => Err(broken.on(original, &args(), &["run - ARGS".into(), "grad - ARGS".into()])),
+    }
+}
+
+struct Program {
+    /// The program before it was derived.
+    original: Module<IRCode>,
+    module: Module<IRCode>,
+    name: String,
+    /// Makes the arguments anew.
+    args: Box<dyn Fn() -> Vec<Value>>,
+}
+
+fn made(u: &mut Unstructured<'_>) -> Result<Program> {
+    let derivative = match u.int_in_range(0..=4)? {
+        0 | 1 => None,
+        2 => Some(Carrier::LinearMaps),
+        _ => Some(Carrier::Stacks),
+    };
+    let (module, args): (Module<IRCode>, Box<dyn Fn() -> Vec<Value>>) = match u.int_in_range(0..=2)? {
+        0 => {
+            let program = numeric_with(u, Numeric { calls: true })?;
+            (program.module, Box::new(move || program.args.clone()))
+        }
+        1 => {
+            let program = mutation_program(u)?;
+            (program.module.clone(), Box::new(move || program.args()))
+        }
+        _ => {
+            let program = memory(u)?;
+            (program.module.clone(), Box::new(move || program.args()))
+        }
+    };
+    if let Some(carrier) = derivative
+        && let Ok(mut derived) = bbkit::to_bbcode(&module)
+        && let Ok(derivative) = derive(&mut derived, &"f".into(), &Options { carrier, ..Options::default() })
+        && let Ok(derived) = bbkit::to_ircode(&derived)
+        && derived.function(&derivative.names.value_and_gradient).is_some()
+    {
+        let name = derivative.names.value_and_gradient.to_string();
+        return Ok(Program { original: module, module: derived, name, args });
+    }
+    Ok(Program { original: module.clone(), module, name: "f".into(), args })
+}
