@@ -273,7 +273,7 @@ fn jobs() -> Vec<Job> {
     }
     jobs.push(("library".into(), Box::new(check_library)));
     for kernel in KERNELS {
-        jobs.push((format!("kernels/{}", kernel.name), Box::new(move || check_kernel(kernel))));
+        jobs.push((format!("kernels/{}", kernel.name), Box::new(move || check_kernel(&kernel))));
     }
     jobs
 }

@@ -11,6 +11,7 @@
 
 mod aggregates;
 mod arrays;
+mod calls;
 mod compiler;
 mod context;
 mod function;

@@ -12,11 +12,11 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module as _, ModuleError, default_libcall_names};
 use hashbrown::{HashMap, HashSet};
-use ircode::{Callee, IRCode, Module, Operand, Positions, Stmt, Type};
+use ircode::{CallGraph, Callee, IRCode, Module, Operand, Positions, Stmt, Type};
 
 use super::context::Shared;
 use super::function::{Compiled, FunctionCompiler, Refusal};
-use super::helpers::{FAIL, GROW, INTERPRET, NEW, PASS_THROUGH, symbols};
+use super::helpers::{CALL_VALUE, FAIL, GROW, INTERPRET, NEW, PASS_THROUGH, symbols};
 use super::layout::{Layout, Layouts, Parts};
 use super::read_only::Changed;
 use super::sites::{Site, What};
@@ -126,7 +126,29 @@ fn isa() -> Result<OwnedTargetIsa, String> {
 
 impl Compiler {
     /// Compiles the functions of these numbers, and all that they call.
+    ///
+    /// What may be called as a value is compiled too, unless it cannot be.
     pub(super) fn run(module: Arc<Module<IRCode>>, entries: &[usize], limits: Limits) -> Result<Finished, Rejected> {
+        let mut excluded = HashSet::new();
+        loop {
+            let calls = Calls::of(&module, entries, &excluded);
+            let by_value: HashSet<usize> =
+                calls.escaping.iter().copied().filter(|function| calls.by_value.contains(function)).collect();
+            match Self::run_on(module.clone(), entries, calls, limits) {
+                Err(rejected) if by_value.contains(&rejected.function) && excluded.len() < MOST_EXCLUDED => {
+                    excluded.insert(rejected.function);
+                }
+                done => return done,
+            }
+        }
+    }
+
+    fn run_on(
+        module: Arc<Module<IRCode>>,
+        entries: &[usize],
+        calls: Calls,
+        limits: Limits,
+    ) -> Result<Finished, Rejected> {
         let first = entries.first().copied().unwrap_or(0);
         let broken = |function: usize, what: String| Rejected { function, refusal: Refusal { statement: None, what } };
         let isa = isa().map_err(|what| broken(first, what))?;
@@ -134,11 +156,10 @@ impl Compiler {
         for (name, address) in symbols() {
             builder.symbol(name, address);
         }
-        let calls = Calls::of(&module, entries);
         let changed = Changed::of(&module, &calls.reached);
         let counted = !calls.recursive.is_empty()
             || stack::need(&calls.called, &calls.recursive, &HashMap::new()).calls > limits.depth;
-        let mut frames = HashMap::new();
+        let mut frames: HashMap<usize, u64> = [(ANY_VALUE, stack::VALUE_CALL)].into();
         let mut compiler = Compiler {
             layouts: Layouts::new(module.clone()),
             jit: JITModule::new(builder),
@@ -168,7 +189,8 @@ impl Compiler {
             frames.insert(number, frame);
         }
         let mut trampolines = Vec::new();
-        for &number in entries {
+        let values = calls.escaping.iter().filter(|number| !entries.contains(number));
+        for &number in entries.iter().chain(values) {
             let id = compiler
                 .trampoline(number, &mut context, &mut frontend)
                 .map_err(|refusal| Rejected { function: number, refusal })?;
@@ -180,17 +202,22 @@ impl Compiler {
         }
         compiler.jit.finalize_definitions().map_err(|error| broken(first, error.to_string()))?;
         let jit = compiler.jit;
-        let entries = trampolines.into_iter().map(|(id, signature, reads_only)| Entry {
+        let entries_made = trampolines.into_iter().map(|(id, signature, reads_only)| Entry {
             address: jit.get_finalized_function(id) as usize,
             signature,
             reads_only,
         });
+        let mut all: Vec<Entry> = entries_made.collect();
+        let by_number = entries.iter().chain(calls.escaping.iter().filter(|number| !entries.contains(number)));
+        let callable = by_number.copied().zip(all.iter().cloned()).collect();
+        all.truncate(entries.len());
         Ok(Finished {
-            entries: entries.collect(),
+            entries: all,
             shared: Arc::new(Shared {
                 module: compiler.module,
                 sites: compiler.sites,
                 hints: compiler.hints,
+                callable,
                 resizes: compiler.resizes,
                 limits,
             }),
@@ -287,7 +314,7 @@ impl Compiler {
         let (operands, result): (&[ir::Type], Option<ir::Type>) = match name {
             FAIL => (&[clif::I64, clif::I32, clif::I64], None),
             PASS_THROUGH => (&[clif::I64, clif::I32], None),
-            INTERPRET => (&[clif::I64, clif::I32, clif::I64], Some(clif::I8)),
+            INTERPRET | CALL_VALUE => (&[clif::I64, clif::I32, clif::I64], Some(clif::I8)),
             NEW => (&[clif::I64, clif::I32, clif::I64], Some(clif::I64)),
             GROW => (&[clif::I64, clif::I32, clif::I64, clif::I64], Some(clif::I8)),
             _ => (&[], None),
@@ -421,8 +448,18 @@ struct Calls {
     called: HashMap<usize, Vec<usize>>,
     /// The functions that may call themselves, perhaps through others.
     recursive: HashSet<usize>,
+    /// The functions that may be called as values, if any is.
+    escaping: Vec<usize>,
+    /// The functions that are reached as values only.
+    by_value: HashSet<usize>,
     resizes: bool,
 }
+
+/// So many functions that may be called as values are left out if they cannot be compiled.
+const MOST_EXCLUDED: usize = 8;
+
+/// In the graph of calls, what a call of a value calls: every function that may be one.
+const ANY_VALUE: usize = usize::MAX;
 
 /// Primitives that may give an array another length.
 const RESIZING: &[&str] = &[
@@ -437,19 +474,40 @@ const RESIZING: &[&str] = &[
 ];
 
 impl Calls {
-    fn of(module: &Module<IRCode>, entries: &[usize]) -> Calls {
-        let mut calls =
-            Calls { reached: Vec::new(), called: HashMap::new(), recursive: HashSet::new(), resizes: false };
-        let mut work: Vec<usize> = entries.to_vec();
+    fn of(module: &Module<IRCode>, entries: &[usize], excluded: &HashSet<usize>) -> Calls {
+        let mut calls = Calls {
+            reached: Vec::new(),
+            called: HashMap::new(),
+            recursive: HashSet::new(),
+            escaping: Vec::new(),
+            by_value: HashSet::new(),
+            resizes: false,
+        };
+        calls.follow(module, entries.to_vec());
+        let direct: HashSet<usize> = calls.reached.iter().copied().collect();
+        if calls.called.values().any(|callees| callees.contains(&ANY_VALUE)) {
+            let graph = CallGraph::new(module);
+            let all = 0..module.functions().len();
+            calls.escaping = all.filter(|function| graph.escapes(*function) && !excluded.contains(function)).collect();
+            calls.called.insert(ANY_VALUE, calls.escaping.clone());
+            calls.follow(module, calls.escaping.clone());
+            calls.by_value = calls.reached.iter().copied().filter(|function| !direct.contains(function)).collect();
+        }
+        calls.recursive = recursive(&calls.called);
+        calls
+    }
+
+    /// Takes on these functions and what they call.
+    fn follow(&mut self, module: &Module<IRCode>, mut work: Vec<usize>) {
         while let Some(number) = work.pop() {
-            if calls.called.contains_key(&number) {
+            if self.called.contains_key(&number) || number == ANY_VALUE {
                 continue;
             }
-            calls.reached.push(number);
+            self.reached.push(number);
             let mut callees = Vec::new();
             if let Some(function) = module.functions().get(number) {
                 for stmt in function.body.stmts.stmts() {
-                    calls.resizes |=
+                    self.resizes |=
                         module.primitive_call(stmt).is_some_and(|(primitive, _)| RESIZING.contains(&primitive.name));
                     callees.extend(callee_of(module, stmt));
                 }
@@ -457,16 +515,15 @@ impl Calls {
             callees.sort_unstable();
             callees.dedup();
             work.extend(callees.iter().copied());
-            calls.called.insert(number, callees);
+            self.called.insert(number, callees);
         }
-        calls.recursive = recursive(&calls.called);
-        calls
     }
 }
 
-/// The function that a statement calls.
+/// The function that a statement calls, or that it calls a value.
 fn callee_of(module: &Module<IRCode>, stmt: &Stmt<Positions>) -> Option<usize> {
     let callee: &Operand<Positions> = match stmt {
+        Stmt::Value(Operand::Nested(nested)) => return callee_of(module, nested),
         Stmt::Call(call) => &call.callee,
         Stmt::Invoke(invoke) => {
             let named = invoke.instance.name.as_ref().and_then(|name| module.function_index(name));
@@ -479,6 +536,7 @@ fn callee_of(module: &Module<IRCode>, stmt: &Stmt<Positions>) -> Option<usize> {
     };
     match module.callee(callee) {
         Some(Callee::Function(function)) => Some(function),
+        None => Some(ANY_VALUE),
         _ => None,
     }
 }

@@ -1,12 +1,14 @@
 //! What a call of native code works with: its memory, the interpreter's values that it holds, and the error that ended it.
 #![allow(unsafe_code, reason = "reads and writes the memory that machine code works on")]
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use hashbrown::HashMap;
 use ircode::{IRCode, Module};
 
+use super::compiler::Entry;
 use super::layout::Layouts;
-use super::marshal::Marshal;
+use super::marshal::{Marshal, Refused};
 use super::memory::Memory;
 use super::sites::Site;
 use crate::builtins::Runtime;
@@ -26,6 +28,8 @@ pub(super) struct Shared {
     pub(super) sites: Vec<Site>,
     /// How many stacks remember how long they became.
     pub(super) hints: usize,
+    /// The functions that can be called as values, by their numbers.
+    pub(super) callable: HashMap<usize, Entry>,
     /// Whether the code expects arrays to become longer or shorter.
     pub(super) resizes: bool,
     pub(super) limits: Limits,
@@ -50,6 +54,8 @@ pub(super) struct Context {
     layouts: Layouts,
     /// Made when something is done that the interpreter does.
     runtime: Option<Box<Runtime<'static>>>,
+    /// What the program has printed.
+    output: Arc<Mutex<String>>,
     pub(super) error: Option<RunErrorKind>,
     /// Why native code cannot go on where the interpreter can: what it met is of another type than the code says, for instance.
     pub(super) refused: Option<String>,
@@ -86,6 +92,7 @@ impl Context {
             marshal: Marshal::default(),
             layouts: Layouts::new(shared.module.clone()),
             runtime: None,
+            output: Arc::default(),
             error: None,
             refused: None,
             first_sites: Vec::new(),
@@ -105,6 +112,7 @@ impl Context {
         self.values.clear();
         self.marshal.clear();
         self.runtime = None;
+        self.take_output();
         self.error = None;
         self.refused = None;
         self.first_sites.clear();
@@ -114,14 +122,27 @@ impl Context {
 
     /// What the interpreter's primitives work with.
     pub(super) fn runtime(&mut self) -> &mut Runtime<'static> {
-        let shared = &self.shared;
+        let (shared, output) = (&self.shared, &self.output);
         self.runtime.get_or_insert_with(|| {
             let module: *const Module<IRCode> = Arc::as_ptr(&shared.module);
             // SAFETY: the module lives as long as `shared`, which lives as long as the context, and the runtime is dropped
             // before either.
             let module: &'static Module<IRCode> = unsafe { &*module };
-            Box::new(Runtime::new(module, Meter::new(shared.limits.memory)))
+            let mut runtime = Runtime::new(module, Meter::new(shared.limits.memory));
+            let output = output.clone();
+            runtime.output = Box::new(move |text| output.lock().unwrap_or_else(PoisonError::into_inner).push_str(text));
+            Box::new(runtime)
         })
+    }
+
+    /// What was printed since this was asked last.
+    pub(super) fn take_output(&mut self) -> String {
+        std::mem::take(&mut self.output.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// The bytes that were printed since then.
+    pub(super) fn printed(&self) -> usize {
+        self.output.lock().unwrap_or_else(PoisonError::into_inner).len()
     }
 
     /// Keeps a value of the interpreter, and gives its number.
@@ -144,6 +165,23 @@ impl Context {
     pub(super) fn fail(&mut self, site: u32, kind: RunErrorKind) {
         self.fail_outside(kind);
         self.pass_through(site);
+    }
+
+    /// The error for something that failed. What native code cannot do is remembered, as that is no error of the program.
+    pub(super) fn kind_of(&mut self, refused: Refused) -> RunErrorKind {
+        match refused {
+            Refused::Value(what) => {
+                self.refused = Some(what.clone());
+                RunErrorKind::Unsupported(what)
+            }
+            Refused::Fault(fault) => self.fault_kind(fault),
+        }
+    }
+
+    /// Ends the call with the error for something that failed at a site.
+    pub(super) fn refuse_or_fail(&mut self, site: u32, refused: Refused) {
+        let kind = self.kind_of(refused);
+        self.fail(site, kind);
     }
 
     /// Ends the call with this error, which has come about in no statement of the function that runs.

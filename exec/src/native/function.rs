@@ -273,7 +273,11 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
                     if let Some(stays) = self.known_branch(number) {
                         return self.jump(ir, number, Some(stays));
                     }
-                    let condition = self.operand(ir, &goto.cond)?;
+                    let mut condition = self.operand(ir, &goto.cond)?;
+                    if condition.layout.scalar() != Some(ScalarType::Bool) && condition.layout.copies() {
+                        let layout = self.compiler.layouts.of(&Type::BOOL);
+                        condition = self.interpret(Work::Condition, &[condition], layout)?;
+                    }
                     let (Some(ScalarType::Bool), Some(condition)) = (condition.layout.scalar(), condition.one()) else {
                         return self.refuse("a condition that is no Bool");
                     };
@@ -611,6 +615,19 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
 
     /// Lets the interpreter do something.
     pub(super) fn interpret(&mut self, work: Work, operands: &[Typed], result: Arc<Layout>) -> Compiled<Typed> {
+        let layouts = operands.iter().map(|operand| operand.layout.clone()).collect();
+        let what = What::Interpreted(Interpreted { work, operands: layouts, result: result.clone() });
+        self.helped(super::helpers::INTERPRET, what, operands, result)
+    }
+
+    /// Lets a helper do something that takes operands from memory, each at a multiple of 16 bytes, and puts its result in their place.
+    pub(super) fn helped(
+        &mut self,
+        helper: &'static str,
+        what: What,
+        operands: &[Typed],
+        result: Arc<Layout>,
+    ) -> Compiled<Typed> {
         let mut sizes = operands.iter().map(|operand| operand.layout.size.next_multiple_of(16));
         let total: u32 = sizes.by_ref().sum();
         let slot = self.slot(total.max(result.size.next_multiple_of(16)));
@@ -621,10 +638,9 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
             }
             at += operand.layout.size.next_multiple_of(16);
         }
-        let layouts = operands.iter().map(|operand| operand.layout.clone()).collect();
-        let site = self.site(What::Interpreted(Interpreted { work, operands: layouts, result: result.clone() }));
+        let site = self.site(what);
         let address = self.builder.ins().stack_addr(clif::I64, slot, 0);
-        let helper = self.compiler.helper(super::helpers::INTERPRET, self.builder.func);
+        let helper = self.compiler.helper(helper, self.builder.func);
         let call = self.builder.ins().call(helper, &[self.context, site, address]);
         let status = self.builder.inst_results(call).first().copied();
         let Some(status) = status else { return self.refuse("a helper without a result") };

@@ -4,8 +4,10 @@
 //! and have put the error into the context.
 #![allow(unsafe_code, reason = "called by machine code, with addresses of its memory")]
 
+use ircode::Scalar;
 use ircode::primitives::ResultType;
 
+use super::calls::call_value;
 use super::context::{Context, Shared};
 use super::layout::{Layouts, array};
 use super::marshal::{Refused, set_word, word};
@@ -44,6 +46,7 @@ pub(super) fn math_symbol(primitive: &str) -> String {
 pub(super) const FAIL: &str = "bbkit_runtime_fail";
 pub(super) const PASS_THROUGH: &str = "bbkit_runtime_pass_through";
 pub(super) const INTERPRET: &str = "bbkit_runtime_interpret";
+pub(super) const CALL_VALUE: &str = "bbkit_runtime_call_value";
 pub(super) const NEW: &str = "bbkit_runtime_new";
 pub(super) const GROW: &str = "bbkit_runtime_grow";
 pub(super) const POW: &str = "bbkit_pow";
@@ -65,6 +68,7 @@ pub(super) fn symbols() -> Vec<(String, *const u8)> {
         (FAIL.into(), fail as *const u8),
         (PASS_THROUGH.into(), pass_through as *const u8),
         (INTERPRET.into(), interpret as *const u8),
+        (CALL_VALUE.into(), call_value as *const u8),
         (NEW.into(), new as *const u8),
         (GROW.into(), grow as *const u8),
         (POW.into(), pow as *const u8),
@@ -88,17 +92,6 @@ unsafe fn on<T>(context: *mut Context, work: impl FnOnce(&mut Context, &Shared) 
 /// The address at which operand `index` lies.
 fn operand(operands: u64, index: usize) -> u64 {
     operands + 16 * index as u64
-}
-
-/// The error for something that failed. What native code cannot do is remembered, as that is no error of the program.
-fn kind_of(context: &mut Context, refused: Refused) -> RunErrorKind {
-    match refused {
-        Refused::Value(what) => {
-            context.refused = Some(what.clone());
-            RunErrorKind::Unsupported(what)
-        }
-        Refused::Fault(fault) => context.fault_kind(fault),
-    }
 }
 
 /// Ends the call with the error that the site describes.
@@ -125,7 +118,7 @@ unsafe extern "C" fn fail(context: *mut Context, site: u32, operands: u64) {
                     };
                     match (array, index) {
                         (Ok(array), Ok(index)) => exception(context, "BoundsError", &["a", "i"], vec![array, index]),
-                        (Err(refused), _) => kind_of(context, refused),
+                        (Err(refused), _) => context.kind_of(refused),
                         (_, Err(fault)) => context.fault_kind(fault),
                     }
                 }
@@ -137,6 +130,7 @@ unsafe extern "C" fn fail(context: *mut Context, site: u32, operands: u64) {
                     exception(context, "UndefVarError", &["var"], vec![Value::Symbol(name.clone())])
                 }
                 What::Undefined(what) => RunErrorKind::Undefined(what.clone()),
+                What::Fatal(kind) => kind.clone(),
                 What::Unreachable => RunErrorKind::ReachedUnreachable,
                 What::FellThrough => RunErrorKind::FellThrough,
                 What::Depth => {
@@ -150,7 +144,9 @@ unsafe extern "C" fn fail(context: *mut Context, site: u32, operands: u64) {
                 What::NewArray { .. } | What::NewStack { .. } | What::NewObject { .. } | What::Grow { .. } => {
                     RunErrorKind::MemoryLimit(shared.limits.memory)
                 }
-                What::Call | What::Interpreted(_) => RunErrorKind::Unsupported("a failure without a reason".into()),
+                What::Call | What::CallValue(_) | What::Interpreted(_) => {
+                    RunErrorKind::Unsupported("a failure without a reason".into())
+                }
             };
             context.fail(site, kind);
         });
@@ -176,8 +172,7 @@ unsafe extern "C" fn interpret(context: *mut Context, site: u32, operands: u64) 
             match done {
                 Ok(()) => 0,
                 Err(refused) => {
-                    let kind = kind_of(context, refused);
-                    context.fail(site, kind);
+                    context.refuse_or_fail(site, refused);
                     1
                 }
             }
@@ -204,8 +199,16 @@ unsafe fn interpret_on(
     let known = context.set_aside_objects();
     // SAFETY: as the caller promises.
     let done = unsafe { interpret_fresh(context, layouts, interpreted, operands) };
-    context.take_up_objects(known);
-    done
+    // What was changed before something was thrown stays changed.
+    let written = match &done {
+        Err(Refused::Fault(Fault::Throw(_))) => context.write_through(layouts),
+        _ => Ok(()),
+    };
+    let copies = context.take_up_objects(known);
+    if let Err(Refused::Fault(Fault::Throw(exception))) = &done {
+        context.hold_own_objects(exception, &copies);
+    }
+    written.and(done)
 }
 
 /// # Safety
@@ -230,10 +233,23 @@ unsafe fn interpret_fresh(
         at += u64::from(layout.size.next_multiple_of(16));
     }
     let result = match &interpreted.work {
-        Work::Primitive(primitive) => context.runtime().call_primitive(primitive, &values)?,
+        Work::Primitive(primitive) => {
+            let result = context.runtime().call_primitive(primitive, &values)?;
+            if matches!(primitive.name, "print" | "println") && context.printed() > context.memory.limit() {
+                return Err(Refused::Fault(Fault::OutOfMemory));
+            }
+            result
+        }
         Work::Constant(constant) => made(context, constant)?,
         Work::Construct(ty) => context.runtime().construct(ty, &values)?,
         Work::NewStruct(info) => context.runtime().structure(info.clone(), values)?,
+        Work::Condition => match values.pop() {
+            Some(value @ Value::Scalar(Scalar::Bool(_))) => value,
+            other => {
+                let what = other.unwrap_or(Value::Undefined).to_string();
+                return Err(Refused::Fault(Fault::Fatal(RunErrorKind::NotBool(what))));
+            }
+        },
         Work::Convey => values.pop().unwrap_or(Value::Undefined),
     };
     let only_reads = matches!(&interpreted.work, Work::Primitive(primitive) if !primitive.effects.writes);

@@ -502,9 +502,20 @@ impl Context {
         std::mem::replace(&mut self.marshal, Marshal { fresh: true, ..Marshal::default() })
     }
 
-    /// Knows the objects again.
-    pub(super) fn take_up_objects(&mut self, known: Marshal) {
-        self.marshal = known;
+    /// Knows the objects again; gives those that were made meanwhile.
+    pub(super) fn take_up_objects(&mut self, known: Marshal) -> Marshal {
+        std::mem::replace(&mut self.marshal, known)
+    }
+
+    /// Lets an exception that holds copies of the caller's objects hold these.
+    pub(super) fn hold_own_objects(&self, exception: &Value, copies: &Marshal) {
+        let Value::Struct(exception) = exception else { return };
+        for field in exception.0.fields.borrow_mut().values_mut() {
+            let object = identity(field).and_then(|identity| copies.native.get(&identity));
+            if let Some(own) = object.and_then(|object| self.marshal.interpreted.get(object)) {
+                *field = own.clone();
+            }
+        }
     }
 
     /// Writes what the interpreter did to the objects that were made for it since they were set aside into the native ones.

@@ -135,6 +135,20 @@ impl Program {
     ///
     /// [`CallError`].
     pub fn call(&self, function: &str, args: &[Value]) -> Result<Value, CallError> {
+        self.call_with_output(function, args, &mut |_| ())
+    }
+
+    /// The same, with what the program prints given to `output` when the call is over.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`].
+    pub fn call_with_output(
+        &self,
+        function: &str,
+        args: &[Value],
+        output: &mut dyn FnMut(&str),
+    ) -> Result<Value, CallError> {
         let outside = |kind| CallError::Run(RunError { kind, trace: Vec::new() });
         let entry = self.names.iter().position(|name| name.as_str() == function);
         let entry = entry.and_then(|entry| self.finished.entries.get(entry));
@@ -157,13 +171,19 @@ impl Program {
                 let collected = context.runtime().tuple(collected.to_vec());
                 let collected = collected.map_err(|fault| self.refused(context, fault.into()))?;
                 let args: Vec<Value> = own.iter().cloned().chain([collected]).collect();
-                self.call_on(context, entry, &args)
+                self.call_on(context, entry, &args, output)
             }
-            false => self.call_on(context, entry, args),
+            false => self.call_on(context, entry, args, output),
         })
     }
 
-    fn call_on(&self, context: &mut Context, entry: &Entry, args: &[Value]) -> Result<Value, CallError> {
+    fn call_on(
+        &self,
+        context: &mut Context,
+        entry: &Entry,
+        args: &[Value],
+        output: &mut dyn FnMut(&str),
+    ) -> Result<Value, CallError> {
         let sizes = entry.signature.parameters.iter().map(|layout| layout.size.next_multiple_of(16) as usize);
         let mut operands = vec![0_u128; sizes.sum::<usize>() / 16 + 1];
         let mut result = vec![0_u128; entry.signature.result.size as usize / 16 + 1];
@@ -185,18 +205,22 @@ impl Program {
             // The caller's objects are as they were: the interpreter can start anew.
             return Err(CallError::Refused(what));
         }
+        let printed = context.take_output();
         let finished = context.with_layouts(|context, layouts| {
+            let returned = match run {
+                // SAFETY: the call has put its result there.
+                Ok(()) => Ok(unsafe { context.load(layouts, &entry.signature.result, result.as_ptr() as u64)? }),
+                Err(error) => Err(error),
+            };
+            // Last, as it is what the caller sees if the result cannot be had.
             context.write_back(layouts)?;
-            match run {
-                Ok(()) => {
-                    // SAFETY: the call has put its result there.
-                    let value = unsafe { context.load(layouts, &entry.signature.result, result.as_ptr() as u64)? };
-                    Ok(Ok(value))
-                }
-                Err(error) => Ok(Err(error)),
-            }
+            Ok(returned)
         });
-        finished.unwrap_or_else(|refused| Err(self.refused(context, refused)))
+        let result = finished.unwrap_or_else(|refused| Err(self.refused(context, refused)));
+        if !printed.is_empty() && !matches!(result, Err(CallError::Refused(_))) {
+            output(&printed);
+        }
+        result
     }
 
     fn refused(&self, context: &Context, refused: Refused) -> CallError {

@@ -6,6 +6,7 @@ use ircode::primitives::Primitive;
 use ircode::{Constant, Name, Type};
 
 use super::layout::Layout;
+use crate::error::RunErrorKind;
 use crate::value::StructInfo;
 
 /// A statement, and what the helper that it calls has to do.
@@ -33,6 +34,8 @@ pub(super) enum What {
     NotAssigned(Name),
     /// A value is used that is not defined on the way taken.
     Undefined(String),
+    /// What is done cannot be: an error that the program cannot catch.
+    Fatal(RunErrorKind),
     /// A statement is reached that says it cannot be.
     Unreachable,
     /// Control runs out of the last block.
@@ -47,6 +50,8 @@ pub(super) enum What {
     Grow { bytes: u32, stack: bool },
     /// An object of so many bytes is made.
     NewObject { bytes: u32 },
+    /// A value is called.
+    CallValue(ValueCall),
     /// Something that the interpreter does, on values.
     Interpreted(Interpreted),
 }
@@ -60,6 +65,14 @@ pub(super) struct Interpreted {
     pub(super) result: Arc<Layout>,
 }
 
+/// A call of the first of these operands with the others. They lie one behind the other, each at a multiple of 16 bytes; the
+/// result is put in their place.
+#[derive(Debug)]
+pub(super) struct ValueCall {
+    pub(super) operands: Vec<Arc<Layout>>,
+    pub(super) result: Arc<Layout>,
+}
+
 /// What the interpreter does.
 #[derive(Debug)]
 pub(super) enum Work {
@@ -69,6 +82,8 @@ pub(super) enum Work {
     /// Calls a type.
     Construct(Type),
     NewStruct(Arc<StructInfo>),
+    /// Sees whether a condition is a `Bool`.
+    Condition,
     /// Nothing but making the operand a value of the interpreter, or the other way round.
     Convey,
 }

@@ -5,6 +5,9 @@ use hashbrown::{HashMap, HashSet};
 /// What a call takes beside its frame: the return address, and what is aligned away.
 const CALL: u64 = 64;
 
+/// What the helper takes that calls a value.
+pub(super) const VALUE_CALL: u64 = 16 << 10;
+
 /// The longest chain of calls from any function on, down to the next recursive one: in bytes of frames, and in calls.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 pub(super) struct Need {

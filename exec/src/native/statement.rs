@@ -1,19 +1,20 @@
 //! What a statement is: an operation on scalars, on memory, a call, or something that the interpreter does.
 
-use ircode::primitives::{Compute, Primitive, ResultType, foreign_primitive};
+use cranelift_codegen::ir::InstBuilder;
+use cranelift_codegen::ir::types as clif;
+use ircode::primitives::{Compute, Primitive, ResultType, Scope, foreign_primitive};
 use ircode::{Callee, ExprNode, Head, IRCode, InvokeNode, Operand, Positions, Scalar, Stmt, Type};
 
 use super::function::{Compiled, FunctionCompiler, Typed};
-use super::sites::{What, Work};
+use super::helpers::CALL_VALUE;
+use super::sites::{ValueCall, What, Work};
+use crate::error::RunErrorKind;
 use crate::machine::MAPPING;
 use crate::prepare::{PREFERRED, struct_info};
 
 /// Primitives whose result holds what they are given.
 const KEEPING: &[&str] =
     &["new_case", "partial_apply", "differentiable_function", "differentiable_function_with", "svec"];
-
-/// Primitives that print: native code has nothing to print to.
-const PRINTING: &[&str] = &["print", "println"];
 
 /// Primitives to which copies are not the same: they ask where elements lie, or make another array of the same elements.
 const SHARING: &[&str] = &["jl_array_ptr", "jl_reshape_array", "memoryref", "memoryrefnew", "memoryrefoffset"];
@@ -96,9 +97,46 @@ impl FunctionCompiler<'_, '_> {
                 let operands = self.operands(ir, args)?;
                 self.construct(&ty, &operands)
             }
-            Some(Callee::Unknown(path)) => self.refuse(format!("a call of `{path}`")),
-            Some(Callee::Primitive(_)) | None => self.refuse("a call of what is known only when it runs"),
+            Some(Callee::Unknown(path)) => {
+                let plain = path.rsplit('.').next().unwrap_or(&path);
+                if !module.methods(&path).is_empty() || !module.methods(plain).is_empty() {
+                    return self.refuse(format!("a call of `{path}`, of which there are methods"));
+                }
+                self.operands(ir, args)?;
+                self.give_up(RunErrorKind::UnknownFunction(path))
+            }
+            Some(Callee::Primitive(_)) | None => self.call_of_value(ir, callee, args, annotated),
         }
+    }
+
+    /// A call of a value: of the function that its type names, or of what the run finds.
+    fn call_of_value(
+        &mut self,
+        ir: &IRCode,
+        callee: &Operand<Positions>,
+        args: &[Operand<Positions>],
+        annotated: &Type,
+    ) -> Compiled<Typed> {
+        let callee = self.operand(ir, callee)?;
+        let mut operands = vec![callee];
+        operands.extend(self.operands(ir, args)?);
+        if let Some(Type::Function(name)) = operands.first().map(|callee| callee.layout.ty.clone())
+            && let Callee::Function(function) = self.module.function_callee(&name)
+        {
+            return self.call(function, operands.split_off(1));
+        }
+        let ty = annotated.widened().unwrap_or_else(|| annotated.clone());
+        let result = self.compiler.layouts.of(if ty.is_unknown() { &Type::Any } else { &ty });
+        let layouts = operands.iter().map(|operand| operand.layout.clone()).collect();
+        let what = What::CallValue(ValueCall { operands: layouts, result: result.clone() });
+        self.helped(CALL_VALUE, what, &operands, result)
+    }
+
+    /// Ends the call with an error; what follows is compiled as if there were a value.
+    fn give_up(&mut self, kind: RunErrorKind) -> Compiled<Typed> {
+        let never = self.builder.ins().iconst(clif::I8, 0);
+        self.guard(never, What::Fatal(kind), &[]);
+        Ok(self.unit(Type::Nothing))
     }
 
     fn construct(&mut self, ty: &Type, operands: &[Typed]) -> Compiled<Typed> {
@@ -131,7 +169,9 @@ impl FunctionCompiler<'_, '_> {
         if !primitive.takes(args.len()) {
             return self.refuse(format!("`{}` of another number of operands", primitive.name));
         }
-        if MAPPING.contains(&primitive.name) || !self.module.methods(primitive.name).is_empty() {
+        // What is no array has methods of its own, which are found when it is known what it is.
+        let has_methods = || !self.module.methods(primitive.name).is_empty();
+        if MAPPING.contains(&primitive.name) || primitive.scope == Scope::Arrays && has_methods() {
             return self.refuse(format!("a call of `{}`", primitive.name));
         }
         let operands = self.operands(ir, args)?;
@@ -182,9 +222,6 @@ impl FunctionCompiler<'_, '_> {
         let kept = KEEPING.contains(&primitive.name) && objects;
         if kept || (objects || !result.copies()) && hides && !ends {
             return self.refuse(format!("`{}` of objects and of values of unknown type", primitive.name));
-        }
-        if PRINTING.contains(&primitive.name) {
-            return self.refuse(format!("`{}`, which prints", primitive.name));
         }
         if SHARING.contains(&primitive.name) && objects {
             return self.refuse(format!("`{}`, to which it matters where an array lies", primitive.name));
