@@ -306,8 +306,10 @@ impl<'m> Runtime<'m> {
                 let scalars = scalars.ok_or_else(|| wrong_operands(primitive, "numbers", args))?;
                 f(&scalars).map(Value::Scalar).map_err(|failure| self.failure(primitive, failure, args))
             }
-            (Compute::Convert(f), [Value::Type(ty), Value::Scalar(value)]) => match ty.as_scalar() {
-                Some(ty) => f(ty, value).map(Value::Scalar).map_err(|failure| self.failure(primitive, failure, args)),
+            (Compute::Convert(f), [Value::Type(ty), converted @ Value::Scalar(value)]) => match ty.as_scalar() {
+                Some(ty) => f(ty, value)
+                    .map(Value::Scalar)
+                    .map_err(|failure| self.failure(primitive, failure, std::slice::from_ref(converted))),
                 None => Err(wrong_operands(primitive, "a number type", args)),
             },
             (Compute::Convert(_), _) => Err(wrong_operands(primitive, "a type and a number", args)),

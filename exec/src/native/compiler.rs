@@ -113,8 +113,12 @@ fn isa() -> Result<OwnedTargetIsa, String> {
     static ISA: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
     let found = ISA.get_or_init(|| {
         let mut flags = settings::builder();
-        let options =
-            [("opt_level", "speed"), ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" })];
+        let options = [
+            ("opt_level", "speed"),
+            ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
+            // Integers of 128 bits as arguments and results.
+            ("enable_llvm_abi_extensions", "true"),
+        ];
         for (name, value) in options {
             flags.set(name, value).map_err(|error| error.to_string())?;
         }

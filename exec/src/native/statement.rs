@@ -103,7 +103,7 @@ impl FunctionCompiler<'_, '_> {
                     return self.refuse(format!("a call of `{path}`, of which there are methods"));
                 }
                 self.operands(ir, args)?;
-                self.give_up(RunErrorKind::UnknownFunction(path))
+                self.give_up(RunErrorKind::UnknownFunction(path), annotated)
             }
             Some(Callee::Primitive(_)) | None => self.call_of_value(ir, callee, args, annotated),
         }
@@ -133,10 +133,13 @@ impl FunctionCompiler<'_, '_> {
     }
 
     /// Ends the call with an error; what follows is compiled as if there were a value.
-    fn give_up(&mut self, kind: RunErrorKind) -> Compiled<Typed> {
+    fn give_up(&mut self, kind: RunErrorKind, annotated: &Type) -> Compiled<Typed> {
         let never = self.builder.ins().iconst(clif::I8, 0);
         self.guard(never, What::Fatal(kind), &[]);
-        Ok(self.unit(Type::Nothing))
+        let ty = annotated.widened().unwrap_or_else(|| annotated.clone());
+        let layout = self.compiler.layouts.of(&ty);
+        let parts = layout.parts.clone().into_iter().map(|part| self.zero(part)).collect();
+        Ok(Typed { layout, parts })
     }
 
     fn construct(&mut self, ty: &Type, operands: &[Typed]) -> Compiled<Typed> {
