@@ -13,6 +13,7 @@ use kit::memory::{MemoryProgram, memory};
 use kit::memory_gradient::memory_gradient_is_right;
 use kit::mutation::mutate;
 use kit::mutation_programs::mutation_program;
+use kit::native::native_agrees;
 use kit::numeric::{Options, Program, numeric, numeric_with};
 use kit::seeds::for_each;
 use passes::reverse_mode::{DerivativeNames, differentiate};
@@ -218,6 +219,24 @@ fn a_pipeline_that_is_not_safe_is_caught() {
     };
     assert!(caught(|program| check(program, &[&PASSES[0], &BREAKS[0]])) > 50);
     assert!(std::panic::catch_unwind(|| caught(|program| check(program, &[&PANICS[0]]))).is_err());
+}
+
+/// Code that computes something else than what the interpreter runs is found, and code that does nothing wrong is not.
+#[test]
+fn wrong_native_code_is_caught() {
+    let compiled_wrong = |program: &Program, from: &str, to: &str| {
+        let changed = |module: &mut Module<IRCode>| {
+            let mut wrong = bbkit::to_bbcode(module).unwrap();
+            mistake(&mut wrong, "f", from, to);
+            *module = bbkit::to_ircode(&wrong).unwrap();
+        };
+        native_agrees(&program.module, "f", &|| program.args.clone(), LIMITS, &changed).map(|_| ())
+    };
+    assert_eq!(caught(|program| compiled_wrong(program, "mul_float", "mul_float")), 0);
+    for (from, to) in [("add_float", "sub_float"), ("max_float", "min_float"), ("lt_float", "le_float")] {
+        let caught = caught(|program| compiled_wrong(program, from, to));
+        assert!(caught > 3, "{from} for {to}: {caught}");
+    }
 }
 
 #[test]

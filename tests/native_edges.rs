@@ -36,12 +36,25 @@ fn edges(ty: ScalarType) -> Vec<Scalar> {
         ScalarType::Bool => vec![0, 1],
         ScalarType::Char => vec![0, 0x6100_0000, 0xf09f_9880],
         ty if ty.is_float() => {
-            let numbers = [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -2.5, 1e-40, 300.5, -129.0, 1e10, 65_519.0, 1e300, -1e19, 1.8e19];
+            let numbers =
+                [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -2.5, 1e-40, 300.5, -129.0, 1e10, 65_519.0, 1e300, -1e19, 1.8e19];
             let special = [f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
             let number = |x: &f64| Scalar::from_float(ty, *x).unwrap().to_bits();
             numbers.iter().chain(&special).map(number).collect()
         }
-        _ => vec![0, 1, 2, 7, u128::from(bits) - 1, u128::from(bits), u128::from(bits) + 1, all, all - 1, all >> 1, (all >> 1) + 1],
+        _ => vec![
+            0,
+            1,
+            2,
+            7,
+            u128::from(bits) - 1,
+            u128::from(bits),
+            u128::from(bits) + 1,
+            all,
+            all - 1,
+            all >> 1,
+            (all >> 1) + 1,
+        ],
     };
     patterns.into_iter().map(|pattern| Scalar::from_bits(ty, pattern & all)).collect()
 }
@@ -114,7 +127,9 @@ fn primitives_on_numbers_are_the_interpreters() {
         for ty in TYPES {
             // Shifts take any integer as their second operand.
             let seconds: &[ScalarType] = match primitive.name {
-                "shl_int" | "lshr_int" | "ashr_int" if ty.is_integer() => &[ScalarType::UInt8, ScalarType::Int64, ScalarType::UInt64],
+                "shl_int" | "lshr_int" | "ashr_int" if ty.is_integer() => {
+                    &[ScalarType::UInt8, ScalarType::Int64, ScalarType::UInt64]
+                }
                 _ => &[],
             };
             for second in std::iter::once(&ty).chain(seconds) {
@@ -122,10 +137,13 @@ fn primitives_on_numbers_are_the_interpreters() {
                 if operands > 2 && (!ty.is_float() || primitive.min_operands > 3) {
                     continue;
                 }
-                let result = edges(ty).iter().flat_map(|a| edges(*second).into_iter().map(|b| (a.clone(), b))).find_map(|(a, b)| {
-                    let all = [a.clone(), b, a];
-                    result_of(primitive, all.get(..operands)?, None)
-                });
+                let result = edges(ty)
+                    .iter()
+                    .flat_map(|a| edges(*second).into_iter().map(|b| (a.clone(), b)))
+                    .find_map(|(a, b)| {
+                        let all = [a.clone(), b, a];
+                        result_of(primitive, all.get(..operands)?, None)
+                    });
                 let Some(result) = result else { continue };
                 let name = primitive.name;
                 let plain = name.chars().all(|c| c.is_alphanumeric() || c == '_');
@@ -153,7 +171,8 @@ fn conversions_are_the_interpreters() {
     for primitive in TABLE.iter().filter(|primitive| matches!(primitive.compute, Compute::Convert(_))) {
         for to in TYPES {
             for from in TYPES {
-                if !edges(from).iter().any(|edge| result_of(primitive, std::slice::from_ref(edge), Some(to)).is_some()) {
+                if !edges(from).iter().any(|edge| result_of(primitive, std::slice::from_ref(edge), Some(to)).is_some())
+                {
                     continue;
                 }
                 let name = primitive.name;
@@ -265,7 +284,8 @@ fn recursion_ends_where_the_interpreter_ends_it() {
         let limits = Limits { depth, ..Limits::default() };
         for n in [0, depth as i64 - 3, depth as i64 - 2, depth as i64 - 1, depth as i64, 2 * depth as i64] {
             let args = || vec![Value::from(n.max(0))];
-            let verdict = native_agrees(&module, "f", &args, limits, &|_| ()).unwrap_or_else(|broken| panic!("{broken}"));
+            let verdict =
+                native_agrees(&module, "f", &args, limits, &|_| ()).unwrap_or_else(|broken| panic!("{broken}"));
             assert_eq!(verdict, Verdict::Same, "{n} calls, at most {depth}");
         }
     }

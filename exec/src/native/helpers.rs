@@ -130,7 +130,7 @@ unsafe extern "C" fn fail(context: *mut Context, site: u32, operands: u64) {
                     exception(context, "UndefVarError", &["var"], vec![Value::Symbol(name.clone())])
                 }
                 What::Undefined(what) => RunErrorKind::Undefined(what.clone()),
-                What::Fatal(kind) => kind.clone(),
+                What::UnknownFunction(name) => RunErrorKind::UnknownFunction(name.clone()),
                 What::Unreachable => RunErrorKind::ReachedUnreachable,
                 What::FellThrough => RunErrorKind::FellThrough,
                 What::Depth => {

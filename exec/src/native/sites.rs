@@ -6,7 +6,6 @@ use ircode::primitives::Primitive;
 use ircode::{Constant, Name, Type};
 
 use super::layout::Layout;
-use crate::error::RunErrorKind;
 use crate::value::StructInfo;
 
 /// A statement, and what the helper that it calls has to do.
@@ -34,8 +33,8 @@ pub(super) enum What {
     NotAssigned(Name),
     /// A value is used that is not defined on the way taken.
     Undefined(String),
-    /// What is done cannot be: an error that the program cannot catch.
-    Fatal(RunErrorKind),
+    /// A function is called that is not there.
+    UnknownFunction(Name),
     /// A statement is reached that says it cannot be.
     Unreachable,
     /// Control runs out of the last block.

@@ -8,7 +8,6 @@ use ircode::{Callee, ExprNode, Head, IRCode, InvokeNode, Operand, Positions, Sca
 use super::function::{Compiled, FunctionCompiler, Typed};
 use super::helpers::CALL_VALUE;
 use super::sites::{ValueCall, What, Work};
-use crate::error::RunErrorKind;
 use crate::machine::MAPPING;
 use crate::prepare::{PREFERRED, struct_info};
 
@@ -103,7 +102,7 @@ impl FunctionCompiler<'_, '_> {
                     return self.refuse(format!("a call of `{path}`, of which there are methods"));
                 }
                 self.operands(ir, args)?;
-                self.give_up(RunErrorKind::UnknownFunction(path), annotated)
+                self.give_up(What::UnknownFunction(path), annotated)
             }
             Some(Callee::Primitive(_)) | None => self.call_of_value(ir, callee, args, annotated),
         }
@@ -133,9 +132,9 @@ impl FunctionCompiler<'_, '_> {
     }
 
     /// Ends the call with an error; what follows is compiled as if there were a value.
-    fn give_up(&mut self, kind: RunErrorKind, annotated: &Type) -> Compiled<Typed> {
+    fn give_up(&mut self, what: What, annotated: &Type) -> Compiled<Typed> {
         let never = self.builder.ins().iconst(clif::I8, 0);
-        self.guard(never, What::Fatal(kind), &[]);
+        self.guard(never, what, &[]);
         let ty = annotated.widened().unwrap_or_else(|| annotated.clone());
         let layout = self.compiler.layouts.of(&ty);
         let parts = layout.parts.clone().into_iter().map(|part| self.zero(part)).collect();
