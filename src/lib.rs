@@ -4,6 +4,8 @@ pub use {bbcode, exec, ircode, passes};
 
 mod activity;
 mod check;
+#[cfg(feature = "native")]
+pub mod compiled;
 mod diff;
 mod directions;
 mod dot;
@@ -24,6 +26,8 @@ pub use activity::{activity, print_activity};
 pub use check::{
     Check, CheckOptions, CheckReport, Differences, Outcome, check_derived, check_gradient, compare_with_differences,
 };
+#[cfg(feature = "native")]
+pub use compiled::Differentiate;
 pub use diff::{Change, DiffOptions, DiffRow, FunctionDiff, ModuleDiff, diff, diff_functions};
 pub use dot::dot;
 pub use gradient::{

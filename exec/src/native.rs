@@ -21,6 +21,7 @@ mod layout;
 mod loops;
 mod marshal;
 mod memory;
+mod pending;
 mod program;
 mod read_only;
 mod scalars;
@@ -31,4 +32,5 @@ mod statement;
 mod versions;
 
 pub use in_place::{Argument, Numbers};
+pub use pending::Pending;
 pub use program::{CallError, NotCompiled, Program};

@@ -232,13 +232,22 @@ impl Program {
 
     /// Lets somebody use what a call works with.
     pub(super) fn with_context<T>(&self, work: impl FnOnce(&mut Context) -> T) -> T {
-        let idle = || self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let context = idle().pop();
-        let mut context = context.unwrap_or_else(|| Box::new(Context::new(self.finished.shared.clone())));
+        let mut context = self.take_context();
         let done = work(&mut context);
-        context.clear();
-        idle().push(context);
+        self.give_back(context);
         done
+    }
+
+    /// What a call works with, to be [given back](Self::give_back).
+    pub(super) fn take_context(&self) -> Box<Context> {
+        let context = self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner).pop();
+        context.unwrap_or_else(|| Box::new(Context::new(self.finished.shared.clone())))
+    }
+
+    /// Keeps for the next call what one has worked with.
+    pub(super) fn give_back(&self, mut context: Box<Context>) {
+        context.clear();
+        self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(context);
     }
 
     /// Runs an entry.

@@ -1,0 +1,283 @@
+//! Calls that are not over with their result: what they made stays until a second function was called on it.
+//!
+//! The forward pass of a derivative gives a trace, which its pullback takes later. A trace is objects in the memory of the
+//! call, so the call keeps its memory, and the pullback runs in it.
+#![allow(unsafe_code, reason = "hands what one piece of machine code made to another")]
+
+use std::marker::PhantomData;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use ircode::{ScalarType, Type};
+use smallvec::SmallVec;
+
+use super::compiler::Entry;
+use super::context::Context;
+use super::in_place::{Argument, Numbers, data_of, numbers_at, outside};
+use super::layout::{Layout, Shape};
+use super::program::{CallError, Program};
+use crate::error::RunErrorKind;
+
+/// A call whose result is still there, objects and all. What it works with is kept for other calls when it is dropped.
+///
+/// It stays on its thread: among what it holds there may be values of the interpreter.
+#[derive(Debug)]
+pub struct Pending<'p> {
+    program: &'p Program,
+    /// There until the object is dropped.
+    context: Option<Box<Context>>,
+    layout: Arc<Layout>,
+    /// Where the result lies, in the memory of the call.
+    result: u64,
+    numbers: Numbers,
+    /// By argument: the header of the array of zeros that was made for it, else 0.
+    zeros: SmallVec<[u64; 12]>,
+    /// Whether a call has failed, which may have left its work half done.
+    failed: bool,
+    stays_on_its_thread: PhantomData<Rc<()>>,
+}
+
+impl Program {
+    /// Calls the function of this [number](Self::number), and keeps what it made. Of slices, what is not only read is copied: nothing
+    /// stays borrowed.
+    ///
+    /// ```
+    /// use exec::Limits;
+    /// use exec::native::{Argument, Program};
+    /// use ircode::parse_module;
+    ///
+    /// let module = parse_module("
+    /// function halves(x::Float64)::Tuple{Float64, Tuple{Float64, Float64}}
+    /// 1 ─ %1 = Base.mul_float(x, 0.5)::Float64
+    /// │   %2 = Core.tuple(x, %1)::Tuple{Float64, Float64}
+    /// │   %3 = Core.tuple(%1, %2)::Tuple{Float64, Tuple{Float64, Float64}}
+    /// └──      return %3
+    /// end
+    /// function scaled_sum(trace::Tuple{Float64, Float64}, by::Float64)::Float64
+    /// 1 ─ %1 = Base.getfield(trace, 1)::Float64
+    /// │   %2 = Base.getfield(trace, 2)::Float64
+    /// │   %3 = Base.add_float(%1, %2)::Float64
+    /// │   %4 = Base.mul_float(%3, by)::Float64
+    /// └──      return %4
+    /// end
+    /// ")?.module;
+    /// let program = Program::compile(&module, &["halves", "scaled_sum"], Limits::default())?;
+    /// let mut pending = program.begin(0, &mut [Argument::Float64(3.0)])?;
+    /// assert_eq!(pending.numbers().float(0), Some(1.5));
+    /// assert_eq!(pending.resume(1, 1, &mut [Argument::Float64(10.0)])?.float(0), Some(45.0));
+    /// assert_eq!(pending.resume(1, 1, &mut [Argument::Float64(2.0)])?.float(0), Some(9.0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`]: what the run gives, or an argument that the function does not take. Slices that the function may change for the
+    /// caller are among these.
+    pub fn begin(&self, function: usize, args: &mut [Argument<'_>]) -> Result<Pending<'_>, CallError> {
+        let entry = self.entry(function)?;
+        self.check_arguments(function, &entry.signature.parameters, args)?;
+        refuse_slices_to_change(args)?;
+        let mut pending = Pending {
+            program: self,
+            context: Some(self.take_context()),
+            layout: entry.signature.result.clone(),
+            result: 0,
+            numbers: Numbers::default(),
+            zeros: SmallVec::new(),
+            failed: false,
+            stays_on_its_thread: PhantomData,
+        };
+        if let Some(context) = &mut pending.context {
+            let lent = self.lend(context, &entry.signature.parameters, &entry.reads_only, args)?;
+            let result = self.room(context, &entry.signature.result)?;
+            // SAFETY: the arguments are those of the signature, one a multiple of 16 bytes, and there is room for the result. What
+            // the function keeps lies in the memory of the call: of slices it was given copies, unless it only reads them.
+            unsafe { self.run(context, entry, lent.words.as_ptr() as u64, result)? };
+            // SAFETY: the call has put its result there.
+            pending.numbers = unsafe { numbers_at(&entry.signature.result, result) };
+            pending.result = result;
+            let headers = args.iter().zip(&lent.headers);
+            pending.zeros =
+                headers.map(|(arg, header)| if matches!(arg, Argument::Zeros(_)) { *header } else { 0 }).collect();
+        }
+        Ok(pending)
+    }
+}
+
+/// Slices to be changed would have to be borrowed for as long as something may come to use them.
+fn refuse_slices_to_change(args: &[Argument<'_>]) -> Result<(), CallError> {
+    match args.iter().any(|arg| matches!(arg, Argument::FloatsMut(_) | Argument::ArrayMut(..))) {
+        true => Err(CallError::Refused("a slice to be changed, in a call that goes on later".into())),
+        false => Ok(()),
+    }
+}
+
+/// A part of the result: where its parts lie.
+struct Field<'l> {
+    layout: &'l Arc<Layout>,
+    addresses: SmallVec<[u64; 8]>,
+}
+
+impl Pending<'_> {
+    /// The numbers in the result.
+    pub fn numbers(&self) -> &Numbers {
+        &self.numbers
+    }
+
+    /// Calls another function with a field of the result, counted from 0, as its first argument, before `args`. As many times as
+    /// wanted: what each call takes of memory is given back with the object.
+    ///
+    /// # Errors
+    ///
+    /// As [`Program::begin`]. After a call that failed there is no other.
+    pub fn resume(&mut self, function: usize, field: usize, args: &mut [Argument<'_>]) -> Result<Numbers, CallError> {
+        if self.failed {
+            return Err(CallError::Refused("a call after one that failed".into()));
+        }
+        let program = self.program;
+        let entry = program.entry(function)?;
+        let (first, rest) = match entry.signature.parameters.split_first() {
+            Some(split) => split,
+            None => {
+                let name = program.names().get(function).cloned().unwrap_or_else(|| "".into());
+                return Err(outside(RunErrorKind::Arity { function: name, expected: 0, got: args.len() + 1 }));
+            }
+        };
+        program.check_arguments(function, rest, args)?;
+        refuse_slices_to_change(args)?;
+        let given = self.field(field).filter(|given| given.layout.ty == first.ty);
+        let Some(Field { layout, addresses }) = given else {
+            return Err(CallError::Refused(format!("field {} of a {} for a {}", field + 1, self.layout.ty, first.ty)));
+        };
+        let mut words: SmallVec<[[u64; 2]; 16]> = SmallVec::new();
+        words.resize(layout.size.next_multiple_of(16) as usize / 16, [0; 2]);
+        for ((part, offset), address) in layout.parts.iter().zip(&layout.offsets).zip(addresses) {
+            let to = words.as_mut_ptr().cast::<u8>();
+            // SAFETY: the part lies at this address, and at its offset there is room for it.
+            unsafe {
+                let to = to.add(*offset as usize);
+                std::ptr::copy_nonoverlapping(address as *const u8, to, part.bytes() as usize);
+            }
+        }
+        let Some(context) = &mut self.context else {
+            return Err(CallError::Refused("a call that is over".into()));
+        };
+        let reads_only = entry.reads_only.get(1..).unwrap_or_default();
+        let done = call_on(program, context, entry, words, rest, reads_only, args);
+        self.failed = done.is_err();
+        done
+    }
+
+    /// The numbers of an argument that was given as [`Argument::Zeros`], as they are now.
+    pub fn made_for(&self, argument: usize) -> Option<&[f64]> {
+        let header = *self.zeros.get(argument).filter(|header| **header != 0)?;
+        // SAFETY: the header lies in memory of the context, which lives as long as this object, and so do the numbers.
+        Some(unsafe { numbers_of(header) })
+    }
+
+    /// As [`made_for`](Self::made_for), to be changed.
+    pub fn made_for_mut(&mut self, argument: usize) -> Option<&mut [f64]> {
+        let header = *self.zeros.get(argument).filter(|header| **header != 0)?;
+        // SAFETY: as above; no machine code runs while the object is borrowed.
+        Some(unsafe { numbers_of_mut(header) })
+    }
+
+    /// The numbers of an array of `Float64` that is a field of the result, counted from 0.
+    pub fn array(&self, field: usize) -> Option<&[f64]> {
+        let header = self.array_header(field)?;
+        // SAFETY: what a function returns lies in the memory of the context, which lives as long as this object.
+        Some(unsafe { numbers_of(header) })
+    }
+
+    /// As [`array`](Self::array), to be changed.
+    pub fn array_mut(&mut self, field: usize) -> Option<&mut [f64]> {
+        let header = self.array_header(field)?;
+        // SAFETY: as above; no machine code runs while the object is borrowed.
+        Some(unsafe { numbers_of_mut(header) })
+    }
+
+    fn array_header(&self, field: usize) -> Option<u64> {
+        let Field { layout, addresses } = self.field(field)?;
+        let &[address] = addresses.as_slice() else { return None };
+        if !matches!(layout.shape, Shape::Array(Type::Scalar(ScalarType::Float64), _)) {
+            return None;
+        }
+        // SAFETY: the part of an array is the address of its header.
+        Some(unsafe { (address as *const u64).read() })
+    }
+
+    /// Where a field of the result lies.
+    fn field(&self, field: usize) -> Option<Field<'_>> {
+        match &self.layout.shape {
+            Shape::Fields(fields) => {
+                let layout = fields.get(field)?;
+                let before: usize = fields.iter().take(field).map(|field| field.parts.len()).sum();
+                let offsets = self.layout.offsets.iter().skip(before).take(layout.parts.len());
+                Some(Field { layout, addresses: offsets.map(|offset| self.result + u64::from(*offset)).collect() })
+            }
+            Shape::Record(_, inside) => {
+                let (layout, at) = inside.fields.get(field)?;
+                // SAFETY: a record is one part, the address of its fields.
+                let record = unsafe { (self.result as *const u64).read() };
+                let address = |offset: &u32| record + u64::from(at + offset);
+                Some(Field { layout, addresses: layout.offsets.iter().map(address).collect() })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// The elements of an array of `Float64`.
+///
+/// # Safety
+///
+/// Its header lies at this address; header and elements stay for as long as what is returned, and nobody changes them.
+unsafe fn numbers_of<'a>(header: u64) -> &'a [f64] {
+    // SAFETY: as the caller says. An array without elements need not have an address for them.
+    match unsafe { data_of(header) } {
+        (_, 0) => &[],
+        // SAFETY: so many elements lie there.
+        (data, length) => unsafe { std::slice::from_raw_parts(data, length) },
+    }
+}
+
+/// As [`numbers_of`], to be changed.
+///
+/// # Safety
+///
+/// As there; and nobody else reads them meanwhile.
+unsafe fn numbers_of_mut<'a>(header: u64) -> &'a mut [f64] {
+    // SAFETY: as the caller says.
+    match unsafe { data_of(header) } {
+        (_, 0) => &mut [],
+        // SAFETY: so many elements lie there.
+        (data, length) => unsafe { std::slice::from_raw_parts_mut(data, length) },
+    }
+}
+
+/// Calls an entry with these words for its first argument, and the others behind them.
+fn call_on(
+    program: &Program,
+    context: &mut Context,
+    entry: &Entry,
+    mut words: SmallVec<[[u64; 2]; 16]>,
+    rest: &[Arc<Layout>],
+    reads_only: &[bool],
+    args: &mut [Argument<'_>],
+) -> Result<Numbers, CallError> {
+    let lent = program.lend(context, rest, reads_only, args)?;
+    words.extend(lent.words);
+    let result = program.room(context, &entry.signature.result)?;
+    // SAFETY: the arguments are those of the signature, one a multiple of 16 bytes, and there is room for the result.
+    unsafe { program.run(context, entry, words.as_ptr() as u64, result)? };
+    // SAFETY: the call has put its result there.
+    Ok(unsafe { numbers_at(&entry.signature.result, result) })
+}
+
+impl Drop for Pending<'_> {
+    fn drop(&mut self) {
+        if let Some(context) = self.context.take() {
+            self.program.give_back(context);
+        }
+    }
+}

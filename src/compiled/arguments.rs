@@ -1,0 +1,230 @@
+//! What can be passed to compiled functions, and what they write their derivatives to.
+
+use exec::native::Argument;
+use smallvec::SmallVec;
+
+/// Arguments as they are passed to native code. So many need no memory of their own.
+pub(super) type List<'a> = SmallVec<[Argument<'a>; 12]>;
+
+/// Places for derivatives.
+pub(super) type Places<'a> = SmallVec<[Output<'a>; 4]>;
+
+/// An argument: a number, a slice, or whatever else an [`Argument`] is.
+///
+/// A `&[f64]` is a vector that stays as it is: a function that changes it works on a copy. A `&mut [f64]` is one that the caller sees
+/// changed. An array of several dimensions is an [`Argument::Array`], and a tuple of floats an [`Argument::Fields`].
+pub trait IntoArgument<'a> {
+    /// The argument.
+    fn into_argument(self) -> Argument<'a>;
+}
+
+impl<'a> IntoArgument<'a> for Argument<'a> {
+    fn into_argument(self) -> Argument<'a> {
+        self
+    }
+}
+
+/// The whole list of arguments of a call: one alone, or several as a tuple, an array or a vector of [`Argument`]s.
+///
+/// ```
+/// use bbkit::compiled::{Argument, Arguments};
+///
+/// let v = vec![1.0, 2.0];
+/// assert_eq!((&v, 1.5, 3).count(), 3);
+/// assert_eq!((&v).count(), 1);
+/// assert_eq!([Argument::Floats(&v), Argument::Array(&v, &[2, 1])].count(), 2);
+/// ```
+pub trait Arguments<'a>: Sized {
+    /// Gives the arguments one after the other.
+    fn each(self, take: &mut dyn FnMut(Argument<'a>));
+
+    /// How many there are.
+    fn count(self) -> usize {
+        let mut count = 0;
+        self.each(&mut |_| count += 1);
+        count
+    }
+}
+
+pub(super) fn list<'l, 'a: 'l>(arguments: impl Arguments<'a>) -> List<'l> {
+    let mut list = List::new();
+    arguments.each(&mut |argument| list.push(argument));
+    list
+}
+
+/// Each of these can stand alone.
+macro_rules! arguments {
+    ($([$($generics:tt)*] $ty:ty, $value:ident => $argument:expr;)*) => {$(
+        impl<'a, $($generics)*> IntoArgument<'a> for $ty {
+            fn into_argument(self) -> Argument<'a> {
+                let $value = self;
+                $argument
+            }
+        }
+
+        impl<'a, $($generics)*> Arguments<'a> for $ty {
+            fn each(self, take: &mut dyn FnMut(Argument<'a>)) {
+                take(self.into_argument());
+            }
+        }
+    )*};
+}
+
+arguments! {
+    [] f64, value => Argument::Float64(value);
+    [] i64, value => Argument::Int64(value);
+    [] bool, value => Argument::Bool(value);
+    [] &'a [f64], value => Argument::Floats(value);
+    [] &'a Vec<f64>, value => Argument::Floats(value);
+    [const N: usize] &'a [f64; N], value => Argument::Floats(value);
+    [] &'a mut [f64], value => Argument::FloatsMut(value);
+    [] &'a mut Vec<f64>, value => Argument::FloatsMut(value);
+    [const N: usize] &'a mut [f64; N], value => Argument::FloatsMut(value);
+    [] &'a [i64], value => Argument::Integers(value);
+    [] &'a Vec<i64>, value => Argument::Integers(value);
+    [const N: usize] &'a [i64; N], value => Argument::Integers(value);
+}
+
+impl<'a> Arguments<'a> for Argument<'a> {
+    fn each(self, take: &mut dyn FnMut(Argument<'a>)) {
+        take(self);
+    }
+}
+
+impl<'a> Arguments<'a> for Vec<Argument<'a>> {
+    fn each(self, take: &mut dyn FnMut(Argument<'a>)) {
+        self.into_iter().for_each(take);
+    }
+}
+
+impl<'a, const N: usize> Arguments<'a> for [Argument<'a>; N] {
+    fn each(self, take: &mut dyn FnMut(Argument<'a>)) {
+        self.into_iter().for_each(take);
+    }
+}
+
+impl<'a> Arguments<'a> for () {
+    fn each(self, _: &mut dyn FnMut(Argument<'a>)) {}
+}
+
+/// Where a derivative is written to.
+#[derive(Debug)]
+pub enum Output<'a> {
+    /// That of a `Float64`.
+    Number(&'a mut f64),
+    /// That of an array, its first dimension running fastest, or of a tuple of floats, in the order of its fields.
+    Numbers(&'a mut [f64]),
+}
+
+impl Output<'_> {
+    /// The numbers, to be written.
+    pub(super) fn numbers(&mut self) -> &mut [f64] {
+        match self {
+            Output::Number(number) => std::slice::from_mut(number),
+            Output::Numbers(numbers) => numbers,
+        }
+    }
+}
+
+/// A place for a derivative: `&mut f64`, or a slice.
+pub trait IntoOutput<'a> {
+    /// The place.
+    fn into_output(self) -> Output<'a>;
+}
+
+impl<'a> IntoOutput<'a> for Output<'a> {
+    fn into_output(self) -> Output<'a> {
+        self
+    }
+}
+
+/// The places for all derivatives of a call: one alone, or several as a tuple, an array or a vector of [`Output`]s.
+pub trait Outputs<'a>: Sized {
+    /// Gives the places one after the other.
+    fn each(self, take: &mut dyn FnMut(Output<'a>));
+}
+
+pub(super) fn places<'a>(outputs: impl Outputs<'a>) -> Places<'a> {
+    let mut places = Places::new();
+    outputs.each(&mut |output| places.push(output));
+    places
+}
+
+/// Each of these can stand alone.
+macro_rules! outputs {
+    ($([$($generics:tt)*] $ty:ty, $value:ident => $output:expr;)*) => {$(
+        impl<'a, $($generics)*> IntoOutput<'a> for $ty {
+            fn into_output(self) -> Output<'a> {
+                let $value = self;
+                $output
+            }
+        }
+
+        impl<'a, $($generics)*> Outputs<'a> for $ty {
+            fn each(self, take: &mut dyn FnMut(Output<'a>)) {
+                take(self.into_output());
+            }
+        }
+    )*};
+}
+
+outputs! {
+    [] &'a mut f64, value => Output::Number(value);
+    [] &'a mut [f64], value => Output::Numbers(value);
+    [] &'a mut Vec<f64>, value => Output::Numbers(value);
+    [const N: usize] &'a mut [f64; N], value => Output::Numbers(value);
+}
+
+impl<'a> Outputs<'a> for Output<'a> {
+    fn each(self, take: &mut dyn FnMut(Output<'a>)) {
+        take(self);
+    }
+}
+
+impl<'a> Outputs<'a> for Vec<Output<'a>> {
+    fn each(self, take: &mut dyn FnMut(Output<'a>)) {
+        self.into_iter().for_each(take);
+    }
+}
+
+impl<'a, const N: usize> Outputs<'a> for [Output<'a>; N] {
+    fn each(self, take: &mut dyn FnMut(Output<'a>)) {
+        self.into_iter().for_each(take);
+    }
+}
+
+impl<'a> Outputs<'a> for () {
+    fn each(self, _: &mut dyn FnMut(Output<'a>)) {}
+}
+
+/// Tuples of what can stand alone.
+macro_rules! tuples {
+    ($($($name:ident)+;)*) => {$(
+        #[allow(non_snake_case, reason = "the names of types are those of the elements")]
+        impl<'a, $($name: IntoArgument<'a>),+> Arguments<'a> for ($($name,)+) {
+            fn each(self, take: &mut dyn FnMut(Argument<'a>)) {
+                let ($($name,)+) = self;
+                $(take($name.into_argument());)+
+            }
+        }
+
+        #[allow(non_snake_case, reason = "the names of types are those of the elements")]
+        impl<'a, $($name: IntoOutput<'a>),+> Outputs<'a> for ($($name,)+) {
+            fn each(self, take: &mut dyn FnMut(Output<'a>)) {
+                let ($($name,)+) = self;
+                $(take($name.into_output());)+
+            }
+        }
+    )*};
+}
+
+tuples! {
+    A;
+    A B;
+    A B C;
+    A B C D;
+    A B C D E;
+    A B C D E F;
+    A B C D E F G;
+    A B C D E F G H;
+}

@@ -1,0 +1,135 @@
+//! What is to be compiled, and how.
+
+use std::marker::PhantomData;
+
+use bbcode::BBCode;
+use exec::Limits;
+use exec::native::Program;
+use ircode::{IRCode, Module, Name, Type};
+use passes::reverse_mode;
+
+use super::CompileError;
+use super::signature::Signature;
+use crate::Savings;
+use crate::gradient::{specialize, to_bbcode, to_ircode};
+
+/// A function, or a derivative of it, that is about to be compiled.
+#[derive(Clone, Debug)]
+pub struct Builder<'m, T> {
+    module: &'m Module<IRCode>,
+    pub(super) function: Name,
+    wrt: Option<Vec<usize>>,
+    types: Vec<Type>,
+    limits: Limits,
+    savings: Savings,
+    checkpoint: bool,
+    made: PhantomData<fn() -> T>,
+}
+
+/// What a [`Builder`] can make.
+pub trait Compilable: Sized + private::Make {}
+
+pub(super) mod private {
+    use super::{Builder, CompileError};
+
+    pub trait Make: Sized {
+        fn make(builder: &Builder<'_, Self>) -> Result<Self, CompileError>;
+    }
+}
+
+impl<T: private::Make> Compilable for T {}
+
+impl<'m, T: Compilable> Builder<'m, T> {
+    pub(super) fn new(module: &'m Module<IRCode>, name: &str) -> Self {
+        let function = match (module.function(name), module.methods(name)) {
+            // `f` is short for `f(::Float64)`, the name in a dump of Julia's code.
+            (None, [only]) => module.functions().get(*only).map_or_else(|| name.into(), |found| found.name.clone()),
+            _ => name.into(),
+        };
+        Builder {
+            module,
+            function,
+            wrt: None,
+            types: Vec::new(),
+            limits: Limits::default(),
+            savings: Savings::default(),
+            checkpoint: false,
+            made: PhantomData,
+        }
+    }
+
+    /// With respect to these arguments, counted from 0, in this order. Without it, with respect to all that are floats, arrays of
+    /// floats, or tuples and immutable structs of floats.
+    pub fn wrt(self, arguments: impl IntoIterator<Item = usize>) -> Self {
+        Builder { wrt: Some(arguments.into_iter().collect()), ..self }
+    }
+
+    /// With these types for arguments of which the function does not declare them, from the first one on.
+    pub fn types(self, types: impl IntoIterator<Item = Type>) -> Self {
+        Builder { types: types.into_iter().collect(), ..self }
+    }
+
+    /// What a call may use. Native code does not count statements.
+    pub fn limits(self, limits: Limits) -> Self {
+        Builder { limits, ..self }
+    }
+
+    /// With these techniques that make derivatives by reverse mode small.
+    pub fn savings(self, savings: Savings) -> Self {
+        Builder { savings, ..self }
+    }
+
+    /// With loops [checkpointed](reverse_mode::Options::checkpoint) in reverse mode, or not.
+    pub fn checkpoint(self, checkpoint: bool) -> Self {
+        Builder { checkpoint, ..self }
+    }
+
+    /// Derives and compiles. This takes milliseconds; what it gives can be called as often as wanted, from several threads at once.
+    ///
+    /// # Errors
+    ///
+    /// [`CompileError`].
+    pub fn compile(self) -> Result<T, CompileError> {
+        T::make(&self)
+    }
+
+    /// The module keyed by ID, with the types that were given, and what the function takes.
+    pub(super) fn prepared(&self) -> Result<(Module<BBCode>, Signature), CompileError> {
+        let mut module = to_bbcode(self.module)?;
+        specialize(&mut module, &self.function, &self.types)?;
+        let Some(function) = self.module.function(&self.function) else {
+            return Err(CompileError::NoSuchFunction(self.function.clone()));
+        };
+        let shown = passes::argument_types(self.module, function);
+        let known = module.function(&self.function).map(|function| function.body.argtypes.as_slice());
+        let known = known.and_then(|types| types.get(1..)).unwrap_or_default();
+        let types = shown.into_iter().enumerate().map(|(index, shown)| {
+            let ty = known.get(index).filter(|ty| !ty.is_unknown()).cloned().unwrap_or(shown);
+            ty.widened().unwrap_or(ty)
+        });
+        let types: Vec<Type> = types.collect();
+        let signature = Signature::new(&module, &self.function, &types, self.wrt.as_deref())?;
+        Ok((module, signature))
+    }
+
+    /// What is asked of reverse mode.
+    pub(super) fn reverse(&self, signature: &Signature) -> reverse_mode::Options {
+        reverse_mode::Options {
+            with_respect_to: Some(signature.with_respect_to()),
+            savings: self.savings,
+            checkpoint: self.checkpoint,
+            ..Default::default()
+        }
+    }
+
+    /// Compiles these functions of a module.
+    pub(super) fn program(&self, module: &Module<BBCode>, functions: &[&Name]) -> Result<Program, CompileError> {
+        let names: Vec<&str> = functions.iter().map(|name| name.as_str()).collect();
+        Ok(Program::compile(&to_ircode(module)?, &names, self.limits)?)
+    }
+
+    /// The type of what the function returns in this module, of which the first field is the value.
+    pub(super) fn result_error(&self, ty: Type, expected: &'static str) -> CompileError {
+        CompileError::Result { function: self.function.clone(), ty, expected }
+    }
+}

@@ -1,0 +1,60 @@
+//! Functions themselves.
+
+use exec::native::{Numbers, Program};
+
+use super::arguments::{Arguments, list};
+use super::builder::{Builder, private};
+use super::{CallError, CompileError, pipeline};
+
+/// A function as machine code.
+///
+/// ```
+/// use bbkit::Differentiate;
+/// use bbkit::ircode::parse_module;
+///
+/// let module = parse_module("
+/// function halved(v::Vector{Float64}, at::Int64)::Float64
+/// 1 ─ %1 = Base.getindex(v, at)::Float64
+/// │   %2 = Base.mul_float(%1, 0.5)::Float64
+/// │        Base.setindex!(v, %2, at)::Vector{Float64}
+/// └──      return %2
+/// end
+/// ")?.module;
+/// let halved = module.primal("halved").compile()?;
+/// let mut v = [1.0, 3.0];
+/// assert_eq!(halved.call((&mut v, 2))?.float(0), Some(1.5));
+/// assert_eq!(v, [1.0, 1.5]);
+/// // A slice that is not to be changed is copied for a function that changes it.
+/// assert_eq!(halved.call((&v, 2))?.float(0), Some(0.75));
+/// assert_eq!(v, [1.0, 1.5]);
+/// assert!(halved.call((&v, 3)).unwrap_err().to_string().contains("BoundsError"));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Function {
+    program: Program,
+}
+
+impl private::Make for Function {
+    fn make(builder: &Builder<'_, Self>) -> Result<Self, CompileError> {
+        let (mut module, signature) = builder.prepared()?;
+        pipeline::primal(&mut module)?;
+        Ok(Function { program: builder.program(&module, &[&signature.function])? })
+    }
+}
+
+impl Function {
+    /// Calls it. The result must consist of numbers, or is left out; the fields of tuples and structs come one after the other.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`].
+    pub fn call<'a>(&self, args: impl Arguments<'a>) -> Result<Numbers, CallError> {
+        Ok(self.program.call_in_place(0, &mut list(args))?)
+    }
+
+    /// The bytes that calls have taken for objects, at most.
+    pub fn most_memory(&self) -> usize {
+        self.program.most_memory()
+    }
+}

@@ -1,0 +1,138 @@
+//! Values with gradients.
+
+use bbcode::BBCode;
+use exec::native::{Argument, Numbers, Program};
+use ircode::{Module, Name, Type};
+use smallvec::SmallVec;
+
+use super::arguments::{Arguments, List, Output, Outputs, list, places};
+use super::builder::{Builder, private};
+use super::signature::{Parameter, Signature, dimensions};
+use super::{CallError, CompileError, pipeline};
+
+/// The value of a function and its gradient, in one pass over memory of the caller.
+///
+/// ```
+/// use bbkit::Differentiate;
+/// use bbkit::ircode::parse_module;
+///
+/// let module = parse_module("
+/// function f(x::Float64, y::Float64)::Float64
+/// 1 ─ %1 = Base.mul_float(x, x)::Float64
+/// │   %2 = Base.mul_float(%1, y)::Float64
+/// └──      return %2
+/// end
+/// ")?.module;
+/// let by_y = module.gradient("f").wrt([1]).compile()?;
+/// let mut dy = 0.0;
+/// assert_eq!(by_y.call((3.0, 4.0), &mut dy)?, 36.0);
+/// assert_eq!(dy, 9.0);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Gradient {
+    signature: Signature,
+    program: Program,
+}
+
+impl private::Make for Gradient {
+    fn make(builder: &Builder<'_, Self>) -> Result<Self, CompileError> {
+        let (mut module, signature) = builder.prepared()?;
+        let name = accumulating(builder, &mut module, &signature)?;
+        pipeline::derivative(&mut module, &name)?;
+        Ok(Gradient { program: builder.program(&module, &[&name])?, signature })
+    }
+}
+
+impl Gradient {
+    /// The value. The gradient is written over what the places hold: one for each argument with respect to which the function is
+    /// differentiated, as long as that.
+    ///
+    /// An array that the function changes is as before after the call. Each argument counts as an array of its own.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`].
+    pub fn call<'a, 'g>(&self, args: impl Arguments<'a>, gradient: impl Outputs<'g>) -> Result<f64, CallError> {
+        let mut gradient = places(gradient);
+        let numbers = {
+            let mut args = list(args);
+            let counts = self.signature.counts(&args)?;
+            self.signature.check_places("gradients", &counts, &mut gradient)?;
+            let shapes = shapes(&args);
+            args.push(Argument::Float64(1.0));
+            push_shadows(&mut args, &self.signature, &shapes, &mut gradient);
+            self.program.call_in_place(0, &mut args)?
+        };
+        put_numbers(&self.signature, &numbers, 1, &mut gradient);
+        Ok(numbers.float(0).unwrap_or(f64::NAN))
+    }
+
+    /// The bytes that calls have taken for objects, at most.
+    pub fn most_memory(&self) -> usize {
+        self.program.most_memory()
+    }
+}
+
+/// Derives the function that adds the gradient into memory of the caller, for functions that return a `Float64`.
+pub(super) fn accumulating<T: super::Compilable>(
+    builder: &Builder<'_, T>,
+    module: &mut Module<BBCode>,
+    signature: &Signature,
+) -> Result<Name, CompileError> {
+    let options = passes::reverse_mode::Options { accumulate: true, ..builder.reverse(signature) };
+    let names = passes::reverse_mode::derive(module, &signature.function, &options)?.names;
+    let name = names.accumulate_gradient;
+    match module.function(&name).map(|function| function.body.argtypes.get(signature.parameters.len() + 1)) {
+        Some(Some(&Type::FLOAT64)) => Ok(name),
+        Some(_) => {
+            let results = module.function(&name).map(|function| function.result.clone());
+            let value = match results {
+                Some(Type::Tuple(types)) => types.first().cloned(),
+                _ => None,
+            };
+            Err(builder.result_error(value.unwrap_or(Type::Any), "gradients of a Float64"))
+        }
+        None => Err(builder.result_error(Type::Bottom, "gradients of a Float64")),
+    }
+}
+
+/// The dimensions of the arguments that are arrays of several.
+pub(super) fn shapes<'a>(args: &List<'a>) -> SmallVec<[Option<&'a [usize]>; 12]> {
+    args.iter().map(dimensions).collect()
+}
+
+/// Adds the places of arrays as arguments, full of zeros, in the order of the arguments to which they belong.
+pub(super) fn push_shadows<'l, 'p: 'l>(
+    list: &mut List<'l>,
+    signature: &Signature,
+    shapes: &[Option<&'l [usize]>],
+    places: &'p mut [Output<'_>],
+) {
+    let mut slices: SmallVec<[Option<&'p mut [f64]>; 4]> =
+        places.iter_mut().map(|place| Some(place.numbers())).collect();
+    for (argument, parameter) in signature.parameters.iter().enumerate() {
+        let place = signature.position(argument).filter(|_| *parameter == Parameter::Floats);
+        let Some(slice) = place.and_then(|place| slices.get_mut(place)).and_then(Option::take) else { continue };
+        slice.fill(0.0);
+        list.push(match shapes.get(argument).copied().flatten() {
+            Some(dims) => Argument::ArrayMut(slice, dims),
+            None => Argument::FloatsMut(slice),
+        });
+    }
+}
+
+/// Puts the cotangents of arguments that are no arrays, which begin at this number of the result, in their places. Gives the number
+/// behind the last.
+pub(super) fn put_numbers(signature: &Signature, numbers: &Numbers, first: usize, places: &mut [Output<'_>]) -> usize {
+    let mut next = first;
+    for (argument, parameter) in signature.parameters.iter().enumerate() {
+        let Some(count) = parameter.count() else { continue };
+        let Some(place) = signature.position(argument).and_then(|place| places.get_mut(place)) else { continue };
+        for (to, at) in place.numbers().iter_mut().zip(next..next + count) {
+            *to = numbers.float(at).unwrap_or(f64::NAN);
+        }
+        next += count;
+    }
+    next
+}

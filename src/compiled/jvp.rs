@@ -1,0 +1,91 @@
+//! Values with derivatives in a direction.
+
+use exec::native::{Argument, Program};
+use ircode::Type;
+use passes::forward_mode;
+use smallvec::SmallVec;
+
+use super::arguments::{Arguments, List, list};
+use super::builder::{Builder, private};
+use super::signature::Signature;
+use super::{CallError, CompileError, pipeline};
+
+/// The value of a function and its derivative in a direction, without anything being saved.
+///
+/// ```
+/// use bbkit::Differentiate;
+/// use bbkit::ircode::parse_module;
+///
+/// let module = parse_module("
+/// function product(v::Vector{Float64})::Float64
+/// 1 ─ %1 = Base.getindex(v, 1)::Float64
+/// │   %2 = Base.getindex(v, 2)::Float64
+/// │   %3 = Base.mul_float(%1, %2)::Float64
+/// └──      return %3
+/// end
+/// ")?.module;
+/// let jvp = module.jvp("product").compile()?;
+/// assert_eq!(jvp.call(&[3.0, 4.0], &[1.0, 0.5])?, (12.0, 5.5));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+#[derive(Debug)]
+pub struct Jvp {
+    signature: Signature,
+    program: Program,
+}
+
+impl private::Make for Jvp {
+    fn make(builder: &Builder<'_, Self>) -> Result<Self, CompileError> {
+        let (mut module, signature) = builder.prepared()?;
+        pipeline::primal(&mut module)?;
+        let options = forward_mode::Options { with_respect_to: Some(signature.with_respect_to()), directions: 1 };
+        let name = forward_mode::differentiate(&mut module, &signature.function, &options)?;
+        pipeline::derivative(&mut module, &name)?;
+        let result = module.function(&name).map_or(Type::Bottom, |function| function.result.clone());
+        match result {
+            Type::Tuple(types) if types.first() == Some(&Type::FLOAT64) => {}
+            Type::Tuple(types) => {
+                let value = types.first().cloned().unwrap_or(Type::Any);
+                return Err(builder.result_error(value, "derivatives of a Float64 in a direction"));
+            }
+            other => return Err(builder.result_error(other, "derivatives of a Float64 in a direction")),
+        }
+        Ok(Jvp { program: builder.program(&module, &[&name])?, signature })
+    }
+}
+
+impl Jvp {
+    /// The value, and its derivative in the direction of these tangents: one for each argument with respect to which the function is
+    /// differentiated, of the same form.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`].
+    pub fn call<'a, 't>(
+        &self,
+        args: impl Arguments<'a>,
+        tangents: impl Arguments<'t>,
+    ) -> Result<(f64, f64), CallError> {
+        let (mut args, tangents) = (list(args), list(tangents));
+        let counts = self.signature.counts(&args)?;
+        self.signature.check_tangents(&counts, &tangents)?;
+        push_tangents(&mut args, &self.signature, tangents);
+        let numbers = self.program.call_in_place(0, &mut args)?;
+        let number = |at| numbers.float(at).unwrap_or(f64::NAN);
+        Ok((number(0), number(1)))
+    }
+
+    /// The bytes that calls have taken for objects, at most.
+    pub fn most_memory(&self) -> usize {
+        self.program.most_memory()
+    }
+}
+
+/// Adds a tangent for each argument: `nothing` for those with respect to which the function is not differentiated.
+pub(super) fn push_tangents<'a>(list: &mut List<'a>, signature: &Signature, tangents: List<'a>) {
+    let mut tangents: SmallVec<[Option<Argument<'a>>; 12]> = tangents.into_iter().map(Some).collect();
+    for argument in 0..signature.parameters.len() {
+        let tangent = signature.position(argument).and_then(|place| tangents.get_mut(place)).and_then(Option::take);
+        list.push(tangent.unwrap_or(Argument::Nothing));
+    }
+}

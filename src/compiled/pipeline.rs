@@ -1,0 +1,58 @@
+//! What is done to code before it is compiled: Cranelift does nothing about loops.
+
+use bbcode::BBCode;
+use ircode::{Module, Name};
+use passes::{
+    Context, PassError, PassResult, common_subexpressions, constant_folding, copy_propagation, dead_code, infer_types,
+    jump_threading, loop_invariant_motion, lower_arithmetic, lower_broadcast, mem2reg, run_on_function, simplify_cfg,
+    type_literals, unreachable_code,
+};
+
+type FunctionPass = fn(&mut BBCode, &Context<'_>) -> PassResult;
+
+/// For functions as they come from a listing or from Julia: generic arithmetic becomes intrinsics, slots become values, loops lose the
+/// flags that Julia's iteration leaves, and what is the same on every round goes before the loop.
+const PRIMAL: &[FunctionPass] = &[
+    unreachable_code::run,
+    constant_folding::run,
+    type_literals::run,
+    infer_types::run,
+    lower_broadcast::run,
+    lower_arithmetic::run,
+    mem2reg::run,
+    jump_threading::run,
+    constant_folding::run,
+    copy_propagation::run,
+    common_subexpressions::run,
+    dead_code::run,
+    simplify_cfg::run,
+    loop_invariant_motion::run,
+];
+
+/// For derivatives, which are clean but for what forward mode leaves.
+const DERIVATIVE: &[FunctionPass] = &[
+    constant_folding::run,
+    copy_propagation::run,
+    simplify_cfg::run,
+    common_subexpressions::run,
+    dead_code::run,
+    loop_invariant_motion::run,
+];
+
+/// Makes all functions of a module ready to be compiled.
+pub(super) fn primal(module: &mut Module<BBCode>) -> Result<(), PassError> {
+    let names: Vec<Name> = module.functions().iter().map(|function| function.name.clone()).collect();
+    names.iter().try_for_each(|name| run(module, name, PRIMAL))
+}
+
+/// Makes a derivative ready to be compiled.
+pub(super) fn derivative(module: &mut Module<BBCode>, name: &Name) -> Result<(), PassError> {
+    run(module, name, DERIVATIVE)
+}
+
+fn run(module: &mut Module<BBCode>, name: &Name, passes: &[FunctionPass]) -> Result<(), PassError> {
+    for pass in passes {
+        run_on_function(module, name, *pass)?;
+    }
+    Ok(())
+}

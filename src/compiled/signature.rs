@@ -1,0 +1,198 @@
+//! What a function takes, as far as native code takes it from slices.
+
+use exec::native::Argument;
+use ircode::{Module, Name, ScalarType, Type, TypeKind};
+use smallvec::SmallVec;
+
+use super::arguments::{List, Output};
+use super::{CallError, CompileError};
+
+/// What an argument is.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) enum Parameter {
+    /// A `Float64`.
+    Float,
+    /// An array of `Float64`.
+    Floats,
+    /// A tuple or an immutable struct of so many `Float64`s and nothing else.
+    Fields(usize),
+    /// Anything else. There may be calls with it, but no derivative with respect to it.
+    Other(Type),
+}
+
+impl Parameter {
+    pub(super) fn of<F>(module: &Module<F>, ty: &Type) -> Parameter {
+        match ty {
+            Type::Scalar(ScalarType::Float64) => Parameter::Float,
+            Type::Array(array) if array.element == Type::FLOAT64 => Parameter::Floats,
+            ty => floats_in(module, ty).map_or_else(|| Parameter::Other(ty.clone()), Parameter::Fields),
+        }
+    }
+
+    /// The number of floats, unless the value tells.
+    pub(super) fn count(&self) -> Option<usize> {
+        match self {
+            Parameter::Float => Some(1),
+            Parameter::Fields(count) => Some(*count),
+            Parameter::Floats | Parameter::Other(_) => None,
+        }
+    }
+}
+
+/// The most floats that an argument which is no array may have: as many as native code holds in registers.
+const MOST_FIELDS: usize = 64;
+
+/// How many floats a tuple or an immutable struct consists of; `None` if it is something else, or has other fields.
+fn floats_in<F>(module: &Module<F>, ty: &Type) -> Option<usize> {
+    let mut count = 0;
+    let mut work = vec![ty];
+    // A type inside of itself would go on forever.
+    for _ in 0..MOST_FIELDS * MOST_FIELDS {
+        let Some(ty) = work.pop() else { return (1..=MOST_FIELDS).contains(&count).then_some(count) };
+        match ty {
+            Type::Scalar(ScalarType::Float64) => count += 1,
+            Type::Tuple(types) => work.extend(types.iter()),
+            Type::NamedTuple(fields) => work.extend(fields.iter().map(|(_, ty)| ty)),
+            Type::Named(name) => match &module.type_def(name)?.kind {
+                TypeKind::Struct { mutable: false, fields } if module.class(name).is_none() => {
+                    work.extend(fields.iter().map(|(_, ty)| ty));
+                }
+                _ => return None,
+            },
+            _ => return None,
+        }
+    }
+    None
+}
+
+/// What a function takes, and with respect to which arguments it is differentiated.
+#[derive(Clone, Debug)]
+pub(super) struct Signature {
+    pub(super) function: Name,
+    pub(super) parameters: Vec<Parameter>,
+    /// The arguments with respect to which it is differentiated, counted from 0, in the order in which they were named.
+    pub(super) wrt: Vec<usize>,
+}
+
+/// The numbers that belong to the arguments with respect to which a function is differentiated.
+pub(super) type Counts = SmallVec<[usize; 4]>;
+
+impl Signature {
+    /// With respect to these arguments, or all that can be differentiated with respect to.
+    pub(super) fn new<F>(
+        module: &Module<F>,
+        function: &Name,
+        types: &[Type],
+        wrt: Option<&[usize]>,
+    ) -> Result<Signature, CompileError> {
+        let parameters: Vec<Parameter> = types.iter().map(|ty| Parameter::of(module, ty)).collect();
+        let error =
+            |number: usize, problem: String| CompileError::Argument { function: function.clone(), number, problem };
+        let all: Vec<usize>;
+        let wrt = match wrt {
+            Some(wrt) => wrt,
+            None => {
+                let known = |parameter: &Parameter| !matches!(parameter, Parameter::Other(_));
+                all = (0..parameters.len()).filter(|&number| parameters.get(number).is_some_and(known)).collect();
+                &all
+            }
+        };
+        let mut seen = vec![false; parameters.len()];
+        for &number in wrt {
+            match parameters.get(number) {
+                None => return Err(error(number, format!("is not there: it has {} arguments", parameters.len()))),
+                Some(Parameter::Other(ty)) => {
+                    let problem =
+                        format!("is a {ty}; floats, arrays of floats and tuples of floats have derivatives here");
+                    return Err(error(number, problem));
+                }
+                Some(_) => {}
+            }
+            if let Some(seen) = seen.get_mut(number)
+                && std::mem::replace(seen, true)
+            {
+                return Err(error(number, "is named twice".into()));
+            }
+        }
+        Ok(Signature { function: function.clone(), parameters, wrt: wrt.to_vec() })
+    }
+
+    /// Where an argument is among those with respect to which the function is differentiated.
+    pub(super) fn position(&self, argument: usize) -> Option<usize> {
+        self.wrt.iter().position(|&number| number == argument)
+    }
+
+    /// As the passes name them: by number, where 2 is the first one, in ascending order.
+    pub(super) fn with_respect_to(&self) -> Vec<usize> {
+        let mut numbers: Vec<usize> = self.wrt.iter().map(|number| number + 2).collect();
+        numbers.sort_unstable();
+        numbers
+    }
+
+    /// How many numbers each argument has with respect to which the function is differentiated, in the order of these.
+    pub(super) fn counts(&self, args: &List<'_>) -> Result<Counts, CallError> {
+        let given = args.len();
+        if given != self.parameters.len() {
+            return Err(CallError::Count { what: "arguments", given, expected: self.parameters.len() });
+        }
+        let count = |&number: &usize| match self.parameters.get(number).and_then(Parameter::count) {
+            Some(count) => count,
+            None => args.get(number).map_or(0, numbers_in),
+        };
+        Ok(self.wrt.iter().map(count).collect())
+    }
+
+    /// Whether each place has the numbers of its argument.
+    pub(super) fn check_places(
+        &self,
+        what: &'static str,
+        counts: &Counts,
+        places: &mut [Output<'_>],
+    ) -> Result<(), CallError> {
+        if places.len() != counts.len() {
+            return Err(CallError::Count { what, given: places.len(), expected: counts.len() });
+        }
+        for ((place, &expected), &argument) in places.iter_mut().zip(counts).zip(&self.wrt) {
+            let given = place.numbers().len();
+            if given != expected {
+                return Err(CallError::Length { what, argument, given, expected });
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there is a tangent for each argument, with its numbers.
+    pub(super) fn check_tangents(&self, counts: &Counts, tangents: &List<'_>) -> Result<(), CallError> {
+        let what = "tangents";
+        if tangents.len() != counts.len() {
+            return Err(CallError::Count { what, given: tangents.len(), expected: counts.len() });
+        }
+        for ((tangent, &expected), &argument) in tangents.iter().zip(counts).zip(&self.wrt) {
+            let given = numbers_in(tangent);
+            if given != expected {
+                return Err(CallError::Length { what: "tangent", argument, given, expected });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// How many numbers there are in an argument.
+pub(super) fn numbers_in(argument: &Argument<'_>) -> usize {
+    match argument {
+        Argument::Float64(_) | Argument::Int64(_) | Argument::Bool(_) => 1,
+        Argument::Floats(numbers) | Argument::Array(numbers, _) | Argument::Fields(numbers) => numbers.len(),
+        Argument::FloatsMut(numbers) | Argument::ArrayMut(numbers, _) => numbers.len(),
+        Argument::Integers(numbers) => numbers.len(),
+        Argument::Zeros(dims) => dims.iter().fold(1, |count, size| size.saturating_mul(count)),
+        Argument::Nothing => 0,
+    }
+}
+
+/// The dimensions of an array of several.
+pub(super) fn dimensions<'a>(argument: &Argument<'a>) -> Option<&'a [usize]> {
+    match argument {
+        Argument::Array(_, dims) | Argument::ArrayMut(_, dims) | Argument::Zeros(dims) => Some(dims),
+        _ => None,
+    }
+}

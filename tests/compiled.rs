@@ -1,0 +1,377 @@
+//! Functions and derivatives as machine code, called on slices: the kernels against the gradients derived by hand, the modes against
+//! the interpreter, and what a call must not do.
+
+#![cfg(feature = "native")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
+
+use std::fs;
+use std::path::Path;
+use std::time::Instant;
+
+use bbkit::Differentiate;
+use bbkit::compiled::{Argument, CallError, CompileError, Gradient, Hvp, Jvp, Vjp};
+use bbkit::exec::{Limits, Machine, RunErrorKind, Value};
+use bbkit::ircode::{IRCode, Module, Type, from_json, parse_module};
+use kit::kernels::{Inputs, KERNELS, Kernel, inputs};
+
+/// A size for each kernel that takes little time.
+fn size(kernel: &Kernel) -> usize {
+    match kernel.name {
+        "fsub" | "ba" | "gmm" | "mlp" => 12,
+        _ => 50,
+    }
+}
+
+/// What Julia made of a kernel, and what its function is called there.
+fn exported(kernel: &Kernel) -> (Module<IRCode>, String) {
+    let folder = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/kernels"));
+    let text = fs::read_to_string(folder.join(format!("{}.json", kernel.name))).unwrap();
+    let module: Module<IRCode> = from_json(&text).unwrap();
+    let name = module.functions()[0].name.to_string();
+    (module, name)
+}
+
+fn module_of(text: &str) -> Module<IRCode> {
+    parse_module(text).unwrap().module
+}
+
+fn close(a: f64, b: f64, tolerance: f64) -> bool {
+    (a - b).abs() <= tolerance * b.abs()
+}
+
+/// Whether one is the other but for rounding. A partial derivative that is small because larger numbers cancel is as exact as those.
+fn assert_close(what: &str, found: &[f64], expected: &[f64]) {
+    assert_eq!(found.len(), expected.len(), "{what}");
+    let noise = 1e-14 * expected.iter().fold(0.0_f64, |a, g| a.max(g.abs()));
+    for (i, (&a, &b)) in found.iter().zip(expected).enumerate() {
+        assert!((a - b).abs() <= 1e-10 * b.abs() + noise, "{what}: [{i}] is {a}, expected {b}");
+    }
+}
+
+/// A direction.
+fn along(length: usize) -> Vec<f64> {
+    (0..length).map(|i| ((i % 7) as f64 - 3.0) / 3.0).collect()
+}
+
+/// The arguments of a kernel for the interpreter.
+fn values(machine: &Machine<'_>, inputs: &Inputs, n: usize) -> Vec<Value> {
+    let vector = |numbers: &[f64]| {
+        machine.array(Type::FLOAT64, vec![numbers.len()], numbers.iter().map(|&x| Value::from(x)).collect()).unwrap()
+    };
+    vec![vector(&inputs.x), vector(&inputs.c), Value::from(n as i64)]
+}
+
+fn floats(value: &Value) -> Vec<f64> {
+    value.array_elements().unwrap().iter().map(|x| x.as_float().unwrap()).collect()
+}
+
+#[test]
+fn the_kernels_have_their_values_and_gradients() {
+    for kernel in &KERNELS {
+        let n = size(kernel);
+        let Inputs { x, c } = inputs(kernel, n);
+        let (module, name) = exported(kernel);
+        let primal = module.primal(&name).compile().unwrap_or_else(|error| panic!("{}: {error}", kernel.name));
+        let value = primal.call((&x, &c, n as i64)).unwrap_or_else(|error| panic!("{}: {error}", kernel.name));
+        assert!(close(value.float(0).unwrap(), (kernel.value)(&x, &c, n), 1e-12), "{}: {value:?}", kernel.name);
+        let gradient = module.gradient(&name).wrt([0]).compile();
+        let gradient = gradient.unwrap_or_else(|error| panic!("{}: {error}", kernel.name));
+        let mut expected = vec![0.0; x.len()];
+        let expected_value = (kernel.gradient)(&x, &c, n, &mut expected);
+        // What the slice held does not matter.
+        let mut dx = vec![f64::NAN; x.len()];
+        for call in ["first", "second"] {
+            let value = gradient.call((&x, &c, n as i64), &mut dx);
+            let value = value.unwrap_or_else(|error| panic!("{}: {error}", kernel.name));
+            assert!(close(value, expected_value, 1e-12), "{} {call}: {value}, expected {expected_value}", kernel.name);
+            assert_close(&format!("{} {call}", kernel.name), &dx, &expected);
+        }
+    }
+}
+
+#[test]
+fn the_second_call_takes_no_memory() {
+    for kernel in &KERNELS {
+        let n = size(kernel);
+        let Inputs { x, c } = inputs(kernel, n);
+        let (module, name) = exported(kernel);
+        let gradient = module.gradient(&name).wrt([0]).compile().unwrap();
+        let mut dx = vec![0.0; x.len()];
+        gradient.call((&x, &c, n as i64), &mut dx).unwrap();
+        let first = gradient.most_memory();
+        for _ in 0..3 {
+            gradient.call((&x, &c, n as i64), &mut dx).unwrap();
+        }
+        assert_eq!(gradient.most_memory(), first, "{}", kernel.name);
+    }
+}
+
+#[test]
+fn a_jvp_is_the_gradient_times_the_direction() {
+    for kernel in &KERNELS {
+        let n = size(kernel);
+        let Inputs { x, c } = inputs(kernel, n);
+        let (module, name) = exported(kernel);
+        let jvp = module.jvp(&name).wrt([0]).compile().unwrap_or_else(|error| panic!("{}: {error}", kernel.name));
+        let direction = along(x.len());
+        let (value, tangent) = jvp.call((&x, &c, n as i64), &direction).unwrap();
+        let mut gradient = vec![0.0; x.len()];
+        let expected = (kernel.gradient)(&x, &c, n, &mut gradient);
+        assert!(close(value, expected, 1e-12), "{}: {value}, expected {expected}", kernel.name);
+        let product: f64 = gradient.iter().zip(&direction).map(|(a, b)| a * b).sum();
+        let scale: f64 = gradient.iter().zip(&direction).map(|(a, b)| (a * b).abs()).sum();
+        assert!((tangent - product).abs() <= 1e-10 * scale, "{}: {tangent}, expected {product}", kernel.name);
+    }
+}
+
+#[test]
+fn a_pullback_can_be_called_later() {
+    for kernel in &KERNELS {
+        let n = size(kernel);
+        let Inputs { x, c } = inputs(kernel, n);
+        let (module, name) = exported(kernel);
+        let vjp = module.vjp(&name).wrt([0]).compile().unwrap_or_else(|error| panic!("{}: {error}", kernel.name));
+        let mut expected = vec![0.0; x.len()];
+        let expected_value = (kernel.gradient)(&x, &c, n, &mut expected);
+        let mut pullback = vjp.call((&x, &c, n as i64)).unwrap();
+        // Another call in between uses memory of its own.
+        let other = vjp.call((&vec![0.5; x.len()], &c, n as i64));
+        assert!(close(pullback.value()[0], expected_value, 1e-12), "{}: {:?}", kernel.name, pullback.value());
+        drop(other);
+        let mut dx = vec![f64::NAN; x.len()];
+        pullback.call(&[2.0], &mut dx).unwrap();
+        let doubled: Vec<f64> = expected.iter().map(|g| 2.0 * g).collect();
+        assert_close(kernel.name, &dx, &doubled);
+    }
+}
+
+#[test]
+fn products_with_the_hessian_are_those_of_the_interpreter() {
+    for kernel in &KERNELS {
+        let n = size(kernel).min(12);
+        let given = inputs(kernel, n);
+        let (module, name) = exported(kernel);
+        let direction = along(given.x.len());
+        let machine = Machine::new(&module);
+        let args = values(&machine, &given, n);
+        let direction_values = values(&machine, &Inputs { x: direction.clone(), c: vec![0.0; given.c.len()] }, n);
+        let vector = vec![direction_values[0].clone(), direction_values[1].clone(), Value::Nothing];
+        let expected = bbkit::hvp(&module, &name, &args, &vector, Limits::default()).unwrap();
+        let hvp = module.hvp(&name).wrt([0]).compile().unwrap_or_else(|error| panic!("{}: {error}", kernel.name));
+        let (mut gradient, mut product) = (vec![f64::NAN; given.x.len()], vec![f64::NAN; given.x.len()]);
+        let value = hvp.call((&given.x, &given.c, n as i64), &direction, &mut gradient, &mut product).unwrap();
+        assert!(close(value, expected.value.as_float().unwrap(), 1e-14), "{}: {value}", kernel.name);
+        assert_close(kernel.name, &gradient, &floats(&expected.gradient[0]));
+        assert_close(kernel.name, &product, &floats(&expected.product[0]));
+    }
+}
+
+const WEIGHTED: &str = "
+struct Weights
+    a::Float64
+    b::Tuple{Float64, Float64}
+end
+function weighted(v::Matrix{Float64}, w::Weights, x::Float64, n::Int64)::Float64
+1 ─ %1 = Base.getindex(v, 2, 1)::Float64
+│   %2 = Base.getfield(w, :a)::Float64
+│   %3 = Base.getfield(w, :b)::Tuple{Float64, Float64}
+│   %4 = Base.getfield(%3, 2)::Float64
+│   %5 = Base.mul_float(%1, %2)::Float64
+│   %6 = Base.mul_float(%4, x)::Float64
+│   %7 = Base.add_float(%5, %6)::Float64
+└──      return %7
+end
+";
+
+/// v₂₁·a + b₂·x: of a matrix, a struct and a number, in the order that is asked for.
+#[test]
+fn matrices_structs_and_numbers_have_gradients() {
+    let module = module_of(WEIGHTED);
+    let v = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    let args = || {
+        [
+            Argument::Array(&v, &[2, 3]),
+            Argument::Fields(&[10.0, 20.0, 30.0]),
+            Argument::Float64(0.5),
+            Argument::Int64(7),
+        ]
+    };
+    let (mut dv, mut dw, mut dx) = ([f64::NAN; 6], [f64::NAN; 3], f64::NAN);
+    let gradient = module.gradient("weighted").wrt([2, 0, 1]).compile().unwrap();
+    assert_eq!(gradient.call(args(), (&mut dx, &mut dv, &mut dw)).unwrap(), 35.0);
+    assert_eq!((dv, dw, dx), ([0.0, 10.0, 0.0, 0.0, 0.0, 0.0], [2.0, 0.0, 0.5], 30.0));
+    // Without wrt, all that there are, in the order of the arguments.
+    let gradient = module.gradient("weighted").compile().unwrap();
+    (dv, dw, dx) = ([f64::NAN; 6], [f64::NAN; 3], f64::NAN);
+    assert_eq!(gradient.call(args(), (&mut dv, &mut dw, &mut dx)).unwrap(), 35.0);
+    assert_eq!((dv, dw, dx), ([0.0, 10.0, 0.0, 0.0, 0.0, 0.0], [2.0, 0.0, 0.5], 30.0));
+    let jvp = module.jvp("weighted").wrt([1, 0]).compile().unwrap();
+    let tangents = [Argument::Fields(&[1.0, 0.0, 100.0]), Argument::Array(&[0.0, 7.0, 0.0, 0.0, 0.0, 0.0], &[2, 3])];
+    assert_eq!(jvp.call(args(), tangents).unwrap(), (35.0, 2.0 + 50.0 + 70.0));
+    let hvp = module.hvp("weighted").wrt([2, 1]).compile().unwrap();
+    let (mut hx, mut hw) = (f64::NAN, [f64::NAN; 3]);
+    let vector = [Argument::Float64(1.0), Argument::Fields(&[0.0, 0.0, 3.0])];
+    assert_eq!(hvp.call(args(), vector, (&mut dx, &mut dw), (&mut hx, &mut hw)).unwrap(), 35.0);
+    assert_eq!((dx, dw, hx, hw), (30.0, [2.0, 0.0, 0.5], 3.0, [0.0, 0.0, 1.0]));
+    let vjp = module.vjp("weighted").wrt([2, 0, 1]).compile().unwrap();
+    let mut pullback = vjp.call(args()).unwrap();
+    for seed in [1.0, 10.0] {
+        pullback.call(&[seed], (&mut dx, &mut dv, &mut dw)).unwrap();
+        assert_eq!((dv[1], dw, dx), (10.0 * seed, [2.0 * seed, 0.0, 0.5 * seed], 30.0 * seed));
+    }
+}
+
+/// Doubles its argument in place and gives the first element of it squared.
+const IN_PLACE: &str = "
+function doubled(v::Vector{Float64})::Float64
+1 ─ %1 = Base.getindex(v, 1)::Float64
+│   %2 = Base.add_float(%1, %1)::Float64
+│        Base.setindex!(v, %2, 1)::Vector{Float64}
+│   %4 = Base.getindex(v, 1)::Float64
+│   %5 = Base.mul_float(%4, %4)::Float64
+└──      return %5
+end
+function itself(v::Vector{Float64})::Vector{Float64}
+1 ─      return v
+end
+";
+
+#[test]
+fn what_a_function_changes_is_taken_back() {
+    let module = module_of(IN_PLACE);
+    let gradient = module.gradient("doubled").compile().unwrap();
+    let (mut v, mut dv) = ([3.0, 5.0], [f64::NAN; 2]);
+    assert_eq!(gradient.call(&mut v, &mut dv).unwrap(), 36.0);
+    assert_eq!((v, dv), ([3.0, 5.0], [24.0, 0.0]));
+    assert_eq!(gradient.call(&v, &mut dv).unwrap(), 36.0);
+    assert_eq!(dv, [24.0, 0.0]);
+    // A pullback that has taken back what was changed cannot do that again.
+    let vjp = module.vjp("doubled").compile().unwrap();
+    let mut pullback = vjp.call(&v).unwrap();
+    pullback.call(&[0.5], &mut dv).unwrap();
+    assert_eq!(dv, [12.0, 0.0]);
+    assert!(matches!(pullback.call(&[0.5], &mut dv), Err(CallError::Run(_))));
+    assert!(matches!(vjp.call(&mut v), Err(CallError::Refused(_))));
+}
+
+#[test]
+fn an_array_that_is_returned_has_a_pullback() {
+    let module = module_of(IN_PLACE);
+    let vjp = module.vjp("itself").compile().unwrap();
+    let mut pullback = vjp.call(&[3.0, 5.0]).unwrap();
+    assert_eq!(pullback.value(), [3.0, 5.0]);
+    let mut dv = [f64::NAN; 2];
+    for seed in [[1.0, 2.0], [-1.0, 0.0]] {
+        pullback.call(&seed, &mut dv).unwrap();
+        assert_eq!(dv, seed);
+    }
+    assert!(matches!(pullback.call(&[1.0], &mut dv), Err(CallError::Count { given: 1, expected: 2, .. })));
+}
+
+fn is_shared<T: Send + Sync>(_: &T) {}
+
+#[test]
+fn threads_share_a_gradient() {
+    let kernel = &KERNELS[0];
+    let n = 40;
+    let Inputs { x, c } = inputs(kernel, n);
+    let (module, name) = exported(kernel);
+    let gradient = module.gradient(&name).wrt([0]).compile().unwrap();
+    is_shared(&gradient);
+    is_shared::<Option<(Jvp, Vjp, Hvp, bbkit::compiled::Function)>>(&None);
+    let mut expected = vec![0.0; x.len()];
+    (kernel.gradient)(&x, &c, n, &mut expected);
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                let mut dx = vec![0.0; x.len()];
+                for _ in 0..200 {
+                    gradient.call((&x, &c, n as i64), &mut dx).unwrap();
+                    assert_close("a thread", &dx, &expected);
+                }
+            });
+        }
+    });
+}
+
+fn run_error(error: CallError) -> RunErrorKind {
+    match error {
+        CallError::Run(error) => error.kind,
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
+fn what_is_wrong_with_a_call_is_said() {
+    let (module, name) = exported(kit::kernels::kernel("tri").unwrap());
+    let gradient: Gradient = module.gradient(&name).wrt([0]).compile().unwrap();
+    let (x, c, mut dx) = ([1.0; 5], [1.0; 5], [0.0; 5]);
+    let told = |error: CallError| error.to_string();
+    assert_eq!(
+        told(gradient.call((&x, &c, 5), &mut [0.0; 4]).unwrap_err()),
+        "4 numbers for the gradients of argument 0, which has 5"
+    );
+    assert_eq!(told(gradient.call((&x, &c), &mut dx).unwrap_err()), "2 arguments, but there must be 3");
+    assert_eq!(told(gradient.call((&x, &c, 5), ()).unwrap_err()), "0 gradients, but there must be 1");
+    let error = run_error(gradient.call((&x, &c, 5.0), &mut dx).unwrap_err());
+    assert!(matches!(error, RunErrorKind::ArgumentType { argument: 4, .. }), "{error:?}");
+    let error = gradient.call((Argument::Array(&x, &[5, 1]), &c, 5), &mut dx).unwrap_err();
+    assert!(matches!(run_error(error), RunErrorKind::ArgumentType { argument: 2, .. }));
+    let error = gradient.call((Argument::Array(&x, &[usize::MAX, 16]), &c, 5), &mut dx).unwrap_err();
+    assert!(matches!(run_error(error), RunErrorKind::ArgumentType { argument: 2, .. }));
+    // Out of bounds inside, as in the interpreter, and the next call is as if nothing had been.
+    let error = run_error(gradient.call((&x, &c, 6), &mut dx).unwrap_err());
+    assert!(matches!(error, RunErrorKind::Exception(_)), "{error:?}");
+    assert!(gradient.call((&x, &c, 5), &mut dx).is_ok());
+    let little = module.gradient(&name).wrt([0]).limits(Limits { memory: 64, ..Limits::default() }).compile().unwrap();
+    assert!(matches!(run_error(little.call((&x, &c, 5), &mut dx).unwrap_err()), RunErrorKind::MemoryLimit(64)));
+}
+
+#[test]
+fn what_is_not_compiled_is_said() {
+    let module = module_of(WEIGHTED);
+    let told = |error: CompileError| error.to_string();
+    assert_eq!(told(module.gradient("other").compile().unwrap_err()), "there is no function `other`");
+    assert_eq!(
+        told(module.gradient("weighted").wrt([3]).compile().unwrap_err()),
+        "argument 3 of `weighted` is a Int64; floats, arrays of floats and tuples of floats have derivatives here"
+    );
+    assert_eq!(
+        told(module.jvp("weighted").wrt([4]).compile().unwrap_err()),
+        "argument 4 of `weighted` is not there: it has 4 arguments"
+    );
+    assert_eq!(
+        told(module.vjp("weighted").wrt([0, 0]).compile().unwrap_err()),
+        "argument 0 of `weighted` is named twice"
+    );
+    let module = module_of(IN_PLACE);
+    let error = told(module.gradient("itself").compile().unwrap_err());
+    assert!(error.contains("the result is a Vector{Float64}, which has no gradient"), "{error}");
+    assert!(matches!(module.jvp("itself").compile().unwrap_err(), CompileError::Result { .. }));
+}
+
+/// How long the primals of the kernels take, with and without what is done to them before they are compiled.
+#[test]
+#[ignore = "measures"]
+fn primals_get_faster() {
+    use bbkit::exec::native::Program;
+    for kernel in &KERNELS {
+        let n = if kernel.name == "fsub" { 200 } else { 1000 };
+        let Inputs { x, c } = inputs(kernel, n);
+        let (module, name) = exported(kernel);
+        let plain = Program::compile(&module, &[&name], Limits::default()).unwrap();
+        let primal = module.primal(&name).compile().unwrap();
+        let mut best = [f64::INFINITY; 2];
+        for _ in 0..20 {
+            let start = Instant::now();
+            plain
+                .call_in_place(0, &mut [Argument::Floats(&x), Argument::Floats(&c), Argument::Int64(n as i64)])
+                .unwrap();
+            best[0] = best[0].min(start.elapsed().as_secs_f64());
+            let start = Instant::now();
+            primal.call((&x, &c, n as i64)).unwrap();
+            best[1] = best[1].min(start.elapsed().as_secs_f64());
+        }
+        eprintln!("{:<9} {:9.0} ns {:9.0} ns", kernel.name, best[0] * 1e9, best[1] * 1e9);
+    }
+}
