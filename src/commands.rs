@@ -17,6 +17,7 @@ pub(crate) mod vjp;
 mod argument_order;
 mod arguments;
 mod derivative;
+mod engine;
 mod matrix;
 mod rules;
 

@@ -16,6 +16,7 @@ pub use self::statistics::{GradientStatistics, gradient_statistics};
 pub use self::wrt::WrtError;
 
 use self::wrt::Selected;
+use crate::engine::{Engine, EngineError, Ran, RunOptions, run};
 
 /// A module keyed by ID.
 ///
@@ -51,6 +52,8 @@ pub struct Gradient {
     pub names: DerivativeNames,
     /// What is not wrong, but may not be what was meant: the result does not depend on the arguments, a loop is not checkpointed.
     pub warnings: Vec<PassError>,
+    /// What has run the derivative.
+    pub ran: Ran,
 }
 
 /// What a gradient is with respect to, and what computing it may use.
@@ -73,6 +76,8 @@ pub struct GradientOptions {
     pub checkpoint: bool,
     /// What the run may use.
     pub limits: Limits,
+    /// What runs the derivative.
+    pub engine: Engine,
 }
 
 impl GradientOptions {
@@ -105,6 +110,11 @@ impl GradientOptions {
     pub fn limits(self, limits: Limits) -> Self {
         GradientOptions { limits, ..self }
     }
+
+    /// With the derivative run on this engine.
+    pub fn engine(self, engine: Engine) -> Self {
+        GradientOptions { engine, ..self }
+    }
 }
 
 /// Why there is no gradient.
@@ -129,6 +139,18 @@ pub enum GradientError {
     /// The seed is no tangent of the result.
     #[error("the seed{}{}: {}", if .0.place.is_empty() { "" } else { " at " }, .0.place, .0.message)]
     Seed(ValueError),
+    /// Native code was asked for, and cannot run the derivative.
+    #[error("{0}")]
+    NotNative(String),
+}
+
+impl From<EngineError> for GradientError {
+    fn from(error: EngineError) -> Self {
+        match error {
+            EngineError::Run(error) => GradientError::Run(error),
+            EngineError::NotNative(why) => GradientError::NotNative(why),
+        }
+    }
 }
 
 /// The value of a function and its gradient, by reverse-mode differentiation. Types of arguments that the function does not
@@ -174,7 +196,7 @@ pub fn gradient_with(
     options: &GradientOptions,
 ) -> Result<Gradient, GradientError> {
     let derived = Derived::of(module, name, args, options, false)?;
-    let gradient = derived.run(args, None, options.limits)?;
+    let gradient = derived.run(args, None, options)?;
     match gradient.value.as_scalar() {
         Some(_) => Ok(gradient),
         None => Err(GradientError::NoNumber(gradient.value.to_string())),
@@ -238,7 +260,7 @@ pub fn vjp_with<'s>(
     if let Some(result) = derived.result_type() {
         seed_value = Some(seed::tangent(&derived.module, name, args, &result, seed.into(), options.limits)?);
     }
-    derived.run(args, seed_value, options.limits)
+    derived.run(args, seed_value, options)
 }
 
 /// A function with its derivative.
@@ -304,16 +326,18 @@ impl Derived {
         Ok(operands)
     }
 
-    fn run(self, args: &[Value], seed: Option<Value>, limits: Limits) -> Result<Gradient, GradientError> {
+    fn run(self, args: &[Value], seed: Option<Value>, options: &GradientOptions) -> Result<Gradient, GradientError> {
+        let limits = options.limits;
         if self.module.function(&self.closed).is_none() {
             // A function that never returns has no derivative: it fails before.
             let value = Machine::with_limits(&self.module, limits).call(&self.function, args)?;
             return Err(GradientError::NoNumber(value.to_string()));
         }
-        let mut machine = Machine::with_limits(&self.module, limits);
+        let machine = Machine::with_limits(&self.module, limits);
         let operands = self.operands(&machine, args, seed)?;
-        let result = machine.call(&self.closed, &operands)?;
         drop(machine);
+        let engine = RunOptions { limits, engine: options.engine };
+        let (result, ran) = run(&self.module, &self.closed, &operands, &engine)?;
         let (value, all) = match result.as_tuple() {
             Some([value, all @ ..]) => (value.clone(), all.to_vec()),
             _ => (Value::Nothing, Vec::new()),
@@ -326,7 +350,7 @@ impl Derived {
             None => (all, (0..self.arguments).map(|index| format!("_{}", index + 2)).collect()),
         };
         let Derived { module, derivative: Derivative { names, warnings }, .. } = self;
-        Ok(Gradient { value, gradient, wrt, module, names, warnings })
+        Ok(Gradient { value, gradient, wrt, module, names, warnings, ran })
     }
 }
 

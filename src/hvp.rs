@@ -7,6 +7,7 @@ use passes::forward_mode;
 use passes::reverse_mode::{self, DerivativeNames};
 
 use crate::GradientError;
+use crate::engine::{Ran, RunOptions, run};
 use crate::gradient::{specialize, to_bbcode, to_ircode};
 use crate::jvp::packed;
 
@@ -23,6 +24,8 @@ pub struct Hvp {
     pub module: Module<IRCode>,
     /// What these are called, and the function that computes all three.
     pub names: HessianNames,
+    /// What has run it.
+    pub ran: Ran,
 }
 
 /// What the functions of a second derivative are called.
@@ -68,14 +71,31 @@ pub fn hvp(
     vector: &[Value],
     limits: Limits,
 ) -> Result<Hvp, GradientError> {
+    hvp_with(module, name, args, vector, &limits.into())
+}
+
+/// The value of a function, its gradient, and the product of its Hessian and a vector, as [`hvp`] gives them, run as the options say.
+///
+/// # Errors
+///
+/// As [`hvp`]; [`GradientError::NotNative`] too.
+pub fn hvp_with(
+    module: &Module<IRCode>,
+    name: &str,
+    args: &[Value],
+    vector: &[Value],
+    options: &RunOptions,
+) -> Result<Hvp, GradientError> {
     let types: Vec<Type> = args.iter().map(Value::type_of).collect();
+    let limits = options.limits;
     let Some((derived, names)) = hessian_function(module, name, &types, 1)? else {
         return Err(never_returns(module, name, args, limits));
     };
-    let mut machine = Machine::with_limits(&derived, limits);
+    let machine = Machine::with_limits(&derived, limits);
     let mut all = packed(&machine, module, name, args)?;
     all.extend(packed(&machine, module, name, vector)?);
-    let result = machine.call(&names.directional, &all)?;
+    drop(machine);
+    let (result, ran) = run(&derived, &names.directional, &all, options)?;
     let part = |index: usize| {
         let elements = result.as_tuple().and_then(|parts| parts.get(index)).and_then(Value::as_tuple);
         elements.unwrap_or_default().to_vec().into_iter()
@@ -87,8 +107,7 @@ pub fn hvp(
         return Err(GradientError::NoNumber(value.to_string()));
     }
     let (gradient, product) = (primal.collect(), tangent.collect());
-    drop(machine);
-    Ok(Hvp { value, gradient, product, module: derived, names })
+    Ok(Hvp { value, gradient, product, module: derived, names, ran })
 }
 
 /// A function that never returns has no derivative: it fails before.

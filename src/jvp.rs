@@ -8,6 +8,7 @@ use passes::forward_mode::{Options, differentiate};
 use serde_json::Value as Json;
 
 use crate::GradientError;
+use crate::engine::{Ran, RunOptions, run};
 use crate::gradient::{run_error, specialize, to_bbcode, to_ircode};
 
 /// A value with its tangents.
@@ -21,6 +22,8 @@ pub struct Jvp {
     pub module: Module<IRCode>,
     /// What the derivative is called.
     pub name: Name,
+    /// What has run it.
+    pub ran: Ran,
 }
 
 /// The value of a function and its derivatives in some directions, by forward-mode differentiation. A direction has one
@@ -60,20 +63,35 @@ pub fn jvp(
     directions: &[Vec<Value>],
     limits: Limits,
 ) -> Result<Jvp, GradientError> {
+    jvp_with(module, name, args, directions, &limits.into())
+}
+
+/// The value of a function and its derivatives in some directions, as [`jvp`] gives them, run as the options say.
+///
+/// # Errors
+///
+/// As [`jvp`]; [`GradientError::NotNative`] too.
+pub fn jvp_with(
+    module: &Module<IRCode>,
+    name: &str,
+    args: &[Value],
+    directions: &[Vec<Value>],
+    options: &RunOptions,
+) -> Result<Jvp, GradientError> {
     let types: Vec<Type> = args.iter().map(Value::type_of).collect();
-    let options = Options { directions: directions.len(), ..Options::default() };
-    let (derived, derivative) = jvp_function(module, name, &types, &options)?;
-    let mut machine = Machine::with_limits(&derived, limits);
+    let derived_as = Options { directions: directions.len(), ..Options::default() };
+    let (derived, derivative) = jvp_function(module, name, &types, &derived_as)?;
+    let machine = Machine::with_limits(&derived, options.limits);
     let mut all = Vec::new();
     for values in std::iter::once(args).chain(directions.iter().map(Vec::as_slice)) {
         all.extend(packed(&machine, module, name, values)?);
     }
-    let result = machine.call(&derivative, &all)?;
+    drop(machine);
+    let (result, ran) = run(&derived, &derivative, &all, options)?;
     let mut elements = result.as_tuple().unwrap_or_default().iter().cloned();
     let value = elements.next().unwrap_or(Value::Nothing);
     let tangents = elements.collect();
-    drop(machine);
-    Ok(Jvp { value, tangents, module: derived, name: derivative })
+    Ok(Jvp { value, tangents, module: derived, name: derivative, ran })
 }
 
 /// Arguments, or their tangents, as a derivative takes them: what the function collects, its derivative takes as a tuple.

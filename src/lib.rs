@@ -9,6 +9,7 @@ pub mod compiled;
 mod diff;
 mod directions;
 mod dot;
+mod engine;
 mod gradient;
 mod hessian;
 pub mod html;
@@ -30,15 +31,16 @@ pub use check::{
 pub use compiled::Differentiate;
 pub use diff::{Change, DiffOptions, DiffRow, FunctionDiff, ModuleDiff, diff, diff_functions};
 pub use dot::dot;
+pub use engine::{Engine, EngineError, Ran, RunOptions, run, run_or_interpret};
 pub use gradient::{
     Carrier, Gradient, GradientError, GradientOptions, GradientStatistics, Savings, Seed, WrtError, derivative,
     gradient, gradient_statistics, gradient_with, specialized, to_bbcode, to_ircode, vjp, vjp_with,
 };
 pub use hessian::{Hessian, hessian};
-pub use hvp::{HessianNames, Hvp, hessian_function, hvp};
+pub use hvp::{HessianNames, Hvp, hessian_function, hvp, hvp_with};
 pub use input::{Input, InputError};
 pub use jacobian::{Jacobian, JacobianOptions, Mode, jacobian};
-pub use jvp::{Jvp, jvp, jvp_function, tangent_from_json};
+pub use jvp::{Jvp, jvp, jvp_function, jvp_with, tangent_from_json};
 pub use linearize::{Linearization, linearize, linearized_function};
 pub use pass_statistics::{PassStatistics, PassStatisticsError, pass_statistics};
 pub use reduce::{ReduceOptions, ReduceProgress, reduce, reduce_with};

@@ -103,6 +103,7 @@ pub(crate) fn describe(input: &Input, error: &GradientError) -> Failure {
         GradientError::Run(error) => input.describe_run_error(error),
         GradientError::Wrt(error) => format!("--wrt {error}"),
         GradientError::Seed(error) => format!("--seed{}: {}", error.place, error.message),
+        GradientError::NotNative(why) => format!("--engine native: {why}"),
         GradientError::Conversion(_) | GradientError::NoNumber(_) => error.to_string(),
     })
 }

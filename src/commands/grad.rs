@@ -10,6 +10,7 @@ use serde_json::Value as Json;
 
 use super::arguments::CallOptions;
 use super::derivative::{self, CarrierOption, SavingsOption, WithRespectTo, describe, json_of, shown, text, warn};
+use super::engine::EngineOptions;
 use super::rules::RuleOptions;
 use super::show::{Form, title};
 use super::{Failure, fail, output, write_page};
@@ -41,6 +42,8 @@ pub(crate) struct Grad {
     #[command(flatten)]
     carrier: CarrierOption,
     #[command(flatten)]
+    engine: EngineOptions,
+    #[command(flatten)]
     savings: SavingsOption,
     /// Print {"value": …, "gradient": […]}: one entry an argument, or one for each that --wrt names; null where
     /// there is no tangent.
@@ -67,7 +70,7 @@ impl Grad {
         self.rules.add_to(&mut input.module)?;
         let limits = self.call.limits();
         let options = self.with_respect_to.options(limits).carrier(self.carrier.get()).savings(self.savings.get()?);
-        let options = options.checkpoint(self.carrier.checkpoint());
+        let options = options.checkpoint(self.carrier.checkpoint()).engine(self.engine.get(&self.call)?);
         let statistics = match self.stats {
             true => Some(gradient_statistics(&input.module, &name, &args, &options)),
             false => None,
@@ -75,6 +78,7 @@ impl Grad {
         let statistics = statistics.transpose().map_err(|error| describe(&input, &error))?;
         let result = gradient_with(&input.module, &name, &args, &options).map_err(|error| describe(&input, &error))?;
         warn(&result.warnings);
+        self.engine.explain(&result.ran);
         if let Some(path) = &self.html {
             let gradient: Vec<String> = result.gradient.iter().map(Value::to_string).collect();
             let called = format!("{} at {}", if name.is_empty() { "the listing" } else { &name }, self.call.args);

@@ -1,6 +1,6 @@
 //! `bbkit hvp`: the product of a Hessian and a vector.
 
-use bbkit::{Hvp, hvp};
+use bbkit::{Hvp, RunOptions, hvp_with};
 use clap::Args;
 use exec::Value;
 use ircode::{Function, IRCode, Name};
@@ -8,6 +8,7 @@ use serde_json::Value as Json;
 
 use super::arguments::CallOptions;
 use super::derivative::{describe, json_of};
+use super::engine::EngineOptions;
 use super::jvp::{direction, shown};
 use super::rules::RuleOptions;
 use super::{Failure, output};
@@ -33,6 +34,8 @@ pub(crate) struct HvpCommand {
     call: CallOptions,
     #[command(flatten)]
     rules: RuleOptions,
+    #[command(flatten)]
+    engine: EngineOptions,
     /// The vector: a JSON array of the tangents of the arguments.
     #[arg(long, value_name = "JSON")]
     vector: String,
@@ -49,8 +52,10 @@ impl HvpCommand {
         let (mut input, name, args) = self.call.prepare(&self.file)?;
         self.rules.add_to(&mut input.module)?;
         let vector = direction("--vector", &self.vector, &input, &name, &args)?;
+        let options = RunOptions { limits: self.call.limits(), engine: self.engine.get(&self.call)? };
         let result =
-            hvp(&input.module, &name, &args, &vector, self.call.limits()).map_err(|error| describe(&input, &error))?;
+            hvp_with(&input.module, &name, &args, &vector, &options).map_err(|error| describe(&input, &error))?;
+        self.engine.explain(&result.ran);
         if self.show {
             output(&shown(&input, &result.module));
         }

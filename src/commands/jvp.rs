@@ -1,6 +1,6 @@
 //! `bbkit jvp`: the derivative of a function in a direction.
 
-use bbkit::{Input, Jvp, jvp, linearize, tangent_from_json};
+use bbkit::{Engine, Input, Jvp, Ran, RunOptions, jvp_with, linearize, tangent_from_json};
 use clap::Args;
 use exec::{Machine, Value, value_to_json};
 use ircode::{IRCode, Module, Name, Style, Type, print_function};
@@ -8,6 +8,7 @@ use serde_json::Value as Json;
 
 use super::arguments::CallOptions;
 use super::derivative::describe;
+use super::engine::EngineOptions;
 use super::rules::RuleOptions;
 use super::{Failure, fail, output};
 
@@ -35,6 +36,8 @@ pub(crate) struct JvpCommand {
     call: CallOptions,
     #[command(flatten)]
     rules: RuleOptions,
+    #[command(flatten)]
+    engine: EngineOptions,
     /// A direction: a JSON array of the tangents of the arguments. May be given several times.
     #[arg(long, value_name = "JSON", required = true)]
     tangents: Vec<String>,
@@ -56,15 +59,24 @@ impl JvpCommand {
         let directions = self.tangents.iter().map(|given| direction("--tangents", given, &input, &name, &args));
         let directions = directions.collect::<Result<Vec<_>, _>>()?;
         let limits = self.call.limits();
+        let engine = self.engine.get(&self.call)?;
+        if self.linearize && engine == Engine::Native {
+            return fail("--linearize is run by the interpreter; use --engine interp or auto");
+        }
         let result = match self.linearize {
-            false => jvp(&input.module, &name, &args, &directions, limits),
+            false => jvp_with(&input.module, &name, &args, &directions, &RunOptions { limits, engine }),
             true => linearize(&input.module, &name, &args, limits).and_then(|linear| {
                 let tangents = directions.iter().map(|direction| linear.apply(direction, limits));
                 let tangents = tangents.collect::<Result<_, _>>()?;
-                Ok(Jvp { value: linear.value, tangents, module: linear.module, name: linear.names.linearized })
+                let name = linear.names.linearized;
+                let why = (engine == Engine::Auto)
+                    .then(|| "a differential is a closure, which native code does not keep".into());
+                let ran = Ran { function: name.to_string(), engine: Engine::Interpreter, why };
+                Ok(Jvp { value: linear.value, tangents, module: linear.module, name, ran })
             }),
         };
         let result = result.map_err(|error| describe(&input, &error))?;
+        self.engine.explain(&result.ran);
         if self.show {
             output(&shown(&input, &result.module));
         }

@@ -1,23 +1,28 @@
 //! `bbkit run`: run a function.
 
+use bbkit::{Engine, EngineError, RunOptions, run_or_interpret};
 use clap::Args;
 use exec::{Machine, value_to_json};
 
 use super::arguments::CallOptions;
-use super::{Failure, output, say};
+use super::engine::EngineOptions;
+use super::{Failure, fail, output, say};
 
-/// Run a function in the interpreter.
+/// Run a function.
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
   bbkit run examples/factorial.ir --args '[5]'              120
   bbkit run listing.txt --fn f --args '[1.5, 3]' --trace    every statement with its value
-  bbkit run file.ir --fn g --args '{\"x\": 1.5}' --json")]
+  bbkit run file.ir --fn g --args '{\"x\": 1.5}' --json
+  bbkit run file.ir --args '[2.0]' --engine auto --explain  as machine code, if that can be made of it")]
 pub(crate) struct Run {
     /// The file, or `-`.
     file: String,
     #[command(flatten)]
     call: CallOptions,
+    #[command(flatten)]
+    engine: EngineOptions,
     /// Print each statement that is executed, with its value.
     #[arg(long)]
     trace: bool,
@@ -31,15 +36,29 @@ impl Run {
         let (mut input, name, args) = self.call.prepare(&self.file)?;
         // Types that a listing does not show, and so the widths of its literals, are taken from the arguments.
         input.module = bbkit::specialized(&input.module, &name, &args)?;
-        let mut machine = Machine::with_limits(&input.module, self.call.limits()).on_output(output);
+        let mut options = RunOptions { limits: self.call.limits(), engine: self.engine.get(&self.call)? };
         if self.trace {
-            let to_stderr = self.json;
-            machine = machine.on_step(move |line| match to_stderr {
-                true => say(line),
-                false => output(&format!("{line}\n")),
-            });
+            if options.engine == Engine::Native {
+                return fail("--trace: native code does not trace; use --engine interp");
+            }
+            options.engine = Engine::Interpreter;
         }
-        let value = machine.call(&name, &args).map_err(|error| Failure(input.describe_run_error(&error)))?;
+        let result = run_or_interpret(&input.module, &name, &args, &options, |args| {
+            let mut machine = Machine::with_limits(&input.module, options.limits).on_output(output);
+            if self.trace {
+                let to_stderr = self.json;
+                machine = machine.on_step(move |line| match to_stderr {
+                    true => say(line),
+                    false => output(&format!("{line}\n")),
+                });
+            }
+            machine.call(&name, args)
+        });
+        let (value, ran) = result.map_err(|error| match error {
+            EngineError::Run(error) => Failure(input.describe_run_error(&error)),
+            EngineError::NotNative(why) => Failure(format!("--engine native: {why}")),
+        })?;
+        self.engine.explain(&ran);
         match self.json {
             true => output(&format!("{}\n", value_to_json(&value).map_err(|kind| Failure(kind.to_string()))?)),
             false => output(&format!("{value}\n")),

@@ -5,6 +5,7 @@ use clap::Args;
 
 use super::arguments::{CallOptions, parse_json};
 use super::derivative::{CarrierOption, WithRespectTo, describe, json_members, shown, text, warn};
+use super::engine::EngineOptions;
 use super::show::Form;
 use super::{Failure, output};
 
@@ -30,6 +31,8 @@ pub(crate) struct Vjp {
     with_respect_to: WithRespectTo,
     #[command(flatten)]
     carrier: CarrierOption,
+    #[command(flatten)]
+    engine: EngineOptions,
     /// Print {"value": …, "gradient": […]}: one entry an argument, or one for each that --wrt names; null where
     /// there is no tangent.
     #[arg(long)]
@@ -44,10 +47,11 @@ impl Vjp {
         let seed = parse_json("--seed", &self.seed)?;
         let (input, name, args) = self.call.prepare(&self.file)?;
         let options = self.with_respect_to.options(self.call.limits()).carrier(self.carrier.get());
-        let options = options.checkpoint(self.carrier.checkpoint());
+        let options = options.checkpoint(self.carrier.checkpoint()).engine(self.engine.get(&self.call)?);
         let result = vjp_with(&input.module, &name, &args, &seed, &options);
         let result = result.map_err(|error| describe(&input, &error))?;
         warn(&result.warnings);
+        self.engine.explain(&result.ran);
         if let Some(form) = self.show {
             output(&shown(&result, form)?);
         }
