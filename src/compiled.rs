@@ -14,7 +14,7 @@ mod function;
 mod gradient;
 mod hvp;
 mod jvp;
-mod pipeline;
+pub mod pipeline;
 mod signature;
 mod vjp;
 

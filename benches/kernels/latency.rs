@@ -60,6 +60,11 @@ pub(crate) fn measure_one(words: &[String]) -> Result<(), Failure> {
         let mut session = ours.session(&arguments)?;
         let value = session.gradient()?;
         phases.push(("first gradient", start.elapsed().as_nanos() as f64));
+        if n <= LARGEST_COMPILED {
+            let start = Instant::now();
+            drop(ours.compiled()?);
+            phases.push(("to machine code", start.elapsed().as_nanos() as f64));
+        }
         let (expected, partials) = straight.gradient();
         check("the value", value, expected)?;
         for (found, expected) in session.partials().iter().zip(partials) {
@@ -74,6 +79,9 @@ pub(crate) fn measure_one(words: &[String]) -> Result<(), Failure> {
     println!("{}", json!({ "statements": n, "phases": least, "peak_bytes": peak_memory() }));
     Ok(())
 }
+
+/// Larger functions take Cranelift too long.
+const LARGEST_COMPILED: usize = 100_000;
 
 /// The most memory that this process had, where the system says so.
 fn peak_memory() -> Option<u64> {

@@ -15,6 +15,7 @@
 mod clock;
 mod compiled;
 mod latency;
+mod native;
 mod ours;
 mod rows;
 mod sums;

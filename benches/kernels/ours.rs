@@ -1,8 +1,9 @@
-//! What this library makes of a function: the only file that knows how it is run.
+//! What this library makes of a function that the interpreter runs: the only file that knows how that is done.
 
 use std::time::Instant;
 
 use bbkit::GradientOptions;
+use bbkit::exec::native::Program;
 use bbkit::exec::{Limits, Machine, Value};
 use bbkit::ircode::{IRCode, Module, Name, Type, parse_module};
 use bbkit::passes::reverse_mode::{Options, derive};
@@ -76,6 +77,11 @@ impl Ours {
         let derived = bbkit::to_ircode(&derived)?;
         done("to IRCode");
         Ok((Ours { module: derived, function, gradient: names.value_and_gradient }, phases))
+    }
+
+    /// The gradient as machine code.
+    pub(crate) fn compiled(&self) -> Result<Program, Failure> {
+        Ok(Program::compile(&self.module, &[&self.gradient], LIMITS)?)
     }
 
     /// What can be called again and again on the same arguments.

@@ -4,7 +4,8 @@
 use std::time::Duration;
 
 use super::compiled::{Arguments, programs};
-use super::ours::{Argument, ENGINE, Ours};
+use super::native::{Compiled, ENGINE};
+use super::ours::Argument;
 use super::rows::check;
 use super::tape::Taped;
 use super::{Failure, clock};
@@ -56,7 +57,7 @@ pub(crate) fn run() -> Result<(), Failure> {
     for (name, text, value, partials) in [("sum", SUM, x.iter().sum(), vec![1.0; n]), ("sumsin", SINES, sines, cosines)]
     {
         let files = Arguments::write(name, n, &x, &[])?;
-        let (ours, _) = Ours::of_text(text)?;
+        let ours = Compiled::of_text(text)?;
         let arguments = [Argument::Vector(x.clone()), Argument::Vector(Vec::new()), Argument::Integer(n)];
         let mut session = ours.session(&arguments)?;
         let taped = Taped::find(name).ok_or("a sum that the tape does not have")?;

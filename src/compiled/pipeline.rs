@@ -40,13 +40,21 @@ const DERIVATIVE: &[FunctionPass] = &[
 ];
 
 /// Makes all functions of a module ready to be compiled.
-pub(super) fn primal(module: &mut Module<BBCode>) -> Result<(), PassError> {
+///
+/// # Errors
+///
+/// [`PassError`], which verified code never gives.
+pub fn primal(module: &mut Module<BBCode>) -> Result<(), PassError> {
     let names: Vec<Name> = module.functions().iter().map(|function| function.name.clone()).collect();
     names.iter().try_for_each(|name| run(module, name, PRIMAL))
 }
 
 /// Makes a derivative ready to be compiled.
-pub(super) fn derivative(module: &mut Module<BBCode>, name: &Name) -> Result<(), PassError> {
+///
+/// # Errors
+///
+/// [`PassError`], which verified code never gives.
+pub fn derivative(module: &mut Module<BBCode>, name: &Name) -> Result<(), PassError> {
     run(module, name, DERIVATIVE)
 }
 
