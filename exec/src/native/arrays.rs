@@ -136,8 +136,10 @@ impl FunctionCompiler<'_, '_> {
         let offset = if let [index] = words.as_slice() {
             let offset = self.builder.ins().iadd_imm_s(*index, -1);
             let length = self.header_word(array.header, self::array::LENGTH);
-            let inside = self.builder.ins().icmp(IntCC::UnsignedLessThan, offset, length);
-            self.guard(inside, out_of_bounds(), &operands);
+            if self.compiler.resizes() || self.checked.insert((array.header, *index)) {
+                let inside = self.builder.ins().icmp(IntCC::UnsignedLessThan, offset, length);
+                self.guard(inside, out_of_bounds(), &operands);
+            }
             offset
         } else {
             let mut offset: Option<(ir::Value, ir::Value)> = None;
@@ -240,9 +242,11 @@ impl FunctionCompiler<'_, '_> {
         self.builder.set_cold_block(full);
         let has_room = self.builder.ins().icmp(IntCC::UnsignedLessThan, length, room);
         self.builder.ins().brif(has_room, fits, &[], full, &[]);
+        self.seal(&[full]);
         self.builder.switch_to_block(full);
         self.grow(header, longer, value.layout.size, false)?;
         self.builder.ins().jump(fits, &[]);
+        self.seal(&[fits]);
         self.builder.switch_to_block(fits);
         let data = self.load_word(header, self::array::DATA);
         let address = self.at(data, length, &value.layout);

@@ -12,7 +12,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, StackSlotData, StackSlotKind};
 use cranelift_frontend::{FunctionBuilder, Variable};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use ircode::{
     Body, Constant, Head, IRCode, Module, Operand, Positions, SSAValue, Scalar, ScalarType, Stmt, Type, UnnamedPhiEdge,
 };
@@ -82,6 +82,8 @@ pub(super) struct FunctionCompiler<'c, 'f> {
     slots: HashMap<u32, ir::StackSlot>,
     /// The stacks that the function makes for itself, by the statements that make them; known once these are compiled.
     pub(super) local_stacks: HashMap<usize, Option<LocalStack>>,
+    /// Arrays and indices that were compared in this block: the first time decides.
+    pub(super) checked: HashSet<(ir::Value, ir::Value)>,
     /// The loops that are compiled in several versions, by their headers.
     pub(super) loops: Vec<VersionedLoop>,
     pub(super) versioned: HashMap<usize, usize>,
@@ -129,6 +131,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
             failed,
             slots: HashMap::new(),
             local_stacks: local_stacks(&module, &function.body).into_iter().map(|made| (made, None)).collect(),
+            checked: HashSet::new(),
             loops: Vec::new(),
             versioned: HashMap::new(),
             version: None,
@@ -263,6 +266,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
 
     pub(super) fn compile_block(&mut self, ir: &IRCode, number: usize) -> Compiled<()> {
         let Some(range) = ir.cfg.blocks.get(number).map(|block| block.stmts.clone()) else { return Ok(()) };
+        self.checked.clear();
         for index in range.clone() {
             self.statement = index;
             let Some(stmt) = ir.stmts.stmts().get(index) else { return self.refuse("a statement that is not there") };
@@ -283,6 +287,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
                     };
                     let (taken, other) = (self.builder.create_block(), self.builder.create_block());
                     self.builder.ins().brif(condition, taken, &[], other, &[]);
+                    self.seal(&[taken, other]);
                     self.builder.switch_to_block(taken);
                     self.jump(ir, number, Some(number + 1))?;
                     self.builder.switch_to_block(other);
@@ -560,9 +565,15 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         let (on, off) = (self.builder.create_block(), self.builder.create_block());
         self.builder.set_cold_block(off);
         self.builder.ins().brif(fine, on, &[], off, &[]);
+        self.seal(&[on, off]);
         self.builder.switch_to_block(off);
         self.fail(what, operands);
         self.builder.switch_to_block(on);
+    }
+
+    /// No more ways lead to these blocks than there are: Cranelift's frontend finds variables in them faster.
+    pub(super) fn seal(&mut self, blocks: &[ir::Block]) {
+        blocks.iter().for_each(|block| self.builder.seal_block(*block));
     }
 
     /// The call fails; ends the block.
@@ -610,6 +621,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
     pub(super) fn check(&mut self, status: ir::Value) {
         let on = self.builder.create_block();
         self.builder.ins().brif(status, self.failed, &[], on, &[]);
+        self.seal(&[on]);
         self.builder.switch_to_block(on);
     }
 
@@ -680,6 +692,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         let (on, off) = (self.builder.create_block(), self.builder.create_block());
         self.builder.set_cold_block(off);
         self.builder.ins().brif(status, off, &[], on, &[]);
+        self.seal(&[on, off]);
         self.builder.switch_to_block(off);
         let site = self.site(What::Call);
         let pass = self.compiler.helper(super::helpers::PASS_THROUGH, self.builder.func);

@@ -116,12 +116,14 @@ impl FunctionCompiler<'_, '_> {
         let (off, on) = (self.builder.create_block(), self.builder.create_block());
         self.builder.set_cold_block(off);
         self.builder.ins().brif(nan, off, &[], on, &[]);
+        self.seal(&[off]);
         self.builder.switch_to_block(off);
         let Some(layout) = operands.first().map(|operand| operand.layout.clone()) else {
             return self.refuse("a function without operand");
         };
         self.interpret(Work::Primitive(primitive), operands, layout)?;
         self.builder.ins().jump(on, &[]);
+        self.seal(&[on]);
         self.builder.switch_to_block(on);
         Ok(result)
     }

@@ -191,11 +191,13 @@ impl FunctionCompiler<'_, '_> {
         self.builder.set_cold_block(full);
         let has_room = self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, least, room);
         self.builder.ins().brif(has_room, fits, &[], full, &[]);
+        self.seal(&[full]);
         self.builder.switch_to_block(full);
         self.builder.ins().store(trusted(), length, header, array::LENGTH);
         self.grow(header, least, bytes, true)?;
         self.reload(header, local);
         self.builder.ins().jump(fits, &[]);
+        self.seal(&[fits]);
         self.builder.switch_to_block(fits);
         Ok(())
     }
@@ -219,6 +221,7 @@ impl FunctionCompiler<'_, '_> {
         self.builder.set_cold_block(full);
         let has_room = self.builder.ins().icmp(IntCC::UnsignedLessThan, length, room);
         self.builder.ins().brif(has_room, fits, &[], full, &[]);
+        self.seal(&[full]);
         self.builder.switch_to_block(full);
         self.builder.ins().store(trusted(), length, stack.header, array::LENGTH);
         self.grow(stack.header, longer, value.layout.size, true)?;
@@ -226,6 +229,7 @@ impl FunctionCompiler<'_, '_> {
             self.reload(stack.header, local);
         }
         self.builder.ins().jump(fits, &[]);
+        self.seal(&[fits]);
         self.builder.switch_to_block(fits);
         let data = self.stack_data(stack);
         let address = self.at(data, length, &value.layout);
@@ -264,6 +268,7 @@ impl FunctionCompiler<'_, '_> {
         let (on, off) = (self.builder.create_block(), self.builder.create_block());
         self.builder.set_cold_block(off);
         self.builder.ins().brif(inside, on, &[], off, &[]);
+        self.seal(&[on, off]);
         self.builder.switch_to_block(off);
         // The error shows the stack.
         self.builder.ins().store(trusted(), length, words.header, array::LENGTH);

@@ -20,10 +20,10 @@ use super::loops::{Check, CountedLoop, Index, Space};
 const MOST_ROUNDS: i64 = 1 << 40;
 
 /// Bodies up to so many statements are copied so often.
-const COPIES: [(usize, usize); 2] = [(24, 4), (48, 2)];
+const COPIES: [(usize, usize); 2] = [(20, 4), (40, 2)];
 
 /// Loops with larger bodies stay as they are.
-const LARGEST: usize = 400;
+const LARGEST: usize = 150;
 
 /// A loop, and what its versions share.
 #[derive(Debug)]
@@ -181,6 +181,7 @@ impl FunctionCompiler<'_, '_> {
         }
         let fast = self.builder.create_block();
         self.builder.ins().brif(fine, fast, &[], as_written, &[]);
+        self.seal(&[fast]);
         self.builder.switch_to_block(fast);
         self.make_room(number, rounds)?;
         let Some(versioned) = self.loops.get(number) else { return Ok(()) };
