@@ -1,6 +1,8 @@
 //! What runs a program: the interpreter, or native code.
 
-use exec::{Limits, Machine, RunError, RunErrorKind, Value};
+#[cfg(feature = "native")]
+use exec::RunErrorKind;
+use exec::{Limits, Machine, RunError, Value};
 use ircode::{IRCode, Module};
 
 /// What runs a program. The results are the same to the last bit.
@@ -82,10 +84,7 @@ pub enum EngineError {
     NotNative(String),
 }
 
-/// Calls a function of a module, on the engine that the options say, and says which one that was.
-///
-/// Where [`Engine::Auto`] finds in the middle of a run that native code cannot go on, the interpreter starts anew with copies of the
-/// arguments as they were; what the run changes is not seen in the arguments then.
+/// Calls a function of a module, on the engine that the options say, and says which one that was. What the program prints goes nowhere.
 ///
 /// ```
 /// use bbkit::exec::Value;
@@ -114,84 +113,60 @@ pub fn run(
     args: &[Value],
     options: &RunOptions,
 ) -> Result<(Value, Ran), EngineError> {
-    run_or_interpret(module, name, args, options, |args| Machine::with_limits(module, options.limits).call(name, args))
+    run_with_output(module, name, args, options, &mut |_| ())
 }
 
-/// As [`run`], with an interpreter of the caller's own, which [shows what is printed](Machine::on_output), for instance.
+/// As [`run`], with what the program prints given to `output`: by native code when the call is over.
 ///
 /// # Errors
 ///
 /// [`EngineError`].
-pub fn run_or_interpret(
+pub fn run_with_output(
     module: &Module<IRCode>,
     name: &str,
     args: &[Value],
     options: &RunOptions,
-    interpret: impl FnOnce(&[Value]) -> Result<Value, RunError>,
+    output: &mut dyn FnMut(&str),
 ) -> Result<(Value, Ran), EngineError> {
     let ran = |engine, why| Ran { function: name.into(), engine, why };
     let mut why = None;
-    let mut copies = None;
     if options.engine != Engine::Interpreter {
-        if options.engine == Engine::Auto {
-            let machine = Machine::with_limits(module, options.limits);
-            let copied = machine.copies(args).map_err(|kind| RunError { kind, trace: Vec::new() })?;
-            copies = Some(copied);
-        }
-        match native(module, name, args, options.limits) {
+        match native(module, name, args, options.limits, output) {
             Ok(value) => return Ok((value, ran(Engine::Native, None))),
+            // The arguments are as they were, and nothing was printed.
             Err(EngineError::NotNative(reason)) if options.engine == Engine::Auto => why = Some(reason),
             Err(error) => return Err(error),
         }
     }
-    let args = copies.as_deref().unwrap_or(args);
-    Ok((interpret(args)?, ran(Engine::Interpreter, why)))
+    let value = Machine::with_limits(module, options.limits).on_output(|text| output(text)).call(name, args)?;
+    Ok((value, ran(Engine::Interpreter, why)))
 }
 
 #[cfg(feature = "native")]
-fn native(module: &Module<IRCode>, name: &str, args: &[Value], limits: Limits) -> Result<Value, EngineError> {
+fn native(
+    module: &Module<IRCode>,
+    name: &str,
+    args: &[Value],
+    limits: Limits,
+    output: &mut dyn FnMut(&str),
+) -> Result<Value, EngineError> {
     use exec::native::{CallError, Program};
 
     if limits.steps != Limits::default().steps {
         return Err(EngineError::NotNative("native code does not count statements, of which there is a limit".into()));
     }
-    let Some(function) = module.function_index(name) else {
+    if module.function(name).is_none() {
         return Err(RunError { kind: RunErrorKind::NoSuchFunction(name.into()), trace: Vec::new() }.into());
-    };
-    if let Some(printing) = printing(module, function) {
-        return Err(EngineError::NotNative(format!("{printing} prints, which native code does not")));
     }
     let program =
         Program::compile(module, &[name], limits).map_err(|refused| EngineError::NotNative(refused.to_string()))?;
-    program.call(name, args).map_err(|error| match error {
+    program.call_with_output(name, args, output).map_err(|error| match error {
         CallError::Run(error) => EngineError::Run(error),
         refused @ CallError::Refused(_) => EngineError::NotNative(refused.to_string()),
     })
 }
 
 #[cfg(not(feature = "native"))]
-fn native(_: &Module<IRCode>, _: &str, _: &[Value], _: Limits) -> Result<Value, EngineError> {
+fn native(_: &Module<IRCode>, _: &str, _: &[Value], _: Limits, _: &mut dyn FnMut(&str)) -> Result<Value, EngineError> {
     Err(EngineError::NotNative("this program was built without native code".into()))
-}
-
-/// The name of a function that prints, among this one and those that it may call.
-#[cfg(feature = "native")]
-fn printing(module: &Module<IRCode>, function: usize) -> Option<String> {
-    let graph = ircode::CallGraph::new(module);
-    let mut work = vec![function];
-    let mut seen = vec![false; module.functions().len()];
-    while let Some(number) = work.pop() {
-        if seen.get_mut(number).is_none_or(|seen| std::mem::replace(seen, true)) {
-            continue;
-        }
-        let function = module.functions().get(number)?;
-        let prints = |stmt| {
-            module.primitive_call(stmt).is_some_and(|(primitive, _)| matches!(primitive.name, "print" | "println"))
-        };
-        if function.body.stmts.stmts().iter().any(prints) {
-            return Some(if function.name.is_empty() { "the listing".into() } else { function.name.to_string() });
-        }
-        work.extend(graph.callees(number));
-    }
-    None
 }

@@ -31,7 +31,7 @@ pub use check::{
 pub use compiled::Differentiate;
 pub use diff::{Change, DiffOptions, DiffRow, FunctionDiff, ModuleDiff, diff, diff_functions};
 pub use dot::dot;
-pub use engine::{Engine, EngineError, Ran, RunOptions, run, run_or_interpret};
+pub use engine::{Engine, EngineError, Ran, RunOptions, run, run_with_output};
 pub use gradient::{
     Carrier, Gradient, GradientError, GradientOptions, GradientStatistics, Savings, Seed, WrtError, derivative,
     gradient, gradient_statistics, gradient_with, specialized, to_bbcode, to_ircode, vjp, vjp_with,

@@ -29,7 +29,6 @@ mod sites;
 mod stack;
 mod stacks;
 mod statement;
-mod subnormals;
 mod versions;
 
 pub use in_place::{Argument, Numbers};

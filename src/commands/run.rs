@@ -1,6 +1,6 @@
 //! `bbkit run`: run a function.
 
-use bbkit::{Engine, EngineError, RunOptions, run_or_interpret};
+use bbkit::{Engine, EngineError, Ran, RunOptions, run_with_output};
 use clap::Args;
 use exec::{Machine, value_to_json};
 
@@ -36,24 +36,25 @@ impl Run {
         let (mut input, name, args) = self.call.prepare(&self.file)?;
         // Types that a listing does not show, and so the widths of its literals, are taken from the arguments.
         input.module = bbkit::specialized(&input.module, &name, &args)?;
-        let mut options = RunOptions { limits: self.call.limits(), engine: self.engine.get(&self.call)? };
-        if self.trace {
-            if options.engine == Engine::Native {
-                return fail("--trace: native code does not trace; use --engine interp");
+        let engine = self.engine.get(&self.call)?;
+        let options = RunOptions { limits: self.call.limits(), engine };
+        let result = match self.trace {
+            true if engine == Engine::Native => {
+                return fail("--trace: native code does not trace; use --engine interp or auto");
             }
-            options.engine = Engine::Interpreter;
-        }
-        let result = run_or_interpret(&input.module, &name, &args, &options, |args| {
-            let mut machine = Machine::with_limits(&input.module, options.limits).on_output(output);
-            if self.trace {
+            true => {
+                let mut machine = Machine::with_limits(&input.module, options.limits).on_output(output);
                 let to_stderr = self.json;
                 machine = machine.on_step(move |line| match to_stderr {
                     true => say(line),
                     false => output(&format!("{line}\n")),
                 });
+                let why = (engine == Engine::Auto).then(|| "native code does not trace".into());
+                let ran = Ran { function: name.to_string(), engine: Engine::Interpreter, why };
+                machine.call(&name, &args).map(|value| (value, ran)).map_err(EngineError::Run)
             }
-            machine.call(&name, args)
-        });
+            false => run_with_output(&input.module, &name, &args, &options, &mut |text: &str| output(text)),
+        };
         let (value, ran) = result.map_err(|error| match error {
             EngineError::Run(error) => Failure(input.describe_run_error(&error)),
             EngineError::NotNative(why) => Failure(format!("--engine native: {why}")),

@@ -44,7 +44,7 @@ impl private::Make for Function {
 }
 
 impl Function {
-    /// Calls it. The result must consist of numbers, or is left out; the fields of tuples and structs come one after the other.
+    /// Calls it. What it prints goes nowhere. The result must consist of numbers, or is left out; the fields of tuples and structs come one after the other.
     ///
     /// # Errors
     ///
