@@ -1,5 +1,6 @@
 //! From a module to a gradient, in one step.
 
+mod savings;
 mod seed;
 mod statistics;
 mod wrt;
@@ -11,6 +12,7 @@ pub use passes::reverse_mode::{Carrier, Savings};
 use passes::reverse_mode::{Derivative, DerivativeNames, Options, derive};
 use passes::{PassError, infer_types, run_on_function};
 
+pub use self::savings::{SavingsReport, SavingsRow, savings_report};
 pub use self::seed::Seed;
 pub use self::statistics::{GradientStatistics, gradient_statistics};
 pub use self::wrt::WrtError;

@@ -33,8 +33,9 @@ pub use diff::{Change, DiffOptions, DiffRow, FunctionDiff, ModuleDiff, diff, dif
 pub use dot::dot;
 pub use engine::{Engine, EngineError, Ran, RunOptions, run, run_with_output};
 pub use gradient::{
-    Carrier, Gradient, GradientError, GradientOptions, GradientStatistics, Savings, Seed, WrtError, derivative,
-    gradient, gradient_statistics, gradient_with, specialized, to_bbcode, to_ircode, vjp, vjp_with,
+    Carrier, Gradient, GradientError, GradientOptions, GradientStatistics, Savings, SavingsReport, SavingsRow, Seed,
+    WrtError, derivative, gradient, gradient_statistics, gradient_with, savings_report, specialized, to_bbcode,
+    to_ircode, vjp, vjp_with,
 };
 pub use hessian::{Hessian, hessian};
 pub use hvp::{HessianNames, Hvp, hessian_function, hvp, hvp_with};

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use bbkit::exec::{Limits, Machine, Value, first_difference};
 use bbkit::ircode::{IRCode, Module, Name, Type, from_json};
-use bbkit::{Carrier, GradientOptions, gradient_with};
+use bbkit::{Carrier, GradientOptions, Savings, gradient_with};
 use kit::kernels::{Inputs, KERNELS, Kernel, inputs, kernel};
 
 /// Sizes at which the interpreter takes less than a second or so.
@@ -187,6 +187,11 @@ fn gradients_cost_what_the_table_says() {
     let mut table = String::from(
         "# kernel      n   statements: function   gradient  ratio   values saved   objects: function   gradient\n",
     );
+    let mut techniques = format!(
+        "\n# values saved with more and more of what makes derivatives small\n# kernel   {:>12}",
+        "as it comes"
+    );
+    Savings::names().for_each(|name| techniques.push_str(&format!(" {name:>width$}", width = name.len().max(9))));
     for kernel in &KERNELS {
         let n = SIZES.iter().find(|(name, _)| *name == kernel.name).map_or(20, |(_, n)| (*n).min(100));
         let (module, name) = exported(kernel);
@@ -206,7 +211,16 @@ fn gradients_cost_what_the_table_says() {
             primal.objects,
             gradient.objects,
         ));
+        let report = bbkit::savings_report(&module, &name, &args, &GradientOptions::new());
+        let rows = report.unwrap_or_else(|error| panic!("{} {n}: {error}", kernel.name)).rows;
+        techniques.push_str(&format!("\n{:<10}", kernel.name));
+        for row in rows {
+            let width = row.technique.map_or(12, |name| name.len().max(9));
+            techniques.push_str(&format!(" {:>width$}", row.saved));
+        }
     }
+    table.push_str(&techniques);
+    table.push('\n');
     let path = folder().join("stats.txt");
     if std::env::var_os("BBKIT_BLESS").is_some() {
         fs::write(&path, &table).unwrap();

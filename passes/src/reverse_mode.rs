@@ -29,19 +29,23 @@ mod adjoints;
 mod checkpointed;
 mod closed;
 mod conditions;
+mod contents;
 mod counted;
 mod derivation;
 mod emit;
 mod forward;
 mod inductions;
 pub mod linear_maps;
+mod minimum_cut;
 mod needs;
 mod objects;
 mod one_function;
 mod operation;
+mod places;
 mod plan;
 mod pullback;
 mod recompute;
+mod recompute_in_block;
 mod report;
 mod running;
 mod savings;
@@ -175,13 +179,14 @@ pub fn derive(module: &mut Module<BBCode>, name: &Name, options: &Options) -> Re
         true => generate_checkpointed(module, name, options)?,
         false => generate_all(module, name, options)?,
     };
-    let passes = std::mem::take(&mut generated.passes);
+    let (passes, temporary) = (std::mem::take(&mut generated.passes), std::mem::take(&mut generated.temporary));
     add(module, name, generated)?;
     if options.savings.one_function && options.carrier == Carrier::Stacks {
         // The vector-Jacobian product stays apart: it is there for the pullback itself.
         for closed in closed_kinds(options).into_iter().filter(|closed| *closed != Closed::Vjp) {
             one_function::run(module, closed.name(&derivative.names), &passes, options.savings)?;
         }
+        one_function::remove_what_is_not_called(module, &temporary);
     }
     Ok(derivative)
 }
@@ -252,6 +257,8 @@ struct Generated {
     types: Vec<ircode::TypeDef>,
     /// Which of the functions are forward passes and pullbacks.
     passes: Vec<MadeFunction>,
+    /// The functions and types that are not kept, once they are part of others.
+    temporary: Vec<Name>,
 }
 
 /// Derives a function and all that it calls with what is differentiated.
@@ -352,9 +359,12 @@ fn generate(
         }
     }
     let Some(prepared) = derivation.prepared(signature.function)? else { return Ok(Vec::new()) };
-    let (wanted, parameters) = (signature.wanted.clone(), function.parameters.clone());
-    let plan = Plan::new(derivation, &function.name, names, &prepared, wanted, parameters)
-        .map_err(|error| error.at_origin(function))?;
+    let planned = |names: DerivativeNames, once: bool| {
+        let (wanted, parameters) = (signature.wanted.clone(), function.parameters.clone());
+        Plan::new(derivation, &function.name, names, &prepared, wanted, parameters, once)
+            .map_err(|error| error.at_origin(function))
+    };
+    let plan = planned(names, false)?;
     if let Some((options, warnings)) = asked {
         check_root(&plan, function, options, warnings)?;
     }
@@ -362,18 +372,21 @@ fn generate(
     plan.called_functions().into_iter().try_for_each(|called| derivation.prepared(called).map(|_| ()))?;
     let called = plan.called_signatures();
     let error = |error: bbcode::EditError| PassError::new(NAME, &function.name, error.to_string());
-    for (name, is_pullback) in [(&plan.names.forward, false), (&plan.names.pullback, true)] {
-        generated.passes.push(MadeFunction { name: name.clone(), is_pullback });
+    generated.add_passes(&plan).map_err(error)?;
+    // What is to be one function calls its pullback once, and needs no function that can be called again.
+    let joined = closed.iter().any(|kind| *kind != Closed::Vjp) && derivation.joins();
+    let once = match plan.better_once && joined {
+        true => Some(planned(plan.names.once(), true)?),
+        false => None,
+    };
+    if let Some(once) = &once {
+        generated.add_passes(once).map_err(error)?;
+        generated.types.push(once.trace_def());
+        generated.temporary.extend([&once.names.forward, &once.names.pullback, &once.names.trace].map(Name::clone));
     }
-    generated.functions.push(forward_pass(&plan).map_err(error)?);
-    generated.functions.push(named(
-        &plan,
-        &plan.names.pullback,
-        pullback_type(&plan),
-        pullback::generate(&plan).map_err(error)?,
-    ));
     for kind in closed {
-        generated.functions.extend(closed::generate(&plan, kind).map_err(error)?);
+        let plan = once.as_ref().filter(|_| kind != Closed::Vjp).unwrap_or(&plan);
+        generated.functions.extend(closed::generate(plan, kind).map_err(error)?);
     }
     match plan.carrier {
         Carrier::Stacks => generated.types.push(plan.trace_def()),
@@ -396,6 +409,17 @@ fn closed_kinds(options: &Options) -> Vec<Closed> {
 }
 
 impl Generated {
+    /// Adds a forward pass and its pullback.
+    fn add_passes(&mut self, plan: &Plan<'_>) -> Result<(), bbcode::EditError> {
+        let names = &plan.names;
+        for (name, is_pullback) in [(&names.forward, false), (&names.pullback, true)] {
+            self.passes.push(MadeFunction { name: name.clone(), is_pullback });
+        }
+        self.functions.push(forward_pass(plan)?);
+        self.functions.push(named(plan, &names.pullback, pullback_type(plan), pullback::generate(plan)?));
+        Ok(())
+    }
+
     /// Adds what belongs to all derivatives that were made together.
     fn finish(&mut self, derivation: &Derivation<'_>) {
         self.functions.extend(derivation.rule_pullbacks.take());

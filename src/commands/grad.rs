@@ -1,8 +1,8 @@
 //! `bbkit grad`: the gradient of a function.
 
 use bbkit::{
-    Check, CheckOptions, CheckReport, Differences, Gradient, GradientStatistics, Outcome, check_gradient,
-    compare_with_differences, gradient_statistics, gradient_with, html,
+    Carrier, Check, CheckOptions, CheckReport, Differences, Gradient, GradientStatistics, Outcome, SavingsReport,
+    SavingsRow, check_gradient, compare_with_differences, gradient_statistics, gradient_with, html, savings_report,
 };
 use clap::Args;
 use exec::{Statistics, Value};
@@ -53,7 +53,8 @@ pub(crate) struct Grad {
     /// not right.
     #[arg(long)]
     check: bool,
-    /// Count what the function and its gradient do: statements executed, values saved, objects made, memory taken.
+    /// Count what the function and its gradient do: statements executed, values saved, objects made, memory taken; and what
+    /// is saved with more and more of the techniques that make it small.
     #[arg(long)]
     stats: bool,
     /// Print the functions of the derivative before the result.
@@ -76,6 +77,11 @@ impl Grad {
             false => None,
         };
         let statistics = statistics.transpose().map_err(|error| describe(&input, &error))?;
+        let savings = match self.stats && options.carrier == Carrier::Stacks {
+            true => Some(savings_report(&input.module, &name, &args, &options)),
+            false => None,
+        };
+        let savings = savings.transpose().map_err(|error| describe(&input, &error))?;
         let result = gradient_with(&input.module, &name, &args, &options).map_err(|error| describe(&input, &error))?;
         warn(&result.warnings);
         self.engine.explain(&result.ran);
@@ -110,7 +116,10 @@ impl Grad {
         };
         let function = input.module.function(&name);
         match self.json {
-            true => output(&format!("{}\n", json(&result, report.as_ref(), checks.as_ref(), statistics.as_ref())?)),
+            true => {
+                let statistics = statistics.as_ref().zip(Some(savings.as_ref()));
+                output(&format!("{}\n", json(&result, report.as_ref(), checks.as_ref(), statistics)?));
+            }
             false => output(&text(&result, function, |index| {
                 let report = report.as_ref()?;
                 let difference = report.differences.get(index).copied().flatten()?;
@@ -121,6 +130,7 @@ impl Grad {
         if !self.json {
             output(&checks.as_ref().map(CheckReport::to_string).unwrap_or_default());
             output(&statistics.map(|statistics| statistics.to_string()).unwrap_or_default());
+            output(&savings.map(|savings| format!("\n{savings}")).unwrap_or_default());
         }
         let single = args
             .iter()
@@ -142,7 +152,7 @@ fn json(
     result: &Gradient,
     report: Option<&Differences>,
     checks: Option<&CheckReport>,
-    statistics: Option<&GradientStatistics>,
+    statistics: Option<(&GradientStatistics, Option<&SavingsReport>)>,
 ) -> Result<String, Failure> {
     let mut text = format!("{{{}", derivative::json_members(result)?);
     if let Some(report) = report {
@@ -167,7 +177,7 @@ fn json(
         let checks: Vec<String> = checks.checks.iter().map(check).collect();
         text.push_str(&format!(", \"checks\": [{}]", checks.join(", ")));
     }
-    if let Some(statistics) = statistics {
+    if let Some((statistics, savings)) = statistics {
         let of = |of: &Statistics| {
             let Statistics { statements, saved, objects, allocations, bytes, peak } = of;
             let kinds = allocations.kinds().map(|(kind, count)| format!("\"{kind}\": {count}")).join(", ");
@@ -177,6 +187,15 @@ fn json(
         };
         let (primal, gradient) = (of(&statistics.primal), of(&statistics.gradient));
         text.push_str(&format!(", \"statistics\": {{\"primal\": {primal}, \"gradient\": {gradient}}}"));
+        if let Some(SavingsReport { rows }) = savings {
+            let row = |row: &SavingsRow| {
+                let SavingsRow { technique, saved, statements } = row;
+                let technique = technique.map_or(Json::Null, Json::from);
+                format!("{{\"technique\": {technique}, \"saved\": {saved}, \"statements\": {statements}}}")
+            };
+            let rows: Vec<String> = rows.iter().map(row).collect();
+            text.push_str(&format!(", \"savings\": [{}]", rows.join(", ")));
+        }
     }
     text.push('}');
     Ok(text)

@@ -58,20 +58,33 @@ pub fn gradient_statistics(
     args: &[Value],
     options: &GradientOptions,
 ) -> Result<GradientStatistics, GradientError> {
+    // The listing alone may not say enough to be run.
+    let specialized = super::specialized(module, name, args)?;
+    // Values keep the meter of the machine that made them, so that copies are of a machine of their own.
+    let copier = Machine::with_limits(&specialized, options.limits);
+    let mut machine = Machine::with_limits(&specialized, options.limits);
+    machine.call(name, &copier.copies(args).map_err(run_error)?)?;
+    let primal = machine.statistics();
+    Ok(GradientStatistics { primal, gradient: run_gradient(module, name, args, options)? })
+}
+
+/// Runs the gradient on copies of the arguments, and counts what it does.
+pub(super) fn run_gradient(
+    module: &Module<IRCode>,
+    name: &str,
+    args: &[Value],
+    options: &GradientOptions,
+) -> Result<Statistics, GradientError> {
     let derived = Derived::of(module, name, args, options, false)?;
     let made_for_it = |def: &&ircode::TypeDef| module.type_def(&def.name).is_none();
     let shadows: Vec<_> = module.types().iter().map(|def| shadow_name(&def.name)).collect();
     let traces = derived.module.types().iter().filter(made_for_it).map(|def| def.name.clone());
     let traces: Vec<_> = traces.filter(|name| !shadows.contains(name)).collect();
-    // Values keep the meter of the machine that made them, so that copies are of a machine of their own.
     let copier = Machine::with_limits(&derived.module, options.limits);
-    let mut machine = Machine::with_limits(&derived.module, options.limits);
-    machine.call(name, &copier.copies(args).map_err(run_error)?)?;
-    let primal = machine.statistics();
     let mut machine = Machine::with_limits(&derived.module, options.limits).count_saves_in(traces);
     if derived.module.function(&derived.closed).is_some() {
         let operands = derived.operands(&machine, &copier.copies(args).map_err(run_error)?, None)?;
         machine.call(&derived.closed, &operands)?;
     }
-    Ok(GradientStatistics { primal, gradient: machine.statistics() })
+    Ok(machine.statistics())
 }

@@ -65,7 +65,7 @@ impl BBCode {
     /// # Errors
     ///
     /// [`EditError::NoSuchInst`], [`EditError::NotInlinable`] with the reason: it is no call, the numbers of arguments differ, an argument is of
-    /// another type than the function takes, the function has static parameters, or no blocks.
+    /// another type than the function takes, the function has static parameters, or no blocks, or its first block names the edge from outside of the function.
     pub fn inline_call(&mut self, call: InstId, callee: &Function<BBCode>) -> Result<Inlined, EditError> {
         let arguments = self.arguments_for(call, callee)?;
         // Before the transaction, which holds the debug info as it was: adding to what is held twice copies it, at every call.
@@ -98,8 +98,15 @@ impl BBCode {
             _ => return refuse("it is no call".into()),
         };
         let body = &callee.body;
-        if body.entry().is_none() {
-            return refuse("the function has no blocks".into());
+        let Some(entry) = body.entry() else { return refuse("the function has no blocks".into()) };
+        let outside = <Ids as ircode::Names>::virtual_block();
+        let from_outside = |(_, inst): (InstId, &ircode::Instruction<Ids>)| {
+            inst.stmt.as_phi().is_some_and(|phi| phi.entries.iter().any(|entry| entry.edge == outside))
+        };
+        // Where the call stood, control comes from inside.
+        if body.block(entry).is_some_and(|block| block.odd_edges().is_some()) || body.phi_nodes(entry).any(from_outside)
+        {
+            return refuse("control comes to its first block from outside of the function".into());
         }
         let has_static_parameter = |(_, inst): (InstId, &ircode::Instruction<Ids>)| {
             let mut found = matches!(&inst.stmt, Stmt::Expr(expr) if expr.head == Head::StaticParameter);

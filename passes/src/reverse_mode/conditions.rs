@@ -7,7 +7,7 @@ use ircode::{Constant, Operand, Scalar, ScalarType, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use super::plan::Plan;
-use super::recompute::Recomputation;
+use super::recompute::{Facts, Recomputation};
 
 /// How it is found by which edge control came to a block.
 #[derive(Clone, PartialEq, Debug)]
@@ -31,7 +31,7 @@ pub(super) struct Decision {
 
 impl Plan<'_> {
     /// Finds the meetings of ways at which the condition that decided can be computed again.
-    pub(super) fn find_conditions(&mut self, domtree: &DomTree, recomputation: &Recomputation) {
+    pub(super) fn find_conditions(&mut self, domtree: &DomTree, facts: &Facts) {
         let mut used_elsewhere: Option<SecondaryMap<InstId, ()>> = None;
         for number in 0..self.meetings.len() {
             if self.meetings[number].is_none() || !self.relevant[number] {
@@ -44,7 +44,7 @@ impl Plan<'_> {
             }
             let Some(decision) = self.decision(domtree, number) else { continue };
             let again = match &decision.condition {
-                Operand::Value(value) => recomputation.can_derive(self, *value, number),
+                Operand::Value(value) => Recomputation::new(self, facts).costs_nothing(*value, number),
                 Operand::Argument(_) => true,
                 _ => false,
             };

@@ -77,6 +77,17 @@ impl DerivativeNames {
         }
     }
 
+    /// Those of a forward pass of which the pullback is called once, and that are not kept.
+    pub(super) fn once(&self) -> Self {
+        let once = |name: &Name| format!("{name}_once").into();
+        DerivativeNames {
+            forward: once(&self.forward),
+            pullback: once(&self.pullback),
+            trace: once(&self.trace),
+            ..self.clone()
+        }
+    }
+
     fn with_base(base: &str) -> Self {
         DerivativeNames {
             forward: format!("{base}_fwd").into(),
@@ -218,6 +229,11 @@ impl<'a> Derivation<'a> {
             candidates,
             prepared: RefCell::default(),
         }
+    }
+
+    /// Whether the forward pass and the pullback become one function where both are wanted.
+    pub(super) fn joins(&self) -> bool {
+        self.carrier == Carrier::Stacks && self.savings.one_function
     }
 
     /// The function at this position, prepared.

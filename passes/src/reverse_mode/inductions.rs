@@ -526,11 +526,6 @@ impl Inductions {
         self.find(value, block).map(|(index, _)| index)
     }
 
-    /// Whether variables give values at all.
-    pub(super) fn are_offered(&self) -> bool {
-        self.offered && !self.all.is_empty()
-    }
-
     fn find(&self, value: InstId, block: usize) -> Option<(usize, i64)> {
         if !self.offered {
             return None;
@@ -541,16 +536,9 @@ impl Inductions {
         (member.root == place.root).then(|| (index, member.offset.wrapping_sub(place.end)))
     }
 
-    /// Lets a variable be used, and gives what that needs in which blocks, if it was not before.
-    pub(super) fn make_used(&mut self, index: usize) -> Vec<(usize, InstId)> {
-        let mut needed = Vec::new();
-        if let Some(induction) = self.all.get_mut(index).filter(|induction| !induction.used) {
-            induction.used = true;
-            for (exit, at) in &induction.exits {
-                at.for_each_operand(&mut |operand| needed.extend(operand.as_value().map(|value| (*exit, value))));
-            }
-        }
-        needed
+    /// Lets a variable be used. Whether it was not before.
+    pub(super) fn make_used(&mut self, index: usize) -> bool {
+        self.all.get_mut(index).is_some_and(|induction| !std::mem::replace(&mut induction.used, true))
     }
 
     /// The type of a variable.

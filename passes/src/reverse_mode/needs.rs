@@ -1,7 +1,6 @@
 //! What the reverse of a statement needs of the forward pass.
 
 use bbcode::{Ids, InstId};
-use hashbrown::HashSet;
 use ircode::{LineInfo, Operand, Type};
 
 use super::Carrier;
@@ -51,20 +50,6 @@ impl Plan<'_> {
         for index in self.inductions.saved_at(number) {
             visit(Need::Saved(Saved::Left(index)), LineInfo::NONE);
         }
-    }
-
-    /// The values among what the reverse of a block needs, each once.
-    pub(super) fn needed_values(&self, number: usize) -> Vec<InstId> {
-        let mut needed: Vec<InstId> = Vec::new();
-        let mut seen: HashSet<InstId> = HashSet::new();
-        self.for_each_need_of_block(number, &mut |need, _| {
-            if let Need::Saved(Saved::Value(value)) = need
-                && seen.insert(value)
-            {
-                needed.push(value);
-            }
-        });
-        needed
     }
 
     /// Visits what the reverse of a statement needs of the forward pass.

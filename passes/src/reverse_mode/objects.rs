@@ -5,7 +5,7 @@ use std::cell::RefCell;
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::HashMap;
-use ircode::{Module, Operand, Type};
+use ircode::{Module, Operand, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use super::operation::Operation;
@@ -88,7 +88,7 @@ impl Objects {
             Operand::Quote(constant) => holds(&constant.ty()).then_some(outside),
             Operand::Nested(_) => Some(outside),
         };
-        for (id, _) in bb.all_insts() {
+        for (id, inst) in bb.all_insts() {
             let Some(operation) = operations.get(id) else { continue };
             let mut joined: Vec<usize> = values.get(id).copied().into_iter().collect();
             let alone = match operation {
@@ -100,6 +100,8 @@ impl Objects {
                 Operation::Call { function, .. } => joined.is_empty() && !summaries.get(*function).links,
                 // A rule's result is new, but for what changes its first operand and gives it back.
                 Operation::Rule { .. } => true,
+                // The size of an array is no part of it.
+                Operation::Unknown => joined.is_empty() && only_reads(module, &inst.stmt),
                 _ => alone,
             };
             if let Operation::Rule { rule, args, .. } = operation
@@ -162,6 +164,11 @@ impl Objects {
     pub(super) fn bound(&self) -> usize {
         self.external.len()
     }
+}
+
+/// Whether a statement is a call of a primitive that changes nothing.
+pub(super) fn only_reads(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
+    module.primitive_call(stmt).is_some_and(|(primitive, _)| !primitive.effects.writes)
 }
 
 fn element_holds_objects(holds: &impl Fn(&Type) -> bool, ty: &Type) -> bool {

@@ -63,6 +63,20 @@ pub(super) fn run(
     Ok(())
 }
 
+/// Removes functions and types of these names, if nothing calls the functions any more.
+pub(super) fn remove_what_is_not_called(module: &mut Module<BBCode>, temporary: &[Name]) {
+    let mut numbers = HashMap::new();
+    numbers.extend(temporary.iter().filter_map(|name| Some((module.function_index(name)?, false))));
+    let others = module.functions().iter().filter(|function| !temporary.contains(&function.name));
+    let mut statements = others.flat_map(|function| function.body.all_insts().map(|(id, inst)| (id, &inst.stmt)));
+    if numbers.is_empty() || statements.any(|statement| !calls(module, std::iter::once(statement), &numbers).is_empty())
+    {
+        return;
+    }
+    drop(statements);
+    module.retain(|function| !temporary.contains(&function.name), |def| !temporary.contains(&def.name));
+}
+
 /// Inlines what was made, from the outside in.
 fn inline_all(module: &Module<BBCode>, body: &mut BBCode, made: &[MadeFunction]) {
     let graph = CallGraph::new(module);

@@ -11,14 +11,15 @@ use slotmap::SecondaryMap;
 
 use super::activity::{Activity, Subject};
 use super::conditions::{Meeting, choice_type, several_predecessors};
+use super::contents;
 use super::counted::{CountedLoop, counted_loops};
 use super::derivation::{Called, Derivation, DerivativeNames, Prepared};
 use super::inductions::{Inductions, Scope};
 use super::linear_maps::rule_pullbacks::RulePullback;
 use super::linear_maps::traces::Traces;
-use super::needs::Need;
 use super::operation::Operation;
-use super::recompute::Recomputation;
+use super::recompute::{Facts, Recomputation, Recomputed};
+use super::recompute_in_block;
 use super::{Carrier, NAME};
 use crate::PassError;
 use crate::tangents::Tangent;
@@ -40,6 +41,16 @@ pub(super) enum Saved {
     Edge(usize),
     /// What an induction variable, by its index, is where control comes to a block from its loop.
     Left(usize),
+}
+
+impl Saved {
+    /// The statement that it is of, if it is of one.
+    pub(super) fn statement(self) -> Option<InstId> {
+        match self {
+            Saved::Value(id) | Saved::Shadow(id) | Saved::Trace(id) | Saved::Old(id) | Saved::OldShadow(id) => Some(id),
+            Saved::Edge(_) | Saved::Left(_) => None,
+        }
+    }
 }
 
 /// How what a block saves travels.
@@ -116,9 +127,11 @@ pub(super) struct Plan<'a> {
     pub(super) loads: Vec<Vec<Load>>,
     /// What the reverse of each block computes from that, by number, in order.
     pub(super) recomputed: Vec<Vec<InstId>>,
+    /// What the reverse of each block uses of what is got in the reverse of another, by number.
+    pub(super) elsewhere: Vec<Vec<(Saved, usize)>>,
     /// Values that may be undefined at the end of the block that computes them: φs of which an edge has no value. Only
     /// a block that uses such a value can save it.
-    pub(super) maybe_undefined: SecondaryMap<InstId, ()>,
+    maybe_undefined: SecondaryMap<InstId, ()>,
     /// What the pullback needs of the arguments, with the fields in the trace.
     pub(super) saved_arguments: Vec<(SavedArgument, usize)>,
     /// The fields of the trace.
@@ -129,6 +142,10 @@ pub(super) struct Plan<'a> {
     pub(super) exit: Option<usize>,
     /// The field that says whether the pullback was called, if it can be called only once.
     pub(super) used: Option<usize>,
+    /// Whether the pullback may put back what is in objects that the function makes: it can be called once then.
+    once: bool,
+    /// Whether less would be saved if it might.
+    pub(super) better_once: bool,
     /// Classes of objects whose contents the pullback reads.
     contents_needed: Vec<bool>,
     /// Classes of objects that are copied, or made by a rule, as a whole.
@@ -138,7 +155,8 @@ pub(super) struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// Plans the derivative of a function with respect to the arguments that are wanted.
+    /// Plans the derivative of a function with respect to the arguments that are wanted. `once` says that the pullback is called only
+    /// once for each forward pass.
     pub(super) fn new(
         derivation: &'a Derivation<'a>,
         name: &Name,
@@ -146,6 +164,7 @@ impl<'a> Plan<'a> {
         prepared: &Prepared,
         wanted: Vec<bool>,
         parameters: Vec<Option<Name>>,
+        once: bool,
     ) -> Result<Plan<'a>, PassError> {
         let primal = prepared.body.clone();
         let subject = Subject {
@@ -223,12 +242,15 @@ impl<'a> Plan<'a> {
             saves: vec![None; count],
             loads: vec![Vec::new(); count],
             recomputed: vec![Vec::new(); count],
+            elsewhere: vec![Vec::new(); count],
             maybe_undefined,
             saved_arguments: Vec::new(),
             fields: Vec::new(),
             block_stack: None,
             exit: None,
             used: None,
+            once,
+            better_once: false,
             contents_needed: vec![false; activity.objects.bound()],
             lengths_needed: vec![false; activity.objects.bound()],
             result: prepared.result.clone(),
@@ -375,10 +397,7 @@ impl<'a> Plan<'a> {
 
     /// The block that saves what a statement of block `user` needs.
     fn saving_block(&self, item: Saved, user: usize) -> usize {
-        let (Saved::Value(id) | Saved::Shadow(id) | Saved::Trace(id) | Saved::Old(id) | Saved::OldShadow(id)) = item
-        else {
-            return user;
-        };
+        let Some(id) = item.statement() else { return user };
         // What travels along edges is found in the order in which the blocks run backwards.
         if self.carrier == Carrier::LinearMaps || self.maybe_undefined.contains_key(id) {
             return user;
@@ -394,30 +413,27 @@ impl<'a> Plan<'a> {
     /// Finds what the pullback needs of the forward pass, and how each part travels.
     fn choose_carriers(&mut self, domtree: &DomTree) {
         let mut items: Vec<Vec<Saved>> = vec![Vec::new(); self.relevant.len()];
-        let mut arguments = Vec::new();
         let mut positions: HashMap<(usize, Saved), usize> = HashMap::new();
-        let mut loads = Vec::new();
-        let recomputation = Recomputation::new(self);
-        self.find_conditions(domtree, &recomputation);
-        recomputation.use_inductions(self);
-        for number in 0..self.relevant.len() {
-            let mut loaded: HashSet<Saved> = self.choose_recomputed(number, &recomputation, &mut arguments);
-            let mut of_block = Vec::new();
-            self.for_each_need_of_block(number, &mut |need, line| match need {
-                Need::Argument(argument) => arguments.push(argument),
-                Need::Saved(item) if loaded.insert(item) => {
+        let Recomputed { loaded, computed, elsewhere, mut arguments, .. } = match self.carrier {
+            Carrier::Stacks => self.decide_saves(domtree),
+            Carrier::LinearMaps => recompute_in_block::decide(self),
+        };
+        (self.recomputed, self.elsewhere) = (computed, elsewhere);
+        self.loads = loaded
+            .into_iter()
+            .enumerate()
+            .map(|(number, loaded)| {
+                let load = |(item, line): (Saved, LineInfo)| {
                     let saver = self.saving_block(item, number);
                     let position = *positions.entry((saver, item)).or_insert_with(|| {
                         items[saver].push(item);
                         items[saver].len() - 1
                     });
-                    of_block.push(Load { item, saver, position, line });
-                }
-                Need::Saved(_) => {}
-            });
-            loads.push(of_block);
-        }
-        self.loads = loads;
+                    Load { item, saver, position, line }
+                };
+                loaded.into_iter().map(load).collect()
+            })
+            .collect();
         arguments.sort_unstable();
         arguments.dedup();
         for saved in arguments {
@@ -471,26 +487,64 @@ impl<'a> Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// Finds what the reverse of a block computes again. Its arguments are added to those that the pullback needs.
-    fn choose_recomputed(
-        &mut self,
-        number: usize,
-        recomputation: &Recomputation,
-        arguments: &mut Vec<SavedArgument>,
-    ) -> HashSet<Saved> {
-        let needed = self.needed_values(number);
-        let chosen = recomputation.choose(self, number, &needed);
-        let again = chosen.iter().filter(|id| self.inductions.at(**id, number).is_none());
-        for stmt in again.filter_map(|&id| self.primal.stmt(id)) {
-            stmt.for_each_operand(&mut |operand| {
-                if let Operand::Argument(argument) = operand {
-                    arguments.push(SavedArgument { argument: *argument, shadow: false });
-                }
-            });
+    /// Decides what is saved and what is computed again, and which objects are put back for that.
+    fn decide_saves(&mut self, domtree: &DomTree) -> Recomputed {
+        let facts = Facts::new(self, domtree);
+        self.find_conditions(domtree, &facts);
+        let decided = self.decide_with_inductions(&facts);
+        if !self.derivation.savings.contents || !self.derivation.savings.recompute {
+            return decided;
         }
-        let items = chosen.iter().map(|&id| Saved::Value(id)).collect();
-        self.recomputed[number] = chosen;
-        items
+        let put_back = contents::worth_putting_back(self, &decided);
+        if put_back.is_empty() || !self.once {
+            self.better_once = !put_back.is_empty();
+            return decided;
+        }
+        for class in put_back {
+            if let Some(needed) = self.contents_needed.get_mut(class) {
+                *needed = true;
+            }
+        }
+        self.decide_with_inductions(&facts)
+    }
+
+    /// Decides what is saved and what is computed again, and which variables run backwards for that.
+    ///
+    /// Where such a variable starts is needed where control leaves its loop, so that it may take others, but only of loops around
+    /// that: there are at most as many rounds as loops around each other are looked at for variables.
+    fn decide_with_inductions(&mut self, facts: &Facts) -> Recomputed {
+        loop {
+            let decided = Recomputation::new(self, facts).decide();
+            let mut more = false;
+            for &index in &decided.running {
+                more |= self.inductions.make_used(index);
+            }
+            if !more {
+                return decided;
+            }
+        }
+    }
+
+    /// Whether a value may be undefined at the end of the block that computes it.
+    pub(super) fn may_be_undefined(&self, id: InstId) -> bool {
+        self.maybe_undefined.contains_key(id)
+    }
+
+    /// What a value is only another name of: a copy, or a φ of a block to which control comes from one other.
+    pub(super) fn copied(&self, id: InstId) -> Option<Operand<bbcode::Ids>> {
+        match self.primal.stmt(id)? {
+            Stmt::Value(of) if !matches!(of, Operand::Global(_) | Operand::Nested(_)) => Some(of.clone()),
+            Stmt::Phi(phi) => {
+                let number = self.graph.number(self.primal.block_of(id)?)?;
+                match (self.predecessors(number).as_slice(), phi.entries.as_slice()) {
+                    ([pred], [entry]) if number != 0 && self.graph.number(entry.edge) == Some(*pred) => {
+                        entry.value.clone()
+                    }
+                    _ => None,
+                }
+            }
+            _ => None,
+        }
     }
 
     fn saved_type(&self, item: Saved) -> Type {

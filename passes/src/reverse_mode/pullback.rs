@@ -49,6 +49,8 @@ pub(super) struct Generator<'p, 'a> {
     left: HashMap<usize, Vec<usize>>,
     /// For each field that is a stack, the slot of its cursor.
     cursors: HashMap<usize, Operand<Ids>>,
+    /// By block of the function: what its reverse has got of what was saved, and computed from that.
+    got: Vec<HashMap<Saved, Operand<Ids>>>,
 }
 
 pub(super) type Generated<T> = Result<T, EditError>;
@@ -86,6 +88,7 @@ pub(super) fn generate(plan: &Plan<'_>) -> Generated<BBCode> {
         counters: HashMap::new(),
         running: HashMap::new(),
         left: HashMap::new(),
+        got: vec![HashMap::new(); plan.relevant.len()],
     };
     generator.find_adjoints();
     generator.entry()?;
@@ -93,6 +96,12 @@ pub(super) fn generate(plan: &Plan<'_>) -> Generated<BBCode> {
     generator.make_counters()?;
     generator.make_running()?;
     generator.make_slots()?;
+    // What is got before a loop is used in it.
+    let mut inward: Vec<usize> = plan.relevant_blocks().collect();
+    inward.sort_by_key(|&number| plan.loops.depth(number));
+    for number in inward {
+        generator.load(number)?;
+    }
     for number in plan.relevant_blocks() {
         generator.reverse_block(number)?;
     }
@@ -270,8 +279,7 @@ impl<'p> Generator<'p, '_> {
     fn reverse_block(&mut self, number: usize) -> Generated<()> {
         let plan = self.plan;
         let (Some(block), Some(here)) = (plan.block(number), self.shape.reverse[number]) else { return Ok(()) };
-        let mut loaded: HashMap<Saved, Operand<Ids>> = HashMap::new();
-        self.load(number, here, &mut loaded)?;
+        let loaded = std::mem::take(&mut self.got[number]);
         let insts: Vec<InstId> = plan.primal.inst_ids(block).collect();
         for &id in insts.iter().rev() {
             let Some(inst) = plan.primal.inst(id) else { continue };
@@ -292,8 +300,13 @@ impl<'p> Generator<'p, '_> {
     }
 
     /// Gets what the reverse of a block needs of what was saved.
-    fn load(&mut self, number: usize, here: usize, loaded: &mut HashMap<Saved, Operand<Ids>>) -> Generated<()> {
+    fn load(&mut self, number: usize) -> Generated<()> {
         let plan = self.plan;
+        let Some(here) = self.shape.reverse[number] else { return Ok(()) };
+        let mut loaded: HashMap<Saved, Operand<Ids>> = HashMap::new();
+        for (item, place) in &plan.elsewhere[number] {
+            loaded.extend(self.got[*place].get(item).map(|operand| (*item, operand.clone())));
+        }
         let mut entries: HashMap<usize, Operand<Ids>> = HashMap::new();
         for &Load { item, saver, position, line } in &plan.loads[number] {
             let Some(saves) = plan.saves.get(saver).and_then(Option::as_ref) else { continue };
@@ -328,11 +341,16 @@ impl<'p> Generator<'p, '_> {
                 continue;
             }
             let Some(inst) = plan.primal.inst(id) else { continue };
+            if let Some(of) = plan.copied(id).filter(|_| plan.carrier == Carrier::Stacks) {
+                loaded.insert(Saved::Value(id), self.available(&of, &loaded));
+                continue;
+            }
             let (mut stmt, ty, line) = (inst.stmt.clone(), inst.ty.clone(), inst.line);
-            stmt.for_each_operand_mut(&mut |operand| *operand = self.available(operand, loaded));
+            stmt.for_each_operand_mut(&mut |operand| *operand = self.available(operand, &loaded));
             let again = self.emit(here, line).stmt(stmt, ty)?;
             loaded.insert(Saved::Value(id), Operand::Value(again));
         }
+        self.got[number] = loaded;
         Ok(())
     }
 

@@ -1,15 +1,24 @@
-//! What the pullback computes again instead of having it saved: cheap operations on what it has anyway.
+//! What the pullback computes again instead of having it saved.
+//!
+//! Of what the reverses need, and of what that can be computed from, a minimum cut says what is saved: between what cannot be
+//! computed again and what is needed, each value can be cut at the price of saving it, which is its size times how often the
+//! block runs, ten times for each loop. This is what Enzyme does; Moses and others, *Reverse-mode automatic differentiation
+//! and optimization of GPU kernels via Enzyme* (2021) and *Scalable automatic differentiation of multiple parallel paradigms
+//! through compiler augmentation* (2022). What an integer that runs backwards gives costs nothing where it gives it.
 
 use bbcode::{Ids, InstId};
 use hashbrown::{HashMap, HashSet};
+use ircode::graph::DomTree;
 use ircode::primitives::Compute;
-use ircode::{Operand, Stmt};
+use ircode::{LineInfo, Operand, Stmt, Type};
 use slotmap::SecondaryMap;
 
-use super::Carrier;
-use super::objects::Class;
+use super::minimum_cut::{Network, UNCUT};
+use super::needs::Need;
+use super::objects::{Class, only_reads};
 use super::operation::Operation;
-use super::plan::Plan;
+use super::places::Places;
+use super::plan::{Plan, Saved, SavedArgument};
 
 /// Scalar primitives that take about as long as a load.
 const CHEAP: &[&str] = &[
@@ -46,171 +55,402 @@ const CHEAP: &[&str] = &[
     "le_float",
 ];
 
-/// More statements than these are not repeated for one value.
-const MOST_STEPS: usize = 8;
+/// A value is computed again in at most so many blocks.
+const MOST_PLACES: usize = 4;
 
-/// The places of statements, and the classes of objects that the function changes.
-pub(super) struct Recomputation {
-    positions: SecondaryMap<InstId, usize>,
-    written: HashSet<Class>,
+/// So many operations lead at most from what is saved to what is needed, if there is no shorter way.
+const MOST_STEPS: usize = 24;
+
+/// A condition is computed again from nothing saved in at most so many statements.
+const MOST_FOR_A_CONDITION: usize = 8;
+
+/// Deeper loops do not count as running still more often.
+const DEEPEST: usize = 6;
+
+/// What is saved and what is computed again, by the block in the reverse of which that is done.
+#[derive(Debug, Default)]
+pub(super) struct Recomputed {
+    /// What is loaded there, with the line of what needs it.
+    pub(super) loaded: Vec<Vec<(Saved, LineInfo)>>,
+    /// What is computed there, operands first.
+    pub(super) computed: Vec<Vec<InstId>>,
+    /// What is used there and is got in the reverse of another block, which runs before.
+    pub(super) elsewhere: Vec<Vec<(Saved, usize)>>,
+    /// What is needed of the arguments.
+    pub(super) arguments: Vec<SavedArgument>,
+    /// The variables that run backwards of which values are computed.
+    pub(super) running: Vec<usize>,
 }
 
-impl Recomputation {
+impl Recomputed {
+    /// For a function of so many blocks, nothing.
+    pub(super) fn of(count: usize) -> Self {
+        Recomputed {
+            loaded: vec![Vec::new(); count],
+            computed: vec![Vec::new(); count],
+            elsewhere: vec![Vec::new(); count],
+            arguments: Vec::new(),
+            running: Vec::new(),
+        }
+    }
+}
+
+/// Which statements give the same again on the way back.
+pub(super) struct Repeatable {
+    /// Classes of objects that the function changes.
+    written: HashSet<Class>,
+    /// Loads from objects that nothing changes between the load and the end of its block.
+    unchanged: SecondaryMap<InstId, ()>,
+}
+
+impl Repeatable {
     pub(super) fn new(plan: &Plan<'_>) -> Self {
-        let mut positions = SecondaryMap::new();
         let mut written = HashSet::new();
-        for (position, (id, _)) in plan.primal.all_insts().enumerate() {
-            positions.insert(id, position);
-            let operation = plan.activity.operation(id);
-            let mut write = |operand: &Operand<Ids>| written.extend(plan.activity.objects.class(operand));
-            match operation {
-                Operation::Call { function, args } if plan.derivation.summaries.get(*function).writes => {
-                    args.iter().for_each(&mut write);
+        let mut unchanged = SecondaryMap::new();
+        for block in plan.graph.order() {
+            let ids: Vec<InstId> = plan.primal.inst_ids(*block).collect();
+            let mut changed_later: HashSet<Class> = HashSet::new();
+            for &id in ids.iter().rev() {
+                if let Operation::Load(place) = plan.activity.operation(id)
+                    && let Some(class) = plan.activity.objects.class(&place.object)
+                    && !changed_later.contains(&class)
+                {
+                    unchanged.insert(id, ());
                 }
-                Operation::Rule { rule, args, .. } if rule.changes_first() => args.iter().take(1).for_each(&mut write),
-                Operation::Unknown => operation.for_each_input(&plan.primal, id, &mut write),
-                operation => operation.changed_object().into_iter().for_each(&mut write),
+                changed_later.extend(changed_classes(plan, id));
             }
+            written.extend(changed_later);
         }
-        Recomputation { positions, written }
+        Repeatable { written, unchanged }
     }
 
-    /// Of the values that a block needs, those that can be computed from the others, from constants and from arguments; in
-    /// the order in which they are to be computed.
-    ///
-    /// Where values are saved on stacks, these are also values that others are computed from.
-    pub(super) fn choose(&self, plan: &Plan<'_>, number: usize, needed: &[InstId]) -> Vec<InstId> {
-        let saves_all = plan.carrier == Carrier::Stacks && !plan.derivation.savings.recompute;
-        // Values that run backwards come first: they are computed from nothing else.
-        let place = |id: InstId| match plan.inductions.at(id, number) {
-            Some(_) => 0,
-            None => self.place(id),
-        };
-        let mut order: HashMap<InstId, usize> = HashMap::with_capacity(needed.len());
-        order.extend(needed.iter().map(|&id| (id, place(id))));
-        let mut descending = needed.to_vec();
-        if plan.carrier == Carrier::Stacks {
-            let known: HashSet<InstId> = needed.iter().copied().collect();
-            let runs = |value| plan.inductions.at(value, number).is_some();
-            for value in needed.iter().filter_map(|&value| self.derived(plan, value, &known, runs)).flatten() {
-                if order.insert(value, place(value)).is_none() {
-                    descending.push(value);
-                }
-            }
-        }
-        descending.sort_unstable_by_key(|id| std::cmp::Reverse(place(*id)));
-        // What a value is computed from comes before it, and is there whether it is computed or loaded itself.
-        let is_there = |operand: &Operand<Ids>, before: usize| match operand {
-            Operand::Value(value) => order.get(value).is_some_and(|&position| position < before),
-            Operand::Argument(_) | Operand::Constant(_) | Operand::Global(_) | Operand::Quote(_) => true,
-            Operand::Nested(_) => false,
-        };
-        let mut chosen: Vec<InstId> = descending
-            .into_iter()
-            .filter(|&id| {
-                if plan.inductions.at(id, number).is_some() {
-                    return true;
-                }
-                let mut all = !saves_all && self.is_cheap(plan, id);
-                if let Some(stmt) = plan.primal.stmt(id).filter(|_| all) {
-                    stmt.for_each_operand(&mut |operand| all &= is_there(operand, place(id)));
-                }
-                all
-            })
-            .collect();
-        chosen.reverse();
-        chosen
+    /// Whether a load gives the same at the end of its block.
+    pub(super) fn is_unchanged_to_the_end(&self, load: InstId) -> bool {
+        self.unchanged.contains_key(load)
     }
 
-    /// When a statement comes, from 1 on.
-    fn place(&self, id: InstId) -> usize {
-        self.positions.get(id).map_or(usize::MAX, |position| position + 1)
-    }
-
-    /// What is to be computed for a value to be computed, itself included, from what is known, from constants, arguments and what runs
-    /// backwards; `None` if that is not possible, or takes too much.
-    fn derived(
-        &self,
-        plan: &Plan<'_>,
-        value: InstId,
-        known: &HashSet<InstId>,
-        runs: impl Fn(InstId) -> bool,
-    ) -> Option<Vec<InstId>> {
-        let mut found: Vec<InstId> = Vec::new();
-        let mut work = vec![value];
-        while let Some(at) = work.pop() {
-            if found.contains(&at) || at != value && known.contains(&at) {
-                continue;
-            }
-            if found.len() == MOST_STEPS {
-                return None;
-            }
-            found.push(at);
-            if runs(at) {
-                continue;
-            }
-            if !plan.derivation.savings.recompute || !self.is_cheap(plan, at) {
-                return None;
-            }
-            let mut fits = true;
-            plan.primal.stmt(at)?.for_each_operand(&mut |operand| match operand {
-                Operand::Value(of) => {
-                    fits &= runs(*of) || self.place(*of) < self.place(at);
-                    work.push(*of);
-                }
-                Operand::Argument(_) | Operand::Constant(_) | Operand::Global(_) | Operand::Quote(_) => {}
-                Operand::Nested(_) => fits = false,
-            });
-            if !fits {
-                return None;
-            }
-        }
-        Some(found)
-    }
-
-    /// Whether the reverse of a block can compute a value, from nothing that was saved for it.
-    pub(super) fn can_derive(&self, plan: &Plan<'_>, value: InstId, number: usize) -> bool {
-        let runs = |value| plan.inductions.offers(value, number).is_some();
-        self.derived(plan, value, &HashSet::new(), runs).is_some()
-    }
-
-    /// Finds the values that run backwards and are needed: what the reverse of a statement needs is computed from them.
-    pub(super) fn use_inductions(&self, plan: &mut Plan<'_>) {
-        if !plan.inductions.are_offered() {
-            return;
-        }
-        let mut work: Vec<(usize, InstId)> = Vec::new();
-        let nothing = HashSet::new();
-        for number in 0..plan.relevant.len() {
-            work.extend(plan.needed_values(number).into_iter().map(|value| (number, value)));
-        }
-        while let Some((number, value)) = work.pop() {
-            let runs = |value| plan.inductions.offers(value, number).is_some();
-            let Some(derived) = self.derived(plan, value, &nothing, runs) else { continue };
-            for index in
-                derived.into_iter().filter_map(|value| plan.inductions.offers(value, number)).collect::<Vec<_>>()
-            {
-                work.extend(plan.inductions.make_used(index));
-            }
-        }
-    }
-
-    /// Whether a statement gives the same again on the way back, and fast.
-    fn is_cheap(&self, plan: &Plan<'_>, id: InstId) -> bool {
-        // What may be undefined is loaded, and not computed.
-        if plan.maybe_undefined.contains_key(id) {
-            return false;
-        }
+    /// Whether a statement gives the same again on the way back, and fast: in the reverse of its own block, or of any other.
+    pub(super) fn is_cheap(&self, plan: &Plan<'_>, id: InstId, own: bool) -> bool {
         if let Operation::Load(place) = plan.activity.operation(id) {
             let class = plan.activity.objects.class(&place.object);
-            return class.is_some_and(|class| !self.written.contains(&class));
+            let put_back = own && plan.restores(&place.object) && self.is_unchanged_to_the_end(id);
+            return class.is_some_and(|class| put_back || !self.written.contains(&class));
         }
         let Some(stmt @ (Stmt::Call(_) | Stmt::Invoke(_))) = plan.primal.stmt(id) else { return false };
+        let mut nested = false;
+        stmt.for_each_operand(&mut |operand| nested |= matches!(operand, Operand::Nested(_)));
+        let called = plan.derivation.module.primitive_call(stmt).filter(|_| !nested);
         let scalars =
             |args: &[Operand<Ids>]| args.iter().all(|arg| plan.primal.operand_type(arg).as_scalar().is_some());
-        plan.derivation.module.primitive_call(stmt).is_some_and(|(primitive, args)| match primitive.name {
+        called.is_some_and(|(primitive, args)| match primitive.name {
             "===" | "!==" | "ifelse" => scalars(args),
             name => matches!(primitive.compute, Compute::Scalars(_) | Compute::Convert(_)) && CHEAP.contains(&name),
         })
+    }
+}
+
+/// What is known of the values of a function, whatever is decided.
+pub(super) struct Facts {
+    places: Places,
+    /// Operands come before what is computed from them, φs aside.
+    order: SecondaryMap<InstId, (usize, usize)>,
+    repeatable: Repeatable,
+}
+
+impl Facts {
+    pub(super) fn new(plan: &Plan<'_>, domtree: &DomTree) -> Self {
+        let mut order = SecondaryMap::new();
+        for (at, number) in plan.graph.graph().postorder().into_iter().rev().enumerate() {
+            let block = plan.block(number).into_iter();
+            let ids = block.flat_map(|block| plan.primal.inst_ids(block).enumerate());
+            order.extend(ids.map(|(index, id)| (id, (at, index))));
+        }
+        Facts { places: Places::new(plan, domtree), order, repeatable: Repeatable::new(plan) }
+    }
+}
+
+/// Decides what is computed again.
+pub(super) struct Recomputation<'p, 'a> {
+    plan: &'p Plan<'a>,
+    facts: &'p Facts,
+}
+
+/// A value and the block in the reverse of which it is needed.
+type Demand = (InstId, usize, LineInfo);
+
+impl<'p, 'a> Recomputation<'p, 'a> {
+    pub(super) fn new(plan: &'p Plan<'a>, facts: &'p Facts) -> Self {
+        Recomputation { plan, facts }
+    }
+
+    /// Whether the reverse of a block can compute a value from nothing that is saved for it.
+    pub(super) fn costs_nothing(&self, value: InstId, user: usize) -> bool {
+        let mut found: Vec<(InstId, usize)> = Vec::new();
+        let mut work = vec![(value, self.place(user, Saved::Value(value)))];
+        while let Some((value, place)) = work.pop() {
+            if self.runs(value, place).is_some() || found.contains(&(value, place)) {
+                continue;
+            }
+            let may_repeat = self.plan.derivation.savings.recompute && found.len() < MOST_FOR_A_CONDITION;
+            if !may_repeat || !self.can_be_repeated(value, place) {
+                return false;
+            }
+            found.push((value, place));
+            self.for_each_operand(value, &mut |operand| {
+                work.extend(operand.as_value().map(|value| (value, self.place(place, Saved::Value(value)))));
+            });
+        }
+        true
+    }
+
+    /// The variable that gives a value in the reverse of a block.
+    fn runs(&self, value: InstId, place: usize) -> Option<usize> {
+        self.plan.inductions.offers(value, place)
+    }
+
+    /// Decides what is saved and what is computed again.
+    pub(super) fn decide(&self) -> Recomputed {
+        let plan = self.plan;
+        let mut result = Recomputed::of(plan.relevant.len());
+        let mut demands: Vec<Demand> = Vec::new();
+        let mut others: HashSet<(usize, Saved)> = HashSet::new();
+        for number in plan.relevant_blocks() {
+            let mut seen: HashSet<Saved> = HashSet::new();
+            plan.for_each_need_of_block(number, &mut |need, line| match need {
+                Need::Argument(argument) => result.arguments.push(argument),
+                Need::Saved(item) if seen.insert(item) => {
+                    let place = self.place(number, item);
+                    if place != number {
+                        result.elsewhere[number].push((item, place));
+                    }
+                    match item {
+                        Saved::Value(value) => demands.push((value, place, line)),
+                        other if others.insert((place, other)) => result.loaded[place].push((other, line)),
+                        _ => {}
+                    }
+                }
+                Need::Saved(_) => {}
+            });
+        }
+        let saved = self.saved(&demands);
+        self.follow(demands, &saved, &mut result);
+        for computed in &mut result.computed {
+            computed.sort_unstable_by_key(|id| self.facts.order.get(*id).copied());
+        }
+        result.running.sort_unstable();
+        result.running.dedup();
+        result
+    }
+
+    /// Where in the pullback something that the reverse of a block needs is got.
+    fn place(&self, user: usize, item: Saved) -> usize {
+        if !self.plan.derivation.savings.loop_invariants {
+            return user;
+        }
+        let Some(id) = item.statement().filter(|id| !self.plan.may_be_undefined(*id)) else { return user };
+        let home = self.plan.primal.block_of(id).and_then(|block| self.plan.graph.number(block));
+        home.map_or(user, |home| self.facts.places.of(home, user))
+    }
+
+    /// From what is needed back to what is saved.
+    fn follow(&self, mut work: Vec<Demand>, saved: &SecondaryMap<InstId, ()>, result: &mut Recomputed) {
+        let mut seen: HashSet<(InstId, usize)> = HashSet::new();
+        // In the order in which they are needed.
+        work.reverse();
+        while let Some((value, place, line)) = work.pop() {
+            if !seen.insert((value, place)) {
+                continue;
+            }
+            if let Some(index) = self.runs(value, place) {
+                result.running.push(index);
+                result.computed[place].push(value);
+                continue;
+            }
+            if saved.contains_key(value) {
+                result.loaded[place].push((Saved::Value(value), line));
+                continue;
+            }
+            result.computed[place].push(value);
+            self.for_each_operand(value, &mut |operand| match operand {
+                Operand::Value(operand) => {
+                    let item = Saved::Value(*operand);
+                    let at = self.place(place, item);
+                    if at != place {
+                        result.elsewhere[place].push((item, at));
+                    }
+                    work.push((*operand, at, line));
+                }
+                Operand::Argument(argument) => {
+                    result.arguments.push(SavedArgument { argument: *argument, shadow: false });
+                }
+                _ => {}
+            });
+        }
+    }
+
+    /// The values that are saved, of those that are needed and that these can be computed from.
+    fn saved(&self, demands: &[Demand]) -> SecondaryMap<InstId, ()> {
+        let mut direct: SecondaryMap<InstId, ()> = SecondaryMap::new();
+        direct.extend(demands.iter().map(|(value, ..)| (*value, ())));
+        let mut saved = SecondaryMap::new();
+        if !self.plan.derivation.savings.recompute {
+            return direct;
+        }
+        let graph = self.graph(demands, &direct);
+        // What runs once costs nothing worth a detour: of that, only what is computed from what is needed anyway.
+        for (&id, node) in graph.values.iter().zip(&graph.nodes) {
+            if self.depth(id) == 0 && node.must_be_saved {
+                saved.insert(id, ());
+            }
+        }
+        let (source, sink) = (0, 1);
+        let (into, out) = (|at: usize| 2 + 2 * at, |at: usize| 3 + 2 * at);
+        let mut network = Network::new(2 + 2 * graph.values.len());
+        for (at, (&id, node)) in graph.values.iter().zip(&graph.nodes).enumerate() {
+            let depth = self.depth(id);
+            if depth == 0 {
+                continue;
+            }
+            network.edge(
+                into(at),
+                out(at),
+                size(&self.plan.primal.operand_type(&Operand::Value(id))) * 10_u64.pow(depth),
+            );
+            if node.must_be_saved {
+                network.edge(source, into(at), UNCUT);
+            }
+            if direct.contains_key(id) {
+                network.edge(out(at), sink, UNCUT);
+            }
+            for &operand in node.operands.iter().filter(|_| !node.must_be_saved) {
+                if graph.values.get(operand).is_some_and(|&operand| self.depth(operand) > 0) {
+                    network.edge(out(operand), into(at), UNCUT);
+                }
+            }
+        }
+        let side = network.sink_side(source, sink);
+        for (at, &id) in graph.values.iter().enumerate() {
+            if side[out(at)] && !side[into(at)] {
+                saved.insert(id, ());
+            }
+        }
+        saved
+    }
+
+    /// What is needed, and what that can be computed from.
+    fn graph(&self, demands: &[Demand], direct: &SecondaryMap<InstId, ()>) -> Graph {
+        let mut graph = Graph::default();
+        let mut numbers: HashMap<InstId, usize> = HashMap::new();
+        let mut work: std::collections::VecDeque<(InstId, usize, usize)> =
+            demands.iter().map(|&(value, place, _)| (value, place, 0)).collect();
+        while let Some((value, place, steps)) = work.pop_front() {
+            if self.runs(value, place).is_some() {
+                continue;
+            }
+            let at = *numbers.entry(value).or_insert_with(|| {
+                graph.values.push(value);
+                graph.nodes.push(Node::default());
+                graph.values.len() - 1
+            });
+            let Some(node) = graph.nodes.get_mut(at) else { continue };
+            if node.places.contains(&place) || node.must_be_saved {
+                continue;
+            }
+            node.places.push(place);
+            if steps > MOST_STEPS || node.places.len() > MOST_PLACES || !self.can_be_computed(value, place, direct) {
+                node.must_be_saved = true;
+                continue;
+            }
+            let first = node.places.len() == 1;
+            self.for_each_operand(value, &mut |operand| {
+                if let Operand::Value(operand) = operand {
+                    work.push_back((*operand, self.place(place, Saved::Value(*operand)), steps + 1));
+                    if first {
+                        node.uses.push(*operand);
+                    }
+                }
+            });
+        }
+        for node in &mut graph.nodes {
+            node.operands = node.uses.iter().filter_map(|operand| numbers.get(operand).copied()).collect();
+        }
+        graph
+    }
+
+    /// Whether a value can be computed in the reverse of a block, if its operands are there, and should be if that saves something.
+    fn can_be_computed(&self, id: InstId, place: usize, direct: &SecondaryMap<InstId, ()>) -> bool {
+        let mut from_what_is_needed = true;
+        self.for_each_operand(id, &mut |operand| {
+            from_what_is_needed &= operand.as_value().is_none_or(|value| direct.contains_key(value));
+        });
+        self.can_be_repeated(id, place) && (self.depth(id) > 0 || from_what_is_needed)
+    }
+
+    /// Whether a value can be computed in the reverse of a block, fast, if its operands are there.
+    fn can_be_repeated(&self, id: InstId, place: usize) -> bool {
+        let plan = self.plan;
+        let Some(home) = plan.primal.block_of(id).and_then(|block| plan.graph.number(block)) else { return false };
+        // In a deeper loop it would be computed over and over.
+        let here = plan.loops.innermost(place);
+        let not_deeper = plan.loops.common(plan.loops.innermost(home), here) == here;
+        let cheap = || plan.copied(id).is_some() || self.facts.repeatable.is_cheap(plan, id, home == place);
+        !plan.may_be_undefined(id) && not_deeper && cheap()
+    }
+
+    /// What a value is computed from: of a copy only that.
+    fn for_each_operand(&self, id: InstId, visit: &mut dyn FnMut(&Operand<Ids>)) {
+        match (self.plan.copied(id), self.plan.primal.stmt(id)) {
+            (Some(of), _) => visit(&of),
+            (None, Some(stmt)) => stmt.for_each_operand(visit),
+            (None, None) => {}
+        }
+    }
+
+    /// In how many loops a value is computed.
+    fn depth(&self, id: InstId) -> u32 {
+        let block = self.plan.primal.block_of(id).and_then(|block| self.plan.graph.number(block));
+        block.map_or(0, |block| self.plan.loops.depth(block).min(DEEPEST) as u32)
+    }
+}
+
+/// What is needed, and what that can be computed from.
+#[derive(Default)]
+struct Graph {
+    values: Vec<InstId>,
+    nodes: Vec<Node>,
+}
+
+#[derive(Default)]
+struct Node {
+    places: Vec<usize>,
+    must_be_saved: bool,
+    uses: Vec<InstId>,
+    operands: Vec<usize>,
+}
+
+/// The classes of objects that a statement may change.
+pub(super) fn changed_classes(plan: &Plan<'_>, id: InstId) -> Vec<Class> {
+    let operation = plan.activity.operation(id);
+    let mut changed = Vec::new();
+    let mut write = |operand: &Operand<Ids>| changed.extend(plan.activity.objects.class(operand));
+    match operation {
+        Operation::Call { function, args } if plan.derivation.summaries.get(*function).writes => {
+            args.iter().for_each(&mut write);
+        }
+        Operation::Rule { rule, args, .. } if rule.changes_first() => args.iter().take(1).for_each(&mut write),
+        Operation::Unknown if plan.primal.stmt(id).is_some_and(|stmt| only_reads(plan.derivation.module, stmt)) => {}
+        Operation::Unknown => operation.for_each_input(&plan.primal, id, &mut write),
+        operation => operation.changed_object().into_iter().for_each(&mut write),
+    }
+    changed
+}
+
+/// How many bytes a value takes on a stack, about.
+fn size(ty: &Type) -> u64 {
+    match ty {
+        Type::Scalar(scalar) => u64::from(scalar.bits()).div_ceil(8),
+        Type::Nothing => 1,
+        Type::Tuple(elements) => elements.iter().map(size).sum::<u64>().max(1),
+        _ => 8,
     }
 }

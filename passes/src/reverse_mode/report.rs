@@ -56,7 +56,7 @@ pub fn activity(module: &mut Module<BBCode>, name: &Name, options: &Options) -> 
     let mut statements = vec![Activity::default(); function.body.all_insts().count()];
     let prepared = derivation.prepared(root)?.ok_or_else(absent)?;
     let names = super::DerivativeNames::of(name);
-    let plan = Plan::new(&derivation, name, names, &prepared, wanted, function.parameters.clone())
+    let plan = Plan::new(&derivation, name, names, &prepared, wanted, function.parameters.clone(), false)
         .map_err(|error| error.at_origin(function))?;
     let useful = useful(&plan);
     for (id, inst) in plan.primal.all_insts() {
