@@ -26,6 +26,7 @@
 
 mod activity;
 mod adjoints;
+mod at_hand;
 mod checkpointed;
 mod closed;
 mod conditions;

@@ -304,6 +304,26 @@ impl Rule {
         slice
     }
 
+    /// Which parameters the outputs of these indices need if some of the statements need not be executed, as their values are known.
+    pub(crate) fn parameters_without(&self, outputs: &[usize], known: impl Fn(usize) -> bool) -> Vec<bool> {
+        let slice = self.slice(outputs);
+        let mut parameters = vec![false; slice.parameters.len()];
+        let mut need = |operand: &Operand<Positions>| {
+            if let Operand::Argument(argument) = operand
+                && let Some(parameter) = argument.index().and_then(|index| parameters.get_mut(index))
+            {
+                *parameter = true;
+            }
+        };
+        outputs.iter().filter_map(|&output| self.outputs.get(output)).for_each(&mut need);
+        for (index, stmt) in self.function.body.stmts.stmts().iter().enumerate() {
+            if slice.statements.get(index) == Some(&true) && !known(index) {
+                stmt.for_each_operand(&mut need);
+            }
+        }
+        parameters
+    }
+
     /// The statements that change an operand in place, and which.
     fn changed_operands(&self) -> impl Iterator<Item = (usize, &Operand<Positions>)> {
         let stmts = self.function.body.stmts.stmts().iter().zip(&self.in_place).enumerate();

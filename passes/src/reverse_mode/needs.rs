@@ -7,7 +7,7 @@ use super::Carrier;
 use super::conditions::Meeting;
 use super::operation::{Access, Operation, Place, Resize};
 use super::plan::{Plan, Saved, SavedArgument};
-use crate::rules::{Rule, RuleTarget};
+use crate::rules::{Bindings, Rule, RuleTarget};
 use crate::tangents::Tangent;
 
 /// Something that the reverse of a statement needs of the forward pass.
@@ -60,12 +60,12 @@ impl Plan<'_> {
         let result = Operand::Value(id);
         let active = self.activity.is_active_value(id);
         match self.activity.operation(id) {
-            Operation::Rule { rule, args, .. } => {
+            Operation::Rule { rule, bindings, args } => {
                 if self.carrier == Carrier::LinearMaps {
                     // Its pullback has captured what it reads.
                     visit(Need::Saved(Saved::Trace(id)));
                 } else {
-                    self.read_by_rule(id, rule, args).iter().for_each(|operand| value(operand, visit));
+                    self.read_by_rule(id, (rule, bindings), args).iter().for_each(|operand| value(operand, visit));
                     for index in self.wanted_args(rule, args) {
                         if let Some(arg) = args.get(index).filter(|arg| self.has_shadow(arg)) {
                             shadow(arg, visit);
@@ -232,7 +232,12 @@ impl Plan<'_> {
     }
 
     /// The operands, and the result, of which a rule takes the values. One that is called takes them all.
-    pub(super) fn read_by_rule(&self, id: InstId, rule: &Rule, args: &[Operand<Ids>]) -> Vec<Operand<Ids>> {
+    pub(super) fn read_by_rule(
+        &self,
+        id: InstId,
+        (rule, bindings): (&Rule, &Bindings),
+        args: &[Operand<Ids>],
+    ) -> Vec<Operand<Ids>> {
         if !self.is_reversed(id) {
             return Vec::new();
         }
@@ -241,9 +246,15 @@ impl Plan<'_> {
         if matches!(rule.target, RuleTarget::Function(_)) {
             return all.cloned().collect();
         }
-        let slice = rule.slice(&self.wanted_args(rule, args));
-        let used = |index: usize| slice.parameters.get(index + 1) == Some(&true);
-        all.enumerate().filter(|(index, _)| used(*index)).map(|(_, operand)| operand.clone()).collect()
+        let wanted = self.wanted_args(rule, args);
+        let at_hand = self.at_hand(id, rule, bindings, args);
+        let parameters = match at_hand.is_empty() {
+            true => rule.slice(&wanted).parameters,
+            false => rule.parameters_without(&wanted, |index| at_hand.iter().any(|(known, _)| *known == index)),
+        };
+        let used = |index: usize| parameters.get(index + 1) == Some(&true);
+        let read = all.enumerate().filter(|(index, _)| used(*index)).map(|(_, operand)| operand.clone());
+        read.chain(at_hand.iter().map(|(_, same)| Operand::Value(*same))).collect()
     }
 
     /// The type of what is at a place.

@@ -10,6 +10,7 @@ use ircode::{Argument, LineInfo, Name, Operand, Stmt, Type, TypeDef};
 use slotmap::SecondaryMap;
 
 use super::activity::{Activity, Subject};
+use super::at_hand::AtHand;
 use super::conditions::{Meeting, choice_type, several_predecessors};
 use super::contents;
 use super::counted::{CountedLoop, counted_loops};
@@ -108,6 +109,8 @@ pub(super) struct Plan<'a> {
     pub(super) graph: Arc<BlockGraph>,
     pub(super) loops: LoopForest,
     pub(super) activity: Activity,
+    /// What a rule would compute, and the function has computed.
+    pub(super) at_hand: AtHand,
     /// Blocks from which a return is reached, by number.
     pub(super) relevant: Vec<bool>,
     /// The blocks that return, by number.
@@ -232,6 +235,7 @@ impl<'a> Plan<'a> {
             rule_pullbacks: SecondaryMap::new(),
             wanted,
             parameters,
+            at_hand: AtHand::of(derivation.module, &primal),
             relevant,
             counted_by_header: counted.iter().enumerate().map(|(index, counted)| (counted.header, index)).collect(),
             counted,
@@ -530,10 +534,11 @@ impl Plan<'_> {
         self.maybe_undefined.contains_key(id)
     }
 
-    /// What a value is only another name of: a copy, or a φ of a block to which control comes from one other.
+    /// What a value is only another name of: a copy, a π of a constant, or a φ of a block to which control comes from one other.
     pub(super) fn copied(&self, id: InstId) -> Option<Operand<bbcode::Ids>> {
         match self.primal.stmt(id)? {
             Stmt::Value(of) if !matches!(of, Operand::Global(_) | Operand::Nested(_)) => Some(of.clone()),
+            Stmt::Pi(pi) => Some(pi.value.clone()).filter(|of| matches!(of, Operand::Constant(_))),
             Stmt::Phi(phi) => {
                 let number = self.graph.number(self.primal.block_of(id)?)?;
                 match (self.predecessors(number).as_slice(), phi.entries.as_slice()) {
@@ -662,7 +667,7 @@ impl Plan<'_> {
         }
         while let Some(id) = work.pop() {
             let read = match self.activity.operation(id) {
-                Operation::Rule { rule, args, .. } => self.read_by_rule(id, rule, args),
+                Operation::Rule { rule, bindings, args } => self.read_by_rule(id, (rule, bindings), args),
                 // The pullback of what is called may read again what is in its arguments.
                 Operation::Call { args, .. } if self.is_reversed(id) => {
                     args.iter().cloned().chain([Operand::Value(id)]).collect()

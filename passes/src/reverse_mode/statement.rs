@@ -490,8 +490,13 @@ impl Generator<'_, '_> {
         if is_function {
             self.call_rule(here, rule, parameters, args)?;
         } else {
+            let at_hand: Vec<(usize, Operand<Ids>)> = plan
+                .at_hand(id, rule, bindings, args)
+                .into_iter()
+                .map(|(index, same)| (index, self.available(&Operand::Value(same), here.loaded)))
+                .collect();
             let mut emit = self.emit(here.block, here.line);
-            let outputs = write_rule(&mut emit, rule, bindings, &parameters, &wanted)?;
+            let outputs = write_rule(&mut emit, (rule, bindings), &parameters, &wanted, &at_hand)?;
             for (&i, cotangent) in wanted.iter().zip(outputs) {
                 if let Some(arg) = args.get(i) {
                     let shape = plan.activity.cotangent(arg);
@@ -672,17 +677,21 @@ impl Generator<'_, '_> {
     }
 }
 
-/// Writes the part of the rule of a primitive that the wanted outputs need.
+/// Writes the part of the rule of a primitive that the wanted outputs need. Of the statements that are at hand there is the value.
 pub(super) fn write_rule(
     emit: &mut Emitter<'_>,
-    rule: &Rule,
-    bindings: &Bindings,
+    (rule, bindings): (&Rule, &Bindings),
     parameters: &[Operand<Ids>],
     wanted: &[usize],
+    at_hand: &[(usize, Operand<Ids>)],
 ) -> Generated<Vec<Operand<Ids>>> {
     let slice = rule.slice(wanted);
     let mut results: Vec<Option<InstId>> = vec![None; slice.statements.len()];
     for index in (0..slice.statements.len()).filter(|&index| slice.statements[index]) {
+        if let Some(value) = at_hand.iter().find(|(known, _)| *known == index).and_then(|(_, same)| same.as_value()) {
+            results[index] = Some(value);
+            continue;
+        }
         let Some((stmt, ty)) = rule.statement(index, bindings) else { continue };
         // Verified rules name only what is there.
         let Ok(mut stmt) = stmt.map_names(&mut Results(&results)) else { continue };

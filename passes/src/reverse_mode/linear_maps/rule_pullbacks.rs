@@ -216,7 +216,7 @@ impl Plan<'_> {
                 emit.call("Main", &rule.function.name, parameters.into_iter().skip(1), result.clone())?
             }
             RuleTarget::Primitive(_) => {
-                let outputs = write_rule(&mut emit, rule, bindings, &parameters, wanted)?;
+                let outputs = write_rule(&mut emit, (rule, bindings), &parameters, wanted, &[])?;
                 let mut kept = Vec::new();
                 let mut kinds = Vec::new();
                 for (output, index) in outputs.into_iter().zip(wanted) {
