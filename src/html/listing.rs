@@ -28,7 +28,7 @@ pub(crate) struct Row {
     /// What is computed.
     pub(crate) tokens: Tokens,
     /// From which statement this one was made, and how the listing says so.
-    origin: Option<(Origin, String)>,
+    origin: Option<(Vec<Origin>, String)>,
 }
 
 /// A listing of a function.
@@ -212,8 +212,8 @@ impl Row {
         if let Some(value) = &self.value {
             let _ = write!(out, " data-s=\"{prefix}{value}\"");
         }
-        if let (Some((origin, _)), Some((primal, primal_prefix))) = (&self.origin, manner.primal)
-            && origin.def.as_ref() == Some(primal)
+        if let (Some((origins, _)), Some((primal, primal_prefix))) = (&self.origin, manner.primal)
+            && let Some(origin) = origins.iter().find(|origin| origin.def.as_ref() == Some(primal))
         {
             let _ = write!(out, " data-o=\"{primal_prefix}{0}\" data-from=\"%{0}\"", origin.statement);
         }
@@ -298,9 +298,9 @@ fn next_tokens(view: &View<'_, Ids>, next: Option<BlockId>) -> Tokens {
     Tokens { text, pieces }
 }
 
-/// The statement from which this one was made.
-fn origin<N: Names>(view: &View<'_, N>, statement: &StatementView<'_, N>) -> Option<Origin> {
-    view.debuginfo.origins(statement.line).into_iter().next()
+/// The statements from which this one was made, if there are any, the innermost last.
+fn origin<N: Names>(view: &View<'_, N>, statement: &StatementView<'_, N>) -> Option<Vec<Origin>> {
+    Some(view.debuginfo.origins(statement.line)).filter(|origins| !origins.is_empty())
 }
 
 /// `%4` and `#4` without the first character.

@@ -33,14 +33,11 @@ impl AtHand {
 
 /// The costly function that a statement computes, and of what.
 fn costly<'s, N: ircode::Names>(module: &Module<BBCode>, stmt: &'s Stmt<N>) -> Option<(&'static str, &'s Operand<N>)> {
-    match module.primitive_call(stmt)? {
-        (primitive, [operand])
-            if COSTLY.contains(&primitive.name) && matches!(primitive.compute, Compute::Scalars(_)) =>
-        {
-            Some((primitive.name, operand))
-        }
-        _ => None,
-    }
+    // `libm.sin` is what `sin` gives where it gives something.
+    let (primitive, [operand]) = module.primitive_call(stmt)? else { return None };
+    let name = primitive.name.strip_prefix("libm.").unwrap_or(primitive.name);
+    let known = COSTLY.contains(&name) && matches!(primitive.compute, Compute::Scalars(_));
+    known.then_some((name, operand))
 }
 
 impl Plan<'_> {
