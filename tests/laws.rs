@@ -27,7 +27,8 @@ fn derive(module: &mut Module<BBCode>) -> Result<DerivativeNames, PassError> {
 
 /// With the pullback called by the function that gives value and gradient: a mistake in the one shows in the other.
 fn derive_apart(module: &mut Module<BBCode>) -> Result<DerivativeNames, PassError> {
-    let savings = Savings::default().without("one-function").unwrap();
+    let mut savings = Savings::default();
+    savings.one_function = false;
     let options = reverse_mode::Options { savings, ..Default::default() };
     reverse_mode::derive(module, &"f".into(), &options).map(|derivative| derivative.names)
 }
