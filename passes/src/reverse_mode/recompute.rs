@@ -61,8 +61,8 @@ const MOST_PLACES: usize = 4;
 /// So many operations lead at most from what is saved to what is needed, if there is no shorter way.
 const MOST_STEPS: usize = 24;
 
-/// A condition is computed again from nothing saved in at most so many statements.
-const MOST_FOR_A_CONDITION: usize = 8;
+/// A condition, and what runs once, is computed again in at most so many statements.
+const MOST_STATEMENTS: usize = 8;
 
 /// Deeper loops do not count as running still more often.
 const DEEPEST: usize = 6;
@@ -191,7 +191,7 @@ impl<'p, 'a> Recomputation<'p, 'a> {
             if self.runs(value, place).is_some() || found.contains(&(value, place)) {
                 continue;
             }
-            let may_repeat = self.plan.derivation.savings.recompute && found.len() < MOST_FOR_A_CONDITION;
+            let may_repeat = self.plan.derivation.savings.recompute && found.len() < MOST_STATEMENTS;
             if !may_repeat || !self.can_be_repeated(value, place) {
                 return false;
             }
@@ -296,8 +296,8 @@ impl<'p, 'a> Recomputation<'p, 'a> {
         if !self.plan.derivation.savings.recompute {
             return direct;
         }
-        let graph = self.graph(demands, &direct);
-        // What runs once costs nothing worth a detour: of that, only what is computed from what is needed anyway.
+        let graph = self.graph(demands, &self.from_what_is_needed(&direct));
+        // What runs once costs nothing worth a detour: of that, only what follows from what is needed anyway.
         for (&id, node) in graph.values.iter().zip(&graph.nodes) {
             if self.depth(id) == 0 && node.must_be_saved {
                 saved.insert(id, ());
@@ -338,7 +338,7 @@ impl<'p, 'a> Recomputation<'p, 'a> {
     }
 
     /// What is needed, and what that can be computed from.
-    fn graph(&self, demands: &[Demand], direct: &SecondaryMap<InstId, ()>) -> Graph {
+    fn graph(&self, demands: &[Demand], follows: &SecondaryMap<InstId, usize>) -> Graph {
         let mut graph = Graph::default();
         let mut numbers: HashMap<InstId, usize> = HashMap::new();
         let mut work: std::collections::VecDeque<(InstId, usize, usize)> =
@@ -357,7 +357,7 @@ impl<'p, 'a> Recomputation<'p, 'a> {
                 continue;
             }
             node.places.push(place);
-            if steps > MOST_STEPS || node.places.len() > MOST_PLACES || !self.can_be_computed(value, place, direct) {
+            if steps > MOST_STEPS || node.places.len() > MOST_PLACES || !self.can_be_computed(value, place, follows) {
                 node.must_be_saved = true;
                 continue;
             }
@@ -377,13 +377,36 @@ impl<'p, 'a> Recomputation<'p, 'a> {
         graph
     }
 
+    /// The values that run once and can be computed from what is needed anyway, from arguments and constants, each with how many
+    /// statements that takes.
+    fn from_what_is_needed(&self, direct: &SecondaryMap<InstId, ()>) -> SecondaryMap<InstId, usize> {
+        let plan = self.plan;
+        let mut found: SecondaryMap<InstId, usize> = SecondaryMap::new();
+        let once = |number: &usize| plan.loops.depth(*number) == 0;
+        for number in plan.graph.graph().postorder().into_iter().rev().filter(once) {
+            for id in plan.block(number).into_iter().flat_map(|block| plan.primal.inst_ids(block)) {
+                if !self.can_be_repeated(id, number) {
+                    continue;
+                }
+                let mut statements = Some(1);
+                self.for_each_operand(id, &mut |operand| {
+                    let more = match operand.as_value() {
+                        Some(value) if !direct.contains_key(value) => found.get(value).copied(),
+                        _ => Some(0),
+                    };
+                    statements = statements.zip(more).map(|(all, more)| all + more);
+                });
+                if let Some(statements) = statements.filter(|statements| *statements <= MOST_STATEMENTS) {
+                    found.insert(id, statements);
+                }
+            }
+        }
+        found
+    }
+
     /// Whether a value can be computed in the reverse of a block, if its operands are there, and should be if that saves something.
-    fn can_be_computed(&self, id: InstId, place: usize, direct: &SecondaryMap<InstId, ()>) -> bool {
-        let mut from_what_is_needed = true;
-        self.for_each_operand(id, &mut |operand| {
-            from_what_is_needed &= operand.as_value().is_none_or(|value| direct.contains_key(value));
-        });
-        self.can_be_repeated(id, place) && (self.depth(id) > 0 || from_what_is_needed)
+    fn can_be_computed(&self, id: InstId, place: usize, follows: &SecondaryMap<InstId, usize>) -> bool {
+        self.can_be_repeated(id, place) && (self.depth(id) > 0 || follows.contains_key(id))
     }
 
     /// Whether a value can be computed in the reverse of a block, fast, if its operands are there.
