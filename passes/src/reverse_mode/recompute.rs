@@ -296,7 +296,7 @@ impl<'p, 'a> Recomputation<'p, 'a> {
         if !self.plan.derivation.savings.recompute {
             return direct;
         }
-        let graph = self.graph(demands, &self.from_what_is_needed(&direct));
+        let graph = self.graph(demands, &self.what_follows(&direct));
         // What runs once costs nothing worth a detour: of that, only what follows from what is needed anyway.
         for (&id, node) in graph.values.iter().zip(&graph.nodes) {
             if self.depth(id) == 0 && node.must_be_saved {
@@ -379,7 +379,7 @@ impl<'p, 'a> Recomputation<'p, 'a> {
 
     /// The values that run once and can be computed from what is needed anyway, from arguments and constants, each with how many
     /// statements that takes.
-    fn from_what_is_needed(&self, direct: &SecondaryMap<InstId, ()>) -> SecondaryMap<InstId, usize> {
+    fn what_follows(&self, direct: &SecondaryMap<InstId, ()>) -> SecondaryMap<InstId, usize> {
         let plan = self.plan;
         let mut found: SecondaryMap<InstId, usize> = SecondaryMap::new();
         let once = |number: &usize| plan.loops.depth(*number) == 0;
