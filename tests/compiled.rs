@@ -6,12 +6,11 @@
 
 use std::fs;
 use std::path::Path;
-use std::time::Instant;
 
-use bbkit::Differentiate;
 use bbkit::compiled::{Argument, CallError, CompileError, Gradient, Hvp, Jvp, Vjp};
 use bbkit::exec::{Limits, Machine, RunErrorKind, Value};
 use bbkit::ircode::{IRCode, Module, Type, from_json, parse_module};
+use bbkit::{Differentiate, Savings};
 use kit::kernels::{Inputs, KERNELS, Kernel, inputs};
 
 /// A size for each kernel that takes little time.
@@ -86,6 +85,26 @@ fn the_kernels_have_their_values_and_gradients() {
             assert!(close(value, expected_value, 1e-12), "{} {call}: {value}, expected {expected_value}", kernel.name);
             assert_close(&format!("{} {call}", kernel.name), &dx, &expected);
         }
+    }
+}
+
+/// Checkpointed and without the techniques that make derivatives small: the same bits.
+#[test]
+fn how_a_gradient_is_computed_makes_no_difference() {
+    for kernel in &KERNELS {
+        let n = size(kernel);
+        let Inputs { x, c } = inputs(kernel, n);
+        let (module, name) = exported(kernel);
+        let gradient = |checkpoint, savings| {
+            let compiled = module.gradient(&name).wrt([0]).checkpoint(checkpoint).savings(savings).compile();
+            let compiled = compiled.unwrap_or_else(|error| panic!("{}: {error}", kernel.name));
+            let mut dx = vec![f64::NAN; x.len()];
+            let value = compiled.call((&x, &c, n as i64), &mut dx).unwrap();
+            (value.to_bits(), dx.into_iter().map(f64::to_bits).collect::<Vec<_>>())
+        };
+        let plain = gradient(false, Savings::default());
+        assert_eq!(gradient(true, Savings::default()), plain, "{} checkpointed", kernel.name);
+        assert_eq!(gradient(false, Savings::none()), plain, "{} without savings", kernel.name);
     }
 }
 
@@ -348,30 +367,4 @@ fn what_is_not_compiled_is_said() {
     let error = told(module.gradient("itself").compile().unwrap_err());
     assert!(error.contains("the result is a Vector{Float64}, which has no gradient"), "{error}");
     assert!(matches!(module.jvp("itself").compile().unwrap_err(), CompileError::Result { .. }));
-}
-
-/// How long the primals of the kernels take, with and without what is done to them before they are compiled.
-#[test]
-#[ignore = "measures"]
-fn primals_get_faster() {
-    use bbkit::exec::native::Program;
-    for kernel in &KERNELS {
-        let n = if kernel.name == "fsub" { 200 } else { 1000 };
-        let Inputs { x, c } = inputs(kernel, n);
-        let (module, name) = exported(kernel);
-        let plain = Program::compile(&module, &[&name], Limits::default()).unwrap();
-        let primal = module.primal(&name).compile().unwrap();
-        let mut best = [f64::INFINITY; 2];
-        for _ in 0..20 {
-            let start = Instant::now();
-            plain
-                .call_in_place(0, &mut [Argument::Floats(&x), Argument::Floats(&c), Argument::Int64(n as i64)])
-                .unwrap();
-            best[0] = best[0].min(start.elapsed().as_secs_f64());
-            let start = Instant::now();
-            primal.call((&x, &c, n as i64)).unwrap();
-            best[1] = best[1].min(start.elapsed().as_secs_f64());
-        }
-        eprintln!("{:<9} {:9.0} ns {:9.0} ns", kernel.name, best[0] * 1e9, best[1] * 1e9);
-    }
 }

@@ -256,7 +256,7 @@ impl Program {
                     continue;
                 }
                 Argument::Nothing => {
-                    let words = layout.size.next_multiple_of(16) / 16;
+                    let words = layout.size.div_ceil(16);
                     lent.words.extend(std::iter::repeat_n([0, 0], words as usize));
                     continue;
                 }

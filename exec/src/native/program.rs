@@ -87,6 +87,7 @@ pub struct Program {
     names: Vec<Name>,
     pub(super) finished: Finished,
     /// What calls work with, while nobody uses it.
+    #[allow(clippy::vec_box, reason = "each goes to a call and comes back, and is large")]
     idle: Mutex<Vec<Box<Context>>>,
 }
 
