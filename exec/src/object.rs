@@ -165,6 +165,7 @@ impl Fields {
 
 impl Fields {
     /// Puts other values in the place of those that are there.
+    #[cfg(feature = "native")]
     pub(crate) fn replace(&mut self, values: Vec<Value>) -> Result<(), OutOfMemory> {
         self.charge_for(values.len())?;
         self.values = values;
