@@ -1,12 +1,12 @@
 //! Native code against the interpreter, on every function that the other tests run, and on its derivatives: what file tests differentiate or
 //! run at the points that they name, the cases of Swift's tests, the kernels and the functions that go through Julia's library.
 //!
-//! `native/refused.txt` says what is not compiled, and why: a function that stops being compiled, or starts to be, is a difference
-//! from it. `BBKIT_BLESS=1` writes it.
+//! `native/refused.txt` says what is not compiled, and why; anything else that is not is a failure. `BBKIT_BLESS=1` writes it.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
+#![allow(clippy::print_stdout, reason = "what is asked for of one file is printed")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -310,10 +310,8 @@ fn native_code_does_what_the_interpreter_does() {
             }
         }
     }
-    let mut table = format!(
-        "{same} programs run natively as in the interpreter, {limited} reach a limit, {} are refused:\n\n",
-        refused.len()
-    );
+    let mut table =
+        String::from("Programs that are not compiled, and why: first the reasons, by how often there are such.\n\n");
     let mut reasons: Vec<(String, usize)> = reasons.into_iter().collect();
     reasons.sort_by(|(a, n), (b, m)| m.cmp(n).then(a.cmp(b)));
     reasons.iter().for_each(|(why, count)| table.push_str(&format!("{count:5} {why}\n")));
@@ -321,17 +319,16 @@ fn native_code_does_what_the_interpreter_does() {
     refused.iter().for_each(|line| table.push_str(&format!("{line}\n")));
     let path = root().join("native/refused.txt");
     if only.is_some() {
-        eprintln!("{table}");
+        println!("{same} run natively, {limited} reach a limit\n{table}");
     } else if std::env::var_os("BBKIT_BLESS").is_some() {
         fs::write(&path, &table).unwrap();
     }
     assert!(problems.is_empty(), "{} problems:\n{}", problems.len(), problems.join("\n"));
     if only.is_none() {
         let known = fs::read_to_string(&path).unwrap_or_default();
-        let lines = |text: &str| text.lines().map(str::to_string).collect::<Vec<_>>();
-        let (old, new) = (lines(&known), lines(&table));
-        let gone: Vec<String> = old.iter().filter(|line| !new.contains(line)).map(|line| format!("- {line}")).collect();
-        let come: Vec<String> = new.iter().filter(|line| !old.contains(line)).map(|line| format!("+ {line}")).collect();
-        assert!(old == new, "{}\n{}\n(BBKIT_BLESS=1 takes that over)", gone.join("\n"), come.join("\n"));
+        let known: BTreeSet<&str> = known.lines().collect();
+        let worse: Vec<&str> = refused.iter().map(String::as_str).filter(|line| !known.contains(line)).collect();
+        assert!(worse.is_empty(), "not compiled any more:\n{}\n(BBKIT_BLESS=1 takes that over)", worse.join("\n"));
+        assert!(same > 2500 && limited < 20, "{same} programs run natively, {limited} reach a limit");
     }
 }

@@ -71,7 +71,7 @@ impl FunctionCompiler<'_, '_> {
     fn array(&mut self, value: &Typed) -> Option<ArrayParts> {
         match &value.layout.shape {
             Shape::Array(element, rank) => {
-                Some(ArrayParts { header: value.one()?, element: self.compiler.layouts.of(element), rank: *rank })
+                Some(ArrayParts { header: value.one()?, element: self.compiler.layouts.element(element), rank: *rank })
             }
             _ => None,
         }
@@ -179,7 +179,12 @@ impl FunctionCompiler<'_, '_> {
 
     fn array_element(&mut self, array: &Typed, indices: &[Typed]) -> Compiled<Option<Typed>> {
         let Some((address, at, element)) = self.element_address(array, indices)? else { return Ok(None) };
-        let value = self.load_value(&element, address, at);
+        if let Some(flag) = element.assigned {
+            let flag = self.builder.ins().load(clif::I8, trusted(), address, at + flag as i32);
+            self.guard(flag, What::Exception("UndefRefError"), &[]);
+        }
+        let plain = self.compiler.layouts.of(&element.ty);
+        let value = self.load_value(&plain, address, at);
         self.check_assigned(&value);
         Ok(Some(value))
     }
@@ -197,21 +202,27 @@ impl FunctionCompiler<'_, '_> {
         if value.layout.ty != element.ty {
             return self.refuse(format!("storing a {} in an array of {}", value.layout.ty, element.ty));
         }
-        self.store_value(value, address, at);
+        self.store_element(value, &element, address, at);
         Ok(Some(array.clone()))
     }
 
-    /// An array of zeros, or of pointers to nothing.
+    /// Puts an element in its place, where it is assigned from now on.
+    fn store_element(&mut self, value: &Typed, element: &Layout, address: ir::Value, at: i32) {
+        self.store_value(value, address, at);
+        if let Some(flag) = element.assigned {
+            let assigned = self.builder.ins().iconst(clif::I8, 1);
+            self.builder.ins().store(trusted(), assigned, address, at + flag as i32);
+        }
+    }
+
+    /// An array of zeros, of pointers to nothing, or of elements that are not assigned.
     fn new_array(&mut self, ty: &Type, dims: &[Typed]) -> Compiled<Option<Typed>> {
         let Type::Array(array) = ty else { return Ok(None) };
         let layout = self.compiler.layouts.of(ty);
-        let element = self.compiler.layouts.of(&array.element);
+        let element = self.compiler.layouts.element(&array.element);
         let dims = spread(dims);
         if !matches!(layout.shape, Shape::Array(..)) || dims.len() != array.rank as usize {
             return Ok(None);
-        }
-        if element.scalar().is_none() && !element.is_pointer() {
-            return self.refuse(format!("an unassigned array of {}", element.ty));
         }
         let mut words = Vec::with_capacity(dims.len());
         for dim in &dims {
@@ -229,12 +240,13 @@ impl FunctionCompiler<'_, '_> {
         if value.layout.ty != array.element.ty {
             return self.refuse(format!("storing a {} in an array of {}", value.layout.ty, array.element.ty));
         }
-        let length = self.append(array.header, value)?;
+        let length = self.append(&array, value)?;
         self.builder.ins().store(trusted(), length, array.header, self::array::DIMENSIONS);
         Ok(Some(vector.clone()))
     }
     /// Puts a value behind the last one of a vector; gives the new length.
-    fn append(&mut self, header: ir::Value, value: &Typed) -> Compiled<ir::Value> {
+    fn append(&mut self, array: &ArrayParts, value: &Typed) -> Compiled<ir::Value> {
+        let header = array.header;
         let length = self.load_word(header, self::array::LENGTH);
         let room = self.load_word(header, self::array::CAPACITY);
         let longer = self.builder.ins().iadd_imm_s(length, 1);
@@ -244,13 +256,13 @@ impl FunctionCompiler<'_, '_> {
         self.builder.ins().brif(has_room, fits, &[], full, &[]);
         self.seal(&[full]);
         self.builder.switch_to_block(full);
-        self.grow(header, longer, value.layout.size, false)?;
+        self.grow(header, longer, array.element.size, false)?;
         self.builder.ins().jump(fits, &[]);
         self.seal(&[fits]);
         self.builder.switch_to_block(fits);
         let data = self.load_word(header, self::array::DATA);
-        let address = self.at(data, length, &value.layout);
-        self.store_value(value, address, 0);
+        let address = self.at(data, length, &array.element);
+        self.store_element(value, &array.element, address, 0);
         self.builder.ins().store(trusted(), longer, header, self::array::LENGTH);
         Ok(longer)
     }

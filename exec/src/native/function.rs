@@ -518,7 +518,12 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
                         Ok(self.unit(Type::Function(name.unwrap_or_else(|| "".into()))))
                     }
                     Callee::Type(ty) => Ok(self.unit(Type::type_of(ty))),
-                    _ => self.refuse(format!("the global {}.{}", global.module, global.name)),
+                    Callee::Primitive(primitive) => Ok(self.unit(Type::Function(primitive.name.into()))),
+                    // An object of which only the text is known.
+                    Callee::Unknown(path) => {
+                        let layout = self.compiler.layouts.of(&Type::Untyped);
+                        self.interpret(Work::Constant(Constant::Text(path)), &[], layout)
+                    }
                 }
             }
             Operand::Nested(nested) => match &**nested {
@@ -540,6 +545,14 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
             Constant::String(_) | Constant::Symbol(_) | Constant::Text(_) => {
                 let layout = self.compiler.layouts.of(&constant.ty());
                 self.interpret(Work::Constant(constant.clone()), &[], layout)
+            }
+            Constant::NamedTuple(elements) => {
+                let fields =
+                    elements.iter().map(|(_, element)| self.constant(element)).collect::<Compiled<Vec<_>>>()?;
+                let named =
+                    elements.iter().zip(&fields).map(|((name, _), field)| (name.clone(), field.layout.ty.clone()));
+                let layout = self.compiler.layouts.of(&Type::NamedTuple(Arc::new(named.collect())));
+                self.assemble(layout, &fields)
             }
             other => self.refuse(format!("the constant {other:?}")),
         }

@@ -34,6 +34,8 @@ pub(super) struct Layout {
     pub(super) align: u32,
     /// Whether a value of the interpreter in it may hold objects with identity.
     pub(super) hides_objects: bool,
+    /// As an element of an array: where the byte lies that says whether it was assigned.
+    pub(super) assigned: Option<u32>,
 }
 
 /// What kind of value it is.
@@ -95,6 +97,7 @@ impl Layout {
             size: 0,
             align: 1,
             hides_objects: false,
+            assigned: None,
         };
         for part in &layout.parts {
             let bytes = part.bytes();
@@ -148,6 +151,8 @@ impl Layout {
 pub(super) struct Layouts {
     module: Arc<Module<IRCode>>,
     known: HashMap<Type, Arc<Layout>>,
+    /// The layouts of elements of arrays, where these are others.
+    elements: HashMap<Type, Arc<Layout>>,
     insides: HashMap<Type, Arc<Inside>>,
     /// Types whose layout is being found: a type inside of itself is boxed.
     open: HashSet<Type>,
@@ -155,7 +160,13 @@ pub(super) struct Layouts {
 
 impl Layouts {
     pub(super) fn new(module: Arc<Module<IRCode>>) -> Self {
-        Layouts { module, known: HashMap::new(), insides: HashMap::new(), open: HashSet::new() }
+        Layouts {
+            module,
+            known: HashMap::new(),
+            elements: HashMap::new(),
+            insides: HashMap::new(),
+            open: HashSet::new(),
+        }
     }
 
     /// The layout of a type.
@@ -180,6 +191,23 @@ impl Layouts {
             self.known.insert(ty.clone(), layout.clone());
         }
         layout
+    }
+
+    /// How elements of this type lie in an array. What is no number and no pointer has a byte behind it that is 0 until the element is
+    /// assigned: reading it before is an error.
+    pub(super) fn element(&mut self, ty: &Type) -> Arc<Layout> {
+        let plain = self.of(ty);
+        if plain.scalar().is_some() || plain.is_pointer() || plain.is_boxed() || *ty == Type::Nothing {
+            return plain;
+        }
+        let flagged = self.elements.entry(ty.clone()).or_insert_with(|| {
+            let mut layout = Layout::new(plain.ty.clone(), plain.shape.clone(), plain.parts.iter().copied());
+            layout.hides_objects = plain.hides_objects;
+            layout.assigned = Some(layout.size);
+            layout.size += layout.align;
+            Arc::new(layout)
+        });
+        flagged.clone()
     }
 
     fn find(&mut self, ty: &Type) -> Layout {

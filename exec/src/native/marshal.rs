@@ -89,6 +89,16 @@ pub(super) unsafe fn set_word(address: u64, value: u64) {
     unsafe { (address as *mut u64).write_unaligned(value) };
 }
 
+/// Reads one byte.
+///
+/// # Safety
+///
+/// A byte can be read at the address.
+unsafe fn byte(address: u64) -> u8 {
+    // SAFETY: as the caller promises.
+    unsafe { (address as *const u8).read() }
+}
+
 /// Reads the bits of a scalar.
 ///
 /// # Safety
@@ -201,7 +211,7 @@ impl Context {
         }
         match &layout.shape {
             Shape::Array(element, rank) => {
-                let element_layout = layouts.of(element);
+                let element_layout = layouts.element(element);
                 // SAFETY: it is an array: its header has these words.
                 let (data, length) =
                     unsafe { (word(object + array::DATA as u64), word(object + array::LENGTH as u64) as usize) };
@@ -268,8 +278,11 @@ impl Context {
     ) -> Result<Vec<Value>> {
         let mut values = Vec::with_capacity(length);
         for index in 0..length as u64 {
+            let at = data + index * u64::from(element.size);
+            // SAFETY: as the caller promises; what says whether it is assigned lies behind an element.
+            let assigned = element.assigned.is_none_or(|flag| unsafe { byte(at + u64::from(flag)) } != 0);
             // SAFETY: as the caller promises.
-            values.push(unsafe { self.load(layouts, element, data + index * u64::from(element.size))? });
+            values.push(if assigned { unsafe { self.load(layouts, element, at)? } } else { Value::Undefined });
         }
         Ok(values)
     }
@@ -413,6 +426,7 @@ impl Context {
             (Value::Array(made), Shape::Array(element, _)) => {
                 let dims = made.0.dims.borrow().clone();
                 let elements = value.array_elements().unwrap_or_default();
+                let element = layouts.element(element);
                 // SAFETY: the header has these words, and one for each dimension.
                 unsafe {
                     let dim = |at: usize| word(object + array::DIMENSIONS as u64 + 8 * at as u64);
@@ -426,13 +440,14 @@ impl Context {
                     for (at, dim) in dims.iter().enumerate() {
                         set_word(object + array::DIMENSIONS as u64 + 8 * at as u64, *dim as u64);
                     }
-                    self.store_elements(layouts, element, &elements, object)
+                    self.store_elements(layouts, &element, &elements, object)
                 }
             }
             (Value::Stack(made), Shape::Stack(element)) => {
                 let elements = made.0.fields.borrow().values().to_vec();
+                let element = layouts.of(element);
                 // SAFETY: as the caller promises.
-                unsafe { self.store_elements(layouts, element, &elements, object) }
+                unsafe { self.store_elements(layouts, &element, &elements, object) }
             }
             (Value::Struct(made), Shape::Object | Shape::Reference) => {
                 let Some(inside) = layouts.inside(&layout.ty) else { return refused("an object") };
@@ -458,11 +473,10 @@ impl Context {
     unsafe fn store_elements(
         &mut self,
         layouts: &mut Layouts,
-        element: &Type,
+        element: &Arc<Layout>,
         values: &[Value],
         header: u64,
     ) -> Result<()> {
-        let element = layouts.of(element);
         // SAFETY: the header has these words.
         let (mut data, room) = unsafe { (word(header + array::DATA as u64), word(header + array::CAPACITY as u64)) };
         if data == 0 || (room as usize) < values.len() {
@@ -478,8 +492,17 @@ impl Context {
         // SAFETY: the header has this word.
         unsafe { set_word(header + array::LENGTH as u64, values.len() as u64) };
         for (index, value) in values.iter().enumerate() {
+            let at = data + index as u64 * u64::from(element.size);
+            if let Some(flag) = element.assigned {
+                let assigned = !matches!(value, Value::Undefined);
+                // SAFETY: there is room for so many elements, with what says whether they are assigned behind each.
+                unsafe { ((at + u64::from(flag)) as *mut u8).write(u8::from(assigned)) };
+                if !assigned {
+                    continue;
+                }
+            }
             // SAFETY: there is room for so many elements.
-            unsafe { self.store(layouts, &element, value, data + index as u64 * u64::from(element.size))? };
+            unsafe { self.store(layouts, element, value, at)? };
         }
         Ok(())
     }
@@ -536,7 +559,7 @@ impl Context {
             let object = *object;
             match (value, &layout.shape) {
                 (Value::Array(made), Shape::Array(element, rank)) => {
-                    let element = layouts.of(element);
+                    let element = layouts.element(element);
                     // SAFETY: the object is an array that was made for this value.
                     let (values, dims) = unsafe {
                         let (data, length) = (word(object), word(object + array::LENGTH as u64) as usize);

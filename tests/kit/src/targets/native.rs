@@ -4,6 +4,7 @@ use arbitrary::{Result, Unstructured};
 use exec::Value;
 use ircode::{IRCode, Module};
 use passes::reverse_mode::{Carrier, Options, derive};
+use passes::{closure_specialization, simplify};
 
 use super::LIMITS;
 use crate::laws::Checked;
@@ -36,6 +37,17 @@ struct Program {
     args: Box<dyn Fn() -> Vec<Value>>,
 }
 
+/// The module with its closures specialised and its calls simplified, as far as these passes can.
+fn without_closures(module: &Module<IRCode>) -> Module<IRCode> {
+    let Ok(mut changed) = bbkit::to_bbcode(module) else { return module.clone() };
+    for pass in [closure_specialization::run, simplify::run] {
+        if pass(&mut changed, None).is_err() {
+            return module.clone();
+        }
+    }
+    bbkit::to_ircode(&changed).unwrap_or_else(|_| module.clone())
+}
+
 fn made(u: &mut Unstructured<'_>) -> Result<Program> {
     let derivative = match u.int_in_range(0..=4)? {
         0 | 1 => None,
@@ -49,7 +61,8 @@ fn made(u: &mut Unstructured<'_>) -> Result<Program> {
         }
         1 => {
             let program = mutation_program(u)?;
-            (program.module.clone(), Box::new(move || program.args()))
+            // Closures that hold objects are not compiled: here they are specialised away.
+            (without_closures(&program.module), Box::new(move || program.args()))
         }
         _ => {
             let program = memory(u)?;
@@ -62,6 +75,7 @@ fn made(u: &mut Unstructured<'_>) -> Result<Program> {
         && let Ok(derived) = bbkit::to_ircode(&derived)
         && derived.function(&derivative.names.value_and_gradient).is_some()
     {
+        let derived = if u.ratio(1, 2)? { without_closures(&derived) } else { derived };
         let name = derivative.names.value_and_gradient.to_string();
         return Ok(Program { original: module, module: derived, name, args });
     }
