@@ -222,7 +222,10 @@ impl FunctionCompiler<'_, '_> {
         let objects = operands.iter().any(|operand| !operand.layout.copies());
         let hides = result.hides_objects || operands.iter().any(|operand| operand.layout.hides_objects);
         let kept = KEEPING.contains(&primitive.name) && objects;
-        if kept || (objects || !result.copies()) && hides && !ends {
+        // What only looks at its operands, and gives no object, mixes nothing.
+        let looks = matches!(primitive.name, "print" | "println") || !primitive.effects.writes;
+        let harmless = ends || looks && result.copies() && !result.hides_objects;
+        if kept || (objects || !result.copies()) && hides && !harmless {
             return self.refuse(format!("`{}` of objects and of values of unknown type", primitive.name));
         }
         if SHARING.contains(&primitive.name) && objects {
