@@ -378,10 +378,10 @@ impl Context {
         if let Some(&known) = self.marshal.native.get(&identity) {
             return Ok(known);
         }
-        if let Some(storage) = storage(value) {
-            if self.marshal.storages.insert(storage, identity).is_some_and(|other| other != identity) {
-                return refused("two arrays that share their elements");
-            }
+        if let Some(storage) = storage(value)
+            && self.marshal.storages.insert(storage, identity).is_some_and(|other| other != identity)
+        {
+            return refused("two arrays that share their elements");
         }
         let bytes = match &layout.shape {
             Shape::Array(_, rank) => array::size(*rank),

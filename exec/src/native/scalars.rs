@@ -61,7 +61,7 @@ impl FunctionCompiler<'_, '_> {
         operands: &[Typed],
     ) -> Compiled<Option<Typed>> {
         let name = primitive.name;
-        if name == "not_int" && ty == ScalarType::Bool || name == "!" && ty == ScalarType::Bool {
+        if matches!(name, "not_int" | "!") && ty == ScalarType::Bool {
             let flipped = self.builder.ins().bxor_imm_u(a, 1);
             return Ok(Some(self.scalar(ty, flipped)));
         }

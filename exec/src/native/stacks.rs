@@ -90,10 +90,10 @@ impl FunctionCompiler<'_, '_> {
                 let length = self.stack_length(words);
                 Some(self.scalar(ScalarType::Int64, length))
             }
-            ("stack_get", [at]) => match self.stack_place(stack, words, &element, at) {
-                Some((address, behind)) => Some(self.load_value(&element, address, behind)),
-                None => None,
-            },
+            ("stack_get", [at]) => {
+                let place = self.stack_place(stack, words, &element, at);
+                place.map(|(address, behind)| self.load_value(&element, address, behind))
+            }
             ("stack_set!", [value, at]) => {
                 let value = self.convert(value.clone(), &element)?;
                 match self.stack_place(stack, words, &element, at) {
