@@ -87,11 +87,7 @@ pub struct Program {
     names: Vec<Name>,
     pub(super) finished: Finished,
     /// What calls work with, while nobody uses it.
-<<<<<<< HEAD
     #[allow(clippy::vec_box, reason = "each goes to a call and comes back, and is large")]
-=======
-    #[allow(clippy::vec_box, reason = "a context is large, and is handed to and fro")]
->>>>>>> f713e6d (Native code: what clippy says; the table anew)
     idle: Mutex<Vec<Box<Context>>>,
 }
 
