@@ -15,21 +15,21 @@ const ROSENBROCK: &str = "
 function rosenbrock(x::Vector{Float64})::Float64
 1 ─ %1  = Base.arraylen(x)::Int64
 └──       goto #2
-2 ┄ %3  = φ (#1 => 1, #3 => %6)::Int64
-│   %4  = φ (#1 => 0.0, #3 => %16)::Float64
+2 ┄ %3  = φ (#1 => 1, #3 => %7)::Int64
+│   %4  = φ (#1 => 0.0, #3 => %17)::Float64
 │   %5  = Base.slt_int(%3, %1)::Bool
 └──       goto #4 if not %5
-3 ─ %6  = Base.add_int(%3, 1)::Int64
-│   %7  = Base.getindex(x, %3)::Float64
-│   %8  = Base.getindex(x, %6)::Float64
-│   %9  = Base.mul_float(%7, %7)::Float64
-│   %10 = Base.sub_float(%8, %9)::Float64
-│   %11 = Base.mul_float(%10, %10)::Float64
-│   %12 = Base.mul_float(100.0, %11)::Float64
-│   %13 = Base.sub_float(1.0, %7)::Float64
-│   %14 = Base.mul_float(%13, %13)::Float64
-│   %15 = Base.add_float(%12, %14)::Float64
-│   %16 = Base.add_float(%4, %15)::Float64
+3 ─ %7  = Base.add_int(%3, 1)::Int64
+│   %8  = Base.getindex(x, %3)::Float64
+│   %9  = Base.getindex(x, %7)::Float64
+│   %10 = Base.mul_float(%8, %8)::Float64
+│   %11 = Base.sub_float(%9, %10)::Float64
+│   %12 = Base.mul_float(%11, %11)::Float64
+│   %13 = Base.mul_float(100.0, %12)::Float64
+│   %14 = Base.sub_float(1.0, %8)::Float64
+│   %15 = Base.mul_float(%14, %14)::Float64
+│   %16 = Base.add_float(%13, %15)::Float64
+│   %17 = Base.add_float(%4, %16)::Float64
 └──       goto #2
 4 ─       return %4
 end
@@ -99,7 +99,7 @@ fn minimum(mut x: Vec<f64>) -> Result<(Vec<f64>, usize), Box<dyn Error>> {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let (x, steps) = minimum(vec![-1.2, 1.0, -0.5, 0.8, 1.3])?;
+    let (x, steps) = minimum(vec![1.2, 0.7, 1.4, 0.2, 1.3])?;
     println!("{x:.6?} after {steps} steps");
     Ok(())
 }
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn the_minimum_is_where_all_are_one() -> Result<(), Box<dyn Error>> {
-        let (x, steps) = minimum(vec![-1.2, 1.0, -0.5, 0.8, 1.3])?;
+        let (x, steps) = minimum(vec![1.2, 0.7, 1.4, 0.2, 1.3])?;
         assert!(x.iter().all(|x| (x - 1.0).abs() < 1e-9), "{x:?}");
         assert!(steps < 50, "{steps}");
         Ok(())
