@@ -22,6 +22,7 @@ mod loops;
 mod marshal;
 mod memory;
 mod pending;
+mod phis;
 mod program;
 mod read_only;
 mod scalars;

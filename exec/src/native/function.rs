@@ -21,6 +21,7 @@ use super::compiler::Compiler;
 use super::context::offset;
 use super::layout::{Layout, Parts, Shape};
 use super::loops::counted_loops;
+use super::phis::{open_phis, phi_type, reverse_postorder};
 use super::sites::{Interpreted, What, Work};
 use super::stacks::{LocalStack, local_stacks};
 use super::versions::{Version, VersionedLoop};
@@ -722,102 +723,6 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
             None => Parts::from_slice(rest),
         };
         Ok(Typed { layout: result, parts })
-    }
-}
-
-/// The blocks that can be reached, in reverse postorder.
-fn reverse_postorder(ir: &IRCode) -> Vec<usize> {
-    let blocks = &ir.cfg.blocks;
-    let successors = |block: usize| {
-        let last = blocks.get(block).and_then(|block| block.stmts.clone().next_back());
-        let next = (block + 1 < blocks.len()).then_some(block + 1);
-        let found = match last.and_then(|last| ir.stmts.stmts().get(last)) {
-            Some(Stmt::Goto(goto)) => [goto.label.index(), None],
-            Some(Stmt::GotoIfNot(goto)) => [goto.dest.index(), next],
-            Some(Stmt::Return(_)) => [None, None],
-            _ => [next, None],
-        };
-        found.into_iter().flatten().filter(|to| *to < blocks.len()).collect::<Parts<usize>>()
-    };
-    let mut seen = vec![false; blocks.len()];
-    let mut order = Vec::with_capacity(blocks.len());
-    let mut work: Vec<(usize, Parts<usize>)> = Vec::new();
-    if let Some(first) = seen.first_mut() {
-        *first = true;
-        work.push((0, successors(0)));
-    }
-    while let Some((block, rest)) = work.last_mut() {
-        match rest.pop() {
-            Some(next) if !std::mem::replace(&mut seen[next], true) => work.push((next, successors(next))),
-            Some(_) => {}
-            None => {
-                order.push(*block);
-                work.pop();
-            }
-        }
-    }
-    order.reverse();
-    order
-}
-
-/// By statement: whether it is a φ that may have no value, as an edge has none, or as what it takes has none.
-fn open_phis(ir: &IRCode, order: &[usize], unnamed: &[UnnamedPhiEdge<Positions>]) -> Vec<bool> {
-    let mut open = vec![false; ir.stmts.len()];
-    let mut users: HashMap<usize, Vec<usize>> = HashMap::new();
-    let mut work = Vec::new();
-    let reached: hashbrown::HashSet<usize> = order.iter().copied().collect();
-    for &number in order {
-        let Some(block) = ir.cfg.blocks.get(number) else { continue };
-        for index in block.stmts.clone() {
-            let Some(Stmt::Phi(phi)) = ir.stmts.stmts().get(index) else { continue };
-            let mut preds = block.preds.iter().filter(|pred| pred.index().is_some_and(|pred| reached.contains(&pred)));
-            let phi_name = SSAValue::from_index(index);
-            let own_unnamed = unnamed.iter().filter(|edge| edge.phi == phi_name);
-            let has_value = |pred: &ircode::BlockNumber| {
-                phi.entries.iter().any(|entry| entry.edge == *pred && entry.value.is_some())
-                    || own_unnamed.clone().any(|edge| edge.pred == *pred)
-            };
-            // Control comes into the first block from outside, too.
-            if number == 0 || !preds.all(has_value) {
-                open[index] = true;
-                work.push(index);
-            }
-            let named = phi.entries.iter().filter_map(|entry| entry.value.as_ref());
-            for value in named.chain(own_unnamed.clone().map(|edge| &edge.value)) {
-                if let Operand::Value(value) = value
-                    && let Some(value) = value.index()
-                {
-                    users.entry(value).or_default().push(index);
-                }
-            }
-        }
-    }
-    while let Some(index) = work.pop() {
-        for &user in users.get(&index).map(Vec::as_slice).unwrap_or_default() {
-            if let Some(flag) = open.get_mut(user).filter(|flag| !**flag) {
-                *flag = true;
-                work.push(user);
-            }
-        }
-    }
-    open
-}
-
-/// The type of a φ: as it is annotated, or that of all that it takes.
-fn phi_type(ir: &IRCode, index: usize) -> Type {
-    let annotated = ir.stmts.types().get(index).cloned().unwrap_or(Type::Any);
-    let annotated = annotated.widened().unwrap_or(annotated);
-    if !annotated.is_unknown() {
-        return annotated;
-    }
-    let Some(Stmt::Phi(phi)) = ir.stmts.stmts().get(index) else { return Type::Any };
-    let types = phi.entries.iter().filter_map(|entry| entry.value.as_ref()).map(|value| {
-        let ty = ir.operand_type(value);
-        ty.widened().unwrap_or(ty)
-    });
-    match Type::union(types) {
-        Type::Bottom => Type::Any,
-        one => one,
     }
 }
 
