@@ -12,7 +12,7 @@ use super::Failure;
 use super::ours::{Argument, Phases};
 
 /// What is compiled, for the heading of the table.
-pub(crate) const ENGINE: &str = "native code";
+pub(crate) const ENGINE: &str = "native code, subnormal numbers taken for zero";
 
 /// Enough for the trace of a million rounds.
 const LIMITS: Limits = Limits { steps: u64::MAX, memory: 8 << 30, depth: 100_000 };
@@ -30,7 +30,7 @@ impl Compiled {
         let module = parse_module(text)?.module;
         let name = first(&module)?;
         let function = module.primal(&name).limits(LIMITS).compile()?;
-        let gradient = module.gradient(&name).wrt([0]).limits(LIMITS).compile()?;
+        let gradient = module.gradient(&name).wrt([0]).limits(LIMITS).flush_subnormals(true).compile()?;
         Ok(Compiled { function, gradient })
     }
 

@@ -30,6 +30,7 @@ mod sites;
 mod stack;
 mod stacks;
 mod statement;
+mod subnormals;
 mod versions;
 
 pub use in_place::{Argument, Numbers};

@@ -23,6 +23,7 @@ pub struct Builder<'m, T> {
     limits: Limits,
     savings: Savings,
     checkpoint: bool,
+    flush_subnormals: bool,
     made: PhantomData<fn() -> T>,
 }
 
@@ -54,6 +55,7 @@ impl<'m, T: Compilable> Builder<'m, T> {
             limits: Limits::default(),
             savings: Savings::default(),
             checkpoint: false,
+            flush_subnormals: false,
             made: PhantomData,
         }
     }
@@ -82,6 +84,11 @@ impl<'m, T: Compilable> Builder<'m, T> {
     /// With loops [checkpointed](reverse_mode::Options::checkpoint) in reverse mode, or not.
     pub fn checkpoint(self, checkpoint: bool) -> Self {
         Builder { checkpoint, ..self }
+    }
+
+    /// With [subnormal numbers taken for zero](Program::flush_subnormals): much faster where adjoints decay to such numbers.
+    pub fn flush_subnormals(self, flush: bool) -> Self {
+        Builder { flush_subnormals: flush, ..self }
     }
 
     /// Derives and compiles. This takes milliseconds; what it gives can be called as often as wanted, from several threads at once.
@@ -125,7 +132,8 @@ impl<'m, T: Compilable> Builder<'m, T> {
     /// Compiles these functions of a module.
     pub(super) fn program(&self, module: &Module<BBCode>, functions: &[&Name]) -> Result<Program, CompileError> {
         let names: Vec<&str> = functions.iter().map(|name| name.as_str()).collect();
-        Ok(Program::compile(&to_ircode(module)?, &names, self.limits)?)
+        let program = Program::compile(&to_ircode(module)?, &names, self.limits)?;
+        Ok(program.flush_subnormals(self.flush_subnormals))
     }
 
     /// The type of what the function returns in this module, of which the first field is the value.

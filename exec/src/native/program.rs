@@ -89,6 +89,7 @@ pub struct Program {
     /// What calls work with, while nobody uses it.
     #[allow(clippy::vec_box, reason = "each goes to a call and comes back, and is large")]
     idle: Mutex<Vec<Box<Context>>>,
+    flushes_subnormals: bool,
 }
 
 impl Program {
@@ -107,7 +108,7 @@ impl Program {
         let finished =
             Compiler::run(module.clone(), &numbers, limits).map_err(|rejected| not_compiled(&module, rejected))?;
         let names = functions.iter().map(|name| Name::from(*name)).collect();
-        Ok(Program { names, finished, idle: Mutex::new(Vec::new()) })
+        Ok(Program { names, finished, idle: Mutex::new(Vec::new()), flushes_subnormals: false })
     }
 
     pub(super) fn names(&self) -> &[Name] {
@@ -116,6 +117,12 @@ impl Program {
 
     pub(super) fn limits(&self) -> &Limits {
         &self.finished.shared.limits
+    }
+
+    /// Takes subnormal numbers for zero in calls, or not, as before. Processors take up to a hundred times as long for them, and
+    /// adjoints of long recurrences become such numbers; results then differ from the interpreter's in them.
+    pub fn flush_subnormals(self, flush: bool) -> Self {
+        Program { flushes_subnormals: flush, ..self }
     }
 
     /// The bytes of machine code.
@@ -272,7 +279,10 @@ impl Program {
             let left = stacker::remaining_stack().unwrap_or(STACK);
             let here = std::ptr::from_ref(&left) as u64;
             context.start(here.saturating_sub(left.saturating_sub(reserve) as u64));
-            code(context, arguments, result)
+            match self.flushes_subnormals {
+                true => super::subnormals::flushed(|| code(context, arguments, result)),
+                false => code(context, arguments, result),
+            }
         };
         let failed = match self.finished.recursive {
             true => stacker::maybe_grow(RECURSIVE_STACK / 2 + reserve, RECURSIVE_STACK + reserve, call),
