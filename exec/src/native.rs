@@ -30,7 +30,9 @@ mod sites;
 mod stack;
 mod stacks;
 mod statement;
+mod straight;
 mod subnormals;
+mod vectors;
 mod versions;
 
 pub use in_place::{Argument, Numbers};

@@ -416,6 +416,14 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         Some((header, bytes))
     }
 
+    /// The variable of a φ that is one number.
+    pub(super) fn phi_variable(&self, phi: usize) -> Option<Variable> {
+        match self.values.get(phi)?.as_ref()? {
+            Held { variables, defined: None, .. } if variables.len() == 1 => variables.first().copied(),
+            _ => None,
+        }
+    }
+
     /// Whether the statement has a value already.
     pub(super) fn is_compiled(&self, statement: usize) -> bool {
         self.values.get(statement).is_some_and(Option::is_some)
@@ -435,7 +443,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
     }
 
     /// What an operand is, and whether it is defined if that is not sure.
-    fn peek(&mut self, ir: &IRCode, operand: &Operand<Positions>) -> Compiled<(Typed, Option<ir::Value>)> {
+    pub(super) fn peek(&mut self, ir: &IRCode, operand: &Operand<Positions>) -> Compiled<(Typed, Option<ir::Value>)> {
         let held = match operand {
             Operand::Value(value) => value.index().and_then(|index| self.values.get(index)).cloned().flatten(),
             Operand::Argument(argument) => match argument.index() {

@@ -2,18 +2,22 @@
 //! arrays, as all are between the first and the last (range-check elimination by predication before the loop, as in Gupta,
 //! "Optimizing array bound checks using flow analysis", 1993, and in the compilers of Java).
 
+use std::rc::Rc;
+
 use hashbrown::{HashMap, HashSet};
 use ircode::graph::FlowGraph;
 use ircode::primitives::Primitive;
 use ircode::{Constant, IRCode, Module, Operand, Positions, Scalar, Stmt};
 use smallvec::SmallVec;
 
+use super::straight::{StraightLoop, straight_loop};
+
 /// Steps of induction variables and factors of indices up to this size are followed: no product of one with a number of
 /// rounds leaves 64 bits.
 const MOST: i64 = 1 << 16;
 
 /// How deep expressions of indices are looked into.
-const DEPTH: u32 = 16;
+pub(super) const DEPTH: u32 = 16;
 
 /// An innermost loop of which the number of rounds is known before it starts.
 #[derive(Debug)]
@@ -37,6 +41,8 @@ pub(super) struct CountedLoop {
     pub(super) pushes: HashSet<usize>,
     /// The number of statements.
     pub(super) statements: usize,
+    /// What a round does, if it is one sequence of operations on numbers.
+    pub(super) straight: Option<Rc<StraightLoop>>,
 }
 
 /// The number of the last round, counted from 0: `step · (bound − first) − less`.
@@ -136,11 +142,13 @@ pub(super) fn counted_loops(
                 .filter_map(|&block| ir.cfg.blocks.get(block))
                 .map(|block| block.stmts.len())
                 .sum(),
+            straight: None,
             blocks: Vec::new(),
         };
         let beyond = |block: usize| dominators.dominates(block, test);
         let every_round = |block: usize| exits == 1 && dominators.dominates(block, latch);
         finder.find_accesses(&mut result, local_stacks, arrays_resize, &beyond, &every_round);
+        result.straight = straight_loop(&finder, &result, &blocks).map(Rc::new);
         result.blocks = blocks;
         counted.push(result);
     }
@@ -165,15 +173,16 @@ fn flow_graph(ir: &IRCode) -> FlowGraph {
     FlowGraph::new(count, edges.collect::<Vec<_>>())
 }
 
-struct Finder<'a> {
+/// A loop that is being looked at.
+pub(super) struct Finder<'a> {
     module: &'a Module<IRCode>,
-    ir: &'a IRCode,
+    pub(super) ir: &'a IRCode,
     blocks: &'a [usize],
     header: usize,
     before: usize,
     latch: usize,
     /// The φs of the header that change by the same in each round: what they start with, and by how much.
-    variables: HashMap<usize, (Operand<Positions>, i64)>,
+    pub(super) variables: HashMap<usize, (Operand<Positions>, i64)>,
 }
 
 impl Finder<'_> {
@@ -183,11 +192,11 @@ impl Finder<'_> {
         Some((index, self.ir.stmts.stmts().get(index)?))
     }
 
-    fn primitive(&self, stmt: &Stmt<Positions>) -> Option<(&'static Primitive, Vec<Operand<Positions>>)> {
+    pub(super) fn primitive(&self, stmt: &Stmt<Positions>) -> Option<(&'static Primitive, Vec<Operand<Positions>>)> {
         self.module.primitive_call(stmt).map(|(primitive, args)| (primitive, args.to_vec()))
     }
 
-    fn is_inside(&self, statement: usize) -> bool {
+    pub(super) fn is_inside(&self, statement: usize) -> bool {
         self.blocks
             .iter()
             .any(|&block| self.ir.cfg.blocks.get(block).is_some_and(|block| block.stmts.contains(&statement)))
@@ -211,6 +220,13 @@ impl Finder<'_> {
                 self.variables.insert(phi_index, (first, step));
             }
         }
+    }
+
+    /// What a φ of the header takes from the round before.
+    pub(super) fn next_of(&self, phi: usize) -> Option<Operand<Positions>> {
+        let Some(Stmt::Phi(phi)) = self.ir.stmts.stmts().get(phi) else { return None };
+        let mut entries = phi.entries.iter().filter(|entry| entry.edge.index() == Some(self.latch));
+        entries.next()?.value.clone()
     }
 
     /// By how much a statement is more than a φ.
@@ -294,7 +310,7 @@ impl Finder<'_> {
     }
 
     /// An integer expression in terms of the number of the round.
-    fn index(&self, operand: &Operand<Positions>, depth: u32) -> Option<Index> {
+    pub(super) fn index(&self, operand: &Operand<Positions>, depth: u32) -> Option<Index> {
         if let Some(constant) = integer(operand) {
             return Some(Index { constant, ..Index::default() });
         }

@@ -178,6 +178,17 @@ impl FunctionCompiler<'_, '_> {
         Some((self.builder.use_var(local.data), self.builder.use_var(local.length)))
     }
 
+    /// So many values were put on a local stack, behind the others.
+    pub(super) fn lengthen_stack(&mut self, stack: &Operand<Positions>, by: i64) {
+        let Operand::Value(made) = stack else { return };
+        let local = made.index().and_then(|made| self.local_stacks.get(&made)).copied().flatten();
+        if let Some(local) = local {
+            let length = self.builder.use_var(local.length);
+            let longer = self.builder.ins().iadd_imm_s(length, by);
+            self.builder.def_var(local.length, longer);
+        }
+    }
+
     /// Gives the local stack that a statement made room for so many values more.
     pub(super) fn make_room_on(&mut self, made: usize, more: ir::Value) -> Compiled<()> {
         let Some(local) = self.local_stacks.get(&made).copied().flatten() else {

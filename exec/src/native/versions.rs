@@ -15,12 +15,13 @@ use ircode::{IRCode, Operand, Positions, ScalarType};
 use super::function::{Compiled, FunctionCompiler};
 use super::layout::{Shape, array};
 use super::loops::{Check, CountedLoop, Index, Space};
+use super::vectors::Window;
 
 /// More rounds than this are no use to a program, and indices stay far from the ends of 64 bits.
 const MOST_ROUNDS: i64 = 1 << 40;
 
 /// Bodies up to so many statements are copied so often.
-const COPIES: [(usize, usize); 2] = [(20, 4), (40, 2)];
+const COPIES: [(usize, i64); 2] = [(20, 4), (40, 2)];
 
 /// Loops with larger bodies stay as they are.
 const LARGEST: usize = 150;
@@ -29,15 +30,28 @@ const LARGEST: usize = 150;
 #[derive(Debug)]
 pub(super) struct VersionedLoop {
     pub(super) counted: CountedLoop,
-    /// The header of the version without checks, and that of the first copy.
+    /// The header of the version without checks.
     unchecked: ir::Block,
-    copies: Option<ir::Block>,
+    /// Where several rounds are done without a test between them.
+    several: ir::Block,
+    /// How these rounds are done if the loop is a straight one; known once it is entered.
+    window: Option<Window>,
     /// For each check, the address of the first element.
     data: Vec<Variable>,
     /// How many rounds are left of which it is known that another one follows.
     left: Variable,
     /// Statements that push on stacks that have room for all rounds.
     roomy: bool,
+    /// Whether an edge that leads into the loop was compiled.
+    entered: bool,
+}
+
+impl VersionedLoop {
+    /// How many rounds are done without a test between them.
+    fn rounds_at_once(&self) -> Option<i64> {
+        let copies = || COPIES.iter().find(|(largest, _)| self.counted.statements <= *largest).map(|(_, count)| *count);
+        self.window.as_ref().map(|window| window.rounds).or_else(copies)
+    }
 }
 
 /// The version of a loop that is being compiled.
@@ -60,13 +74,14 @@ impl FunctionCompiler<'_, '_> {
             if counted.statements > LARGEST || !useful {
                 continue;
             }
-            let copied = COPIES.iter().any(|(largest, _)| counted.statements <= *largest);
             let versioned = VersionedLoop {
                 unchecked: self.builder.create_block(),
-                copies: copied.then(|| self.builder.create_block()),
+                several: self.builder.create_block(),
+                window: None,
                 data: counted.checks.iter().map(|_| self.builder.declare_var(clif::I64)).collect(),
                 left: self.builder.declare_var(clif::I64),
                 roomy: false,
+                entered: false,
                 counted,
             };
             self.versioned.insert(versioned.counted.header, self.loops.len());
@@ -78,10 +93,13 @@ impl FunctionCompiler<'_, '_> {
     pub(super) fn compile_versions(&mut self, ir: &IRCode, number: usize) -> Compiled<()> {
         let Some(versioned) = self.loops.get(number) else { return Ok(()) };
         let (blocks, header) = (versioned.counted.blocks.clone(), versioned.counted.header);
-        let (unchecked, copies, left) = (versioned.unchecked, versioned.copies, versioned.left);
-        let statements = versioned.counted.statements;
-        if let Some(first) = copies {
-            let count = COPIES.iter().find(|(largest, _)| statements <= *largest).map_or(1, |(_, count)| *count);
+        let (unchecked, first, left) = (versioned.unchecked, versioned.several, versioned.left);
+        let count = versioned.rounds_at_once();
+        if let Some(window) = self.loops.get_mut(number).and_then(|versioned| versioned.window.take()) {
+            self.builder.switch_to_block(first);
+            self.compile_turn(&window)?;
+            self.go_on_after(first, unchecked, left, window.rounds);
+        } else if let Some(count) = count {
             let again = self.builder.create_block();
             let mut this = first;
             for copy in 0..count {
@@ -90,18 +108,23 @@ impl FunctionCompiler<'_, '_> {
                 this = next;
             }
             self.builder.switch_to_block(again);
-            let before = self.builder.use_var(left);
-            let rest = self.builder.ins().iadd_imm_s(before, -(count as i64));
-            self.builder.def_var(left, rest);
-            self.go_on(first, unchecked, rest, count as i64);
+            self.go_on_after(first, unchecked, left, count);
         }
         self.compile_version(ir, number, &blocks, header, unchecked, unchecked, false)
     }
 
-    /// Goes through the copies if there are rounds for all of them.
-    fn go_on(&mut self, copies: ir::Block, unchecked: ir::Block, left: ir::Value, count: i64) {
+    /// Goes on behind several rounds.
+    fn go_on_after(&mut self, several: ir::Block, unchecked: ir::Block, left: Variable, count: i64) {
+        let before = self.builder.use_var(left);
+        let rest = self.builder.ins().iadd_imm_s(before, -count);
+        self.builder.def_var(left, rest);
+        self.go_on(several, unchecked, rest, count);
+    }
+
+    /// Does several rounds at once if there are that many.
+    fn go_on(&mut self, several: ir::Block, unchecked: ir::Block, left: ir::Value, count: i64) {
         let enough = self.builder.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, left, count);
-        self.builder.ins().brif(enough, copies, &[], unchecked, &[]);
+        self.builder.ins().brif(enough, several, &[], unchecked, &[]);
     }
 
     #[allow(clippy::too_many_arguments, reason = "a version is all of these")]
@@ -185,12 +208,25 @@ impl FunctionCompiler<'_, '_> {
         self.builder.switch_to_block(fast);
         self.make_room(number, rounds)?;
         let Some(versioned) = self.loops.get(number) else { return Ok(()) };
-        let (unchecked, copies, left) = (versioned.unchecked, versioned.copies, versioned.left);
-        let statements = versioned.counted.statements;
+        let (unchecked, several, left) = (versioned.unchecked, versioned.several, versioned.left);
+        let straight = versioned.counted.straight.clone();
         self.builder.def_var(left, rounds);
-        match (copies, COPIES.iter().find(|(largest, _)| statements <= *largest)) {
-            (Some(copies), Some((_, count))) => self.go_on(copies, unchecked, rounds, *count as i64),
-            _ => {
+        // Where two edges lead into the loop, what is prepared on one is not there on the other.
+        let prepared = versioned.entered;
+        let window = match straight.filter(|_| !prepared) {
+            Some(straight) => self.prepare_window(ir, &straight, unchecked)?,
+            None => None,
+        };
+        if let Some(versioned) = self.loops.get_mut(number) {
+            versioned.entered = true;
+            if !prepared {
+                versioned.window = window;
+            }
+        }
+        let versioned = self.loops.get(number).filter(|versioned| versioned.window.is_none() || !prepared);
+        match versioned.and_then(VersionedLoop::rounds_at_once) {
+            Some(count) => self.go_on(several, unchecked, rounds, count),
+            None => {
                 self.builder.ins().jump(unchecked, &[]);
             }
         }
@@ -219,7 +255,7 @@ impl FunctionCompiler<'_, '_> {
     }
 
     /// An integer that does not change in the loop, computed before it.
-    fn invariant(&mut self, ir: &IRCode, operand: &Operand<Positions>) -> Compiled<Option<ir::Value>> {
+    pub(super) fn invariant(&mut self, ir: &IRCode, operand: &Operand<Positions>) -> Compiled<Option<ir::Value>> {
         if let Operand::Value(value) = operand
             && let Some(index) = value.index()
             && !self.is_compiled(index)
@@ -281,7 +317,7 @@ impl FunctionCompiler<'_, '_> {
     }
 
     /// An index in the first round, counted from 0.
-    fn index_at_start(&mut self, ir: &IRCode, index: &Index) -> Compiled<Option<ir::Value>> {
+    pub(super) fn index_at_start(&mut self, ir: &IRCode, index: &Index) -> Compiled<Option<ir::Value>> {
         let mut sum = self.builder.ins().iconst(clif::I64, index.constant.wrapping_sub(1));
         for (factor, operand) in &index.terms {
             let Some(value) = self.invariant(ir, operand)? else { return Ok(None) };

@@ -1,0 +1,401 @@
+//! Counted loops whose body is one sequence of operations on `Float64`s in registers and in memory: such rounds can be compiled
+//! several at a time (`vectors.rs`).
+
+use hashbrown::HashMap;
+use ircode::{Constant, Operand, Positions, Scalar, Stmt, Type};
+use smallvec::SmallVec;
+
+use super::loops::{CountedLoop, DEPTH, Finder, Index};
+
+/// What makes an object that nothing else has in its memory.
+const FRESH: &[&str] =
+    &["jl_alloc_array_1d", "jl_alloc_array_2d", "jl_alloc_array_3d", "jl_new_array", "new_array", "zero_tangent"];
+
+/// A loop as the operations of one round.
+#[derive(Debug, Default)]
+pub(super) struct StraightLoop {
+    pub(super) steps: Vec<Step>,
+    /// What is accessed.
+    pub(super) objects: Vec<Object>,
+    pub(super) groups: Vec<Group>,
+    /// The numbers that φs of the header carry from round to round, and what they are in the next one.
+    pub(super) carried: Vec<(usize, Source)>,
+    /// The φs of the header that change by the same in each round, and by how much.
+    pub(super) counters: Vec<(usize, i64)>,
+    /// Numbers that do not change in the loop.
+    pub(super) uniform: Vec<Operand<Positions>>,
+}
+
+/// Where an operation takes a number from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Source {
+    /// What a step of the same round gives.
+    Step(usize),
+    /// What the round before left in a φ.
+    Carried(usize),
+    Uniform(usize),
+}
+
+/// What is done in each round.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Step {
+    Compute(Operation, SmallVec<[Source; 3]>),
+    Load(Access),
+    Store(Access, Source),
+}
+
+/// Operations of which several are done by one machine instruction, with the same results.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Operation {
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+    MultiplyAdd,
+    Negate,
+    Absolute,
+    SquareRoot,
+}
+
+/// Which element is accessed: in round r, counted from 0, the one at `factor · r + offset` from where the group starts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Access {
+    pub(super) group: usize,
+    pub(super) factor: i64,
+    pub(super) offset: i64,
+    /// Which number of the element.
+    pub(super) part: usize,
+}
+
+/// Elements of an object whose distances are known.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Group {
+    pub(super) object: usize,
+    pub(super) start: Start,
+    /// The numbers in an element.
+    pub(super) parts: usize,
+}
+
+/// Where a group starts.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Start {
+    /// At the index that is the sum of these terms, with the indices of the other dimensions.
+    Index(Index, Vec<Index>),
+    /// Behind the last value of a stack, as it is before the loop; so many are pushed in each round.
+    Top(i64),
+}
+
+/// An array or a stack.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Object {
+    pub(super) operand: Operand<Positions>,
+    pub(super) origin: Origin,
+    pub(super) stored: bool,
+}
+
+/// Where an object comes from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Origin {
+    /// This statement made it.
+    Made(usize),
+    /// A stack that the function keeps to itself.
+    Stack(usize),
+    Argument,
+    Unknown,
+}
+
+impl Object {
+    /// Whether two different operands are objects that share no memory, whatever runs.
+    pub(super) fn is_apart_from(&self, other: &Object) -> bool {
+        match (self.origin, other.origin) {
+            (Origin::Made(one), Origin::Made(other)) | (Origin::Stack(one), Origin::Stack(other)) => one != other,
+            (Origin::Stack(_), _) | (_, Origin::Stack(_)) => true,
+            (Origin::Made(_), Origin::Argument) | (Origin::Argument, Origin::Made(_)) => true,
+            _ => false,
+        }
+    }
+}
+
+impl StraightLoop {
+    /// The steps that depend on what the round before left in a φ.
+    pub(super) fn serial(&self) -> Vec<bool> {
+        let mut serial = vec![false; self.steps.len()];
+        for (number, step) in self.steps.iter().enumerate() {
+            let of = |source: &Source| match source {
+                Source::Carried(_) => true,
+                Source::Step(step) => serial.get(*step) == Some(&true),
+                Source::Uniform(_) => false,
+            };
+            let depends = match step {
+                Step::Compute(_, sources) => sources.iter().any(of),
+                Step::Load(_) => false,
+                Step::Store(_, source) => of(source),
+            };
+            if let Some(slot) = serial.get_mut(number) {
+                *slot = depends;
+            }
+        }
+        serial
+    }
+}
+
+/// The operations of a loop, if it is such a one.
+pub(super) fn straight_loop(finder: &Finder<'_>, found: &CountedLoop, blocks: &[usize]) -> Option<StraightLoop> {
+    let mut planner = Planner { finder, found, plan: StraightLoop::default(), values: HashMap::new() };
+    let mut next = Vec::new();
+    for block in planner.chain(blocks)? {
+        for statement in finder.ir.cfg.blocks.get(block)?.stmts.clone() {
+            match finder.ir.stmts.stmts().get(statement)? {
+                Stmt::Phi(_) if block == found.header => planner.phi(statement, &mut next)?,
+                Stmt::Goto(_) | Stmt::GotoIfNot(_) => {}
+                stmt => planner.statement(statement, stmt)?,
+            }
+        }
+    }
+    for (slot, operand) in next.iter().enumerate() {
+        let source = planner.number(operand)?;
+        planner.plan.carried.get_mut(slot)?.1 = source;
+    }
+    let accesses = planner.plan.steps.iter().any(|step| !matches!(step, Step::Compute(..)));
+    accesses.then_some(planner.plan)
+}
+
+struct Planner<'a> {
+    finder: &'a Finder<'a>,
+    found: &'a CountedLoop,
+    plan: StraightLoop,
+    /// What gives each number of a statement in the loop.
+    values: HashMap<(usize, usize), Source>,
+}
+
+impl Planner<'_> {
+    /// The blocks in the order in which each round goes through them, if that is always the same.
+    fn chain(&self, members: &[usize]) -> Option<Vec<usize>> {
+        let mut chain = Vec::with_capacity(members.len());
+        let mut block = self.found.header;
+        while chain.len() < members.len() {
+            chain.push(block);
+            let last = self.finder.ir.cfg.blocks.get(block)?.stmts.clone().next_back()?;
+            block = match self.finder.ir.stmts.stmts().get(last)? {
+                Stmt::GotoIfNot(_) if block == self.found.test => self.found.stays,
+                Stmt::GotoIfNot(_) | Stmt::Return(_) => return None,
+                Stmt::Goto(goto) => goto.label.index()?,
+                _ => block + 1,
+            };
+            if block == self.found.header {
+                break;
+            }
+        }
+        (block == self.found.header && chain.len() == members.len()).then_some(chain)
+    }
+
+    fn phi(&mut self, statement: usize, next: &mut Vec<Operand<Positions>>) -> Option<()> {
+        let ty = self.finder.ir.stmts.types().get(statement)?;
+        let known = self.finder.variables.get(&statement).cloned();
+        let source = match known {
+            Some((_, step)) if *ty == Type::INT64 => {
+                self.plan.counters.push((statement, step));
+                return Some(());
+            }
+            Some((first, 0)) if *ty == Type::FLOAT64 => self.number(&first)?,
+            _ if *ty == Type::FLOAT64 => {
+                let slot = self.plan.carried.len();
+                self.plan.carried.push((statement, Source::Carried(slot)));
+                next.push(self.finder.next_of(statement)?);
+                Source::Carried(slot)
+            }
+            _ => return None,
+        };
+        self.values.insert((statement, 0), source);
+        Some(())
+    }
+
+    fn statement(&mut self, statement: usize, stmt: &Stmt<Positions>) -> Option<()> {
+        if let Stmt::Value(operand) = stmt {
+            if let Some(source) = self.number(operand) {
+                self.values.insert((statement, 0), source);
+            }
+            return Some(());
+        }
+        let (primitive, args) = self.finder.primitive(stmt)?;
+        match (primitive.name, args.as_slice()) {
+            ("arrayref" | "const_arrayref", [_, array, indices @ ..]) | ("getindex", [array, indices @ ..]) => {
+                self.load(statement, array, indices)
+            }
+            ("stack_get", [stack, at]) => self.load(statement, stack, std::slice::from_ref(at)),
+            ("arrayset", [_, array, value, indices @ ..]) | ("setindex!", [array, value, indices @ ..]) => {
+                let source = self.number(value)?;
+                let access = self.access(statement, array, indices, 1)?;
+                self.store(access, source)
+            }
+            ("stack_push!", [stack, value]) => self.push(statement, stack, value),
+            ("tuple", fields) => {
+                for (number, field) in fields.iter().enumerate() {
+                    if let Some(source) = self.number(field) {
+                        self.values.insert((statement, number), source);
+                    }
+                }
+                Some(())
+            }
+            ("getfield", [Operand::Value(tuple), Operand::Constant(Constant::Scalar(Scalar::Int64(field)))]) => {
+                let number = usize::try_from(*field).ok()?.checked_sub(1)?;
+                let source = *self.values.get(&(tuple.index()?, number))?;
+                self.values.insert((statement, 0), source);
+                Some(())
+            }
+            (name, args) => {
+                if let Some(operation) = operation(name, args.len())
+                    && *self.finder.ir.stmts.types().get(statement)? == Type::FLOAT64
+                    && let Some(sources) = args.iter().map(|arg| self.number(arg)).collect::<Option<_>>()
+                {
+                    let source = self.step(Step::Compute(operation, sources));
+                    self.values.insert((statement, 0), source);
+                    return Some(());
+                }
+                // Indices and tests, which are not computed here; who needs another value finds none.
+                let effects = primitive.effects;
+                (!effects.throws && !effects.writes && !effects.reads && !effects.allocates).then_some(())
+            }
+        }
+    }
+
+    fn step(&mut self, step: Step) -> Source {
+        self.plan.steps.push(step);
+        Source::Step(self.plan.steps.len() - 1)
+    }
+
+    /// Where a `Float64` comes from.
+    fn number(&mut self, operand: &Operand<Positions>) -> Option<Source> {
+        match operand {
+            Operand::Constant(Constant::Scalar(Scalar::Float64(_))) | Operand::Argument(_) => {}
+            Operand::Value(value) if self.finder.is_inside(value.index()?) => {
+                return self.values.get(&(value.index()?, 0)).copied();
+            }
+            Operand::Value(_) => {}
+            _ => return None,
+        }
+        let known = self.plan.uniform.iter().position(|known| known == operand);
+        Some(Source::Uniform(known.unwrap_or_else(|| {
+            self.plan.uniform.push(operand.clone());
+            self.plan.uniform.len() - 1
+        })))
+    }
+
+    fn load(&mut self, statement: usize, object: &Operand<Positions>, indices: &[Operand<Positions>]) -> Option<()> {
+        let parts = numbers_in(self.finder.ir.stmts.types().get(statement)?)?;
+        let access = self.access(statement, object, indices, parts)?;
+        for part in 0..parts {
+            let source = self.step(Step::Load(Access { part, ..access }));
+            self.values.insert((statement, part), source);
+        }
+        Some(())
+    }
+
+    fn store(&mut self, access: Access, source: Source) -> Option<()> {
+        let object = self.plan.groups.get(access.group)?.object;
+        self.plan.objects.get_mut(object)?.stored = true;
+        self.step(Step::Store(access, source));
+        Some(())
+    }
+
+    fn push(&mut self, statement: usize, stack: &Operand<Positions>, value: &Operand<Positions>) -> Option<()> {
+        if !self.found.pushes.contains(&statement) {
+            return None;
+        }
+        let Operand::Value(made) = stack else { return None };
+        let (_, times) = self.found.grown.iter().find(|(known, _)| Some(*known) == made.index())?;
+        let sources: Vec<Source> = match value {
+            Operand::Value(tuple) if self.finder.is_inside(tuple.index()?) => {
+                let statement = tuple.index()?;
+                (0..).map_while(|number| self.values.get(&(statement, number)).copied()).collect()
+            }
+            _ => vec![self.number(value)?],
+        };
+        let object = self.object(stack)?;
+        let group = self.group(Group { object, start: Start::Top(*times), parts: sources.len() });
+        let before = |step: &&Step| matches!(step, Step::Store(access, _) if access.group == group && access.part == 0);
+        let offset = self.plan.steps.iter().filter(before).count() as i64;
+        for (part, source) in sources.iter().enumerate() {
+            self.store(Access { group, factor: *times, offset, part }, *source)?;
+        }
+        (!sources.is_empty()).then_some(())
+    }
+
+    fn access(
+        &mut self,
+        statement: usize,
+        object: &Operand<Positions>,
+        indices: &[Operand<Positions>],
+        parts: usize,
+    ) -> Option<Access> {
+        if !self.found.covered.contains_key(&statement) {
+            return None;
+        }
+        let (first, others) = indices.split_first()?;
+        let mut index = self.finder.index(first, DEPTH)?;
+        let others = others.iter().map(|other| self.finder.index(other, DEPTH).filter(|other| other.factor == 0));
+        let others = others.collect::<Option<Vec<Index>>>()?;
+        let (factor, offset) = (index.factor, index.constant.checked_sub(1)?);
+        index.factor = 0;
+        index.constant = 0;
+        let object = self.object(object)?;
+        let group = self.group(Group { object, start: Start::Index(index, others), parts });
+        Some(Access { group, factor, offset, part: 0 })
+    }
+
+    fn object(&mut self, operand: &Operand<Positions>) -> Option<usize> {
+        if let Some(known) = self.plan.objects.iter().position(|known| known.operand == *operand) {
+            return Some(known);
+        }
+        let origin = match operand {
+            Operand::Argument(_) => Origin::Argument,
+            Operand::Value(value) => {
+                let made = value.index()?;
+                let primitive = self.finder.ir.stmts.stmts().get(made).and_then(|stmt| self.finder.primitive(stmt));
+                match primitive {
+                    Some((primitive, _)) if primitive.name == "new_stack" => Origin::Stack(made),
+                    Some((primitive, _)) if FRESH.contains(&primitive.name) => Origin::Made(made),
+                    _ => Origin::Unknown,
+                }
+            }
+            _ => return None,
+        };
+        self.plan.objects.push(Object { operand: operand.clone(), origin, stored: false });
+        Some(self.plan.objects.len() - 1)
+    }
+
+    fn group(&mut self, group: Group) -> usize {
+        match self.plan.groups.iter().position(|known| *known == group) {
+            Some(known) => known,
+            None => {
+                self.plan.groups.push(group);
+                self.plan.groups.len() - 1
+            }
+        }
+    }
+}
+
+/// How many `Float64`s a value is.
+fn numbers_in(ty: &Type) -> Option<usize> {
+    match ty {
+        ty if *ty == Type::FLOAT64 => Some(1),
+        Type::Tuple(fields) if !fields.is_empty() && fields.iter().all(|field| *field == Type::FLOAT64) => {
+            Some(fields.len())
+        }
+        _ => None,
+    }
+}
+
+fn operation(name: &str, operands: usize) -> Option<Operation> {
+    Some(match (name, operands) {
+        ("add_float" | "+", 2) => Operation::Add,
+        ("sub_float" | "-", 2) => Operation::Subtract,
+        ("mul_float" | "*", 2) => Operation::Multiply,
+        ("div_float" | "/", 2) => Operation::Divide,
+        ("muladd_float" | "muladd", 3) => Operation::MultiplyAdd,
+        ("neg_float" | "-", 1) => Operation::Negate,
+        ("abs_float" | "abs", 1) => Operation::Absolute,
+        ("sqrt_llvm", 1) => Operation::SquareRoot,
+        _ => return None,
+    })
+}
