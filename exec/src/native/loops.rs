@@ -501,7 +501,7 @@ impl Index {
 }
 
 /// The number that an operand is.
-fn integer(operand: &Operand<Positions>) -> Option<i64> {
+pub(super) fn integer(operand: &Operand<Positions>) -> Option<i64> {
     match operand {
         Operand::Constant(Constant::Scalar(Scalar::Int64(value))) => Some(*value),
         _ => None,

@@ -117,25 +117,75 @@ impl Object {
 }
 
 impl StraightLoop {
-    /// The steps that depend on what the round before left in a φ.
+    /// The steps that must be done for one round after the other: what depends on a number that the round before left in a φ, and the
+    /// accesses of objects in which two rounds may meet. All others may be done for two rounds before the next step is.
     pub(super) fn serial(&self) -> Vec<bool> {
-        let mut serial = vec![false; self.steps.len()];
-        for (number, step) in self.steps.iter().enumerate() {
+        let mut objects = vec![false; self.objects.len()];
+        loop {
+            let serial = self.serial_steps(&objects);
+            let meeting = (0..objects.len())
+                .find(|object| objects.get(*object) == Some(&false) && self.rounds_meet(*object, &serial));
+            match meeting.and_then(|object| objects.get_mut(object)) {
+                Some(object) => *object = true,
+                None => return serial,
+            }
+        }
+    }
+
+    fn serial_steps(&self, objects: &[bool]) -> Vec<bool> {
+        let mut serial: Vec<bool> = Vec::with_capacity(self.steps.len());
+        for step in &self.steps {
             let of = |source: &Source| match source {
                 Source::Carried(_) => true,
                 Source::Step(step) => serial.get(*step) == Some(&true),
                 Source::Uniform(_) => false,
             };
+            let accesses =
+                |access: &Access| self.object_of(access).and_then(|object| objects.get(object)) == Some(&true);
             let depends = match step {
                 Step::Compute(_, sources) => sources.iter().any(of),
-                Step::Load(_) => false,
-                Step::Store(_, source) => of(source),
+                Step::Load(access) => accesses(access),
+                Step::Store(access, source) => of(source) || accesses(access),
             };
-            if let Some(slot) = serial.get_mut(number) {
-                *slot = depends;
-            }
+            serial.push(depends);
         }
         serial
+    }
+
+    /// Whether it matters to an object that steps are done for two rounds before the next one.
+    fn rounds_meet(&self, object: usize, serial: &[bool]) -> bool {
+        let accesses: Vec<(bool, &Access, bool)> = self
+            .steps
+            .iter()
+            .zip(serial)
+            .filter_map(|(step, serial)| match step {
+                Step::Load(access) => Some((*serial, access, false)),
+                Step::Store(access, _) => Some((*serial, access, true)),
+                Step::Compute(..) => None,
+            })
+            .filter(|(_, access, _)| self.object_of(access) == Some(object))
+            .collect();
+        let is_push =
+            |access: &Access| self.groups.get(access.group).is_some_and(|group| matches!(group.start, Start::Top(_)));
+        accesses.iter().enumerate().any(|(number, (late, one, stores))| {
+            // Two rounds that store in the same place.
+            *stores && one.factor == 0
+                || accesses.iter().skip(number + 1).any(|(other_late, other, other_stores)| {
+                    if !(*stores || *other_stores) || is_push(one) && is_push(other) {
+                        return false;
+                    }
+                    let comparable = one.group == other.group && one.factor == other.factor;
+                    // In the next round the first access must not meet what the second one does in this.
+                    let meet = one.part == other.part && one.offset + one.factor == other.offset;
+                    // What is serial comes behind everything else.
+                    late != other_late || !comparable || meet
+                })
+        })
+    }
+
+    /// The object that is accessed.
+    pub(super) fn object_of(&self, access: &Access) -> Option<usize> {
+        self.groups.get(access.group).map(|group| group.object)
     }
 }
 

@@ -63,9 +63,11 @@ enum Wide {
 struct Known {
     group: usize,
     object: usize,
-    /// Bytes from the start of the group in the first round, and between rounds.
+    /// Bytes from the start of the group in the first of its rounds, and between rounds.
     at: i64,
     step: i64,
+    /// How many rounds it is of.
+    lanes: i64,
     value: Wide,
     /// Whether it is still to be stored.
     pending: bool,
@@ -82,46 +84,6 @@ struct Turn<'w> {
     moved: HashMap<i64, ir::Value>,
     /// The first round that is being compiled.
     round: i64,
-}
-
-impl StraightLoop {
-    fn object_of(&self, access: &Access) -> Option<usize> {
-        self.groups.get(access.group).map(|group| group.object)
-    }
-
-    /// Whether each operation may be done for two rounds before the next one.
-    fn can_be_paired(&self, serial: &[bool]) -> bool {
-        let accesses: Vec<(usize, &Access, bool)> = self
-            .steps
-            .iter()
-            .enumerate()
-            .filter_map(|(number, step)| match step {
-                Step::Load(access) => Some((number, access, false)),
-                Step::Store(access, _) => Some((number, access, true)),
-                Step::Compute(..) => None,
-            })
-            .collect();
-        let is_push =
-            |access: &Access| self.groups.get(access.group).is_some_and(|group| matches!(group.start, Start::Top(_)));
-        accesses.iter().enumerate().all(|(number, (step, one, stores))| {
-            // Two rounds must not store in the same place.
-            let alone = !stores || one.factor != 0;
-            alone
-                && accesses.iter().skip(number + 1).all(|(other_step, other, other_stores)| {
-                    if !(*stores || *other_stores) || self.object_of(one) != self.object_of(other) {
-                        return true;
-                    }
-                    if is_push(one) && is_push(other) {
-                        return true;
-                    }
-                    // What is done one round after the other comes behind everything else.
-                    let moved = serial.get(*step) == Some(&true) || serial.get(*other_step) == Some(&true);
-                    let comparable = one.group == other.group && one.factor == other.factor;
-                    // In the next round the first access must not meet what the second one does in this.
-                    !moved && comparable && (one.part != other.part || one.offset + one.factor != other.offset)
-                })
-        })
-    }
 }
 
 impl FunctionCompiler<'_, '_> {
@@ -169,7 +131,7 @@ impl FunctionCompiler<'_, '_> {
         };
         let Some(distances) = accesses().map(in_bytes).collect::<Option<Vec<i64>>>() else { return Ok(None) };
         let serial = straight.serial();
-        let lanes = if straight.can_be_paired(&serial) && pays(straight, &serial, &distances) { 2 } else { 1 };
+        let lanes = if pays(straight, &serial, &distances) { 2 } else { 1 };
         let count = |step: i64| distances.iter().filter(|distance| **distance == step).count();
         self.check_apart(ir, straight, otherwise)?;
         let done = self.builder.declare_var(clif::I64);
@@ -338,20 +300,21 @@ fn pays(straight: &StraightLoop, serial: &[bool], distances: &[i64]) -> bool {
     let mut distances = distances.iter();
     let (mut saved, mut spent) = (0, 0);
     for (number, step) in straight.steps.iter().enumerate() {
-        let distance = match step {
-            Step::Compute(..) => None,
-            _ => distances.next(),
+        let (sources, distance) = match step {
+            Step::Compute(_, sources) => (sources.as_slice(), None),
+            Step::Load(_) => (&[][..], distances.next()),
+            Step::Store(_, source) => (std::slice::from_ref(source), distances.next()),
         };
-        match (step, distance) {
-            (Step::Compute(_, sources), _) if is_serial(number) => {
-                let taken_out = |source: &&Source| matches!(source, Source::Step(step) if !is_serial(*step));
-                spent += sources.iter().filter(taken_out).count();
-            }
-            (Step::Compute(..), _) => saved += 1,
-            (Step::Store(..), _) if is_serial(number) => {}
-            (_, Some(&distance)) if distance.abs() == BYTES => saved += 1,
-            (_, Some(0)) => {}
-            _ => spent += 1,
+        if is_serial(number) {
+            let taken_out = |source: &&Source| matches!(source, Source::Step(step) if !is_serial(*step));
+            spent += sources.iter().filter(taken_out).count();
+            continue;
+        }
+        match distance {
+            None => saved += 1,
+            Some(distance) if distance.abs() == BYTES => saved += 1,
+            Some(0) => {}
+            Some(_) => spent += 1,
         }
     }
     saved > spent
@@ -362,20 +325,8 @@ impl Turn<'_> {
     fn single(&mut self, compiler: &mut FunctionCompiler<'_, '_>) -> Compiled<()> {
         let straight = self.window.straight.clone();
         for (number, step) in straight.steps.iter().enumerate() {
-            let value = match step {
-                Step::Compute(operation, sources) => {
-                    let numbers: SmallVec<[ir::Value; 3]> =
-                        sources.iter().map(|source| self.number(compiler, *source, 0)).collect::<Compiled<_>>()?;
-                    Some(Wide::Same(compute(compiler, *operation, &numbers)))
-                }
-                Step::Load(access) => Some(self.load(compiler, access)?),
-                Step::Store(access, source) => {
-                    let number = self.number(compiler, *source, 0)?;
-                    self.store(compiler, access, Wide::Same(number))?;
-                    None
-                }
-            };
-            self.set(number, value);
+            let value = self.step_of_round(compiler, step, 0)?;
+            self.set(number, value.map(Wide::Same));
         }
         self.carry(compiler, 0)
     }
@@ -384,52 +335,73 @@ impl Turn<'_> {
     fn pair(&mut self, compiler: &mut FunctionCompiler<'_, '_>) -> Compiled<()> {
         let straight = self.window.straight.clone();
         for (number, step) in straight.steps.iter().enumerate() {
-            if self.is_serial(number) {
-                continue;
+            if !self.is_serial(number) {
+                let value = self.step_of_pair(compiler, step)?;
+                self.set(number, value);
             }
-            let value = match step {
-                Step::Compute(operation, sources) => {
-                    let values: SmallVec<[Wide; 3]> =
-                        sources.iter().map(|source| self.wide(compiler, *source)).collect::<Compiled<_>>()?;
-                    if let Some(same) = values.iter().map(Wide::same).collect::<Option<SmallVec<[ir::Value; 3]>>>() {
-                        Some(Wide::Same(compute(compiler, *operation, &same)))
-                    } else {
-                        let vectors: SmallVec<[ir::Value; 3]> =
-                            values.iter().map(|value| self.vector(compiler, value)).collect();
-                        Some(Wide::Vector(compute(compiler, *operation, &vectors)))
-                    }
-                }
-                Step::Load(access) => Some(self.load(compiler, access)?),
-                Step::Store(access, source) => {
-                    let value = self.wide(compiler, *source)?;
-                    self.store(compiler, access, value)?;
-                    None
-                }
-            };
-            self.set(number, value);
         }
         for round in 0..2 {
             for (number, step) in straight.steps.iter().enumerate() {
-                if let (true, Step::Compute(operation, sources)) = (self.is_serial(number), step) {
-                    let numbers: SmallVec<[ir::Value; 3]> =
-                        sources.iter().map(|source| self.number(compiler, *source, round)).collect::<Compiled<_>>()?;
-                    let result = compute(compiler, *operation, &numbers);
-                    let value = match (round, self.values.get(number)) {
-                        (1, Some(Some(Wide::Each([first, _])))) => Wide::Each([*first, result]),
-                        _ => Wide::Each([result, result]),
-                    };
-                    self.set(number, Some(value));
+                if !self.is_serial(number) {
+                    continue;
                 }
-                if let (true, Step::Store(access, source)) = (self.is_serial(number), step) {
-                    let number = self.number(compiler, *source, round)?;
-                    let address = self.address(compiler, access)?;
-                    let at = self.at(access) + self.step(access) * (self.round + round as i64);
-                    compiler.builder.ins().store(trusted(), number, address, at as i32);
-                }
+                let result = self.step_of_round(compiler, step, round)?;
+                let value = result.map(|result| match (round, self.values.get(number)) {
+                    (1, Some(Some(Wide::Each([first, _])))) => Wide::Each([*first, result]),
+                    _ => Wide::Each([result, result]),
+                });
+                self.set(number, value);
             }
             self.carry(compiler, round)?;
         }
         Ok(())
+    }
+
+    /// A step for one round, the first or the second of those that are done at once.
+    fn step_of_round(
+        &mut self,
+        compiler: &mut FunctionCompiler<'_, '_>,
+        step: &Step,
+        round: usize,
+    ) -> Compiled<Option<ir::Value>> {
+        Ok(match step {
+            Step::Compute(operation, sources) => {
+                let numbers: SmallVec<[ir::Value; 3]> =
+                    sources.iter().map(|source| self.number(compiler, *source, round)).collect::<Compiled<_>>()?;
+                Some(compute(compiler, *operation, &numbers))
+            }
+            Step::Load(access) => match self.load(compiler, access, Some(round))? {
+                Wide::Same(number) => Some(number),
+                _ => return compiler.refuse("a vector in one round"),
+            },
+            Step::Store(access, source) => {
+                let number = self.number(compiler, *source, round)?;
+                self.store(compiler, access, Some(round), Wide::Same(number))?;
+                None
+            }
+        })
+    }
+
+    /// A step for two rounds.
+    fn step_of_pair(&mut self, compiler: &mut FunctionCompiler<'_, '_>, step: &Step) -> Compiled<Option<Wide>> {
+        Ok(match step {
+            Step::Compute(operation, sources) => {
+                let values: SmallVec<[Wide; 3]> =
+                    sources.iter().map(|source| self.wide(compiler, *source)).collect::<Compiled<_>>()?;
+                if let Some(same) = values.iter().map(Wide::same).collect::<Option<SmallVec<[ir::Value; 3]>>>() {
+                    return Ok(Some(Wide::Same(compute(compiler, *operation, &same))));
+                }
+                let vectors: SmallVec<[ir::Value; 3]> =
+                    values.iter().map(|value| self.vector(compiler, value)).collect();
+                Some(Wide::Vector(compute(compiler, *operation, &vectors)))
+            }
+            Step::Load(access) => Some(self.load(compiler, access, None)?),
+            Step::Store(access, source) => {
+                let value = self.wide(compiler, *source)?;
+                self.store(compiler, access, None, value)?;
+                None
+            }
+        })
     }
 
     fn is_serial(&self, step: usize) -> bool {
@@ -464,21 +436,20 @@ impl Turn<'_> {
 
     /// The number in the first or the second of the rounds that are done at once.
     fn number(&self, compiler: &mut FunctionCompiler<'_, '_>, source: Source, round: usize) -> Compiled<ir::Value> {
-        Ok(match self.wide(compiler, source)? {
-            Wide::Same(value) => value,
-            Wide::Each([first, second]) => {
-                if round == 0 {
-                    first
-                } else {
-                    second
-                }
-            }
-            Wide::Vector(vector) => compiler.builder.ins().extractlane(vector, self.lane(round)),
-        })
+        let value = self.wide(compiler, source)?;
+        Ok(self.of_round(compiler, &value, round))
     }
 
-    fn lane(&self, round: usize) -> u8 {
-        u8::from((round == 1) != self.window.reversed)
+    fn of_round(&self, compiler: &mut FunctionCompiler<'_, '_>, value: &Wide, round: usize) -> ir::Value {
+        match value {
+            Wide::Same(value) => *value,
+            Wide::Each([first, _]) if round == 0 => *first,
+            Wide::Each([_, second]) => *second,
+            Wide::Vector(vector) => {
+                let lane = u8::from((round == 1) != self.window.reversed);
+                compiler.builder.ins().extractlane(*vector, lane)
+            }
+        }
     }
 
     fn vector(&self, compiler: &mut FunctionCompiler<'_, '_>, value: &Wide) -> ir::Value {
@@ -504,12 +475,13 @@ impl Turn<'_> {
         self.window.places.get(access.group).map_or(0, |place| access.factor * place.size)
     }
 
-    /// The address of the start of a group, moved by what the turns before have done.
     fn address(&mut self, compiler: &mut FunctionCompiler<'_, '_>, access: &Access) -> Compiled<ir::Value> {
-        let Some(place) = self.window.places.get(access.group) else {
-            return compiler.refuse("an array that is not there");
-        };
-        let step = self.step(access);
+        self.moved(compiler, access.group, self.step(access))
+    }
+
+    /// The address of the start of a group, moved by what the turns before have done.
+    fn moved(&mut self, compiler: &mut FunctionCompiler<'_, '_>, group: usize, step: i64) -> Compiled<ir::Value> {
+        let Some(place) = self.window.places.get(group) else { return compiler.refuse("an array that is not there") };
         if step == 0 {
             return Ok(place.start);
         }
@@ -528,37 +500,41 @@ impl Turn<'_> {
         Ok(compiler.builder.ins().iadd(place.start, moved))
     }
 
-    /// What of the access is known in the rounds that are being compiled, without its value.
-    fn place_of(&self, access: &Access) -> Option<(usize, usize, i64, i64)> {
-        let object = self.window.straight.object_of(access)?;
+    /// What is accessed, in one round or in all that are done at once; its value is not known yet.
+    fn place_of(
+        &self,
+        compiler: &FunctionCompiler<'_, '_>,
+        access: &Access,
+        round: Option<usize>,
+        value: Wide,
+    ) -> Compiled<Known> {
+        let Some(object) = self.window.straight.object_of(access) else {
+            return compiler.refuse("an array that is not there");
+        };
         let step = self.step(access);
-        Some((access.group, object, self.at(access) + step * self.round, step))
+        let first = self.round + round.unwrap_or(0) as i64;
+        let lanes = if round.is_some() { 1 } else { self.window.lanes };
+        let at = self.at(access) + step * first;
+        Ok(Known { group: access.group, object, at, step, lanes, value, pending: false })
     }
 
-    /// Whether the numbers that are accessed may be among those that are known.
-    fn meets(&self, known: &Known, (group, object, at, step): (usize, usize, i64, i64)) -> bool {
-        if known.object != object {
-            return false;
-        }
-        if known.group != group || known.step != step {
-            return true;
-        }
-        let rounds = |at: i64| (0..self.window.lanes).map(move |round| at + step * round);
-        rounds(known.at).any(|one| rounds(at).any(|other| one == other))
-    }
-
-    fn load(&mut self, compiler: &mut FunctionCompiler<'_, '_>, access: &Access) -> Compiled<Wide> {
-        let Some(place) = self.place_of(access) else { return compiler.refuse("an array that is not there") };
-        let same = |known: &&Known| (known.group, known.object, known.at, known.step) == place;
-        if let Some(known) = self.known.iter().find(same) {
+    /// The value of an access in one round, or in those that are done at once.
+    fn load(
+        &mut self,
+        compiler: &mut FunctionCompiler<'_, '_>,
+        access: &Access,
+        round: Option<usize>,
+    ) -> Compiled<Wide> {
+        let address = self.address(compiler, access)?;
+        let mut place = self.place_of(compiler, access, round, Wide::Same(address))?;
+        if let Some(known) = self.known.iter().find(|known| known.is_same_place(&place)) {
             return Ok(known.value.clone());
         }
-        if self.known.iter().any(|known| known.pending && self.meets(known, place)) {
+        if self.known.iter().any(|known| known.pending && known.meets(&place)) {
             self.store_pending(compiler)?;
         }
-        let (group, object, at, step) = place;
-        let address = self.address(compiler, access)?;
-        let value = if self.window.lanes == 1 || step == 0 {
+        let (at, step) = (place.at, place.step);
+        place.value = if place.lanes == 1 || step == 0 {
             Wide::Same(compiler.builder.ins().load(clif::F64, trusted(), address, at as i32))
         } else if step.abs() == BYTES {
             let vector = compiler.builder.ins().load(clif::F64X2, unaligned(), address, at.min(at + step) as i32);
@@ -568,21 +544,25 @@ impl Turn<'_> {
             let second = compiler.builder.ins().load(clif::F64, trusted(), address, (at + step) as i32);
             Wide::Each([first, second])
         };
-        self.known.push(Known { group, object, at, step, value: value.clone(), pending: false });
+        let value = place.value.clone();
+        self.known.push(place);
         Ok(value)
     }
 
-    fn store(&mut self, compiler: &mut FunctionCompiler<'_, '_>, access: &Access, value: Wide) -> Compiled<()> {
-        let Some(place) = self.place_of(access) else { return compiler.refuse("an array that is not there") };
-        let is_same = |known: &Known| (known.group, known.object, known.at, known.step) == place;
-        if self.known.iter().any(|known| known.pending && !is_same(known) && self.meets(known, place)) {
+    fn store(
+        &mut self,
+        compiler: &mut FunctionCompiler<'_, '_>,
+        access: &Access,
+        round: Option<usize>,
+        value: Wide,
+    ) -> Compiled<()> {
+        let mut place = self.place_of(compiler, access, round, value)?;
+        if self.known.iter().any(|known| known.pending && !known.is_same_place(&place) && known.meets(&place)) {
             self.store_pending(compiler)?;
         }
-        let mut known = std::mem::take(&mut self.known);
-        known.retain(|known| !self.meets(known, place));
-        let (group, object, at, step) = place;
-        known.push(Known { group, object, at, step, value, pending: true });
-        self.known = known;
+        self.known.retain(|known| !known.meets(&place));
+        place.pending = true;
+        self.known.push(place);
         Ok(())
     }
 
@@ -592,36 +572,17 @@ impl Turn<'_> {
             let Some(known) = self.known.get_mut(number).filter(|known| known.pending) else { continue };
             known.pending = false;
             let known = known.clone();
-            let access = Access { group: known.group, factor: 0, offset: 0, part: 0 };
-            let Some(place) = self.window.places.get(known.group) else { continue };
-            let access = Access { factor: known.step / place.size.max(1), ..access };
-            let address = self.address(compiler, &access)?;
-            match (&known.value, self.window.lanes) {
-                (Wide::Same(value), 1) => {
-                    compiler.builder.ins().store(trusted(), *value, address, known.at as i32);
-                }
-                (value, _) if known.step.abs() == BYTES => {
-                    let vector = self.vector(compiler, value);
-                    let vector = self.in_order(compiler, vector, known.step);
-                    let at = known.at.min(known.at + known.step) as i32;
-                    compiler.builder.ins().store(unaligned(), vector, address, at);
-                }
-                (value, _) => {
-                    for (round, at) in [known.at, known.at + known.step].into_iter().enumerate() {
-                        let number = match value {
-                            Wide::Same(value) => *value,
-                            Wide::Each(each) => {
-                                if round == 0 {
-                                    each[0]
-                                } else {
-                                    each[1]
-                                }
-                            }
-                            Wide::Vector(vector) => compiler.builder.ins().extractlane(*vector, self.lane(round)),
-                        };
-                        compiler.builder.ins().store(trusted(), number, address, at as i32);
-                    }
-                }
+            let address = self.moved(compiler, known.group, known.step)?;
+            let places = [known.at, known.at + known.step];
+            if known.lanes == 2 && known.step.abs() == BYTES {
+                let vector = self.vector(compiler, &known.value);
+                let vector = self.in_order(compiler, vector, known.step);
+                compiler.builder.ins().store(unaligned(), vector, address, places[0].min(places[1]) as i32);
+                continue;
+            }
+            for (round, at) in places.into_iter().enumerate().take(known.lanes as usize) {
+                let number = self.of_round(compiler, &known.value, round);
+                compiler.builder.ins().store(trusted(), number, address, at as i32);
             }
         }
         Ok(())
@@ -642,6 +603,27 @@ impl Turn<'_> {
 
 /// The bytes of a vector with its halves exchanged.
 const SWAPPED: [u8; 16] = [8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7];
+
+impl Known {
+    fn is_same_place(&self, other: &Known) -> bool {
+        (self.group, self.at, self.step, self.lanes) == (other.group, other.at, other.step, other.lanes)
+    }
+
+    /// Whether a number may be in both.
+    fn meets(&self, other: &Known) -> bool {
+        if self.object != other.object {
+            return false;
+        }
+        if self.group != other.group || self.step != other.step {
+            return true;
+        }
+        let places = |known: &Known| {
+            let (at, step) = (known.at, known.step);
+            (0..known.lanes).map(move |round| at + step * round)
+        };
+        places(self).any(|one| places(other).any(|other| one == other))
+    }
+}
 
 impl Wide {
     fn same(&self) -> Option<ir::Value> {

@@ -14,11 +14,14 @@ use ircode::{IRCode, Operand, Positions, ScalarType};
 
 use super::function::{Compiled, FunctionCompiler};
 use super::layout::{Shape, array};
-use super::loops::{Check, CountedLoop, Index, Space};
+use super::loops::{Check, CountedLoop, Index, Space, integer};
 use super::vectors::Window;
 
 /// More rounds than this are no use to a program, and indices stay far from the ends of 64 bits.
 const MOST_ROUNDS: i64 = 1 << 40;
+
+/// What makes an array of the dimensions that are its operands, behind the type.
+const NEW_ARRAYS: &[&str] = &["jl_alloc_array_1d", "jl_alloc_array_2d", "jl_alloc_array_3d", "new_array"];
 
 /// Bodies up to so many statements are copied so often.
 const COPIES: [(usize, i64); 2] = [(20, 4), (40, 2)];
@@ -304,6 +307,10 @@ impl FunctionCompiler<'_, '_> {
         if let Some(variable) = self.loops.get(number).and_then(|versioned| versioned.data.get(index)).copied() {
             self.builder.def_var(variable, data);
         }
+        let size = match self.known_size(ir, check) {
+            Some(known) => self.builder.ins().iconst(clif::I64, known),
+            None => size,
+        };
         let Some(first) = self.index_at_start(ir, &check.index)? else { return Ok(None) };
         let mut inside = self.builder.ins().icmp(IntCC::UnsignedLessThan, first, size);
         if check.index.factor != 0 {
@@ -314,6 +321,23 @@ impl FunctionCompiler<'_, '_> {
             inside = self.builder.ins().band(inside, last_inside);
         }
         Ok(Some(inside))
+    }
+
+    /// The size of an array that the function makes for a number that it knows. Where the indices are known, too, nothing is left to decide
+    /// when it runs.
+    fn known_size(&self, ir: &IRCode, check: &Check) -> Option<i64> {
+        let Operand::Value(made) = &check.object else { return None };
+        let (primitive, args) = self.module.primitive_call(ir.stmts.stmts().get(made.index()?)?)?;
+        if self.compiler.resizes() || !NEW_ARRAYS.contains(&primitive.name) {
+            return None;
+        }
+        let dims = args.get(1..)?.iter().map(|dim| integer(dim).filter(|dim| (0..MOST_ROUNDS).contains(dim)));
+        let dims = dims.collect::<Option<Vec<i64>>>()?;
+        match check.space {
+            Space::Array if dims.len() == 1 => dims.first().copied(),
+            Space::Dimension(dimension) => dims.get(dimension as usize).copied(),
+            _ => None,
+        }
     }
 
     /// An index in the first round, counted from 0.

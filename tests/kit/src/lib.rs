@@ -18,6 +18,7 @@ pub mod numeric;
 pub mod programs;
 pub mod seeds;
 pub mod shapes;
+pub mod straight;
 pub mod surgery;
 pub mod tables;
 pub mod targets;
