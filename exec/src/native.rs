@@ -15,6 +15,7 @@ mod calls;
 mod compiler;
 mod context;
 mod function;
+mod handlers;
 mod helpers;
 mod in_place;
 mod layout;
@@ -32,6 +33,7 @@ mod stacks;
 mod statement;
 mod straight;
 mod subnormals;
+mod variables;
 mod vectors;
 mod versions;
 

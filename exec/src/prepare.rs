@@ -347,7 +347,7 @@ impl Preparer<'_> {
             },
             Stmt::Enter(enter) => Op::Enter {
                 catch: enter.catch_dest.map(|catch| self.edge_to(block, catch)).transpose()?,
-                old_style: enter.catch_dest.is_some_and(|catch| self.catch_block_leaves(catch)),
+                old_style: enter.catch_dest.is_some_and(|catch| catch_block_leaves(self.ir, catch)),
                 next: self.edge(block, block + 1)?,
             },
             Stmt::Switch(switch) => match *switch {},
@@ -521,16 +521,6 @@ impl Preparer<'_> {
         Ok((self.edges.len() - 1) as u32)
     }
 
-    /// Up to Julia 1.10 a catch block starts by leaving the handler that caught; later, catching leaves it.
-    fn catch_block_leaves(&self, catch: BlockNumber) -> bool {
-        let Some(block) = catch.index().and_then(|index| self.ir.cfg.blocks.get(index)) else { return false };
-        let stmts = self.ir.stmts.stmts().get(block.stmts.clone()).unwrap_or_default();
-        let mut stmts =
-            stmts.iter().skip_while(|stmt| matches!(stmt, Stmt::PhiC(_) | Stmt::Phi(_)) || stmt.is_nothing());
-        matches!(stmts.next(), Some(Stmt::Expr(expr)) if expr.head == Head::Leave
-            && matches!(expr.args.first(), Some(Operand::Constant(Constant::Scalar(_)))))
-    }
-
     fn call(
         &mut self,
         stmt: &Stmt<Positions>,
@@ -616,14 +606,7 @@ impl Preparer<'_> {
                 let value = self.static_parameter(args)?;
                 Op::Copy(self.constant(value))
             }
-            Head::Leave => {
-                let handlers = match args.first() {
-                    Some(Operand::Constant(Constant::Scalar(count))) => usize::try_from(count.to_i128()).unwrap_or(0),
-                    // A token whose enter was removed is `nothing`.
-                    _ => args.iter().filter(|arg| self.is_token(arg)).count(),
-                };
-                Op::Leave { handlers, next: self.edge(block, block + 1)? }
-            }
+            Head::Leave => Op::Leave { handlers: left_handlers(self.ir, args), next: self.edge(block, block + 1)? },
             Head::PopException => match args.first() {
                 Some(token) => Op::PopException(self.source(token)?),
                 None => Op::Fail(RunErrorKind::InvalidCode("`pop_exception` without a token".into())),
@@ -655,13 +638,6 @@ impl Preparer<'_> {
         })
     }
 
-    fn is_token(&self, operand: &Operand<Positions>) -> bool {
-        operand
-            .as_value()
-            .and_then(|value: SSAValue| self.ir.stmt(value))
-            .is_some_and(|stmt| matches!(stmt, Stmt::Enter(_)))
-    }
-
     /// The type that an operand names, if that is known before it runs.
     fn static_type(&self, operand: &Operand<Positions>) -> Option<Type> {
         match operand {
@@ -674,6 +650,28 @@ impl Preparer<'_> {
             },
             _ => None,
         }
+    }
+}
+
+/// Up to Julia 1.10 a catch block starts by leaving the handler that caught; later, catching leaves it.
+pub(crate) fn catch_block_leaves(ir: &IRCode, catch: BlockNumber) -> bool {
+    let Some(block) = catch.index().and_then(|index| ir.cfg.blocks.get(index)) else { return false };
+    let stmts = ir.stmts.stmts().get(block.stmts.clone()).unwrap_or_default();
+    let mut stmts = stmts.iter().skip_while(|stmt| matches!(stmt, Stmt::PhiC(_) | Stmt::Phi(_)) || stmt.is_nothing());
+    matches!(stmts.next(), Some(Stmt::Expr(expr)) if expr.head == Head::Leave
+        && matches!(expr.args.first(), Some(Operand::Constant(Constant::Scalar(_)))))
+}
+
+/// How many handlers a `leave` of these operands leaves.
+pub(crate) fn left_handlers(ir: &IRCode, args: &[Operand<Positions>]) -> usize {
+    // A token whose enter was removed is `nothing`.
+    let is_token = |operand: &&Operand<Positions>| {
+        let stmt = operand.as_value().and_then(|value: SSAValue| ir.stmt(value));
+        stmt.is_some_and(|stmt| matches!(stmt, Stmt::Enter(_)))
+    };
+    match args.first() {
+        Some(Operand::Constant(Constant::Scalar(count))) => usize::try_from(count.to_i128()).unwrap_or(0),
+        _ => args.iter().filter(is_token).count(),
     }
 }
 

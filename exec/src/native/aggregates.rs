@@ -82,6 +82,15 @@ impl FunctionCompiler<'_, '_> {
         }
     }
 
+    /// The fields of a value that has them in registers.
+    pub(super) fn fields_of(&self, value: &Typed) -> Vec<Typed> {
+        let mut parts = value.parts.iter().copied();
+        let fields = value.layout.shape.fields().unwrap_or_default().iter();
+        fields
+            .map(|field| Typed { layout: field.clone(), parts: parts.by_ref().take(field.parts.len()).collect() })
+            .collect()
+    }
+
     fn load_field(&mut self, object: &Typed, inside: &Arc<Inside>, index: usize) -> Compiled<Option<Typed>> {
         let (Some((layout, at)), Some(address)) = (inside.fields.get(index), object.one()) else { return Ok(None) };
         Ok(Some(self.load_value(layout, address, *at as i32)))

@@ -16,7 +16,7 @@ use ircode::{CallGraph, Callee, IRCode, Module, Operand, Positions, Stmt, Type};
 
 use super::context::Shared;
 use super::function::{Compiled, FunctionCompiler, Refusal};
-use super::helpers::{CALL_VALUE, FAIL, GROW, INTERPRET, NEW, PASS_THROUGH, symbols};
+use super::helpers::{CALL_VALUE, CATCH, FAIL, GROW, INTERPRET, NEW, PASS_THROUGH, POP_EXCEPTION, symbols};
 use super::layout::{Layout, Layouts, Parts};
 use super::read_only::Changed;
 use super::sites::{Site, What};
@@ -319,6 +319,8 @@ impl Compiler {
             FAIL => (&[clif::I64, clif::I32, clif::I64], None),
             PASS_THROUGH => (&[clif::I64, clif::I32], None),
             INTERPRET | CALL_VALUE => (&[clif::I64, clif::I32, clif::I64], Some(clif::I8)),
+            CATCH => (&[clif::I64, clif::I64], Some(clif::I8)),
+            POP_EXCEPTION => (&[clif::I64, clif::I64], None),
             NEW => (&[clif::I64, clif::I32, clif::I64], Some(clif::I64)),
             GROW => (&[clif::I64, clif::I32, clif::I64, clif::I64], Some(clif::I8)),
             _ => (&[], None),

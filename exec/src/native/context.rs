@@ -43,6 +43,9 @@ pub(super) struct Context {
     depth_limit: u64,
     /// The lowest address to which the stack may grow.
     stack_limit: u64,
+    /// How many exceptions are being handled.
+    caught: u64,
+    exceptions: Vec<Value>,
     pub(super) shared: Arc<Shared>,
     pub(super) memory: Memory,
     /// For each stack that the code makes, how long the longest became.
@@ -69,6 +72,7 @@ pub(super) mod offset {
     pub(in crate::native) const DEPTH: i32 = 0;
     pub(in crate::native) const DEPTH_LIMIT: i32 = 8;
     pub(in crate::native) const STACK_LIMIT: i32 = 16;
+    pub(in crate::native) const CAUGHT: i32 = 24;
 }
 
 impl std::fmt::Debug for Context {
@@ -86,6 +90,8 @@ impl Context {
             depth: 0,
             depth_limit: shared.limits.depth as u64,
             stack_limit: 0,
+            caught: 0,
+            exceptions: Vec::new(),
             memory: Memory::new(shared.limits.memory),
             hints: vec![0; shared.hints],
             values: Vec::new(),
@@ -110,6 +116,7 @@ impl Context {
     /// Forgets all values and objects, and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.values.clear();
+        self.forget_exceptions(0);
         self.marshal.clear();
         self.runtime = None;
         self.take_output();
@@ -203,6 +210,37 @@ impl Context {
         self.last_sites.push_back(site);
     }
 
+    /// Handles the error if it is an exception, as the only one beyond so many. What is no exception ends the run, as it does in the
+    /// interpreter.
+    pub(super) fn catch(&mut self, depth: u64) -> bool {
+        if self.refused.is_some() {
+            return false;
+        }
+        match self.error.take() {
+            Some(RunErrorKind::Exception(exception)) => {
+                self.forget_exceptions(depth);
+                self.exceptions.push(exception);
+                self.caught = self.exceptions.len() as u64;
+                true
+            }
+            other => {
+                self.error = other;
+                false
+            }
+        }
+    }
+
+    /// Leaves so many of the exceptions that are being handled.
+    pub(super) fn forget_exceptions(&mut self, depth: u64) {
+        self.exceptions.truncate(usize::try_from(depth).unwrap_or(usize::MAX));
+        self.caught = self.exceptions.len() as u64;
+    }
+
+    /// The exception that is being handled.
+    pub(super) fn exception(&self) -> Option<Value> {
+        self.exceptions.last().cloned()
+    }
+
     /// Does something that needs layouts.
     pub(super) fn with_layouts<T>(&mut self, work: impl FnOnce(&mut Self, &mut Layouts) -> T) -> T {
         let empty = Layouts::new(self.shared.module.clone());
@@ -237,5 +275,6 @@ mod tests {
         assert_eq!(std::mem::offset_of!(Context, depth), offset::DEPTH as usize);
         assert_eq!(std::mem::offset_of!(Context, depth_limit), offset::DEPTH_LIMIT as usize);
         assert_eq!(std::mem::offset_of!(Context, stack_limit), offset::STACK_LIMIT as usize);
+        assert_eq!(std::mem::offset_of!(Context, caught), offset::CAUGHT as usize);
     }
 }

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, StackSlotData, StackSlotKind};
-use cranelift_frontend::{FunctionBuilder, Variable};
+use cranelift_frontend::FunctionBuilder;
 use hashbrown::{HashMap, HashSet};
 use ircode::{
     Body, Constant, Head, IRCode, Module, Operand, Positions, SSAValue, Scalar, ScalarType, Stmt, Type, UnnamedPhiEdge,
@@ -19,11 +19,13 @@ use ircode::{
 
 use super::compiler::Compiler;
 use super::context::offset;
+use super::handlers::{Handlers, ends_block, enters_handlers};
 use super::layout::{Layout, Parts, Shape};
 use super::loops::counted_loops;
 use super::phis::{open_phis, phi_type, reverse_postorder};
 use super::sites::{Interpreted, What, Work};
 use super::stacks::{LocalStack, local_stacks};
+use super::variables::Held;
 use super::versions::{Version, VersionedLoop};
 
 /// Why a function is not compiled.
@@ -53,15 +55,6 @@ impl Typed {
     }
 }
 
-/// A value in variables.
-#[derive(Clone, Debug)]
-struct Held {
-    layout: Arc<Layout>,
-    variables: Parts<Variable>,
-    /// Says whether the value is defined, where it may not be.
-    defined: Option<Variable>,
-}
-
 /// What is known while a function is being compiled.
 pub(super) struct FunctionCompiler<'c, 'f> {
     pub(super) compiler: &'c mut Compiler,
@@ -74,11 +67,14 @@ pub(super) struct FunctionCompiler<'c, 'f> {
     pub(super) context: ir::Value,
     result: Arc<Layout>,
     result_address: Option<ir::Value>,
-    values: Vec<Option<Held>>,
+    pub(super) values: Vec<Option<Held>>,
     arguments: Vec<Option<Held>>,
     blocks: Vec<Option<ir::Block>>,
     /// Where control goes when the call has failed.
-    failed: ir::Block,
+    pub(super) failed: ir::Block,
+    /// Where control goes with an error now: there, or to a handler.
+    pub(super) unwinding: ir::Block,
+    pub(super) handlers: Handlers,
     /// Places for operands of helpers, by their size.
     slots: HashMap<u32, ir::StackSlot>,
     /// The stacks that the function makes for itself, by the statements that make them; known once these are compiled.
@@ -130,6 +126,8 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
             arguments: Vec::new(),
             blocks: vec![None; function.body.cfg.blocks.len()],
             failed,
+            unwinding: failed,
+            handlers: Handlers::default(),
             slots: HashMap::new(),
             local_stacks: local_stacks(&module, &function.body).into_iter().map(|made| (made, None)).collect(),
             checked: HashSet::new(),
@@ -171,8 +169,10 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
             self.blocks[block] = Some(self.builder.create_block());
         }
         self.declare_phis(ir, &order)?;
+        self.plan_handlers(ir, &order)?;
         let is_local = |made: usize| self.local_stacks.contains_key(&made);
-        let counted = counted_loops(&self.module, ir, &is_local, self.compiler.resizes());
+        let mut counted = counted_loops(&self.module, ir, &is_local, self.compiler.resizes());
+        counted.retain(|counted| !enters_handlers(ir, counted));
         self.plan_versions(counted);
         let Some(first) = self.block(0) else { return self.refuse("code without blocks") };
         self.builder.ins().jump(first, &[]);
@@ -203,11 +203,6 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
     /// The error for something that is not compiled, at the current statement.
     pub(super) fn refuse<T>(&self, what: impl Into<String>) -> Compiled<T> {
         Err(Refusal { statement: Some(self.statement), what: what.into() })
-    }
-
-    fn hold(&mut self, layout: &Arc<Layout>) -> Held {
-        let variables = layout.parts.iter().map(|part| self.builder.declare_var(*part)).collect();
-        Held { layout: layout.clone(), variables, defined: None }
     }
 
     /// Zero of a register's type.
@@ -254,11 +249,10 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
                     self.statement = index;
                     let ty = phi_type(ir, index);
                     let layout = self.compiler.layouts.of(&ty);
-                    let mut held = self.hold(&layout);
-                    if open.get(index) == Some(&true) {
-                        held.defined = Some(self.builder.declare_var(clif::I8));
-                    }
-                    self.values[index] = Some(held);
+                    self.values[index] = Some(match open.get(index) {
+                        Some(true) => self.hold_open(&layout),
+                        _ => self.hold(&layout),
+                    });
                 }
             }
         }
@@ -268,11 +262,16 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
     pub(super) fn compile_block(&mut self, ir: &IRCode, number: usize) -> Compiled<()> {
         let Some(range) = ir.cfg.blocks.get(number).map(|block| block.stmts.clone()) else { return Ok(()) };
         self.checked.clear();
+        self.unwinding = self.unwinding_from(number);
         for index in range.clone() {
             self.statement = index;
             let Some(stmt) = ir.stmts.stmts().get(index) else { return self.refuse("a statement that is not there") };
             match stmt {
                 Stmt::Phi(_) => {}
+                Stmt::PhiC(_) => self.take_stored(),
+                Stmt::Upsilon(upsilon) => self.store_for_catch(ir, upsilon.value.as_ref())?,
+                Stmt::Enter(enter) => return self.enter(ir, number, enter),
+                stmt if ends_block(stmt) => return self.jump(ir, number, Some(number + 1)),
                 Stmt::Goto(goto) => return self.jump(ir, number, goto.label.index()),
                 Stmt::GotoIfNot(goto) => {
                     if let Some(stays) = self.known_branch(number) {
@@ -341,7 +340,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
     }
 
     /// Goes to a block, with what its φs take from this edge.
-    fn jump(&mut self, ir: &IRCode, from: usize, to: Option<usize>) -> Compiled<()> {
+    pub(super) fn jump(&mut self, ir: &IRCode, from: usize, to: Option<usize>) -> Compiled<()> {
         let Some((to, block)) = to.and_then(|to| Some((to, self.block(to)?))) else {
             return self.refuse("a jump to a block that is not there");
         };
@@ -352,7 +351,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         for index in statements {
             match ir.stmts.stmts().get(index) {
                 Some(Stmt::Phi(phi)) => {
-                    let Some(held) = self.values.get(index).cloned().flatten() else { continue };
+                    let Some(held) = self.held(index) else { continue };
                     let entry = phi.entries.iter().find(|entry| entry.edge == from);
                     let name = SSAValue::from_index(index);
                     let unnamed = || self.unnamed.iter().find(|edge| edge.phi == name && edge.pred == from);
@@ -374,20 +373,9 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
             }
         }
         for (held, value, defined) in moves {
-            let is_there = value.is_some();
-            let parts: Parts<ir::Value> = match value {
-                Some(value) => value.parts,
-                None => held.layout.parts.clone().into_iter().map(|part| self.zero(part)).collect(),
-            };
-            for (variable, part) in held.variables.iter().zip(parts) {
-                self.builder.def_var(*variable, part);
-            }
-            if let Some(flag) = held.defined {
-                let flagged = match defined {
-                    Some(defined) => defined,
-                    None => self.builder.ins().iconst(clif::I8, i64::from(is_there)),
-                };
-                self.builder.def_var(flag, flagged);
+            match value {
+                Some(value) => self.give(&held, &value.parts, defined),
+                None => self.give_nothing(&held),
             }
         }
         match (inside, self.versioned.get(&to).copied()) {
@@ -409,37 +397,11 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
 
     /// The header of a stack that a statement made, and the bytes of a value on it.
     pub(super) fn stack_header(&mut self, made: usize) -> Option<(ir::Value, u32)> {
-        let held = self.values.get(made).cloned().flatten()?;
+        let held = self.held(made)?;
         let Shape::Stack(element) = &held.layout.shape else { return None };
         let bytes = self.compiler.layouts.of(element).size;
         let header = self.builder.use_var(*held.variables.first()?);
         Some((header, bytes))
-    }
-
-    /// The variable of a φ that is one number.
-    pub(super) fn phi_variable(&self, phi: usize) -> Option<Variable> {
-        match self.values.get(phi)?.as_ref()? {
-            Held { variables, defined: None, .. } if variables.len() == 1 => variables.first().copied(),
-            _ => None,
-        }
-    }
-
-    /// Whether the statement has a value already.
-    pub(super) fn is_compiled(&self, statement: usize) -> bool {
-        self.values.get(statement).is_some_and(Option::is_some)
-    }
-
-    /// Gives a statement its value.
-    fn define(&mut self, index: usize, value: &Typed) {
-        // In another version of a loop it has variables already.
-        let known = self.values.get(index).cloned().flatten().filter(|held| held.layout.ty == value.layout.ty);
-        let held = known.unwrap_or_else(|| self.hold(&value.layout));
-        for (variable, part) in held.variables.iter().zip(&value.parts) {
-            self.builder.def_var(*variable, *part);
-        }
-        if let Some(slot) = self.values.get_mut(index) {
-            *slot = Some(held);
-        }
     }
 
     /// What an operand is, and whether it is defined if that is not sure.
@@ -455,10 +417,10 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
             },
             other => return Ok((self.constant_operand(ir, other)?, None)),
         };
-        let Some(held) = held else { return self.refuse("an operand that is not there") };
-        let parts = held.variables.iter().map(|variable| self.builder.use_var(*variable)).collect();
-        let defined = held.defined.map(|flag| self.builder.use_var(flag));
-        Ok((Typed { layout: held.layout, parts }, defined))
+        match held {
+            Some(held) => Ok(self.value_in(&held)),
+            None => self.refuse("an operand that is not there"),
+        }
     }
 
     /// The value of an operand, which must be defined.
@@ -575,6 +537,13 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         if value.layout.is_boxed() && to.is_boxed() {
             return Ok(Typed { layout: to.clone(), parts: value.parts });
         }
+        if let (Shape::Fields(from), Shape::Fields(fields), Type::Tuple(_), Type::Tuple(_)) =
+            (&value.layout.shape, &to.shape, &value.layout.ty, &to.ty)
+            && from.len() == fields.len()
+        {
+            let fields = self.fields_of(&value);
+            return self.assemble(to.clone(), &fields);
+        }
         let copies = value.layout.copies() && to.copies();
         if copies && (value.layout.is_boxed() || to.is_boxed()) {
             return self.interpret(Work::Convey, std::slice::from_ref(&value), to.clone());
@@ -604,7 +573,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         let address = self.words(operands);
         let fail = self.compiler.helper(super::helpers::FAIL, self.builder.func);
         self.builder.ins().call(fail, &[self.context, site, address]);
-        self.builder.ins().jump(self.failed, &[]);
+        self.builder.ins().jump(self.unwinding, &[]);
     }
 
     /// Words in memory, each at a multiple of 16 bytes; their address.
@@ -642,7 +611,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
     /// Goes on if the status of a helper is 0.
     pub(super) fn check(&mut self, status: ir::Value) {
         let on = self.builder.create_block();
-        self.builder.ins().brif(status, self.failed, &[], on, &[]);
+        self.builder.ins().brif(status, self.unwinding, &[], on, &[]);
         self.seal(&[on]);
         self.builder.switch_to_block(on);
     }
@@ -719,7 +688,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         let site = self.site(What::Call);
         let pass = self.compiler.helper(super::helpers::PASS_THROUGH, self.builder.func);
         self.builder.ins().call(pass, &[self.context, site]);
-        self.builder.ins().jump(self.failed, &[]);
+        self.builder.ins().jump(self.unwinding, &[]);
         self.builder.switch_to_block(on);
         let parts = match slot {
             Some(slot) => {

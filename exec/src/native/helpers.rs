@@ -49,6 +49,8 @@ pub(super) const INTERPRET: &str = "bbkit_runtime_interpret";
 pub(super) const CALL_VALUE: &str = "bbkit_runtime_call_value";
 pub(super) const NEW: &str = "bbkit_runtime_new";
 pub(super) const GROW: &str = "bbkit_runtime_grow";
+pub(super) const CATCH: &str = "bbkit_runtime_catch";
+pub(super) const POP_EXCEPTION: &str = "bbkit_runtime_pop_exception";
 pub(super) const POW: &str = "bbkit_pow";
 pub(super) const FMOD: &str = "bbkit_fmod";
 
@@ -71,6 +73,8 @@ pub(super) fn symbols() -> Vec<(String, *const u8)> {
         (CALL_VALUE.into(), call_value as *const u8),
         (NEW.into(), new as *const u8),
         (GROW.into(), grow as *const u8),
+        (CATCH.into(), catch as *const u8),
+        (POP_EXCEPTION.into(), pop_exception as *const u8),
         (POW.into(), pow as *const u8),
         (FMOD.into(), fmod as *const u8),
     ]);
@@ -107,7 +111,10 @@ unsafe extern "C" fn fail(context: *mut Context, site: u32, operands: u64) {
             let kind = match &at.what {
                 What::Bounds { array, indices } => {
                     // SAFETY: the operands are the array and as many indices.
-                    let array = context.with_layouts(|context, layouts| context.load(layouts, array, operands));
+                    let array = context.with_layouts(|context, layouts| {
+                        // SAFETY: as above.
+                        context.tracking(|context| context.load(layouts, array, operands))
+                    });
                     let mut indices: Vec<Value> = (1..=*indices)
                         // SAFETY: as above.
                         .map(|index| Value::from(word(operand(operands, index)) as i64))
@@ -159,6 +166,18 @@ unsafe extern "C" fn pass_through(context: *mut Context, site: u32) {
     unsafe { on(context, |context, _| context.pass_through(site)) }
 }
 
+/// Handles the exception that came out of a statement in the care of a handler; gives 1 if it is an error of another kind.
+unsafe extern "C" fn catch(context: *mut Context, depth: u64) -> u8 {
+    // SAFETY: called by machine code with its context.
+    unsafe { on(context, |context, _| u8::from(!context.catch(depth))) }
+}
+
+/// Ends the handling of exceptions but for so many.
+unsafe extern "C" fn pop_exception(context: *mut Context, depth: u64) {
+    // SAFETY: called by machine code with its context.
+    unsafe { on(context, |context, _| context.forget_exceptions(depth)) }
+}
+
 /// Does what the interpreter does. The operands lie at multiples of 16 bytes, and the result is put at the first of them.
 unsafe extern "C" fn interpret(context: *mut Context, site: u32, operands: u64) -> u8 {
     // SAFETY: called by machine code with its context.
@@ -191,6 +210,11 @@ unsafe fn interpret_on(
 ) -> Result<(), Refused> {
     if matches!(&interpreted.work, Work::Primitive(primitive) if primitive.result == ResultType::Bottom) {
         // Nothing changes any more, and what is thrown holds the caller's own objects.
+        // SAFETY: as the caller promises.
+        return context.tracking(|context| unsafe { interpret_fresh(context, layouts, interpreted, operands) });
+    }
+    if let Work::TheException { .. } = interpreted.work {
+        // The objects in it are those that are known.
         // SAFETY: as the caller promises.
         return unsafe { interpret_fresh(context, layouts, interpreted, operands) };
     }
@@ -250,9 +274,24 @@ unsafe fn interpret_fresh(
                 return Err(Refused::Fault(Fault::Fatal(RunErrorKind::NotBool(what))));
             }
         },
+        Work::TheException { looked_into } => match context.exception() {
+            Some(exception) => {
+                if *looked_into {
+                    context.check_apart(std::slice::from_ref(&exception))?;
+                }
+                exception
+            }
+            None => {
+                let what = "the current exception".into();
+                return Err(Refused::Fault(Fault::Fatal(RunErrorKind::Undefined(what))));
+            }
+        },
         Work::Convey => values.pop().unwrap_or(Value::Undefined),
     };
-    let only_reads = matches!(&interpreted.work, Work::Primitive(primitive) if !primitive.effects.writes);
+    let only_reads = match &interpreted.work {
+        Work::Primitive(primitive) => !primitive.effects.writes,
+        work => matches!(work, Work::TheException { .. }),
+    };
     if !only_reads {
         context.write_through(layouts)?;
     }

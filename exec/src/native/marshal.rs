@@ -520,6 +520,15 @@ impl Context {
         }
     }
 
+    /// Makes values for something that stays the interpreter's while native code goes on, as exceptions are that it catches: what is in
+    /// them is known as the native objects from then on.
+    pub(super) fn tracking<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let before = std::mem::replace(&mut self.marshal.fresh, true);
+        let done = work(self);
+        self.marshal.fresh = before;
+        done
+    }
+
     /// Forgets the objects for a while: the interpreter's are made anew when they are met.
     pub(super) fn set_aside_objects(&mut self) -> Marshal {
         std::mem::replace(&mut self.marshal, Marshal { fresh: true, ..Marshal::default() })
@@ -530,13 +539,20 @@ impl Context {
         std::mem::replace(&mut self.marshal, known)
     }
 
-    /// Lets an exception that holds copies of the caller's objects hold these.
-    pub(super) fn hold_own_objects(&self, exception: &Value, copies: &Marshal) {
+    /// Lets an exception that holds copies of the caller's objects hold these; other copies in it are known as the native objects
+    /// from then on.
+    pub(super) fn hold_own_objects(&mut self, exception: &Value, copies: &Marshal) {
         let Value::Struct(exception) = exception else { return };
         for field in exception.0.fields.borrow_mut().values_mut() {
-            let object = identity(field).and_then(|identity| copies.native.get(&identity));
-            if let Some(own) = object.and_then(|object| self.marshal.interpreted.get(object)) {
-                *field = own.clone();
+            let Some(&object) = identity(field).and_then(|identity| copies.native.get(&identity)) else { continue };
+            match self.marshal.interpreted.get(&object) {
+                Some(own) => *field = own.clone(),
+                None => {
+                    let layout = copies.given.iter().find(|(_, other, _)| *other == object);
+                    if let Some((_, _, layout)) = layout {
+                        self.tracking(|context| context.met(layout, object, field));
+                    }
+                }
             }
         }
     }

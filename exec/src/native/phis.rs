@@ -5,20 +5,25 @@ use ircode::{IRCode, Operand, Positions, SSAValue, Stmt, Type, UnnamedPhiEdge};
 
 use super::layout::Parts;
 
+/// The blocks to which control may go at the end of a block; where it enters a handler, also the one that catches.
+pub(super) fn successors(ir: &IRCode, block: usize) -> Parts<usize> {
+    let blocks = &ir.cfg.blocks;
+    let last = blocks.get(block).and_then(|block| block.stmts.clone().next_back());
+    let next = (block + 1 < blocks.len()).then_some(block + 1);
+    let found = match last.and_then(|last| ir.stmts.stmts().get(last)) {
+        Some(Stmt::Goto(goto)) => [goto.label.index(), None],
+        Some(Stmt::GotoIfNot(goto)) => [goto.dest.index(), next],
+        Some(Stmt::Enter(enter)) => [enter.catch_dest.and_then(|catch| catch.index()), next],
+        Some(Stmt::Return(_)) => [None, None],
+        _ => [next, None],
+    };
+    found.into_iter().flatten().filter(|to| *to < blocks.len()).collect()
+}
+
 /// The blocks that can be reached, in reverse postorder.
 pub(super) fn reverse_postorder(ir: &IRCode) -> Vec<usize> {
     let blocks = &ir.cfg.blocks;
-    let successors = |block: usize| {
-        let last = blocks.get(block).and_then(|block| block.stmts.clone().next_back());
-        let next = (block + 1 < blocks.len()).then_some(block + 1);
-        let found = match last.and_then(|last| ir.stmts.stmts().get(last)) {
-            Some(Stmt::Goto(goto)) => [goto.label.index(), None],
-            Some(Stmt::GotoIfNot(goto)) => [goto.dest.index(), next],
-            Some(Stmt::Return(_)) => [None, None],
-            _ => [next, None],
-        };
-        found.into_iter().flatten().filter(|to| *to < blocks.len()).collect::<Parts<usize>>()
-    };
+    let successors = |block: usize| successors(ir, block);
     let mut seen = vec![false; blocks.len()];
     let mut order = Vec::with_capacity(blocks.len());
     let mut work: Vec<(usize, Parts<usize>)> = Vec::new();
@@ -40,7 +45,7 @@ pub(super) fn reverse_postorder(ir: &IRCode) -> Vec<usize> {
     order
 }
 
-/// By statement: whether it is a φ that may have no value, as an edge has none, or as what it takes has none.
+/// By statement: whether it is a φ that may have no value, as an edge has none, or as what it takes has none. A φᶜ may always be one.
 pub(super) fn open_phis(ir: &IRCode, order: &[usize], unnamed: &[UnnamedPhiEdge<Positions>]) -> Vec<bool> {
     let mut open = vec![false; ir.stmts.len()];
     let mut users: HashMap<usize, Vec<usize>> = HashMap::new();
@@ -49,7 +54,15 @@ pub(super) fn open_phis(ir: &IRCode, order: &[usize], unnamed: &[UnnamedPhiEdge<
     for &number in order {
         let Some(block) = ir.cfg.blocks.get(number) else { continue };
         for index in block.stmts.clone() {
-            let Some(Stmt::Phi(phi)) = ir.stmts.stmts().get(index) else { continue };
+            let phi = match ir.stmts.stmts().get(index) {
+                Some(Stmt::Phi(phi)) => phi,
+                Some(Stmt::PhiC(_)) => {
+                    open[index] = true;
+                    work.push(index);
+                    continue;
+                }
+                _ => continue,
+            };
             let mut preds = block.preds.iter().filter(|pred| pred.index().is_some_and(|pred| reached.contains(&pred)));
             let phi_name = SSAValue::from_index(index);
             let own_unnamed = unnamed.iter().filter(|edge| edge.phi == phi_name);
@@ -83,15 +96,23 @@ pub(super) fn open_phis(ir: &IRCode, order: &[usize], unnamed: &[UnnamedPhiEdge<
     open
 }
 
-/// The type of a φ: as it is annotated, or that of all that it takes.
+/// The type of a φ or a φᶜ: as it is annotated, or that of all that it takes.
 pub(super) fn phi_type(ir: &IRCode, index: usize) -> Type {
     let annotated = ir.stmts.types().get(index).cloned().unwrap_or(Type::Any);
     let annotated = annotated.widened().unwrap_or(annotated);
     if !annotated.is_unknown() {
         return annotated;
     }
-    let Some(Stmt::Phi(phi)) = ir.stmts.stmts().get(index) else { return Type::Any };
-    let types = phi.entries.iter().filter_map(|entry| entry.value.as_ref()).map(|value| {
+    let stored = |value: &Operand<Positions>| match value.as_value().and_then(|value| ir.stmt(value)) {
+        Some(Stmt::Upsilon(upsilon)) => upsilon.value.clone(),
+        _ => None,
+    };
+    let taken: Vec<Operand<Positions>> = match ir.stmts.stmts().get(index) {
+        Some(Stmt::Phi(phi)) => phi.entries.iter().filter_map(|entry| entry.value.clone()).collect(),
+        Some(Stmt::PhiC(phi)) => phi.values.iter().filter_map(stored).collect(),
+        _ => return Type::Any,
+    };
+    let types = taken.iter().map(|value| {
         let ty = ir.operand_type(value);
         ty.widened().unwrap_or(ty)
     });

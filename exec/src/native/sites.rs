@@ -83,6 +83,11 @@ pub(super) enum Work {
     NewStruct(Arc<StructInfo>),
     /// Sees whether a condition is a `Bool`.
     Condition,
+    /// Gives the exception that is being handled; whether the function does more with it than to ask for its type and throw it
+    /// again.
+    TheException {
+        looked_into: bool,
+    },
     /// Nothing but making the operand a value of the interpreter, or the other way round.
     Convey,
 }

@@ -50,7 +50,7 @@ impl FunctionCompiler<'_, '_> {
                 None => self.call_of(ir, stmt, &invoke.callee, &invoke.args, annotated),
             },
             Stmt::Expr(expr) => self.expression(ir, stmt, expr, annotated),
-            _ => self.refuse("an exception handler"),
+            _ => self.refuse("a statement in the place of another's value"),
         }
     }
 
@@ -295,7 +295,9 @@ impl FunctionCompiler<'_, '_> {
                 Some(value) => self.operand(ir, value),
                 None => Ok(self.unit(Type::Nothing)),
             },
-            Head::Leave | Head::PopException | Head::TheException => self.refuse("an exception handler"),
+            Head::PopException => self.pop_exception(ir, expr.args.first()),
+            Head::TheException => self.the_exception(ir, annotated),
+            Head::Leave => self.refuse("a handler that is left in the middle of a block"),
             head if head.is_for_compiler() => Ok(self.unit(Type::Nothing)),
             Head::Foreigncall => match foreign_primitive(expr) {
                 Some((primitive, args)) => self.primitive(ir, primitive, args, annotated),
