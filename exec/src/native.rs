@@ -12,6 +12,8 @@
 mod aggregates;
 mod arrays;
 mod calls;
+mod cell_values;
+mod cells;
 mod compiler;
 mod context;
 mod function;

@@ -514,7 +514,7 @@ pub(crate) fn isa(value: &Value, ty: &Type) -> bool {
 }
 
 /// Whether a closure of the first type can be called as one of the second: they agree where both are known.
-fn may_stand_for(closure: &ClosureType, expected: &ClosureType) -> bool {
+pub(crate) fn may_stand_for(closure: &ClosureType, expected: &ClosureType) -> bool {
     let agree = |a: &Type, b: &Type| a == b || a.is_unknown() || b.is_unknown();
     closure.parameters.len() == expected.parameters.len()
         && closure.parameters.iter().zip(&expected.parameters).all(|(a, b)| agree(a, b))

@@ -191,7 +191,7 @@ impl FunctionCompiler<'_, '_> {
 
     /// An element that was not assigned is a pointer to nothing.
     fn check_assigned(&mut self, value: &Typed) {
-        if let (true, Some(pointer)) = (value.layout.is_pointer(), value.one()) {
+        if let (true, Some(pointer)) = (value.layout.is_pointer() || value.layout.is_cell(), value.one()) {
             let assigned = self.builder.ins().icmp_imm_s(IntCC::NotEqual, pointer, 0);
             self.guard(assigned, What::Exception("UndefRefError"), &[]);
         }

@@ -1,11 +1,16 @@
 //! Calls of functions that only the run tells: closures, and functions as values.
 #![allow(unsafe_code, reason = "called by machine code, and calls such")]
 
+use std::sync::Arc;
+
 use ircode::{Callee, Name};
 
+use super::cell_values::OTHERS;
+use super::cells::CONTENTS;
 use super::compiler::Entry;
 use super::context::Context;
-use super::marshal::Refused;
+use super::layout::{Layout, Shape};
+use super::marshal::{Refused, word};
 use super::sites::What;
 use crate::error::RunErrorKind;
 use crate::machine::{Fault, MAPPING};
@@ -51,7 +56,7 @@ pub(super) unsafe extern "C" fn call_value(context: *mut Context, site: u32, ope
     let shared = context.shared.clone();
     let Some(What::CallValue(call)) = shared.sites.get(site as usize).map(|site| &site.what) else { return 1 };
     let (from, to) = (&entry.signature.result, &call.result);
-    let done = if from.ty == to.ty && from.is_boxed() == to.is_boxed() {
+    let done = if from.is_as(to) {
         // SAFETY: a value of this layout was put into `result`, and there is room for one at the operands.
         unsafe { std::ptr::copy_nonoverlapping(result.as_ptr().cast::<u8>(), operands as *mut u8, from.size as usize) };
         Ok(())
@@ -75,6 +80,43 @@ pub(super) unsafe extern "C" fn call_value(context: *mut Context, site: u32, ope
     }
 }
 
+/// What a closure captures: a value of the interpreter, or the layout and the address of a native one.
+enum Capture {
+    Value(Value),
+    Native(Arc<Layout>, u64),
+}
+
+/// The name of what a value applies, and what it captures.
+///
+/// # Safety
+///
+/// A value of this layout lies at the address.
+unsafe fn callee(context: &mut Context, layout: &Arc<Layout>, at: u64) -> Result<(Name, Vec<Capture>), Refused> {
+    if let Shape::Closure = layout.shape {
+        // SAFETY: the value is a pointer to a cell, which starts with two words.
+        let (cell, number, count) = unsafe {
+            let cell = word(at);
+            (cell, word(cell), word(cell + 8))
+        };
+        let function = usize::try_from(number).ok().filter(|_| number < OTHERS);
+        let inside = context.with_layouts(|_, layouts| layouts.captured(function, count as usize));
+        let place = |at: &u32| cell + CONTENTS as u64 + u64::from(*at);
+        let captured = inside.fields.iter().map(|(layout, at)| Capture::Native(layout.clone(), place(at)));
+        let name = context.applied(number).ok_or_else(|| Refused::Value("a closure".into()))?;
+        return Ok((name, captured.collect()));
+    }
+    // SAFETY: as the caller promises.
+    let callee = context.with_layouts(|context, layouts| unsafe { context.load(layouts, layout, at) })?;
+    match &callee {
+        Value::Function(name) => Ok((name.clone(), Vec::new())),
+        Value::Closure(closure) => {
+            let captured = closure.0.fields.values().iter().cloned().map(Capture::Value);
+            Ok((closure.0.function.clone(), captured.collect()))
+        }
+        other => Err(Refused::Value(format!("a call of a {}", other.type_of()))),
+    }
+}
+
 /// Finds what is called, and puts its arguments where its trampoline expects them.
 ///
 /// # Safety
@@ -95,13 +137,7 @@ unsafe fn prepare(context: &mut Context, site: u32, operands: u64) -> Result<Fou
         return Err(Refused::Value("a call of nothing".into()));
     };
     // SAFETY: as the caller promises.
-    let callee =
-        context.with_layouts(|context, layouts| unsafe { context.load(layouts, callee_layout, *callee_at) })?;
-    let (name, captured): (Name, Vec<Value>) = match &callee {
-        Value::Function(name) => (name.clone(), Vec::new()),
-        Value::Closure(closure) => (closure.0.function.clone(), closure.0.fields.values().to_vec()),
-        other => return Err(Refused::Value(format!("a call of a {}", other.type_of()))),
-    };
+    let (name, captured) = unsafe { callee(context, callee_layout, *callee_at)? };
     let function = match shared.module.function_callee(&name) {
         Callee::Function(function) => function,
         Callee::Primitive(primitive)
@@ -116,7 +152,13 @@ unsafe fn prepare(context: &mut Context, site: u32, operands: u64) -> Result<Fou
                     // SAFETY: as the caller promises.
                     args.push(unsafe { context.load(layouts, layout, *at)? });
                 }
-                args.extend(captured);
+                for capture in captured {
+                    args.push(match capture {
+                        Capture::Value(value) => value,
+                        // SAFETY: it lies in the cell of the closure.
+                        Capture::Native(layout, at) => unsafe { context.load(layouts, &layout, at)? },
+                    });
+                }
                 let value = context.runtime().call_primitive(primitive, &args)?;
                 // SAFETY: as the caller promises.
                 unsafe { context.store(layouts, &call.result, &value, operands) }
@@ -143,7 +185,7 @@ unsafe fn prepare(context: &mut Context, site: u32, operands: u64) -> Result<Fou
     context.with_layouts(|context, layouts| {
         for (index, parameter) in parameters.iter().enumerate() {
             match places.get(index) {
-                Some((layout, at)) if layout.ty == parameter.ty && layout.is_boxed() == parameter.is_boxed() => {
+                Some((layout, at)) if layout.is_as(parameter) => {
                     // SAFETY: a value of this layout lies there, and there is room for it.
                     unsafe {
                         std::ptr::copy_nonoverlapping(*at as *const u8, to as *mut u8, layout.size as usize);
@@ -156,11 +198,19 @@ unsafe fn prepare(context: &mut Context, site: u32, operands: u64) -> Result<Fou
                         context.store(layouts, parameter, &value, to)?;
                     }
                 }
-                None if parameter.copies() => {
-                    let value = captured.get(index - places.len()).cloned().unwrap_or(Value::Undefined);
-                    // SAFETY: as above.
-                    unsafe { context.store(layouts, parameter, &value, to)? };
-                }
+                None => match captured.get(index - places.len()) {
+                    Some(Capture::Native(layout, at)) if layout.is_as(parameter) => {
+                        // SAFETY: as above.
+                        unsafe {
+                            std::ptr::copy_nonoverlapping(*at as *const u8, to as *mut u8, layout.size as usize);
+                        }
+                    }
+                    Some(Capture::Value(value)) if parameter.copies() => {
+                        // SAFETY: as above.
+                        unsafe { context.store(layouts, parameter, value, to)? };
+                    }
+                    _ => return Err(Refused::Value(format!("a captured value of the type {}", parameter.ty))),
+                },
                 _ => return Err(Refused::Value(format!("an argument of the type {} of a value", parameter.ty))),
             }
             to += u64::from(parameter.size.next_multiple_of(16));

@@ -14,6 +14,7 @@ use cranelift_module::{FuncId, Linkage, Module as _, ModuleError, default_libcal
 use hashbrown::{HashMap, HashSet};
 use ircode::{CallGraph, Callee, IRCode, Module, Operand, Positions, Stmt, Type};
 
+use super::cells::closures_made;
 use super::context::Shared;
 use super::function::{Compiled, FunctionCompiler, Refusal};
 use super::helpers::{CALL_VALUE, CATCH, FAIL, GROW, INTERPRET, NEW, PASS_THROUGH, POP_EXCEPTION, symbols};
@@ -37,6 +38,8 @@ pub(super) struct Signature {
 pub(super) struct Compiler {
     pub(super) module: Arc<Module<IRCode>>,
     pub(super) layouts: Layouts,
+    /// The functions that can be called as values.
+    pub(super) callable: HashSet<usize>,
     jit: JITModule,
     signatures: HashMap<usize, Signature>,
     functions: HashMap<usize, FuncId>,
@@ -165,7 +168,8 @@ impl Compiler {
             || stack::need(&calls.called, &calls.recursive, &HashMap::new()).calls > limits.depth;
         let mut frames: HashMap<usize, u64> = [(ANY_VALUE, stack::VALUE_CALL)].into();
         let mut compiler = Compiler {
-            layouts: Layouts::new(module.clone()),
+            layouts: Layouts::new(module.clone(), Arc::new(closures_made(&module, &calls.reached))),
+            callable: calls.escaping.iter().copied().collect(),
             jit: JITModule::new(builder),
             signatures: HashMap::new(),
             functions: HashMap::new(),
@@ -222,6 +226,7 @@ impl Compiler {
                 sites: compiler.sites,
                 hints: compiler.hints,
                 callable,
+                closures: compiler.layouts.closures(),
                 resizes: compiler.resizes,
                 limits,
             }),
@@ -264,11 +269,7 @@ impl Compiler {
             if function.body.argtypes.is_empty() {
                 return Err(refuse("a function that does not say what it takes"));
             }
-            let parameters = function.body.argtypes.iter().skip(1).map(|ty| {
-                let ty = ty.widened().unwrap_or_else(|| ty.clone());
-                self.layouts.of(&ty)
-            });
-            let parameters = parameters.collect();
+            let parameters = self.layouts.parameters(number).iter().map(|ty| self.layouts.of(ty)).collect();
             let result = self.layouts.of(&result_type(function));
             self.signatures.insert(number, Signature { parameters, varargs: function.varargs, result });
         }

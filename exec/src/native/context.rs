@@ -4,7 +4,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hashbrown::HashMap;
-use ircode::{IRCode, Module};
+use ircode::{IRCode, Module, Name};
 
 use super::compiler::Entry;
 use super::layout::Layouts;
@@ -30,6 +30,8 @@ pub(super) struct Shared {
     pub(super) hints: usize,
     /// The functions that can be called as values, by their numbers.
     pub(super) callable: HashMap<usize, Entry>,
+    /// The functions of which the code makes closures, with how many values these capture.
+    pub(super) closures: Arc<Vec<(usize, usize)>>,
     /// Whether the code expects arrays to become longer or shorter.
     pub(super) resizes: bool,
     pub(super) limits: Limits,
@@ -53,6 +55,8 @@ pub(super) struct Context {
     /// The interpreter's values that the code names by number.
     pub(super) values: Vec<Value>,
     pub(super) marshal: Marshal,
+    /// What closures apply that is no function of the module, by numbers from [`OTHERS`](super::cell_values::OTHERS) on.
+    pub(super) others: Vec<Name>,
     /// The layouts of the module's types, as far as they were asked for.
     layouts: Layouts,
     /// Made when something is done that the interpreter does.
@@ -96,7 +100,8 @@ impl Context {
             hints: vec![0; shared.hints],
             values: Vec::new(),
             marshal: Marshal::default(),
-            layouts: Layouts::new(shared.module.clone()),
+            others: Vec::new(),
+            layouts: Layouts::new(shared.module.clone(), shared.closures.clone()),
             runtime: None,
             output: Arc::default(),
             error: None,
@@ -243,7 +248,7 @@ impl Context {
 
     /// Does something that needs layouts.
     pub(super) fn with_layouts<T>(&mut self, work: impl FnOnce(&mut Self, &mut Layouts) -> T) -> T {
-        let empty = Layouts::new(self.shared.module.clone());
+        let empty = Layouts::new(self.shared.module.clone(), self.shared.closures.clone());
         let mut layouts = std::mem::replace(&mut self.layouts, empty);
         let done = work(self, &mut layouts);
         self.layouts = layouts;

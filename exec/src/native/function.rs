@@ -534,6 +534,9 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         if Arc::ptr_eq(&value.layout, to) || value.layout.ty == to.ty && value.layout.is_boxed() == to.is_boxed() {
             return Ok(value);
         }
+        if value.layout.is_as(to) {
+            return Ok(Typed { layout: to.clone(), parts: value.parts });
+        }
         if value.layout.is_boxed() && to.is_boxed() {
             return Ok(Typed { layout: to.clone(), parts: value.parts });
         }

@@ -2,8 +2,9 @@
 //!
 //! A value is a list of *parts*, each of which fits a register: a number is one part, a tuple or an immutable struct the
 //! parts of its fields one after the other, what has identity (arrays, references, mutable structs, stacks) one pointer
-//! to its object. What has only one value (`nothing`, a function) has no parts. Everything else — strings, symbols,
-//! enums, closures, what is of type `Any` — is a [`Shape::Boxed`]: the number of an interpreter's [`Value`](crate::Value), on
+//! to its object. A case of an enum and a closure are one pointer, too, to a cell that is never changed (see
+//! [`cells`](super::cells)). What has only one value (`nothing`, a function) has no parts. Everything else — strings, symbols,
+//! what is of type `Any` — is a [`Shape::Boxed`]: the number of an interpreter's [`Value`](crate::Value), on
 //! which the interpreter's own primitives work.
 
 use std::sync::Arc;
@@ -11,8 +12,10 @@ use std::sync::Arc;
 use cranelift_codegen::ir;
 use cranelift_codegen::ir::types as clif;
 use hashbrown::{HashMap, HashSet};
-use ircode::{IRCode, Module, ScalarType, Type, TypeKind};
+use ircode::{IRCode, Module, Name, ScalarType, Type, TypeKind};
 use smallvec::SmallVec;
+
+use crate::value::may_stand_for;
 
 /// Parts up to this number are held in registers; a value with more is kept in memory, as one pointer.
 const MOST_PARTS: usize = 64;
@@ -32,6 +35,8 @@ pub(super) struct Layout {
     /// How many bytes the value takes in memory: a multiple of `align`.
     pub(super) size: u32,
     pub(super) align: u32,
+    /// Whether native objects with identity may be in it.
+    objects: bool,
     /// Whether a value of the interpreter in it may hold objects with identity.
     pub(super) hides_objects: bool,
     /// As an element of an array: where the byte lies that says whether it was assigned.
@@ -55,6 +60,10 @@ pub(super) enum Shape {
     /// A reference, an object with one field.
     Reference,
     Stack(Type),
+    /// A case of an enum, in a cell.
+    Enum,
+    /// A closure, in a cell.
+    Closure,
     /// A value of the interpreter.
     Boxed,
 }
@@ -96,6 +105,7 @@ impl Layout {
             offsets: Parts::new(),
             size: 0,
             align: 1,
+            objects: false,
             hides_objects: false,
             assigned: None,
         };
@@ -127,21 +137,42 @@ impl Layout {
         matches!(self.shape, Shape::Array(..) | Shape::Object | Shape::Reference | Shape::Stack(_))
     }
 
+    /// Whether the value is a pointer to a cell, or 0 where it was not assigned.
+    pub(super) fn is_cell(&self) -> bool {
+        matches!(self.shape, Shape::Enum | Shape::Closure)
+    }
+
     /// Whether the value can be made a [`Value`](crate::Value) by copying: it holds nothing with identity.
     pub(super) fn copies(&self) -> bool {
+        !self.objects
+    }
+
+    /// Whether a value of the interpreter is in it, not behind a pointer.
+    pub(super) fn holds_boxed(&self) -> bool {
+        self.holds(&Layout::is_boxed)
+    }
+
+    /// Whether a cell is in it, not behind a pointer to something else.
+    pub(super) fn holds_cells(&self) -> bool {
+        self.holds(&Layout::is_cell)
+    }
+
+    fn holds(&self, what: &dyn Fn(&Layout) -> bool) -> bool {
         match &self.shape {
-            Shape::Scalar(_) | Shape::Unit | Shape::Boxed => true,
-            Shape::Fields(fields) | Shape::Record(fields, _) => fields.iter().all(|field| field.copies()),
-            _ => false,
+            Shape::Fields(fields) | Shape::Record(fields, _) => fields.iter().any(|field| field.holds(what)),
+            _ => what(self),
         }
     }
 
-    /// Whether a value of the interpreter is in it.
-    pub(super) fn holds_boxed(&self) -> bool {
-        match &self.shape {
-            Shape::Boxed => true,
-            Shape::Fields(fields) | Shape::Record(fields, _) => fields.iter().any(|field| field.holds_boxed()),
-            _ => false,
+    /// Whether values of both layouts lie in the same way, and one can stand for the other: closures differ in nothing but their types.
+    pub(super) fn is_as(&self, other: &Layout) -> bool {
+        match (&self.shape, &other.shape) {
+            (Shape::Closure, Shape::Closure) => true,
+            (Shape::Fields(own), Shape::Fields(others)) if self.ty != other.ty => {
+                let tuples = matches!((&self.ty, &other.ty), (Type::Tuple(_), Type::Tuple(_)));
+                tuples && own.len() == others.len() && own.iter().zip(others).all(|(own, other)| own.is_as(other))
+            }
+            _ => self.ty == other.ty && self.is_boxed() == other.is_boxed(),
         }
     }
 }
@@ -154,14 +185,24 @@ pub(super) struct Layouts {
     /// The layouts of elements of arrays, where these are others.
     elements: HashMap<Type, Arc<Layout>>,
     insides: HashMap<Type, Arc<Inside>>,
-    /// Types whose layout is being found: a type inside of itself is boxed.
+    /// Where the parts of payloads lie, by the number of the case.
+    payloads: HashMap<(Type, usize), Arc<Inside>>,
+    /// Where captured values lie, by the number of the function and how many there are.
+    captures: HashMap<(Option<usize>, usize), Arc<Inside>>,
+    /// Types whose layout is being found: a type inside of itself is boxed, unless it lies in cells.
     open: HashSet<Type>,
+    /// The functions of which the program makes closures, with how many values these capture.
+    closures: Arc<Vec<(usize, usize)>>,
 }
 
 impl Layouts {
-    pub(super) fn new(module: Arc<Module<IRCode>>) -> Self {
+    /// For a program that makes closures of these functions, with so many captured values.
+    pub(super) fn new(module: Arc<Module<IRCode>>, closures: Arc<Vec<(usize, usize)>>) -> Self {
         Layouts {
             module,
+            closures,
+            payloads: HashMap::new(),
+            captures: HashMap::new(),
             known: HashMap::new(),
             elements: HashMap::new(),
             insides: HashMap::new(),
@@ -175,15 +216,24 @@ impl Layouts {
             return known.clone();
         }
         if !self.open.insert(ty.clone()) {
+            if let Some(shape) = self.cell_shape(ty) {
+                // Whatever may lie in it is found where it was opened.
+                return Arc::new(Layout::new(ty.clone(), shape, [clif::I64]));
+            }
             let boxed = Layout::new(ty.clone(), Shape::Boxed, [clif::I64]);
             return Arc::new(Layout { hides_objects: true, ..boxed });
         }
         let mut layout = self.find(ty);
+        let inside: Vec<Arc<Layout>> = match &layout.shape {
+            Shape::Fields(fields) | Shape::Record(fields, _) => fields.clone(),
+            Shape::Scalar(_) | Shape::Unit | Shape::Boxed => Vec::new(),
+            _ => self.types_inside(ty).iter().map(|ty| self.of(ty)).collect(),
+        };
         self.open.remove(ty);
+        layout.objects = layout.is_pointer() || inside.iter().any(|inside| inside.objects);
         layout.hides_objects = match &layout.shape {
             Shape::Boxed => self.may_hold_objects(ty),
-            Shape::Fields(fields) | Shape::Record(fields, _) => fields.iter().any(|field| field.hides_objects),
-            _ => false,
+            _ => inside.iter().any(|inside| inside.hides_objects),
         };
         let layout = Arc::new(layout);
         // What lies inside of a type that is still open may be boxed for that reason only.
@@ -197,11 +247,13 @@ impl Layouts {
     /// assigned: reading it before is an error.
     pub(super) fn element(&mut self, ty: &Type) -> Arc<Layout> {
         let plain = self.of(ty);
-        if plain.scalar().is_some() || plain.is_pointer() || plain.is_boxed() || *ty == Type::Nothing {
+        if plain.scalar().is_some() || plain.is_pointer() || plain.is_cell() || plain.is_boxed() || *ty == Type::Nothing
+        {
             return plain;
         }
         let flagged = self.elements.entry(ty.clone()).or_insert_with(|| {
             let mut layout = Layout::new(plain.ty.clone(), plain.shape.clone(), plain.parts.iter().copied());
+            layout.objects = plain.objects;
             layout.hides_objects = plain.hides_objects;
             layout.assigned = Some(layout.size);
             layout.size += layout.align;
@@ -218,6 +270,7 @@ impl Layouts {
             Type::Scalar(scalar) => layout(Shape::Scalar(*scalar), &[part_of(*scalar)]),
             Type::Nothing | Type::Function(_) => layout(Shape::Unit, &[]),
             Type::TypeOf(_) => layout(Shape::Unit, &[]),
+            Type::Closure(_) => pointer(Shape::Closure),
             Type::Tuple(types) => self.aggregate(ty, types.iter()),
             Type::NamedTuple(fields) => self.aggregate(ty, fields.iter().map(|(_, ty)| ty)),
             Type::Array(array) if !self.of(&array.element).holds_boxed() => {
@@ -237,9 +290,108 @@ impl Layouts {
                         false => pointer(Shape::Object),
                     }
                 }
-                Some(TypeKind::Enum { .. }) | None => boxed(),
+                Some(TypeKind::Enum { .. }) => pointer(Shape::Enum),
+                None => boxed(),
             },
             _ => boxed(),
+        }
+    }
+
+    /// Of a type whose values lie in cells.
+    fn cell_shape(&self, ty: &Type) -> Option<Shape> {
+        match ty {
+            Type::Closure(_) => Some(Shape::Closure),
+            Type::Named(name) => match self.module.type_def(name).map(|def| &def.kind) {
+                Some(TypeKind::Enum { .. }) => Some(Shape::Enum),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The types of what may lie behind a pointer.
+    fn types_inside(&self, ty: &Type) -> Vec<Type> {
+        match ty {
+            Type::Array(array) => vec![array.element.clone()],
+            Type::Stack(element) | Type::Ref(element) => vec![(**element).clone()],
+            Type::Named(name) => match self.module.type_def(name).map(|def| &def.kind) {
+                Some(TypeKind::Struct { fields, .. }) => fields.iter().map(|(_, ty)| ty.clone()).collect(),
+                Some(TypeKind::Enum { cases }) => cases.iter().flat_map(|(_, payload)| payload.clone()).collect(),
+                None => Vec::new(),
+            },
+            Type::Closure(_) => {
+                let matching = self.closures_of(ty);
+                matching.into_iter().flat_map(|(function, count)| self.captured_types(Some(function), count)).collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// The closures that the program makes which may be of this type: their functions, and how many values they capture.
+    pub(super) fn closures_of(&self, ty: &Type) -> Vec<(usize, usize)> {
+        let may_be = |&(number, count): &(usize, usize)| {
+            let function = self.module.functions().get(number);
+            let made = function.and_then(|function| self.module.closure_type_of(&function.name, count));
+            match (made, ty) {
+                (Some(Type::Closure(made)), Type::Closure(expected)) => may_stand_for(&made, expected),
+                _ => false,
+            }
+        };
+        self.closures.iter().copied().filter(may_be).collect()
+    }
+
+    /// The functions of which the program makes closures, with how many values these capture.
+    pub(super) fn closures(&self) -> Arc<Vec<(usize, usize)>> {
+        self.closures.clone()
+    }
+
+    /// The types of a function's parameters, from `_2` on.
+    pub(super) fn parameters(&self, number: usize) -> Vec<Type> {
+        let function = self.module.functions().get(number);
+        let types = function.into_iter().flat_map(|function| function.body.argtypes.iter().skip(1));
+        types.map(|ty| ty.widened().unwrap_or_else(|| ty.clone())).collect()
+    }
+
+    /// The types of so many of the last parameters of a function, or of something else that is called.
+    fn captured_types(&self, function: Option<usize>, count: usize) -> Vec<Type> {
+        let Some(number) = function else { return vec![Type::Any; count] };
+        let mut types = self.parameters(number);
+        types.split_off(types.len().saturating_sub(count))
+    }
+
+    /// Where captured values lie in the cell of a closure.
+    pub(super) fn captured(&mut self, function: Option<usize>, count: usize) -> Arc<Inside> {
+        if let Some(known) = self.captures.get(&(function, count)) {
+            return known.clone();
+        }
+        let types = self.captured_types(function, count);
+        let fields: Vec<Arc<Layout>> = types.iter().map(|ty| self.of(ty)).collect();
+        let inside = Arc::new(inside_of(&fields));
+        self.captures.insert((function, count), inside.clone());
+        inside
+    }
+
+    /// The name of a case of an enum, and where its payload lies in the cell.
+    pub(super) fn case(&mut self, ty: &Type, number: usize) -> Option<(Name, Arc<Inside>)> {
+        let module = self.module.clone();
+        let Type::Named(name) = ty else { return None };
+        let TypeKind::Enum { cases } = &module.type_def(name)?.kind else { return None };
+        let (case, types) = cases.get(number)?;
+        if let Some(known) = self.payloads.get(&(ty.clone(), number)) {
+            return Some((case.clone(), known.clone()));
+        }
+        let fields: Vec<Arc<Layout>> = types.iter().map(|ty| self.of(ty)).collect();
+        let inside = Arc::new(inside_of(&fields));
+        self.payloads.insert((ty.clone(), number), inside.clone());
+        Some((case.clone(), inside))
+    }
+
+    /// The number of a case of an enum.
+    pub(super) fn case_number(&self, ty: &Type, case: &str) -> Option<usize> {
+        let Type::Named(name) = ty else { return None };
+        match &self.module.type_def(name)?.kind {
+            TypeKind::Enum { cases } => cases.iter().position(|(known, _)| known.as_str() == case),
+            TypeKind::Struct { .. } => None,
         }
     }
 

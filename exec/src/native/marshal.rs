@@ -18,19 +18,21 @@ use crate::prepare::struct_info;
 use crate::value::{Value, isa};
 use crate::walk::any_inside;
 
-/// The objects that exist on both sides.
+/// The objects that exist on both sides, and what lies in cells, so that what is held twice is made once.
 #[derive(Debug, Default)]
 pub(super) struct Marshal {
     /// By the address of the interpreter's object.
-    native: HashMap<usize, u64>,
+    pub(super) native: HashMap<usize, u64>,
     /// By the address of the native object.
-    interpreted: HashMap<u64, Value>,
+    pub(super) interpreted: HashMap<u64, Value>,
     /// The arguments' objects, with their layouts, in the order in which they were met.
     given: Vec<(Value, u64, Arc<Layout>)>,
     /// The storages of the arrays among them: two arrays with one storage cannot be made native.
     storages: HashMap<usize, usize>,
     /// Whether the native objects came first, and the interpreter's are made for them.
     fresh: bool,
+    /// In how many cells the value lies that is being made.
+    pub(super) depth: u32,
 }
 
 impl Marshal {
@@ -59,13 +61,13 @@ impl From<Fault> for Refused {
     }
 }
 
-type Result<T> = std::result::Result<T, Refused>;
+pub(super) type Result<T> = std::result::Result<T, Refused>;
 
-fn refused<T>(what: impl Into<String>) -> Result<T> {
+pub(super) fn refused<T>(what: impl Into<String>) -> Result<T> {
     Err(Refused::Value(what.into()))
 }
 
-fn out_of_memory(context: &Context) -> Refused {
+pub(super) fn out_of_memory(context: &Context) -> Refused {
     Refused::Fault(Fault::Fatal(RunErrorKind::MemoryLimit(context.memory.limit())))
 }
 
@@ -145,6 +147,10 @@ impl Context {
                     values.push(unsafe { self.load(layouts, field, start + u64::from(*at))? });
                 }
                 self.aggregate(&layout.ty, values)?
+            }
+            Shape::Enum | Shape::Closure => {
+                // SAFETY: the value is a pointer to the cell, or 0 for one that was not assigned.
+                unsafe { self.load_cell(layouts, layout, word(address))? }
             }
             Shape::Array(..) | Shape::Object | Shape::Reference | Shape::Stack(_) => {
                 // SAFETY: the value is a pointer to the object, or 0 for one that was not assigned.
@@ -353,6 +359,12 @@ impl Context {
                 }
                 // SAFETY: the value is one word, the pointer.
                 unsafe { set_word(address, start) };
+                Ok(())
+            }
+            Shape::Enum | Shape::Closure => {
+                let cell = self.store_cell(layouts, layout, value)?;
+                // SAFETY: the value is one word, the pointer.
+                unsafe { set_word(address, cell) };
                 Ok(())
             }
             Shape::Array(..) | Shape::Object | Shape::Reference | Shape::Stack(_) => {
@@ -626,7 +638,7 @@ impl Context {
 }
 
 /// What tells an object of the interpreter from others.
-fn identity(value: &Value) -> Option<usize> {
+pub(super) fn identity(value: &Value) -> Option<usize> {
     Some(match value {
         Value::Array(array) => Rc::as_ptr(&array.0) as usize,
         Value::Struct(object) => Rc::as_ptr(&object.0) as usize,
@@ -644,7 +656,7 @@ fn storage(value: &Value) -> Option<usize> {
 }
 
 /// The storage that a value is, or refers to.
-fn storage_of_any(value: &Value) -> Option<usize> {
+pub(super) fn storage_of_any(value: &Value) -> Option<usize> {
     match value {
         Value::Memory(memory) => Some(Rc::as_ptr(&memory.0) as usize),
         Value::MemoryRef(place) => Some(Rc::as_ptr(&place.0.memory.0) as usize),

@@ -365,7 +365,7 @@ impl FunctionCompiler<'_, '_> {
             let simple = |layout: &Layout| layout.scalar().is_some() || matches!(layout.shape, Shape::Unit);
             return (simple(&a.layout) && simple(&b.layout)).then(|| self.builder.ins().iconst(clif::I8, 0));
         }
-        if a.layout.holds_boxed() || matches!(a.layout.shape, Shape::Record(..)) {
+        if a.layout.holds_boxed() || a.layout.holds_cells() || matches!(a.layout.shape, Shape::Record(..)) {
             return None;
         }
         let mut all: Option<ir::Value> = None;

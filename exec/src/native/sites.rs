@@ -49,6 +49,8 @@ pub(super) enum What {
     Grow { bytes: u32, stack: bool },
     /// An object of so many bytes is made.
     NewObject { bytes: u32 },
+    /// What is for the interpreter is met.
+    Refused(&'static str),
     /// A value is called.
     CallValue(ValueCall),
     /// Something that the interpreter does, on values.

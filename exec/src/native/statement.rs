@@ -1,5 +1,7 @@
 //! What a statement is: an operation on scalars, on memory, a call, or something that the interpreter does.
 
+use std::sync::Arc;
+
 use cranelift_codegen::ir::InstBuilder;
 use cranelift_codegen::ir::types as clif;
 use ircode::primitives::{Compute, Primitive, ResultType, Scope, foreign_primitive};
@@ -7,6 +9,7 @@ use ircode::{Callee, ExprNode, Head, IRCode, InvokeNode, Operand, Positions, Sca
 
 use super::function::{Compiled, FunctionCompiler, Typed};
 use super::helpers::CALL_VALUE;
+use super::layout::{Layout, Shape};
 use super::sites::{ValueCall, What, Work};
 use crate::machine::MAPPING;
 use crate::prepare::{PREFERRED, struct_info};
@@ -126,9 +129,19 @@ impl FunctionCompiler<'_, '_> {
         }
         let ty = annotated.widened().unwrap_or_else(|| annotated.clone());
         let result = self.compiler.layouts.of(if ty.is_unknown() { &Type::Any } else { &ty });
+        if let Some((callee, arguments)) = operands.split_first()
+            && matches!(callee.layout.shape, Shape::Closure)
+        {
+            return self.call_closure(callee, arguments, result);
+        }
+        self.call_unknown(&operands, result)
+    }
+
+    /// Calls the first of these values with the others: a helper finds out what that is.
+    pub(super) fn call_unknown(&mut self, operands: &[Typed], result: Arc<Layout>) -> Compiled<Typed> {
         let layouts = operands.iter().map(|operand| operand.layout.clone()).collect();
         let what = What::CallValue(ValueCall { operands: layouts, result: result.clone() });
-        self.helped(CALL_VALUE, what, &operands, result)
+        self.helped(CALL_VALUE, what, operands, result)
     }
 
     /// Ends the call with an error; what follows is compiled as if there were a value.
@@ -183,6 +196,9 @@ impl FunctionCompiler<'_, '_> {
         if let Some(value) = self.aggregate_primitive(primitive, args, &operands, annotated)? {
             return Ok(value);
         }
+        if let Some(value) = self.cell_primitive(primitive, args, &operands)? {
+            return Ok(value);
+        }
         if let Some(value) = self.array_primitive(primitive, &operands)? {
             return Ok(value);
         }
@@ -221,7 +237,7 @@ impl FunctionCompiler<'_, '_> {
         // that stays the interpreter's, nor one of the interpreter's become a native one: there would be two of it.
         let objects = operands.iter().any(|operand| !operand.layout.copies());
         let hides = result.hides_objects || operands.iter().any(|operand| operand.layout.hides_objects);
-        let kept = KEEPING.contains(&primitive.name) && objects;
+        let kept = KEEPING.contains(&primitive.name) && objects && result.is_boxed();
         // What only looks at its operands, and gives no object, mixes nothing.
         let looks = matches!(primitive.name, "print" | "println") || !primitive.effects.writes;
         let harmless = ends || looks && result.copies() && !result.hides_objects;
