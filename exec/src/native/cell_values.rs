@@ -107,8 +107,9 @@ impl Context {
                 let inside = layouts.captured(function, captured.len());
                 for ((field, _), value) in inside.fields.iter().zip(&captured) {
                     let is_object = |value: &Value| identity(value).is_some() || storage_of_any(value).is_some();
-                    let hides =
-                        field.hides_objects && !layout.hides_objects && any_inside(std::slice::from_ref(value), &is_object);
+                    let hides = field.hides_objects
+                        && !layout.hides_objects
+                        && any_inside(std::slice::from_ref(value), &is_object);
                     if hides || layout.copies() && !field.copies() {
                         return refused("a closure that holds objects, of which the program makes none");
                     }

@@ -30,9 +30,14 @@ pub(super) fn closures_made(module: &Module<IRCode>, functions: &[usize]) -> Vec
         for stmt in function.body.stmts.stmts() {
             if let Some((primitive, [of, captured @ ..])) = module.primitive_call(stmt)
                 && primitive.name == "partial_apply"
-                && let Some(number) = function_of(module, &function.body.operand_type(of))
             {
-                made.push((number, captured.len()));
+                // As an operand it may have a longer name.
+                let number = match module.callee(of) {
+                    Some(Callee::Function(number)) => Some(number),
+                    Some(_) => None,
+                    None => function_of(module, &function.body.operand_type(of)),
+                };
+                made.extend(number.map(|number| (number, captured.len())));
             }
         }
     }
@@ -113,13 +118,14 @@ impl FunctionCompiler<'_, '_> {
             }
             ("partial_apply", [function, captured @ ..]) => {
                 let Some(number) = function_of(&self.module, &function.layout.ty) else { return Ok(None) };
+                let known = self.compiler.layouts.closures().contains(&(number, captured.len()));
                 let made = self.module.functions().get(number).map(|function| function.name.clone());
                 let Some(ty) = made.and_then(|name| self.module.closure_type_of(&name, captured.len())) else {
                     return Ok(None);
                 };
                 let layout = self.compiler.layouts.of(&ty);
                 let inside = self.compiler.layouts.captured(Some(number), captured.len());
-                match can_hold(&inside, captured) {
+                match known && can_hold(&inside, captured) {
                     true => self.new_cell(layout, [number, captured.len()], &inside, captured).map(Some),
                     // The interpreter knows what is wrong.
                     false => Ok(None),
