@@ -5,6 +5,7 @@ use exec::Limits;
 use ircode::{IRCode, Module, Stmt, Style, print_module};
 use kit::anything::anything;
 use kit::carriers::carriers_agree;
+use kit::compact::compact_agrees;
 use kit::laws::{
     Downstream, gradient_is_dual, gradient_is_right, is_deterministic, is_safe, keeps_meaning, round_trips,
     tangents_are_dual,
@@ -243,6 +244,24 @@ fn wrong_native_code_is_caught() {
     assert_eq!(caught(|program| compiled_wrong(program, "mul_float", "mul_float")), 0);
     for (from, to) in [("add_float", "sub_float"), ("max_float", "min_float"), ("lt_float", "le_float")] {
         let caught = caught(|program| compiled_wrong(program, from, to));
+        assert!(caught > 3, "{from} for {to}: {caught}");
+    }
+}
+
+/// The same for the compact form of the interpreter's code.
+#[test]
+fn wrong_compact_code_is_caught() {
+    let wrong = |program: &Program, from: &str, to: &str| {
+        let changed = |module: &mut Module<IRCode>| {
+            let mut wrong = bbkit::to_bbcode(module).unwrap();
+            mistake(&mut wrong, "f", from, to);
+            *module = bbkit::to_ircode(&wrong).unwrap();
+        };
+        compact_agrees(&program.module, "f", &|| program.args.clone(), LIMITS, &changed)
+    };
+    assert_eq!(caught(|program| wrong(program, "mul_float", "mul_float")), 0);
+    for (from, to) in [("add_float", "sub_float"), ("lt_float", "le_float"), ("add_int", "sub_int")] {
+        let caught = caught(|program| wrong(program, from, to));
         assert!(caught > 3, "{from} for {to}: {caught}");
     }
 }

@@ -1,4 +1,4 @@
-//! Native code against the interpreter, on every function that the other tests run, and on its derivatives: what file tests differentiate or
+//! Native code against the interpreter, and the interpreter's compact form against itself, on every function that the other tests run, and on its derivatives: what file tests differentiate or
 //! run at the points that they name, the cases of Swift's tests, the kernels and the functions that go through Julia's library.
 //!
 //! `native/refused.txt` says what is not compiled, and why; anything else that is not is a failure. `BBKIT_BLESS=1` writes it.
@@ -15,6 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use bbkit::Input;
 use exec::{Limits, Machine, Value};
 use ircode::{IRCode, Module, Type, from_json, parse_module};
+use kit::compact::compact_agrees;
 use kit::kernels::{KERNELS, inputs};
 use kit::native::{Verdict, native_agrees};
 use passes::forward_mode;
@@ -22,6 +23,8 @@ use passes::reverse_mode::{Carrier, Options, derive};
 use serde_json::Value as Json;
 
 const LIMITS: Limits = Limits { steps: 2_000_000, memory: 1 << 26, depth: 1_000 };
+/// Where each statement is shown.
+const SHOWN: Limits = Limits { steps: 3_000, ..LIMITS };
 
 fn root() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests"))
@@ -44,6 +47,9 @@ fn check(module: &Module<IRCode>, name: &str, args: &Args<'_>, differentiate: bo
     }
     let again = || args(&module).unwrap();
     let mut run = |module: &Module<IRCode>, name: &str, args: &dyn Fn() -> Vec<Value>, way: &str| {
+        if let Err(broken) = compact_agrees(module, name, args, SHOWN, &|_| ()) {
+            found.push((format!("{label}{way}"), Err(broken.to_string())));
+        }
         let verdict = native_agrees(module, name, args, LIMITS, &|_| ()).map_err(|broken| broken.to_string());
         found.push((format!("{label}{way}"), verdict));
     };

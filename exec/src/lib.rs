@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod builtins;
+mod compact;
 mod copies;
 mod display;
 mod error;

@@ -12,6 +12,7 @@ use ircode::text::{StatementPrinter, write_typed};
 use ircode::{BlockNumber, IRCode, Module, Name, SSAValue, Scalar, Style, Type};
 
 use crate::builtins::Runtime;
+use crate::compact::{self, Steps};
 use crate::error::{Place, RunError, RunErrorKind};
 use crate::host::{HostError, Objects};
 use crate::limits::Limits;
@@ -70,6 +71,8 @@ struct Frame {
     code: Rc<Code>,
     /// Where its registers start.
     base: usize,
+    /// How many registers for arguments and statements it and the frames below it have.
+    counted: usize,
     statement: usize,
     handlers: Vec<Handler>,
     /// For each ϒ statement that was executed, when: a φᶜ takes the latest.
@@ -288,17 +291,27 @@ impl Run<'_, '_> {
             return Err(Fault::Fatal(RunErrorKind::Arity { function, expected: expected - 1, got: args.len() }));
         }
         let base = self.registers.len();
-        if (base + code.registers) * size_of::<Value>() > self.machine.limits.memory {
+        let counted = self.frames.last().map_or(0, |frame| frame.counted) + code.registers;
+        if counted * size_of::<Value>() > self.machine.limits.memory {
             return Err(Fault::OutOfMemory);
         }
         self.registers.push(callee.unwrap_or_else(|| Value::Function(code.name.clone())));
         self.registers.extend(args);
         self.registers.resize(base + code.registers, Value::Undefined);
+        self.registers.extend_from_slice(&code.compact.constants);
         let statement = match code.entry {
             Some(edge) => self.jump(&code, base, edge)?,
             None => self.first_statement(&code, 0)?,
         };
-        self.frames.push(Frame { code, base, statement, handlers: Vec::new(), stores: Vec::new(), mapping: None });
+        self.frames.push(Frame {
+            code,
+            base,
+            counted,
+            statement,
+            handlers: Vec::new(),
+            stores: Vec::new(),
+            mapping: None,
+        });
         Ok(())
     }
 
@@ -382,6 +395,10 @@ impl Run<'_, '_> {
         let (code, base) = (frame.code.clone(), frame.base);
         let mut statement = frame.statement;
         loop {
+            // The tracer is shown each statement.
+            if self.machine.tracer.is_none() {
+                statement = self.run_compact(&code, base, statement);
+            }
             let step = match self.step(&code, base, statement) {
                 Ok(step) => step,
                 Err(fault) => {
@@ -429,6 +446,13 @@ impl Run<'_, '_> {
                 }
             }
         }
+    }
+
+    /// Runs what the compact form of the code can. The statement that it cannot.
+    fn run_compact(&mut self, code: &Code, base: usize, statement: usize) -> usize {
+        let Machine { runtime, steps, limits, .. } = &mut *self.machine;
+        let steps = Steps { made: steps, limit: limits.steps };
+        compact::run(&code.compact, &mut self.registers[base..], runtime, steps, statement)
     }
 
     /// Hands the result of a call to the frame that made it; to the outside, if none did.

@@ -11,6 +11,7 @@ use ircode::{
 };
 
 use crate::builtins::{Builtin, builtin};
+use crate::compact::{Compact, translate};
 use crate::error::RunErrorKind;
 use crate::machine::MAPPING;
 use crate::object::{Kind, Meter, OutOfMemory};
@@ -173,6 +174,8 @@ pub(crate) struct Code {
     pub(crate) constants: Vec<Value>,
     /// The number of registers: arguments, then statements.
     pub(crate) registers: usize,
+    /// The same code in the form in which most of it runs.
+    pub(crate) compact: Compact,
 }
 
 impl Code {
@@ -260,7 +263,7 @@ pub(crate) fn prepare(
     let starts_empty = ir.cfg.blocks.first().is_some_and(|block| block.stmts.is_empty()) && !ir.stmts.is_empty();
     let entry = if starts_empty { Some(preparer.edge(0, 0)?) } else { None };
     let block_starts = ir.cfg.blocks.iter().map(|block| block.stmts.start as u32).chain([ir.stmts.len() as u32]);
-    Ok(Code {
+    let mut code = Code {
         name: function.name.clone(),
         arguments: (!ir.argtypes.is_empty()).then_some(ir.argtypes.len()),
         argtypes: ir.argtypes.iter().map(|ty| ty.widened().unwrap_or_else(|| ty.clone())).collect(),
@@ -272,7 +275,10 @@ pub(crate) fn prepare(
         entry,
         edges: preparer.edges,
         constants: preparer.constants,
-    })
+        compact: Compact::default(),
+    };
+    code.compact = translate(&code, ir);
+    Ok(code)
 }
 
 /// The number of arguments that the code has or uses.

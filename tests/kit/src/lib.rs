@@ -4,6 +4,7 @@
 pub mod anything;
 pub mod carriers;
 pub mod checkpoints;
+pub mod compact;
 pub mod compaction;
 pub mod dual;
 pub mod kernels;

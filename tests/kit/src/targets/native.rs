@@ -1,4 +1,4 @@
-//! Native code does what the interpreter does: on programs that compute with numbers, that change memory, throw and print, and on gradients.
+//! Native code and compact code do what the interpreter does statement by statement: on programs that compute with numbers, that change memory, throw and print, and on gradients.
 
 use arbitrary::{Result, Unstructured};
 use exec::Value;
@@ -7,6 +7,7 @@ use passes::reverse_mode::{Carrier, Options, derive};
 use passes::{closure_specialization, simplify};
 
 use super::LIMITS;
+use crate::compact::compact_agrees;
 use crate::laws::Checked;
 use crate::memory::memory;
 use crate::mutation_programs::mutation_program;
@@ -21,7 +22,9 @@ use crate::numeric::{Options as Numeric, numeric_with};
 pub(super) fn check(data: &[u8]) -> Checked {
     let Ok(program) = made(&mut Unstructured::new(data)) else { return Ok(()) };
     let Program { original, module, name, args } = &program;
-    match native_agrees(module, name, args, LIMITS, &|_| ()) {
+    let agrees = compact_agrees(module, name, args, LIMITS, &|_| ())
+        .and_then(|()| native_agrees(module, name, args, LIMITS, &|_| ()));
+    match agrees {
         Ok(_) => Ok(()),
         // `tests/native.rs` runs natively what file tests run or differentiate.
         Err(broken) => Err(broken.on(original, &args(), &["run - ARGS".into(), "grad - ARGS".into()])),
