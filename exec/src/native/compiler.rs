@@ -111,13 +111,43 @@ pub(super) struct Rejected {
     pub(super) refusal: Refusal,
 }
 
+/// Functions of more statements than this get their registers in one pass. The better allocator compares live ranges again and again,
+/// so that its time grows with the square of a long block: a straight line of 10⁵ statements takes it minutes.
+const MOST_ALLOCATED_WELL: usize = 10_000;
+
+/// How registers are given to values.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Allocation {
+    /// By trying and splitting: better code.
+    Backtracking,
+    /// In one pass: linear time, and more values on the stack.
+    SinglePass,
+}
+
+impl Allocation {
+    /// What suits a module of which these functions are compiled.
+    fn of(module: &Module<IRCode>, reached: &[usize]) -> Allocation {
+        let functions = reached.iter().filter_map(|&number| module.functions().get(number));
+        match functions.map(|function| function.body.stmts.len()).max() {
+            Some(largest) if largest > MOST_ALLOCATED_WELL => Allocation::SinglePass,
+            _ => Allocation::Backtracking,
+        }
+    }
+}
+
 /// The processor that this program runs on. Finding out what it can do takes longer than compiling a small function.
-fn isa() -> Result<OwnedTargetIsa, String> {
-    static ISA: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
-    let found = ISA.get_or_init(|| {
+fn isa(allocation: Allocation) -> Result<OwnedTargetIsa, String> {
+    static BACKTRACKING: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
+    static SINGLE_PASS: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
+    let (isa, algorithm) = match allocation {
+        Allocation::Backtracking => (&BACKTRACKING, "backtracking"),
+        Allocation::SinglePass => (&SINGLE_PASS, "single_pass"),
+    };
+    let found = isa.get_or_init(|| {
         let mut flags = settings::builder();
         let options = [
             ("opt_level", "speed"),
+            ("regalloc_algorithm", algorithm),
             ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
             // Integers of 128 bits as arguments and results.
             ("enable_llvm_abi_extensions", "true"),
@@ -158,7 +188,7 @@ impl Compiler {
     ) -> Result<Finished, Rejected> {
         let first = entries.first().copied().unwrap_or(0);
         let broken = |function: usize, what: String| Rejected { function, refusal: Refusal { statement: None, what } };
-        let isa = isa().map_err(|what| broken(first, what))?;
+        let isa = isa(Allocation::of(&module, &calls.reached)).map_err(|what| broken(first, what))?;
         let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
         for (name, address) in symbols() {
             builder.symbol(name, address);
