@@ -1,4 +1,4 @@
-//! What is done to code before it is compiled: Cranelift does nothing about loops.
+//! What is done to code before it is compiled: Cranelift moves little out of loops.
 
 use bbcode::BBCode;
 use ircode::{Module, Name};

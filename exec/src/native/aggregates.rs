@@ -18,9 +18,7 @@ impl FunctionCompiler<'_, '_> {
         primitive: &'static Primitive,
         args: &[Operand<Positions>],
         operands: &[Typed],
-        annotated: &Type,
     ) -> Compiled<Option<Typed>> {
-        let _ = annotated;
         Ok(match (primitive.name, operands) {
             ("tuple", fields) => Some(self.tuple(fields)?),
             ("getfield" | "getproperty", [object, ..]) => {

@@ -52,7 +52,7 @@ impl FunctionCompiler<'_, '_> {
                 }
                 None => self.call_of(ir, stmt, &invoke.callee, &invoke.args, annotated),
             },
-            Stmt::Expr(expr) => self.expression(ir, stmt, expr, annotated),
+            Stmt::Expr(expr) => self.expression(ir, expr, annotated),
             _ => self.refuse("a statement in the place of another's value"),
         }
     }
@@ -159,19 +159,13 @@ impl FunctionCompiler<'_, '_> {
         match ty {
             Type::Scalar(_) if operands.len() == 1 => {
                 let layout = self.compiler.layouts.of(ty);
-                self.interpreted(Work::Construct(ty.clone()), operands, ty, layout.ty.clone())
+                self.interpret(Work::Construct(ty.clone()), operands, layout)
             }
             Type::Named(_) | Type::Ref(_) if struct_info(&module, ty, operands.len()).is_some() => {
                 self.new_struct(ty, operands)
             }
             _ => self.refuse(format!("a call of the type {ty}")),
         }
-    }
-
-    /// Lets the interpreter do something whose result is of this type, if the operands can be shown to it.
-    fn interpreted(&mut self, work: Work, operands: &[Typed], _of: &Type, result: Type) -> Compiled<Typed> {
-        let layout = self.compiler.layouts.of(&result);
-        self.interpret(work, operands, layout)
     }
 
     fn primitive(
@@ -193,7 +187,7 @@ impl FunctionCompiler<'_, '_> {
         if let Some(value) = self.scalar_primitive(primitive, &operands)? {
             return Ok(value);
         }
-        if let Some(value) = self.aggregate_primitive(primitive, args, &operands, annotated)? {
+        if let Some(value) = self.aggregate_primitive(primitive, args, &operands)? {
             return Ok(value);
         }
         if let Some(value) = self.cell_primitive(primitive, args, &operands)? {
@@ -250,13 +244,7 @@ impl FunctionCompiler<'_, '_> {
         self.interpret(Work::Primitive(primitive), operands, result)
     }
 
-    fn expression(
-        &mut self,
-        ir: &IRCode,
-        stmt: &Stmt<Positions>,
-        expr: &ExprNode<Positions>,
-        annotated: &Type,
-    ) -> Compiled<Typed> {
+    fn expression(&mut self, ir: &IRCode, expr: &ExprNode<Positions>, annotated: &Type) -> Compiled<Typed> {
         match &expr.head {
             Head::New => {
                 let Some((ty, args)) = expr.args.split_first() else { return self.refuse("`new` without a type") };
@@ -319,10 +307,7 @@ impl FunctionCompiler<'_, '_> {
                 Some((primitive, args)) => self.primitive(ir, primitive, args, annotated),
                 None => self.refuse("a foreign function"),
             },
-            other => {
-                let _ = stmt;
-                self.refuse(format!("an expression `{}`", other.name()))
-            }
+            other => self.refuse(format!("an expression `{}`", other.name())),
         }
     }
 
