@@ -13,16 +13,14 @@ use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, StackSlotData, StackSlotKind};
 use cranelift_frontend::FunctionBuilder;
 use hashbrown::{HashMap, HashSet};
-use ircode::{
-    Body, Constant, Head, IRCode, Module, Operand, Positions, SSAValue, Scalar, ScalarType, Stmt, Type, UnnamedPhiEdge,
-};
+use ircode::{Constant, Head, IRCode, Module, Operand, Positions, Scalar, ScalarType, Stmt, Type};
 
 use super::compiler::Compiler;
 use super::context::offset;
 use super::handlers::{Handlers, ends_block, enters_handlers};
 use super::layout::{Layout, Parts, Shape};
 use super::loops::counted_loops;
-use super::phis::{open_phis, phi_type, reverse_postorder};
+use super::phis::{PhiEdges, open_phis, phi_type, reverse_postorder};
 use super::sites::{Interpreted, What, Work};
 use super::stacks::{LocalStack, local_stacks};
 use super::variables::Held;
@@ -86,8 +84,8 @@ pub(super) struct FunctionCompiler<'c, 'f> {
     pub(super) versioned: HashMap<usize, usize>,
     /// The version that is being compiled.
     pub(super) version: Option<Version>,
-    /// What φs take from edges that they do not name.
-    unnamed: Vec<UnnamedPhiEdge<Positions>>,
+    /// What φs take on each edge.
+    phi_edges: PhiEdges,
     /// Whether calls count how deep they nest.
     counted: bool,
 }
@@ -134,7 +132,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
             loops: Vec::new(),
             versioned: HashMap::new(),
             version: None,
-            unnamed: function.body.view().unnamed_phi_edges(),
+            phi_edges: PhiEdges::of(&function.body),
             counted,
             compiler,
             builder,
@@ -241,7 +239,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
     }
 
     fn declare_phis(&mut self, ir: &IRCode, order: &[usize]) -> Compiled<()> {
-        let open = open_phis(ir, order, &self.unnamed);
+        let open = open_phis(ir, order, self.phi_edges.unnamed());
         for &block in order {
             let Some(range) = ir.cfg.blocks.get(block).map(|block| block.stmts.clone()) else { continue };
             for index in range {
@@ -352,13 +350,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
             match ir.stmts.stmts().get(index) {
                 Some(Stmt::Phi(phi)) => {
                     let Some(held) = self.held(index) else { continue };
-                    let entry = phi.entries.iter().find(|entry| entry.edge == from);
-                    let name = SSAValue::from_index(index);
-                    let unnamed = || self.unnamed.iter().find(|edge| edge.phi == name && edge.pred == from);
-                    let taken = match entry {
-                        Some(entry) => entry.value.clone(),
-                        None => unnamed().map(|edge| edge.value.clone()),
-                    };
+                    let taken = self.phi_edges.taken(index, phi, from).cloned();
                     let (value, defined) = match &taken {
                         Some(operand) => {
                             let (value, defined) = self.peek(ir, operand)?;

@@ -1,7 +1,7 @@
 //! What is known of blocks and φs before they are compiled: in which order, of which types, and whether they may have no value.
 
 use hashbrown::HashMap;
-use ircode::{IRCode, Operand, Positions, SSAValue, Stmt, Type, UnnamedPhiEdge};
+use ircode::{BlockNumber, Body, IRCode, Operand, PhiNode, Positions, SSAValue, Stmt, Type, UnnamedPhiEdge};
 
 use super::layout::Parts;
 
@@ -45,6 +45,58 @@ pub(super) fn reverse_postorder(ir: &IRCode) -> Vec<usize> {
     order
 }
 
+/// What φs take on each edge.
+#[derive(Debug)]
+pub(super) struct PhiEdges {
+    /// What they take from edges that they do not name, in the order of the φs and then of the edges.
+    unnamed: Vec<UnnamedPhiEdge<Positions>>,
+    /// The entries of φs that name many edges, by φ and edge: going over all of them on each edge would take quadratic time.
+    wide: HashMap<(usize, BlockNumber), usize>,
+}
+
+/// φs that name more edges than this are found in a table.
+const WIDE: usize = 16;
+
+impl PhiEdges {
+    pub(super) fn of(ir: &IRCode) -> PhiEdges {
+        let mut wide = HashMap::new();
+        for (index, stmt) in ir.stmts.stmts().iter().enumerate() {
+            if let Stmt::Phi(phi) = stmt
+                && phi.entries.len() > WIDE
+            {
+                for (place, entry) in phi.entries.iter().enumerate() {
+                    wide.entry((index, entry.edge)).or_insert(place);
+                }
+            }
+        }
+        PhiEdges { unnamed: ir.view().unnamed_phi_edges(), wide }
+    }
+
+    /// What the φ at this index takes on an edge, if it has a value there.
+    pub(super) fn taken<'e>(
+        &'e self,
+        index: usize,
+        phi: &'e PhiNode<Positions>,
+        from: BlockNumber,
+    ) -> Option<&'e Operand<Positions>> {
+        let entry = match phi.entries.len() > WIDE {
+            true => self.wide.get(&(index, from)).and_then(|&place| phi.entries.get(place)),
+            false => phi.entries.iter().find(|entry| entry.edge == from),
+        };
+        if let Some(entry) = entry {
+            return entry.value.as_ref();
+        }
+        let edge = (SSAValue::from_index(index), from);
+        let found = self.unnamed.binary_search_by_key(&edge, |edge| (edge.phi, edge.pred));
+        found.ok().and_then(|found| self.unnamed.get(found)).map(|edge| &edge.value)
+    }
+
+    /// What φs take from edges that they do not name.
+    pub(super) fn unnamed(&self) -> &[UnnamedPhiEdge<Positions>] {
+        &self.unnamed
+    }
+}
+
 /// By statement: whether it is a φ that may have no value, as an edge has none, or as what it takes has none. A φᶜ may always be one.
 pub(super) fn open_phis(ir: &IRCode, order: &[usize], unnamed: &[UnnamedPhiEdge<Positions>]) -> Vec<bool> {
     let mut open = vec![false; ir.stmts.len()];
@@ -65,11 +117,13 @@ pub(super) fn open_phis(ir: &IRCode, order: &[usize], unnamed: &[UnnamedPhiEdge<
             };
             let mut preds = block.preds.iter().filter(|pred| pred.index().is_some_and(|pred| reached.contains(&pred)));
             let phi_name = SSAValue::from_index(index);
-            let own_unnamed = unnamed.iter().filter(|edge| edge.phi == phi_name);
-            let has_value = |pred: &ircode::BlockNumber| {
-                phi.entries.iter().any(|entry| entry.edge == *pred && entry.value.is_some())
-                    || own_unnamed.clone().any(|edge| edge.pred == *pred)
-            };
+            // They are in the order of the φs.
+            let first = unnamed.partition_point(|edge| edge.phi < phi_name);
+            let own_unnamed = unnamed.iter().skip(first).take_while(|edge| edge.phi == phi_name);
+            let edges = phi.entries.iter().filter(|entry| entry.value.is_some()).map(|entry| entry.edge);
+            let mut edges: Vec<BlockNumber> = edges.chain(own_unnamed.clone().map(|edge| edge.pred)).collect();
+            edges.sort_unstable();
+            let has_value = |pred: &BlockNumber| edges.binary_search(pred).is_ok();
             // Control comes into the first block from outside, too.
             if number == 0 || !preds.all(has_value) {
                 open[index] = true;
