@@ -84,7 +84,7 @@ impl<F> Module<F> {
 
     /// What a global is.
     pub fn global_callee(&self, global: &GlobalRef) -> Callee {
-        let GlobalRef { module, name } = global;
+        let GlobalRef { module, name, .. } = global;
         let path = || if module.is_empty() { name.to_string() } else { format!("{module}.{name}") };
         // Types print odd names as Julia reads them.
         let type_path = || match is_identifier(name) {
@@ -93,7 +93,8 @@ impl<F> Module<F> {
             false => format!("{module}.var\"{name}\""),
         };
         // This is asked at every call in every pass: the path is made only where a function may be called so.
-        let by_path = if self.has_paths() { self.function_index(&path()) } else { None };
+        let may_be = self.may_have_name_of(module.len() + 1 + name.len()) && !module.is_empty();
+        let by_path = if may_be { self.function_index(&path()) } else { None };
         let found = by_path.or_else(|| {
             let plain = matches!(module.as_str(), "" | "Base" | "Core" | "Main" | "Core.Intrinsics");
             plain.then(|| self.function_index(name)).flatten()

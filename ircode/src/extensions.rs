@@ -53,7 +53,7 @@ impl Extensions {
     /// The primitive that a global names: by its whole path, or by its name where the module may be one of built-in
     /// primitives.
     fn of_global(&self, global: &GlobalRef) -> Option<&'static Primitive> {
-        let GlobalRef { module, name } = global;
+        let GlobalRef { module, name, .. } = global;
         if primitives::names_primitives(module)
             && let Some(primitive) = self.by_name.get(name.as_str())
         {

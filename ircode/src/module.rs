@@ -76,6 +76,20 @@ impl TypeDef {
     }
 }
 
+/// Which lengths the names of functions have, modulo 128: of most names this says at once that no function has them.
+#[derive(Clone, Copy, Debug, Default)]
+struct Lengths(u128);
+
+impl Lengths {
+    fn add(&mut self, name: &str) {
+        self.0 |= 1 << (name.len() % 128);
+    }
+
+    fn has(self, length: usize) -> bool {
+        self.0 >> (length % 128) & 1 == 1
+    }
+}
+
 /// Functions by name, in the order in which they were added, the types they use, and tables of methods (`ircode/src/tables.rs`).
 ///
 /// A host may add [extensions](Module::register): primitives of its own, and derivative rules.
@@ -83,7 +97,7 @@ impl TypeDef {
 pub struct Module<F> {
     functions: Vec<Function<F>>,
     by_name: HashMap<Name, usize>,
-    has_paths: bool,
+    lengths: Lengths,
     /// The functions that are named by a call, such as `sin(::Float64)`, by what they are methods of.
     methods: HashMap<Name, Vec<usize>>,
     types: Vec<TypeDef>,
@@ -97,7 +111,7 @@ impl<F> Default for Module<F> {
         Module {
             functions: Vec::new(),
             by_name: HashMap::default(),
-            has_paths: false,
+            lengths: Lengths::default(),
             methods: HashMap::default(),
             types: Vec::new(),
             types_by_name: HashMap::default(),
@@ -160,9 +174,9 @@ impl<F> Module<F> {
         self.by_name.get(name).and_then(|&index| self.functions.get(index))
     }
 
-    /// Whether some function has the path of a module in its name.
-    pub(crate) fn has_paths(&self) -> bool {
-        self.has_paths
+    /// Whether a function may have a name of this length.
+    pub(crate) fn may_have_name_of(&self, length: usize) -> bool {
+        self.lengths.has(length)
     }
 
     fn index(&mut self, name: Name, index: usize) {
@@ -172,7 +186,7 @@ impl<F> Module<F> {
                 methods.push(index);
             }
         }
-        self.has_paths |= name.contains('.');
+        self.lengths.add(&name);
         self.by_name.insert(name, index);
     }
 
@@ -184,7 +198,8 @@ impl<F> Module<F> {
 
     /// The position of the function of this name in [`Module::functions`].
     pub fn function_index(&self, name: &str) -> Option<usize> {
-        self.by_name.get(name).copied()
+        // This is asked at every call in every pass.
+        if self.lengths.has(name.len()) { self.by_name.get(name).copied() } else { None }
     }
 
     /// The function of this name, to be rewritten. Its name must stay.
@@ -248,7 +263,7 @@ impl<F> Module<F> {
         self.types.retain(keep_type);
         self.by_name.clear();
         self.methods.clear();
-        self.has_paths = false;
+        self.lengths = Lengths::default();
         let names: Vec<Name> = self.functions.iter().map(|function| function.name.clone()).collect();
         for (index, name) in names.into_iter().enumerate() {
             self.index(name, index);
@@ -289,7 +304,7 @@ impl<F> Module<F> {
         Ok(Module {
             functions,
             by_name: self.by_name.clone(),
-            has_paths: self.has_paths,
+            lengths: self.lengths,
             methods: self.methods.clone(),
             types: self.types.clone(),
             types_by_name: self.types_by_name.clone(),

@@ -23,6 +23,11 @@ impl Name {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Whether it is the same text in the same place, which takes no time to see.
+    pub(crate) fn is_same(&self, other: &Name) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
 }
 
 impl Deref for Name {

@@ -1,8 +1,11 @@
 //! What statements compute with.
 
+use std::cell::RefCell;
 use std::fmt;
-use std::sync::Arc;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, OnceLock};
 
+use hashbrown::HashMap;
 use serde::{Deserialize, Deserializer, Serialize};
 use smallvec::SmallVec;
 
@@ -10,6 +13,7 @@ use crate::constant::Constant;
 use crate::json::sharing;
 use crate::name::Name;
 use crate::names::{Names, NumberedNames, write_name};
+use crate::primitives::{self, Primitive};
 use crate::scalar::Scalar;
 use crate::stmt::Stmt;
 
@@ -72,19 +76,50 @@ impl fmt::Debug for Argument {
 }
 
 /// A global: `Base.add_int`, `Base.Math.sqrt_llvm`, or a name that the listing shows without a module.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GlobalRef {
     /// The path of the module, its parts joined by points; empty where the listing shows none.
     pub module: Name,
     /// The name in the module.
     pub name: Name,
+    /// The built-in primitive that it was found to name, with the names under which it was looked up, as these may be changed. Every
+    /// pass asks for it at every call.
+    #[serde(skip)]
+    found: OnceLock<(Name, Name, Option<&'static Primitive>)>,
 }
 
 impl GlobalRef {
     /// The global `module.name`.
     pub fn new(module: impl Into<Name>, name: impl Into<Name>) -> Self {
-        GlobalRef { module: module.into(), name: name.into() }
+        GlobalRef { module: module.into(), name: name.into(), found: OnceLock::new() }
+    }
+
+    /// The built-in primitive that it names, which `find` looks up.
+    pub(crate) fn primitive(&self, find: fn(&GlobalRef) -> Option<&'static Primitive>) -> Option<&'static Primitive> {
+        let (module, name, found) = self.found.get_or_init(|| (self.module.clone(), self.name.clone(), find(self)));
+        if module.is_same(&self.module) && name.is_same(&self.name) { *found } else { find(self) }
+    }
+}
+
+impl PartialEq for GlobalRef {
+    fn eq(&self, other: &Self) -> bool {
+        self.module == other.module && self.name == other.name
+    }
+}
+
+impl Eq for GlobalRef {}
+
+impl Hash for GlobalRef {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.module.hash(state);
+        self.name.hash(state);
+    }
+}
+
+impl fmt::Debug for GlobalRef {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("GlobalRef").field("module", &self.module).field("name", &self.name).finish()
     }
 }
 
@@ -113,10 +148,29 @@ impl GlobalRef {
     }
 }
 
+/// The modules under which code that is made names primitives.
+const NAMED: [&str; 4] = ["Base", "Core", "BBKit", ""];
+
+thread_local! {
+    /// The globals of primitives that were asked for on this thread, each held once. As many as there are primitives, at most.
+    static PRIMITIVES: RefCell<HashMap<&'static str, [Option<Arc<GlobalRef>>; NAMED.len()]>> = RefCell::default();
+}
+
 impl<N: Names> Operand<N> {
-    /// The global `module.name`.
+    /// The global `module.name`. Of primitives, which code that is made names again and again, nothing new is made.
     pub fn global(module: &str, name: &str) -> Self {
-        Operand::Global(Arc::new(GlobalRef::new(module, name)))
+        let new = || Arc::new(GlobalRef::new(module, name));
+        let held = || {
+            let place = NAMED.iter().position(|known| *known == module)?;
+            PRIMITIVES.with_borrow_mut(|held| {
+                if let Some(global) = held.get(name).and_then(|globals| globals[place].as_ref()) {
+                    return Some(global.clone());
+                }
+                let primitive = primitives::lookup(name)?;
+                Some(held.entry(primitive.name).or_default()[place].get_or_insert_with(new).clone())
+            })
+        };
+        Operand::Global(held().unwrap_or_else(new))
     }
 
     /// The argument `_n`.

@@ -217,7 +217,11 @@ pub fn lookup(name: &str) -> Option<&'static Primitive> {
 /// The primitive that a global names: without a module, or in `Base`, `Core`, `Main`, `BBKit`, `LinearAlgebra` or a module
 /// inside of `Base` or `Core`. Those of the module `libm` are C's functions, which return NaN where Julia's throw.
 pub fn of_global(global: &GlobalRef) -> Option<&'static Primitive> {
-    if global.module == "libm" {
+    global.primitive(find_global)
+}
+
+fn find_global(global: &GlobalRef) -> Option<&'static Primitive> {
+    if global.module.as_str() == "libm" {
         return lookup(&format!("libm.{}", global.name)).or_else(|| lookup(&global.name));
     }
     let primitive = names_primitives(&global.module).then(|| lookup(&global.name)).flatten();
@@ -234,8 +238,9 @@ pub fn of_path(path: &str) -> Option<&'static Primitive> {
 
 /// Whether names in this module may be those of primitives.
 pub(crate) fn names_primitives(module: &str) -> bool {
-    let root = module.split('.').next().unwrap_or_default();
-    matches!(module, "" | "Main" | "BBKit" | "SpecialFunctions" | "LinearAlgebra") || matches!(root, "Base" | "Core")
+    matches!(module, "Base" | "Core" | "" | "Main" | "BBKit" | "SpecialFunctions" | "LinearAlgebra")
+        || module.starts_with("Base.")
+        || module.starts_with("Core.")
 }
 
 /// The operands of a primitive that takes two of the same type.

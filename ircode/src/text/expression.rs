@@ -418,7 +418,7 @@ impl<'a> Cursor<'a> {
             self.expect(", ")?;
             let name = self.string()?;
             self.expect(")")?;
-            Operand::Global(sharing::global(GlobalRef { module: sharing::name(&module), name: sharing::name(&name) }))
+            Operand::Global(sharing::global(GlobalRef::new(sharing::name(&module), sharing::name(&name))))
         } else if self.eat("SSAValue(") {
             let number = self.number("the number of a value")?;
             self.expect(")")?;
@@ -618,10 +618,7 @@ impl<'a> Cursor<'a> {
             return Ok(Operand::Constant(Constant::of_type(sharing::parse_type(self.text(start..self.at)))));
         }
         if !module.is_empty() {
-            return Ok(Operand::Global(sharing::global(GlobalRef {
-                module: sharing::name(&module),
-                name: sharing::name(&name),
-            })));
+            return Ok(Operand::Global(sharing::global(GlobalRef::new(sharing::name(&module), sharing::name(&name)))));
         }
         if self.text(start..self.at).starts_with("var\"") {
             return Ok(scope.resolve(&name));

@@ -379,7 +379,7 @@ impl StatementPrinter {
     /// Writes `Module.name`. As a callee a name without a module stands alone; among operands it would be taken for a
     /// function object there.
     fn write_global(&self, out: &mut dyn Write, global: &GlobalRef, callee: bool) -> fmt::Result {
-        let GlobalRef { module, name } = global;
+        let GlobalRef { module, name, .. } = global;
         let reads_back = || match module.is_empty() {
             true => callee && is_identifier(name) && !is_word(name),
             false => is_path(module) && !name.is_empty() && !name.contains(['"', '\n', '\\']),

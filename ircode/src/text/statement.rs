@@ -316,7 +316,7 @@ impl Cursor<'_> {
             self.seek(self.pos() + "()".len());
             return Ok(Operand::Constant(Constant::Text(self.text(start..self.pos()).into())));
         }
-        Ok(Operand::Global(sharing::global(GlobalRef { module: sharing::name(&module), name: sharing::name(&name) })))
+        Ok(Operand::Global(sharing::global(GlobalRef::new(sharing::name(&module), sharing::name(&name)))))
     }
 
     /// `(println)`, `(%24)`, `(Core.Intrinsics.mul_int)`: in parentheses, a name is a function object.
