@@ -9,7 +9,7 @@ use slotmap::{Key, SlotMap};
 use crate::analyses::Analyses;
 use crate::code::{BBlock, OddEdges};
 use crate::ids::{BlockId, Ids, InstId};
-use crate::transaction::Journal;
+use crate::transaction::{Journal, Notes};
 use crate::uses::UseChains;
 
 /// A statement in its place.
@@ -37,6 +37,10 @@ pub(crate) struct Store {
     marked_insts: usize,
     marked_blocks: usize,
     pub(crate) journals: Vec<Journal>,
+    /// How many transactions there were.
+    transactions: u64,
+    pub(crate) noted_insts: Notes,
+    pub(crate) noted_blocks: Notes,
     chains: Option<Box<UseChains>>,
     pub(crate) analyses: Analyses,
     /// Whether φs name all edges on which they have a value, as far as is known: see [`crate::BBCode::name_phi_edges`].
@@ -54,6 +58,9 @@ impl Clone for Store {
             marked_insts: self.marked_insts,
             marked_blocks: self.marked_blocks,
             journals: Vec::new(),
+            transactions: 0,
+            noted_insts: Notes::default(),
+            noted_blocks: Notes::default(),
             chains: None,
             analyses: self.analyses.clone(),
             phis_named: self.phis_named,
@@ -66,6 +73,13 @@ impl Clone for Store {
 }
 
 impl Store {
+    /// Begins to note what was there before it is changed; gives how many transactions are open now.
+    pub(crate) fn open_journal(&mut self) -> usize {
+        self.transactions += 1;
+        self.journals.push(Journal::new(self.transactions));
+        self.journals.len()
+    }
+
     pub(crate) fn reserve(&mut self, insts: usize, blocks: usize) {
         self.insts.reserve(insts);
         self.blocks.reserve(blocks);
@@ -180,7 +194,7 @@ impl Store {
         self.phis_named &= !matches!(node.inst.stmt, Stmt::Phi(_));
         let inst = self.insts.insert(node);
         if let Some(journal) = self.journals.last_mut() {
-            journal.insts.added(inst);
+            journal.insts.added(inst, &mut self.noted_insts);
         }
         if let Some(chains) = &mut self.chains {
             chains.suspend(inst);
@@ -192,7 +206,7 @@ impl Store {
         self.forget_control_flow();
         let block = self.blocks.insert(block);
         if let Some(journal) = self.journals.last_mut() {
-            journal.blocks.added(block);
+            journal.blocks.added(block, &mut self.noted_blocks);
         }
         block
     }
@@ -257,7 +271,7 @@ impl Store {
         if let Some(journal) = self.journals.last_mut()
             && let Some(node) = self.insts.get(inst)
         {
-            journal.insts.changing(inst, node);
+            journal.insts.changing(inst, node, &mut self.noted_insts);
         }
     }
 
@@ -265,7 +279,7 @@ impl Store {
         if let Some(journal) = self.journals.last_mut()
             && let Some(data) = self.blocks.get(block)
         {
-            journal.blocks.changing(block, data);
+            journal.blocks.changing(block, data, &mut self.noted_blocks);
         }
     }
 
@@ -284,8 +298,7 @@ impl Store {
         self.forget_control_flow();
         self.marked_insts -= journal.insts.removed.len();
         self.marked_blocks -= journal.blocks.removed.len();
-        // Backwards, so that free places are given out again in the same order on every run.
-        for (inst, before) in journal.insts.before.into_iter().rev() {
+        for (inst, before) in journal.insts.take_back(&mut self.noted_insts) {
             if let Some(chains) = &mut self.chains {
                 chains.forget(inst);
             }
@@ -301,7 +314,7 @@ impl Store {
                 }
             }
         }
-        for (block, before) in journal.blocks.before.into_iter().rev() {
+        for (block, before) in journal.blocks.take_back(&mut self.noted_blocks) {
             match before {
                 None => drop(self.blocks.remove(block)),
                 Some(before) => {

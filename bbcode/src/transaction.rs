@@ -3,8 +3,8 @@
 use std::ops::{Deref, DerefMut};
 use std::sync::Arc;
 
-use hashbrown::HashSet;
 use ircode::{DebugInfo, JuliaVersion, Positions, Stmt, Type};
+use slotmap::Key;
 
 use crate::code::{BBCode, BBlock};
 use crate::ids::{BlockId, InstId};
@@ -17,43 +17,91 @@ pub(crate) struct Journal {
     pub(crate) blocks: Changes<BlockId, BBlock>,
 }
 
+/// Which transaction was the last to note each thing, by the places of their keys. A table of all things is faster than a set of those
+/// that a transaction has changed, and is there for the next transaction.
+#[derive(Debug, Default)]
+pub(crate) struct Notes(Vec<u64>);
+
+impl Notes {
+    /// The number of the transaction that was the last to note a thing; 0 if none was.
+    fn note<K: Key>(&mut self, key: K, transaction: u64) -> u64 {
+        // The lower half of a key is its place.
+        let place = key.data().as_ffi() as u32 as usize;
+        if place >= self.0.len() {
+            self.0.resize((place + 1).next_power_of_two(), 0);
+        }
+        std::mem::replace(&mut self.0[place], transaction)
+    }
+}
+
 /// What a transaction has changed of one kind of things.
 #[derive(Debug)]
 pub(crate) struct Changes<K, T> {
-    seen: HashSet<K>,
+    /// The number of the transaction, which no other one of this code has.
+    transaction: u64,
     /// What was there before, each once; `None` for what was added.
-    pub(crate) before: Vec<(K, Option<T>)>,
+    before: Vec<Change<K, T>>,
     /// What is marked as removed: it keeps its place until the outermost transaction is committed, so that it can come
     /// back under its name.
     pub(crate) removed: Vec<K>,
 }
 
-impl<K, T> Default for Changes<K, T> {
-    fn default() -> Self {
-        Changes { seen: HashSet::default(), before: Vec::new(), removed: Vec::new() }
+/// A thing that a transaction has changed.
+#[derive(Debug)]
+struct Change<K, T> {
+    key: K,
+    before: Option<T>,
+    /// The transaction that had noted it before.
+    noted: u64,
+}
+
+impl Journal {
+    pub(crate) fn new(transaction: u64) -> Self {
+        Journal { insts: Changes::new(transaction), blocks: Changes::new(transaction) }
     }
 }
 
-impl<K: Copy + Eq + std::hash::Hash, T: Clone> Changes<K, T> {
-    pub(crate) fn added(&mut self, key: K) {
-        self.seen.insert(key);
-        self.before.push((key, None));
+impl<K, T> Default for Changes<K, T> {
+    fn default() -> Self {
+        Changes { transaction: 0, before: Vec::new(), removed: Vec::new() }
+    }
+}
+
+impl<K: Key, T: Clone> Changes<K, T> {
+    fn new(transaction: u64) -> Self {
+        Changes { transaction, ..Changes::default() }
     }
 
-    pub(crate) fn changing(&mut self, key: K, value: &T) {
-        if self.seen.insert(key) {
-            self.before.push((key, Some(value.clone())));
+    pub(crate) fn added(&mut self, key: K, notes: &mut Notes) {
+        let noted = notes.note(key, self.transaction);
+        self.before.push(Change { key, before: None, noted });
+    }
+
+    pub(crate) fn changing(&mut self, key: K, value: &T, notes: &mut Notes) {
+        let noted = notes.note(key, self.transaction);
+        if noted != self.transaction {
+            self.before.push(Change { key, before: Some(value.clone()), noted });
         }
     }
 
     /// Takes over what a transaction inside of this one has changed.
-    fn absorb(&mut self, inner: Self) {
-        for (key, before) in inner.before {
-            if self.seen.insert(key) {
-                self.before.push((key, before));
+    fn absorb(&mut self, inner: Self, notes: &mut Notes) {
+        for change in inner.before {
+            notes.note(change.key, self.transaction);
+            if change.noted != self.transaction {
+                self.before.push(change);
             }
         }
         self.removed.extend(inner.removed);
+    }
+
+    /// What was there before, each once; `None` for what was added. Backwards, so that free places are given out again in the same order
+    /// on every run.
+    pub(crate) fn take_back(self, notes: &mut Notes) -> impl Iterator<Item = (K, Option<T>)> {
+        self.before.into_iter().rev().map(|Change { key, before, noted }| {
+            notes.note(key, noted);
+            (key, before)
+        })
     }
 }
 
@@ -119,8 +167,7 @@ impl BBCode {
             first: self.entry(),
             last: self.last_block(),
         };
-        self.store.journals.push(Journal::default());
-        let depth = self.store.journals.len();
+        let depth = self.store.open_journal();
         Transaction { bb: self, heading: Some(heading), depth }
     }
 
@@ -169,13 +216,14 @@ impl Transaction<'_> {
         if self.bb.store.journals.len() != self.depth {
             return;
         }
-        let Some(journal) = self.bb.store.journals.pop() else { return };
-        match self.bb.store.journals.last_mut() {
+        let store = &mut self.bb.store;
+        let Some(journal) = store.journals.pop() else { return };
+        match store.journals.last_mut() {
             Some(outer) => {
-                outer.insts.absorb(journal.insts);
-                outer.blocks.absorb(journal.blocks);
+                outer.insts.absorb(journal.insts, &mut store.noted_insts);
+                outer.blocks.absorb(journal.blocks, &mut store.noted_blocks);
             }
-            None => self.bb.store.sweep(&journal),
+            None => store.sweep(&journal),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use hashbrown::HashMap;
 use ircode::{Argument, Instruction, LineInfo, Operand, PhiEntry, Rename, Stmt};
+use slotmap::SecondaryMap;
 
 use crate::code::{BBCode, BBlock, OddEdges};
 use crate::error::EditError;
@@ -13,14 +14,14 @@ pub struct ClonedRegion {
     /// The copies of the blocks.
     pub blocks: HashMap<BlockId, BlockId>,
     /// The copies of the statements.
-    pub insts: HashMap<InstId, InstId>,
+    pub insts: SecondaryMap<InstId, InstId>,
 }
 
 impl ClonedRegion {
     /// What an operand is in the copy.
     pub fn operand(&self, operand: &Operand<Ids>) -> Operand<Ids> {
         match operand {
-            Operand::Value(value) => Operand::Value(self.insts.get(value).copied().unwrap_or(*value)),
+            Operand::Value(value) => Operand::Value(self.insts.get(*value).copied().unwrap_or(*value)),
             other => other.clone(),
         }
     }
@@ -36,7 +37,7 @@ impl Rename<Ids, Ids> for &ClonedRegion {
     type Error = std::convert::Infallible;
 
     fn value(&mut self, value: InstId) -> Result<InstId, Self::Error> {
-        Ok(self.insts.get(&value).copied().unwrap_or(value))
+        Ok(self.insts.get(value).copied().unwrap_or(value))
     }
 
     fn block(&mut self, block: BlockId) -> Result<BlockId, Self::Error> {
@@ -121,10 +122,10 @@ impl BBCode {
         let stores = |inst: &InstId| matches!(self.stmt(*inst), Some(Stmt::Upsilon(_)));
         let stored: Vec<InstId> = order.iter().flat_map(|&block| self.inst_ids(block)).filter(stores).collect();
         for old in stored {
-            let Some(&new) = copy.insts.get(&old) else { continue };
+            let Some(&new) = copy.insts.get(old) else { continue };
             let mut users = self.users(old);
             users.dedup();
-            for user in users.into_iter().filter(|user| !copy.insts.contains_key(user)) {
+            for user in users.into_iter().filter(|user| !copy.insts.contains_key(*user)) {
                 if let Some(Stmt::PhiC(phic)) = self.inst_mut(user).map(|inst| &mut inst.stmt) {
                     phic.values.push(Operand::Value(new));
                 }
@@ -134,7 +135,7 @@ impl BBCode {
     }
 
     /// Puts copies of the statements of one block into another, with the names that they use as they are.
-    fn copy_statements(&mut self, from: BlockId, to: BlockId, names: &mut HashMap<InstId, InstId>) {
+    fn copy_statements(&mut self, from: BlockId, to: BlockId, names: &mut SecondaryMap<InstId, InstId>) {
         let mut at = self.first_inst(from);
         while let Some(id) = at {
             let Some(inst) = self.inst(id).cloned() else { break };
@@ -153,7 +154,7 @@ impl BBCode {
                 phi.entries.retain(|entry| copy.blocks.contains_key(&entry.edge));
             }
             let mut names = copy;
-            let Ok(stmt) = inst.stmt.map_names(&mut names);
+            let Ok(stmt) = std::mem::replace(&mut inst.stmt, Stmt::nothing()).into_names(&mut names);
             inst.stmt = stmt;
         }
         let Some(BBlock { next, edges, .. }) = self.block(block).cloned() else { return };
@@ -181,7 +182,9 @@ impl BBCode {
         argument: &dyn Fn(Argument) -> Operand<Ids>,
         line: &dyn Fn(usize) -> LineInfo,
     ) -> Result<ClonedRegion, EditError> {
-        let mut copy = ClonedRegion::default();
+        let insts = SecondaryMap::with_capacity(other.store.inst_capacity());
+        let mut copy = ClonedRegion { insts, ..ClonedRegion::default() };
+        self.store.reserve(other.inst_count(), other.block_count());
         for block in other.blocks() {
             behind = self.insert_block_after(behind)?;
             copy.blocks.insert(block, behind);
@@ -199,7 +202,7 @@ impl BBCode {
                 let Some(inst) = self.inst_mut(id) else { continue };
                 let mut names = &copy;
                 // First the names of the other function, then those of this one: they may look the same.
-                let Ok(mut stmt) = inst.stmt.map_names(&mut names);
+                let Ok(mut stmt) = std::mem::replace(&mut inst.stmt, Stmt::nothing()).into_names(&mut names);
                 stmt.for_each_operand_mut(&mut |operand| {
                     if let Operand::Argument(number) = operand {
                         *operand = argument(*number);
