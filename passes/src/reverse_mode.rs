@@ -524,7 +524,7 @@ fn named(plan: &Plan<'_>, name: &Name, result: Type, body: BBCode) -> Function<B
 }
 
 fn forward_pass(plan: &Plan<'_>) -> Result<Function<BBCode>, bbcode::EditError> {
-    let body = forward::generate(plan, plan.primal.clone())?;
+    let body = forward::generate(plan, (*plan.primal).clone())?;
     let mut types = vec![plan.result.clone()];
     let shadow = plan.result_tangent().shadow();
     types.extend((!shadow.is_none()).then(|| shadow.ty()));

@@ -35,7 +35,7 @@ mod error;
 mod reading;
 
 use std::borrow::Cow;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use hashbrown::HashMap;
 use ircode::primitives::Primitive;
@@ -97,7 +97,12 @@ pub struct Rule {
     in_place: Vec<bool>,
     /// For each argument of a function, whether the function says its type.
     declared: Vec<bool>,
+    /// What [`slice`](Rule::slice) has found, by the set of outputs: a bit for each.
+    slices: [OnceLock<Slice>; 1 << OUTPUTS_KEPT],
 }
+
+/// Slices are kept for sets of the first so many outputs: few rules have more.
+const OUTPUTS_KEPT: usize = 3;
 
 /// Derivative rules by primitive and by function.
 #[derive(Clone, Debug, Default)]
@@ -269,7 +274,15 @@ impl Rule {
     ///
     /// What changes the shadow of an argument is needed for the output of that argument only; what changes another parameter
     /// is needed always; and what changes a value is needed where the value is.
-    pub fn slice(&self, outputs: &[usize]) -> Slice {
+    pub fn slice(&self, outputs: &[usize]) -> Cow<'_, Slice> {
+        let set = outputs.iter().try_fold(0, |set, &output| (output < OUTPUTS_KEPT).then_some(set | 1 << output));
+        match set.and_then(|set: usize| self.slices.get(set)) {
+            Some(kept) => Cow::Borrowed(kept.get_or_init(|| self.find_slice(outputs))),
+            None => Cow::Owned(self.find_slice(outputs)),
+        }
+    }
+
+    fn find_slice(&self, outputs: &[usize]) -> Slice {
         let ir = &self.function.body;
         let mut slice = Slice { parameters: vec![false; ir.argtypes.len()], statements: vec![false; ir.stmts.len()] };
         let mut work: Vec<usize> = Vec::new();

@@ -41,7 +41,8 @@ impl Application<'_> {
     /// `tangents` has for each direction the tangents of the operands, `None` for those that have none.
     pub(super) fn write(&self, writer: &mut Writer<'_>, tangents: &[Vec<Option<Op>>]) -> Result<Vec<Op>, InsertError> {
         let body = &self.rule.function.body;
-        let needed = self.rule.slice(&[0]).statements;
+        let slice = self.rule.slice(&[0]);
+        let needed = &slice.statements;
         let mut shared: Vec<Option<Term>> = vec![None; body.stmts.len()];
         let mut results = Vec::with_capacity(tangents.len());
         for (direction, tangents) in tangents.iter().enumerate() {

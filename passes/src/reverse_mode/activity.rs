@@ -66,7 +66,7 @@ enum Cause {
 /// What was found about the values and the memory of a function.
 #[derive(Debug)]
 pub(super) struct Activity {
-    operations: SecondaryMap<InstId, Operation>,
+    operations: Arc<SecondaryMap<InstId, Operation>>,
     pub(super) objects: Objects,
     varied: Dependences,
     useful_values: SecondaryMap<InstId, ()>,
@@ -85,12 +85,15 @@ struct Dependences {
 
 impl Dependences {
     fn of(&self, operand: &Operand<Ids>) -> Dependence {
-        let found = match operand {
+        self.known(operand).cloned().unwrap_or_default()
+    }
+
+    fn known(&self, operand: &Operand<Ids>) -> Option<&Dependence> {
+        match operand {
             Operand::Value(value) => self.values.get(*value),
             Operand::Argument(argument) => argument.index().and_then(|index| self.arguments.get(index)),
             _ => None,
-        };
-        found.cloned().unwrap_or_default()
+        }
     }
 
     fn of_class(&self, class: Option<Class>) -> Dependence {
@@ -117,7 +120,7 @@ impl Activity {
     /// [`PassError`] at the first statement on which the results depend and of which no derivative is known.
     pub(super) fn of(
         subject: &Subject<'_>,
-        operations: SecondaryMap<InstId, Operation>,
+        operations: Arc<SecondaryMap<InstId, Operation>>,
     ) -> Result<Activity, PassError> {
         let objects = Objects::of(subject.module, subject.bb, &operations, subject.summaries);
         let mut analysis = Analysis::new(subject, &operations, &objects);
@@ -134,27 +137,41 @@ impl Activity {
 
     /// The tangent of the type of an operand.
     pub(super) fn tangent(&self, operand: &Operand<Ids>) -> Tangent {
+        self.known_tangent(operand).cloned().unwrap_or(Tangent::None)
+    }
+
+    fn known_tangent(&self, operand: &Operand<Ids>) -> Option<&Tangent> {
         match operand {
-            Operand::Value(value) => self.tangents.get(*value).cloned().unwrap_or(Tangent::None),
-            Operand::Argument(argument) => {
-                let found = argument.index().and_then(|index| self.argument_tangents.get(index));
-                found.cloned().unwrap_or(Tangent::None)
-            }
-            _ => Tangent::None,
+            Operand::Value(value) => self.tangents.get(*value),
+            Operand::Argument(argument) => argument.index().and_then(|index| self.argument_tangents.get(index)),
+            _ => None,
         }
     }
 
     /// The cotangent of an operand, if it is active.
     pub(super) fn cotangent(&self, operand: &Operand<Ids>) -> Tangent {
-        let active = match operand {
+        match self.is_active_operand(operand) {
+            true => self.known_tangent(operand).map_or(Tangent::None, Tangent::cotangent),
+            false => Tangent::None,
+        }
+    }
+
+    /// Whether an operand is active and its type has a cotangent. Making that only to see that it is there would be wasteful.
+    pub(super) fn has_cotangent(&self, operand: &Operand<Ids>) -> bool {
+        self.is_active_operand(operand)
+            && self.known_tangent(operand).is_some_and(|tangent| match tangent {
+                Tangent::Float(_) => true,
+                other => !other.cotangent().is_none(),
+            })
+    }
+
+    fn is_active_operand(&self, operand: &Operand<Ids>) -> bool {
+        let useful = match operand {
             Operand::Value(value) => self.useful_values.contains_key(*value),
             Operand::Argument(_) => true,
             _ => false,
         };
-        match self.varied.of(operand) {
-            Dependence::Smooth if active => self.tangent(operand).cotangent(),
-            _ => Tangent::None,
-        }
+        useful && self.varied.known(operand) == Some(&Dependence::Smooth)
     }
 
     /// The shadow of an operand, if its class is active.
@@ -172,7 +189,7 @@ impl Activity {
 
     /// Whether the result of a statement depends on the arguments, and the results on it.
     pub(super) fn is_active_value(&self, id: InstId) -> bool {
-        !self.cotangent(&Operand::Value(id)).is_none()
+        self.has_cotangent(&Operand::Value(id))
     }
 
     /// Whether a value depends on the arguments, as a listing shows it.

@@ -51,18 +51,22 @@ impl Plan<'_> {
         args: &[Operand<Ids>],
     ) -> Vec<(usize, InstId)> {
         let savings = &self.derivation.savings;
+        if self.at_hand.0.is_empty() {
+            return Vec::new();
+        }
         let Some(block) = self.primal.block_of(id).filter(|_| savings.recompute && self.carrier == Carrier::Stacks)
         else {
             return Vec::new();
         };
         let slice = rule.slice(&self.wanted_args(rule, args));
         let found = |index: usize| {
-            let (stmt, ty) = rule.statement(index, bindings)?;
-            let (name, operand) = costly(self.derivation.module, &stmt)?;
+            // What the type variables stand for changes neither what is called nor which arguments it is given.
+            let (name, operand) = costly(self.derivation.module, rule.function.body.stmts.stmts().get(index)?)?;
             let Operand::Argument(argument) = operand else { return None };
             // `_1` is the rule itself.
             let value = args.get(argument.index()?.checked_sub(1)?)?.as_value()?;
             let same = *self.at_hand.0.get(&(block, name, value))?;
+            let (_, ty) = rule.statement(index, bindings)?;
             (self.primal.operand_type(&Operand::Value(same)) == ty).then_some((index, same))
         };
         (0..slice.statements.len()).filter(|&index| slice.statements[index]).filter_map(found).collect()

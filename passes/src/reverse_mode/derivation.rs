@@ -125,9 +125,9 @@ pub(super) struct Prepared {
     /// The body: slots are values, generic arithmetic is intrinsics, types and callees are known as far as they follow, every
     /// block is reachable, every statement remembers which one of the original it comes from, and arguments that a
     /// callee collects stand in a tuple.
-    pub(super) body: BBCode,
+    pub(super) body: Arc<BBCode>,
     /// What its statements do.
-    pub(super) operations: SecondaryMap<InstId, Operation>,
+    pub(super) operations: Arc<SecondaryMap<InstId, Operation>>,
     /// The type of what it returns.
     pub(super) result: Type,
 }
@@ -285,7 +285,7 @@ impl<'a> Derivation<'a> {
         self.leave_out_constants(&function.body, &bb, &mut operations);
         let inferred = returned_type(&bb);
         let result = if function.result.is_unknown() { inferred } else { function.result.clone() };
-        Ok(Prepared { body: bb, operations, result })
+        Ok(Prepared { body: Arc::new(bb), operations: Arc::new(operations), result })
     }
 
     /// Gives loops and branches the form in which a person would write them, if there are flags to go around.

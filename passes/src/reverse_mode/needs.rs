@@ -1,5 +1,7 @@
 //! What the reverse of a statement needs of the forward pass.
 
+use std::borrow::Cow;
+
 use bbcode::{Ids, InstId};
 use ircode::{LineInfo, Operand, Type};
 
@@ -185,7 +187,7 @@ impl Plan<'_> {
                     || changed.is_some_and(|first| self.has_shadow(first) || self.restores(first))
             }
             Operation::Call { function, args } => {
-                let active = |arg: &Operand<Ids>| !self.activity.cotangent(arg).is_none() || self.has_shadow(arg);
+                let active = |arg: &Operand<Ids>| self.activity.has_cotangent(arg) || self.has_shadow(arg);
                 args.iter().any(active)
                     || self.has_shadow(&Operand::Value(id))
                     || self.derivation.summaries.get(*function).writes && args.iter().any(|arg| self.restores(arg))
@@ -225,7 +227,7 @@ impl Plan<'_> {
     /// The arguments of a rule that get a cotangent.
     pub(super) fn wanted_args(&self, rule: &Rule, args: &[Operand<Ids>]) -> Vec<usize> {
         let wanted = |(i, arg): (usize, &Operand<Ids>)| {
-            let active = !self.activity.cotangent(arg).is_none() || self.has_shadow(arg);
+            let active = self.activity.has_cotangent(arg) || self.has_shadow(arg);
             (!rule.is_zero(i) && active).then_some(i)
         };
         args.iter().enumerate().filter_map(wanted).collect()
@@ -248,9 +250,12 @@ impl Plan<'_> {
         }
         let wanted = self.wanted_args(rule, args);
         let at_hand = self.at_hand(id, rule, bindings, args);
+        let slice = rule.slice(&wanted);
         let parameters = match at_hand.is_empty() {
-            true => rule.slice(&wanted).parameters,
-            false => rule.parameters_without(&wanted, |index| at_hand.iter().any(|(known, _)| *known == index)),
+            true => Cow::Borrowed(&slice.parameters),
+            false => {
+                Cow::Owned(rule.parameters_without(&wanted, |index| at_hand.iter().any(|(known, _)| *known == index)))
+            }
         };
         let used = |index: usize| parameters.get(index + 1) == Some(&true);
         let read = all.enumerate().filter(|(index, _)| used(*index)).map(|(_, operand)| operand.clone());

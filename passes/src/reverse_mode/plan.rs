@@ -104,7 +104,7 @@ pub(super) struct Plan<'a> {
     /// By argument, `_1` first: whether the function is differentiated with respect to it.
     pub(super) wanted: Vec<bool>,
     /// The function, without unreachable blocks.
-    pub(super) primal: BBCode,
+    pub(super) primal: Arc<BBCode>,
     pub(super) parameters: Vec<Option<Name>>,
     pub(super) graph: Arc<BlockGraph>,
     pub(super) loops: LoopForest,

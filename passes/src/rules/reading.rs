@@ -59,6 +59,7 @@ pub(super) fn read_rule<F: Body>(function: &Function<IRCode>, names: &Module<F>)
                 out_shadow,
                 in_place,
                 declared: Vec::new(),
+                slices: Default::default(),
             };
             check_parameters(&rule)?;
             check_outputs(&rule)?;
@@ -367,6 +368,7 @@ fn read_rule_of_function<F: Body>(
         out_shadow,
         in_place: Vec::new(),
         declared,
+        slices: Default::default(),
     };
     check_parameters(&rule)?;
     check_result(&rule, &out, names)?;
