@@ -150,8 +150,8 @@ pub struct Options {
     pub with_respect_to: Option<Vec<usize>>,
     /// Whether the function that takes a cotangent of the result is made, and not the one for the gradient of a float.
     pub vjp: bool,
-    /// Whether the function that adds the gradient into memory of the caller is made, too, for any result:
-    /// [`accumulate_gradient`](DerivativeNames::accumulate_gradient).
+    /// Whether the function that adds the gradient into memory of the caller is made, for any result, and not the one for the gradient:
+    /// [`accumulate_gradient`](DerivativeNames::accumulate_gradient). With `vjp`, both are made.
     pub accumulate: bool,
     /// What makes the derivative small.
     pub savings: Savings,
@@ -403,10 +403,14 @@ fn generate(
     Ok(called)
 }
 
-/// Which functions that run both passes are asked for.
+/// Which functions that run both passes are asked for: each is as much work as both passes.
 fn closed_kinds(options: &Options) -> Vec<Closed> {
-    let both = if options.vjp { Closed::Vjp } else { Closed::Gradient };
-    std::iter::once(both).chain(options.accumulate.then_some(Closed::Accumulate)).collect()
+    match (options.vjp, options.accumulate) {
+        (false, false) => vec![Closed::Gradient],
+        (false, true) => vec![Closed::Accumulate],
+        (true, false) => vec![Closed::Vjp],
+        (true, true) => vec![Closed::Vjp, Closed::Accumulate],
+    }
 }
 
 impl Generated {
