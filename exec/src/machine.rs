@@ -116,6 +116,8 @@ enum Step {
     Jump(u32),
     /// A call of this function of the module, by what is called where that is a value of its own.
     Call(usize, Option<Value>, Vec<Value>),
+    /// A call that was started.
+    Entered,
     /// Calls of a function on the elements of arrays.
     Map(Box<Mapping>),
     Return(Value),
@@ -273,59 +275,6 @@ struct Run<'r, 'm> {
 }
 
 impl Run<'_, '_> {
-    fn push_frame(&mut self, function: usize, callee: Option<Value>, mut args: Vec<Value>) -> Result<(), Fault> {
-        let code = self.machine.code(function).map_err(Fault::Fatal)?;
-        if let (true, Some(fixed)) = (code.varargs, code.arguments.and_then(|arguments| arguments.checked_sub(2)))
-            && args.len() >= fixed
-        {
-            let rest = args.split_off(fixed);
-            args.push(self.machine.runtime.tuple(rest)?);
-        }
-        if self.frames.len() >= self.machine.limits.depth {
-            return Err(Fault::Fatal(RunErrorKind::DepthLimit(self.machine.limits.depth)));
-        }
-        if let Some(expected) = code.arguments
-            && args.len() + 1 != expected
-        {
-            let function = code.name.clone();
-            return Err(Fault::Fatal(RunErrorKind::Arity { function, expected: expected - 1, got: args.len() }));
-        }
-        let base = self.registers.len();
-        let counted = self.frames.last().map_or(0, |frame| frame.counted) + code.registers;
-        if counted * size_of::<Value>() > self.machine.limits.memory {
-            return Err(Fault::OutOfMemory);
-        }
-        self.registers.push(callee.unwrap_or_else(|| Value::Function(code.name.clone())));
-        self.registers.extend(args);
-        self.registers.resize(base + code.registers, Value::Undefined);
-        self.registers.extend_from_slice(&code.compact.constants);
-        let statement = match code.entry {
-            Some(edge) => self.jump(&code, base, edge)?,
-            None => self.first_statement(&code, 0)?,
-        };
-        self.frames.push(Frame {
-            code,
-            base,
-            counted,
-            statement,
-            handlers: Vec::new(),
-            stores: Vec::new(),
-            mapping: None,
-        });
-        Ok(())
-    }
-
-    /// The first statement of a block, or of those that follow it while they are empty.
-    fn first_statement(&self, code: &Code, mut block: usize) -> Result<usize, Fault> {
-        loop {
-            match code.block_range(block) {
-                Some(range) if !range.is_empty() => return Ok(range.start),
-                Some(_) => block += 1,
-                None => return Err(Fault::Fatal(RunErrorKind::FellThrough)),
-            }
-        }
-    }
-
     /// Runs until the first frame returns.
     fn execute(&mut self) -> Result<Value, RunError> {
         loop {
@@ -422,6 +371,7 @@ impl Run<'_, '_> {
                     self.push_frame(function, callee, args)?;
                     return Ok(None);
                 }
+                Step::Entered => return Ok(None),
                 Step::Map(mapping) => {
                     self.set_statement(statement);
                     if let Some(frame) = self.frames.last_mut() {
@@ -575,8 +525,9 @@ impl Run<'_, '_> {
             Op::Return(source) => Step::Return(self.read(code, base, *source)?.clone()),
             Op::Unreachable => return Err(Fault::Fatal(RunErrorKind::ReachedUnreachable)),
             Op::Call { function, callee, args } => {
-                let callee = callee.map(|callee| self.read(code, base, callee).cloned()).transpose()?;
-                Step::Call(*function, callee, self.read_all(code, base, args)?)
+                self.set_statement(statement);
+                self.enter_with(code, base, *function, *callee, args)?;
+                Step::Entered
             }
             Op::CallName { path, args } => {
                 let args = self.read_all(code, base, args)?;

@@ -1,14 +1,118 @@
-//! Calls of what is known only when the program runs.
+//! Starting calls, also of what is known only when the program runs.
 
 use ircode::primitives::Scope;
 use ircode::{Callee, Name, Type};
 
 use super::mapping::{MAPPING, Mapping};
-use super::{Fault, Run, Step, named};
+use super::{Fault, Frame, Run, Step, named};
 use crate::error::RunErrorKind;
+use crate::prepare::{Code, Source};
 use crate::value::{Value, isa};
 
 impl Run<'_, '_> {
+    /// Starts a call of a function by what is called, where that is a value of its own.
+    pub(super) fn push_frame(&mut self, function: usize, callee: Option<Value>, args: Vec<Value>) -> Result<(), Fault> {
+        let start = self.registers.len();
+        self.registers.push(callee.unwrap_or(Value::Undefined));
+        self.registers.extend(args);
+        self.enter(function, start)
+    }
+
+    /// The same with the operands of a statement.
+    pub(super) fn enter_with(
+        &mut self,
+        code: &Code,
+        base: usize,
+        function: usize,
+        callee: Option<Source>,
+        args: &[Source],
+    ) -> Result<(), Fault> {
+        let start = self.registers.len();
+        self.registers.push(Value::Undefined);
+        if let Some(callee) = callee {
+            self.registers[start] = self.operand(code, base, callee, start)?;
+        }
+        for &arg in args {
+            let value = self.operand(code, base, arg, start)?;
+            self.registers.push(value);
+        }
+        self.enter(function, start)
+    }
+
+    /// An operand of a call. Where it is not defined, there is no call, of which the registers start here.
+    fn operand(&mut self, code: &Code, base: usize, source: Source, start: usize) -> Result<Value, Fault> {
+        let value = self.read(code, base, source).cloned();
+        if value.is_err() {
+            self.registers.truncate(start);
+        }
+        value
+    }
+
+    /// Starts a call whose registers start here: the value that is called, undefined if that is the function, and the arguments.
+    fn enter(&mut self, function: usize, start: usize) -> Result<(), Fault> {
+        let entered = self.try_enter(function, start);
+        if entered.is_err() {
+            self.registers.truncate(start);
+        }
+        entered
+    }
+
+    fn try_enter(&mut self, function: usize, base: usize) -> Result<(), Fault> {
+        let code = self.machine.code(function).map_err(Fault::Fatal)?;
+        if let (true, Some(arguments @ 2..)) = (code.varargs, code.arguments)
+            && self.registers.len() - base >= arguments - 1
+        {
+            let rest = self.registers.split_off(base + arguments - 1);
+            let rest = self.machine.runtime.tuple(rest)?;
+            self.registers.push(rest);
+        }
+        let limits = self.machine.limits;
+        if self.frames.len() >= limits.depth {
+            return Err(Fault::Fatal(RunErrorKind::DepthLimit(limits.depth)));
+        }
+        let count = self.registers.len() - base;
+        if let Some(expected) = code.arguments
+            && count != expected
+        {
+            let function = code.name.clone();
+            return Err(Fault::Fatal(RunErrorKind::Arity { function, expected: expected - 1, got: count - 1 }));
+        }
+        let counted = self.frames.last().map_or(0, |frame| frame.counted) + code.registers;
+        if counted * size_of::<Value>() > limits.memory {
+            return Err(Fault::OutOfMemory);
+        }
+        if matches!(self.registers[base], Value::Undefined) {
+            self.registers[base] = Value::Function(code.name.clone());
+        }
+        self.registers.resize_with(base + code.registers, || Value::Undefined);
+        self.registers.extend_from_slice(&code.compact.constants);
+        let statement = match code.entry {
+            Some(edge) => self.jump(&code, base, edge)?,
+            None => self.first_statement(&code, 0)?,
+        };
+        self.frames.push(Frame {
+            code,
+            base,
+            counted,
+            statement,
+            handlers: Vec::new(),
+            stores: Vec::new(),
+            mapping: None,
+        });
+        Ok(())
+    }
+
+    /// The first statement of a block, or of those that follow it while they are empty.
+    fn first_statement(&self, code: &Code, mut block: usize) -> Result<usize, Fault> {
+        loop {
+            match code.block_range(block) {
+                Some(range) if !range.is_empty() => return Ok(range.start),
+                Some(_) => block += 1,
+                None => return Err(Fault::Fatal(RunErrorKind::FellThrough)),
+            }
+        }
+    }
+
     /// Calls a value, known only now.
     pub(super) fn call_value(&mut self, callee: Value, args: Vec<Value>) -> Result<Step, Fault> {
         match callee {
