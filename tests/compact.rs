@@ -76,6 +76,30 @@ end
     }
 }
 
+/// Indices at the ends of their type are outside of every array.
+#[test]
+fn indices_do_not_wrap() {
+    let module = module(
+        "
+function f(v::Vector{Float64}, i::Int64)::Float64
+1 ─ %1 = Base.arraysize(v, i)::Int64
+│   %2 = Base.sitofp(Float64, %1)::Float64
+│   %3 = Base.arrayref(true, v, i)::Float64
+│   %4 = Base.add_float(%2, %3)::Float64
+└── %5 = return %4
+end
+",
+    );
+    for i in [i64::MIN, i64::MIN + 1, -1, 0, 1, 2, 3, i64::MAX] {
+        let args = || {
+            let machine = Machine::new(&module);
+            let elements = [0.5, 0.25].map(Value::from).to_vec();
+            vec![machine.array(Type::FLOAT64, vec![2], elements).unwrap(), Value::from(i)]
+        };
+        agrees_at_each_limit(&module, &args);
+    }
+}
+
 /// Types are claims: what is added are other numbers, a string, and nothing at all.
 #[test]
 fn types_need_not_be_true() {
@@ -98,6 +122,7 @@ end
     for (x, y) in [
         (Value::from(1.5), Value::from(2.5)),
         (Value::from(f64::NAN), Value::from(-0.0)),
+        (Value::from(f64::from_bits(0x7ff8_0000_0000_0123)), Value::from(f64::from_bits(0xfff8_0000_0000_0456))),
         (single(1.5), single(0.5)),
         (single(1.5), Value::from(0.5)),
         (Value::from(1), Value::from(2)),

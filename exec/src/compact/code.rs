@@ -8,203 +8,65 @@ pub(super) type Register = u32;
 
 /// A statement whose operands are found without looking. What has no `to` writes the register of its statement.
 #[derive(Clone, Copy, Debug)]
+#[rustfmt::skip]
 pub(super) enum Instruction {
     /// What the general path does.
     General,
-    Copy {
-        from: Register,
-        to: Register,
-    },
-    AddFloat {
-        a: Register,
-        b: Register,
-        to: Register,
-    },
-    SubFloat {
-        a: Register,
-        b: Register,
-        to: Register,
-    },
-    MulFloat {
-        a: Register,
-        b: Register,
-        to: Register,
-    },
-    DivFloat {
-        a: Register,
-        b: Register,
-        to: Register,
-    },
-    NegFloat {
-        a: Register,
-        to: Register,
-    },
-    LtFloat {
-        a: Register,
-        b: Register,
-        to: Register,
-    },
-    LeFloat {
-        a: Register,
-        b: Register,
-        to: Register,
-    },
-    EqFloat {
-        a: Register,
-        b: Register,
-        to: Register,
-    },
-    NeFloat {
-        a: Register,
-        b: Register,
-        to: Register,
-    },
-    AddInt {
-        a: Register,
-        b: Register,
-        to: Register,
-    },
-    SubInt {
-        a: Register,
-        b: Register,
-        to: Register,
-    },
-    MulInt {
-        a: Register,
-        b: Register,
-        to: Register,
-    },
-    LtInt {
-        a: Register,
-        b: Register,
-        to: Register,
-    },
-    LeInt {
-        a: Register,
-        b: Register,
-        to: Register,
-    },
-    EqInt {
-        a: Register,
-        b: Register,
-        to: Register,
-    },
-    NeInt {
-        a: Register,
-        b: Register,
-        to: Register,
-    },
+    Copy { from: Register, to: Register },
+    AddFloat { a: Register, b: Register, to: Register },
+    SubFloat { a: Register, b: Register, to: Register },
+    MulFloat { a: Register, b: Register, to: Register },
+    DivFloat { a: Register, b: Register, to: Register },
+    NegFloat { a: Register, to: Register },
+    LtFloat { a: Register, b: Register, to: Register },
+    LeFloat { a: Register, b: Register, to: Register },
+    EqFloat { a: Register, b: Register, to: Register },
+    NeFloat { a: Register, b: Register, to: Register },
+    AddInt { a: Register, b: Register, to: Register },
+    SubInt { a: Register, b: Register, to: Register },
+    MulInt { a: Register, b: Register, to: Register },
+    LtInt { a: Register, b: Register, to: Register },
+    LeInt { a: Register, b: Register, to: Register },
+    EqInt { a: Register, b: Register, to: Register },
+    NeInt { a: Register, b: Register, to: Register },
     /// The float nearest to an integer.
-    FloatOfInt {
-        from: Register,
-        to: Register,
-    },
-    Not {
-        a: Register,
-        to: Register,
-    },
+    FloatOfInt { from: Register, to: Register },
+    Not { a: Register, to: Register },
     /// `===` or its opposite, of scalars.
-    Same {
-        a: Register,
-        b: Register,
-        to: Register,
-    },
-    NotSame {
-        a: Register,
-        b: Register,
-        to: Register,
-    },
+    Same { a: Register, b: Register, to: Register },
+    NotSame { a: Register, b: Register, to: Register },
     /// `ifelse`.
-    Select {
-        cond: Register,
-        a: Register,
-        b: Register,
-    },
+    Select { cond: Register, a: Register, b: Register },
     /// A function of so many scalars. It is pure: where it fails, the general path calls it once more for the error.
-    Scalar {
-        function: u32,
-        a: Register,
-        to: Register,
-    },
-    Scalars {
-        function: u32,
-        a: Register,
-        b: Register,
-    },
-    Scalars3 {
-        function: u32,
-        operands: u32,
-    },
+    Scalar { function: u32, a: Register, to: Register },
+    Scalars { function: u32, a: Register, b: Register },
+    Scalars3 { function: u32, operands: u32 },
     /// An element by its number in memory order, or by row and column.
-    ArrayRef {
-        array: Register,
-        index: Register,
-        to: Register,
-    },
-    ArrayRef2 {
-        array: Register,
-        row: Register,
-        column: Register,
-    },
-    ArraySet {
-        array: Register,
-        value: Register,
-        index: Register,
-    },
-    ArraySet2 {
-        operands: u32,
-    },
-    ArrayLength {
-        array: Register,
-        to: Register,
-    },
-    ArraySize {
-        array: Register,
-        dimension: Register,
-        to: Register,
-    },
+    ArrayRef { array: Register, index: Register, to: Register },
+    ArrayRef2 { array: Register, row: Register, column: Register },
+    ArraySet { array: Register, value: Register, index: Register },
+    ArraySet2 { operands: u32 },
+    ArrayLength { array: Register, to: Register },
+    ArraySize { array: Register, dimension: Register, to: Register },
     /// A field of a tuple or struct, by number or name.
-    Field {
-        object: Register,
-        field: Register,
-        to: Register,
-    },
+    Field { object: Register, field: Register, to: Register },
     /// A new tuple of so many operands.
-    Tuple {
-        operands: u32,
-        count: u32,
-        to: Register,
-    },
-    StackPush {
-        stack: Register,
-        value: Register,
-        to: Register,
-    },
-    StackGet {
-        stack: Register,
-        index: Register,
-        to: Register,
-    },
-    StackPop {
-        stack: Register,
-        to: Register,
-    },
-    StackLength {
-        stack: Register,
-        to: Register,
-    },
-    Goto {
-        edge: u32,
-    },
-    GotoIfNot {
-        cond: Register,
-        dest: u32,
-        next: u32,
-    },
+    Tuple { operands: u32, count: u32, to: Register },
+    StackPush { stack: Register, value: Register, to: Register },
+    StackGet { stack: Register, index: Register, to: Register },
+    StackPop { stack: Register, to: Register },
+    StackLength { stack: Register, to: Register },
+    Goto { edge: u32 },
+    GotoIfNot { cond: Register, dest: u32, next: u32 },
+    /// A condition and the `GotoIfNot` on it, which is the next instruction.
+    GotoIfNotLtFloat { a: Register, b: Register, to: Register },
+    GotoIfNotLtInt { a: Register, b: Register, to: Register },
+    GotoIfNotLeInt { a: Register, b: Register, to: Register },
+    GotoIfNotSame { a: Register, b: Register, to: Register },
+    /// The same, of a condition's opposite.
+    GotoIf { a: Register, to: Register },
     /// The way from the end of a block into the next one, where φs take values. It is no statement.
-    Fall {
-        edge: u32,
-    },
+    Fall { edge: u32 },
 }
 
 /// A way from one block to another: moves, one after the other, and where it leads.

@@ -58,6 +58,16 @@ pub(crate) fn run(
                 $put(registers, $to, $f(a, b));
             }};
         }
+        /// What is in a NaN depends on the order of operands, which is the compiler's; so that is left to the general path, too.
+        macro_rules! arithmetic {
+            ($a:ident $operator:tt $b:ident, $to:expr) => {{
+                let value = expect!(float(registers, $a)) $operator expect!(float(registers, $b));
+                if value.is_nan() {
+                    leave!();
+                }
+                put_float(registers, $to, value);
+            }};
+        }
         /// The register that the statement writes, where the instruction has no room for it.
         macro_rules! own {
             () => {
@@ -94,6 +104,15 @@ pub(crate) fn run(
                 pc = edge.target as usize;
             }};
         }
+        /// Writes a condition, and goes where the next instruction says. Whoever leaves here computes the condition once more.
+        macro_rules! take_if {
+            ($to:expr, $value:expr) => {{
+                let value = $value;
+                put_boolean(registers, $to, value);
+                let Instruction::GotoIfNot { dest, next, .. } = compact.instructions[pc] else { leave!() };
+                take!(if value { next } else { dest });
+            }};
+        }
         match compact.instructions[at] {
             Instruction::General => leave!(),
             Instruction::Copy { from, to } => {
@@ -102,10 +121,10 @@ pub(crate) fn run(
                 }
                 copy(registers, from, to);
             }
-            Instruction::AddFloat { a, b, to } => compute!(float(a, b), put_float(to), |a: f64, b: f64| a + b),
-            Instruction::SubFloat { a, b, to } => compute!(float(a, b), put_float(to), |a: f64, b: f64| a - b),
-            Instruction::MulFloat { a, b, to } => compute!(float(a, b), put_float(to), |a: f64, b: f64| a * b),
-            Instruction::DivFloat { a, b, to } => compute!(float(a, b), put_float(to), |a: f64, b: f64| a / b),
+            Instruction::AddFloat { a, b, to } => arithmetic!(a + b, to),
+            Instruction::SubFloat { a, b, to } => arithmetic!(a - b, to),
+            Instruction::MulFloat { a, b, to } => arithmetic!(a * b, to),
+            Instruction::DivFloat { a, b, to } => arithmetic!(a / b, to),
             Instruction::NegFloat { a, to } => {
                 // The sign bit and nothing else, of NaNs too.
                 let value = expect!(float(registers, a));
@@ -197,8 +216,8 @@ pub(crate) fn run(
                 put_integer(registers, to, length as i64);
             }
             Instruction::ArraySize { array: target, dimension, to } => {
-                let number = expect!(integer(registers, dimension)).wrapping_sub(1);
-                let number = expect!(usize::try_from(number).ok());
+                let number = expect!(integer(registers, dimension)).checked_sub(1);
+                let number = expect!(number.and_then(|number| usize::try_from(number).ok()));
                 let size = expect!(array(registers, target)).0.dims.borrow().get(number).copied().unwrap_or(1);
                 put_integer(registers, to, size as i64);
             }
@@ -250,6 +269,17 @@ pub(crate) fn run(
                 let edge = if expect!(boolean(registers, cond)) { next } else { dest };
                 take!(edge);
             }
+            Instruction::GotoIfNotLtFloat { a, b, to } => {
+                take_if!(to, expect!(float(registers, a)) < expect!(float(registers, b)));
+            }
+            Instruction::GotoIfNotLtInt { a, b, to } => {
+                take_if!(to, expect!(integer(registers, a)) < expect!(integer(registers, b)));
+            }
+            Instruction::GotoIfNotLeInt { a, b, to } => {
+                take_if!(to, expect!(integer(registers, a)) <= expect!(integer(registers, b)));
+            }
+            Instruction::GotoIfNotSame { a, b, to } => take_if!(to, expect!(same(registers, a, b))),
+            Instruction::GotoIf { a, to } => take_if!(to, !expect!(boolean(registers, a))),
             Instruction::Fall { edge } => {
                 let edge = &compact.edges[edge as usize];
                 move_along!(edge);

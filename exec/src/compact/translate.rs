@@ -2,14 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use ircode::{IRCode, ScalarType, Type};
+use ircode::{IRCode, Scalar, ScalarType, Type};
 
-use super::code::{Compact, Edge, Instruction, Register};
+use super::code::{Compact, Edge, Instruction, Move, Register};
 use super::moves::in_sequence;
 use crate::prepare::{After, Code, Op, ScalarFunction, Source};
 use crate::value::Value;
 
-/// Gotos that lead to gotos are followed so far.
+/// So many gotos are followed, one after the other.
 const LONGEST_CHAIN: usize = 8;
 
 /// The compact form of code that is otherwise ready. The types that the function claims are hints as to which instructions may pay.
@@ -29,6 +29,7 @@ pub(crate) fn translate(code: &Code, ir: &IRCode) -> Compact {
     translator.count();
     translator.edges();
     translator.shorten_ways();
+    translator.join_conditions();
     let Translator { mut compact, .. } = translator;
     compact.constants.push(Value::Undefined);
     compact
@@ -313,7 +314,7 @@ impl Translator<'_> {
         }
     }
 
-    /// Lets gotos whose target is nothing but a goto lead to the target of that.
+    /// Lets gotos lead on to where control goes from their target, if that is clear.
     fn shorten_ways(&mut self) {
         let mut shorter = Vec::new();
         for at in 0..self.compact.instructions.len() {
@@ -326,32 +327,85 @@ impl Translator<'_> {
                 _ => {}
             }
         }
-        // Only now: what is followed are the edges as they were, so that the moves on a way are bounded.
+        // Only now: what is followed are edges as they were, so that the moves on a way are bounded.
         for (at, instruction) in shorter {
             self.compact.instructions[at] = instruction;
         }
     }
 
+    /// The edge, and what follows it as far as that is known.
     fn shortened(&mut self, edge: u32) -> u32 {
-        let compact = &mut self.compact;
-        let mut whole = compact.edges[edge as usize];
-        let mut parts = vec![whole];
-        while let Instruction::Goto { edge } = compact.instructions[whole.target as usize]
-            && parts.len() < LONGEST_CHAIN
+        let mut whole = self.compact.edges[edge as usize];
+        let mut moves = self.moves_of(whole).to_vec();
+        let mut links = 1;
+        while links < LONGEST_CHAIN
+            && let Some(next) = self.way_on(&mut moves, whole.target)
         {
-            let next = compact.edges[edge as usize];
-            parts.push(next);
+            moves.extend_from_slice(self.moves_of(next));
             whole = Edge { cost: whole.cost + next.cost, ..next };
+            links += 1;
         }
-        if parts.len() == 1 {
+        if links == 1 {
             return edge;
         }
-        whole.moves = compact.moves.len() as u32;
-        for part in parts {
-            compact.moves.extend_from_within(part.moves as usize..part.moves_end as usize);
+        whole.moves = self.compact.moves.len() as u32;
+        self.compact.moves.extend(moves);
+        whole.moves_end = self.compact.moves.len() as u32;
+        self.compact.edges.push(whole);
+        (self.compact.edges.len() - 1) as u32
+    }
+
+    fn moves_of(&self, edge: Edge) -> &[Move] {
+        &self.compact.moves[edge.moves as usize..edge.moves_end as usize]
+    }
+
+    /// The edge that is taken from an instruction, if that is clear after these moves: it is a goto, or one whose condition they decide. The
+    /// negation of a condition becomes a move.
+    fn way_on(&self, moves: &mut Vec<Move>, target: u32) -> Option<Edge> {
+        let mut decided = moves.clone();
+        let known = |moves: &[Move], register: Register| {
+            let from = moves.iter().rev().find(|step| step.to == register)?.from as usize;
+            match self.compact.constants.get(from.checked_sub(self.code.registers)?)? {
+                Value::Scalar(Scalar::Bool(value)) => Some(*value),
+                _ => None,
+            }
+        };
+        for instruction in self.compact.instructions.get(target as usize..)? {
+            let edge = match *instruction {
+                Instruction::Not { a, to } => {
+                    let negated = !known(&decided, a)?;
+                    let from = *self.simple.get(&(ScalarType::Bool, u128::from(negated)))?;
+                    decided.push(Move { from, to });
+                    continue;
+                }
+                Instruction::Goto { edge } => edge,
+                Instruction::GotoIfNot { cond, dest, next } => match known(&decided, cond)? {
+                    true => next,
+                    false => dest,
+                },
+                _ => return None,
+            };
+            *moves = decided;
+            return self.compact.edges.get(edge as usize).copied();
         }
-        whole.moves_end = compact.moves.len() as u32;
-        compact.edges.push(whole);
-        (compact.edges.len() - 1) as u32
+        None
+    }
+
+    /// Lets what computes a condition take the way, too, that the goto behind it takes. It may be computed twice, so it must not be its own
+    /// operand, as it may be in code that is not valid.
+    fn join_conditions(&mut self) {
+        for at in 1..self.compact.instructions.len() {
+            let Instruction::GotoIfNot { cond, .. } = self.compact.instructions[at] else { continue };
+            let apart = |operands: [Register; 2], to: Register| to == cond && !operands.contains(&to);
+            let joined = match self.compact.instructions[at - 1] {
+                Instruction::LtFloat { a, b, to } if apart([a, b], to) => Instruction::GotoIfNotLtFloat { a, b, to },
+                Instruction::LtInt { a, b, to } if apart([a, b], to) => Instruction::GotoIfNotLtInt { a, b, to },
+                Instruction::LeInt { a, b, to } if apart([a, b], to) => Instruction::GotoIfNotLeInt { a, b, to },
+                Instruction::Same { a, b, to } if apart([a, b], to) => Instruction::GotoIfNotSame { a, b, to },
+                Instruction::Not { a, to } if apart([a, a], to) => Instruction::GotoIf { a, to },
+                other => other,
+            };
+            self.compact.instructions[at - 1] = joined;
+        }
     }
 }
