@@ -23,8 +23,16 @@ const COUNT: i32 = 8;
 /// So many functions are asked for one after the other before a helper looks for the one that a closure applies.
 const MOST_CANDIDATES: usize = 8;
 
-/// The functions of which these make closures, with how many values these capture.
-pub(super) fn closures_made(module: &Module<IRCode>, functions: &[usize]) -> Vec<(usize, usize)> {
+/// A closure that a program makes: of a function, by its number, with so many captured values.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Made {
+    pub(super) function: usize,
+    pub(super) count: usize,
+    pub(super) ty: Type,
+}
+
+/// The closures that these functions make.
+pub(super) fn closures_made(module: &Module<IRCode>, functions: &[usize]) -> Vec<Made> {
     let mut made = Vec::new();
     for function in functions.iter().filter_map(|number| module.functions().get(*number)) {
         for stmt in function.body.stmts.stmts() {
@@ -43,7 +51,11 @@ pub(super) fn closures_made(module: &Module<IRCode>, functions: &[usize]) -> Vec
     }
     made.sort_unstable();
     made.dedup();
-    made
+    let typed = made.into_iter().filter_map(|(function, count)| {
+        let ty = module.closure_type_of(&module.functions().get(function)?.name, count)?;
+        Some(Made { function, count, ty })
+    });
+    typed.collect()
 }
 
 /// The number of the function of the module that has this type.
@@ -118,14 +130,12 @@ impl FunctionCompiler<'_, '_> {
             }
             ("partial_apply", [function, captured @ ..]) => {
                 let Some(number) = function_of(&self.module, &function.layout.ty) else { return Ok(None) };
-                let known = self.compiler.layouts.closures().contains(&(number, captured.len()));
-                let made = self.module.functions().get(number).map(|function| function.name.clone());
-                let Some(ty) = made.and_then(|name| self.module.closure_type_of(&name, captured.len())) else {
-                    return Ok(None);
-                };
+                let made = self.compiler.layouts.closures();
+                let made = made.iter().find(|made| made.function == number && made.count == captured.len());
+                let Some(ty) = made.map(|made| made.ty.clone()) else { return Ok(None) };
                 let layout = self.compiler.layouts.of(&ty);
                 let inside = self.compiler.layouts.captured(Some(number), captured.len());
-                match known && can_hold(&inside, captured) {
+                match can_hold(&inside, captured) {
                     true => self.new_cell(layout, [number, captured.len()], &inside, captured).map(Some),
                     // The interpreter knows what is wrong.
                     false => Ok(None),
@@ -201,7 +211,7 @@ impl FunctionCompiler<'_, '_> {
         let number = function_of(&self.module, &function.layout.ty);
         let (Some(number), Some(cell), Some(part)) = (number, closure.one(), part) else { return Ok(None) };
         let made = self.compiler.layouts.closures();
-        let mut counts = made.iter().filter(|(made, _)| *made == number).map(|(_, count)| *count);
+        let mut counts = made.iter().filter(|made| made.function == number).map(|made| made.count);
         let (Some(count), None) = (counts.next(), counts.next()) else { return Ok(None) };
         let inside = self.compiler.layouts.captured(Some(number), count);
         let Some((layout, at)) = inside.fields.get(part) else { return Ok(None) };
@@ -235,7 +245,7 @@ impl FunctionCompiler<'_, '_> {
         candidates.truncate(MOST_CANDIDATES);
         let held = self.hold(&result);
         let done = self.builder.create_block();
-        for (number, count) in candidates {
+        for Made { function: number, count, .. } in candidates {
             if !self.takes(number, count, arguments, &result)? {
                 continue;
             }

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use hashbrown::HashMap;
 use ircode::{IRCode, Module, Name};
 
+use super::cells::Made;
 use super::compiler::Entry;
 use super::layout::Layouts;
 use super::marshal::{Marshal, Refused};
@@ -30,8 +31,8 @@ pub(super) struct Shared {
     pub(super) hints: usize,
     /// The functions that can be called as values, by their numbers.
     pub(super) callable: HashMap<usize, Entry>,
-    /// The functions of which the code makes closures, with how many values these capture.
-    pub(super) closures: Arc<Vec<(usize, usize)>>,
+    /// The closures that the code makes.
+    pub(super) closures: Arc<Vec<Made>>,
     /// Whether the code expects arrays to become longer or shorter.
     pub(super) resizes: bool,
     pub(super) limits: Limits,

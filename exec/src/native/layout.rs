@@ -15,6 +15,7 @@ use hashbrown::{HashMap, HashSet};
 use ircode::{IRCode, Module, Name, ScalarType, Type, TypeKind};
 use smallvec::SmallVec;
 
+use super::cells::Made;
 use crate::value::may_stand_for;
 
 /// Parts up to this number are held in registers; a value with more is kept in memory, as one pointer.
@@ -191,16 +192,19 @@ pub(super) struct Layouts {
     captures: HashMap<(Option<usize>, usize), Arc<Inside>>,
     /// Types whose layout is being found: a type inside of itself is boxed, unless it lies in cells.
     open: HashSet<Type>,
-    /// The functions of which the program makes closures, with how many values these capture.
-    closures: Arc<Vec<(usize, usize)>>,
+    /// The closures that the program makes.
+    closures: Arc<Vec<Made>>,
+    /// Whether it is being found out what lies behind a pointer: what is found meanwhile does not say so.
+    reaching: bool,
 }
 
 impl Layouts {
-    /// For a program that makes closures of these functions, with so many captured values.
-    pub(super) fn new(module: Arc<Module<IRCode>>, closures: Arc<Vec<(usize, usize)>>) -> Self {
+    /// For a program that makes these closures.
+    pub(super) fn new(module: Arc<Module<IRCode>>, closures: Arc<Vec<Made>>) -> Self {
         Layouts {
             module,
             closures,
+            reaching: false,
             payloads: HashMap::new(),
             captures: HashMap::new(),
             known: HashMap::new(),
@@ -216,28 +220,23 @@ impl Layouts {
             return known.clone();
         }
         if !self.open.insert(ty.clone()) {
-            if let Some(shape) = self.cell_shape(ty) {
-                // Whatever may lie in it is found where it was opened.
-                return Arc::new(Layout::new(ty.clone(), shape, [clif::I64]));
-            }
             let boxed = Layout::new(ty.clone(), Shape::Boxed, [clif::I64]);
             return Arc::new(Layout { hides_objects: true, ..boxed });
         }
         let mut layout = self.find(ty);
-        let inside: Vec<Arc<Layout>> = match &layout.shape {
-            Shape::Fields(fields) | Shape::Record(fields, _) => fields.clone(),
-            Shape::Scalar(_) | Shape::Unit | Shape::Boxed => Vec::new(),
-            _ => self.types_inside(ty).iter().map(|ty| self.of(ty)).collect(),
-        };
         self.open.remove(ty);
-        layout.objects = layout.is_pointer() || inside.iter().any(|inside| inside.objects);
-        layout.hides_objects = match &layout.shape {
-            Shape::Boxed => self.may_hold_objects(ty),
-            _ => inside.iter().any(|inside| inside.hides_objects),
+        (layout.objects, layout.hides_objects) = match &layout.shape {
+            Shape::Boxed => (false, self.may_hold_objects(ty)),
+            Shape::Fields(fields) | Shape::Record(fields, _) => {
+                (fields.iter().any(|field| field.objects), fields.iter().any(|field| field.hides_objects))
+            }
+            Shape::Scalar(_) | Shape::Unit => (false, false),
+            _ if self.reaching => (layout.is_pointer(), false),
+            _ => self.behind_pointer(&layout),
         };
         let layout = Arc::new(layout);
         // What lies inside of a type that is still open may be boxed for that reason only.
-        if self.open.is_empty() || layout.scalar().is_some() {
+        if self.open.is_empty() && !self.reaching || layout.scalar().is_some() {
             self.known.insert(ty.clone(), layout.clone());
         }
         layout
@@ -297,16 +296,29 @@ impl Layouts {
         }
     }
 
-    /// Of a type whose values lie in cells.
-    fn cell_shape(&self, ty: &Type) -> Option<Shape> {
-        match ty {
-            Type::Closure(_) => Some(Shape::Closure),
-            Type::Named(name) => match self.module.type_def(name).map(|def| &def.kind) {
-                Some(TypeKind::Enum { .. }) => Some(Shape::Enum),
-                _ => None,
-            },
-            _ => None,
+    /// Whether native objects with identity, and whether values of the interpreter that may hold such, lie behind a pointer.
+    fn behind_pointer(&mut self, pointer: &Layout) -> (bool, bool) {
+        let (mut objects, mut hides) = (pointer.is_pointer(), false);
+        let mut work = self.types_inside(&pointer.ty);
+        let mut seen: HashSet<Type> = HashSet::new();
+        self.reaching = true;
+        while let Some(ty) = work.pop().filter(|_| !(objects && hides)) {
+            if !seen.insert(ty.clone()) {
+                continue;
+            }
+            let layout = self.of(&ty);
+            objects |= layout.is_pointer();
+            match &layout.shape {
+                Shape::Scalar(_) | Shape::Unit => {}
+                Shape::Boxed => hides |= layout.hides_objects,
+                Shape::Fields(fields) | Shape::Record(fields, _) => {
+                    work.extend(fields.iter().map(|field| field.ty.clone()));
+                }
+                _ => work.extend(self.types_inside(&ty)),
+            }
         }
+        self.reaching = false;
+        (objects, hides)
     }
 
     /// The types of what may lie behind a pointer.
@@ -321,27 +333,23 @@ impl Layouts {
             },
             Type::Closure(_) => {
                 let matching = self.closures_of(ty);
-                matching.into_iter().flat_map(|(function, count)| self.captured_types(Some(function), count)).collect()
+                matching.iter().flat_map(|made| self.captured_types(Some(made.function), made.count)).collect()
             }
             _ => Vec::new(),
         }
     }
 
-    /// The closures that the program makes which may be of this type: their functions, and how many values they capture.
-    pub(super) fn closures_of(&self, ty: &Type) -> Vec<(usize, usize)> {
-        let may_be = |&(number, count): &(usize, usize)| {
-            let function = self.module.functions().get(number);
-            let made = function.and_then(|function| self.module.closure_type_of(&function.name, count));
-            match (made, ty) {
-                (Some(Type::Closure(made)), Type::Closure(expected)) => may_stand_for(&made, expected),
-                _ => false,
-            }
+    /// The closures that the program makes which may be of this type.
+    pub(super) fn closures_of(&self, ty: &Type) -> Vec<Made> {
+        let may_be = |made: &&Made| match (&made.ty, ty) {
+            (Type::Closure(made), Type::Closure(expected)) => may_stand_for(made, expected),
+            _ => false,
         };
-        self.closures.iter().copied().filter(may_be).collect()
+        self.closures.iter().filter(may_be).cloned().collect()
     }
 
-    /// The functions of which the program makes closures, with how many values these capture.
-    pub(super) fn closures(&self) -> Arc<Vec<(usize, usize)>> {
+    /// The closures that the program makes.
+    pub(super) fn closures(&self) -> Arc<Vec<Made>> {
         self.closures.clone()
     }
 
