@@ -689,11 +689,20 @@ fn foreign_text(args: &[Operand<Positions>]) -> String {
     }
 }
 
+/// A type by the name under which the module declares it, if it does: with or without `Main.` before it it is the same type.
+pub(crate) fn declared(module: &Module<IRCode>, ty: &Type) -> Option<Type> {
+    match ty {
+        Type::Named(name) => module.type_def(name).map(|def| Type::Named(def.name.clone())),
+        _ => None,
+    }
+}
+
 /// What is fixed about the structs of this type; `None` if it is no struct. A type that the module does not declare is
 /// taken for an immutable struct whose fields have no names.
 pub(crate) fn struct_info(module: &Module<IRCode>, ty: &Type, count: usize) -> Option<Arc<StructInfo>> {
     let info = |mutable: bool, names: Vec<Name>, supertypes: Vec<Name>| {
-        Some(Arc::new(StructInfo { ty: ty.clone(), mutable, names, supertypes }))
+        let ty = declared(module, ty).unwrap_or_else(|| ty.clone());
+        Some(Arc::new(StructInfo { ty, mutable, names, supertypes }))
     };
     match ty {
         Type::Ref(_) => info(true, vec!["x".into()], Vec::new()),

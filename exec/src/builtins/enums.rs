@@ -8,6 +8,7 @@ use super::control::{index, symbol, unsupported};
 use super::{Runtime, expected};
 use crate::machine::Fault;
 use crate::object::Kind;
+use crate::prepare::declared;
 use crate::value::{EnumObject, EnumRef, Value, isa};
 
 type Result<T> = std::result::Result<T, Fault>;
@@ -36,7 +37,8 @@ impl Runtime<'_> {
             return Ok(None);
         }
         let fields = self.meter.fields(Kind::Case, payload)?;
-        Ok(Some(Value::Enum(EnumRef(Rc::new(EnumObject { ty: ty.clone(), case: case.clone(), fields })))))
+        let ty = declared(self.module, ty).unwrap_or_else(|| ty.clone());
+        Ok(Some(Value::Enum(EnumRef(Rc::new(EnumObject { ty, case: case.clone(), fields })))))
     }
 }
 

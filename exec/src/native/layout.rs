@@ -16,6 +16,7 @@ use ircode::{IRCode, Module, Name, ScalarType, Type, TypeKind};
 use smallvec::SmallVec;
 
 use super::cells::Made;
+use crate::prepare::declared;
 use crate::value::may_stand_for;
 
 /// Parts up to this number are held in registers; a value with more is kept in memory, as one pointer.
@@ -218,6 +219,13 @@ impl Layouts {
     pub(super) fn of(&mut self, ty: &Type) -> Arc<Layout> {
         if let Some(known) = self.known.get(ty) {
             return known.clone();
+        }
+        if let Some(declared) = declared(&self.module, ty).filter(|declared| declared != ty) {
+            let layout = self.of(&declared);
+            if self.open.is_empty() && !self.reaching {
+                self.known.insert(ty.clone(), layout.clone());
+            }
+            return layout;
         }
         if !self.open.insert(ty.clone()) {
             let boxed = Layout::new(ty.clone(), Shape::Boxed, [clif::I64]);
