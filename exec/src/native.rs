@@ -2,7 +2,7 @@
 //! bit.
 //!
 //! What Julia infers types for runs as machine code: numbers in registers, tuples and structs taken apart, arrays checked
-//! at each access. What has no native form — strings, values of type `Any`, enums, closures — is an interpreter's value that the code names by number, and
+//! at each access. What has no native form — strings, values of type `Any`, classes — is an interpreter's value that the code names by number, and
 //! the interpreter's primitives work on it. What cannot be compiled at all is refused, with the statement and the reason; the
 //! interpreter runs it.
 //!
