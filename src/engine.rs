@@ -128,38 +128,98 @@ pub fn run_with_output(
     options: &RunOptions,
     output: &mut dyn FnMut(&str),
 ) -> Result<(Value, Ran), EngineError> {
-    let ran = |engine, why| Ran { function: name.into(), engine, why };
-    let mut why = None;
-    if options.engine != Engine::Interpreter {
-        match native(module, name, args, options.limits, output) {
-            Ok(value) => return Ok((value, ran(Engine::Native, None))),
-            // The arguments are as they were, and nothing was printed.
-            Err(EngineError::NotNative(reason)) if options.engine == Engine::Auto => why = Some(reason),
-            Err(error) => return Err(error),
+    let mut calls = Calls::new(module, name, options, output)?;
+    let value = calls.call(args)?;
+    Ok((value, calls.ran()))
+}
+
+/// A function that is called several times, on the engine that the options say, and is compiled once at most.
+pub(crate) struct Calls<'m, 'o> {
+    module: &'m Module<IRCode>,
+    name: &'m str,
+    options: RunOptions,
+    native: Option<Native>,
+    /// Why it is not run natively, if that was asked for.
+    why: Option<String>,
+    output: &'o mut dyn FnMut(&str),
+}
+
+impl<'m, 'o> Calls<'m, 'o> {
+    /// Compiles the function, if it is to be.
+    pub(crate) fn new(
+        module: &'m Module<IRCode>,
+        name: &'m str,
+        options: &RunOptions,
+        output: &'o mut dyn FnMut(&str),
+    ) -> Result<Self, EngineError> {
+        let mut calls = Calls { module, name, options: *options, native: None, why: None, output };
+        if options.engine != Engine::Interpreter {
+            match native(module, name, options.limits) {
+                Ok(program) => calls.native = Some(program),
+                Err(error) => calls.go_on_interpreted(error)?,
+            }
+        }
+        Ok(calls)
+    }
+
+    /// Calls it.
+    pub(crate) fn call(&mut self, args: &[Value]) -> Result<Value, EngineError> {
+        if let Some(program) = &self.native {
+            match call_native(program, self.name, args, self.output) {
+                // The arguments are as they were, and nothing was printed.
+                Err(error @ EngineError::NotNative(_)) => self.go_on_interpreted(error)?,
+                done => return done,
+            }
+        }
+        let mut machine = Machine::with_limits(self.module, self.options.limits).on_output(|text| (self.output)(text));
+        Ok(machine.call(self.name, args)?)
+    }
+
+    /// What has run it, the last time.
+    pub(crate) fn ran(&self) -> Ran {
+        let engine = if self.native.is_some() { Engine::Native } else { Engine::Interpreter };
+        Ran { function: self.name.into(), engine, why: self.why.clone() }
+    }
+
+    /// Leaves the rest to the interpreter, if that may run it.
+    fn go_on_interpreted(&mut self, error: EngineError) -> Result<(), EngineError> {
+        match error {
+            EngineError::NotNative(reason) if self.options.engine == Engine::Auto => {
+                self.native = None;
+                self.why = Some(reason);
+                Ok(())
+            }
+            error => Err(error),
         }
     }
-    let value = Machine::with_limits(module, options.limits).on_output(|text| output(text)).call(name, args)?;
-    Ok((value, ran(Engine::Interpreter, why)))
 }
 
 #[cfg(feature = "native")]
-fn native(
-    module: &Module<IRCode>,
-    name: &str,
-    args: &[Value],
-    limits: Limits,
-    output: &mut dyn FnMut(&str),
-) -> Result<Value, EngineError> {
-    use exec::native::{CallError, Program};
+type Native = exec::native::Program;
 
+#[cfg(not(feature = "native"))]
+type Native = std::convert::Infallible;
+
+#[cfg(feature = "native")]
+fn native(module: &Module<IRCode>, name: &str, limits: Limits) -> Result<Native, EngineError> {
     if limits.steps != Limits::default().steps {
         return Err(EngineError::NotNative("native code does not count statements, of which there is a limit".into()));
     }
     if module.function(name).is_none() {
         return Err(RunError { kind: RunErrorKind::NoSuchFunction(name.into()), trace: Vec::new() }.into());
     }
-    let program =
-        Program::compile(module, &[name], limits).map_err(|refused| EngineError::NotNative(refused.to_string()))?;
+    Native::compile(module, &[name], limits).map_err(|refused| EngineError::NotNative(refused.to_string()))
+}
+
+#[cfg(feature = "native")]
+fn call_native(
+    program: &Native,
+    name: &str,
+    args: &[Value],
+    output: &mut dyn FnMut(&str),
+) -> Result<Value, EngineError> {
+    use exec::native::CallError;
+
     program.call_with_output(name, args, output).map_err(|error| match error {
         CallError::Run(error) => EngineError::Run(error),
         refused @ CallError::Refused(_) => EngineError::NotNative(refused.to_string()),
@@ -167,6 +227,11 @@ fn native(
 }
 
 #[cfg(not(feature = "native"))]
-fn native(_: &Module<IRCode>, _: &str, _: &[Value], _: Limits, _: &mut dyn FnMut(&str)) -> Result<Value, EngineError> {
+fn native(_: &Module<IRCode>, _: &str, _: Limits) -> Result<Native, EngineError> {
     Err(EngineError::NotNative("this program was built without native code".into()))
+}
+
+#[cfg(not(feature = "native"))]
+fn call_native(program: &Native, _: &str, _: &[Value], _: &mut dyn FnMut(&str)) -> Result<Value, EngineError> {
+    match *program {}
 }

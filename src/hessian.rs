@@ -4,6 +4,7 @@ use exec::{Machine, Value};
 use ircode::{IRCode, Module};
 
 use crate::directions::{Inputs, Prepared, chunk};
+use crate::engine::{Calls, Ran, RunOptions};
 use crate::hvp::{never_returns, second_derivative};
 use crate::jacobian::fill_column;
 use crate::{GradientError, JacobianOptions};
@@ -21,6 +22,8 @@ pub struct Hessian {
     pub labels: Vec<String>,
     /// How many columns were computed at once.
     pub chunk: usize,
+    /// What has run the derivative.
+    pub ran: Ran,
 }
 
 impl Hessian {
@@ -81,12 +84,15 @@ pub fn hessian(
     let Some((derived, names)) = derived else {
         return Err(never_returns(&prepared.module, name, args, options.limits));
     };
-    let mut machine = Machine::with_limits(&derived, options.limits);
+    let machine = Machine::with_limits(&derived, options.limits);
+    let engine = RunOptions { limits: options.limits, engine: options.engine };
+    let mut output = |_: &str| ();
+    let mut calls = Calls::new(&derived, &names.directional, &engine, &mut output)?;
     let mut matrix = vec![vec![0.0; columns]; columns];
     let (mut value, mut gradient) = (f64::NAN, Vec::new());
     // Without a column there is still a value.
     for first in (0..columns.max(1)).step_by(chunk) {
-        let result = machine.call(&names.directional, &inputs.along(first, chunk)?)?;
+        let result = calls.call(&inputs.along(first, chunk)?)?;
         let mut parts = result.as_tuple().unwrap_or_default().iter().map(|part| part.as_tuple().unwrap_or_default());
         let (found, slopes) = match parts.next() {
             Some([value, slopes @ ..]) => (value.clone(), slopes),
@@ -99,5 +105,5 @@ pub fn hessian(
             fill_column(&mut matrix, column, &inputs.floats_of_second(&machine, slopes, tangents)?);
         }
     }
-    Ok(Hessian { value, gradient, matrix, labels: inputs.labels.clone(), chunk })
+    Ok(Hessian { value, gradient, matrix, labels: inputs.labels.clone(), chunk, ran: calls.ran() })
 }

@@ -6,6 +6,7 @@ use passes::{forward_mode, reverse_mode};
 
 use crate::GradientError;
 use crate::directions::{Inputs, Prepared, chunk};
+use crate::engine::{Calls, Engine, Ran, RunOptions, run};
 use crate::gradient::{run_error, shape_error, to_ircode};
 use crate::hvp::never_returns;
 
@@ -31,6 +32,8 @@ pub struct JacobianOptions {
     pub chunk: Option<usize>,
     /// What each run may use.
     pub limits: Limits,
+    /// What runs the function and its derivative.
+    pub engine: Engine,
 }
 
 /// The first derivatives of all floats of a result with respect to all floats of the arguments.
@@ -49,6 +52,8 @@ pub struct Jacobian {
     pub mode: Mode,
     /// How many columns, in forward mode, or rows, in reverse mode, were computed at once.
     pub chunk: usize,
+    /// What has run the derivative.
+    pub ran: Ran,
 }
 
 /// The first derivatives of all floats of a function's result with respect to all floats of its arguments, which may be arrays, tuples
@@ -92,9 +97,10 @@ pub fn jacobian(
 ) -> Result<Jacobian, GradientError> {
     let prepared = Prepared::new(module, name, args, options.wrt.as_deref())?;
     let inputs = Inputs::new(&prepared, name, args, options.limits)?;
-    let mut machine = Machine::with_limits(&prepared.module, options.limits);
+    let machine = Machine::with_limits(&prepared.module, options.limits);
     let copies = machine.copies(args).map_err(run_error)?;
-    let value = machine.call(name, &copies)?;
+    let engine = RunOptions { limits: options.limits, engine: options.engine };
+    let (value, _) = run(&prepared.module, name, &copies, &engine)?;
     let declared = prepared.module.function(name).map(|function| function.result.clone());
     let ty = declared.filter(|ty| !ty.is_unknown()).unwrap_or_else(|| value.type_of());
     let output = Output { machine: &machine, value, ty };
@@ -120,11 +126,12 @@ pub fn jacobian(
     }
     let chunk = if mode == Mode::Forward { chunk(columns, options.chunk) } else { 1 };
     let mut matrix = vec![vec![0.0; columns]; rows.len()];
-    let mut machine = Machine::with_limits(&derived, options.limits);
+    let mut output_of_runs = |_: &str| ();
+    let mut calls = Calls::new(&derived, &derivative, &engine, &mut output_of_runs)?;
     match mode {
         Mode::Forward => {
             for first in (0..columns).step_by(chunk) {
-                let result = machine.call(&derivative, &inputs.along(first, chunk)?)?;
+                let result = calls.call(&inputs.along(first, chunk)?)?;
                 let tangents = result.as_tuple().and_then(|elements| elements.get(1..)).unwrap_or_default();
                 for (column, tangent) in (first..columns).zip(tangents) {
                     fill_column(&mut matrix, column, &output.floats(tangent)?);
@@ -135,13 +142,13 @@ pub fn jacobian(
             for (index, row) in matrix.iter_mut().enumerate() {
                 let mut operands = inputs.arguments()?;
                 operands.push(output.seed(index, rows.len())?);
-                let result = machine.call(&derivative, &operands)?;
+                let result = calls.call(&operands)?;
                 *row = inputs.floats(result.as_tuple().and_then(|elements| elements.get(1..)).unwrap_or_default())?;
             }
         }
     }
     let columns = inputs.labels.clone();
-    Ok(Jacobian { value: output.value.clone(), matrix, rows, columns, mode, chunk })
+    Ok(Jacobian { value: output.value.clone(), matrix, rows, columns, mode, chunk, ran: calls.ran() })
 }
 
 /// Puts tangents in a column.

@@ -1,11 +1,12 @@
 //! `bbkit hessian`: all second derivatives.
 
-use bbkit::{Hessian, hessian};
+use bbkit::{Hessian, JacobianOptions, hessian};
 use clap::Args;
 use exec::Value;
 
 use super::arguments::CallOptions;
 use super::derivative::{describe, json_of};
+use super::engine::EngineOptions;
 use super::jacobian::Columns;
 use super::matrix::{json_labels, json_row, json_rows, table};
 use super::rules::RuleOptions;
@@ -33,6 +34,8 @@ pub(crate) struct HessianCommand {
     #[command(flatten)]
     rules: RuleOptions,
     #[command(flatten)]
+    engine: EngineOptions,
+    #[command(flatten)]
     columns: Columns,
     /// Print {"value": …, "labels": […], "gradient": […], "hessian": [[…], …], "asymmetry": …, "chunk": …}: where rows and columns
     /// are, and the rows of the matrix.
@@ -44,8 +47,9 @@ impl HessianCommand {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let (mut input, name, args) = self.call.prepare(&self.file)?;
         self.rules.add_to(&mut input.module)?;
-        let options = self.columns.options(&self.call);
+        let options = JacobianOptions { engine: self.engine.get(&self.call)?, ..self.columns.options(&self.call) };
         let result = hessian(&input.module, &name, &args, &options).map_err(|error| describe(&input, &error))?;
+        self.engine.explain(&result.ran);
         match self.json {
             true => output(&format!("{}\n", json(&result)?)),
             false => output(&text(&result)),

@@ -5,6 +5,7 @@ use clap::{Args, ValueEnum};
 
 use super::arguments::CallOptions;
 use super::derivative::{describe, json_of};
+use super::engine::EngineOptions;
 use super::matrix::{json_labels, json_rows, table};
 use super::rules::RuleOptions;
 use super::{Failure, output};
@@ -35,6 +36,8 @@ pub(crate) struct JacobianCommand {
     call: CallOptions,
     #[command(flatten)]
     rules: RuleOptions,
+    #[command(flatten)]
+    engine: EngineOptions,
     #[command(flatten)]
     columns: Columns,
     /// By columns, by rows, or whichever takes fewer runs.
@@ -81,8 +84,10 @@ impl JacobianCommand {
             ModeOption::Reverse => Some(Mode::Reverse),
             ModeOption::Auto => None,
         };
-        let options = JacobianOptions { mode, ..self.columns.options(&self.call) };
+        let options =
+            JacobianOptions { mode, engine: self.engine.get(&self.call)?, ..self.columns.options(&self.call) };
         let result = jacobian(&input.module, &name, &args, &options).map_err(|error| describe(&input, &error))?;
+        self.engine.explain(&result.ran);
         match self.json {
             true => output(&format!("{}\n", json(&result)?)),
             false => output(&text(&result)),
