@@ -1,6 +1,6 @@
 //! Running compact code.
 
-use super::code::{Compact, Instruction};
+use super::code::{Compact, Instruction, Register};
 use super::values::{
     array, boolean, copy, defined, element, field, float, float_element, integer, place, place_in_matrix, put,
     put_array, put_boolean, put_float, put_integer, same, scalar, store_scalar,
@@ -13,6 +13,14 @@ use crate::value::Value;
 pub(crate) struct Steps<'s> {
     pub(crate) made: &'s mut u64,
     pub(crate) limit: u64,
+}
+
+/// Where control leaves compact code.
+enum Pause {
+    /// Before this instruction.
+    Before(usize),
+    /// Before this statement, which an edge leads to.
+    At(u32),
 }
 
 /// Runs a frame from a statement on, as far as that goes. What it returns is the statement with which the general path goes on: nothing
@@ -31,16 +39,14 @@ pub(crate) fn run(
     }
     let mut left = allowed - cost;
     let mut pc = compact.entries[statement] as usize;
-    let statement = loop {
+    let pause = loop {
         let at = pc;
         pc += 1;
         /// Leaves the statement, and what would follow it in its segment, to the general path.
         macro_rules! leave {
-            () => {{
-                let statement = compact.statements[at] as usize;
-                left += u64::from(compact.costs[statement]);
-                break statement;
-            }};
+            () => {
+                break Pause::Before(at)
+            };
         }
         /// What is of the kind that the instruction is made for.
         macro_rules! expect {
@@ -67,12 +73,6 @@ pub(crate) fn run(
                 }
                 put_float(registers, $to, value);
             }};
-        }
-        /// The register that the statement writes, where the instruction has no room for it.
-        macro_rules! own {
-            () => {
-                compact.first + compact.statements[at]
-            };
         }
         macro_rules! load {
             ($array:expr, $place:expr, $to:expr) => {
@@ -162,54 +162,48 @@ pub(crate) fn run(
                 if [a, b].iter().any(|&a| matches!(registers[a as usize], Value::Undefined)) {
                     leave!();
                 }
-                copy(registers, if cond { a } else { b }, own!());
+                copy(registers, if cond { a } else { b }, compact.own(at));
             }
             Instruction::Scalar { function, a, to } => {
-                let a = expect!(scalar(registers, a));
-                let value = expect!(compact.functions[function as usize](std::slice::from_ref(a)).ok());
-                put(registers, to, Value::Scalar(value));
+                let value = expect!(compact.on_scalars(function, registers, &[a]));
+                put(registers, to, value);
             }
             Instruction::Scalars { function, a, b } => {
-                let operands = [expect!(scalar(registers, a)).clone(), expect!(scalar(registers, b)).clone()];
-                let value = expect!(compact.functions[function as usize](&operands).ok());
-                put(registers, own!(), Value::Scalar(value));
+                let value = expect!(compact.on_scalars(function, registers, &[a, b]));
+                put(registers, compact.own(at), value);
             }
             Instruction::Scalars3 { function, operands } => {
-                let [a, b, c] = [0, 1, 2].map(|i| compact.operands[operands as usize + i]);
-                let a = expect!(scalar(registers, a)).clone();
-                let b = expect!(scalar(registers, b)).clone();
-                let c = expect!(scalar(registers, c)).clone();
-                let value = expect!(compact.functions[function as usize](&[a, b, c]).ok());
-                put(registers, own!(), Value::Scalar(value));
+                let value = expect!(compact.on_scalars(function, registers, compact.operands(operands, 3)));
+                put(registers, compact.own(at), value);
             }
             Instruction::ArrayRef { array: target, index, to } => {
                 let target = expect!(array(registers, target));
-                let at = expect!(place(target, expect!(integer(registers, index))));
-                load!(target, at, to);
+                let offset = expect!(place(target, expect!(integer(registers, index))));
+                load!(target, offset, to);
             }
             Instruction::ArrayRef2 { array: target, row, column } => {
                 let target = expect!(array(registers, target));
                 let (row, column) = (expect!(integer(registers, row)), expect!(integer(registers, column)));
-                let at = expect!(place_in_matrix(target, row, column));
-                load!(target, at, own!());
+                let offset = expect!(place_in_matrix(target, row, column));
+                load!(target, offset, compact.own(at));
             }
             Instruction::ArraySet { array: from, value, index } => {
                 let target = expect!(array(registers, from));
-                let at = expect!(place(target, expect!(integer(registers, index))));
-                if !store_scalar(target, at, &registers[value as usize]) {
+                let offset = expect!(place(target, expect!(integer(registers, index))));
+                if !store_scalar(target, offset, &registers[value as usize]) {
                     leave!();
                 }
-                put_array(registers, own!(), from);
+                put_array(registers, compact.own(at), from);
             }
             Instruction::ArraySet2 { operands } => {
-                let [from, value, row, column] = [0, 1, 2, 3].map(|i| compact.operands[operands as usize + i]);
+                let &[from, value, row, column] = compact.operands(operands, 4) else { leave!() };
                 let target = expect!(array(registers, from));
                 let (row, column) = (expect!(integer(registers, row)), expect!(integer(registers, column)));
-                let at = expect!(place_in_matrix(target, row, column));
-                if !store_scalar(target, at, &registers[value as usize]) {
+                let offset = expect!(place_in_matrix(target, row, column));
+                if !store_scalar(target, offset, &registers[value as usize]) {
                     leave!();
                 }
-                put_array(registers, own!(), from);
+                put_array(registers, compact.own(at), from);
             }
             Instruction::ArrayLength { array: target, to } => {
                 let length: usize = expect!(array(registers, target)).0.dims.borrow().iter().product();
@@ -226,7 +220,7 @@ pub(crate) fn run(
                 put(registers, to, value);
             }
             Instruction::Tuple { operands, count, to } => {
-                let sources = &compact.operands[operands as usize..(operands + count) as usize];
+                let sources = compact.operands(operands, count);
                 let mut values = Vec::with_capacity(sources.len());
                 values.extend(sources.iter().map_while(|&source| defined(registers, source)));
                 if values.len() < sources.len() {
@@ -285,13 +279,51 @@ pub(crate) fn run(
                 move_along!(edge);
                 let cost = u64::from(edge.cost);
                 if cost > left {
-                    break edge.statement as usize;
+                    break Pause::At(edge.statement);
                 }
                 left -= cost;
                 pc = edge.target as usize;
             }
         }
     };
+    let statement = match pause {
+        Pause::Before(at) => {
+            let statement = compact.statements[at] as usize;
+            left += u64::from(compact.costs[statement]);
+            statement
+        }
+        Pause::At(statement) => statement as usize,
+    };
     *steps.made += allowed - left;
     statement
+}
+
+/// What only some instructions need is apart, so that the loop has few things to keep in registers of the processor.
+impl Compact {
+    /// The register that the statement of an instruction writes.
+    #[inline(never)]
+    fn own(&self, instruction: usize) -> Register {
+        self.first + self.statements[instruction]
+    }
+
+    #[inline(never)]
+    fn operands(&self, start: u32, count: u32) -> &[Register] {
+        &self.operands[start as usize..(start + count) as usize]
+    }
+
+    /// What a function gives for scalars, up to three, if they are that and it does not fail.
+    #[inline(never)]
+    fn on_scalars(&self, function: u32, registers: &[Value], operands: &[Register]) -> Option<Value> {
+        let function = self.functions[function as usize];
+        let result = match *operands {
+            [a] => function(std::slice::from_ref(scalar(registers, a)?)),
+            [a, b] => function(&[scalar(registers, a)?.clone(), scalar(registers, b)?.clone()]),
+            [a, b, c] => {
+                let (a, b, c) = (scalar(registers, a)?, scalar(registers, b)?, scalar(registers, c)?);
+                function(&[a.clone(), b.clone(), c.clone()])
+            }
+            _ => return None,
+        };
+        result.ok().map(Value::Scalar)
+    }
 }
