@@ -22,6 +22,7 @@ pub mod inlining;
 pub mod jump_threading;
 pub mod link_methods;
 pub mod loop_invariant_motion;
+mod loop_ranges;
 pub mod lower_arithmetic;
 pub mod lower_broadcast;
 pub mod lower_projections;
@@ -34,6 +35,7 @@ mod replace;
 pub mod reverse_mode;
 pub mod rules;
 
+pub mod scalar_promotion;
 pub mod scalar_replacement;
 pub mod simplify;
 pub mod simplify_cfg;

@@ -107,7 +107,8 @@ fn closed_loops(bb: &BBCode, graph: &BlockGraph, forest: &LoopForest) -> HashMap
     closed
 }
 
-fn can_have_preheader(bb: &BBCode, graph: &BlockGraph, header: usize, outside: &[BlockId]) -> bool {
+/// Whether a block can be put before a loop that is entered from these blocks.
+pub(crate) fn can_have_preheader(bb: &BBCode, graph: &BlockGraph, header: usize, outside: &[BlockId]) -> bool {
     let Some(block) = graph.block(header) else { return false };
     let odd = |block: BlockId| bb.block(block).is_none_or(|data| data.odd_edges().is_some());
     let caught = |from: BlockId| match bb.terminator(from).map(|(_, inst)| &inst.stmt) {

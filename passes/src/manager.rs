@@ -10,8 +10,8 @@ use crate::{
     PassError, checkpoint_loops, closure_folding, closure_specialization, common_subexpressions, constant_folding,
     constant_propagation, copy_propagation, dead_code, derivative_entries, differentiability, forward_mode,
     infer_types, inlining, jump_threading, linearization, link_methods, loop_invariant_motion, lower_arithmetic,
-    lower_broadcast, lower_projections, lower_switch, mem2reg, reverse_mode, scalar_replacement, simplify,
-    simplify_cfg, split_critical_edges, type_literals, unreachable_code,
+    lower_broadcast, lower_projections, lower_switch, mem2reg, reverse_mode, scalar_promotion, scalar_replacement,
+    simplify, simplify_cfg, split_critical_edges, type_literals, unreachable_code,
 };
 
 /// What a pass returns: whether it changed anything.
@@ -74,6 +74,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: linearization::NAME,           about: "add functions of the value and of the differential",              run: Run::Module(linearization::run) },
     Pass { name: reverse_mode::NAME,            about: "add the functions of the derivative",                             run: Run::Module(reverse_mode::run) },
     Pass { name: linear_maps::NAME,             about: "add the functions of the derivative, with linear maps as closures",     run: Run::Module(linear_maps::run) },
+    Pass { name: scalar_promotion::NAME,        about: "keep in a value what a loop changes in one place of an array",     run: Run::Function(scalar_promotion::run) },
     Pass { name: scalar_replacement::NAME,      about: "take tuples, structs and enums apart",                        run: Run::Function(scalar_replacement::run) },
     Pass { name: simplify::NAME,                about: "inline, specialise closures and take objects apart, until nothing changes",     run: Run::Module(simplify::run) },
     Pass { name: simplify_cfg::NAME,            about: "fold branches and join blocks",                                   run: Run::Function(simplify_cfg::run) },

@@ -4,8 +4,8 @@ use bbcode::BBCode;
 use ircode::{Module, Name};
 use passes::{
     Context, PassError, PassResult, common_subexpressions, constant_folding, copy_propagation, dead_code, infer_types,
-    jump_threading, loop_invariant_motion, lower_arithmetic, lower_broadcast, mem2reg, run_on_function, simplify_cfg,
-    type_literals, unreachable_code,
+    jump_threading, loop_invariant_motion, lower_arithmetic, lower_broadcast, mem2reg, run_on_function,
+    scalar_promotion, simplify_cfg, type_literals, unreachable_code,
 };
 
 type FunctionPass = fn(&mut BBCode, &Context<'_>) -> PassResult;
@@ -27,6 +27,8 @@ const PRIMAL: &[FunctionPass] = &[
     dead_code::run,
     simplify_cfg::run,
     loop_invariant_motion::run,
+    scalar_promotion::run,
+    copy_propagation::run,
 ];
 
 /// For derivatives, which are clean but for what forward mode leaves.

@@ -26,7 +26,8 @@ use crate::rules::RuleTable;
 use crate::tangents::{Tangent, TangentTypes};
 use crate::witnesses::given_derivative;
 use crate::{
-    PassError, common_subexpressions, constant_folding, copy_propagation, dead_code, jump_threading, simplify_cfg,
+    PassError, common_subexpressions, constant_folding, copy_propagation, dead_code, jump_threading, scalar_promotion,
+    simplify_cfg,
 };
 
 /// The names of what belongs to the derivative of a function.
@@ -270,6 +271,10 @@ impl<'a> Derivation<'a> {
         }
         if self.savings.jump_threading {
             self.thread_jumps(&mut bb, &function.name)?;
+        }
+        // The copies that this leaves stay: what is added up, is so in the order in which it was at the element.
+        if self.savings.scalar_promotion && self.carrier == Carrier::Stacks {
+            scalar_promotion::run(&mut bb, &Context { module: self.module, function: &function.name })?;
         }
         match self.carrier {
             Carrier::Stacks => {

@@ -1,0 +1,371 @@
+//! Keeps in a value what a loop reads from a place of an array and stores there again on every round.
+
+use bbcode::{BBCode, BlockGraph, BlockId, EditError, Ids, InstId};
+use hashbrown::HashMap;
+use ircode::graph::LoopId;
+use ircode::{Module, NewInstruction, Operand, Stmt, Type};
+use slotmap::SecondaryMap;
+
+use crate::effects::effects;
+use crate::loop_invariant_motion::can_have_preheader;
+use crate::loop_ranges::LoopRanges;
+use crate::manager::Context;
+use crate::preheaders::{Preheaders, outside_predecessors};
+use crate::{PassError, PassResult};
+
+/// The pass's name on the command line.
+pub const NAME: &str = "scalar-promotion";
+
+/// Indices that differ by less are compared as if integers had no bounds: no array is so long that the sum of such a number and an
+/// index into it would leave 64 bits.
+const NEAR: i64 = 1 << 32;
+
+/// Keeps an element of an array in a value while an innermost loop runs that reads it and stores to it on every round: it is loaded
+/// before the loop, is a φ at the header, and is stored where control leaves the loop. True if there was one. In the loop, copies
+/// stand where the loads and stores were.
+///
+/// Nobody must be able to tell: the array was made in the function, outside of the loop, and everything that is done with it
+/// there are loads, stores, questions about its size and returning it, so that no callee and no exception shows what is in it. The
+/// index does not change in the loop, and every other access of the array in the loop has the same index or
+/// one that is seen to be another: by a constant that was added, or as the counter of the loop stays below or above it
+/// (`loop_ranges.rs`). The first load comes before all in the loop that may fail, so that it fails as before if there is no such
+/// element.
+///
+/// Left alone are elements that hold objects, accesses that are not made on every round, loops that are irreducible or with others
+/// inside, and functions with try/catch.
+///
+/// This is the scalar promotion of memory in LLVM's loop-invariant code motion; Lu and Cooper, *Register Promotion in C
+/// Programs* (1997). It takes time linear in the function, but for loops that access an array at several places: these are compared with
+/// each other.
+pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
+    let graph = bb.cfg();
+    let loops = graph.loops();
+    if loops.iter().len() == 0 || bb.all_insts().any(|(_, inst)| matches!(inst.stmt, Stmt::Enter(_))) {
+        return Ok(false);
+    }
+    let arrays = local_arrays(bb, context.module);
+    if arrays.is_empty() {
+        return Ok(false);
+    }
+    let domtree = graph.dominators();
+    let ranges = LoopRanges { module: context.module, bb, graph: &graph, loops: &loops, domtree: &domtree };
+    let found = Search { ranges, arrays }.promotions();
+    if found.is_empty() {
+        return Ok(false);
+    }
+    // Dominance changes, and φs must not get less by it.
+    bb.name_phi_edges();
+    let mut preheaders = Preheaders::new(&graph, &loops);
+    let mut entered = Vec::new();
+    for (around, promotions) in found {
+        entered.extend(preheaders.of(bb, around.id).map(|before| (around, promotions, before)));
+    }
+    let graph = bb.cfg();
+    for (around, promotions, before) in &entered {
+        around
+            .apply(bb, &graph, promotions, *before)
+            .map_err(|error| PassError::new(NAME, context.function, error.to_string()))?;
+    }
+    Ok(!entered.is_empty())
+}
+
+/// The arrays of numbers that the function makes and shows to nobody, with the types of their elements.
+fn local_arrays(bb: &BBCode, module: &Module<BBCode>) -> SecondaryMap<InstId, Type> {
+    let mut arrays: SecondaryMap<InstId, Type> = SecondaryMap::new();
+    let mut stores: SecondaryMap<InstId, InstId> = SecondaryMap::new();
+    for (id, inst) in bb.all_insts() {
+        let Some((primitive, args)) = module.primitive_call(&inst.stmt) else { continue };
+        match (primitive.name, args, &inst.ty) {
+            ("new_array" | "jl_alloc_array_1d" | "jl_alloc_array_2d" | "jl_alloc_array_3d", _, Type::Array(array))
+                if array.element.as_scalar().is_some() =>
+            {
+                arrays.insert(id, array.element.clone());
+            }
+            ("arrayset", [_, array, ..], _) => {
+                stores.extend(array.as_value().map(|array| (id, array)));
+            }
+            _ => {}
+        }
+    }
+    for (_, inst) in bb.all_insts() {
+        let open = match (module.primitive_call(&inst.stmt), &inst.stmt) {
+            (_, Stmt::Return(_)) => continue,
+            (Some((primitive, args)), Stmt::Call(_)) => match primitive.name {
+                "arrayref" | "const_arrayref" | "arrayset" => args.get(1),
+                "arraysize" | "arraylen" => args.first(),
+                _ => None,
+            },
+            _ => None,
+        };
+        let mut open = open.and_then(Operand::as_value);
+        inst.stmt.for_each_use(|used| match stores.get(used) {
+            // What a store gives is the array.
+            Some(&array) => {
+                arrays.remove(array);
+            }
+            None if open == Some(used) => open = None,
+            None => {
+                arrays.remove(used);
+            }
+        });
+    }
+    arrays
+}
+
+/// A load or a store of an element.
+#[derive(Clone, Debug)]
+struct Access {
+    id: InstId,
+    array: InstId,
+    indices: Vec<Operand<Ids>>,
+    /// What is stored.
+    stored: Option<Operand<Ids>>,
+    block: BlockId,
+}
+
+/// An element that is kept in a value while a loop runs: its loads and stores, in the order in which each round makes them.
+type Promotion = Vec<Access>;
+
+/// An innermost loop.
+struct Around {
+    id: LoopId,
+    header: BlockId,
+    /// Its blocks, in an order in which each comes after those that dominate it, with their immediate dominators.
+    blocks: Vec<(BlockId, Option<BlockId>)>,
+    latches: Vec<BlockId>,
+}
+
+struct Search<'a> {
+    ranges: LoopRanges<'a>,
+    arrays: SecondaryMap<InstId, Type>,
+}
+
+impl Search<'_> {
+    fn promotions(&self) -> Vec<(Around, Vec<Promotion>)> {
+        let found = self.innermost_loops().into_iter().map(|around| {
+            let promotions = self.promotions_in(&around);
+            (around, promotions)
+        });
+        found.filter(|(_, promotions)| !promotions.is_empty()).collect()
+    }
+
+    /// The loops with no others inside that can have a block before them.
+    fn innermost_loops(&self) -> Vec<Around> {
+        let LoopRanges { bb, graph, loops, domtree, .. } = self.ranges;
+        let parents: Vec<LoopId> = loops.iter().filter_map(|(_, found)| found.parent).collect();
+        let outside = outside_predecessors(graph, loops);
+        let mut blocks_of: HashMap<LoopId, Vec<(BlockId, Option<BlockId>)>> = HashMap::new();
+        for number in domtree.preorder() {
+            if let (Some(id), Some(block)) = (loops.innermost(number), graph.block(number)) {
+                let dominator = domtree.immediate_dominator(number).and_then(|dominator| graph.block(dominator));
+                blocks_of.entry(id).or_default().push((block, dominator));
+            }
+        }
+        let odd = |block: BlockId| bb.block(block).is_none_or(|data| data.odd_edges().is_some());
+        let mut found = Vec::new();
+        for (id, each) in loops.iter().filter(|(id, each)| !each.irreducible && !parents.contains(id)) {
+            let from = outside.get(&id).map(Vec::as_slice).unwrap_or_default();
+            let (Some(header), Some(blocks)) = (graph.block(each.header), blocks_of.remove(&id)) else { continue };
+            let is_open = blocks.iter().any(|&(block, _)| odd(block) || graph.successors(block).any(odd));
+            if is_open || !can_have_preheader(bb, graph, each.header, from) {
+                continue;
+            }
+            let inside = graph.graph().predecessors(each.header).filter(|&pred| loops.contains(id, pred));
+            let mut latches: Vec<BlockId> = inside.filter_map(|pred| graph.block(pred)).collect();
+            latches.sort_unstable();
+            latches.dedup();
+            found.push(Around { id, header, blocks, latches });
+        }
+        found
+    }
+
+    /// The elements that can be kept in values while a loop runs.
+    ///
+    /// Of the loads that each round starts with: what fails in one of them fails before the loop in the same order.
+    fn promotions_in(&self, of: &Around) -> Vec<Promotion> {
+        let accesses = self.accesses(of);
+        let mut found: Vec<Promotion> = Vec::new();
+        if accesses.is_empty() {
+            return found;
+        }
+        let LoopRanges { module, bb, .. } = self.ranges;
+        for (id, inst) in bb.insts(of.header) {
+            if found.iter().flatten().any(|access| access.id == id) {
+                continue;
+            }
+            if let Some(first) = accesses.iter().find(|access| access.id == id && access.stored.is_none())
+                && let Some(promotion) = self.promotion(of, first, &accesses)
+            {
+                found.push(promotion);
+                continue;
+            }
+            let effects = effects(module, bb, inst);
+            if inst.stmt.is_terminator() || effects.throws || effects.writes {
+                break;
+            }
+        }
+        found
+    }
+
+    /// The loads from local arrays and stores to them in a loop.
+    fn accesses(&self, of: &Around) -> Vec<Access> {
+        let LoopRanges { module, bb, .. } = self.ranges;
+        let mut found = Vec::new();
+        for &(block, _) in &of.blocks {
+            for (id, inst) in bb.insts(block) {
+                let Some((primitive, args)) = module.primitive_call(&inst.stmt) else { continue };
+                let (array, stored, indices) = match (primitive.name, args) {
+                    ("arrayref" | "const_arrayref", [_, array, indices @ ..]) => (array, None, indices),
+                    ("arrayset", [_, array, stored, indices @ ..]) => (array, Some(stored.clone()), indices),
+                    _ => continue,
+                };
+                if let Some(array) = array.as_value().filter(|array| self.arrays.contains_key(*array)) {
+                    found.push(Access { id, array, indices: indices.to_vec(), stored, block });
+                }
+            }
+        }
+        found
+    }
+
+    /// What a loop does with the element from which a load reads, if it can be kept in a value.
+    fn promotion(&self, of: &Around, first: &Access, accesses: &[Access]) -> Option<Promotion> {
+        let element = self.arrays.get(first.array)?;
+        let is_inside = |operand: &Operand<Ids>| self.ranges.is_inside(of.id, operand);
+        let is_invariant = |index: &Operand<Ids>| match index {
+            Operand::Value(_) => !is_inside(index),
+            Operand::Argument(_) | Operand::Constant(_) => true,
+            _ => false,
+        };
+        if is_inside(&Operand::Value(first.array)) || !first.indices.iter().all(is_invariant) {
+            return None;
+        }
+        let of_array = accesses.iter().filter(|access| access.array == first.array);
+        let (same, others): (Vec<&Access>, Vec<&Access>) = of_array.partition(|access| self.is_same(first, access));
+        let is_stored = same.iter().any(|access| access.stored.is_some());
+        let can = is_stored
+            && same.iter().all(|access| self.is_plain(of, access, element))
+            && others.iter().all(|access| self.is_apart(of, first, access));
+        can.then(|| same.into_iter().cloned().collect())
+    }
+
+    /// Whether an access is made on every round, and of a value of the type of the elements.
+    fn is_plain(&self, of: &Around, access: &Access, element: &Type) -> bool {
+        let LoopRanges { bb, graph, domtree, .. } = self.ranges;
+        let fits = match &access.stored {
+            Some(value @ (Operand::Value(_) | Operand::Argument(_) | Operand::Constant(_))) => {
+                bb.operand_type(value) == *element
+            }
+            Some(_) => false,
+            None => bb.operand_type(&Operand::Value(access.id)) == *element,
+        };
+        let dominates = |latch: &BlockId| match (graph.number(access.block), graph.number(*latch)) {
+            (Some(block), Some(latch)) => domtree.dominates(block, latch),
+            _ => false,
+        };
+        fits && of.latches.iter().all(dominates)
+    }
+
+    fn is_same(&self, one: &Access, other: &Access) -> bool {
+        let same = |(a, b): (&Operand<Ids>, &Operand<Ids>)| self.ranges.sum(a) == self.ranges.sum(b);
+        one.indices.len() == other.indices.len() && one.indices.iter().zip(&other.indices).all(same)
+    }
+
+    /// Whether an access is seen never to be of the element that is read first in each round.
+    fn is_apart(&self, of: &Around, first: &Access, other: &Access) -> bool {
+        let ([index], [another]) = (first.indices.as_slice(), other.indices.as_slice()) else { return false };
+        let ranges = &self.ranges;
+        if [index, another].iter().any(|index| ranges.bb.operand_type(index) != Type::INT64) {
+            return false;
+        }
+        let (index, another) = (ranges.sum(index), ranges.sum(another));
+        if let Some(difference) = another.minus(&index) {
+            return difference != 0;
+        }
+        let blocks: Vec<BlockId> = of.blocks.iter().map(|(block, _)| *block).collect();
+        let counter = another.root.as_ref().and_then(Operand::as_value);
+        let Some(range) = counter.and_then(|counter| ranges.range(of.id, &blocks, counter)) else { return false };
+        // There is an element at the index, so that it is small; what differs little from it does so as integers without bounds do.
+        let beyond = |bound: &Operand<Ids>| {
+            let difference = ranges.sum(bound).minus(&index)?;
+            let near = |number: i64| (-NEAR..=NEAR).contains(&number);
+            (near(difference) && near(another.offset)).then(|| difference + another.offset)
+        };
+        beyond(&range.greatest).is_some_and(|most| most < 0) || beyond(&range.least).is_some_and(|least| least > 0)
+    }
+}
+
+impl Around {
+    /// Keeps elements in values while the loop runs.
+    fn apply(
+        &self,
+        bb: &mut BBCode,
+        graph: &BlockGraph,
+        promotions: &[Promotion],
+        before: BlockId,
+    ) -> Result<(), EditError> {
+        let mut exits: Vec<(BlockId, BlockId)> = Vec::new();
+        for &(from, _) in &self.blocks {
+            let mut left: Vec<BlockId> = graph.successors(from).filter(|&to| !self.contains(to)).collect();
+            left.sort_unstable();
+            left.dedup();
+            for to in left {
+                let shared = graph.predecessors(to).nth(1).is_some();
+                exits.push((from, if shared { bb.split_edge(from, to)? } else { to }));
+            }
+        }
+        promotions.iter().try_for_each(|accesses| self.promote(bb, accesses, before, &exits))
+    }
+
+    fn contains(&self, block: BlockId) -> bool {
+        self.blocks.iter().any(|(inside, _)| *inside == block)
+    }
+
+    /// Loads an element in the block before the loop, keeps it in a φ, and stores it where control leaves the loop.
+    fn promote(
+        &self,
+        bb: &mut BBCode,
+        accesses: &Promotion,
+        before: BlockId,
+        exits: &[(BlockId, BlockId)],
+    ) -> Result<(), EditError> {
+        let load = accesses.first().and_then(|first| bb.inst(first.id)).cloned();
+        let store = accesses.iter().rev().find(|access| access.stored.is_some());
+        let (Some(load), Some(store)) = (load, store.and_then(|last| bb.inst(last.id)).cloned()) else {
+            return Ok(());
+        };
+        let new = |stmt: Stmt<Ids>| NewInstruction::new(stmt, load.ty.clone()).with_line(load.line);
+        let start = bb.insert_before_terminator(before, new(load.stmt.clone()))?;
+        let phi = bb.insert_at_start(self.header, new(Stmt::phi([])))?;
+
+        // What the element is at the end of each block.
+        let mut ends: HashMap<BlockId, InstId> = HashMap::new();
+        for &(block, dominator) in &self.blocks {
+            let above = dominator.filter(|_| block != self.header).and_then(|dominator| ends.get(&dominator));
+            let mut current = above.copied().unwrap_or(phi);
+            for access in accesses.iter().filter(|access| access.block == block) {
+                let value = access.stored.clone().unwrap_or(Operand::Value(current));
+                if let Some(inst) = bb.inst_mut(access.id) {
+                    (inst.stmt, inst.ty) = (Stmt::Value(value), load.ty.clone());
+                }
+                if access.stored.is_some() {
+                    current = access.id;
+                }
+            }
+            ends.insert(block, current);
+        }
+        let end = |block: &BlockId| Operand::Value(ends.get(block).copied().unwrap_or(phi));
+
+        let around = self.latches.iter().map(|latch| (*latch, Some(end(latch))));
+        bb.replace(phi, Stmt::phi(std::iter::once((before, Some(Operand::Value(start)))).chain(around)))?;
+        for (from, to) in exits {
+            let mut stmt = store.stmt.clone();
+            if let Stmt::Call(call) = &mut stmt
+                && let Some(stored) = call.args.get_mut(2)
+            {
+                *stored = end(from);
+            }
+            bb.insert_at_start(*to, NewInstruction::new(stmt, store.ty.clone()).with_line(store.line))?;
+        }
+        Ok(())
+    }
+}
