@@ -49,6 +49,7 @@ mod recompute;
 mod recompute_in_block;
 mod report;
 mod running;
+mod same_loads;
 mod savings;
 mod shape;
 mod statement;

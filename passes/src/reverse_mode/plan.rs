@@ -21,6 +21,7 @@ use super::linear_maps::traces::Traces;
 use super::operation::Operation;
 use super::recompute::{Facts, Recomputation, Recomputed};
 use super::recompute_in_block;
+use super::same_loads::same_loads;
 use super::{Carrier, NAME};
 use crate::PassError;
 use crate::tangents::Tangent;
@@ -132,6 +133,8 @@ pub(super) struct Plan<'a> {
     pub(super) recomputed: Vec<Vec<InstId>>,
     /// What the reverse of each block uses of what is got in the reverse of another, by number.
     pub(super) elsewhere: Vec<Vec<(Saved, usize)>>,
+    /// Loads that give again what another one gave, with that.
+    same_loads: SecondaryMap<InstId, InstId>,
     /// Values that may be undefined at the end of the block that computes them: φs of which an edge has no value. Only
     /// a block that uses such a value can save it.
     maybe_undefined: SecondaryMap<InstId, ()>,
@@ -247,6 +250,7 @@ impl<'a> Plan<'a> {
             loads: vec![Vec::new(); count],
             recomputed: vec![Vec::new(); count],
             elsewhere: vec![Vec::new(); count],
+            same_loads: SecondaryMap::new(),
             maybe_undefined,
             saved_arguments: Vec::new(),
             fields: Vec::new(),
@@ -265,6 +269,7 @@ impl<'a> Plan<'a> {
         };
         plan.find_needed_contents();
         plan.find_needed_lengths();
+        plan.same_loads = same_loads(&plan);
         if carrier == Carrier::LinearMaps {
             plan.make_rule_pullbacks().map_err(|error| PassError::new(NAME, name, error.to_string()))?;
         }
@@ -534,8 +539,12 @@ impl Plan<'_> {
         self.maybe_undefined.contains_key(id)
     }
 
-    /// What a value is only another name of: a copy, a π of a constant, or a φ of a block to which control comes from one other.
+    /// What a value is only another name of: a copy, a π of a constant, a φ of a block to which control comes from one other, or what
+    /// was just read from the same place.
     pub(super) fn copied(&self, id: InstId) -> Option<Operand<bbcode::Ids>> {
+        if let Some(first) = self.same_loads.get(id) {
+            return Some(Operand::Value(*first));
+        }
         match self.primal.stmt(id)? {
             Stmt::Value(of) if !matches!(of, Operand::Global(_) | Operand::Nested(_)) => Some(of.clone()),
             Stmt::Pi(pi) => Some(pi.value.clone()).filter(|of| matches!(of, Operand::Constant(_))),

@@ -319,7 +319,7 @@ impl<'p, 'a> Recomputation<'p, 'a> {
             if node.must_be_saved {
                 network.edge(source, into(at), UNCUT);
             }
-            if direct.contains_key(id) {
+            if node.is_needed {
                 network.edge(out(at), sink, UNCUT);
             }
             for &operand in node.operands.iter().filter(|_| !node.must_be_saved) {
@@ -338,41 +338,56 @@ impl<'p, 'a> Recomputation<'p, 'a> {
     }
 
     /// What is needed, and what that can be computed from.
+    ///
+    /// A value may be in the graph several times: as it is needed in its loop, as it is needed after that, where only what it was in the
+    /// last round counts, and as it must be saved if it is needed where it cannot be computed. So the cut is free to
+    /// save what needs it after the loop, which runs less often, in its place.
     fn graph(&self, demands: &[Demand], follows: &SecondaryMap<InstId, usize>) -> Graph {
         let mut graph = Graph::default();
-        let mut numbers: HashMap<InstId, usize> = HashMap::new();
-        let mut work: std::collections::VecDeque<(InstId, usize, usize)> =
-            demands.iter().map(|&(value, place, _)| (value, place, 0)).collect();
-        while let Some((value, place, steps)) = work.pop_front() {
+        let mut numbers: HashMap<(InstId, Wanted), usize> = HashMap::new();
+        let mut work: std::collections::VecDeque<(InstId, usize, usize, Option<usize>)> =
+            demands.iter().map(|&(value, place, _)| (value, place, 0, None)).collect();
+        while let Some((value, place, steps, user)) = work.pop_front() {
             if self.runs(value, place).is_some() {
                 continue;
             }
-            let at = *numbers.entry(value).or_insert_with(|| {
+            let computed = if self.is_in_loop_of(value, place) { Wanted::InLoop } else { Wanted::AfterLoop };
+            let known = numbers.get(&(value, computed)).and_then(|&at| graph.nodes.get(at));
+            let is_computed = known.is_some_and(|node| node.places.contains(&place))
+                || steps <= MOST_STEPS && self.can_be_computed(value, place, follows);
+            let wanted = if is_computed { computed } else { Wanted::Saved };
+            let at = *numbers.entry((value, wanted)).or_insert_with(|| {
                 graph.values.push(value);
-                graph.nodes.push(Node::default());
+                graph.nodes.push(Node { must_be_saved: !is_computed, ..Node::default() });
                 graph.values.len() - 1
             });
+            match user.and_then(|user| graph.nodes.get_mut(user)) {
+                Some(user) if !user.operands.contains(&at) => user.operands.push(at),
+                _ => {}
+            }
             let Some(node) = graph.nodes.get_mut(at) else { continue };
+            node.is_needed |= user.is_none();
             if node.places.contains(&place) || node.must_be_saved {
                 continue;
             }
             node.places.push(place);
-            if steps > MOST_STEPS || node.places.len() > MOST_PLACES || !self.can_be_computed(value, place, follows) {
+            if node.places.len() > MOST_PLACES {
                 node.must_be_saved = true;
                 continue;
             }
-            let first = node.places.len() == 1;
             self.for_each_operand(value, &mut |operand| {
                 if let Operand::Value(operand) = operand {
-                    work.push_back((*operand, self.place(place, Saved::Value(*operand)), steps + 1));
-                    if first {
-                        node.uses.push(*operand);
-                    }
+                    work.push_back((*operand, self.place(place, Saved::Value(*operand)), steps + 1, Some(at)));
                 }
             });
         }
-        for node in &mut graph.nodes {
-            node.operands = node.uses.iter().filter_map(|operand| numbers.get(operand).copied()).collect();
+        // What is saved in any case costs nothing where it could be computed.
+        for (&(value, wanted), &at) in &numbers {
+            let saved = numbers.get(&(value, Wanted::Saved)).and_then(|&saved| graph.nodes.get(saved));
+            let is_saved = wanted != Wanted::Saved && saved.is_some_and(|saved| saved.is_needed);
+            if let Some(node) = graph.nodes.get_mut(at).filter(|_| is_saved) {
+                (node.must_be_saved, node.operands) = (false, Vec::new());
+            }
         }
         graph
     }
@@ -429,11 +444,27 @@ impl<'p, 'a> Recomputation<'p, 'a> {
         }
     }
 
+    /// Whether a block is in the innermost loop in which a value is computed.
+    fn is_in_loop_of(&self, id: InstId, place: usize) -> bool {
+        let home = self.plan.primal.block_of(id).and_then(|block| self.plan.graph.number(block));
+        home.is_some_and(|home| self.plan.loops.innermost(home) == self.plan.loops.innermost(place))
+    }
+
     /// In how many loops a value is computed.
     fn depth(&self, id: InstId) -> u32 {
         let block = self.plan.primal.block_of(id).and_then(|block| self.plan.graph.number(block));
         block.map_or(0, |block| self.plan.loops.depth(block).min(DEEPEST) as u32)
     }
+}
+
+/// Where a value is needed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Wanted {
+    /// In the loop in which it is computed.
+    InLoop,
+    AfterLoop,
+    /// Where it cannot be computed.
+    Saved,
 }
 
 /// What is needed, and what that can be computed from.
@@ -445,9 +476,12 @@ struct Graph {
 
 #[derive(Default)]
 struct Node {
+    /// The blocks in the reverses of which it is computed.
     places: Vec<usize>,
     must_be_saved: bool,
-    uses: Vec<InstId>,
+    /// Whether the reverse of a statement needs it, and not only what that can be computed from.
+    is_needed: bool,
+    /// The nodes that it is computed from.
     operands: Vec<usize>,
 }
 
