@@ -1,8 +1,8 @@
 //! The laws of the design on random programs, and each check against a bug that is planted for it.
 
-use bbcode::BBCode;
+use bbcode::{BBCode, Ids, InstId};
 use exec::Limits;
-use ircode::{IRCode, Module, Stmt, Style, print_module};
+use ircode::{IRCode, Module, Operand, Stmt, Style, print_module};
 use kit::anything::anything;
 use kit::carriers::carriers_agree;
 use kit::compact::compact_agrees;
@@ -18,7 +18,7 @@ use kit::native::native_agrees;
 use kit::numeric::{Options, Program, numeric, numeric_with};
 use kit::seeds::for_each;
 use passes::reverse_mode::{self, DerivativeNames, Savings, differentiate};
-use passes::{PASSES, PassError, PassManager, PassResult, Run};
+use passes::{PASSES, PassError, PassManager, PassResult, Run, run_on_function, scalar_promotion};
 
 const LIMITS: Limits = Limits { steps: 100_000, memory: 1 << 24, depth: 100 };
 
@@ -176,6 +176,45 @@ fn a_pass_that_changes_the_meaning_is_caught() {
         Ok(true)
     };
     assert!(caught(|program| keeps_meaning(&program.module, "f", &|| program.args.clone(), LIMITS, &invalid)) > 20);
+}
+
+/// The counter of the loop comes to the element that would be kept: a pass that does not see this load there, as it is hidden from it,
+/// computes something else.
+#[test]
+fn keeping_an_element_that_is_read_at_another_index_is_caught() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/passes/scalar_promotion.ir");
+    let module = bbkit::Input::read(path).unwrap().module;
+    let name = ircode::Name::from("overlapping");
+    let promote = |module: &mut Module<BBCode>| run_on_function(module, &name, scalar_promotion::run);
+    let wrong = |module: &mut Module<BBCode>| {
+        let load = at_a_counter(&module.function(&name).unwrap().body).unwrap();
+        let array = read_from(module.body_mut(&name).unwrap(), load, 2.into());
+        let changed = promote(module);
+        read_from(module.body_mut(&name).unwrap(), load, array);
+        changed
+    };
+    let args = || vec![exec::Value::from(0.5), exec::Value::from(2)];
+    keeps_meaning(&module, &name, &args, LIMITS, &promote).unwrap();
+    assert!(keeps_meaning(&module, &name, &args, LIMITS, &wrong).is_err());
+}
+
+/// The load whose index is a φ of its block.
+fn at_a_counter(bb: &BBCode) -> Option<InstId> {
+    let found = bb.all_insts().find(|(id, inst)| match &inst.stmt {
+        Stmt::Call(call) => call.args.get(2).and_then(Operand::as_value).is_some_and(|index| {
+            bb.block_of(index) == bb.block_of(*id) && matches!(bb.stmt(index), Some(Stmt::Phi(_)))
+        }),
+        _ => false,
+    });
+    found.map(|(id, _)| id)
+}
+
+/// Lets a load read from another array, and gives that from which it read.
+fn read_from(bb: &mut BBCode, load: InstId, array: Operand<Ids>) -> Operand<Ids> {
+    match bb.inst_mut(load).map(|inst| &mut inst.stmt) {
+        Some(Stmt::Call(call)) => std::mem::replace(&mut call.args[1], array),
+        _ => array,
+    }
 }
 
 /// Leaves the uses of what it removes.
