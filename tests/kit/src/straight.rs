@@ -2,19 +2,37 @@
 
 use std::fmt::Write as _;
 
-use arbitrary::{Result, Unstructured};
+use arbitrary::{Error, Result, Unstructured};
+use exec::{Machine, Value};
+use ircode::{IRCode, Module, Type, parse_module};
 
 /// A function of arrays `x` and `y`, a number of rounds and a `Float64`, and the arguments that it gets.
 #[derive(Clone, Debug)]
 pub struct StraightLoop {
     /// The function, `f`.
     pub text: String,
+    /// What the text says.
+    pub module: Module<IRCode>,
     /// How many rounds.
     pub rounds: i64,
     /// The length of the arrays.
     pub length: usize,
     /// Whether both arrays are one.
     pub alias: bool,
+}
+
+impl StraightLoop {
+    /// New arguments: two arrays, or one twice, the number of rounds and a number.
+    pub fn args(&self) -> Vec<Value> {
+        let machine = Machine::new(&self.module);
+        let vector = |by: f64| {
+            let numbers = (0..self.length).map(|n| Value::from(0.25 + by * n as f64 - 1.0 / (n + 1) as f64));
+            machine.array(Type::FLOAT64, vec![self.length], numbers.collect())
+        };
+        let x = vector(0.5);
+        let y = if self.alias { x.clone() } else { vector(-0.375) };
+        x.into_iter().chain(y).chain([Value::from(self.rounds), Value::from(-1.25)]).collect()
+    }
 }
 
 /// Elements on both sides of the indices that the counter takes.
@@ -25,7 +43,7 @@ const MARGIN: i64 = 3;
 ///
 /// # Errors
 ///
-/// Those of `u`.
+/// Those of `u`, and [`Error::IncorrectFormat`] for text that cannot be read, which is never made.
 pub fn straight_loop(u: &mut Unstructured<'_>) -> Result<StraightLoop> {
     let rounds = u.int_in_range(1..=13)?;
     let mut lines: Vec<String> = Vec::new();
@@ -112,7 +130,8 @@ pub fn straight_loop(u: &mut Unstructured<'_>) -> Result<StraightLoop> {
     text.push_str("end\n");
     // What runs twice as fast needs twice the room; sometimes there is too little of it.
     let room = if u.ratio(1, 8)? { 0 } else { 2 * (rounds + 2 * MARGIN) + 4 };
-    Ok(StraightLoop { text, rounds, length: (rounds + 2 * MARGIN + room) as usize, alias: u.ratio(1, 4)? })
+    let module = parse_module(&text).map_err(|_| Error::IncorrectFormat)?.module;
+    Ok(StraightLoop { text, module, rounds, length: (rounds + 2 * MARGIN + room) as usize, alias: u.ratio(1, 4)? })
 }
 
 /// An index: the counter and a constant, twice the counter, what runs the other way, or always the same.

@@ -1,4 +1,5 @@
-//! Native code and compact code do what the interpreter does statement by statement: on programs that compute with numbers, that change memory, throw and print, and on gradients.
+//! Native code and compact code do what the interpreter does statement by statement: on programs that
+//! compute with numbers, that change memory, throw and print, on loops over arrays, and on gradients.
 
 use arbitrary::{Result, Unstructured};
 use exec::Value;
@@ -13,6 +14,7 @@ use crate::memory::memory;
 use crate::mutation_programs::mutation_program;
 use crate::native::native_agrees;
 use crate::numeric::{Options as Numeric, numeric_with};
+use crate::straight::straight_loop;
 
 /// Checks what these bytes make.
 ///
@@ -57,15 +59,19 @@ fn made(u: &mut Unstructured<'_>) -> Result<Program> {
         2 => Some(Carrier::LinearMaps),
         _ => Some(Carrier::Stacks),
     };
-    let (module, args): (Module<IRCode>, Box<dyn Fn() -> Vec<Value>>) = match u.int_in_range(0..=2)? {
+    let (module, args): (Module<IRCode>, Box<dyn Fn() -> Vec<Value>>) = match u.int_in_range(0..=3)? {
         0 => {
             let program = numeric_with(u, Numeric { calls: true })?;
             (program.module, Box::new(move || program.args.clone()))
         }
         1 => {
             let program = mutation_program(u)?;
-            // Closures that hold objects are not compiled: here they are specialised away.
-            (without_closures(&program.module), Box::new(move || program.args()))
+            let module = if u.ratio(1, 2)? { without_closures(&program.module) } else { program.module.clone() };
+            (module, Box::new(move || program.args()))
+        }
+        2 => {
+            let program = straight_loop(u)?;
+            (program.module.clone(), Box::new(move || program.args()))
         }
         _ => {
             let program = memory(u)?;
