@@ -5,15 +5,11 @@
 
 use exec::native::Program;
 use exec::{Limits, Machine, Value};
-use ircode::{IRCode, Module, Type, parse_module};
-use kit::native::{Verdict, native_agrees};
+use ircode::{IRCode, Module, Type};
+use kit::native::{Verdict, native_agrees, verified};
 
 fn module(text: &str) -> Module<IRCode> {
-    let module = parse_module(text).unwrap_or_else(|error| panic!("{error}\n{text}")).module;
-    for function in module.functions() {
-        function.body.verify().unwrap_or_else(|violations| panic!("{violations}\n{text}"));
-    }
-    module
+    verified(text).unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn vector(machine: &Machine<'_>, numbers: &[f64]) -> Value {

@@ -5,14 +5,10 @@
 use exec::native::{CallError, Program};
 use exec::{Limits, Machine, RunErrorKind, Value};
 use ircode::{IRCode, Module, Type, parse_module};
-use kit::native::{Verdict, native_agrees};
+use kit::native::{Verdict, native_agrees, verified};
 
 fn module(text: &str) -> Module<IRCode> {
-    let module = parse_module(text).unwrap_or_else(|error| panic!("{error}\n{text}")).module;
-    for function in module.functions() {
-        function.body.verify().unwrap_or_else(|violations| panic!("{violations}\n{text}"));
-    }
-    module
+    verified(text).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Runs `f` on both engines, and says what became of it.

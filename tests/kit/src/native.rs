@@ -4,7 +4,7 @@ use std::fmt;
 
 use exec::native::{CallError, Program};
 use exec::{Limits, Machine, RunError, RunErrorKind, Value, first_difference};
-use ircode::{IRCode, Module};
+use ircode::{IRCode, Module, parse_module};
 
 use crate::laws::{Broken, broken};
 
@@ -17,6 +17,19 @@ pub enum Verdict {
     Refused(String),
     /// A limit ended the run, which one in the interpreter or the memory of native code: what would have come of it nobody knows.
     Limited,
+}
+
+/// The module of this text, if it can be read and is right.
+///
+/// # Errors
+///
+/// What is wrong with it, and the text.
+pub fn verified(text: &str) -> Result<Module<IRCode>, String> {
+    let module = parse_module(text).map_err(|error| format!("{error}\n{text}"))?.module;
+    for function in module.functions() {
+        function.body.verify().map_err(|violations| format!("{violations}\n{text}"))?;
+    }
+    Ok(module)
 }
 
 /// Native code gives the value that the interpreter gives to the last bit, but for what is in a NaN, or the same error at
