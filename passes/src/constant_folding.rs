@@ -2,10 +2,11 @@
 
 use bbcode::{BBCode, Ids, InstId};
 use ircode::primitives::{Compute, Primitive};
-use ircode::{Callee, Constant, Instruction, Module, Names, Operand, Scalar, Stmt, Type};
+use ircode::{CallNode, Callee, Constant, Instruction, Module, Names, Operand, Scalar, Stmt, Type};
 
 use crate::PassResult;
 use crate::effects::field_type;
+use crate::loop_ranges::integer;
 use crate::manager::Context;
 use crate::replace::Replacements;
 
@@ -17,7 +18,8 @@ pub const NAME: &str = "constant-folding";
 ///
 /// The identities hold for every operand, signed zeros and infinities included: `x + -0.0`, `x - 0.0`, `x * 1.0`,
 /// `x / 1.0` are `x`, `--x` and `!!x` are `x`; a field of a tuple that was just made is what it was made from; a choice
-/// between the same value is that value; a name of a function is that function. `x + 0.0` is not `x`, as it turns `-0.0` into `0.0`. (Of a NaN, which NaN comes
+/// between the same value is that value; a name of a function is that function; integers of 64 bits to which constants are added
+/// one after the other are one sum. `x + 0.0` is not `x`, as it turns `-0.0` into `0.0`. (Of a NaN, which NaN comes
 /// out is left open, as in Julia.)
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let graph = bb.cfg();
@@ -42,6 +44,15 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
                     *operand = value;
                 });
             }
+            if let Some((rest, more)) = bb.stmt(id).and_then(|stmt| joined_sum(bb, context.module, stmt))
+                && let Some(Stmt::Call(call)) = bb.inst_mut(id).map(|inst| &mut inst.stmt)
+            {
+                *call = CallNode {
+                    callee: Operand::global("Base", "add_int"),
+                    args: [rest, more.into()].into_iter().collect(),
+                };
+                changed = true;
+            }
             let Some(inst) = bb.inst(id) else { continue };
             let Some(value) = simplified(bb, context.module, inst) else { continue };
             if value.as_value() == Some(id) {
@@ -60,6 +71,25 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
         }
     }
     Ok(replaced.apply(bb) || changed)
+}
+
+/// What an integer is more than by how much, if it adds a constant to what adds a constant to something.
+fn joined_sum(bb: &BBCode, module: &Module<BBCode>, stmt: &Stmt<Ids>) -> Option<(Operand<Ids>, i64)> {
+    let (sum, more) = sum_with_constant(bb, module, stmt)?;
+    let (rest, less) = sum_with_constant(bb, module, bb.stmt(sum.as_value()?)?)?;
+    Some((rest.clone(), more.wrapping_add(less)))
+}
+
+/// The operand and the constant that an integer of 64 bits is the sum of.
+fn sum_with_constant<'b>(bb: &BBCode, module: &Module<BBCode>, stmt: &'b Stmt<Ids>) -> Option<(&'b Operand<Ids>, i64)> {
+    let (primitive, [a, b]) = module.primitive_call(stmt)? else { return None };
+    let (rest, more) = match (primitive.name, integer(a), integer(b)) {
+        ("add_int", None, Some(number)) => (a, number),
+        ("add_int", Some(number), None) => (b, number),
+        ("sub_int", None, Some(number)) => (a, number.wrapping_neg()),
+        _ => return None,
+    };
+    (bb.operand_type(rest) == Type::INT64).then_some((rest, more))
 }
 
 /// The operand that a statement is, if it is one.
@@ -89,12 +119,20 @@ fn simplified(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> 
     }
 }
 
-/// The constant that a primitive computes from constants, as the interpreter does.
+/// What a primitive gives for constants, as the interpreter computes it; of a choice only the condition need be one.
 pub(crate) fn folded(module: &Module<BBCode>, primitive: &Primitive, args: &[Operand<Ids>]) -> Option<Operand<Ids>> {
     if !primitive.takes(args.len()) || !primitive.effects.foldable() {
         return None;
     }
     let scalar = |operand: &Operand<Ids>| operand.as_constant()?.as_scalar().cloned();
+    match (primitive.name, args) {
+        ("===", [a, b]) => return Some(Constant::bool(scalar(a)? == scalar(b)?).into()),
+        ("ifelse", [condition, a, b]) => {
+            let Scalar::Bool(condition) = scalar(condition)? else { return None };
+            return Some(if condition { a.clone() } else { b.clone() });
+        }
+        _ => {}
+    }
     match (primitive.compute, args) {
         (Compute::Scalars(f), args) => {
             let scalars: Option<Vec<Scalar>> = args.iter().map(scalar).collect();
@@ -142,18 +180,12 @@ fn identity(
         ("mul_float", [x, one]) if float(one, 1.0) => Some(x.clone()),
         ("mul_float", [one, x]) if float(one, 1.0) => Some(x.clone()),
         ("div_float", [x, one]) if float(one, 1.0) => Some(x.clone()),
+        ("add_int" | "sub_int", [x, zero]) if integer(zero) == Some(0) && bb.operand_type(x) == Type::INT64 => {
+            Some(x.clone())
+        }
         ("neg_float", [x]) => inner(x, "neg_float"),
         ("not_int", [x]) if bb.operand_type(x) == Type::BOOL => inner(x, "not_int"),
-        ("===", [a, b]) => {
-            let (a, b) = (a.as_constant()?, b.as_constant()?);
-            let both_known = a.as_scalar().is_some() && b.as_scalar().is_some();
-            both_known.then(|| Constant::bool(a == b).into())
-        }
-        ("ifelse", [condition, a, b]) => match condition.as_constant() {
-            Some(Constant::Scalar(Scalar::Bool(true))) => Some(a.clone()),
-            Some(Constant::Scalar(Scalar::Bool(false))) => Some(b.clone()),
-            _ => (a == b && bb.operand_type(condition) == Type::BOOL).then(|| a.clone()),
-        },
+        ("ifelse", [condition, a, b]) => (a == b && bb.operand_type(condition) == Type::BOOL).then(|| a.clone()),
         ("getfield", [object, field, ..]) => {
             field_type(module, &bb.operand_type(object), field)?;
             let number = field.as_constant()?.as_scalar()?.to_i128();

@@ -273,21 +273,9 @@ impl<'p> Solver<'p> {
                         Cell::Varies => arg.clone(),
                     });
                 }
-                if let Some(value) = folded(self.module, primitive, &known) {
-                    return Some(Cell::Constant(value));
-                }
-                let scalar = |operand: &Operand<Ids>| operand.as_constant().and_then(Constant::as_scalar).cloned();
-                match (primitive.name, known.as_slice()) {
-                    ("===", [a, b]) => Some(match (scalar(a), scalar(b)) {
-                        (Some(a), Some(b)) => Cell::Constant((a == b).into()),
-                        _ => Cell::Varies,
-                    }),
-                    ("ifelse", [condition, a, b]) => match scalar(condition) {
-                        Some(Scalar::Bool(true)) => cell(&self.cells, a),
-                        Some(Scalar::Bool(false)) => cell(&self.cells, b),
-                        _ => Some(Cell::Varies),
-                    },
-                    _ => Some(Cell::Varies),
+                match folded(self.module, primitive, &known) {
+                    Some(value) => cell(&self.cells, &value),
+                    None => Some(Cell::Varies),
                 }
             }
         }

@@ -225,13 +225,7 @@ impl Threader<'_> {
             Stmt::Pi(pi) if pi.value.as_constant().is_some() => Some(pi.value.clone()),
             Stmt::Call(_) | Stmt::Invoke(_) => {
                 let (primitive, args) = self.module.primitive_call(stmt)?;
-                match (primitive.name, args) {
-                    ("===", [a, b]) => {
-                        let (a, b) = (a.as_constant()?.as_scalar()?, b.as_constant()?.as_scalar()?);
-                        Some(Constant::bool(a == b).into())
-                    }
-                    _ => folded(self.module, primitive, args),
-                }
+                folded(self.module, primitive, args).filter(|value| value.as_constant().is_some())
             }
             _ => None,
         }

@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod argument_types;
+pub mod array_scalar_replacement;
 mod builder;
 pub mod checkpoint_loops;
 mod checkpointed;
@@ -21,8 +22,10 @@ pub mod infer_types;
 pub mod inlining;
 pub mod jump_threading;
 pub mod link_methods;
+mod local_arrays;
 pub mod loop_invariant_motion;
 mod loop_ranges;
+pub mod loop_unrolling;
 pub mod lower_arithmetic;
 pub mod lower_broadcast;
 pub mod lower_projections;

@@ -7,11 +7,12 @@ use ircode::{Function, Module, Name};
 
 use crate::reverse_mode::linear_maps;
 use crate::{
-    PassError, checkpoint_loops, closure_folding, closure_specialization, common_subexpressions, constant_folding,
-    constant_propagation, copy_propagation, dead_code, derivative_entries, differentiability, forward_mode,
-    infer_types, inlining, jump_threading, linearization, link_methods, loop_invariant_motion, lower_arithmetic,
-    lower_broadcast, lower_projections, lower_switch, mem2reg, reverse_mode, scalar_promotion, scalar_replacement,
-    simplify, simplify_cfg, split_critical_edges, type_literals, unreachable_code,
+    PassError, array_scalar_replacement, checkpoint_loops, closure_folding, closure_specialization,
+    common_subexpressions, constant_folding, constant_propagation, copy_propagation, dead_code, derivative_entries,
+    differentiability, forward_mode, infer_types, inlining, jump_threading, linearization, link_methods,
+    loop_invariant_motion, loop_unrolling, lower_arithmetic, lower_broadcast, lower_projections, lower_switch, mem2reg,
+    reverse_mode, scalar_promotion, scalar_replacement, simplify, simplify_cfg, split_critical_edges, type_literals,
+    unreachable_code,
 };
 
 /// What a pass returns: whether it changed anything.
@@ -50,6 +51,7 @@ pub enum Run {
 /// All passes, by name.
 #[rustfmt::skip]
 pub const PASSES: &[Pass] = &[
+    Pass { name: array_scalar_replacement::NAME, about: "make values of the elements of small arrays",                  run: Run::Function(array_scalar_replacement::run) },
     Pass { name: checkpoint_loops::NAME,        about: "turn loops into calls of some rounds, which reverse mode runs again",     run: Run::Module(checkpoint_loops::run) },
     Pass { name: closure_folding::NAME,         about: "call what a closure applies, where it is seen to be made",     run: Run::Function(closure_folding::run) },
     Pass { name: closure_specialization::NAME,  about: "give functions what closures capture in the place of closures",    run: Run::Module(closure_specialization::run) },
@@ -65,6 +67,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: jump_threading::NAME,          about: "go straight to where a condition leads that is known on an edge",   run: Run::Function(jump_threading::run) },
     Pass { name: link_methods::NAME,            about: "let invokes name the functions of the module",                    run: Run::Function(link_methods::run) },
     Pass { name: loop_invariant_motion::NAME,   about: "move out of loops what is the same on every round",               run: Run::Function(loop_invariant_motion::run) },
+    Pass { name: loop_unrolling::NAME,          about: "write out short loops of a known number of rounds",            run: Run::Function(loop_unrolling::run) },
     Pass { name: lower_arithmetic::NAME,        about: "turn generic arithmetic on known types into intrinsics",          run: Run::Function(lower_arithmetic::run) },
     Pass { name: lower_broadcast::NAME,         about: "turn maps over arrays into loops",                                run: Run::Function(lower_broadcast::run) },
     Pass { name: lower_projections::NAME,       about: "give parts of slots that have addresses slots of their own",      run: Run::Function(lower_projections::run) },

@@ -3,10 +3,11 @@
 use bbcode::{BBCode, BlockGraph, BlockId, EditError, Ids, InstId};
 use hashbrown::HashMap;
 use ircode::graph::LoopId;
-use ircode::{Module, NewInstruction, Operand, Stmt, Type};
+use ircode::{NewInstruction, Operand, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use crate::effects::effects;
+use crate::local_arrays::local_arrays;
 use crate::loop_invariant_motion::can_have_preheader;
 use crate::loop_ranges::LoopRanges;
 use crate::manager::Context;
@@ -67,49 +68,6 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
             .map_err(|error| PassError::new(NAME, context.function, error.to_string()))?;
     }
     Ok(!entered.is_empty())
-}
-
-/// The arrays of numbers that the function makes and shows to nobody, with the types of their elements.
-fn local_arrays(bb: &BBCode, module: &Module<BBCode>) -> SecondaryMap<InstId, Type> {
-    let mut arrays: SecondaryMap<InstId, Type> = SecondaryMap::new();
-    let mut stores: SecondaryMap<InstId, InstId> = SecondaryMap::new();
-    for (id, inst) in bb.all_insts() {
-        let Some((primitive, args)) = module.primitive_call(&inst.stmt) else { continue };
-        match (primitive.name, args, &inst.ty) {
-            ("new_array" | "jl_alloc_array_1d" | "jl_alloc_array_2d" | "jl_alloc_array_3d", _, Type::Array(array))
-                if array.element.as_scalar().is_some() =>
-            {
-                arrays.insert(id, array.element.clone());
-            }
-            ("arrayset", [_, array, ..], _) => {
-                stores.extend(array.as_value().map(|array| (id, array)));
-            }
-            _ => {}
-        }
-    }
-    for (_, inst) in bb.all_insts() {
-        let open = match (module.primitive_call(&inst.stmt), &inst.stmt) {
-            (_, Stmt::Return(_)) => continue,
-            (Some((primitive, args)), Stmt::Call(_)) => match primitive.name {
-                "arrayref" | "const_arrayref" | "arrayset" => args.get(1),
-                "arraysize" | "arraylen" => args.first(),
-                _ => None,
-            },
-            _ => None,
-        };
-        let mut open = open.and_then(Operand::as_value);
-        inst.stmt.for_each_use(|used| match stores.get(used) {
-            // What a store gives is the array.
-            Some(&array) => {
-                arrays.remove(array);
-            }
-            None if open == Some(used) => open = None,
-            None => {
-                arrays.remove(used);
-            }
-        });
-    }
-    arrays
 }
 
 /// A load or a store of an element.

@@ -3,9 +3,9 @@
 use bbcode::BBCode;
 use ircode::{Module, Name};
 use passes::{
-    Context, PassError, PassResult, common_subexpressions, constant_folding, copy_propagation, dead_code, infer_types,
-    jump_threading, loop_invariant_motion, lower_arithmetic, lower_broadcast, mem2reg, run_on_function,
-    scalar_promotion, simplify_cfg, type_literals, unreachable_code,
+    Context, PassError, PassResult, array_scalar_replacement, common_subexpressions, constant_folding,
+    copy_propagation, dead_code, infer_types, jump_threading, loop_invariant_motion, loop_unrolling, lower_arithmetic,
+    lower_broadcast, mem2reg, run_on_function, scalar_promotion, simplify_cfg, type_literals, unreachable_code,
 };
 
 type FunctionPass = fn(&mut BBCode, &Context<'_>) -> PassResult;
@@ -22,6 +22,10 @@ const PRIMAL: &[FunctionPass] = &[
     mem2reg::run,
     jump_threading::run,
     constant_folding::run,
+    copy_propagation::run,
+    simplify_cfg::run,
+    loop_unrolling::run,
+    array_scalar_replacement::run,
     copy_propagation::run,
     common_subexpressions::run,
     dead_code::run,

@@ -80,6 +80,8 @@ pub(super) struct Check {
     pub(super) object: Operand<Positions>,
     pub(super) space: Space,
     pub(super) index: Index,
+    /// How far apart the indices are that were brought together: the index is the least of them.
+    pub(super) spread: i64,
     /// Whether the access happens once more after the last round.
     pub(super) beyond: bool,
 }
@@ -427,7 +429,7 @@ impl Finder<'_> {
                         self.cover(
                             found,
                             *statement,
-                            vec![Check { object: object.clone(), space: Space::Stack, index, beyond }],
+                            vec![Check { object: object.clone(), space: Space::Stack, index, spread: 0, beyond }],
                         );
                     }
                     continue;
@@ -448,7 +450,7 @@ impl Finder<'_> {
                     1 => Space::Array,
                     _ => Space::Dimension(dimension as u32),
                 };
-                Some(Check { object: object.clone(), space, index: self.index(index, DEPTH)?, beyond })
+                Some(Check { object: object.clone(), space, index: self.index(index, DEPTH)?, spread: 0, beyond })
             });
             if let Some(checks) = checks.collect::<Option<Vec<_>>>() {
                 self.cover(found, *statement, checks);
@@ -459,9 +461,8 @@ impl Finder<'_> {
     fn cover(&self, found: &mut CountedLoop, statement: usize, checks: Vec<Check>) {
         let mut first = None;
         for check in checks {
-            let known = found.checks.iter().position(|known| *known == check);
-            let at = known.unwrap_or(found.checks.len());
-            if known.is_none() {
+            let at = found.checks.iter_mut().position(|known| known.covers(&check)).unwrap_or(found.checks.len());
+            if at == found.checks.len() {
                 found.checks.push(check);
             }
             first = first.or(Some(at));
@@ -469,6 +470,27 @@ impl Finder<'_> {
         if let Some(first) = first {
             found.covered.insert(statement, first);
         }
+    }
+}
+
+impl Check {
+    /// Lets this check cover another one too, if their indices differ by a small constant.
+    fn covers(&mut self, other: &Check) -> bool {
+        let Index { factor, terms, constant } = &other.index;
+        let same = self.object == other.object
+            && (self.space, self.beyond) == (other.space, other.beyond)
+            && self.index.factor == *factor
+            && self.index.terms == *terms;
+        let Some(more) = constant.checked_sub(self.index.constant).filter(|more| same && more.abs() <= MOST) else {
+            return false;
+        };
+        let spread = self.spread.max(more) - more.min(0);
+        let fits = spread <= MOST;
+        if fits {
+            self.index.constant = self.index.constant.wrapping_add(more.min(0));
+            self.spread = spread;
+        }
+        fits
     }
 }
 

@@ -27,7 +27,7 @@ const NEW_ARRAYS: &[&str] = &["jl_alloc_array_1d", "jl_alloc_array_2d", "jl_allo
 const COPIES: [(usize, i64); 2] = [(20, 4), (40, 2)];
 
 /// Loops with larger bodies stay as they are.
-const LARGEST: usize = 150;
+const LARGEST: usize = 2000;
 
 /// A loop, and what its versions share.
 #[derive(Debug)]
@@ -312,15 +312,24 @@ impl FunctionCompiler<'_, '_> {
             None => size,
         };
         let Some(first) = self.index_at_start(ir, &check.index)? else { return Ok(None) };
-        let mut inside = self.builder.ins().icmp(IntCC::UnsignedLessThan, first, size);
+        let mut ends = vec![first];
         if check.index.factor != 0 {
             let last = self.builder.ins().iadd_imm_s(rounds, i64::from(check.beyond));
             let way = self.builder.ins().imul_imm_s(last, check.index.factor);
-            let last = self.builder.ins().iadd(first, way);
-            let last_inside = self.builder.ins().icmp(IntCC::UnsignedLessThan, last, size);
-            inside = self.builder.ins().band(inside, last_inside);
+            ends.push(self.builder.ins().iadd(first, way));
         }
-        Ok(Some(inside))
+        let mut inside: Option<ir::Value> = None;
+        for least in ends {
+            let greatest = self.builder.ins().iadd_imm_s(least, check.spread);
+            for end in if check.spread == 0 { vec![least] } else { vec![least, greatest] } {
+                let this = self.builder.ins().icmp(IntCC::UnsignedLessThan, end, size);
+                inside = Some(match inside {
+                    Some(others) => self.builder.ins().band(others, this),
+                    None => this,
+                });
+            }
+        }
+        Ok(inside)
     }
 
     /// The size of an array that the function makes for a number that it knows. Where the indices are known, too, nothing is left to decide

@@ -26,8 +26,8 @@ use crate::rules::RuleTable;
 use crate::tangents::{Tangent, TangentTypes};
 use crate::witnesses::given_derivative;
 use crate::{
-    PassError, common_subexpressions, constant_folding, copy_propagation, dead_code, jump_threading, scalar_promotion,
-    simplify_cfg,
+    PassError, array_scalar_replacement, common_subexpressions, constant_folding, copy_propagation, dead_code,
+    jump_threading, loop_unrolling, scalar_promotion, simplify_cfg,
 };
 
 /// The names of what belongs to the derivative of a function.
@@ -272,9 +272,14 @@ impl<'a> Derivation<'a> {
         if self.savings.jump_threading {
             self.thread_jumps(&mut bb, &function.name)?;
         }
-        // The copies that this leaves stay: what is added up, is so in the order in which it was at the element.
+        let context = Context { module: self.module, function: &function.name };
+        if self.savings.unrolling && self.carrier == Carrier::Stacks && loop_unrolling::run(&mut bb, &context)? {
+            array_scalar_replacement::run(&mut bb, &context)?;
+            dead_code::run(&mut bb, &context)?;
+        }
+        // The copies that these leave stay: what is added up, is so in the order in which it was at the element.
         if self.savings.scalar_promotion && self.carrier == Carrier::Stacks {
-            scalar_promotion::run(&mut bb, &Context { module: self.module, function: &function.name })?;
+            scalar_promotion::run(&mut bb, &context)?;
         }
         match self.carrier {
             Carrier::Stacks => {

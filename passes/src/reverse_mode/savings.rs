@@ -18,6 +18,9 @@ pub struct Savings {
     /// Control goes straight to where a condition leads that is known on an edge: Julia's loops become plain ones. This goes for
     /// both carriers.
     pub jump_threading: bool,
+    /// Short loops whose number of rounds is known are written out, and elements of small local arrays are values where all indices are
+    /// known.
+    pub unrolling: bool,
     /// An element of a local array that a loop changes on every round is a value while the loop runs, and not put there on each.
     pub scalar_promotion: bool,
     /// Where control came from is found by a value that the block at which ways meet saves, not by a stack of block numbers.
@@ -42,6 +45,7 @@ type Technique = (&'static str, fn(&mut Savings) -> &mut bool);
 /// The techniques, in the order in which they are told of.
 const TECHNIQUES: &[Technique] = &[
     ("jump-threading", |savings| &mut savings.jump_threading),
+    ("unrolling", |savings| &mut savings.unrolling),
     ("scalar-promotion", |savings| &mut savings.scalar_promotion),
     ("conditions", |savings| &mut savings.conditions),
     ("trip-counts", |savings| &mut savings.trip_counts),
@@ -91,6 +95,7 @@ impl Default for Savings {
     fn default() -> Self {
         Savings {
             jump_threading: true,
+            unrolling: true,
             scalar_promotion: true,
             conditions: true,
             trip_counts: true,
