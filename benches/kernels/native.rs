@@ -30,7 +30,7 @@ impl Compiled {
         let module = parse_module(text)?.module;
         let name = first(&module)?;
         let function = module.primal(&name).limits(LIMITS).compile()?;
-        let gradient = module.gradient(&name).wrt([0]).limits(LIMITS).flush_subnormals(true).compile()?;
+        let gradient = module.gradient(&name).wrt([0]).limits(LIMITS).flush_subnormals(true).preaccumulate(true).compile()?;
         Ok(Compiled { function, gradient })
     }
 
@@ -55,7 +55,7 @@ impl Compiled {
         let gradient = derived.function(&names.accumulate_gradient).ok_or("no gradient")?;
         gradient.body.verify()?;
         done("verify derivative");
-        pipeline::derivative(&mut derived, &names.accumulate_gradient)?;
+        pipeline::derivative(&mut derived, &names.accumulate_gradient, true)?;
         let derived = bbkit::to_ircode(&derived)?;
         done("optimise");
         let program = Program::compile(&derived, &[&names.accumulate_gradient], LIMITS)?;

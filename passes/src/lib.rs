@@ -32,6 +32,7 @@ pub mod lower_projections;
 pub mod lower_switch;
 mod manager;
 pub mod mem2reg;
+pub mod preaccumulation;
 mod preheaders;
 mod preparation;
 mod replace;

@@ -11,8 +11,8 @@ use crate::{
     common_subexpressions, constant_folding, constant_propagation, copy_propagation, dead_code, derivative_entries,
     differentiability, forward_mode, infer_types, inlining, jump_threading, linearization, link_methods,
     loop_invariant_motion, loop_unrolling, lower_arithmetic, lower_broadcast, lower_projections, lower_switch, mem2reg,
-    reverse_mode, scalar_promotion, scalar_replacement, simplify, simplify_cfg, split_critical_edges, type_literals,
-    unreachable_code,
+    preaccumulation, reverse_mode, scalar_promotion, scalar_replacement, simplify, simplify_cfg, split_critical_edges,
+    type_literals, unreachable_code,
 };
 
 /// What a pass returns: whether it changed anything.
@@ -73,6 +73,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: lower_projections::NAME,       about: "give parts of slots that have addresses slots of their own",      run: Run::Function(lower_projections::run) },
     Pass { name: lower_switch::NAME,            about: "turn switches into branches",                                     run: Run::Function(lower_switch::run) },
     Pass { name: mem2reg::NAME,                 about: "turn slots into values",                                          run: Run::Function(mem2reg::run) },
+    Pass { name: preaccumulation::NAME,         about: "multiply adjoints that loops carry by one number a round",         run: Run::Function(preaccumulation::run) },
     Pass { name: forward_mode::NAME,            about: "add a function of the value and its tangent",                         run: Run::Module(forward_mode::run) },
     Pass { name: linearization::NAME,           about: "add functions of the value and of the differential",              run: Run::Module(linearization::run) },
     Pass { name: reverse_mode::NAME,            about: "add the functions of the derivative",                             run: Run::Module(reverse_mode::run) },

@@ -24,6 +24,7 @@ pub struct Builder<'m, T> {
     savings: Savings,
     checkpoint: bool,
     flush_subnormals: bool,
+    pub(super) preaccumulate: bool,
     made: PhantomData<fn() -> T>,
 }
 
@@ -56,6 +57,7 @@ impl<'m, T: Compilable> Builder<'m, T> {
             savings: Savings::default(),
             checkpoint: false,
             flush_subnormals: false,
+            preaccumulate: false,
             made: PhantomData,
         }
     }
@@ -89,6 +91,12 @@ impl<'m, T: Compilable> Builder<'m, T> {
     /// With [subnormal numbers taken for zero](Program::flush_subnormals): much faster where adjoints decay to such numbers.
     pub fn flush_subnormals(self, flush: bool) -> Self {
         Builder { flush_subnormals: flush, ..self }
+    }
+
+    /// With adjoints that loops carry [multiplied by one number a round](passes::preaccumulation): faster where one round waits for the other, and
+    /// rounded in another order than in the interpreter.
+    pub fn preaccumulate(self, preaccumulate: bool) -> Self {
+        Builder { preaccumulate, ..self }
     }
 
     /// Derives and compiles. This takes milliseconds; what it gives can be called as often as wanted, from several threads at once.

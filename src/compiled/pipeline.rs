@@ -5,7 +5,8 @@ use ircode::{Module, Name};
 use passes::{
     Context, PassError, PassResult, array_scalar_replacement, common_subexpressions, constant_folding,
     copy_propagation, dead_code, infer_types, jump_threading, loop_invariant_motion, loop_unrolling, lower_arithmetic,
-    lower_broadcast, mem2reg, run_on_function, scalar_promotion, simplify_cfg, type_literals, unreachable_code,
+    lower_broadcast, mem2reg, preaccumulation, run_on_function, scalar_promotion, simplify_cfg, type_literals,
+    unreachable_code,
 };
 
 type FunctionPass = fn(&mut BBCode, &Context<'_>) -> PassResult;
@@ -55,12 +56,15 @@ pub fn primal(module: &mut Module<BBCode>) -> Result<(), PassError> {
     names.iter().try_for_each(|name| run(module, name, PRIMAL))
 }
 
-/// Makes a derivative ready to be compiled.
+/// Makes a derivative ready to be compiled; [`preaccumulation`] changes how it is rounded.
 ///
 /// # Errors
 ///
 /// [`PassError`], which verified code never gives.
-pub fn derivative(module: &mut Module<BBCode>, name: &Name) -> Result<(), PassError> {
+pub fn derivative(module: &mut Module<BBCode>, name: &Name, preaccumulate: bool) -> Result<(), PassError> {
+    if preaccumulate {
+        run(module, name, &[preaccumulation::run])?;
+    }
     run(module, name, DERIVATIVE)
 }
 
