@@ -30,7 +30,8 @@ impl Compiled {
         let module = parse_module(text)?.module;
         let name = first(&module)?;
         let function = module.primal(&name).limits(LIMITS).compile()?;
-        let gradient = module.gradient(&name).wrt([0]).limits(LIMITS).flush_subnormals(true).preaccumulate(true).compile()?;
+        let gradient =
+            module.gradient(&name).wrt([0]).limits(LIMITS).flush_subnormals(true).preaccumulate(true).compile()?;
         Ok(Compiled { function, gradient })
     }
 

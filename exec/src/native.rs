@@ -28,6 +28,7 @@ mod pending;
 mod phis;
 mod program;
 mod read_only;
+mod residents;
 mod scalars;
 mod sites;
 mod stack;

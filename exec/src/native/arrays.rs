@@ -178,6 +178,9 @@ impl FunctionCompiler<'_, '_> {
     }
 
     fn array_element(&mut self, array: &Typed, indices: &[Typed]) -> Compiled<Option<Typed>> {
+        if let Some(resident) = self.resident_element(array) {
+            return Ok(Some(resident));
+        }
         let Some((address, at, element)) = self.element_address(array, indices)? else { return Ok(None) };
         if let Some(flag) = element.assigned {
             let flag = self.builder.ins().load(clif::I8, trusted(), address, at + flag as i32);
@@ -198,6 +201,9 @@ impl FunctionCompiler<'_, '_> {
     }
 
     fn set_array_element(&mut self, array: &Typed, value: &Typed, indices: &[Typed]) -> Compiled<Option<Typed>> {
+        if self.set_resident_element(value) {
+            return Ok(Some(array.clone()));
+        }
         let Some((address, at, element)) = self.element_address(array, indices)? else { return Ok(None) };
         if value.layout.ty != element.ty {
             return self.refuse(format!("storing a {} in an array of {}", value.layout.ty, element.ty));

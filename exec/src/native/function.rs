@@ -370,6 +370,9 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
                 None => self.give_nothing(&held),
             }
         }
+        if inside.is_none() {
+            self.store_residents();
+        }
         match (inside, self.versioned.get(&to).copied()) {
             (Some(block), _) => {
                 self.builder.ins().jump(block, &[]);

@@ -10,6 +10,7 @@ use ircode::primitives::Primitive;
 use ircode::{Constant, IRCode, Module, Operand, Positions, Scalar, Stmt};
 use smallvec::SmallVec;
 
+use super::residents::Residents;
 use super::straight::{StraightLoop, straight_loop};
 
 /// Steps of induction variables and factors of indices up to this size are followed: no product of one with a number of
@@ -43,6 +44,8 @@ pub(super) struct CountedLoop {
     pub(super) statements: usize,
     /// What a round does, if it is one sequence of operations on numbers.
     pub(super) straight: Option<Rc<StraightLoop>>,
+    /// The elements that can stay in registers.
+    pub(super) residents: Option<Rc<Residents>>,
 }
 
 /// The number of the last round, counted from 0: `step · (bound − first) − less`.
@@ -145,12 +148,14 @@ pub(super) fn counted_loops(
                 .map(|block| block.stmts.len())
                 .sum(),
             straight: None,
+            residents: None,
             blocks: Vec::new(),
         };
         let beyond = |block: usize| dominators.dominates(block, test);
         let every_round = |block: usize| exits == 1 && dominators.dominates(block, latch);
         finder.find_accesses(&mut result, local_stacks, arrays_resize, &beyond, &every_round);
         result.straight = straight_loop(&finder, &result, &blocks).map(Rc::new);
+        result.residents = Residents::find(&finder, &result, &blocks).map(Rc::new);
         result.blocks = blocks;
         counted.push(result);
     }

@@ -183,6 +183,15 @@ impl StraightLoop {
         })
     }
 
+    /// The group and the offset of an element that is the same in all rounds.
+    pub(super) fn place_of(&self, operand: &Operand<Positions>, indices: &[Index]) -> Option<(usize, i64)> {
+        let (first, others) = indices.split_first()?;
+        let start = Start::Index(Index { constant: 0, ..first.clone() }, others.to_vec());
+        let object = self.objects.iter().position(|object| object.operand == *operand)?;
+        let group = self.groups.iter().position(|group| group.object == object && group.start == start)?;
+        Some((group, first.constant.checked_sub(1)?))
+    }
+
     /// The object that is accessed.
     pub(super) fn object_of(&self, access: &Access) -> Option<usize> {
         self.groups.get(access.group).map(|group| group.object)
@@ -397,19 +406,7 @@ impl Planner<'_> {
         if let Some(known) = self.plan.objects.iter().position(|known| known.operand == *operand) {
             return Some(known);
         }
-        let origin = match operand {
-            Operand::Argument(_) => Origin::Argument,
-            Operand::Value(value) => {
-                let made = value.index()?;
-                let primitive = self.finder.ir.stmts.stmts().get(made).and_then(|stmt| self.finder.primitive(stmt));
-                match primitive {
-                    Some((primitive, _)) if primitive.name == "new_stack" => Origin::Stack(made),
-                    Some((primitive, _)) if FRESH.contains(&primitive.name) => Origin::Made(made),
-                    _ => Origin::Unknown,
-                }
-            }
-            _ => return None,
-        };
+        let origin = origin(self.finder, operand)?;
         self.plan.objects.push(Object { operand: operand.clone(), origin, stored: false });
         Some(self.plan.objects.len() - 1)
     }
@@ -423,6 +420,23 @@ impl Planner<'_> {
             }
         }
     }
+}
+
+/// Where an array or a stack comes from.
+pub(super) fn origin(finder: &Finder<'_>, operand: &Operand<Positions>) -> Option<Origin> {
+    Some(match operand {
+        Operand::Argument(_) => Origin::Argument,
+        Operand::Value(value) => {
+            let made = value.index()?;
+            let primitive = finder.ir.stmts.stmts().get(made).and_then(|stmt| finder.primitive(stmt));
+            match primitive {
+                Some((primitive, _)) if primitive.name == "new_stack" => Origin::Stack(made),
+                Some((primitive, _)) if FRESH.contains(&primitive.name) => Origin::Made(made),
+                _ => Origin::Unknown,
+            }
+        }
+        _ => return None,
+    })
 }
 
 /// How many `Float64`s a value is.

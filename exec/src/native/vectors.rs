@@ -18,7 +18,8 @@ use smallvec::SmallVec;
 
 use super::function::{Compiled, FunctionCompiler, trusted};
 use super::layout::{Layout, Shape, array};
-use super::straight::{Access, Operation, Source, Start, Step, StraightLoop};
+use super::residents::Residents;
+use super::straight::{Access, Object, Operation, Source, Start, Step, StraightLoop};
 
 /// So many rounds are one turn, for bodies of up to so many steps.
 const TURNS: [(usize, i64); 2] = [(24, 4), (80, 2)];
@@ -40,6 +41,13 @@ pub(super) struct Window {
     uniform: Vec<ir::Value>,
     /// Eight times the rounds that are done.
     done: Variable,
+}
+
+impl Window {
+    /// The groups and offsets of elements that stay in registers.
+    pub(super) fn places_of(&self, residents: &Residents) -> Vec<Option<(usize, i64)>> {
+        residents.in_straight(&self.straight)
+    }
 }
 
 /// Where a group of elements lies.
@@ -198,9 +206,20 @@ impl FunctionCompiler<'_, '_> {
 
     /// Control goes on if what is stored to shares no memory with anything else that is accessed.
     fn check_apart(&mut self, ir: &IRCode, straight: &StraightLoop, otherwise: ir::Block) -> Compiled<()> {
+        if let Some(apart) = self.apart(ir, &straight.objects)? {
+            let on = self.builder.create_block();
+            self.builder.ins().brif(apart, on, &[], otherwise, &[]);
+            self.seal(&[on]);
+            self.builder.switch_to_block(on);
+        }
+        Ok(())
+    }
+
+    /// Whether what is stored to shares no memory with anything else that is accessed; `None` if there is nothing to compare.
+    pub(super) fn apart(&mut self, ir: &IRCode, objects: &[Object]) -> Compiled<Option<ir::Value>> {
         let mut apart: Option<ir::Value> = None;
-        for (number, one) in straight.objects.iter().enumerate() {
-            for other in straight.objects.iter().skip(number + 1) {
+        for (number, one) in objects.iter().enumerate() {
+            for other in objects.iter().skip(number + 1) {
                 if !(one.stored || other.stored) || one.is_apart_from(other) {
                     continue;
                 }
@@ -214,17 +233,11 @@ impl FunctionCompiler<'_, '_> {
                 });
             }
         }
-        if let Some(apart) = apart {
-            let on = self.builder.create_block();
-            self.builder.ins().brif(apart, on, &[], otherwise, &[]);
-            self.seal(&[on]);
-            self.builder.switch_to_block(on);
-        }
-        Ok(())
+        Ok(apart)
     }
 
     /// Where the elements of an array start and end.
-    fn extent(&mut self, ir: &IRCode, object: &super::straight::Object) -> Compiled<(ir::Value, ir::Value)> {
+    fn extent(&mut self, ir: &IRCode, object: &Object) -> Compiled<(ir::Value, ir::Value)> {
         let (value, _) = self.peek(ir, &object.operand)?;
         let (Shape::Array(element, _), Some(header)) = (&value.layout.shape, value.one()) else {
             return self.refuse("an array that is not there");
@@ -237,7 +250,8 @@ impl FunctionCompiler<'_, '_> {
     }
 
     /// Compiles a turn, and leaves φs, stacks and addresses as they are behind it.
-    pub(super) fn compile_turn(&mut self, window: &Window) -> Compiled<()> {
+    /// Of elements that stay in registers, the groups and offsets are given, and where they are.
+    pub(super) fn compile_turn(&mut self, window: &Window, residents: &[(usize, i64, Variable)]) -> Compiled<()> {
         let straight = window.straight.clone();
         let serial = straight.serial();
         let mut carried = Vec::with_capacity(straight.carried.len());
@@ -256,12 +270,28 @@ impl FunctionCompiler<'_, '_> {
             moved: HashMap::new(),
             round: 0,
         };
+        for &(group, offset, variable) in residents {
+            let number = self.builder.use_var(variable);
+            let access = Access { group, factor: 0, offset, part: 0 };
+            let place = turn.place_of(self, &access, Some(0), Wide::Same(number))?;
+            turn.known.push(place);
+        }
         while turn.round < window.rounds {
             match window.lanes {
                 2 => turn.pair(self)?,
                 _ => turn.single(self)?,
             }
             turn.round += window.lanes;
+        }
+        for &(group, offset, variable) in residents {
+            let access = Access { group, factor: 0, offset, part: 0 };
+            let before = self.builder.use_var(variable);
+            let place = turn.place_of(self, &access, Some(0), Wide::Same(before))?;
+            let Some(known) = turn.known.iter_mut().find(|known| known.is_same_place(&place)) else { continue };
+            known.pending = false;
+            let value = known.value.clone();
+            let number = turn.of_round(self, &value, 0);
+            self.builder.def_var(variable, number);
         }
         turn.store_pending(self)?;
         let carried = turn.carried;

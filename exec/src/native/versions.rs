@@ -15,6 +15,7 @@ use ircode::{IRCode, Operand, Positions, ScalarType};
 use super::function::{Compiled, FunctionCompiler};
 use super::layout::{Shape, array};
 use super::loops::{Check, CountedLoop, Index, Space, integer};
+use super::residents::Resident;
 use super::vectors::Window;
 
 /// More rounds than this are no use to a program, and indices stay far from the ends of 64 bits.
@@ -47,6 +48,8 @@ pub(super) struct VersionedLoop {
     roomy: bool,
     /// Whether an edge that leads into the loop was compiled.
     entered: bool,
+    /// The elements that stay in registers in all versions but the one as it is written.
+    pub(super) residents: Vec<Resident>,
 }
 
 impl VersionedLoop {
@@ -85,6 +88,7 @@ impl FunctionCompiler<'_, '_> {
                 left: self.builder.declare_var(clif::I64),
                 roomy: false,
                 entered: false,
+                residents: self.declare_residents(counted.residents.as_deref()),
                 counted,
             };
             self.versioned.insert(versioned.counted.header, self.loops.len());
@@ -100,7 +104,8 @@ impl FunctionCompiler<'_, '_> {
         let count = versioned.rounds_at_once();
         if let Some(window) = self.loops.get_mut(number).and_then(|versioned| versioned.window.take()) {
             self.builder.switch_to_block(first);
-            self.compile_turn(&window)?;
+            let residents = self.residents_in(number, &window);
+            self.compile_turn(&window, &residents)?;
             self.go_on_after(first, unchecked, left, window.rounds);
         } else if let Some(count) = count {
             let again = self.builder.create_block();
@@ -114,6 +119,14 @@ impl FunctionCompiler<'_, '_> {
             self.go_on_after(first, unchecked, left, count);
         }
         self.compile_version(ir, number, &blocks, header, unchecked, unchecked, false)
+    }
+
+    /// The elements that stay in registers, with their groups and offsets in a window.
+    fn residents_in(&self, number: usize, window: &Window) -> Vec<(usize, i64, Variable)> {
+        let Some(versioned) = self.loops.get(number) else { return Vec::new() };
+        let places = versioned.counted.residents.as_ref().map(|residents| window.places_of(residents));
+        let places = places.unwrap_or_default().into_iter().zip(&versioned.residents);
+        places.filter_map(|(place, resident)| place.map(|(group, offset)| (group, offset, resident.number))).collect()
     }
 
     /// Goes on behind several rounds.
@@ -205,10 +218,20 @@ impl FunctionCompiler<'_, '_> {
             };
             fine = self.builder.ins().band(fine, inside);
         }
+        let residents = self.loops.get(number).and_then(|versioned| versioned.counted.residents.clone());
+        if let Some(residents) = &residents
+            && let Some(apart) = self.residents_apart(ir, residents)?
+        {
+            fine = self.builder.ins().band(fine, apart);
+        }
         let fast = self.builder.create_block();
         self.builder.ins().brif(fine, fast, &[], as_written, &[]);
         self.seal(&[fast]);
         self.builder.switch_to_block(fast);
+        if let Some(residents) = &residents {
+            let into = self.loops.get(number).map(|versioned| versioned.residents.clone()).unwrap_or_default();
+            self.load_residents(ir, residents, &into)?;
+        }
         self.make_room(number, rounds)?;
         let Some(versioned) = self.loops.get(number) else { return Ok(()) };
         let (unchecked, several, left) = (versioned.unchecked, versioned.several, versioned.left);
@@ -220,6 +243,12 @@ impl FunctionCompiler<'_, '_> {
             Some(straight) => self.prepare_window(ir, &straight, unchecked)?,
             None => None,
         };
+        // Each element that stays must be found there, too.
+        let found = |window: &Window| match &residents {
+            Some(residents) => window.places_of(residents).iter().all(Option::is_some),
+            None => true,
+        };
+        let window = window.filter(found);
         if let Some(versioned) = self.loops.get_mut(number) {
             versioned.entered = true;
             if !prepared {
