@@ -30,6 +30,7 @@ mod program;
 mod read_only;
 mod residents;
 mod scalars;
+mod shadows;
 mod sites;
 mod stack;
 mod stacks;

@@ -17,7 +17,7 @@ use ircode::{CallGraph, Callee, IRCode, Module, Operand, Positions, Stmt, Type};
 use super::cells::closures_made;
 use super::context::Shared;
 use super::function::{Compiled, FunctionCompiler, Refusal};
-use super::helpers::{CALL_VALUE, CATCH, FAIL, GROW, INTERPRET, NEW, PASS_THROUGH, POP_EXCEPTION, symbols};
+use super::helpers::{CALL_VALUE, CATCH, FAIL, GROW, INTERPRET, NEW, PASS_THROUGH, POP_EXCEPTION, ZERO, symbols};
 use super::layout::{Layout, Layouts, Parts};
 use super::read_only::Changed;
 use super::sites::{Site, What};
@@ -354,6 +354,7 @@ impl Compiler {
             POP_EXCEPTION => (&[clif::I64, clif::I64], None),
             NEW => (&[clif::I64, clif::I32, clif::I64], Some(clif::I64)),
             GROW => (&[clif::I64, clif::I32, clif::I64, clif::I64], Some(clif::I8)),
+            ZERO => (&[clif::I64, clif::I64], None),
             _ => (&[], None),
         };
         self.import(name, operands, result, caller)

@@ -49,6 +49,7 @@ pub(super) const INTERPRET: &str = "bbkit_runtime_interpret";
 pub(super) const CALL_VALUE: &str = "bbkit_runtime_call_value";
 pub(super) const NEW: &str = "bbkit_runtime_new";
 pub(super) const GROW: &str = "bbkit_runtime_grow";
+pub(super) const ZERO: &str = "bbkit_runtime_zero";
 pub(super) const CATCH: &str = "bbkit_runtime_catch";
 pub(super) const POP_EXCEPTION: &str = "bbkit_runtime_pop_exception";
 pub(super) const POW: &str = "bbkit_pow";
@@ -63,6 +64,12 @@ extern "C" fn fmod(x: f64, y: f64) -> f64 {
     x % y
 }
 
+/// Fills memory of the call with zeros.
+unsafe extern "C" fn zero(address: u64, bytes: u64) {
+    // SAFETY: called by machine code with the elements of an array: as many bytes, aligned to 8, or none.
+    unsafe { (address as *mut u8).write_bytes(0, bytes as usize) };
+}
+
 /// The addresses of what machine code calls, by the names under which it is declared.
 pub(super) fn symbols() -> Vec<(String, *const u8)> {
     let mut symbols = math_symbols();
@@ -73,6 +80,7 @@ pub(super) fn symbols() -> Vec<(String, *const u8)> {
         (CALL_VALUE.into(), call_value as *const u8),
         (NEW.into(), new as *const u8),
         (GROW.into(), grow as *const u8),
+        (ZERO.into(), zero as *const u8),
         (CATCH.into(), catch as *const u8),
         (POP_EXCEPTION.into(), pop_exception as *const u8),
         (POW.into(), pow as *const u8),

@@ -12,7 +12,7 @@ use ircode::{IRCode, Operand, Positions, Stmt, Type};
 
 use super::function::{Compiled, FunctionCompiler, Typed, trusted};
 use super::layout::{Shape, array};
-use super::loops::{CountedLoop, DEPTH, Finder, Index};
+use super::loops::{CountedLoop, DEPTH, Finder, Index, integer};
 use super::straight::{Object, StraightLoop, origin};
 
 /// More of them would not find registers.
@@ -64,7 +64,8 @@ impl Residents {
                     ("stack_get", _) if found.covered.contains_key(&statement) => continue,
                     ("stack_push!", _) if found.pushes.contains(&statement) => continue,
                     // Where a stack ends is known to the function alone.
-                    ("stack_length", _) => continue,
+                    ("stack_length" | "tuple", _) => continue,
+                    ("getfield", [Operand::Value(tuple), field]) if is_field(finder, tuple.index()?, field) => continue,
                     _ => {
                         let effects = primitive.effects;
                         let plain = !effects.throws && !effects.writes && !effects.reads && !effects.allocates;
@@ -140,6 +141,15 @@ impl Residents {
         };
         self.cells.iter().map(place).collect()
     }
+}
+
+/// Whether a number names a field of a tuple.
+fn is_field(finder: &Finder<'_>, tuple: usize, field: &Operand<Positions>) -> bool {
+    let fields = match finder.ir.stmts.types().get(tuple) {
+        Some(Type::Tuple(fields)) => fields.len(),
+        _ => 0,
+    };
+    integer(field).and_then(|field| usize::try_from(field).ok()).is_some_and(|field| (1..=fields).contains(&field))
 }
 
 impl Cell {

@@ -196,6 +196,9 @@ impl FunctionCompiler<'_, '_> {
         if let Some(value) = self.array_primitive(primitive, &operands)? {
             return Ok(value);
         }
+        if let Some(value) = self.shadow_primitive(primitive, &operands)? {
+            return Ok(value);
+        }
         if let Some(value) = self.stack_primitive(primitive, args, &operands)? {
             return Ok(value);
         }
