@@ -39,18 +39,22 @@ impl Notes {
 pub(crate) struct Changes<K, T> {
     /// The number of the transaction, which no other one of this code has.
     transaction: u64,
-    /// What was there before, each once; `None` for what was added.
-    before: Vec<Change<K, T>>,
+    /// What was changed, each once.
+    changes: Vec<Change<K>>,
+    /// What was there before of what was not added, in the order of the changes. Most changes of large functions add, and should not
+    /// take the place of a statement each.
+    before: Vec<T>,
     /// What is marked as removed: it keeps its place until the outermost transaction is committed, so that it can come
     /// back under its name.
     pub(crate) removed: Vec<K>,
 }
 
 /// A thing that a transaction has changed.
-#[derive(Debug)]
-struct Change<K, T> {
+#[derive(Clone, Copy, Debug)]
+struct Change<K> {
     key: K,
-    before: Option<T>,
+    /// Whether it was there before.
+    was_there: bool,
     /// The transaction that had noted it before.
     noted: u64,
 }
@@ -63,7 +67,7 @@ impl Journal {
 
 impl<K, T> Default for Changes<K, T> {
     fn default() -> Self {
-        Changes { transaction: 0, before: Vec::new(), removed: Vec::new() }
+        Changes { transaction: 0, changes: Vec::new(), before: Vec::new(), removed: Vec::new() }
     }
 }
 
@@ -74,22 +78,26 @@ impl<K: Key, T: Clone> Changes<K, T> {
 
     pub(crate) fn added(&mut self, key: K, notes: &mut Notes) {
         let noted = notes.note(key, self.transaction);
-        self.before.push(Change { key, before: None, noted });
+        self.changes.push(Change { key, was_there: false, noted });
     }
 
     pub(crate) fn changing(&mut self, key: K, value: &T, notes: &mut Notes) {
         let noted = notes.note(key, self.transaction);
         if noted != self.transaction {
-            self.before.push(Change { key, before: Some(value.clone()), noted });
+            self.changes.push(Change { key, was_there: true, noted });
+            self.before.push(value.clone());
         }
     }
 
     /// Takes over what a transaction inside of this one has changed.
     fn absorb(&mut self, inner: Self, notes: &mut Notes) {
-        for change in inner.before {
+        let mut before = inner.before.into_iter();
+        for change in inner.changes {
             notes.note(change.key, self.transaction);
+            let value = if change.was_there { before.next() } else { None };
             if change.noted != self.transaction {
-                self.before.push(change);
+                self.changes.push(change);
+                self.before.extend(value);
             }
         }
         self.removed.extend(inner.removed);
@@ -98,9 +106,10 @@ impl<K: Key, T: Clone> Changes<K, T> {
     /// What was there before, each once; `None` for what was added. Backwards, so that free places are given out again in the same order
     /// on every run.
     pub(crate) fn take_back(self, notes: &mut Notes) -> impl Iterator<Item = (K, Option<T>)> {
-        self.before.into_iter().rev().map(|Change { key, before, noted }| {
+        let mut before = self.before;
+        self.changes.into_iter().rev().map(move |Change { key, was_there, noted }| {
             notes.note(key, noted);
-            (key, before)
+            (key, if was_there { before.pop() } else { None })
         })
     }
 }
