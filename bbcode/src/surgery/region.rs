@@ -189,27 +189,40 @@ impl BBCode {
             behind = self.insert_block_after(behind)?;
             copy.blocks.insert(block, behind);
         }
+        // First the names of the other function, then those of this one: they may look the same.
+        let rename = |stmt: Stmt<Ids>, mut names: &ClonedRegion| {
+            let Ok(mut stmt) = stmt.into_names(&mut names);
+            stmt.for_each_operand_mut(&mut |operand| {
+                if let Operand::Argument(number) = operand {
+                    *operand = argument(*number);
+                }
+            });
+            stmt
+        };
+        // Statements that name others which stand behind them are renamed once these are there.
+        let mut early: Vec<InstId> = Vec::new();
         for block in other.blocks() {
+            let new = copy.block(block);
             for (id, inst) in other.insts(block) {
                 let line = line(copy.insts.len());
-                copy.insts.insert(id, self.append_unchecked(copy.block(block), Instruction { line, ..inst.clone() }));
+                let mut names_later = false;
+                inst.stmt.for_each_operand(&mut |operand| {
+                    names_later |= operand.as_value().is_some_and(|value| !copy.insts.contains_key(value));
+                });
+                let Instruction { stmt, ty, info, flag, .. } = inst.clone();
+                let stmt = if names_later { stmt } else { rename(stmt, &copy) };
+                let new = self.append_unchecked(new, Instruction { stmt, ty, info, line, flag });
+                copy.insts.insert(id, new);
+                early.extend(names_later.then_some(new));
+            }
+        }
+        for id in early {
+            if let Some(inst) = self.inst_mut(id) {
+                inst.stmt = rename(std::mem::replace(&mut inst.stmt, Stmt::nothing()), &copy);
             }
         }
         for block in other.blocks() {
             let new = copy.block(block);
-            let insts: Vec<InstId> = self.inst_ids(new).collect();
-            for id in insts {
-                let Some(inst) = self.inst_mut(id) else { continue };
-                let mut names = &copy;
-                // First the names of the other function, then those of this one: they may look the same.
-                let Ok(mut stmt) = std::mem::replace(&mut inst.stmt, Stmt::nothing()).into_names(&mut names);
-                stmt.for_each_operand_mut(&mut |operand| {
-                    if let Operand::Argument(number) = operand {
-                        *operand = argument(*number);
-                    }
-                });
-                inst.stmt = stmt;
-            }
             let Some(data) = other.block(block) else { continue };
             self.set_next(new, data.next().map(|next| copy.block(next)))?;
             if let Some(odd) = data.odd_edges() {
