@@ -38,15 +38,24 @@ const LAYERS: usize = 8;
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let mut changed = bb.remove_unreachable_blocks();
     for _ in 0..LAYERS {
-        if !replace_layer(bb, context.module) {
+        let layer = replace_layer(bb, context.module);
+        changed |= layer.changed;
+        if !layer.shows_more {
             break;
         }
-        changed = true;
     }
     Ok(changed)
 }
 
-fn replace_layer(bb: &mut BBCode, module: &Module<BBCode>) -> bool {
+/// What came of taking objects apart once.
+#[derive(Default)]
+struct Layer {
+    changed: bool,
+    /// Whether there may be more to take apart now.
+    shows_more: bool,
+}
+
+fn replace_layer(bb: &mut BBCode, module: &Module<BBCode>) -> Layer {
     let graph = bb.cfg();
     let objects = Objects::find(bb, module, &graph);
     let mut rewriter = Rewriter {
@@ -60,9 +69,10 @@ fn replace_layer(bb: &mut BBCode, module: &Module<BBCode>) -> bool {
         rewriter.replace_look(bb, look.id, look.object, look.part);
     }
     rewriter.fill(bb);
+    let shows_more = objects.may_show_more() || rewriter.shows_objects();
     let Rewriter { replaced, mut removed, .. } = rewriter;
     if removed.is_empty() {
-        return false;
+        return Layer::default();
     }
     removed.extend(objects.phis.iter().filter(|phi| phi.apart).map(|phi| phi.id));
     replaced.apply(bb);
@@ -72,7 +82,7 @@ fn replace_layer(bb: &mut BBCode, module: &Module<BBCode>) -> bool {
     }
     remove_unused(bb, &objects);
     fill_empty_blocks(bb);
-    true
+    Layer { changed: true, shows_more }
 }
 
 /// Removes the statements that made objects which nobody uses any more.
@@ -112,6 +122,17 @@ struct Rewriter<'o> {
 }
 
 impl Rewriter<'_> {
+    /// Whether something is replaced by an object, or by what may name a part, a type or a callee.
+    fn shows_objects(&mut self) -> bool {
+        self.removed.iter().filter(|id| !self.objects.is_inner(**id)).any(|&id| {
+            match self.replaced.resolve(&Operand::Value(id)) {
+                Operand::Value(value) => self.objects.get(value).is_some(),
+                Operand::Argument(_) | Operand::Constant(Constant::Scalar(_) | Constant::Nothing) => false,
+                _ => true,
+            }
+        })
+    }
+
     fn replace_look(&mut self, bb: &mut BBCode, id: InstId, object: InstId, part: Part) {
         let Some(known) = self.objects.get(object) else { return };
         let value = match (known, part) {

@@ -147,6 +147,10 @@ pub(super) struct Objects {
     /// What is asked of those that are taken apart.
     pub(super) looks: Vec<Look>,
     index: SecondaryMap<InstId, Index>,
+    /// What is asked for and is an object that is made here itself: it is looked through at once.
+    inner: SecondaryMap<InstId, ()>,
+    /// Whether something is asked of objects that are made here of which it is not known what, or is done with what is in them.
+    unclear: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -169,6 +173,17 @@ impl Objects {
             Index::Made(index) => self.made.get(index).map(|(_, made)| Object::Made(made)),
             Index::Phi(index) => self.phis.get(index).filter(|phi| phi.apart).map(|_| Object::Phi(index)),
         }
+    }
+
+    /// Whether this is asked for and is an object that is made here itself, so that what is asked of that is known.
+    pub(super) fn is_inner(&self, look: InstId) -> bool {
+        self.inner.contains_key(look)
+    }
+
+    /// Whether there may be more to take apart once this is done, even if nothing is replaced by an object: φs of objects may lose uses
+    /// that keep them whole.
+    pub(super) fn may_show_more(&self) -> bool {
+        self.unclear || self.phis.iter().any(|phi| phi.shape.is_some())
     }
 
     pub(super) fn find(bb: &BBCode, module: &Module<BBCode>, graph: &BlockGraph) -> Objects {
@@ -257,15 +272,29 @@ impl Objects {
     /// with a φ: they are taken apart together or not at all.
     fn find_looks(&mut self, bb: &BBCode, graph: &BlockGraph, questions: &[Question<'_>], shared: Vec<Vec<usize>>) {
         let mut asked: SecondaryMap<InstId, Look> = SecondaryMap::new();
+        // What is asked of values that are not known to be objects.
+        let mut open: SecondaryMap<InstId, ()> = SecondaryMap::new();
         for question in questions {
             let part = match self.index.get(question.object) {
-                Some(Index::Made(made)) => self.made.get(*made).and_then(|(_, made)| question.part(&made.shape)),
+                Some(Index::Made(made)) => {
+                    let part = self.made.get(*made).and_then(|(_, made)| question.part(&made.shape));
+                    self.unclear |= part.is_none();
+                    part
+                }
                 Some(Index::Phi(phi)) => {
                     self.phis.get(*phi).and_then(|phi| phi.shape.as_ref()).and_then(|shape| question.part(shape))
                 }
-                None => None,
+                None => {
+                    open.insert(question.object, ());
+                    None
+                }
             };
             if let Some(part) = part {
+                if let Some(inner) = self.part_that_is_made(question.object, part) {
+                    self.index.insert(question.id, Index::Made(inner));
+                    self.inner.insert(question.id, ());
+                    self.unclear |= open.contains_key(question.id);
+                }
                 asked.insert(question.id, Look { id: question.id, object: question.object, part });
             }
         }
@@ -273,6 +302,9 @@ impl Objects {
         for (id, inst) in bb.all_insts() {
             let look = asked.get(id);
             if matches!(inst.stmt, Stmt::Phi(_)) {
+                if !self.inner.is_empty() {
+                    inst.stmt.for_each_use(|used| self.unclear |= self.inner.contains_key(used));
+                }
                 continue;
             }
             inst.stmt.for_each_use(|used| {
@@ -297,6 +329,21 @@ impl Objects {
         let looks = questions.iter().filter_map(|question| asked.remove(question.id));
         let looks: Vec<Look> = looks.filter(|look| self.get(look.object).is_some()).collect();
         self.looks = looks;
+    }
+
+    /// The number of the object that is this part of another one that is made here.
+    fn part_that_is_made(&self, object: InstId, part: Part) -> Option<usize> {
+        let Some(Index::Made(made)) = self.index.get(object) else { return None };
+        let (_, made) = self.made.get(*made)?;
+        let parts = match part {
+            Part::Field(index) => made.parts.get(index),
+            Part::Payload(case, index) if made.case == Some(case) => made.parts.get(index),
+            _ => None,
+        };
+        match self.index.get(parts?.as_value()?) {
+            Some(Index::Made(inner)) => Some(*inner),
+            _ => None,
+        }
     }
 
     fn is_apart(&self, index: usize) -> bool {
