@@ -5,6 +5,7 @@
 //! read from anywhere in it.
 
 mod chain;
+mod users;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use bbcode::{BBCode, Ids, InstId};
 use ircode::{Callee, Head, Instruction, Module, Name, Operand, Stmt, Type};
 use slotmap::SecondaryMap;
 
+use self::users::{Users, goes_around};
 use super::objects::{Class, Objects};
 use super::operation::Operation;
 use super::summary::Summaries;
@@ -300,23 +302,19 @@ impl<'a> Analysis<'a> {
     /// Finds how values and classes depend on the arguments: from definitions to uses, until nothing changes.
     fn vary(&mut self) {
         let bb = self.subject.bb;
-        let mut users: SecondaryMap<InstId, Vec<InstId>> = SecondaryMap::new();
-        for (id, _) in bb.all_insts() {
-            users.insert(id, Vec::new());
-        }
-        for (id, inst) in bb.all_insts() {
-            inst.stmt.for_each_use(|used| {
-                if let Some(users) = users.get_mut(used) {
-                    users.push(id);
-                }
-            });
-        }
         let graph = bb.cfg();
-        let blocks = graph.graph().postorder().into_iter().rev().filter_map(|block| graph.block(block));
+        let order: Vec<usize> = graph.graph().postorder().into_iter().rev().collect();
+        let blocks = order.iter().filter_map(|&block| graph.block(block));
         let mut work: VecDeque<InstId> = blocks.flat_map(|block| bb.inst_ids(block)).collect();
-        let mut queued: SecondaryMap<InstId, bool> = work.iter().map(|&id| (id, true)).collect();
+        let mut queued: SecondaryMap<InstId, bool> = SecondaryMap::with_capacity(work.len());
+        queued.extend(work.iter().map(|&id| (id, true)));
+        // What is used is looked at before its users unless control goes around. As long as that holds, all users are in the queue.
+        let mut ahead = if goes_around(&graph, &order) { 0 } else { work.len() };
+        let mut users: Option<Users> = None;
         while let Some(id) = work.pop_front() {
             queued.insert(id, false);
+            let all_ahead = ahead > 0;
+            ahead = ahead.saturating_sub(1);
             let Some(inst) = bb.inst(id) else { continue };
             let Some(operation) = self.operations.get(id) else { continue };
             let mut changed_classes: Vec<Class> = Vec::new();
@@ -339,19 +337,20 @@ impl<'a> Analysis<'a> {
                 None if found == Dependence::None => false,
                 _ => true,
             };
-            let mut again: Vec<InstId> = Vec::new();
+            let mut again = |user: &InstId| {
+                if queued.insert(*user, true) == Some(false) {
+                    work.push_back(*user);
+                }
+            };
             if changed {
                 self.varied.values.insert(id, found);
                 self.remember_cause(id, operation);
-                again.extend(users.get(id).map(Vec::as_slice).unwrap_or_default());
+                if !all_ahead {
+                    users.get_or_insert_with(|| Users::of(bb)).of_value(id).iter().for_each(&mut again);
+                }
             }
             for class in changed_classes {
-                again.extend(self.touching.get(class).map(Vec::as_slice).unwrap_or_default());
-            }
-            for user in again {
-                if queued.insert(user, true) == Some(false) {
-                    work.push_back(user);
-                }
+                self.touching.get(class).into_iter().flatten().for_each(&mut again);
             }
         }
     }
