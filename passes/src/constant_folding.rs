@@ -38,7 +38,8 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
                             Some(known) => known.clone().into(),
                             None => return,
                         },
-                        _ => replaced.resolve(operand),
+                        Operand::Value(value) if replaced.contains(*value) => replaced.resolve(operand),
+                        _ => return,
                     };
                     changed |= value != *operand;
                     *operand = value;

@@ -21,6 +21,11 @@ impl Replacements {
         self.map.is_empty()
     }
 
+    /// Whether `value` is to be replaced.
+    pub fn contains(&self, value: InstId) -> bool {
+        self.map.contains_key(value)
+    }
+
     /// Lets `value` be replaced by `by`.
     pub fn insert(&mut self, value: InstId, by: Operand<Ids>) {
         self.map.insert(value, by);
