@@ -159,7 +159,7 @@ impl Generator<'_, '_> {
 
     /// The adjoints of a value or argument. If the block runs again, they are zero then.
     pub(super) fn take_adjoint(&mut self, block: usize, line: LineInfo, of: &Operand<Ids>) -> Generated<Leaves> {
-        let mut leaves = Vec::new();
+        let mut leaves = Leaves::new();
         for index in self.adjoints_of(of).into_iter().flatten() {
             let leaf = self.adjoints[index].leaf.clone();
             leaves.push(match &mut self.adjoints[index].sum {

@@ -102,7 +102,7 @@ impl Generator<'_, '_> {
         seed: Leaves,
         shape: &Tangent,
     ) -> Generated<()> {
-        let (mut to_then, mut to_otherwise) = (Vec::new(), Vec::new());
+        let (mut to_then, mut to_otherwise) = (Leaves::new(), Leaves::new());
         let mut kinds = Vec::new();
         shape.for_each_leaf(&mut |leaf| kinds.push(leaf.clone()));
         for (leaf, kind) in seed.into_iter().zip(&kinds) {
@@ -136,7 +136,7 @@ impl Generator<'_, '_> {
                     let number = Operand::from(index as i64 + 1);
                     let mut emit = self.emit(here.block, here.line);
                     let part = emit.own("tangent_field", [whole.clone(), number], Type::Any)?;
-                    self.accumulate(here.block, here.line, field, vec![part], dynamic)?;
+                    self.accumulate(here.block, here.line, field, Leaves::from_iter([part]), dynamic)?;
                 }
                 Ok(())
             }
@@ -168,7 +168,7 @@ impl Generator<'_, '_> {
                     (*part, *ty) = (packed, shape.ty());
                 }
                 let whole = emit.tuple(parts, types)?;
-                self.accumulate(here.block, here.line, object, vec![whole], &dynamic)
+                self.accumulate(here.block, here.line, object, Leaves::from_iter([whole]), &dynamic)
             }
         }
     }
@@ -196,7 +196,7 @@ impl Generator<'_, '_> {
                 let converted = emit.convert(seed.clone(), shape, to)?;
                 let mut kinds = Vec::new();
                 to.for_each_leaf(&mut |leaf| kinds.push(leaf.clone()));
-                let mut part = Vec::new();
+                let mut part = Leaves::new();
                 for (leaf, kind) in converted.into_iter().zip(&kinds) {
                     part.push(emit.call("Core", "ifelse", [same.clone(), leaf, zero(kind)], kind.ty())?);
                 }
@@ -225,7 +225,7 @@ impl Generator<'_, '_> {
             parts.push(emit.call("Core", "ifelse", [same, packed.clone(), Operand::nothing()], Type::Any)?);
         }
         let whole = emit.tuple(parts, vec![Type::Any; count])?;
-        self.accumulate(here.block, here.line, object, vec![whole], dynamic)
+        self.accumulate(here.block, here.line, object, Leaves::from_iter([whole]), dynamic)
     }
 
     /// A place in another object, with the indices as they are in the pullback.

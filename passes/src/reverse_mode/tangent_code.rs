@@ -1,15 +1,15 @@
 //! Writing what is done with tangents: taking their parts, adding them up, putting them together.
 
 use bbcode::{EditError, Ids};
-use ircode::{Operand, Scalar, ScalarType, Type};
+use ircode::{Operand, Operands, Scalar, ScalarType, Type};
 
 use super::emit::{Emitter, type_operand};
 use crate::tangents::Tangent;
 
 type Emitted<T> = Result<T, EditError>;
 
-/// The leaves of a cotangent: its floats and what is known only at run time, from left to right.
-pub(super) type Leaves = Vec<Operand<Ids>>;
+/// The leaves of a cotangent: its floats and what is known only at run time, from left to right. Most cotangents are one float.
+pub(super) type Leaves = Operands<Ids>;
 
 impl Emitter<'_> {
     /// The part of a tangent that has identity.
@@ -83,11 +83,11 @@ impl Emitter<'_> {
     /// The leaves of the cotangent that is part of a tangent.
     pub(super) fn cotangent_part(&mut self, value: Operand<Ids>, tangent: &Tangent) -> Emitted<Leaves> {
         match tangent {
-            Tangent::None | Tangent::Object(_) | Tangent::Dynamic { cotangent: false, .. } => Ok(Vec::new()),
-            Tangent::Float(_) | Tangent::Dynamic { shadow: false, .. } => Ok(vec![value]),
-            Tangent::Dynamic { .. } => Ok(vec![self.own("cotangent_of", [value], Type::Any)?]),
+            Tangent::None | Tangent::Object(_) | Tangent::Dynamic { cotangent: false, .. } => Ok(Leaves::new()),
+            Tangent::Float(_) | Tangent::Dynamic { shadow: false, .. } => Ok(Leaves::from_iter([value])),
+            Tangent::Dynamic { .. } => Ok(Leaves::from_iter([self.own("cotangent_of", [value], Type::Any)?])),
             Tangent::Fields(fields) => {
-                let mut leaves = Vec::new();
+                let mut leaves = Leaves::new();
                 for (index, field) in fields.iter().enumerate().filter(|(_, field)| !field.cotangent().is_none()) {
                     let part = self.field(value.clone(), index, field.ty())?;
                     leaves.extend(self.cotangent_part(part, field)?);
@@ -159,15 +159,15 @@ impl Emitter<'_> {
             return Ok(leaves);
         }
         match (from, to) {
-            (_, Tangent::None | Tangent::Object(_)) => Ok(Vec::new()),
-            (_, Tangent::Dynamic { .. }) => Ok(vec![self.pack(from, &mut leaves.into_iter())?]),
+            (_, Tangent::None | Tangent::Object(_)) => Ok(Leaves::new()),
+            (_, Tangent::Dynamic { .. }) => Ok(Leaves::from_iter([self.pack(from, &mut leaves.into_iter())?])),
             (Tangent::Dynamic { .. }, _) => match leaves.into_iter().next() {
                 Some(dynamic) => self.of_dynamic(dynamic, to),
                 None => Ok(zeros(to)),
             },
             (Tangent::Fields(from), Tangent::Fields(to)) if from.len() == to.len() => {
                 let mut leaves = leaves.into_iter();
-                let mut converted = Vec::new();
+                let mut converted = Leaves::new();
                 for (from, to) in from.iter().zip(to.iter()) {
                     let part = leaves.by_ref().take(from.leaf_count()).collect();
                     converted.extend(self.convert(part, from, to)?);
@@ -183,10 +183,10 @@ impl Emitter<'_> {
         match to {
             Tangent::Float(float) => {
                 let ty = Type::from(*float);
-                Ok(vec![self.own("tangent_float", [type_operand(ty.clone()), value], ty)?])
+                Ok(Leaves::from_iter([self.own("tangent_float", [type_operand(ty.clone()), value], ty)?]))
             }
             Tangent::Fields(fields) => {
-                let mut leaves = Vec::new();
+                let mut leaves = Leaves::new();
                 for (index, field) in fields.iter().enumerate().filter(|(_, field)| !field.is_none()) {
                     let number = Operand::from(index as i64 + 1);
                     let part = self.own("tangent_field", [value.clone(), number], Type::Any)?;
@@ -194,8 +194,8 @@ impl Emitter<'_> {
                 }
                 Ok(leaves)
             }
-            Tangent::Dynamic { .. } => Ok(vec![value]),
-            Tangent::None | Tangent::Object(_) => Ok(Vec::new()),
+            Tangent::Dynamic { .. } => Ok(Leaves::from_iter([value])),
+            Tangent::None | Tangent::Object(_) => Ok(Leaves::new()),
         }
     }
 }
@@ -215,7 +215,7 @@ fn negative_zero(ty: ScalarType) -> Operand<Ids> {
 
 /// The zeros of all leaves.
 pub(super) fn zeros(cotangent: &Tangent) -> Leaves {
-    let mut leaves = Vec::new();
+    let mut leaves = Leaves::new();
     cotangent.for_each_leaf(&mut |leaf| leaves.push(zero(leaf)));
     leaves
 }
