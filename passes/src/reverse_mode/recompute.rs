@@ -303,6 +303,9 @@ impl<'p, 'a> Recomputation<'p, 'a> {
                 saved.insert(id, ());
             }
         }
+        if graph.values.iter().all(|&id| self.depth(id) == 0) {
+            return saved;
+        }
         let (source, sink) = (0, 1);
         let (into, out) = (|at: usize| 2 + 2 * at, |at: usize| 3 + 2 * at);
         let mut network = Network::new(2 + 2 * graph.values.len());
