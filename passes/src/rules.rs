@@ -253,7 +253,7 @@ impl Rule {
 
     /// Whether it is for a primitive that changes its first operand, and returns it.
     pub fn changes_first(&self) -> bool {
-        self.primitive().is_some_and(|primitive| primitive.name.ends_with('!'))
+        self.primitive().is_some_and(|primitive| primitive.name.as_bytes().last() == Some(&b'!'))
     }
 
     /// What the type variables stand for, if the rule takes arguments of these types.
