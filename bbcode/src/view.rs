@@ -1,6 +1,6 @@
 //! BBCode densely numbered, and what follows from that: verifying and comparing.
 
-use ircode::{BlockNames, BlockView, Body, StatementView, View, Violations, verify};
+use ircode::{BlockNames, BlockView, Body, StatementView, Stmt, View, Violations, verify};
 use slotmap::{Key, SecondaryMap};
 
 use crate::code::BBCode;
@@ -8,6 +8,10 @@ use crate::ids::{BlockId, Ids, InstId};
 
 impl Body for BBCode {
     type Names = Ids;
+
+    fn for_each_stmt<'s>(&'s self, visit: &mut dyn FnMut(&'s Stmt<Ids>)) {
+        self.all_insts().for_each(|(_, inst)| visit(&inst.stmt));
+    }
 
     fn view(&self) -> View<'_, Ids> {
         let mut statements = Vec::with_capacity(self.inst_count());

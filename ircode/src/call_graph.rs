@@ -59,8 +59,8 @@ impl<'m, F: Body> CallGraph<'m, F> {
         let (mut escapes, mut calls_unknown) = (vec![false; len], vec![false; len]);
         for (caller, function) in module.functions().iter().enumerate() {
             let mut known: HashSet<usize> = HashSet::new();
-            for statement in &function.body.view().statements {
-                let callee = called(statement.stmt);
+            function.body.for_each_stmt(&mut |stmt| {
+                let callee = called(stmt);
                 match callee.map(|callee| module.callee(callee)) {
                     Some(Some(Callee::Function(callee))) if known.insert(callee) => edges.push((caller, callee)),
                     Some(None | Some(Callee::Unknown(_))) => calls_unknown[caller] = true,
@@ -70,14 +70,14 @@ impl<'m, F: Body> CallGraph<'m, F> {
                     }
                     _ => {}
                 }
-                statement.stmt.for_each_operand(&mut |operand| {
+                stmt.for_each_operand(&mut |operand| {
                     if !callee.is_some_and(|callee| std::ptr::eq(callee, operand))
                         && let Some(named) = named_function(module, operand)
                     {
                         escapes[named] = true;
                     }
                 });
-            }
+            });
         }
         let tables: Vec<Declaration> = if module.has_tables() { module.declarations().collect() } else { Vec::new() };
         for entry in tables.iter().filter_map(Declaration::entries).flatten() {

@@ -23,6 +23,11 @@ pub trait Body {
     /// The body with statements and blocks in layout order, densely numbered. Takes time linear in the program, and
     /// works on any program, valid or not.
     fn view(&self) -> View<'_, Self::Names>;
+
+    /// Visits all statements, in layout order.
+    fn for_each_stmt<'s>(&'s self, visit: &mut dyn FnMut(&'s Stmt<Self::Names>)) {
+        self.view().statements.iter().for_each(|statement| visit(statement.stmt));
+    }
 }
 
 /// A body, densely numbered. See [`Body::view`].

@@ -108,6 +108,9 @@ fn inline_all(module: &Module<BBCode>, body: &mut BBCode, made: &[MadeFunction])
         let function = without_asking.as_ref().unwrap_or(function);
         let Ok(inlined) = body.inline_call(call, function) else { continue };
         left -= size;
+        if !graph.callees(callee).any(|callee| pullbacks.contains_key(&callee)) {
+            continue;
+        }
         let statements = inlined.body.insts.values().copied().filter_map(|id| Some((id, body.stmt(id)?)));
         work.extend(calls(module, statements, &pullbacks));
     }
