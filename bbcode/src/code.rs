@@ -125,6 +125,11 @@ impl BBCode {
         self.store.inst_count()
     }
 
+    /// Makes room for so many more statements, so that those that are there need not move when they come.
+    pub fn reserve(&mut self, statements: usize) {
+        self.store.reserve(statements, 0);
+    }
+
     /// The block of this name; `None` if it was removed, or is of another function.
     pub fn block(&self, block: BlockId) -> Option<&BBlock> {
         self.store.block(block)

@@ -50,8 +50,11 @@ pub(crate) struct Store {
 /// A copy is not part of the transactions that are open for the original.
 impl Clone for Store {
     fn clone(&self) -> Self {
+        // A copy is made to be changed: with the first new statement a list without room would move.
+        let mut insts = SlotMap::with_capacity_and_key(self.insts.len() + self.insts.len() / 8);
+        insts.clone_from(&self.insts);
         let mut copy = Store {
-            insts: self.insts.clone(),
+            insts,
             blocks: self.blocks.clone(),
             first: self.first,
             last: self.last,

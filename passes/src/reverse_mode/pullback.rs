@@ -55,6 +55,9 @@ pub(super) struct Generator<'p, 'a> {
 
 pub(super) type Generated<T> = Result<T, EditError>;
 
+/// About how many statements a pullback has for each of the function.
+const ROOM: usize = 4;
+
 /// Generates `f_pb(trace, seed) -> (nothing, cotangents of the arguments…)`, or `f_pullback(seed, captured…)` for linear maps.
 pub(super) fn generate(plan: &Plan<'_>) -> Generated<BBCode> {
     let seed = plan.result_tangent().cotangent().ty();
@@ -64,6 +67,7 @@ pub(super) fn generate(plan: &Plan<'_>) -> Generated<BBCode> {
         Carrier::LinearMaps => [own, seed].into_iter().chain(plan.captured_types()).collect(),
     });
     bb.debuginfo = plan.primal.debuginfo.clone();
+    bb.reserve(ROOM * plan.primal.inst_count());
     if plan.returns.is_empty() {
         // The function never returns, so nobody has a trace of it.
         let block = bb.push_block();
@@ -303,7 +307,8 @@ impl<'p> Generator<'p, '_> {
     fn load(&mut self, number: usize) -> Generated<()> {
         let plan = self.plan;
         let Some(here) = self.shape.reverse[number] else { return Ok(()) };
-        let mut loaded: HashMap<Saved, Operand<Ids>> = HashMap::new();
+        let count = plan.elsewhere[number].len() + plan.loads[number].len() + plan.recomputed[number].len();
+        let mut loaded: HashMap<Saved, Operand<Ids>> = HashMap::with_capacity(count);
         for (item, place) in &plan.elsewhere[number] {
             loaded.extend(self.got[*place].get(item).map(|operand| (*item, operand.clone())));
         }
