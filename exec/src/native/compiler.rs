@@ -17,9 +17,12 @@ use ircode::{CallGraph, Callee, IRCode, Module, Operand, Positions, Stmt, Type};
 use super::cells::closures_made;
 use super::context::Shared;
 use super::function::{Compiled, FunctionCompiler, Refusal};
-use super::helpers::{CALL_VALUE, CATCH, FAIL, GROW, INTERPRET, NEW, PASS_THROUGH, POP_EXCEPTION, ZERO, symbols};
+use super::helpers::{
+    CALL_VALUE, CATCH, FAIL, GROW, INTERPRET, NEW, PASS_THROUGH, POP_EXCEPTION, RELEASE, ZERO, symbols,
+};
 use super::layout::{Layout, Layouts, Parts};
 use super::read_only::Changed;
+use super::scopes::Summarized;
 use super::sites::{Site, What};
 use super::stack;
 use crate::limits::Limits;
@@ -52,6 +55,8 @@ pub(super) struct Compiler {
     resizes: bool,
     sites: Vec<Site>,
     hints: usize,
+    /// What the functions do to objects, if memory is to be given back before a call is over.
+    pub(super) summarized: Option<Summarized>,
 }
 
 /// Code in memory, which is given back when nobody holds it.
@@ -171,7 +176,7 @@ impl Compiler {
             let calls = Calls::of(&module, entries, &excluded);
             let by_value: HashSet<usize> =
                 calls.escaping.iter().copied().filter(|function| calls.by_value.contains(function)).collect();
-            match Self::run_on(module.clone(), entries, calls, limits) {
+            match Self::run_on(module.clone(), entries, &calls, limits) {
                 Err(rejected) if by_value.contains(&rejected.function) && excluded.len() < MOST_EXCLUDED => {
                     excluded.insert(rejected.function);
                 }
@@ -183,9 +188,29 @@ impl Compiler {
     fn run_on(
         module: Arc<Module<IRCode>>,
         entries: &[usize],
-        calls: Calls,
+        calls: &Calls,
         limits: Limits,
     ) -> Result<Finished, Rejected> {
+        match Self::run_as(module.clone(), entries, calls, limits, true)? {
+            Some(finished) => Ok(finished),
+            None => match Self::run_as(module, entries, calls, limits, false)? {
+                Some(finished) => Ok(finished),
+                None => Err(Rejected {
+                    function: entries.first().copied().unwrap_or(0),
+                    refusal: Refusal { statement: None, what: "code that is not what its types say".into() },
+                }),
+            },
+        }
+    }
+
+    /// Compiles, with code that gives memory back in time or without; `None` if what was concluded for that has turned out to be wrong.
+    fn run_as(
+        module: Arc<Module<IRCode>>,
+        entries: &[usize],
+        calls: &Calls,
+        limits: Limits,
+        gives_back: bool,
+    ) -> Result<Option<Finished>, Rejected> {
         let first = entries.first().copied().unwrap_or(0);
         let broken = |function: usize, what: String| Rejected { function, refusal: Refusal { statement: None, what } };
         let isa = isa(Allocation::of(&module, &calls.reached)).map_err(|what| broken(first, what))?;
@@ -209,8 +234,12 @@ impl Compiler {
             resizes: calls.resizes,
             sites: Vec::new(),
             hints: 0,
+            summarized: None,
             module,
         };
+        if gives_back {
+            compiler.summarized = Some(compiler.summarize(&calls.called));
+        }
         let mut bytes = 0;
         let mut context = compiler.jit.make_context();
         let mut frontend = FunctionBuilderContext::new();
@@ -225,6 +254,11 @@ impl Compiler {
             let (size, frame) = compiler.finish(id, &mut context).map_err(|what| broken(number, what))?;
             bytes += size;
             frames.insert(number, frame);
+        }
+        if compiler.summarized.as_ref().is_some_and(|summarized| summarized.surprised) {
+            // SAFETY: the code was never run.
+            unsafe { compiler.jit.free_memory() };
+            return Ok(None);
         }
         let mut trampolines = Vec::new();
         let values = calls.escaping.iter().filter(|number| !entries.contains(number));
@@ -249,7 +283,7 @@ impl Compiler {
         let by_number = entries.iter().chain(calls.escaping.iter().filter(|number| !entries.contains(number)));
         let callable = by_number.copied().zip(all.iter().cloned()).collect();
         all.truncate(entries.len());
-        Ok(Finished {
+        Ok(Some(Finished {
             entries: all,
             shared: Arc::new(Shared {
                 module: compiler.module,
@@ -264,7 +298,19 @@ impl Compiler {
             stack: stack::need(&calls.called, &calls.recursive, &frames).bytes,
             _code: Code { jit: Some(jit) },
             bytes,
-        })
+        }))
+    }
+
+    /// What the functions do to objects: those first that call no others. What calls itself is not known.
+    fn summarize(&mut self, called: &HashMap<usize, Vec<usize>>) -> Summarized {
+        let module = self.module.clone();
+        let mut summarized = Summarized::default();
+        for number in callees_first(called) {
+            if let (Some(function), Ok(signature)) = (module.functions().get(number), self.signature(number).cloned()) {
+                summarized.add(&module, number, &function.body, &mut self.layouts, &signature);
+            }
+        }
+        summarized
     }
 
     /// Compiles what is in the context; gives the bytes of its code, and of its frame on the stack.
@@ -350,6 +396,7 @@ impl Compiler {
             FAIL => (&[clif::I64, clif::I32, clif::I64], None),
             PASS_THROUGH => (&[clif::I64, clif::I32], None),
             INTERPRET | CALL_VALUE => (&[clif::I64, clif::I32, clif::I64], Some(clif::I8)),
+            RELEASE => (&[clif::I64, clif::I64], None),
             CATCH => (&[clif::I64, clif::I64], Some(clif::I8)),
             POP_EXCEPTION => (&[clif::I64, clif::I64], None),
             NEW => (&[clif::I64, clif::I32, clif::I64], Some(clif::I64)),
@@ -577,6 +624,30 @@ fn callee_of(module: &Module<IRCode>, stmt: &Stmt<Positions>) -> Option<usize> {
         None => Some(ANY_VALUE),
         _ => None,
     }
+}
+
+/// The functions that call none of which calls lead back, callees before their callers.
+fn callees_first(called: &HashMap<usize, Vec<usize>>) -> Vec<usize> {
+    let mut callers: HashMap<usize, Vec<usize>> = HashMap::new();
+    let mut waiting: HashMap<usize, usize> = HashMap::new();
+    for (&caller, callees) in called {
+        waiting.insert(caller, callees.len());
+        callees.iter().for_each(|&callee| callers.entry(callee).or_default().push(caller));
+    }
+    let mut order: Vec<usize> = waiting.iter().filter(|(_, count)| **count == 0).map(|(number, _)| *number).collect();
+    let mut done = 0;
+    while let Some(number) = order.get(done).copied() {
+        done += 1;
+        for caller in callers.get(&number).map(Vec::as_slice).unwrap_or_default() {
+            if let Some(count) = waiting.get_mut(caller) {
+                *count -= 1;
+                if *count == 0 {
+                    order.push(*caller);
+                }
+            }
+        }
+    }
+    order
 }
 
 /// The functions on cycles of calls: those in strongly connected components of several functions, or that call themselves

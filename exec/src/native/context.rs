@@ -48,9 +48,9 @@ pub(super) struct Context {
     stack_limit: u64,
     /// How many exceptions are being handled.
     caught: u64,
+    pub(super) memory: Memory,
     exceptions: Vec<Value>,
     pub(super) shared: Arc<Shared>,
-    pub(super) memory: Memory,
     /// For each stack that the code makes, how long the longest became.
     pub(super) hints: Vec<u64>,
     /// The interpreter's values that the code names by number.
@@ -78,6 +78,7 @@ pub(super) mod offset {
     pub(in crate::native) const DEPTH_LIMIT: i32 = 8;
     pub(in crate::native) const STACK_LIMIT: i32 = 16;
     pub(in crate::native) const CAUGHT: i32 = 24;
+    pub(in crate::native) const POSITION: i32 = 32;
 }
 
 impl std::fmt::Debug for Context {
@@ -96,8 +97,8 @@ impl Context {
             depth_limit: shared.limits.depth as u64,
             stack_limit: 0,
             caught: 0,
-            exceptions: Vec::new(),
             memory: Memory::new(shared.limits.memory),
+            exceptions: Vec::new(),
             hints: vec![0; shared.hints],
             values: Vec::new(),
             marshal: Marshal::default(),
@@ -282,5 +283,6 @@ mod tests {
         assert_eq!(std::mem::offset_of!(Context, depth_limit), offset::DEPTH_LIMIT as usize);
         assert_eq!(std::mem::offset_of!(Context, stack_limit), offset::STACK_LIMIT as usize);
         assert_eq!(std::mem::offset_of!(Context, caught), offset::CAUGHT as usize);
+        assert_eq!(std::mem::offset_of!(Context, memory.position), offset::POSITION as usize);
     }
 }

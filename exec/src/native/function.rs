@@ -21,6 +21,7 @@ use super::handlers::{Handlers, ends_block, enters_handlers};
 use super::layout::{Layout, Parts, Shape};
 use super::loops::counted_loops;
 use super::phis::{PhiEdges, open_phis, phi_type, reverse_postorder};
+use super::scopes::Scopes;
 use super::sites::{Interpreted, What, Work};
 use super::stacks::{LocalStack, local_stacks};
 use super::variables::Held;
@@ -88,6 +89,7 @@ pub(super) struct FunctionCompiler<'c, 'f> {
     phi_edges: PhiEdges,
     /// Whether calls count how deep they nest.
     counted: bool,
+    pub(super) scopes: Scopes,
 }
 
 /// Memory that the code has made, or has checked to be inside of what was made.
@@ -134,6 +136,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
             version: None,
             phi_edges: PhiEdges::of(&function.body),
             counted,
+            scopes: Scopes::default(),
             compiler,
             builder,
             module: module.clone(),
@@ -146,7 +149,9 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
     }
 
     fn body(&mut self, ir: &IRCode, parameters: &[ir::Value]) -> Compiled<()> {
-        let layouts = self.compiler.signature(self.number)?.parameters.clone();
+        let signature = self.compiler.signature(self.number)?.clone();
+        self.plan_scopes(ir, &signature);
+        let layouts = signature.parameters;
         // `_1` is the function itself.
         self.arguments.push(None);
         let mut rest = parameters.iter();
@@ -308,6 +313,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
                 stmt => {
                     let annotated = ir.stmts.types().get(index).cloned().unwrap_or(Type::Any);
                     let value = self.value_of(ir, stmt, &annotated)?;
+                    self.expect_value(index, &value.layout);
                     self.define(index, &value);
                 }
             }
@@ -320,6 +326,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
     }
 
     fn return_value(&mut self, value: &Typed) -> Compiled<()> {
+        self.release_whole();
         self.leave_recursion();
         let success = self.builder.ins().iconst(clif::I8, 0);
         let mut returned: Parts<ir::Value> = Parts::from_slice(&[success]);
@@ -342,7 +349,9 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         let Some((to, block)) = to.and_then(|to| Some((to, self.block(to)?))) else {
             return self.refuse("a jump to a block that is not there");
         };
+        self.release_on_edge(from, to);
         let inside = self.target_in_version(to);
+        let number = from;
         let from = ircode::BlockNumber::from_index(from);
         let statements = ir.cfg.blocks.get(to).map(|block| block.stmts.clone()).unwrap_or_default();
         let mut moves: Vec<(Held, Option<Typed>, Option<ir::Value>)> = Vec::new();
@@ -373,6 +382,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         if inside.is_none() {
             self.store_residents();
         }
+        self.remember_on_edge(number, to);
         match (inside, self.versioned.get(&to).copied()) {
             (Some(block), _) => {
                 self.builder.ins().jump(block, &[]);
@@ -616,6 +626,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
 
     /// Lets the interpreter do something.
     pub(super) fn interpret(&mut self, work: Work, operands: &[Typed], result: Arc<Layout>) -> Compiled<Typed> {
+        self.expect_interpreted(&work, operands, &result);
         let layouts = operands.iter().map(|operand| operand.layout.clone()).collect();
         let what = What::Interpreted(Interpreted { work, operands: layouts, result: result.clone() });
         self.helped(super::helpers::INTERPRET, what, operands, result)

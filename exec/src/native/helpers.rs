@@ -50,6 +50,7 @@ pub(super) const CALL_VALUE: &str = "bbkit_runtime_call_value";
 pub(super) const NEW: &str = "bbkit_runtime_new";
 pub(super) const GROW: &str = "bbkit_runtime_grow";
 pub(super) const ZERO: &str = "bbkit_runtime_zero";
+pub(super) const RELEASE: &str = "bbkit_runtime_release";
 pub(super) const CATCH: &str = "bbkit_runtime_catch";
 pub(super) const POP_EXCEPTION: &str = "bbkit_runtime_pop_exception";
 pub(super) const POW: &str = "bbkit_pow";
@@ -81,6 +82,7 @@ pub(super) fn symbols() -> Vec<(String, *const u8)> {
         (NEW.into(), new as *const u8),
         (GROW.into(), grow as *const u8),
         (ZERO.into(), zero as *const u8),
+        (RELEASE.into(), release as *const u8),
         (CATCH.into(), catch as *const u8),
         (POP_EXCEPTION.into(), pop_exception as *const u8),
         (POW.into(), pow as *const u8),
@@ -173,6 +175,12 @@ unsafe extern "C" fn fail(context: *mut Context, site: u32, operands: u64) {
 unsafe extern "C" fn pass_through(context: *mut Context, site: u32) {
     // SAFETY: called by machine code with its context.
     unsafe { on(context, |context, _| context.pass_through(site)) }
+}
+
+/// Gives back the objects that were made since the memory was at this position.
+unsafe extern "C" fn release(context: *mut Context, mark: u64) {
+    // SAFETY: called by machine code with its context.
+    unsafe { (*context).memory.release(mark) }
 }
 
 /// Handles the exception that came out of a statement in the care of a handler; gives 1 if it is an error of another kind.

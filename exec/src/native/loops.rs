@@ -163,7 +163,7 @@ pub(super) fn counted_loops(
 }
 
 /// The edges between blocks, as the terminators say.
-fn flow_graph(ir: &IRCode) -> FlowGraph {
+pub(super) fn flow_graph(ir: &IRCode) -> FlowGraph {
     let count = ir.cfg.blocks.len();
     let edges = ir.cfg.blocks.iter().enumerate().flat_map(|(number, block)| {
         let last = block.stmts.clone().next_back().and_then(|last| ir.stmts.stmts().get(last));

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use cranelift_codegen::ir::InstBuilder;
 use cranelift_codegen::ir::types as clif;
 use ircode::primitives::{Compute, Primitive, ResultType, Scope, foreign_primitive};
-use ircode::{Callee, ExprNode, Head, IRCode, InvokeNode, Operand, Positions, Scalar, Stmt, Type};
+use ircode::{Callee, ExprNode, Head, IRCode, Operand, Positions, Scalar, Stmt, Type};
 
+use super::escapes::invoked;
 use super::function::{Compiled, FunctionCompiler, Typed};
 use super::helpers::CALL_VALUE;
 use super::layout::{Layout, Shape};
 use super::sites::{ValueCall, What, Work};
 use crate::machine::MAPPING;
-use crate::prepare::{PREFERRED, struct_info};
+use crate::prepare::struct_info;
 
 /// Primitives whose result holds what they are given.
 const KEEPING: &[&str] =
@@ -42,7 +43,7 @@ impl FunctionCompiler<'_, '_> {
                 self.convert(value, &to)
             }
             Stmt::Call(call) => self.call_of(ir, stmt, &call.callee, &call.args, annotated),
-            Stmt::Invoke(invoke) => match self.invoked(invoke) {
+            Stmt::Invoke(invoke) => match invoked(&self.module, invoke) {
                 Some(function) => {
                     if self.module.callee(&invoke.callee).is_none() && self.uses_itself(function) {
                         return self.refuse("a call of an object");
@@ -54,15 +55,6 @@ impl FunctionCompiler<'_, '_> {
             },
             Stmt::Expr(expr) => self.expression(ir, expr, annotated),
             _ => self.refuse("a statement in the place of another's value"),
-        }
-    }
-
-    /// The function of the module that is the method invoked, as the interpreter finds it.
-    fn invoked(&self, invoke: &InvokeNode<Positions>) -> Option<usize> {
-        let function = self.module.function_index(invoke.instance.name.as_ref()?)?;
-        match self.module.callee(&invoke.callee) {
-            Some(Callee::Primitive(primitive)) if PREFERRED.contains(&primitive.name) => None,
-            _ => Some(function),
         }
     }
 
