@@ -139,7 +139,7 @@ impl Input {
         let bbcode = DumpReader::new(text.as_bytes()).representation().map_err(fail)? == BBCode::REPRESENTATION;
         let module: Module<IRCode> = if bbcode {
             let module: Module<BBCode> = from_json(text).map_err(fail)?;
-            crate::into_ircode(module)
+            crate::to_ircode(&module)
                 .map_err(|error| InputError::Conversion { path: path.into(), message: error.to_string() })?
         } else {
             from_json(text).map_err(fail)?

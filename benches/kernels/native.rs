@@ -57,7 +57,7 @@ impl Compiled {
         gradient.body.verify()?;
         done("verify derivative");
         pipeline::derivative(&mut derived, &names.accumulate_gradient, true)?;
-        let derived = bbkit::into_ircode(derived)?;
+        let derived = bbkit::to_ircode(&derived)?;
         done("optimise");
         let program = Program::compile(&derived, &[&names.accumulate_gradient], LIMITS)?;
         done("compile");

@@ -74,7 +74,7 @@ impl Ours {
             made.body.verify()?;
         }
         done("verify derivative");
-        let derived = bbkit::into_ircode(derived)?;
+        let derived = bbkit::to_ircode(&derived)?;
         done("to IRCode");
         Ok((Ours { module: derived, function, gradient: names.value_and_gradient }, phases))
     }

@@ -41,12 +41,6 @@ impl<F> Function<F> {
             body: body(&self.body)?,
         })
     }
-
-    /// As [`Function::map`], without copying anything.
-    pub fn into_map<G, E>(self, body: impl FnOnce(F) -> Result<G, E>) -> Result<Function<G>, E> {
-        let Function { name, parameters, varargs, result, body: own } = self;
-        Ok(Function { name, parameters, varargs, result, body: body(own)? })
-    }
 }
 
 /// A declared type: what a [`Type::Named`] means.
@@ -317,18 +311,5 @@ impl<F> Module<F> {
             tables: self.tables.clone(),
             extensions: self.extensions.clone(),
         })
-    }
-    /// As [`Module::map`], without copying anything: each body is given away, so that only one of them is there in both forms.
-    ///
-    /// # Errors
-    ///
-    /// The first error that `body` returns.
-    pub fn into_map<G, E>(self, mut body: impl FnMut(F) -> Result<G, E>) -> Result<Module<G>, E> {
-        let Module { functions, by_name, lengths, methods, types, types_by_name, tables, extensions } = self;
-        let mut mapped = Vec::with_capacity(functions.len());
-        for function in functions {
-            mapped.push(function.into_map(&mut body)?);
-        }
-        Ok(Module { functions: mapped, by_name, lengths, methods, types, types_by_name, tables, extensions })
     }
 }
