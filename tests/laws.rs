@@ -50,7 +50,7 @@ fn numeric_programs_are_safe() {
 
 #[test]
 fn passes_keep_the_meaning_of_numeric_programs() {
-    for pass in PASSES.iter().filter(|pass| matches!(pass.run, Run::Function(_))) {
+    for pass in PASSES.iter().filter(|pass| pass.is_exact() && matches!(pass.run, Run::Function(_))) {
         let run = |module: &mut Module<BBCode>| PassManager::new([pass]).run(module, None);
         for_each(250, numeric, |program: &Program| {
             keeps_meaning(&program.module, "f", &|| program.args.clone(), LIMITS, &run)

@@ -5,16 +5,11 @@
 
 use exec::native::Program;
 use exec::{Limits, Machine, Value};
-use ircode::{IRCode, Module, Type};
-use kit::native::{Verdict, native_agrees, verified};
+use ircode::{IRCode, Module};
+use kit::native::{Verdict, native_agrees, vector, verified};
 
 fn module(text: &str) -> Module<IRCode> {
     verified(text).unwrap_or_else(|error| panic!("{error}"))
-}
-
-fn vector(machine: &Machine<'_>, numbers: &[f64]) -> Value {
-    let values = numbers.iter().map(|&x| Value::from(x)).collect();
-    machine.array(Type::FLOAT64, vec![numbers.len()], values).unwrap()
 }
 
 /// Runs `f` on both engines, and gives what native code comes to.

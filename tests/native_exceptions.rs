@@ -4,8 +4,8 @@
 
 use exec::native::{CallError, Program};
 use exec::{Limits, Machine, RunErrorKind, Value};
-use ircode::{IRCode, Module, Type, parse_module};
-use kit::native::{Verdict, native_agrees, verified};
+use ircode::{IRCode, Module, parse_module};
+use kit::native::{Verdict, native_agrees, vector, verified};
 
 fn module(text: &str) -> Module<IRCode> {
     verified(text).unwrap_or_else(|error| panic!("{error}"))
@@ -30,11 +30,6 @@ fn runs_at(text: &str, points: &[&[i64]]) {
 fn result(text: &str, args: &[Value]) -> String {
     let program = Program::compile(&module(text), &["f"], Limits::default()).unwrap();
     program.call("f", args).map_or_else(|error| error.to_string(), |value| value.to_string())
-}
-
-fn vector(machine: &Machine<'_>, numbers: &[f64]) -> Value {
-    let values = numbers.iter().map(|&x| Value::from(x)).collect();
-    machine.array(Type::FLOAT64, vec![numbers.len()], values).unwrap()
 }
 
 #[test]

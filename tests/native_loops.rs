@@ -5,8 +5,9 @@
 
 use std::cell::Cell;
 
-use bbkit::exec::Limits;
-use kit::native::{Verdict, native_agrees};
+use bbkit::exec::{Limits, Machine, Value};
+use bbkit::ircode::parse_module;
+use kit::native::{Verdict, native_agrees, vector};
 use kit::seeds::for_each;
 use kit::straight::{StraightLoop, straight_loop};
 
@@ -31,4 +32,55 @@ fn several_rounds_at_once_are_the_same_as_one_after_the_other() {
     };
     for_each(1500, straight_loop, check).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(run.get(), 1500, "some loops were not made");
+}
+
+/// On every round `a[1]` or `a[2]` changes, and what of `b` is read decides which.
+const TWO_WAYS: &str = "
+function f(a::Vector{Float64}, b::Vector{Float64}, n::Int64)::Float64
+1 ─       goto #2
+2 ┄ %2  = φ (#1 => 1, #7 => %17)::Int64
+│   %3  = Base.arrayref(true, b, %2)::Float64
+│   %4  = Base.lt_float(%3, 2.0)::Bool
+└──       goto #4 if not %4
+3 ─ %6  = Base.arrayref(true, a, 1)::Float64
+│   %7  = Base.add_float(%6, %3)::Float64
+│         Base.arrayset(true, a, %7, 1)::Vector{Float64}
+└──       goto #5
+4 ─ %10 = Base.arrayref(true, a, 2)::Float64
+│   %11 = Base.mul_float(%10, %3)::Float64
+│         Base.arrayset(true, a, %11, 2)::Vector{Float64}
+└──       goto #5
+5 ┄ %14 = (%2 === n)::Bool
+└──       goto #7 if not %14
+6 ─       goto #8
+7 ─ %17 = Base.add_int(%2, 1)::Int64
+└──       goto #2
+8 ─ %19 = Base.arrayref(true, a, 1)::Float64
+│   %20 = Base.arrayref(true, a, 2)::Float64
+│   %21 = Base.sub_float(%19, %20)::Float64
+└──       return %21
+end
+";
+
+/// Elements that stay in registers are in memory when the loop is over, also if it ends with an error, and are not kept if another array is
+/// the same one.
+#[test]
+fn elements_that_stay_in_registers_are_stored() {
+    let module = parse_module(TWO_WAYS).unwrap().module;
+    let limits = Limits::default();
+    let agrees = |what: &str, args: &dyn Fn() -> Vec<Value>| match native_agrees(&module, "f", args, limits, &|_| ()) {
+        Ok(Verdict::Same) => {}
+        Ok(verdict) => panic!("{what}: {verdict:?}"),
+        Err(broken) => panic!("{what}: {broken}"),
+    };
+    let machine = Machine::new(&module);
+    let vector = |numbers: &[f64]| vector(&machine, numbers);
+    let (a, b) = ([1.5, 2.5, 3.5], [0.5, 3.0, 1.25, 4.0, 0.75]);
+    agrees("two arrays", &|| vec![vector(&a), vector(&b), 5.into()]);
+    agrees("more rounds than elements", &|| vec![vector(&a), vector(&b), 6.into()]);
+    agrees("an element that is not there", &|| vec![vector(&a[..1]), vector(&b), 5.into()]);
+    agrees("one array", &|| {
+        let same = vector(&a);
+        vec![same.clone(), same, 3.into()]
+    });
 }

@@ -39,6 +39,13 @@ pub struct Pass {
     pub run: Run,
 }
 
+impl Pass {
+    /// Whether the program computes the same as before, to the last bit. All passes but [`preaccumulation`] keep to that.
+    pub fn is_exact(&self) -> bool {
+        self.name != preaccumulation::NAME
+    }
+}
+
 /// On what a pass works.
 #[derive(Clone, Copy, Debug)]
 pub enum Run {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use exec::native::{CallError, Program};
 use exec::{Limits, Machine, RunError, RunErrorKind, Value, first_difference};
-use ircode::{IRCode, Module, parse_module};
+use ircode::{IRCode, Module, Type, parse_module};
 
 use crate::laws::{Broken, broken};
 
@@ -30,6 +30,12 @@ pub fn verified(text: &str) -> Result<Module<IRCode>, String> {
         function.body.verify().map_err(|violations| format!("{violations}\n{text}"))?;
     }
     Ok(module)
+}
+
+/// A vector of these numbers; `nothing` if they are more than the machine may hold.
+pub fn vector(machine: &Machine<'_>, numbers: &[f64]) -> Value {
+    let values = numbers.iter().map(|&x| Value::from(x)).collect();
+    machine.array(Type::FLOAT64, vec![numbers.len()], values).unwrap_or(Value::Nothing)
 }
 
 /// Native code gives the value that the interpreter gives to the last bit, but for what is in a NaN, or the same error at
