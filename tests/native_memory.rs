@@ -5,6 +5,7 @@
 
 use bbkit::exec::native::Program;
 use bbkit::exec::{Limits, Value, first_difference};
+use kit::mutation_programs::mutation_program;
 use kit::native::{Verdict, native_agrees, verified};
 use passes::reverse_mode::{Options, derive};
 
@@ -353,6 +354,47 @@ end
 }
 
 #[test]
+fn a_length_is_read_before_the_array_is_given_back() {
+    // What a round or a function asks of an array is used only after that, when another one may lie there.
+    let text = "
+function size_of_new(n::Int64)::Int64
+1 ─ %1 = BBKit.new_array(Float64, n, 3)::Matrix{Float64}
+│   %2 = Base.arraysize(%1, 1)::Int64
+│   %3 = Base.arraylen(%1)::Int64
+│   %4 = Base.add_int(%2, %3)::Int64
+└──      return %4
+end
+function f(n::Int64)::Int64
+1 ─       nothing::Nothing
+2 ┄ %2  = φ (#1 => 0, #3 => %13)::Int64
+│   %3  = φ (#1 => 0, #3 => %10)::Int64
+│   %4  = φ (#1 => 0, #3 => %12)::Int64
+│   %5  = Base.slt_int(%2, n)::Bool
+└──       goto #4 if not %5
+3 ─ %7  = Base.add_int(%3, %2)::Int64
+│   %8  = Base.and_int(%7, 7)::Int64
+│   %9  = BBKit.new_array(Float64, %8)::Vector{Float64}
+│   %10 = Base.arraylen(%9)::Int64
+│   %11 = Main.size_of_new(%2)::Int64
+│   %12 = Base.add_int(%4, %11)::Int64
+│   %13 = Base.add_int(%2, 1)::Int64
+└──       goto #2
+4 ─ %15 = BBKit.new_array(Float64, 77)::Vector{Float64}
+│   %16 = Base.arraylen(%15)::Int64
+│   %17 = Base.add_int(%3, %4)::Int64
+│   %18 = Base.add_int(%17, %16)::Int64
+└──       return %18
+end
+";
+    let module = verified(text).unwrap_or_else(|error| panic!("{error}"));
+    for rounds in [0, 1, 2, 7, 100] {
+        let args = || vec![Value::from(rounds)];
+        let verdict = native_agrees(&module, "f", &args, LIMITS, &|_| ());
+        assert_eq!(verdict.unwrap_or_else(|broken| panic!("{broken}")), Verdict::Same);
+    }
+}
+
+#[test]
 fn what_is_thrown_is_kept() {
     // The third round throws an exception that holds its array.
     let rounds = format!(
@@ -397,6 +439,29 @@ end
             assert_eq!(verdict.unwrap_or_else(|broken| panic!("{broken}")), Verdict::Same, "{text}");
         }
     }
+}
+
+#[test]
+fn random_programs_and_their_gradients_do_what_they_do_in_the_interpreter() {
+    // They make arrays in loops, carry them and store them in one another.
+    let limits = Limits { steps: 100_000, memory: 1 << 24, depth: 100 };
+    let mut same = 0;
+    for seed in 0..200 {
+        let bytes = kit::seeds::bytes(seed);
+        let Ok(program) = mutation_program(&mut arbitrary::Unstructured::new(&bytes)) else { continue };
+        let gradient = |checkpoint| {
+            let mut module = bbkit::to_bbcode(&program.module).unwrap();
+            let derivative = derive(&mut module, &"f".into(), &Options { checkpoint, ..Options::default() }).ok()?;
+            Some((bbkit::to_ircode(&module).unwrap(), derivative.names.value_and_gradient))
+        };
+        let derived = [false, true].into_iter().filter_map(gradient);
+        for (module, name) in derived.chain([(program.module.clone(), "f".into())]) {
+            let verdict = native_agrees(&module, &name, &|| program.args(), limits, &|_| ());
+            let verdict = verdict.unwrap_or_else(|broken| panic!("seed {seed}, {name}: {broken}"));
+            same += usize::from(verdict == Verdict::Same);
+        }
+    }
+    assert!(same > 100, "{same}");
 }
 
 /// Value and gradient of the logistic map over so many rounds by native code with checkpoints, and the most memory taken.

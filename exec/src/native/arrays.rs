@@ -1,7 +1,8 @@
 //! Arrays: a header, and the elements one behind the other.
 //!
 //! The words of a header change only where an array grows or shrinks; in a program that does neither, they are read as
-//! what never changes, so that Cranelift reads them once and outside of loops.
+//! what never changes, so that Cranelift reads them once and outside of loops. What is only used to get at elements it reads while there
+//! are such; what becomes a value of the program it might read as late as that is used, when the memory may have been given back: that is read where it stands.
 
 use std::sync::Arc;
 
@@ -22,6 +23,17 @@ struct ArrayParts {
     rank: u32,
 }
 
+impl ArrayParts {
+    /// Where in the header a dimension lies, counted from 0.
+    fn dimension(&self, dimension: u32) -> i32 {
+        match self.rank {
+            // A vector's only dimension is its length, also where it grows.
+            1 => array::LENGTH,
+            _ => array::DIMENSIONS + 8 * dimension as i32,
+        }
+    }
+}
+
 impl FunctionCompiler<'_, '_> {
     pub(super) fn array_primitive(
         &mut self,
@@ -34,7 +46,7 @@ impl FunctionCompiler<'_, '_> {
             ("arrayset", [_, array, value, indices @ ..]) => self.set_array_element(array, value, indices)?,
             ("setindex!", [array, value, indices @ ..]) => self.set_array_element(array, value, indices)?,
             ("arraylen" | "length", [array]) => self.array(array).map(|array| {
-                let length = self.header_word(array.header, self::array::LENGTH);
+                let length = self.size_word(array.header, self::array::LENGTH);
                 self.scalar(ScalarType::Int64, length)
             }),
             ("arraysize" | "size", [array, dimension]) => self.array_size(array, dimension)?,
@@ -42,7 +54,7 @@ impl FunctionCompiler<'_, '_> {
                 Some(array) => {
                     let mut sizes = Vec::new();
                     for dimension in 0..array.rank {
-                        let size = self.dimension(&array, dimension);
+                        let size = self.size_word(array.header, array.dimension(dimension));
                         sizes.push(self.scalar(ScalarType::Int64, size));
                     }
                     Some(self.tuple(&sizes)?)
@@ -86,11 +98,11 @@ impl FunctionCompiler<'_, '_> {
         self.builder.ins().load(clif::I64, flags, header, at)
     }
 
-    fn dimension(&mut self, array: &ArrayParts, dimension: u32) -> ir::Value {
-        match array.rank {
-            // A vector's only dimension is its length, also where it grows.
-            1 => self.header_word(array.header, self::array::LENGTH),
-            _ => self.header_word(array.header, self::array::DIMENSIONS + 8 * dimension as i32),
+    /// A word of an array's header that becomes a value of the program.
+    fn size_word(&mut self, header: ir::Value, at: i32) -> ir::Value {
+        match self.is_given_back() {
+            true => self.load_word(header, at),
+            false => self.header_word(header, at),
         }
     }
 
@@ -104,7 +116,7 @@ impl FunctionCompiler<'_, '_> {
         self.guard(positive, What::Message("ErrorException", "arraysize: dimension out of range"), &[]);
         let mut size = self.word(1);
         for dimension in 0..array.rank {
-            let this = self.dimension(&array, dimension);
+            let this = self.size_word(array.header, array.dimension(dimension));
             let asked = self.builder.ins().icmp_imm_s(IntCC::Equal, at, i64::from(dimension) + 1);
             size = self.builder.ins().select(asked, this, size);
         }
@@ -145,7 +157,7 @@ impl FunctionCompiler<'_, '_> {
             let mut offset: Option<(ir::Value, ir::Value)> = None;
             for (dimension, index) in words.iter().enumerate() {
                 let at = self.builder.ins().iadd_imm_s(*index, -1);
-                let size = self.dimension(&array, dimension as u32);
+                let size = self.header_word(array.header, array.dimension(dimension as u32));
                 if unchecked.is_none() {
                     let inside = self.builder.ins().icmp(IntCC::UnsignedLessThan, at, size);
                     self.guard(inside, out_of_bounds(), &operands);

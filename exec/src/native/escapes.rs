@@ -405,6 +405,16 @@ impl<'b> Stretch<'b> {
         inside.unwrap_or_else(|| self.body.origins_outside(operand))
     }
 
+    /// The statements with an operand that may lead to an object made inside.
+    pub(super) fn using_inside(&self) -> impl Iterator<Item = usize> {
+        let uses = |index: usize| {
+            let mut inside = false;
+            self.body.for_each_operand(index, &mut |operand| inside |= self.of(operand).inside);
+            inside
+        };
+        self.origins.keys().copied().filter(move |&index| uses(index))
+    }
+
     fn all<'s>(&self, operands: impl IntoIterator<Item = &'s Operand<Positions>>) -> Origins {
         operands.into_iter().fold(Origins::NONE, |all, operand| all.or(self.of(operand)))
     }

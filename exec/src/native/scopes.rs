@@ -9,7 +9,7 @@ use cranelift_codegen::ir::InstBuilder;
 use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types as clif;
 use cranelift_frontend::Variable;
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use ircode::graph::{LoopForest, LoopId};
 use ircode::primitives::ResultType;
 use ircode::{IRCode, Module, Operand};
@@ -75,6 +75,8 @@ pub(super) struct Scopes {
     loops: HashMap<usize, LoopScope>,
     /// Where the memory was when the function was called, if it gives back all that it makes.
     whole: Option<Variable>,
+    /// The statements that use objects which are given back while the function runs, or when it returns.
+    given_back: HashSet<usize>,
     /// What is expected of the code for its statements.
     expected: Vec<Option<Expected>>,
 }
@@ -90,8 +92,11 @@ impl FunctionCompiler<'_, '_> {
             self.scopes.expected = (0..ir.stmts.len()).map(|index| body.expected(index)).collect();
             self.find_loops(&body, &summarized.summaries);
             let effects = summarized.summaries.get(&self.number);
-            if effects.is_some_and(|effects| effects.makes && !effects.keeps) && kind(&signature.result) == Kind::Plain
+            if effects.is_some_and(|effects| effects.makes && !effects.keeps)
+                && kind(&signature.result) == Kind::Plain
+                && let Some(stretch) = Stretch::follow(&body, &summarized.summaries, &reverse_postorder(ir))
             {
+                self.scopes.given_back.extend(stretch.using_inside());
                 let mark = self.builder.declare_var(clif::I64);
                 self.scopes.whole = Some(mark);
                 self.remember(mark);
@@ -134,6 +139,7 @@ impl FunctionCompiler<'_, '_> {
             if stretch.effects.keeps || carries {
                 continue;
             }
+            self.scopes.given_back.extend(stretch.using_inside());
             let made = stretch.origins.iter().filter(|(_, origins)| origins.inside).map(|(index, _)| index);
             let mut used_at = made.flat_map(|index| users.get(index)).flatten();
             let leaves_nothing = used_at.all(|&block| forest.contains(id, block));
@@ -201,6 +207,11 @@ impl FunctionCompiler<'_, '_> {
         if let Some(mark) = self.scopes.whole {
             self.release(mark);
         }
+    }
+
+    /// Whether the current statement uses an object that is given back while the function runs, or when it returns.
+    pub(super) fn is_given_back(&self) -> bool {
+        self.scopes.given_back.contains(&self.statement)
     }
 
     /// What is expected of the current statement.
