@@ -204,7 +204,7 @@ impl Search<'_> {
                 return None;
             }
             let left = self.graph.successors(from).filter(|&to| !inside(to)).count();
-            if left == 0 && !self.graph.successors(from).next().is_none() {
+            if left == 0 {
                 continue;
             }
             let Stmt::GotoIfNot(goto) = &self.bb.terminator(from)?.1.stmt else { return None };
