@@ -97,6 +97,30 @@ fn failures(report: &CheckReport) -> Vec<&str> {
     report.failures().map(|check| check.name).collect()
 }
 
+/// x² + y where x² is so large that y is not seen in the sum: a difference by y is no sign that the gradient is wrong. That by x is as exact as
+/// ever, and one that is wrong is found.
+#[test]
+fn differences_say_nothing_where_the_last_bit_of_the_value_hides_them() {
+    let text = "
+function f(x::Float64, y::Float64)::Float64
+1 ─ %1 = Base.mul_float(x, x)::Float64
+│   %2 = Base.add_float(%1, y)::Float64
+└──      return %2
+end
+";
+    let module = ircode::parse_module(text).unwrap().module;
+    let compare = |by_x: f64| {
+        let gradient = [Value::from(by_x), Value::from(1.0)];
+        let args = [Value::from(1e13), Value::from(2.0)];
+        bbkit::compare_with_differences(&module, "f", &args, &gradient, exec::Limits::default()).unwrap()
+    };
+    let right = compare(2e13);
+    assert!(right.worst() <= right.tolerance(false), "{right:?}");
+    assert_eq!(right.differences.get(1), Some(&None));
+    let wrong = compare(3e13);
+    assert!(wrong.worst() > wrong.tolerance(false), "{wrong:?}");
+}
+
 #[test]
 fn a_wrong_factor_is_found() {
     let report =

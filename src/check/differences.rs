@@ -21,12 +21,17 @@ impl Differences {
 
     /// What rounding and the step of the differences explain.
     pub fn tolerance(&self, single: bool) -> f64 {
-        if single { 1e-2 } else { 1e-5 }
+        tolerance(single)
     }
 }
 
+fn tolerance(single: bool) -> f64 {
+    if single { 1e-2 } else { 1e-5 }
+}
+
 /// Compares a gradient of numbers with central differences of several steps; for each argument that step counts which agrees best, as
-/// a large one has an error of its own and a small one drowns in rounding.
+/// a large one has an error of its own and a small one drowns in rounding. Where the last bit of the value alone is more than the difference
+/// may be off by, a step does not count; if none does, differences say nothing of the argument.
 ///
 /// # Errors
 ///
@@ -45,7 +50,10 @@ pub fn compare_with_differences(
         let best = match (arg.as_scalar(), known) {
             (Some(scalar), Some(known)) if scalar.scalar_type().is_float() => steps(scalar)
                 .filter_map(|step| central(module, name, args, index, step, limits))
-                .fold(None, |best: Option<(f64, f64)>, difference| {
+                .filter(|(difference, noise)| {
+                    *noise <= tolerance(scalar.scalar_type() != ScalarType::Float64) * scale(known, *difference)
+                })
+                .fold(None, |best: Option<(f64, f64)>, (difference, _)| {
                     let error = relative(known, difference);
                     match best {
                         Some((_, least)) if least <= error => best,
@@ -64,8 +72,13 @@ fn relative(a: f64, b: f64) -> f64 {
     if a == b || a.is_nan() && b.is_nan() {
         return 0.0;
     }
-    let error = (a - b).abs() / a.abs().max(b.abs()).max(1.0);
+    let error = (a - b).abs() / scale(a, b);
     if error.is_nan() { f64::INFINITY } else { error }
+}
+
+/// What an error is relative to.
+fn scale(a: f64, b: f64) -> f64 {
+    a.abs().max(b.abs()).max(1.0)
 }
 
 /// Steps from a hundredth down, relative to the argument.
@@ -86,6 +99,7 @@ fn value_at(module: &Module<IRCode>, name: &str, args: &[Value], limits: Limits)
     machine.call(name, &copies)
 }
 
+/// The difference at this step, and what the last bit of the values makes of it.
 fn central(
     module: &Module<IRCode>,
     name: &str,
@@ -93,16 +107,23 @@ fn central(
     index: usize,
     step: f64,
     limits: Limits,
-) -> Option<f64> {
+) -> Option<(f64, f64)> {
     let at = |delta: f64| {
         let mut args = args.to_vec();
         let scalar = args.get(index)?.as_scalar()?;
         let moved = Scalar::from_float(scalar.scalar_type(), scalar.as_float()? + delta)?;
         let place = moved.as_float()?;
         *args.get_mut(index)? = Value::Scalar(moved);
-        let value = value_at(module, name, &args, limits).ok()?.as_float()?;
-        Some((place, value))
+        let value = value_at(module, name, &args, limits).ok()?;
+        let last_bit = match value.as_scalar().map(Scalar::scalar_type) {
+            Some(ScalarType::Float16) => 1.0 / 1024.0,
+            Some(ScalarType::Float32) => f64::from(f32::EPSILON),
+            _ => f64::EPSILON,
+        };
+        let value = value.as_float()?;
+        Some((place, value, last_bit * value.abs()))
     };
-    let ((right, above), (left, below)) = (at(step)?, at(-step)?);
-    (right != left).then(|| (above - below) / (right - left))
+    let ((right, above, last_bit), (left, below, _)) = (at(step)?, at(-step)?);
+    let step = right - left;
+    (step != 0.0).then(|| ((above - below) / step, last_bit / step))
 }
