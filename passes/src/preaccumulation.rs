@@ -53,12 +53,13 @@ const MOST_STATEMENTS: usize = 256;
 /// ")?;
 /// let mut module = parsed.module.map(|function| BBCode::try_from(&function.body))?;
 /// assert!(run_on_function(&mut module, &"backwards".into(), preaccumulation::run)?);
-/// run_on_function(&mut module, &"backwards".into(), passes::dead_code::run)?;
+/// for clean in [passes::constant_folding::run, passes::dead_code::run] {
+///     run_on_function(&mut module, &"backwards".into(), clean)?;
+/// }
 /// let code = ircode::IRCode::try_from(&module.functions()[0].body)?.to_string();
 /// assert!(code.contains("\
-/// │   %4  = Base.div_float(1.0, 3.0)::Float64
-/// │   %5  = Base.add_float(_3, %4)::Float64
-/// │   %6  = Base.mul_float(%2, %5)::Float64
+/// │   %4 = Base.add_float(_3, 0.3333333333333333)::Float64
+/// │   %5 = Base.mul_float(%2, %4)::Float64
 /// "), "{code}");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
