@@ -30,7 +30,7 @@ pub use ids::{BlockId, Ids, InstId, Numbers, Switch, UnequalSwitch};
 pub use json::BBCodeForm;
 pub use liveness::Liveness;
 pub use phi_edges::PhiEdgeChange;
-pub use surgery::{ClonedRegion, Cursor, Inlined, Outlined};
+pub use surgery::{ClonedRegion, CopiedInsts, Cursor, Inlined, Outlined};
 pub use transaction::Transaction;
 
 /// φ keyed by ID.

@@ -12,7 +12,7 @@ mod region;
 pub use cursor::Cursor;
 pub use inline::Inlined;
 pub use outline::Outlined;
-pub use region::ClonedRegion;
+pub use region::{ClonedRegion, CopiedInsts};
 
 use ircode::Stmt;
 

@@ -68,8 +68,10 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
         bb.name_phi_edges();
         let (mut replaced, mut removed) = (Replacements::new(), Vec::new());
         let failed = |error: EditError| PassError::new(NAME, context.function, error.to_string());
-        for each in &found {
-            each.unroll(bb, &mut replaced, &mut removed).map_err(failed)?;
+        // All copies first: they need not name the edges of φs again and again.
+        let rounds = found.iter().map(|each| each.copies(bb)).collect::<Result<Vec<_>, _>>().map_err(failed)?;
+        for (each, rounds) in found.iter().zip(&rounds) {
+            each.join(bb, rounds, &mut replaced, &mut removed).map_err(failed)?;
         }
         replaced.apply(bb);
         for &phi in &removed {
@@ -155,8 +157,7 @@ impl Search<'_> {
                 }
             }
             if !all.chosen && all.statements <= MOST_STATEMENTS {
-                let inner = children.get(&id).map(Vec::as_slice).unwrap_or_default();
-                if let Some(counted) = self.rounds_of(id, &all.numbers, inner) {
+                if let Some(counted) = self.rounds_of(id, &all.numbers, &children) {
                     let added = all.statements * (counted.rounds - 1);
                     if added + all.statements <= MOST_STATEMENTS && added <= *left {
                         *left -= added;
@@ -171,16 +172,17 @@ impl Search<'_> {
     }
 
     /// The loop with the number of its rounds, if that is known, and if that of the loops in it is known when it is written out.
-    fn rounds_of(&self, id: LoopId, numbers: &[usize], children: &[LoopId]) -> Option<Counted> {
+    fn rounds_of(&self, id: LoopId, numbers: &[usize], children: &HashMap<LoopId, Vec<LoopId>>) -> Option<Counted> {
         let mut counted = self.shape(id, numbers)?;
         counted.rounds = self.rounds(id, &counted)?;
-        let mut loops: Vec<LoopId> = children.to_vec();
+        let inner = |id: LoopId| children.get(&id).into_iter().flatten().copied();
+        let mut loops: Vec<LoopId> = inner(id).collect();
         while let Some(child) = loops.pop() {
             let numbers: Vec<usize> =
                 numbers.iter().copied().filter(|&number| self.loops.contains(child, number)).collect();
             let shape = self.shape(child, &numbers)?;
             self.is_known_with(id, &shape.exit.condition).then_some(())?;
-            loops.extend(self.loops.iter().filter(|(_, each)| each.parent == Some(child)).map(|(id, _)| id));
+            loops.extend(inner(child));
         }
         Some(counted)
     }
@@ -320,14 +322,20 @@ struct Inside {
 }
 
 impl Counted {
-    /// Puts the rounds one behind the other. The last is made of the loop itself, so that what is used after it stays what it is.
-    /// The φs at the headers are to be replaced and removed.
-    fn unroll(&self, bb: &mut BBCode, replaced: &mut Replacements, removed: &mut Vec<InstId>) -> Result<(), EditError> {
-        let mut rounds: Vec<ClonedRegion> = Vec::with_capacity(self.rounds);
-        for _ in 1..self.rounds {
-            rounds.push(bb.clone_region(&self.blocks)?);
-        }
-        rounds.push(ClonedRegion::default());
+    /// Copies the loop for each round but the last, which is the loop itself: so what is used after it stays what it is.
+    fn copies(&self, bb: &mut BBCode) -> Result<Vec<ClonedRegion>, EditError> {
+        let copies = (1..self.rounds).map(|_| bb.clone_region(&self.blocks));
+        copies.chain([Ok(ClonedRegion::default())]).collect()
+    }
+
+    /// Puts the rounds one behind the other. The φs at the headers are to be replaced and removed.
+    fn join(
+        &self,
+        bb: &mut BBCode,
+        rounds: &[ClonedRegion],
+        replaced: &mut Replacements,
+        removed: &mut Vec<InstId>,
+    ) -> Result<(), EditError> {
         let mut current: Vec<Operand<Ids>> = self.counters.iter().map(|counter| counter.start.clone()).collect();
         for (number, round) in rounds.iter().enumerate() {
             let is_last = number + 1 == rounds.len();

@@ -303,7 +303,7 @@ impl BBCode {
             }
         }
         let inner = |operand: &Operand<Ids>| match operand {
-            Operand::Value(value) if names.insts.contains_key(*value) => names.operand(operand),
+            Operand::Value(value) if names.insts.contains(*value) => names.operand(operand),
             Operand::Value(_) | Operand::Argument(_) => {
                 inputs.argument(operand).map_or_else(|| operand.clone(), Operand::Argument)
             }

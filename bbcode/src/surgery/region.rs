@@ -8,20 +8,85 @@ use crate::code::{BBCode, BBlock, OddEdges};
 use crate::error::EditError;
 use crate::ids::{BlockId, Ids, InstId, Switch};
 
+/// A region of so many times fewer statements than the function is a few of them.
+const FEW: usize = 16;
+
 /// What became of the blocks and statements of a region that was copied: the copies by the names of the originals.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ClonedRegion {
     /// The copies of the blocks.
     pub blocks: HashMap<BlockId, BlockId>,
     /// The copies of the statements.
-    pub insts: SecondaryMap<InstId, InstId>,
+    pub insts: CopiedInsts,
+}
+
+/// The copies of statements, by the statements.
+///
+/// Of a whole function they are a list; of a few statements of a large one, a table: making many such copies must not take a list as long as the
+/// function for each.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum CopiedInsts {
+    /// Most statements of a function.
+    Many(SecondaryMap<InstId, InstId>),
+    /// Some of them.
+    Few(HashMap<InstId, InstId>),
+}
+
+impl Default for CopiedInsts {
+    fn default() -> Self {
+        CopiedInsts::Few(HashMap::new())
+    }
+}
+
+impl CopiedInsts {
+    /// The copy of a statement.
+    pub fn get(&self, inst: InstId) -> Option<InstId> {
+        match self {
+            CopiedInsts::Many(copies) => copies.get(inst).copied(),
+            CopiedInsts::Few(copies) => copies.get(&inst).copied(),
+        }
+    }
+
+    /// Whether a statement was copied.
+    pub fn contains(&self, inst: InstId) -> bool {
+        self.get(inst).is_some()
+    }
+
+    /// Lets this be the copy of a statement.
+    pub fn insert(&mut self, inst: InstId, copy: InstId) {
+        match self {
+            CopiedInsts::Many(copies) => copies.insert(inst, copy),
+            CopiedInsts::Few(copies) => copies.insert(inst, copy),
+        };
+    }
+
+    /// The copies, in no order that can be relied on.
+    pub fn values(&self) -> Box<dyn Iterator<Item = InstId> + '_> {
+        match self {
+            CopiedInsts::Many(copies) => Box::new(copies.values().copied()),
+            CopiedInsts::Few(copies) => Box::new(copies.values().copied()),
+        }
+    }
+
+    /// How many statements were copied.
+    pub fn len(&self) -> usize {
+        match self {
+            CopiedInsts::Many(copies) => copies.len(),
+            CopiedInsts::Few(copies) => copies.len(),
+        }
+    }
+
+    /// Whether none was copied.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
 }
 
 impl ClonedRegion {
     /// What an operand is in the copy.
     pub fn operand(&self, operand: &Operand<Ids>) -> Operand<Ids> {
         match operand {
-            Operand::Value(value) => Operand::Value(self.insts.get(*value).copied().unwrap_or(*value)),
+            Operand::Value(value) => Operand::Value(self.insts.get(*value).unwrap_or(*value)),
             other => other.clone(),
         }
     }
@@ -37,7 +102,7 @@ impl Rename<Ids, Ids> for &ClonedRegion {
     type Error = std::convert::Infallible;
 
     fn value(&mut self, value: InstId) -> Result<InstId, Self::Error> {
-        Ok(self.insts.get(value).copied().unwrap_or(value))
+        Ok(self.insts.get(value).unwrap_or(value))
     }
 
     fn block(&mut self, block: BlockId) -> Result<BlockId, Self::Error> {
@@ -98,6 +163,10 @@ impl BBCode {
                 order.push(block);
             }
         }
+        let count: usize = order.iter().map(|&block| self.inst_ids(block).count()).sum();
+        if count.saturating_mul(FEW) >= self.store.inst_capacity() {
+            copy.insts = CopiedInsts::Many(SecondaryMap::with_capacity(self.store.inst_capacity()));
+        }
         for &block in &order {
             self.copy_statements(block, copy.block(block), &mut copy.insts);
         }
@@ -122,20 +191,22 @@ impl BBCode {
         let stores = |inst: &InstId| matches!(self.stmt(*inst), Some(Stmt::Upsilon(_)));
         let stored: Vec<InstId> = order.iter().flat_map(|&block| self.inst_ids(block)).filter(stores).collect();
         for old in stored {
-            let Some(&new) = copy.insts.get(old) else { continue };
+            let Some(new) = copy.insts.get(old) else { continue };
             let mut users = self.users(old);
             users.dedup();
-            for user in users.into_iter().filter(|user| !copy.insts.contains_key(*user)) {
+            for user in users.into_iter().filter(|user| !copy.insts.contains(*user)) {
                 if let Some(Stmt::PhiC(phic)) = self.inst_mut(user).map(|inst| &mut inst.stmt) {
                     phic.values.push(Operand::Value(new));
                 }
             }
         }
+        // Those of the copy name their edges as the originals do, so that the next copy need not look at the whole function.
+        self.store.phis_named = true;
         Ok(copy)
     }
 
     /// Puts copies of the statements of one block into another, with the names that they use as they are.
-    fn copy_statements(&mut self, from: BlockId, to: BlockId, names: &mut SecondaryMap<InstId, InstId>) {
+    fn copy_statements(&mut self, from: BlockId, to: BlockId, names: &mut CopiedInsts) {
         let mut at = self.first_inst(from);
         while let Some(id) = at {
             let Some(inst) = self.inst(id).cloned() else { break };
@@ -182,7 +253,7 @@ impl BBCode {
         argument: &dyn Fn(Argument) -> Operand<Ids>,
         line: &dyn Fn(usize) -> LineInfo,
     ) -> Result<ClonedRegion, EditError> {
-        let insts = SecondaryMap::with_capacity(other.store.inst_capacity());
+        let insts = CopiedInsts::Many(SecondaryMap::with_capacity(other.store.inst_capacity()));
         let mut copy = ClonedRegion { insts, ..ClonedRegion::default() };
         self.store.reserve(other.inst_count(), other.block_count());
         for block in other.blocks() {
@@ -207,7 +278,7 @@ impl BBCode {
                 let line = line(copy.insts.len());
                 let mut names_later = false;
                 inst.stmt.for_each_operand(&mut |operand| {
-                    names_later |= operand.as_value().is_some_and(|value| !copy.insts.contains_key(value));
+                    names_later |= operand.as_value().is_some_and(|value| !copy.insts.contains(value));
                 });
                 let Instruction { stmt, ty, info, flag, .. } = inst.clone();
                 let stmt = if names_later { stmt } else { rename(stmt, &copy) };

@@ -111,7 +111,7 @@ fn inline_all(module: &Module<BBCode>, body: &mut BBCode, made: &[MadeFunction])
         if !graph.callees(callee).any(|callee| pullbacks.contains_key(&callee)) {
             continue;
         }
-        let statements = inlined.body.insts.values().copied().filter_map(|id| Some((id, body.stmt(id)?)));
+        let statements = inlined.body.insts.values().filter_map(|id| Some((id, body.stmt(id)?)));
         work.extend(calls(module, statements, &pullbacks));
     }
 }
