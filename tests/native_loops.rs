@@ -6,7 +6,7 @@
 use std::cell::Cell;
 
 use bbkit::exec::{Limits, Machine, Value};
-use bbkit::ircode::parse_module;
+use bbkit::ircode::{Type, parse_module};
 use kit::native::{Verdict, native_agrees, vector};
 use kit::seeds::for_each;
 use kit::straight::{StraightLoop, straight_loop};
@@ -83,4 +83,56 @@ fn elements_that_stay_in_registers_are_stored() {
         let same = vector(&a);
         vec![same.clone(), same, 3.into()]
     });
+}
+
+/// Two indices into an array of three dimensions name no element unless the third dimension is 1, and a value of a type that is known only when the loop runs may end
+/// it: what was added before is in memory then.
+#[test]
+fn loops_that_fail_leave_what_they_did() {
+    let agrees = |text: &str, args: &dyn Fn(&Machine<'_>) -> Vec<Value>| {
+        let module = parse_module(text).unwrap().module;
+        let machine = Machine::new(&module);
+        let verdict = native_agrees(&module, "f", &|| args(&machine), Limits::default(), &|_| ());
+        verdict.unwrap_or_else(|broken| panic!("{broken}"))
+    };
+    let too_few = "
+function f(a::Array{Float64,3}, n::Int64)::Float64
+1 ─      goto #2
+2 ┄ %2 = φ (#1 => 1, #4 => %9)::Int64
+│   %3 = Base.arrayref(true, a, 1, 1)::Float64
+│   %4 = Base.add_float(%3, 1.0)::Float64
+│        Base.arrayset(true, a, %4, 1, 1)::Array{Float64,3}
+│   %6 = (%2 === n)::Bool
+└──      goto #4 if not %6
+3 ─      return %4
+4 ─ %9 = Base.add_int(%2, 1)::Int64
+└──      goto #2
+end
+";
+    let cube = |machine: &Machine<'_>, side: usize| {
+        let numbers = (0..2 * 2 * side).map(|number| Value::from(number as f64)).collect();
+        machine.array(Type::FLOAT64, vec![2, 2, side], numbers).unwrap()
+    };
+    for side in [1, 2] {
+        assert_eq!(agrees(too_few, &|machine| vec![cube(machine, side), 3.into()]), Verdict::Same);
+    }
+    let of_any = "
+function f(a::Vector{Float64}, x::Any, n::Int64)::Float64
+1 ─       goto #2
+2 ┄ %2  = φ (#1 => 1, #4 => %10)::Int64
+│   %3  = Base.arrayref(true, a, 1)::Float64
+│   %4  = Base.add_float(%3, 1.0)::Float64
+│         Base.arrayset(true, a, %4, 1)::Vector{Float64}
+│   %6  = Base.add_float(x, 1.0)::Float64
+│   %7  = (%2 === n)::Bool
+└──       goto #4 if not %7
+3 ─       return %6
+4 ─ %10 = Base.add_int(%2, 1)::Int64
+└──       goto #2
+end
+";
+    for x in [Value::from(2.5), Value::from(2)] {
+        let verdict = agrees(of_any, &|machine| vec![vector(machine, &[0.5]), x.clone(), 3.into()]);
+        assert!(!matches!(verdict, Verdict::Limited));
+    }
 }

@@ -15,11 +15,14 @@ pub const NAME: &str = "array-scalar-replacement";
 /// Arrays of more elements stay.
 const MOST_ELEMENTS: usize = 64;
 
+/// So many elements of a function become variables: each may need a φ wherever ways meet.
+const MOST_VARIABLES: usize = 1024;
+
 /// Makes a variable of each element of an array of known size, if all indices into it are known, and values of the
 /// variables. True if there was such an array. Copies stand where the loads were.
 ///
 /// Nobody must be able to tell: the array was made in the function, and all that is done with it there are loads and stores of
-/// elements that exist. It has at most 64 elements, which are numbers. After [`loop-unrolling`](crate::loop_unrolling) many indices are
+/// elements that exist. It has at most 64 elements, which are numbers; all arrays of a function 1024. After [`loop-unrolling`](crate::loop_unrolling) many indices are
 /// known.
 ///
 /// Left alone are functions with try/catch.
@@ -119,7 +122,13 @@ fn replaceable(bb: &BBCode, module: &Module<BBCode>) -> Vec<Array> {
             }
         });
     }
-    found.into_iter().map(|(_, array)| array).collect()
+    let mut left = MOST_VARIABLES;
+    let mut fits = |array: &Array| {
+        let rest = left.checked_sub(array.dims.iter().product());
+        left = rest.unwrap_or(left);
+        rest.is_some()
+    };
+    found.into_iter().map(|(_, array)| array).filter(|array| fits(array)).collect()
 }
 
 /// Which element constant indices name, in memory order, from 0; `None` if they are not constant or there is no such element.

@@ -156,14 +156,15 @@ impl Search<'_> {
                     all.numbers.extend(child.numbers);
                 }
             }
-            if !all.chosen && all.statements <= MOST_STATEMENTS {
-                if let Some(counted) = self.rounds_of(id, &all.numbers, &children) {
-                    let added = all.statements * (counted.rounds - 1);
-                    if added + all.statements <= MOST_STATEMENTS && added <= *left {
-                        *left -= added;
-                        all.chosen = true;
-                        found.push(counted);
-                    }
+            if !all.chosen
+                && all.statements <= MOST_STATEMENTS
+                && let Some(counted) = self.rounds_of(id, &all.numbers, &children)
+            {
+                let added = all.statements * (counted.rounds - 1);
+                if added + all.statements <= MOST_STATEMENTS && added <= *left {
+                    *left -= added;
+                    all.chosen = true;
+                    found.push(counted);
                 }
             }
             inside.insert(id, all);

@@ -23,7 +23,7 @@ const MOST_STATEMENTS: usize = 256;
 /// computed at the same time.
 ///
 /// **It changes rounding**, and therefore is in no pipeline unless it is asked for: products are taken in another order. Where a coefficient
-/// overflows, and the adjoint is so small that its products did not, the result is an infinity, or a NaN.
+/// overflows or underflows, and the adjoint is so small or large that its products did not, the result is an infinity, a NaN or zero.
 ///
 /// Linear are products with, and quotients by, what does not depend on the float in the round, sums, differences and negatives of such, and φs of
 /// such. What else is computed from the float stays as it is.

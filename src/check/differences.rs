@@ -81,7 +81,7 @@ fn scale(a: f64, b: f64) -> f64 {
     a.abs().max(b.abs()).max(1.0)
 }
 
-/// Steps from a hundredth down, relative to the argument.
+/// Steps from a tenth down, relative to the argument.
 fn steps(x: &Scalar) -> impl Iterator<Item = f64> {
     let scale = x.as_float().unwrap_or(1.0).abs().max(1.0);
     let smallest: i32 = match x.scalar_type() {
@@ -123,7 +123,7 @@ fn central(
         let value = value.as_float()?;
         Some((place, value, last_bit * value.abs()))
     };
-    let ((right, above, last_bit), (left, below, _)) = (at(step)?, at(-step)?);
+    let ((right, above, one), (left, below, other)) = (at(step)?, at(-step)?);
     let step = right - left;
-    (step != 0.0).then(|| ((above - below) / step, last_bit / step))
+    (step != 0.0).then(|| ((above - below) / step, one.max(other) / step))
 }

@@ -349,6 +349,10 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         let Some((to, block)) = to.and_then(|to| Some((to, self.block(to)?))) else {
             return self.refuse("a jump to a block that is not there");
         };
+        let inside = self.target_in_version(to);
+        if inside.is_none() {
+            self.store_residents();
+        }
         self.release_on_edge(from, to);
         let inside = self.target_in_version(to);
         let number = from;
@@ -378,9 +382,6 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
                 Some(value) => self.give(&held, &value.parts, defined),
                 None => self.give_nothing(&held),
             }
-        }
-        if inside.is_none() {
-            self.store_residents();
         }
         self.remember_on_edge(number, to);
         match (inside, self.versioned.get(&to).copied()) {
@@ -577,6 +578,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
 
     /// The call fails; ends the block.
     pub(super) fn fail(&mut self, what: What, operands: &[ir::Value]) {
+        self.store_residents();
         let site = self.site(what);
         let address = self.words(operands);
         let fail = self.compiler.helper(super::helpers::FAIL, self.builder.func);
@@ -619,7 +621,17 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
     /// Goes on if the status of a helper is 0.
     pub(super) fn check(&mut self, status: ir::Value) {
         let on = self.builder.create_block();
-        self.builder.ins().brif(status, self.unwinding, &[], on, &[]);
+        if self.has_residents() {
+            let off = self.builder.create_block();
+            self.builder.set_cold_block(off);
+            self.builder.ins().brif(status, off, &[], on, &[]);
+            self.seal(&[off]);
+            self.builder.switch_to_block(off);
+            self.store_residents();
+            self.builder.ins().jump(self.unwinding, &[]);
+        } else {
+            self.builder.ins().brif(status, self.unwinding, &[], on, &[]);
+        }
         self.seal(&[on]);
         self.builder.switch_to_block(on);
     }

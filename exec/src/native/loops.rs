@@ -7,7 +7,7 @@ use std::rc::Rc;
 use hashbrown::{HashMap, HashSet};
 use ircode::graph::FlowGraph;
 use ircode::primitives::Primitive;
-use ircode::{Constant, IRCode, Module, Operand, Positions, Scalar, Stmt};
+use ircode::{Constant, IRCode, Module, Operand, Positions, Scalar, Stmt, Type};
 use smallvec::SmallVec;
 
 use super::residents::Residents;
@@ -16,6 +16,9 @@ use super::straight::{StraightLoop, straight_loop};
 /// Steps of induction variables and factors of indices up to this size are followed: no product of one with a number of
 /// rounds leaves 64 bits.
 const MOST: i64 = 1 << 16;
+
+/// Loops with larger bodies stay as they are.
+const LARGEST: usize = 2000;
 
 /// How deep expressions of indices are looked into.
 pub(super) const DEPTH: u32 = 16;
@@ -153,6 +156,9 @@ pub(super) fn counted_loops(
         };
         let beyond = |block: usize| dominators.dominates(block, test);
         let every_round = |block: usize| exits == 1 && dominators.dominates(block, latch);
+        if result.statements > LARGEST {
+            continue;
+        }
         finder.find_accesses(&mut result, local_stacks, arrays_resize, &beyond, &every_round);
         result.straight = straight_loop(&finder, &result, &blocks).map(Rc::new);
         result.residents = Residents::find(&finder, &result, &blocks).map(Rc::new);
@@ -201,6 +207,15 @@ impl Finder<'_> {
 
     pub(super) fn primitive(&self, stmt: &Stmt<Positions>) -> Option<(&'static Primitive, Vec<Operand<Positions>>)> {
         self.module.primitive_call(stmt).map(|(primitive, args)| (primitive, args.to_vec()))
+    }
+
+    /// The type that is known of a value or an argument.
+    pub(super) fn type_of(&self, operand: &Operand<Positions>) -> Option<&Type> {
+        match operand {
+            Operand::Value(value) => self.ir.stmts.types().get(value.index()?),
+            Operand::Argument(argument) => self.ir.argtypes.get(argument.index()?),
+            _ => None,
+        }
     }
 
     pub(super) fn is_inside(&self, statement: usize) -> bool {
@@ -486,7 +501,9 @@ impl Check {
             && (self.space, self.beyond) == (other.space, other.beyond)
             && self.index.factor == *factor
             && self.index.terms == *terms;
-        let Some(more) = constant.checked_sub(self.index.constant).filter(|more| same && more.abs() <= MOST) else {
+        let Some(more) =
+            constant.checked_sub(self.index.constant).filter(|more| same && more.unsigned_abs() <= MOST as u64)
+        else {
             return false;
         };
         let spread = self.spread.max(more) - more.min(0);

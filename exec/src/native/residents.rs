@@ -47,7 +47,7 @@ struct Access {
 }
 
 impl Residents {
-    /// The elements of a loop whose accesses are all inside of their arrays once it is entered; none if it may fail or call.
+    /// The elements of a loop whose accesses are all inside of their arrays once it is entered; none if it calls or is likely to fail.
     pub(super) fn find(finder: &Finder<'_>, found: &CountedLoop, blocks: &[usize]) -> Option<Residents> {
         let mut residents = Residents::default();
         let mut accesses: Vec<Access> = Vec::new();
@@ -79,8 +79,15 @@ impl Residents {
                     Some(_) => false,
                     None => finder.ir.stmts.types().get(statement) == Some(&Type::FLOAT64),
                 };
+                let of_floats = match finder.type_of(object)? {
+                    Type::Array(array) if array.element == Type::FLOAT64 => {
+                        indices.len() == 1 || indices.len() == array.rank as usize
+                    }
+                    _ => false,
+                };
                 let same = |index: &Operand<Positions>| finder.index(index, DEPTH).filter(|index| index.factor == 0);
-                let indices = indices.iter().map(same).collect::<Option<Vec<Index>>>().filter(|_| is_float);
+                let indices = indices.iter().map(same).collect::<Option<Vec<Index>>>();
+                let indices = indices.filter(|_| is_float && of_floats);
                 let object = residents.object(finder, object)?;
                 accesses.push(Access { statement, object, indices, stores: value.is_some() });
             }
@@ -250,7 +257,13 @@ impl FunctionCompiler<'_, '_> {
         }
     }
 
-    /// Stores what stayed in registers, where control leaves the loop.
+    /// Whether elements stay in registers in the loop that is being compiled.
+    pub(super) fn has_residents(&self) -> bool {
+        let version = self.version.as_ref().and_then(|version| self.loops.get(version.number));
+        version.is_some_and(|versioned| !versioned.residents.is_empty())
+    }
+
+    /// Stores what stayed in registers, where control leaves the loop, also with an error.
     pub(super) fn store_residents(&mut self) {
         let version = self.version.as_ref().and_then(|version| self.loops.get(version.number));
         for resident in version.map(|versioned| versioned.residents.clone()).unwrap_or_default() {

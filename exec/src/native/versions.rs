@@ -27,9 +27,6 @@ const NEW_ARRAYS: &[&str] = &["jl_alloc_array_1d", "jl_alloc_array_2d", "jl_allo
 /// Bodies up to so many statements are copied so often.
 const COPIES: [(usize, i64); 2] = [(20, 4), (40, 2)];
 
-/// Loops with larger bodies stay as they are.
-const LARGEST: usize = 2000;
-
 /// A loop, and what its versions share.
 #[derive(Debug)]
 pub(super) struct VersionedLoop {
@@ -77,7 +74,7 @@ impl FunctionCompiler<'_, '_> {
     pub(super) fn plan_versions(&mut self, counted: Vec<CountedLoop>) {
         for counted in counted {
             let useful = !counted.checks.is_empty() || !counted.pushes.is_empty();
-            if counted.statements > LARGEST || !useful {
+            if !useful {
                 continue;
             }
             let versioned = VersionedLoop {
