@@ -98,6 +98,12 @@ impl FunctionCompiler<'_, '_> {
         self.builder.ins().load(clif::I64, flags, header, at)
     }
 
+    /// A dimension of an array of this rank, counted from 0, as it is now.
+    pub(super) fn dimension_word(&mut self, header: ir::Value, rank: u32, dimension: u32) -> ir::Value {
+        let at = if rank == 1 { array::LENGTH } else { array::DIMENSIONS + 8 * dimension as i32 };
+        self.load_word(header, at)
+    }
+
     /// A word of an array's header that becomes a value of the program.
     fn size_word(&mut self, header: ir::Value, at: i32) -> ir::Value {
         match self.is_given_back() {

@@ -1,4 +1,4 @@
-//! Shadows of arrays, which are emptied where their arrays are filled anew.
+//! Shadows of arrays: made beside their arrays, and emptied where these are filled anew.
 
 use cranelift_codegen::ir::InstBuilder;
 use cranelift_codegen::ir::types as clif;
@@ -7,20 +7,33 @@ use ircode::primitives::Primitive;
 
 use super::function::{Compiled, FunctionCompiler, Typed};
 use super::helpers::ZERO;
-use super::layout::{Layout, Shape, array};
+use super::layout::{Layout, Parts, Shape, array};
+use super::sites::What;
 
 impl FunctionCompiler<'_, '_> {
-    /// `reset_shadow!` of an array whose elements are floats and tuples of floats; what is not such goes through the interpreter.
+    /// `zero_tangent` and `reset_shadow!` of an array whose elements are floats and tuples of floats; what is not such goes through the
+    /// interpreter.
     pub(super) fn shadow_primitive(
         &mut self,
         primitive: &'static Primitive,
         operands: &[Typed],
+        annotated: &Type,
     ) -> Compiled<Option<Typed>> {
-        let ("reset_shadow!", [shadow]) = (primitive.name, operands) else { return Ok(None) };
-        let (Shape::Array(element, _), Some(header)) = (&shadow.layout.shape, shadow.one()) else { return Ok(None) };
+        let ("zero_tangent" | "reset_shadow!", [array]) = (primitive.name, operands) else { return Ok(None) };
+        let (Shape::Array(element, rank), Some(header)) = (&array.layout.shape, array.one()) else { return Ok(None) };
+        let rank = *rank;
         let element = self.compiler.layouts.element(element);
         if !is_of_floats(&element) {
             return Ok(None);
+        }
+        if primitive.name == "zero_tangent" {
+            // What is made is an array of the same type, where its elements are their own tangents.
+            if *annotated != array.layout.ty {
+                return Ok(None);
+            }
+            let sizes: Vec<_> = (0..rank).map(|dimension| self.dimension_word(header, rank, dimension)).collect();
+            let made = self.allocate(What::NewArray { element, rank }, &sizes)?;
+            return Ok(Some(Typed { layout: array.layout.clone(), parts: Parts::from_slice(&[made]) }));
         }
         let length = self.header_word(header, array::LENGTH);
         let bytes = self.builder.ins().imul_imm_s(length, i64::from(element.size));

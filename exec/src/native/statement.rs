@@ -188,7 +188,7 @@ impl FunctionCompiler<'_, '_> {
         if let Some(value) = self.array_primitive(primitive, &operands)? {
             return Ok(value);
         }
-        if let Some(value) = self.shadow_primitive(primitive, &operands)? {
+        if let Some(value) = self.shadow_primitive(primitive, &operands, annotated)? {
             return Ok(value);
         }
         if let Some(value) = self.stack_primitive(primitive, args, &operands)? {
