@@ -9,7 +9,7 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use crate::PassResult;
-use crate::effects::{call_effects, field_type};
+use crate::effects::{call_effects, effects, field_type};
 use crate::manager::Context;
 use crate::replace::Replacements;
 use crate::simplify_cfg::fill_empty_blocks;
@@ -21,7 +21,8 @@ pub const NAME: &str = "common-subexpressions";
 ///
 /// Taken for the same are calls of one primitive with the same operands and of the same type, whichever name they use
 /// for it; π of one value to one type; φs of one block with the same values. A primitive that may throw counts too: had
-/// it thrown, control would not have come here. So do fields of what cannot change. What reads memory, makes something with
+/// it thrown, control would not have come here. So do fields of what cannot change, and what reads memory where nothing can have
+/// changed it in between: loads from arrays, references and mutable structs. What makes something with
 /// an identity of its own, or is an object known only by its text, is left alone.
 ///
 /// Operands may change places in integer arithmetic and comparisons. They may not in float arithmetic: which NaN comes out
@@ -33,10 +34,24 @@ pub const NAME: &str = "common-subexpressions";
 /// This is the dominator-based value numbering technique of Briggs, Cooper and Simpson, *Value Numbering* (1997): one walk over
 /// the dominator tree with a scoped table. It takes linear time, and is pessimistic: φs of a loop that are the same only
 /// because they are the same are not found.
+///
+/// For loads, memory is one value, which each statement that may write changes and which meets like a φ where ways do (the numbers of
+/// memory in that technique). What is pushed on stacks and put in slots counts as no write: these are no arrays.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
+    compute_once(bb, context, true)
+}
+
+/// As [`run`], but what reads memory is left alone: the derivative of two loads is added to the shadow twice, that of one load once,
+/// which is rounded in another way.
+pub(crate) fn run_without_loads(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
+    compute_once(bb, context, false)
+}
+
+fn compute_once(bb: &mut BBCode, context: &Context<'_>, with_loads: bool) -> PassResult {
     let graph = bb.cfg();
     let domtree = graph.dominators();
     let mut table = Table { numbers: SecondaryMap::with_capacity(bb.inst_count()), ..Table::default() };
+    let mut memory: Option<Memory> = None;
     // How many keys there were at the start of each block on the way from the entry to the one at hand.
     let mut scopes: Vec<usize> = Vec::new();
     let mut key: Key = Key::new();
@@ -46,7 +61,11 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
         }
         scopes.push(table.first.len());
         let Some(block) = graph.block(number) else { continue };
+        let mut writes = 0;
         for (id, inst) in bb.insts(block) {
+            if memory.is_some() && may_write(context.module, bb, inst) {
+                writes += 1;
+            }
             // A copy has the number of the original.
             if let Stmt::Value(value @ Operand::Value(_)) = &inst.stmt
                 && bb.operand_type(value) == inst.ty
@@ -56,8 +75,20 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
                 continue;
             }
             key.clear();
-            if table.key(bb, context.module, &graph, number, inst, &mut key).is_none() {
-                continue;
+            match table.key(bb, context.module, &graph, number, inst, &mut key) {
+                Keyed::No => continue,
+                Keyed::Value => {}
+                Keyed::Load if !with_loads => continue,
+                Keyed::Load => {
+                    let known = memory.is_some();
+                    let memory = memory.get_or_insert_with(|| Memory::of(bb, context.module, &graph));
+                    if !known {
+                        // What was written in this block before its first load.
+                        let before = bb.insts(block).take_while(|(other, _)| *other != id);
+                        writes = before.filter(|(_, inst)| may_write(context.module, bb, inst)).count();
+                    }
+                    key.extend(memory.state(number, writes));
+                }
             }
             if let Some(first) = table.first.find_or_insert(&key, id) {
                 table.replaced.push((id, first));
@@ -83,8 +114,78 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     Ok(true)
 }
 
-/// What is computed: the numbers of the operation, the type and the operands.
+/// What is computed: the numbers of the operation, the type and the operands; of a load, behind them the state of memory.
 type Key = Vec<u32>;
+
+/// Whether there is a key for what a statement computes.
+enum Keyed {
+    No,
+    Value,
+    /// It lacks the state of memory.
+    Load,
+}
+
+/// A state of memory: where it came to be, and how many writes there were since.
+type State = [u32; 2];
+
+/// What is known of memory where blocks start: two blocks with the same state start with the same contents.
+struct Memory(Vec<State>);
+
+impl Memory {
+    fn of(bb: &BBCode, module: &Module<BBCode>, graph: &BlockGraph) -> Memory {
+        let count = graph.order().len();
+        let number = |block: usize| u32::try_from(block).unwrap_or(u32::MAX);
+        let mut starts: Vec<Option<State>> = vec![None; count];
+        let mut ends: Vec<Option<State>> = vec![None; count];
+        let mut handlers = vec![false; count];
+        for (_, inst) in bb.all_insts().filter(|(_, inst)| matches!(inst.stmt, Stmt::Enter(_))) {
+            inst.stmt.for_each_target(|target| {
+                if let Some(handler) = graph.number(target).and_then(|number| handlers.get_mut(number)) {
+                    *handler = true;
+                }
+            });
+        }
+        for block in graph.graph().postorder().into_iter().rev() {
+            let mut preds = graph.graph().predecessors(block).map(|pred| ends.get(pred).copied().flatten());
+            let common = preds.next().flatten().filter(|first| preds.all(|other| other == Some(*first)));
+            // What happened in a `try` region is not seen in the graph. States that meet are told by a number that no block has.
+            let meets = [number(block + count), 0];
+            let start = common.filter(|_| handlers.get(block) == Some(&false)).unwrap_or(meets);
+            let insts = graph.block(block).into_iter().flat_map(|block| bb.insts(block));
+            let writes = insts.filter(|(_, inst)| may_write(module, bb, inst)).count();
+            let end = if writes == 0 { start } else { [number(block), number(writes)] };
+            if let (Some(starts), Some(ends)) = (starts.get_mut(block), ends.get_mut(block)) {
+                (*starts, *ends) = (Some(start), Some(end));
+            }
+        }
+        Memory(starts.into_iter().map(|start| start.unwrap_or([u32::MAX, u32::MAX])).collect())
+    }
+
+    /// The state in a block behind so many writes.
+    fn state(&self, block: usize, writes: usize) -> State {
+        match (writes, self.0.get(block)) {
+            (0, Some(start)) => *start,
+            _ => [u32::try_from(block).unwrap_or(u32::MAX), u32::try_from(writes).unwrap_or(u32::MAX)],
+        }
+    }
+}
+
+/// Whether a statement may change what a load gives.
+fn may_write(module: &Module<BBCode>, bb: &BBCode, inst: &Instruction<Ids>) -> bool {
+    if inst.stmt.is_terminator() {
+        return false;
+    }
+    match module.primitive_call(&inst.stmt) {
+        Some((primitive, _)) => primitive.effects.writes && !IN_STACKS.contains(&primitive.name),
+        None => effects(module, bb, inst).writes,
+    }
+}
+
+/// What changes stacks and slots, and nothing else.
+const IN_STACKS: &[&str] = &["stack_push!", "stack_pop!", "stack_empty!", "stack_set!", "slot_set!"];
+
+/// What reads arrays, references and mutable structs.
+const LOADS: &[&str] = &["arrayref", "const_arrayref", "getindex", "arraylen", "arraysize", "getfield", "memoryrefget"];
 
 /// The first statement that computed what a key says, among those that dominate the block at hand. Keys are forgotten in
 /// the opposite order of that in which they came, so that they stand behind each other in one list.
@@ -207,7 +308,20 @@ impl Table {
         block: usize,
         inst: &Instruction<Ids>,
         key: &mut Key,
-    ) -> Option<()> {
+    ) -> Keyed {
+        self.try_key(bb, module, graph, block, inst, key).unwrap_or(Keyed::No)
+    }
+
+    fn try_key(
+        &mut self,
+        bb: &BBCode,
+        module: &Module<BBCode>,
+        graph: &BlockGraph,
+        block: usize,
+        inst: &Instruction<Ids>,
+        key: &mut Key,
+    ) -> Option<Keyed> {
+        let mut keyed = Keyed::Value;
         match &inst.stmt {
             Stmt::Phi(phi) if !phi.entries.is_empty() => {
                 key.extend([self.leaf(Leaf::Phi), self.leaf(Leaf::Type(inst.ty.clone())), u32::try_from(block).ok()?]);
@@ -235,9 +349,14 @@ impl Table {
                     _ => false,
                 };
                 let effects = call_effects(module, bb, primitive, args);
-                if effects.writes || effects.allocates || (effects.reads && !constant_field) || inst.ty == Type::Bottom
-                {
+                if effects.writes || effects.allocates || inst.ty == Type::Bottom {
                     return None;
+                }
+                if effects.reads && !constant_field {
+                    keyed = Keyed::Load;
+                    if !LOADS.contains(&primitive.name) {
+                        return None;
+                    }
                 }
                 key.extend([self.leaf(Leaf::Primitive(primitive.name)), self.leaf(Leaf::Type(inst.ty.clone()))]);
                 for arg in args {
@@ -250,7 +369,7 @@ impl Table {
                 }
             }
         }
-        Some(())
+        Some(keyed)
     }
 }
 

@@ -45,7 +45,8 @@ pub struct DerivativeNames {
     /// `f_accumulate_gradient(args…, seed, shadows…) -> (value, cotangents…)`. The shadows are of the wanted arguments whose type
     /// holds something with identity, in order, as the forward pass takes them: for a `Vector{Float64}` a
     /// `Vector{Float64}`. An object that is in several arguments must come with one shadow. To them is added what changes of their objects do to the result; of an object that the function
-    /// changes, the shadow holds the cotangent of its final contents before, and that of its first contents then.
+    /// changes, the shadow holds the cotangent of its final contents before, and that of its first contents then. No shadow may be an
+    /// array that the function reads; where the function fails, shadows may hold part of the gradient.
     /// The cotangents are those of the arguments from `_2` on, `nothing` for what has none or is in a shadow.
     pub accumulate_gradient: Name,
     /// The type of the trace.
@@ -306,7 +307,7 @@ impl<'a> Derivation<'a> {
             for pass in [
                 constant_folding::run,
                 copy_propagation::run,
-                common_subexpressions::run,
+                common_subexpressions::run_without_loads,
                 dead_code::run,
                 simplify_cfg::run,
             ] {
