@@ -3,7 +3,7 @@
 
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
 use hashbrown::HashMap;
-use ircode::{Argument, Constant, Head, LineInfo, NewInstruction, Operand, PhiEntry, Stmt, Type};
+use ircode::{Argument, Constant, Head, LineInfo, NewInstruction, Operand, PhiEntry, Scalar, Stmt, Type};
 
 use super::Carrier;
 use super::conditions::{Meeting, choice, choice_type};
@@ -26,7 +26,7 @@ pub(super) fn generate(plan: &Plan<'_>, primal: BBCode) -> Result<BBCode, EditEr
         arguments.insert(argument, super::operation::argument(bb.argtypes.len()));
         bb.argtypes.push(shadow.ty());
     }
-    let mut forward = Forward { plan, bb, arguments, made: HashMap::new() };
+    let mut forward = Forward { plan, bb, arguments, made: HashMap::new(), slots: HashMap::new() };
     let stacks = forward.preheader()?;
     forward.shadows()?;
     match plan.carrier {
@@ -47,6 +47,8 @@ pub(super) struct Forward<'p, 'a> {
     arguments: HashMap<Argument, Operand<Ids>>,
     /// What was made beside the statements of the function.
     made: HashMap<Saved, Operand<Ids>>,
+    /// The slots for what is saved once or not at all, by field of the trace.
+    slots: HashMap<usize, Operand<Ids>>,
 }
 
 pub(super) type Generated<T> = Result<T, EditError>;
@@ -68,6 +70,12 @@ impl Forward<'_, '_> {
                 let stack = emit.own("new_stack", [type_operand((**element).clone())], ty.clone())?;
                 stacks.insert(field, stack);
             }
+        }
+        for (field, ty) in plan.slots() {
+            let slot = emit.own("new_slot", [type_operand(ty.clone())], Type::slot(ty.clone()))?;
+            let zero = ty.as_scalar().map_or_else(Operand::nothing, |ty| Operand::from(Scalar::from_bits(ty, 0)));
+            emit.own("slot_set!", [slot.clone(), zero], Type::Nothing)?;
+            self.slots.insert(field, slot);
         }
         if let (Some(field), true) = (plan.block_stack, plan.entry_has_predecessors()) {
             // 0 is where the function was called.
@@ -535,9 +543,14 @@ impl Forward<'_, '_> {
                 phi.entries.push(PhiEntry { edge: latch, value: Some(next) });
             }
             for block in counted.exits.iter().filter_map(|&exit| plan.block(exit)) {
-                let stack = stacks.get(&counted.field).cloned().unwrap_or_else(Operand::nothing);
                 let mut emit = Emitter::new(&mut self.bb, block, line);
-                emit.own("stack_push!", [stack, Operand::Value(count)], Type::Nothing)?;
+                match (self.slots.get(&counted.field), stacks.get(&counted.field)) {
+                    (Some(slot), _) => emit.own("slot_set!", [slot.clone(), Operand::Value(count)], Type::Nothing)?,
+                    (None, stack) => {
+                        let stack = stack.cloned().unwrap_or_else(Operand::nothing);
+                        emit.own("stack_push!", [stack, Operand::Value(count)], Type::Nothing)?
+                    }
+                };
             }
         }
         Ok(())
@@ -587,6 +600,15 @@ impl Forward<'_, '_> {
                 };
                 emit.own("stack_push!", [stack(field), value], Type::Nothing)?;
             }
+            if let Some(saves) = &plan.saves[number]
+                && let Travel::Slots(fields) = &saves.travel
+            {
+                for (field, &item) in fields.iter().zip(&saves.items) {
+                    let value = self.saved_at(item, number);
+                    let slot = self.slots.get(field).cloned().unwrap_or_else(Operand::nothing);
+                    Emitter::new(&mut self.bb, block, line).own("slot_set!", [slot, value], Type::Nothing)?;
+                }
+            }
             if let (Some(field), true) = (plan.block_stack, plan.records[number]) {
                 let mut emit = Emitter::new(&mut self.bb, block, line);
                 emit.own("stack_push!", [stack(field), block_number(number + 1)], Type::Nothing)?;
@@ -623,6 +645,10 @@ impl Forward<'_, '_> {
                     fields[field] = self.saved_at(item, saver);
                 }
             }
+        }
+        for (field, ty) in plan.slots() {
+            let slot = self.slots.get(&field).cloned().unwrap_or_else(Operand::nothing);
+            fields[field] = Emitter::new(&mut self.bb, block, line).own("slot_get", [slot], ty.clone())?;
         }
         if let Some(field) = plan.exit {
             fields[field] = block_number(number + 1);

@@ -60,6 +60,8 @@ impl Saved {
 pub(super) enum Travel {
     /// The block runs exactly once, before every return: the values are fields of the trace.
     Fields(Vec<usize>),
+    /// The block runs once or not at all: the values are fields of the trace, zeros if it did not run.
+    Slots(Vec<usize>),
     /// A stack, which is a field of the trace: each run of the block pushes once, a tuple if there are several values.
     Stack(usize),
     /// The linear-map tuple, along the edge that control takes out of the block.
@@ -92,6 +94,10 @@ pub(super) struct SavedArgument {
     /// Whether it is the shadow, and not the value.
     pub(super) shadow: bool,
 }
+
+/// How many slots there may be for values of blocks that run once or not at all, times blocks: each slot may be live in all blocks, when
+/// it becomes a value.
+const MOST_SLOT_WORK: usize = 1 << 18;
 
 /// A function that is to be differentiated, and what was found out about it.
 pub(super) struct Plan<'a> {
@@ -352,11 +358,28 @@ impl<'a> Plan<'a> {
         }
     }
 
-    /// Whether the forward pass needs a block before the entry: where stacks are made, and from which control comes only
+    /// Whether the forward pass needs a block before the entry: where stacks and slots are made, and from which control comes only
     /// once.
     pub(super) fn needs_preheader(&self) -> bool {
         let has_stack = self.fields.iter().any(|(_, ty)| matches!(ty, Type::Stack(_)));
-        has_stack || self.graph.graph().predecessors(0).len() > 0 || !self.scratch_arguments().is_empty()
+        let has_slot = self.slots().next().is_some();
+        has_stack || has_slot || self.graph.graph().predecessors(0).len() > 0 || !self.scratch_arguments().is_empty()
+    }
+
+    /// The fields of the trace that the forward pass has in slots, with their types.
+    pub(super) fn slots(&self) -> impl Iterator<Item = (usize, &Type)> + '_ {
+        let saved = self.saves.iter().flatten().flat_map(|saves| match &saves.travel {
+            Travel::Slots(fields) => fields.as_slice(),
+            _ => &[],
+        });
+        let counts = self.counted.iter().filter(|counted| self.inductions.control(counted.header).is_none());
+        let counts = counts.map(|counted| counted.field).filter(|&field| !self.is_stack(field));
+        saved.copied().chain(counts).filter_map(|field| Some((field, &self.fields.get(field)?.1)))
+    }
+
+    /// Whether a field of the trace is a stack.
+    pub(super) fn is_stack(&self, field: usize) -> bool {
+        self.fields.get(field).is_some_and(|(_, ty)| matches!(ty, Type::Stack(_)))
     }
 
     /// Whether the entry of the function can be entered again, so that the block before it counts among its
@@ -454,18 +477,26 @@ impl<'a> Plan<'a> {
             let field = self.add_field(format!("{kind}{}", saved.argument.0), ty);
             self.saved_arguments.push((saved, field));
         }
+        let mut slots_left = MOST_SLOT_WORK / self.relevant.len().max(1);
         for (number, items) in items.into_iter().enumerate() {
             let types: Vec<Type> = items.iter().map(|item| self.saved_type(*item)).collect();
             if items.is_empty() {
                 continue;
             }
-            let once = !self.repeats(number) && self.returns.iter().all(|&ret| domtree.dominates(number, ret));
+            let at_most_once = !self.repeats(number);
+            let once = at_most_once && self.returns.iter().all(|&ret| domtree.dominates(number, ret));
+            let fields = |plan: &mut Self| -> Vec<usize> {
+                let names = (1..).map(|place| format!("block{}_{place}", number + 1));
+                names.zip(&types).map(|(name, ty)| plan.add_field(name, ty.clone())).collect()
+            };
             let travel = if self.carrier == Carrier::LinearMaps {
                 Travel::Edge
             } else if once {
-                let field =
-                    |(i, ty): (usize, &Type)| self.add_field(format!("block{}_{}", number + 1, i + 1), ty.clone());
-                Travel::Fields(types.iter().enumerate().map(field).collect())
+                Travel::Fields(fields(self))
+            } else if at_most_once && types.iter().all(|ty| matches!(ty, Type::Scalar(_))) && types.len() <= slots_left
+            {
+                slots_left -= types.len();
+                Travel::Slots(fields(self))
             } else {
                 let element = match types.as_slice() {
                     [only] => only.clone(),
@@ -480,7 +511,10 @@ impl<'a> Plan<'a> {
             if self.inductions.control(header).is_some() {
                 continue;
             }
-            self.counted[index].field = self.add_field(format!("count{}", header + 1), Type::stack(Type::INT64));
+            let once = self.counted[index].exits.iter().all(|&exit| !self.repeats(exit));
+            let ty = if once && slots_left > 0 { Type::INT64 } else { Type::stack(Type::INT64) };
+            slots_left = slots_left.saturating_sub(usize::from(once));
+            self.counted[index].field = self.add_field(format!("count{}", header + 1), ty);
         }
         let records = self.relevant_blocks().any(|number| self.pops_block_stack(number));
         if records && self.carrier == Carrier::Stacks {

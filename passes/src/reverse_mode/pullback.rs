@@ -161,7 +161,8 @@ impl<'p> Generator<'p, '_> {
     fn make_cursors(&mut self) -> Generated<()> {
         let plan = self.plan;
         let mut places: Vec<(usize, usize)> = plan.block_stack.map(|field| (field, ENTRY)).into_iter().collect();
-        places.extend(self.saved_counts().map(|index| (plan.counted[index].field, ENTRY)));
+        let counts = self.saved_counts().map(|index| plan.counted[index].field).filter(|&field| plan.is_stack(field));
+        places.extend(counts.map(|field| (field, ENTRY)));
         let mut dominators: Vec<Option<usize>> = self.shape.reverse.clone();
         for (number, loads) in plan.loads.iter().enumerate() {
             let Some(here) = self.shape.reverse[number] else { continue };
@@ -216,7 +217,10 @@ impl<'p> Generator<'p, '_> {
             let (Some(counted), Some(counter)) = (plan.counted.get(index), self.counters.get(&index).cloned()) else {
                 continue;
             };
-            let count = self.top(here, counted.field, LineInfo::NONE)?;
+            let count = match plan.is_stack(counted.field) {
+                true => self.top(here, counted.field, LineInfo::NONE)?,
+                false => self.fields[counted.field].clone().unwrap_or_else(Operand::nothing),
+            };
             self.emit(here, LineInfo::NONE).own("slot_set!", [counter, count], Type::Nothing)?;
             self.step_back(here, counted.field)?;
         }
@@ -317,7 +321,9 @@ impl<'p> Generator<'p, '_> {
             let Some(saves) = plan.saves.get(saver).and_then(Option::as_ref) else { continue };
             let value = match &saves.travel {
                 Travel::Edge => Some(self.get(here, Part::Item(saver, position), line)?),
-                Travel::Fields(fields) => fields.get(position).and_then(|&field| self.fields[field].clone()),
+                Travel::Fields(fields) | Travel::Slots(fields) => {
+                    fields.get(position).and_then(|&field| self.fields[field].clone())
+                }
                 Travel::Stack(field) => {
                     let entry = match entries.get(&saver) {
                         Some(entry) => entry.clone(),
