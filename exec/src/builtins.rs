@@ -169,6 +169,7 @@ pub(crate) fn builtin(name: &str) -> Option<Builtin> {
         "stack_get" => derivative::stack_get,
         "stack_set!" => derivative::stack_set,
         "stack_pop!" => derivative::stack_pop,
+        "stack_empty!" => derivative::stack_empty,
         "stack_length" => derivative::stack_length,
         "new_slot" => slots::new_slot,
         "slot_get" => slots::slot_get,

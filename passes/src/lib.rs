@@ -45,6 +45,7 @@ pub mod simplify;
 pub mod simplify_cfg;
 mod slots;
 pub mod split_critical_edges;
+pub mod stack_hoisting;
 pub mod type_literals;
 pub mod unreachable_code;
 mod with_respect_to;

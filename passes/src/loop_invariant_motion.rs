@@ -93,7 +93,7 @@ fn depth(forest: &LoopForest, of: Option<LoopId>) -> usize {
 }
 
 /// For each loop, the innermost of it and those around it out of which nothing can move.
-fn closed_loops(bb: &BBCode, graph: &BlockGraph, forest: &LoopForest) -> HashMap<LoopId, Option<LoopId>> {
+pub(crate) fn closed_loops(bb: &BBCode, graph: &BlockGraph, forest: &LoopForest) -> HashMap<LoopId, Option<LoopId>> {
     let outside = outside_predecessors(graph, forest);
     let mut closed: HashMap<LoopId, Option<LoopId>> = HashMap::new();
     let loops: Vec<_> = forest.iter().collect();

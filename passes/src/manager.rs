@@ -12,7 +12,7 @@ use crate::{
     differentiability, forward_mode, infer_types, inlining, jump_threading, linearization, link_methods,
     loop_invariant_motion, loop_unrolling, lower_arithmetic, lower_broadcast, lower_projections, lower_switch, mem2reg,
     preaccumulation, reverse_mode, scalar_promotion, scalar_replacement, simplify, simplify_cfg, split_critical_edges,
-    type_literals, unreachable_code,
+    stack_hoisting, type_literals, unreachable_code,
 };
 
 /// What a pass returns: whether it changed anything.
@@ -89,6 +89,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: scalar_replacement::NAME,      about: "take tuples, structs and enums apart",                        run: Run::Function(scalar_replacement::run) },
     Pass { name: simplify::NAME,                about: "inline, specialise closures and take objects apart, until nothing changes",     run: Run::Module(simplify::run) },
     Pass { name: simplify_cfg::NAME,            about: "fold branches and join blocks",                                   run: Run::Function(simplify_cfg::run) },
+    Pass { name: stack_hoisting::NAME,          about: "make stacks of loops once, before the loop",                    run: Run::Function(stack_hoisting::run) },
     Pass { name: split_critical_edges::NAME,    about: "give edges between branches and meetings blocks of their own",    run: Run::Function(split_critical_edges::run) },
     Pass { name: type_literals::NAME,           about: "give integer literals the width their use needs",                 run: Run::Function(type_literals::run) },
     Pass { name: unreachable_code::NAME,        about: "remove blocks that are not reached",                              run: Run::Function(unreachable_code::run) },

@@ -61,6 +61,18 @@ pub(super) fn stack_pop(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Val
     })
 }
 
+/// `stack_empty!(stack)`: takes all elements from the stack.
+pub(super) fn stack_empty(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let [Value::Stack(stack)] = args else { return Err(expected("a stack")) };
+    // One by one, so that what is dropped may look at the stack.
+    loop {
+        let popped = stack.0.fields.borrow_mut().pop();
+        if popped.is_none() {
+            return Ok(Value::Nothing);
+        }
+    }
+}
+
 /// `stack_length(stack)`.
 pub(super) fn stack_length(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     match args {

@@ -273,6 +273,10 @@ impl<'a> Body<'a> {
             let native = self.kind_of(object) == Kind::Pointer;
             return native.then_some(Action::Store { object, value, grows: *grows });
         }
+        if name == "stack_empty!" {
+            let native = self.kind_of(args.first()?) == Kind::Pointer;
+            return native.then_some(Action::None);
+        }
         if name == "tuple" {
             return Some(self.aggregate(index, args));
         }

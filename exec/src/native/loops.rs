@@ -416,9 +416,11 @@ impl Finder<'_> {
         let mut changed: HashSet<usize> = HashSet::new();
         let mut popped: HashSet<usize> = HashSet::new();
         for (_, _, name, args) in &calls {
-            if let (true, Some(stack)) = (matches!(*name, "stack_push!" | "stack_pop!"), stack_of(args)) {
+            if let (true, Some(stack)) =
+                (matches!(*name, "stack_push!" | "stack_pop!" | "stack_empty!"), stack_of(args))
+            {
                 changed.insert(stack);
-                if *name == "stack_pop!" {
+                if *name != "stack_push!" {
                     popped.insert(stack);
                 }
             }

@@ -19,7 +19,7 @@ use super::layout::{Layout, Parts, Shape, array};
 use super::sites::What;
 
 /// What works on the stack that is its first operand, and on nothing else.
-const OPERATIONS: &[&str] = &["stack_push!", "stack_get", "stack_set!", "stack_pop!", "stack_length"];
+const OPERATIONS: &[&str] = &["stack_push!", "stack_get", "stack_set!", "stack_pop!", "stack_empty!", "stack_length"];
 
 /// A stack that nobody else knows.
 #[derive(Clone, Copy, Debug)]
@@ -84,6 +84,11 @@ impl FunctionCompiler<'_, '_> {
             ("stack_push!", [value]) => {
                 let value = self.convert(value.clone(), &element)?;
                 self.push_on_stack(words, &value)?;
+                Some(self.unit(Type::Nothing))
+            }
+            ("stack_empty!", []) => {
+                let zero = self.word(0);
+                self.set_stack_length(words, zero);
                 Some(self.unit(Type::Nothing))
             }
             ("stack_length", []) => {

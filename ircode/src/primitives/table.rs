@@ -375,6 +375,7 @@ pub static TABLE: &[Primitive] = &[
     machine("stack_get", 2, Some(2), ResultType::Element(0), READS),
     machine("stack_set!", 3, Some(3), ResultType::Nothing, WRITES),
     machine("stack_pop!", 1, Some(1), ResultType::Element(0), WRITES),
+    machine("stack_empty!", 1, Some(1), ResultType::Nothing, WRITES),
     machine("stack_length", 1, Some(1), ResultType::Int64, READS),
     machine("new_slot", 1, Some(1), ResultType::Slot, ALLOCATES),
     machine("slot_get", 1, Some(1), ResultType::Element(0), READS),
