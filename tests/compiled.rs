@@ -75,13 +75,13 @@ fn the_kernels_have_their_values_and_gradients() {
         assert!(close(value.float(0).unwrap(), (kernel.value)(&x, &c, n), 1e-12), "{}: {value:?}", kernel.name);
         let mut expected = vec![0.0; x.len()];
         let expected_value = (kernel.gradient)(&x, &c, n, &mut expected);
-        for preaccumulate in [false, true] {
-            let gradient = module.gradient(&name).wrt([0]).preaccumulate(preaccumulate).compile();
+        for reassociate in [false, true] {
+            let gradient = module.gradient(&name).wrt([0]).reassociate(reassociate).compile();
             let gradient = gradient.unwrap_or_else(|error| panic!("{}: {error}", kernel.name));
             // What the slice held does not matter.
             let mut dx = vec![f64::NAN; x.len()];
             for call in ["first", "second"] {
-                let what = format!("{} {call}, preaccumulated: {preaccumulate}", kernel.name);
+                let what = format!("{} {call}, reassociated: {reassociate}", kernel.name);
                 let value = gradient.call((&x, &c, n as i64), &mut dx);
                 let value = value.unwrap_or_else(|error| panic!("{what}: {error}"));
                 assert!(close(value, expected_value, 1e-12), "{what}: {value}, expected {expected_value}");

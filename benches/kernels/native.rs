@@ -31,7 +31,7 @@ impl Compiled {
         let name = first(&module)?;
         let function = module.primal(&name).limits(LIMITS).compile()?;
         let gradient =
-            module.gradient(&name).wrt([0]).limits(LIMITS).flush_subnormals(true).preaccumulate(true).compile()?;
+            module.gradient(&name).wrt([0]).limits(LIMITS).flush_subnormals(true).reassociate(true).compile()?;
         Ok(Compiled { function, gradient })
     }
 
@@ -50,7 +50,8 @@ impl Compiled {
         }
         done("verify");
         let mut derived = bbkit::to_bbcode(&module)?;
-        let options = Options { with_respect_to: Some(vec![2]), accumulate: true, ..Options::default() };
+        let options =
+            Options { with_respect_to: Some(vec![2]), accumulate: true, reassociate: true, ..Options::default() };
         let names = derive(&mut derived, &first(&module)?, &options)?.names;
         done("derive");
         let gradient = derived.function(&names.accumulate_gradient).ok_or("no gradient")?;

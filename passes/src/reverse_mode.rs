@@ -35,6 +35,7 @@ mod counted;
 mod derivation;
 mod emit;
 mod forward;
+mod independent_rounds;
 mod inductions;
 pub mod linear_maps;
 mod minimum_cut;
@@ -64,6 +65,7 @@ use ircode::{Function, Module, Name, Type};
 
 use self::closed::Closed;
 use self::derivation::{Derivation, Signature};
+use self::independent_rounds::{IndependentRounds, Round, joined};
 use self::one_function::MadeFunction;
 use self::operation::Operation;
 use self::plan::Plan;
@@ -159,6 +161,9 @@ pub struct Options {
     /// Whether loops are [checkpointed](checkpoint_loops): memory in proportion to the root of the number of rounds, at the price
     /// of running their bodies once more. The gradient is the same, to the last bit.
     pub checkpoint: bool,
+    /// Whether cotangents may be added up in another order than that in which they come on the way back, which rounds them in another way: then
+    /// loops may have independent rounds (see [`Savings::independent_rounds`]) that read the same numbers.
+    pub reassociate: bool,
 }
 
 /// A derivative that was added to a module.
@@ -177,12 +182,7 @@ pub struct Derivative {
 /// As [`differentiate`]; [`PassError`] too if an argument is named that is not there or has no tangent.
 pub fn derive(module: &mut Module<BBCode>, name: &Name, options: &Options) -> Result<Derivative, PassError> {
     link_methods::run_on_all(module)?;
-    let (derivative, mut generated) = match options.checkpoint {
-        true => generate_checkpointed(module, name, options)?,
-        false => generate_all(module, name, options)?,
-    };
-    let (passes, temporary) = (std::mem::take(&mut generated.passes), std::mem::take(&mut generated.temporary));
-    add(module, name, generated)?;
+    let Added { derivative, passes, temporary } = add_derivative(module, name, options)?;
     if options.savings.one_function && options.carrier == Carrier::Stacks {
         // The vector-Jacobian product stays apart: it is there for the pullback itself.
         for closed in closed_kinds(options).into_iter().filter(|closed| *closed != Closed::Vjp) {
@@ -191,6 +191,48 @@ pub fn derive(module: &mut Module<BBCode>, name: &Name, options: &Options) -> Re
         one_function::remove_what_is_not_called(module, &temporary);
     }
     Ok(derivative)
+}
+
+/// A derivative that was added, and of which no functions were joined yet.
+struct Added {
+    derivative: Derivative,
+    /// The functions that may become part of others.
+    passes: Vec<MadeFunction>,
+    /// The functions and types that are not kept, once they are.
+    temporary: Vec<Name>,
+}
+
+/// Adds the functions of a derivative to the module.
+fn add_derivative(module: &mut Module<BBCode>, name: &Name, options: &Options) -> Result<Added, PassError> {
+    let (derivative, mut generated) = match options.checkpoint {
+        true => generate_checkpointed(module, name, options)?,
+        false => generate_all(module, name, options)?,
+    };
+    let (mut passes, mut temporary) = (std::mem::take(&mut generated.passes), std::mem::take(&mut generated.temporary));
+    let known = (module.functions().len(), module.types().len());
+    for round in std::mem::take(&mut generated.rounds) {
+        let round_name = round.function.name.clone();
+        module.replace_function(round.function);
+        let with_respect_to = Some(round.with_respect_to);
+        let (savings, reassociate) = (options.savings, options.reassociate);
+        let of_round = Options { with_respect_to, accumulate: true, savings, reassociate, ..Options::default() };
+        let Ok(added) = add_derivative(module, &round_name, &of_round) else {
+            // Without the rounds the error is told of the function itself, if there is one.
+            let functions: HashSet<Name> =
+                module.functions().iter().skip(known.0).map(|added| added.name.clone()).collect();
+            let types: HashSet<Name> = module.types().iter().skip(known.1).map(|added| added.name.clone()).collect();
+            module.retain(|function| !functions.contains(&function.name), |def| !types.contains(&def.name));
+            let savings = Savings { independent_rounds: false, ..options.savings };
+            return add_derivative(module, name, &Options { savings, ..options.clone() });
+        };
+        passes.extend(added.passes);
+        passes.push(MadeFunction { name: round.names.accumulate_gradient.clone(), is_pullback: false });
+        let DerivativeNames { forward, pullback, accumulate_gradient, trace, .. } = round.names;
+        temporary.extend(added.temporary);
+        temporary.extend([round_name, forward, pullback, accumulate_gradient, trace]);
+    }
+    add(module, name, generated)?;
+    Ok(Added { derivative, passes, temporary })
 }
 
 /// As [`generate_all`], of the function with its loops as calls. Only what these call is added to the module: the function itself
@@ -261,6 +303,8 @@ struct Generated {
     passes: Vec<MadeFunction>,
     /// The functions and types that are not kept, once they are part of others.
     temporary: Vec<Name>,
+    /// The rounds of loops of which the derivatives are called.
+    rounds: Vec<Round>,
 }
 
 /// Derives a function and all that it calls with what is differentiated.
@@ -367,6 +411,8 @@ fn generate(
             .map_err(|error| error.at_origin(function))
     };
     let plan = planned(names, false)?;
+    let (reassociate, checkpoint) =
+        asked.as_ref().map_or_else(Default::default, |(options, _)| (options.reassociate, options.checkpoint));
     if let Some((options, warnings)) = asked {
         check_root(&plan, function, options, warnings)?;
     }
@@ -376,8 +422,15 @@ fn generate(
     let error = |error: bbcode::EditError| PassError::new(NAME, &function.name, error.to_string());
     generated.add_passes(&plan).map_err(error)?;
     // What is to be one function calls its pullback once, and needs no function that can be called again.
-    let joined = closed.iter().any(|kind| *kind != Closed::Vjp) && derivation.joins();
-    let once = match plan.better_once && joined {
+    let joins = closed.iter().any(|kind| *kind != Closed::Vjp) && derivation.joins();
+    let independent = match joins && derivation.savings.independent_rounds && !checkpoint {
+        true => IndependentRounds::find(&plan, &function.name, reassociate),
+        false => None,
+    };
+    if let Some(independent) = &independent {
+        generated.rounds = independent.rounds(&plan).map_err(error)?;
+    }
+    let once = match plan.better_once && joins && independent.is_none() {
         true => Some(planned(plan.names.once(), true)?),
         false => None,
     };
@@ -387,6 +440,10 @@ fn generate(
         generated.temporary.extend([&once.names.forward, &once.names.pullback, &once.names.trace].map(Name::clone));
     }
     for kind in closed {
+        if let Some(independent) = independent.as_ref().filter(|_| kind != Closed::Vjp) {
+            generated.functions.push(joined(&plan, kind, independent, &generated.rounds).map_err(error)?);
+            continue;
+        }
         let plan = once.as_ref().filter(|_| kind != Closed::Vjp).unwrap_or(&plan);
         generated.functions.extend(closed::generate(plan, kind).map_err(error)?);
     }

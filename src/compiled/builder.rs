@@ -24,7 +24,7 @@ pub struct Builder<'m, T> {
     savings: Savings,
     checkpoint: bool,
     flush_subnormals: bool,
-    pub(super) preaccumulate: bool,
+    pub(super) reassociate: bool,
     made: PhantomData<fn() -> T>,
 }
 
@@ -57,7 +57,7 @@ impl<'m, T: Compilable> Builder<'m, T> {
             savings: Savings::default(),
             checkpoint: false,
             flush_subnormals: false,
-            preaccumulate: false,
+            reassociate: false,
             made: PhantomData,
         }
     }
@@ -93,10 +93,11 @@ impl<'m, T: Compilable> Builder<'m, T> {
         Builder { flush_subnormals: flush, ..self }
     }
 
-    /// With adjoints that loops carry [multiplied by one number a round](passes::preaccumulation): faster where one round waits for the other, and
-    /// rounded in another order than in the interpreter.
-    pub fn preaccumulate(self, preaccumulate: bool) -> Self {
-        Builder { preaccumulate, ..self }
+    /// With derivatives that may be rounded in another order than in the interpreter, which is faster: adjoints that loops carry are
+    /// [multiplied by one number a round](passes::preaccumulation), and rounds that read the same numbers may be reversed
+    /// [as soon as they were run](reverse_mode::Options::reassociate).
+    pub fn reassociate(self, reassociate: bool) -> Self {
+        Builder { reassociate, ..self }
     }
 
     /// Derives and compiles. This takes milliseconds; what it gives can be called as often as wanted, from several threads at once.
@@ -133,6 +134,7 @@ impl<'m, T: Compilable> Builder<'m, T> {
             with_respect_to: Some(signature.with_respect_to()),
             savings: self.savings,
             checkpoint: self.checkpoint,
+            reassociate: self.reassociate,
             ..Default::default()
         }
     }

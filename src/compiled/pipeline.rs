@@ -5,8 +5,8 @@ use ircode::{Module, Name};
 use passes::{
     Context, PassError, PassResult, array_scalar_replacement, common_subexpressions, constant_folding,
     copy_propagation, dead_code, infer_types, jump_threading, loop_invariant_motion, loop_unrolling, lower_arithmetic,
-    lower_broadcast, mem2reg, preaccumulation, run_on_function, scalar_promotion, simplify_cfg, type_literals,
-    unreachable_code,
+    lower_broadcast, mem2reg, preaccumulation, run_on_function, scalar_promotion, simplify_cfg, stack_hoisting,
+    type_literals, unreachable_code,
 };
 
 type FunctionPass = fn(&mut BBCode, &Context<'_>) -> PassResult;
@@ -44,6 +44,7 @@ const DERIVATIVE: &[FunctionPass] = &[
     common_subexpressions::run,
     dead_code::run,
     loop_invariant_motion::run,
+    stack_hoisting::run,
 ];
 
 /// Makes all functions of a module ready to be compiled.
@@ -56,13 +57,13 @@ pub fn primal(module: &mut Module<BBCode>) -> Result<(), PassError> {
     names.iter().try_for_each(|name| run(module, name, PRIMAL))
 }
 
-/// Makes a derivative ready to be compiled; [`preaccumulation`] changes how it is rounded.
+/// Makes a derivative ready to be compiled, with [`preaccumulation`] if it may be rounded in another way.
 ///
 /// # Errors
 ///
 /// [`PassError`], which verified code never gives.
-pub fn derivative(module: &mut Module<BBCode>, name: &Name, preaccumulate: bool) -> Result<(), PassError> {
-    if preaccumulate {
+pub fn derivative(module: &mut Module<BBCode>, name: &Name, reassociate: bool) -> Result<(), PassError> {
+    if reassociate {
         run(module, name, &[preaccumulation::run])?;
     }
     run(module, name, DERIVATIVE)

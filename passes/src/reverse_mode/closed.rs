@@ -77,10 +77,7 @@ pub(super) fn generate(plan: &Plan<'_>, kind: Closed) -> Result<Option<Function<
     let results = emit.call("Main", &plan.names.forward, operands, Type::tuple(types))?;
     let value = emit.field(results.clone(), 0, plan.result.clone())?;
     let seed = match kind {
-        Closed::Gradient => match &result {
-            Tangent::Float(float) => Scalar::from_float(*float, 1.0).map_or_else(Operand::nothing, Operand::from),
-            _ => Operand::nothing(),
-        },
+        Closed::Gradient => seed_of(&result),
         Closed::Vjp | Closed::Accumulate => {
             let whole = argument(count);
             if !shadow.is_none() {
@@ -128,8 +125,16 @@ pub(super) fn generate(plan: &Plan<'_>, kind: Closed) -> Result<Option<Function<
     Ok(Some(Function { name: name.clone(), parameters, varargs: false, result: gradient, body: bb }))
 }
 
+/// The cotangent of a float result in its gradient.
+pub(super) fn seed_of(result: &Tangent) -> Operand<Ids> {
+    match result {
+        Tangent::Float(float) => Scalar::from_float(*float, 1.0).map_or_else(Operand::nothing, Operand::from),
+        _ => Operand::nothing(),
+    }
+}
+
 /// Tangents of zeros for the arguments that have shadows, made together: the same object among several has one shadow.
-fn zero_tangents(
+pub(super) fn zero_tangents(
     plan: &Plan<'_>,
     emit: &mut Emitter<'_>,
     tangents: &[Tangent],

@@ -31,6 +31,9 @@ pub struct Savings {
     pub induction_variables: bool,
     /// The forward pass and the pullback are one function where both are wanted.
     pub one_function: bool,
+    /// Where no round of a loop waits for another, each is reversed as soon as it was run: there is no second loop, and nothing is saved.
+    /// This goes for functions that add up what their rounds give, and is for `one_function` only.
+    pub independent_rounds: bool,
     /// What is cheap is computed again where that makes less to save: a minimum cut decides.
     pub recompute: bool,
     /// What does not change in a loop is saved once, before it.
@@ -51,6 +54,7 @@ const TECHNIQUES: &[Technique] = &[
     ("trip-counts", |savings| &mut savings.trip_counts),
     ("induction-variables", |savings| &mut savings.induction_variables),
     ("one-function", |savings| &mut savings.one_function),
+    ("independent-rounds", |savings| &mut savings.independent_rounds),
     ("recompute", |savings| &mut savings.recompute),
     ("loop-invariants", |savings| &mut savings.loop_invariants),
     ("contents", |savings| &mut savings.contents),
@@ -101,6 +105,7 @@ impl Default for Savings {
             trip_counts: true,
             induction_variables: true,
             one_function: true,
+            independent_rounds: true,
             recompute: true,
             loop_invariants: true,
             contents: true,

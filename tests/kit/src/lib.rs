@@ -20,6 +20,7 @@ pub mod programs;
 pub mod seeds;
 pub mod shapes;
 pub mod straight;
+pub mod sums;
 pub mod surgery;
 pub mod tables;
 pub mod targets;

@@ -1,0 +1,136 @@
+//! A round of a loop as a function.
+
+use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
+use hashbrown::HashMap;
+use ircode::{Argument, Function, LineInfo, Name, NewInstruction, Operand, Stmt, Type};
+
+use super::IndependentLoop;
+use crate::reverse_mode::plan::Plan;
+
+/// Makes the function: it takes the inputs, then the sum, and gives the sum with what the round adds to it.
+pub(super) fn round(plan: &Plan<'_>, found: &IndependentLoop, name: &Name) -> Result<Function<BBCode>, EditError> {
+    let from = &plan.primal;
+    let mut argtypes = vec![Type::function(name.clone())];
+    argtypes.extend(found.inputs.iter().map(|input| input.ty.clone()));
+    argtypes.push(plan.result.clone());
+    let mut to = BBCode::new(argtypes);
+    (to.debuginfo, to.julia) = (from.debuginfo.clone(), from.julia);
+    let header = to.push_block();
+    let mut blocks: HashMap<BlockId, BlockId> = HashMap::from_iter([(found.header, header)]);
+    for block in found.round_blocks().filter(|&block| block != found.header) {
+        blocks.insert(block, to.push_block());
+    }
+    let mut copy = Copy { from, found, to, blocks, values: HashMap::new(), arguments: HashMap::new() };
+    let operands = found.inputs.iter().map(|input| input.operand.clone()).chain([Operand::Value(found.sum)]);
+    for (index, operand) in operands.enumerate() {
+        let parameter = Operand::Argument(Argument::from_index(index + 1));
+        match operand {
+            Operand::Value(value) => copy.values.insert(value, parameter),
+            Operand::Argument(argument) => copy.arguments.insert(argument, parameter),
+            _ => None,
+        };
+    }
+    copy.allot()?;
+    copy.fill()?;
+    Ok(Function::new(name.clone(), plan.result.clone(), copy.to))
+}
+
+struct Copy<'p> {
+    from: &'p BBCode,
+    found: &'p IndependentLoop,
+    to: BBCode,
+    blocks: HashMap<BlockId, BlockId>,
+    /// What stands in the copy for what the loop uses.
+    values: HashMap<InstId, Operand<Ids>>,
+    arguments: HashMap<Argument, Operand<Ids>>,
+}
+
+impl Copy<'_> {
+    fn operand(&self, operand: &Operand<Ids>) -> Operand<Ids> {
+        let known = match operand {
+            Operand::Value(value) => self.values.get(value),
+            Operand::Argument(argument) => self.arguments.get(argument),
+            _ => None,
+        };
+        known.unwrap_or(operand).clone()
+    }
+
+    fn block(&self, block: BlockId) -> BlockId {
+        self.blocks.get(&block).copied().unwrap_or(block)
+    }
+
+    /// Whether a round starts with this statement as its argument, or ends before it.
+    fn is_left_out(&self, block: BlockId, stmt: &Stmt<Ids>) -> bool {
+        match stmt {
+            Stmt::Phi(_) => block == self.found.header,
+            stmt => stmt.is_terminator() && (self.ends(block) || self.goes_on(block).is_some()),
+        }
+    }
+
+    /// Whether the round is over at the end of a block.
+    fn ends(&self, block: BlockId) -> bool {
+        block == if self.found.body.is_some() { self.found.latch } else { self.found.leaves }
+    }
+
+    /// Where a round goes on behind the question whether there is one.
+    fn goes_on(&self, block: BlockId) -> Option<BlockId> {
+        self.found.body.filter(|_| block == self.found.header)
+    }
+
+    /// Gives names to all that is copied: statements may use what stands behind them.
+    fn allot(&mut self) -> Result<(), EditError> {
+        for block in self.found.round_blocks() {
+            let here = self.block(block);
+            let copied = self.from.insts(block).filter(|(_, inst)| !self.is_left_out(block, &inst.stmt));
+            for (id, inst) in copied.collect::<Vec<_>>() {
+                let place = match inst.stmt {
+                    Stmt::Phi(_) => Stmt::phi([]),
+                    _ => Stmt::nothing(),
+                };
+                let place = NewInstruction::new(place, inst.ty.clone()).with_line(inst.line);
+                let copy = self.to.push(here, place)?;
+                self.values.insert(id, Operand::Value(copy));
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the statements.
+    fn fill(&mut self) -> Result<(), EditError> {
+        for block in self.found.round_blocks() {
+            let here = self.block(block);
+            let from = self.from;
+            for (id, inst) in from.insts(block) {
+                if self.is_left_out(block, &inst.stmt) {
+                    continue;
+                }
+                let mut filled = inst.clone();
+                match &mut filled.stmt {
+                    Stmt::Phi(phi) => phi.entries.iter_mut().for_each(|entry| entry.edge = self.block(entry.edge)),
+                    stmt => stmt.for_each_target_mut(|target| *target = self.block(*target)),
+                }
+                filled.stmt.for_each_operand_mut(&mut |operand| *operand = self.operand(operand));
+                let copy: Option<InstId> = self.operand(&Operand::Value(id)).as_value();
+                if let Some(copy) = copy.and_then(|copy| self.to.inst_mut(copy)) {
+                    *copy = filled;
+                }
+            }
+            let line = self.from.last_inst(block).and_then(|last| self.from.inst(last));
+            let line = line.map_or(LineInfo::NONE, |last| last.line);
+            let ending = match self.goes_on(block) {
+                Some(body) => Some(Stmt::goto(self.block(body))),
+                None => self.ends(block).then(|| Stmt::ret(self.operand(&Operand::Value(self.found.next)))),
+            };
+            match ending {
+                Some(stmt) => {
+                    self.to.push(here, NewInstruction::new(stmt, Type::Any).with_line(line))?;
+                }
+                None => {
+                    let next = self.from.next(block).map(|next| self.block(next));
+                    self.to.set_next(here, next)?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
