@@ -64,6 +64,11 @@ impl<F> Module<F> {
             Stmt::Expr(expr) => return primitives::foreign_primitive(expr),
             _ => return None,
         };
+        if let (Operand::Global(global), None) = (callee, instance)
+            && let Some(primitive) = self.only_primitive(global)
+        {
+            return Some((primitive, args));
+        }
         match self.callee(callee)? {
             Callee::Primitive(primitive) => {
                 let may_be = instance.is_none_or(|instance| primitive.may_take(&instance.argtypes));
@@ -72,6 +77,17 @@ impl<F> Module<F> {
             Callee::Unknown(path) => selected_primitive(&path, args),
             _ => None,
         }
+    }
+
+    /// The built-in primitive that a global names, where the lengths of names say that the module has no function that it could name
+    /// instead. Every pass asks what is called at every call, and most calls are of these.
+    #[inline]
+    fn only_primitive(&self, global: &GlobalRef) -> Option<&'static Primitive> {
+        let (module, name) = (global.module.len(), global.name.len());
+        if self.extensions.is_some() || self.may_have_name_of(name) || self.may_have_name_of(module + 1 + name) {
+            return None;
+        }
+        primitives::of_global(global).filter(|primitive| primitive.scope != Scope::Arrays)
     }
 
     /// What the function object of this printed name is.

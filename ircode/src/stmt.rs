@@ -407,7 +407,17 @@ impl<N: Names> Stmt<N> {
     }
 
     /// Calls `visit` with every value that the statement uses, once a use.
+    #[inline]
     pub fn for_each_use(&self, mut visit: impl FnMut(N::Value)) {
+        // Most statements are calls, and passes ask this of each.
+        if let Stmt::Call(call) = self
+            && !call.args.iter().any(|arg| matches!(arg, Operand::Nested(_)))
+        {
+            let values = std::iter::once(&call.callee).chain(&call.args).filter_map(Operand::as_value);
+            if !matches!(call.callee, Operand::Nested(_)) {
+                return values.for_each(visit);
+            }
+        }
         self.for_each_operand(&mut |operand| {
             if let Operand::Value(value) = operand {
                 visit(*value);

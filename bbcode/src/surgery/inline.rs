@@ -70,15 +70,17 @@ impl BBCode {
         let arguments = self.arguments_for(call, callee)?;
         // Before the transaction, which holds the debug info as it was: adding to what is held twice copies it, at every call.
         let edge = self.add_origin(callee);
+        // Nothing has to be taken back where nothing can fail, and noting each statement that is added takes time and memory.
+        if self.takes_in(call, callee) {
+            let inlined = self.put_in_place(call, callee, arguments, edge)?;
+            self.keep_older_version(callee);
+            return Ok(inlined);
+        }
         let mut edit = self.transaction();
         match edit.put_in_place(call, callee, arguments, edge) {
             Ok(inlined) => {
                 edit.commit();
-                // It keeps the conditions of the older compiler; code without a version keeps all.
-                self.julia = match (self.julia, callee.body.julia) {
-                    (Some(own), Some(other)) => Some(own.min(other)),
-                    (own, other) => own.or(other),
-                };
+                self.keep_older_version(callee);
                 Ok(inlined)
             }
             Err(error) => {
@@ -87,6 +89,23 @@ impl BBCode {
                 Err(error)
             }
         }
+    }
+
+    /// Whether a call is seen to be where its block can be split, and the function to name only blocks that it has.
+    fn takes_in(&self, call: InstId, callee: &Function<BBCode>) -> bool {
+        let Some(block) = self.block_of(call) else { return false };
+        let before_phi = self.phi_nodes(block).last().is_some_and(|(phi, _)| self.comes_before(call, phi));
+        let body = &callee.body;
+        let known = |block: BlockId| body.block(block).is_some();
+        !callee.varargs && !before_phi && body.blocks().all(|block| body.next(block).is_none_or(known))
+    }
+
+    /// It keeps the conditions of the older compiler; code without a version keeps all.
+    fn keep_older_version(&mut self, callee: &Function<BBCode>) {
+        self.julia = match (self.julia, callee.body.julia) {
+            (Some(own), Some(other)) => Some(own.min(other)),
+            (own, other) => own.or(other),
+        };
     }
 
     /// The operands of a call as the arguments of the function, itself first. Those that a vararg collects are still apart.
@@ -155,6 +174,8 @@ impl BBCode {
         }
         let before = self.block_of(call).ok_or(EditError::NoSuchInst(call))?;
         let line = self.inst(call).map_or(LineInfo::NONE, |inst| inst.line);
+        // With those that join the parts, before the first comes.
+        self.store.reserve(body.inst_count() + 1, body.block_count() + 1);
         let after = self.split_block(call)?;
         let copy = self.copy_from(
             body,

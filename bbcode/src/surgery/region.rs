@@ -261,35 +261,40 @@ impl BBCode {
             copy.blocks.insert(block, behind);
         }
         // First the names of the other function, then those of this one: they may look the same.
-        let rename = |stmt: Stmt<Ids>, mut names: &ClonedRegion| {
-            let Ok(mut stmt) = stmt.into_names(&mut names);
-            stmt.for_each_operand_mut(&mut |operand| {
-                if let Operand::Argument(number) = operand {
-                    *operand = argument(*number);
-                }
-            });
+        let rename = |stmt: &Stmt<Ids>, has_arguments: bool, mut names: &ClonedRegion| {
+            let Ok(mut stmt) = stmt.map_names(&mut names);
+            if has_arguments {
+                stmt.for_each_operand_mut(&mut |operand| {
+                    if let Operand::Argument(number) = operand {
+                        *operand = argument(*number);
+                    }
+                });
+            }
             stmt
         };
         // Statements that name others which stand behind them are renamed once these are there.
         let mut early: Vec<InstId> = Vec::new();
         for block in other.blocks() {
-            let new = copy.block(block);
+            let to = copy.block(block);
             for (id, inst) in other.insts(block) {
                 let line = line(copy.insts.len());
-                let mut names_later = false;
-                inst.stmt.for_each_operand(&mut |operand| {
-                    names_later |= operand.as_value().is_some_and(|value| !copy.insts.contains(value));
+                let (mut names_later, mut has_arguments) = (false, false);
+                inst.stmt.for_each_operand(&mut |operand| match operand {
+                    Operand::Value(value) => names_later |= !copy.insts.contains(*value),
+                    Operand::Argument(_) => has_arguments = true,
+                    _ => {}
                 });
-                let Instruction { stmt, ty, info, flag, .. } = inst.clone();
-                let stmt = if names_later { stmt } else { rename(stmt, &copy) };
-                let new = self.append_unchecked(new, Instruction { stmt, ty, info, line, flag });
+                let stmt = if names_later { inst.stmt.clone() } else { rename(&inst.stmt, has_arguments, &copy) };
+                let Instruction { ty, info, flag, .. } = inst;
+                let new = Instruction { stmt, ty: ty.clone(), info: info.clone(), line, flag: *flag };
+                let new = self.append_unchecked(to, new);
                 copy.insts.insert(id, new);
                 early.extend(names_later.then_some(new));
             }
         }
         for id in early {
             if let Some(inst) = self.inst_mut(id) {
-                inst.stmt = rename(std::mem::replace(&mut inst.stmt, Stmt::nothing()), &copy);
+                inst.stmt = rename(&inst.stmt, true, &copy);
             }
         }
         for block in other.blocks() {
