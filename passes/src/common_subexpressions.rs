@@ -3,7 +3,8 @@
 use bbcode::{BBCode, BlockGraph, Ids, InstId};
 use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
-use ircode::{Constant, GlobalRef, Instruction, Module, Operand, Stmt, Type};
+use ircode::primitives::Primitive;
+use ircode::{Constant, GlobalRef, Instruction, Module, Operand, ScalarType, Stmt, Type};
 use slotmap::SecondaryMap;
 use std::hash::BuildHasher;
 use std::sync::Arc;
@@ -50,7 +51,10 @@ pub(crate) fn run_without_loads(bb: &mut BBCode, context: &Context<'_>) -> PassR
 fn compute_once(bb: &mut BBCode, context: &Context<'_>, with_loads: bool) -> PassResult {
     let graph = bb.cfg();
     let domtree = graph.dominators();
-    let mut table = Table { numbers: SecondaryMap::with_capacity(bb.inst_count()), ..Table::default() };
+    let count = bb.inst_count();
+    let first =
+        Firsts { entries: Vec::with_capacity(count), index: HashTable::with_capacity(count), ..Firsts::default() };
+    let mut table = Table { numbers: SecondaryMap::with_capacity(count), first, ..Table::default() };
     let mut memory: Option<Memory> = None;
     // How many keys there were at the start of each block on the way from the entry to the one at hand.
     let mut scopes: Vec<usize> = Vec::new();
@@ -255,11 +259,17 @@ enum Leaf {
     Pi,
 }
 
+/// So many primitives are looked for in a list.
+const FEW: usize = 8;
+
 #[derive(Default)]
 struct Table {
     count: u32,
     numbers: SecondaryMap<InstId, u32>,
     leaves: HashMap<Leaf, u32>,
+    /// The numbers of the first few primitives, and of types of numbers, which are asked for again and again.
+    primitives: Vec<(&'static Primitive, u32)>,
+    scalars: Vec<(ScalarType, u32)>,
     first: Firsts,
     replaced: Vec<(InstId, InstId)>,
 }
@@ -273,6 +283,35 @@ impl Table {
             self.count += 1;
             self.count
         })
+    }
+
+    /// The number of a primitive.
+    fn primitive(&mut self, primitive: &'static Primitive) -> u32 {
+        // A function calls few different ones.
+        let same = |(known, _): &&(&'static Primitive, u32)| std::ptr::eq(*known, primitive);
+        if let Some((_, number)) = self.primitives.iter().find(same) {
+            return *number;
+        }
+        let number = self.leaf(Leaf::Primitive(primitive.name));
+        if self.primitives.len() < FEW {
+            self.primitives.push((primitive, number));
+        }
+        number
+    }
+
+    /// The number of a type.
+    fn ty(&mut self, ty: &Type) -> u32 {
+        match ty {
+            Type::Scalar(scalar) => {
+                if let Some((_, number)) = self.scalars.iter().find(|(known, _)| known == scalar) {
+                    return *number;
+                }
+                let number = self.leaf(Leaf::Type(ty.clone()));
+                self.scalars.push((*scalar, number));
+                number
+            }
+            other => self.leaf(Leaf::Type(other.clone())),
+        }
     }
 
     /// The number of an operand; `None` if two of them that look the same need not be.
@@ -358,7 +397,7 @@ impl Table {
                         return None;
                     }
                 }
-                key.extend([self.leaf(Leaf::Primitive(primitive.name)), self.leaf(Leaf::Type(inst.ty.clone()))]);
+                key.extend([self.primitive(primitive), self.ty(&inst.ty)]);
                 for arg in args {
                     key.push(self.number(arg)?);
                 }

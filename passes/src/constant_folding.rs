@@ -1,6 +1,6 @@
 //! Computes what is known before the program runs.
 
-use bbcode::{BBCode, Ids, InstId};
+use bbcode::{BBCode, Ids};
 use ircode::primitives::{Compute, Primitive};
 use ircode::{CallNode, Callee, Constant, Instruction, Module, Names, Operand, Scalar, Stmt, Type};
 
@@ -28,10 +28,25 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     // Definitions before uses, so that one walk finds all but what comes around a loop.
     let blocks: Vec<_> = graph.graph().postorder().into_iter().rev().filter_map(|block| graph.block(block)).collect();
     for block in blocks {
-        let insts: Vec<InstId> = bb.inst_ids(block).collect();
-        let last_phi = insts.iter().rposition(|&id| matches!(bb.stmt(id), Some(Stmt::Phi(_))));
-        for (position, id) in insts.into_iter().enumerate() {
-            if let Some(inst) = bb.inst_mut(id) {
+        let last_phi = bb.phi_nodes(block).last().map(|(id, _)| id);
+        let mut among_phis = last_phi.is_some();
+        let mut next = bb.first_inst(block);
+        while let Some(id) = next {
+            next = bb.next_inst(id);
+            among_phis &= last_phi != Some(id);
+            let before_last_phi = among_phis;
+            // Most statements stay as they are, and should not be given out to be changed.
+            let mut has_known = false;
+            if let Some(stmt) = bb.stmt(id) {
+                stmt.for_each_operand(&mut |operand| {
+                    has_known |= match operand {
+                        Operand::Global(global) => global.known_value().is_some(),
+                        Operand::Value(value) => replaced.contains(*value),
+                        _ => false,
+                    };
+                });
+            }
+            if has_known && let Some(inst) = bb.inst_mut(id) {
                 inst.stmt.for_each_operand_mut(&mut |operand| {
                     let value = match operand {
                         Operand::Global(global) => match global.known_value() {
@@ -61,8 +76,8 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
             }
             replaced.insert(id, value.clone());
             // A π may stand among φs, a copy of a value may not: there it stays, without a use.
-            let among_phis = value.as_value().is_some() && last_phi.is_some_and(|last| position < last);
-            if among_phis || matches!(&inst.stmt, Stmt::Value(already) if *already == value) {
+            let stays = value.as_value().is_some() && before_last_phi;
+            if stays || matches!(&inst.stmt, Stmt::Value(already) if *already == value) {
                 continue;
             }
             if let Some(inst) = bb.inst_mut(id) {
@@ -83,6 +98,10 @@ fn joined_sum(bb: &BBCode, module: &Module<BBCode>, stmt: &Stmt<Ids>) -> Option<
 
 /// The operand and the constant that an integer of 64 bits is the sum of.
 fn sum_with_constant<'b>(bb: &BBCode, module: &Module<BBCode>, stmt: &'b Stmt<Ids>) -> Option<(&'b Operand<Ids>, i64)> {
+    // Most calls are seen not to be one without asking what they call.
+    if matches!(stmt, Stmt::Call(call) if !call.args.iter().any(|arg| integer(arg).is_some())) {
+        return None;
+    }
     let (primitive, [a, b]) = module.primitive_call(stmt)? else { return None };
     let (rest, more) = match (primitive.name, integer(a), integer(b)) {
         ("add_int", None, Some(number)) => (a, number),

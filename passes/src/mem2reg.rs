@@ -90,7 +90,8 @@ fn find_slots(bb: &BBCode, module: &Module<BBCode>, wanted: impl Fn(InstId) -> b
     let mut slots: Vec<Slot> = Vec::new();
     let mut index: SecondaryMap<InstId, usize> = SecondaryMap::new();
     for (id, inst) in bb.all_insts() {
-        if let (Some(SlotCall::New(_)), Type::Slot(ty)) = (slot_call(module, &inst.stmt), &inst.ty)
+        if let Type::Slot(ty) = &inst.ty
+            && let Some(SlotCall::New(_)) = slot_call(module, &inst.stmt)
             && wanted(id)
         {
             index.insert(id, slots.len());
@@ -105,6 +106,12 @@ fn find_slots(bb: &BBCode, module: &Module<BBCode>, wanted: impl Fn(InstId) -> b
         for (id, inst) in bb.insts(name) {
             if let Some(slot) = index.get(id).and_then(|&slot| slots.get_mut(slot)) {
                 slot.accesses.push(Access { inst: id, block, kind: Kind::Start });
+            }
+            // Most statements have nothing to do with slots.
+            let mut uses_slots = false;
+            inst.stmt.for_each_use(|used| uses_slots |= index.contains_key(used));
+            if !uses_slots {
+                continue;
             }
             let access = match slot_call(module, &inst.stmt) {
                 Some(SlotCall::Get(slot)) => slot.as_value().map(|slot| (slot, Kind::Read)),

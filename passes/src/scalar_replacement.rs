@@ -86,7 +86,7 @@ fn replace_layer(bb: &mut BBCode, module: &Module<BBCode>) -> Layer {
 }
 
 /// Removes the statements that made objects which nobody uses any more.
-fn remove_unused(bb: &mut BBCode, objects: &Objects) {
+fn remove_unused(bb: &mut BBCode, objects: &Objects<'_>) {
     let mut uses: SecondaryMap<InstId, usize> = SecondaryMap::new();
     for (id, _) in &objects.made {
         uses.insert(*id, 0);
@@ -112,8 +112,8 @@ fn remove_unused(bb: &mut BBCode, objects: &Objects) {
     }
 }
 
-struct Rewriter<'o> {
-    objects: &'o Objects,
+struct Rewriter<'o, 'm> {
+    objects: &'o Objects<'m>,
     replaced: Replacements,
     removed: Vec<InstId>,
     /// The φs of parts.
@@ -121,7 +121,7 @@ struct Rewriter<'o> {
     work: Vec<(usize, Part)>,
 }
 
-impl Rewriter<'_> {
+impl Rewriter<'_, '_> {
     /// Whether something is replaced by an object, or by what may name a part, a type or a callee.
     fn shows_objects(&mut self) -> bool {
         self.removed.iter().filter(|id| !self.objects.is_inner(**id)).any(|&id| {

@@ -120,22 +120,26 @@ fn forward_empty_blocks(bb: &mut BBCode) -> bool {
 /// goes with its block.
 fn nothings(bb: &BBCode) -> Replacements {
     let mut known = Replacements::new();
-    let mut copies = Vec::new();
+    let (mut found, mut copies) = (Vec::new(), Vec::new());
     for (id, inst) in bb.all_insts() {
         match &inst.stmt {
-            stmt if stmt.is_nothing() => known.insert(id, Operand::nothing()),
-            Stmt::Value(of @ Operand::Value(_)) => {
-                known.insert(id, of.clone());
-                copies.push(id);
-            }
+            stmt if stmt.is_nothing() => found.push(id),
+            Stmt::Value(Operand::Value(of)) => copies.push((id, *of)),
             _ => {}
         }
     }
     let mut nothings = Replacements::new();
-    for (id, _) in bb.all_insts().filter(|(_, inst)| inst.stmt.is_nothing()) {
+    if found.is_empty() {
+        return nothings;
+    }
+    for id in found {
+        known.insert(id, Operand::nothing());
         nothings.insert(id, Operand::nothing());
     }
-    for id in copies.into_iter().filter(|&id| known.resolve(&Operand::Value(id)) == Operand::nothing()) {
+    for &(id, of) in &copies {
+        known.insert(id, Operand::Value(of));
+    }
+    for (id, _) in copies.into_iter().filter(|(id, _)| known.resolve(&Operand::Value(*id)) == Operand::nothing()) {
         nothings.insert(id, Operand::nothing());
     }
     nothings

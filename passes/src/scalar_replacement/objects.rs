@@ -4,6 +4,7 @@ use bbcode::{BBCode, BlockGraph, Ids, InstId};
 use hashbrown::HashMap;
 use ircode::{Callee, Constant, Head, Module, Name, Operand, Stmt, Type, TypeKind};
 use slotmap::SecondaryMap;
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 /// Objects of more parts stay whole.
@@ -11,17 +12,17 @@ const MOST_PARTS: usize = 64;
 
 /// What kind of object it is. There is one shape of each declared type, shared by what is of that.
 #[derive(Debug)]
-pub(super) enum Shape {
+pub(super) enum Shape<'m> {
     /// A tuple of so many elements.
     Tuple(usize),
-    /// A struct: the types of its fields and their names.
-    Struct(Vec<Type>, HashMap<Name, usize>),
+    /// A struct: its fields, and where each name is among them, once somebody asks: a trace has very many, and they are asked for by number.
+    Struct(&'m [(Name, Type)], OnceCell<HashMap<&'m str, usize>>),
     /// An enum: the types of the payloads of its cases, and their names.
     Enum(Vec<Vec<Type>>, HashMap<Name, usize>),
 }
 
-impl Shape {
-    fn of(kind: &TypeKind) -> Option<Shape> {
+impl<'m> Shape<'m> {
+    fn of(kind: &'m TypeKind) -> Option<Shape<'m>> {
         fn names<T>(named: &[(Name, T)]) -> HashMap<Name, usize> {
             named.iter().enumerate().map(|(index, (name, _))| (name.clone(), index)).collect()
         }
@@ -29,13 +30,13 @@ impl Shape {
             named.iter().map(|(_, what)| what.clone()).collect()
         }
         match kind {
-            TypeKind::Struct { mutable: false, fields } => Some(Shape::Struct(kept(fields), names(fields))),
+            TypeKind::Struct { mutable: false, fields } => Some(Shape::Struct(fields, OnceCell::new())),
             TypeKind::Struct { .. } => None,
             TypeKind::Enum { cases } => Some(Shape::Enum(kept(cases), names(cases))),
         }
     }
 
-    fn is(self: &Arc<Shape>, other: &Arc<Shape>) -> bool {
+    fn is(self: &Arc<Shape<'m>>, other: &Arc<Shape<'m>>) -> bool {
         match (&**self, &**other) {
             (Shape::Tuple(a), Shape::Tuple(b)) => a == b,
             _ => Arc::ptr_eq(self, other),
@@ -54,7 +55,7 @@ impl Shape {
     pub(super) fn part_type(&self, whole: &Type, part: Part) -> Option<Type> {
         match (self, part, whole) {
             (Shape::Tuple(_), Part::Field(index), Type::Tuple(elements)) => elements.get(index).cloned(),
-            (Shape::Struct(fields, _), Part::Field(index), _) => fields.get(index).cloned(),
+            (Shape::Struct(fields, _), Part::Field(index), _) => fields.get(index).map(|(_, ty)| ty.clone()),
             (Shape::Enum(payloads, _), Part::Payload(case, index), _) => payloads.get(case)?.get(index).cloned(),
             (Shape::Enum(payloads, _), Part::Case, _) => {
                 Some(if payloads.len() == 2 { Type::BOOL } else { Type::INT64 })
@@ -89,8 +90,8 @@ pub(super) enum Part {
 
 /// An object that is made here.
 #[derive(Clone, Debug)]
-pub(super) struct Made {
-    pub(super) shape: Arc<Shape>,
+pub(super) struct Made<'m> {
+    pub(super) shape: Arc<Shape<'m>>,
     /// Of an enum, which case it is.
     pub(super) case: Option<usize>,
     pub(super) parts: Vec<Operand<Ids>>,
@@ -98,9 +99,9 @@ pub(super) struct Made {
 
 /// A φ that may be one of objects.
 #[derive(Clone, Debug)]
-pub(super) struct ObjectPhi {
+pub(super) struct ObjectPhi<'m> {
     pub(super) id: InstId,
-    pub(super) shape: Option<Arc<Shape>>,
+    pub(super) shape: Option<Arc<Shape<'m>>>,
     /// Whether it is taken apart.
     pub(super) apart: bool,
     case: Case,
@@ -133,17 +134,17 @@ pub(super) struct Look {
 }
 
 /// What an operand is made of.
-pub(super) enum Object<'o> {
-    Made(&'o Made),
+pub(super) enum Object<'o, 'm> {
+    Made(&'o Made<'m>),
     /// The φ at this index, which is taken apart.
     Phi(usize),
 }
 
 /// The objects of a function.
 #[derive(Debug, Default)]
-pub(super) struct Objects {
-    pub(super) made: Vec<(InstId, Made)>,
-    pub(super) phis: Vec<ObjectPhi>,
+pub(super) struct Objects<'m> {
+    pub(super) made: Vec<(InstId, Made<'m>)>,
+    pub(super) phis: Vec<ObjectPhi<'m>>,
     /// What is asked of those that are taken apart.
     pub(super) looks: Vec<Look>,
     index: SecondaryMap<InstId, Index>,
@@ -167,8 +168,8 @@ struct Question<'b> {
     args: &'b [Operand<Ids>],
 }
 
-impl Objects {
-    pub(super) fn get(&self, value: InstId) -> Option<Object<'_>> {
+impl<'m> Objects<'m> {
+    pub(super) fn get(&self, value: InstId) -> Option<Object<'_, 'm>> {
         match *self.index.get(value)? {
             Index::Made(index) => self.made.get(index).map(|(_, made)| Object::Made(made)),
             Index::Phi(index) => self.phis.get(index).filter(|phi| phi.apart).map(|_| Object::Phi(index)),
@@ -186,23 +187,31 @@ impl Objects {
         self.unclear || self.phis.iter().any(|phi| phi.shape.is_some())
     }
 
-    pub(super) fn find(bb: &BBCode, module: &Module<BBCode>, graph: &BlockGraph) -> Objects {
+    pub(super) fn find(bb: &BBCode, module: &'m Module<BBCode>, graph: &BlockGraph) -> Objects<'m> {
         let mut objects = Objects::default();
         let mut questions: Vec<Question<'_>> = Vec::new();
         let mut shapes = Shapes { module, of: HashMap::new() };
         // The type of the last statement may be all that says why control does not go on.
         for (id, inst) in bb.all_insts().filter(|(_, inst)| inst.ty != Type::Bottom) {
-            if let Some(made) = shapes.made(&inst.stmt) {
-                objects.index.insert(id, Index::Made(objects.made.len()));
-                objects.made.push((id, made));
-            } else if matches!(inst.stmt, Stmt::Phi(_)) {
+            if matches!(inst.stmt, Stmt::Phi(_)) {
                 objects.index.insert(id, Index::Phi(objects.phis.len()));
                 objects.phis.push(ObjectPhi { id, shape: None, apart: true, case: Case::Unknown });
-            } else if let Some((primitive, args)) = module.primitive_call(&inst.stmt)
-                && matches!(primitive.name, "getfield" | "is_case" | "payload")
-                && let Some(object) = args.first().and_then(Operand::as_value)
-            {
-                questions.push(Question { id, object, name: primitive.name, args });
+                continue;
+            }
+            let made = match module.primitive_call(&inst.stmt) {
+                Some((primitive, args)) => {
+                    if matches!(primitive.name, "getfield" | "is_case" | "payload")
+                        && let Some(object) = args.first().and_then(Operand::as_value)
+                    {
+                        questions.push(Question { id, object, name: primitive.name, args });
+                    }
+                    shapes.made_by(primitive.name, args)
+                }
+                None => shapes.made_new(&inst.stmt),
+            };
+            if let Some(made) = made {
+                objects.index.insert(id, Index::Made(objects.made.len()));
+                objects.made.push((id, made));
             }
         }
         if objects.made.is_empty() {
@@ -257,8 +266,8 @@ impl Objects {
                 }
             }
         }
-        let mut sizes: HashMap<*const Shape, bool> = HashMap::new();
-        let mut small = |shape: &Arc<Shape>| *sizes.entry(Arc::as_ptr(shape)).or_insert_with(|| shape.is_small());
+        let mut sizes: HashMap<*const Shape<'m>, bool> = HashMap::new();
+        let mut small = |shape: &Arc<Shape<'m>>| *sizes.entry(Arc::as_ptr(shape)).or_insert_with(|| shape.is_small());
         for phi in &mut self.phis {
             phi.apart &= phi.shape.as_ref().is_some_and(&mut small);
         }
@@ -424,7 +433,7 @@ impl Objects {
 }
 
 /// Lets a φ be of this shape and case. True if that is news.
-fn take_shape(phis: &mut [ObjectPhi], index: usize, shape: &Arc<Shape>, case: Case) -> bool {
+fn take_shape<'m>(phis: &mut [ObjectPhi<'m>], index: usize, shape: &Arc<Shape<'m>>, case: Case) -> bool {
     let Some(phi) = phis.get_mut(index) else { return false };
     let met = phi.case.and(case);
     let news = phi.shape.is_none() || met != phi.case;
@@ -439,7 +448,7 @@ fn take_shape(phis: &mut [ObjectPhi], index: usize, shape: &Arc<Shape>, case: Ca
 
 impl Question<'_> {
     /// What is asked of an object of this shape, if it has that.
-    fn part(&self, shape: &Shape) -> Option<Part> {
+    fn part(&self, shape: &Shape<'_>) -> Option<Part> {
         let constant = |index: usize| self.args.get(index).and_then(Operand::as_constant);
         let number = |index: usize| {
             let number = constant(index)?.as_scalar()?.to_i128();
@@ -457,7 +466,10 @@ impl Question<'_> {
             ("getfield", Shape::Tuple(count), _) => number(1).filter(|at| at < count).map(Part::Field),
             ("getfield", Shape::Struct(fields, names), _) => {
                 let at = match name(1) {
-                    Some(name) => names.get(name).copied(),
+                    Some(name) => {
+                        let index = || fields.iter().enumerate().map(|(at, (name, _))| (name.as_str(), at)).collect();
+                        names.get_or_init(index).get(name.as_str()).copied()
+                    }
                     None => number(1).filter(|&at| at < fields.len()),
                 };
                 at.map(Part::Field)
@@ -475,11 +487,11 @@ impl Question<'_> {
 /// The shapes of declared types.
 struct Shapes<'m> {
     module: &'m Module<BBCode>,
-    of: HashMap<Name, Option<Arc<Shape>>>,
+    of: HashMap<Name, Option<Arc<Shape<'m>>>>,
 }
 
-impl Shapes<'_> {
-    fn declared(&mut self, name: &Name) -> Option<Arc<Shape>> {
+impl<'m> Shapes<'m> {
+    fn declared(&mut self, name: &Name) -> Option<Arc<Shape<'m>>> {
         let def = self.module.type_def(name)?;
         // By the name of the declaration, which a path may lead to.
         if let Some(known) = self.of.get(&def.name) {
@@ -490,8 +502,8 @@ impl Shapes<'_> {
         shape
     }
 
-    /// The object that a statement makes, if it is one that can be taken apart.
-    fn made(&mut self, stmt: &Stmt<Ids>) -> Option<Made> {
+    /// The object that a `new` makes, if it is one that can be taken apart.
+    fn made_new(&mut self, stmt: &Stmt<Ids>) -> Option<Made<'m>> {
         if let Stmt::Expr(expr) = stmt
             && expr.head == Head::New
         {
@@ -508,8 +520,12 @@ impl Shapes<'_> {
             };
             return whole.then(|| Made { shape, case: None, parts: parts.to_vec() });
         }
-        let (primitive, args) = self.module.primitive_call(stmt)?;
-        match (primitive.name, args) {
+        None
+    }
+
+    /// The object that a primitive makes, if it is one that can be taken apart.
+    fn made_by(&mut self, name: &str, args: &[Operand<Ids>]) -> Option<Made<'m>> {
+        match (name, args) {
             ("tuple", parts) => {
                 let shape = Arc::new(Shape::Tuple(parts.len()));
                 Some(Made { shape, case: None, parts: parts.to_vec() })
