@@ -35,6 +35,7 @@ mod counted;
 mod derivation;
 mod emit;
 mod forward;
+mod got;
 mod independent_rounds;
 mod inductions;
 pub mod linear_maps;

@@ -127,7 +127,16 @@ impl Activity {
         let objects = Objects::of(subject.module, subject.bb, &operations, subject.summaries);
         let mut analysis = Analysis::new(subject, &operations, &objects);
         analysis.vary();
-        let (useful_values, useful_classes) = analysis.useful()?;
+        let found = match analysis.useful()? {
+            Some(found) => found,
+            // Only an error tells why values vary and are wanted.
+            None => {
+                analysis = Analysis { says_why: true, ..Analysis::new(subject, &operations, &objects) };
+                analysis.vary();
+                analysis.useful()?.unwrap_or_default()
+            }
+        };
+        let (useful_values, useful_classes) = found;
         let Analysis { varied, tangents, argument_tangents, .. } = analysis;
         Ok(Activity { operations, objects, varied, useful_values, useful_classes, tangents, argument_tangents })
     }
@@ -207,6 +216,9 @@ impl Activity {
     }
 }
 
+/// The values and classes on which the results depend.
+type Useful = (SecondaryMap<InstId, ()>, Vec<bool>);
+
 struct Analysis<'a> {
     subject: &'a Subject<'a>,
     operations: &'a SecondaryMap<InstId, Operation>,
@@ -216,6 +228,8 @@ struct Analysis<'a> {
     argument_tangents: Vec<Tangent>,
     /// By class: the statements with something of it among their operands or as their result.
     touching: Vec<Vec<InstId>>,
+    /// Whether it is remembered why values vary and are wanted.
+    says_why: bool,
     /// Why a value varies, and why a class does.
     causes: SecondaryMap<InstId, Cause>,
     class_causes: Vec<Option<InstId>>,
@@ -280,6 +294,7 @@ impl<'a> Analysis<'a> {
             tangents,
             argument_tangents,
             touching,
+            says_why: false,
             causes: SecondaryMap::new(),
             class_causes: vec![None; objects.bound()],
         }
@@ -357,7 +372,7 @@ impl<'a> Analysis<'a> {
 
     /// Remembers through which operand a value came to depend on the arguments.
     fn remember_cause(&mut self, id: InstId, operation: &Operation) {
-        if self.causes.contains_key(id) {
+        if !self.says_why || self.causes.contains_key(id) {
             return;
         }
         let mut cause = None;
@@ -617,8 +632,9 @@ impl<'a> Analysis<'a> {
         }
     }
 
-    /// Finds the values and classes on which the results depend, from the returns backwards.
-    fn useful(&self) -> Result<(SecondaryMap<InstId, ()>, Vec<bool>), PassError> {
+    /// Finds the values and classes on which the results depend, from the returns backwards. `None` if there is an error, and it was not
+    /// remembered what to say of it.
+    fn useful(&self) -> Result<Option<Useful>, PassError> {
         let bb = self.subject.bb;
         let mut values: SecondaryMap<InstId, ()> = SecondaryMap::new();
         let mut classes = vec![false; self.objects.bound()];
@@ -645,6 +661,9 @@ impl<'a> Analysis<'a> {
                     match self.varied.of(&operand) {
                         Dependence::None | Dependence::Bits => continue,
                         Dependence::Opaque(reason) => {
+                            if !self.says_why {
+                                return Ok(None);
+                            }
                             if let Operand::Value(value) = &operand
                                 && !wanted_by.contains_key(*value)
                             {
@@ -659,12 +678,15 @@ impl<'a> Analysis<'a> {
                     if values.insert(value, ()).is_some() {
                         continue;
                     }
-                    wanted_by.insert(value, by);
+                    if self.says_why {
+                        wanted_by.insert(value, by);
+                    }
                     self.needs_of_value(value, &mut work);
                 }
                 Cause::Class(class) => {
                     match self.varied.of_class(Some(class)) {
                         Dependence::None | Dependence::Bits => continue,
+                        Dependence::Opaque(_) if !self.says_why => return Ok(None),
                         Dependence::Opaque(reason) => {
                             problems.push((reason, Cause::Class(class)));
                             continue;
@@ -685,7 +707,7 @@ impl<'a> Analysis<'a> {
         }
         match self.first(problems) {
             Some((reason, cause)) => Err(self.error(&reason, cause, &wanted_by, &class_wanted_by)),
-            None => Ok((values, classes)),
+            None => Ok(Some((values, classes))),
         }
     }
 

@@ -42,6 +42,9 @@ impl Generator<'_, '_> {
     /// Finds what has an adjoint, and where it is used.
     pub(super) fn find_adjoints(&mut self) {
         let plan = self.plan;
+        // Most values have one.
+        self.adjoints.reserve(plan.primal.inst_count());
+        self.values.set_capacity(plan.primal.inst_count());
         for index in 0..self.cotangents.len() {
             let first = self.adjoints.len();
             let cotangent = self.cotangents[index].clone();
@@ -103,10 +106,18 @@ impl Generator<'_, '_> {
     /// The adjoints of an operand: their number, and the first.
     fn adjoints_of(&self, operand: &Operand<Ids>) -> Option<std::ops::Range<usize>> {
         let first = match operand {
-            Operand::Value(value) => self.values.get(*value).copied(),
-            Operand::Argument(argument) => self.of_argument(*argument),
-            _ => None,
-        }?;
+            Operand::Value(value) => {
+                let first = self.values.get(*value).copied()?;
+                // All leaves stand behind each other: most values have one.
+                let next = self.adjoints.get(first + 1);
+                if next.is_none_or(|next| next.place != Place::Value(*value)) {
+                    return Some(first..first + 1);
+                }
+                first
+            }
+            Operand::Argument(argument) => self.of_argument(*argument)?,
+            _ => return None,
+        };
         let count = match operand {
             Operand::Argument(argument) => {
                 argument.index().and_then(|index| self.cotangents.get(index)).map(Tangent::leaf_count)
@@ -121,6 +132,14 @@ impl Generator<'_, '_> {
     }
 
     fn used(&mut self, operand: &Operand<Ids>, block: usize) {
+        // What only its own block has used so far. All leaves of a value are used together.
+        if let Operand::Value(value) = operand {
+            match self.values.get(*value).and_then(|&first| self.adjoints.get(first)) {
+                None => return,
+                Some(first) if first.only_block == Some(block) => return,
+                Some(_) => {}
+            }
+        }
         for index in self.adjoints_of(operand).into_iter().flatten() {
             let Some(adjoint) = self.adjoints.get(index) else { continue };
             let dominator = self.shape.common(adjoint.dominator, block);

@@ -1,7 +1,7 @@
 //! Deriving a function and all that it calls: what was prepared, what is to be made, and what it is called.
 
 use std::cell::RefCell;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
@@ -11,6 +11,7 @@ use ircode::{
 };
 use slotmap::SecondaryMap;
 
+use super::activity::Activity;
 use super::counted;
 use super::linear_maps::normal_form;
 use super::linear_maps::rule_pullbacks::RulePullbacks;
@@ -132,6 +133,8 @@ pub(super) struct Prepared {
     pub(super) operations: Arc<SecondaryMap<InstId, Operation>>,
     /// The type of what it returns.
     pub(super) result: Type,
+    /// What was found about it, with respect to the arguments for which that was first asked: plans for one signature share it.
+    pub(super) activity: OnceLock<(Vec<bool>, Arc<Activity>)>,
 }
 
 /// A derivative: of the function at this position, with respect to these arguments, `_1` first.
@@ -296,7 +299,7 @@ impl<'a> Derivation<'a> {
         self.leave_out_constants(&function.body, &bb, &mut operations);
         let inferred = returned_type(&bb);
         let result = if function.result.is_unknown() { inferred } else { function.result.clone() };
-        Ok(Prepared { body: Arc::new(bb), operations: Arc::new(operations), result })
+        Ok(Prepared { body: Arc::new(bb), operations: Arc::new(operations), result, activity: OnceLock::new() })
     }
 
     /// Gives loops and branches the form in which a person would write them, if there are flags to go around.

@@ -202,6 +202,14 @@ impl Forward<'_, '_> {
         let plan = self.plan;
         let result = Operand::Value(id);
         let shadow = plan.activity.shadow(&result);
+        // Most statements have a rule, no shadow, and nothing to keep.
+        if let Operation::Rule { rule, .. } = plan.activity.operation(id)
+            && shadow.is_none()
+            && plan.carrier == Carrier::Stacks
+            && !rule.changes_first()
+        {
+            return Ok(());
+        }
         let mut pullbacks = Vec::new();
         let next = self.bb.next_inst(id);
         match plan.activity.operation(id).clone() {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use bbcode::{Ids, InstId};
 use ircode::{LineInfo, Operand, Type};
+use smallvec::SmallVec;
 
 use super::Carrier;
 use super::conditions::Meeting;
@@ -225,7 +226,7 @@ impl Plan<'_> {
     }
 
     /// The arguments of a rule that get a cotangent.
-    pub(super) fn wanted_args(&self, rule: &Rule, args: &[Operand<Ids>]) -> Vec<usize> {
+    pub(super) fn wanted_args(&self, rule: &Rule, args: &[Operand<Ids>]) -> SmallVec<[usize; 4]> {
         let wanted = |(i, arg): (usize, &Operand<Ids>)| {
             let active = self.activity.has_cotangent(arg) || self.has_shadow(arg);
             (!rule.is_zero(i) && active).then_some(i)
@@ -239,9 +240,9 @@ impl Plan<'_> {
         id: InstId,
         (rule, bindings): (&Rule, &Bindings),
         args: &[Operand<Ids>],
-    ) -> Vec<Operand<Ids>> {
+    ) -> SmallVec<[Operand<Ids>; 4]> {
         if !self.is_reversed(id) {
-            return Vec::new();
+            return SmallVec::new();
         }
         let result = Operand::Value(id);
         let all = args.iter().chain([&result]);

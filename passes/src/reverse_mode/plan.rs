@@ -115,7 +115,7 @@ pub(super) struct Plan<'a> {
     pub(super) parameters: Vec<Option<Name>>,
     pub(super) graph: Arc<BlockGraph>,
     pub(super) loops: LoopForest,
-    pub(super) activity: Activity,
+    pub(super) activity: Arc<Activity>,
     /// What a rule would compute, and the function has computed.
     pub(super) at_hand: AtHand,
     /// Blocks from which a return is reached, by number.
@@ -187,7 +187,15 @@ impl<'a> Plan<'a> {
             summaries: &derivation.summaries,
             wanted: &wanted,
         };
-        let activity = Activity::of(&subject, prepared.operations.clone())?;
+        let activity = match prepared.activity.get().filter(|(of, _)| *of == wanted) {
+            Some((_, known)) => known.clone(),
+            None => {
+                let found = Arc::new(Activity::of(&subject, prepared.operations.clone())?);
+                // Another signature may have been first.
+                let _ = prepared.activity.set((wanted.clone(), found.clone()));
+                found
+            }
+        };
         let graph = primal.cfg();
         let domtree = graph.dominators();
         let loops = graph.loops();
@@ -429,12 +437,14 @@ impl<'a> Plan<'a> {
 
     /// The block that saves what a statement of block `user` needs.
     fn saving_block(&self, item: Saved, user: usize) -> usize {
-        let Some(id) = item.statement() else { return user };
-        // What travels along edges is found in the order in which the blocks run backwards.
-        if self.carrier == Carrier::LinearMaps || self.maybe_undefined.contains_key(id) {
-            return user;
-        }
+        let Some(id) = item.statement().filter(|id| self.has_own_saver(*id)) else { return user };
         self.primal.block_of(id).and_then(|block| self.graph.number(block)).unwrap_or(user)
+    }
+
+    /// Whether what is saved of a statement is saved by the block that has it.
+    fn has_own_saver(&self, id: InstId) -> bool {
+        // What travels along edges is found in the order in which the blocks run backwards.
+        self.carrier == Carrier::Stacks && !self.maybe_undefined.contains_key(id)
     }
 
     fn add_field(&mut self, name: String, ty: Type) -> usize {
@@ -446,6 +456,8 @@ impl<'a> Plan<'a> {
     fn choose_carriers(&mut self, domtree: &DomTree) {
         let mut items: Vec<Vec<Saved>> = vec![Vec::new(); self.relevant.len()];
         let mut positions: HashMap<(usize, Saved), usize> = HashMap::new();
+        // Of values, which only their own block saves, most are saved.
+        let mut of_values: SecondaryMap<InstId, u32> = SecondaryMap::new();
         let Recomputed { loaded, computed, elsewhere, mut arguments, .. } = match self.carrier {
             Carrier::Stacks => self.decide_saves(domtree),
             Carrier::LinearMaps => recompute_in_block::decide(self),
@@ -457,10 +469,21 @@ impl<'a> Plan<'a> {
             .map(|(number, loaded)| {
                 let load = |(item, line): (Saved, LineInfo)| {
                     let saver = self.saving_block(item, number);
-                    let position = *positions.entry((saver, item)).or_insert_with(|| {
+                    let mut save = || {
                         items[saver].push(item);
                         items[saver].len() - 1
-                    });
+                    };
+                    let position = match item {
+                        Saved::Value(id) if self.has_own_saver(id) => match of_values.get(id) {
+                            Some(&position) => position as usize,
+                            None => {
+                                let position = save();
+                                of_values.insert(id, position as u32);
+                                position
+                            }
+                        },
+                        _ => *positions.entry((saver, item)).or_insert_with(save),
+                    };
                     Load { item, saver, position, line }
                 };
                 loaded.into_iter().map(load).collect()
@@ -666,6 +689,9 @@ impl Plan<'_> {
 
     /// Finds the objects on which the pullback works as a whole.
     fn find_needed_lengths(&mut self) {
+        if self.lengths_needed.is_empty() {
+            return;
+        }
         for number in 0..self.relevant.len() {
             let Some(block) = self.block(number).filter(|_| self.relevant[number]) else { continue };
             for id in self.primal.inst_ids(block) {
@@ -692,6 +718,9 @@ impl Plan<'_> {
 
     /// Finds the objects whose contents are needed on the way back: rules read them, or the pullbacks of calls work on them.
     fn find_needed_contents(&mut self) {
+        if self.contents_needed.is_empty() {
+            return;
+        }
         let mut touching: Vec<Vec<InstId>> = vec![Vec::new(); self.contents_needed.len()];
         let mut work: Vec<InstId> = Vec::new();
         for number in 0..self.relevant.len() {

@@ -9,6 +9,7 @@ use super::Carrier;
 use super::adjoints::Adjoint;
 use super::conditions::{Decision, Meeting, choice};
 use super::emit::{Emitter, block_number, type_operand};
+use super::got::Got;
 use super::linear_maps::traces::Part;
 use super::plan::{Load, Plan, Saved, Travel};
 use super::shape::{ENTRY, Shape};
@@ -50,7 +51,7 @@ pub(super) struct Generator<'p, 'a> {
     /// For each field that is a stack, the slot of its cursor.
     cursors: HashMap<usize, Operand<Ids>>,
     /// By block of the function: what its reverse has got of what was saved, and computed from that.
-    got: Vec<HashMap<Saved, Operand<Ids>>>,
+    got: Vec<Got>,
 }
 
 pub(super) type Generated<T> = Result<T, EditError>;
@@ -92,7 +93,7 @@ pub(super) fn generate(plan: &Plan<'_>) -> Generated<BBCode> {
         counters: HashMap::new(),
         running: HashMap::new(),
         left: HashMap::new(),
-        got: vec![HashMap::new(); plan.relevant.len()],
+        got: std::iter::repeat_with(Got::default).take(plan.relevant.len()).collect(),
     };
     generator.find_adjoints();
     generator.entry()?;
@@ -232,7 +233,7 @@ impl<'p> Generator<'p, '_> {
         &mut self,
         index: usize,
         here: usize,
-        loaded: &HashMap<Saved, Operand<Ids>>,
+        loaded: &Got,
         targets: &[(usize, BlockId)],
     ) -> Generated<()> {
         let Some(counted) = self.plan.counted.get(index) else { return Ok(()) };
@@ -312,9 +313,11 @@ impl<'p> Generator<'p, '_> {
         let plan = self.plan;
         let Some(here) = self.shape.reverse[number] else { return Ok(()) };
         let count = plan.elsewhere[number].len() + plan.loads[number].len() + plan.recomputed[number].len();
-        let mut loaded: HashMap<Saved, Operand<Ids>> = HashMap::with_capacity(count);
+        let mut loaded = Got::with_capacity(count, plan.primal.inst_count());
         for (item, place) in &plan.elsewhere[number] {
-            loaded.extend(self.got[*place].get(item).map(|operand| (*item, operand.clone())));
+            if let Some(operand) = self.got[*place].get(item) {
+                loaded.insert(*item, operand.clone());
+            }
         }
         let mut entries: HashMap<usize, Operand<Ids>> = HashMap::new();
         for &Load { item, saver, position, line } in &plan.loads[number] {
@@ -392,7 +395,7 @@ impl<'p> Generator<'p, '_> {
 
     /// The end of a block's reverse: φs hand their cotangents on, cursors step back, and control goes to the reverse of the
     /// block that control came from.
-    fn conclude(&mut self, number: usize, here: usize, loaded: &HashMap<Saved, Operand<Ids>>) -> Generated<()> {
+    fn conclude(&mut self, number: usize, here: usize, loaded: &Got) -> Generated<()> {
         let plan = self.plan;
         // All φs are read and zeroed before any operand is added to: they may name each other.
         let mut handed: HashMap<usize, Vec<Handed>> = HashMap::new();
@@ -472,7 +475,7 @@ impl<'p> Generator<'p, '_> {
         meeting: &Meeting,
         number: usize,
         here: usize,
-        loaded: &HashMap<Saved, Operand<Ids>>,
+        loaded: &Got,
         targets: &[(usize, BlockId)],
     ) -> Generated<()> {
         let edges = self.plan.predecessors(number);

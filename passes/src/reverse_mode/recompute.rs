@@ -7,11 +7,12 @@
 //! through compiler augmentation* (2022). What an integer that runs backwards gives costs nothing where it gives it.
 
 use bbcode::{Ids, InstId};
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashSet;
 use ircode::graph::DomTree;
 use ircode::primitives::Compute;
 use ircode::{LineInfo, Operand, Stmt, Type};
 use slotmap::SecondaryMap;
+use smallvec::SmallVec;
 
 use super::minimum_cut::{Network, UNCUT};
 use super::needs::Need;
@@ -214,11 +215,17 @@ impl<'p, 'a> Recomputation<'p, 'a> {
         let mut result = Recomputed::of(plan.relevant.len());
         let mut demands: Vec<Demand> = Vec::new();
         let mut others: HashSet<(usize, Saved)> = HashSet::new();
+        // The block that was the last to need a value.
+        let mut needed_in: SecondaryMap<InstId, usize> = SecondaryMap::new();
         for number in plan.relevant_blocks() {
             let mut seen: HashSet<Saved> = HashSet::new();
+            let mut is_new = |item: Saved| match item {
+                Saved::Value(id) => needed_in.insert(id, number) != Some(number),
+                other => seen.insert(other),
+            };
             plan.for_each_need_of_block(number, &mut |need, line| match need {
                 Need::Argument(argument) => result.arguments.push(argument),
-                Need::Saved(item) if seen.insert(item) => {
+                Need::Saved(item) if is_new(item) => {
                     let place = self.place(number, item);
                     if place != number {
                         result.elsewhere[number].push((item, place));
@@ -254,12 +261,18 @@ impl<'p, 'a> Recomputation<'p, 'a> {
 
     /// From what is needed back to what is saved.
     fn follow(&self, mut work: Vec<Demand>, saved: &SecondaryMap<InstId, ()>, result: &mut Recomputed) {
-        let mut seen: HashSet<(InstId, usize)> = HashSet::new();
+        // Most values are needed in one place.
+        let mut first: SecondaryMap<InstId, usize> = SecondaryMap::new();
+        let mut others: HashSet<(InstId, usize)> = HashSet::new();
         // In the order in which they are needed.
         work.reverse();
         while let Some((value, place, line)) = work.pop() {
-            if !seen.insert((value, place)) {
-                continue;
+            match first.get(value) {
+                None => {
+                    first.insert(value, place);
+                }
+                Some(&known) if known == place || !others.insert((value, place)) => continue,
+                Some(_) => {}
             }
             if let Some(index) = self.runs(value, place) {
                 result.running.push(index);
@@ -347,7 +360,7 @@ impl<'p, 'a> Recomputation<'p, 'a> {
     /// save what needs it after the loop, which runs less often, in its place.
     fn graph(&self, demands: &[Demand], follows: &SecondaryMap<InstId, usize>) -> Graph {
         let mut graph = Graph::default();
-        let mut numbers: HashMap<(InstId, Wanted), usize> = HashMap::new();
+        let mut numbers = Numbers::default();
         let mut work: std::collections::VecDeque<(InstId, usize, usize, Option<usize>)> =
             demands.iter().map(|&(value, place, _)| (value, place, 0, None)).collect();
         while let Some((value, place, steps, user)) = work.pop_front() {
@@ -355,13 +368,14 @@ impl<'p, 'a> Recomputation<'p, 'a> {
                 continue;
             }
             let computed = if self.is_in_loop_of(value, place) { Wanted::InLoop } else { Wanted::AfterLoop };
-            let known = numbers.get(&(value, computed)).and_then(|&at| graph.nodes.get(at));
+            let known = numbers.get(value, computed).and_then(|at| graph.nodes.get(at));
             let is_computed = known.is_some_and(|node| node.places.contains(&place))
                 || steps <= MOST_STEPS && self.can_be_computed(value, place, follows);
             let wanted = if is_computed { computed } else { Wanted::Saved };
-            let at = *numbers.entry((value, wanted)).or_insert_with(|| {
+            let at = numbers.get(value, wanted).unwrap_or_else(|| {
                 graph.values.push(value);
                 graph.nodes.push(Node { must_be_saved: !is_computed, ..Node::default() });
+                numbers.insert(value, wanted, graph.values.len() - 1);
                 graph.values.len() - 1
             });
             match user.and_then(|user| graph.nodes.get_mut(user)) {
@@ -385,9 +399,9 @@ impl<'p, 'a> Recomputation<'p, 'a> {
             });
         }
         // What is saved in any case costs nothing where it could be computed.
-        for (&(value, wanted), &at) in &numbers {
-            let saved = numbers.get(&(value, Wanted::Saved)).and_then(|&saved| graph.nodes.get(saved));
-            let is_saved = wanted != Wanted::Saved && saved.is_some_and(|saved| saved.is_needed);
+        for (at, &value) in graph.values.iter().enumerate() {
+            let saved = numbers.get(value, Wanted::Saved).filter(|saved| *saved != at);
+            let is_saved = saved.and_then(|saved| graph.nodes.get(saved)).is_some_and(|saved| saved.is_needed);
             if let Some(node) = graph.nodes.get_mut(at).filter(|_| is_saved) {
                 (node.must_be_saved, node.operands) = (false, Vec::new());
             }
@@ -461,13 +475,27 @@ impl<'p, 'a> Recomputation<'p, 'a> {
 }
 
 /// Where a value is needed.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Wanted {
     /// In the loop in which it is computed.
     InLoop,
     AfterLoop,
     /// Where it cannot be computed.
     Saved,
+}
+
+/// Where each value stands in the graph, by where it is needed.
+#[derive(Default)]
+struct Numbers([SecondaryMap<InstId, usize>; 3]);
+
+impl Numbers {
+    fn get(&self, value: InstId, wanted: Wanted) -> Option<usize> {
+        self.0[wanted as usize].get(value).copied()
+    }
+
+    fn insert(&mut self, value: InstId, wanted: Wanted, at: usize) {
+        self.0[wanted as usize].insert(value, at);
+    }
 }
 
 /// What is needed, and what that can be computed from.
@@ -480,7 +508,7 @@ struct Graph {
 #[derive(Default)]
 struct Node {
     /// The blocks in the reverses of which it is computed.
-    places: Vec<usize>,
+    places: SmallVec<[usize; 2]>,
     must_be_saved: bool,
     /// Whether the reverse of a statement needs it, and not only what that can be computed from.
     is_needed: bool,

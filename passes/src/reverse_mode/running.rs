@@ -2,7 +2,6 @@
 //! block what the block adds is subtracted.
 
 use bbcode::{Ids, InstId};
-use hashbrown::HashMap;
 use ircode::{LineInfo, Operand, Scalar, ScalarType, Type};
 
 use super::emit::type_operand;
@@ -11,7 +10,7 @@ use super::plan::Saved;
 use super::pullback::{Generated, Generator};
 use super::shape::ENTRY;
 
-type Loaded = HashMap<Saved, Operand<Ids>>;
+type Loaded = super::got::Got;
 
 /// A number of the type of a variable.
 fn number(ty: &Type, value: i64) -> Operand<Ids> {

@@ -1,12 +1,13 @@
 //! The reverse of a single statement.
 
 use bbcode::{BlockId, Ids, InstId, Switch};
-use hashbrown::HashMap;
 use ircode::{LineInfo, Operand, Positions, Rename, SSAValue, Stmt, Type};
+use smallvec::{SmallVec, smallvec};
 
 use super::Carrier;
 use super::checkpointed::run_again;
 use super::emit::Emitter;
+use super::got::Got;
 use super::needs::element_type;
 use super::operation::{Access, Operation, Place, Resize, Whole};
 use super::plan::{Saved, SavedArgument};
@@ -16,7 +17,7 @@ use crate::rules::{Bindings, Rule, RuleTarget};
 use crate::tangents::Tangent;
 
 /// What a block of the pullback has got of what was saved.
-pub(super) type Loaded = HashMap<Saved, Operand<Ids>>;
+pub(super) type Loaded = Got;
 
 /// Where the reverse of a statement is written.
 #[derive(Clone, Copy)]
@@ -465,7 +466,7 @@ impl Generator<'_, '_> {
         let result = Operand::Value(id);
         let wanted = plan.wanted_args(rule, args);
         let is_function = matches!(rule.target, RuleTarget::Function(_));
-        let mut parameters: Vec<Operand<Ids>> = Vec::with_capacity(args.len() + 3);
+        let mut parameters: SmallVec<[Operand<Ids>; 8]> = SmallVec::with_capacity(args.len() + 3);
         parameters.push(Operand::nothing());
         parameters.extend(args.iter().map(|arg| self.available(arg, here.loaded)));
         parameters.push(self.available(&result, here.loaded));
@@ -577,7 +578,7 @@ impl Generator<'_, '_> {
         &mut self,
         here: Here<'_>,
         rule: &Rule,
-        parameters: Vec<Operand<Ids>>,
+        parameters: SmallVec<[Operand<Ids>; 8]>,
         args: &[Operand<Ids>],
     ) -> Generated<()> {
         let ty = rule.function.result.clone();
@@ -684,19 +685,20 @@ pub(super) fn write_rule(
     parameters: &[Operand<Ids>],
     wanted: &[usize],
     at_hand: &[(usize, Operand<Ids>)],
-) -> Generated<Vec<Operand<Ids>>> {
+) -> Generated<SmallVec<[Operand<Ids>; 4]>> {
     let slice = rule.slice(wanted);
-    let mut results: Vec<Option<InstId>> = vec![None; slice.statements.len()];
+    let mut results: SmallVec<[Option<InstId>; 8]> = smallvec![None; slice.statements.len()];
     for index in (0..slice.statements.len()).filter(|&index| slice.statements[index]) {
         if let Some(value) = at_hand.iter().find(|(known, _)| *known == index).and_then(|(_, same)| same.as_value()) {
             results[index] = Some(value);
             continue;
         }
-        let Some((stmt, ty)) = rule.statement(index, bindings) else { continue };
+        let body = &rule.function.body.stmts;
+        let (Some(stmt), Some(ty)) = (body.stmts().get(index), body.types().get(index)) else { continue };
         // Verified rules name only what is there.
         let Ok(mut stmt) = stmt.map_names(&mut Results(&results)) else { continue };
-        substitute(&mut stmt, parameters);
-        results[index] = Some(emit.stmt(stmt, ty)?);
+        substitute(&mut stmt, bindings, parameters);
+        results[index] = Some(emit.stmt(stmt, bindings.substitute(ty))?);
     }
     let output = |operand: &Operand<Positions>| match bindings.substitute_operand(operand) {
         Operand::Argument(argument) => argument.index().and_then(|index| parameters.get(index).cloned()),
@@ -715,14 +717,16 @@ fn put_back_args(at: &Place, old: Operand<Ids>, indices: Vec<Operand<Ids>>) -> V
     [at.object.clone(), old].into_iter().chain(indices).collect()
 }
 
-/// Puts the parameters of a rule in the place of its arguments.
-fn substitute(stmt: &mut Stmt<Ids>, parameters: &[Operand<Ids>]) {
-    stmt.for_each_operand_mut(&mut |operand| {
-        if let Operand::Argument(argument) = operand
-            && let Some(parameter) = argument.index().and_then(|index| parameters.get(index))
-        {
-            *operand = parameter.clone();
+/// Puts the parameters of a rule in the place of its arguments, and types in that of its type variables.
+fn substitute(stmt: &mut Stmt<Ids>, bindings: &Bindings, parameters: &[Operand<Ids>]) {
+    stmt.for_each_operand_mut(&mut |operand| match operand {
+        Operand::Argument(argument) => {
+            if let Some(parameter) = argument.index().and_then(|index| parameters.get(index)) {
+                *operand = parameter.clone();
+            }
         }
+        Operand::Constant(_) => *operand = bindings.substitute_operand(operand),
+        _ => {}
     });
 }
 

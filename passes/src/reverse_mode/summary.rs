@@ -2,6 +2,7 @@
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
+use ircode::primitives::{Compute, Effects};
 use ircode::{Module, Operand, Stmt, Type, TypeKind};
 
 use super::operation::{Classifier, Operation};
@@ -101,6 +102,9 @@ fn direct(module: &Module<BBCode>, rules: &RuleTable, bb: &BBCode, closed: bool)
     let mut summary = Summary::default();
     let mut callees = Vec::new();
     for (id, inst) in bb.all_insts() {
+        if computes_numbers(module, &inst.stmt) {
+            continue;
+        }
         let operation = classifier.operation(id, &|_| Some(id));
         match &operation {
             Operation::Call { function, .. } => callees.push(*function),
@@ -139,6 +143,14 @@ fn direct(module: &Module<BBCode>, rules: &RuleTable, bb: &BBCode, closed: bool)
         }
     }
     (summary, callees)
+}
+
+/// Whether a statement computes a number from numbers and does nothing else. Most do, and need not be looked at more closely.
+fn computes_numbers(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
+    module.primitive_call(stmt).is_some_and(|(primitive, _)| {
+        let pure = matches!(primitive.compute, Compute::Scalars(_)) && primitive.effects == Effects::PURE;
+        pure && primitive.name != "bitcast"
+    })
 }
 
 /// Whether what is called is known only when the program runs.

@@ -1,6 +1,6 @@
 //! The type variables of rules.
 
-use ircode::{Constant, Operand, Positions, Scalar, ScalarType, Type};
+use ircode::{Constant, Names, Operand, Scalar, ScalarType, Type};
 
 /// What the type variables of a rule stand for.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -88,7 +88,7 @@ impl Bindings {
     }
 
     /// An operand with types in the place of type variables, and literals of the type `T`.
-    pub fn substitute_operand(&self, operand: &Operand<Positions>) -> Operand<Positions> {
+    pub fn substitute_operand<N: Names>(&self, operand: &Operand<N>) -> Operand<N> {
         match operand {
             Operand::Constant(Constant::Function(name)) => match self.variable(name) {
                 Some(ty) => Operand::Constant(Constant::of_type(ty)),

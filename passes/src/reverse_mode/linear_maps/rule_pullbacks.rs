@@ -116,7 +116,7 @@ impl Plan<'_> {
         let ty = Type::closure([seed.ty()], result.clone());
         let all: Vec<usize> = (0..args.len()).filter(|&index| !rule.is_zero(index)).collect();
         let mut base = rule.function.name.replace("_vjp", "_pullback");
-        if wanted != all {
+        if wanted.as_slice() != all {
             base.push_str("_wrt");
             wanted.iter().for_each(|index| base.push_str(&format!("_{}", index + 2)));
         }
