@@ -5,7 +5,8 @@
 
 use std::cell::Cell;
 
-use bbkit::exec::{Limits, Machine, Value};
+use bbkit::exec::native::{CallError, Program};
+use bbkit::exec::{Limits, Machine, RunErrorKind, Value};
 use bbkit::ircode::{Type, parse_module};
 use kit::native::{Verdict, native_agrees, vector};
 use kit::seeds::for_each;
@@ -134,5 +135,133 @@ end
     for x in [Value::from(2.5), Value::from(2)] {
         let verdict = agrees(of_any, &|machine| vec![vector(machine, &[0.5]), x.clone(), 3.into()]);
         assert!(!matches!(verdict, Verdict::Limited));
+    }
+}
+
+/// A loop whose body changes `a` at ten elements side by side, `10 · k` and on, and at 45, `55 · k + base` and on; it reads `b`.
+fn two_blocks() -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = |text: String| {
+        lines.push(text);
+        format!("%{}", lines.len() + 2)
+    };
+    let (tens, fives) = (line("Base.mul_int(%2, 10)::Int64".into()), line("Base.mul_int(%2, 55)::Int64".into()));
+    let further = line(format!("Base.add_int({fives}, base)::Int64"));
+    for (start, count) in [(&tens, 10), (&further, 45)] {
+        for number in 0..count {
+            let at = line(format!("Base.add_int({start}, {number})::Int64"));
+            let from = line(format!("Base.add_int({fives}, {number})::Int64"));
+            let read = line(format!("Base.arrayref(true, b, {from})::Float64"));
+            let before = line(format!("Base.arrayref(true, a, {at})::Float64"));
+            let half = line(format!("Base.mul_float({before}, 0.5)::Float64"));
+            let sum = line(format!("Base.sub_float({half}, {read})::Float64"));
+            line(format!("Base.arrayset(true, a, {sum}, {at})::Vector{{Float64}}"));
+        }
+    }
+    let test = line("(%2 === n)::Bool".into());
+    line(format!("goto #4 if not {test}"));
+    let last = lines.len() + 3;
+    let numbered = lines.iter().enumerate().map(|(number, text)| format!("│  %{} = {text}", number + 3));
+    let body: Vec<String> = numbered.collect();
+    format!(
+        "function f(a::Vector{{Float64}}, b::Vector{{Float64}}, n::Int64, base::Int64)::Int64
+1 ─ goto #2
+2 ┄ %2 = φ (#1 => 1, #4 => %{next})::Int64
+{}
+3 ─ return n
+4 ─ %{next} = Base.add_int(%2, 1)::Int64
+└── goto #2
+end
+",
+        body.join("\n"),
+        next = last + 1,
+    )
+}
+
+/// What a long body changes in two places of one array may be apart in all rounds, or not: that is seen before the loop.
+#[test]
+fn places_of_one_array_that_rounds_share() {
+    let module = parse_module(&two_blocks()).unwrap().module;
+    let machine = Machine::new(&module);
+    let numbers = |count: usize, by: f64| -> Vec<f64> { (0..count).map(|n| 1.5 + by * n as f64).collect() };
+    for (rounds, base, length) in [(6, 66, 500), (6, 0, 500), (6, 20, 500), (7, 400, 900), (1, 0, 100), (6, 66, 380)] {
+        let args = || {
+            let b = vector(&machine, &numbers(440, 0.25));
+            vec![vector(&machine, &numbers(length, -0.125)), b, Value::from(rounds), Value::from(base)]
+        };
+        match native_agrees(&module, "f", &args, Limits::default(), &|_| ()) {
+            Ok(Verdict::Same) => {}
+            Ok(verdict) => panic!("{rounds} rounds, {base}: {verdict:?}"),
+            Err(broken) => panic!("{rounds} rounds, {base}: {broken}"),
+        }
+        // Where the two arrays are one, nothing may be read early.
+        let same = || {
+            let both = vector(&machine, &numbers(length, -0.125));
+            vec![both.clone(), both, Value::from(rounds), Value::from(base)]
+        };
+        let verdict = native_agrees(&module, "f", &same, Limits::default(), &|_| ());
+        assert_eq!(verdict.unwrap_or_else(|broken| panic!("{broken}")), Verdict::Same);
+    }
+}
+
+/// A loop of which nobody knows how often it runs pushes on a stack, with more numbers around it than there are registers.
+fn pushing(numbers: usize) -> String {
+    let phis = (0..numbers).map(|number| {
+        let next = numbers + 5 + 2 * number;
+        format!("│ %{} = φ (#1 => {}.5, #3 => %{})::Float64", number + 3, number + 1, next + 1)
+    });
+    let steps = (0..numbers).flat_map(|number| {
+        let (this, other) = (number + 3, (number + 1) % numbers + 3);
+        let product = numbers + 5 + 2 * number;
+        [
+            format!("│ %{product} = Base.mul_float(%{other}, 0.015625)::Float64"),
+            format!("│ %{} = Base.add_float(%{this}, %{product})::Float64", product + 1),
+        ]
+    });
+    let end = 3 * numbers + 7;
+    let sums = (1..numbers)
+        .map(|number| format!("│ %{} = Base.sub_float(%{}, %{})::Float64", end + number, end + number - 1, number + 3));
+    format!(
+        "function f(x::Float64)::Float64
+1 ─ %1 = BBKit.new_stack(Float64)::BBKit.Stack{{Float64}}
+└── goto #2
+{}
+│ %{test} = Base.lt_float(%3, x)::Bool
+└── goto #4 if not %{test}
+3 ─ {}
+{}
+│ BBKit.stack_push!(%1, %3)::Nothing
+└── goto #2
+4 ─ %{end} = BBKit.stack_pop!(%1)::Float64
+{}
+└── return %{}
+end
+",
+        phis.collect::<Vec<_>>().join("\n").replacen('│', "2 ┄", 1),
+        steps.clone().next().unwrap().trim_start_matches("│ "),
+        steps.skip(1).collect::<Vec<_>>().join("\n"),
+        sums.collect::<Vec<_>>().join("\n"),
+        end + numbers - 1,
+        test = numbers + 3,
+    )
+}
+
+/// A stack that grows leaves the numbers around it as they are, and ends the call where there is no more memory.
+#[test]
+fn numbers_live_on_where_a_stack_grows() {
+    for numbers in [2, 12, 24] {
+        let text = pushing(numbers);
+        let module = parse_module(&text).unwrap_or_else(|error| panic!("{error}\n{text}")).module;
+        for x in [1.6, 2.0, 50.0, 5000.0] {
+            let verdict = native_agrees(&module, "f", &|| vec![Value::from(x)], Limits::default(), &|_| ());
+            assert_eq!(verdict.unwrap_or_else(|broken| panic!("{broken}\n{text}")), Verdict::Same, "{text}");
+        }
+        let little = Limits { memory: 1 << 17, ..Limits::default() };
+        let program = Program::compile(&module, &["f"], little).unwrap();
+        // The numbers grow by a 64th at most in each round or so, and stay below this for long.
+        match program.call("f", &[Value::from(f64::MAX)]) {
+            Err(CallError::Run(error)) => assert!(matches!(error.kind, RunErrorKind::MemoryLimit(_)), "{error}"),
+            other => panic!("{other:?}"),
+        }
     }
 }

@@ -39,6 +39,7 @@ mod stacks;
 mod statement;
 mod straight;
 mod subnormals;
+mod turns;
 mod variables;
 mod vectors;
 mod versions;

@@ -199,7 +199,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         Ok(())
     }
 
-    fn block(&self, number: usize) -> Option<ir::Block> {
+    pub(super) fn block(&self, number: usize) -> Option<ir::Block> {
         self.blocks.get(number).copied().flatten()
     }
 

@@ -20,6 +20,12 @@ const MOST: i64 = 1 << 16;
 /// Loops with larger bodies stay as they are.
 const LARGEST: usize = 2000;
 
+/// More rounds than this are no use to a program, and indices stay far from the ends of 64 bits.
+pub(super) const MOST_ROUNDS: i64 = 1 << 40;
+
+/// What makes an array of the dimensions that are its operands, behind the type.
+const NEW_ARRAYS: &[&str] = &["jl_alloc_array_1d", "jl_alloc_array_2d", "jl_alloc_array_3d", "new_array"];
+
 /// How deep expressions of indices are looked into.
 pub(super) const DEPTH: u32 = 16;
 
@@ -188,7 +194,7 @@ pub(super) fn flow_graph(ir: &IRCode) -> FlowGraph {
 
 /// A loop that is being looked at.
 pub(super) struct Finder<'a> {
-    module: &'a Module<IRCode>,
+    pub(super) module: &'a Module<IRCode>,
     pub(super) ir: &'a IRCode,
     blocks: &'a [usize],
     header: usize,
@@ -519,7 +525,7 @@ impl Check {
 }
 
 impl Index {
-    fn plus(mut self, other: &Index, sign: i64) -> Option<Index> {
+    pub(super) fn plus(mut self, other: &Index, sign: i64) -> Option<Index> {
         self.factor = self.factor.checked_add(other.factor.checked_mul(sign)?)?;
         self.constant = self.constant.wrapping_add(other.constant.wrapping_mul(sign));
         for (factor, operand) in &other.terms {
@@ -533,7 +539,7 @@ impl Index {
         (self.factor.abs() <= MOST && self.terms.len() <= 8).then_some(self)
     }
 
-    fn times(mut self, by: i64) -> Option<Index> {
+    pub(super) fn times(mut self, by: i64) -> Option<Index> {
         if by.unsigned_abs() > MOST as u64 {
             return None;
         }
@@ -544,6 +550,24 @@ impl Index {
         }
         Some(self)
     }
+}
+
+/// The dimensions of an array that the function makes for numbers that it knows.
+pub(super) fn known_dims(module: &Module<IRCode>, ir: &IRCode, array: &Operand<Positions>) -> Option<Vec<i64>> {
+    let made = |array: &Operand<Positions>| match array {
+        Operand::Value(made) => module.primitive_call(ir.stmts.stmts().get(made.index()?)?),
+        _ => None,
+    };
+    let (mut primitive, mut args) = made(array)?;
+    if let ("zero_tangent", [like]) = (primitive.name, &args[..]) {
+        // A shadow is as large as what it is the shadow of.
+        (primitive, args) = made(like)?;
+    }
+    if !NEW_ARRAYS.contains(&primitive.name) {
+        return None;
+    }
+    let dims = args.get(1..)?.iter().map(|dim| integer(dim).filter(|dim| (0..MOST_ROUNDS).contains(dim)));
+    dims.collect()
 }
 
 /// The number that an operand is.

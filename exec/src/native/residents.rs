@@ -266,7 +266,13 @@ impl FunctionCompiler<'_, '_> {
     /// Stores what stayed in registers, where control leaves the loop, also with an error.
     pub(super) fn store_residents(&mut self) {
         let version = self.version.as_ref().and_then(|version| self.loops.get(version.number));
-        for resident in version.map(|versioned| versioned.residents.clone()).unwrap_or_default() {
+        let residents = version.map(|versioned| versioned.residents.clone()).unwrap_or_default();
+        self.put_back_residents(&residents);
+    }
+
+    /// Stores elements that stayed in registers.
+    pub(super) fn put_back_residents(&mut self, residents: &[Resident]) {
+        for resident in residents {
             let number = self.builder.use_var(resident.number);
             let address = self.builder.use_var(resident.address);
             self.builder.ins().store(trusted(), number, address, 0);

@@ -1,11 +1,11 @@
 //! Counted loops whose body is one sequence of operations on `Float64`s in registers and in memory: such rounds can be compiled
 //! several at a time (`vectors.rs`).
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use ircode::{Constant, Operand, Positions, Scalar, Stmt, Type};
 use smallvec::SmallVec;
 
-use super::loops::{CountedLoop, DEPTH, Finder, Index};
+use super::loops::{CountedLoop, DEPTH, Finder, Index, known_dims};
 
 /// What makes an object that nothing else has in its memory.
 const FRESH: &[&str] =
@@ -118,21 +118,21 @@ impl Object {
 
 impl StraightLoop {
     /// The steps that must be done for one round after the other: what depends on a number that the round before left in a φ, and the
-    /// accesses of objects in which two rounds may meet. All others may be done for two rounds before the next step is.
-    pub(super) fn serial(&self) -> Vec<bool> {
-        let mut objects = vec![false; self.objects.len()];
+    /// accesses of regions in which two rounds may meet. All others may be done for two rounds before the next step is. Accesses in
+    /// different regions share no memory.
+    pub(super) fn serial(&self, region: &dyn Fn(&Access) -> usize) -> Vec<bool> {
+        let mut meeting: HashSet<usize> = HashSet::new();
         loop {
-            let serial = self.serial_steps(&objects);
-            let meeting = (0..objects.len())
-                .find(|object| objects.get(*object) == Some(&false) && self.rounds_meet(*object, &serial));
-            match meeting.and_then(|object| objects.get_mut(object)) {
-                Some(object) => *object = true,
-                None => return serial,
+            let serial = self.serial_steps(region, &meeting);
+            let before = meeting.len();
+            self.add_meeting(region, &serial, &mut meeting);
+            if meeting.len() == before {
+                return serial;
             }
         }
     }
 
-    fn serial_steps(&self, objects: &[bool]) -> Vec<bool> {
+    fn serial_steps(&self, region: &dyn Fn(&Access) -> usize, meeting: &HashSet<usize>) -> Vec<bool> {
         let mut serial: Vec<bool> = Vec::with_capacity(self.steps.len());
         for step in &self.steps {
             let of = |source: &Source| match source {
@@ -140,47 +140,56 @@ impl StraightLoop {
                 Source::Step(step) => serial.get(*step) == Some(&true),
                 Source::Uniform(_) => false,
             };
-            let accesses =
-                |access: &Access| self.object_of(access).and_then(|object| objects.get(object)) == Some(&true);
             let depends = match step {
                 Step::Compute(_, sources) => sources.iter().any(of),
-                Step::Load(access) => accesses(access),
-                Step::Store(access, source) => of(source) || accesses(access),
+                Step::Load(access) => meeting.contains(&region(access)),
+                Step::Store(access, source) => of(source) || meeting.contains(&region(access)),
             };
             serial.push(depends);
         }
         serial
     }
 
-    /// Whether it matters to an object that steps are done for two rounds before the next one.
-    fn rounds_meet(&self, object: usize, serial: &[bool]) -> bool {
-        let accesses: Vec<(bool, &Access, bool)> = self
-            .steps
-            .iter()
-            .zip(serial)
-            .filter_map(|(step, serial)| match step {
+    /// Adds the regions to which it matters that steps are done for two rounds before the next one.
+    fn add_meeting(&self, region: &dyn Fn(&Access) -> usize, serial: &[bool], meeting: &mut HashSet<usize>) {
+        let accesses = || {
+            self.steps.iter().zip(serial).filter_map(|(step, serial)| match step {
                 Step::Load(access) => Some((*serial, access, false)),
                 Step::Store(access, _) => Some((*serial, access, true)),
                 Step::Compute(..) => None,
             })
-            .filter(|(_, access, _)| self.object_of(access) == Some(object))
-            .collect();
-        let is_push =
-            |access: &Access| self.groups.get(access.group).is_some_and(|group| matches!(group.start, Start::Top(_)));
-        accesses.iter().enumerate().any(|(number, (late, one, stores))| {
-            // Two rounds that store in the same place.
-            *stores && one.factor == 0
-                || accesses.iter().skip(number + 1).any(|(other_late, other, other_stores)| {
-                    if !(*stores || *other_stores) || is_push(one) && is_push(other) {
-                        return false;
-                    }
-                    let comparable = one.group == other.group && one.factor == other.factor;
-                    // In the next round the first access must not meet what the second one does in this.
-                    let meet = one.part == other.part && one.offset + one.factor == other.offset;
-                    // What is serial comes behind everything else.
-                    late != other_late || !comparable || meet
-                })
-        })
+        };
+        let mut regions: HashMap<usize, Accesses> = HashMap::new();
+        for (late, access, stores) in accesses() {
+            let found = regions.entry(region(access)).or_default();
+            let cluster = (access.group, access.factor);
+            let group = self.groups.get(access.group);
+            found.stores |= stores;
+            found.clusters |= found.first.is_some_and(|first| first != cluster);
+            found.first = found.first.or(Some(cluster));
+            found.early |= !late;
+            found.late |= late;
+            found.same |= stores && access.factor == 0;
+            found.pushes &= group.is_some_and(|group| matches!(group.start, Start::Top(_)));
+        }
+        // In the next round an access must not meet what one behind it does in this.
+        let mut before: HashMap<(usize, usize, i64, i64), bool> = HashMap::new();
+        for (_, access, stores) in accesses() {
+            let place = |offset: i64| (access.group, access.part, access.factor, offset);
+            if let Some(stored) = before.get(&place(access.offset.wrapping_sub(access.factor)))
+                && (*stored || stores)
+                && let Some(found) = regions.get_mut(&region(access))
+            {
+                found.ahead = true;
+            }
+            *before.entry(place(access.offset)).or_default() |= stores;
+        }
+        // What is serial comes behind everything else.
+        let meets = |found: &Accesses| {
+            let orders = found.clusters || found.early && found.late || found.ahead;
+            found.same || found.stores && !found.pushes && orders
+        };
+        meeting.extend(regions.iter().filter(|(_, found)| meets(found)).map(|(region, _)| *region));
     }
 
     /// The group and the offset of an element that is the same in all rounds.
@@ -195,6 +204,40 @@ impl StraightLoop {
     /// The object that is accessed.
     pub(super) fn object_of(&self, access: &Access) -> Option<usize> {
         self.groups.get(access.group).map(|group| group.object)
+    }
+}
+
+/// The accesses of a region, all together.
+#[derive(Debug)]
+struct Accesses {
+    stores: bool,
+    /// The first one's group and factor, and whether there are others.
+    first: Option<(usize, i64)>,
+    clusters: bool,
+    /// Whether some are done for two rounds at once, and some for one after the other.
+    early: bool,
+    late: bool,
+    /// Whether rounds store in the same place.
+    same: bool,
+    /// Whether one is, in the next round, where one behind it is in this.
+    ahead: bool,
+    /// Whether all are pushes.
+    pushes: bool,
+}
+
+impl Default for Accesses {
+    fn default() -> Self {
+        let none = false;
+        Accesses {
+            stores: none,
+            first: None,
+            clusters: none,
+            early: none,
+            late: none,
+            same: none,
+            ahead: none,
+            pushes: true,
+        }
     }
 }
 
@@ -392,14 +435,32 @@ impl Planner<'_> {
         }
         let (first, others) = indices.split_first()?;
         let mut index = self.finder.index(first, DEPTH)?;
-        let others = others.iter().map(|other| self.finder.index(other, DEPTH).filter(|other| other.factor == 0));
-        let others = others.collect::<Option<Vec<Index>>>()?;
+        let others = others.iter().map(|other| self.finder.index(other, DEPTH));
+        let mut others = others.collect::<Option<Vec<Index>>>()?;
+        if others.iter().any(|other| other.factor != 0) {
+            index = self.in_memory_order(object, index, &others)?;
+            others.clear();
+        }
         let (factor, offset) = (index.factor, index.constant.checked_sub(1)?);
         index.factor = 0;
         index.constant = 0;
         let object = self.object(object)?;
         let group = self.group(Group { object, start: Start::Index(index, others), parts });
         Some(Access { group, factor, offset, part: 0 })
+    }
+
+    /// The index that counts in memory order, of an array whose dimensions are known.
+    fn in_memory_order(&self, object: &Operand<Positions>, first: Index, others: &[Index]) -> Option<Index> {
+        let dims =
+            known_dims(self.finder.module, self.finder.ir, object).filter(|dims| dims.len() == others.len() + 1)?;
+        let mut index = first;
+        let mut stride: i64 = 1;
+        for (dim, other) in dims.iter().zip(others) {
+            stride = stride.checked_mul(*dim)?;
+            let before = Index { constant: other.constant.checked_sub(1)?, ..other.clone() };
+            index = index.plus(&before.times(stride)?, 1)?;
+        }
+        Some(index)
     }
 
     fn object(&mut self, operand: &Operand<Positions>) -> Option<usize> {

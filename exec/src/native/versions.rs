@@ -14,15 +14,9 @@ use ircode::{IRCode, Operand, Positions, ScalarType};
 
 use super::function::{Compiled, FunctionCompiler};
 use super::layout::{Shape, array};
-use super::loops::{Check, CountedLoop, Index, Space, integer};
+use super::loops::{Check, CountedLoop, Index, MOST_ROUNDS, Space, known_dims};
 use super::residents::Resident;
 use super::vectors::Window;
-
-/// More rounds than this are no use to a program, and indices stay far from the ends of 64 bits.
-const MOST_ROUNDS: i64 = 1 << 40;
-
-/// What makes an array of the dimensions that are its operands, behind the type.
-const NEW_ARRAYS: &[&str] = &["jl_alloc_array_1d", "jl_alloc_array_2d", "jl_alloc_array_3d", "new_array"];
 
 /// Bodies up to so many statements are copied so often.
 const COPIES: [(usize, i64); 2] = [(20, 4), (40, 2)];
@@ -104,6 +98,16 @@ impl FunctionCompiler<'_, '_> {
             let residents = self.residents_in(number, &window);
             self.compile_turn(&window, &residents)?;
             self.go_on_after(first, unchecked, left, window.rounds);
+            if window.is_large()
+                && let Some(as_written) = self.block(header)
+            {
+                // What is left is done by the loop as it is written: another version of so much would take long to compile.
+                self.builder.switch_to_block(unchecked);
+                let residents = self.loops.get(number).map(|versioned| versioned.residents.clone());
+                self.put_back_residents(&residents.unwrap_or_default());
+                self.builder.ins().jump(as_written, &[]);
+                return Ok(());
+            }
         } else if let Some(count) = count {
             let again = self.builder.create_block();
             let mut this = first;
@@ -237,7 +241,7 @@ impl FunctionCompiler<'_, '_> {
         // Where two edges lead into the loop, what is prepared on one is not there on the other.
         let prepared = versioned.entered;
         let window = match straight.filter(|_| !prepared) {
-            Some(straight) => self.prepare_window(ir, &straight, unchecked)?,
+            Some(straight) => self.prepare_window(ir, &straight, rounds, unchecked)?,
             None => None,
         };
         // Each element that stays must be found there, too.
@@ -361,13 +365,10 @@ impl FunctionCompiler<'_, '_> {
     /// The size of an array that the function makes for a number that it knows. Where the indices are known, too, nothing is left to decide
     /// when it runs.
     fn known_size(&self, ir: &IRCode, check: &Check) -> Option<i64> {
-        let Operand::Value(made) = &check.object else { return None };
-        let (primitive, args) = self.module.primitive_call(ir.stmts.stmts().get(made.index()?)?)?;
-        if self.compiler.resizes() || !NEW_ARRAYS.contains(&primitive.name) {
+        if self.compiler.resizes() {
             return None;
         }
-        let dims = args.get(1..)?.iter().map(|dim| integer(dim).filter(|dim| (0..MOST_ROUNDS).contains(dim)));
-        let dims = dims.collect::<Option<Vec<i64>>>()?;
+        let dims = known_dims(&self.module, ir, &check.object)?;
         match check.space {
             Space::Array if dims.len() == 1 => dims.first().copied(),
             Space::Dimension(dimension) => dims.get(dimension as usize).copied(),

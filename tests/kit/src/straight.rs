@@ -35,11 +35,15 @@ impl StraightLoop {
     }
 }
 
+/// How far apart what a long body accesses lies from round to round, at most.
+const MOST_APART: i64 = 5;
+
 /// Elements on both sides of the indices that the counter takes.
 const MARGIN: i64 = 3;
 
 /// Makes a function with one counted loop: up or down, with loads and stores at the counter and a few elements beside it, at indices that
-/// run the other way, twice as fast or not at all; a number that is carried, a stack that is pushed on, arrays made in the function.
+/// run the other way, twice as fast or not at all; a number that is carried, a stack that is pushed on, arrays made in the function. One in five
+/// has a long body, which adds to elements that lie side by side, as derivatives do whose inner loops were written out.
 ///
 /// # Errors
 ///
@@ -56,6 +60,8 @@ pub fn straight_loop(u: &mut Unstructured<'_>) -> Result<StraightLoop> {
     // The entry: an array of the function's own, a stack, and where the counter starts.
     let own = line(&mut lines, "BBKit.zero_tangent(_2)::Vector{Float64}".into());
     let stack = line(&mut lines, "BBKit.new_stack(Float64)::BBKit.Stack{Float64}".into());
+    let table = line(&mut lines, TABLE.into());
+    let long = u.ratio(1, 5)?;
     let last = line(&mut lines, format!("Base.add_int(_4, {MARGIN})::Int64"));
     let far = line(&mut lines, format!("Base.add_int({last}, {})::Int64", MARGIN + 1));
     line(&mut lines, "goto #2".into());
@@ -70,7 +76,17 @@ pub fn straight_loop(u: &mut Unstructured<'_>) -> Result<StraightLoop> {
     let mut pushed = false;
     let mut numbers = vec!["_5".to_owned(), carried.clone(), "0.75".to_owned()];
     let arrays = ["_2", "_3", own.as_str()];
-    for _ in 0..u.int_in_range(1..=12)? {
+    if long {
+        let mut body = LongBody { counter: &counter, table: &table, arrays, factors: [0; 3], recent: Vec::new() };
+        for factor in &mut body.factors {
+            *factor = u.int_in_range(1..=MOST_APART)?;
+        }
+        for _ in 0..u.int_in_range(14..=30)? {
+            body.add(u, &mut lines, &mut line)?;
+        }
+        numbers.extend(body.recent.pop());
+    }
+    for _ in 0..if long { u.int_in_range(0..=2)? } else { u.int_in_range(1..=12)? } {
         let kind = u.int_in_range(0..=9)?;
         let at = if kind < 6 { Some(index(u, &mut lines, &mut line, &counter, &far)?) } else { None };
         let array = *u.choose(&arrays)?;
@@ -112,6 +128,8 @@ pub fn straight_loop(u: &mut Unstructured<'_>) -> Result<StraightLoop> {
         sum = line(&mut lines, format!("Base.sub_float({sum}, {value})::Float64"));
     }
     let own_element = line(&mut lines, format!("Base.arrayref(true, {own}, {last})::Float64"));
+    let of_table = line(&mut lines, format!("Base.arrayref(true, {table}, 2, {last})::Float64"));
+    let own_element = line(&mut lines, format!("Base.add_float({own_element}, {of_table})::Float64"));
     let result = line(&mut lines, format!("Core.tuple({sum}, {own_element})::Tuple{{Float64, Float64}}"));
     line(&mut lines, format!("return {result}"));
     let exit = lines.len();
@@ -129,9 +147,80 @@ pub fn straight_loop(u: &mut Unstructured<'_>) -> Result<StraightLoop> {
     }
     text.push_str("end\n");
     // What runs twice as fast needs twice the room; sometimes there is too little of it.
-    let room = if u.ratio(1, 8)? { 0 } else { 2 * (rounds + 2 * MARGIN) + 4 };
+    let further = if long { MOST_APART } else { 2 };
+    let room = if u.ratio(1, 8)? { 0 } else { further * (rounds + 2 * MARGIN) + 4 };
     let module = parse_module(&text).map_err(|_| Error::IncorrectFormat)?.module;
     Ok(StraightLoop { text, module, rounds, length: (rounds + 2 * MARGIN + room) as usize, alias: u.ratio(1, 4)? })
+}
+
+/// A matrix of known dimensions: of three rows, and columns enough for the counter.
+const TABLE: &str = "$(Expr(:foreigncall, :(:jl_alloc_array_2d), Matrix{Float64}, svec(Any, Int64, Int64), 0, :(:ccall), \
+                     Matrix{Float64}, 3, 20, 20, 3))::Matrix{Float64}";
+
+/// What makes a long body: each array is accessed at a multiple of the counter and a little more, mostly so that rounds do not meet.
+struct LongBody<'a> {
+    counter: &'a str,
+    table: &'a str,
+    arrays: [&'a str; 3],
+    /// By array.
+    factors: [i64; 3],
+    /// The last numbers that were computed.
+    recent: Vec<String>,
+}
+
+impl LongBody<'_> {
+    /// Adds a few statements: a load, an operation or two, and often something that is added to an element.
+    fn add(
+        &mut self,
+        u: &mut Unstructured<'_>,
+        lines: &mut Vec<String>,
+        line: &mut dyn FnMut(&mut Vec<String>, String) -> String,
+    ) -> Result<()> {
+        let (_, from) = self.place(u, lines, line)?;
+        let loaded = line(lines, format!("Base.arrayref(true, {from})::Float64"));
+        let other = match self.recent.last() {
+            Some(_) if u.ratio(4, 5)? => u.choose(&self.recent)?.clone(),
+            _ => "_5".to_owned(),
+        };
+        let name = *u.choose(&["mul_float", "add_float", "sub_float", "mul_float"])?;
+        let mut number = line(lines, format!("Base.{name}({loaded}, {other})::Float64"));
+        if u.ratio(1, 3)? {
+            number = line(lines, format!("Base.neg_float({number})::Float64"));
+        }
+        if u.ratio(2, 3)? {
+            let (ty, to) = self.place(u, lines, line)?;
+            let (array, index) = to.split_once(", ").unwrap_or((&to, ""));
+            let before = line(lines, format!("Base.arrayref(true, {to})::Float64"));
+            let sum = line(lines, format!("Base.add_float({before}, {number})::Float64"));
+            line(lines, format!("Base.arrayset(true, {array}, {sum}, {index})::{ty}"));
+        }
+        self.recent.push(number);
+        if self.recent.len() > 6 {
+            self.recent.remove(0);
+        }
+        Ok(())
+    }
+
+    /// An array and an index into it, with the array's type.
+    fn place(
+        &self,
+        u: &mut Unstructured<'_>,
+        lines: &mut Vec<String>,
+        line: &mut dyn FnMut(&mut Vec<String>, String) -> String,
+    ) -> Result<(&'static str, String)> {
+        let number = u.int_in_range(0..=3)?;
+        let (Some(array), Some(factor)) = (self.arrays.get(number), self.factors.get(number)) else {
+            let row = u.int_in_range(1..=3)?;
+            return Ok(("Matrix{Float64}", format!("{}, {row}, {}", self.table, self.counter)));
+        };
+        // Now and then by another multiple, or where the next round is.
+        let factor = if u.ratio(1, 24)? { u.int_in_range(1..=MOST_APART)? } else { *factor };
+        let most = if u.ratio(1, 24)? { factor } else { factor - 1 };
+        let further = u.int_in_range(0..=most)?;
+        let times = line(lines, format!("Base.mul_int({}, {factor})::Int64", self.counter));
+        let index = line(lines, format!("Base.add_int({times}, {further})::Int64"));
+        Ok(("Vector{Float64}", format!("{array}, {index}")))
+    }
 }
 
 /// An index: the counter and a constant, twice the counter, what runs the other way, or always the same.
