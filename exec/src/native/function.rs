@@ -76,6 +76,9 @@ pub(super) struct FunctionCompiler<'c, 'f> {
     pub(super) handlers: Handlers,
     /// Places for operands of helpers, by their size.
     slots: HashMap<u32, ir::StackSlot>,
+    /// Where a call fails with so many operands, by where control goes then. Hundreds of checks would each have a call, and the register
+    /// allocator's time grows with their number times the values that live around them.
+    exits: HashMap<(ir::Block, usize), ir::Block>,
     /// The stacks that the function makes for itself, by the statements that make them; known once these are compiled.
     pub(super) local_stacks: HashMap<usize, Option<LocalStack>>,
     /// Arrays and indices that were compared in this block: the first time decides.
@@ -91,6 +94,9 @@ pub(super) struct FunctionCompiler<'c, 'f> {
     counted: bool,
     pub(super) scopes: Scopes,
 }
+
+/// Failures with more operands have exits of their own.
+const MOST_SHARED: usize = 4;
 
 /// Memory that the code has made, or has checked to be inside of what was made.
 pub(super) fn trusted() -> MemFlagsData {
@@ -129,6 +135,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
             unwinding: failed,
             handlers: Handlers::default(),
             slots: HashMap::new(),
+            exits: HashMap::new(),
             local_stacks: local_stacks(&module, &function.body).into_iter().map(|made| (made, None)).collect(),
             checked: HashSet::new(),
             loops: Vec::new(),
@@ -580,6 +587,30 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
     pub(super) fn fail(&mut self, what: What, operands: &[ir::Value]) {
         self.store_residents();
         let site = self.site(what);
+        let words = operands.iter().all(|operand| self.builder.func.dfg.value_type(*operand) == clif::I64);
+        if words && operands.len() <= MOST_SHARED {
+            let key = (self.unwinding, operands.len());
+            let known = self.exits.get(&key).copied();
+            let exit = known.unwrap_or_else(|| self.builder.create_block());
+            let arguments: Vec<ir::BlockArg> = [site].iter().chain(operands).map(|value| (*value).into()).collect();
+            self.builder.ins().jump(exit, &arguments);
+            if known.is_some() {
+                return;
+            }
+            self.exits.insert(key, exit);
+            self.builder.set_cold_block(exit);
+            let site = self.builder.append_block_param(exit, clif::I32);
+            let operands: Vec<ir::Value> =
+                operands.iter().map(|_| self.builder.append_block_param(exit, clif::I64)).collect();
+            self.builder.switch_to_block(exit);
+            self.call_failure(site, &operands);
+            return;
+        }
+        self.call_failure(site, operands);
+    }
+
+    /// Tells the helper why the call fails.
+    fn call_failure(&mut self, site: ir::Value, operands: &[ir::Value]) {
         let address = self.words(operands);
         let fail = self.compiler.helper(super::helpers::FAIL, self.builder.func);
         self.builder.ins().call(fail, &[self.context, site, address]);
