@@ -240,7 +240,13 @@ impl FunctionCompiler<'_, '_> {
         self.seal(&[full]);
         self.builder.switch_to_block(full);
         self.builder.ins().store(trusted(), length, stack.header, array::LENGTH);
-        self.grow(stack.header, longer, value.layout.size, true)?;
+        let site = self.site(What::Grow { bytes: value.layout.size, stack: true });
+        let grower = self.compiler.grower(self.builder.func)?;
+        self.builder.ins().call(grower, &[self.context, site, stack.header, longer]);
+        // Where there is no more memory, the room is what it was, and the call has failed.
+        let room = self.load_word(stack.header, array::CAPACITY);
+        let short = self.builder.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, length, room);
+        self.check(short);
         if let Some(local) = stack.local {
             self.reload(stack.header, local);
         }
