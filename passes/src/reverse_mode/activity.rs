@@ -243,7 +243,7 @@ impl<'a> Analysis<'a> {
     ) -> Analysis<'a> {
         let bb = subject.bb;
         let mut touching: Vec<Vec<InstId>> = vec![Vec::new(); objects.bound()];
-        let mut tangents = SecondaryMap::new();
+        let mut tangents = SecondaryMap::with_capacity(bb.inst_count());
         for (id, inst) in bb.all_insts() {
             if !inst.stmt.is_terminator() {
                 tangents.insert(id, subject.tangents.of(&inst.ty));
@@ -261,7 +261,11 @@ impl<'a> Analysis<'a> {
                 operation.for_each_input(bb, id, &mut touch);
             }
         }
-        let mut varied = Dependences { classes: vec![Dependence::None; objects.bound()], ..Dependences::default() };
+        let mut varied = Dependences {
+            values: SecondaryMap::with_capacity(bb.inst_count()),
+            arguments: Vec::with_capacity(bb.argtypes.len()),
+            classes: vec![Dependence::None; objects.bound()],
+        };
         let mut argument_tangents = Vec::with_capacity(bb.argtypes.len());
         for (index, ty) in bb.argtypes.iter().enumerate() {
             let tangent = subject.tangents.of(ty);
@@ -636,7 +640,7 @@ impl<'a> Analysis<'a> {
     /// remembered what to say of it.
     fn useful(&self) -> Result<Option<Useful>, PassError> {
         let bb = self.subject.bb;
-        let mut values: SecondaryMap<InstId, ()> = SecondaryMap::new();
+        let mut values: SecondaryMap<InstId, ()> = SecondaryMap::with_capacity(bb.inst_count());
         let mut classes = vec![false; self.objects.bound()];
         let mut wanted_by: SecondaryMap<InstId, Cause> = SecondaryMap::new();
         let mut class_wanted_by: Vec<Option<Cause>> = vec![None; self.objects.bound()];

@@ -294,8 +294,9 @@ impl<'a> Derivation<'a> {
         let packed = pack_collected(self.module, &mut bb)
             .map_err(|error| PassError::new(NAME, &function.name, error.to_string()))?;
         let classifier = Classifier { module: self.module, rules: self.rules, bb: &bb };
-        let mut operations =
-            bb.all_insts().map(|(id, _)| (id, classifier.operation(id, &|call| packed.get(call).copied()))).collect();
+        let mut operations = SecondaryMap::with_capacity(bb.inst_count());
+        operations
+            .extend(bb.all_insts().map(|(id, _)| (id, classifier.operation(id, &|call| packed.get(call).copied()))));
         self.leave_out_constants(&function.body, &bb, &mut operations);
         let inferred = returned_type(&bb);
         let result = if function.result.is_unknown() { inferred } else { function.result.clone() };

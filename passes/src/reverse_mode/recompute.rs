@@ -160,7 +160,7 @@ pub(super) struct Facts {
 
 impl Facts {
     pub(super) fn new(plan: &Plan<'_>, domtree: &DomTree) -> Self {
-        let mut order = SecondaryMap::new();
+        let mut order = SecondaryMap::with_capacity(plan.primal.inst_count());
         for (at, number) in plan.graph.graph().postorder().into_iter().rev().enumerate() {
             let block = plan.block(number).into_iter();
             let ids = block.flat_map(|block| plan.primal.inst_ids(block).enumerate());
@@ -216,7 +216,7 @@ impl<'p, 'a> Recomputation<'p, 'a> {
         let mut demands: Vec<Demand> = Vec::new();
         let mut others: HashSet<(usize, Saved)> = HashSet::new();
         // The block that was the last to need a value.
-        let mut needed_in: SecondaryMap<InstId, usize> = SecondaryMap::new();
+        let mut needed_in: SecondaryMap<InstId, usize> = SecondaryMap::with_capacity(plan.primal.inst_count());
         for number in plan.relevant_blocks() {
             let mut seen: HashSet<Saved> = HashSet::new();
             let mut is_new = |item: Saved| match item {
@@ -262,7 +262,7 @@ impl<'p, 'a> Recomputation<'p, 'a> {
     /// From what is needed back to what is saved.
     fn follow(&self, mut work: Vec<Demand>, saved: &SecondaryMap<InstId, ()>, result: &mut Recomputed) {
         // Most values are needed in one place.
-        let mut first: SecondaryMap<InstId, usize> = SecondaryMap::new();
+        let mut first: SecondaryMap<InstId, usize> = SecondaryMap::with_capacity(self.plan.primal.inst_count());
         let mut others: HashSet<(InstId, usize)> = HashSet::new();
         // In the order in which they are needed.
         work.reverse();
