@@ -79,7 +79,7 @@ pub fn straight_loop(u: &mut Unstructured<'_>) -> Result<StraightLoop> {
     if long {
         let mut body = LongBody { counter: &counter, table: &table, arrays, factors: [0; 3], recent: Vec::new() };
         for factor in &mut body.factors {
-            *factor = u.int_in_range(1..=MOST_APART)?;
+            *factor = u.int_in_range(0..=MOST_APART)?;
         }
         for _ in 0..u.int_in_range(14..=30)? {
             body.add(u, &mut lines, &mut line)?;
@@ -215,8 +215,14 @@ impl LongBody<'_> {
         };
         // Now and then by another multiple, or where the next round is.
         let factor = if u.ratio(1, 24)? { u.int_in_range(1..=MOST_APART)? } else { *factor };
-        let most = if u.ratio(1, 24)? { factor } else { factor - 1 };
-        let further = u.int_in_range(0..=most)?;
+        let further = match factor {
+            // The same elements in all rounds.
+            0 => u.int_in_range(1..=3)?,
+            _ => {
+                let most = if u.ratio(1, 24)? { factor } else { factor - 1 };
+                u.int_in_range(0..=most)?
+            }
+        };
         let times = line(lines, format!("Base.mul_int({}, {factor})::Int64", self.counter));
         let index = line(lines, format!("Base.add_int({times}, {further})::Int64"));
         Ok(("Vector{Float64}", format!("{array}, {index}")))
