@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 use ircode::{Callee, Constant, Head, Module, Name, Operand, Stmt, Type, TypeKind};
 use slotmap::SecondaryMap;
 use std::cell::OnceCell;
-use std::sync::Arc;
+use std::rc::Rc;
 
 /// Objects of more parts stay whole.
 const MOST_PARTS: usize = 64;
@@ -36,10 +36,10 @@ impl<'m> Shape<'m> {
         }
     }
 
-    fn is(self: &Arc<Shape<'m>>, other: &Arc<Shape<'m>>) -> bool {
+    fn is(self: &Rc<Shape<'m>>, other: &Rc<Shape<'m>>) -> bool {
         match (&**self, &**other) {
             (Shape::Tuple(a), Shape::Tuple(b)) => a == b,
-            _ => Arc::ptr_eq(self, other),
+            _ => Rc::ptr_eq(self, other),
         }
     }
 
@@ -91,7 +91,7 @@ pub(super) enum Part {
 /// An object that is made here.
 #[derive(Clone, Debug)]
 pub(super) struct Made<'m> {
-    pub(super) shape: Arc<Shape<'m>>,
+    pub(super) shape: Rc<Shape<'m>>,
     /// Of an enum, which case it is.
     pub(super) case: Option<usize>,
     pub(super) parts: Vec<Operand<Ids>>,
@@ -101,7 +101,7 @@ pub(super) struct Made<'m> {
 #[derive(Clone, Debug)]
 pub(super) struct ObjectPhi<'m> {
     pub(super) id: InstId,
-    pub(super) shape: Option<Arc<Shape<'m>>>,
+    pub(super) shape: Option<Rc<Shape<'m>>>,
     /// Whether it is taken apart.
     pub(super) apart: bool,
     case: Case,
@@ -267,7 +267,7 @@ impl<'m> Objects<'m> {
             }
         }
         let mut sizes: HashMap<*const Shape<'m>, bool> = HashMap::new();
-        let mut small = |shape: &Arc<Shape<'m>>| *sizes.entry(Arc::as_ptr(shape)).or_insert_with(|| shape.is_small());
+        let mut small = |shape: &Rc<Shape<'m>>| *sizes.entry(Rc::as_ptr(shape)).or_insert_with(|| shape.is_small());
         for phi in &mut self.phis {
             phi.apart &= phi.shape.as_ref().is_some_and(&mut small);
         }
@@ -433,7 +433,7 @@ impl<'m> Objects<'m> {
 }
 
 /// Lets a φ be of this shape and case. True if that is news.
-fn take_shape<'m>(phis: &mut [ObjectPhi<'m>], index: usize, shape: &Arc<Shape<'m>>, case: Case) -> bool {
+fn take_shape<'m>(phis: &mut [ObjectPhi<'m>], index: usize, shape: &Rc<Shape<'m>>, case: Case) -> bool {
     let Some(phi) = phis.get_mut(index) else { return false };
     let met = phi.case.and(case);
     let news = phi.shape.is_none() || met != phi.case;
@@ -487,17 +487,17 @@ impl Question<'_> {
 /// The shapes of declared types.
 struct Shapes<'m> {
     module: &'m Module<BBCode>,
-    of: HashMap<Name, Option<Arc<Shape<'m>>>>,
+    of: HashMap<Name, Option<Rc<Shape<'m>>>>,
 }
 
 impl<'m> Shapes<'m> {
-    fn declared(&mut self, name: &Name) -> Option<Arc<Shape<'m>>> {
+    fn declared(&mut self, name: &Name) -> Option<Rc<Shape<'m>>> {
         let def = self.module.type_def(name)?;
         // By the name of the declaration, which a path may lead to.
         if let Some(known) = self.of.get(&def.name) {
             return known.clone();
         }
-        let shape = Shape::of(&def.kind).map(Arc::new);
+        let shape = Shape::of(&def.kind).map(Rc::new);
         self.of.insert(def.name.clone(), shape.clone());
         shape
     }
@@ -509,7 +509,7 @@ impl<'m> Shapes<'m> {
         {
             let (ty, parts) = expr.args.split_first()?;
             let shape = match static_type(self.module, ty)? {
-                Type::Tuple(elements) if elements.len() == parts.len() => Arc::new(Shape::Tuple(parts.len())),
+                Type::Tuple(elements) if elements.len() == parts.len() => Rc::new(Shape::Tuple(parts.len())),
                 Type::Named(name) => self.declared(&name)?,
                 _ => return None,
             };
@@ -527,7 +527,7 @@ impl<'m> Shapes<'m> {
     fn made_by(&mut self, name: &str, args: &[Operand<Ids>]) -> Option<Made<'m>> {
         match (name, args) {
             ("tuple", parts) => {
-                let shape = Arc::new(Shape::Tuple(parts.len()));
+                let shape = Rc::new(Shape::Tuple(parts.len()));
                 Some(Made { shape, case: None, parts: parts.to_vec() })
             }
             ("new_case", [ty, case, parts @ ..]) => {
