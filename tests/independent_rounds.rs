@@ -147,5 +147,5 @@ fn rounds_one_by_one_give_the_same_bits() {
     for_each(400, sum_of_rounds, check).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(all.get(), 1200, "some functions were not made");
     assert!(joined.get() > 60, "only {} were joined", joined.get());
-    assert!(differ.get() > 40, "only {} differ in another order", differ.get());
+    assert!(differ.get() > 20, "only {} differ in another order", differ.get());
 }

@@ -34,6 +34,7 @@ mod contents;
 mod counted;
 mod derivation;
 mod emit;
+mod fields;
 mod forward;
 mod got;
 mod independent_rounds;

@@ -15,6 +15,7 @@ use super::conditions::{Meeting, choice_type, several_predecessors};
 use super::contents;
 use super::counted::{CountedLoop, counted_loops};
 use super::derivation::{Called, Derivation, DerivativeNames, Prepared};
+use super::fields::MOST_SLOT_WORK;
 use super::inductions::{Inductions, Scope};
 use super::linear_maps::rule_pullbacks::RulePullback;
 use super::linear_maps::traces::Traces;
@@ -94,10 +95,6 @@ pub(super) struct SavedArgument {
     /// Whether it is the shadow, and not the value.
     pub(super) shadow: bool,
 }
-
-/// How many slots there may be for values of blocks that run once or not at all, times blocks: each slot may be live in all blocks, when
-/// it becomes a value.
-const MOST_SLOT_WORK: usize = 1 << 18;
 
 /// A function that is to be differentiated, and what was found out about it.
 pub(super) struct Plan<'a> {
@@ -372,22 +369,6 @@ impl<'a> Plan<'a> {
         let has_stack = self.fields.iter().any(|(_, ty)| matches!(ty, Type::Stack(_)));
         let has_slot = self.slots().next().is_some();
         has_stack || has_slot || self.graph.graph().predecessors(0).len() > 0 || !self.scratch_arguments().is_empty()
-    }
-
-    /// The fields of the trace that the forward pass has in slots, with their types.
-    pub(super) fn slots(&self) -> impl Iterator<Item = (usize, &Type)> + '_ {
-        let saved = self.saves.iter().flatten().flat_map(|saves| match &saves.travel {
-            Travel::Slots(fields) => fields.as_slice(),
-            _ => &[],
-        });
-        let counts = self.counted.iter().filter(|counted| self.inductions.control(counted.header).is_none());
-        let counts = counts.map(|counted| counted.field).filter(|&field| !self.is_stack(field));
-        saved.copied().chain(counts).filter_map(|field| Some((field, &self.fields.get(field)?.1)))
-    }
-
-    /// Whether a field of the trace is a stack.
-    pub(super) fn is_stack(&self, field: usize) -> bool {
-        self.fields.get(field).is_some_and(|(_, ty)| matches!(ty, Type::Stack(_)))
     }
 
     /// Whether the entry of the function can be entered again, so that the block before it counts among its
