@@ -559,7 +559,7 @@ pub(super) fn known_dims(module: &Module<IRCode>, ir: &IRCode, array: &Operand<P
         _ => None,
     };
     let (mut primitive, mut args) = made(array)?;
-    if let ("zero_tangent", [like]) = (primitive.name, &args[..]) {
+    if let ("zero_tangent", [like]) = (primitive.name, args) {
         // A shadow is as large as what it is the shadow of.
         (primitive, args) = made(like)?;
     }
