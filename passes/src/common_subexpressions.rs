@@ -80,10 +80,10 @@ fn compute_once(bb: &mut BBCode, context: &Context<'_>, with_loads: bool) -> Pas
             }
             key.clear();
             match table.key(bb, context.module, &graph, number, inst, &mut key) {
-                Keyed::No => continue,
-                Keyed::Value => {}
-                Keyed::Load if !with_loads => continue,
-                Keyed::Load => {
+                None => continue,
+                Some(Keyed::Value) => {}
+                Some(Keyed::Load) if !with_loads => continue,
+                Some(Keyed::Load) => {
                     let known = memory.is_some();
                     let memory = memory.get_or_insert_with(|| Memory::of(bb, context.module, &graph));
                     if !known {
@@ -121,9 +121,8 @@ fn compute_once(bb: &mut BBCode, context: &Context<'_>, with_loads: bool) -> Pas
 /// What is computed: the numbers of the operation, the type and the operands; of a load, behind them the state of memory.
 type Key = Vec<u32>;
 
-/// Whether there is a key for what a statement computes.
+/// What a key is of.
 enum Keyed {
-    No,
     Value,
     /// It lacks the state of memory.
     Load,
@@ -340,18 +339,6 @@ impl Table {
 
     /// Writes the key of a statement into an empty list; `None` if it has none.
     fn key(
-        &mut self,
-        bb: &BBCode,
-        module: &Module<BBCode>,
-        graph: &BlockGraph,
-        block: usize,
-        inst: &Instruction<Ids>,
-        key: &mut Key,
-    ) -> Keyed {
-        self.try_key(bb, module, graph, block, inst, key).unwrap_or(Keyed::No)
-    }
-
-    fn try_key(
         &mut self,
         bb: &BBCode,
         module: &Module<BBCode>,
