@@ -93,6 +93,8 @@ pub(super) struct FunctionCompiler<'c, 'f> {
     /// Whether calls count how deep they nest.
     counted: bool,
     pub(super) scopes: Scopes,
+    /// How many exponentials have been written out.
+    pub(super) exponentials: usize,
 }
 
 /// Failures with more operands have exits of their own.
@@ -144,6 +146,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
             phi_edges: PhiEdges::of(&function.body),
             counted,
             scopes: Scopes::default(),
+            exponentials: 0,
             compiler,
             builder,
             module: module.clone(),

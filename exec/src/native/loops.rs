@@ -224,6 +224,10 @@ impl Finder<'_> {
         }
     }
 
+    pub(super) fn has_block(&self, block: usize) -> bool {
+        self.blocks.contains(&block)
+    }
+
     pub(super) fn is_inside(&self, statement: usize) -> bool {
         self.blocks
             .iter()

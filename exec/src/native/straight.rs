@@ -1,10 +1,13 @@
 //! Counted loops whose body is one sequence of operations on `Float64`s in registers and in memory: such rounds can be compiled
 //! several at a time (`vectors.rs`).
 
+use cranelift_codegen::ir::condcodes::{CondCode, FloatCC};
 use hashbrown::{HashMap, HashSet};
-use ircode::{Constant, Operand, Positions, Scalar, Stmt, Type};
+use ircode::primitives::Primitive;
+use ircode::{Constant, GotoIfNot, Operand, Positions, Scalar, Stmt, Type};
 use smallvec::SmallVec;
 
+use super::helpers::MATH;
 use super::loops::{CountedLoop, DEPTH, Finder, Index, known_dims};
 
 /// What makes an object that nothing else has in its memory.
@@ -42,6 +45,8 @@ pub(super) enum Step {
     Compute(Operation, SmallVec<[Source; 3]>),
     Load(Access),
     Store(Access, Source),
+    /// This holds of the numbers, or the loop fails in this round. No store comes before it.
+    Check(FloatCC, [Source; 2]),
 }
 
 /// Operations of which several are done by one machine instruction, with the same results.
@@ -55,6 +60,9 @@ pub(super) enum Operation {
     Negate,
     Absolute,
     SquareRoot,
+    Exponential,
+    /// A function of mathematics that is called for each number.
+    Call(&'static str),
 }
 
 /// Which element is accessed: in round r, counted from 0, the one at `factor · r + offset` from where the group starts.
@@ -144,6 +152,7 @@ impl StraightLoop {
                 Step::Compute(_, sources) => sources.iter().any(of),
                 Step::Load(access) => meeting.contains(&region(access)),
                 Step::Store(access, source) => of(source) || meeting.contains(&region(access)),
+                Step::Check(_, sources) => sources.iter().any(of),
             };
             serial.push(depends);
         }
@@ -156,7 +165,7 @@ impl StraightLoop {
             self.steps.iter().zip(serial).filter_map(|(step, serial)| match step {
                 Step::Load(access) => Some((*serial, access, false)),
                 Step::Store(access, _) => Some((*serial, access, true)),
-                Step::Compute(..) => None,
+                Step::Compute(..) | Step::Check(..) => None,
             })
         };
         let mut regions: HashMap<usize, Accesses> = HashMap::new();
@@ -199,6 +208,21 @@ impl StraightLoop {
         let object = self.objects.iter().position(|object| object.operand == *operand)?;
         let group = self.groups.iter().position(|group| group.object == object && group.start == start)?;
         Some((group, first.constant.checked_sub(1)?))
+    }
+
+    /// Whether functions are called.
+    pub(super) fn calls(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Compute(Operation::Call(_), _)))
+    }
+
+    /// Whether the loop may fail.
+    pub(super) fn checks(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Check(..)))
+    }
+
+    /// Whether there is a check among the steps that are marked.
+    pub(super) fn checks_in(&self, marked: &[bool]) -> bool {
+        self.steps.iter().zip(marked).any(|(step, marked)| *marked && matches!(step, Step::Check(..)))
     }
 
     /// The object that is accessed.
@@ -249,6 +273,7 @@ pub(super) fn straight_loop(finder: &Finder<'_>, found: &CountedLoop, blocks: &[
         for statement in finder.ir.cfg.blocks.get(block)?.stmts.clone() {
             match finder.ir.stmts.stmts().get(statement)? {
                 Stmt::Phi(_) if block == found.header => planner.phi(statement, &mut next)?,
+                Stmt::GotoIfNot(branch) if block != found.test => planner.branch(block, branch)?,
                 Stmt::Goto(_) | Stmt::GotoIfNot(_) => {}
                 stmt => planner.statement(statement, stmt)?,
             }
@@ -258,7 +283,7 @@ pub(super) fn straight_loop(finder: &Finder<'_>, found: &CountedLoop, blocks: &[
         let source = planner.number(operand)?;
         planner.plan.carried.get_mut(slot)?.1 = source;
     }
-    let accesses = planner.plan.steps.iter().any(|step| !matches!(step, Step::Compute(..)));
+    let accesses = planner.plan.steps.iter().any(|step| matches!(step, Step::Load(_) | Step::Store(..)));
     accesses.then_some(planner.plan)
 }
 
@@ -280,7 +305,8 @@ impl Planner<'_> {
             let last = self.finder.ir.cfg.blocks.get(block)?.stmts.clone().next_back()?;
             block = match self.finder.ir.stmts.stmts().get(last)? {
                 Stmt::GotoIfNot(_) if block == self.found.test => self.found.stays,
-                Stmt::GotoIfNot(_) | Stmt::Return(_) => return None,
+                Stmt::GotoIfNot(branch) => self.branch_that_fails(block, branch)?.0,
+                Stmt::Return(_) => return None,
                 Stmt::Goto(goto) => goto.label.index()?,
                 _ => block + 1,
             };
@@ -289,6 +315,90 @@ impl Planner<'_> {
             }
         }
         (block == self.found.header && chain.len() == members.len()).then_some(chain)
+    }
+
+    /// Where a branch goes on if one of its ways does nothing but fail, and for which condition.
+    fn branch_that_fails(&self, block: usize, branch: &GotoIfNot<Positions>) -> Option<(usize, bool)> {
+        let (on, off) = (block + 1, branch.dest.index()?);
+        let fails = |block: usize| {
+            let stmts = self.finder.ir.stmts.stmts();
+            let last = self.finder.ir.cfg.blocks.get(block).and_then(|block| block.stmts.clone().next_back());
+            let unreachable =
+                matches!(last.and_then(|last| stmts.get(last)), Some(Stmt::Return(end)) if end.value.is_none());
+            unreachable && !self.finder.has_block(block)
+        };
+        match (fails(on), fails(off)) {
+            (true, false) => Some((off, false)),
+            (false, true) => Some((on, true)),
+            _ => None,
+        }
+    }
+
+    /// A branch one of whose ways fails: what it compares must be such that the other one is taken.
+    fn branch(&mut self, block: usize, branch: &GotoIfNot<Positions>) -> Option<()> {
+        let (_, mut holds) = self.branch_that_fails(block, branch)?;
+        let mut condition = branch.cond.clone();
+        loop {
+            let Operand::Value(value) = &condition else { return None };
+            let (primitive, args) = self.finder.primitive(self.finder.ir.stmts.stmts().get(value.index()?)?)?;
+            match (primitive.name, args.as_slice()) {
+                ("not_int" | "!", [negated]) => (condition, holds) = (negated.clone(), !holds),
+                (name, [a, b]) => {
+                    let comparison = match name {
+                        "lt_float" | "<" => FloatCC::LessThan,
+                        "le_float" | "<=" => FloatCC::LessThanOrEqual,
+                        "eq_float" | "==" => FloatCC::Equal,
+                        "ne_float" | "!=" => FloatCC::NotEqual,
+                        _ => return None,
+                    };
+                    if [a, b].iter().any(|operand| !self.is_float(operand)) {
+                        return None;
+                    }
+                    let numbers = [self.number(a)?, self.number(b)?];
+                    return self.check(if holds { comparison } else { comparison.complement() }, numbers);
+                }
+                _ => return None,
+            }
+        }
+    }
+
+    fn is_float(&self, operand: &Operand<Positions>) -> bool {
+        match operand {
+            Operand::Constant(Constant::Scalar(Scalar::Float64(_))) => true,
+            operand => self.finder.type_of(operand) == Some(&Type::FLOAT64),
+        }
+    }
+
+    fn check(&mut self, comparison: FloatCC, numbers: [Source; 2]) -> Option<()> {
+        // It is made in front of everything that the rounds of a turn do.
+        let stored = self.plan.steps.iter().any(|step| matches!(step, Step::Store(..)));
+        (!stored).then(|| self.plan.steps.push(Step::Check(comparison, numbers)))
+    }
+
+    /// A function of mathematics, with a check that its operand is in its domain if it throws elsewhere.
+    fn function(&mut self, primitive: &Primitive, operand: &Operand<Positions>) -> Option<Source> {
+        let name = primitive.name.strip_prefix("libm.").unwrap_or(primitive.name);
+        let operation = match name {
+            "sqrt" => Operation::SquareRoot,
+            name => Operation::Call(MATH.iter().find(|known| **known == name)?),
+        };
+        let source = self.number(operand)?;
+        if primitive.effects.throws {
+            match name {
+                "log" | "sqrt" => {
+                    let zero = self.number(&Operand::Constant(Constant::Scalar(Scalar::Float64(0.0))))?;
+                    self.check(FloatCC::LessThan.complement(), [source, zero])?;
+                }
+                "sin" | "cos" => {
+                    let infinity = Operand::Constant(Constant::Scalar(Scalar::Float64(f64::INFINITY)));
+                    let infinity = self.number(&infinity)?;
+                    let size = self.step(Step::Compute(Operation::Absolute, [source].into_iter().collect()));
+                    self.check(FloatCC::NotEqual, [size, infinity])?;
+                }
+                _ => return None,
+            }
+        }
+        Some(self.step(Step::Compute(operation, [source].into_iter().collect())))
     }
 
     fn phi(&mut self, statement: usize, next: &mut Vec<Operand<Positions>>) -> Option<()> {
@@ -351,6 +461,14 @@ impl Planner<'_> {
                     && let Some(sources) = args.iter().map(|arg| self.number(arg)).collect::<Option<_>>()
                 {
                     let source = self.step(Step::Compute(operation, sources));
+                    self.values.insert((statement, 0), source);
+                    return Some(());
+                }
+                if let [operand] = args
+                    && *self.finder.ir.stmts.types().get(statement)? == Type::FLOAT64
+                    && self.is_float(operand)
+                    && let Some(source) = self.function(primitive, operand)
+                {
                     self.values.insert((statement, 0), source);
                     return Some(());
                 }
@@ -521,6 +639,7 @@ fn operation(name: &str, operands: usize) -> Option<Operation> {
         ("neg_float" | "-", 1) => Operation::Negate,
         ("abs_float" | "abs", 1) => Operation::Absolute,
         ("sqrt_llvm", 1) => Operation::SquareRoot,
+        ("exp" | "libm.exp", 1) => Operation::Exponential,
         _ => return None,
     })
 }

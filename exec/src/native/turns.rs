@@ -6,7 +6,7 @@
 
 use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData};
-use cranelift_frontend::Variable;
+use cranelift_frontend::{FunctionBuilder, Variable};
 use hashbrown::HashMap;
 use smallvec::{SmallVec, smallvec};
 
@@ -114,12 +114,20 @@ struct Turn<'w> {
     moved: HashMap<i64, ir::Value>,
     /// The first round that is being compiled.
     round: i64,
+    /// Where control goes if a check fails.
+    otherwise: ir::Block,
 }
 
 impl FunctionCompiler<'_, '_> {
     /// Compiles a turn, and leaves φs, stacks and addresses as they are behind it.
     /// Of elements that stay in registers, the groups and offsets are given, and where they are.
-    pub(super) fn compile_turn(&mut self, window: &Window, residents: &[(usize, i64, Variable)]) -> Compiled<()> {
+    /// Control goes to `otherwise`, with nothing done, where a round would fail.
+    pub(super) fn compile_turn(
+        &mut self,
+        window: &Window,
+        residents: &[(usize, i64, Variable)],
+        otherwise: ir::Block,
+    ) -> Compiled<()> {
         let straight = window.straight.clone();
         let regions = window.clusters.iter().map(|cluster| cluster.region + 1).max().unwrap_or(0);
         let mut turn = Turn {
@@ -139,6 +147,7 @@ impl FunctionCompiler<'_, '_> {
             addresses: HashMap::new(),
             moved: HashMap::new(),
             round: 0,
+            otherwise,
         };
         for (phi, _) in &straight.carried {
             match self.phi_variable(*phi) {
@@ -242,6 +251,7 @@ impl Turn<'_> {
                 self.store(compiler, access, Some(round), Wide::Same(number))?;
                 None
             }
+            Step::Check(..) => return compiler.refuse("a check in one round"),
         })
     }
 
@@ -261,6 +271,16 @@ impl Turn<'_> {
             Step::Store(access, source) => {
                 let value = self.wide(compiler, *source)?;
                 self.store(compiler, access, None, value)?;
+                None
+            }
+            Step::Check(comparison, [a, b]) => {
+                let mut vector = |source: &Source| {
+                    let value = self.wide(compiler, *source)?;
+                    let vector = self.vector(value);
+                    self.code(compiler, vector)
+                };
+                let (a, b) = (vector(a)?, vector(b)?);
+                compiler.check_both(*comparison, a, b, self.otherwise);
                 None
             }
         })
@@ -641,12 +661,13 @@ impl Turn<'_> {
                 Node::Lane(one, _) | Node::Twice(one) | Node::Swapped(one) => smallvec![*one],
                 Node::Both(low, high) | Node::Halves(low, high, _) => smallvec![*low, *high],
             };
-            let values: SmallVec<[ir::Value; 3]> =
-                operands.iter().filter_map(|operand| self.made.get(*operand).copied().flatten()).collect();
-            if values.len() < operands.len() {
-                work.extend(operands.iter().rev().filter(|operand| matches!(self.made.get(**operand), Some(None))));
+            let made = work.len();
+            work.extend(operands.iter().rev().filter(|operand| matches!(self.made.get(**operand), Some(None))));
+            if work.len() > made {
                 continue;
             }
+            let values: SmallVec<[ir::Value; 3]> =
+                operands.iter().filter_map(|operand| self.made.get(*operand).copied().flatten()).collect();
             let value = self.make(compiler, &wanted, &values)?;
             if let Some(slot) = self.made.get_mut(node) {
                 *slot = Some(value);
@@ -657,6 +678,11 @@ impl Turn<'_> {
             Some(value) => Ok(value),
             None => compiler.refuse("a number that is not there"),
         }
+    }
+
+    /// Whether the loop changes nothing where a cluster lies.
+    fn is_read_only(&self, cluster: usize) -> bool {
+        self.window.clusters.get(cluster).is_some_and(|cluster| !cluster.stored && cluster.step != 0)
     }
 
     fn make(
@@ -670,22 +696,20 @@ impl Turn<'_> {
                 let address = self.address(compiler, *cluster)?;
                 let (ty, flags) = if *vector { (clif::F64X2, unaligned()) } else { (clif::F64, trusted()) };
                 // An address that moves with the rounds is of this turn alone, so Cranelift does not take the load out of the loop.
-                let changes =
-                    self.window.clusters.get(*cluster).is_none_or(|cluster| cluster.stored || cluster.step == 0);
-                let flags = if changes { flags } else { flags.with_readonly().with_can_move() };
+                let flags = if self.is_read_only(*cluster) { flags.with_readonly().with_can_move() } else { flags };
                 compiler.builder.ins().load(ty, flags, address, *at as i32)
             }
-            (Node::Compute(operation, _), operands) => compute(compiler, *operation, operands),
+            (Node::Compute(operation, _), operands) => compiler.compute(*operation, operands),
             (Node::Lane(_, lane), [vector]) => compiler.builder.ins().extractlane(*vector, *lane),
             (Node::Twice(_), [number]) => compiler.builder.ins().splat(clif::F64X2, *number),
             (Node::Both(..), [low, high]) => {
                 let vector = compiler.builder.ins().splat(clif::F64X2, *low);
                 compiler.builder.ins().insertlane(vector, *high, 1)
             }
-            (Node::Swapped(_), [vector]) => shuffle(compiler, *vector, *vector, [1, 0]),
+            (Node::Swapped(_), [vector]) => shuffle(&mut compiler.builder, *vector, *vector, [1, 0]),
             (Node::Halves(_, _, high), [a, b]) => {
                 let half = u8::from(*high);
-                shuffle(compiler, *a, *b, [half, 2 + half])
+                shuffle(&mut compiler.builder, *a, *b, [half, 2 + half])
             }
             _ => return compiler.refuse("a node without operands"),
         })
@@ -729,13 +753,13 @@ fn take_others(clusters: &mut Vec<usize>, cluster: usize) -> Vec<usize> {
 }
 
 /// Two halves out of the four of two vectors.
-fn shuffle(compiler: &mut FunctionCompiler<'_, '_>, a: ir::Value, b: ir::Value, halves: [u8; 2]) -> ir::Value {
+pub(super) fn shuffle(builder: &mut FunctionBuilder<'_>, a: ir::Value, b: ir::Value, halves: [u8; 2]) -> ir::Value {
     let little = MemFlagsData::new().with_endianness(ir::Endianness::Little);
-    let [a, b] = [a, b].map(|vector| compiler.builder.ins().bitcast(clif::I8X16, little, vector));
+    let [a, b] = [a, b].map(|vector| builder.ins().bitcast(clif::I8X16, little, vector));
     let order: Vec<u8> = halves.iter().flat_map(|half| 8 * half..8 * half + 8).collect();
-    let order = compiler.builder.func.dfg.immediates.push(ir::ConstantData::from(order));
-    let shuffled = compiler.builder.ins().shuffle(a, b, order);
-    compiler.builder.ins().bitcast(clif::F64X2, little, shuffled)
+    let order = builder.func.dfg.immediates.push(ir::ConstantData::from(order));
+    let shuffled = builder.ins().shuffle(a, b, order);
+    builder.ins().bitcast(clif::F64X2, little, shuffled)
 }
 
 impl Wide {
@@ -750,23 +774,4 @@ impl Wide {
 /// Vectors lie where numbers do, at any multiple of eight bytes.
 fn unaligned() -> MemFlagsData {
     MemFlagsData::new().with_notrap()
-}
-
-/// An operation on numbers or on vectors of them.
-fn compute(compiler: &mut FunctionCompiler<'_, '_>, operation: Operation, operands: &[ir::Value]) -> ir::Value {
-    let ins = compiler.builder.ins();
-    match (operation, operands) {
-        (Operation::Add, [a, b]) => ins.fadd(*a, *b),
-        (Operation::Subtract, [a, b]) => ins.fsub(*a, *b),
-        (Operation::Multiply, [a, b]) => ins.fmul(*a, *b),
-        (Operation::Divide, [a, b]) => ins.fdiv(*a, *b),
-        (Operation::MultiplyAdd, [a, b, c]) => {
-            let product = ins.fmul(*a, *b);
-            compiler.builder.ins().fadd(product, *c)
-        }
-        (Operation::Negate, [a, ..]) => ins.fneg(*a),
-        (Operation::Absolute, [a, ..]) => ins.fabs(*a),
-        (Operation::SquareRoot, [a, ..]) => ins.sqrt(*a),
-        _ => ins.f64const(f64::NAN),
-    }
 }

@@ -151,7 +151,7 @@ impl FunctionCompiler<'_, '_> {
         let accesses = || {
             straight.steps.iter().filter_map(|step| match step {
                 Step::Load(access) | Step::Store(access, _) => Some(access),
-                Step::Compute(..) => None,
+                Step::Compute(..) | Step::Check(..) => None,
             })
         };
         let Some(distances) = accesses().map(in_bytes).collect::<Option<Vec<i64>>>() else { return Ok(None) };
@@ -182,7 +182,11 @@ impl FunctionCompiler<'_, '_> {
         };
         let serial = straight.serial(&region);
         let lanes = if pays(straight, &serial, &distances) { 2 } else { 1 };
-        let rounds = rounds.unwrap_or(lanes);
+        if lanes == 1 && (straight.calls() || straight.checks()) || straight.checks_in(&serial) {
+            return Ok(None);
+        }
+        // A check sends what is left to the loop as it is written: as if the turn had not begun.
+        let rounds = if straight.checks() { lanes } else { rounds.unwrap_or(lanes) };
         let count = |step: i64| distances.iter().filter(|distance| **distance == step).count();
         let mut apart = self.apart(ir, &straight.objects)?;
         if let Some(these) = self.clusters_apart(&clusters, &places, last) {
@@ -417,6 +421,7 @@ fn pays(straight: &StraightLoop, serial: &[bool], distances: &[i64]) -> bool {
             Step::Compute(_, sources) => (sources.as_slice(), None),
             Step::Load(_) => (&[][..], distances.next()),
             Step::Store(_, source) => (std::slice::from_ref(source), distances.next()),
+            Step::Check(_, sources) => (sources.as_slice(), None),
         };
         if is_serial(number) {
             let taken_out = |source: &&Source| matches!(source, Source::Step(step) if !is_serial(*step));

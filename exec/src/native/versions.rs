@@ -96,7 +96,7 @@ impl FunctionCompiler<'_, '_> {
         if let Some(window) = self.loops.get_mut(number).and_then(|versioned| versioned.window.take()) {
             self.builder.switch_to_block(first);
             let residents = self.residents_in(number, &window);
-            self.compile_turn(&window, &residents)?;
+            self.compile_turn(&window, &residents, unchecked)?;
             self.go_on_after(first, unchecked, left, window.rounds);
             if window.is_large()
                 && let Some(as_written) = self.block(header)

@@ -1,4 +1,4 @@
-//! Math functions: those of the crate `libm`, so that they give the same bits on every machine.
+//! Math functions: those of the module `float64`, of which most are the crate `libm`'s, so that they give the same bits on every machine.
 //!
 //! Julia's `sin`, `log` and others throw a `DomainError` where C's return NaN; both are here, the C ones under the prefix
 //! `libm.`.

@@ -42,7 +42,8 @@ const MOST_APART: i64 = 5;
 const MARGIN: i64 = 3;
 
 /// Makes a function with one counted loop: up or down, with loads and stores at the counter and a few elements beside it, at indices that
-/// run the other way, twice as fast or not at all; a number that is carried, a stack that is pushed on, arrays made in the function. One in five
+/// run the other way, twice as fast or not at all; a number that is carried, a stack that is pushed on, arrays made in the function; functions that throw
+/// outside of their domain, and a branch that fails. One in five
 /// has a long body, which adds to elements that lie side by side, as derivatives do whose inner loops were written out.
 ///
 /// # Errors
@@ -74,6 +75,7 @@ pub fn straight_loop(u: &mut Unstructured<'_>) -> Result<StraightLoop> {
     let counter = line(&mut lines, String::new());
     let carried = line(&mut lines, String::new());
     let mut pushed = false;
+    let mut fails = None;
     let mut numbers = vec!["_5".to_owned(), carried.clone(), "0.75".to_owned()];
     let arrays = ["_2", "_3", own.as_str()];
     if long {
@@ -86,7 +88,23 @@ pub fn straight_loop(u: &mut Unstructured<'_>) -> Result<StraightLoop> {
         }
         numbers.extend(body.recent.pop());
     }
-    for _ in 0..if long { u.int_in_range(0..=2)? } else { u.int_in_range(1..=12)? } {
+    let operations = if long { u.int_in_range(0..=2)? } else { u.int_in_range(1..=12)? };
+    // Half of the checks come first, the others anywhere.
+    let checked = match !long && u.ratio(1, 3)? {
+        true if u.arbitrary()? => Some(0),
+        true => Some(u.int_in_range(0..=operations - 1)?),
+        false => None,
+    };
+    for operation in 0..operations {
+        if checked == Some(operation) {
+            let at = index(u, &mut lines, &mut line, &counter, &far)?;
+            let array = *u.choose(&arrays[..2])?;
+            let element = line(&mut lines, format!("Base.arrayref(true, {array}, {at})::Float64"));
+            let condition = condition(u, &mut lines, &mut line, &element, array == "_2")?;
+            line(&mut lines, format!("goto #6 if not {condition}"));
+            fails = Some(lines.len());
+            numbers.push(element);
+        }
         let kind = u.int_in_range(0..=9)?;
         let at = if kind < 6 { Some(index(u, &mut lines, &mut line, &counter, &far)?) } else { None };
         let array = *u.choose(&arrays)?;
@@ -105,7 +123,7 @@ pub fn straight_loop(u: &mut Unstructured<'_>) -> Result<StraightLoop> {
                 pushed = true;
             }
             (8, _) => {
-                let name = *u.choose(&["neg_float", "abs_float"])?;
+                let name = *u.choose(&FUNCTIONS)?;
                 let a = pick(u)?;
                 numbers.push(line(&mut lines, format!("Base.{name}({a})::Float64")));
             }
@@ -118,7 +136,8 @@ pub fn straight_loop(u: &mut Unstructured<'_>) -> Result<StraightLoop> {
     }
     let left = u.choose(&numbers)?.clone();
     let test = line(&mut lines, format!("Base.:(===)({counter}, {end})::Bool"));
-    line(&mut lines, format!("goto #4 if not {test}"));
+    let on = if fails.is_some() { 5 } else { 4 };
+    line(&mut lines, format!("goto #{on} if not {test}"));
     let body = lines.len();
     let length = line(&mut lines, format!("BBKit.stack_length({stack})::Int64"));
     let float = line(&mut lines, format!("Base.sitofp(Float64, {length})::Float64"));
@@ -135,13 +154,19 @@ pub fn straight_loop(u: &mut Unstructured<'_>) -> Result<StraightLoop> {
     let exit = lines.len();
     let moved = line(&mut lines, format!("Base.{step}({counter}, 1)::Int64"));
     line(&mut lines, "goto #2".into());
-    lines[phi] = format!("{counter} = φ (#1 => {start}, #4 => {moved})::Int64");
-    lines[phi + 1] = format!("{carried} = φ (#1 => 1.5, #4 => {left})::Float64");
+    let failure = lines.len();
+    if fails.is_some() {
+        line(&mut lines, "Core.throw(_5)::Union{}".into());
+        line(&mut lines, "unreachable".into());
+    }
+    lines[phi] = format!("{counter} = φ (#1 => {start}, #{on} => {moved})::Int64");
+    lines[phi + 1] = format!("{carried} = φ (#1 => 1.5, #{on} => {left})::Float64");
+    let starts: Vec<usize> = [0, entry].into_iter().chain(fails).chain([body, exit, failure]).collect();
     let mut text = String::from(
         "function f(_2::Vector{Float64}, _3::Vector{Float64}, _4::Int64, _5::Float64)::Tuple{Float64, Float64}\n",
     );
     for (number, content) in lines.iter().enumerate() {
-        let block = [0, entry, body, exit].iter().position(|start| *start == number);
+        let block = starts.iter().position(|start| *start == number);
         let prefix = block.map_or("│  ".to_owned(), |block| format!("{} ┄", block + 1));
         let _ = writeln!(text, "{prefix} {content}");
     }
@@ -152,6 +177,22 @@ pub fn straight_loop(u: &mut Unstructured<'_>) -> Result<StraightLoop> {
     let module = parse_module(&text).map_err(|_| Error::IncorrectFormat)?.module;
     Ok(StraightLoop { text, module, rounds, length: (rounds + 2 * MARGIN + room) as usize, alias: u.ratio(1, 4)? })
 }
+
+/// Functions of a number; some throw where it is not in their domain.
+const FUNCTIONS: [&str; 12] = [
+    "neg_float",
+    "abs_float",
+    "neg_float",
+    "abs_float",
+    "exp",
+    "exp",
+    "tanh",
+    "Math.sqrt_llvm",
+    "sqrt",
+    "log",
+    "sin",
+    "cos",
+];
 
 /// A matrix of known dimensions: of three rows, and columns enough for the counter.
 const TABLE: &str = "$(Expr(:foreigncall, :(:jl_alloc_array_2d), Matrix{Float64}, svec(Any, Int64, Int64), 0, :(:ccall), \
@@ -227,6 +268,31 @@ impl LongBody<'_> {
         let index = line(lines, format!("Base.add_int({times}, {further})::Int64"));
         Ok(("Vector{Float64}", format!("{array}, {index}")))
     }
+}
+
+/// What holds on every round, or from some round on no more: elements of one array grow, those of the other fall.
+fn condition(
+    u: &mut Unstructured<'_>,
+    lines: &mut Vec<String>,
+    line: &mut dyn FnMut(&mut Vec<String>, String) -> String,
+    element: &str,
+    grows: bool,
+) -> Result<String> {
+    let bound = format!("{}.0", u.int_in_range(-6..=6)?);
+    let (a, b) = if grows { (element, bound.as_str()) } else { (bound.as_str(), element) };
+    let (name, a, b) = match u.int_in_range(0..=5)? {
+        0 | 1 => ("lt_float", a, b),
+        2 | 3 => ("le_float", a, b),
+        4 => ("eq_float", b, b),
+        _ => ("ne_float", a, b),
+    };
+    let mut condition = line(lines, format!("Base.{name}({a}, {b})::Bool"));
+    if u.ratio(1, 4)? {
+        for _ in 0..u.int_in_range(1..=2)? {
+            condition = line(lines, format!("Base.not_int({condition})::Bool"));
+        }
+    }
+    Ok(condition)
 }
 
 /// An index: the counter and a constant, twice the counter, what runs the other way, or always the same.

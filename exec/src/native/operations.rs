@@ -1,0 +1,55 @@
+//! The code of the operations of straight loops, on a number or on a vector of two.
+
+use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
+use cranelift_codegen::ir::types as clif;
+use cranelift_codegen::ir::{self, InstBuilder};
+
+use super::function::FunctionCompiler;
+use super::straight::Operation;
+
+impl FunctionCompiler<'_, '_> {
+    /// An operation on numbers or on vectors of them.
+    pub(super) fn compute(&mut self, operation: Operation, operands: &[ir::Value]) -> ir::Value {
+        let ins = self.builder.ins();
+        match (operation, operands) {
+            (Operation::Add, [a, b]) => ins.fadd(*a, *b),
+            (Operation::Subtract, [a, b]) => ins.fsub(*a, *b),
+            (Operation::Multiply, [a, b]) => ins.fmul(*a, *b),
+            (Operation::Divide, [a, b]) => ins.fdiv(*a, *b),
+            (Operation::MultiplyAdd, [a, b, c]) => {
+                let product = ins.fmul(*a, *b);
+                self.builder.ins().fadd(product, *c)
+            }
+            (Operation::Negate, [a, ..]) => ins.fneg(*a),
+            (Operation::Absolute, [a, ..]) => ins.fabs(*a),
+            (Operation::SquareRoot, [a, ..]) => ins.sqrt(*a),
+            (Operation::Exponential, [a, ..]) => self.exponential(*a),
+            (Operation::Call(name), [a, ..]) => self.call_for_each(name, *a),
+            _ => ins.f64const(f64::NAN),
+        }
+    }
+
+    /// A function of mathematics of a number, or of each of two.
+    fn call_for_each(&mut self, name: &str, a: ir::Value) -> ir::Value {
+        if self.builder.func.dfg.value_type(a) != clif::F64X2 {
+            return self.math_call(name, a);
+        }
+        let [low, high] = [0, 1].map(|lane| {
+            let number = self.builder.ins().extractlane(a, lane);
+            self.math_call(name, number)
+        });
+        let vector = self.builder.ins().splat(clif::F64X2, low);
+        self.builder.ins().insertlane(vector, high, 1)
+    }
+
+    /// Goes on if something holds of both numbers of two vectors, and to a block if not.
+    pub(super) fn check_both(&mut self, comparison: FloatCC, a: ir::Value, b: ir::Value, otherwise: ir::Block) {
+        let on = self.builder.create_block();
+        let holds = self.builder.ins().fcmp(comparison, a, b);
+        let signs = self.builder.ins().vhigh_bits(clif::I32, holds);
+        let all = self.builder.ins().icmp_imm_s(IntCC::Equal, signs, 0b11);
+        self.builder.ins().brif(all, on, &[], otherwise, &[]);
+        self.seal(&[on]);
+        self.builder.switch_to_block(on);
+    }
+}
