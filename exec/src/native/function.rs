@@ -93,8 +93,8 @@ pub(super) struct FunctionCompiler<'c, 'f> {
     /// Whether calls count how deep they nest.
     counted: bool,
     pub(super) scopes: Scopes,
-    /// How many exponentials have been written out.
-    pub(super) exponentials: usize,
+    /// How many functions of mathematics have been written out.
+    pub(super) written: usize,
 }
 
 /// Failures with more operands have exits of their own.
@@ -146,7 +146,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
             phi_edges: PhiEdges::of(&function.body),
             counted,
             scopes: Scopes::default(),
-            exponentials: 0,
+            written: 0,
             compiler,
             builder,
             module: module.clone(),

@@ -23,23 +23,9 @@ impl FunctionCompiler<'_, '_> {
             (Operation::Negate, [a, ..]) => ins.fneg(*a),
             (Operation::Absolute, [a, ..]) => ins.fabs(*a),
             (Operation::SquareRoot, [a, ..]) => ins.sqrt(*a),
-            (Operation::Exponential, [a, ..]) => self.exponential(*a),
-            (Operation::Call(name), [a, ..]) => self.call_for_each(name, *a),
+            (Operation::Function(name), [a, ..]) => self.function_of(name, *a),
             _ => ins.f64const(f64::NAN),
         }
-    }
-
-    /// A function of mathematics of a number, or of each of two.
-    fn call_for_each(&mut self, name: &str, a: ir::Value) -> ir::Value {
-        if self.builder.func.dfg.value_type(a) != clif::F64X2 {
-            return self.math_call(name, a);
-        }
-        let [low, high] = [0, 1].map(|lane| {
-            let number = self.builder.ins().extractlane(a, lane);
-            self.math_call(name, number)
-        });
-        let vector = self.builder.ins().splat(clif::F64X2, low);
-        self.builder.ins().insertlane(vector, high, 1)
     }
 
     /// Goes on if something holds of both numbers of two vectors, and to a block if not.

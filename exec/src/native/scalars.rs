@@ -7,7 +7,7 @@ use ircode::primitives::Primitive;
 use ircode::{ScalarType, Type};
 
 use super::function::{Compiled, FunctionCompiler, Typed, trusted};
-use super::helpers::{FMOD, MATH, POW, math_symbol};
+use super::helpers::{FMOD, MATH, POW};
 use super::layout::{Layout, Shape, part_of};
 use super::sites::{What, Work};
 
@@ -66,12 +66,8 @@ impl FunctionCompiler<'_, '_> {
             return Ok(Some(self.scalar(ty, flipped)));
         }
         let math = name.strip_prefix("libm.").unwrap_or(name);
-        if ty == ScalarType::Float64 && math == "exp" {
-            let result = self.exponential(a);
-            return Ok(Some(self.scalar(ty, result)));
-        }
         if ty == ScalarType::Float64 && MATH.contains(&math) {
-            let result = self.math_call(math, a);
+            let result = self.function_of(math, a);
             let result = if primitive.effects.throws { self.unless_nan(primitive, operands, result)? } else { result };
             return Ok(Some(self.scalar(ty, result)));
         }
@@ -105,14 +101,6 @@ impl FunctionCompiler<'_, '_> {
             return Ok(None);
         };
         Ok(Some(self.scalar(ty, result)))
-    }
-
-    /// A call of a function of one `Float64`.
-    pub(super) fn math_call(&mut self, name: &str, a: ir::Value) -> ir::Value {
-        let callee = self.compiler.math(&math_symbol(name), 1, self.builder.func);
-        let call = self.builder.ins().call(callee, &[a]);
-        // It has one result.
-        self.builder.inst_results(call).first().copied().unwrap_or(a)
     }
 
     /// Where the result is NaN, the operand may be outside of the domain: the interpreter's primitive knows.

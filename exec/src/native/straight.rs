@@ -60,9 +60,8 @@ pub(super) enum Operation {
     Negate,
     Absolute,
     SquareRoot,
-    Exponential,
-    /// A function of mathematics that is called for each number.
-    Call(&'static str),
+    /// A function of mathematics.
+    Function(&'static str),
 }
 
 /// Which element is accessed: in round r, counted from 0, the one at `factor · r + offset` from where the group starts.
@@ -210,9 +209,9 @@ impl StraightLoop {
         Some((group, first.constant.checked_sub(1)?))
     }
 
-    /// Whether functions are called.
-    pub(super) fn calls(&self) -> bool {
-        self.steps.iter().any(|step| matches!(step, Step::Compute(Operation::Call(_), _)))
+    /// Whether there are functions of mathematics.
+    pub(super) fn has_functions(&self) -> bool {
+        self.steps.iter().any(|step| matches!(step, Step::Compute(Operation::Function(_), _)))
     }
 
     /// Whether the loop may fail.
@@ -380,7 +379,7 @@ impl Planner<'_> {
         let name = primitive.name.strip_prefix("libm.").unwrap_or(primitive.name);
         let operation = match name {
             "sqrt" => Operation::SquareRoot,
-            name => Operation::Call(MATH.iter().find(|known| **known == name)?),
+            name => Operation::Function(MATH.iter().find(|known| **known == name)?),
         };
         let source = self.number(operand)?;
         if primitive.effects.throws {
@@ -639,7 +638,6 @@ fn operation(name: &str, operands: usize) -> Option<Operation> {
         ("neg_float" | "-", 1) => Operation::Negate,
         ("abs_float" | "abs", 1) => Operation::Absolute,
         ("sqrt_llvm", 1) => Operation::SquareRoot,
-        ("exp" | "libm.exp", 1) => Operation::Exponential,
         _ => return None,
     })
 }

@@ -182,7 +182,7 @@ impl FunctionCompiler<'_, '_> {
         };
         let serial = straight.serial(&region);
         let lanes = if pays(straight, &serial, &distances) { 2 } else { 1 };
-        if lanes == 1 && (straight.calls() || straight.checks()) || straight.checks_in(&serial) {
+        if lanes == 1 && (straight.has_functions() || straight.checks()) || straight.checks_in(&serial) {
             return Ok(None);
         }
         // A check sends what is left to the loop as it is written: as if the turn had not begun.

@@ -42,6 +42,22 @@ impl DoubleDouble {
         ordered_sum(first, second).plus(DoubleDouble::new(rest.high / divisor.high))
     }
 
+    /// The natural logarithm of a number near 1, by the series of the inverse hyperbolic tangent.
+    pub(super) const fn log(of: f64) -> Self {
+        let ratio = DoubleDouble::new(of)
+            .plus(DoubleDouble::new(-1.0))
+            .divided(DoubleDouble::new(of).plus(DoubleDouble::new(1.0)));
+        let square = ratio.times(ratio);
+        let mut sum = DoubleDouble::new(0.0);
+        let mut term = 49.0;
+        while term > 0.0 {
+            sum = DoubleDouble::new(1.0).over(term).plus(sum.times(square));
+            term -= 2.0;
+        }
+        let half = ratio.times(sum);
+        DoubleDouble { high: 2.0 * half.high, low: 2.0 * half.low }
+    }
+
     /// e to this power, for numbers from 0 to 1, by the series.
     pub(super) const fn exp(self) -> Self {
         let mut result = DoubleDouble::new(1.0);

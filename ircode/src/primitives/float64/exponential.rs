@@ -1,68 +1,31 @@
 //! The exponential function, without branches, so that it can be computed of several numbers at once.
 //!
 //! The algorithm is that of tables (Tang, "Table-driven implementation of the exponential function in IEEE floating-point arithmetic",
-//! 1989): x = k·ln 2/128 + r, and e^x is 2^(k/128), of which the fractional part is looked up, times a polynomial in r. It is
-//! written once, over [`Arithmetic`]: on numbers it is the function of the interpreter, and over instructions what a
-//! compiler writes where it is called. Both give the same bits, as each operation is one of IEEE 754, rounded on its own.
-//!
-//! The crate `libm` takes half as long again, and has no form that could be written where it is called.
+//! 1989): x = k·ln 2/128 + r, and e^x is 2^(k/128), of which the fractional part is looked up, times a polynomial in r.
+//! The crate `libm` takes half as long again.
 
+use super::arithmetic::{Arithmetic, Row, polynomial};
 use super::double_double::{DoubleDouble, LN_2};
-
-/// What the algorithm is made of: operations on numbers, or on code for them, for one number or for several at once.
-pub trait Arithmetic {
-    /// A `Float64`, or several.
-    type Float: Copy;
-    /// Its bits as an unsigned integer.
-    type Bits: Copy;
-
-    /// A number.
-    fn constant(&mut self, value: f64) -> Self::Float;
-    /// The sum, rounded to nearest.
-    fn add(&mut self, a: Self::Float, b: Self::Float) -> Self::Float;
-    /// The difference, rounded to nearest.
-    fn subtract(&mut self, a: Self::Float, b: Self::Float) -> Self::Float;
-    /// The product, rounded to nearest.
-    fn multiply(&mut self, a: Self::Float, b: Self::Float) -> Self::Float;
-    /// The first number, where it is smaller than the second, which is no NaN, or is NaN itself; else the second.
-    fn at_most(&mut self, a: Self::Float, limit: f64) -> Self::Float;
-    /// The first number, where it is larger than the second, which is no NaN, or is NaN itself; else the second.
-    fn at_least(&mut self, a: Self::Float, limit: f64) -> Self::Float;
-    /// The bits of a number.
-    fn bits(&mut self, a: Self::Float) -> Self::Bits;
-    /// The number of these bits.
-    fn float(&mut self, bits: Self::Bits) -> Self::Float;
-    /// The sum modulo 2⁶⁴.
-    fn add_bits(&mut self, a: Self::Bits, b: Self::Bits) -> Self::Bits;
-    /// The sum with a constant, modulo 2⁶⁴.
-    fn add_to_bits(&mut self, a: Self::Bits, constant: i64) -> Self::Bits;
-    /// The bits from the eighth on as those from the 52nd on, zeros below: what a multiple of 256 adds to an exponent.
-    fn to_exponent(&mut self, a: Self::Bits) -> Self::Bits;
-    /// The row of [`POWERS`] at the number that the lower seven bits are.
-    fn powers(&mut self, a: Self::Bits) -> (Self::Float, Self::Bits);
-}
 
 /// The powers of 2 that are looked up.
 const ROWS: usize = 128;
 
-/// Of each row number i the power 2^(i/128): by how much what is rounded of it has to be multiplied beyond 1, and the bits of what
-/// is rounded, less 1024 in the exponent.
-pub static POWERS: [(f64, u64); ROWS] = powers();
+/// In row i, by how much 2^(i/128) as it is rounded has to be multiplied beyond 1 to be exact, and that.
+static POWERS: [Row<2>; ROWS] = powers();
 
-const fn powers() -> [(f64, u64); ROWS] {
-    let mut rows = [(0.0, 0); ROWS];
+const fn powers() -> [Row<2>; ROWS] {
+    let mut rows = [Row([0.0; 2]); ROWS];
     let mut row = 0;
     while row < ROWS {
         let power = LN_2.times(DoubleDouble::new(row as f64 / ROWS as f64)).exp();
-        rows[row] = (power.low / power.high, power.high.to_bits().wrapping_sub(1024 << 52));
+        rows[row] = Row([power.low / power.high, power.high]);
         row += 1;
     }
     rows
 }
 
-/// Added to a number it leaves the nearest integer in the lower bits, here with 2048 times the number of rows more, so that what is
-/// above those of the row is not negative.
-const SHIFT: f64 = 1.5 * (1_u64 << 52) as f64 + (2048 * ROWS) as f64;
+/// Added to a number it leaves the nearest integer in the lower bits, negative ones modulo 2⁵¹.
+const SHIFT: f64 = 1.5 * (1_u64 << 52) as f64;
 
 /// ln 2/128: so many digits that multiples are exact, and the rest.
 const STEP_HIGH: f64 = f64::from_bits((LN_2.high / ROWS as f64).to_bits() & !0x3_FFFF);
@@ -72,19 +35,12 @@ const STEP_LOW: f64 = (LN_2.high / ROWS as f64 - STEP_HIGH) + LN_2.low / ROWS as
 const HIGHEST: f64 = 710.0;
 const LOWEST: f64 = -746.0;
 
-/// e to the power of a number.
-///
-/// ```
-/// use ircode::primitives::float64::exponential::{Numbers, exponential};
-///
-/// assert_eq!(exponential(&mut Numbers, 1.0), std::f64::consts::E);
-/// assert_eq!(exponential(&mut Numbers, -745.1), f64::from_bits(1));
-/// assert_eq!(exponential(&mut Numbers, f64::NEG_INFINITY), 0.0);
-/// ```
+/// e to the power of a number, off by less than 0.52 units in the last place where the result is normal.
 #[inline]
-pub fn exponential<A: Arithmetic>(on: &mut A, x: A::Float) -> A::Float {
-    let x = on.at_most(x, HIGHEST);
-    let x = on.at_least(x, LOWEST);
+pub fn exp<A: Arithmetic>(on: &mut A, x: A::Float) -> A::Float {
+    let (highest, lowest) = (on.constant(HIGHEST), on.constant(LOWEST));
+    let x = on.if_less(highest, x, highest, x);
+    let x = on.if_less(x, lowest, lowest, x);
     let (steps, shift) = (on.constant(ROWS as f64 / LN_2.high), on.constant(SHIFT));
     let shifted = on.multiply(x, steps);
     let shifted = on.add(shifted, shift);
@@ -96,89 +52,32 @@ pub fn exponential<A: Arithmetic>(on: &mut A, x: A::Float) -> A::Float {
 
     // e^r − 1 = r + r²/2 + r³/6 + r⁴/24 + r⁵/120, and what 2^(i/128) lacks for being rounded.
     let k = on.bits(shifted);
-    let (rest, power) = on.powers(k);
+    let mask = on.constant_bits(ROWS as u64 - 1);
+    let number = on.and_bits(k, mask);
+    let row = on.row(&POWERS, number);
+    let (rest, power) = on.pair(&POWERS, row, 0);
+    let terms = [0.5, 1.0 / 6.0, 1.0 / 24.0, 1.0 / 120.0].map(|term| on.constant(term));
+    let sum = polynomial(on, r, &terms);
     let squared = on.multiply(r, r);
-    let terms = [1.0 / 120.0, 1.0 / 24.0, 1.0 / 6.0, 0.5].map(|term| on.constant(term));
-    let [fifth, fourth, third, second] = terms;
-    let fifth = on.multiply(r, fifth);
-    let fourth = on.add(fourth, fifth);
-    let fourth = on.multiply(squared, fourth);
-    let third = on.multiply(r, third);
-    let second = on.add(second, third);
-    let second = on.add(second, fourth);
-    let second = on.multiply(squared, second);
+    let sum = on.multiply(squared, sum);
     let first = on.add(rest, r);
-    let beyond_1 = on.add(first, second);
+    let beyond_1 = on.add(first, sum);
 
     // The power of 2 in two halves, as the exponent may be beyond those of normal numbers: rounded down with the row, rounded up by itself.
-    let half = on.to_exponent(k);
+    // What is above an exponent's bits is moved out.
+    let half = on.shift_down(k, 8);
+    let half = on.shift_up(half, 52);
+    let power = on.bits(power);
     let power = on.add_bits(power, half);
     let power = on.float(power);
     let product = on.multiply(power, beyond_1);
     let product = on.add(power, product);
-    let other = on.add_to_bits(k, -(ROWS as i64));
-    let other = on.to_exponent(other);
+    let up = on.constant_bits(ROWS as u64 + (1023 << 8));
+    let other = on.add_bits(k, up);
+    let other = on.shift_down(other, 8);
+    let other = on.shift_up(other, 52);
     let other = on.float(other);
     on.multiply(product, other)
-}
-
-/// Arithmetic on one number.
-#[derive(Debug)]
-pub struct Numbers;
-
-impl Arithmetic for Numbers {
-    type Float = f64;
-    type Bits = u64;
-
-    #[inline]
-    fn constant(&mut self, value: f64) -> f64 {
-        value
-    }
-    #[inline]
-    fn add(&mut self, a: f64, b: f64) -> f64 {
-        a + b
-    }
-    #[inline]
-    fn subtract(&mut self, a: f64, b: f64) -> f64 {
-        a - b
-    }
-    #[inline]
-    fn multiply(&mut self, a: f64, b: f64) -> f64 {
-        a * b
-    }
-    #[inline]
-    fn at_most(&mut self, a: f64, limit: f64) -> f64 {
-        if a > limit { limit } else { a }
-    }
-    #[inline]
-    fn at_least(&mut self, a: f64, limit: f64) -> f64 {
-        if a < limit { limit } else { a }
-    }
-    #[inline]
-    fn bits(&mut self, a: f64) -> u64 {
-        a.to_bits()
-    }
-    #[inline]
-    fn float(&mut self, bits: u64) -> f64 {
-        f64::from_bits(bits)
-    }
-    #[inline]
-    fn add_bits(&mut self, a: u64, b: u64) -> u64 {
-        a.wrapping_add(b)
-    }
-    #[inline]
-    fn add_to_bits(&mut self, a: u64, constant: i64) -> u64 {
-        a.wrapping_add_signed(constant)
-    }
-    #[inline]
-    fn to_exponent(&mut self, a: u64) -> u64 {
-        (a >> 8) << 52
-    }
-    #[inline]
-    fn powers(&mut self, a: u64) -> (f64, u64) {
-        // The mask makes it one of them.
-        POWERS.get(a as usize & (ROWS - 1)).copied().unwrap_or_default()
-    }
 }
 
 #[cfg(test)]

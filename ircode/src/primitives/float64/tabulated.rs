@@ -4,39 +4,30 @@
 //! coefficients come from the differential equations of the functions, when the library is compiled: nothing is taken from elsewhere but
 //! 2/√π. Both functions are off by less than one unit in the last place.
 
+use super::arithmetic::{Arithmetic, Row, polynomial};
 use super::double_double::DoubleDouble;
 
 /// Coefficients from the first power on. With |h| ≤ 1/16 the next one adds less than an eighth of a unit in the last place.
 const TERMS: usize = 12;
 
-/// The function around a point: two lines of a cache.
-#[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
-struct Row {
-    /// The value there, and what it lacks for being rounded.
-    value: f64,
-    rest: f64,
-    /// A power of 2 near to the derivative, of which products are exact.
-    slope: f64,
-    /// The coefficients, the first one without that power.
-    terms: [f64; TERMS],
-}
+/// The function around a point: the value there, and what it lacks for being rounded; a power of 2 near to the derivative, of which
+/// products are exact; the coefficients, the first one without that power; nothing.
+type Point = Row<16>;
 
-impl Row {
-    const EMPTY: Row = Row { value: 0.0, rest: 0.0, slope: 0.0, terms: [0.0; TERMS] };
-
-    const fn new(value: DoubleDouble, coefficients: &[DoubleDouble]) -> Row {
-        let mut row = Row { value: value.high, rest: value.low, ..Row::EMPTY };
-        // As many digits as none: the exponent alone, of a number half as large again.
-        row.slope = f64::from_bits((coefficients[0].high * 1.5).to_bits() & (0xFFF << 52));
-        row.terms[0] = coefficients[0].plus(DoubleDouble::new(-row.slope)).high;
-        let mut n = 1;
-        while n < TERMS {
-            row.terms[n] = coefficients[n].high;
-            n += 1;
-        }
-        row
+const fn point(value: DoubleDouble, coefficients: &[DoubleDouble]) -> Point {
+    // The exponent alone, of a number half as large again.
+    let slope = f64::from_bits((coefficients[0].high * 1.5).to_bits() & (0xFFF << 52));
+    let mut row = [0.0; 16];
+    row[0] = value.high;
+    row[1] = value.low;
+    row[2] = slope;
+    row[3] = coefficients[0].plus(DoubleDouble::new(-slope)).high;
+    let mut n = 1;
+    while n < TERMS {
+        row[3 + n] = coefficients[n].high;
+        n += 1;
     }
+    Row(row)
 }
 
 /// The error function is 1 from here on, but for less than half a unit in the last place.
@@ -44,41 +35,55 @@ const ERF_ROWS: usize = 8 * 6 + 1;
 /// The same of the hyperbolic tangent.
 const TANH_ROWS: usize = 8 * 20 + 1;
 
-static ERF: [Row; ERF_ROWS] = erf_rows();
-static TANH: [Row; TANH_ROWS] = tanh_rows();
+static ERF: [Point; ERF_ROWS] = erf_rows();
+static TANH: [Point; TANH_ROWS] = tanh_rows();
 
 /// The error function, 2/√π · ∫₀ˣ e^(−t²) dt.
-pub fn erf(x: f64) -> f64 {
-    evaluate(&ERF, x)
+#[inline]
+pub fn erf<A: Arithmetic>(on: &mut A, x: A::Float) -> A::Float {
+    evaluate(on, &ERF, x)
 }
 
 /// The hyperbolic tangent.
-pub fn tanh(x: f64) -> f64 {
-    evaluate(&TANH, x)
+#[inline]
+pub fn tanh<A: Arithmetic>(on: &mut A, x: A::Float) -> A::Float {
+    evaluate(on, &TANH, x)
 }
 
 #[inline]
-fn evaluate<const ROWS: usize>(rows: &[Row; ROWS], x: f64) -> f64 {
+fn evaluate<A: Arithmetic>(on: &mut A, rows: &'static [Point], x: A::Float) -> A::Float {
     // Added to a number it leaves the nearest multiple of 1/8, counted in the lower bits.
     const SHIFT: f64 = 1.5 * (1_u64 << 49) as f64;
-    let limit = (ROWS - 1) as f64 / 8.0;
-    let distance = x.abs();
-    let distance = if distance > limit { limit } else { distance };
-    let shifted = distance + SHIFT;
-    let number = (shifted.to_bits() & 0xFF) as usize;
-    // Of what is no number there may be no row; the result is none either.
-    let Some(row) = rows.get(number) else { return x };
-    let h = distance - (shifted - SHIFT);
-    let [a, b, c, d, e, f, g, i, j, k, l, m] = row.terms;
-    let (h2, h4) = (h * h, (h * h) * (h * h));
-    let low = (a + h * b) + h2 * (c + h * d);
-    let middle = (e + h * f) + h2 * (g + h * i);
-    let high = (j + h * k) + h2 * (l + h * m);
-    let sum = low + h4 * (middle + h4 * high);
-    let linear = h * row.slope;
-    let value = row.value + linear;
-    let rest = (row.value - value) + linear;
-    (value + ((rest + row.rest) + h * sum)).copysign(x)
+    let (limit, shift) = (on.constant((rows.len() - 1) as f64 / 8.0), on.constant(SHIFT));
+    let size = on.absolute(x);
+    // What is no number takes the last row, and remains none.
+    let distance = on.if_less(size, limit, size, limit);
+    let remaining = on.if_less(limit, size, limit, size);
+    let shifted = on.add(distance, shift);
+    let nearest = on.subtract(shifted, shift);
+    let h = on.subtract(remaining, nearest);
+    let number = on.bits(shifted);
+    let mask = on.constant_bits(0xFF);
+    let number = on.and_bits(number, mask);
+    let row = on.row(rows, number);
+    let [(value, rest), (slope, a), (b, c), (d, e), (f, g), (i, j), (k, l), (m, _)] =
+        [0, 1, 2, 3, 4, 5, 6, 7].map(|place| on.pair(rows, row, place));
+    let low = polynomial(on, h, &[a, b, c, d, e, f, g, i]);
+    let high = polynomial(on, h, &[j, k, l, m]);
+    let h2 = on.multiply(h, h);
+    let h4 = on.multiply(h2, h2);
+    let h8 = on.multiply(h4, h4);
+    let high = on.multiply(h8, high);
+    let sum = on.add(low, high);
+    let sum = on.multiply(h, sum);
+    let linear = on.multiply(h, slope);
+    let near = on.add(value, linear);
+    let lost = on.subtract(value, near);
+    let lost = on.add(lost, linear);
+    let lost = on.add(lost, rest);
+    let sum = on.add(lost, sum);
+    let result = on.add(near, sum);
+    on.with_sign(result, x)
 }
 
 /// The coefficients of the series of the error function around x: that of its derivative f is f′ = −2(x + h)·f.
@@ -97,15 +102,15 @@ const fn erf_terms<const COUNT: usize>(x: f64, slope: DoubleDouble) -> [DoubleDo
     terms
 }
 
-const fn erf_rows() -> [Row; ERF_ROWS] {
-    let mut rows = [Row::EMPTY; ERF_ROWS];
+const fn erf_rows() -> [Point; ERF_ROWS] {
+    let mut rows = [Row([0.0; 16]); ERF_ROWS];
     // From one row to the next by the series itself, as far as these numbers can tell.
     let mut value = DoubleDouble::new(0.0);
     let mut slope = DoubleDouble { high: std::f64::consts::FRAC_2_SQRT_PI, low: f64::from_bits(0x3C71_AE3A_914F_ED80) };
     let mut row = 0;
     while row < ERF_ROWS {
         let terms: [DoubleDouble; 28] = erf_terms(row as f64 / 8.0, slope);
-        rows[row] = Row::new(value, &terms);
+        rows[row] = point(value, &terms);
         let h = DoubleDouble::new(1.0 / 8.0);
         let mut next = DoubleDouble::new(0.0);
         slope = DoubleDouble::new(0.0);
@@ -121,8 +126,8 @@ const fn erf_rows() -> [Row; ERF_ROWS] {
     rows
 }
 
-const fn tanh_rows() -> [Row; TANH_ROWS] {
-    let mut rows = [Row::EMPTY; TANH_ROWS];
+const fn tanh_rows() -> [Point; TANH_ROWS] {
+    let mut rows = [Row([0.0; 16]); TANH_ROWS];
     // e^(2x), from row to row.
     let step = DoubleDouble::new(0.25).exp();
     let mut power = DoubleDouble::new(1.0);
@@ -145,7 +150,7 @@ const fn tanh_rows() -> [Row; TANH_ROWS] {
             n += 1;
         }
         let (_, terms) = all.split_at(1);
-        rows[row] = Row::new(value, terms);
+        rows[row] = point(value, terms);
         power = power.times(step);
         row += 1;
     }
@@ -154,7 +159,7 @@ const fn tanh_rows() -> [Row; TANH_ROWS] {
 
 #[cfg(test)]
 mod tests {
-    use super::{erf, tanh};
+    use super::super::{erf, tanh};
 
     /// How many numbers lie between what is computed and what the crate `libm` gives, which is off by less than one unit in the last place, too.
     fn farthest(f: fn(f64) -> f64, of_libm: fn(f64) -> f64, limit: f64) -> (u64, f64) {
