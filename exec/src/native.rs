@@ -27,6 +27,7 @@ mod marshal;
 mod mathematics;
 mod memory;
 mod operations;
+mod paths;
 mod pending;
 mod phis;
 mod program;

@@ -4,11 +4,12 @@
 use cranelift_codegen::ir::condcodes::{CondCode, FloatCC};
 use hashbrown::{HashMap, HashSet};
 use ircode::primitives::Primitive;
-use ircode::{Constant, GotoIfNot, Operand, Positions, Scalar, Stmt, Type};
+use ircode::{Constant, GotoIfNot, Operand, PhiNode, Positions, Scalar, Stmt, Type};
 use smallvec::SmallVec;
 
 use super::helpers::MATH;
 use super::loops::{CountedLoop, DEPTH, Finder, Index, known_dims};
+use super::paths::{Visit, path};
 
 /// What makes an object that nothing else has in its memory.
 const FRESH: &[&str] =
@@ -268,13 +269,14 @@ impl Default for Accesses {
 pub(super) fn straight_loop(finder: &Finder<'_>, found: &CountedLoop, blocks: &[usize]) -> Option<StraightLoop> {
     let mut planner = Planner { finder, found, plan: StraightLoop::default(), values: HashMap::new() };
     let mut next = Vec::new();
-    for block in planner.chain(blocks)? {
+    for Visit { block, from, holds } in path(finder, found, blocks)? {
         for statement in finder.ir.cfg.blocks.get(block)?.stmts.clone() {
-            match finder.ir.stmts.stmts().get(statement)? {
-                Stmt::Phi(_) if block == found.header => planner.phi(statement, &mut next)?,
-                Stmt::GotoIfNot(branch) if block != found.test => planner.branch(block, branch)?,
-                Stmt::Goto(_) | Stmt::GotoIfNot(_) => {}
-                stmt => planner.statement(statement, stmt)?,
+            match (finder.ir.stmts.stmts().get(statement)?, from, holds) {
+                (Stmt::Phi(_), None, _) => planner.phi(statement, &mut next)?,
+                (Stmt::Phi(phi), Some(from), _) => planner.join(statement, phi, from),
+                (Stmt::GotoIfNot(branch), _, Some(holds)) => planner.branch(branch, holds)?,
+                (Stmt::Goto(_) | Stmt::GotoIfNot(_), ..) => {}
+                (stmt, ..) => planner.statement(statement, stmt)?,
             }
         }
     }
@@ -295,47 +297,8 @@ struct Planner<'a> {
 }
 
 impl Planner<'_> {
-    /// The blocks in the order in which each round goes through them, if that is always the same.
-    fn chain(&self, members: &[usize]) -> Option<Vec<usize>> {
-        let mut chain = Vec::with_capacity(members.len());
-        let mut block = self.found.header;
-        while chain.len() < members.len() {
-            chain.push(block);
-            let last = self.finder.ir.cfg.blocks.get(block)?.stmts.clone().next_back()?;
-            block = match self.finder.ir.stmts.stmts().get(last)? {
-                Stmt::GotoIfNot(_) if block == self.found.test => self.found.stays,
-                Stmt::GotoIfNot(branch) => self.branch_that_fails(block, branch)?.0,
-                Stmt::Return(_) => return None,
-                Stmt::Goto(goto) => goto.label.index()?,
-                _ => block + 1,
-            };
-            if block == self.found.header {
-                break;
-            }
-        }
-        (block == self.found.header && chain.len() == members.len()).then_some(chain)
-    }
-
-    /// Where a branch goes on if one of its ways does nothing but fail, and for which condition.
-    fn branch_that_fails(&self, block: usize, branch: &GotoIfNot<Positions>) -> Option<(usize, bool)> {
-        let (on, off) = (block + 1, branch.dest.index()?);
-        let fails = |block: usize| {
-            let stmts = self.finder.ir.stmts.stmts();
-            let last = self.finder.ir.cfg.blocks.get(block).and_then(|block| block.stmts.clone().next_back());
-            let unreachable =
-                matches!(last.and_then(|last| stmts.get(last)), Some(Stmt::Return(end)) if end.value.is_none());
-            unreachable && !self.finder.has_block(block)
-        };
-        match (fails(on), fails(off)) {
-            (true, false) => Some((off, false)),
-            (false, true) => Some((on, true)),
-            _ => None,
-        }
-    }
-
-    /// A branch one of whose ways fails: what it compares must be such that the other one is taken.
-    fn branch(&mut self, block: usize, branch: &GotoIfNot<Positions>) -> Option<()> {
-        let (_, mut holds) = self.branch_that_fails(block, branch)?;
+    /// Checks that the condition of a branch is this.
+    fn branch(&mut self, branch: &GotoIfNot<Positions>, mut holds: bool) -> Option<()> {
         let mut condition = branch.cond.clone();
         loop {
             let Operand::Value(value) = &condition else { return None };
@@ -419,6 +382,17 @@ impl Planner<'_> {
         };
         self.values.insert((statement, 0), source);
         Some(())
+    }
+
+    /// A φ takes what it does coming from a block; what is no number can be computed on the way, but not be used.
+    fn join(&mut self, statement: usize, phi: &PhiNode<Positions>, from: usize) {
+        let mut entries = phi.entries.iter().filter(|entry| entry.edge.index() == Some(from));
+        if self.finder.ir.stmts.types().get(statement) == Some(&Type::FLOAT64)
+            && let Some(value) = entries.next().and_then(|entry| entry.value.as_ref())
+            && let Some(source) = self.number(value)
+        {
+            self.values.insert((statement, 0), source);
+        }
     }
 
     fn statement(&mut self, statement: usize, stmt: &Stmt<Positions>) -> Option<()> {

@@ -43,7 +43,7 @@ const MARGIN: i64 = 3;
 
 /// Makes a function with one counted loop: up or down, with loads and stores at the counter and a few elements beside it, at indices that
 /// run the other way, twice as fast or not at all; a number that is carried, a stack that is pushed on, arrays made in the function; functions that throw
-/// outside of their domain, and a branch that fails. One in five
+/// outside of their domain, and a branch that fails or one of which both ways meet again. One in five
 /// has a long body, which adds to elements that lie side by side, as derivatives do whose inner loops were written out.
 ///
 /// # Errors
@@ -76,6 +76,7 @@ pub fn straight_loop(u: &mut Unstructured<'_>) -> Result<StraightLoop> {
     let carried = line(&mut lines, String::new());
     let mut pushed = false;
     let mut fails = None;
+    let mut ways = Vec::new();
     let mut numbers = vec!["_5".to_owned(), carried.clone(), "0.75".to_owned()];
     let arrays = ["_2", "_3", own.as_str()];
     if long {
@@ -101,8 +102,31 @@ pub fn straight_loop(u: &mut Unstructured<'_>) -> Result<StraightLoop> {
             let array = *u.choose(&arrays[..2])?;
             let element = line(&mut lines, format!("Base.arrayref(true, {array}, {at})::Float64"));
             let condition = condition(u, &mut lines, &mut line, &element, array == "_2")?;
-            line(&mut lines, format!("goto #6 if not {condition}"));
-            fails = Some(lines.len());
+            if u.arbitrary()? {
+                line(&mut lines, format!("goto #6 if not {condition}"));
+                fails = Some(lines.len());
+            } else {
+                line(&mut lines, format!("goto #4 if not {condition}"));
+                let mut results = Vec::new();
+                for arm in 0..2 {
+                    ways.push(lines.len());
+                    let mut result = element.clone();
+                    for _ in 0..u.int_in_range(0..=3)? {
+                        let name = *u.choose(&["add_float", "sub_float", "mul_float"])?;
+                        let other = u.choose(&numbers)?;
+                        result = line(&mut lines, format!("Base.{name}({result}, {other})::Float64"));
+                    }
+                    if u.ratio(1, 4)? {
+                        let store = format!("Base.arrayset(true, _3, {result}, {counter})::Vector{{Float64}}");
+                        line(&mut lines, store);
+                    }
+                    line(&mut lines, if arm == 0 { "goto #5".into() } else { "nothing".into() });
+                    results.push(result);
+                }
+                ways.push(lines.len());
+                let phi = format!("φ (#3 => {}, #4 => {})::Float64", results[0], results[1]);
+                numbers.push(line(&mut lines, phi));
+            }
             numbers.push(element);
         }
         let kind = u.int_in_range(0..=9)?;
@@ -136,7 +160,7 @@ pub fn straight_loop(u: &mut Unstructured<'_>) -> Result<StraightLoop> {
     }
     let left = u.choose(&numbers)?.clone();
     let test = line(&mut lines, format!("Base.:(===)({counter}, {end})::Bool"));
-    let on = if fails.is_some() { 5 } else { 4 };
+    let on = if fails.is_some() { 5 } else { 4 + ways.len() };
     line(&mut lines, format!("goto #{on} if not {test}"));
     let body = lines.len();
     let length = line(&mut lines, format!("BBKit.stack_length({stack})::Int64"));
@@ -161,7 +185,7 @@ pub fn straight_loop(u: &mut Unstructured<'_>) -> Result<StraightLoop> {
     }
     lines[phi] = format!("{counter} = φ (#1 => {start}, #{on} => {moved})::Int64");
     lines[phi + 1] = format!("{carried} = φ (#1 => 1.5, #{on} => {left})::Float64");
-    let starts: Vec<usize> = [0, entry].into_iter().chain(fails).chain([body, exit, failure]).collect();
+    let starts: Vec<usize> = [0, entry].into_iter().chain(fails).chain(ways).chain([body, exit, failure]).collect();
     let mut text = String::from(
         "function f(_2::Vector{Float64}, _3::Vector{Float64}, _4::Int64, _5::Float64)::Tuple{Float64, Float64}\n",
     );
