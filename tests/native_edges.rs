@@ -215,6 +215,52 @@ end
     }
 }
 
+/// A loop that puts a function of each element of one array into another, as C has it: without exceptions.
+fn function_of_each(name: &str) -> String {
+    let called = match name {
+        "erf" | "log" => format!(
+            "$(Expr(:foreigncall, :(Core.tuple(:{name}, Base.Math.libm)), Float64, svec(Float64), 0, :(:ccall), :(%7), :(%7)))"
+        ),
+        name => format!("Base.{name}(%7)"),
+    };
+    format!(
+        "function f(x::Vector{{Float64}}, y::Vector{{Float64}})::Nothing
+1 ─ %1  = Base.arraylen(x)::Int64
+└──       goto #2
+2 ┄ %3  = φ (#1 => 1, #3 => %10)::Int64
+│   %4  = Base.sle_int(%3, %1)::Bool
+└──       goto #4 if not %4
+3 ─       nothing
+│   %7  = Base.arrayref(true, x, %3)::Float64
+│   %8  = {called}::Float64
+│         Base.arrayset(true, y, %8, %3)::Vector{{Float64}}
+│   %10 = Base.add_int(%3, 1)::Int64
+└──       goto #2
+4 ─       return nothing
+end
+"
+    )
+}
+
+/// Functions that are written out for two numbers at once give what the interpreter gives, also where one is special and the other is not.
+#[test]
+fn functions_of_two_numbers_at_once_are_the_interpreters() {
+    let special = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -0.0, f64::MAX, f64::MIN, 5e-324, -5e-324, 1e-310];
+    let near =
+        [709.78, 709.79, -708.4, -745.1, -745.2, 1.0, 1.0 - f64::EPSILON, 5.93, -6.1, 19.07, -20.1, 0.0625, -0.1875];
+    let mut numbers: Vec<f64> = Vec::new();
+    for (at, one) in special.iter().chain(&near).enumerate() {
+        // Each in the first and in the second place, beside an ordinary number.
+        numbers.extend([*one, at as f64 / 7.0 - 1.0, 0.3 - at as f64 / 5.0, *one]);
+    }
+    numbers.extend((0..2000).map(|number| (f64::from(number) - 1000.0) * 0.0171));
+    for name in ["exp", "log", "erf", "tanh"] {
+        runs(&function_of_each(name), &|machine| {
+            vec![floats(machine, &numbers), floats(machine, &vec![0.0; numbers.len()])]
+        });
+    }
+}
+
 #[test]
 fn aliases_among_arguments_stay_aliases() {
     let text = "
