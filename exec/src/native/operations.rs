@@ -28,13 +28,19 @@ impl FunctionCompiler<'_, '_> {
         }
     }
 
-    /// Goes on if something holds of both numbers of two vectors, and to a block if not.
-    pub(super) fn check_both(&mut self, comparison: FloatCC, a: ir::Value, b: ir::Value, otherwise: ir::Block) {
+    /// Goes on if a comparison holds of both numbers of two vectors, or of neither, and to a block if not.
+    pub(super) fn check_both(
+        &mut self,
+        (comparison, holds): (FloatCC, bool),
+        a: ir::Value,
+        b: ir::Value,
+        otherwise: ir::Block,
+    ) {
         let on = self.builder.create_block();
-        let holds = self.builder.ins().fcmp(comparison, a, b);
-        let signs = self.builder.ins().vhigh_bits(clif::I32, holds);
-        let all = self.builder.ins().icmp_imm_s(IntCC::Equal, signs, 0b11);
-        self.builder.ins().brif(all, on, &[], otherwise, &[]);
+        let compared = self.builder.ins().fcmp(comparison, a, b);
+        let signs = self.builder.ins().vhigh_bits(clif::I32, compared);
+        let fine = self.builder.ins().icmp_imm_s(IntCC::Equal, signs, if holds { 0b11 } else { 0 });
+        self.builder.ins().brif(fine, on, &[], otherwise, &[]);
         self.seal(&[on]);
         self.builder.switch_to_block(on);
     }

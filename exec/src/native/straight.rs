@@ -1,7 +1,7 @@
 //! Counted loops whose body is one sequence of operations on `Float64`s in registers and in memory: such rounds can be compiled
 //! several at a time (`vectors.rs`).
 
-use cranelift_codegen::ir::condcodes::{CondCode, FloatCC};
+use cranelift_codegen::ir::condcodes::FloatCC;
 use hashbrown::{HashMap, HashSet};
 use ircode::primitives::Primitive;
 use ircode::{Constant, GotoIfNot, Operand, PhiNode, Positions, Scalar, Stmt, Type};
@@ -46,8 +46,8 @@ pub(super) enum Step {
     Compute(Operation, SmallVec<[Source; 3]>),
     Load(Access),
     Store(Access, Source),
-    /// This holds of the numbers, or the loop fails in this round. No store comes before it.
-    Check(FloatCC, [Source; 2]),
+    /// Whether this holds of the numbers must be so; else the round is done elsewhere. No store comes before it.
+    Check(FloatCC, bool, [Source; 2]),
 }
 
 /// Operations of which several are done by one machine instruction, with the same results.
@@ -152,7 +152,7 @@ impl StraightLoop {
                 Step::Compute(_, sources) => sources.iter().any(of),
                 Step::Load(access) => meeting.contains(&region(access)),
                 Step::Store(access, source) => of(source) || meeting.contains(&region(access)),
-                Step::Check(_, sources) => sources.iter().any(of),
+                Step::Check(_, _, sources) => sources.iter().any(of),
             };
             serial.push(depends);
         }
@@ -317,7 +317,7 @@ impl Planner<'_> {
                         return None;
                     }
                     let numbers = [self.number(a)?, self.number(b)?];
-                    return self.check(if holds { comparison } else { comparison.complement() }, numbers);
+                    return self.check(comparison, holds, numbers);
                 }
                 _ => return None,
             }
@@ -331,10 +331,10 @@ impl Planner<'_> {
         }
     }
 
-    fn check(&mut self, comparison: FloatCC, numbers: [Source; 2]) -> Option<()> {
+    fn check(&mut self, comparison: FloatCC, holds: bool, numbers: [Source; 2]) -> Option<()> {
         // It is made in front of everything that the rounds of a turn do.
         let stored = self.plan.steps.iter().any(|step| matches!(step, Step::Store(..)));
-        (!stored).then(|| self.plan.steps.push(Step::Check(comparison, numbers)))
+        (!stored).then(|| self.plan.steps.push(Step::Check(comparison, holds, numbers)))
     }
 
     /// A function of mathematics, with a check that its operand is in its domain if it throws elsewhere.
@@ -349,13 +349,13 @@ impl Planner<'_> {
             match name {
                 "log" | "sqrt" => {
                     let zero = self.number(&Operand::Constant(Constant::Scalar(Scalar::Float64(0.0))))?;
-                    self.check(FloatCC::LessThan.complement(), [source, zero])?;
+                    self.check(FloatCC::LessThan, false, [source, zero])?;
                 }
                 "sin" | "cos" => {
                     let infinity = Operand::Constant(Constant::Scalar(Scalar::Float64(f64::INFINITY)));
                     let infinity = self.number(&infinity)?;
                     let size = self.step(Step::Compute(Operation::Absolute, [source].into_iter().collect()));
-                    self.check(FloatCC::NotEqual, [size, infinity])?;
+                    self.check(FloatCC::Equal, false, [size, infinity])?;
                 }
                 _ => return None,
             }

@@ -273,14 +273,14 @@ impl Turn<'_> {
                 self.store(compiler, access, None, value)?;
                 None
             }
-            Step::Check(comparison, [a, b]) => {
+            Step::Check(comparison, holds, [a, b]) => {
                 let mut vector = |source: &Source| {
                     let value = self.wide(compiler, *source)?;
                     let vector = self.vector(value);
                     self.code(compiler, vector)
                 };
                 let (a, b) = (vector(a)?, vector(b)?);
-                compiler.check_both(*comparison, a, b, self.otherwise);
+                compiler.check_both((*comparison, *holds), a, b, self.otherwise);
                 None
             }
         })

@@ -421,7 +421,7 @@ fn pays(straight: &StraightLoop, serial: &[bool], distances: &[i64]) -> bool {
             Step::Compute(_, sources) => (sources.as_slice(), None),
             Step::Load(_) => (&[][..], distances.next()),
             Step::Store(_, source) => (std::slice::from_ref(source), distances.next()),
-            Step::Check(_, sources) => (sources.as_slice(), None),
+            Step::Check(_, _, sources) => (sources.as_slice(), None),
         };
         if is_serial(number) {
             let taken_out = |source: &&Source| matches!(source, Source::Step(step) if !is_serial(*step));

@@ -42,7 +42,7 @@ pub trait Arithmetic {
     fn shift_down(&mut self, a: Self::Bits, by: u8) -> Self::Bits;
     /// The row of this number, which is smaller than the number of rows.
     fn row<const WORDS: usize>(&mut self, table: &'static [Row<WORDS>], number: Self::Bits) -> Self::Row;
-    /// The numbers at twice this place in a row, and behind that. Rows come from one table at a time.
+    /// The numbers at twice this place in a row of this table, and behind that.
     fn pair<const WORDS: usize>(
         &mut self,
         table: &'static [Row<WORDS>],
