@@ -1,7 +1,7 @@
 //! The functions of mathematics on `Float64` that the primitives of these names compute, as plain functions: what runs
 //! programs in another way than through [`Scalar`](crate::Scalar)s gets the same bits from them.
 //!
-//! Those that programs use most are our own, in [`functions`], and about twice as fast as those of the crate `libm`.
+//! Those that programs use most are our own, in [`functions`]: without branches, so that native code can have them where they are called.
 
 mod arithmetic;
 mod double_double;
