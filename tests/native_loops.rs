@@ -271,3 +271,48 @@ fn numbers_live_on_where_a_stack_grows() {
         }
     }
 }
+
+/// A stack on which each round pushes, and some rounds once more; behind it in memory lies another one.
+const PUSHED_ON_TWICE: &str = "
+function f(n::Int64, m::Int64)::Int64
+1 ─ %1  = BBKit.new_stack(Int64)::BBKit.Stack{Int64}
+│   %2  = BBKit.new_stack(Int64)::BBKit.Stack{Int64}
+└──       goto #2
+2 ┄ %4  = φ (#1 => 1, #5 => %13)::Int64
+│   %5  = Base.sle_int(%4, n)::Bool
+└──       goto #6 if not %5
+3 ─       BBKit.stack_push!(%1, %4)::Nothing
+│   %8  = Base.slt_int(%4, m)::Bool
+└──       goto #5 if not %8
+4 ─       BBKit.stack_push!(%1, 1000)::Nothing
+│         BBKit.stack_push!(%2, 7)::Nothing
+└──       goto #5
+5 ┄ %13 = Base.add_int(%4, 1)::Int64
+└──       goto #2
+6 ─       goto #7
+7 ┄ %16 = φ (#6 => 1, #8 => %22)::Int64
+│   %17 = φ (#6 => 0, #8 => %21)::Int64
+│   %18 = Base.slt_int(%16, m)::Bool
+└──       goto #9 if not %18
+8 ─ %20 = BBKit.stack_get(%2, %16)::Int64
+│   %21 = Base.add_int(%17, %20)::Int64
+│   %22 = Base.add_int(%16, 1)::Int64
+└──       goto #7
+9 ─ %24 = BBKit.stack_length(%1)::Int64
+│   %25 = Base.mul_int(%24, 1000000)::Int64
+│   %26 = Base.add_int(%25, %17)::Int64
+└──       return %26
+end
+";
+
+/// What is pushed on some rounds takes none of the room that was made for what is pushed on each: the length is n and m − 1, the other stack holds a 7 for
+/// each of these.
+#[test]
+fn stacks_grow_as_far_as_they_must() {
+    let module = parse_module(PUSHED_ON_TWICE).unwrap().module;
+    let program = Program::compile(&module, &["f"], Limits::default()).unwrap();
+    for (n, m) in [(10, 5), (100, 30), (1000, 400), (3000, 1030)] {
+        let result = program.call("f", &[Value::from(n), Value::from(m)]).unwrap();
+        assert_eq!(result.as_integer(), Some(((n + m - 1) * 1_000_000 + 7 * (m - 1)).into()), "{n} rounds, {m}");
+    }
+}

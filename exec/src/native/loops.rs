@@ -424,14 +424,15 @@ impl Finder<'_> {
             _ => None,
         };
         let mut changed: HashSet<usize> = HashSet::new();
-        let mut popped: HashSet<usize> = HashSet::new();
-        for (_, _, name, args) in &calls {
+        // Stacks of which it is not known before the loop how long it makes them.
+        let mut irregular: HashSet<usize> = HashSet::new();
+        for (block, _, name, args) in &calls {
             if let (true, Some(stack)) =
                 (matches!(*name, "stack_push!" | "stack_pop!" | "stack_empty!"), stack_of(args))
             {
                 changed.insert(stack);
-                if *name != "stack_push!" {
-                    popped.insert(stack);
+                if *name != "stack_push!" || !every_round(*block) {
+                    irregular.insert(stack);
                 }
             }
         }
@@ -443,7 +444,7 @@ impl Finder<'_> {
                 "getindex" => args.first().zip(args.get(1..)),
                 "setindex!" => args.first().zip(args.get(2..)),
                 "stack_push!" => {
-                    if let Some(stack) = stack_of(args).filter(|stack| every_round(*block) && !popped.contains(stack)) {
+                    if let Some(stack) = stack_of(args).filter(|stack| !irregular.contains(stack)) {
                         match found.grown.iter_mut().find(|(known, _)| *known == stack) {
                             Some((_, times)) => *times += 1,
                             None => found.grown.push((stack, 1)),
