@@ -1,5 +1,5 @@
-//! Counted loops whose body is one sequence of operations on `Float64`s in registers and in memory: such rounds can be compiled
-//! several at a time (`vectors.rs`).
+//! Counted loops whose body is one sequence of operations on `Float64`s in registers and in memory, at least on its usual way (`paths.rs`): such rounds
+//! can be compiled several at a time (`vectors.rs`).
 
 use cranelift_codegen::ir::condcodes::FloatCC;
 use hashbrown::{HashMap, HashSet};
@@ -46,7 +46,7 @@ pub(super) enum Step {
     Compute(Operation, SmallVec<[Source; 3]>),
     Load(Access),
     Store(Access, Source),
-    /// Whether this holds of the numbers must be so; else the round is done elsewhere. No store comes before it.
+    /// Whether the comparison holds of the numbers must be this; else the round is done elsewhere. No store comes before it.
     Check(FloatCC, bool, [Source; 2]),
 }
 
@@ -215,7 +215,7 @@ impl StraightLoop {
         self.steps.iter().any(|step| matches!(step, Step::Compute(Operation::Function(_), _)))
     }
 
-    /// Whether the loop may fail.
+    /// Whether a round may go another way, or fail.
     pub(super) fn checks(&self) -> bool {
         self.steps.iter().any(|step| matches!(step, Step::Check(..)))
     }
