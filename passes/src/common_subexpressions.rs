@@ -2,7 +2,8 @@
 
 use bbcode::{BBCode, BlockGraph, Ids, InstId};
 use hashbrown::hash_table::Entry;
-use hashbrown::{DefaultHashBuilder, HashMap, HashTable};
+use hashbrown::{DefaultHashBuilder, HashMap, HashSet, HashTable};
+use ircode::graph::{LoopForest, LoopId};
 use ircode::primitives::Primitive;
 use ircode::{Constant, GlobalRef, Instruction, Module, Operand, ScalarType, Stmt, Type};
 use slotmap::SecondaryMap;
@@ -37,7 +38,7 @@ pub const NAME: &str = "common-subexpressions";
 /// because they are the same are not found.
 ///
 /// For loads, memory is one value, which each statement that may write changes and which meets like a φ where ways do (the numbers of
-/// memory in that technique). What is pushed on stacks and put in slots counts as no write: these are no arrays.
+/// memory in that technique); a loop in which nothing writes leaves it as it was. What is pushed on stacks and put in slots counts as no write: these are no arrays.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     compute_once(bb, context, true)
 }
@@ -148,14 +149,28 @@ impl Memory {
                 }
             });
         }
+        let writes: Vec<usize> = (0..count)
+            .map(|block| {
+                let insts = graph.block(block).into_iter().flat_map(|block| bb.insts(block));
+                insts.filter(|(_, inst)| may_write(module, bb, inst)).count()
+            })
+            .collect();
+        let forest = graph.loops();
+        let changes = |block: usize| handlers.get(block) != Some(&false) || writes.get(block) != Some(&0);
+        let changing = changing_loops(&forest, count, changes);
         for block in graph.graph().postorder().into_iter().rev() {
-            let mut preds = graph.graph().predecessors(block).map(|pred| ends.get(pred).copied().flatten());
+            // What a loop that writes nothing starts with is what it was entered with, on every round.
+            let entered = forest.innermost(block).filter(|id| {
+                forest.get(*id).is_some_and(|each| each.header == block) && !changing.contains(id)
+            });
+            let preds = graph.graph().predecessors(block);
+            let preds = preds.filter(|&pred| entered.is_none_or(|id| !forest.contains(id, pred)));
+            let mut preds = preds.map(|pred| ends.get(pred).copied().flatten());
             let common = preds.next().flatten().filter(|first| preds.all(|other| other == Some(*first)));
             // What happened in a `try` region is not seen in the graph. States that meet are told by a number that no block has.
             let meets = [number(block + count), 0];
             let start = common.filter(|_| handlers.get(block) == Some(&false)).unwrap_or(meets);
-            let insts = graph.block(block).into_iter().flat_map(|block| bb.insts(block));
-            let writes = insts.filter(|(_, inst)| may_write(module, bb, inst)).count();
+            let writes = writes.get(block).copied().unwrap_or_default();
             let end = if writes == 0 { start } else { [number(block), number(writes)] };
             if let (Some(starts), Some(ends)) = (starts.get_mut(block), ends.get_mut(block)) {
                 (*starts, *ends) = (Some(start), Some(end));
@@ -171,6 +186,19 @@ impl Memory {
             _ => [u32::try_from(block).unwrap_or(u32::MAX), u32::try_from(writes).unwrap_or(u32::MAX)],
         }
     }
+}
+
+/// The loops in which memory may change, or that can be entered elsewhere than at their headers, and those around them.
+fn changing_loops(forest: &LoopForest, blocks: usize, changes: impl Fn(usize) -> bool) -> HashSet<LoopId> {
+    let mut found: HashSet<LoopId> =
+        (0..blocks).filter(|&block| changes(block)).filter_map(|block| forest.innermost(block)).collect();
+    for (id, each) in forest.iter() {
+        if each.irreducible || found.contains(&id) {
+            found.insert(id);
+            found.extend(each.parent);
+        }
+    }
+    found
 }
 
 /// Whether a statement may change what a load gives.

@@ -14,7 +14,6 @@ use ircode::primitives::Primitive;
 use ircode::{IRCode, Module, Operand, Positions, ScalarType, Stmt, Type};
 
 use super::function::{Compiled, FunctionCompiler, Typed, trusted};
-use super::helpers::GROW;
 use super::layout::{Layout, Parts, Shape, array};
 use super::sites::What;
 
@@ -240,13 +239,7 @@ impl FunctionCompiler<'_, '_> {
         self.seal(&[full]);
         self.builder.switch_to_block(full);
         self.builder.ins().store(trusted(), length, stack.header, array::LENGTH);
-        let site = self.site(What::Grow { bytes: value.layout.size, stack: true });
-        let grower = self.compiler.grower(self.builder.func)?;
-        self.builder.ins().call(grower, &[self.context, site, stack.header, longer]);
-        // Where there is no more memory, the room is what it was, and the call has failed.
-        let room = self.load_word(stack.header, array::CAPACITY);
-        let short = self.builder.ins().icmp(IntCC::UnsignedGreaterThanOrEqual, length, room);
-        self.check(short);
+        self.grow(stack.header, longer, value.layout.size, true)?;
         if let Some(local) = stack.local {
             self.reload(stack.header, local);
         }
@@ -260,15 +253,15 @@ impl FunctionCompiler<'_, '_> {
         Ok(())
     }
 
-    /// Lets the helper make room for at least so many values.
+    /// Makes room in a vector or on a stack for at least so many values of so many bytes each, and leaves all registers as they are.
     pub(super) fn grow(&mut self, header: ir::Value, least: ir::Value, bytes: u32, stack: bool) -> Compiled<()> {
         let site = self.site(What::Grow { bytes, stack });
-        let helper = self.compiler.helper(GROW, self.builder.func);
-        let call = self.builder.ins().call(helper, &[self.context, site, header, least]);
-        let Some(status) = self.builder.inst_results(call).first().copied() else {
-            return self.refuse("a helper without a result");
-        };
-        self.check(status);
+        let grower = self.compiler.grower(self.builder.func)?;
+        self.builder.ins().call(grower, &[self.context, site, header, least]);
+        // Where there is no more memory, the room is what it was, and the call has failed.
+        let room = self.load_word(header, array::CAPACITY);
+        let short = self.builder.ins().icmp(IntCC::UnsignedLessThan, room, least);
+        self.check(short);
         Ok(())
     }
 
