@@ -160,9 +160,9 @@ impl Memory {
         let changing = changing_loops(&forest, count, changes);
         for block in graph.graph().postorder().into_iter().rev() {
             // What a loop that writes nothing starts with is what it was entered with, on every round.
-            let entered = forest.innermost(block).filter(|id| {
-                forest.get(*id).is_some_and(|each| each.header == block) && !changing.contains(id)
-            });
+            let entered = forest
+                .innermost(block)
+                .filter(|id| forest.get(*id).is_some_and(|each| each.header == block) && !changing.contains(id));
             let preds = graph.graph().predecessors(block);
             let preds = preds.filter(|&pred| entered.is_none_or(|id| !forest.contains(id, pred)));
             let mut preds = preds.map(|pred| ends.get(pred).copied().flatten());

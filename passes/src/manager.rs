@@ -9,10 +9,10 @@ use crate::reverse_mode::linear_maps;
 use crate::{
     PassError, array_scalar_replacement, checkpoint_loops, closure_folding, closure_specialization,
     common_subexpressions, constant_folding, constant_propagation, copy_propagation, dead_code, derivative_entries,
-    differentiability, forward_mode, infer_types, inlining, jump_threading, linearization, link_methods,
-    loop_invariant_motion, loop_unrolling, lower_arithmetic, lower_broadcast, lower_projections, lower_switch, mem2reg,
-    preaccumulation, reverse_mode, scalar_promotion, scalar_replacement, simplify, simplify_cfg, split_critical_edges,
-    stack_hoisting, type_literals, unreachable_code,
+    differentiability, forward_mode, increment_merging, infer_types, inlining, jump_threading, linearization,
+    link_methods, loop_invariant_motion, loop_unrolling, lower_arithmetic, lower_broadcast, lower_projections,
+    lower_switch, mem2reg, negation_propagation, preaccumulation, reverse_mode, scalar_promotion, scalar_replacement,
+    simplify, simplify_cfg, split_critical_edges, stack_hoisting, type_literals, unreachable_code,
 };
 
 /// What a pass returns: whether it changed anything.
@@ -40,9 +40,10 @@ pub struct Pass {
 }
 
 impl Pass {
-    /// Whether the program computes the same as before, to the last bit. All passes but [`preaccumulation`] keep to that.
+    /// Whether the program computes the same as before, to the last bit. All passes but [`preaccumulation`] and [`increment_merging`]
+    /// keep to that.
     pub fn is_exact(&self) -> bool {
-        self.name != preaccumulation::NAME
+        ![preaccumulation::NAME, increment_merging::NAME].contains(&self.name)
     }
 }
 
@@ -69,6 +70,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: dead_code::NAME,               about: "remove statements whose values nobody uses",                      run: Run::Function(dead_code::run) },
     Pass { name: derivative_entries::NAME,      about: "add the derivatives of differentiable methods to tables",          run: Run::Module(derivative_entries::run) },
     Pass { name: differentiability::NAME,       about: "fill in the derivatives of differentiable functions",          run: Run::Module(differentiability::run) },
+    Pass { name: increment_merging::NAME,       about: "add to an element once what is added to it several times",              run: Run::Function(increment_merging::run) },
     Pass { name: infer_types::NAME,             about: "find types that the listing does not show",                       run: Run::Function(infer_types::run) },
     Pass { name: inlining::NAME,                about: "put the bodies of functions in the place of calls",               run: Run::Module(inlining::run) },
     Pass { name: jump_threading::NAME,          about: "go straight to where a condition leads that is known on an edge",   run: Run::Function(jump_threading::run) },
@@ -80,6 +82,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: lower_projections::NAME,       about: "give parts of slots that have addresses slots of their own",      run: Run::Function(lower_projections::run) },
     Pass { name: lower_switch::NAME,            about: "turn switches into branches",                                     run: Run::Function(lower_switch::run) },
     Pass { name: mem2reg::NAME,                 about: "turn slots into values",                                          run: Run::Function(mem2reg::run) },
+    Pass { name: negation_propagation::NAME,    about: "subtract what is added negated",                                  run: Run::Function(negation_propagation::run) },
     Pass { name: preaccumulation::NAME,         about: "multiply adjoints that loops carry by one number a round",         run: Run::Function(preaccumulation::run) },
     Pass { name: forward_mode::NAME,            about: "add a function of the value and its tangent",                         run: Run::Module(forward_mode::run) },
     Pass { name: linearization::NAME,           about: "add functions of the value and of the differential",              run: Run::Module(linearization::run) },

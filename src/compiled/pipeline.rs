@@ -4,9 +4,9 @@ use bbcode::BBCode;
 use ircode::{Module, Name};
 use passes::{
     Context, PassError, PassResult, array_scalar_replacement, common_subexpressions, constant_folding,
-    copy_propagation, dead_code, infer_types, jump_threading, loop_invariant_motion, loop_unrolling, lower_arithmetic,
-    lower_broadcast, mem2reg, preaccumulation, run_on_function, scalar_promotion, simplify_cfg, stack_hoisting,
-    type_literals, unreachable_code,
+    copy_propagation, dead_code, increment_merging, infer_types, jump_threading, loop_invariant_motion, loop_unrolling,
+    lower_arithmetic, lower_broadcast, mem2reg, negation_propagation, preaccumulation, run_on_function,
+    scalar_promotion, simplify_cfg, stack_hoisting, type_literals, unreachable_code,
 };
 
 type FunctionPass = fn(&mut BBCode, &Context<'_>) -> PassResult;
@@ -42,6 +42,7 @@ const DERIVATIVE: &[FunctionPass] = &[
     copy_propagation::run,
     simplify_cfg::run,
     common_subexpressions::run,
+    negation_propagation::run,
     dead_code::run,
     loop_invariant_motion::run,
     stack_hoisting::run,
@@ -57,7 +58,7 @@ pub fn primal(module: &mut Module<BBCode>) -> Result<(), PassError> {
     names.iter().try_for_each(|name| run(module, name, PRIMAL))
 }
 
-/// Makes a derivative ready to be compiled, with [`preaccumulation`] if it may be rounded in another way.
+/// Makes a derivative ready to be compiled, with [`preaccumulation`] and [`increment_merging`] if it may be rounded in another way.
 ///
 /// # Errors
 ///
@@ -66,7 +67,11 @@ pub fn derivative(module: &mut Module<BBCode>, name: &Name, reassociate: bool) -
     if reassociate {
         run(module, name, &[preaccumulation::run])?;
     }
-    run(module, name, DERIVATIVE)
+    run(module, name, DERIVATIVE)?;
+    if reassociate {
+        run(module, name, &[increment_merging::run])?;
+    }
+    Ok(())
 }
 
 fn run(module: &mut Module<BBCode>, name: &Name, passes: &[FunctionPass]) -> Result<(), PassError> {

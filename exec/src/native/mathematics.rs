@@ -8,6 +8,7 @@ use ircode::primitives::float64::functions::{self, Arithmetic, Row};
 
 use super::function::FunctionCompiler;
 use super::helpers::math_symbol;
+use super::operations;
 use super::turns::shuffle;
 
 /// How many of them are written for single numbers in a function; beyond that they are called, so that long straight-line code stays as long as it is.
@@ -83,13 +84,13 @@ impl Arithmetic for Code<'_, '_> {
         self.each(clif::F64X2, value)
     }
     fn add(&mut self, a: ir::Value, b: ir::Value) -> ir::Value {
-        self.builder.ins().fadd(a, b)
+        operations::add(self.builder, a, b)
     }
     fn subtract(&mut self, a: ir::Value, b: ir::Value) -> ir::Value {
         self.builder.ins().fsub(a, b)
     }
     fn multiply(&mut self, a: ir::Value, b: ir::Value) -> ir::Value {
-        self.builder.ins().fmul(a, b)
+        operations::multiply(self.builder, a, b)
     }
     fn absolute(&mut self, a: ir::Value) -> ir::Value {
         self.builder.ins().fabs(a)

@@ -2,23 +2,48 @@
 
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types as clif;
-use cranelift_codegen::ir::{self, InstBuilder};
+use cranelift_codegen::ir::{self, InstBuilder, Opcode};
+
+use cranelift_frontend::FunctionBuilder;
 
 use super::function::FunctionCompiler;
 use super::straight::Operation;
+
+/// A sum of two numbers or vectors, of which either may be the NaN that comes out.
+pub(super) fn add(builder: &mut FunctionBuilder<'_>, a: ir::Value, b: ir::Value) -> ir::Value {
+    let (a, b) = memory_second(builder, a, b);
+    builder.ins().fadd(a, b)
+}
+
+/// A product, likewise.
+pub(super) fn multiply(builder: &mut FunctionBuilder<'_>, a: ir::Value, b: ir::Value) -> ir::Value {
+    let (a, b) = memory_second(builder, a, b);
+    builder.ins().fmul(a, b)
+}
+
+/// What was just loaded, or a constant, goes second: instructions of x86 take their second operand from memory, and Cranelift leaves the
+/// operands of float arithmetic as they are.
+fn memory_second(builder: &FunctionBuilder<'_>, a: ir::Value, b: ir::Value) -> (ir::Value, ir::Value) {
+    let dfg = &builder.func.dfg;
+    let lies_in_memory = |value: ir::Value| {
+        let inst = dfg.value_def(value).inst();
+        inst.is_some_and(|inst| matches!(dfg.insts[inst].opcode(), Opcode::Load | Opcode::F64const | Opcode::F32const))
+    };
+    if lies_in_memory(a) && !lies_in_memory(b) { (b, a) } else { (a, b) }
+}
 
 impl FunctionCompiler<'_, '_> {
     /// An operation on numbers or on vectors of them.
     pub(super) fn compute(&mut self, operation: Operation, operands: &[ir::Value]) -> ir::Value {
         let ins = self.builder.ins();
         match (operation, operands) {
-            (Operation::Add, [a, b]) => ins.fadd(*a, *b),
+            (Operation::Add, [a, b]) => add(&mut self.builder, *a, *b),
             (Operation::Subtract, [a, b]) => ins.fsub(*a, *b),
-            (Operation::Multiply, [a, b]) => ins.fmul(*a, *b),
+            (Operation::Multiply, [a, b]) => multiply(&mut self.builder, *a, *b),
             (Operation::Divide, [a, b]) => ins.fdiv(*a, *b),
             (Operation::MultiplyAdd, [a, b, c]) => {
-                let product = ins.fmul(*a, *b);
-                self.builder.ins().fadd(product, *c)
+                let product = multiply(&mut self.builder, *a, *b);
+                add(&mut self.builder, product, *c)
             }
             (Operation::Negate, [a, ..]) => ins.fneg(*a),
             (Operation::Absolute, [a, ..]) => ins.fabs(*a),

@@ -9,6 +9,7 @@ use ircode::{ScalarType, Type};
 use super::function::{Compiled, FunctionCompiler, Typed, trusted};
 use super::helpers::{FMOD, MATH, POW};
 use super::layout::{Layout, Shape, part_of};
+use super::operations;
 use super::sites::{What, Work};
 
 /// Whether the operand is an integer of a register's width, and what machine instructions on integers may be used for.
@@ -200,9 +201,9 @@ impl FunctionCompiler<'_, '_> {
         let double = ty == ScalarType::Float64;
         let ins = self.builder.ins();
         let result = match name {
-            "add_float" | "+" => ins.fadd(a, b),
+            "add_float" | "+" => operations::add(&mut self.builder, a, b),
             "sub_float" | "-" => ins.fsub(a, b),
-            "mul_float" | "*" => ins.fmul(a, b),
+            "mul_float" | "*" => operations::multiply(&mut self.builder, a, b),
             "div_float" | "/" => ins.fdiv(a, b),
             "copysign_float" => ins.fcopysign(a, b),
             "min_float" => ins.fmin(a, b),
@@ -276,8 +277,8 @@ impl FunctionCompiler<'_, '_> {
         let (a, b, c) = (a.one()?, b.one()?, c.one()?);
         let result = match name {
             "muladd_float" | "muladd" => {
-                let product = self.builder.ins().fmul(a, b);
-                self.builder.ins().fadd(product, c)
+                let product = operations::multiply(&mut self.builder, a, b);
+                operations::add(&mut self.builder, product, c)
             }
             _ => return None,
         };
