@@ -94,7 +94,8 @@ impl<'m, T: Compilable> Builder<'m, T> {
     }
 
     /// With derivatives that may be rounded in another order than in the interpreter, which is faster: adjoints that loops carry are
-    /// [multiplied by one number a round](passes::preaccumulation), and rounds that read the same numbers may be reversed
+    /// [multiplied by one number a round](passes::preaccumulation), what is added to an element several times is
+    /// [added up first](passes::increment_merging), and rounds that read the same numbers may be reversed
     /// [as soon as they were run](reverse_mode::Options::reassociate).
     pub fn reassociate(self, reassociate: bool) -> Self {
         Builder { reassociate, ..self }
