@@ -30,6 +30,7 @@ mod operations;
 mod paths;
 mod pending;
 mod phis;
+mod preserving;
 mod program;
 mod read_only;
 mod residents;

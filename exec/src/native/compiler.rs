@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, MemFlagsData, Signature as Abi};
-use cranelift_codegen::isa::{CallConv, OwnedTargetIsa, TargetFrontendConfig};
+use cranelift_codegen::isa::{OwnedTargetIsa, TargetFrontendConfig};
 use cranelift_codegen::settings::{self, Configurable};
 use cranelift_codegen::{CodegenError, Context as CodegenContext};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
@@ -21,6 +21,7 @@ use super::helpers::{
     CALL_VALUE, CATCH, FAIL, GROW, INTERPRET, NEW, PASS_THROUGH, POP_EXCEPTION, RELEASE, ZERO, symbols,
 };
 use super::layout::{Layout, Layouts, Parts};
+use super::preserving::Preserving;
 use super::read_only::Changed;
 use super::scopes::Summarized;
 use super::sites::{Site, What};
@@ -43,15 +44,15 @@ pub(super) struct Compiler {
     pub(super) layouts: Layouts,
     /// The functions that can be called as values.
     pub(super) callable: HashSet<usize>,
-    jit: JITModule,
+    pub(super) jit: JITModule,
     signatures: HashMap<usize, Signature>,
     functions: HashMap<usize, FuncId>,
     /// What is declared of the helpers and the functions of mathematics, by name.
     helpers: HashMap<String, FuncId>,
-    /// What lets a stack grow and leaves all registers as they are, if something calls it.
-    grower: Option<FuncId>,
+    /// What is called by functions that leave all registers as they are.
+    pub(super) preserving: HashMap<Preserving, FuncId>,
     /// What the function that is being compiled calls.
-    called: HashMap<FuncId, ir::FuncRef>,
+    pub(super) called: HashMap<FuncId, ir::FuncRef>,
     /// Whether functions count how deep calls nest.
     counted: bool,
     resizes: bool,
@@ -231,7 +232,7 @@ impl Compiler {
             signatures: HashMap::new(),
             functions: HashMap::new(),
             helpers: HashMap::new(),
-            grower: None,
+            preserving: HashMap::new(),
             called: HashMap::new(),
             counted,
             resizes: calls.resizes,
@@ -263,8 +264,8 @@ impl Compiler {
             unsafe { compiler.jit.free_memory() };
             return Ok(None);
         }
-        if let Some(id) = compiler.grower {
-            compiler.compile_grower(&mut context, &mut frontend);
+        for (what, id) in compiler.all_preserving() {
+            compiler.compile_preserving(what, &mut context, &mut frontend);
             bytes += compiler.finish(id, &mut context).map_err(|what| broken(first, what))?.0;
         }
         let mut trampolines = Vec::new();
@@ -394,7 +395,12 @@ impl Compiler {
     /// A function of the module, to be called by the one that is being compiled.
     pub(super) fn callee(&mut self, number: usize, caller: &mut ir::Function) -> Compiled<ir::FuncRef> {
         let id = self.declare(number)?;
-        Ok(*self.called.entry(id).or_insert_with(|| self.jit.declare_func_in_func(id, caller)))
+        Ok(self.reference(id, caller))
+    }
+
+    /// What is declared, to be called by the function that is being compiled.
+    pub(super) fn reference(&mut self, id: FuncId, caller: &mut ir::Function) -> ir::FuncRef {
+        *self.called.entry(id).or_insert_with(|| self.jit.declare_func_in_func(id, caller))
     }
 
     /// A helper, to be called by the function that is being compiled.
@@ -412,45 +418,6 @@ impl Compiler {
             _ => (&[], None),
         };
         self.import(name, operands, result, caller)
-    }
-
-    /// What lets a stack grow and leaves all registers as they are: with a helper's usual convention numbers that live around a push
-    /// would lie on the stack in every round, for a call that hardly any round makes. It gives no result: the stack's header says what came of it.
-    pub(super) fn grower(&mut self, caller: &mut ir::Function) -> Compiled<ir::FuncRef> {
-        let id = match self.grower {
-            Some(id) => id,
-            None => {
-                let abi = self.grower_abi();
-                let id = self.jit.declare_function("grow_and_preserve", Linkage::Local, &abi);
-                let id = id.map_err(|error| Refusal { statement: None, what: error.to_string() })?;
-                self.grower = Some(id);
-                id
-            }
-        };
-        Ok(*self.called.entry(id).or_insert_with(|| self.jit.declare_func_in_func(id, caller)))
-    }
-
-    fn grower_abi(&self) -> Abi {
-        let mut abi = self.jit.make_signature();
-        abi.call_conv = CallConv::PreserveAll;
-        abi.params.extend([clif::I64, clif::I32, clif::I64, clif::I64].map(AbiParam::new));
-        abi
-    }
-
-    fn compile_grower(&mut self, context: &mut CodegenContext, frontend: &mut FunctionBuilderContext) {
-        context.func.signature = self.grower_abi();
-        self.called.clear();
-        let mut builder = FunctionBuilder::new(&mut context.func, frontend);
-        let block = builder.create_block();
-        builder.append_block_params_for_function_params(block);
-        builder.switch_to_block(block);
-        let operands = builder.block_params(block).to_vec();
-        let helper = self.helper(GROW, builder.func);
-        builder.ins().call(helper, &operands);
-        builder.ins().return_(&[]);
-        builder.seal_all_blocks();
-        let config = self.jit.target_config();
-        builder.finalize(config);
     }
 
     /// A function of so many `Float64`s.

@@ -9,6 +9,7 @@ use ircode::primitives::float64::functions::{self, Arithmetic, Row};
 use super::function::FunctionCompiler;
 use super::helpers::math_symbol;
 use super::operations;
+use super::preserving::Preserving;
 use super::turns::shuffle;
 
 /// How many of them are written for single numbers in a function; beyond that they are called, so that long straight-line code stays as long as it is.
@@ -25,11 +26,19 @@ impl FunctionCompiler<'_, '_> {
                 "log" => Some(functions::log(&mut code, x)),
                 "erf" => Some(functions::erf(&mut code, x)),
                 "tanh" => Some(functions::tanh(&mut code, x)),
+                "sin" if vector => Some(functions::sin(&mut code, x)),
+                "cos" if vector => Some(functions::cos(&mut code, x)),
+                "sin" => Some(functions::sin_near_zero(&mut code, x)),
+                "cos" => Some(functions::cos_near_zero(&mut code, x)),
                 _ => None,
             };
             if let Some(result) = written {
                 self.written += 1;
-                return result;
+                return match limited(name) {
+                    // Vectors are of loops that have checked their limit.
+                    Some((name, _)) if !vector => self.up_to(functions::NEAR, name, x, result),
+                    _ => result,
+                };
             }
         }
         if !vector {
@@ -43,12 +52,43 @@ impl FunctionCompiler<'_, '_> {
         self.builder.ins().insertlane(vector, high, 1)
     }
 
+    /// What was computed if a number is within a limit, and else what the function gives that is called.
+    fn up_to(&mut self, limit: f64, name: &'static str, x: ir::Value, result: ir::Value) -> ir::Value {
+        let (beyond, done) = (self.builder.create_block(), self.builder.create_block());
+        self.builder.set_cold_block(beyond);
+        let found = self.builder.append_block_param(done, clif::F64);
+        let (size, limit) = (self.builder.ins().fabs(x), self.builder.ins().f64const(limit));
+        let within = self.builder.ins().fcmp(FloatCC::LessThan, size, limit);
+        self.builder.ins().brif(within, done, &[result.into()], beyond, &[]);
+        self.seal(&[beyond]);
+        self.builder.switch_to_block(beyond);
+        let called = match self.compiler.preserving(Preserving::Function(name), self.builder.func) {
+            Ok(callee) => {
+                let slot = self.slot(8);
+                let address = self.builder.ins().stack_addr(clif::I64, slot, 0);
+                self.builder.ins().call(callee, &[x, address]);
+                self.builder.ins().stack_load(clif::I64, clif::F64, slot, 0)
+            }
+            Err(_) => self.call_function(name, x),
+        };
+        self.builder.ins().jump(done, &[called.into()]);
+        self.seal(&[done]);
+        self.builder.switch_to_block(done);
+        found
+    }
+
     fn call_function(&mut self, name: &str, x: ir::Value) -> ir::Value {
         let callee = self.compiler.math(&math_symbol(name), 1, self.builder.func);
         let call = self.builder.ins().call(callee, &[x]);
         // It has one result.
         self.builder.inst_results(call).first().copied().unwrap_or(x)
     }
+}
+
+/// The functions that are written for numbers up to some size, and that size for vectors; beyond it they are called.
+pub(super) fn limited(name: &str) -> Option<(&'static str, f64)> {
+    let name = ["sin", "cos"].into_iter().find(|known| *known == name)?;
+    Some((name, functions::LIMIT))
 }
 
 /// Arithmetic on values of the code that is being made.

@@ -104,24 +104,30 @@ impl FunctionCompiler<'_, '_> {
         Ok(Some(self.scalar(ty, result)))
     }
 
-    /// Where the result is NaN, the operand may be outside of the domain: the interpreter's primitive knows.
+    /// Where the result is NaN and the operand is not, that is outside of the domain: the interpreter's primitive knows what to throw. From there
+    /// control does not come back, so that nothing has to lie in memory around the call.
     fn unless_nan(
         &mut self,
         primitive: &'static Primitive,
         operands: &[Typed],
         result: ir::Value,
     ) -> Compiled<ir::Value> {
+        let Some((operand, x)) = operands.first().and_then(|operand| Some((operand, operand.one()?))) else {
+            return self.refuse("a function without operand");
+        };
         let nan = self.builder.ins().fcmp(FloatCC::Unordered, result, result);
-        let (off, on) = (self.builder.create_block(), self.builder.create_block());
+        let [off, outside, on] = [(); 3].map(|()| self.builder.create_block());
         self.builder.set_cold_block(off);
+        self.builder.set_cold_block(outside);
         self.builder.ins().brif(nan, off, &[], on, &[]);
         self.seal(&[off]);
         self.builder.switch_to_block(off);
-        let Some(layout) = operands.first().map(|operand| operand.layout.clone()) else {
-            return self.refuse("a function without operand");
-        };
-        self.interpret(Work::Primitive(primitive), operands, layout)?;
-        self.builder.ins().jump(on, &[]);
+        let of_nan = self.builder.ins().fcmp(FloatCC::Unordered, x, x);
+        self.builder.ins().brif(of_nan, on, &[], outside, &[]);
+        self.seal(&[outside]);
+        self.builder.switch_to_block(outside);
+        self.interpret(Work::Primitive(primitive), operands, operand.layout.clone())?;
+        self.fail(What::Refused("a number outside of the domain"), &[]);
         self.seal(&[on]);
         self.builder.switch_to_block(on);
         Ok(result)

@@ -15,6 +15,7 @@ use ircode::{IRCode, Module, Operand, Positions, ScalarType, Stmt, Type};
 
 use super::function::{Compiled, FunctionCompiler, Typed, trusted};
 use super::layout::{Layout, Parts, Shape, array};
+use super::preserving::Preserving;
 use super::sites::What;
 
 /// What works on the stack that is its first operand, and on nothing else.
@@ -256,7 +257,7 @@ impl FunctionCompiler<'_, '_> {
     /// Makes room in a vector or on a stack for at least so many values of so many bytes each, and leaves all registers as they are.
     pub(super) fn grow(&mut self, header: ir::Value, least: ir::Value, bytes: u32, stack: bool) -> Compiled<()> {
         let site = self.site(What::Grow { bytes, stack });
-        let grower = self.compiler.grower(self.builder.func)?;
+        let grower = self.compiler.preserving(Preserving::Grow, self.builder.func)?;
         self.builder.ins().call(grower, &[self.context, site, header, least]);
         // Where there is no more memory, the room is what it was, and the call has failed.
         let room = self.load_word(header, array::CAPACITY);

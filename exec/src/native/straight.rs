@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 
 use super::helpers::MATH;
 use super::loops::{CountedLoop, DEPTH, Finder, Index, known_dims};
+use super::mathematics;
 use super::paths::{Visit, path};
 
 /// What makes an object that nothing else has in its memory.
@@ -345,17 +346,16 @@ impl Planner<'_> {
             name => Operation::Function(MATH.iter().find(|known| **known == name)?),
         };
         let source = self.number(operand)?;
-        if primitive.effects.throws {
+        if let Some((_, limit)) = mathematics::limited(name) {
+            // Where the function throws is beyond the limit.
+            let limit = self.number(&Operand::Constant(Constant::Scalar(Scalar::Float64(limit))))?;
+            let size = self.step(Step::Compute(Operation::Absolute, [source].into_iter().collect()));
+            self.check(FloatCC::LessThan, true, [size, limit])?;
+        } else if primitive.effects.throws {
             match name {
                 "log" | "sqrt" => {
                     let zero = self.number(&Operand::Constant(Constant::Scalar(Scalar::Float64(0.0))))?;
                     self.check(FloatCC::LessThan, false, [source, zero])?;
-                }
-                "sin" | "cos" => {
-                    let infinity = Operand::Constant(Constant::Scalar(Scalar::Float64(f64::INFINITY)));
-                    let infinity = self.number(&infinity)?;
-                    let size = self.step(Step::Compute(Operation::Absolute, [source].into_iter().collect()));
-                    self.check(FloatCC::Equal, false, [size, infinity])?;
                 }
                 _ => return None,
             }

@@ -8,10 +8,11 @@ mod double_double;
 mod exponential;
 mod logarithm;
 mod tabulated;
+mod trigonometric;
 
 pub use libm::{
-    acos, acosh, asin, asinh, atan, atan2, atanh, cbrt, cos, cosh, erfc, exp2, exp10, expm1, fma, fmod, hypot, log1p,
-    log2, log10, pow, sin, sinh, tan,
+    acos, acosh, asin, asinh, atan, atan2, atanh, cbrt, cosh, erfc, exp2, exp10, expm1, fma, fmod, hypot, log1p, log2,
+    log10, pow, sinh, tan,
 };
 
 /// Functions without branches, each written once over an [`Arithmetic`](functions::Arithmetic): for numbers, and for code that
@@ -21,6 +22,7 @@ pub mod functions {
     pub use super::exponential::exp;
     pub use super::logarithm::log;
     pub use super::tabulated::{erf, tanh};
+    pub use super::trigonometric::{LIMIT, NEAR, cos, cos_near_zero, sin, sin_near_zero};
 }
 
 /// e to the power of `x`.
@@ -68,4 +70,36 @@ pub fn erf(x: f64) -> f64 {
 /// ```
 pub fn tanh(x: f64) -> f64 {
     functions::tanh(&mut functions::Numbers, x)
+}
+
+/// The sine of `x`; of infinities NaN. Beyond [`LIMIT`](functions::LIMIT) it is that of the crate `libm`, which takes longer.
+///
+/// ```
+/// use ircode::primitives::float64::sin;
+///
+/// assert_eq!((sin(0.5), sin(1e22)), (0.479425538604203, -0.8522008497671888));
+/// ```
+pub fn sin(x: f64) -> f64 {
+    let (on, size) = (&mut functions::Numbers, x.abs());
+    match (size < functions::NEAR, size < functions::LIMIT) {
+        (true, _) => functions::sin_near_zero(on, x),
+        (_, true) => functions::sin(on, x),
+        _ => libm::sin(x),
+    }
+}
+
+/// The cosine of `x`, likewise.
+///
+/// ```
+/// use ircode::primitives::float64::cos;
+///
+/// assert_eq!((cos(0.5), cos(1e22)), (0.8775825618903728, 0.5232147853951389));
+/// ```
+pub fn cos(x: f64) -> f64 {
+    let (on, size) = (&mut functions::Numbers, x.abs());
+    match (size < functions::NEAR, size < functions::LIMIT) {
+        (true, _) => functions::cos_near_zero(on, x),
+        (_, true) => functions::cos(on, x),
+        _ => libm::cos(x),
+    }
 }
