@@ -218,7 +218,7 @@ end
 /// A loop that puts a function of each element of one array into another, as C has it: without exceptions.
 fn function_of_each(name: &str) -> String {
     let called = match name {
-        "erf" | "log" => format!(
+        "erf" | "log" | "sin" | "cos" => format!(
             "$(Expr(:foreigncall, :(Core.tuple(:{name}, Base.Math.libm)), Float64, svec(Float64), 0, :(:ccall), :(%7), :(%7)))"
         ),
         name => format!("Base.{name}(%7)"),
@@ -254,11 +254,18 @@ fn functions_of_two_numbers_at_once_are_the_interpreters() {
         numbers.extend([*one, at as f64 / 7.0 - 1.0, 0.3 - at as f64 / 5.0, *one]);
     }
     numbers.extend((0..2000).map(|number| (f64::from(number) - 1000.0) * 0.0171));
-    for name in ["exp", "log", "erf", "tanh"] {
+    let run = |name: &str, numbers: &[f64]| {
         runs(&function_of_each(name), &|machine| {
-            vec![floats(machine, &numbers), floats(machine, &vec![0.0; numbers.len()])]
+            vec![floats(machine, numbers), floats(machine, &vec![0.0; numbers.len()])]
         });
-    }
+    };
+    ["exp", "log", "erf", "tanh", "sin", "cos"].into_iter().for_each(|name| run(name, &numbers));
+    // Small and large angles in turns; beyond the limit a loop goes on one by one.
+    let quarter = std::f64::consts::FRAC_PI_4;
+    let mut angles = vec![quarter, quarter.next_down(), -quarter, 1e-9, -0.0, 0.0, 5e-324, 16383.9, -16383.9, 355.0];
+    angles.extend((0..4000).map(|number| (f64::from(number) - 2000.0) * 1.73));
+    angles.extend([16384.0, 0.5, 1e22, -0.5, 16383.9, 2.0, f64::INFINITY, 0.25]);
+    ["sin", "cos"].into_iter().for_each(|name| run(name, &angles));
 }
 
 #[test]

@@ -93,7 +93,7 @@ pub fn sin(x: f64) -> f64 {
 /// ```
 /// use ircode::primitives::float64::cos;
 ///
-/// assert_eq!((cos(0.5), cos(1e22)), (0.8775825618903728, 0.5232147853951389));
+/// assert_eq!((cos(0.5), cos(1e22)), (0.8775825618903728, 0.523214785395139));
 /// ```
 pub fn cos(x: f64) -> f64 {
     let (on, size) = (&mut functions::Numbers, x.abs());

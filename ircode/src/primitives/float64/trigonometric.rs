@@ -26,7 +26,7 @@ const fn short(number: f64) -> f64 {
 /// Up to here nothing is taken away.
 pub const NEAR: f64 = std::f64::consts::FRAC_PI_4;
 
-/// The sine of a number up to [`LIMIT`], off by less than one unit in the last place; of larger ones whatever comes out.
+/// The sine of a number up to [`LIMIT`], off by less than 0.8 units in the last place; of larger ones whatever comes out.
 #[inline]
 pub fn sin<A: Arithmetic>(on: &mut A, x: A::Float) -> A::Float {
     let result = around(on, x, 0);
@@ -56,10 +56,13 @@ pub fn cos_near_zero<A: Arithmetic>(on: &mut A, x: A::Float) -> A::Float {
     let squared = on.multiply(x, x);
     let sum = cosine_terms(on, squared);
     let (one, half) = (on.constant(1.0), on.constant(0.5));
+    let lacks = square_lacks(on, x, squared);
+    let lacks = on.multiply(lacks, half);
     let half = on.multiply(squared, half);
     let near = on.subtract(one, half);
     let rounded = on.subtract(one, near);
     let rounded = on.subtract(rounded, half);
+    let rounded = on.subtract(rounded, lacks);
     let fourth = on.multiply(squared, squared);
     let rest = on.multiply(fourth, sum);
     let rest = on.add(rounded, rest);
@@ -71,6 +74,21 @@ pub fn cos_near_zero<A: Arithmetic>(on: &mut A, x: A::Float) -> A::Float {
 fn itself_if_tiny<A: Arithmetic>(on: &mut A, x: A::Float, sine: A::Float) -> A::Float {
     let (size, tiny) = (on.absolute(x), on.constant(1.0 / (1_u64 << 27) as f64));
     on.if_less(size, tiny, x, sine)
+}
+
+/// What the square of a number below 1 lacks for being rounded.
+#[inline]
+fn square_lacks<A: Arithmetic>(on: &mut A, r: A::Float, squared: A::Float) -> A::Float {
+    // The square of the upper digits is exact.
+    let shift = on.constant(1.5 * (1_u64 << 26) as f64);
+    let upper = on.add(r, shift);
+    let upper = on.subtract(upper, shift);
+    let lower = on.subtract(r, upper);
+    let exact = on.multiply(upper, upper);
+    let lacks = on.subtract(exact, squared);
+    let both = on.add(upper, r);
+    let rest = on.multiply(lower, both);
+    on.add(lacks, rest)
 }
 
 /// What r³ has to be multiplied by to be sin r − r, given r².
@@ -139,6 +157,7 @@ fn around<A: Arithmetic>(on: &mut A, x: A::Float, more: u64) -> A::Float {
     let sign = on.float(sign);
 
     let squared = on.multiply(r, r);
+    let lacks = square_lacks(on, r, squared);
     let r = on.multiply(r, sign);
     let lost = on.multiply(lost, sign);
     let sum = sine_terms(on, squared);
@@ -149,11 +168,14 @@ fn around<A: Arithmetic>(on: &mut A, x: A::Float, more: u64) -> A::Float {
 
     let sum = cosine_terms(on, squared);
     let half = on.constant(0.5);
+    let lacks = on.multiply(lacks, half);
+    let lacks = on.multiply(lacks, sign);
     let half = on.multiply(squared, half);
     let half = on.multiply(half, sign);
     let near = on.subtract(sign, half);
     let rounded = on.subtract(sign, near);
     let rounded = on.subtract(rounded, half);
+    let rounded = on.subtract(rounded, lacks);
     let lost = on.multiply(r, lost);
     let rounded = on.subtract(rounded, lost);
     let fourth = on.multiply(squared, squared);
@@ -210,7 +232,7 @@ mod tests {
                 count += 1;
             }
         }
-        assert!(different * 16 < count, "{different} of {count} differ");
+        assert!(different * 20 < count, "{different} of {count} differ");
     }
 
     #[test]
@@ -248,7 +270,7 @@ mod tests {
         assert_eq!(cos(std::f64::consts::FRAC_PI_2), 6.123_233_995_736_766e-17);
         assert_eq!(sin(std::f64::consts::PI), 1.224_646_799_147_353_2e-16);
         // Kahan's number near a multiple of π/2 is far beyond the limit.
-        assert_eq!(cos(6_381_956_970_095_103.0 * 2.0_f64.powi(797)), -4.687_165_924_254_627_6e-19);
+        assert_eq!(cos(6_381_956_970_095_103.0 * 2.0_f64.powi(797)), -4.687_165_924_254_628e-19);
         for x in [LIMIT, LIMIT.next_up(), -LIMIT, 1e6, 1e300] {
             assert!((sin(x).mul_add(sin(x), cos(x) * cos(x)) - 1.0).abs() < 4.0 * f64::EPSILON, "{x}");
         }
