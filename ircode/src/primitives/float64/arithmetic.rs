@@ -56,34 +56,48 @@ pub trait Arithmetic {
 #[repr(C, align(16))]
 pub struct Row<const WORDS: usize>(pub [f64; WORDS]);
 
-/// The sum of terms times the powers of a number, from the 0th on, two by two (Estrin's scheme): of eight terms or fewer.
+/// Numbers that are known.
+#[inline]
+pub(super) fn constants<A: Arithmetic, const COUNT: usize>(on: &mut A, values: [f64; COUNT]) -> [A::Float; COUNT] {
+    // Not by `map`, which is not always inlined.
+    let mut all = [on.constant(0.0); COUNT];
+    for (slot, value) in all.iter_mut().zip(values) {
+        *slot = on.constant(value);
+    }
+    all
+}
+
+/// The sum of terms times the powers of a number, from the 0th on, two by two (Estrin's scheme): of one to eight terms.
 #[inline]
 pub(super) fn polynomial<A: Arithmetic>(on: &mut A, x: A::Float, terms: &[A::Float]) -> A::Float {
-    let mut sums: [Option<A::Float>; 8] = [None; 8];
-    sums.iter_mut().zip(terms).for_each(|(sum, term)| *sum = Some(*term));
-    let mut power = x;
-    let mut left = terms.len();
-    while left > 1 {
-        for number in 0..left.div_ceil(2) {
-            let low = sums.get(2 * number).copied().flatten();
-            let high = sums.get(2 * number + 1).copied().flatten().filter(|_| 2 * number + 1 < left);
-            let sum = match (low, high) {
-                (Some(low), Some(high)) => {
-                    let high = on.multiply(power, high);
-                    Some(on.add(low, high))
-                }
-                (low, _) => low,
-            };
-            if let Some(slot) = sums.get_mut(number) {
-                *slot = sum;
-            }
+    let squared = on.multiply(x, x);
+    match terms.split_at_checked(4) {
+        Some((low, high)) if !high.is_empty() => {
+            let fourth = on.multiply(squared, squared);
+            let (low, high) = (up_to_four(on, x, squared, low), up_to_four(on, x, squared, high));
+            let high = on.multiply(fourth, high);
+            on.add(low, high)
         }
-        left = left.div_ceil(2);
-        if left > 1 {
-            power = on.multiply(power, power);
-        }
+        _ => up_to_four(on, x, squared, terms),
     }
-    sums[0].unwrap_or(x)
+}
+
+/// The same of one to four terms.
+#[inline]
+fn up_to_four<A: Arithmetic>(on: &mut A, x: A::Float, squared: A::Float, terms: &[A::Float]) -> A::Float {
+    let mut two = |a, b| {
+        let product = on.multiply(x, b);
+        on.add(a, product)
+    };
+    let (low, high) = match *terms {
+        [a, b, c, d, ..] => (two(a, b), two(c, d)),
+        [a, b, c] => (two(a, b), c),
+        [a, b] => return two(a, b),
+        [a] => return a,
+        [] => return x,
+    };
+    let high = on.multiply(squared, high);
+    on.add(low, high)
 }
 
 /// Arithmetic on one number.

@@ -66,8 +66,14 @@ fn evaluate<A: Arithmetic>(on: &mut A, rows: &'static [Point], x: A::Float) -> A
     let mask = on.constant_bits(0xFF);
     let number = on.and_bits(number, mask);
     let row = on.row(rows, number);
-    let [(value, rest), (slope, a), (b, c), (d, e), (f, g), (i, j), (k, l), (m, _)] =
-        [0, 1, 2, 3, 4, 5, 6, 7].map(|place| on.pair(rows, row, place));
+    let (value, rest) = on.pair(rows, row, 0);
+    let (slope, a) = on.pair(rows, row, 1);
+    let (b, c) = on.pair(rows, row, 2);
+    let (d, e) = on.pair(rows, row, 3);
+    let (f, g) = on.pair(rows, row, 4);
+    let (i, j) = on.pair(rows, row, 5);
+    let (k, l) = on.pair(rows, row, 6);
+    let (m, _) = on.pair(rows, row, 7);
     let low = polynomial(on, h, &[a, b, c, d, e, f, g, i]);
     let high = polynomial(on, h, &[j, k, l, m]);
     let h2 = on.multiply(h, h);

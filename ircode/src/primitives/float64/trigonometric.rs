@@ -4,7 +4,7 @@
 //! all its digits; of that, the series of Taylor are computed, and the quarter of the turn says which of both it is. Sine and cosine take nearly
 //! the same steps of the same number, which the compiler takes once.
 
-use super::arithmetic::{Arithmetic, polynomial};
+use super::arithmetic::{Arithmetic, constants, polynomial};
 use super::double_double::DoubleDouble;
 
 /// Up to here, what is taken away is known to enough digits.
@@ -104,7 +104,7 @@ fn sine_terms<A: Arithmetic>(on: &mut A, squared: A::Float) -> A::Float {
         -1.0 / 1_307_674_368_000.0,
         1.0 / 355_687_428_096_000.0,
     ];
-    let terms = TERMS.map(|term| on.constant(term));
+    let terms = constants(on, TERMS);
     polynomial(on, squared, &terms)
 }
 
@@ -120,7 +120,7 @@ fn cosine_terms<A: Arithmetic>(on: &mut A, squared: A::Float) -> A::Float {
         -1.0 / 87_178_291_200.0,
         1.0 / 20_922_789_888_000.0,
     ];
-    let terms = TERMS.map(|term| on.constant(term));
+    let terms = constants(on, TERMS);
     polynomial(on, squared, &terms)
 }
 
@@ -133,8 +133,8 @@ fn around<A: Arithmetic>(on: &mut A, x: A::Float, more: u64) -> A::Float {
     let shifted = on.multiply(x, quarters);
     let shifted = on.add(shifted, shift);
     let k = on.subtract(shifted, shift);
-    let [high, middle, low] = [QUARTER_HIGH, QUARTER_MIDDLE, QUARTER_LOW].map(|piece| on.constant(piece));
-    let [high, middle, low] = [high, middle, low].map(|piece| on.multiply(k, piece));
+    let [high, middle, low] = constants(on, [QUARTER_HIGH, QUARTER_MIDDLE, QUARTER_LOW]);
+    let (high, middle, low) = (on.multiply(k, high), on.multiply(k, middle), on.multiply(k, low));
     // What remains, and what that lacks.
     let near = on.subtract(x, high);
     let r = on.subtract(near, middle);
