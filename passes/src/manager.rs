@@ -40,7 +40,7 @@ pub struct Pass {
 }
 
 impl Pass {
-    /// Whether the program computes the same as before, to the last bit. All passes but [`preaccumulation`] and [`increment_merging`]
+    /// Whether the program computes the same as before, to the last bit, but for the sign of a NaN. All passes but [`preaccumulation`] and [`increment_merging`]
     /// keep to that.
     pub fn is_exact(&self) -> bool {
         ![preaccumulation::NAME, increment_merging::NAME].contains(&self.name)

@@ -11,25 +11,25 @@ use super::straight::Operation;
 
 /// A sum of two numbers or vectors, of which either may be the NaN that comes out.
 pub(super) fn add(builder: &mut FunctionBuilder<'_>, a: ir::Value, b: ir::Value) -> ir::Value {
-    let (a, b) = memory_second(builder, a, b);
+    let (a, b) = constant_second(builder, a, b);
     builder.ins().fadd(a, b)
 }
 
 /// A product, likewise.
 pub(super) fn multiply(builder: &mut FunctionBuilder<'_>, a: ir::Value, b: ir::Value) -> ir::Value {
-    let (a, b) = memory_second(builder, a, b);
+    let (a, b) = constant_second(builder, a, b);
     builder.ins().fmul(a, b)
 }
 
-/// What was just loaded, or a constant, goes second: instructions of x86 take their second operand from memory, and Cranelift leaves the
-/// operands of float arithmetic as they are.
-fn memory_second(builder: &FunctionBuilder<'_>, a: ir::Value, b: ir::Value) -> (ir::Value, ir::Value) {
+/// A constant goes second: instructions of x86 take their second operand from memory, and for constants, unlike for loads, Cranelift does not
+/// exchange them.
+fn constant_second(builder: &FunctionBuilder<'_>, a: ir::Value, b: ir::Value) -> (ir::Value, ir::Value) {
     let dfg = &builder.func.dfg;
-    let lies_in_memory = |value: ir::Value| {
+    let is_constant = |value: ir::Value| {
         let inst = dfg.value_def(value).inst();
-        inst.is_some_and(|inst| matches!(dfg.insts[inst].opcode(), Opcode::Load | Opcode::F64const | Opcode::F32const))
+        inst.is_some_and(|inst| matches!(dfg.insts[inst].opcode(), Opcode::F64const | Opcode::F32const))
     };
-    if lies_in_memory(a) && !lies_in_memory(b) { (b, a) } else { (a, b) }
+    if is_constant(a) { (b, a) } else { (a, b) }
 }
 
 impl FunctionCompiler<'_, '_> {

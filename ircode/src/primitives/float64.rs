@@ -72,7 +72,7 @@ pub fn tanh(x: f64) -> f64 {
     functions::tanh(&mut functions::Numbers, x)
 }
 
-/// The sine of `x`; of infinities NaN. Beyond [`LIMIT`](functions::LIMIT) it is that of the crate `libm`, which takes longer.
+/// The sine of `x`; of infinities NaN. Beyond [`LIMIT`](functions::LIMIT) it is that of the crate `libm`.
 ///
 /// ```
 /// use ircode::primitives::float64::sin;

@@ -56,15 +56,15 @@ pub trait Arithmetic {
 #[repr(C, align(16))]
 pub struct Row<const WORDS: usize>(pub [f64; WORDS]);
 
-/// Numbers that are known.
+/// As [`polynomial`], of terms that are known.
 #[inline]
-pub(super) fn constants<A: Arithmetic, const COUNT: usize>(on: &mut A, values: [f64; COUNT]) -> [A::Float; COUNT] {
+pub(super) fn series<A: Arithmetic, const COUNT: usize>(on: &mut A, x: A::Float, terms: [f64; COUNT]) -> A::Float {
     // Not by `map`, which is not always inlined.
     let mut all = [on.constant(0.0); COUNT];
-    for (slot, value) in all.iter_mut().zip(values) {
-        *slot = on.constant(value);
+    for (slot, term) in all.iter_mut().zip(terms) {
+        *slot = on.constant(term);
     }
-    all
+    polynomial(on, x, &all)
 }
 
 /// The sum of terms times the powers of a number, from the 0th on, two by two (Estrin's scheme): of one to eight terms.

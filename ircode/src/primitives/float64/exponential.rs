@@ -4,7 +4,7 @@
 //! 1989): x = k·ln 2/128 + r, and e^x is 2^(k/128), of which the fractional part is looked up, times a polynomial in r.
 //! The crate `libm` takes half as long again.
 
-use super::arithmetic::{Arithmetic, Row, constants, polynomial};
+use super::arithmetic::{Arithmetic, Row, series};
 use super::double_double::{DoubleDouble, LN_2};
 
 /// The powers of 2 that are looked up.
@@ -56,8 +56,7 @@ pub fn exp<A: Arithmetic>(on: &mut A, x: A::Float) -> A::Float {
     let number = on.and_bits(k, mask);
     let row = on.row(&POWERS, number);
     let (rest, power) = on.pair(&POWERS, row, 0);
-    let terms = constants(on, [0.5, 1.0 / 6.0, 1.0 / 24.0, 1.0 / 120.0]);
-    let sum = polynomial(on, r, &terms);
+    let sum = series(on, r, [0.5, 1.0 / 6.0, 1.0 / 24.0, 1.0 / 120.0]);
     let squared = on.multiply(r, r);
     let sum = on.multiply(squared, sum);
     let first = on.add(rest, r);

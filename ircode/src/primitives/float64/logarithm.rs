@@ -4,7 +4,7 @@
 //! 1990): x = 2^k·c·(1 + r) with c out of 128 numbers near 1, so that log x = k·ln 2 + log c + log(1 + r), of which the last is a polynomial.
 //! On both sides of 1, c is 1, so that nothing cancels.
 
-use super::arithmetic::{Arithmetic, Row, constants, polynomial};
+use super::arithmetic::{Arithmetic, Row, series};
 use super::double_double::{DoubleDouble, LN_2};
 
 const ROWS: usize = 128;
@@ -91,8 +91,7 @@ pub fn log<A: Arithmetic>(on: &mut A, x: A::Float) -> A::Float {
     let low = on.add(low, log_low);
     let lost = on.add(lost, low);
     // log(1 + r) = r − r²/2 + r³/3 − …
-    let terms = constants(on, [-0.5, 1.0 / 3.0, -0.25, 0.2, -1.0 / 6.0, 1.0 / 7.0, -0.125]);
-    let terms = polynomial(on, r, &terms);
+    let terms = series(on, r, [-0.5, 1.0 / 3.0, -0.25, 0.2, -1.0 / 6.0, 1.0 / 7.0, -0.125]);
     let squared = on.multiply(r, r);
     let terms = on.multiply(squared, terms);
     let terms = on.add(lost, terms);
