@@ -103,6 +103,7 @@ pub(crate) fn builtin(name: &str) -> Option<Builtin> {
         "arrayset" => arrays::arrayset,
         "arraylen" => arrays::arraylen,
         "arraysize" => arrays::arraysize,
+        "mightalias" => arrays::mightalias,
         "new_array" => arrays::new_array,
         "length" => arrays::length,
         "size" => arrays::size,

@@ -50,6 +50,7 @@ pub mod split_critical_edges;
 pub mod stack_hoisting;
 pub mod type_literals;
 pub mod unreachable_code;
+pub mod unroll_and_jam;
 mod with_respect_to;
 mod witnesses;
 

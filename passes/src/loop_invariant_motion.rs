@@ -164,7 +164,7 @@ pub(crate) fn may_be_undefined(bb: &BBCode, graph: &BlockGraph) -> SecondaryMap<
 }
 
 /// Whether a statement gives a value whatever values of their types its operands are, and does nothing else.
-fn is_total(bb: &BBCode, module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
+pub(crate) fn is_total(bb: &BBCode, module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
     let plain = |operand: &Operand<Ids>| !matches!(operand, Operand::Global(_) | Operand::Nested(_));
     if let Stmt::Value(value) = stmt {
         return value.as_value().is_some();

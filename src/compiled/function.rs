@@ -39,6 +39,7 @@ impl private::Make for Function {
     fn make(builder: &Builder<'_, Self>) -> Result<Self, CompileError> {
         let (mut module, signature) = builder.prepared()?;
         pipeline::primal(&mut module)?;
+        pipeline::jammed(&mut module)?;
         Ok(Function { program: builder.program(&module, &[&signature.function])? })
     }
 }

@@ -6,7 +6,7 @@ use passes::{
     Context, PassError, PassResult, array_scalar_replacement, common_subexpressions, constant_folding,
     copy_propagation, dead_code, increment_merging, infer_types, jump_threading, loop_invariant_motion, loop_unrolling,
     lower_arithmetic, lower_broadcast, mem2reg, negation_propagation, preaccumulation, run_on_function,
-    scalar_promotion, simplify_cfg, stack_hoisting, type_literals, unreachable_code,
+    scalar_promotion, simplify_cfg, stack_hoisting, type_literals, unreachable_code, unroll_and_jam,
 };
 
 type FunctionPass = fn(&mut BBCode, &Context<'_>) -> PassResult;
@@ -36,11 +36,16 @@ const PRIMAL: &[FunctionPass] = &[
     copy_propagation::run,
 ];
 
+/// For functions that are not differentiated any more, and of which the first pass has changed something.
+const JAMMED: &[FunctionPass] =
+    &[unroll_and_jam::run, common_subexpressions::run, dead_code::run, loop_invariant_motion::run];
+
 /// For derivatives, which are clean but for what forward mode leaves.
 const DERIVATIVE: &[FunctionPass] = &[
     constant_folding::run,
     copy_propagation::run,
     simplify_cfg::run,
+    unroll_and_jam::run,
     common_subexpressions::run,
     negation_propagation::run,
     dead_code::run,
@@ -48,14 +53,32 @@ const DERIVATIVE: &[FunctionPass] = &[
     stack_hoisting::run,
 ];
 
-/// Makes all functions of a module ready to be compiled.
+/// Makes all functions of a module ready to be differentiated or compiled.
 ///
 /// # Errors
 ///
 /// [`PassError`], which verified code never gives.
 pub fn primal(module: &mut Module<BBCode>) -> Result<(), PassError> {
-    let names: Vec<Name> = module.functions().iter().map(|function| function.name.clone()).collect();
-    names.iter().try_for_each(|name| run(module, name, PRIMAL))
+    names(module).iter().try_for_each(|name| run(module, name, PRIMAL))
+}
+
+/// Makes functions that are ready faster, by passes in front of which they would be differentiated.
+///
+/// # Errors
+///
+/// [`PassError`], which verified code never gives.
+pub fn jammed(module: &mut Module<BBCode>) -> Result<(), PassError> {
+    let Some((first, others)) = JAMMED.split_first() else { return Ok(()) };
+    for name in names(module) {
+        if run_on_function(module, &name, *first)? {
+            run(module, &name, others)?;
+        }
+    }
+    Ok(())
+}
+
+fn names(module: &Module<BBCode>) -> Vec<Name> {
+    module.functions().iter().map(|function| function.name.clone()).collect()
 }
 
 /// Makes a derivative ready to be compiled, with [`preaccumulation`] and [`increment_merging`] if it may be rounded in another way.

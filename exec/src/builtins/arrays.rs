@@ -136,6 +136,17 @@ pub(super) fn arraysize(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Val
     }
 }
 
+/// `Base.mightalias(a, b)`: whether two arrays have elements in common.
+pub(super) fn mightalias(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let [a, b] = args else { return Err(expected("two arrays")) };
+    let (a, b) = (array(a)?, array(b)?);
+    let length = |array: &ArrayRef| array.0.dims.borrow().iter().product::<usize>();
+    let (lengths, places) = ((length(a), length(b)), (a.0.place.borrow(), b.0.place.borrow()));
+    let (from, other) = (places.0.0.offset, places.1.0.offset);
+    let meet = from < other + lengths.1 && other < from + lengths.0;
+    Ok(Value::from(meet && Rc::ptr_eq(&places.0.0.memory.0, &places.1.0.memory.0)))
+}
+
 pub(super) fn length(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     match args {
         [Value::Array(_)] => arraylen(runtime, args),

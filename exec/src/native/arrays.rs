@@ -50,6 +50,7 @@ impl FunctionCompiler<'_, '_> {
                 self.scalar(ScalarType::Int64, length)
             }),
             ("arraysize" | "size", [array, dimension]) => self.array_size(array, dimension)?,
+            ("mightalias", [a, b]) => self.might_alias(a, b),
             ("size", [array]) => match self.array(array) {
                 Some(array) => {
                     let mut sizes = Vec::new();
@@ -127,6 +128,22 @@ impl FunctionCompiler<'_, '_> {
             size = self.builder.ins().select(asked, this, size);
         }
         Ok(Some(self.scalar(ScalarType::Int64, size)))
+    }
+
+    /// Whether two arrays have elements in common.
+    fn might_alias(&mut self, a: &Typed, b: &Typed) -> Option<Typed> {
+        let (a, b) = (self.array(a)?, self.array(b)?);
+        let mut extent = |array: &ArrayParts| {
+            let data = self.size_word(array.header, self::array::DATA);
+            let length = self.size_word(array.header, self::array::LENGTH);
+            let bytes = self.builder.ins().imul_imm_s(length, i64::from(array.element.size));
+            (data, self.builder.ins().iadd(data, bytes))
+        };
+        let ((from, to), (other_from, other_to)) = (extent(&a), extent(&b));
+        let before = self.builder.ins().icmp(IntCC::UnsignedLessThan, from, other_to);
+        let behind = self.builder.ins().icmp(IntCC::UnsignedLessThan, other_from, to);
+        let shares = self.builder.ins().band(before, behind);
+        Some(self.scalar(ScalarType::Bool, shares))
     }
 
     /// Where an element lies: an address, and how far behind it. Bounds are checked where it is not known that they hold: one

@@ -294,6 +294,7 @@ pub static TABLE: &[Primitive] = &[
     machine("const_arrayref", 2, None, ResultType::Element(1), READS),
     machine("arraylen", 1, Some(1), ResultType::Int64, READS),
     machine("arraysize", 2, Some(2), ResultType::Int64, READS),
+    on_arrays("mightalias", 2, BOOL, READS),
     machine("new_array", 2, None, ResultType::Unknown, ALLOCATES),
     machine("length", 1, Some(1), ResultType::Int64, READS),
     machine("size", 1, Some(2), ResultType::Unknown, READS),

@@ -418,7 +418,7 @@ impl Classifier<'_> {
             ("add_shadow!" | "add_seed!", _) => same(&[Twin, Stored(Tangent::ANY)], Gives::Nothing),
             ("saved_element" | "saved_field", _) => same(&[Twin], result(Tangent::ANY)),
             ("restore_element!" | "restore_field!", _) => same(&[Twin, Stored(Tangent::ANY)], Gives::Nothing),
-            ("===" | "!==" | "isa" | "typeof" | "isdefined" | "nfields" | "arraylen" | "arraysize" | "length" | "size"
+            ("===" | "!==" | "isa" | "typeof" | "isdefined" | "nfields" | "arraylen" | "arraysize" | "mightalias" | "length" | "size"
                 | "sizeof" | "memoryrefoffset" | "memoryref_isassigned" | "is_case" | "applies" | "class_method" | "witness_method" | "stack_length" | "use_once!"
                 | "print" | "println" | "string" | "print_to_string", _) => Operation::Steps,
             _ => Operation::Unknown,
