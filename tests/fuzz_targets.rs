@@ -83,6 +83,11 @@ fn native() {
 }
 
 #[test]
+fn unroll_and_jam() {
+    run("unroll_and_jam", 180_000..180_040);
+}
+
+#[test]
 fn determinism() {
     run("determinism", 50_000..50_500);
 }

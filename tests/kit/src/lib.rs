@@ -15,6 +15,7 @@ pub mod memory_gradient;
 pub mod mutation;
 pub mod mutation_programs;
 pub mod native;
+pub mod nested_sums;
 pub mod numeric;
 pub mod programs;
 pub mod seeds;

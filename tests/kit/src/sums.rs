@@ -39,24 +39,24 @@ impl SumOfRounds {
 
 /// The statements of a function, with the blocks that they start.
 #[derive(Default)]
-struct Writer {
-    lines: Vec<String>,
+pub(crate) struct Writer {
+    pub(crate) lines: Vec<String>,
     starts: Vec<usize>,
 }
 
 impl Writer {
     /// Starts a block.
-    fn block(&mut self) {
+    pub(crate) fn block(&mut self) {
         self.starts.push(self.lines.len());
     }
 
     /// Writes a statement, and gives its name.
-    fn line(&mut self, text: impl Into<String>) -> String {
+    pub(crate) fn line(&mut self, text: impl Into<String>) -> String {
         self.lines.push(text.into());
         format!("%{}", self.lines.len())
     }
 
-    fn text(self, head: &str) -> String {
+    pub(crate) fn text(self, head: &str) -> String {
         let mut text = format!("{head}\n");
         for (number, line) in self.lines.iter().enumerate() {
             let bar = match self.starts.iter().position(|start| *start == number) {

@@ -16,6 +16,7 @@ mod read_text;
 mod safety;
 mod surgery;
 mod there_and_back;
+mod unroll_and_jam;
 
 use arbitrary::{Result, Unstructured};
 use exec::Limits;
@@ -41,6 +42,7 @@ pub const TARGETS: &[Target] = &[
     ("checkpoints", checkpoints::check),
     ("linearization", linearization::check),
     ("native", native::check),
+    ("unroll_and_jam", unroll_and_jam::check),
     ("determinism", determinism::check),
     ("read_text", read_text::check),
     ("read_json", read_json::check),
