@@ -7,6 +7,13 @@ use super::nests::{Load, MOST_ROUNDS, Nest};
 use super::rows::{Rows, Writer};
 use crate::loop_ranges::integer;
 
+/// A call with two operands, and what it gives.
+struct Made {
+    name: &'static str,
+    args: [Operand<Ids>; 2],
+    value: Operand<Ids>,
+}
+
 /// A condition that is put together.
 struct Guard<'w, 'a> {
     writer: &'w mut Writer<'a>,
@@ -17,7 +24,7 @@ struct Guard<'w, 'a> {
     required: Vec<Operand<Ids>>,
     lengths: Vec<(Operand<Ids>, Operand<Ids>)>,
     /// What calls have given.
-    made: Vec<(&'static str, [Operand<Ids>; 2], Operand<Ids>)>,
+    made: Vec<Made>,
 }
 
 /// Computes, at the end of a block in front of the inner loop, the number of its last round, counted from 0, in so many rounds of the outer loop
@@ -112,12 +119,12 @@ pub(super) fn guard(
 impl Guard<'_, '_> {
     /// A call with two operands, made once.
     fn call(&mut self, name: &'static str, args: [Operand<Ids>; 2], ty: Type) -> Result<Operand<Ids>, EditError> {
-        if let Some((.., made)) = self.made.iter().find(|(known, of, _)| *known == name && *of == args) {
-            return Ok(made.clone());
+        if let Some(made) = self.made.iter().find(|made| made.name == name && made.args == args) {
+            return Ok(made.value.clone());
         }
-        let made = self.writer.call(self.at, name, args.clone(), ty)?;
-        self.made.push((name, args, made.clone()));
-        Ok(made)
+        let value = self.writer.call(self.at, name, args.clone(), ty)?;
+        self.made.push(Made { name, args, value: value.clone() });
+        Ok(value)
     }
 
     fn require(&mut self, condition: Operand<Ids>, holds: bool) -> Result<(), EditError> {

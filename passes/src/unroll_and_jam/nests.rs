@@ -4,6 +4,7 @@ use bbcode::{BBCode, BlockGraph, BlockId, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::graph::{DomTree, LoopForest, LoopId};
 use ircode::{Module, Operand, Stmt, Type};
+use slotmap::SecondaryMap;
 
 use super::rows::{Names, named};
 use crate::effects::effects;
@@ -109,6 +110,8 @@ pub(super) struct Search<'a> {
     pub(super) graph: &'a BlockGraph,
     pub(super) loops: &'a LoopForest,
     pub(super) domtree: &'a DomTree,
+    /// The values that may be undefined: to ask for one sooner would be to fail sooner.
+    pub(super) undefined: &'a SecondaryMap<InstId, ()>,
 }
 
 impl Search<'_> {
@@ -265,7 +268,7 @@ impl Search<'_> {
             }
             _ => return None,
         };
-        inner.is_outside(&inner.bound).then_some(inner)
+        (inner.is_outside(&inner.bound) && self.bb.operand_type(&inner.bound) == Type::INT64).then_some(inner)
     }
 
     /// The nest of an inner loop and the one around it, as far as the blocks show.
@@ -359,7 +362,10 @@ impl Search<'_> {
     fn is_known_before(&self, operand: &Operand<Ids>, outer: &Outer) -> bool {
         match operand {
             Operand::Constant(_) | Operand::Argument(_) => true,
-            Operand::Value(value) => self.bb.block_of(*value).is_some_and(|block| !outer.blocks.contains(&block)),
+            Operand::Value(value) => {
+                let block = self.bb.block_of(*value).filter(|_| !self.undefined.contains_key(*value));
+                block.is_some_and(|block| !outer.blocks.contains(&block))
+            }
             _ => false,
         }
     }
@@ -387,7 +393,8 @@ impl Search<'_> {
         if self.is_known_before(operand, outer) {
             return true;
         }
-        let (Some(value), Some(depth)) = (operand.as_value(), depth.checked_sub(1)) else { return false };
+        let value = operand.as_value().filter(|&value| !self.undefined.contains_key(value));
+        let (Some(value), Some(depth)) = (value, depth.checked_sub(1)) else { return false };
         let is_there = self.bb.block_of(value).is_some_and(|block| self.dominates(block, inner.before));
         let Some(stmt) = self.bb.stmt(value) else { return false };
         match (next, outer.carried.get(&value)) {
@@ -435,7 +442,8 @@ impl Search<'_> {
                 if self.are_apart(&load.array, array) || pairs.contains(&pair) {
                     continue;
                 }
-                self.is_known_before(array, &nest.outer).then_some(())?;
+                let is_array = matches!(self.bb.operand_type(array), Type::Array(_));
+                (is_array && self.is_known_before(array, &nest.outer)).then_some(())?;
                 pairs.push(pair);
             }
         }
@@ -454,10 +462,19 @@ impl Search<'_> {
     }
 }
 
+/// What the transformation of other nests has changed.
+#[derive(Default)]
+pub(super) struct Changes {
+    /// Values that have become others where they are used.
+    pub(super) values: Names,
+    /// Blocks that were put on edges.
+    pub(super) edges: HashMap<(BlockId, BlockId), BlockId>,
+}
+
 impl Nest {
-    /// Calls values by other names.
-    pub(super) fn rename(&mut self, names: &Names) {
-        let Nest { outer, inner, entered, loaded_before, disjoint, .. } = self;
+    /// Takes note of what was changed since it was found.
+    pub(super) fn update(&mut self, changes: &Changes) {
+        let Nest { outer, inner, entered, meeting, loaded_before, disjoint, .. } = self;
         let carried = outer.carried.values_mut().chain(&mut inner.carried);
         let carried = carried.flat_map(|carried| [&mut carried.start, &mut carried.next]);
         let conditions = entered.iter_mut().map(|(condition, _)| condition);
@@ -466,7 +483,15 @@ impl Nest {
         let apart = disjoint.iter_mut().flat_map(|(a, b)| [a, b]);
         let of_inner = [&mut inner.bound, &mut inner.condition, &mut outer.goes_on.0];
         for operand in carried.chain(conditions).chain(loaded).chain(apart).chain(of_inner) {
-            *operand = named(names, operand);
+            *operand = named(&changes.values, operand);
+        }
+        let edges = [(&mut outer.before, outer.header), (&mut outer.latch, outer.header)];
+        let meetings =
+            meeting.iter_mut().flat_map(|Meeting { block, skipped, left }| [(skipped, *block), (left, *block)]);
+        for (from, to) in edges.into_iter().chain(meetings) {
+            if let Some(between) = changes.edges.get(&(*from, to)) {
+                *from = *between;
+            }
         }
     }
 

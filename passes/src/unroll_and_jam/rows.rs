@@ -129,6 +129,8 @@ pub(super) struct Round {
     pub(super) names: Names,
     /// What the φs of the inner loop start with.
     pub(super) starts: Vec<Operand<Ids>>,
+    /// The number of the last round of the inner loop, counted from 0.
+    pub(super) last: Operand<Ids>,
 }
 
 /// An inner loop for one round of the outer one or for several at once.
