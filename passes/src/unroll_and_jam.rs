@@ -1,5 +1,6 @@
 //! Runs an inner loop for several rounds of the loop around it at once.
 
+mod early;
 mod guard;
 mod jam;
 mod nests;

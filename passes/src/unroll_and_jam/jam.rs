@@ -8,12 +8,6 @@ use super::nests::{Changes, Nest};
 use super::rows::{Jammed, Names, Round, Rows, Writer, named};
 use crate::preheaders::join_edges;
 
-/// So many rounds are run at once if the inner loop has as many rounds in each.
-const ROUNDS: usize = 4;
-
-/// And so many if not: all but one may have to do the rest alone.
-const ROUNDS_THAT_DIFFER: usize = 2;
-
 /// A value of the inner loop that is used behind it.
 struct Found {
     value: InstId,
@@ -61,10 +55,9 @@ impl Nest {
         if results.is_empty() || results.iter().any(|result| result.ty.as_scalar().is_none()) {
             return Ok(false);
         }
-        let growth = self.rounds_grow(bb, module);
-        let rounds = if growth == Some(0) { ROUNDS } else { ROUNDS_THAT_DIFFER };
+        let rounds = self.rounds;
         // The round that has the fewest rounds of the inner loop ends it.
-        let lead = if growth.is_some_and(|growth| growth < 0) { rounds - 1 } else { 0 };
+        let lead = if self.rounds_grow(bb, module).is_some_and(|growth| growth < 0) { rounds - 1 } else { 0 };
         let line = bb.terminator(self.inner.test).map(|(_, inst)| inst.line).unwrap_or_default();
         let Some(blocks) = self.open(bb, changes)? else { return Ok(false) };
         let mut writer = Writer { bb, module, line };

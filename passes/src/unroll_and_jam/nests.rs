@@ -1,11 +1,14 @@
 //! Loops in loops of which several rounds can be run at once.
 
+use std::rc::Rc;
+
 use bbcode::{BBCode, BlockGraph, BlockId, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::graph::{DomTree, LoopForest, LoopId};
 use ircode::{Module, Operand, Stmt, Type};
 use slotmap::SecondaryMap;
 
+use super::early::Early;
 use super::rows::{Names, named};
 use crate::effects::effects;
 use crate::loop_invariant_motion::is_total;
@@ -15,7 +18,7 @@ use crate::loop_ranges::integer;
 const MOST_STATEMENTS: usize = 16;
 
 /// So many steps are taken to what an expression consists of.
-const DEEPEST: usize = 8;
+pub(super) const DEEPEST: usize = 8;
 
 /// Factors of counters in indices are no larger, and no loop has more rounds than [`MOST_ROUNDS`]: so no index leaves 64 bits on its way from the
 /// first to the last.
@@ -23,6 +26,15 @@ const MOST_FACTOR: i64 = 1 << 16;
 
 /// See [`MOST_FACTOR`].
 pub(super) const MOST_ROUNDS: i64 = 1 << 40;
+
+/// Loops that store to more arrays stay: each would be compared with each that is loaded from.
+const MOST_STORED: usize = 8;
+
+/// So many rounds are run at once if the inner loop has as many rounds in each.
+const ROUNDS: usize = 4;
+
+/// And so many if not: all but one may have to do the rest alone.
+const ROUNDS_THAT_DIFFER: usize = 2;
 
 /// What makes an array that nothing else has.
 const FRESH: &[&str] =
@@ -46,7 +58,9 @@ pub(super) struct Nest {
     pub(super) meeting: Option<Meeting>,
     /// The blocks of the outer loop that lead to the inner one, in this order.
     pub(super) entering: Vec<BlockId>,
-    /// What the next round loads there that the inner loop needs.
+    /// So many rounds of the outer loop can be run at once.
+    pub(super) rounds: usize,
+    /// What later rounds load there that the inner loop needs.
     pub(super) loaded_before: Vec<Load>,
     /// Arrays of which a round of the outer loop reads elements in the inner loop, and others to which it stores somewhere else, which may be the same.
     pub(super) disjoint: Vec<(Operand<Ids>, Operand<Ids>)>,
@@ -61,7 +75,16 @@ pub(super) struct Outer {
     pub(super) carried: HashMap<InstId, Carried>,
     /// What decides, early in a round, whether another one follows, and what it is then.
     pub(super) goes_on: (Operand<Ids>, bool),
+    pub(super) around: Rc<Around>,
+}
+
+/// What all nests of a loop have in common.
+#[derive(Debug)]
+pub(super) struct Around {
+    pub(super) id: LoopId,
     pub(super) blocks: HashSet<BlockId>,
+    /// The arrays to which it stores.
+    stored: Vec<Operand<Ids>>,
 }
 
 /// The loop in it: blocks one behind the other, of which one may leave it, where a counter is at its bound.
@@ -117,21 +140,40 @@ pub(super) struct Search<'a> {
 impl Search<'_> {
     /// One nest at most of each loop around others, in the order of the function.
     pub(super) fn nests(&self) -> Vec<Nest> {
+        let parents: HashSet<LoopId> = self.loops.iter().filter_map(|(_, each)| each.parent).collect();
         let mut blocks_of: HashMap<LoopId, Vec<BlockId>> = HashMap::new();
         for number in self.domtree.preorder() {
-            let mut around = self.loops.innermost(number);
-            while let Some(id) = around {
+            if let Some(id) = self.loops.innermost(number).filter(|id| !parents.contains(id)) {
                 blocks_of.entry(id).or_default().extend(self.graph.block(number));
-                around = self.loops.get(id).and_then(|each| each.parent);
             }
         }
-        let parents: HashSet<LoopId> = self.loops.iter().filter_map(|(_, each)| each.parent).collect();
+        let innermost = self.loops.iter().filter_map(|(id, each)| Some((each.parent?, blocks_of.get(&id)?)));
+        let inners: Vec<(LoopId, Inner)> =
+            innermost.filter_map(|(parent, blocks)| Some((parent, self.inner(blocks)?))).collect();
+        // What the loops around consist of is looked at once, however many there are in them.
+        let mut around: HashMap<LoopId, Vec<BlockId>> =
+            inners.iter().map(|(parent, _)| (*parent, Vec::new())).collect();
+        for number in self.domtree.preorder() {
+            let mut at = self.loops.innermost(number);
+            while let Some(id) = at {
+                if let Some(blocks) = around.get_mut(&id) {
+                    blocks.extend(self.graph.block(number));
+                }
+                at = self.loops.get(id).and_then(|each| each.parent);
+            }
+        }
+        let around: HashMap<LoopId, Rc<Around>> = around
+            .into_iter()
+            .filter_map(|(id, blocks)| {
+                let stored = self.stored(&blocks)?;
+                Some((id, Rc::new(Around { id, blocks: blocks.into_iter().collect(), stored })))
+            })
+            .collect();
         let mut taken: HashSet<LoopId> = HashSet::new();
         let mut found = Vec::new();
-        for (id, each) in self.loops.iter().filter(|(id, _)| !parents.contains(id)) {
-            let Some(parent) = each.parent.filter(|parent| !taken.contains(parent)) else { continue };
-            let (Some(blocks), Some(around)) = (blocks_of.get(&id), blocks_of.get(&parent)) else { continue };
-            if let Some(nest) = self.nest(parent, around, blocks) {
+        for (parent, inner) in inners {
+            let Some(around) = around.get(&parent).filter(|_| !taken.contains(&parent)) else { continue };
+            if let Some(nest) = self.nest(around, inner) {
                 taken.insert(parent);
                 found.push(nest);
             }
@@ -139,40 +181,24 @@ impl Search<'_> {
         found
     }
 
-    fn nest(&self, around: LoopId, outer: &[BlockId], inner: &[BlockId]) -> Option<Nest> {
-        let outer: HashSet<BlockId> = outer.iter().copied().collect();
-        let inner = self.inner(inner)?;
-        let mut nest = self.around(around, outer, inner)?;
-        // What a round needs before the one before it has ended.
-        let mut loads = Vec::new();
-        let mut early = |operand: &Operand<Ids>| self.is_early(&nest, operand, true, &mut loads, DEEPEST);
-        let fine = nest.inner.operands(self.bb).iter().all(&mut early)
-            && nest.inner.carried.iter().all(|carried| early(&carried.start));
-        if !fine || !nest.entered.iter().all(|(condition, _)| self.is_early_without_loads(&nest, condition)) {
-            return None;
-        }
-        let counter = nest.inner.carried.iter().find(|carried| carried.phi == nest.inner.counter)?;
-        if ![&counter.start, &nest.inner.bound].iter().all(|operand| self.is_early_without_loads(&nest, operand)) {
-            return None;
-        }
-        for load in &loads {
-            load.indices.iter().all(|index| self.is_early_without_loads(&nest, index)).then_some(())?;
-        }
+    fn nest(&self, around: &Rc<Around>, inner: Inner) -> Option<Nest> {
+        let mut nest = self.around(around, inner)?;
+        let most = if nest.rounds_grow(self.bb, self.module) == Some(0) { ROUNDS } else { ROUNDS_THAT_DIFFER };
+        // What later rounds need before this one has ended: of how many that can be known.
+        let (rounds, loaded_before) = [most, ROUNDS_THAT_DIFFER].into_iter().find_map(|rounds| {
+            let loads = Early::new(self, &nest.outer, &nest.inner).loads_of(&nest, rounds)?;
+            Some((rounds, loads))
+        })?;
         let in_loop = nest.inner.loads(self.bb, self.module);
-        for load in &in_loop {
-            self.is_known_before(&load.array, &nest.outer).then_some(())?;
-            for index in &load.indices {
-                nest.inner.factor(self.bb, self.module, index, DEEPEST)?;
-            }
-        }
-        for load in loads.iter().chain(&in_loop) {
+        for load in loaded_before.iter().chain(&in_loop) {
             // A number is there in each element; an index counts along the whole array or along one dimension of it.
             let Type::Array(array) = self.bb.operand_type(&load.array) else { return None };
             let fits = load.indices.len() == 1 || load.indices.len() == array.rank as usize;
-            (fits && array.element.as_scalar().is_some()).then_some(())?;
+            let integers = load.indices.iter().all(|index| self.bb.operand_type(index) == Type::INT64);
+            (fits && integers && array.element.as_scalar().is_some()).then_some(())?;
         }
-        nest.disjoint = self.stores_elsewhere(&nest, loads.iter().chain(&in_loop))?;
-        nest.loaded_before = loads;
+        nest.disjoint = self.stored_elsewhere(&nest, loaded_before.iter().chain(&in_loop))?;
+        (nest.loaded_before, nest.rounds) = (loaded_before, rounds);
         Some(nest)
     }
 
@@ -272,15 +298,14 @@ impl Search<'_> {
     }
 
     /// The nest of an inner loop and the one around it, as far as the blocks show.
-    fn around(&self, id: LoopId, blocks: HashSet<BlockId>, inner: Inner) -> Option<Nest> {
-        let found = self.loops.get(id).filter(|found| !found.irreducible)?;
+    fn around(&self, around: &Rc<Around>, inner: Inner) -> Option<Nest> {
+        let blocks = &around.blocks;
+        let found = self.loops.get(around.id).filter(|found| !found.irreducible)?;
         let header = self.graph.block(found.header)?;
         let (before, latch) = self.ways_to(header, &|block| blocks.contains(&block))?;
-        if blocks.iter().any(|&block| self.bb.block(block).is_none_or(|block| block.odd_edges().is_some())) {
-            return None;
-        }
         let carried = self.carried(header, before, latch)?.into_iter().map(|carried| (carried.phi, carried)).collect();
-        let mut outer = Outer { header, before, latch, carried, goes_on: (Operand::from(0), true), blocks };
+        let goes_on = (Operand::from(0), true);
+        let mut outer = Outer { header, before, latch, carried, goes_on, around: around.clone() };
 
         // One block behind the other up to the inner loop, which one branch at most may pass by.
         let (mut at, mut entering, mut entered, mut meeting) = (header, vec![header], None, None);
@@ -310,7 +335,7 @@ impl Search<'_> {
             if to == inner.header {
                 break;
             }
-            if self.graph.predecessors(to).count() != 1 || !outer.blocks.contains(&to) {
+            if self.graph.predecessors(to).count() != 1 || !blocks.contains(&to) {
                 return None;
             }
             entering.push(to);
@@ -322,7 +347,8 @@ impl Search<'_> {
         }
         outer.goes_on = self.goes_on(&outer, &inner)?;
         let (loaded_before, disjoint) = (Vec::new(), Vec::new());
-        Some(Nest { outer, inner, entered, meeting, entering, loaded_before, disjoint })
+        let rounds = ROUNDS_THAT_DIFFER;
+        Some(Nest { outer, inner, entered, meeting, entering, rounds, loaded_before, disjoint })
     }
 
     /// Where control goes from a block that comes from this one, behind blocks that do nothing, and from which of these.
@@ -335,19 +361,19 @@ impl Search<'_> {
         Some((to, from))
     }
 
-    fn dominates(&self, a: BlockId, b: BlockId) -> bool {
+    pub(super) fn dominates(&self, a: BlockId, b: BlockId) -> bool {
         matches!((self.graph.number(a), self.graph.number(b)), (Some(a), Some(b)) if self.domtree.dominates(a, b))
     }
 
-    /// What decides whether another round of the outer loop follows, known where the inner loop is entered.
+    /// What decides whether another round of the outer loop follows, if that is known where the inner loop is entered.
     fn goes_on(&self, outer: &Outer, inner: &Inner) -> Option<(Operand<Ids>, bool)> {
         let mut at = self.graph.number(outer.latch)?;
         // From the end of the round on backwards: whatever dominates the latch is run in each round.
         loop {
             let block = self.graph.block(at)?;
             if let Some(End::Decides(condition, if_true, if_false)) = self.end(block) {
-                let inside = |block: BlockId| outer.blocks.contains(&block);
-                let known = self.is_early_in(outer, inner, &condition, false, &mut Vec::new(), DEEPEST);
+                let inside = |block: BlockId| outer.around.blocks.contains(&block);
+                let known = Early::new(self, outer, inner).is_known(&condition, 0);
                 if inside(if_true) != inside(if_false) && known {
                     return Some((condition, inside(if_true)));
                 }
@@ -359,91 +385,47 @@ impl Search<'_> {
         }
     }
 
-    fn is_known_before(&self, operand: &Operand<Ids>, outer: &Outer) -> bool {
-        match operand {
-            Operand::Constant(_) | Operand::Argument(_) => true,
-            Operand::Value(value) => {
-                let block = self.bb.block_of(*value).filter(|_| !self.undefined.contains_key(*value));
-                block.is_some_and(|block| !outer.blocks.contains(&block))
-            }
-            _ => false,
-        }
-    }
-
-    fn is_early_without_loads(&self, nest: &Nest, operand: &Operand<Ids>) -> bool {
-        let mut loads = Vec::new();
-        self.is_early(nest, operand, true, &mut loads, DEEPEST) && loads.is_empty()
-    }
-
-    fn is_early(&self, nest: &Nest, operand: &Operand<Ids>, next: bool, loads: &mut Vec<Load>, depth: usize) -> bool {
-        self.is_early_in(&nest.outer, &nest.inner, operand, next, loads, depth)
-    }
-
-    /// Whether what an operand is in this round, or in the `next` one, can be computed where the inner loop is entered, and which elements
-    /// that loads.
-    fn is_early_in(
-        &self,
-        outer: &Outer,
-        inner: &Inner,
-        operand: &Operand<Ids>,
-        next: bool,
-        loads: &mut Vec<Load>,
-        depth: usize,
-    ) -> bool {
-        if self.is_known_before(operand, outer) {
-            return true;
-        }
-        let value = operand.as_value().filter(|&value| !self.undefined.contains_key(value));
-        let (Some(value), Some(depth)) = (value, depth.checked_sub(1)) else { return false };
-        let is_there = self.bb.block_of(value).is_some_and(|block| self.dominates(block, inner.before));
-        let Some(stmt) = self.bb.stmt(value) else { return false };
-        match (next, outer.carried.get(&value)) {
-            (false, _) if is_there => true,
-            (true, Some(carried)) => self.is_early_in(outer, inner, &carried.next, false, loads, depth),
-            _ if matches!(stmt, Stmt::Phi(_)) => false,
-            _ => {
-                let loaded = load(self.module, stmt).filter(|load| next && self.is_known_before(&load.array, outer));
-                if loaded.is_none() && !is_total(self.bb, self.module, stmt) {
-                    return false;
-                }
-                loads.extend(loaded);
-                let mut early = true;
-                stmt.for_each_use(|used| {
-                    early = early && self.is_early_in(outer, inner, &Operand::Value(used), next, loads, depth);
-                });
-                early
-            }
-        }
-    }
-
-    /// The pairs of arrays of which it must be seen that they share nothing; `None` if the rest of a round may change something else.
-    fn stores_elsewhere<'l>(
-        &self,
-        nest: &Nest,
-        loads: impl Iterator<Item = &'l Load>,
-    ) -> Option<Vec<(Operand<Ids>, Operand<Ids>)>> {
+    /// The arrays to which a loop stores, each once; `None` if it may change something else, if there are many, or if control goes another way than
+    /// its branches say.
+    fn stored(&self, blocks: &[BlockId]) -> Option<Vec<Operand<Ids>>> {
         let mut stored: Vec<Operand<Ids>> = Vec::new();
-        for &block in &nest.outer.blocks {
+        for &block in blocks {
+            self.bb.block(block)?.odd_edges().is_none().then_some(())?;
             for (_, inst) in self.bb.insts(block).filter(|(_, inst)| !inst.stmt.is_terminator()) {
                 if !effects(self.module, self.bb, inst).writes {
                     continue;
                 }
                 match self.module.primitive_call(&inst.stmt)? {
-                    (primitive, [_, array, ..]) if primitive.name == "arrayset" => stored.push(array.clone()),
+                    (primitive, [_, array, ..]) if primitive.name == "arrayset" => {
+                        if !stored.contains(array) {
+                            stored.push(array.clone());
+                        }
+                    }
                     (primitive, _) if primitive.name.starts_with("stack_") => {}
                     _ => return None,
                 }
             }
+            (stored.len() <= MOST_STORED).then_some(())?;
         }
+        Some(stored)
+    }
+
+    /// The pairs of arrays of which it must be seen that they share nothing.
+    fn stored_elsewhere<'l>(
+        &self,
+        nest: &Nest,
+        loads: impl Iterator<Item = &'l Load>,
+    ) -> Option<Vec<(Operand<Ids>, Operand<Ids>)>> {
         let mut pairs = Vec::new();
         for load in loads {
-            for array in &stored {
+            for array in &nest.outer.around.stored {
                 let pair = (load.array.clone(), array.clone());
                 if self.are_apart(&load.array, array) || pairs.contains(&pair) {
                     continue;
                 }
                 let is_array = matches!(self.bb.operand_type(array), Type::Array(_));
-                (is_array && self.is_known_before(array, &nest.outer)).then_some(())?;
+                let known = Early::new(self, &nest.outer, &nest.inner).is_known_before(array);
+                (is_array && known).then_some(())?;
                 pairs.push(pair);
             }
         }
@@ -508,7 +490,7 @@ impl Outer {
     /// By how much an integer changes in each round, as far as that is seen; of a choice, what is no constant counts.
     fn growth(&self, bb: &BBCode, module: &Module<BBCode>, operand: &Operand<Ids>, depth: usize) -> Option<i64> {
         let (Some(value), Some(depth)) = (operand.as_value(), depth.checked_sub(1)) else { return Some(0) };
-        if bb.block_of(value).is_none_or(|block| !self.blocks.contains(&block)) {
+        if bb.block_of(value).is_none_or(|block| !self.around.blocks.contains(&block)) {
             return Some(0);
         }
         let growth = |operand: &Operand<Ids>| self.growth(bb, module, operand, depth);
@@ -587,27 +569,31 @@ impl Inner {
         (bb.operand_type(&Operand::Value(phi)) == Type::INT64 && step.abs() <= MOST_FACTOR).then_some(step)
     }
 
-    /// By how much an index changes in each round, if it is a sum of counters and of what does not change.
+    /// By how much an index changes in each round, if it is a sum of counters and of what does not change; what that is, and what the counters start
+    /// with, is put into the list.
     pub(super) fn factor(
         &self,
         bb: &BBCode,
         module: &Module<BBCode>,
         index: &Operand<Ids>,
         depth: usize,
+        outside: &mut Vec<Operand<Ids>>,
     ) -> Option<i64> {
         if bb.operand_type(index) != Type::INT64 {
             return None;
         }
         if self.is_outside(index) {
+            outside.push(index.clone());
             return Some(0);
         }
         let (value, depth) = (index.as_value()?, depth.checked_sub(1)?);
-        if self.carried.iter().any(|carried| carried.phi == value) {
+        if let Some(carried) = self.carried.iter().find(|carried| carried.phi == value) {
+            outside.push(carried.start.clone());
             return self.step(bb, module, value);
         }
         let (primitive, args) = module.primitive_call(bb.stmt(value)?)?;
         let [a, b] = args else { return None };
-        let factor = |operand: &Operand<Ids>| self.factor(bb, module, operand, depth);
+        let mut factor = |operand: &Operand<Ids>| self.factor(bb, module, operand, depth, outside);
         let factor = match primitive.name {
             "add_int" => factor(a)?.checked_add(factor(b)?)?,
             "sub_int" => factor(a)?.checked_sub(factor(b)?)?,

@@ -15,7 +15,8 @@ const LIMITS: Limits = Limits { steps: 20_000, memory: 1 << 24, depth: 100 };
 /// A loop of sums in a function `f` of two vectors and two integers.
 ///
 /// The inner loop may have more or fewer rounds in each round, or none, and count upwards or downwards. It reads elements of both vectors, or
-/// of one that the function makes, at sums and multiples of both counters, and starts with an element or with a number. The rest of a round
+/// of one that the function makes, at sums and multiples of both counters, and starts with an element, with
+/// that of the round before, or with a number. The rest of a round
 /// may store the sum into one of the arrays.
 ///
 /// # Errors
@@ -36,7 +37,8 @@ pub fn nested_sums(u: &mut Unstructured<'_>) -> Result<Module<IRCode>> {
     // 3: the outer loop.
     w.block();
     let outer = w.lines.len();
-    let (i, total) = (w.line(""), w.line(""));
+    let (i, total, before) = (w.line(""), w.line(""), w.line(""));
+    let element = w.line(format!("Base.arrayref(true, {}, {i})::Float64", u.choose(&arrays)?));
     let bound = match u.int_in_range(0..=5)? {
         0 => "_5".to_owned(),
         1 => i.clone(),
@@ -53,9 +55,11 @@ pub fn nested_sums(u: &mut Unstructured<'_>) -> Result<Module<IRCode>> {
         1 => w.line(format!("Base.sub_int({i}, 1)::Int64")),
         _ => "1".to_owned(),
     };
-    let start = match u.ratio(1, 4)? {
-        true => w.line(format!("Base.arrayref(true, {}, {i})::Float64", u.choose(&arrays)?)),
-        false => "0.25".to_owned(),
+    let start = match u.int_in_range(0..=7)? {
+        0 | 1 => element.clone(),
+        2 => before,
+        3 => w.line(format!("Base.mul_float({before}, {element})::Float64")),
+        _ => "0.25".to_owned(),
     };
     let none = w.line(format!("Base.slt_int({bound}, {first})::Bool"));
     w.line(if guarded { format!("goto #5 if not {none}") } else { "goto #5".to_owned() });
@@ -113,6 +117,7 @@ pub fn nested_sums(u: &mut Unstructured<'_>) -> Result<Module<IRCode>> {
 
     w.lines[outer] = format!("φ (#1 => 1, #10 => {next_i})::Int64");
     w.lines[outer + 1] = format!("φ (#1 => 0.0, #10 => {next_total})::Float64");
+    w.lines[outer + 2] = format!("φ (#1 => 1.5, #10 => {element})::Float64");
     w.lines[inner] = format!("φ (#3 => {from}, #7 => {next_j})::Int64");
     w.lines[inner + 1] = format!("φ (#3 => {start}, #7 => {next_sum})::Float64");
     let text = w.text("function f(_2::Vector{Float64}, _3::Vector{Float64}, _4::Int64, _5::Int64)::Float64");
