@@ -96,7 +96,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: split_critical_edges::NAME,    about: "give edges between branches and meetings blocks of their own",    run: Run::Function(split_critical_edges::run) },
     Pass { name: type_literals::NAME,           about: "give integer literals the width their use needs",                 run: Run::Function(type_literals::run) },
     Pass { name: unreachable_code::NAME,        about: "remove blocks that are not reached",                              run: Run::Function(unreachable_code::run) },
-    Pass { name: unroll_and_jam::NAME,          about: "run sums of two rounds of a loop side by side",                   run: Run::Function(unroll_and_jam::run) },
+    Pass { name: unroll_and_jam::NAME,          about: "run sums of several rounds of a loop side by side",               run: Run::Function(unroll_and_jam::run) },
 ];
 
 /// There is no pass of this name.

@@ -12,8 +12,8 @@ const STEPS: usize = 32;
 
 /// Looks at what values of the outer loop consist of: each once.
 pub(super) struct Early<'a> {
-    search: &'a Search<'a>,
-    outer: &'a Outer,
+    search: &'a Search<'a, 'a>,
+    outer: &'a Outer<'a>,
     inner: &'a Inner,
     /// For values, how many rounds later, and whether loads may be made for them: whether they are known.
     known: HashMap<(InstId, usize, bool), bool>,
@@ -22,7 +22,7 @@ pub(super) struct Early<'a> {
 }
 
 impl<'a> Early<'a> {
-    pub(super) fn new(search: &'a Search<'a>, outer: &'a Outer, inner: &'a Inner) -> Self {
+    pub(super) fn new(search: &'a Search<'a, 'a>, outer: &'a Outer<'a>, inner: &'a Inner) -> Self {
         let (known, loaded) = (HashMap::new(), HashSet::new());
         Early { search, outer, inner, known, loaded, loads: Vec::new() }
     }
@@ -33,7 +33,7 @@ impl<'a> Early<'a> {
             Operand::Constant(_) | Operand::Argument(_) => true,
             Operand::Value(value) => {
                 let block = self.search.bb.block_of(*value).filter(|_| !self.search.undefined.contains_key(*value));
-                block.is_some_and(|block| !self.outer.around.blocks.contains(&block))
+                block.is_some_and(|block| !self.outer.around.has(block))
             }
             _ => false,
         }
@@ -45,7 +45,7 @@ impl<'a> Early<'a> {
     }
 
     /// What has to be loaded so that so many rounds can be run at once; `None` if they cannot, as something is not known.
-    pub(super) fn loads_of(mut self, nest: &Nest, rounds: usize) -> Option<Vec<Load>> {
+    pub(super) fn loads_of(mut self, nest: &Nest<'_>, rounds: usize) -> Option<Vec<Load>> {
         let (bb, module) = (self.search.bb, self.search.module);
         let counter = nest.inner.carried.iter().find(|carried| carried.phi == nest.inner.counter)?;
         // What conditions and indices consist of decides whether anything may be loaded.

@@ -18,10 +18,11 @@ struct Made {
 struct Guard<'w, 'a> {
     writer: &'w mut Writer<'a>,
     rows: &'w mut Rows,
-    nest: &'w Nest,
+    nest: &'w Nest<'w>,
     at: BlockId,
     holds: Operand<Ids>,
-    required: Vec<Operand<Ids>>,
+    /// Conditions, and what they must be.
+    required: Vec<(Operand<Ids>, bool)>,
     lengths: Vec<(Operand<Ids>, Operand<Ids>)>,
     /// What calls have given.
     made: Vec<Made>,
@@ -32,7 +33,7 @@ struct Guard<'w, 'a> {
 pub(super) fn lasts(
     writer: &mut Writer<'_>,
     rows: &mut Rows,
-    nest: &Nest,
+    nest: &Nest<'_>,
     at: BlockId,
     rounds: usize,
 ) -> Result<Vec<Operand<Ids>>, EditError> {
@@ -62,7 +63,7 @@ pub(super) fn lasts(
 pub(super) fn guard(
     writer: &mut Writer<'_>,
     rows: &mut Rows,
-    nest: &Nest,
+    nest: &Nest<'_>,
     at: BlockId,
     lasts: &[Operand<Ids>],
     lead: usize,
@@ -129,10 +130,11 @@ impl Guard<'_, '_> {
 
     fn require(&mut self, condition: Operand<Ids>, holds: bool) -> Result<(), EditError> {
         let yes = |condition: &Operand<Ids>| *condition == Operand::from(Constant::bool(true));
-        if self.required.contains(&condition) {
+        let required = (condition.clone(), holds);
+        if self.required.contains(&required) {
             return Ok(());
         }
-        self.required.push(condition.clone());
+        self.required.push(required);
         let condition = match holds {
             true => condition,
             false => self.writer.call(self.at, "not_int", [condition], Type::BOOL)?,

@@ -43,7 +43,7 @@ struct Blocks {
     exit: BlockId,
 }
 
-impl Nest {
+impl Nest<'_> {
     /// Runs the inner loop for several rounds at once. False if it gives nothing that can be carried to other rounds.
     pub(super) fn jam(
         &mut self,

@@ -30,6 +30,9 @@ pub(super) const MOST_ROUNDS: i64 = 1 << 40;
 /// Loops that store to more arrays stay: each would be compared with each that is loaded from.
 const MOST_STORED: usize = 8;
 
+/// So many blocks are looked through on the way to the inner loop, and for what ends the outer one.
+const MOST_BLOCKS: usize = 32;
+
 /// So many rounds are run at once if the inner loop has as many rounds in each.
 const ROUNDS: usize = 4;
 
@@ -50,8 +53,8 @@ pub(super) struct Carried {
 
 /// A loop in a loop.
 #[derive(Debug)]
-pub(super) struct Nest {
-    pub(super) outer: Outer,
+pub(super) struct Nest<'a> {
+    pub(super) outer: Outer<'a>,
     pub(super) inner: Inner,
     /// The condition on which the inner loop is entered at all, and what it is then.
     pub(super) entered: Option<(Operand<Ids>, bool)>,
@@ -68,23 +71,43 @@ pub(super) struct Nest {
 
 /// The loop around.
 #[derive(Debug)]
-pub(super) struct Outer {
+pub(super) struct Outer<'a> {
     pub(super) header: BlockId,
     pub(super) before: BlockId,
     pub(super) latch: BlockId,
     pub(super) carried: HashMap<InstId, Carried>,
     /// What decides, early in a round, whether another one follows, and what it is then.
     pub(super) goes_on: (Operand<Ids>, bool),
-    pub(super) around: Rc<Around>,
+    pub(super) around: Rc<Around<'a>>,
 }
 
 /// What all nests of a loop have in common.
 #[derive(Debug)]
-pub(super) struct Around {
+pub(super) struct Around<'a> {
     pub(super) id: LoopId,
-    pub(super) blocks: HashSet<BlockId>,
+    graph: &'a BlockGraph,
+    loops: &'a LoopForest,
     /// The arrays to which it stores.
     stored: Vec<Operand<Ids>>,
+}
+
+impl Around<'_> {
+    /// Whether a block was in the loop when it was found.
+    pub(super) fn has(&self, block: BlockId) -> bool {
+        is_inside(self.graph, self.loops, self.id, block)
+    }
+}
+
+fn is_inside(graph: &BlockGraph, loops: &LoopForest, id: LoopId, block: BlockId) -> bool {
+    graph.number(block).is_some_and(|number| loops.contains(id, number))
+}
+
+/// Adds an array to a list of few. False if there are too many.
+fn add(stored: &mut Vec<Operand<Ids>>, array: &Operand<Ids>) -> bool {
+    if !stored.contains(array) {
+        stored.push(array.clone());
+    }
+    stored.len() <= MOST_STORED
 }
 
 /// The loop in it: blocks one behind the other, of which one may leave it, where a counter is at its bound.
@@ -99,6 +122,8 @@ pub(super) struct Inner {
     /// The statements up to the test and those behind it, without φs and branches.
     pub(super) body: Vec<InstId>,
     pub(super) behind: Vec<InstId>,
+    /// All of these, with φs.
+    values: HashSet<InstId>,
     /// What is compared with its bound.
     pub(super) counter: InstId,
     pub(super) bound: Operand<Ids>,
@@ -127,47 +152,36 @@ enum End {
     Decides(Operand<Ids>, BlockId, BlockId),
 }
 
-pub(super) struct Search<'a> {
-    pub(super) module: &'a Module<BBCode>,
-    pub(super) bb: &'a BBCode,
+pub(super) struct Search<'a, 'b> {
+    pub(super) module: &'b Module<BBCode>,
+    pub(super) bb: &'b BBCode,
     pub(super) graph: &'a BlockGraph,
     pub(super) loops: &'a LoopForest,
-    pub(super) domtree: &'a DomTree,
+    pub(super) domtree: &'b DomTree,
     /// The values that may be undefined: to ask for one sooner would be to fail sooner.
-    pub(super) undefined: &'a SecondaryMap<InstId, ()>,
+    pub(super) undefined: &'b SecondaryMap<InstId, ()>,
 }
 
-impl Search<'_> {
+impl<'a> Search<'a, '_> {
     /// One nest at most of each loop around others, in the order of the function.
-    pub(super) fn nests(&self) -> Vec<Nest> {
+    pub(super) fn nests(&self) -> Vec<Nest<'a>> {
         let parents: HashSet<LoopId> = self.loops.iter().filter_map(|(_, each)| each.parent).collect();
         let mut blocks_of: HashMap<LoopId, Vec<BlockId>> = HashMap::new();
         for number in self.domtree.preorder() {
-            if let Some(id) = self.loops.innermost(number).filter(|id| !parents.contains(id)) {
+            if let Some(id) = self.loops.innermost(number) {
                 blocks_of.entry(id).or_default().extend(self.graph.block(number));
             }
         }
-        let innermost = self.loops.iter().filter_map(|(id, each)| Some((each.parent?, blocks_of.get(&id)?)));
+        let innermost = self.loops.iter().filter(|(id, _)| !parents.contains(id));
         let inners: Vec<(LoopId, Inner)> =
-            innermost.filter_map(|(parent, blocks)| Some((parent, self.inner(blocks)?))).collect();
-        // What the loops around consist of is looked at once, however many there are in them.
-        let mut around: HashMap<LoopId, Vec<BlockId>> =
-            inners.iter().map(|(parent, _)| (*parent, Vec::new())).collect();
-        for number in self.domtree.preorder() {
-            let mut at = self.loops.innermost(number);
-            while let Some(id) = at {
-                if let Some(blocks) = around.get_mut(&id) {
-                    blocks.extend(self.graph.block(number));
-                }
-                at = self.loops.get(id).and_then(|each| each.parent);
-            }
+            innermost.filter_map(|(id, each)| Some((each.parent?, self.inner(id, blocks_of.get(&id)?)?))).collect();
+        if inners.is_empty() {
+            return Vec::new();
         }
-        let around: HashMap<LoopId, Rc<Around>> = around
+        let around: HashMap<LoopId, Rc<Around<'a>>> = self
+            .stored(&blocks_of)
             .into_iter()
-            .filter_map(|(id, blocks)| {
-                let stored = self.stored(&blocks)?;
-                Some((id, Rc::new(Around { id, blocks: blocks.into_iter().collect(), stored })))
-            })
+            .map(|(id, stored)| (id, Rc::new(Around { id, graph: self.graph, loops: self.loops, stored })))
             .collect();
         let mut taken: HashSet<LoopId> = HashSet::new();
         let mut found = Vec::new();
@@ -181,7 +195,7 @@ impl Search<'_> {
         found
     }
 
-    fn nest(&self, around: &Rc<Around>, inner: Inner) -> Option<Nest> {
+    fn nest(&self, around: &Rc<Around<'a>>, inner: Inner) -> Option<Nest<'a>> {
         let mut nest = self.around(around, inner)?;
         let most = if nest.rounds_grow(self.bb, self.module) == Some(0) { ROUNDS } else { ROUNDS_THAT_DIFFER };
         // What later rounds need before this one has ended: of how many that can be known.
@@ -234,8 +248,8 @@ impl Search<'_> {
         }
     }
 
-    fn inner(&self, blocks: &[BlockId]) -> Option<Inner> {
-        let inside = |block: BlockId| blocks.contains(&block);
+    fn inner(&self, id: LoopId, blocks: &[BlockId]) -> Option<Inner> {
+        let inside = |block: BlockId| is_inside(self.graph, self.loops, id, block);
         let header = *blocks.first()?;
         let (before, latch) = self.ways_to(header, &inside)?;
         let mut found: Option<(BlockId, BlockId, Operand<Ids>)> = None;
@@ -271,6 +285,8 @@ impl Search<'_> {
         }
         let (primitive, args) = self.module.primitive_call(self.bb.stmt(condition.as_value()?)?)?;
         let ("===" | "eq_int", [a, b]) = (primitive.name, args) else { return None };
+        let phis = carried.iter().map(|carried| carried.phi);
+        let values = phis.chain(body.iter().chain(&behind).copied()).collect();
         let mut inner = Inner {
             header,
             before,
@@ -279,6 +295,7 @@ impl Search<'_> {
             carried,
             body,
             behind,
+            values,
             counter: InstId::default(),
             bound: b.clone(),
             condition,
@@ -298,14 +315,10 @@ impl Search<'_> {
     }
 
     /// The nest of an inner loop and the one around it, as far as the blocks show.
-    fn around(&self, around: &Rc<Around>, inner: Inner) -> Option<Nest> {
-        let blocks = &around.blocks;
+    fn around(&self, around: &Rc<Around<'a>>, inner: Inner) -> Option<Nest<'a>> {
         let found = self.loops.get(around.id).filter(|found| !found.irreducible)?;
         let header = self.graph.block(found.header)?;
-        let (before, latch) = self.ways_to(header, &|block| blocks.contains(&block))?;
-        let carried = self.carried(header, before, latch)?.into_iter().map(|carried| (carried.phi, carried)).collect();
-        let goes_on = (Operand::from(0), true);
-        let mut outer = Outer { header, before, latch, carried, goes_on, around: around.clone() };
+        let (before, latch) = self.ways_to(header, &|block| around.has(block))?;
 
         // One block behind the other up to the inner loop, which one branch at most may pass by.
         let (mut at, mut entering, mut entered, mut meeting) = (header, vec![header], None, None);
@@ -335,7 +348,7 @@ impl Search<'_> {
             if to == inner.header {
                 break;
             }
-            if self.graph.predecessors(to).count() != 1 || !blocks.contains(&to) {
+            if self.graph.predecessors(to).count() != 1 || !around.has(to) || entering.len() == MOST_BLOCKS {
                 return None;
             }
             entering.push(to);
@@ -345,6 +358,9 @@ impl Search<'_> {
         if at != inner.before || !self.dominates(behind, latch) {
             return None;
         }
+        let carried = self.carried(header, before, latch)?.into_iter().map(|carried| (carried.phi, carried)).collect();
+        let goes_on = (Operand::from(0), true);
+        let mut outer = Outer { header, before, latch, carried, goes_on, around: around.clone() };
         outer.goes_on = self.goes_on(&outer, &inner)?;
         let (loaded_before, disjoint) = (Vec::new(), Vec::new());
         let rounds = ROUNDS_THAT_DIFFER;
@@ -366,16 +382,15 @@ impl Search<'_> {
     }
 
     /// What decides whether another round of the outer loop follows, if that is known where the inner loop is entered.
-    fn goes_on(&self, outer: &Outer, inner: &Inner) -> Option<(Operand<Ids>, bool)> {
+    fn goes_on(&self, outer: &Outer<'_>, inner: &Inner) -> Option<(Operand<Ids>, bool)> {
         let mut at = self.graph.number(outer.latch)?;
         // From the end of the round on backwards: whatever dominates the latch is run in each round.
-        loop {
+        for _ in 0..MOST_BLOCKS {
             let block = self.graph.block(at)?;
             if let Some(End::Decides(condition, if_true, if_false)) = self.end(block) {
-                let inside = |block: BlockId| outer.around.blocks.contains(&block);
-                let known = Early::new(self, outer, inner).is_known(&condition, 0);
-                if inside(if_true) != inside(if_false) && known {
-                    return Some((condition, inside(if_true)));
+                let (if_true, if_false) = (outer.around.has(if_true), outer.around.has(if_false));
+                if if_true != if_false && Early::new(self, outer, inner).is_known(&condition, 0) {
+                    return Some((condition, if_true));
                 }
             }
             if block == outer.header {
@@ -383,37 +398,63 @@ impl Search<'_> {
             }
             at = self.domtree.immediate_dominator(at)?;
         }
+        None
     }
 
-    /// The arrays to which a loop stores, each once; `None` if it may change something else, if there are many, or if control goes another way than
-    /// its branches say.
-    fn stored(&self, blocks: &[BlockId]) -> Option<Vec<Operand<Ids>>> {
-        let mut stored: Vec<Operand<Ids>> = Vec::new();
-        for &block in blocks {
-            self.bb.block(block)?.odd_edges().is_none().then_some(())?;
-            for (_, inst) in self.bb.insts(block).filter(|(_, inst)| !inst.stmt.is_terminator()) {
-                if !effects(self.module, self.bb, inst).writes {
-                    continue;
-                }
-                match self.module.primitive_call(&inst.stmt)? {
-                    (primitive, [_, array, ..]) if primitive.name == "arrayset" => {
-                        if !stored.contains(array) {
-                            stored.push(array.clone());
-                        }
-                    }
-                    (primitive, _) if primitive.name.starts_with("stack_") => {}
-                    _ => return None,
-                }
+    /// The arrays to which loops store, each once, given the blocks that are in no loop inside. Left out are loops that may change something else, that
+    /// store to many, or in which control goes another way than branches say.
+    fn stored(&self, blocks_of: &HashMap<LoopId, Vec<BlockId>>) -> HashMap<LoopId, Vec<Operand<Ids>>> {
+        let mut children: HashMap<LoopId, Vec<LoopId>> = HashMap::new();
+        for (id, each) in self.loops.iter() {
+            children.entry(id).or_default();
+            if let Some(parent) = each.parent {
+                children.entry(parent).or_default().push(id);
             }
-            (stored.len() <= MOST_STORED).then_some(())?;
         }
-        Some(stored)
+        let mut work: Vec<LoopId> =
+            self.loops.iter().filter(|(_, each)| each.parent.is_none()).map(|(id, _)| id).collect();
+        let mut order = Vec::new();
+        while let Some(id) = work.pop() {
+            order.push(id);
+            work.extend(children.get(&id).into_iter().flatten());
+        }
+        // From the inside.
+        let mut stored: HashMap<LoopId, Vec<Operand<Ids>>> = HashMap::new();
+        for id in order.into_iter().rev() {
+            let inside = children.get(&id).into_iter().flatten().map(|child| stored.get(child));
+            let Some(inside) = inside.collect::<Option<Vec<_>>>() else { continue };
+            let mut all: Vec<Operand<Ids>> = Vec::new();
+            let mut few = inside.into_iter().flatten().all(|array| add(&mut all, array));
+            for &block in blocks_of.get(&id).into_iter().flatten() {
+                few = few && self.add_stored(block, &mut all).is_some();
+            }
+            if few {
+                stored.insert(id, all);
+            }
+        }
+        stored
+    }
+
+    /// Adds the arrays to which a block stores; `None` if it does something else, or there are many.
+    fn add_stored(&self, block: BlockId, stored: &mut Vec<Operand<Ids>>) -> Option<()> {
+        self.bb.block(block)?.odd_edges().is_none().then_some(())?;
+        for (_, inst) in self.bb.insts(block).filter(|(_, inst)| !inst.stmt.is_terminator()) {
+            if !effects(self.module, self.bb, inst).writes {
+                continue;
+            }
+            match self.module.primitive_call(&inst.stmt)? {
+                (primitive, [_, array, ..]) if primitive.name == "arrayset" => add(stored, array).then_some(())?,
+                (primitive, _) if primitive.name.starts_with("stack_") => {}
+                _ => return None,
+            }
+        }
+        Some(())
     }
 
     /// The pairs of arrays of which it must be seen that they share nothing.
     fn stored_elsewhere<'l>(
         &self,
-        nest: &Nest,
+        nest: &Nest<'_>,
         loads: impl Iterator<Item = &'l Load>,
     ) -> Option<Vec<(Operand<Ids>, Operand<Ids>)>> {
         let mut pairs = Vec::new();
@@ -453,7 +494,7 @@ pub(super) struct Changes {
     pub(super) edges: HashMap<(BlockId, BlockId), BlockId>,
 }
 
-impl Nest {
+impl Nest<'_> {
     /// Takes note of what was changed since it was found.
     pub(super) fn update(&mut self, changes: &Changes) {
         let Nest { outer, inner, entered, meeting, loaded_before, disjoint, .. } = self;
@@ -486,11 +527,11 @@ impl Nest {
     }
 }
 
-impl Outer {
+impl Outer<'_> {
     /// By how much an integer changes in each round, as far as that is seen; of a choice, what is no constant counts.
     fn growth(&self, bb: &BBCode, module: &Module<BBCode>, operand: &Operand<Ids>, depth: usize) -> Option<i64> {
         let (Some(value), Some(depth)) = (operand.as_value(), depth.checked_sub(1)) else { return Some(0) };
-        if bb.block_of(value).is_none_or(|block| !self.around.blocks.contains(&block)) {
+        if bb.block_of(value).is_none_or(|block| !self.around.has(block)) {
             return Some(0);
         }
         let growth = |operand: &Operand<Ids>| self.growth(bb, module, operand, depth);
@@ -527,20 +568,15 @@ pub(super) fn load(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> Option<Load> {
 impl Inner {
     /// Whether an operand is not computed in the loop.
     pub(super) fn is_outside(&self, operand: &Operand<Ids>) -> bool {
-        let inside = |value: InstId| {
-            self.carried.iter().any(|carried| carried.phi == value)
-                || self.body.contains(&value)
-                || self.behind.contains(&value)
-        };
-        !operand.as_value().is_some_and(inside)
+        !operand.as_value().is_some_and(|value| self.values.contains(&value))
     }
 
     /// The values from outside that the statements use.
     pub(super) fn operands(&self, bb: &BBCode) -> Vec<Operand<Ids>> {
-        let mut used = Vec::new();
+        let (mut used, mut seen) = (Vec::new(), HashSet::new());
         let mut add = |value: InstId| {
             let operand = Operand::Value(value);
-            if self.is_outside(&operand) && !used.contains(&operand) {
+            if self.is_outside(&operand) && seen.insert(value) {
                 used.push(operand);
             }
         };

@@ -87,7 +87,7 @@ impl Rows {
     pub(super) fn operand(
         &mut self,
         writer: &mut Writer<'_>,
-        nest: &Nest,
+        nest: &Nest<'_>,
         at: BlockId,
         operand: &Operand<Ids>,
         later: usize,
@@ -99,7 +99,7 @@ impl Rows {
         let block = writer.bb.block_of(value).ok_or(EditError::NoSuchInst(value))?;
         let is_there = nest.entering.contains(&block);
         let result = match (nest.outer.carried.get(&value), later.checked_sub(1)) {
-            _ if !nest.outer.around.blocks.contains(&block) || is_there && later == 0 => operand.clone(),
+            _ if !nest.outer.around.has(block) || is_there && later == 0 => operand.clone(),
             (Some(carried), Some(earlier)) => self.operand(writer, nest, at, &carried.next, earlier)?,
             _ => {
                 let mut used = Vec::new();
