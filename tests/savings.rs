@@ -6,9 +6,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use bbkit::exec::{Machine, Value, first_difference};
-use bbkit::ircode::{IRCode, Module, Scalar, Type, parse_module};
+use bbkit::ircode::{CallGraph, IRCode, Module, Scalar, Type, parse_module};
 use bbkit::passes::reverse_mode::{DerivativeNames, Options, derive};
 use bbkit::{GradientOptions, Input, Savings, gradient_with};
+use hashbrown::HashSet;
 use serde_json::Value as Json;
 
 /// The points at which the file tests say gradients, with the arguments there.
@@ -125,6 +126,62 @@ fn the_gradient_is_added_into_shadows_of_the_caller() {
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
     assert!(checked > 50, "{checked}");
+}
+
+/// What is reached from the functions of these names.
+fn reached(module: &Module<IRCode>, from: impl IntoIterator<Item = usize>) -> HashSet<usize> {
+    let graph = CallGraph::new(module);
+    let mut work: Vec<usize> = from.into_iter().collect();
+    let mut reached = HashSet::new();
+    while let Some(function) = work.pop() {
+        if reached.insert(function) {
+            work.extend(graph.callees(function));
+        }
+    }
+    reached
+}
+
+/// The gradient is the same to the last bit, and of all that was made there is nothing that it does not call.
+#[test]
+fn passes_are_left_out_that_nothing_calls() {
+    let (mut checked, mut kept, mut problems) = (0, 0, Vec::new());
+    for (file, module, name, args) in points() {
+        let derived = |only_joined: bool| {
+            let mut module = bbkit::to_bbcode(&module).unwrap();
+            let names = derive(&mut module, &name.as_str().into(), &Options { only_joined, ..Options::default() });
+            let names = names.unwrap_or_else(|error| panic!("{file} {name}: {error}")).names;
+            (bbkit::to_ircode(&module).unwrap(), names)
+        };
+        let ((all, names), (only, _)) = (derived(false), derived(true));
+        let gradient = |derived: &Module<IRCode>| {
+            let args = arguments(&Machine::new(derived), &module, &name, &args)?;
+            Machine::new(derived).call(&names.value_and_gradient, &args).ok()
+        };
+        let (Some(expected), Some(found)) = (gradient(&all), gradient(&only)) else { continue };
+        checked += 1;
+        if let Some(difference) = first_difference(std::slice::from_ref(&expected), std::slice::from_ref(&found)) {
+            problems.push(format!("{file} {name}: differs at {difference}"));
+        }
+        assert!(
+            all.function(&names.forward).is_some(),
+            "{file} {name}: the forward pass is there if it is not left out"
+        );
+        let reached = reached(&only, only.function_index(&names.value_and_gradient));
+        for (index, function) in only.functions().iter().enumerate() {
+            let is_new = module.function(&function.name).is_none();
+            kept += usize::from(is_new && reached.contains(&index));
+            let is_pass =
+                [&names.forward, &names.pullback].contains(&&function.name) || function.name.contains("_once");
+            if is_new && is_pass && !reached.contains(&index) {
+                problems.push(format!("{file} {name}: nothing calls {}", function.name));
+            }
+        }
+    }
+    assert!(problems.is_empty(), "{}", problems.join("\n"));
+    assert!(
+        checked > 50 && kept > checked,
+        "{checked} gradients, {kept} functions: those of recursive ones are called"
+    );
 }
 
 #[test]

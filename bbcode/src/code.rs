@@ -147,13 +147,18 @@ impl BBCode {
 
     /// The names of the statements of a block, in order. Empty if there is no such block.
     pub fn inst_ids(&self, block: BlockId) -> impl Iterator<Item = InstId> + '_ {
-        let first = self.store.block(block).and_then(|block| block.first);
-        std::iter::successors(first, |&inst| self.store.node(inst)?.next)
+        self.insts(block).map(|(id, _)| id)
     }
 
     /// The statements of a block, in order.
     pub fn insts(&self, block: BlockId) -> impl Iterator<Item = (InstId, &Instruction<Ids>)> + '_ {
-        self.inst_ids(block).filter_map(|id| Some((id, &self.store.node(id)?.inst)))
+        let mut next = self.store.block(block).and_then(|block| block.first);
+        std::iter::from_fn(move || {
+            let id = next?;
+            let node = self.store.node(id)?;
+            next = node.next;
+            Some((id, &node.inst))
+        })
     }
 
     /// All statements, in layout order: Mooncake's `collect_stmts`.

@@ -50,8 +50,13 @@ impl Compiled {
         }
         done("verify");
         let mut derived = bbkit::to_bbcode(&module)?;
-        let options =
-            Options { with_respect_to: Some(vec![2]), accumulate: true, reassociate: true, ..Options::default() };
+        let options = Options {
+            with_respect_to: Some(vec![2]),
+            accumulate: true,
+            only_joined: true,
+            reassociate: true,
+            ..Options::default()
+        };
         let names = derive(&mut derived, &first(&module)?, &options)?.names;
         done("derive");
         let gradient = derived.function(&names.accumulate_gradient).ok_or("no gradient")?;

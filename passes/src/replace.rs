@@ -33,6 +33,13 @@ impl Replacements {
 
     /// What an operand is in the end. A value that is replaced by itself, over whatever steps, stays as it is.
     pub fn resolve(&mut self, operand: &Operand<Ids>) -> Operand<Ids> {
+        let known = |operand: &Operand<Ids>| operand.as_value().and_then(|value| self.map.get(value));
+        // Mostly it takes one step.
+        match known(operand).map(|next| (next, known(next))) {
+            None => return operand.clone(),
+            Some((next, None)) => return next.clone(),
+            Some(_) => {}
+        }
         let mut path: Vec<InstId> = Vec::new();
         let mut at = operand.clone();
         while let Some((value, next)) = at.as_value().and_then(|value| Some((value, self.map.get(value)?))) {

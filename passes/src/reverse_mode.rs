@@ -158,6 +158,10 @@ pub struct Options {
     /// Whether the function that adds the gradient into memory of the caller is made, for any result, and not the one for the gradient:
     /// [`accumulate_gradient`](DerivativeNames::accumulate_gradient). With `vjp`, both are made.
     pub accumulate: bool,
+    /// Whether forward passes and pullbacks are left out that nothing calls any more, once they are part of the function for the gradient: it is
+    /// all that is there of most derivatives then. This does nothing where they stay apart: with `vjp`, with linear maps, and without
+    /// [`Savings::one_function`].
+    pub only_joined: bool,
     /// What makes the derivative small.
     pub savings: Savings,
     /// Whether loops are [checkpointed](checkpoint_loops): memory in proportion to the root of the number of rounds, at the price
@@ -184,13 +188,19 @@ pub struct Derivative {
 /// As [`differentiate`]; [`PassError`] too if an argument is named that is not there or has no tangent.
 pub fn derive(module: &mut Module<BBCode>, name: &Name, options: &Options) -> Result<Derivative, PassError> {
     link_methods::run_on_all(module)?;
-    let Added { derivative, passes, temporary } = add_derivative(module, name, options)?;
+    let Added { derivative, passes, temporary, unclean } = add_derivative(module, name, options)?;
     if options.savings.one_function && options.carrier == Carrier::Stacks {
         // The vector-Jacobian product stays apart: it is there for the pullback itself.
         for closed in closed_kinds(options).into_iter().filter(|closed| *closed != Closed::Vjp) {
             one_function::run(module, closed.name(&derivative.names), &passes, options.savings)?;
         }
         one_function::remove_what_is_not_called(module, &temporary);
+        // What was not inlined.
+        for name in &unclean {
+            if module.function(name).is_some() {
+                clean_up(module, name)?;
+            }
+        }
     }
     Ok(derivative)
 }
@@ -202,6 +212,8 @@ struct Added {
     passes: Vec<MadeFunction>,
     /// The functions and types that are not kept, once they are.
     temporary: Vec<Name>,
+    /// The functions that were not cleaned up, as they become part of another one that will be.
+    unclean: Vec<Name>,
 }
 
 /// Adds the functions of a derivative to the module.
@@ -211,13 +223,21 @@ fn add_derivative(module: &mut Module<BBCode>, name: &Name, options: &Options) -
         false => generate_all(module, name, options)?,
     };
     let (mut passes, mut temporary) = (std::mem::take(&mut generated.passes), std::mem::take(&mut generated.temporary));
+    let mut unclean = generated.unclean.clone();
     let known = (module.functions().len(), module.types().len());
     for round in std::mem::take(&mut generated.rounds) {
         let round_name = round.function.name.clone();
         module.replace_function(round.function);
         let with_respect_to = Some(round.with_respect_to);
         let (savings, reassociate) = (options.savings, options.reassociate);
-        let of_round = Options { with_respect_to, accumulate: true, savings, reassociate, ..Options::default() };
+        let of_round = Options {
+            with_respect_to,
+            accumulate: true,
+            only_joined: true,
+            savings,
+            reassociate,
+            ..Options::default()
+        };
         let Ok(added) = add_derivative(module, &round_name, &of_round) else {
             // Without the rounds the error is told of the function itself, if there is one.
             let functions: HashSet<Name> =
@@ -229,12 +249,12 @@ fn add_derivative(module: &mut Module<BBCode>, name: &Name, options: &Options) -
         };
         passes.extend(added.passes);
         passes.push(MadeFunction { name: round.names.accumulate_gradient.clone(), is_pullback: false });
-        let DerivativeNames { forward, pullback, accumulate_gradient, trace, .. } = round.names;
+        unclean.extend(added.unclean);
         temporary.extend(added.temporary);
-        temporary.extend([round_name, forward, pullback, accumulate_gradient, trace]);
+        temporary.extend([round_name, round.names.accumulate_gradient]);
     }
     add(module, name, generated)?;
-    Ok(Added { derivative, passes, temporary })
+    Ok(Added { derivative, passes, temporary, unclean })
 }
 
 /// As [`generate_all`], of the function with its loops as calls. Only what these call is added to the module: the function itself
@@ -282,7 +302,7 @@ fn add(module: &mut Module<BBCode>, name: &Name, generated: Generated) -> Result
     }
     let mut names = Vec::new();
     for function in generated.functions {
-        names.push(function.name.clone());
+        names.extend(Some(function.name.clone()).filter(|name| !generated.unclean.contains(name)));
         module.replace_function(function);
     }
     names.iter().try_for_each(|name| clean_up(module, name))
@@ -305,6 +325,8 @@ struct Generated {
     passes: Vec<MadeFunction>,
     /// The functions and types that are not kept, once they are part of others.
     temporary: Vec<Name>,
+    /// Those of the functions that need no cleaning up, as they become part of another one that will be cleaned up.
+    unclean: Vec<Name>,
     /// The rounds of loops of which the derivatives are called.
     rounds: Vec<Round>,
 }
@@ -320,15 +342,20 @@ fn generate_all(module: &Module<BBCode>, name: &Name, options: &Options) -> Resu
     let root = Signature { function: root, wanted };
     let mut derivative = Derivative { names: derivation.names(&root), warnings: Vec::new() };
     let mut generated = Generated::default();
-    let mut work = vec![root.clone()];
-    let mut seen: HashSet<Signature> = work.iter().cloned().collect();
+    let asked = Some((options, &mut derivative.warnings));
+    let mut work = generate(&derivation, &root, asked, &mut generated)?;
+    let only_joined = leaves_passes_out(&derivation, options);
+    // Passes of the root that may be called are there already, unless they were left out.
+    let mut seen: HashSet<Signature> = (!only_joined).then_some(root).into_iter().collect();
+    work.retain(|called| seen.insert(called.clone()));
     while let Some(signature) = work.pop() {
-        let asked = (signature == root).then_some((options, &mut derivative.warnings));
-        for called in generate(&derivation, &signature, asked, &mut generated)? {
-            if seen.insert(called.clone()) {
-                work.push(called);
-            }
+        if only_joined {
+            // The type of its traces stays: a loop may have a stack of them.
+            let DerivativeNames { forward, pullback, .. } = derivation.names(&signature);
+            generated.temporary.extend([forward, pullback]);
         }
+        let called = generate(&derivation, &signature, None, &mut generated)?;
+        work.extend(called.into_iter().filter(|called| seen.insert(called.clone())));
     }
     generated.finish(&derivation);
     Ok((derivative, generated))
@@ -399,6 +426,11 @@ fn generate(
     }
     let names = derivation.names(signature);
     let closed: Vec<Closed> = asked.as_ref().map_or_else(Vec::new, |(options, _)| closed_kinds(options));
+    // What is to be one function calls its pullback once, and needs no function that can be called again.
+    let joins = closed.iter().any(|kind| *kind != Closed::Vjp) && derivation.joins();
+    let (reassociate, checkpoint, only_joined) = asked.as_ref().map_or_else(Default::default, |(options, _)| {
+        (options.reassociate, options.checkpoint, leaves_passes_out(derivation, options))
+    });
     let closed_names = closed.iter().map(|kind| kind.name(&names));
     for made in [&names.forward, &names.pullback].into_iter().chain(closed_names) {
         if module.function(made).is_some() {
@@ -412,9 +444,7 @@ fn generate(
         Plan::new(derivation, &function.name, names, &prepared, wanted, parameters, once)
             .map_err(|error| error.at_origin(function))
     };
-    let plan = planned(names, false)?;
-    let (reassociate, checkpoint) =
-        asked.as_ref().map_or_else(Default::default, |(options, _)| (options.reassociate, options.checkpoint));
+    let plan = planned(if only_joined { names.once() } else { names }, only_joined)?;
     if let Some((options, warnings)) = asked {
         check_root(&plan, function, options, warnings)?;
     }
@@ -422,9 +452,6 @@ fn generate(
     plan.called_functions().into_iter().try_for_each(|called| derivation.prepared(called).map(|_| ()))?;
     let called = plan.called_signatures();
     let error = |error: bbcode::EditError| PassError::new(NAME, &function.name, error.to_string());
-    generated.add_passes(&plan).map_err(error)?;
-    // What is to be one function calls its pullback once, and needs no function that can be called again.
-    let joins = closed.iter().any(|kind| *kind != Closed::Vjp) && derivation.joins();
     let independent = match joins && derivation.savings.independent_rounds && !checkpoint {
         true => IndependentRounds::find(&plan, &function.name, reassociate),
         false => None,
@@ -432,14 +459,19 @@ fn generate(
     if let Some(independent) = &independent {
         generated.rounds = independent.rounds(&plan).map_err(error)?;
     }
-    let once = match plan.better_once && joins && independent.is_none() {
+    if !only_joined {
+        generated.add_passes(&plan).map_err(error)?;
+    }
+    let once = match !only_joined && plan.better_once && joins && independent.is_none() {
         true => Some(planned(plan.names.once(), true)?),
         false => None,
     };
-    if let Some(once) = &once {
+    if let Some(once) = once.as_ref().or(Some(&plan).filter(|_| only_joined && independent.is_none())) {
         generated.add_passes(once).map_err(error)?;
-        generated.types.push(once.trace_def());
-        generated.temporary.extend([&once.names.forward, &once.names.pullback, &once.names.trace].map(Name::clone));
+        let DerivativeNames { forward, pullback, trace, .. } = &once.names;
+        generated.unclean.extend([forward, pullback].map(Name::clone));
+        generated.temporary.extend([forward, pullback, trace].map(Name::clone));
+        generated.types.extend(Some(once.trace_def()).filter(|_| !only_joined));
     }
     for kind in closed {
         if let Some(independent) = independent.as_ref().filter(|_| kind != Closed::Vjp) {
@@ -450,6 +482,7 @@ fn generate(
         generated.functions.extend(closed::generate(plan, kind).map_err(error)?);
     }
     match plan.carrier {
+        Carrier::Stacks if only_joined && independent.is_some() => {}
         Carrier::Stacks => generated.types.push(plan.trace_def()),
         Carrier::LinearMaps => generated.types.extend(plan.enum_defs()),
     }
@@ -461,6 +494,11 @@ fn generate(
         }
     }
     Ok(called)
+}
+
+/// Whether forward passes and pullbacks become part of another function, and are wanted for nothing else.
+fn leaves_passes_out(derivation: &Derivation<'_>, options: &Options) -> bool {
+    options.only_joined && !options.vjp && derivation.joins()
 }
 
 /// Which functions that run both passes are asked for: each is as much work as both passes.

@@ -80,7 +80,7 @@ pub(super) fn accumulating<T: super::Compilable>(
     module: &mut Module<BBCode>,
     signature: &Signature,
 ) -> Result<Name, CompileError> {
-    let options = passes::reverse_mode::Options { accumulate: true, ..builder.reverse(signature) };
+    let options = passes::reverse_mode::Options { accumulate: true, only_joined: true, ..builder.reverse(signature) };
     let names = passes::reverse_mode::derive(module, &signature.function, &options)?.names;
     let name = names.accumulate_gradient;
     match module.function(&name).map(|function| function.body.argtypes.get(signature.parameters.len() + 1)) {

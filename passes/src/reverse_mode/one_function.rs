@@ -1,14 +1,14 @@
 //! The forward pass and the pullback in one function: where both are wanted, nothing has to travel in a trace.
 
 use bbcode::{BBCode, Ids, InstId};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use ircode::{CallGraph, Callee, Function, Module, Name, Operand, Stmt};
 
 use super::Savings;
 use crate::manager::Context;
 use crate::{
     PassError, PassResult, common_subexpressions, constant_folding, copy_propagation, dead_code, loop_invariant_motion,
-    run_on_function, scalar_replacement, simplify_cfg,
+    mem2reg, run_on_function, scalar_replacement, simplify_cfg,
 };
 
 /// A function that was made for a derivative.
@@ -27,8 +27,12 @@ const FREE: usize = 512;
 
 type FunctionPass = fn(&mut BBCode, &Context<'_>) -> PassResult;
 
-/// Takes the trace apart, and joins what both passes compute.
+/// Turns slots into values, takes the trace apart, and joins what both passes compute.
 const CLEAN_UP: &[FunctionPass] = &[
+    mem2reg::run,
+    constant_folding::run,
+    dead_code::run,
+    simplify_cfg::run,
     copy_propagation::run,
     scalar_replacement::run,
     constant_folding::run,
@@ -63,18 +67,34 @@ pub(super) fn run(
     Ok(())
 }
 
-/// Removes functions and types of these names, if nothing calls the functions any more.
+/// Removes the functions of these names that nothing calls any more, and the types, if none of the functions is left.
 pub(super) fn remove_what_is_not_called(module: &mut Module<BBCode>, temporary: &[Name]) {
-    let mut numbers = HashMap::new();
-    numbers.extend(temporary.iter().filter_map(|name| Some((module.function_index(name)?, false))));
-    let others = module.functions().iter().filter(|function| !temporary.contains(&function.name));
-    let mut statements = others.flat_map(|function| function.body.all_insts().map(|(id, inst)| (id, &inst.stmt)));
-    if numbers.is_empty() || statements.any(|statement| !calls(module, std::iter::once(statement), &numbers).is_empty())
-    {
-        return;
+    let among: HashMap<usize, bool> =
+        temporary.iter().filter_map(|name| Some((module.function_index(name)?, false))).collect();
+    let called = |function: &Function<BBCode>| {
+        let statements = function.body.all_insts().map(|(id, inst)| (id, &inst.stmt));
+        calls(module, statements, &among).into_iter().map(|(_, callee)| callee)
+    };
+    let functions = module.functions();
+    let others = functions.iter().enumerate().filter(|(index, _)| !among.contains_key(index));
+    let mut work: Vec<usize> = match among.is_empty() {
+        true => return,
+        false => others.flat_map(|(_, function)| called(function)).collect(),
+    };
+    let mut kept: HashSet<usize> = HashSet::new();
+    while let Some(index) = work.pop() {
+        if kept.insert(index) {
+            work.extend(functions.get(index).into_iter().flat_map(called));
+        }
     }
-    drop(statements);
-    module.retain(|function| !temporary.contains(&function.name), |def| !temporary.contains(&def.name));
+    let removed: HashSet<Name> = among
+        .keys()
+        .filter(|index| !kept.contains(*index))
+        .filter_map(|index| functions.get(*index))
+        .map(|function| function.name.clone())
+        .collect();
+    let keeps_types = !kept.is_empty();
+    module.retain(|function| !removed.contains(&function.name), |def| keeps_types || !temporary.contains(&def.name));
 }
 
 /// Inlines what was made, from the outside in.
