@@ -30,7 +30,7 @@ pub use self::gradient::Gradient;
 pub use self::hvp::Hvp;
 pub use self::jvp::Jvp;
 pub use self::vjp::{Pullback, Vjp};
-pub use exec::native::{Argument, Numbers};
+pub use exec::native::{Argument, Effort, Numbers};
 
 use crate::GradientError;
 

@@ -7,7 +7,7 @@
 use std::fs;
 use std::path::Path;
 
-use bbkit::compiled::{Argument, CallError, CompileError, Gradient, Hvp, Jvp, Vjp};
+use bbkit::compiled::{Argument, CallError, CompileError, Effort, Gradient, Hvp, Jvp, Vjp};
 use bbkit::exec::{Limits, Machine, RunErrorKind, Value};
 use bbkit::ircode::{IRCode, Module, Type, from_json, parse_module};
 use bbkit::{Differentiate, Savings};
@@ -91,40 +91,42 @@ fn the_kernels_have_their_values_and_gradients() {
     }
 }
 
-/// Checkpointed and without the techniques that make derivatives small: the same bits.
+/// Checkpointed, without the techniques that make derivatives small, with little effort: the same bits.
 #[test]
 fn how_a_gradient_is_computed_makes_no_difference() {
     for kernel in &KERNELS {
         let n = size(kernel);
         let Inputs { x, c } = inputs(kernel, n);
         let (module, name) = exported(kernel);
-        let gradient = |checkpoint, savings| {
-            let compiled = module.gradient(&name).wrt([0]).checkpoint(checkpoint).savings(savings).compile();
+        let gradient = |checkpoint, savings, effort| {
+            let compiled = module.gradient(&name).wrt([0]).checkpoint(checkpoint).savings(savings);
+            let compiled = compiled.effort(effort).compile();
             let compiled = compiled.unwrap_or_else(|error| panic!("{}: {error}", kernel.name));
             let mut dx = vec![f64::NAN; x.len()];
             let value = compiled.call((&x, &c, n as i64), &mut dx).unwrap();
             (value.to_bits(), dx.into_iter().map(f64::to_bits).collect::<Vec<_>>())
         };
-        let plain = gradient(false, Savings::default());
-        assert_eq!(gradient(true, Savings::default()), plain, "{} checkpointed", kernel.name);
-        assert_eq!(gradient(false, Savings::none()), plain, "{} without savings", kernel.name);
+        let plain = gradient(false, Savings::default(), Effort::Full);
+        assert_eq!(gradient(true, Savings::default(), Effort::Full), plain, "{} checkpointed", kernel.name);
+        assert_eq!(gradient(false, Savings::none(), Effort::Full), plain, "{} without savings", kernel.name);
+        assert_eq!(gradient(false, Savings::default(), Effort::Quick), plain, "{} with little effort", kernel.name);
     }
 }
 
 #[test]
 fn the_second_call_takes_no_memory() {
-    for kernel in &KERNELS {
+    for (kernel, effort) in KERNELS.iter().flat_map(|kernel| [(kernel, Effort::Full), (kernel, Effort::Quick)]) {
         let n = size(kernel);
         let Inputs { x, c } = inputs(kernel, n);
         let (module, name) = exported(kernel);
-        let gradient = module.gradient(&name).wrt([0]).compile().unwrap();
+        let gradient = module.gradient(&name).wrt([0]).effort(effort).compile().unwrap();
         let mut dx = vec![0.0; x.len()];
         gradient.call((&x, &c, n as i64), &mut dx).unwrap();
         let first = gradient.most_memory();
         for _ in 0..3 {
             gradient.call((&x, &c, n as i64), &mut dx).unwrap();
         }
-        assert_eq!(gradient.most_memory(), first, "{}", kernel.name);
+        assert_eq!(gradient.most_memory(), first, "{} {effort:?}", kernel.name);
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use bbkit::compiled::{Argument as Passed, Arguments, Differentiate, Function, Gradient, pipeline};
 use bbkit::exec::Limits;
-use bbkit::exec::native::Program;
+use bbkit::exec::native::{Effort, Program};
 use bbkit::ircode::{IRCode, Module, Name, parse_module};
 use bbkit::passes::reverse_mode::{Options, derive};
 
@@ -26,17 +26,17 @@ pub(crate) struct Compiled {
 
 impl Compiled {
     /// The first function of a module.
-    pub(crate) fn of_text(text: &str) -> Result<Compiled, Failure> {
+    pub(crate) fn of_text(text: &str, effort: Effort) -> Result<Compiled, Failure> {
         let module = parse_module(text)?.module;
         let name = first(&module)?;
-        let function = module.primal(&name).limits(LIMITS).compile()?;
-        let gradient =
-            module.gradient(&name).wrt([0]).limits(LIMITS).flush_subnormals(true).reassociate(true).compile()?;
+        let function = module.primal(&name).limits(LIMITS).effort(effort).compile()?;
+        let gradient = module.gradient(&name).wrt([0]).limits(LIMITS).effort(effort);
+        let gradient = gradient.flush_subnormals(true).reassociate(true).compile()?;
         Ok(Compiled { function, gradient })
     }
 
     /// How long each step takes from text to a gradient that can be called, in nanoseconds: once.
-    pub(crate) fn phases(text: &str) -> Result<Phases, Failure> {
+    pub(crate) fn phases(text: &str, effort: Effort) -> Result<Phases, Failure> {
         let mut phases = Phases::new();
         let mut start = Instant::now();
         let mut done = |phase| {
@@ -62,10 +62,10 @@ impl Compiled {
         let gradient = derived.function(&names.accumulate_gradient).ok_or("no gradient")?;
         gradient.body.verify()?;
         done("verify derivative");
-        pipeline::derivative(&mut derived, &names.accumulate_gradient, true)?;
+        pipeline::derivative(&mut derived, &names.accumulate_gradient, effort, true)?;
         let derived = bbkit::to_ircode(&derived)?;
         done("optimise");
-        let program = Program::compile(&derived, &[&names.accumulate_gradient], LIMITS)?;
+        let program = Program::compile_with(&derived, &[&names.accumulate_gradient], LIMITS, effort)?;
         done("compile");
         drop(program);
         Ok(phases)

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use bbkit::exec::native::Effort;
 use bbkit::ircode::{IRCode, Module, Style, from_json, print_module};
 use kit::kernels::{Inputs, KERNELS, REFERENCES, Reference, checksum, inputs, kernel};
 use serde_json::json;
@@ -10,6 +11,7 @@ use super::compiled::{Arguments, Measured, Program, programs};
 use super::native::{Compiled, ENGINE};
 use super::ours::{Argument, Ours, Phases, Trace};
 use super::table;
+use super::table::QUICK;
 use super::tape::Taped;
 use super::{Failure, clock, folder};
 
@@ -55,10 +57,14 @@ pub(crate) struct Row {
     pub(crate) value: f64,
     /// Our value and gradient, in nanoseconds.
     pub(crate) gradient: f64,
+    /// The same, compiled with little effort.
+    pub(crate) quick_gradient: f64,
     /// What ours executes and saves.
     pub(crate) trace: Trace,
     /// From text to a gradient that can be called.
     pub(crate) phases: Phases,
+    /// The same with little effort.
+    pub(crate) quick_phases: Phases,
 }
 
 impl Row {
@@ -69,7 +75,9 @@ impl Row {
         self.tape = self.tape.min(other.tape);
         self.value = self.value.min(other.value);
         self.gradient = self.gradient.min(other.gradient);
+        self.quick_gradient = self.quick_gradient.min(other.quick_gradient);
         take_phases(&mut self.phases, other.phases);
+        take_phases(&mut self.quick_phases, other.quick_phases);
     }
 
     /// A time as a multiple of the fastest primal.
@@ -105,19 +113,21 @@ pub(crate) fn run(filter: &str) -> Result<(), Failure> {
 
 /// Measures only how long the way from text to gradient takes, many times: what a profiler may look at.
 pub(crate) fn phases(filter: &str) -> Result<(), Failure> {
-    let mut all = Vec::new();
-    for kernel in KERNELS.iter().filter(|kernel| kernel.name.contains(filter)) {
-        all.push((kernel.name, least_phases(&text(kernel.name)?, 500)?));
+    for (effort, heading) in [(Effort::Full, ""), (Effort::Quick, QUICK)] {
+        let mut all = Vec::new();
+        for kernel in KERNELS.iter().filter(|kernel| kernel.name.contains(filter)) {
+            all.push((kernel.name, least_phases(&text(kernel.name)?, effort, 500)?));
+        }
+        print!("{heading}{}", table::phases(all.iter().map(|(name, phases)| (*name, phases))));
     }
-    print!("{}", table::phases(all.iter().map(|(name, phases)| (*name, phases))));
     Ok(())
 }
 
 /// The least time of each phase.
-fn least_phases(text: &str, times: usize) -> Result<Phases, Failure> {
-    let mut least = Compiled::phases(text)?;
+fn least_phases(text: &str, effort: Effort, times: usize) -> Result<Phases, Failure> {
+    let mut least = Compiled::phases(text, effort)?;
     for _ in 1..times {
-        take_phases(&mut least, Compiled::phases(text)?);
+        take_phases(&mut least, Compiled::phases(text, effort)?);
     }
     Ok(least)
 }
@@ -157,9 +167,10 @@ fn measured(reference: &Reference, programs: &mut [Program]) -> Result<Row, Fail
     let files = Arguments::write(reference.name, n, &x, &c)?;
     let taped = Taped::find(reference.name).ok_or("a kernel that the tape does not have")?;
     let text = text(reference.name)?;
-    let (ours, phases) = (Compiled::of_text(&text)?, least_phases(&text, 20)?);
+    let (ours, phases) = (Compiled::of_text(&text, Effort::Full)?, least_phases(&text, Effort::Full, 20)?);
+    let (quick, quick_phases) = (Compiled::of_text(&text, Effort::Quick)?, least_phases(&text, Effort::Quick, 20)?);
     let arguments = [Argument::Vector(x.clone()), Argument::Vector(c.clone()), Argument::Integer(n)];
-    let mut session = ours.session(&arguments)?;
+    let (mut session, mut quick) = (ours.session(&arguments)?, quick.session(&arguments)?);
 
     // First that everybody is right.
     for program in programs.iter_mut() {
@@ -175,9 +186,11 @@ fn measured(reference: &Reference, programs: &mut [Program]) -> Result<Row, Fail
     check("ours", session.value()?, reference.value)?;
     let value = session.gradient()?;
     check_both("ours", reference, value, checksum(session.partials()))?;
+    let value = quick.gradient()?;
+    check_both("ours, compiled quickly,", reference, value, checksum(quick.partials()))?;
 
     let (mut primal, mut hand) = (Best::NONE, Best::NONE);
-    let (mut tape, mut value, mut gradient) = (f64::INFINITY, f64::INFINITY, f64::INFINITY);
+    let [mut tape, mut value, mut gradient, mut quick_gradient] = [f64::INFINITY; 4];
     for _ in 0..ROUNDS {
         for program in programs.iter_mut() {
             primal.take(program.measure(false, &files, TURN)?.ns, program.flags);
@@ -192,20 +205,23 @@ fn measured(reference: &Reference, programs: &mut [Program]) -> Result<Row, Fail
             let mut failed = None;
             value = value.min(clock::least(turn, || failed = session.value().err().or(failed.take())));
             gradient = gradient.min(clock::least(turn, || failed = session.gradient().err().or(failed.take())));
+            quick_gradient =
+                quick_gradient.min(clock::least(turn, || failed = quick.gradient().err().or(failed.take())));
             if let Some(error) = failed {
                 return Err(error);
             }
         }
     }
-    drop(session);
+    drop((session, quick));
     let trace = Ours::trace(&text, &arguments)?;
-    Ok(Row { reference: *reference, primal, hand, tape, value, gradient, trace, phases })
+    Ok(Row { reference: *reference, primal, hand, tape, value, gradient, quick_gradient, trace, phases, quick_phases })
 }
 
 /// A row as JSON.
 pub(crate) fn json(row: &Row, enzyme: f64) -> serde_json::Value {
-    let phases: serde_json::Map<String, serde_json::Value> =
-        row.phases.iter().map(|(phase, ns)| ((*phase).into(), json!(ns / 1e3))).collect();
+    let phases = |phases: &Phases| -> serde_json::Map<String, serde_json::Value> {
+        phases.iter().map(|(phase, ns)| ((*phase).into(), json!(ns / 1e3))).collect()
+    };
     json!({
         "kernel": row.reference.name,
         "n": row.reference.n,
@@ -213,6 +229,7 @@ pub(crate) fn json(row: &Row, enzyme: f64) -> serde_json::Value {
         "primal_flags": row.primal.flags,
         "our_primal": row.ratio(row.value),
         "our_gradient": row.ratio(row.gradient),
+        "quick_gradient": row.ratio(row.quick_gradient),
         "hand": row.ratio(row.hand.ns),
         "hand_flags": row.hand.flags,
         "tape": row.ratio(row.tape),
@@ -222,6 +239,7 @@ pub(crate) fn json(row: &Row, enzyme: f64) -> serde_json::Value {
         "values_saved": row.trace.saved,
         "trace_bytes": 8 * row.trace.saved,
         "peak_bytes": row.trace.peak,
-        "latency_us": phases,
+        "latency_us": phases(&row.phases),
+        "quick_latency_us": phases(&row.quick_phases),
     })
 }

@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use bbkit::exec::native::Effort;
+
 use super::compiled::{Arguments, programs};
 use super::native::{Compiled, ENGINE};
 use super::ours::Argument;
@@ -57,7 +59,7 @@ pub(crate) fn run() -> Result<(), Failure> {
     for (name, text, value, partials) in [("sum", SUM, x.iter().sum(), vec![1.0; n]), ("sumsin", SINES, sines, cosines)]
     {
         let files = Arguments::write(name, n, &x, &[])?;
-        let ours = Compiled::of_text(text)?;
+        let ours = Compiled::of_text(text, Effort::Full)?;
         let arguments = [Argument::Vector(x.clone()), Argument::Vector(Vec::new()), Argument::Integer(n)];
         let mut session = ours.session(&arguments)?;
         let taped = Taped::find(name).ok_or("a sum that the tape does not have")?;

@@ -39,11 +39,15 @@ fn enzyme(row: &Row) -> f64 {
     ENZYME.iter().find(of).map_or(f64::NAN, |(_, _, ratio)| *ratio)
 }
 
+/// What stands above the steps to code that was made with little effort.
+pub(crate) const QUICK: &str = "\nwith little effort (Effort::Quick)\n";
+
 /// The columns of ratios.
-fn ratios(row: &Row) -> [(&'static str, f64); 5] {
+fn ratios(row: &Row) -> [(&'static str, f64); 6] {
     [
         ("our primal", row.ratio(row.value)),
         ("our gradient", row.ratio(row.gradient)),
+        ("quick gradient", row.ratio(row.quick_gradient)),
         ("hand", row.ratio(row.hand.ns)),
         ("tape", row.ratio(row.tape)),
         ("enzyme", enzyme(row)),
@@ -97,19 +101,20 @@ fn write_text(out: &mut String, rows: &[Row], engine: &str) -> std::fmt::Result 
     write!(out, "{:<9} {:>8} {:>10}  {:<17}", "kernel", "n", "primal µs", "of")?;
     writeln!(
         out,
-        " {:>11} {:>13} {:>7} {:>7} {:>7} {:>12}",
-        "our primal", "our gradient", "hand", "tape", "Enzyme", "trace bytes"
+        " {:>11} {:>13} {:>7} {:>7} {:>7} {:>7} {:>12}",
+        "our primal", "our gradient", "quick", "hand", "tape", "Enzyme", "trace bytes"
     )?;
     for row in rows {
-        let [primal, gradient, hand, tape, enzyme] = ratios(row).map(|(_, ratio)| shown(ratio));
+        let [primal, gradient, quick, hand, tape, enzyme] = ratios(row).map(|(_, ratio)| shown(ratio));
         let (name, n, best) = (row.reference.name, row.reference.n, row.primal);
         write!(out, "{name:<9} {n:>8} {:>10.2}  {:<17}", best.ns / 1e3, best.flags)?;
-        writeln!(out, " {primal:>11} {gradient:>13} {hand:>7} {tape:>7} {enzyme:>7} {:>12}", 8 * row.trace.saved)?;
+        write!(out, " {primal:>11} {gradient:>13} {quick:>7} {hand:>7} {tape:>7} {enzyme:>7}")?;
+        writeln!(out, " {:>12}", 8 * row.trace.saved)?;
     }
     let means: Vec<String> = means(rows).iter().map(|(_, mean)| shown(*mean)).collect();
-    if let [primal, gradient, hand, tape, enzyme] = &means[..] {
+    if let [primal, gradient, quick, hand, tape, enzyme] = &means[..] {
         write!(out, "{:<47}", "geometric mean")?;
-        writeln!(out, " {primal:>11} {gradient:>13} {hand:>7} {tape:>7} {enzyme:>7}")?;
+        writeln!(out, " {primal:>11} {gradient:>13} {quick:>7} {hand:>7} {tape:>7} {enzyme:>7}")?;
     }
     writeln!(
         out,
@@ -122,9 +127,10 @@ fn write_text(out: &mut String, rows: &[Row], engine: &str) -> std::fmt::Result 
         writeln!(out, "{name}: the ratio of our gradient at n = 10⁶ is {growth:.2} of that at 10³")?;
     }
     // The text is the same for each size.
-    let mut named: Vec<(&str, &Phases)> = rows.iter().map(|row| (row.reference.name, &row.phases)).collect();
-    named.dedup_by_key(|(name, _)| *name);
-    write!(out, "\n{}", phases(named))
+    let mut named: Vec<&Row> = rows.iter().collect();
+    named.dedup_by_key(|row| row.reference.name);
+    write!(out, "\n{}", phases(named.iter().map(|row| (row.reference.name, &row.phases))))?;
+    write!(out, "{QUICK}{}", phases(named.iter().map(|row| (row.reference.name, &row.quick_phases))))
 }
 
 /// How long each step from text to gradient takes.

@@ -16,6 +16,7 @@ mod cell_values;
 mod cells;
 mod compiler;
 mod context;
+mod effort;
 mod escapes;
 mod function;
 mod handlers;
@@ -48,6 +49,7 @@ mod variables;
 mod vectors;
 mod versions;
 
+pub use effort::Effort;
 pub use in_place::{Argument, Numbers};
 pub use pending::Pending;
 pub use program::{CallError, NotCompiled, Program};

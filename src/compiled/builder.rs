@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use bbcode::BBCode;
 use exec::Limits;
-use exec::native::Program;
+use exec::native::{Effort, Program};
 use ircode::{IRCode, Module, Name, Type};
 use passes::reverse_mode;
 
@@ -25,6 +25,7 @@ pub struct Builder<'m, T> {
     checkpoint: bool,
     flush_subnormals: bool,
     pub(super) reassociate: bool,
+    pub(super) effort: Effort,
     made: PhantomData<fn() -> T>,
 }
 
@@ -58,6 +59,7 @@ impl<'m, T: Compilable> Builder<'m, T> {
             checkpoint: false,
             flush_subnormals: false,
             reassociate: false,
+            effort: Effort::Full,
             made: PhantomData,
         }
     }
@@ -99,6 +101,27 @@ impl<'m, T: Compilable> Builder<'m, T> {
     /// [as soon as they were run](reverse_mode::Options::reassociate).
     pub fn reassociate(self, reassociate: bool) -> Self {
         Builder { reassociate, ..self }
+    }
+
+    /// With so much work put into the code: [`Effort::Quick`] for what is called a few times.
+    ///
+    /// ```
+    /// use bbkit::compiled::{Differentiate, Effort};
+    /// use bbkit::ircode::parse_module;
+    ///
+    /// let module = parse_module("
+    /// function f(x::Float64)::Float64
+    /// 1 ─ %1 = Base.mul_float(x, x)::Float64
+    /// └──      return %1
+    /// end
+    /// ")?.module;
+    /// let gradient = module.gradient("f").effort(Effort::Quick).compile()?;
+    /// let mut dx = 0.0;
+    /// assert_eq!((gradient.call((3.0,), &mut dx)?, dx), (9.0, 6.0));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn effort(self, effort: Effort) -> Self {
+        Builder { effort, ..self }
     }
 
     /// Derives and compiles. This takes milliseconds; what it gives can be called as often as wanted, from several threads at once.
@@ -143,7 +166,7 @@ impl<'m, T: Compilable> Builder<'m, T> {
     /// Compiles these functions of a module.
     pub(super) fn program(&self, module: &Module<BBCode>, functions: &[&Name]) -> Result<Program, CompileError> {
         let names: Vec<&str> = functions.iter().map(|name| name.as_str()).collect();
-        let program = Program::compile(&to_ircode(module)?, &names, self.limits)?;
+        let program = Program::compile_with(&to_ircode(module)?, &names, self.limits, self.effort)?;
         Ok(program.flush_subnormals(self.flush_subnormals))
     }
 

@@ -1,6 +1,6 @@
 //! Functions themselves.
 
-use exec::native::{Numbers, Program};
+use exec::native::{Effort, Numbers, Program};
 
 use super::arguments::{Arguments, list};
 use super::builder::{Builder, private};
@@ -39,7 +39,9 @@ impl private::Make for Function {
     fn make(builder: &Builder<'_, Self>) -> Result<Self, CompileError> {
         let (mut module, signature) = builder.prepared()?;
         pipeline::primal(&mut module)?;
-        pipeline::jammed(&mut module)?;
+        if builder.effort == Effort::Full {
+            pipeline::jammed(&mut module)?;
+        }
         Ok(Function { program: builder.program(&module, &[&signature.function])? })
     }
 }

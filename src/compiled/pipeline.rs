@@ -1,6 +1,7 @@
 //! What is done to code before it is compiled: Cranelift moves little out of loops.
 
 use bbcode::BBCode;
+use exec::native::Effort;
 use ircode::{Module, Name};
 use passes::{
     Context, PassError, PassResult, array_scalar_replacement, common_subexpressions, constant_folding,
@@ -41,11 +42,10 @@ const JAMMED: &[FunctionPass] =
     &[unroll_and_jam::run, common_subexpressions::run, dead_code::run, loop_invariant_motion::run];
 
 /// For derivatives, which are clean but for what forward mode leaves.
+const CLEAN_UP: &[FunctionPass] = &[constant_folding::run, copy_propagation::run, simplify_cfg::run];
+
+/// For derivatives that are clean, and of which inner loops may have been joined.
 const DERIVATIVE: &[FunctionPass] = &[
-    constant_folding::run,
-    copy_propagation::run,
-    simplify_cfg::run,
-    unroll_and_jam::run,
     common_subexpressions::run,
     negation_propagation::run,
     dead_code::run,
@@ -81,14 +81,23 @@ fn names(module: &Module<BBCode>) -> Vec<Name> {
     module.functions().iter().map(|function| function.name.clone()).collect()
 }
 
-/// Makes a derivative ready to be compiled, with [`preaccumulation`] and [`increment_merging`] if it may be rounded in another way.
+/// Makes a derivative ready to be compiled: with [`unroll_and_jam`], which makes more code, if that is worth the effort; with [`preaccumulation`] and [`increment_merging`] if it may be rounded in another way.
 ///
 /// # Errors
 ///
 /// [`PassError`], which verified code never gives.
-pub fn derivative(module: &mut Module<BBCode>, name: &Name, reassociate: bool) -> Result<(), PassError> {
+pub fn derivative(
+    module: &mut Module<BBCode>,
+    name: &Name,
+    effort: Effort,
+    reassociate: bool,
+) -> Result<(), PassError> {
     if reassociate {
         run(module, name, &[preaccumulation::run])?;
+    }
+    run(module, name, CLEAN_UP)?;
+    if effort == Effort::Full {
+        run(module, name, &[unroll_and_jam::run])?;
     }
     run(module, name, DERIVATIVE)?;
     if reassociate {

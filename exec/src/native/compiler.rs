@@ -1,12 +1,11 @@
 //! Modules made machine code: which functions, how they call one another, and the memory of the code.
 #![allow(unsafe_code, reason = "gives the memory of code back")]
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, MemFlagsData, Signature as Abi};
-use cranelift_codegen::isa::{OwnedTargetIsa, TargetFrontendConfig};
-use cranelift_codegen::settings::{self, Configurable};
+use cranelift_codegen::isa::TargetFrontendConfig;
 use cranelift_codegen::{CodegenError, Context as CodegenContext};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
@@ -16,6 +15,7 @@ use ircode::{CallGraph, Callee, IRCode, Module, Operand, Positions, Stmt, Type};
 
 use super::cells::closures_made;
 use super::context::Shared;
+use super::effort::Effort;
 use super::function::{Compiled, FunctionCompiler, Refusal};
 use super::helpers::{
     CALL_VALUE, CATCH, FAIL, GROW, INTERPRET, NEW, PASS_THROUGH, POP_EXCEPTION, RELEASE, ZERO, symbols,
@@ -56,6 +56,7 @@ pub(super) struct Compiler {
     /// Whether functions count how deep calls nest.
     counted: bool,
     resizes: bool,
+    effort: Effort,
     sites: Vec<Site>,
     hints: usize,
     /// What the functions do to objects, if memory is to be given back before a call is over.
@@ -119,67 +120,22 @@ pub(super) struct Rejected {
     pub(super) refusal: Refusal,
 }
 
-/// Functions of more statements than this get their registers in one pass. The better allocator compares live ranges again and again,
-/// so that its time grows with the square of a long block: a straight line of 10⁵ statements takes it minutes.
-const MOST_ALLOCATED_WELL: usize = 10_000;
-
-/// How registers are given to values.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Allocation {
-    /// By trying and splitting: better code.
-    Backtracking,
-    /// In one pass: linear time, and more values on the stack.
-    SinglePass,
-}
-
-impl Allocation {
-    /// What suits a module of which these functions are compiled.
-    fn of(module: &Module<IRCode>, reached: &[usize]) -> Allocation {
-        let functions = reached.iter().filter_map(|&number| module.functions().get(number));
-        match functions.map(|function| function.body.stmts.len()).max() {
-            Some(largest) if largest > MOST_ALLOCATED_WELL => Allocation::SinglePass,
-            _ => Allocation::Backtracking,
-        }
-    }
-}
-
-/// The processor that this program runs on. Finding out what it can do takes longer than compiling a small function.
-fn isa(allocation: Allocation) -> Result<OwnedTargetIsa, String> {
-    static BACKTRACKING: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
-    static SINGLE_PASS: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
-    let (isa, algorithm) = match allocation {
-        Allocation::Backtracking => (&BACKTRACKING, "backtracking"),
-        Allocation::SinglePass => (&SINGLE_PASS, "single_pass"),
-    };
-    let found = isa.get_or_init(|| {
-        let mut flags = settings::builder();
-        let options = [
-            ("opt_level", "speed"),
-            ("regalloc_algorithm", algorithm),
-            ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
-            // Integers of 128 bits as arguments and results.
-            ("enable_llvm_abi_extensions", "true"),
-        ];
-        for (name, value) in options {
-            flags.set(name, value).map_err(|error| error.to_string())?;
-        }
-        let isa = cranelift_native::builder().map_err(str::to_string)?;
-        isa.finish(settings::Flags::new(flags)).map_err(|error| error.to_string())
-    });
-    found.clone()
-}
-
 impl Compiler {
     /// Compiles the functions of these numbers, and all that they call.
     ///
     /// What may be called as a value is compiled too, unless it cannot be.
-    pub(super) fn run(module: Arc<Module<IRCode>>, entries: &[usize], limits: Limits) -> Result<Finished, Rejected> {
+    pub(super) fn run(
+        module: Arc<Module<IRCode>>,
+        entries: &[usize],
+        limits: Limits,
+        effort: Effort,
+    ) -> Result<Finished, Rejected> {
         let mut excluded = HashSet::new();
         loop {
             let calls = Calls::of(&module, entries, &excluded);
             let by_value: HashSet<usize> =
                 calls.escaping.iter().copied().filter(|function| calls.by_value.contains(function)).collect();
-            match Self::run_on(module.clone(), entries, &calls, limits) {
+            match Self::run_on(module.clone(), entries, &calls, limits, effort) {
                 Err(rejected) if by_value.contains(&rejected.function) && excluded.len() < MOST_EXCLUDED => {
                     excluded.insert(rejected.function);
                 }
@@ -193,10 +149,11 @@ impl Compiler {
         entries: &[usize],
         calls: &Calls,
         limits: Limits,
+        effort: Effort,
     ) -> Result<Finished, Rejected> {
-        match Self::run_as(module.clone(), entries, calls, limits, true)? {
+        match Self::run_as(module.clone(), entries, calls, limits, effort, true)? {
             Some(finished) => Ok(finished),
-            None => match Self::run_as(module, entries, calls, limits, false)? {
+            None => match Self::run_as(module, entries, calls, limits, effort, false)? {
                 Some(finished) => Ok(finished),
                 None => Err(Rejected {
                     function: entries.first().copied().unwrap_or(0),
@@ -212,11 +169,14 @@ impl Compiler {
         entries: &[usize],
         calls: &Calls,
         limits: Limits,
+        effort: Effort,
         gives_back: bool,
     ) -> Result<Option<Finished>, Rejected> {
         let first = entries.first().copied().unwrap_or(0);
         let broken = |function: usize, what: String| Rejected { function, refusal: Refusal { statement: None, what } };
-        let isa = isa(Allocation::of(&module, &calls.reached)).map_err(|what| broken(first, what))?;
+        let reached = calls.reached.iter().filter_map(|&number| module.functions().get(number));
+        let largest = reached.map(|function| function.body.stmts.len()).max().unwrap_or(0);
+        let isa = effort.isa(largest).map_err(|what| broken(first, what))?;
         let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
         for (name, address) in symbols() {
             builder.symbol(name, address);
@@ -236,6 +196,7 @@ impl Compiler {
             called: HashMap::new(),
             counted,
             resizes: calls.resizes,
+            effort,
             sites: Vec::new(),
             hints: 0,
             summarized: None,
@@ -508,6 +469,11 @@ impl Compiler {
     /// Whether functions count how deep calls nest: all of them, if some call themselves.
     pub(super) fn counts_calls(&self) -> bool {
         self.counted
+    }
+
+    /// Whether loops are compiled in several versions.
+    pub(super) fn makes_versions(&self) -> bool {
+        self.effort == Effort::Full
     }
 
     /// Whether an array may grow or shrink.

@@ -184,7 +184,10 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         self.declare_phis(ir, &order)?;
         self.plan_handlers(ir, &order)?;
         let is_local = |made: usize| self.local_stacks.contains_key(&made);
-        let mut counted = counted_loops(&self.module, ir, &is_local, self.compiler.resizes());
+        let mut counted = match self.compiler.makes_versions() {
+            true => counted_loops(&self.module, ir, &is_local, self.compiler.resizes()),
+            false => Vec::new(),
+        };
         counted.retain(|counted| !enters_handlers(ir, counted));
         self.plan_versions(counted);
         let Some(first) = self.block(0) else { return self.refuse("code without blocks") };

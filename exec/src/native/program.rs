@@ -8,6 +8,7 @@ use ircode::{IRCode, Module, Name, SSAValue};
 
 use super::compiler::{Compiler, Entry, Finished, Rejected};
 use super::context::Context;
+use super::effort::Effort;
 use super::marshal::Refused;
 use crate::error::{RunError, RunErrorKind};
 use crate::limits::Limits;
@@ -99,14 +100,28 @@ impl Program {
     ///
     /// [`NotCompiled`] for the first statement found that cannot be compiled.
     pub fn compile(module: &Module<IRCode>, functions: &[&str], limits: Limits) -> Result<Program, NotCompiled> {
+        Self::compile_with(module, functions, limits, Effort::Full)
+    }
+
+    /// As [`compile`](Program::compile), with as much work as that is worth.
+    ///
+    /// # Errors
+    ///
+    /// [`NotCompiled`], the same with any effort.
+    pub fn compile_with(
+        module: &Module<IRCode>,
+        functions: &[&str],
+        limits: Limits,
+        effort: Effort,
+    ) -> Result<Program, NotCompiled> {
         let module = Arc::new(module.clone());
         let mut numbers = Vec::with_capacity(functions.len());
         for name in functions {
             let missing = || NotCompiled { function: (*name).into(), statement: None, what: "no such function".into() };
             numbers.push(module.function_index(name).ok_or_else(missing)?);
         }
-        let finished =
-            Compiler::run(module.clone(), &numbers, limits).map_err(|rejected| not_compiled(&module, rejected))?;
+        let finished = Compiler::run(module.clone(), &numbers, limits, effort)
+            .map_err(|rejected| not_compiled(&module, rejected))?;
         let names = functions.iter().map(|name| Name::from(*name)).collect();
         Ok(Program { names, finished, idle: Mutex::new(Vec::new()), flushes_subnormals: false })
     }

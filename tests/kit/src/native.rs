@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use exec::native::{CallError, Program};
+use exec::native::{CallError, Effort, Program};
 use exec::{Limits, Machine, RunError, RunErrorKind, Value, first_difference};
 use ircode::{IRCode, Module, Type, parse_module};
 
@@ -40,7 +40,7 @@ pub fn vector(machine: &Machine<'_>, numbers: &[f64]) -> Value {
 
 /// Native code gives the value that the interpreter gives to the last bit, but for what is in a NaN, or the same error at
 /// the same place, and leaves the same in the arguments; what is one object there is one object here. It does so again when it is called a
-/// second time. `args` makes the arguments anew for each run, as a run may change them. What is compiled is what `changed` makes of the
+/// second time, and when it was compiled with little effort. `args` makes the arguments anew for each run, as a run may change them. What is compiled is what `changed` makes of the
 /// module: the same, or one with a planted bug.
 ///
 /// A function that the interpreter does not finish is not run: native code counts no steps.
@@ -66,34 +66,39 @@ pub fn native_agrees(
     }
     let mut compiled = module.clone();
     changed(&mut compiled);
-    let program = match Program::compile(&compiled, &[name], limits) {
-        Ok(program) => program,
-        Err(not_compiled) => return Ok(Verdict::Refused(not_compiled.what)),
-    };
-    for time in ["", " the second time"] {
-        let own = args();
-        let mut printed_now = String::new();
-        let found = match program.call_with_output(name, &own, &mut |text| printed_now.push_str(text)) {
-            Ok(value) => Ok(value),
-            Err(CallError::Refused(what)) => return Ok(Verdict::Refused(format!("{what}, passed on"))),
-            Err(CallError::Run(error)) if matches!(error.kind, RunErrorKind::MemoryLimit(_)) => {
-                return Ok(Verdict::Limited);
-            }
-            Err(CallError::Run(error)) => Err(error),
+    let runs: [(Effort, &[&str]); 2] =
+        [(Effort::Full, &["", " the second time"]), (Effort::Quick, &[" with little effort"])];
+    for (effort, times) in runs {
+        let program = match Program::compile_with(&compiled, &[name], limits, effort) {
+            Ok(program) => program,
+            Err(not_compiled) if effort == Effort::Full => return Ok(Verdict::Refused(not_compiled.what)),
+            Err(not_compiled) => return Err(broken(LAW, format!("with little effort: {not_compiled}"))),
         };
-        let problem = match (&expected, &found) {
-            (Ok(expected), Ok(found)) => difference(module, expected, &given, found, &own),
-            (Err(expected), Err(found)) => error_difference(module, expected, &given, found, &own),
-            _ => Some("one is an error".into()),
-        };
-        let problem = problem.or_else(|| (printed != printed_now).then(|| format!("{printed_now:?} is printed")));
-        if let Some(problem) = problem {
-            let shown = |result: &Result<Value, RunError>, args: &[Value]| match result {
-                Ok(value) => format!("{value} and {args:?}", args = Shown(args)),
-                Err(error) => format!("{error} and {args:?}", args = Shown(args)),
+        for time in times {
+            let own = args();
+            let mut printed_now = String::new();
+            let found = match program.call_with_output(name, &own, &mut |text| printed_now.push_str(text)) {
+                Ok(value) => Ok(value),
+                Err(CallError::Refused(what)) => return Ok(Verdict::Refused(format!("{what}, passed on"))),
+                Err(CallError::Run(error)) if matches!(error.kind, RunErrorKind::MemoryLimit(_)) => {
+                    return Ok(Verdict::Limited);
+                }
+                Err(CallError::Run(error)) => Err(error),
             };
-            let (expected, found) = (shown(&expected, &given), shown(&found, &own));
-            return Err(broken(LAW, format!("{problem}: expected {expected}, but there is{time} {found}")));
+            let problem = match (&expected, &found) {
+                (Ok(expected), Ok(found)) => difference(module, expected, &given, found, &own),
+                (Err(expected), Err(found)) => error_difference(module, expected, &given, found, &own),
+                _ => Some("one is an error".into()),
+            };
+            let problem = problem.or_else(|| (printed != printed_now).then(|| format!("{printed_now:?} is printed")));
+            if let Some(problem) = problem {
+                let shown = |result: &Result<Value, RunError>, args: &[Value]| match result {
+                    Ok(value) => format!("{value} and {args:?}", args = Shown(args)),
+                    Err(error) => format!("{error} and {args:?}", args = Shown(args)),
+                };
+                let (expected, found) = (shown(&expected, &given), shown(&found, &own));
+                return Err(broken(LAW, format!("{problem}: expected {expected}, but there is{time} {found}")));
+            }
         }
     }
     Ok(Verdict::Same)

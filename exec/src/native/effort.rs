@@ -1,0 +1,71 @@
+//! How much work goes into machine code.
+
+use std::sync::OnceLock;
+
+use cranelift_codegen::isa::OwnedTargetIsa;
+use cranelift_codegen::settings::{self, Configurable};
+
+/// How much work goes into machine code. What it gives is the same to the last bit.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum Effort {
+    /// Fast code: loops in versions, of which one checks before it starts and works on vectors; what is common computed once; registers given
+    /// to values by trying and splitting.
+    #[default]
+    Full,
+    /// Code that is there soon, in a quarter of the time or less: as the statements stand, with the registers given out in one pass. Loops over arrays run
+    /// up to ten times as long.
+    Quick,
+}
+
+/// Functions of more statements than this get their registers in one pass. The better allocator compares live ranges again and again,
+/// so that its time grows with the square of a long block: a straight line of 10⁵ statements takes it minutes.
+const MOST_ALLOCATED_WELL: usize = 10_000;
+
+/// What Cranelift is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Setting {
+    Best,
+    /// Registers in one pass: linear time, and more values on the stack.
+    Large,
+    /// And nothing is optimised.
+    Soon,
+}
+
+impl Effort {
+    fn setting(self, largest: usize) -> Setting {
+        match self {
+            Effort::Quick => Setting::Soon,
+            Effort::Full if largest > MOST_ALLOCATED_WELL => Setting::Large,
+            Effort::Full => Setting::Best,
+        }
+    }
+
+    /// The processor that this program runs on, to compile functions for of which the largest has so many statements.
+    pub(super) fn isa(self, largest: usize) -> Result<OwnedTargetIsa, String> {
+        // Finding out what it can do takes longer than compiling a small function.
+        static BEST: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
+        static LARGE: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
+        static SOON: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
+        let (known, opt_level, algorithm) = match self.setting(largest) {
+            Setting::Best => (&BEST, "speed", "backtracking"),
+            Setting::Large => (&LARGE, "speed", "single_pass"),
+            Setting::Soon => (&SOON, "none", "single_pass"),
+        };
+        let found = known.get_or_init(|| {
+            let mut flags = settings::builder();
+            let options = [
+                ("opt_level", opt_level),
+                ("regalloc_algorithm", algorithm),
+                ("enable_verifier", if cfg!(debug_assertions) { "true" } else { "false" }),
+                // Integers of 128 bits as arguments and results.
+                ("enable_llvm_abi_extensions", "true"),
+            ];
+            for (name, value) in options {
+                flags.set(name, value).map_err(|error| error.to_string())?;
+            }
+            let isa = cranelift_native::builder().map_err(str::to_string)?;
+            isa.finish(settings::Flags::new(flags)).map_err(|error| error.to_string())
+        });
+        found.clone()
+    }
+}
