@@ -459,11 +459,13 @@ fn generate(
     if let Some(independent) = &independent {
         generated.rounds = independent.rounds(&plan).map_err(error)?;
     }
+    // The rounds have plans of their own.
+    let plan = if only_joined && independent.is_some() { plan } else { plan.decide() };
     if !only_joined {
         generated.add_passes(&plan).map_err(error)?;
     }
     let once = match !only_joined && plan.better_once && joins && independent.is_none() {
-        true => Some(planned(plan.names.once(), true)?),
+        true => Some(planned(plan.names.once(), true)?.decide()),
         false => None,
     };
     if let Some(once) = once.as_ref().or(Some(&plan).filter(|_| only_joined && independent.is_none())) {

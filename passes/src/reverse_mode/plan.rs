@@ -112,6 +112,7 @@ pub(super) struct Plan<'a> {
     pub(super) parameters: Vec<Option<Name>>,
     pub(super) graph: Arc<BlockGraph>,
     pub(super) loops: LoopForest,
+    domtree: Arc<DomTree>,
     pub(super) activity: Arc<Activity>,
     /// What a rule would compute, and the function has computed.
     pub(super) at_hand: AtHand,
@@ -164,7 +165,7 @@ pub(super) struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// Plans the derivative of a function with respect to the arguments that are wanted. `once` says that the pullback is called only
+    /// What is found out about a function that is to be differentiated with respect to the arguments that are wanted. `once` says that the pullback is called only
     /// once for each forward pass.
     pub(super) fn new(
         derivation: &'a Derivation<'a>,
@@ -194,7 +195,7 @@ impl<'a> Plan<'a> {
             }
         };
         let graph = primal.cfg();
-        let domtree = graph.dominators();
+        let domtree = Arc::new(graph.dominators());
         let loops = graph.loops();
         let count = graph.order().len();
         let returned = |number: &usize| {
@@ -276,19 +277,26 @@ impl<'a> Plan<'a> {
             activity,
             graph,
             loops,
+            domtree,
             primal,
         };
-        plan.find_needed_contents();
-        plan.find_needed_lengths();
-        plan.same_loads = same_loads(&plan);
         if carrier == Carrier::LinearMaps {
             plan.make_rule_pullbacks().map_err(|error| PassError::new(NAME, name, error.to_string()))?;
         }
-        plan.choose_carriers(&domtree);
-        if carrier == Carrier::LinearMaps {
-            plan.find_informative_traces();
-        }
         Ok(plan)
+    }
+
+    /// Decides what the forward pass hands to the pullback, and how: before either is generated, and once.
+    pub(super) fn decide(mut self) -> Self {
+        self.find_needed_contents();
+        self.find_needed_lengths();
+        self.same_loads = same_loads(&self);
+        let domtree = self.domtree.clone();
+        self.choose_carriers(&domtree);
+        if self.carrier == Carrier::LinearMaps {
+            self.find_informative_traces();
+        }
+        self
     }
 
     /// The block of this number, which exists.
