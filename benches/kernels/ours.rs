@@ -68,7 +68,7 @@ impl Ours {
         done("verify");
         let mut derived = bbkit::to_bbcode(&module)?;
         let function = module.functions().first().ok_or("a module without functions")?.name.clone();
-        let names = derive(&mut derived, &function, &Options::default())?.names;
+        let names = derive(&mut derived, &function, &Options { only_joined: true, ..Options::default() })?.names;
         done("derive");
         for made in derived.functions().iter().filter(|made| module.function(&made.name).is_none()) {
             made.body.verify()?;
