@@ -184,6 +184,38 @@ fn passes_are_left_out_that_nothing_calls() {
     );
 }
 
+/// What is made and goes again takes no names from the program, and what is not made takes none.
+#[test]
+fn functions_of_the_program_stay_what_they_are() {
+    let text = |name: &str| {
+        format!(
+            "
+function {name}(x::Float64)::Float64
+1 ─ %1 = Base.mul_float(x, 10.0)::Float64
+└──      return %1
+end
+
+function f(x::Float64)::Float64
+1 ─ %1 = Main.{name}(x)::Float64
+│   %2 = Base.mul_float(%1, %1)::Float64
+└──      return %2
+end
+"
+        )
+    };
+    let derived = |name: &str| {
+        let mut module = bbkit::to_bbcode(&parse_module(&text(name)).unwrap().module).unwrap();
+        let options = Options { only_joined: true, ..Options::default() };
+        let names = derive(&mut module, &"f".into(), &options).map_err(|error| error.to_string())?.names;
+        let module = bbkit::to_ircode(&module).unwrap();
+        let gradient = Machine::new(&module).call(&names.value_and_gradient, &[Value::from(2.0)]).unwrap();
+        Ok::<String, String>(gradient.to_string())
+    };
+    assert_eq!(derived("f_fwd").unwrap(), "(400.0, 400.0)");
+    let refused = derived("f_fwd_once").unwrap_err();
+    assert!(refused.contains("the module has a function `f_fwd_once` already"), "{refused}");
+}
+
 #[test]
 fn the_gradient_is_added_to_what_is_there_and_scaled_by_the_seed() {
     let module = parse_module(

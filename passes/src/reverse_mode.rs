@@ -68,7 +68,7 @@ use ircode::{Function, Module, Name, Type};
 use self::closed::Closed;
 use self::derivation::{Derivation, Signature};
 use self::independent_rounds::{IndependentRounds, Round, joined};
-use self::one_function::MadeFunction;
+use self::one_function::{MadeFunction, Temporary};
 use self::operation::Operation;
 use self::plan::Plan;
 use crate::differentiability::Made;
@@ -159,8 +159,8 @@ pub struct Options {
     /// [`accumulate_gradient`](DerivativeNames::accumulate_gradient). With `vjp`, both are made.
     pub accumulate: bool,
     /// Whether forward passes and pullbacks are left out that nothing calls any more, once they are part of the function for the gradient: it is
-    /// all that is there of most derivatives then. This does nothing where they stay apart: with `vjp`, with linear maps, and without
-    /// [`Savings::one_function`].
+    /// all that is there of most derivatives then, and the other [names](Derivative::names) name nothing. This does nothing where passes
+    /// stay apart: with `vjp`, with linear maps, and without [`Savings::one_function`].
     pub only_joined: bool,
     /// What makes the derivative small.
     pub savings: Savings,
@@ -192,7 +192,7 @@ pub fn derive(module: &mut Module<BBCode>, name: &Name, options: &Options) -> Re
     if options.savings.one_function && options.carrier == Carrier::Stacks {
         // The vector-Jacobian product stays apart: it is there for the pullback itself.
         for closed in closed_kinds(options).into_iter().filter(|closed| *closed != Closed::Vjp) {
-            one_function::run(module, closed.name(&derivative.names), &passes, options.savings)?;
+            one_function::run(module, closed.name(&derivative.names), &passes, &unclean, options.savings)?;
         }
         one_function::remove_what_is_not_called(module, &temporary);
         // What was not inlined.
@@ -210,9 +210,9 @@ struct Added {
     derivative: Derivative,
     /// The functions that may become part of others.
     passes: Vec<MadeFunction>,
-    /// The functions and types that are not kept, once they are.
-    temporary: Vec<Name>,
-    /// The functions that were not cleaned up, as they become part of another one that will be.
+    /// What is not kept, once they are.
+    temporary: Vec<Temporary>,
+    /// The functions that were not cleaned up, as they are called once, and become part of another one that will be.
     unclean: Vec<Name>,
 }
 
@@ -251,7 +251,8 @@ fn add_derivative(module: &mut Module<BBCode>, name: &Name, options: &Options) -
         passes.push(MadeFunction { name: round.names.accumulate_gradient.clone(), is_pullback: false });
         unclean.extend(added.unclean);
         temporary.extend(added.temporary);
-        temporary.extend([round_name, round.names.accumulate_gradient]);
+        let functions = vec![round_name, round.names.accumulate_gradient];
+        temporary.push(Temporary { functions, trace: None });
     }
     add(module, name, generated)?;
     Ok(Added { derivative, passes, temporary, unclean })
@@ -323,9 +324,9 @@ struct Generated {
     types: Vec<ircode::TypeDef>,
     /// Which of the functions are forward passes and pullbacks.
     passes: Vec<MadeFunction>,
-    /// The functions and types that are not kept, once they are part of others.
-    temporary: Vec<Name>,
-    /// Those of the functions that need no cleaning up, as they become part of another one that will be cleaned up.
+    /// What is not kept, once it is part of other functions.
+    temporary: Vec<Temporary>,
+    /// Those of the functions that need no cleaning up, as they are called once, and become part of another one that will be cleaned up.
     unclean: Vec<Name>,
     /// The rounds of loops of which the derivatives are called.
     rounds: Vec<Round>,
@@ -352,7 +353,7 @@ fn generate_all(module: &Module<BBCode>, name: &Name, options: &Options) -> Resu
         if only_joined {
             // The type of its traces stays: a loop may have a stack of them.
             let DerivativeNames { forward, pullback, .. } = derivation.names(&signature);
-            generated.temporary.extend([forward, pullback]);
+            generated.temporary.push(Temporary { functions: vec![forward, pullback], trace: None });
         }
         let called = generate(&derivation, &signature, None, &mut generated)?;
         work.extend(called.into_iter().filter(|called| seen.insert(called.clone())));
@@ -431,26 +432,28 @@ fn generate(
     let (reassociate, checkpoint, only_joined) = asked.as_ref().map_or_else(Default::default, |(options, _)| {
         (options.reassociate, options.checkpoint, leaves_passes_out(derivation, options))
     });
-    let closed_names = closed.iter().map(|kind| kind.name(&names));
-    for made in [&names.forward, &names.pullback].into_iter().chain(closed_names) {
-        if module.function(made).is_some() {
+    let free = |made: &Name| match module.function(made) {
+        None => Ok(()),
+        Some(_) => {
             let message = format!("the module has a function `{made}` already, which is to be generated");
-            return Err(PassError::new(NAME, &function.name, message));
+            Err(PassError::new(NAME, &function.name, message))
         }
-    }
+    };
+    let names = if only_joined { names.once() } else { names };
+    let closed_names = closed.iter().map(|kind| kind.name(&names));
+    [&names.forward, &names.pullback].into_iter().chain(closed_names).try_for_each(free)?;
     let Some(prepared) = derivation.prepared(signature.function)? else { return Ok(Vec::new()) };
     let planned = |names: DerivativeNames, once: bool| {
         let (wanted, parameters) = (signature.wanted.clone(), function.parameters.clone());
         Plan::new(derivation, &function.name, names, &prepared, wanted, parameters, once)
             .map_err(|error| error.at_origin(function))
     };
-    let plan = planned(if only_joined { names.once() } else { names }, only_joined)?;
+    let mut plan = planned(names, only_joined)?;
     if let Some((options, warnings)) = asked {
         check_root(&plan, function, options, warnings)?;
     }
     // A callee that cannot be made ready is an error of its own.
     plan.called_functions().into_iter().try_for_each(|called| derivation.prepared(called).map(|_| ()))?;
-    let called = plan.called_signatures();
     let error = |error: bbcode::EditError| PassError::new(NAME, &function.name, error.to_string());
     let independent = match joins && derivation.savings.independent_rounds && !checkpoint {
         true => IndependentRounds::find(&plan, &function.name, reassociate),
@@ -459,34 +462,53 @@ fn generate(
     if let Some(independent) = &independent {
         generated.rounds = independent.rounds(&plan).map_err(error)?;
     }
-    // The rounds have plans of their own.
-    let plan = if only_joined && independent.is_some() { plan } else { plan.decide() };
-    if !only_joined {
-        generated.add_passes(&plan).map_err(error)?;
+    let mut called = Vec::new();
+    let mut second = None;
+    // Where the function has independent rounds, only these have passes, and call anything.
+    if !only_joined || independent.is_none() {
+        plan.decide();
+        called = plan.called_signatures();
     }
-    let once = match !only_joined && plan.better_once && joins && independent.is_none() {
-        true => Some(planned(plan.names.once(), true)?.decide()),
-        false => None,
+    if !only_joined && joins && plan.better_once && independent.is_none() {
+        let names = plan.names.once();
+        [&names.forward, &names.pullback].into_iter().try_for_each(free)?;
+        second = Some(planned(names, true)?);
+    }
+    // Which passes stay, and which become part of another function.
+    let (kept, once) = match (only_joined, &mut second) {
+        (true, _) => (None, Some(&plan).filter(|_| independent.is_none())),
+        (false, Some(second)) => {
+            second.decide();
+            (Some(&plan), Some(&*second))
+        }
+        (false, None) => (Some(&plan), None),
     };
-    if let Some(once) = once.as_ref().or(Some(&plan).filter(|_| only_joined && independent.is_none())) {
+    if let Some(kept) = kept {
+        generated.add_passes(kept).map_err(error)?;
+    }
+    if let Some(once) = once {
         generated.add_passes(once).map_err(error)?;
-        let DerivativeNames { forward, pullback, trace, .. } = &once.names;
-        generated.unclean.extend([forward, pullback].map(Name::clone));
-        generated.temporary.extend([forward, pullback, trace].map(Name::clone));
-        generated.types.extend(Some(once.trace_def()).filter(|_| !only_joined));
+        generated.types.push(once.trace_def());
+        let functions = vec![once.names.forward.clone(), once.names.pullback.clone()];
+        generated.unclean.extend(functions.iter().cloned());
+        generated.temporary.push(Temporary { functions, trace: Some(once.names.trace.clone()) });
     }
     for kind in closed {
-        if let Some(independent) = independent.as_ref().filter(|_| kind != Closed::Vjp) {
-            generated.functions.push(joined(&plan, kind, independent, &generated.rounds).map_err(error)?);
-            continue;
+        match independent.as_ref().filter(|_| kind != Closed::Vjp) {
+            Some(independent) => {
+                generated.functions.push(joined(&plan, kind, independent, &generated.rounds).map_err(error)?);
+            }
+            None => {
+                let plan = once.filter(|_| kind != Closed::Vjp).unwrap_or(&plan);
+                generated.functions.extend(closed::generate(plan, kind).map_err(error)?);
+            }
         }
-        let plan = once.as_ref().filter(|_| kind != Closed::Vjp).unwrap_or(&plan);
-        generated.functions.extend(closed::generate(plan, kind).map_err(error)?);
     }
-    match plan.carrier {
-        Carrier::Stacks if only_joined && independent.is_some() => {}
-        Carrier::Stacks => generated.types.push(plan.trace_def()),
-        Carrier::LinearMaps => generated.types.extend(plan.enum_defs()),
+    if let Some(kept) = kept {
+        match kept.carrier {
+            Carrier::Stacks => generated.types.push(kept.trace_def()),
+            Carrier::LinearMaps => generated.types.extend(kept.enum_defs()),
+        }
     }
     for rule in plan.called_rules() {
         let absent = |function: &Function<BBCode>| function.name != rule.name;

@@ -1,5 +1,7 @@
 //! The forward pass and the pullback in one function: where both are wanted, nothing has to travel in a trace.
 
+use std::borrow::Cow;
+
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::{CallGraph, Callee, Function, Module, Name, Operand, Stmt};
@@ -17,6 +19,14 @@ pub(super) struct MadeFunction {
     pub(super) name: Name,
     /// Whether it is a pullback.
     pub(super) is_pullback: bool,
+}
+
+/// What is there only until it is part of another function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Temporary {
+    pub(super) functions: Vec<Name>,
+    /// The type of what they hand to each other, if nothing else has it.
+    pub(super) trace: Option<Name>,
 }
 
 /// The function grows to at most this many times the size of all that was made.
@@ -46,15 +56,17 @@ const CLEAN_UP: &[FunctionPass] = &[
 /// apart what went from the one to the other. Recursive functions are called as they were, and so is what would make the
 /// function more than three times as large as all that was `made`.
 ///
-/// A pullback that may be called once only does not ask whether it was: it is called once here.
+/// A pullback that may be called once only does not ask whether it was: it is called once here. What is `called_once`, and so not needed any
+/// more, loses its body: of large functions there would be two copies.
 pub(super) fn run(
     module: &mut Module<BBCode>,
     function: &Name,
     made: &[MadeFunction],
+    called_once: &[Name],
     savings: Savings,
 ) -> Result<(), PassError> {
     let Some(mut body) = module.body_mut(function).map(std::mem::take) else { return Ok(()) };
-    inline_all(module, &mut body, made);
+    inline_all(module, &mut body, made, called_once);
     if let Some(place) = module.body_mut(function) {
         *place = body;
     }
@@ -67,10 +79,10 @@ pub(super) fn run(
     Ok(())
 }
 
-/// Removes the functions of these names that nothing calls any more, and the types, if none of the functions is left.
-pub(super) fn remove_what_is_not_called(module: &mut Module<BBCode>, temporary: &[Name]) {
-    let among: HashMap<usize, bool> =
-        temporary.iter().filter_map(|name| Some((module.function_index(name)?, false))).collect();
+/// Removes the functions that nothing calls any more, and the types of those of which none is left.
+pub(super) fn remove_what_is_not_called(module: &mut Module<BBCode>, temporary: &[Temporary]) {
+    let names = temporary.iter().flat_map(|temporary| &temporary.functions);
+    let among: HashMap<usize, bool> = names.filter_map(|name| Some((module.function_index(name)?, false))).collect();
     let called = |function: &Function<BBCode>| {
         let statements = function.body.all_insts().map(|(id, inst)| (id, &inst.stmt));
         calls(module, statements, &among).into_iter().map(|(_, callee)| callee)
@@ -93,12 +105,14 @@ pub(super) fn remove_what_is_not_called(module: &mut Module<BBCode>, temporary: 
         .filter_map(|index| functions.get(*index))
         .map(|function| function.name.clone())
         .collect();
-    let keeps_types = !kept.is_empty();
-    module.retain(|function| !removed.contains(&function.name), |def| keeps_types || !temporary.contains(&def.name));
+    let is_left = |name: &Name| module.function(name).is_some() && !removed.contains(name);
+    let gone = temporary.iter().filter(|temporary| !temporary.functions.iter().any(is_left));
+    let types: HashSet<Name> = gone.filter_map(|temporary| temporary.trace.clone()).collect();
+    module.retain(|function| !removed.contains(&function.name), |def| !types.contains(&def.name));
 }
 
 /// Inlines what was made, from the outside in.
-fn inline_all(module: &Module<BBCode>, body: &mut BBCode, made: &[MadeFunction]) {
+fn inline_all(module: &mut Module<BBCode>, body: &mut BBCode, made: &[MadeFunction], called_once: &[Name]) {
     let graph = CallGraph::new(module);
     let mut pullbacks: HashMap<usize, bool> = HashMap::with_capacity(made.len());
     let mut left = FREE;
@@ -109,6 +123,11 @@ fn inline_all(module: &Module<BBCode>, body: &mut BBCode, made: &[MadeFunction])
             pullbacks.insert(index, each.is_pullback);
         }
     }
+    let calls_others: HashSet<usize> = pullbacks
+        .keys()
+        .copied()
+        .filter(|index| graph.callees(*index).any(|callee| pullbacks.contains_key(&callee)))
+        .collect();
     // What was called by something that is inlined already is found among the new statements.
     let mut work = calls(module, body.all_insts().map(|(id, inst)| (id, &inst.stmt)), &pullbacks);
     while let Some((call, callee)) = work.pop() {
@@ -117,23 +136,38 @@ fn inline_all(module: &Module<BBCode>, body: &mut BBCode, made: &[MadeFunction])
         if size > left {
             continue;
         }
-        let used =
-            pullbacks.get(&callee).copied().unwrap_or_default().then(|| asks_whether_used(module, function)).flatten();
-        let without_asking = used.map(|id| {
-            let mut function = function.clone();
+        let is_pullback = pullbacks.get(&callee).copied().unwrap_or_default();
+        let asks = is_pullback.then(|| asks_whether_used(module, function)).flatten();
+        let function = match called_once.contains(&function.name) {
+            true => take(module, callee).map(Cow::Owned),
+            false => Some(Cow::Borrowed(function)),
+        };
+        let Some(mut function) = function else { continue };
+        if let Some(asks) = asks {
             // The statement was found in this body.
-            let _ = function.body.remove(id);
-            function
-        });
-        let function = without_asking.as_ref().unwrap_or(function);
-        let Ok(inlined) = body.inline_call(call, function) else { continue };
+            let _ = function.to_mut().body.remove(asks);
+        }
+        let Ok(inlined) = body.inline_call(call, &function) else {
+            if let Cow::Owned(function) = function {
+                module.replace_function(function);
+            }
+            continue;
+        };
         left -= size;
-        if !graph.callees(callee).any(|callee| pullbacks.contains_key(&callee)) {
+        if !calls_others.contains(&callee) {
             continue;
         }
         let statements = inlined.body.insts.values().filter_map(|id| Some((id, body.stmt(id)?)));
         work.extend(calls(module, statements, &pullbacks));
     }
+}
+
+/// The function at this position, of which an empty one is left.
+fn take(module: &mut Module<BBCode>, index: usize) -> Option<Function<BBCode>> {
+    let Function { name, parameters, varargs, result, .. } = module.functions().get(index)?;
+    let (name, parameters, varargs, result) = (name.clone(), parameters.clone(), *varargs, result.clone());
+    let body = std::mem::take(module.body_mut(&name)?);
+    Some(Function { name, parameters, varargs, result, body })
 }
 
 /// The calls of functions among these.

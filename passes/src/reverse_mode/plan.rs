@@ -165,7 +165,8 @@ pub(super) struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// What is found out about a function that is to be differentiated with respect to the arguments that are wanted. `once` says that the pullback is called only
+    /// What is found out about a function that is to be differentiated with respect to the arguments that are wanted; what its passes
+    /// hand to each other, [`decide`](Plan::decide) decides. `once` says that the pullback is called only
     /// once for each forward pass.
     pub(super) fn new(
         derivation: &'a Derivation<'a>,
@@ -280,6 +281,9 @@ impl<'a> Plan<'a> {
             domtree,
             primal,
         };
+        // What is reversed follows from these, and so what is called.
+        plan.find_needed_contents();
+        plan.find_needed_lengths();
         if carrier == Carrier::LinearMaps {
             plan.make_rule_pullbacks().map_err(|error| PassError::new(NAME, name, error.to_string()))?;
         }
@@ -287,16 +291,13 @@ impl<'a> Plan<'a> {
     }
 
     /// Decides what the forward pass hands to the pullback, and how: before either is generated, and once.
-    pub(super) fn decide(mut self) -> Self {
-        self.find_needed_contents();
-        self.find_needed_lengths();
-        self.same_loads = same_loads(&self);
+    pub(super) fn decide(&mut self) {
+        self.same_loads = same_loads(self);
         let domtree = self.domtree.clone();
         self.choose_carriers(&domtree);
         if self.carrier == Carrier::LinearMaps {
             self.find_informative_traces();
         }
-        self
     }
 
     /// The block of this number, which exists.
