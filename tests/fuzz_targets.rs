@@ -88,6 +88,11 @@ fn unroll_and_jam() {
 }
 
 #[test]
+fn independent_rounds() {
+    run("independent_rounds", 190_000..190_060);
+}
+
+#[test]
 fn determinism() {
     run("determinism", 50_000..50_500);
 }

@@ -7,6 +7,7 @@ pub mod checkpoints;
 pub mod compact;
 pub mod compaction;
 pub mod dual;
+pub mod independent_rounds;
 pub mod kernels;
 pub mod laws;
 pub mod linearization;

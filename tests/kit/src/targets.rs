@@ -6,6 +6,7 @@ mod checkpoints;
 mod compaction;
 mod determinism;
 mod gradient;
+mod independent_rounds;
 mod linearization;
 mod meaning;
 mod memory_gradient;
@@ -43,6 +44,7 @@ pub const TARGETS: &[Target] = &[
     ("linearization", linearization::check),
     ("native", native::check),
     ("unroll_and_jam", unroll_and_jam::check),
+    ("independent_rounds", independent_rounds::check),
     ("determinism", determinism::check),
     ("read_text", read_text::check),
     ("read_json", read_json::check),
