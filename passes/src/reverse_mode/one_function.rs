@@ -40,16 +40,14 @@ type FunctionPass = fn(&mut BBCode, &Context<'_>) -> PassResult;
 /// Turns slots into values, takes the trace apart, and joins what both passes compute.
 const CLEAN_UP: &[FunctionPass] = &[
     mem2reg::run,
-    constant_folding::run,
     dead_code::run,
-    simplify_cfg::run,
     copy_propagation::run,
     scalar_replacement::run,
     constant_folding::run,
     copy_propagation::run,
-    simplify_cfg::run,
     common_subexpressions::run,
     dead_code::run,
+    simplify_cfg::run,
 ];
 
 /// Puts the forward pass and the pullback into the function that calls both, and those of what is called there, and takes
