@@ -93,6 +93,11 @@ fn independent_rounds() {
 }
 
 #[test]
+fn one_block() {
+    run("one_block", 200_000..201_000);
+}
+
+#[test]
 fn determinism() {
     run("determinism", 50_000..50_500);
 }

@@ -134,9 +134,19 @@ fn simplified(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> 
         Stmt::Pi(pi) => (bb.operand_type(&pi.value) == pi.ty).then(|| pi.value.clone()),
         stmt => {
             let (primitive, args) = module.primitive_call(stmt)?;
-            folded(module, primitive, args).or_else(|| identity(bb, module, primitive, args))
+            value_of_call(bb, module, primitive, args)
         }
     }
+}
+
+/// The operand or constant that a call of a primitive gives, if it is one.
+pub(crate) fn value_of_call(
+    bb: &BBCode,
+    module: &Module<BBCode>,
+    primitive: &Primitive,
+    args: &[Operand<Ids>],
+) -> Option<Operand<Ids>> {
+    folded(module, primitive, args).or_else(|| identity(bb, module, primitive, args))
 }
 
 /// What a primitive gives for constants, as the interpreter computes it; of a choice only the condition need be one.

@@ -63,15 +63,25 @@ pub(crate) fn prepared_body(
 /// info of the function and the number of the statement there.
 fn remember_origins(bb: &mut BBCode, name: &Name) {
     let ids: Vec<_> = bb.all_insts().map(|(id, inst)| (id, inst.line)).collect();
-    let original = DebugInfo {
-        def: Some(name.clone()),
-        codelocs: ids.iter().map(|(_, line)| *line).collect(),
-        ..(*bb.debuginfo).clone()
-    };
-    Arc::make_mut(&mut bb.debuginfo).edges = vec![Arc::new(original)];
+    bb.debuginfo = Arc::new(debug_info_of_copy(bb, name));
     for (position, (id, line)) in ids.into_iter().enumerate() {
         if let Some(inst) = bb.inst_mut(id) {
-            inst.line = LineInfo { line: line.line, edge: 1, pc: position as i32 + 1 };
+            inst.line = origin_line(line, position);
         }
     }
+}
+
+/// The debug info of code of which each statement says which one of this function it is.
+pub(crate) fn debug_info_of_copy(bb: &BBCode, name: &Name) -> DebugInfo {
+    let original = DebugInfo {
+        def: Some(name.clone()),
+        codelocs: bb.all_insts().map(|(_, inst)| inst.line).collect(),
+        ..(*bb.debuginfo).clone()
+    };
+    DebugInfo { edges: vec![Arc::new(original)], ..(*bb.debuginfo).clone() }
+}
+
+/// The line of what is made of the statement at this position, counted from 0.
+pub(crate) fn origin_line(line: LineInfo, position: usize) -> LineInfo {
+    LineInfo { line: line.line, edge: 1, pc: position as i32 + 1 }
 }

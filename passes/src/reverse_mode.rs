@@ -56,6 +56,7 @@ mod same_loads;
 mod savings;
 mod shape;
 mod statement;
+mod straight;
 mod subset;
 mod summary;
 pub(crate) mod survey;
@@ -187,6 +188,9 @@ pub struct Derivative {
 ///
 /// As [`differentiate`]; [`PassError`] too if an argument is named that is not there or has no tangent.
 pub fn derive(module: &mut Module<BBCode>, name: &Name, options: &Options) -> Result<Derivative, PassError> {
+    if let Some(derivative) = straight::derive(module, name, options)? {
+        return Ok(derivative);
+    }
     link_methods::run_on_all(module)?;
     let Added { derivative, passes, temporary, unclean } = add_derivative(module, name, options)?;
     if options.savings.one_function && options.carrier == Carrier::Stacks {

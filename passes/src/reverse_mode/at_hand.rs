@@ -32,7 +32,10 @@ impl AtHand {
 }
 
 /// The costly function that a statement computes, and of what.
-fn costly<'s, N: ircode::Names>(module: &Module<BBCode>, stmt: &'s Stmt<N>) -> Option<(&'static str, &'s Operand<N>)> {
+pub(super) fn costly<'s, N: ircode::Names>(
+    module: &Module<BBCode>,
+    stmt: &'s Stmt<N>,
+) -> Option<(&'static str, &'s Operand<N>)> {
     // `libm.sin` is what `sin` gives where it gives something.
     let (primitive, [operand]) = module.primitive_call(stmt)? else { return None };
     let name = primitive.name.strip_prefix("libm.").unwrap_or(primitive.name);

@@ -66,6 +66,18 @@ impl DerivativeNames {
         Self::with_base(&format!("{}_wrt{numbers}", base_name(function)))
     }
 
+    /// The names for the function of this name, given which of its arguments have tangents, and which are wanted; `_1` first.
+    pub(super) fn for_arguments(function: &str, has_tangents: impl IntoIterator<Item = bool>, wanted: &[bool]) -> Self {
+        let mut tangents = has_tangents.into_iter().enumerate();
+        let all = tangents.all(|(index, has)| index == 0 || has == (wanted.get(index) == Some(&true)));
+        if all && wanted.first() != Some(&true) {
+            return Self::of(function);
+        }
+        let wanted = wanted.iter().enumerate().filter(|(_, wanted)| **wanted);
+        let numbers: Vec<usize> = wanted.map(|(index, _)| index + 1).collect();
+        Self::with_respect_to(function, &numbers)
+    }
+
     /// The names for the carrier of linear maps, of which those of the forward pass and of the pullback differ.
     #[must_use]
     pub fn carried_by(self, carrier: Carrier) -> Self {
@@ -325,15 +337,7 @@ impl<'a> Derivation<'a> {
     pub(super) fn names(&self, signature: &Signature) -> DerivativeNames {
         let Some(function) = self.module.functions().get(signature.function) else { return DerivativeNames::of("") };
         let tangents = function.body.argtypes.iter().map(|ty| !self.tangents.of(ty).is_none());
-        let all =
-            tangents.enumerate().all(|(index, has)| index == 0 || has == (signature.wanted.get(index) == Some(&true)));
-        let own = signature.wanted.first() == Some(&true);
-        if all && !own {
-            return DerivativeNames::of(&function.name).carried_by(self.carrier);
-        }
-        let wanted = signature.wanted.iter().enumerate().filter(|(_, wanted)| **wanted);
-        let numbers: Vec<usize> = wanted.map(|(index, _)| index + 1).collect();
-        DerivativeNames::with_respect_to(&function.name, &numbers).carried_by(self.carrier)
+        DerivativeNames::for_arguments(&function.name, tangents, &signature.wanted).carried_by(self.carrier)
     }
 
     /// The tangents of the wanted arguments of these types, none for the others; `_1` first.

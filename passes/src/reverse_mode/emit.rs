@@ -90,7 +90,8 @@ static SHARED: LazyLock<Vec<Arc<GlobalRef>>> = LazyLock::new(|| {
     own.into_iter().chain(base).map(|(module, name)| Arc::new(GlobalRef::new(module, name))).collect()
 });
 
-fn callee(module: &str, name: &str) -> Operand<Ids> {
+/// What a call of a primitive calls.
+pub(super) fn callee(module: &str, name: &str) -> Operand<Ids> {
     let shared = SHARED.iter().find(|shared| shared.name == name && shared.module == module);
     shared.map_or_else(|| Operand::global(module, name), |shared| Operand::Global(Arc::clone(shared)))
 }

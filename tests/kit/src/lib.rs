@@ -18,6 +18,7 @@ pub mod mutation_programs;
 pub mod native;
 pub mod nested_sums;
 pub mod numeric;
+pub mod one_block;
 pub mod programs;
 pub mod seeds;
 pub mod shapes;

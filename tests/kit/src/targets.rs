@@ -12,6 +12,7 @@ mod meaning;
 mod memory_gradient;
 mod mutation;
 mod native;
+mod one_block;
 mod read_json;
 mod read_text;
 mod safety;
@@ -45,6 +46,7 @@ pub const TARGETS: &[Target] = &[
     ("native", native::check),
     ("unroll_and_jam", unroll_and_jam::check),
     ("independent_rounds", independent_rounds::check),
+    ("one_block", one_block::check),
     ("determinism", determinism::check),
     ("read_text", read_text::check),
     ("read_json", read_json::check),

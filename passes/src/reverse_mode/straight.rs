@@ -1,0 +1,667 @@
+//! The gradient of a function that is one block of operations on numbers, written statement by statement.
+//!
+//! Nothing has to be decided there: nothing is saved where value and pullback are one function, and control comes from nowhere else. So the
+//! function is written as it is to be, in one walk forwards and one backwards (Speelpenning, *Compiling fast partial derivatives of functions
+//! given by algorithms*, 1980), and needs no cleaning up: of long functions that takes a small part of the time that the general way takes. The
+//! statements that it computes with are those of the same rules, in the same order, so that the bits are the same.
+
+use std::sync::Arc;
+
+use bbcode::{BBCode, BlockId, Ids, InstId};
+use hashbrown::HashMap;
+use ircode::primitives::{self, Primitive};
+use ircode::tangents::{Tangent, TangentTypes};
+use ircode::{
+    CallNode, DerivativeKind, Function, LineInfo, Module, Name, NewInstruction, Operand, Operands, Positions, Scalar,
+    ScalarType, Stmt, Type,
+};
+use slotmap::SecondaryMap;
+use smallvec::SmallVec;
+
+use super::at_hand::costly;
+use super::closed::{Closed, seed_of};
+use super::derivation::DerivativeNames;
+use super::emit::callee;
+use super::operation::{Classifier, Operation, argument};
+use super::tangent_code::zero;
+use super::{Carrier, Derivative, NAME, Options, closed_kinds};
+use crate::PassError;
+use crate::constant_folding;
+use crate::derivative_entries::RegisteredDerivatives;
+use crate::preparation::{debug_info_of_copy, origin_line};
+use crate::rules::{Bindings, Rule, RuleTable, RuleTarget};
+use crate::with_respect_to::wanted_arguments;
+
+/// Adds the gradient of a function to its module, if the function is one block of operations on numbers, and nothing else was asked for
+/// than the function that computes value and gradient together. `None` for all others, and for what has errors or warnings, which the general
+/// way tells.
+pub(super) fn derive(
+    module: &mut Module<BBCode>,
+    name: &Name,
+    options: &Options,
+) -> Result<Option<Derivative>, PassError> {
+    let is_asked_for = options.only_joined && options.carrier == Carrier::Stacks && options.savings.one_function;
+    let kind = match closed_kinds(options).as_slice() {
+        [kind] if is_asked_for && !options.vjp && !options.checkpoint => *kind,
+        _ => return Ok(None),
+    };
+    let rules = RuleTable::of_module(module).map_err(|error| PassError::new(NAME, name, error.to_string()))?;
+    let Some(function) = module.function(name) else { return Ok(None) };
+    let Some(mut straight) = Straight::of(module, &rules, function, options) else { return Ok(None) };
+    let made = straight.classify().and_then(|()| {
+        straight.mark();
+        straight.generate(kind)
+    });
+    let Some(made) = made else { return Ok(None) };
+    let names = straight.names;
+    module.replace_function(made);
+    Ok(Some(Derivative { names, warnings: Vec::new() }))
+}
+
+/// What is known of a statement, and what it is in the gradient.
+#[derive(Debug, Default)]
+struct Node {
+    /// What it calls.
+    primitive: Option<&'static Primitive>,
+    /// What it does, by number, if it is given what depends on the arguments.
+    kind: Option<u32>,
+    /// Whether its value depends on the arguments, and the result on it, as far as derivatives see.
+    varies: bool,
+    useful: bool,
+    /// Whether the function executes it: the result is computed from it, or it may throw.
+    live: bool,
+    /// Its value.
+    value: Option<Operand<Ids>>,
+    /// What was added up of its cotangent.
+    cotangent: Option<Operand<Ids>>,
+}
+
+/// What statements that call one primitive with operands of the same types do.
+struct Kind {
+    primitive: &'static Primitive,
+    types: SmallVec<[Type; 3]>,
+    /// Its name, if it takes so long that it is worth asking whether the value is there already.
+    costly: Option<&'static str>,
+    does: Does,
+}
+
+enum Does {
+    /// Nothing that carries a derivative.
+    Steps,
+    /// The value is the first operand.
+    Copy,
+    /// The value is the second operand or the third, by the first.
+    Choose,
+    Rule {
+        rule: Arc<Rule>,
+        bindings: Bindings,
+        /// What of the rule is to be written, by the operands of which a cotangent is wanted.
+        written: Vec<(SmallVec<[usize; 3]>, Written)>,
+    },
+}
+
+/// The statements of a rule that the wanted outputs need.
+struct Written {
+    steps: Vec<Step>,
+    /// The wanted operands, with their cotangents.
+    outputs: SmallVec<[(usize, Part); 2]>,
+}
+
+/// What a statement calls.
+#[derive(Clone)]
+struct Called {
+    callee: Operand<Ids>,
+    primitive: &'static Primitive,
+}
+
+impl Called {
+    /// A primitive that has this name in any module.
+    fn of(module: &str, name: &str) -> Option<Called> {
+        Some(Called { callee: callee(module, name), primitive: primitives::lookup(name)? })
+    }
+}
+
+/// A statement of a rule.
+struct Step {
+    called: Called,
+    args: SmallVec<[Part; 3]>,
+    ty: Type,
+    /// The function that it computes of an operand, if that takes so long that it is worth asking whether its value is there already.
+    costly: Option<(&'static str, usize)>,
+}
+
+/// What a statement of a rule is given.
+#[derive(Clone)]
+enum Part {
+    /// A parameter of the rule: from 1 on the operands, the result, the seed.
+    Parameter(usize),
+    /// What an earlier step gives.
+    Step(usize),
+    Always(Operand<Ids>),
+}
+
+/// The gradient seldom has more statements than so many times those of the function. What is not needed of the room stays untouched.
+const ROOM: usize = 3;
+
+struct Straight<'m> {
+    module: &'m Module<BBCode>,
+    rules: &'m RuleTable,
+    function: &'m Function<BBCode>,
+    names: DerivativeNames,
+    /// By argument, `_1` first: the type of its cotangent, if that is wanted.
+    wanted: Vec<Option<ScalarType>>,
+    /// The type of the result.
+    result: ScalarType,
+    returned: InstId,
+    kinds: Vec<Kind>,
+    /// The statements in their order, without the one that returns.
+    order: Vec<InstId>,
+    nodes: SecondaryMap<InstId, Node>,
+}
+
+impl<'m> Straight<'m> {
+    /// The function, if it may be a straight one, and differentiating it gives no error before its statements are looked at.
+    fn of(
+        module: &'m Module<BBCode>,
+        rules: &'m RuleTable,
+        function: &'m Function<BBCode>,
+        options: &Options,
+    ) -> Option<Self> {
+        let body = &function.body;
+        let entry = body.entry().filter(|_| body.blocks().count() == 1 && !function.varargs)?;
+        let (_, end) = body.terminator(entry)?;
+        let Stmt::Return(ret) = &end.stmt else { return None };
+        let returned = ret.value.as_ref()?.as_value()?;
+        let result = match function.result.is_unknown() {
+            true => body.operand_type(&Operand::Value(returned)),
+            false => function.result.clone(),
+        };
+        let result = result.as_scalar().filter(|ty| ty.is_float())?;
+        let tangents = TangentTypes::new(module);
+        let of_arguments: Vec<Tangent> = body.argtypes.iter().map(|ty| tangents.of(ty)).collect();
+        let has_tangent = |ty: &Type| !tangents.of(ty).is_none();
+        let chosen = wanted_arguments(&body.argtypes, has_tangent, options.with_respect_to.as_deref()).ok()?;
+        let mut wanted = Vec::with_capacity(chosen.len());
+        for (tangent, is_wanted) in of_arguments.iter().zip(&chosen) {
+            wanted.push(match (is_wanted, tangent) {
+                (false, _) => None,
+                (true, Tangent::Float(float)) => Some(*float),
+                (true, _) => return None,
+            });
+        }
+        let position = module.function_index(&function.name)?;
+        if !RegisteredDerivatives::of(module, DerivativeKind::Vjp).get(position).is_empty() {
+            return None;
+        }
+        let has_tangents = of_arguments.iter().map(|tangent| !tangent.is_none());
+        let names = DerivativeNames::for_arguments(&function.name, has_tangents, &chosen);
+        let count = body.inst_count();
+        Some(Straight {
+            module,
+            rules,
+            function,
+            names,
+            wanted,
+            result,
+            returned,
+            kinds: Vec::new(),
+            order: Vec::with_capacity(count),
+            nodes: SecondaryMap::with_capacity(count),
+        })
+    }
+
+    /// Finds out what the statements do, first to last. `None` if one does anything else than compute a number from numbers, or has no known
+    /// derivative, or if the result does not depend on the arguments.
+    fn classify(&mut self) -> Option<()> {
+        let body = &self.function.body;
+        let entry = body.entry()?;
+        for (id, inst) in body.insts(entry) {
+            if inst.stmt.is_terminator() {
+                break;
+            }
+            if !matches!(inst.stmt, Stmt::Call(_) | Stmt::Invoke(_)) {
+                return None;
+            }
+            let (primitive, args) = self.module.primitive_call(&inst.stmt)?;
+            let effects = primitive.effects;
+            let ty = inst.ty.as_scalar()?;
+            if effects.reads || effects.writes || effects.allocates {
+                return None;
+            }
+            let mut node = Node { primitive: Some(primitive), live: effects.throws, ..Node::default() };
+            let mut depends = false;
+            for arg in args {
+                match arg {
+                    Operand::Value(_) | Operand::Argument(_) => depends |= self.varies(arg),
+                    Operand::Constant(_) => {}
+                    // The type to which something is converted.
+                    Operand::Global(_) if constant_folding::named_type(self.module, arg).is_some() => {}
+                    _ => return None,
+                }
+            }
+            if depends {
+                let kind = self.kind(id, primitive, args)?;
+                node.kind = Some(kind);
+                node.varies = self.contributing(kind, args).next().is_some();
+                if node.varies && !ty.is_float() {
+                    return None;
+                }
+            }
+            self.order.push(id);
+            self.nodes.insert(id, node);
+        }
+        self.nodes.get(self.returned).is_some_and(|node| node.varies).then_some(())
+    }
+
+    /// What calls of a primitive with operands of these types do, by number.
+    fn kind(&mut self, id: InstId, primitive: &'static Primitive, args: &[Operand<Ids>]) -> Option<u32> {
+        let body = &self.function.body;
+        let same = |kind: &Kind| {
+            let types = kind.types.iter().zip(args);
+            std::ptr::eq(kind.primitive, primitive)
+                && kind.types.len() == args.len()
+                && types.into_iter().all(|(ty, arg)| match arg {
+                    Operand::Global(_) => false,
+                    arg => body.operand_type(arg) == *ty,
+                })
+        };
+        if let Some(known) = self.kinds.iter().position(same) {
+            return u32::try_from(known).ok();
+        }
+        let classifier = Classifier { module: self.module, rules: self.rules, bb: body };
+        let costly = body.stmt(id).and_then(|stmt| costly(self.module, stmt)).map(|(name, _)| name);
+        let does = match classifier.operation(id, &|_| None) {
+            Operation::Steps => Does::Steps,
+            Operation::Copy(of) if args.first() == Some(&of) => Does::Copy,
+            Operation::Choose { .. } => Does::Choose,
+            Operation::Rule { rule, bindings, args: taken } => {
+                let has_shadows = rule.out_shadow.is_some() || rule.shadows.iter().any(Option::is_some);
+                let is_plain = matches!(rule.target, RuleTarget::Primitive(_)) && !rule.changes_first();
+                if taken != args || has_shadows || !is_plain {
+                    return None;
+                }
+                Does::Rule { rule, bindings, written: Vec::new() }
+            }
+            _ => return None,
+        };
+        let types = args.iter().map(|arg| body.operand_type(arg)).collect();
+        self.kinds.push(Kind { primitive, types, costly, does });
+        u32::try_from(self.kinds.len() - 1).ok()
+    }
+
+    /// The operands through which the result of a statement depends on the arguments, by their positions.
+    fn contributing<'s>(&'s self, kind: u32, args: &'s [Operand<Ids>]) -> impl Iterator<Item = usize> + 's {
+        let does = self.kinds.get(kind as usize).map(|kind| &kind.does);
+        let carries = move |index: usize| match does {
+            Some(Does::Copy) => index == 0,
+            Some(Does::Choose) => index > 0,
+            Some(Does::Rule { rule, .. }) => !rule.is_zero(index),
+            Some(Does::Steps) | None => false,
+        };
+        args.iter().enumerate().filter(move |(index, arg)| self.varies(arg) && carries(*index)).map(|(index, _)| index)
+    }
+
+    fn varies(&self, operand: &Operand<Ids>) -> bool {
+        match operand {
+            Operand::Value(value) => self.nodes.get(*value).is_some_and(|node| node.varies),
+            Operand::Argument(argument) => {
+                argument.index().is_some_and(|index| self.wanted.get(index).is_some_and(Option::is_some))
+            }
+            _ => false,
+        }
+    }
+
+    /// Finds what the result is computed from, last to first, and by way of what it depends on the arguments.
+    fn mark(&mut self) {
+        if let Some(node) = self.nodes.get_mut(self.returned) {
+            (node.live, node.useful) = (true, true);
+        }
+        for position in (0..self.order.len()).rev() {
+            let Some(&id) = self.order.get(position) else { continue };
+            let Some(&Node { live, useful, kind, .. }) = self.nodes.get(id) else { continue };
+            if !live {
+                continue;
+            }
+            let args = self.function.body.stmt(id).map(args_of).unwrap_or_default();
+            let kind = kind.filter(|_| useful);
+            let through: SmallVec<[usize; 4]> =
+                kind.into_iter().flat_map(|kind| self.contributing(kind, args)).collect();
+            for (index, arg) in args.iter().enumerate() {
+                if let Some(node) = arg.as_value().and_then(|value| self.nodes.get_mut(value)) {
+                    node.live = true;
+                    node.useful |= through.contains(&index);
+                }
+            }
+        }
+    }
+
+    /// Writes the function.
+    fn generate(&mut self, kind: Closed) -> Option<Function<BBCode>> {
+        let function = self.function;
+        let name = kind.name(&self.names).clone();
+        let mut argtypes = function.body.argtypes.clone();
+        let seed_argument = argument(argtypes.len());
+        if let Some(own) = argtypes.first_mut() {
+            *own = Type::function(name.clone());
+        }
+        let mut parameters = function.parameters.clone();
+        let result = Tangent::Float(self.result);
+        let seed = match kind {
+            Closed::Gradient => seed_of(&result),
+            Closed::Vjp | Closed::Accumulate => {
+                argtypes.push(self.result.into());
+                // What is added has no name.
+                if parameters.iter().any(Option::is_some) {
+                    parameters.push(None);
+                }
+                seed_argument
+            }
+        };
+        let mut bb = BBCode::new(argtypes);
+        let block = bb.push_block();
+        bb.reserve(ROOM * function.body.inst_count());
+        let mut writer = Writer {
+            module: self.module,
+            bb,
+            block,
+            line: LineInfo::NONE,
+            add: Called::of("Base", "add_float")?,
+            costly: HashMap::new(),
+        };
+        writer.bb.debuginfo = Arc::new(debug_info_of_copy(&function.body, &function.name));
+        self.forwards(&mut writer)?;
+        let mut cotangents = vec![None; self.wanted.len()];
+        if let Some(node) = self.nodes.get_mut(self.returned) {
+            node.cotangent = Some(seed);
+        }
+        self.backwards(&mut writer, &mut cotangents)?;
+        let value = self.nodes.get(self.returned).and_then(|node| node.value.clone()).unwrap_or_else(Operand::nothing);
+        let (mut elements, mut types) = (vec![value], vec![Type::from(self.result)]);
+        writer.line = LineInfo::NONE;
+        for (ty, cotangent) in self.wanted.iter().zip(cotangents).skip(1) {
+            let Some(ty) = *ty else {
+                elements.push(Operand::nothing());
+                types.push(Type::Nothing);
+                continue;
+            };
+            let cotangent = cotangent.unwrap_or_else(|| zero(&Tangent::Float(ty)));
+            // This turns the zero of the adjoints, which is -0.0, into the usual one.
+            let positive = Operand::from(Scalar::from_bits(ty, 0));
+            elements.push(writer.add(ty, cotangent, positive)?);
+            types.push(ty.into());
+        }
+        let result = Type::tuple(types);
+        let tuple = Stmt::call(callee("Core", "tuple"), elements);
+        let tuple = writer.push(tuple, result.clone())?;
+        writer.push(Stmt::ret(Operand::Value(tuple)), Type::Any)?;
+        Some(Function { name, parameters, varargs: false, result, body: writer.bb })
+    }
+
+    /// The function itself, without what nothing needs.
+    fn forwards(&mut self, writer: &mut Writer<'_>) -> Option<()> {
+        let body = &self.function.body;
+        for (position, &id) in self.order.iter().enumerate() {
+            let (Some(inst), Some(node)) = (body.inst(id), self.nodes.get(id)) else { continue };
+            let Some(primitive) = node.primitive.filter(|_| node.live) else { continue };
+            let costly = node.kind.and_then(|kind| self.kinds.get(kind as usize)?.costly);
+            let mut stmt = inst.stmt.clone();
+            stmt.for_each_operand_mut(&mut |operand| self.replace(operand));
+            writer.line = origin_line(inst.line, position);
+            let (info, flag) = (inst.info.clone(), inst.flag);
+            let value = match writer.known(primitive, args_of(&stmt)) {
+                Some(known) => known,
+                None => {
+                    let new = NewInstruction::new(stmt, inst.ty.clone()).with_line(writer.line);
+                    writer.push_costly(costly, NewInstruction { info, flag, ..new })?
+                }
+            };
+            if let Some(node) = self.nodes.get_mut(id) {
+                node.value = Some(value);
+            }
+        }
+        Some(())
+    }
+
+    /// What an operand of the function is in the gradient.
+    fn replace(&self, operand: &mut Operand<Ids>) {
+        let value = operand.as_value().and_then(|value| self.nodes.get(value)).and_then(|node| node.value.clone());
+        if let Some(value) = value {
+            *operand = value;
+        }
+    }
+
+    /// The statements backwards, each adding to the cotangents of its operands. Those of the arguments end up in the list.
+    fn backwards(&mut self, writer: &mut Writer<'_>, arguments: &mut [Option<Operand<Ids>>]) -> Option<()> {
+        let body = &self.function.body;
+        for position in (0..self.order.len()).rev() {
+            let Some(&id) = self.order.get(position) else { continue };
+            let (Some(inst), Some(node)) = (body.inst(id), self.nodes.get_mut(id)) else { continue };
+            let (Some(kind), Some(float)) = (node.kind.filter(|_| node.useful), inst.ty.as_scalar()) else { continue };
+            let seed = node.cotangent.take().unwrap_or_else(|| zero(&Tangent::Float(float)));
+            writer.line = origin_line(inst.line, position);
+            let args = body.stmt(id).map(args_of).unwrap_or_default();
+            let wanted: SmallVec<[usize; 3]> = self.contributing(kind, args).collect();
+            let parameters = || {
+                let mut parameters: SmallVec<[Operand<Ids>; 6]> = args.iter().cloned().collect();
+                parameters.iter_mut().for_each(|parameter| self.replace(parameter));
+                parameters
+                    .push(self.nodes.get(id).and_then(|node| node.value.clone()).unwrap_or_else(Operand::nothing));
+                parameters
+            };
+            let outputs: SmallVec<[(usize, Operand<Ids>); 2]> =
+                match self.kinds.get(kind as usize).map(|kind| &kind.does) {
+                    Some(Does::Copy) => SmallVec::from_iter([(0, seed)]),
+                    Some(Does::Choose) => writer.choose(&parameters(), &wanted, seed, float)?,
+                    Some(Does::Rule { .. }) => {
+                        let mut parameters = parameters();
+                        parameters.push(seed);
+                        writer.write(self.written(kind, &wanted)?, &parameters)?
+                    }
+                    Some(Does::Steps) | None => continue,
+                };
+            for (index, added) in outputs {
+                match args.get(index) {
+                    Some(Operand::Value(value)) => {
+                        if let Some(node) = self.nodes.get_mut(*value) {
+                            writer.accumulate(
+                                &mut node.cotangent,
+                                added,
+                                &body.operand_type(&Operand::Value(*value)),
+                            )?;
+                        }
+                    }
+                    Some(Operand::Argument(argument)) => {
+                        let place = argument.index().and_then(|index| Some((index, arguments.get_mut(index)?)));
+                        if let Some((index, place)) = place
+                            && let Some(ty) = self.wanted.get(index).copied().flatten()
+                        {
+                            writer.accumulate(place, added, &ty.into())?;
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// What is to be written of a rule for the wanted operands.
+    fn written(&mut self, kind: u32, wanted: &[usize]) -> Option<&Written> {
+        let Some(Kind { does: Does::Rule { rule, bindings, written }, .. }) = self.kinds.get_mut(kind as usize) else {
+            return None;
+        };
+        let known = written.iter().position(|(of, _)| of.as_slice() == wanted);
+        let position = match known {
+            Some(position) => position,
+            None => {
+                written.push((wanted.into(), Written::of(self.module, rule, bindings, wanted)?));
+                written.len() - 1
+            }
+        };
+        written.get(position).map(|(_, written)| written)
+    }
+}
+
+/// The operands of a call.
+fn args_of(stmt: &Stmt<Ids>) -> &[Operand<Ids>] {
+    match stmt {
+        Stmt::Call(call) => &call.args,
+        Stmt::Invoke(invoke) => &invoke.args,
+        _ => &[],
+    }
+}
+
+impl Written {
+    /// The statements of a rule that the cotangents of the wanted operands need; `None` if one of them is no call of a primitive.
+    fn of(module: &Module<BBCode>, rule: &Rule, bindings: &Bindings, wanted: &[usize]) -> Option<Written> {
+        let slice = rule.slice(wanted);
+        // The step that each statement is.
+        let mut numbers: SmallVec<[Option<usize>; 8]> = SmallVec::from_elem(None, slice.statements.len());
+        let mut steps: Vec<Step> = Vec::new();
+        let part = |operand: &Operand<Positions>, numbers: &[Option<usize>]| match operand {
+            Operand::Value(value) => numbers.get(value.index()?).copied().flatten().map(Part::Step),
+            Operand::Argument(argument) => argument.index()?.checked_sub(1).map(Part::Parameter),
+            Operand::Constant(constant) => Some(Part::Always(Operand::Constant(constant.clone()))),
+            Operand::Global(global) => Some(Part::Always(Operand::Global(Arc::clone(global)))),
+            Operand::Quote(_) | Operand::Nested(_) => None,
+        };
+        for index in (0..slice.statements.len()).filter(|&index| slice.statements[index]) {
+            let (stmt, ty) = rule.statement(index, bindings)?;
+            let (primitive, args) = module.primitive_call(&stmt)?;
+            let Stmt::Call(CallNode { callee: Operand::Global(global), .. }) = &stmt else { return None };
+            let parts: Option<SmallVec<[Part; 3]>> = args.iter().map(|arg| part(arg, &numbers)).collect();
+            let args = parts?;
+            let costly = match (costly(module, &stmt), args.as_slice()) {
+                (Some((name, _)), [Part::Parameter(of)]) => Some((name, *of)),
+                _ => None,
+            };
+            numbers[index] = Some(steps.len());
+            let called = Called { callee: Operand::Global(Arc::clone(global)), primitive };
+            steps.push(Step { called, args, ty, costly });
+        }
+        let output =
+            |&index: &usize| Some((index, part(&bindings.substitute_operand(rule.outputs.get(index)?), &numbers)?));
+        let outputs = wanted.iter().map(output).collect::<Option<_>>()?;
+        Some(Written { steps, outputs })
+    }
+}
+
+/// Writes statements, without those that are known to be one of their operands, or a constant.
+struct Writer<'m> {
+    module: &'m Module<BBCode>,
+    bb: BBCode,
+    block: BlockId,
+    line: LineInfo,
+    add: Called,
+    /// The values of costly functions of values that there are already.
+    costly: HashMap<(&'static str, InstId), InstId>,
+}
+
+impl Writer<'_> {
+    fn push(&mut self, stmt: Stmt<Ids>, ty: Type) -> Option<InstId> {
+        self.bb.push(self.block, NewInstruction::new(stmt, ty).with_line(self.line)).ok()
+    }
+
+    /// A statement of the function, and the costly function of a value that it is.
+    fn push_costly(&mut self, costly: Option<&'static str>, inst: NewInstruction<Ids>) -> Option<Operand<Ids>> {
+        let of = costly.and_then(|name| Some((name, args_of(&inst.stmt).first()?.as_value()?)));
+        let id = self.bb.push(self.block, inst).ok()?;
+        if let Some(of) = of {
+            self.costly.entry(of).or_insert(id);
+        }
+        Some(Operand::Value(id))
+    }
+
+    /// What a call gives, if that is one of its operands, or a constant.
+    fn known(&self, primitive: &Primitive, args: &[Operand<Ids>]) -> Option<Operand<Ids>> {
+        // Most have no constant among their operands.
+        let may_be = args.len() == 1 || args.iter().any(|arg| matches!(arg, Operand::Constant(_)));
+        if may_be { constant_folding::value_of_call(&self.bb, self.module, primitive, args) } else { None }
+    }
+
+    fn call(&mut self, called: &Called, args: Operands<Ids>, ty: Type) -> Option<Operand<Ids>> {
+        match self.known(called.primitive, &args) {
+            Some(known) => Some(known),
+            None => {
+                let stmt = Stmt::Call(CallNode { callee: called.callee.clone(), args });
+                self.push(stmt, ty).map(Operand::Value)
+            }
+        }
+    }
+
+    fn add(&mut self, ty: ScalarType, a: Operand<Ids>, b: Operand<Ids>) -> Option<Operand<Ids>> {
+        let add = self.add.clone();
+        self.call(&add, [a, b].into(), ty.into())
+    }
+
+    /// Adds to a cotangent of this type.
+    fn accumulate(&mut self, cotangent: &mut Option<Operand<Ids>>, added: Operand<Ids>, ty: &Type) -> Option<()> {
+        let ty = ty.as_scalar()?;
+        if added == zero(&Tangent::Float(ty)) {
+            return Some(());
+        }
+        *cotangent = Some(match cotangent.take() {
+            Some(before) => self.add(ty, before, added)?,
+            None => added,
+        });
+        Some(())
+    }
+
+    /// The operand that was chosen gets the cotangent, the other one zero.
+    fn choose(
+        &mut self,
+        parameters: &[Operand<Ids>],
+        wanted: &[usize],
+        seed: Operand<Ids>,
+        ty: ScalarType,
+    ) -> Option<SmallVec<[(usize, Operand<Ids>); 2]>> {
+        let condition = parameters.first()?;
+        let (choice, zero) = (Called::of("Core", "ifelse")?, zero(&Tangent::Float(ty)));
+        let mut outputs = SmallVec::new();
+        for &index in wanted {
+            let (then, otherwise) =
+                if index == 1 { (seed.clone(), zero.clone()) } else { (zero.clone(), seed.clone()) };
+            let args = [condition.clone(), then, otherwise];
+            outputs.push((index, self.call(&choice, args.into_iter().collect(), ty.into())?));
+        }
+        Some(outputs)
+    }
+
+    /// Writes what is to be written of a rule, given the operands, the result and the seed.
+    fn write(
+        &mut self,
+        written: &Written,
+        parameters: &[Operand<Ids>],
+    ) -> Option<SmallVec<[(usize, Operand<Ids>); 2]>> {
+        let mut results: SmallVec<[Operand<Ids>; 8]> = SmallVec::with_capacity(written.steps.len());
+        let value = |part: &Part, results: &[Operand<Ids>]| match part {
+            Part::Parameter(index) => parameters.get(*index).cloned(),
+            Part::Step(index) => results.get(*index).cloned(),
+            Part::Always(operand) => Some(operand.clone()),
+        };
+        for step in &written.steps {
+            let args: Option<Operands<Ids>> = step.args.iter().map(|part| value(part, &results)).collect();
+            let args = args?;
+            let at_hand = step.costly.and_then(|(name, of)| {
+                let of = parameters.get(of)?.as_value()?;
+                self.costly.get(&(name, of)).copied()
+            });
+            let at_hand = at_hand.filter(|&id| self.bb.inst(id).is_some_and(|inst| inst.ty == step.ty));
+            // What two operands that are the same get is computed once.
+            let same = |(earlier, result): (&Step, &Operand<Ids>)| {
+                let stmt = result.as_value().and_then(|id| self.bb.stmt(id))?;
+                let is_same = std::ptr::eq(earlier.called.primitive, step.called.primitive)
+                    && earlier.ty == step.ty
+                    && matches!(stmt, Stmt::Call(call) if call.args == args);
+                is_same.then(|| result.clone())
+            };
+            let result = match at_hand.map(Operand::Value).or_else(|| written.steps.iter().zip(&results).find_map(same))
+            {
+                Some(known) => known,
+                None => self.call(&step.called, args, step.ty.clone())?,
+            };
+            results.push(result);
+        }
+        written.outputs.iter().map(|(index, part)| Some((*index, value(part, &results)?))).collect()
+    }
+}
