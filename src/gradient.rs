@@ -38,6 +38,24 @@ pub fn to_ircode(module: &Module<BBCode>) -> Result<Module<IRCode>, ConversionEr
     module.map(|function| IRCode::try_from(&function.body))
 }
 
+/// As [`to_bbcode`], of a module that is not needed any more: statements move and are not copied.
+///
+/// # Errors
+///
+/// [`ConversionError`], which verified code without pending nodes never gives.
+pub fn into_bbcode(module: Module<IRCode>) -> Result<Module<BBCode>, ConversionError> {
+    module.map_into(BBCode::try_from)
+}
+
+/// As [`to_ircode`], of a module that is not needed any more: statements move and are not copied.
+///
+/// # Errors
+///
+/// [`ConversionError`], which verified code never gives.
+pub fn into_ircode(module: Module<BBCode>) -> Result<Module<IRCode>, ConversionError> {
+    module.map_into(IRCode::try_from)
+}
+
 /// A value with its gradient.
 #[derive(Clone, Debug)]
 pub struct Gradient {
@@ -301,7 +319,7 @@ impl Derived {
         let closed = if vjp { names.vjp.clone() } else { names.value_and_gradient.clone() };
         let arguments = module.function(name).map_or(0, |function| function.body.argtypes.len().saturating_sub(1));
         let fixed = module.function(name).filter(|function| function.varargs).map(|_| arguments.saturating_sub(1));
-        Ok(Derived { module: to_ircode(&module)?, derivative, function, closed, wrt, arguments, fixed })
+        Ok(Derived { module: into_ircode(module)?, derivative, function, closed, wrt, arguments, fixed })
     }
 
     /// The type of what the function returns; `None` if it never does.
@@ -372,7 +390,7 @@ pub fn derivative(
     let name = Name::from(name);
     specialize(&mut module, &name, types)?;
     let derivative = derive(&mut module, &name, &Options::default())?;
-    Ok((to_ircode(&module)?, derivative.names))
+    Ok((into_ircode(module)?, derivative.names))
 }
 
 /// The module with the types that a function does not show taken from its arguments: what a listing needs to be run, as
@@ -385,7 +403,7 @@ pub fn specialized(module: &Module<IRCode>, name: &str, args: &[Value]) -> Resul
     let types: Vec<Type> = args.iter().map(Value::type_of).collect();
     let mut module = to_bbcode(module)?;
     specialize(&mut module, &Name::from(name), &types)?;
-    Ok(to_ircode(&module)?)
+    Ok(into_ircode(module)?)
 }
 
 /// Takes types that a function does not show from those of its arguments.

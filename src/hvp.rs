@@ -8,7 +8,7 @@ use passes::reverse_mode::{self, DerivativeNames};
 
 use crate::GradientError;
 use crate::engine::{Ran, RunOptions, run};
-use crate::gradient::{specialize, to_bbcode, to_ircode};
+use crate::gradient::{into_ircode, specialize, to_bbcode};
 use crate::jvp::packed;
 
 /// The value of a function, its gradient, and the product of its Hessian and a vector.
@@ -150,5 +150,5 @@ pub(crate) fn second_derivative(
     }
     let options = forward_mode::Options { with_respect_to, directions };
     let directional = forward_mode::differentiate(&mut module, &reverse.value_and_gradient, &options)?;
-    Ok(Some((to_ircode(&module)?, HessianNames { reverse, directional })))
+    Ok(Some((into_ircode(module)?, HessianNames { reverse, directional })))
 }

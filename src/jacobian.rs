@@ -7,7 +7,7 @@ use passes::{forward_mode, reverse_mode};
 use crate::GradientError;
 use crate::directions::{Inputs, Prepared, chunk};
 use crate::engine::{Calls, Engine, Ran, RunOptions, run};
-use crate::gradient::{run_error, shape_error, to_ircode};
+use crate::gradient::{into_ircode, run_error, shape_error};
 use crate::hvp::never_returns;
 
 /// How a Jacobian is computed.
@@ -202,7 +202,7 @@ fn forward(prepared: &Prepared, name: &str, directions: usize) -> Result<(Module
     let mut module = prepared.code.clone();
     let options = forward_mode::Options { with_respect_to: prepared.with_respect_to(), directions };
     let derivative = forward_mode::differentiate(&mut module, &name.into(), &options)?;
-    Ok((to_ircode(&module)?, derivative))
+    Ok((into_ircode(module)?, derivative))
 }
 
 fn reverse(prepared: &Prepared, name: &str) -> Result<(Module<IRCode>, Name), GradientError> {
@@ -210,5 +210,5 @@ fn reverse(prepared: &Prepared, name: &str) -> Result<(Module<IRCode>, Name), Gr
     let with_respect_to = prepared.with_respect_to();
     let options = reverse_mode::Options { with_respect_to, vjp: true, ..Default::default() };
     let derivative = reverse_mode::derive(&mut module, &name.into(), &options)?;
-    Ok((to_ircode(&module)?, derivative.names.vjp))
+    Ok((into_ircode(module)?, derivative.names.vjp))
 }

@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use crate::GradientError;
 use crate::engine::{Ran, RunOptions, run};
-use crate::gradient::{run_error, specialize, to_bbcode, to_ircode};
+use crate::gradient::{into_ircode, run_error, specialize, to_bbcode};
 
 /// A value with its tangents.
 #[derive(Clone, Debug)]
@@ -127,7 +127,7 @@ pub fn jvp_function(
     let name = Name::from(name);
     specialize(&mut module, &name, types)?;
     let derivative = differentiate(&mut module, &name, options)?;
-    Ok((to_ircode(&module)?, derivative))
+    Ok((into_ircode(module)?, derivative))
 }
 
 /// The tangent of an argument of this type that JSON gives: a number for a float; a list for an array, and for the fields of a

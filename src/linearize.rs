@@ -6,7 +6,7 @@ use ircode::{IRCode, Module, Name, Type};
 use passes::linearization::{LinearizationNames, Options, differentiate};
 
 use crate::GradientError;
-use crate::gradient::{specialize, to_bbcode, to_ircode};
+use crate::gradient::{into_ircode, specialize, to_bbcode};
 use crate::jvp::packed;
 
 /// A value with its differential.
@@ -100,5 +100,5 @@ pub fn linearized_function(
     let name = Name::from(name);
     specialize(&mut module, &name, types)?;
     let names = differentiate(&mut module, &name, options)?;
-    Ok((to_ircode(&module)?, names))
+    Ok((into_ircode(module)?, names))
 }

@@ -49,7 +49,8 @@ impl Compiled {
             function.body.verify()?;
         }
         done("verify");
-        let mut derived = bbkit::to_bbcode(&module)?;
+        let function = first(&module)?;
+        let mut derived = bbkit::into_bbcode(module)?;
         let options = Options {
             with_respect_to: Some(vec![2]),
             accumulate: true,
@@ -57,13 +58,13 @@ impl Compiled {
             reassociate: true,
             ..Options::default()
         };
-        let names = derive(&mut derived, &first(&module)?, &options)?.names;
+        let names = derive(&mut derived, &function, &options)?.names;
         done("derive");
         let gradient = derived.function(&names.accumulate_gradient).ok_or("no gradient")?;
         gradient.body.verify()?;
         done("verify derivative");
         pipeline::derivative(&mut derived, &names.accumulate_gradient, effort, true)?;
-        let derived = bbkit::to_ircode(&derived)?;
+        let derived = bbkit::into_ircode(derived)?;
         done("optimise");
         let program = Program::compile_with(&derived, &[&names.accumulate_gradient], LIMITS, effort)?;
         done("compile");

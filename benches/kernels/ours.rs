@@ -66,15 +66,17 @@ impl Ours {
             function.body.verify()?;
         }
         done("verify");
-        let mut derived = bbkit::to_bbcode(&module)?;
         let function = module.functions().first().ok_or("a module without functions")?.name.clone();
+        let given = module.functions().len();
+        let mut derived = bbkit::into_bbcode(module)?;
         let names = derive(&mut derived, &function, &Options { only_joined: true, ..Options::default() })?.names;
         done("derive");
-        for made in derived.functions().iter().filter(|made| module.function(&made.name).is_none()) {
+        // What is made stands behind what was given.
+        for made in derived.functions().iter().skip(given) {
             made.body.verify()?;
         }
         done("verify derivative");
-        let derived = bbkit::to_ircode(&derived)?;
+        let derived = bbkit::into_ircode(derived)?;
         done("to IRCode");
         Ok((Ours { module: derived, function, gradient: names.value_and_gradient }, phases))
     }

@@ -312,4 +312,34 @@ impl<F> Module<F> {
             extensions: self.extensions.clone(),
         })
     }
+
+    /// As [`map`](Self::map), of a module that is not needed any more: bodies are moved.
+    ///
+    /// ```
+    /// use ircode::{IRCode, Module, parse_module};
+    ///
+    /// let module = parse_module("function one()\n1 ─ return 1\nend")?.module;
+    /// let counts: Module<usize> = module.map_into(|ir: IRCode| Ok::<_, ()>(ir.stmts.len())).unwrap();
+    /// assert_eq!(counts.function("one").unwrap().body, 1);
+    /// # Ok::<(), ircode::TextError>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// The first error that `body` returns.
+    pub fn map_into<G, E>(self, mut body: impl FnMut(F) -> Result<G, E>) -> Result<Module<G>, E> {
+        let moved = |Function { name, parameters, varargs, result, body: old }| {
+            Ok(Function { name, parameters, varargs, result, body: body(old)? })
+        };
+        Ok(Module {
+            functions: self.functions.into_iter().map(moved).collect::<Result<_, E>>()?,
+            by_name: self.by_name,
+            lengths: self.lengths,
+            methods: self.methods,
+            types: self.types,
+            types_by_name: self.types_by_name,
+            tables: self.tables,
+            extensions: self.extensions,
+        })
+    }
 }

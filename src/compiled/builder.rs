@@ -11,7 +11,7 @@ use passes::reverse_mode;
 use super::CompileError;
 use super::signature::Signature;
 use crate::Savings;
-use crate::gradient::{specialize, to_bbcode, to_ircode};
+use crate::gradient::{into_ircode, specialize, to_bbcode};
 
 /// A function, or a derivative of it, that is about to be compiled.
 #[derive(Clone, Debug)]
@@ -164,9 +164,9 @@ impl<'m, T: Compilable> Builder<'m, T> {
     }
 
     /// Compiles these functions of a module.
-    pub(super) fn program(&self, module: &Module<BBCode>, functions: &[&Name]) -> Result<Program, CompileError> {
+    pub(super) fn program(&self, module: Module<BBCode>, functions: &[&Name]) -> Result<Program, CompileError> {
         let names: Vec<&str> = functions.iter().map(|name| name.as_str()).collect();
-        let program = Program::compile_with(&to_ircode(module)?, &names, self.limits, self.effort)?;
+        let program = Program::compile_with(&into_ircode(module)?, &names, self.limits, self.effort)?;
         Ok(program.flush_subnormals(self.flush_subnormals))
     }
 

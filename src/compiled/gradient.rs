@@ -40,7 +40,7 @@ impl private::Make for Gradient {
         let (mut module, signature) = builder.prepared()?;
         let name = accumulating(builder, &mut module, &signature)?;
         pipeline::derivative(&mut module, &name, builder.effort, builder.reassociate)?;
-        Ok(Gradient { program: builder.program(&module, &[&name])?, signature })
+        Ok(Gradient { program: builder.program(module, &[&name])?, signature })
     }
 }
 

@@ -51,7 +51,7 @@ impl private::Make for Hvp {
         let options = forward_mode::Options { with_respect_to: Some(with_respect_to), directions: 1 };
         let name = forward_mode::differentiate(&mut module, &reverse, &options)?;
         pipeline::derivative(&mut module, &name, builder.effort, builder.reassociate)?;
-        Ok(Hvp { program: builder.program(&module, &[&name])?, signature })
+        Ok(Hvp { program: builder.program(module, &[&name])?, signature })
     }
 }
 

@@ -67,7 +67,7 @@ impl private::Make for Vjp {
         for name in [&names.forward, &names.pullback] {
             pipeline::derivative(&mut module, name, builder.effort, builder.reassociate)?;
         }
-        let program = builder.program(&module, &[&names.forward, &names.pullback])?;
+        let program = builder.program(module, &[&names.forward, &names.pullback])?;
         Ok(Vjp { signature, value, trace, program })
     }
 }

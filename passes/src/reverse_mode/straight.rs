@@ -5,19 +5,21 @@
 //! given by algorithms*, 1980), and needs no cleaning up: of long functions that takes a small part of the time that the general way takes. The
 //! statements that it computes with are those of the same rules, in the same order, so that the bits are the same.
 
+mod writer;
+
 use std::sync::Arc;
 
-use bbcode::{BBCode, BlockId, Ids, InstId};
+use bbcode::{BBCode, Ids, InstId};
 use hashbrown::HashMap;
-use ircode::primitives::{self, Primitive};
+use ircode::primitives::Primitive;
 use ircode::tangents::{Tangent, TangentTypes};
 use ircode::{
-    CallNode, DerivativeKind, Function, LineInfo, Module, Name, NewInstruction, Operand, Operands, Positions, Scalar,
-    ScalarType, Stmt, Type,
+    DerivativeKind, Function, LineInfo, Module, Name, NewInstruction, Operand, Scalar, ScalarType, Stmt, Type,
 };
 use slotmap::SecondaryMap;
 use smallvec::SmallVec;
 
+use self::writer::{Called, Cotangents, Writer, Written};
 use super::at_hand::costly;
 use super::closed::{Closed, seed_of};
 use super::derivation::DerivativeNames;
@@ -28,6 +30,7 @@ use super::{Carrier, Derivative, NAME, Options, closed_kinds};
 use crate::PassError;
 use crate::constant_folding;
 use crate::derivative_entries::RegisteredDerivatives;
+use crate::effects::call_effects;
 use crate::preparation::{debug_info_of_copy, origin_line};
 use crate::rules::{Bindings, Rule, RuleTable, RuleTarget};
 use crate::with_respect_to::wanted_arguments;
@@ -100,48 +103,11 @@ enum Does {
     },
 }
 
-/// The statements of a rule that the wanted outputs need.
-struct Written {
-    steps: Vec<Step>,
-    /// The wanted operands, with their cotangents.
-    outputs: SmallVec<[(usize, Part); 2]>,
-}
-
-/// What a statement calls.
-#[derive(Clone)]
-struct Called {
-    callee: Operand<Ids>,
-    primitive: &'static Primitive,
-}
-
-impl Called {
-    /// A primitive that has this name in any module.
-    fn of(module: &str, name: &str) -> Option<Called> {
-        Some(Called { callee: callee(module, name), primitive: primitives::lookup(name)? })
-    }
-}
-
-/// A statement of a rule.
-struct Step {
-    called: Called,
-    args: SmallVec<[Part; 3]>,
-    ty: Type,
-    /// The function that it computes of an operand, if that takes so long that it is worth asking whether its value is there already.
-    costly: Option<(&'static str, usize)>,
-}
-
-/// What a statement of a rule is given.
-#[derive(Clone)]
-enum Part {
-    /// A parameter of the rule: from 1 on the operands, the result, the seed.
-    Parameter(usize),
-    /// What an earlier step gives.
-    Step(usize),
-    Always(Operand<Ids>),
-}
-
 /// The gradient seldom has more statements than so many times those of the function. What is not needed of the room stays untouched.
 const ROOM: usize = 3;
+
+/// More different calls go the general way: they are looked for one after the other.
+const MOST_KINDS: usize = 256;
 
 struct Straight<'m> {
     module: &'m Module<BBCode>,
@@ -223,7 +189,7 @@ impl<'m> Straight<'m> {
                 return None;
             }
             let (primitive, args) = self.module.primitive_call(&inst.stmt)?;
-            let effects = primitive.effects;
+            let effects = call_effects(self.module, body, primitive, args);
             let ty = inst.ty.as_scalar()?;
             if effects.reads || effects.writes || effects.allocates {
                 return None;
@@ -256,17 +222,13 @@ impl<'m> Straight<'m> {
     /// What calls of a primitive with operands of these types do, by number.
     fn kind(&mut self, id: InstId, primitive: &'static Primitive, args: &[Operand<Ids>]) -> Option<u32> {
         let body = &self.function.body;
-        let same = |kind: &Kind| {
-            let types = kind.types.iter().zip(args);
-            std::ptr::eq(kind.primitive, primitive)
-                && kind.types.len() == args.len()
-                && types.into_iter().all(|(ty, arg)| match arg {
-                    Operand::Global(_) => false,
-                    arg => body.operand_type(arg) == *ty,
-                })
-        };
+        let types: SmallVec<[Type; 3]> = args.iter().map(|arg| self.type_of(arg)).collect();
+        let same = |kind: &Kind| std::ptr::eq(kind.primitive, primitive) && kind.types == types;
         if let Some(known) = self.kinds.iter().position(same) {
             return u32::try_from(known).ok();
+        }
+        if self.kinds.len() == MOST_KINDS {
+            return None;
         }
         let classifier = Classifier { module: self.module, rules: self.rules, bb: body };
         let costly = body.stmt(id).and_then(|stmt| costly(self.module, stmt)).map(|(name, _)| name);
@@ -284,9 +246,18 @@ impl<'m> Straight<'m> {
             }
             _ => return None,
         };
-        let types = args.iter().map(|arg| body.operand_type(arg)).collect();
         self.kinds.push(Kind { primitive, types, costly, does });
         u32::try_from(self.kinds.len() - 1).ok()
+    }
+
+    /// The type of an operand, with that of globals that name types.
+    fn type_of(&self, operand: &Operand<Ids>) -> Type {
+        match operand {
+            Operand::Global(_) => {
+                constant_folding::named_type(self.module, operand).map_or(Type::Untyped, Type::type_of)
+            }
+            other => self.function.body.operand_type(other),
+        }
     }
 
     /// The operands through which the result of a statement depends on the arguments, by their positions.
@@ -448,17 +419,16 @@ impl<'m> Straight<'m> {
                     .push(self.nodes.get(id).and_then(|node| node.value.clone()).unwrap_or_else(Operand::nothing));
                 parameters
             };
-            let outputs: SmallVec<[(usize, Operand<Ids>); 2]> =
-                match self.kinds.get(kind as usize).map(|kind| &kind.does) {
-                    Some(Does::Copy) => SmallVec::from_iter([(0, seed)]),
-                    Some(Does::Choose) => writer.choose(&parameters(), &wanted, seed, float)?,
-                    Some(Does::Rule { .. }) => {
-                        let mut parameters = parameters();
-                        parameters.push(seed);
-                        writer.write(self.written(kind, &wanted)?, &parameters)?
-                    }
-                    Some(Does::Steps) | None => continue,
-                };
+            let outputs: Cotangents = match self.kinds.get(kind as usize).map(|kind| &kind.does) {
+                Some(Does::Copy) => Cotangents::from_iter([(0, seed)]),
+                Some(Does::Choose) => writer.choose(&parameters(), &wanted, seed, float)?,
+                Some(Does::Rule { .. }) => {
+                    let mut parameters = parameters();
+                    parameters.push(seed);
+                    writer.write(self.written(kind, &wanted)?, &parameters)?
+                }
+                Some(Does::Steps) | None => continue,
+            };
             for (index, added) in outputs {
                 match args.get(index) {
                     Some(Operand::Value(value)) => {
@@ -511,157 +481,120 @@ fn args_of(stmt: &Stmt<Ids>) -> &[Operand<Ids>] {
     }
 }
 
-impl Written {
-    /// The statements of a rule that the cotangents of the wanted operands need; `None` if one of them is no call of a primitive.
-    fn of(module: &Module<BBCode>, rule: &Rule, bindings: &Bindings, wanted: &[usize]) -> Option<Written> {
-        let slice = rule.slice(wanted);
-        // The step that each statement is.
-        let mut numbers: SmallVec<[Option<usize>; 8]> = SmallVec::from_elem(None, slice.statements.len());
-        let mut steps: Vec<Step> = Vec::new();
-        let part = |operand: &Operand<Positions>, numbers: &[Option<usize>]| match operand {
-            Operand::Value(value) => numbers.get(value.index()?).copied().flatten().map(Part::Step),
-            Operand::Argument(argument) => argument.index()?.checked_sub(1).map(Part::Parameter),
-            Operand::Constant(constant) => Some(Part::Always(Operand::Constant(constant.clone()))),
-            Operand::Global(global) => Some(Part::Always(Operand::Global(Arc::clone(global)))),
-            Operand::Quote(_) | Operand::Nested(_) => None,
-        };
-        for index in (0..slice.statements.len()).filter(|&index| slice.statements[index]) {
-            let (stmt, ty) = rule.statement(index, bindings)?;
-            let (primitive, args) = module.primitive_call(&stmt)?;
-            let Stmt::Call(CallNode { callee: Operand::Global(global), .. }) = &stmt else { return None };
-            let parts: Option<SmallVec<[Part; 3]>> = args.iter().map(|arg| part(arg, &numbers)).collect();
-            let args = parts?;
-            let costly = match (costly(module, &stmt), args.as_slice()) {
-                (Some((name, _)), [Part::Parameter(of)]) => Some((name, *of)),
-                _ => None,
-            };
-            numbers[index] = Some(steps.len());
-            let called = Called { callee: Operand::Global(Arc::clone(global)), primitive };
-            steps.push(Step { called, args, ty, costly });
-        }
-        let output =
-            |&index: &usize| Some((index, part(&bindings.substitute_operand(rule.outputs.get(index)?), &numbers)?));
-        let outputs = wanted.iter().map(output).collect::<Option<_>>()?;
-        Some(Written { steps, outputs })
-    }
-}
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test that fails should stop")]
+mod tests {
+    use ircode::{IRCode, parse_module};
 
-/// Writes statements, without those that are known to be one of their operands, or a constant.
-struct Writer<'m> {
-    module: &'m Module<BBCode>,
-    bb: BBCode,
-    block: BlockId,
-    line: LineInfo,
-    add: Called,
-    /// The values of costly functions of values that there are already.
-    costly: HashMap<(&'static str, InstId), InstId>,
-}
+    use super::*;
+    use crate::rules::RuleKind;
 
-impl Writer<'_> {
-    fn push(&mut self, stmt: Stmt<Ids>, ty: Type) -> Option<InstId> {
-        self.bb.push(self.block, NewInstruction::new(stmt, ty).with_line(self.line)).ok()
+    /// The gradient of the function `f` of a module, if it is written as one function at once.
+    fn written_at_once(text: &str) -> Option<String> {
+        let parsed = parse_module(text).unwrap();
+        let mut module = parsed.module.map(|function| BBCode::try_from(&function.body)).unwrap();
+        let options = Options { only_joined: true, ..Options::default() };
+        let names = derive(&mut module, &"f".into(), &options).unwrap()?.names;
+        let body = &module.function(&names.value_and_gradient).unwrap().body;
+        body.verify().unwrap();
+        Some(IRCode::try_from(body).unwrap().to_string())
     }
 
-    /// A statement of the function, and the costly function of a value that it is.
-    fn push_costly(&mut self, costly: Option<&'static str>, inst: NewInstruction<Ids>) -> Option<Operand<Ids>> {
-        let of = costly.and_then(|name| Some((name, args_of(&inst.stmt).first()?.as_value()?)));
-        let id = self.bb.push(self.block, inst).ok()?;
-        if let Some(of) = of {
-            self.costly.entry(of).or_insert(id);
-        }
-        Some(Operand::Value(id))
+    #[test]
+    fn nothing_is_left_to_clean_up() {
+        let text = "
+function f(x::Float64, n::Int64)::Float64
+1 ─ %1 = Base.mul_float(x, x)::Float64
+│   %2 = Base.add_int(n, n)::Int64
+│   %3 = Base.sin(%1)::Float64
+│   %4 = Base.mul_float(%3, 1.0)::Float64
+│   %5 = Base.sitofp(Float64, n)::Float64
+│   %6 = Base.cos(%1)::Float64
+│   %7 = Base.mul_float(%4, %5)::Float64
+└──      return %7
+end";
+        // The cosine is there already, and both operands of x² get the same.
+        assert_eq!(
+            written_at_once(text).unwrap(),
+            "\
+1 ─ %1  = Base.mul_float(_2, _2)::Float64
+│   %2  = Base.sin(%1)::Float64
+│   %3  = Base.sitofp(Float64, _3)::Float64
+│   %4  = Base.cos(%1)::Float64
+│   %5  = Base.mul_float(%2, %3)::Float64
+│   %6  = Base.mul_float(%3, %4)::Float64
+│   %7  = Base.mul_float(%6, _2)::Float64
+│   %8  = Base.add_float(%7, %7)::Float64
+│   %9  = Base.add_float(%8, 0.0)::Float64
+│   %10 = Core.tuple(%5, %9, nothing)::Tuple{Float64, Float64, Nothing}
+└──       return %10
+"
+        );
     }
 
-    /// What a call gives, if that is one of its operands, or a constant.
-    fn known(&self, primitive: &Primitive, args: &[Operand<Ids>]) -> Option<Operand<Ids>> {
-        // Most have no constant among their operands.
-        let may_be = args.len() == 1 || args.iter().any(|arg| matches!(arg, Operand::Constant(_)));
-        if may_be { constant_folding::value_of_call(&self.bb, self.module, primitive, args) } else { None }
+    #[test]
+    fn what_is_not_straight_is_left_alone() {
+        let of = |head: &str, body: &str| written_at_once(&format!("function f({head})::Float64\n{body}\nend"));
+        assert!(of("x::Float64", "1 ─ %1 = Base.neg_float(x)::Float64\n└── return %1").is_some());
+        // A branch.
+        let branch = "1 ─ goto #3 if not b\n2 ─ return x\n3 ─ %3 = Base.neg_float(x)::Float64\n└── return %3";
+        assert!(of("x::Float64, b::Bool", branch).is_none());
+        // Memory.
+        let array = "1 ─ %1 = Base.getindex(x, 1)::Float64\n└── return %1";
+        assert!(of("x::Vector{Float64}", array).is_none());
+        // No derivative, and a result that does not depend on the argument: the general way tells.
+        let bits = "1 ─ %1 = Base.bitcast(Int64, x)::Int64\n│   %2 = Base.sitofp(Float64, %1)::Float64\n└── return %2";
+        assert!(of("x::Float64", bits).is_none());
+        let constant = "1 ─ %1 = Base.neg_float(1.0)::Float64\n└── return %1";
+        assert!(of("x::Float64", constant).is_none());
     }
 
-    fn call(&mut self, called: &Called, args: Operands<Ids>, ty: Type) -> Option<Operand<Ids>> {
-        match self.known(called.primitive, &args) {
-            Some(known) => Some(known),
-            None => {
-                let stmt = Stmt::Call(CallNode { callee: called.callee.clone(), args });
-                self.push(stmt, ty).map(Operand::Value)
+    /// No rule for a primitive on numbers sends a function the general way.
+    #[test]
+    fn all_rules_on_numbers_are_written() {
+        let mut left = Vec::new();
+        let mut count = 0;
+        for rule in RuleTable::standard().unwrap().rules().filter(|rule| rule.kind == RuleKind::Vjp) {
+            let Some(primitive) = rule.primitive().filter(|primitive| !primitive.effects.allocates) else { continue };
+            let (float, integer) = (Type::FLOAT64, Type::INT64);
+            let choices = [float.clone(), integer, Type::BOOL, Type::type_of(float.clone())];
+            // The first types that it takes.
+            let arity = u32::try_from(rule.arity()).unwrap();
+            let types = (0..choices.len().pow(arity)).find_map(|number| {
+                let digit = |place: u32| choices[number / choices.len().pow(place) % choices.len()].clone();
+                let types: Vec<Type> = (0..arity).map(digit).collect();
+                rule.bind(&types).filter(|_| types.contains(&float)).map(|_| types)
+            });
+            let Some(types) = types else { continue };
+            let plain: Vec<String> = types
+                .iter()
+                .enumerate()
+                .map(|(index, ty)| match ty {
+                    Type::TypeOf(_) => "Float64".into(),
+                    _ => format!("_{}", index + 2),
+                })
+                .collect();
+            let head: Vec<String> = types
+                .iter()
+                .map(|ty| match ty {
+                    Type::TypeOf(_) => "::Type{Float64}".into(),
+                    ty => format!("::{ty:?}"),
+                })
+                .collect();
+            let all_zero = (0..types.len()).all(|index| rule.is_zero(index) || types[index] != float);
+            let text = format!(
+                "function f({})::Float64\n1 ─ %1 = Base.{}{}({})::Float64\n└── return %1\nend",
+                head.join(", "),
+                if primitive.name.starts_with(char::is_alphabetic) { "" } else { ":" },
+                primitive.name,
+                plain.join(", ")
+            );
+            count += 1;
+            if written_at_once(&text).is_none() && !all_zero {
+                left.push(primitive.name);
             }
         }
-    }
-
-    fn add(&mut self, ty: ScalarType, a: Operand<Ids>, b: Operand<Ids>) -> Option<Operand<Ids>> {
-        let add = self.add.clone();
-        self.call(&add, [a, b].into(), ty.into())
-    }
-
-    /// Adds to a cotangent of this type.
-    fn accumulate(&mut self, cotangent: &mut Option<Operand<Ids>>, added: Operand<Ids>, ty: &Type) -> Option<()> {
-        let ty = ty.as_scalar()?;
-        if added == zero(&Tangent::Float(ty)) {
-            return Some(());
-        }
-        *cotangent = Some(match cotangent.take() {
-            Some(before) => self.add(ty, before, added)?,
-            None => added,
-        });
-        Some(())
-    }
-
-    /// The operand that was chosen gets the cotangent, the other one zero.
-    fn choose(
-        &mut self,
-        parameters: &[Operand<Ids>],
-        wanted: &[usize],
-        seed: Operand<Ids>,
-        ty: ScalarType,
-    ) -> Option<SmallVec<[(usize, Operand<Ids>); 2]>> {
-        let condition = parameters.first()?;
-        let (choice, zero) = (Called::of("Core", "ifelse")?, zero(&Tangent::Float(ty)));
-        let mut outputs = SmallVec::new();
-        for &index in wanted {
-            let (then, otherwise) =
-                if index == 1 { (seed.clone(), zero.clone()) } else { (zero.clone(), seed.clone()) };
-            let args = [condition.clone(), then, otherwise];
-            outputs.push((index, self.call(&choice, args.into_iter().collect(), ty.into())?));
-        }
-        Some(outputs)
-    }
-
-    /// Writes what is to be written of a rule, given the operands, the result and the seed.
-    fn write(
-        &mut self,
-        written: &Written,
-        parameters: &[Operand<Ids>],
-    ) -> Option<SmallVec<[(usize, Operand<Ids>); 2]>> {
-        let mut results: SmallVec<[Operand<Ids>; 8]> = SmallVec::with_capacity(written.steps.len());
-        let value = |part: &Part, results: &[Operand<Ids>]| match part {
-            Part::Parameter(index) => parameters.get(*index).cloned(),
-            Part::Step(index) => results.get(*index).cloned(),
-            Part::Always(operand) => Some(operand.clone()),
-        };
-        for step in &written.steps {
-            let args: Option<Operands<Ids>> = step.args.iter().map(|part| value(part, &results)).collect();
-            let args = args?;
-            let at_hand = step.costly.and_then(|(name, of)| {
-                let of = parameters.get(of)?.as_value()?;
-                self.costly.get(&(name, of)).copied()
-            });
-            let at_hand = at_hand.filter(|&id| self.bb.inst(id).is_some_and(|inst| inst.ty == step.ty));
-            // What two operands that are the same get is computed once.
-            let same = |(earlier, result): (&Step, &Operand<Ids>)| {
-                let stmt = result.as_value().and_then(|id| self.bb.stmt(id))?;
-                let is_same = std::ptr::eq(earlier.called.primitive, step.called.primitive)
-                    && earlier.ty == step.ty
-                    && matches!(stmt, Stmt::Call(call) if call.args == args);
-                is_same.then(|| result.clone())
-            };
-            let result = match at_hand.map(Operand::Value).or_else(|| written.steps.iter().zip(&results).find_map(same))
-            {
-                Some(known) => known,
-                None => self.call(&step.called, args, step.ty.clone())?,
-            };
-            results.push(result);
-        }
-        written.outputs.iter().map(|(index, part)| Some((*index, value(part, &results)?))).collect()
+        assert!(count > 40, "{count}");
+        assert!(left.is_empty(), "{left:?}");
     }
 }
