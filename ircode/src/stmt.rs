@@ -479,7 +479,11 @@ fn into_all<A: Names, B: Names, R: Rename<A, B>>(
     operands: Operands<A>,
     rename: &mut R,
 ) -> Result<Operands<B>, R::Error> {
-    operands.into_iter().map(|operand| operand.into_names(rename)).collect()
+    let mut renamed = Operands::with_capacity(operands.len());
+    for operand in operands {
+        renamed.push(operand.into_names(rename)?);
+    }
+    Ok(renamed)
 }
 
 fn map_option<A: Names, B: Names, R: Rename<A, B>>(
