@@ -3,7 +3,7 @@
 
 use bbcode::{BBCode, BlockId, Ids, InstId};
 use hashbrown::HashMap;
-use ircode::primitives::Compute;
+use ircode::primitives::{Compute, Primitive};
 use ircode::{Module, Operand, Stmt};
 
 use super::Carrier;
@@ -32,15 +32,17 @@ impl AtHand {
 }
 
 /// The costly function that a statement computes, and of what.
-pub(super) fn costly<'s, N: ircode::Names>(
-    module: &Module<BBCode>,
-    stmt: &'s Stmt<N>,
-) -> Option<(&'static str, &'s Operand<N>)> {
-    // `libm.sin` is what `sin` gives where it gives something.
+fn costly<'s, N: ircode::Names>(module: &Module<BBCode>, stmt: &'s Stmt<N>) -> Option<(&'static str, &'s Operand<N>)> {
     let (primitive, [operand]) = module.primitive_call(stmt)? else { return None };
+    Some((costly_name(primitive)?, operand))
+}
+
+/// The name of a costly function.
+pub(super) fn costly_name(primitive: &'static Primitive) -> Option<&'static str> {
+    let Compute::Scalars(_) = primitive.compute else { return None };
+    // `libm.sin` is what `sin` gives where it gives something.
     let name = primitive.name.strip_prefix("libm.").unwrap_or(primitive.name);
-    let known = COSTLY.contains(&name) && matches!(primitive.compute, Compute::Scalars(_));
-    known.then_some((name, operand))
+    COSTLY.contains(&name).then_some(name)
 }
 
 impl Plan<'_> {

@@ -19,8 +19,8 @@ use ircode::{
 use slotmap::SecondaryMap;
 use smallvec::SmallVec;
 
-use self::writer::{Called, Cotangents, Writer, Written};
-use super::at_hand::costly;
+use self::writer::{Called, Reverse, Writer};
+use super::at_hand::costly_name;
 use super::closed::{Closed, seed_of};
 use super::derivation::DerivativeNames;
 use super::emit::callee;
@@ -66,10 +66,12 @@ pub(super) fn derive(
 struct Node {
     /// What it calls.
     primitive: Option<&'static Primitive>,
-    /// What it does, by number, if it is given what depends on the arguments.
-    kind: Option<u32>,
-    /// Whether its value depends on the arguments, and the result on it, as far as derivatives see.
-    varies: bool,
+    /// The operands through which it depends on the arguments, as far as derivatives see: a bit for each.
+    through: u8,
+    /// If there are such, what its reverse is, by number, and the type of its cotangent.
+    reverse: Option<u32>,
+    float: Option<ScalarType>,
+    /// Whether the result depends on it in that way.
     useful: bool,
     /// Whether the function executes it: the result is computed from it, or it may throw.
     live: bool,
@@ -83,9 +85,9 @@ struct Node {
 struct Kind {
     primitive: &'static Primitive,
     types: SmallVec<[Type; 3]>,
-    /// Its name, if it takes so long that it is worth asking whether the value is there already.
-    costly: Option<&'static str>,
     does: Does,
+    /// The reverses, by number, by the operands through which statements depend on the arguments.
+    reverses: Vec<(u8, u32)>,
 }
 
 enum Does {
@@ -95,12 +97,19 @@ enum Does {
     Copy,
     /// The value is the second operand or the third, by the first.
     Choose,
-    Rule {
-        rule: Arc<Rule>,
-        bindings: Bindings,
-        /// What of the rule is to be written, by the operands of which a cotangent is wanted.
-        written: Vec<(SmallVec<[usize; 3]>, Written)>,
-    },
+    Rule(Arc<Rule>, Bindings),
+}
+
+impl Does {
+    /// Whether the value depends on an operand, as far as derivatives see.
+    fn depends_on(&self, index: usize) -> bool {
+        match self {
+            Does::Steps => false,
+            Does::Copy => index == 0,
+            Does::Choose => index > 0,
+            Does::Rule(rule, _) => !rule.is_zero(index),
+        }
+    }
 }
 
 /// The gradient seldom has more statements than so many times those of the function. What is not needed of the room stays untouched.
@@ -120,6 +129,7 @@ struct Straight<'m> {
     result: ScalarType,
     returned: InstId,
     kinds: Vec<Kind>,
+    reverses: Vec<Reverse>,
     /// The statements in their order, without the one that returns.
     order: Vec<InstId>,
     nodes: SecondaryMap<InstId, Node>,
@@ -171,6 +181,7 @@ impl<'m> Straight<'m> {
             result,
             returned,
             kinds: Vec::new(),
+            reverses: Vec::new(),
             order: Vec::with_capacity(count),
             nodes: SecondaryMap::with_capacity(count),
         })
@@ -207,31 +218,34 @@ impl<'m> Straight<'m> {
             }
             if depends {
                 let kind = self.kind(id, primitive, args)?;
-                node.kind = Some(kind);
-                node.varies = self.contributing(kind, args).next().is_some();
-                if node.varies && !ty.is_float() {
-                    return None;
+                for (index, _) in args.iter().enumerate().filter(|(_, arg)| self.varies(arg)) {
+                    if self.kinds.get(kind)?.does.depends_on(index) {
+                        node.through |= 1_u8.checked_shl(u32::try_from(index).ok()?)?;
+                    }
+                }
+                if node.through != 0 {
+                    node.float = Some(ty).filter(|ty| ty.is_float());
+                    node.reverse = Some(self.reverse(kind, node.through, node.float?)?);
                 }
             }
             self.order.push(id);
             self.nodes.insert(id, node);
         }
-        self.nodes.get(self.returned).is_some_and(|node| node.varies).then_some(())
+        self.nodes.get(self.returned).is_some_and(|node| node.through != 0).then_some(())
     }
 
     /// What calls of a primitive with operands of these types do, by number.
-    fn kind(&mut self, id: InstId, primitive: &'static Primitive, args: &[Operand<Ids>]) -> Option<u32> {
+    fn kind(&mut self, id: InstId, primitive: &'static Primitive, args: &[Operand<Ids>]) -> Option<usize> {
         let body = &self.function.body;
         let types: SmallVec<[Type; 3]> = args.iter().map(|arg| self.type_of(arg)).collect();
         let same = |kind: &Kind| std::ptr::eq(kind.primitive, primitive) && kind.types == types;
         if let Some(known) = self.kinds.iter().position(same) {
-            return u32::try_from(known).ok();
+            return Some(known);
         }
         if self.kinds.len() == MOST_KINDS {
             return None;
         }
         let classifier = Classifier { module: self.module, rules: self.rules, bb: body };
-        let costly = body.stmt(id).and_then(|stmt| costly(self.module, stmt)).map(|(name, _)| name);
         let does = match classifier.operation(id, &|_| None) {
             Operation::Steps => Does::Steps,
             Operation::Copy(of) if args.first() == Some(&of) => Does::Copy,
@@ -242,12 +256,32 @@ impl<'m> Straight<'m> {
                 if taken != args || has_shadows || !is_plain {
                     return None;
                 }
-                Does::Rule { rule, bindings, written: Vec::new() }
+                Does::Rule(rule, bindings)
             }
             _ => return None,
         };
-        self.kinds.push(Kind { primitive, types, costly, does });
-        u32::try_from(self.kinds.len() - 1).ok()
+        self.kinds.push(Kind { primitive, types, does, reverses: Vec::new() });
+        Some(self.kinds.len() - 1)
+    }
+
+    /// The number of the reverse of statements of a kind that depend on the arguments through some of their operands.
+    fn reverse(&mut self, kind: usize, through: u8, float: ScalarType) -> Option<u32> {
+        let kind = self.kinds.get_mut(kind)?;
+        if let Some((_, known)) = kind.reverses.iter().find(|(of, _)| *of == through) {
+            return Some(*known);
+        }
+        let wanted: SmallVec<[usize; 8]> = (0..8).filter(|index| through & (1 << index) != 0).collect();
+        let operands = kind.types.len();
+        let reverse = match &kind.does {
+            Does::Steps => return None,
+            Does::Copy => Reverse::of_copy(operands),
+            Does::Choose => Reverse::of_choice(&wanted, operands, float)?,
+            Does::Rule(rule, bindings) => Reverse::of_rule(self.module, (rule, bindings), &wanted)?,
+        };
+        let number = u32::try_from(self.reverses.len()).ok()?;
+        kind.reverses.push((through, number));
+        self.reverses.push(reverse);
+        Some(number)
     }
 
     /// The type of an operand, with that of globals that name types.
@@ -260,21 +294,9 @@ impl<'m> Straight<'m> {
         }
     }
 
-    /// The operands through which the result of a statement depends on the arguments, by their positions.
-    fn contributing<'s>(&'s self, kind: u32, args: &'s [Operand<Ids>]) -> impl Iterator<Item = usize> + 's {
-        let does = self.kinds.get(kind as usize).map(|kind| &kind.does);
-        let carries = move |index: usize| match does {
-            Some(Does::Copy) => index == 0,
-            Some(Does::Choose) => index > 0,
-            Some(Does::Rule { rule, .. }) => !rule.is_zero(index),
-            Some(Does::Steps) | None => false,
-        };
-        args.iter().enumerate().filter(move |(index, arg)| self.varies(arg) && carries(*index)).map(|(index, _)| index)
-    }
-
     fn varies(&self, operand: &Operand<Ids>) -> bool {
         match operand {
-            Operand::Value(value) => self.nodes.get(*value).is_some_and(|node| node.varies),
+            Operand::Value(value) => self.nodes.get(*value).is_some_and(|node| node.through != 0),
             Operand::Argument(argument) => {
                 argument.index().is_some_and(|index| self.wanted.get(index).is_some_and(Option::is_some))
             }
@@ -289,18 +311,14 @@ impl<'m> Straight<'m> {
         }
         for position in (0..self.order.len()).rev() {
             let Some(&id) = self.order.get(position) else { continue };
-            let Some(&Node { live, useful, kind, .. }) = self.nodes.get(id) else { continue };
+            let Some(&Node { live, useful, through, .. }) = self.nodes.get(id) else { continue };
             if !live {
                 continue;
             }
-            let args = self.function.body.stmt(id).map(args_of).unwrap_or_default();
-            let kind = kind.filter(|_| useful);
-            let through: SmallVec<[usize; 4]> =
-                kind.into_iter().flat_map(|kind| self.contributing(kind, args)).collect();
-            for (index, arg) in args.iter().enumerate() {
+            for (index, arg) in self.function.body.stmt(id).map(args_of).unwrap_or_default().iter().enumerate() {
                 if let Some(node) = arg.as_value().and_then(|value| self.nodes.get_mut(value)) {
                     node.live = true;
-                    node.useful |= through.contains(&index);
+                    node.useful |= useful && index < 8 && through & (1 << index) != 0;
                 }
             }
         }
@@ -374,9 +392,14 @@ impl<'m> Straight<'m> {
         for (position, &id) in self.order.iter().enumerate() {
             let (Some(inst), Some(node)) = (body.inst(id), self.nodes.get(id)) else { continue };
             let Some(primitive) = node.primitive.filter(|_| node.live) else { continue };
-            let costly = node.kind.and_then(|kind| self.kinds.get(kind as usize)?.costly);
+            // What does not depend on the arguments is operand of no rule.
+            let costly = if node.through == 0 { None } else { costly_name(primitive) };
             let mut stmt = inst.stmt.clone();
-            stmt.for_each_operand_mut(&mut |operand| self.replace(operand));
+            stmt.for_each_operand_mut(&mut |operand| {
+                if matches!(operand, Operand::Value(_)) {
+                    *operand = self.in_gradient(operand);
+                }
+            });
             writer.line = origin_line(inst.line, position);
             let (info, flag) = (inst.info.clone(), inst.flag);
             let value = match writer.known(primitive, args_of(&stmt)) {
@@ -394,11 +417,9 @@ impl<'m> Straight<'m> {
     }
 
     /// What an operand of the function is in the gradient.
-    fn replace(&self, operand: &mut Operand<Ids>) {
-        let value = operand.as_value().and_then(|value| self.nodes.get(value)).and_then(|node| node.value.clone());
-        if let Some(value) = value {
-            *operand = value;
-        }
+    fn in_gradient(&self, operand: &Operand<Ids>) -> Operand<Ids> {
+        let node = operand.as_value().and_then(|value| self.nodes.get(value));
+        node.and_then(|node| node.value.as_ref()).unwrap_or(operand).clone()
     }
 
     /// The statements backwards, each adding to the cotangents of its operands. Those of the arguments end up in the list.
@@ -407,37 +428,23 @@ impl<'m> Straight<'m> {
         for position in (0..self.order.len()).rev() {
             let Some(&id) = self.order.get(position) else { continue };
             let (Some(inst), Some(node)) = (body.inst(id), self.nodes.get_mut(id)) else { continue };
-            let (Some(kind), Some(float)) = (node.kind.filter(|_| node.useful), inst.ty.as_scalar()) else { continue };
+            let (Some(number), Some(float)) = (node.reverse.filter(|_| node.useful), node.float) else { continue };
             let seed = node.cotangent.take().unwrap_or_else(|| zero(&Tangent::Float(float)));
             writer.line = origin_line(inst.line, position);
-            let args = body.stmt(id).map(args_of).unwrap_or_default();
-            let wanted: SmallVec<[usize; 3]> = self.contributing(kind, args).collect();
-            let parameters = || {
-                let mut parameters: SmallVec<[Operand<Ids>; 6]> = args.iter().cloned().collect();
-                parameters.iter_mut().for_each(|parameter| self.replace(parameter));
-                parameters
-                    .push(self.nodes.get(id).and_then(|node| node.value.clone()).unwrap_or_else(Operand::nothing));
-                parameters
+            let args = args_of(&inst.stmt);
+            let parameter = |index: usize| match args.get(index) {
+                Some(arg) => Some(self.in_gradient(arg)),
+                None if index == args.len() => self.nodes.get(id)?.value.clone(),
+                None => Some(seed.clone()),
             };
-            let outputs: Cotangents = match self.kinds.get(kind as usize).map(|kind| &kind.does) {
-                Some(Does::Copy) => Cotangents::from_iter([(0, seed)]),
-                Some(Does::Choose) => writer.choose(&parameters(), &wanted, seed, float)?,
-                Some(Does::Rule { .. }) => {
-                    let mut parameters = parameters();
-                    parameters.push(seed);
-                    writer.write(self.written(kind, &wanted)?, &parameters)?
-                }
-                Some(Does::Steps) | None => continue,
-            };
+            let outputs = writer.write(self.reverses.get(number as usize)?, &parameter)?;
             for (index, added) in outputs {
                 match args.get(index) {
                     Some(Operand::Value(value)) => {
-                        if let Some(node) = self.nodes.get_mut(*value) {
-                            writer.accumulate(
-                                &mut node.cotangent,
-                                added,
-                                &body.operand_type(&Operand::Value(*value)),
-                            )?;
+                        if let Some(node) = self.nodes.get_mut(*value)
+                            && let Some(ty) = node.float
+                        {
+                            writer.accumulate(&mut node.cotangent, added, ty)?;
                         }
                     }
                     Some(Operand::Argument(argument)) => {
@@ -445,7 +452,7 @@ impl<'m> Straight<'m> {
                         if let Some((index, place)) = place
                             && let Some(ty) = self.wanted.get(index).copied().flatten()
                         {
-                            writer.accumulate(place, added, &ty.into())?;
+                            writer.accumulate(place, added, ty)?;
                         }
                     }
                     _ => {}
@@ -453,22 +460,6 @@ impl<'m> Straight<'m> {
             }
         }
         Some(())
-    }
-
-    /// What is to be written of a rule for the wanted operands.
-    fn written(&mut self, kind: u32, wanted: &[usize]) -> Option<&Written> {
-        let Some(Kind { does: Does::Rule { rule, bindings, written }, .. }) = self.kinds.get_mut(kind as usize) else {
-            return None;
-        };
-        let known = written.iter().position(|(of, _)| of.as_slice() == wanted);
-        let position = match known {
-            Some(position) => position,
-            None => {
-                written.push((wanted.into(), Written::of(self.module, rule, bindings, wanted)?));
-                written.len() - 1
-            }
-        };
-        written.get(position).map(|(_, written)| written)
     }
 }
 

@@ -11,15 +11,15 @@ use smallvec::SmallVec;
 
 use super::args_of;
 use crate::constant_folding;
-use crate::reverse_mode::at_hand::costly;
+use crate::reverse_mode::at_hand::costly_name;
 use crate::reverse_mode::emit::callee;
 use crate::reverse_mode::tangent_code::zero;
 use crate::rules::{Bindings, Rule};
 
-/// The statements of a rule that the wanted outputs need.
-pub(super) struct Written {
+/// The reverse of a statement: what it computes of its cotangent for those of its operands.
+pub(super) struct Reverse {
     steps: Vec<Step>,
-    /// The wanted operands, with their cotangents.
+    /// The operands that get something, with what they get.
     outputs: SmallVec<[(usize, Part); 2]>,
 }
 
@@ -40,28 +40,50 @@ impl Called {
     }
 }
 
-/// A statement of a rule.
+/// A statement of a reverse.
 struct Step {
     called: Called,
     args: SmallVec<[Part; 3]>,
     ty: Type,
-    /// The function that it computes of an operand, if that takes so long that it is worth asking whether its value is there already.
-    costly: Option<(&'static str, usize)>,
+    /// The function that it computes of an operand, if that takes so long that it is worth asking whether the function has its value.
+    costly: Option<&'static str>,
 }
 
-/// What a statement of a rule is given.
+/// What a statement of a reverse is given.
 #[derive(Clone)]
 enum Part {
-    /// A parameter of the rule: from 1 on the operands, the result, the seed.
+    /// An operand of the statement, by its position; behind these its value, and its cotangent.
     Parameter(usize),
     /// What an earlier step gives.
     Step(usize),
     Always(Operand<Ids>),
 }
 
-impl Written {
+impl Reverse {
+    /// Of a copy of the first of so many operands.
+    pub(super) fn of_copy(operands: usize) -> Reverse {
+        Reverse { steps: Vec::new(), outputs: SmallVec::from_iter([(0, Part::Parameter(operands + 1))]) }
+    }
+
+    /// Of a choice between the second operand and the third: the one that was chosen gets the cotangent, the other one zero.
+    pub(super) fn of_choice(wanted: &[usize], operands: usize, ty: ScalarType) -> Option<Reverse> {
+        let (seed, zero) = (Part::Parameter(operands + 1), Part::Always(zero(&Tangent::Float(ty))));
+        let mut reverse = Reverse { steps: Vec::new(), outputs: SmallVec::new() };
+        for &index in wanted {
+            let (then, otherwise) = if index == 1 { (&seed, &zero) } else { (&zero, &seed) };
+            let args = [Part::Parameter(0), then.clone(), otherwise.clone()].into();
+            reverse.outputs.push((index, Part::Step(reverse.steps.len())));
+            reverse.steps.push(Step { called: Called::of("Core", "ifelse")?, args, ty: ty.into(), costly: None });
+        }
+        Some(reverse)
+    }
+
     /// The statements of a rule that the cotangents of the wanted operands need; `None` if one of them is no call of a primitive.
-    pub(super) fn of(module: &Module<BBCode>, rule: &Rule, bindings: &Bindings, wanted: &[usize]) -> Option<Written> {
+    pub(super) fn of_rule(
+        module: &Module<BBCode>,
+        (rule, bindings): (&Rule, &Bindings),
+        wanted: &[usize],
+    ) -> Option<Reverse> {
         let slice = rule.slice(wanted);
         // The step that each statement is.
         let mut numbers: SmallVec<[Option<usize>; 8]> = SmallVec::from_elem(None, slice.statements.len());
@@ -79,8 +101,8 @@ impl Written {
             let Stmt::Call(CallNode { callee: Operand::Global(global), .. }) = &stmt else { return None };
             let parts: Option<SmallVec<[Part; 3]>> = args.iter().map(|arg| part(arg, &numbers)).collect();
             let args = parts?;
-            let costly = match (costly(module, &stmt), args.as_slice()) {
-                (Some((name, _)), [Part::Parameter(of)]) => Some((name, *of)),
+            let costly = match args.as_slice() {
+                [Part::Parameter(_)] => costly_name(primitive),
                 _ => None,
             };
             numbers[index] = Some(steps.len());
@@ -90,7 +112,7 @@ impl Written {
         let output =
             |&index: &usize| Some((index, part(&bindings.substitute_operand(rule.outputs.get(index)?), &numbers)?));
         let outputs = wanted.iter().map(output).collect::<Option<_>>()?;
-        Some(Written { steps, outputs })
+        Some(Reverse { steps, outputs })
     }
 }
 
@@ -151,10 +173,9 @@ impl Writer<'_> {
         &mut self,
         cotangent: &mut Option<Operand<Ids>>,
         added: Operand<Ids>,
-        ty: &Type,
+        ty: ScalarType,
     ) -> Option<()> {
-        let ty = ty.as_scalar()?;
-        if added == zero(&Tangent::Float(ty)) {
+        if matches!(added, Operand::Constant(_)) && added == zero(&Tangent::Float(ty)) {
             return Some(());
         }
         *cotangent = Some(match cotangent.take() {
@@ -164,57 +185,58 @@ impl Writer<'_> {
         Some(())
     }
 
-    /// The operand that was chosen gets the cotangent, the other one zero.
-    pub(super) fn choose(
+    /// Writes the reverse of a statement, given its operands, its value and its cotangent.
+    pub(super) fn write(
         &mut self,
-        parameters: &[Operand<Ids>],
-        wanted: &[usize],
-        seed: Operand<Ids>,
-        ty: ScalarType,
+        reverse: &Reverse,
+        parameter: &dyn Fn(usize) -> Option<Operand<Ids>>,
     ) -> Option<Cotangents> {
-        let condition = parameters.first()?;
-        let (choice, zero) = (Called::of("Core", "ifelse")?, zero(&Tangent::Float(ty)));
+        let mut results: SmallVec<[Operand<Ids>; 8]> = SmallVec::new();
+        let value = |part: &Part, results: &[Operand<Ids>]| match part {
+            Part::Parameter(index) => parameter(*index),
+            Part::Step(index) => results.get(*index).cloned(),
+            Part::Always(operand) => Some(operand.clone()),
+        };
+        for step in &reverse.steps {
+            let mut args = Operands::new();
+            for part in &step.args {
+                args.push(value(part, &results)?);
+            }
+            let known = self.at_hand(step, &args).or_else(|| self.same_before(reverse, step, &args, &results));
+            results.push(match known {
+                Some(known) => known,
+                None => self.call(&step.called, args, step.ty.clone())?,
+            });
+        }
         let mut outputs = Cotangents::new();
-        for &index in wanted {
-            let (then, otherwise) =
-                if index == 1 { (seed.clone(), zero.clone()) } else { (zero.clone(), seed.clone()) };
-            let args = [condition.clone(), then, otherwise];
-            outputs.push((index, self.call(&choice, args.into_iter().collect(), ty.into())?));
+        for (index, part) in &reverse.outputs {
+            outputs.push((*index, value(part, &results)?));
         }
         Some(outputs)
     }
 
-    /// Writes what is to be written of a rule, given the operands, the result and the seed.
-    pub(super) fn write(&mut self, written: &Written, parameters: &[Operand<Ids>]) -> Option<Cotangents> {
-        let mut results: SmallVec<[Operand<Ids>; 8]> = SmallVec::with_capacity(written.steps.len());
-        let value = |part: &Part, results: &[Operand<Ids>]| match part {
-            Part::Parameter(index) => parameters.get(*index).cloned(),
-            Part::Step(index) => results.get(*index).cloned(),
-            Part::Always(operand) => Some(operand.clone()),
-        };
-        for step in &written.steps {
-            let args: Option<Operands<Ids>> = step.args.iter().map(|part| value(part, &results)).collect();
-            let args = args?;
-            let at_hand = step.costly.and_then(|(name, of)| {
-                let of = parameters.get(of)?.as_value()?;
-                self.costly.get(&(name, of)).copied()
-            });
-            let at_hand = at_hand.filter(|&id| self.bb.inst(id).is_some_and(|inst| inst.ty == step.ty));
-            // What two operands that are the same get is computed once.
-            let same = |(earlier, result): (&Step, &Operand<Ids>)| {
-                let stmt = result.as_value().and_then(|id| self.bb.stmt(id))?;
-                let is_same = std::ptr::eq(earlier.called.primitive, step.called.primitive)
-                    && earlier.ty == step.ty
-                    && matches!(stmt, Stmt::Call(call) if call.args == args);
-                is_same.then(|| result.clone())
-            };
-            let result = match at_hand.map(Operand::Value).or_else(|| written.steps.iter().zip(&results).find_map(same))
-            {
-                Some(known) => known,
-                None => self.call(&step.called, args, step.ty.clone())?,
-            };
-            results.push(result);
-        }
-        written.outputs.iter().map(|(index, part)| Some((*index, value(part, &results)?))).collect()
+    /// The statement of the function that computes the same costly function of the same value.
+    fn at_hand(&self, step: &Step, args: &[Operand<Ids>]) -> Option<Operand<Ids>> {
+        let (name, of) = (step.costly?, args.first()?.as_value()?);
+        let known = self.costly.get(&(name, of)).copied()?;
+        (self.bb.inst(known)?.ty == step.ty).then_some(Operand::Value(known))
+    }
+
+    /// What an earlier step of the same reverse computed with the same operands: what two operands that are the same get.
+    fn same_before(
+        &self,
+        reverse: &Reverse,
+        step: &Step,
+        args: &[Operand<Ids>],
+        results: &[Operand<Ids>],
+    ) -> Option<Operand<Ids>> {
+        let mut earlier = reverse.steps.iter().zip(results);
+        let same = earlier.find(|(earlier, result)| {
+            let stmt = result.as_value().and_then(|id| self.bb.stmt(id));
+            std::ptr::eq(earlier.called.primitive, step.called.primitive)
+                && earlier.ty == step.ty
+                && matches!(stmt, Some(Stmt::Call(call)) if call.args.as_slice() == args)
+        });
+        same.map(|(_, result)| result.clone())
     }
 }
