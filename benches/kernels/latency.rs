@@ -49,9 +49,11 @@ pub(crate) fn run() -> Result<(), Failure> {
 /// Measures one size, and prints JSON.
 pub(crate) fn measure_one(words: &[String]) -> Result<(), Failure> {
     let n: usize = words.first().ok_or("which size?")?.parse()?;
-    let straight = Straight::new(n);
-    let text = straight.text();
-    let arguments = straight.arguments.map(Argument::Float);
+    let (text, arguments, expected, partials) = {
+        let straight = Straight::new(n);
+        let (expected, partials) = straight.gradient();
+        (straight.text(), straight.arguments.map(Argument::Float), expected, partials)
+    };
     let mut least: Vec<(&str, f64)> = Vec::new();
     // As often as makes small sizes sure.
     for _ in 0..(300_000 / n).clamp(1, 20) {
@@ -65,7 +67,6 @@ pub(crate) fn measure_one(words: &[String]) -> Result<(), Failure> {
             drop(ours.compiled()?);
             phases.push(("to machine code", start.elapsed().as_nanos() as f64));
         }
-        let (expected, partials) = straight.gradient();
         check("the value", value, expected)?;
         for (found, expected) in session.partials().iter().zip(partials) {
             check("a derivative", *found, expected)?;
