@@ -139,8 +139,19 @@ fn simplified(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> 
     }
 }
 
-/// The operand or constant that a call of a primitive gives, if it is one.
-pub(crate) fn value_of_call(
+/// The operand or constant that a call of a primitive on numbers gives, if it is known to be one. Most calls have several operands, none of
+/// them a constant, and are not looked at.
+pub(crate) fn value_if_known(
+    bb: &BBCode,
+    module: &Module<BBCode>,
+    primitive: &Primitive,
+    args: &[Operand<Ids>],
+) -> Option<Operand<Ids>> {
+    let may_be = args.len() == 1 || primitive.name == "ifelse" || args.iter().any(|arg| arg.as_constant().is_some());
+    if may_be { value_of_call(bb, module, primitive, args) } else { None }
+}
+
+fn value_of_call(
     bb: &BBCode,
     module: &Module<BBCode>,
     primitive: &Primitive,

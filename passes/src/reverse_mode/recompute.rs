@@ -342,9 +342,9 @@ impl<'p, 'a> Recomputation<'p, 'a> {
                 size(&self.plan.primal.operand_type(&Operand::Value(id))) * 10_u64.pow(depth),
             );
             // What is on the sink's side with all that it is computed from is computed again, and pays for that.
-            match if node.must_be_saved { UNCUT } else { self.cost(id, &node.places) } {
-                0 => {}
-                price => network.edge(source, into(at), price),
+            let price = if node.must_be_saved { UNCUT } else { self.cost(id, &node.places) };
+            if price > 0 {
+                network.edge(source, into(at), price);
             }
             if node.is_needed {
                 network.edge(out(at), sink, UNCUT);

@@ -3,7 +3,8 @@
 //! Nothing has to be decided there: nothing is saved where value and pullback are one function, and control comes from nowhere else. So the
 //! function is written as it is to be, in one walk forwards and one backwards (Speelpenning, *Compiling fast partial derivatives of functions
 //! given by algorithms*, 1980), and needs no cleaning up: of long functions that takes a small part of the time that the general way takes. The
-//! statements that it computes with are those of the same rules, in the same order, so that the bits are the same.
+//! statements that it computes with are those of the same rules, in the same order, so that the bits are the same. What is known of a statement
+//! without running it is known before, as in the general way: it changes which sums are made.
 
 mod writer;
 
@@ -14,7 +15,7 @@ use hashbrown::HashMap;
 use ircode::primitives::Primitive;
 use ircode::tangents::{Tangent, TangentTypes};
 use ircode::{
-    DerivativeKind, Function, LineInfo, Module, Name, NewInstruction, Operand, Scalar, ScalarType, Stmt, Type,
+    DerivativeKind, Function, LineInfo, Module, Name, NewInstruction, Operand, Operands, Scalar, ScalarType, Stmt, Type,
 };
 use slotmap::SecondaryMap;
 use smallvec::SmallVec;
@@ -27,13 +28,12 @@ use super::emit::callee;
 use super::operation::{Classifier, Operation, argument};
 use super::tangent_code::zero;
 use super::{Carrier, Derivative, NAME, Options, closed_kinds};
-use crate::PassError;
-use crate::constant_folding;
 use crate::derivative_entries::RegisteredDerivatives;
 use crate::effects::call_effects;
 use crate::preparation::{debug_info_of_copy, origin_line};
 use crate::rules::{Bindings, Rule, RuleTable, RuleTarget};
 use crate::with_respect_to::wanted_arguments;
+use crate::{PassError, constant_folding, type_literals};
 
 /// Adds the gradient of a function to its module, if the function is one block of operations on numbers, and nothing else was asked for
 /// than the function that computes value and gradient together. `None` for all others, and for what has errors or warnings, which the general
@@ -48,8 +48,10 @@ pub(super) fn derive(
         [kind] if is_asked_for && !options.vjp && !options.checkpoint => *kind,
         _ => return Ok(None),
     };
+    let Some(function) = module.function(name).filter(|function| function.body.blocks().nth(1).is_none()) else {
+        return Ok(None);
+    };
     let rules = RuleTable::of_module(module).map_err(|error| PassError::new(NAME, name, error.to_string()))?;
-    let Some(function) = module.function(name) else { return Ok(None) };
     let Some(mut straight) = Straight::of(module, &rules, function, options) else { return Ok(None) };
     let made = straight.classify().and_then(|()| {
         straight.mark();
@@ -81,10 +83,11 @@ struct Node {
     cotangent: Option<Operand<Ids>>,
 }
 
-/// What statements that call one primitive with operands of the same types do.
+/// What statements that call one primitive with operands of the same types, and with results of one type, do.
 struct Kind {
     primitive: &'static Primitive,
     types: SmallVec<[Type; 3]>,
+    result: ScalarType,
     does: Does,
     /// The reverses, by number, by the operands through which statements depend on the arguments.
     reverses: Vec<(u8, u32)>,
@@ -130,6 +133,8 @@ struct Straight<'m> {
     returned: InstId,
     kinds: Vec<Kind>,
     reverses: Vec<Reverse>,
+    /// Statements that are known to be one of their operands, or a constant.
+    aliases: HashMap<InstId, Operand<Ids>>,
     /// The statements in their order, without the one that returns.
     order: Vec<InstId>,
     nodes: SecondaryMap<InstId, Node>,
@@ -144,7 +149,7 @@ impl<'m> Straight<'m> {
         options: &Options,
     ) -> Option<Self> {
         let body = &function.body;
-        let entry = body.entry().filter(|_| body.blocks().count() == 1 && !function.varargs)?;
+        let entry = body.entry().filter(|_| !function.varargs)?;
         let (_, end) = body.terminator(entry)?;
         let Stmt::Return(ret) = &end.stmt else { return None };
         let returned = ret.value.as_ref()?.as_value()?;
@@ -182,6 +187,7 @@ impl<'m> Straight<'m> {
             returned,
             kinds: Vec::new(),
             reverses: Vec::new(),
+            aliases: HashMap::new(),
             order: Vec::with_capacity(count),
             nodes: SecondaryMap::with_capacity(count),
         })
@@ -199,11 +205,30 @@ impl<'m> Straight<'m> {
             if !matches!(inst.stmt, Stmt::Call(_) | Stmt::Invoke(_)) {
                 return None;
             }
-            let (primitive, args) = self.module.primitive_call(&inst.stmt)?;
-            let effects = call_effects(self.module, body, primitive, args);
+            let (primitive, given) = self.module.primitive_call(&inst.stmt)?;
+            let effects = call_effects(self.module, body, primitive, given);
             let ty = inst.ty.as_scalar()?;
-            if effects.reads || effects.writes || effects.allocates {
+            // Of some calls a primitive takes a part of the operands.
+            let takes_all = given.len() == args_of(&inst.stmt).len();
+            if effects.reads || effects.writes || effects.allocates || !takes_all {
                 return None;
+            }
+            if type_literals::changes(body, self.module, inst) {
+                return None;
+            }
+            let resolved: Operands<Ids>;
+            let args = if self.aliases.is_empty() {
+                given
+            } else {
+                resolved = given.iter().map(|arg| self.resolved(arg).clone()).collect();
+                resolved.as_slice()
+            };
+            self.order.push(id);
+            if let Some(value) = constant_folding::value_if_known(body, self.module, primitive, args) {
+                let value = self.resolved(&value).clone();
+                self.aliases.insert(id, value);
+                self.nodes.insert(id, Node::default());
+                continue;
             }
             let mut node = Node { primitive: Some(primitive), live: effects.throws, ..Node::default() };
             let mut depends = false;
@@ -217,7 +242,7 @@ impl<'m> Straight<'m> {
                 }
             }
             if depends {
-                let kind = self.kind(id, primitive, args)?;
+                let kind = self.kind(id, primitive, given, ty)?;
                 for (index, _) in args.iter().enumerate().filter(|(_, arg)| self.varies(arg)) {
                     if self.kinds.get(kind)?.does.depends_on(index) {
                         node.through |= 1_u8.checked_shl(u32::try_from(index).ok()?)?;
@@ -228,17 +253,34 @@ impl<'m> Straight<'m> {
                     node.reverse = Some(self.reverse(kind, node.through, node.float?)?);
                 }
             }
-            self.order.push(id);
             self.nodes.insert(id, node);
         }
-        self.nodes.get(self.returned).is_some_and(|node| node.through != 0).then_some(())
+        self.returned = self.resolved(&Operand::Value(self.returned)).as_value()?;
+        let returned = self.nodes.get(self.returned)?;
+        (returned.through != 0 && returned.float == Some(self.result)).then_some(())
+    }
+
+    /// What an operand is, if it is known to be another one.
+    fn resolved<'s>(&'s self, operand: &'s Operand<Ids>) -> &'s Operand<Ids> {
+        if self.aliases.is_empty() {
+            return operand;
+        }
+        // An alias is of what is none itself.
+        operand.as_value().and_then(|value| self.aliases.get(&value)).unwrap_or(operand)
     }
 
     /// What calls of a primitive with operands of these types do, by number.
-    fn kind(&mut self, id: InstId, primitive: &'static Primitive, args: &[Operand<Ids>]) -> Option<usize> {
+    fn kind(
+        &mut self,
+        id: InstId,
+        primitive: &'static Primitive,
+        args: &[Operand<Ids>],
+        result: ScalarType,
+    ) -> Option<usize> {
         let body = &self.function.body;
         let types: SmallVec<[Type; 3]> = args.iter().map(|arg| self.type_of(arg)).collect();
-        let same = |kind: &Kind| std::ptr::eq(kind.primitive, primitive) && kind.types == types;
+        let same =
+            |kind: &Kind| std::ptr::eq(kind.primitive, primitive) && kind.result == result && kind.types == types;
         if let Some(known) = self.kinds.iter().position(same) {
             return Some(known);
         }
@@ -248,8 +290,8 @@ impl<'m> Straight<'m> {
         let classifier = Classifier { module: self.module, rules: self.rules, bb: body };
         let does = match classifier.operation(id, &|_| None) {
             Operation::Steps => Does::Steps,
-            Operation::Copy(of) if args.first() == Some(&of) => Does::Copy,
-            Operation::Choose { .. } => Does::Choose,
+            Operation::Copy(of) if args.first() == Some(&of) && types.first() == Some(&result.into()) => Does::Copy,
+            Operation::Choose { .. } if types.iter().skip(1).all(|ty| *ty == result.into()) => Does::Choose,
             Operation::Rule { rule, bindings, args: taken } => {
                 let has_shadows = rule.out_shadow.is_some() || rule.shadows.iter().any(Option::is_some);
                 let is_plain = matches!(rule.target, RuleTarget::Primitive(_)) && !rule.changes_first();
@@ -260,7 +302,7 @@ impl<'m> Straight<'m> {
             }
             _ => return None,
         };
-        self.kinds.push(Kind { primitive, types, does, reverses: Vec::new() });
+        self.kinds.push(Kind { primitive, types, result, does, reverses: Vec::new() });
         Some(self.kinds.len() - 1)
     }
 
@@ -316,7 +358,8 @@ impl<'m> Straight<'m> {
                 continue;
             }
             for (index, arg) in self.function.body.stmt(id).map(args_of).unwrap_or_default().iter().enumerate() {
-                if let Some(node) = arg.as_value().and_then(|value| self.nodes.get_mut(value)) {
+                let value = self.resolved(arg).as_value();
+                if let Some(node) = value.and_then(|value| self.nodes.get_mut(value)) {
                     node.live = true;
                     node.useful |= useful && index < 8 && through & (1 << index) != 0;
                 }
@@ -328,6 +371,11 @@ impl<'m> Straight<'m> {
     fn generate(&mut self, kind: Closed) -> Option<Function<BBCode>> {
         let function = self.function;
         let name = kind.name(&self.names).clone();
+        // The general way takes names for its passes, too, and tells which ones it finds taken.
+        let DerivativeNames { forward, pullback, .. } = self.names.once();
+        if [&name, &forward, &pullback].into_iter().any(|name| self.module.function(name).is_some()) {
+            return None;
+        }
         let mut argtypes = function.body.argtypes.clone();
         let seed_argument = argument(argtypes.len());
         if let Some(own) = argtypes.first_mut() {
@@ -337,7 +385,8 @@ impl<'m> Straight<'m> {
         let result = Tangent::Float(self.result);
         let seed = match kind {
             Closed::Gradient => seed_of(&result),
-            Closed::Vjp | Closed::Accumulate => {
+            Closed::Vjp => return None,
+            Closed::Accumulate => {
                 argtypes.push(self.result.into());
                 // What is added has no name.
                 if parameters.iter().any(Option::is_some) {
@@ -392,8 +441,6 @@ impl<'m> Straight<'m> {
         for (position, &id) in self.order.iter().enumerate() {
             let (Some(inst), Some(node)) = (body.inst(id), self.nodes.get(id)) else { continue };
             let Some(primitive) = node.primitive.filter(|_| node.live) else { continue };
-            // What does not depend on the arguments is operand of no rule.
-            let costly = if node.through == 0 { None } else { costly_name(primitive) };
             let mut stmt = inst.stmt.clone();
             stmt.for_each_operand_mut(&mut |operand| {
                 if matches!(operand, Operand::Value(_)) {
@@ -402,13 +449,9 @@ impl<'m> Straight<'m> {
             });
             writer.line = origin_line(inst.line, position);
             let (info, flag) = (inst.info.clone(), inst.flag);
-            let value = match writer.known(primitive, args_of(&stmt)) {
-                Some(known) => known,
-                None => {
-                    let new = NewInstruction::new(stmt, inst.ty.clone()).with_line(writer.line);
-                    writer.push_costly(costly, NewInstruction { info, flag, ..new })?
-                }
-            };
+            let costly = if args_of(&stmt).len() == 1 { costly_name(primitive) } else { None };
+            let new = NewInstruction::new(stmt, inst.ty.clone()).with_line(writer.line);
+            let value = writer.push_costly(costly, NewInstruction { info, flag, ..new })?;
             if let Some(node) = self.nodes.get_mut(id) {
                 node.value = Some(value);
             }
@@ -418,6 +461,7 @@ impl<'m> Straight<'m> {
 
     /// What an operand of the function is in the gradient.
     fn in_gradient(&self, operand: &Operand<Ids>) -> Operand<Ids> {
+        let operand = self.resolved(operand);
         let node = operand.as_value().and_then(|value| self.nodes.get(value));
         node.and_then(|node| node.value.as_ref()).unwrap_or(operand).clone()
     }
@@ -439,9 +483,9 @@ impl<'m> Straight<'m> {
             };
             let outputs = writer.write(self.reverses.get(number as usize)?, &parameter)?;
             for (index, added) in outputs {
-                match args.get(index) {
+                match args.get(index).map(|arg| self.resolved(arg).clone()) {
                     Some(Operand::Value(value)) => {
-                        if let Some(node) = self.nodes.get_mut(*value)
+                        if let Some(node) = self.nodes.get_mut(value)
                             && let Some(ty) = node.float
                         {
                             writer.accumulate(&mut node.cotangent, added, ty)?;

@@ -162,9 +162,25 @@ fn statement(u: &mut Unstructured<'_>, pool: &Pool) -> Result<(String, ScalarTyp
             2 => (call("fptosi", &["Int64".into(), pick(u, own)?]), ScalarType::Int64),
             _ => (call(u.choose(INTEGER)?, &[pick(u, &pool.integers)?, pick(u, &pool.integers)?]), ScalarType::Int64),
         },
+        8 if u.ratio(1, 3)? => match u.int_in_range(0..=4)? {
+            // What is known before the function runs.
+            0 => (format!("Core.ifelse({}, {}, {})", u.ratio(1, 2)?, operand(u)?, operand(u)?), ty),
+            1 => (call("mul_float", &[pick(u, own)?, one(ty)]), ty),
+            2 => (call("sub_float", &[pick(u, own)?, zero(ty)]), ty),
+            3 => (call("neg_float", &[pick(u, own)?]), ty),
+            _ => (call("sub_int", &[pick(u, &pool.integers)?, "0".into()]), ScalarType::Int64),
+        },
         8 => (call(u.choose(COMPARISONS)?, &[operand(u)?, operand(u)?]), ScalarType::Bool),
         _ => (format!("Core.ifelse({}, {}, {})", pick(u, &pool.flags)?, operand(u)?, operand(u)?), ty),
     })
+}
+
+fn one(ty: ScalarType) -> String {
+    if ty == ScalarType::Float64 { "1.0".into() } else { "1.0f0".into() }
+}
+
+fn zero(ty: ScalarType) -> String {
+    if ty == ScalarType::Float64 { "0.0".into() } else { "0.0f0".into() }
 }
 
 /// The value and gradient that are written as one function at once are those that come from the two passes, to the last bit, and so are errors.

@@ -23,6 +23,9 @@ pub(super) struct Reverse {
     outputs: SmallVec<[(usize, Part); 2]>,
 }
 
+/// Of so many steps of a reverse it is known whether a later one is the same.
+const FEW: usize = 16;
+
 /// What is added to the cotangents of operands, by their positions.
 pub(super) type Cotangents = SmallVec<[(usize, Operand<Ids>); 2]>;
 
@@ -34,7 +37,7 @@ pub(super) struct Called {
 }
 
 impl Called {
-    /// A primitive that has this name in any module.
+    /// A primitive, by the name that derivatives give it.
     pub(super) fn of(module: &str, name: &str) -> Option<Called> {
         Some(Called { callee: callee(module, name), primitive: primitives::lookup(name)? })
     }
@@ -99,6 +102,10 @@ impl Reverse {
             let (stmt, ty) = rule.statement(index, bindings)?;
             let (primitive, args) = module.primitive_call(&stmt)?;
             let Stmt::Call(CallNode { callee: Operand::Global(global), .. }) = &stmt else { return None };
+            // What a rule of the host reads may be something else the second time.
+            if primitive.effects.reads || primitive.effects.writes || primitive.effects.allocates {
+                return None;
+            }
             let parts: Option<SmallVec<[Part; 3]>> = args.iter().map(|arg| part(arg, &numbers)).collect();
             let args = parts?;
             let costly = match args.as_slice() {
@@ -146,15 +153,8 @@ impl Writer<'_> {
         Some(Operand::Value(id))
     }
 
-    /// What a call gives, if that is one of its operands, or a constant.
-    pub(super) fn known(&self, primitive: &Primitive, args: &[Operand<Ids>]) -> Option<Operand<Ids>> {
-        // Most have no constant among their operands.
-        let may_be = args.len() == 1 || args.iter().any(|arg| matches!(arg, Operand::Constant(_)));
-        if may_be { constant_folding::value_of_call(&self.bb, self.module, primitive, args) } else { None }
-    }
-
     fn call(&mut self, called: &Called, args: Operands<Ids>, ty: Type) -> Option<Operand<Ids>> {
-        match self.known(called.primitive, &args) {
+        match constant_folding::value_if_known(&self.bb, self.module, called.primitive, &args) {
             Some(known) => Some(known),
             None => {
                 let stmt = Stmt::Call(CallNode { callee: called.callee.clone(), args });
@@ -230,7 +230,7 @@ impl Writer<'_> {
         args: &[Operand<Ids>],
         results: &[Operand<Ids>],
     ) -> Option<Operand<Ids>> {
-        let mut earlier = reverse.steps.iter().zip(results);
+        let mut earlier = reverse.steps.iter().zip(results).take(FEW);
         let same = earlier.find(|(earlier, result)| {
             let stmt = result.as_value().and_then(|id| self.bb.stmt(id));
             std::ptr::eq(earlier.called.primitive, step.called.primitive)
