@@ -69,6 +69,7 @@ impl Ours {
         let function = module.functions().first().ok_or("a module without functions")?.name.clone();
         let given = module.functions().len();
         let mut derived = bbkit::into_bbcode(module)?;
+        done("to BBCode");
         let names = derive(&mut derived, &function, &Options { only_joined: true, ..Options::default() })?.names;
         done("derive");
         // What is made stands behind what was given.
