@@ -13,8 +13,8 @@ pub enum Effort {
     /// to values by trying and splitting.
     #[default]
     Full,
-    /// Code that is there soon, in a fifth of the time: as the statements stand, with the registers given out in one pass. It runs four
-    /// times as long in the mean, and loops over arrays up to fifteen times.
+    /// Code that is there soon, in a fifth of the time: as the statements stand, with the registers given out in one pass. It runs four to
+    /// six times as long in the mean, and loops over arrays up to fifteen times.
     Quick,
 }
 
