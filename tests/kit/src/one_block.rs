@@ -183,7 +183,7 @@ fn zero(ty: ScalarType) -> String {
     if ty == ScalarType::Float64 { "0.0".into() } else { "0.0f0".into() }
 }
 
-/// The value and gradient that are written as one function at once are those that come from the two passes, to the last bit, and so are errors.
+/// The value and gradient that are written as one function at once are those that come from the two passes, to the last bit, and so are errors and warnings.
 /// `changed` is done to the module with the former before it runs: nothing, or a planted bug.
 ///
 /// # Errors
@@ -191,13 +191,16 @@ fn zero(ty: ScalarType) -> String {
 /// [`Broken`](crate::laws::Broken).
 pub fn block_agrees(made: &OneBlock, limits: Limits, changed: &dyn Fn(&mut Module<BBCode>, &Name)) -> Checked {
     let agrees = |with_respect_to: Option<Vec<usize>>, accumulate: bool| -> Checked {
-        let mut results = Vec::new();
+        let (mut results, mut warnings) = (Vec::new(), Vec::new());
         for only_joined in [false, true] {
             let options =
                 Options { accumulate, with_respect_to: with_respect_to.clone(), only_joined, ..Options::default() };
             let mut module = bbkit::to_bbcode(&made.module).map_err(|error| broken(LAW, error))?;
             let names = match derive(&mut module, &"f".into(), &options) {
-                Ok(derivative) => derivative.names,
+                Ok(derivative) => {
+                    warnings.push(derivative.warnings.iter().map(ToString::to_string).collect::<Vec<_>>());
+                    derivative.names
+                }
                 Err(error) => {
                     results.push(Err(error.to_string()));
                     continue;
@@ -220,6 +223,11 @@ pub fn block_agrees(made: &OneBlock, limits: Limits, changed: &dyn Fn(&mut Modul
                     kind => Err(kind.to_string()),
                 },
             });
+        }
+        if let [general, written] = warnings.as_slice()
+            && general != written
+        {
+            return Err(broken(LAW, format!("{general:?} is warned of, but then {written:?}")));
         }
         let [general, written] = results.as_slice() else { return Ok(()) };
         let same = match (general, written) {
