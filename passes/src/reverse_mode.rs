@@ -192,7 +192,7 @@ pub fn derive(module: &mut Module<BBCode>, name: &Name, options: &Options) -> Re
         return Ok(derivative);
     }
     link_methods::run_on_all(module)?;
-    let Added { derivative, passes, temporary, unclean, of_rounds } = add_derivative(module, name, options)?;
+    let Added { derivative, passes, temporary, unclean } = add_derivative(module, name, options)?;
     if options.savings.one_function && options.carrier == Carrier::Stacks {
         // The vector-Jacobian product stays apart: it is there for the pullback itself.
         for closed in closed_kinds(options).into_iter().filter(|closed| *closed != Closed::Vjp) {
@@ -200,7 +200,7 @@ pub fn derive(module: &mut Module<BBCode>, name: &Name, options: &Options) -> Re
         }
         one_function::remove_what_is_not_called(module, &temporary);
         // What was not inlined.
-        for name in unclean.iter().chain(&of_rounds) {
+        for name in &unclean {
             if module.function(name).is_some() {
                 clean_up(module, name)?;
             }
@@ -218,8 +218,6 @@ struct Added {
     temporary: Vec<Temporary>,
     /// The functions that were not cleaned up, as they are called once, and become part of another one that will be.
     unclean: Vec<Name>,
-    /// The derivatives of rounds of loops, which were not cleaned up either.
-    of_rounds: Vec<Name>,
 }
 
 /// Adds the functions of a derivative to the module.
@@ -229,7 +227,7 @@ fn add_derivative(module: &mut Module<BBCode>, name: &Name, options: &Options) -
         false => generate_all(module, name, options)?,
     };
     let (mut passes, mut temporary) = (std::mem::take(&mut generated.passes), std::mem::take(&mut generated.temporary));
-    let (mut unclean, mut of_rounds) = (generated.unclean.clone(), Vec::new());
+    let mut unclean = generated.unclean.clone();
     let known = (module.functions().len(), module.types().len());
     for round in std::mem::take(&mut generated.rounds) {
         let round_name = round.function.name.clone();
@@ -256,14 +254,12 @@ fn add_derivative(module: &mut Module<BBCode>, name: &Name, options: &Options) -
         passes.extend(added.passes);
         passes.push(MadeFunction { name: round.names.accumulate_gradient.clone(), is_pullback: false });
         unclean.extend(added.unclean);
-        of_rounds.extend(added.of_rounds);
         temporary.extend(added.temporary);
-        of_rounds.push(round.names.accumulate_gradient.clone());
         let functions = vec![round_name, round.names.accumulate_gradient];
         temporary.push(Temporary { functions, trace: None });
     }
     add(module, name, generated)?;
-    Ok(Added { derivative, passes, temporary, unclean, of_rounds })
+    Ok(Added { derivative, passes, temporary, unclean })
 }
 
 /// As [`generate_all`], of the function with its loops as calls. Only what these call is added to the module: the function itself
@@ -311,8 +307,7 @@ fn add(module: &mut Module<BBCode>, name: &Name, generated: Generated) -> Result
     }
     let mut names = Vec::new();
     for function in generated.functions {
-        let is_cleaned_later = |name: &Name| generated.unclean.contains(name) || generated.joined.contains(name);
-        names.extend(Some(function.name.clone()).filter(|name| !is_cleaned_later(name)));
+        names.extend(Some(function.name.clone()).filter(|name| !generated.unclean.contains(name)));
         module.replace_function(function);
     }
     names.iter().try_for_each(|name| clean_up(module, name))
@@ -337,8 +332,6 @@ struct Generated {
     temporary: Vec<Temporary>,
     /// Those of the functions that need no cleaning up, as they are called once, and become part of another one that will be cleaned up.
     unclean: Vec<Name>,
-    /// Those that are cleaned up once they have taken in what they call, or are part of others.
-    joined: Vec<Name>,
     /// The rounds of loops of which the derivatives are called.
     rounds: Vec<Round>,
 }
@@ -503,10 +496,6 @@ fn generate(
         let functions = vec![once.names.forward.clone(), once.names.pullback.clone()];
         generated.unclean.extend(functions.iter().cloned());
         generated.temporary.push(Temporary { functions, trace: Some(once.names.trace.clone()) });
-    }
-    if derivation.joins() {
-        let joined = closed.iter().filter(|kind| **kind != Closed::Vjp);
-        generated.joined.extend(joined.map(|kind| kind.name(&plan.names).clone()));
     }
     for kind in closed {
         match independent.as_ref().filter(|_| kind != Closed::Vjp) {
