@@ -58,7 +58,8 @@ pub struct Ran {
     pub function: String,
     /// The engine: never [`Engine::Auto`].
     pub engine: Engine,
-    /// Why it was not native code, if that was asked for.
+    /// Why it was not native code, if that was asked for, or not all of it: the interpreter may run what is called only where a run is about
+    /// to fail.
     pub why: Option<String>,
 }
 
@@ -66,7 +67,8 @@ impl std::fmt::Display for Ran {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let function = if self.function.is_empty() { "the listing" } else { &self.function };
         match (self.engine, &self.why) {
-            (Engine::Native | Engine::Auto, _) => write!(f, "{function}: native code"),
+            (Engine::Native | Engine::Auto, None) => write!(f, "{function}: native code"),
+            (Engine::Native | Engine::Auto, Some(why)) => write!(f, "{function}: native code, but for errors: {why}"),
             (Engine::Interpreter, None) => write!(f, "{function}: interpreter"),
             (Engine::Interpreter, Some(why)) => write!(f, "{function}: interpreter: {why}"),
         }
@@ -155,7 +157,10 @@ impl<'m, 'o> Calls<'m, 'o> {
         let mut calls = Calls { module, name, options: *options, native: None, why: None, output };
         if options.engine != Engine::Interpreter {
             match native(module, name, options.limits) {
-                Ok(program) => calls.native = Some(program),
+                Ok(program) => {
+                    calls.why = interpreted_parts(&program);
+                    calls.native = Some(program);
+                }
                 Err(error) => calls.go_on_interpreted(error)?,
             }
         }
@@ -209,6 +214,18 @@ fn native(module: &Module<IRCode>, name: &str, limits: Limits) -> Result<Native,
         return Err(RunError { kind: RunErrorKind::NoSuchFunction(name.into()), trace: Vec::new() }.into());
     }
     Native::compile(module, &[name], limits).map_err(|refused| EngineError::NotNative(refused.to_string()))
+}
+
+/// What the interpreter runs of a program, and why.
+#[cfg(feature = "native")]
+fn interpreted_parts(program: &Native) -> Option<String> {
+    let parts: Vec<String> = program.interpreted().iter().map(ToString::to_string).collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+#[cfg(not(feature = "native"))]
+fn interpreted_parts(program: &Native) -> Option<String> {
+    match *program {}
 }
 
 #[cfg(feature = "native")]

@@ -351,6 +351,41 @@ fn what_is_wrong_with_a_call_is_said() {
     assert!(matches!(run_error(little.call((&x, &c, 5), &mut dx).unwrap_err()), RunErrorKind::MemoryLimit(64)));
 }
 
+/// Half of the vector and half of the vector, down to one element: what Julia's own sum does.
+const HALVES: &str = "
+function halves(a::Vector{Float64}, from::Int64, to::Int64)::Float64
+1 ─ %1  = (from === to)::Bool
+└──       goto #3 if not %1
+2 ─ %3  = Base.arrayref(true, a, from)::Float64
+│   %4  = Base.mul_float(%3, %3)::Float64
+└──       return %4
+3 ─ %6  = Base.add_int(from, to)::Int64
+│   %7  = Base.ashr_int(%6, 1)::Int64
+│   %8  = Base.add_int(%7, 1)::Int64
+│   %9  = Main.halves(a, from, %7)::Float64
+│   %10 = Main.halves(a, %8, to)::Float64
+│   %11 = Base.add_float(%9, %10)::Float64
+└──       return %11
+end
+";
+
+#[test]
+fn recursive_functions_of_arrays_have_gradients() {
+    // The trace of a call holds those of the calls in it, and the shadow of the vector.
+    let module = module_of(HALVES);
+    let gradient = module.gradient("halves").wrt([0]).compile().unwrap();
+    let a = along(37);
+    let mut da = vec![0.0; a.len()];
+    let value = gradient.call((&a, 1_i64, a.len() as i64), &mut da).unwrap();
+    assert_eq!(value, {
+        let machine = &mut Machine::new(&module);
+        let args = [machine.array(Type::FLOAT64, vec![37], a.iter().map(|&x| Value::from(x)).collect()).unwrap()];
+        let args = [args[0].clone(), Value::from(1), Value::from(37)];
+        machine.call("halves", &args).unwrap().as_float().unwrap()
+    });
+    assert_eq!(da, a.iter().map(|x| 2.0 * x).collect::<Vec<_>>());
+}
+
 #[test]
 fn what_is_not_compiled_is_said() {
     let module = module_of(WEIGHTED);

@@ -59,6 +59,37 @@ end
     assert!(close(by_x.as_float().unwrap(), 10_000.0 * expected / 1.0001), "{by_x}");
 }
 
+/// The trace of fifty thousand calls inside one another, which native code has made, is told to be too deep, or passed on.
+#[cfg(feature = "native")]
+#[test]
+fn a_trace_of_fifty_thousand_calls_is_passed_on_or_refused() {
+    use bbkit::exec::Limits;
+    use bbkit::exec::native::{CallError, Program};
+    use bbkit::passes::reverse_mode::{Options, derive};
+
+    let text = "
+function f(x::Float64, n::Int64)::Float64
+1 ─ %1 = Base.sle_int(n, 0)::Bool
+└──      goto #3 if not %1
+2 ─      return x
+3 ─ %4 = Base.sub_int(n, 1)::Int64
+│   %5 = Main.f(x, %4)::Float64
+│   %6 = libm.sin(%5)::Float64
+└──      return %6
+end
+";
+    let mut module = bbkit::to_bbcode(&parse_module(text).unwrap().module).unwrap();
+    let names = derive(&mut module, &"f".into(), &Options::default()).unwrap().names;
+    let module = bbkit::to_ircode(&module).unwrap();
+    let program = Program::compile(&module, &[names.forward.as_str()], Limits::default()).unwrap();
+    let short = program.call(&names.forward, &[Value::from(0.5), Value::from(3)]).unwrap();
+    assert!(short.to_string().starts_with(&format!("({}", 0.5_f64.sin().sin().sin())), "{short}");
+    match program.call(&names.forward, &[Value::from(0.5), Value::from(50_000)]) {
+        Err(CallError::Refused(what)) => assert_eq!(what, "a value that is nested so deep"),
+        other => drop(other.unwrap()),
+    }
+}
+
 /// A hundred thousand statements: the elements of an array are multiplied by x, one after another, and stored.
 #[test]
 fn a_hundred_thousand_statements() {

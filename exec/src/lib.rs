@@ -15,6 +15,7 @@ mod machine;
 pub mod native;
 mod object;
 mod prepare;
+mod shown_objects;
 mod statistics;
 mod value;
 mod walk;

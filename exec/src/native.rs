@@ -9,8 +9,10 @@
 //! Every failure of a run is the error that the interpreter gives: exceptions, bounds, recursion too deep, memory. Only the
 //! number of statements is not counted.
 
+mod addresses;
 mod aggregates;
 mod arrays;
+mod call_graph;
 mod calls;
 mod cell_values;
 mod cells;

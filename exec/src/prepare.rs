@@ -1,5 +1,6 @@
 //! Making code ready to run: names resolved, operands found, φs turned into moves on edges.
 
+use std::cell::RefCell;
 use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -15,7 +16,10 @@ use crate::compact::{Compact, translate};
 use crate::error::RunErrorKind;
 use crate::machine::MAPPING;
 use crate::object::{Kind, Meter, OutOfMemory};
-use crate::value::{NamedTupleObject, NamedTupleRef, StructInfo, TupleObject, TupleRef, Value, simple_constant};
+use crate::shown_objects::shown_struct;
+use crate::value::{
+    NamedTupleObject, NamedTupleRef, StructInfo, StructObject, StructRef, TupleObject, TupleRef, Value, simple_constant,
+};
 
 /// Primitives that are run in the place of Julia's own methods, even where a dump has those: they print, or copy by
 /// pointers.
@@ -448,12 +452,18 @@ impl Preparer<'_> {
     }
 
     fn constant_value(&self, constant: &Constant) -> Prepared<Value> {
-        if let Some(value) = simple_constant(constant) {
-            return Ok(value);
-        }
         let values =
             |constants: &[Constant]| constants.iter().map(|c| self.constant_value(c)).collect::<Prepared<Vec<_>>>();
         let memory = |_: OutOfMemory| RunErrorKind::InvalidCode("its constants do not fit in memory".into());
+        if let Some((ty, fields)) = shown_struct(self.module, constant)
+            && let Some(ty) = struct_info(self.module, &ty, fields.len())
+        {
+            let fields = self.meter.fields(Kind::of_struct(ty.mutable), values(&fields)?).map_err(memory)?;
+            return Ok(Value::Struct(StructRef(Rc::new(StructObject { ty, fields: RefCell::new(fields) }))));
+        }
+        if let Some(value) = simple_constant(constant) {
+            return Ok(value);
+        }
         Ok(match constant {
             Constant::Tuple(elements) => {
                 let fields = self.meter.fields(Kind::Tuple, values(elements)?).map_err(memory)?;

@@ -272,7 +272,8 @@ impl Value {
     /// The type of the value; [`Type::Untyped`] where it is not known.
     pub fn type_of(&self) -> Type {
         match self {
-            Value::Undefined | Value::Text(_) => Type::Untyped,
+            Value::Undefined => Type::Untyped,
+            Value::Text(text) => Constant::Text(text.clone()).shown_object().map_or(Type::Untyped, |(ty, _)| ty),
             Value::Nothing => Type::Nothing,
             Value::Scalar(scalar) => Type::Scalar(scalar.scalar_type()),
             Value::String(_) => Type::String,

@@ -4,7 +4,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::name::Name;
-use crate::scalar::Scalar;
+use crate::scalar::{Scalar, ScalarType};
+use crate::text::balanced::{find_depth_0, is_balanced, split_depth_0};
+use crate::text::read_constant;
 use crate::types::Type;
 
 /// A literal, or an object that the compiler embedded in the code.
@@ -77,6 +79,30 @@ impl Constant {
         }
     }
 
+    /// The type and the fields of an object of which only the text is known, where Julia shows it as a call of its type, or as a range of
+    /// integers. Whether the type has such fields, the text does not say.
+    ///
+    /// ```
+    /// use ircode::{Constant, Type};
+    ///
+    /// let (ty, fields) = Constant::Text("Base.Fix2{typeof(>), Float64}(>, 0.5)".into()).shown_object().unwrap();
+    /// assert_eq!(ty, Type::parse("Base.Fix2{typeof(>), Float64}"));
+    /// assert_eq!(fields, [Constant::Function(">".into()), Constant::float64(0.5)]);
+    /// let (ty, fields) = Constant::Text("2:4".into()).shown_object().unwrap();
+    /// assert_eq!((ty.to_string().as_str(), fields.len()), ("UnitRange{Int64}", 2));
+    /// assert_eq!(Constant::Text("1.0 + 2.0im".into()).shown_object(), None);
+    /// ```
+    pub fn shown_object(&self) -> Option<(Type, Vec<Constant>)> {
+        let Constant::Text(text) = self else { return None };
+        let Some(inside) = text.strip_suffix(')') else { return range(text) };
+        let open = find_depth_0(text, "(")?;
+        let (name, arguments) = (text.get(..open)?, inside.get(open + 1..)?);
+        if !name.starts_with(is_identifier_start) || !is_balanced(arguments) {
+            return None;
+        }
+        Some((Type::parse(name), shown_list(arguments)?))
+    }
+
     /// The scalar, if the constant is one.
     pub fn as_scalar(&self) -> Option<&Scalar> {
         match self {
@@ -133,6 +159,34 @@ impl fmt::Display for Constant {
             Constant::SSAValue(number) => write!(f, "%{number}"),
             Constant::Text(text) => f.write_str(text),
         }
+    }
+}
+
+/// The constants of a list. Objects in tuples are known by their texts, too.
+fn shown_list(text: &str) -> Option<Vec<Constant>> {
+    let element = |text: &str| {
+        let inside = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).filter(|text| is_balanced(text));
+        match (read_constant(text), inside.and_then(shown_list)) {
+            (Some(Constant::Text(_)) | None, Some(elements)) if elements.len() > 1 => Constant::Tuple(elements.into()),
+            (known, _) => known.unwrap_or_else(|| Constant::Text(text.into())),
+        }
+    };
+    Some(split_depth_0(text, ',')?.into_iter().map(|text| element(text.trim())).collect())
+}
+
+/// The range that is shown as `2:4` or `1:2:9`.
+fn range(text: &str) -> Option<(Type, Vec<Constant>)> {
+    let ends = split_depth_0(text, ':')?.into_iter().map(read_constant).collect::<Option<Vec<Constant>>>()?;
+    let types = ends.iter().map(|end| end.as_scalar().map(Scalar::scalar_type));
+    let types = types.collect::<Option<Vec<ScalarType>>>()?;
+    let &[ty, ref others @ ..] = types.as_slice() else { return None };
+    if !ty.is_integer() || others.iter().any(|other| *other != ty) {
+        return None;
+    }
+    match others.len() {
+        1 => Some((Type::parse(&format!("UnitRange{{{ty}}}")), ends)),
+        2 => Some((Type::parse(&format!("StepRange{{{ty}, {ty}}}")), ends)),
+        _ => None,
     }
 }
 

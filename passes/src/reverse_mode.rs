@@ -53,6 +53,7 @@ mod recompute_in_block;
 mod report;
 mod running;
 mod same_loads;
+mod saved;
 mod savings;
 mod shape;
 mod statement;

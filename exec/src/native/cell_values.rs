@@ -19,7 +19,7 @@ pub(super) const OTHERS: u64 = 1 << 32;
 /// The stack that is there for each value in another one, and what is taken from the system when it is not.
 const STACK: (usize, usize) = (32 << 10, 1 << 20);
 
-/// Values in cells in cells are followed so deep.
+/// Values in cells and objects in others are followed so deep.
 const DEEPEST: u32 = 10_000;
 
 impl Context {
@@ -161,8 +161,8 @@ impl Context {
         Ok((OTHERS + other as u64, None))
     }
 
-    /// Does something with what is in a cell, which may hold other cells.
-    fn deeper<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    /// Does something with what is in a cell or in an object, which may hold others.
+    pub(super) fn deeper<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         if self.marshal.depth >= DEEPEST {
             return refused("a value that is nested so deep");
         }

@@ -11,8 +11,9 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module as _, ModuleError, default_libcall_names};
 use hashbrown::{HashMap, HashSet};
-use ircode::{CallGraph, Callee, IRCode, Module, Operand, Positions, Stmt, Type};
+use ircode::{IRCode, Module, Stmt, Type};
 
+use super::call_graph::{ANY_VALUE, Calls, INTERPRETED, callees_first, never_returns};
 use super::cells::closures_made;
 use super::context::Shared;
 use super::effort::Effort;
@@ -44,6 +45,8 @@ pub(super) struct Compiler {
     pub(super) layouts: Layouts,
     /// The functions that can be called as values.
     pub(super) callable: HashSet<usize>,
+    /// The functions that the interpreter runs.
+    pub(super) interpreted: HashSet<usize>,
     pub(super) jit: JITModule,
     signatures: HashMap<usize, Signature>,
     functions: HashMap<usize, FuncId>,
@@ -111,6 +114,8 @@ pub(super) struct Finished {
     pub(super) stack: u64,
     /// The bytes of machine code.
     pub(super) bytes: usize,
+    /// What the interpreter runs of it, and why.
+    pub(super) interpreted: Vec<Rejected>,
 }
 
 /// Why a module is not compiled: the function, the statement, and what about it.
@@ -123,7 +128,8 @@ pub(super) struct Rejected {
 impl Compiler {
     /// Compiles the functions of these numbers, and all that they call.
     ///
-    /// What may be called as a value is compiled too, unless it cannot be.
+    /// What may be called as a value is compiled too, unless it cannot be. What is called only where the run is about to fail is left to
+    /// the interpreter if it cannot be compiled.
     pub(super) fn run(
         module: Arc<Module<IRCode>>,
         entries: &[usize],
@@ -131,15 +137,25 @@ impl Compiler {
         effort: Effort,
     ) -> Result<Finished, Rejected> {
         let mut excluded = HashSet::new();
+        let mut interpreted = HashSet::new();
+        let mut reasons: Vec<Rejected> = Vec::new();
         loop {
-            let calls = Calls::of(&module, entries, &excluded);
+            let calls = Calls::of(&module, entries, &excluded, &interpreted);
             let by_value: HashSet<usize> =
                 calls.escaping.iter().copied().filter(|function| calls.by_value.contains(function)).collect();
             match Self::run_on(module.clone(), entries, &calls, limits, effort) {
-                Err(rejected) if by_value.contains(&rejected.function) && excluded.len() < MOST_EXCLUDED => {
-                    excluded.insert(rejected.function);
+                Ok(finished) => return Ok(Finished { interpreted: reasons, ..finished }),
+                Err(rejected) => {
+                    let cold = calls.cold_callees_that_reach(&module, rejected.function);
+                    if !cold.is_empty() && reasons.len() < MOST_INTERPRETED {
+                        interpreted.extend(cold);
+                        reasons.push(rejected);
+                    } else if by_value.contains(&rejected.function) && excluded.len() < MOST_EXCLUDED {
+                        excluded.insert(rejected.function);
+                    } else {
+                        return Err(rejected);
+                    }
                 }
-                done => return done,
             }
         }
     }
@@ -184,10 +200,11 @@ impl Compiler {
         let changed = Changed::of(&module, &calls.reached);
         let counted = !calls.recursive.is_empty()
             || stack::need(&calls.called, &calls.recursive, &HashMap::new()).calls > limits.depth;
-        let mut frames: HashMap<usize, u64> = [(ANY_VALUE, stack::VALUE_CALL)].into();
+        let mut frames: HashMap<usize, u64> = [(ANY_VALUE, stack::VALUE_CALL), (INTERPRETED, stack::VALUE_CALL)].into();
         let mut compiler = Compiler {
             layouts: Layouts::new(module.clone(), Arc::new(closures_made(&module, &calls.reached))),
             callable: calls.escaping.iter().copied().collect(),
+            interpreted: calls.interpreted.clone(),
             jit: JITModule::new(builder),
             signatures: HashMap::new(),
             functions: HashMap::new(),
@@ -267,6 +284,7 @@ impl Compiler {
             stack: stack::need(&calls.called, &calls.recursive, &frames).bytes,
             _code: Code { jit: Some(jit) },
             bytes,
+            interpreted: Vec::new(),
         }))
     }
 
@@ -274,6 +292,11 @@ impl Compiler {
     fn summarize(&mut self, called: &HashMap<usize, Vec<usize>>) -> Summarized {
         let module = self.module.clone();
         let mut summarized = Summarized::default();
+        for number in self.interpreted.clone() {
+            if let (Some(function), Ok(signature)) = (module.functions().get(number), self.signature(number).cloned()) {
+                summarized.add_interpreted(number, never_returns(function), &signature);
+            }
+        }
         for number in callees_first(called) {
             if let (Some(function), Ok(signature)) = (module.functions().get(number), self.signature(number).cloned()) {
                 summarized.add(&module, number, &function.body, &mut self.layouts, &signature);
@@ -482,6 +505,12 @@ impl Compiler {
     }
 }
 
+/// So many functions that may be called as values are left out if they cannot be compiled.
+const MOST_EXCLUDED: usize = 8;
+
+/// So often functions that cannot be compiled are left to the interpreter.
+const MOST_INTERPRETED: usize = 64;
+
 /// The type of what a function returns.
 fn result_type(function: &ircode::Function<IRCode>) -> Type {
     let declared = function.result.widened().unwrap_or_else(|| function.result.clone());
@@ -502,183 +531,4 @@ fn result_type(function: &ircode::Function<IRCode>) -> Type {
         Type::Bottom => Type::Nothing,
         one => one,
     }
-}
-
-/// What is called from where.
-struct Calls {
-    /// The functions that may run, callees after their callers.
-    reached: Vec<usize>,
-    /// By function, those that it calls.
-    called: HashMap<usize, Vec<usize>>,
-    /// The functions that may call themselves, perhaps through others.
-    recursive: HashSet<usize>,
-    /// The functions that may be called as values, if any is.
-    escaping: Vec<usize>,
-    /// The functions that are reached as values only.
-    by_value: HashSet<usize>,
-    resizes: bool,
-}
-
-/// So many functions that may be called as values are left out if they cannot be compiled.
-const MOST_EXCLUDED: usize = 8;
-
-/// In the graph of calls, what a call of a value calls: every function that may be one.
-const ANY_VALUE: usize = usize::MAX;
-
-/// Primitives that may give an array another length.
-const RESIZING: &[&str] = &[
-    "push!",
-    "jl_array_grow_end",
-    "jl_array_grow_beg",
-    "jl_array_grow_at",
-    "jl_array_del_end",
-    "jl_array_del_beg",
-    "jl_array_del_at",
-    "restore!",
-];
-
-impl Calls {
-    fn of(module: &Module<IRCode>, entries: &[usize], excluded: &HashSet<usize>) -> Calls {
-        let mut calls = Calls {
-            reached: Vec::new(),
-            called: HashMap::new(),
-            recursive: HashSet::new(),
-            escaping: Vec::new(),
-            by_value: HashSet::new(),
-            resizes: false,
-        };
-        calls.follow(module, entries.to_vec());
-        let direct: HashSet<usize> = calls.reached.iter().copied().collect();
-        if calls.called.values().any(|callees| callees.contains(&ANY_VALUE)) {
-            let graph = CallGraph::new(module);
-            let all = 0..module.functions().len();
-            calls.escaping = all.filter(|function| graph.escapes(*function) && !excluded.contains(function)).collect();
-            calls.called.insert(ANY_VALUE, calls.escaping.clone());
-            calls.follow(module, calls.escaping.clone());
-            calls.by_value = calls.reached.iter().copied().filter(|function| !direct.contains(function)).collect();
-        }
-        calls.recursive = recursive(&calls.called);
-        calls
-    }
-
-    /// Takes on these functions and what they call.
-    fn follow(&mut self, module: &Module<IRCode>, mut work: Vec<usize>) {
-        while let Some(number) = work.pop() {
-            if self.called.contains_key(&number) || number == ANY_VALUE {
-                continue;
-            }
-            self.reached.push(number);
-            let mut callees = Vec::new();
-            if let Some(function) = module.functions().get(number) {
-                for stmt in function.body.stmts.stmts() {
-                    self.resizes |=
-                        module.primitive_call(stmt).is_some_and(|(primitive, _)| RESIZING.contains(&primitive.name));
-                    callees.extend(callee_of(module, stmt));
-                }
-            }
-            callees.sort_unstable();
-            callees.dedup();
-            work.extend(callees.iter().copied());
-            self.called.insert(number, callees);
-        }
-    }
-}
-
-/// The function that a statement calls, or that it calls a value.
-fn callee_of(module: &Module<IRCode>, stmt: &Stmt<Positions>) -> Option<usize> {
-    let callee: &Operand<Positions> = match stmt {
-        Stmt::Value(Operand::Nested(nested)) => return callee_of(module, nested),
-        Stmt::Call(call) => &call.callee,
-        Stmt::Invoke(invoke) => {
-            let named = invoke.instance.name.as_ref().and_then(|name| module.function_index(name));
-            if named.is_some() {
-                return named;
-            }
-            &invoke.callee
-        }
-        _ => return None,
-    };
-    match module.callee(callee) {
-        Some(Callee::Function(function)) => Some(function),
-        None => Some(ANY_VALUE),
-        _ => None,
-    }
-}
-
-/// The functions that call none of which calls lead back, callees before their callers.
-fn callees_first(called: &HashMap<usize, Vec<usize>>) -> Vec<usize> {
-    let mut callers: HashMap<usize, Vec<usize>> = HashMap::new();
-    let mut waiting: HashMap<usize, usize> = HashMap::new();
-    for (&caller, callees) in called {
-        waiting.insert(caller, callees.len());
-        callees.iter().for_each(|&callee| callers.entry(callee).or_default().push(caller));
-    }
-    let mut order: Vec<usize> = waiting.iter().filter(|(_, count)| **count == 0).map(|(number, _)| *number).collect();
-    let mut done = 0;
-    while let Some(number) = order.get(done).copied() {
-        done += 1;
-        for caller in callers.get(&number).map(Vec::as_slice).unwrap_or_default() {
-            if let Some(count) = waiting.get_mut(caller) {
-                *count -= 1;
-                if *count == 0 {
-                    order.push(*caller);
-                }
-            }
-        }
-    }
-    order
-}
-
-/// The functions on cycles of calls: those in strongly connected components of several functions, or that call themselves
-/// (Tarjan's algorithm, without recursion).
-fn recursive(called: &HashMap<usize, Vec<usize>>) -> HashSet<usize> {
-    let mut numbers: Vec<usize> = called.keys().copied().collect();
-    numbers.sort_unstable();
-    let mut index: HashMap<usize, usize> = HashMap::new();
-    let mut low: HashMap<usize, usize> = HashMap::new();
-    let mut stack: Vec<usize> = Vec::new();
-    let mut on_stack: HashSet<usize> = HashSet::new();
-    let mut found = HashSet::new();
-    for root in numbers {
-        if index.contains_key(&root) {
-            continue;
-        }
-        let mut work: Vec<(usize, usize)> = vec![(root, 0)];
-        while let Some((node, next)) = work.pop() {
-            if next == 0 {
-                let number = index.len();
-                index.insert(node, number);
-                low.insert(node, number);
-                stack.push(node);
-                on_stack.insert(node);
-            }
-            let callees = called.get(&node).map(Vec::as_slice).unwrap_or_default();
-            if let Some(&callee) = callees.get(next) {
-                work.push((node, next + 1));
-                if !index.contains_key(&callee) {
-                    work.push((callee, 0));
-                } else if on_stack.contains(&callee) {
-                    let lower = low[&node].min(index[&callee]);
-                    low.insert(node, lower);
-                }
-                continue;
-            }
-            if low[&node] == index[&node] {
-                let start = stack.iter().rposition(|&other| other == node).unwrap_or(0);
-                let component = stack.split_off(start);
-                let calls_itself = callees.contains(&node);
-                for member in &component {
-                    on_stack.remove(member);
-                    if component.len() > 1 || calls_itself {
-                        found.insert(*member);
-                    }
-                }
-            }
-            if let Some((parent, _)) = work.last() {
-                let lower = low[parent].min(low[&node]);
-                low.insert(*parent, lower);
-            }
-        }
-    }
-    found
 }

@@ -13,9 +13,9 @@ use super::marshal::{Marshal, Refused};
 use super::memory::Memory;
 use super::sites::Site;
 use crate::builtins::Runtime;
-use crate::error::RunErrorKind;
+use crate::error::{Place, RunErrorKind};
 use crate::limits::Limits;
-use crate::machine::Fault;
+use crate::machine::{Fault, Machine};
 use crate::object::Meter;
 use crate::value::Value;
 
@@ -67,7 +67,9 @@ pub(super) struct Context {
     pub(super) error: Option<RunErrorKind>,
     /// Why native code cannot go on where the interpreter can: what it met is of another type than the code says, for instance.
     pub(super) refused: Option<String>,
-    /// The sites through which the error came, innermost first: as many as are told at the start, and the last ones.
+    /// The places in functions that the interpreter has run through which the error came, innermost first.
+    pub(super) inner_places: Vec<Place>,
+    /// The sites through which it came from there on: as many as are told at the start, and the last ones.
     pub(super) first_sites: Vec<u32>,
     pub(super) last_sites: std::collections::VecDeque<u32>,
 }
@@ -108,6 +110,7 @@ impl Context {
             output: Arc::default(),
             error: None,
             refused: None,
+            inner_places: Vec::new(),
             first_sites: Vec::new(),
             last_sites: std::collections::VecDeque::new(),
             shared,
@@ -129,6 +132,7 @@ impl Context {
         self.take_output();
         self.error = None;
         self.refused = None;
+        self.inner_places.clear();
         self.first_sites.clear();
         self.last_sites.clear();
         self.memory.clear();
@@ -201,6 +205,7 @@ impl Context {
     /// Ends the call with this error, which has come about in no statement of the function that runs.
     pub(super) fn fail_outside(&mut self, kind: RunErrorKind) {
         self.error = Some(kind);
+        self.inner_places.clear();
         self.first_sites.clear();
         self.last_sites.clear();
     }
@@ -215,6 +220,29 @@ impl Context {
             self.last_sites.pop_front();
         }
         self.last_sites.push_back(site);
+    }
+
+    /// Lets the interpreter run a function, which may do what this call may still do. Where it fails, the places are kept.
+    pub(super) fn run_function(&mut self, number: usize, args: &[Value]) -> Result<Value, Fault> {
+        let module = self.shared.module.clone();
+        let Some(function) = module.functions().get(number) else {
+            return Err(Fault::Fatal(RunErrorKind::InvalidCode(format!("there is no function {number}"))));
+        };
+        let nested = usize::try_from(self.depth).unwrap_or(usize::MAX);
+        let limits = self.shared.limits;
+        // Native code does not count statements.
+        let rest = Limits { steps: u64::MAX, depth: limits.depth.saturating_sub(nested), ..limits };
+        let output = self.output.clone();
+        let print = move |text: &str| output.lock().unwrap_or_else(PoisonError::into_inner).push_str(text);
+        let mut machine = Machine::with_limits(&module, rest).on_output(print);
+        machine.call(&function.name, args).map_err(|error| {
+            self.inner_places = error.trace;
+            match error.kind {
+                RunErrorKind::Exception(exception) => Fault::Throw(exception),
+                RunErrorKind::DepthLimit(_) => Fault::Fatal(RunErrorKind::DepthLimit(limits.depth)),
+                other => Fault::Fatal(other),
+            }
+        })
     }
 
     /// Handles the error if it is an exception, as the only one beyond so many. What is no exception ends the run, as it does in the

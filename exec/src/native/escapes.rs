@@ -77,7 +77,7 @@ pub(super) struct Effects {
     /// Whether one from outside may lead to one made inside when it is over, or have got more memory inside.
     pub(super) keeps: bool,
     /// Whether one from outside may lead to another one from outside to which it did not lead before.
-    links: bool,
+    pub(super) links: bool,
 }
 
 impl Effects {

@@ -13,8 +13,9 @@ use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, StackSlotData, StackSlotKind};
 use cranelift_frontend::FunctionBuilder;
 use hashbrown::{HashMap, HashSet};
-use ircode::{Constant, Head, IRCode, Module, Operand, Positions, Scalar, ScalarType, Stmt, Type};
+use ircode::{Constant, IRCode, Module, Operand, Positions, Scalar, ScalarType, Stmt, Type};
 
+use super::call_graph::never_returns;
 use super::compiler::Compiler;
 use super::context::offset;
 use super::handlers::{Handlers, ends_block, enters_handlers};
@@ -26,6 +27,7 @@ use super::sites::{Interpreted, What, Work};
 use super::stacks::{LocalStack, local_stacks};
 use super::variables::Held;
 use super::versions::{Version, VersionedLoop};
+use crate::shown_objects::shown_struct;
 
 /// Why a function is not compiled.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -93,6 +95,8 @@ pub(super) struct FunctionCompiler<'c, 'f> {
     /// Whether calls count how deep they nest.
     counted: bool,
     pub(super) scopes: Scopes,
+    /// Which addresses of arrays are only compared, if it was asked for.
+    pub(super) addresses: Option<HashMap<usize, bool>>,
     /// How many functions of mathematics have been written out.
     pub(super) written: usize,
 }
@@ -146,6 +150,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
             phi_edges: PhiEdges::of(&function.body),
             counted,
             scopes: Scopes::default(),
+            addresses: None,
             written: 0,
             compiler,
             builder,
@@ -516,15 +521,16 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
                     }
                 }
             }
-            Operand::Nested(nested) => match &**nested {
-                Stmt::Expr(expr) if expr.head == Head::Boundscheck => Ok(self.scalar_constant(&Scalar::Bool(true))),
-                _ => self.refuse("a nested statement"),
-            },
+            Operand::Nested(nested) => self.value_of(ir, nested, &Type::Untyped),
             Operand::Value(_) | Operand::Argument(_) => Ok(self.peek(ir, operand)?.0),
         }
     }
 
     fn constant(&mut self, constant: &Constant) -> Compiled<Typed> {
+        if let Some((ty, fields)) = shown_struct(&self.module, constant) {
+            let fields = fields.iter().map(|field| self.constant(field)).collect::<Compiled<Vec<_>>>()?;
+            return self.new_struct(&ty, &fields);
+        }
         match constant {
             Constant::Scalar(scalar) => Ok(self.scalar_constant(scalar)),
             Constant::Nothing | Constant::Type(_) | Constant::Function(_) => Ok(self.unit(constant.ty())),
@@ -713,8 +719,24 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         Ok(Typed { layout: result, parts })
     }
 
+    /// Lets the interpreter run a function of the module.
+    fn call_interpreted(&mut self, function: usize, arguments: &[Typed]) -> Compiled<Typed> {
+        let ends = self.module.functions().get(function).is_none_or(never_returns);
+        let result = match ends {
+            true => self.compiler.layouts.of(&Type::Nothing),
+            false => self.compiler.signature(function)?.result.clone(),
+        };
+        if !ends && self.mixes_objects(arguments, &result) {
+            return self.refuse("a call that the interpreter runs, of objects and of values of unknown type,");
+        }
+        self.interpret(Work::Function(function), arguments, result)
+    }
+
     /// Calls a function of the module.
     pub(super) fn call(&mut self, function: usize, mut arguments: Vec<Typed>) -> Compiled<Typed> {
+        if self.compiler.interpreted.contains(&function) {
+            return self.call_interpreted(function, &arguments);
+        }
         let signature = self.compiler.signature(function)?;
         let (parameters, result, varargs) = (signature.parameters.clone(), signature.result.clone(), signature.varargs);
         if let (true, Some(fixed)) = (varargs, parameters.len().checked_sub(1))

@@ -14,6 +14,8 @@ use super::marshal::{Refused, set_word, word};
 use super::sites::{Interpreted, What, Work};
 use crate::error::RunErrorKind;
 use crate::machine::Fault;
+use crate::prepare::struct_info;
+use crate::shown_objects::shown_struct;
 use crate::value::{Value, simple_constant};
 
 macro_rules! math {
@@ -208,7 +210,9 @@ unsafe extern "C" fn interpret(context: *mut Context, site: u32, operands: u64) 
             match done {
                 Ok(()) => 0,
                 Err(refused) => {
+                    let inner = std::mem::take(&mut context.inner_places);
                     context.refuse_or_fail(site, refused);
+                    context.inner_places = inner;
                     1
                 }
             }
@@ -281,6 +285,7 @@ unsafe fn interpret_fresh(
             }
             result
         }
+        Work::Function(number) => context.run_function(*number, &values)?,
         Work::Constant(constant) => made(context, constant)?,
         Work::Construct(ty) => context.runtime().construct(ty, &values)?,
         Work::NewStruct(info) => context.runtime().structure(info.clone(), values)?,
@@ -319,6 +324,13 @@ unsafe fn interpret_fresh(
 /// The value of a constant.
 fn made(context: &mut Context, constant: &ircode::Constant) -> Result<Value, Fault> {
     use ircode::Constant;
+    let module = context.shared.module.clone();
+    if let Some((ty, fields)) = shown_struct(&module, constant)
+        && let Some(info) = struct_info(&module, &ty, fields.len())
+    {
+        let values = fields.iter().map(|field| made(context, field)).collect::<Result<Vec<_>, _>>()?;
+        return context.runtime().structure(info, values);
+    }
     if let Some(value) = simple_constant(constant) {
         return Ok(value);
     }

@@ -70,6 +70,29 @@ pub(super) enum Shape {
     Boxed,
 }
 
+/// What values of a type are made of: the types of what is in them.
+enum Composition {
+    /// Nothing that has a type of its own.
+    Plain,
+    /// Fields, which lie in the value.
+    Fields(Vec<Type>),
+    /// A pointer to an object with identity.
+    Pointer(Vec<Type>),
+    /// A pointer to a cell.
+    Cell(Vec<Type>),
+    /// What only the interpreter knows.
+    Unknown,
+}
+
+impl Composition {
+    fn into_types(self) -> Vec<Type> {
+        match self {
+            Composition::Plain | Composition::Unknown => Vec::new(),
+            Composition::Fields(types) | Composition::Pointer(types) | Composition::Cell(types) => types,
+        }
+    }
+}
+
 /// Where the fields of an object lie.
 #[derive(Debug)]
 pub(super) struct Inside {
@@ -191,12 +214,12 @@ pub(super) struct Layouts {
     payloads: HashMap<(Type, usize), Arc<Inside>>,
     /// Where captured values lie, by the number of the function and how many there are.
     captures: HashMap<(Option<usize>, usize), Arc<Inside>>,
-    /// Types whose layout is being found: a type inside of itself is boxed, unless it lies in cells.
+    /// Types whose layout is being found: a type inside of itself is boxed, unless it lies behind a pointer.
     open: HashSet<Type>,
     /// The closures that the program makes.
     closures: Arc<Vec<Made>>,
-    /// Whether it is being found out what lies behind a pointer: what is found meanwhile does not say so.
-    reaching: bool,
+    /// Types of which it is known whether a value of the interpreter is in them.
+    boxing: HashMap<Type, bool>,
 }
 
 impl Layouts {
@@ -205,7 +228,7 @@ impl Layouts {
         Layouts {
             module,
             closures,
-            reaching: false,
+            boxing: HashMap::new(),
             payloads: HashMap::new(),
             captures: HashMap::new(),
             known: HashMap::new(),
@@ -222,7 +245,7 @@ impl Layouts {
         }
         if let Some(declared) = declared(&self.module, ty).filter(|declared| declared != ty) {
             let layout = self.of(&declared);
-            if self.open.is_empty() && !self.reaching {
+            if self.open.is_empty() {
                 self.known.insert(ty.clone(), layout.clone());
             }
             return layout;
@@ -239,12 +262,11 @@ impl Layouts {
                 (fields.iter().any(|field| field.objects), fields.iter().any(|field| field.hides_objects))
             }
             Shape::Scalar(_) | Shape::Unit => (false, false),
-            _ if self.reaching => (layout.is_pointer(), false),
             _ => self.behind_pointer(&layout),
         };
         let layout = Arc::new(layout);
         // What lies inside of a type that is still open may be boxed for that reason only.
-        if self.open.is_empty() && !self.reaching || layout.scalar().is_some() {
+        if self.open.is_empty() || layout.scalar().is_some() {
             self.known.insert(ty.clone(), layout.clone());
         }
         layout
@@ -280,23 +302,19 @@ impl Layouts {
             Type::Closure(_) => pointer(Shape::Closure),
             Type::Tuple(types) => self.aggregate(ty, types.iter()),
             Type::NamedTuple(fields) => self.aggregate(ty, fields.iter().map(|(_, ty)| ty)),
-            Type::Array(array) if !self.of(&array.element).holds_boxed() => {
+            Type::Array(array) if !self.boxes(&array.element) => {
                 pointer(Shape::Array(array.element.clone(), array.rank))
             }
-            Type::Stack(element) if !self.of(element).holds_boxed() => pointer(Shape::Stack((**element).clone())),
-            Type::Ref(element) if !self.of(element).holds_boxed() => pointer(Shape::Reference),
+            Type::Stack(element) if !self.boxes(element) => pointer(Shape::Stack((**element).clone())),
+            Type::Ref(element) if !self.boxes(element) => pointer(Shape::Reference),
             // An object of a subclass may stand in the place of one of a class.
             Type::Named(name) if self.module.class(name).is_some() => boxed(),
             Type::Named(name) => match self.module.clone().type_def(name).map(|def| &def.kind) {
                 Some(TypeKind::Struct { mutable: false, fields }) => {
                     self.aggregate(ty, fields.iter().map(|(_, ty)| ty))
                 }
-                Some(TypeKind::Struct { mutable: true, fields }) => {
-                    match fields.iter().any(|(_, field)| self.of(field).holds_boxed()) {
-                        true => boxed(),
-                        false => pointer(Shape::Object),
-                    }
-                }
+                Some(TypeKind::Struct { mutable: true, .. }) if self.boxes(ty) => boxed(),
+                Some(TypeKind::Struct { mutable: true, .. }) => pointer(Shape::Object),
                 Some(TypeKind::Enum { .. }) => pointer(Shape::Enum),
                 None => boxed(),
             },
@@ -307,43 +325,99 @@ impl Layouts {
     /// Whether native objects with identity, and whether values of the interpreter that may hold such, lie behind a pointer.
     fn behind_pointer(&mut self, pointer: &Layout) -> (bool, bool) {
         let (mut objects, mut hides) = (pointer.is_pointer(), false);
-        let mut work = self.types_inside(&pointer.ty);
+        let mut work = self.composition(&pointer.ty).into_types();
         let mut seen: HashSet<Type> = HashSet::new();
-        self.reaching = true;
         while let Some(ty) = work.pop().filter(|_| !(objects && hides)) {
             if !seen.insert(ty.clone()) {
                 continue;
             }
-            let layout = self.of(&ty);
-            objects |= layout.is_pointer();
-            match &layout.shape {
-                Shape::Scalar(_) | Shape::Unit => {}
-                Shape::Boxed => hides |= layout.hides_objects,
-                Shape::Fields(fields) | Shape::Record(fields, _) => {
-                    work.extend(fields.iter().map(|field| field.ty.clone()));
+            let composition = self.composition(&ty);
+            match &composition {
+                Composition::Plain | Composition::Cell(_) => {}
+                Composition::Unknown => hides |= self.may_hold_objects(&ty),
+                Composition::Fields(_) if !self.contains_itself(&ty) => {}
+                Composition::Pointer(_) if !self.boxes(&ty) => objects = true,
+                Composition::Fields(_) | Composition::Pointer(_) => {
+                    hides |= self.may_hold_objects(&ty);
+                    continue;
                 }
-                _ => work.extend(self.types_inside(&ty)),
             }
+            work.extend(composition.into_types());
         }
-        self.reaching = false;
         (objects, hides)
     }
 
-    /// The types of what may lie behind a pointer.
-    fn types_inside(&self, ty: &Type) -> Vec<Type> {
+    /// Whether a value of the interpreter lies in one of this type, also behind pointers, but not in cells. A pointer to such is one itself:
+    /// so it is asked whether one can be reached at all, which does not depend on the type at which one starts.
+    fn boxes(&mut self, ty: &Type) -> bool {
+        if let Some(known) = self.boxing.get(ty) {
+            return *known;
+        }
+        let mut work = vec![ty.clone()];
+        let mut seen: HashSet<Type> = HashSet::new();
+        let mut found = false;
+        while let Some(next) = work.pop().filter(|_| !found) {
+            if !seen.insert(next.clone()) {
+                continue;
+            }
+            match self.composition(&next) {
+                Composition::Plain | Composition::Cell(_) => {}
+                Composition::Unknown => found = true,
+                Composition::Fields(types) => {
+                    found = self.contains_itself(&next);
+                    work.extend(types);
+                }
+                Composition::Pointer(types) => work.extend(types),
+            }
+        }
+        self.boxing.insert(ty.clone(), found);
+        found
+    }
+
+    /// Whether a value of the type has one of the type among its fields, or their fields: no such value can be made.
+    fn contains_itself(&self, ty: &Type) -> bool {
+        let mut work = vec![ty.clone()];
+        let mut seen: HashSet<Type> = HashSet::new();
+        while let Some(next) = work.pop() {
+            let Composition::Fields(types) = self.composition(&next) else { continue };
+            for inside in types {
+                if inside == *ty {
+                    return true;
+                }
+                if seen.insert(inside.clone()) {
+                    work.push(inside);
+                }
+            }
+        }
+        false
+    }
+
+    /// What values of a type are made of.
+    fn composition(&self, ty: &Type) -> Composition {
         match ty {
-            Type::Array(array) => vec![array.element.clone()],
-            Type::Stack(element) | Type::Ref(element) => vec![(**element).clone()],
-            Type::Named(name) => match self.module.type_def(name).map(|def| &def.kind) {
-                Some(TypeKind::Struct { fields, .. }) => fields.iter().map(|(_, ty)| ty.clone()).collect(),
-                Some(TypeKind::Enum { cases }) => cases.iter().flat_map(|(_, payload)| payload.clone()).collect(),
-                None => Vec::new(),
-            },
+            Type::Scalar(_) | Type::Nothing | Type::Function(_) | Type::TypeOf(_) => Composition::Plain,
+            Type::Tuple(types) => Composition::Fields(types.to_vec()),
+            Type::NamedTuple(fields) => Composition::Fields(fields.iter().map(|(_, ty)| ty.clone()).collect()),
+            Type::Array(array) => Composition::Pointer(vec![array.element.clone()]),
+            Type::Stack(element) | Type::Ref(element) => Composition::Pointer(vec![(**element).clone()]),
             Type::Closure(_) => {
                 let matching = self.closures_of(ty);
-                matching.iter().flat_map(|made| self.captured_types(Some(made.function), made.count)).collect()
+                let captured = matching.iter().flat_map(|made| self.captured_types(Some(made.function), made.count));
+                Composition::Cell(captured.collect())
             }
-            _ => Vec::new(),
+            // An object of a subclass may stand in the place of one of a class.
+            Type::Named(name) if self.module.class(name).is_some() => Composition::Unknown,
+            Type::Named(name) => match self.module.type_def(name).map(|def| &def.kind) {
+                Some(TypeKind::Struct { mutable, fields }) => {
+                    let types = fields.iter().map(|(_, ty)| ty.clone()).collect();
+                    if *mutable { Composition::Pointer(types) } else { Composition::Fields(types) }
+                }
+                Some(TypeKind::Enum { cases }) => {
+                    Composition::Cell(cases.iter().flat_map(|(_, payload)| payload.clone()).collect())
+                }
+                None => Composition::Unknown,
+            },
+            _ => Composition::Unknown,
         }
     }
 

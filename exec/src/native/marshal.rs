@@ -31,7 +31,7 @@ pub(super) struct Marshal {
     storages: HashMap<usize, usize>,
     /// Whether the native objects came first, and the interpreter's are made for them.
     fresh: bool,
-    /// In how many cells the value lies that is being made.
+    /// In how many cells and objects the value lies that is being made.
     pub(super) depth: u32,
 }
 
@@ -159,7 +159,7 @@ impl Context {
                     return Ok(Value::Undefined);
                 }
                 // SAFETY: it points to an object of this shape.
-                unsafe { self.load_object(layouts, layout, object)? }
+                self.deeper(|context| unsafe { context.load_object(layouts, layout, object) })?
             }
         })
     }
@@ -406,7 +406,7 @@ impl Context {
         self.marshal.interpreted.insert(object, value.clone());
         self.marshal.given.push((value.clone(), object, layout.clone()));
         // SAFETY: the object was just made with this layout, full of zeros.
-        unsafe { self.fill_object(layouts, layout, value, object)? };
+        self.deeper(|context| unsafe { context.fill_object(layouts, layout, value, object) })?;
         Ok(object)
     }
 

@@ -7,10 +7,10 @@ use std::sync::{Arc, Mutex};
 use ircode::{IRCode, Module, Name, SSAValue};
 
 use super::compiler::{Compiler, Entry, Finished, Rejected};
-use super::context::Context;
+use super::context::{Context, TRACE_ENDS};
 use super::effort::Effort;
 use super::marshal::Refused;
-use crate::error::{RunError, RunErrorKind};
+use crate::error::{Place, RunError, RunErrorKind};
 use crate::limits::Limits;
 use crate::machine::place;
 use crate::value::{Value, isa};
@@ -86,6 +86,7 @@ impl From<RunError> for CallError {
 #[derive(Debug)]
 pub struct Program {
     names: Vec<Name>,
+    interpreted: Vec<NotCompiled>,
     pub(super) finished: Finished,
     /// What calls work with, while nobody uses it.
     #[allow(clippy::vec_box, reason = "each goes to a call and comes back, and is large")]
@@ -123,7 +124,8 @@ impl Program {
         let finished = Compiler::run(module.clone(), &numbers, limits, effort)
             .map_err(|rejected| not_compiled(&module, rejected))?;
         let names = functions.iter().map(|name| Name::from(*name)).collect();
-        Ok(Program { names, finished, idle: Mutex::new(Vec::new()), flushes_subnormals: false })
+        let interpreted = finished.interpreted.iter().map(|rejected| not_compiled(&module, rejected.clone())).collect();
+        Ok(Program { names, interpreted, finished, idle: Mutex::new(Vec::new()), flushes_subnormals: false })
     }
 
     pub(super) fn names(&self) -> &[Name] {
@@ -138,6 +140,12 @@ impl Program {
     /// adjoints of long recurrences become such numbers; results then differ from the interpreter's in them.
     pub fn flush_subnormals(self, flush: bool) -> Self {
         Program { flushes_subnormals: flush, ..self }
+    }
+
+    /// The functions that are called only where a run is about to fail, and that the interpreter runs as they cannot be compiled: what
+    /// makes a message out of strings, for instance.
+    pub fn interpreted(&self) -> &[NotCompiled] {
+        &self.interpreted
     }
 
     /// The bytes of machine code.
@@ -316,7 +324,10 @@ impl Program {
             let name = &shared.module.functions().get(site.function)?.name;
             Some(place(&shared.module, Some(site.function), name, site.statement))
         });
-        let trace = trace.collect();
+        let mut trace: Vec<Place> = std::mem::take(&mut context.inner_places).into_iter().chain(trace).collect();
+        if let Some(middle) = trace.len().checked_sub(2 * TRACE_ENDS) {
+            trace.drain(TRACE_ENDS..TRACE_ENDS + middle);
+        }
         let kind = context.error.take().unwrap_or(RunErrorKind::ReachedUnreachable);
         Err(CallError::Run(RunError { kind, trace }))
     }

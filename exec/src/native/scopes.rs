@@ -16,7 +16,7 @@ use ircode::{IRCode, Module, Operand};
 
 use super::compiler::Signature;
 use super::context::offset;
-use super::escapes::{Body, Expected, Kind, Stretch, Summaries, kind};
+use super::escapes::{Body, Effects, Expected, Kind, Stretch, Summaries, kind};
 use super::function::{FunctionCompiler, Typed, trusted};
 use super::helpers::RELEASE;
 use super::layout::{Layout, Layouts};
@@ -52,6 +52,14 @@ impl Summarized {
         let body = Body::new(module, ir, layouts, signature);
         if let Some(stretch) = Stretch::follow(&body, &self.summaries, &reverse_postorder(ir)) {
             self.summaries.insert(number, stretch.effects);
+        }
+    }
+
+    /// Adds a function that the interpreter runs, if nothing becomes of objects that it is given.
+    pub(super) fn add_interpreted(&mut self, number: usize, never_returns: bool, signature: &Signature) {
+        let mut given = signature.parameters.iter().chain([&signature.result]);
+        if never_returns || given.all(|layout| layout.copies()) {
+            self.summaries.insert(number, Effects { makes: !never_returns, ..Effects::default() });
         }
     }
 }

@@ -78,6 +78,8 @@ pub(super) struct ValueCall {
 #[derive(Debug)]
 pub(super) enum Work {
     Primitive(&'static Primitive),
+    /// Runs the function of this number in the module.
+    Function(usize),
     /// Makes a constant.
     Constant(Constant),
     /// Calls a type.

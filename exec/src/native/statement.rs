@@ -7,6 +7,7 @@ use cranelift_codegen::ir::types as clif;
 use ircode::primitives::{Compute, Primitive, ResultType, Scope, foreign_primitive};
 use ircode::{Callee, ExprNode, Head, IRCode, Operand, Positions, Scalar, Stmt, Type};
 
+use super::addresses::ADDRESS;
 use super::escapes::invoked;
 use super::function::{Compiled, FunctionCompiler, Typed};
 use super::helpers::CALL_VALUE;
@@ -20,7 +21,7 @@ const KEEPING: &[&str] =
     &["new_case", "partial_apply", "differentiable_function", "differentiable_function_with", "svec"];
 
 /// Primitives to which copies are not the same: they ask where elements lie, or make another array of the same elements.
-const SHARING: &[&str] = &["jl_array_ptr", "jl_reshape_array", "memoryref", "memoryrefnew", "memoryrefoffset"];
+const SHARING: &[&str] = &[ADDRESS, "jl_reshape_array", "memoryref", "memoryrefnew", "memoryrefoffset"];
 
 impl FunctionCompiler<'_, '_> {
     /// The value of a statement that is no φ and no jump.
@@ -194,6 +195,11 @@ impl FunctionCompiler<'_, '_> {
         if let Some(value) = self.stack_primitive(primitive, args, &operands)? {
             return Ok(value);
         }
+        if primitive.name == ADDRESS
+            && let Some(value) = self.address_to_compare(ir, &operands)
+        {
+            return Ok(value);
+        }
         self.interpreted_primitive(primitive, &operands, annotated)
     }
 
@@ -222,15 +228,12 @@ impl FunctionCompiler<'_, '_> {
             _ => annotated,
         };
         let result = self.compiler.layouts.of(&ty);
-        // Native objects are copied for the interpreter, and what it did to them is written back. So one must not come to lie in a value
-        // that stays the interpreter's, nor one of the interpreter's become a native one: there would be two of it.
         let objects = operands.iter().any(|operand| !operand.layout.copies());
-        let hides = result.hides_objects || operands.iter().any(|operand| operand.layout.hides_objects);
         let kept = KEEPING.contains(&primitive.name) && objects && result.is_boxed();
         // What only looks at its operands, and gives no object, mixes nothing.
         let looks = matches!(primitive.name, "print" | "println") || !primitive.effects.writes;
         let harmless = ends || looks && result.copies() && !result.hides_objects;
-        if kept || (objects || !result.copies()) && hides && !harmless {
+        if kept || self.mixes_objects(operands, &result) && !harmless {
             return self.refuse(format!("`{}` of objects and of values of unknown type", primitive.name));
         }
         if SHARING.contains(&primitive.name) && objects {
@@ -239,11 +242,20 @@ impl FunctionCompiler<'_, '_> {
         self.interpret(Work::Primitive(primitive), operands, result)
     }
 
+    /// Whether something that the interpreter does may mix objects with values of unknown type. Native objects are copied for the
+    /// interpreter, and what it did to them is written back. So one must not come to lie in a value that stays the interpreter's, nor one of
+    /// the interpreter's become a native one: there would be two of it.
+    pub(super) fn mixes_objects(&self, operands: &[Typed], result: &Layout) -> bool {
+        let objects = operands.iter().any(|operand| !operand.layout.copies());
+        let hides = result.hides_objects || operands.iter().any(|operand| operand.layout.hides_objects);
+        (objects || !result.copies()) && hides
+    }
+
     fn expression(&mut self, ir: &IRCode, expr: &ExprNode<Positions>, annotated: &Type) -> Compiled<Typed> {
         match &expr.head {
             Head::New => {
                 let Some((ty, args)) = expr.args.split_first() else { return self.refuse("`new` without a type") };
-                let ty = match ty {
+                let ty = match copied(ir, ty) {
                     Operand::Constant(ircode::Constant::Type(ty)) => (**ty).clone(),
                     Operand::Global(global) => match self.module.global_callee(global) {
                         Callee::Type(ty) => ty,
@@ -313,7 +325,7 @@ impl FunctionCompiler<'_, '_> {
         self.assemble(layout, fields)
     }
 
-    fn new_struct(&mut self, ty: &Type, operands: &[Typed]) -> Compiled<Typed> {
+    pub(super) fn new_struct(&mut self, ty: &Type, operands: &[Typed]) -> Compiled<Typed> {
         let layout = self.compiler.layouts.of(ty);
         if layout.is_boxed() {
             let module = self.module.clone();
@@ -324,5 +336,16 @@ impl FunctionCompiler<'_, '_> {
             };
         }
         self.assemble(layout, operands)
+    }
+}
+
+/// What a value is a copy of, or the value itself.
+fn copied<'i>(ir: &'i IRCode, operand: &'i Operand<Positions>) -> &'i Operand<Positions> {
+    match operand {
+        Operand::Value(value) => match value.index().and_then(|index| ir.stmts.stmts().get(index)) {
+            Some(Stmt::Value(copied @ (Operand::Global(_) | Operand::Constant(_)))) => copied,
+            _ => operand,
+        },
+        _ => operand,
     }
 }

@@ -6,8 +6,9 @@ use hashbrown::{HashMap, HashSet};
 
 use super::objects::Class;
 use super::operation::Operation;
-use super::plan::{Plan, Saved};
+use super::plan::Plan;
 use super::recompute::{Recomputed, Repeatable, changed_classes};
+use super::saved::Saved;
 
 /// What the stores into the objects of a class and the loads from them cost, each counted ten times for each loop around it.
 #[derive(Default)]

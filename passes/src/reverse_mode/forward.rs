@@ -10,7 +10,8 @@ use super::conditions::{Meeting, choice, choice_type};
 use super::emit::{Emitter, block_number, type_operand};
 use super::linear_maps::rule_pullbacks::{Captured, RulePullback};
 use super::operation::{Operation, Place, Whole};
-use super::plan::{Plan, Saved, SavedArgument, Travel};
+use super::plan::{Plan, SavedArgument, Travel};
+use super::saved::Saved;
 use crate::checkpointed::unmark;
 use crate::tangents::Tangent;
 

@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 use ircode::Operand;
 use slotmap::SecondaryMap;
 
-use super::plan::Saved;
+use super::saved::Saved;
 
 /// A block that gets the values of so many times fewer statements than the function has gets few of them.
 const FEW: usize = 16;

@@ -9,7 +9,8 @@ use smallvec::SmallVec;
 use super::Carrier;
 use super::conditions::Meeting;
 use super::operation::{Access, Operation, Place, Resize};
-use super::plan::{Plan, Saved, SavedArgument};
+use super::plan::{Plan, SavedArgument};
+use super::saved::Saved;
 use crate::rules::{Bindings, Rule, RuleTarget};
 use crate::tangents::Tangent;
 

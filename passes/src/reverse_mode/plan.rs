@@ -11,7 +11,7 @@ use slotmap::SecondaryMap;
 
 use super::activity::{Activity, Subject};
 use super::at_hand::AtHand;
-use super::conditions::{Meeting, choice_type, several_predecessors};
+use super::conditions::{Meeting, several_predecessors};
 use super::contents;
 use super::counted::{CountedLoop, counted_loops};
 use super::derivation::{Called, Derivation, DerivativeNames, Prepared};
@@ -23,38 +23,10 @@ use super::operation::Operation;
 use super::recompute::{Facts, Recomputation, Recomputed};
 use super::recompute_in_block;
 use super::same_loads::same_loads;
+use super::saved::Saved;
 use super::{Carrier, NAME};
 use crate::PassError;
 use crate::tangents::Tangent;
-
-/// What the forward pass hands to the pullback.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) enum Saved {
-    /// The value of a statement.
-    Value(InstId),
-    /// The shadow of the value of a statement.
-    Shadow(InstId),
-    /// What the reverse of a call gets of it: the trace, or the pullback.
-    Trace(InstId),
-    /// What was in the place that a statement changes.
-    Old(InstId),
-    /// What was in that place of the shadow.
-    OldShadow(InstId),
-    /// By which of the edges to the block of this number control came.
-    Edge(usize),
-    /// What an induction variable, by its index, is where control comes to a block from its loop.
-    Left(usize),
-}
-
-impl Saved {
-    /// The statement that it is of, if it is of one.
-    pub(super) fn statement(self) -> Option<InstId> {
-        match self {
-            Saved::Value(id) | Saved::Shadow(id) | Saved::Trace(id) | Saved::Old(id) | Saved::OldShadow(id) => Some(id),
-            Saved::Edge(_) | Saved::Left(_) => None,
-        }
-    }
-}
 
 /// How what a block saves travels.
 #[derive(Clone, PartialEq, Debug)]
@@ -605,26 +577,6 @@ impl Plan<'_> {
                 }
             }
             _ => None,
-        }
-    }
-
-    fn saved_type(&self, item: Saved) -> Type {
-        match item {
-            Saved::Value(id) => self.primal.operand_type(&Operand::Value(id)),
-            Saved::Shadow(id) => self.activity.shadow(&Operand::Value(id)).ty(),
-            Saved::Trace(id) => match self.rule_pullbacks.get(id) {
-                Some(pullback) => pullback.ty.clone(),
-                None => self.called(id).map_or(Type::Untyped, |called| called.trace_type(self.carrier)),
-            },
-            Saved::Old(id) => match self.activity.operation(id) {
-                Operation::Store { place, .. } if self.is_plain(&self.place_type(place)) => self.place_type(place),
-                // Where the value was put.
-                Operation::Append { .. } => Type::INT64,
-                _ => Type::Any,
-            },
-            Saved::OldShadow(_) => Type::Any,
-            Saved::Edge(number) => choice_type(self.predecessors(number).len()),
-            Saved::Left(index) => self.inductions.type_of(index),
         }
     }
 

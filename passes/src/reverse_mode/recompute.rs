@@ -20,7 +20,8 @@ use super::needs::Need;
 use super::objects::{Class, only_reads};
 use super::operation::Operation;
 use super::places::Places;
-use super::plan::{Plan, Saved, SavedArgument};
+use super::plan::{Plan, SavedArgument};
+use super::saved::Saved;
 
 /// Scalar primitives that take about as long as a load.
 const CHEAP: &[&str] = &[

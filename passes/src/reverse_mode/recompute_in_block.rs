@@ -6,8 +6,9 @@ use ircode::{LineInfo, Operand};
 use slotmap::SecondaryMap;
 
 use super::needs::Need;
-use super::plan::{Plan, Saved, SavedArgument};
+use super::plan::{Plan, SavedArgument};
 use super::recompute::{Recomputed, Repeatable};
+use super::saved::Saved;
 
 /// Decides what is saved and what is computed again.
 pub(super) fn decide(plan: &Plan<'_>) -> Recomputed {

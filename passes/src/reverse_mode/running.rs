@@ -6,8 +6,8 @@ use ircode::{LineInfo, Operand, Scalar, ScalarType, Type};
 
 use super::emit::type_operand;
 use super::inductions::{Final, StepBack};
-use super::plan::Saved;
 use super::pullback::{Generated, Generator};
+use super::saved::Saved;
 use super::shape::ENTRY;
 
 type Loaded = super::got::Got;

@@ -1,0 +1,111 @@
+//! Addresses of arrays, which Julia's library compares to see whether two of them share memory.
+//!
+//! The interpreter numbers storages in the order in which they are asked for. In native code an array has a storage of its own, so its
+//! header says as much, as long as addresses are only found to be the same or not.
+
+use hashbrown::HashMap;
+use ircode::{IRCode, Module, Operand, ScalarType};
+
+use super::function::{FunctionCompiler, Typed};
+use super::layout::Shape;
+
+/// What gives the address of an array.
+pub(super) const ADDRESS: &str = "jl_array_ptr";
+
+/// What gives the same number in another type.
+const SAME: &[&str] = &["bitcast"];
+
+/// What sees whether two numbers are the same.
+const COMPARISONS: &[&str] = &["===", "!==", "eq_int", "ne_int"];
+
+/// By statement that gives an address: whether that is only compared, in the block in which it was asked for.
+pub(super) fn compared_addresses(module: &Module<IRCode>, ir: &IRCode) -> HashMap<usize, bool> {
+    let mut found: HashMap<usize, bool> = HashMap::new();
+    // By statement whose value is an address: the statement that gives it.
+    let mut origins: HashMap<usize, usize> = HashMap::new();
+    for block in &ir.cfg.blocks {
+        for index in block.stmts.clone() {
+            let Some(stmt) = ir.stmts.stmts().get(index) else { continue };
+            let primitive = module.primitive_call(stmt).map(|(primitive, _)| primitive.name);
+            if primitive == Some(ADDRESS) {
+                found.insert(index, true);
+                origins.insert(index, index);
+                continue;
+            }
+            let mut used = Vec::new();
+            stmt.for_each_operand(&mut |operand| {
+                if let Operand::Value(value) = operand {
+                    used.extend(value.index().and_then(|index| origins.get(&index)).copied());
+                }
+            });
+            match (primitive, used.as_slice()) {
+                (_, []) => {}
+                (Some(name), [one]) if SAME.contains(&name) && block.stmts.contains(one) => {
+                    origins.insert(index, *one);
+                }
+                (Some(name), [a, b])
+                    if COMPARISONS.contains(&name) && [a, b].iter().all(|at| block.stmts.contains(at)) => {}
+                _ => found.extend(used.into_iter().map(|origin| (origin, false))),
+            }
+        }
+    }
+    // What is used before it stands in the code was not seen.
+    for stmt in ir.stmts.stmts().iter().filter(|stmt| stmt.as_phi().is_some()) {
+        stmt.for_each_operand(&mut |operand| {
+            if let Operand::Value(value) = operand
+                && let Some(origin) = value.index().and_then(|index| origins.get(&index))
+            {
+                found.insert(*origin, false);
+            }
+        });
+    }
+    found
+}
+
+impl FunctionCompiler<'_, '_> {
+    /// A number for the array, if it is used for nothing but to see whether another array has the same.
+    pub(super) fn address_to_compare(&mut self, ir: &IRCode, operands: &[Typed]) -> Option<Typed> {
+        let [array] = operands else { return None };
+        let header = array.one().filter(|_| matches!(array.layout.shape, Shape::Array(..)))?;
+        if self.addresses.is_none() {
+            self.addresses = Some(compared_addresses(&self.module, ir));
+        }
+        let compared = self.addresses.as_ref().and_then(|known| known.get(&self.statement)).copied();
+        compared.filter(|only| *only)?;
+        Some(self.scalar(ScalarType::UInt64, header))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ircode::parse_module;
+
+    use super::compared_addresses;
+
+    #[test]
+    fn addresses_that_are_more_than_compared_are_told_apart() {
+        let text = "
+function f(a::Vector{Float64}, b::Vector{Float64})::Bool
+1 ─ %1 = Base.jl_array_ptr(a)::Any
+│   %2 = Base.bitcast(UInt64, %1)::UInt64
+│   %3 = Base.jl_array_ptr(b)::Any
+│   %4 = Base.bitcast(UInt64, %3)::UInt64
+│   %5 = (%2 === %4)::Bool
+│   %6 = Base.jl_array_ptr(a)::Any
+│   %7 = Base.bitcast(UInt64, %6)::UInt64
+│   %8 = Base.ult_int(%7, %4)::Bool
+│   %9 = Base.jl_array_ptr(a)::Any
+└──      goto #3 if not %5
+2 ─      return %8
+3 ─ %12 = (%9 === %9)::Bool
+└──      return %12
+end
+";
+        let module = parse_module(text).unwrap().module;
+        let ir = &module.function("f").unwrap().body;
+        let mut found: Vec<(usize, bool)> = compared_addresses(&module, ir).into_iter().collect();
+        found.sort_unstable();
+        // %3 is also ordered, and %9 is compared in another block.
+        assert_eq!(found, [(0, true), (2, false), (5, false), (8, false)]);
+    }
+}
