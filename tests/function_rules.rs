@@ -321,3 +321,40 @@ end
         assert_eq!(found.tangents[0].as_float(), Some(expected), "{function}");
     }
 }
+
+#[test]
+fn functions_of_the_library_have_rules_and_those_of_the_same_name_do_not() {
+    let code = |fails: &str| {
+        format!(
+            "
+function var\"sincos(::Float64)\"(x::Float64)::Tuple{{Float64, Float64}}
+1 ─ %1 = Base.lt_float(x, x)::Bool
+└──      goto #3 if not %1
+2 ─      invoke {fails}(x::Float64)::Union{{}}
+└──      unreachable
+3 ─ %5 = Core.tuple(x, x)::Tuple{{Float64, Float64}}
+└──      return %5
+end
+function var\"{fails}(::Float64)\"(x::Float64)::Union{{}}
+1 ─      Base.throw(x)::Union{{}}
+└──      unreachable
+end
+"
+        )
+    };
+    let has_rule = |text: &str| {
+        let mut module: Module<IRCode> = parse_module(text).unwrap().module;
+        // The text does not say which method is invoked; a dump does.
+        let fails = module.functions()[1].name.clone();
+        let body = module.body_mut("sincos(::Float64)").unwrap();
+        for stmt in body.stmts.stmts_mut() {
+            if let ircode::Stmt::Invoke(invoke) = stmt {
+                std::sync::Arc::make_mut(&mut invoke.instance).name = Some(fails.clone());
+            }
+        }
+        let rules = RuleTable::of_module(&module).unwrap();
+        [RuleKind::Vjp, RuleKind::Jvp].map(|kind| rules.has_function_rule(&"sincos(::Float64)".into(), kind))
+    };
+    assert_eq!(has_rule(&code("Base.Math.sincos_domain_error")), [true, true]);
+    assert_eq!(has_rule(&code("Main.sincos_domain_error")), [false, false]);
+}

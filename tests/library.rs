@@ -35,25 +35,19 @@ const NOT_REVERSED: &[(&str, &str)] = &[
     ("literal_matrix", "there is no derivative rule for `getfield` of (Tuple{Float64,Vararg{Float64,N} where N}"),
     ("norm", "no derivative of this foreign function is known"),
     ("normalize", "no derivative of this foreign function is known"),
-    ("sincos", "a float is made of bits"),
     ("sign_and_abs", "a float is made of bits"),
     ("ldexp", "a float is made of bits"),
-    ("mod2pi", "a float is made of bits"),
-    ("complex_exp", "a float is made of bits"),
 ];
 
 /// A float is made of bits: the derivative is that of no rule.
 const BITS: &str = "a float is made of bits that depend on the arguments";
 /// What forward mode refuses, with what it says.
-const NOT_DERIVED: [(&str, &str); 8] = [
+const NOT_DERIVED: [(&str, &str); 5] = [
     ("cumprod", "`Base.CartesianIndices` is neither a function of this module nor a primitive"),
     ("norm", "no derivative of this foreign function is known"),
     ("normalize", "no derivative of this foreign function is known"),
-    ("sincos", BITS),
     ("sign_and_abs", BITS),
     ("ldexp", BITS),
-    ("mod2pi", BITS),
-    ("complex_exp", BITS),
 ];
 
 fn folder() -> &'static Path {

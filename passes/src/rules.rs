@@ -57,6 +57,12 @@ const STANDARD: &[(&str, &str)] = &[
     ("trigonometry.ir", include_str!("../rules/trigonometry.ir")),
 ];
 
+/// The rules for functions of Julia's library that come with bbkit.
+const LIBRARY: (&str, &str) = ("library.ir", include_str!("../rules/library.ir"));
+
+/// What the functions call for which there are such rules, and what a function of the same name that a user wrote does not.
+const OF_THE_LIBRARY: &str = "Base.Math.";
+
 /// Which derivative a rule gives.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum RuleKind {
@@ -129,8 +135,8 @@ impl RuleTable {
         TABLE.as_ref().map_err(Clone::clone)
     }
 
-    /// The rules for a module: its own, if it has any, and behind them those that come with bbkit. Of several rules that
-    /// take the same arguments, the first counts.
+    /// The rules for a module: its own, if it has any, and behind them those that come with bbkit, for functions of Julia's
+    /// library only where the module has these. Of several rules that take the same arguments, the first counts.
     ///
     /// # Errors
     ///
@@ -138,12 +144,18 @@ impl RuleTable {
     pub fn of_module<F: Body>(module: &Module<F>) -> Result<Cow<'static, RuleTable>, RuleError> {
         let standard = RuleTable::standard()?;
         let own = module.extensions().map(|extensions| extensions.rules()).unwrap_or_default();
-        if own.is_empty() {
+        let library = library_rules()?;
+        let wanted = |(target, _): &&LibraryRule| module.function(target).is_some_and(is_of_the_library);
+        let library: Vec<&Function<IRCode>> = library.iter().filter(wanted).map(|(_, rule)| rule).collect();
+        if own.is_empty() && library.is_empty() {
             return Ok(Cow::Borrowed(standard));
         }
         let mut table = RuleTable::default();
         for function in own {
             table.add_function("the module", function, module)?;
+        }
+        for function in library {
+            table.add_function(LIBRARY.0, function, module)?;
         }
         for rule in &standard.rules {
             table.push(rule.clone());
@@ -230,6 +242,31 @@ impl RuleTable {
     pub fn has_function_rule(&self, function: &Name, kind: RuleKind) -> bool {
         self.by_function.contains_key(&(function.clone(), kind))
     }
+}
+
+/// A rule for a function of Julia's library, with the name of that.
+type LibraryRule = (Name, Function<IRCode>);
+
+fn library_rules() -> Result<&'static [LibraryRule], RuleError> {
+    static RULES: LazyLock<Result<Vec<LibraryRule>, RuleError>> = LazyLock::new(|| {
+        let (file, text) = LIBRARY;
+        let error = |rule: Option<Name>, kind| RuleError { file: file.into(), rule, statement: None, kind };
+        let parsed = parse_module(text).map_err(|problem| error(None, RuleErrorKind::Text(problem.to_string())))?;
+        let with_target = |rule: &Function<IRCode>| match reading::target_and_kind(&rule.name) {
+            Some((target, _)) => Ok((target.into(), rule.clone())),
+            None => Err(error(Some(rule.name.clone()), RuleErrorKind::Name)),
+        };
+        parsed.module.functions().iter().map(with_target).collect()
+    });
+    RULES.as_ref().map(Vec::as_slice).map_err(Clone::clone)
+}
+
+/// Whether a function calls what only the library's own calls.
+fn is_of_the_library<F: Body>(function: &Function<F>) -> bool {
+    function.body.view().statements.iter().any(|statement| match statement.stmt {
+        Stmt::Invoke(invoke) => invoke.instance.name.as_ref().is_some_and(|name| name.starts_with(OF_THE_LIBRARY)),
+        _ => false,
+    })
 }
 
 impl Rule {

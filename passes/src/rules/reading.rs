@@ -26,15 +26,7 @@ type Read<T> = Result<T, Found>;
 
 /// Reads a rule. `names` has the functions and the primitives for which it may be.
 pub(super) fn read_rule<F: Body>(function: &Function<IRCode>, names: &Module<F>) -> Read<Rule> {
-    let name: &str = &function.name;
-    let (of, kind) = [("_vjp", RuleKind::Vjp), ("_jvp", RuleKind::Jvp)]
-        .into_iter()
-        .find_map(|(suffix, kind)| {
-            let at = name.rfind(suffix)?;
-            let rest = name.get(at + suffix.len()..)?;
-            (rest.is_empty() || rest.starts_with('_')).then(|| (name.get(..at).unwrap_or_default(), kind))
-        })
-        .ok_or(RuleErrorKind::Name)?;
+    let (of, kind) = target_and_kind(&function.name).ok_or(RuleErrorKind::Name)?;
     let ir = &function.body;
     if let Err(violations) = ir.verify() {
         let at = violations.0.iter().find_map(|violation| violation.statement);
@@ -70,6 +62,15 @@ pub(super) fn read_rule<F: Body>(function: &Function<IRCode>, names: &Module<F>)
             read_rule_of_function(function, kind, target, names)
         }
     }
+}
+
+/// The name of what a rule of this name is for, and which derivative it gives.
+pub(super) fn target_and_kind(name: &str) -> Option<(&str, RuleKind)> {
+    [("_vjp", RuleKind::Vjp), ("_jvp", RuleKind::Jvp)].into_iter().find_map(|(suffix, kind)| {
+        let at = name.rfind(suffix)?;
+        let rest = name.get(at + suffix.len()..)?;
+        (rest.is_empty() || rest.starts_with('_')).then(|| (name.get(..at).unwrap_or_default(), kind))
+    })
 }
 
 enum Target {
