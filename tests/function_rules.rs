@@ -357,4 +357,9 @@ end
     };
     assert_eq!(has_rule(&code("Base.Math.sincos_domain_error")), [true, true]);
     assert_eq!(has_rule(&code("Main.sincos_domain_error")), [false, false]);
+    assert_eq!(has_rule(&code("Base.Math.throw_complex_domainerror")), [false, false]);
+    // Rules that do not fit are left out: this one returns a number.
+    let other = code("Base.Math.sincos_domain_error").replace("Tuple{Float64, Float64}\n1", "Float64\n1");
+    let other = other.replace("Core.tuple(x, x)::Tuple{Float64, Float64}", "Base.add_float(x, x)::Float64");
+    assert_eq!(has_rule(&other), [false, false]);
 }

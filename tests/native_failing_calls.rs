@@ -169,3 +169,114 @@ end
     assert!(error.ends_with("called from f, block #2: %3 = Main.fail(_2)::Union{}"), "{error}");
     assert_eq!(error.lines().count(), 1 + 16, "{error}");
 }
+
+#[test]
+fn what_an_exception_would_hold_twice_is_refused() {
+    // The handler changes the array that was thrown, which is the caller's, or lies in a tuple.
+    for thrown in ["a", "%2"] {
+        let text = format!(
+            "{MAPPING}
+function fail_with(a::Vector{{Float64}})::Union{{}}
+1 ─ %1 = Base.map(Main.square, a)::Vector{{Float64}}
+│   %2 = Core.tuple(a, %1)::Tuple{{Vector{{Float64}}, Vector{{Float64}}}}
+│        Base.throw({thrown})::Union{{}}
+└──      unreachable
+end
+function f(a::Vector{{Float64}}, x::Float64)::Any
+1 ─ %1 = enter #3
+2 ─      Main.fail_with(a)::Union{{}}
+└──      unreachable
+3 ┄ %4 = $(Expr(:the_exception))::Any
+│        Base.arrayset(true, a, x, 2)::Vector{{Float64}}
+│        $(Expr(:pop_exception, :(%1)))
+└──      return %4
+end
+"
+        );
+        let verdict = agrees(&module(&text), 9.0);
+        assert!(
+            matches!(&verdict, Verdict::Refused(what) if what.contains("an exception that is an object")),
+            "{verdict:?}"
+        );
+    }
+}
+
+#[test]
+fn the_exception_that_native_code_has_caught_is_not_asked_for_elsewhere() {
+    let text = format!(
+        "{MAPPING}
+function throw_again(a::Vector{{Float64}})::Union{{}}
+1 ─ %1 = Base.map(Main.square, a)::Vector{{Float64}}
+│   %2 = $(Expr(:the_exception))::Any
+│        Base.throw(%2)::Union{{}}
+└──      unreachable
+end
+function f(a::Vector{{Float64}}, x::Float64)::Float64
+1 ─ %1 = enter #4
+2 ─ %2 = Base.arrayref(true, a, 99)::Float64
+└──      $(Expr(:leave, :(%1)))
+3 ─      return %2
+4 ┄      Main.throw_again(a)::Union{{}}
+└──      unreachable
+end
+"
+    );
+    assert_eq!(agrees(&module(&text), 9.0), Verdict::Refused("a call of `map`".into()));
+}
+
+#[test]
+fn calls_of_native_code_count_where_the_interpreter_goes_on() {
+    let text = "
+function square(x::Float64)::Float64
+1 ─ %1 = Base.mul_float(x, x)::Float64
+└──      return %1
+end
+function fail(a::Vector{Float64}, n::Float64)::Union{}
+1 ─ %1 = Base.lt_float(n, 1.0)::Bool
+└──      goto #3 if not %1
+2 ─      Base.throw(n)::Union{}
+└──      unreachable
+3 ─ %5 = Base.map(Main.square, a)::Vector{Float64}
+│   %6 = Base.sub_float(n, 1.0)::Float64
+│        Main.fail(%5, %6)::Union{}
+└──      unreachable
+end
+function g(a::Vector{Float64}, x::Float64)::Float64
+1 ─ %1 = Base.lt_float(x, 0.0)::Bool
+└──      goto #3 if not %1
+2 ─      return x
+3 ─      Main.fail(a, x)::Union{}
+└──      unreachable
+end
+function f(a::Vector{Float64}, x::Float64)::Float64
+1 ─ %1 = Main.g(a, x)::Float64
+└──      return %1
+end
+";
+    let module = module(text);
+    let limits = Limits { depth: 100, ..Limits::default() };
+    for deep in 94..102 {
+        let args = || vec![vector(&exec::Machine::new(&module), &[1.5]), Value::from(f64::from(deep))];
+        let verdict = native_agrees(&module, "f", &args, limits, &|_| ()).unwrap_or_else(|broken| panic!("{broken}"));
+        assert_eq!(verdict, Verdict::Same, "{deep}");
+    }
+}
+
+#[test]
+fn arguments_of_other_types_than_declared_are_refused() {
+    let text = format!(
+        "{MAPPING}
+function fail_at(a::Vector{{Float64}}, n::Int64)::Union{{}}
+1 ─ %1 = Base.map(Main.square, a)::Vector{{Float64}}
+│        Base.throw(n)::Union{{}}
+└──      unreachable
+end
+function f(a::Vector{{Float64}}, x::Float64)::Float64
+1 ─      Main.fail_at(a, x)::Union{{}}
+└──      unreachable
+end
+"
+    );
+    let verdict = agrees(&module(&text), 9.0);
+    assert!(matches!(&verdict, Verdict::Refused(what) if what.contains("arguments of other types")), "{verdict:?}");
+}

@@ -60,8 +60,10 @@ const STANDARD: &[(&str, &str)] = &[
 /// The rules for functions of Julia's library that come with bbkit.
 const LIBRARY: (&str, &str) = ("library.ir", include_str!("../rules/library.ir"));
 
-/// What the functions call for which there are such rules, and what a function of the same name that a user wrote does not.
-const OF_THE_LIBRARY: &str = "Base.Math.";
+/// By the start of the names of the functions for which there are such rules: what they call, and what a function of the same name that a
+/// user wrote does not.
+const OF_THE_LIBRARY: &[(&str, &str)] =
+    &[("sincos(", "Base.Math.sincos_domain_error("), ("rem2pi(", "Base.Math.paynehanek(")];
 
 /// Which derivative a rule gives.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -155,7 +157,10 @@ impl RuleTable {
             table.add_function("the module", function, module)?;
         }
         for function in library {
-            table.add_function(LIBRARY.0, function, module)?;
+            // One that does not fit is for another version of the function.
+            if let Ok(rule) = reading::read_rule(function, module) {
+                table.push(Arc::new(rule));
+            }
         }
         for rule in &standard.rules {
             table.push(rule.clone());
@@ -261,11 +266,14 @@ fn library_rules() -> Result<&'static [LibraryRule], RuleError> {
     RULES.as_ref().map(Vec::as_slice).map_err(Clone::clone)
 }
 
-/// Whether a function calls what only the library's own calls.
+/// Whether a function calls what only the library's own function of that name calls.
 fn is_of_the_library<F: Body>(function: &Function<F>) -> bool {
-    function.body.view().statements.iter().any(|statement| match statement.stmt {
-        Stmt::Invoke(invoke) => invoke.instance.name.as_ref().is_some_and(|name| name.starts_with(OF_THE_LIBRARY)),
-        _ => false,
+    let of_the_library = OF_THE_LIBRARY.iter().find(|(name, _)| function.name.starts_with(name));
+    of_the_library.is_some_and(|(_, callee)| {
+        function.body.view().statements.iter().any(|statement| match statement.stmt {
+            Stmt::Invoke(invoke) => invoke.instance.name.as_ref().is_some_and(|name| name.starts_with(callee)),
+            _ => false,
+        })
     })
 }
 

@@ -1,10 +1,10 @@
 //! Addresses of arrays, which Julia's library compares to see whether two of them share memory.
 //!
 //! The interpreter numbers storages in the order in which they are asked for. In native code an array has a storage of its own, so its
-//! header says as much, as long as addresses are only found to be the same or not.
+//! header says as much, as long as addresses are only found to be the same or not, and first elements stay where they are.
 
 use hashbrown::HashMap;
-use ircode::{IRCode, Module, Operand, ScalarType};
+use ircode::{IRCode, Module, Operand, ScalarType, Type};
 
 use super::function::{FunctionCompiler, Typed};
 use super::layout::Shape;
@@ -38,9 +38,11 @@ pub(super) fn compared_addresses(module: &Module<IRCode>, ir: &IRCode) -> HashMa
                     used.extend(value.index().and_then(|index| origins.get(&index)).copied());
                 }
             });
+            let is_word =
+                matches!(ir.stmts.types().get(index), Some(Type::Scalar(ty)) if ty.is_integer() && ty.bits() == 64);
             match (primitive, used.as_slice()) {
                 (_, []) => {}
-                (Some(name), [one]) if SAME.contains(&name) && block.stmts.contains(one) => {
+                (Some(name), [one]) if SAME.contains(&name) && is_word && block.stmts.contains(one) => {
                     origins.insert(index, *one);
                 }
                 (Some(name), [a, b])
@@ -66,7 +68,8 @@ impl FunctionCompiler<'_, '_> {
     /// A number for the array, if it is used for nothing but to see whether another array has the same.
     pub(super) fn address_to_compare(&mut self, ir: &IRCode, operands: &[Typed]) -> Option<Typed> {
         let [array] = operands else { return None };
-        let header = array.one().filter(|_| matches!(array.layout.shape, Shape::Array(..)))?;
+        let stays = matches!(array.layout.shape, Shape::Array(..)) && !self.compiler.shifts();
+        let header = array.one().filter(|_| stays)?;
         if self.addresses.is_none() {
             self.addresses = Some(compared_addresses(&self.module, ir));
         }
@@ -95,17 +98,20 @@ function f(a::Vector{Float64}, b::Vector{Float64})::Bool
 │   %7 = Base.bitcast(UInt64, %6)::UInt64
 │   %8 = Base.ult_int(%7, %4)::Bool
 │   %9 = Base.jl_array_ptr(a)::Any
+│   %10 = Base.jl_array_ptr(a)::Any
+│   %11 = Base.bitcast(UInt32, %10)::UInt32
+│   %12 = (%11 === %11)::Bool
 └──      goto #3 if not %5
 2 ─      return %8
-3 ─ %12 = (%9 === %9)::Bool
-└──      return %12
+3 ─ %15 = (%9 === %9)::Bool
+└──      return %15
 end
 ";
         let module = parse_module(text).unwrap().module;
         let ir = &module.function("f").unwrap().body;
         let mut found: Vec<(usize, bool)> = compared_addresses(&module, ir).into_iter().collect();
         found.sort_unstable();
-        // %3 is also ordered, and %9 is compared in another block.
-        assert_eq!(found, [(0, true), (2, false), (5, false), (8, false)]);
+        // %3 is also ordered, %9 is compared in another block, and no address fits in 32 bits.
+        assert_eq!(found, [(0, true), (2, false), (5, false), (8, false), (9, false)]);
     }
 }

@@ -1,7 +1,7 @@
 //! Which functions of a module call which, which of them call themselves, and which are called only where the run is about to fail.
 
 use hashbrown::{HashMap, HashSet};
-use ircode::{CallGraph, Callee, Function, IRCode, Module, Operand, Positions, Stmt, Type};
+use ircode::{CallGraph, Callee, Function, Head, IRCode, Module, Operand, Positions, Stmt, Type};
 
 use super::phis::successors;
 
@@ -19,6 +19,8 @@ pub(super) struct Calls {
     pub(super) by_value: HashSet<usize>,
     /// Whether an array may get another length.
     pub(super) resizes: bool,
+    /// Whether the first element of an array may come to lie elsewhere in it.
+    pub(super) shifts: bool,
     /// The functions that the interpreter runs.
     pub(super) interpreted: HashSet<usize>,
     /// The functions that may run while nothing says that the run is about to fail.
@@ -43,6 +45,9 @@ const RESIZING: &[&str] = &[
     "restore!",
 ];
 
+/// Those that do it at the front, or anywhere.
+const SHIFTING: &[&str] = &["jl_array_grow_beg", "jl_array_grow_at", "jl_array_del_beg", "jl_array_del_at", "restore!"];
+
 impl Calls {
     /// What these functions call, directly or not, without those that are left out or left to the interpreter.
     pub(super) fn of(
@@ -58,6 +63,7 @@ impl Calls {
             escaping: Vec::new(),
             by_value: HashSet::new(),
             resizes: false,
+            shifts: false,
             interpreted: interpreted.clone(),
             warm: HashSet::new(),
         };
@@ -120,7 +126,27 @@ impl Calls {
             }
             work.extend(of_next.iter().filter(|caller| !self.warm.contains(*caller)));
         }
+        if found.iter().any(|cold| self.asks_for_the_exception(module, *cold)) {
+            return Vec::new();
+        }
         found
+    }
+
+    /// Whether a function, or what it calls, asks for the exception that is being handled: it may be one that native code has caught.
+    fn asks_for_the_exception(&self, module: &Module<IRCode>, number: usize) -> bool {
+        let (mut seen, mut work) = (HashSet::new(), vec![number]);
+        while let Some(next) = work.pop() {
+            if !seen.insert(next) {
+                continue;
+            }
+            let statements = module.functions().get(next).map(|function| function.body.stmts.stmts());
+            let asks = |stmt: &Stmt<Positions>| matches!(stmt, Stmt::Expr(expr) if expr.head == Head::TheException);
+            if statements.unwrap_or_default().iter().any(asks) {
+                return true;
+            }
+            work.extend(self.called.get(&next).into_iter().flatten());
+        }
+        false
     }
 
     /// Takes on these functions and what they call.
@@ -137,8 +163,9 @@ impl Calls {
             let mut callees = Vec::new();
             if let Some(function) = module.functions().get(number) {
                 for stmt in function.body.stmts.stmts() {
-                    self.resizes |=
-                        module.primitive_call(stmt).is_some_and(|(primitive, _)| RESIZING.contains(&primitive.name));
+                    let primitive = module.primitive_call(stmt).map_or("", |(primitive, _)| primitive.name);
+                    self.resizes |= RESIZING.contains(&primitive);
+                    self.shifts |= SHIFTING.contains(&primitive);
                     callees.extend(callee_of(module, stmt).map(|callee| match self.interpreted.contains(&callee) {
                         true => INTERPRETED,
                         false => callee,

@@ -59,6 +59,7 @@ pub(super) struct Compiler {
     /// Whether functions count how deep calls nest.
     counted: bool,
     resizes: bool,
+    shifts: bool,
     effort: Effort,
     sites: Vec<Site>,
     hints: usize,
@@ -198,7 +199,9 @@ impl Compiler {
             builder.symbol(name, address);
         }
         let changed = Changed::of(&module, &calls.reached);
+        // The interpreter goes on counting where native code was.
         let counted = !calls.recursive.is_empty()
+            || !calls.interpreted.is_empty()
             || stack::need(&calls.called, &calls.recursive, &HashMap::new()).calls > limits.depth;
         let mut frames: HashMap<usize, u64> = [(ANY_VALUE, stack::VALUE_CALL), (INTERPRETED, stack::VALUE_CALL)].into();
         let mut compiler = Compiler {
@@ -213,6 +216,7 @@ impl Compiler {
             called: HashMap::new(),
             counted,
             resizes: calls.resizes,
+            shifts: calls.shifts,
             effort,
             sites: Vec::new(),
             hints: 0,
@@ -502,6 +506,11 @@ impl Compiler {
     /// Whether an array may grow or shrink.
     pub(super) fn resizes(&self) -> bool {
         self.resizes
+    }
+
+    /// Whether it may do so at the front.
+    pub(super) fn shifts(&self) -> bool {
+        self.shifts
     }
 }
 

@@ -223,10 +223,10 @@ impl Context {
     }
 
     /// Lets the interpreter run a function, which may do what this call may still do. Where it fails, the places are kept.
-    pub(super) fn run_function(&mut self, number: usize, args: &[Value]) -> Result<Value, Fault> {
+    pub(super) fn run_function(&mut self, number: usize, args: &[Value]) -> Result<Value, Refused> {
         let module = self.shared.module.clone();
         let Some(function) = module.functions().get(number) else {
-            return Err(Fault::Fatal(RunErrorKind::InvalidCode(format!("there is no function {number}"))));
+            return Err(Fault::Fatal(RunErrorKind::InvalidCode(format!("there is no function {number}"))).into());
         };
         let nested = usize::try_from(self.depth).unwrap_or(usize::MAX);
         let limits = self.shared.limits;
@@ -238,9 +238,13 @@ impl Context {
         machine.call(&function.name, args).map_err(|error| {
             self.inner_places = error.trace;
             match error.kind {
-                RunErrorKind::Exception(exception) => Fault::Throw(exception),
-                RunErrorKind::DepthLimit(_) => Fault::Fatal(RunErrorKind::DepthLimit(limits.depth)),
-                other => Fault::Fatal(other),
+                RunErrorKind::Exception(exception) => Fault::Throw(exception).into(),
+                RunErrorKind::DepthLimit(_) => Fault::Fatal(RunErrorKind::DepthLimit(limits.depth)).into(),
+                // In the interpreter, calls of one function by another do not ask for this.
+                RunErrorKind::ArgumentType { .. } => {
+                    Refused::Value(format!("a call of `{}` with arguments of other types", function.name))
+                }
+                other => Fault::Fatal(other).into(),
             }
         })
     }

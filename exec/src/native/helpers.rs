@@ -252,6 +252,10 @@ unsafe fn interpret_on(
     let copies = context.take_up_objects(known);
     if let Err(Refused::Fault(Fault::Throw(exception))) = &done {
         context.hold_own_objects(exception, &copies);
+        // Only what lies in its fields is exchanged.
+        if context.holds_copies(exception, &copies) {
+            return Err(Refused::Value("an exception that is an object, or holds one in another value,".into()));
+        }
     }
     written.and(done)
 }

@@ -569,6 +569,16 @@ impl Context {
         }
     }
 
+    /// Whether an exception is or holds a copy of an object that is not known as the native one.
+    pub(super) fn holds_copies(&self, exception: &Value, copies: &Marshal) -> bool {
+        let is_copy = |value: &Value| {
+            identity(value).is_some_and(|identity| {
+                copies.native.contains_key(&identity) && !self.marshal.native.contains_key(&identity)
+            })
+        };
+        !copies.native.is_empty() && any_inside(std::slice::from_ref(exception), &is_copy)
+    }
+
     /// Writes what the interpreter did to the objects that were made for it since they were set aside into the native ones.
     pub(super) fn write_through(&mut self, layouts: &mut Layouts) -> Result<()> {
         let mut done = 0;
