@@ -7,7 +7,7 @@ use exec::native::{CallError, Program};
 use exec::{Limits, Machine, RunErrorKind, Value};
 use ircode::primitives::{Compute, Primitive, TABLE};
 use ircode::{IRCode, Module, Scalar, ScalarType, Type};
-use kit::native::{Verdict, native_agrees, verified};
+use kit::native::{Verdict, native_agrees, vector, verified};
 
 fn module(text: &str) -> Module<IRCode> {
     verified(text).unwrap_or_else(|error| panic!("{error}"))
@@ -462,4 +462,36 @@ end
 ";
     runs(unchecked, &|_| vec![Value::from(true)]);
     runs(unchecked, &|_| vec![Value::from(false)]);
+}
+
+#[test]
+fn addresses_are_compared_where_the_front_of_no_array_moves() {
+    let code = |change: &str| {
+        module(&format!(
+            "
+function f(a::Vector{{Float64}}, b::Vector{{Float64}})::Tuple{{Bool, Bool}}
+1 ─ %1 = $(Expr(:foreigncall, :(:jl_array_ptr), Ptr{{Float64}}, svec(Any), 0, :(:ccall), :(_2)))::Ptr{{Float64}}
+│   %2 = Base.bitcast(UInt64, %1)::UInt64
+│        {change}
+│   %4 = $(Expr(:foreigncall, :(:jl_array_ptr), Ptr{{Float64}}, svec(Any), 0, :(:ccall), :(_2)))::Ptr{{Float64}}
+│   %5 = Base.bitcast(UInt64, %4)::UInt64
+│   %6 = $(Expr(:foreigncall, :(:jl_array_ptr), Ptr{{Float64}}, svec(Any), 0, :(:ccall), :(_3)))::Ptr{{Float64}}
+│   %7 = Base.bitcast(UInt64, %6)::UInt64
+│   %8 = (%2 === %5)::Bool
+│   %9 = (%5 === %7)::Bool
+│   %10 = Core.tuple(%8, %9)::Tuple{{Bool, Bool}}
+└──      return %10
+end
+"
+        ))
+    };
+    let args = |module: &Module<IRCode>| {
+        let machine = Machine::new(module);
+        vec![vector(&machine, &[1.0, 2.0]), vector(&machine, &[1.0, 2.0])]
+    };
+    let stays = code("Base.push!(a, 3.0)::Vector{Float64}");
+    assert_eq!(agrees(&stays, &|| args(&stays)), Verdict::Same);
+    let resize = "$(Expr(:foreigncall, :(:jl_array_del_beg), Nothing, svec(Any, UInt64), 0, :(:ccall), :(_2), 0x0000000000000001))::Nothing";
+    let moves = code(resize);
+    assert!(matches!(agrees(&moves, &|| args(&moves)), Verdict::Refused(what) if what.contains("jl_array_ptr")));
 }

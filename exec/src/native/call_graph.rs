@@ -7,7 +7,7 @@ use super::phis::successors;
 
 /// What is called from where.
 pub(super) struct Calls {
-    /// The functions that may run, callees after their callers.
+    /// The functions that may run: first those that do so only where the run is about to fail.
     pub(super) reached: Vec<usize>,
     /// By function, those that it calls.
     pub(super) called: HashMap<usize, Vec<usize>>,

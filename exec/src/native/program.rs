@@ -142,8 +142,8 @@ impl Program {
         Program { flushes_subnormals: flush, ..self }
     }
 
-    /// The functions that are called only where a run is about to fail, and that the interpreter runs as they cannot be compiled: what
-    /// makes a message out of strings, for instance.
+    /// What of the program cannot be compiled, and why, and is run by the interpreter, with what leads to it: it is called only where a run is about
+    /// to fail, as what makes a message out of strings is.
     pub fn interpreted(&self) -> &[NotCompiled] {
         &self.interpreted
     }
