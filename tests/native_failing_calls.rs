@@ -5,7 +5,8 @@
 
 use exec::native::Program;
 use exec::{Limits, Value};
-use ircode::{IRCode, Module};
+use ircode::primitives::{Effects, Primitive, ResultType};
+use ircode::{IRCode, Module, parse_module};
 use kit::native::{Verdict, native_agrees, vector, verified};
 
 fn module(text: &str) -> Module<IRCode> {
@@ -279,4 +280,24 @@ end
     );
     let verdict = agrees(&module(&text), 9.0);
     assert!(matches!(&verdict, Verdict::Refused(what) if what.contains("arguments of other types")), "{verdict:?}");
+}
+
+#[test]
+fn primitives_of_the_host_are_not_called_by_another_interpreter() {
+    static TOTAL: Primitive = Primitive::machine("total", 1, ResultType::Element(0), Effects::READS);
+    let text = "
+function fail(a::Vector{Float64})::Union{}
+1 ─ %1 = Main.total(a)::Float64
+│        Base.throw(%1)::Union{}
+└──      unreachable
+end
+function f(a::Vector{Float64}, x::Float64)::Float64
+1 ─      Main.fail(a)::Union{}
+└──      unreachable
+end
+";
+    let mut module = parse_module(text).unwrap().module;
+    module.register(&TOTAL).unwrap();
+    let refused = Program::compile(&module, &["f"], Limits::default()).unwrap_err();
+    assert_eq!(refused.what, "the primitive `total` of the host");
 }

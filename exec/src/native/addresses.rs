@@ -51,15 +51,18 @@ pub(super) fn compared_addresses(module: &Module<IRCode>, ir: &IRCode) -> HashMa
             }
         }
     }
-    // What is used before it stands in the code was not seen.
-    for stmt in ir.stmts.stmts().iter().filter(|stmt| stmt.as_phi().is_some()) {
-        stmt.for_each_operand(&mut |operand| {
-            if let Operand::Value(value) = operand
-                && let Some(origin) = value.index().and_then(|index| origins.get(&index))
-            {
-                found.insert(*origin, false);
-            }
-        });
+    // What is used in a block or a φ that stands before it was not seen.
+    for block in &ir.cfg.blocks {
+        for stmt in ir.stmts.stmts().get(block.stmts.clone()).unwrap_or_default() {
+            stmt.for_each_operand(&mut |operand| {
+                if let Operand::Value(value) = operand
+                    && let Some(origin) = value.index().and_then(|index| origins.get(&index))
+                    && (stmt.as_phi().is_some() || !block.stmts.contains(origin))
+                {
+                    found.insert(*origin, false);
+                }
+            });
+        }
     }
     found
 }

@@ -126,22 +126,29 @@ impl Calls {
             }
             work.extend(of_next.iter().filter(|caller| !self.warm.contains(*caller)));
         }
-        if found.iter().any(|cold| self.asks_for_the_exception(module, *cold)) {
+        if found.iter().any(|cold| self.needs_the_caller(module, *cold)) {
             return Vec::new();
         }
         found
     }
 
-    /// Whether a function, or what it calls, asks for the exception that is being handled: it may be one that native code has caught.
-    fn asks_for_the_exception(&self, module: &Module<IRCode>, number: usize) -> bool {
+    /// Whether a function, or what it calls, does what only its caller's interpreter can: asks for the exception that is being handled, which may
+    /// be one that native code has caught, or calls a primitive of the host.
+    fn needs_the_caller(&self, module: &Module<IRCode>, number: usize) -> bool {
+        let hosts = module.extensions().map(|extensions| extensions.primitives()).unwrap_or_default();
         let (mut seen, mut work) = (HashSet::new(), vec![number]);
         while let Some(next) = work.pop() {
             if !seen.insert(next) {
                 continue;
             }
             let statements = module.functions().get(next).map(|function| function.body.stmts.stmts());
-            let asks = |stmt: &Stmt<Positions>| matches!(stmt, Stmt::Expr(expr) if expr.head == Head::TheException);
-            if statements.unwrap_or_default().iter().any(asks) {
+            let needs = |stmt: &Stmt<Positions>| match stmt {
+                Stmt::Expr(expr) if expr.head == Head::TheException => true,
+                stmt => module
+                    .primitive_call(stmt)
+                    .is_some_and(|(primitive, _)| hosts.iter().any(|host| std::ptr::eq(*host, primitive))),
+            };
+            if statements.unwrap_or_default().iter().any(needs) {
                 return true;
             }
             work.extend(self.called.get(&next).into_iter().flatten());

@@ -13,7 +13,7 @@ use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, StackSlotData, StackSlotKind};
 use cranelift_frontend::FunctionBuilder;
 use hashbrown::{HashMap, HashSet};
-use ircode::{Constant, IRCode, Module, Operand, Positions, Scalar, ScalarType, Stmt, Type};
+use ircode::{Constant, Head, IRCode, Module, Operand, Positions, Scalar, ScalarType, Stmt, Type};
 
 use super::call_graph::never_returns;
 use super::compiler::Compiler;
@@ -521,7 +521,11 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
                     }
                 }
             }
-            Operand::Nested(nested) => self.value_of(ir, nested, &Type::Untyped),
+            Operand::Nested(nested) => match &**nested {
+                Stmt::Expr(expr) if expr.head == Head::Boundscheck => Ok(self.scalar_constant(&Scalar::Bool(true))),
+                Stmt::Expr(expr) if expr.head == Head::StaticParameter => self.value_of(ir, nested, &Type::Untyped),
+                _ => self.refuse("a nested statement"),
+            },
             Operand::Value(_) | Operand::Argument(_) => Ok(self.peek(ir, operand)?.0),
         }
     }
