@@ -8,7 +8,7 @@ use std::sync::Arc;
 use ircode::primitives::{Compute, Primitive, Scope, foreign_primitive};
 use ircode::{
     BlockNumber, Body, Callee, Constant, Function, Head, IRCode, InvokeNode, Module, Name, Operand, Positions,
-    SSAValue, Scalar, ScalarType, Stmt, Type, TypeKind, UnnamedPhiEdge,
+    SSAValue, Scalar, ScalarType, Stmt, Type, TypeKind, UnnamedPhiEdge, with_element_copies,
 };
 
 use crate::builtins::{Builtin, builtin};
@@ -223,7 +223,7 @@ pub(crate) fn prepare(
     function: &Function<IRCode>,
     meter: &Rc<Meter>,
 ) -> Result<Code, RunErrorKind> {
-    let ir = &function.body;
+    let ir = &*with_element_copies(module, &function.body);
     let invalid = |what: String| RunErrorKind::InvalidCode(what);
     if !ir.new_nodes.is_empty() {
         return Err(invalid("it has pending nodes; compact it first".into()));

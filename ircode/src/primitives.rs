@@ -22,7 +22,7 @@ use hashbrown::HashMap;
 use crate::operand::GlobalRef;
 use crate::scalar::{Scalar, ScalarType};
 
-pub use foreign::foreign_primitive;
+pub use foreign::{foreign_call, foreign_primitive};
 pub use generic::promoted;
 pub use int::{Overflow, overflowing};
 pub use table::TABLE;

@@ -10,6 +10,7 @@ pub mod closure_specialization;
 pub mod common_subexpressions;
 pub mod constant_folding;
 pub mod constant_propagation;
+pub mod copy_elements;
 pub mod copy_propagation;
 pub mod dead_code;
 pub mod derivative_entries;

@@ -8,11 +8,12 @@ use ircode::{Function, Module, Name};
 use crate::reverse_mode::linear_maps;
 use crate::{
     PassError, array_scalar_replacement, checkpoint_loops, closure_folding, closure_specialization,
-    common_subexpressions, constant_folding, constant_propagation, copy_propagation, dead_code, derivative_entries,
-    differentiability, forward_mode, increment_merging, infer_types, inlining, jump_threading, linearization,
-    link_methods, loop_invariant_motion, loop_unrolling, lower_arithmetic, lower_broadcast, lower_projections,
-    lower_switch, mem2reg, negation_propagation, preaccumulation, reverse_mode, scalar_promotion, scalar_replacement,
-    simplify, simplify_cfg, split_critical_edges, stack_hoisting, type_literals, unreachable_code, unroll_and_jam,
+    common_subexpressions, constant_folding, constant_propagation, copy_elements, copy_propagation, dead_code,
+    derivative_entries, differentiability, forward_mode, increment_merging, infer_types, inlining, jump_threading,
+    linearization, link_methods, loop_invariant_motion, loop_unrolling, lower_arithmetic, lower_broadcast,
+    lower_projections, lower_switch, mem2reg, negation_propagation, preaccumulation, reverse_mode, scalar_promotion,
+    scalar_replacement, simplify, simplify_cfg, split_critical_edges, stack_hoisting, type_literals, unreachable_code,
+    unroll_and_jam,
 };
 
 /// What a pass returns: whether it changed anything.
@@ -66,6 +67,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: common_subexpressions::NAME,   about: "compute once what is computed twice",                             run: Run::Function(common_subexpressions::run) },
     Pass { name: constant_folding::NAME,        about: "compute what is known before the program runs",                   run: Run::Function(constant_folding::run) },
     Pass { name: constant_propagation::NAME,    about: "find what is constant on the ways that can be taken",             run: Run::Function(constant_propagation::run) },
+    Pass { name: copy_elements::NAME,           about: "copy elements where code copies from address to address",         run: Run::Function(copy_elements::run) },
     Pass { name: copy_propagation::NAME,        about: "replace copies by what they are copies of",                       run: Run::Function(copy_propagation::run) },
     Pass { name: dead_code::NAME,               about: "remove statements whose values nobody uses",                      run: Run::Function(dead_code::run) },
     Pass { name: derivative_entries::NAME,      about: "add the derivatives of differentiable methods to tables",          run: Run::Module(derivative_entries::run) },

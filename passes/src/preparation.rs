@@ -8,8 +8,8 @@ use ircode::{DebugInfo, Function, LineInfo, Module, Name, Scalar};
 use crate::dispatch::{self, Candidate};
 use crate::manager::Context;
 use crate::{
-    PassError, closure_folding, constant_folding, infer_types, lower_arithmetic, lower_broadcast, lower_projections,
-    mem2reg, type_literals, unreachable_code,
+    PassError, closure_folding, constant_folding, copy_elements, infer_types, lower_arithmetic, lower_broadcast,
+    lower_projections, mem2reg, type_literals, unreachable_code,
 };
 
 /// How deep slots may hold the addresses of others that become values.
@@ -37,6 +37,7 @@ pub(crate) fn prepared_body(
     let context = Context { module, function: &function.name };
     for run in [
         unreachable_code::run,
+        copy_elements::run,
         constant_folding::run,
         type_literals::run,
         infer_types::run,

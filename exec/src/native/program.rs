@@ -1,10 +1,11 @@
 //! Compiled programs: calling them with values of the interpreter, and with memory of the caller.
 #![allow(unsafe_code, reason = "calls machine code")]
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use ircode::{IRCode, Module, Name, SSAValue};
+use ircode::{IRCode, Module, Name, SSAValue, with_element_copies};
 
 use super::compiler::{Compiler, Entry, Finished, Rejected};
 use super::context::{Context, TRACE_ENDS};
@@ -121,8 +122,12 @@ impl Program {
             let missing = || NotCompiled { function: (*name).into(), statement: None, what: "no such function".into() };
             numbers.push(module.function_index(name).ok_or_else(missing)?);
         }
-        let finished = Compiler::run(module.clone(), &numbers, limits, effort)
+        let mut finished = Compiler::run(copying_elements(&module), &numbers, limits, effort)
             .map_err(|rejected| not_compiled(&module, rejected))?;
+        // Errors show what the program says.
+        if let Some(shared) = Arc::get_mut(&mut finished.shared) {
+            shared.module = module.clone();
+        }
         let names = functions.iter().map(|name| Name::from(*name)).collect();
         let interpreted = finished.interpreted.iter().map(|rejected| not_compiled(&module, rejected.clone())).collect();
         Ok(Program { names, interpreted, finished, idle: Mutex::new(Vec::new()), flushes_subnormals: false })
@@ -341,4 +346,17 @@ fn not_compiled(module: &Module<IRCode>, rejected: Rejected) -> NotCompiled {
         (place.statement, place.text)
     });
     NotCompiled { function: name, statement, what: rejected.refusal.what }
+}
+
+/// The module with copies of elements in the place of those by addresses.
+fn copying_elements(module: &Arc<Module<IRCode>>) -> Arc<Module<IRCode>> {
+    let mut copying = module.clone();
+    for function in module.functions() {
+        if let Cow::Owned(body) = with_element_copies(module, &function.body)
+            && let Some(place) = Arc::make_mut(&mut copying).body_mut(&function.name)
+        {
+            *place = body;
+        }
+    }
+    copying
 }

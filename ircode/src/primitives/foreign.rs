@@ -86,13 +86,23 @@ fn constant_symbol(constant: &Constant) -> Option<&str> {
     }
 }
 
-/// The primitive that a foreigncall calls, and its arguments: those of the C function, without what is only kept alive.
-/// `None` if the function is no primitive.
-pub fn foreign_primitive<N: Names>(expr: &ExprNode<N>) -> Option<(&'static Primitive, &[Operand<N>])> {
+/// The symbol that a foreigncall calls, and its arguments: those of the C function, without what is only kept alive.
+pub fn foreign_call<N: Names>(expr: &ExprNode<N>) -> Option<(&str, &[Operand<N>])> {
     if expr.head != Head::Foreigncall {
         return None;
     }
     let symbol = foreign_symbol(expr.args.first()?)?;
+    let args = expr.args.get(5..)?;
+    let count = match expr.args.get(2) {
+        Some(Operand::Constant(Constant::SimpleVector(types))) => types.len(),
+        _ => args.len(),
+    };
+    Some((symbol, args.get(..count)?))
+}
+
+/// The primitive that a foreigncall calls, and its arguments, as [`foreign_call`] gives them. `None` if the function is no primitive.
+pub fn foreign_primitive<N: Names>(expr: &ExprNode<N>) -> Option<(&'static Primitive, &[Operand<N>])> {
+    let (symbol, args) = foreign_call(expr)?;
     let primitive = match SYMBOLS.iter().find(|(name, _)| *name == symbol) {
         Some((_, primitive)) => lookup(primitive)?,
         None if symbol.starts_with("jl_") => lookup(symbol)?,
@@ -101,10 +111,5 @@ pub fn foreign_primitive<N: Names>(expr: &ExprNode<N>) -> Option<(&'static Primi
             find(symbol).or_else(|| find(symbol.strip_suffix('f')?))?
         }
     };
-    let args = expr.args.get(5..)?;
-    let count = match expr.args.get(2) {
-        Some(Operand::Constant(Constant::SimpleVector(types))) => types.len(),
-        _ => args.len(),
-    };
-    Some((primitive, args.get(..count)?))
+    Some((primitive, args))
 }

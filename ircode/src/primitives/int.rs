@@ -4,6 +4,7 @@ use super::{Failure, ScalarException, one, two};
 use crate::scalar::{Scalar, ScalarType};
 
 const TWO_INTEGERS: &str = "two integers of the same type";
+const TWO_OF_A_TYPE: &str = "two numbers of the same type";
 const ONE_INTEGER: &str = "an integer";
 
 type Result<T> = std::result::Result<T, Failure>;
@@ -85,14 +86,12 @@ pub(super) fn cttz_int(args: &[Scalar]) -> Result<Scalar> {
     unary(args, |a, bits| a.trailing_zeros().min(bits).into())
 }
 
+/// Compares bits, as Julia does: its library sorts floats of one sign by them.
 fn compare(args: &[Scalar], fast: fn(i64, i64) -> bool, wide: fn(&Scalar, &Scalar) -> bool) -> Result<Scalar> {
     if let [Scalar::Int64(a), Scalar::Int64(b)] = args {
         return Ok(Scalar::Bool(fast(*a, *b)));
     }
-    let (a, b) = two(args, TWO_INTEGERS)?;
-    if !is_bits(a.scalar_type()) {
-        return Err(Failure::Operands(TWO_INTEGERS));
-    }
+    let (a, b) = two(args, TWO_OF_A_TYPE)?;
     Ok(Scalar::Bool(wide(a, b)))
 }
 
@@ -265,6 +264,9 @@ mod tests {
         assert_eq!(slt_int(&[Scalar::UInt8(255), Scalar::UInt8(0)]), Ok(Scalar::Bool(true)));
         assert_eq!(ult_int(&[int8(-1), int8(0)]), Ok(Scalar::Bool(false)));
         assert_eq!(sle_int(&[Scalar::Int64(3), Scalar::Int64(3)]), Ok(Scalar::Bool(true)));
+        // Of negative floats, the larger ones have the smaller bits.
+        assert_eq!(slt_int(&[Scalar::Float64(-1.0), Scalar::Float64(-2.0)]), Ok(Scalar::Bool(true)));
+        assert_eq!(ult_int(&[Scalar::Float32(2.0), Scalar::Float32(1.0)]), Ok(Scalar::Bool(false)));
     }
 
     #[test]

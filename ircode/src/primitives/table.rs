@@ -63,6 +63,8 @@ pub static TABLE: &[Primitive] = &[
     scalars("add_int", 2, SAME, PURE, int::add_int),
     scalars("sub_int", 2, SAME, PURE, int::sub_int),
     scalars("mul_int", 2, SAME, PURE, int::mul_int),
+    scalars("add_ptr", 2, SAME, PURE, int::add_int),
+    scalars("sub_ptr", 2, SAME, PURE, int::sub_int),
     scalars("sdiv_int", 2, SAME, THROWS, int::sdiv_int),
     scalars("udiv_int", 2, SAME, THROWS, int::udiv_int),
     scalars("srem_int", 2, SAME, THROWS, int::srem_int),
