@@ -25,6 +25,7 @@
 mod activity;
 mod calls;
 mod derivation;
+mod failing;
 pub mod linearization;
 mod operation;
 mod rule;

@@ -8,6 +8,7 @@ use hashbrown::HashMap;
 use ircode::{DerivativeKind, Function, IRCode, Module, Name, NewInstruction, Operand, Stmt, Type};
 
 use super::NAME;
+use super::failing::{leave_calls, may_be_caught};
 use super::operation::{Classifier, Operation};
 use crate::PassError;
 use crate::derivative_entries::RegisteredDerivatives;
@@ -80,6 +81,8 @@ pub(super) struct Derivation<'a> {
     candidates: Vec<Candidate>,
     /// By function: whether it may make an integer of the bits of a float.
     pub(super) takers_of_bits: Vec<bool>,
+    /// By function: whether exceptions that it throws may be caught.
+    may_be_caught: Vec<bool>,
     /// The thunks through which derivatives that the module has are called.
     pub(super) thunks: Thunks,
     prepared: RefCell<HashMap<usize, Arc<Prepared>>>,
@@ -98,6 +101,7 @@ impl<'a> Derivation<'a> {
             directions,
             frees_entry: false,
             takers_of_bits,
+            may_be_caught: may_be_caught(module),
             registered,
             thunks: Thunks::default(),
             candidates,
@@ -111,12 +115,12 @@ impl<'a> Derivation<'a> {
             return Ok(Some(known.clone()));
         }
         let Some(function) = self.module.functions().get(position) else { return Ok(None) };
-        let prepared = Arc::new(self.prepare(function)?);
+        let prepared = Arc::new(self.prepare(position, function)?);
         self.prepared.borrow_mut().insert(position, prepared.clone());
         Ok(Some(prepared))
     }
 
-    fn prepare(&self, function: &Function<BBCode>) -> Result<Prepared, PassError> {
+    fn prepare(&self, position: usize, function: &Function<BBCode>) -> Result<Prepared, PassError> {
         let mut bb = prepared_body(NAME, self.module, function, &self.candidates)?;
         let error = |error: EditError| PassError::new(NAME, &function.name, error.to_string());
         if self.frees_entry {
@@ -129,7 +133,10 @@ impl<'a> Derivation<'a> {
         let ir = IRCode::try_from(bb).map_err(|error| PassError::new(NAME, &function.name, error.to_string()))?;
         let classifier = Classifier { module: self.module, rules: self.rules, tangents: &self.tangents, ir: &ir };
         let stmts = ir.stmts.stmts().iter().zip(ir.stmts.types());
-        let operations = stmts.map(|(stmt, ty)| classifier.operation(stmt, ty)).collect();
+        let mut operations: Vec<Operation> = stmts.map(|(stmt, ty)| classifier.operation(stmt, ty)).collect();
+        if self.may_be_caught.get(position) == Some(&false) {
+            leave_calls(&ir, &mut operations);
+        }
         Ok(Prepared { ir, operations, result })
     }
 
