@@ -41,6 +41,7 @@ mod scalars;
 mod scopes;
 mod shadows;
 mod sites;
+mod slices;
 mod stack;
 mod stacks;
 mod statement;

@@ -207,6 +207,11 @@ fn range(runtime: &Runtime<'_>, target: &Value, first: &Value, last: &Value) -> 
     }
 }
 
+/// What Julia says where a negative number of elements is to be copied.
+pub(crate) fn negative_count(count: i128) -> String {
+    format!("tried to copy n={count} elements, but n should be non-negative")
+}
+
 /// `copyto!(to, from)` and `copyto!(to, first, from, from_first, count)`. What is copied is what was there before.
 pub(super) fn copyto(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let what = "two arrays, or an array and a place, an array and a place, and a number";
@@ -218,15 +223,16 @@ pub(super) fn copyto(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value>
     let element = element_type(array(to)?);
     array(from)?;
     if count < 0 {
-        let message = format!("tried to copy n={count} elements, but n should be non-negative");
+        let message = negative_count(count);
         return Err(runtime.exception("ArgumentError", &["msg"], vec![Value::String(message.into())]));
     }
     if count == 0 {
         return Ok(to.clone());
     }
     let place = |first: i128| -> Result<(Value, Value)> {
-        let number = |value: i128| i64::try_from(value).map(Value::from).map_err(|_| expected(what));
-        Ok((number(first)?, number(first.saturating_add(count - 1))?))
+        let (first, count) = (i64::try_from(first).ok(), i64::try_from(count).ok());
+        let (first, count) = first.zip(count).ok_or_else(|| expected(what))?;
+        Ok((Value::from(first), Value::from(first.saturating_add(count - 1))))
     };
     let ((to_first, to_last), (from_first, from_last)) = (place(to_first)?, place(from_first)?);
     let (to_first, _) = range(runtime, to, &to_first, &to_last)?;
@@ -328,17 +334,20 @@ pub(super) fn add_slice(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Val
     if float_type(array(target)?)? != ty {
         return Err(expected("arrays of floats of one type"));
     }
-    let last = i64::try_from(index(first)?).ok().and_then(|first| first.checked_add(values.len() as i64 - 1));
+    let last = i64::try_from(index(first)?).ok().map(|first| first.saturating_add(values.len() as i64 - 1));
     let last = last.ok_or_else(|| expected("an array of floats, a place and such an array"))?;
     let (first, count) = range(runtime, target, first, &Value::from(last))?;
     update(target, first, count, |i, old| rounded(ty, old + values.get(i).copied().unwrap_or(0.0)))?;
     Ok(target.clone())
 }
 
+/// What is said where what is changed is among what is read.
+pub(crate) const CHANGED_OPERAND: &str = "the array that is changed must not be an operand, too";
+
 /// What is changed must not be among what is read.
 pub(super) fn apart(runtime: &Runtime<'_>, target: &Value, others: &[&Value]) -> Result<()> {
     if others.iter().any(|other| share_memory(target, other)) {
-        let message = Value::String("the array that is changed must not be an operand, too".into());
+        let message = Value::String(CHANGED_OPERAND.into());
         return Err(runtime.exception("ArgumentError", &["msg"], vec![message]));
     }
     Ok(())

@@ -17,10 +17,10 @@ use super::layout::{Layout, Parts, Shape, array};
 use super::sites::What;
 
 /// What an array is made of.
-struct ArrayParts {
-    header: ir::Value,
-    element: Arc<Layout>,
-    rank: u32,
+pub(super) struct ArrayParts {
+    pub(super) header: ir::Value,
+    pub(super) element: Arc<Layout>,
+    pub(super) rank: u32,
 }
 
 impl ArrayParts {
@@ -81,7 +81,7 @@ impl FunctionCompiler<'_, '_> {
         })
     }
 
-    fn array(&mut self, value: &Typed) -> Option<ArrayParts> {
+    pub(super) fn array(&mut self, value: &Typed) -> Option<ArrayParts> {
         match &value.layout.shape {
             Shape::Array(element, rank) => {
                 Some(ArrayParts { header: value.one()?, element: self.compiler.layouts.element(element), rank: *rank })

@@ -19,7 +19,8 @@ use super::context::Shared;
 use super::effort::Effort;
 use super::function::{Compiled, FunctionCompiler, Refusal};
 use super::helpers::{
-    CALL_VALUE, CATCH, FAIL, GROW, INTERPRET, NEW, PASS_THROUGH, POP_EXCEPTION, RELEASE, ZERO, symbols,
+    ADD_FLOATS, ADD_SINGLES, CALL_VALUE, CATCH, FAIL, FILL, GROW, INTERPRET, MOVE, NEW, PASS_THROUGH, POP_EXCEPTION,
+    RELEASE, ZERO, symbols,
 };
 use super::layout::{Layout, Layouts, Parts};
 use super::preserving::Preserving;
@@ -403,6 +404,8 @@ impl Compiler {
             NEW => (&[clif::I64, clif::I32, clif::I64], Some(clif::I64)),
             GROW => (&[clif::I64, clif::I32, clif::I64, clif::I64], Some(clif::I8)),
             ZERO => (&[clif::I64, clif::I64], None),
+            MOVE | ADD_FLOATS | ADD_SINGLES => (&[clif::I64, clif::I64, clif::I64], None),
+            FILL => (&[clif::I64, clif::I64, clif::I64, clif::I64], None),
             _ => (&[], None),
         };
         self.import(name, operands, result, caller)

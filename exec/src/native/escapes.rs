@@ -18,6 +18,7 @@ use smallvec::SmallVec;
 use super::compiler::Signature;
 use super::layout::{Layout, Layouts, Shape};
 use super::phis::phi_type;
+use super::slices::CHANGING;
 use crate::prepare::PREFERRED;
 
 /// What the values of a layout are to the memory of a call: what comes later holds what comes before.
@@ -277,6 +278,10 @@ impl<'a> Body<'a> {
             let native = self.kind_of(args.first()?) == Kind::Pointer;
             return native.then_some(Action::None);
         }
+        // Numbers lead nowhere. Where the interpreter does it after all, that is noticed.
+        if CHANGING.contains(&name) && self.changes_numbers(args) {
+            return Some(Action::Same(args.iter().take(1).collect()));
+        }
         if name == "tuple" {
             return Some(self.aggregate(index, args));
         }
@@ -286,6 +291,16 @@ impl<'a> Body<'a> {
             true => None,
             false => Some(Action::Make(args.iter().collect())),
         }
+    }
+
+    /// Whether the arrays among these operands, the first of which is one, have numbers of one type as elements.
+    fn changes_numbers(&self, args: &[Operand<Positions>]) -> bool {
+        let mut elements = args.iter().filter_map(|operand| match self.ir.operand_type(operand) {
+            Type::Array(array) => Some(array.element.as_scalar()),
+            _ => None,
+        });
+        let first = elements.next().flatten();
+        first.is_some() && elements.all(|element| element == first)
     }
 
     fn expression<'s>(

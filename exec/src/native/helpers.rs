@@ -12,6 +12,7 @@ use super::context::{Context, Shared};
 use super::layout::{Layouts, array};
 use super::marshal::{Refused, set_word, word};
 use super::sites::{Interpreted, What, Work};
+use crate::builtins::whole_arrays::negative_count;
 use crate::error::RunErrorKind;
 use crate::machine::Fault;
 use crate::prepare::struct_info;
@@ -52,6 +53,10 @@ pub(super) const CALL_VALUE: &str = "bbkit_runtime_call_value";
 pub(super) const NEW: &str = "bbkit_runtime_new";
 pub(super) const GROW: &str = "bbkit_runtime_grow";
 pub(super) const ZERO: &str = "bbkit_runtime_zero";
+pub(super) const MOVE: &str = "bbkit_runtime_move";
+pub(super) const FILL: &str = "bbkit_runtime_fill";
+pub(super) const ADD_FLOATS: &str = "bbkit_runtime_add_floats";
+pub(super) const ADD_SINGLES: &str = "bbkit_runtime_add_singles";
 pub(super) const RELEASE: &str = "bbkit_runtime_release";
 pub(super) const CATCH: &str = "bbkit_runtime_catch";
 pub(super) const POP_EXCEPTION: &str = "bbkit_runtime_pop_exception";
@@ -73,6 +78,38 @@ unsafe extern "C" fn zero(address: u64, bytes: u64) {
     unsafe { (address as *mut u8).write_bytes(0, bytes as usize) };
 }
 
+/// Moves bytes to where others may lie that are moved, too.
+unsafe extern "C" fn move_bytes(to: u64, from: u64, bytes: u64) {
+    // SAFETY: called by machine code with elements of two arrays, or of one: as many bytes each.
+    unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes as usize) };
+}
+
+/// Puts the same number in the place of so many elements.
+unsafe extern "C" fn fill(address: u64, count: u64, bits: u64, size: u64) {
+    let count = count as usize;
+    // SAFETY: called by machine code with so many elements of an array, each of so many bytes and at a multiple of them.
+    unsafe {
+        match size {
+            1 => std::slice::from_raw_parts_mut(address as *mut u8, count).fill(bits as u8),
+            2 => std::slice::from_raw_parts_mut(address as *mut u16, count).fill(bits as u16),
+            4 => std::slice::from_raw_parts_mut(address as *mut u32, count).fill(bits as u32),
+            _ => std::slice::from_raw_parts_mut(address as *mut u64, count).fill(bits),
+        }
+    }
+}
+
+/// Adds so many floats to others.
+unsafe extern "C" fn add<T: Copy + std::ops::AddAssign>(to: u64, from: u64, count: u64) {
+    let count = count as usize;
+    // SAFETY: called by machine code with so many elements of two arrays that have no memory in common, each at a multiple of its size.
+    let (to, from) = unsafe {
+        (std::slice::from_raw_parts_mut(to as *mut T, count), std::slice::from_raw_parts(from as *const T, count))
+    };
+    for (to, from) in to.iter_mut().zip(from) {
+        *to += *from;
+    }
+}
+
 /// The addresses of what machine code calls, by the names under which it is declared.
 pub(super) fn symbols() -> Vec<(String, *const u8)> {
     let mut symbols = math_symbols();
@@ -84,6 +121,10 @@ pub(super) fn symbols() -> Vec<(String, *const u8)> {
         (NEW.into(), new as *const u8),
         (GROW.into(), grow as *const u8),
         (ZERO.into(), zero as *const u8),
+        (MOVE.into(), move_bytes as *const u8),
+        (FILL.into(), fill as *const u8),
+        (ADD_FLOATS.into(), add::<f64> as *const u8),
+        (ADD_SINGLES.into(), add::<f32> as *const u8),
         (RELEASE.into(), release as *const u8),
         (CATCH.into(), catch as *const u8),
         (POP_EXCEPTION.into(), pop_exception as *const u8),
@@ -140,6 +181,23 @@ unsafe extern "C" fn fail(context: *mut Context, site: u32, operands: u64) {
                         (Err(refused), _) => context.kind_of(refused),
                         (_, Err(fault)) => context.fault_kind(fault),
                     }
+                }
+                What::Stretch { array } => {
+                    // SAFETY: the operands are the array and two numbers.
+                    let array = context.with_layouts(|context, layouts| {
+                        // SAFETY: as above.
+                        context.tracking(|context| context.load(layouts, array, operands))
+                    });
+                    let [first, last] = [1, 2].map(|index| word(operand(operands, index)) as i64);
+                    let indices = Value::Text(format!("{first}:{last}").into());
+                    match array {
+                        Ok(array) => exception(context, "BoundsError", &["a", "i"], vec![array, indices]),
+                        Err(refused) => context.kind_of(refused),
+                    }
+                }
+                What::NegativeCount => {
+                    let message = negative_count(i128::from(word(operands) as i64));
+                    exception(context, "ArgumentError", &["msg"], vec![Value::String(message.into())])
                 }
                 What::Exception(name) => exception(context, name, &[], Vec::new()),
                 What::Message(name, message) => {

@@ -25,6 +25,10 @@ pub(super) enum What {
     Call,
     /// An array is indexed out of bounds. The operands are the array and the indices.
     Bounds { array: Arc<Layout>, indices: usize },
+    /// Elements of an array are used that it does not have. The operands are the array and the numbers of the first of them and the last.
+    Stretch { array: Arc<Layout> },
+    /// So many elements are to be copied, which is less than none. The operand is the number.
+    NegativeCount,
     /// An exception without fields.
     Exception(&'static str),
     /// An exception with a message.

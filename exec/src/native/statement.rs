@@ -172,11 +172,12 @@ impl FunctionCompiler<'_, '_> {
             return self.refuse(format!("`{}` of another number of operands", primitive.name));
         }
         // What is no array has methods of its own, which are found when it is known what it is.
-        let has_methods = || !self.module.methods(primitive.name).is_empty();
-        if MAPPING.contains(&primitive.name) || primitive.scope == Scope::Arrays && has_methods() {
+        let has_methods = primitive.scope == Scope::Arrays && !self.module.methods(primitive.name).is_empty();
+        let operands = self.operands(ir, args)?;
+        let has_array = || operands.iter().any(|operand| matches!(operand.layout.shape, Shape::Array(..)));
+        if MAPPING.contains(&primitive.name) || has_methods && !has_array() {
             return self.refuse(format!("a call of `{}`", primitive.name));
         }
-        let operands = self.operands(ir, args)?;
         if let Some(value) = self.scalar_primitive(primitive, &operands)? {
             return Ok(value);
         }
@@ -187,6 +188,12 @@ impl FunctionCompiler<'_, '_> {
             return Ok(value);
         }
         if let Some(value) = self.array_primitive(primitive, &operands)? {
+            return Ok(value);
+        }
+        if let Some(value) = self.slice_primitive(primitive.name, &operands)? {
+            return Ok(value);
+        }
+        if let Some(value) = self.restore_primitive(primitive, &operands)? {
             return Ok(value);
         }
         if let Some(value) = self.shadow_primitive(primitive, &operands, annotated)? {
