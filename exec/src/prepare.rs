@@ -691,7 +691,8 @@ pub(crate) fn left_handlers(ir: &IRCode, args: &[Operand<Positions>]) -> usize {
     }
 }
 
-fn foreign_text(args: &[Operand<Positions>]) -> String {
+/// What a foreign function is called in an error.
+pub(crate) fn foreign_text(args: &[Operand<Positions>]) -> String {
     let printer = ircode::text::StatementPrinter::new(ircode::Style::Julia);
     match args.first() {
         Some(name) => format!("the foreign function {}", printer.operand(name)),

@@ -208,6 +208,7 @@ unsafe extern "C" fn fail(context: *mut Context, site: u32, operands: u64) {
                 }
                 What::Undefined(what) => RunErrorKind::Undefined(what.clone()),
                 What::UnknownFunction(name) => RunErrorKind::UnknownFunction(name.clone()),
+                What::Unsupported(what) => RunErrorKind::Unsupported(what.clone()),
                 What::Refused(what) => context.kind_of(Refused::Value((*what).into())),
                 What::Unreachable => RunErrorKind::ReachedUnreachable,
                 What::FellThrough => RunErrorKind::FellThrough,

@@ -189,7 +189,7 @@ impl Context {
         unsafe { self.load(layouts, field, copy.as_ptr() as u64) }
     }
 
-    fn aggregate(&mut self, ty: &Type, values: Vec<Value>) -> Result<Value> {
+    fn aggregate(&mut self, ty: &Type, mut values: Vec<Value>) -> Result<Value> {
         Ok(match ty {
             Type::Tuple(_) => self.runtime().tuple(values)?,
             Type::NamedTuple(fields) => {
@@ -197,6 +197,10 @@ impl Context {
                 self.runtime().named_tuple(names, values)?
             }
             other => {
+                // An exception may have been made without its last fields.
+                while let Some(Value::Undefined) = values.last() {
+                    values.pop();
+                }
                 let module = self.shared.module.clone();
                 match struct_info(&module, other, values.len()) {
                     Some(info) => self.runtime().structure(info, values)?,

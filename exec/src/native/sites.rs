@@ -39,6 +39,8 @@ pub(super) enum What {
     Undefined(String),
     /// A function is called that is not there.
     UnknownFunction(Name),
+    /// Something is reached that nothing here runs.
+    Unsupported(String),
     /// A statement is reached that says it cannot be.
     Unreachable,
     /// Control runs out of the last block.

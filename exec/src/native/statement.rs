@@ -5,16 +5,16 @@ use std::sync::Arc;
 use cranelift_codegen::ir::InstBuilder;
 use cranelift_codegen::ir::types as clif;
 use ircode::primitives::{Compute, Primitive, ResultType, Scope, foreign_primitive};
-use ircode::{Callee, ExprNode, Head, IRCode, Operand, Positions, Scalar, Stmt, Type};
+use ircode::{BlockNumber, Callee, ExprNode, Head, IRCode, Operand, Positions, SSAValue, Scalar, Stmt, Type};
 
 use super::addresses::ADDRESS;
 use super::escapes::invoked;
 use super::function::{Compiled, FunctionCompiler, Typed};
 use super::helpers::CALL_VALUE;
-use super::layout::{Layout, Shape};
+use super::layout::{Layout, Parts, Shape};
 use super::sites::{ValueCall, What, Work};
 use crate::machine::MAPPING;
-use crate::prepare::struct_info;
+use crate::prepare::{foreign_text, struct_info};
 
 /// Primitives whose result holds what they are given.
 const KEEPING: &[&str] =
@@ -275,6 +275,9 @@ impl FunctionCompiler<'_, '_> {
                 let operands = self.operands(ir, args)?;
                 match ty {
                     Type::Tuple(_) => self.tuple(&operands),
+                    ty if self.lacks_fields(&ty, operands.len()) && self.is_only_thrown(ir) => {
+                        self.new_exception(&ty, operands)
+                    }
                     ty => self.new_struct(&ty, &operands),
                 }
             }
@@ -319,7 +322,8 @@ impl FunctionCompiler<'_, '_> {
             head if head.is_for_compiler() => Ok(self.unit(Type::Nothing)),
             Head::Foreigncall => match foreign_primitive(expr) {
                 Some((primitive, args)) => self.primitive(ir, primitive, args, annotated),
-                None => self.refuse("a foreign function"),
+                // As in the interpreter, that is an error where it is called.
+                None => self.give_up(What::Unsupported(foreign_text(&expr.args)), annotated),
             },
             other => self.refuse(format!("an expression `{}`", other.name())),
         }
@@ -330,6 +334,42 @@ impl FunctionCompiler<'_, '_> {
         let ty = Type::tuple(fields.iter().map(|field| field.layout.ty.clone()));
         let layout = self.compiler.layouts.of(&ty);
         self.assemble(layout, fields)
+    }
+
+    /// Whether nothing is done with the value of this statement but to throw it: in its block, from which control goes nowhere else.
+    fn is_only_thrown(&self, ir: &IRCode) -> bool {
+        let block = ir.block_of(SSAValue::from_index(self.statement)).and_then(BlockNumber::index);
+        let rest = block
+            .and_then(|block| ir.cfg.blocks.get(block))
+            .and_then(|block| ir.stmts.stmts().get(self.statement + 1..block.stmts.end));
+        let Some((Stmt::Return(last), rest)) = rest.and_then(<[_]>::split_last) else {
+            return false;
+        };
+        last.value.is_none()
+            && rest.iter().all(|stmt| {
+                let mut used = false;
+                stmt.for_each_use(|value| used |= value.index() == Some(self.statement));
+                !used || self.module.primitive_call(stmt).is_some_and(|(primitive, _)| primitive.name == "throw")
+            })
+    }
+
+    fn lacks_fields(&mut self, ty: &Type, count: usize) -> bool {
+        let layout = self.compiler.layouts.of(ty);
+        layout.shape.fields().is_some_and(|fields| count < fields.len())
+    }
+
+    /// An exception, of whose fields the last may be left undefined.
+    fn new_exception(&mut self, ty: &Type, mut operands: Vec<Typed>) -> Compiled<Typed> {
+        let layout = self.compiler.layouts.of(ty);
+        for field in layout.shape.fields().unwrap_or_default().iter().skip(operands.len()) {
+            if !field.is_boxed() {
+                return self.new_struct(ty, &operands);
+            }
+            // The number of no value.
+            let missing = self.word(-1);
+            operands.push(Typed { layout: field.clone(), parts: Parts::from_slice(&[missing]) });
+        }
+        self.new_struct(ty, &operands)
     }
 
     pub(super) fn new_struct(&mut self, ty: &Type, operands: &[Typed]) -> Compiled<Typed> {

@@ -55,6 +55,10 @@ impl Plan<'_> {
                 Operation::Resize { object, .. } | Operation::Whole { object, .. } => {
                     known(self.primal.operand_type(object))
                 }
+                // A copy of what the primitive changes.
+                Operation::Rule { args, .. } => {
+                    args.first().map_or(Type::Any, |first| known(self.primal.operand_type(first)))
+                }
                 _ => Type::Any,
             },
             Saved::OldShadow(id) => match self.activity.operation(id) {
