@@ -49,6 +49,7 @@ mod straight;
 mod subnormals;
 mod turns;
 mod variables;
+mod vector_ends;
 mod vectors;
 mod versions;
 

@@ -4,8 +4,9 @@
 //! header says as much, as long as addresses are only found to be the same or not, and first elements stay where they are.
 
 use hashbrown::HashMap;
-use ircode::{IRCode, Module, Operand, ScalarType, Type};
+use ircode::{IRCode, Module, Operand, ScalarType, Stmt, Type};
 
+use super::call_graph::SHIFTING;
 use super::function::{FunctionCompiler, Typed};
 use super::layout::Shape;
 
@@ -18,15 +19,22 @@ const SAME: &[&str] = &["bitcast"];
 /// What sees whether two numbers are the same.
 const COMPARISONS: &[&str] = &["===", "!==", "eq_int", "ne_int"];
 
-/// By statement that gives an address: whether that is only compared, in the block in which it was asked for.
-pub(super) fn compared_addresses(module: &Module<IRCode>, ir: &IRCode) -> HashMap<usize, bool> {
+/// By statement that gives an address: whether that is only compared, in the block in which it was asked for, and where `shifts` says that something
+/// in the program moves first elements, before anything there may do so.
+pub(super) fn compared_addresses(module: &Module<IRCode>, ir: &IRCode, shifts: bool) -> HashMap<usize, bool> {
     let mut found: HashMap<usize, bool> = HashMap::new();
     // By statement whose value is an address: the statement that gives it.
     let mut origins: HashMap<usize, usize> = HashMap::new();
     for block in &ir.cfg.blocks {
+        // What was asked for before this statement is out of date.
+        let mut current = block.stmts.start;
         for index in block.stmts.clone() {
             let Some(stmt) = ir.stmts.stmts().get(index) else { continue };
             let primitive = module.primitive_call(stmt).map(|(primitive, _)| primitive.name);
+            let calls = matches!(stmt, Stmt::Call(_) | Stmt::Invoke(_)) && primitive.is_none();
+            if shifts && (calls || primitive.is_some_and(|primitive| SHIFTING.contains(&primitive))) {
+                current = index;
+            }
             if primitive == Some(ADDRESS) {
                 found.insert(index, true);
                 origins.insert(index, index);
@@ -42,6 +50,9 @@ pub(super) fn compared_addresses(module: &Module<IRCode>, ir: &IRCode) -> HashMa
                 matches!(ir.stmts.types().get(index), Some(Type::Scalar(ty)) if ty.is_integer() && ty.bits() == 64);
             match (primitive, used.as_slice()) {
                 (_, []) => {}
+                (_, used) if used.iter().any(|origin| *origin < current) => {
+                    found.extend(used.iter().map(|origin| (*origin, false)));
+                }
                 (Some(name), [one]) if SAME.contains(&name) && is_word && block.stmts.contains(one) => {
                     origins.insert(index, *one);
                 }
@@ -71,10 +82,9 @@ impl FunctionCompiler<'_, '_> {
     /// A number for the array, if it is used for nothing but to see whether another array has the same.
     pub(super) fn address_to_compare(&mut self, ir: &IRCode, operands: &[Typed]) -> Option<Typed> {
         let [array] = operands else { return None };
-        let stays = matches!(array.layout.shape, Shape::Array(..)) && !self.compiler.shifts();
-        let header = array.one().filter(|_| stays)?;
+        let header = array.one().filter(|_| matches!(array.layout.shape, Shape::Array(..)))?;
         if self.addresses.is_none() {
-            self.addresses = Some(compared_addresses(&self.module, ir));
+            self.addresses = Some(compared_addresses(&self.module, ir, self.compiler.shifts()));
         }
         let compared = self.addresses.as_ref().and_then(|known| known.get(&self.statement)).copied();
         compared.filter(|only| *only)?;
@@ -112,9 +122,37 @@ end
 ";
         let module = parse_module(text).unwrap().module;
         let ir = &module.function("f").unwrap().body;
-        let mut found: Vec<(usize, bool)> = compared_addresses(&module, ir).into_iter().collect();
-        found.sort_unstable();
+        let found = |shifts: bool| {
+            let mut found: Vec<(usize, bool)> = compared_addresses(&module, ir, shifts).into_iter().collect();
+            found.sort_unstable();
+            found
+        };
         // %3 is also ordered, %9 is compared in another block, and no address fits in 32 bits.
-        assert_eq!(found, [(0, true), (2, false), (5, false), (8, false), (9, false)]);
+        assert_eq!(found(true), [(0, true), (2, false), (5, false), (8, false), (9, false)]);
+        assert_eq!(found(true), found(false));
+    }
+
+    #[test]
+    fn what_moves_first_elements_puts_addresses_out_of_date() {
+        let text = "
+function f(a::Vector{Float64}, b::Vector{Float64}, old::Vector{Float64})::Bool
+1 ─ %1 = Base.jl_array_ptr(a)::Any
+│   %2 = Base.bitcast(UInt64, %1)::UInt64
+│        BBKit.restore!(a, old)::Nothing
+│   %4 = Base.jl_array_ptr(a)::Any
+│   %5 = Base.bitcast(UInt64, %4)::UInt64
+│   %6 = Base.jl_array_ptr(b)::Any
+│   %7 = Base.bitcast(UInt64, %6)::UInt64
+│   %8 = (%5 === %7)::Bool
+│   %9 = (%2 === %7)::Bool
+└──      return %9
+end
+";
+        let module = parse_module(text).unwrap().module;
+        let ir = &module.function("f").unwrap().body;
+        let mut found: Vec<(usize, bool)> = compared_addresses(&module, ir, true).into_iter().collect();
+        found.sort_unstable();
+        assert_eq!(found, [(0, false), (3, true), (5, false)]);
+        assert!(compared_addresses(&module, ir, false).values().all(|only| *only));
     }
 }

@@ -46,7 +46,8 @@ const RESIZING: &[&str] = &[
 ];
 
 /// Those that do it at the front, or anywhere.
-const SHIFTING: &[&str] = &["jl_array_grow_beg", "jl_array_grow_at", "jl_array_del_beg", "jl_array_del_at", "restore!"];
+pub(super) const SHIFTING: &[&str] =
+    &["jl_array_grow_beg", "jl_array_grow_at", "jl_array_del_beg", "jl_array_del_at", "restore!"];
 
 impl Calls {
     /// What these functions call, directly or not, without those that are left out or left to the interpreter.

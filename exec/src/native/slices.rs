@@ -14,7 +14,7 @@ use super::escapes::{Kind, kind};
 use super::function::{Compiled, FunctionCompiler, Typed};
 use super::helpers::{ADD_FLOATS, ADD_SINGLES, FILL, MOVE};
 use super::layout::{Layout, Parts, array};
-use super::sites::{What, Work};
+use super::sites::What;
 
 /// Primitives that change elements of an array that are numbers, and nothing else. The first operand is the array.
 pub(super) const CHANGING: &[&str] = &["copyto!", "fill!", "fill_slice!", "add_slice!"];
@@ -106,21 +106,12 @@ impl FunctionCompiler<'_, '_> {
             same = Some(same.map_or(equal, |same| self.builder.ins().band(same, equal)));
         }
         let Some(same) = same else { return Ok(None) };
-        let [alike, otherwise, done] = [(); 3].map(|()| self.builder.create_block());
-        self.builder.set_cold_block(otherwise);
-        self.builder.ins().brif(same, alike, &[], otherwise, &[]);
-        self.seal(&[alike, otherwise]);
-        self.builder.switch_to_block(otherwise);
-        let unit = self.compiler.layouts.of(&Type::Nothing);
-        self.interpret(Work::Primitive(primitive), operands, unit)?;
-        self.builder.ins().jump(done, &[]);
-        self.builder.switch_to_block(alike);
-        let [to_data, from_data] = [to.header, from.header].map(|header| self.load_word(header, array::DATA));
-        let length = self.load_word(from.header, array::LENGTH);
-        self.move_elements(&to.element, to_data, from_data, length);
-        self.builder.ins().jump(done, &[]);
-        self.seal(&[done]);
-        self.builder.switch_to_block(done);
+        self.unless(same, primitive, operands, |compiler| {
+            let [to_data, from_data] = [to.header, from.header].map(|header| compiler.load_word(header, array::DATA));
+            let length = compiler.load_word(from.header, array::LENGTH);
+            compiler.move_elements(&to.element, to_data, from_data, length);
+            Ok(())
+        })?;
         Ok(Some(self.unit(Type::Nothing)))
     }
 

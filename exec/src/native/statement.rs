@@ -196,6 +196,9 @@ impl FunctionCompiler<'_, '_> {
         if let Some(value) = self.restore_primitive(primitive, &operands)? {
             return Ok(value);
         }
+        if let Some(value) = self.vector_end_primitive(primitive, &operands)? {
+            return Ok(value);
+        }
         if let Some(value) = self.shadow_primitive(primitive, &operands, annotated)? {
             return Ok(value);
         }
