@@ -32,6 +32,9 @@ pub struct Replacement<N: Names> {
 /// The longest way back from an address to its array, in statements, that is followed. Compiled code has four or five.
 const LONGEST: usize = 16;
 
+/// The bytes of an element that is no number and consists of none.
+const REFERENCE: u64 = 8;
+
 /// How deep the structs that are elements may hold structs.
 const DEEPEST: usize = 8;
 
@@ -44,7 +47,8 @@ pub fn copies_by_addresses<N: Names>(stmt: &Stmt<N>) -> bool {
 /// the addresses computes the indices. Statements are replaced one by one: none is added, and none moves.
 ///
 /// An address is known where it is `jl_array_ptr(a)` of an array whose element type is a number or a struct of numbers, moved on by
-/// `add_ptr` and `sub_ptr` by a multiple of their size, in whatever types of the same width. Where an address is used for anything
+/// `add_ptr` and `sub_ptr` by a multiple of their size, in whatever types of the same width. What `jl_array_ptr_copy` copies are references to
+/// elements of other types. Where an address is used for anything
 /// else, all that is reached from it stays as it is, as does a copy that is between elements of two types. Julia copies
 /// outside of an array without a word; `copyto!` throws a `BoundsError`.
 ///
@@ -110,7 +114,7 @@ struct Copied<'s, N: Names> {
     to: &'s Operand<N>,
     from: &'s Operand<N>,
     count: &'s Operand<N>,
-    /// Whether it counts elements, and else bytes.
+    /// Whether it counts elements, which are references then, and else bytes.
     counts_elements: bool,
 }
 
@@ -166,7 +170,8 @@ struct Chain<N: Names> {
 
 impl<F, N: Names> Found<'_, '_, F, N> {
     fn add_copy(&mut self, index: usize, copied: &Copied<'_, N>) {
-        let (Some(to), Some(from)) = (self.chain(copied.to), self.chain(copied.from)) else { return };
+        let chain = |address| self.chain(address, copied.counts_elements);
+        let (Some(to), Some(from)) = (chain(copied.to), chain(copied.from)) else { return };
         let (Some(to_address), Some(from_address)) = (copied.to.as_value(), copied.from.as_value()) else { return };
         if to.element != from.element {
             return;
@@ -192,8 +197,8 @@ impl<F, N: Names> Found<'_, '_, F, N> {
         Some((index, self.view.statements.get(index)?.stmt))
     }
 
-    /// The way back from an address to the array in which it lies.
-    fn chain(&self, address: &Operand<N>) -> Option<Chain<N>> {
+    /// The way back from an address to the array in which it lies, whose elements may be references.
+    fn chain(&self, address: &Operand<N>, of_references: bool) -> Option<Chain<N>> {
         let mut steps: Vec<(usize, Step<'_, N>)> = Vec::new();
         let mut at = address;
         let array = loop {
@@ -209,7 +214,11 @@ impl<F, N: Names> Found<'_, '_, F, N> {
             steps.push((index, step));
         };
         let Type::Array(ty) = self.view.operand_type(array) else { return None };
-        let (size, _) = byte_size(self.module, &ty.element, DEEPEST)?;
+        let size = match (byte_size(self.module, &ty.element, DEEPEST), of_references) {
+            (Some((size, _)), false) => size,
+            (None, true) => REFERENCE,
+            _ => return None,
+        };
         let mut links = Vec::with_capacity(steps.len());
         for (index, step) in steps {
             let link = match step {
