@@ -1,7 +1,9 @@
 //! Turns copies from address to address into copies of elements.
 
-use bbcode::BBCode;
-use ircode::{Body, Replacement, copies_by_addresses, element_copies};
+use bbcode::{BBCode, Ids, InstId};
+use hashbrown::HashSet;
+use ircode::primitives::foreign_call;
+use ircode::{Body, Module, Operand, Replacement, Stmt, Type, copies_by_addresses, element_copies};
 
 use crate::manager::Context;
 use crate::{PassError, PassResult};
@@ -50,4 +52,83 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
         }
     }
     Ok(changed)
+}
+
+/// The primitives that read and write by an address, which is their first operand.
+const BY_ADDRESS: &[&str] = &["pointerref", "pointerset"];
+
+/// So many values are followed back from an address.
+const MOST: usize = 64;
+
+/// An error if a statement still copies, reads or writes by an address that may lie in an array of floats: what comes of that would have no
+/// derivative, without a word.
+pub(crate) fn refuse_addresses(pass: &'static str, bb: &BBCode, context: &Context<'_>) -> Result<(), PassError> {
+    for (id, inst) in bb.all_insts() {
+        let addresses: Vec<&Operand<Ids>> = match &inst.stmt {
+            Stmt::Expr(expr) if copies_by_addresses(&inst.stmt) => {
+                let (_, args) = foreign_call(expr).unwrap_or_default();
+                args.iter().filter(|arg| is_address(&bb.operand_type(arg))).collect()
+            }
+            Stmt::Call(call) => match &call.callee {
+                Operand::Global(global) if BY_ADDRESS.contains(&global.name.as_str()) => {
+                    call.args.iter().take(1).collect()
+                }
+                _ => continue,
+            },
+            _ => continue,
+        };
+        if addresses.into_iter().any(|address| may_lie_in_floats(bb, context.module, address)) {
+            let message = "memory is used by an address of which it is not known in which array it lies";
+            return Err(PassError::new(pass, context.function, message).at(bb, id));
+        }
+    }
+    Ok(())
+}
+
+fn is_address(ty: &Type) -> bool {
+    matches!(ty, Type::Named(name) if name.starts_with("Ptr{"))
+}
+
+/// Whether numbers of this type have derivatives, or it is not known what is of this type.
+fn may_be_float(ty: &Type) -> bool {
+    ty.as_scalar().is_none_or(|scalar| scalar.is_float())
+}
+
+fn may_lie_in_floats(bb: &BBCode, module: &Module<BBCode>, address: &Operand<Ids>) -> bool {
+    let mut work = vec![address.clone()];
+    let mut seen: HashSet<InstId> = HashSet::new();
+    while let Some(operand) = work.pop() {
+        if let Operand::Value(id) = operand
+            && !seen.insert(id)
+        {
+            continue;
+        }
+        if seen.len() > MOST {
+            return true;
+        }
+        let stmt = operand.as_value().and_then(|id| bb.stmt(id));
+        let call = stmt.and_then(|stmt| module.primitive_call(stmt)).map(|(primitive, args)| (primitive.name, args));
+        match (stmt, call) {
+            (Some(Stmt::Value(of)), _) => work.push(of.clone()),
+            (Some(Stmt::Pi(pi)), _) => work.push(pi.value.clone()),
+            (Some(Stmt::Phi(phi)), _) => work.extend(phi.entries.iter().filter_map(|entry| entry.value.clone())),
+            (_, Some(("bitcast", [_, of]))) => work.push(of.clone()),
+            (_, Some(("add_ptr" | "sub_ptr" | "add_int" | "sub_int", [of, _]))) => work.push(of.clone()),
+            (_, Some(("ifelse", [_, a, b]))) => work.extend([a.clone(), b.clone()]),
+            (_, Some(("jl_array_ptr", [array]))) => match bb.operand_type(array) {
+                Type::Array(array) if !may_be_float(&array.element) => {}
+                _ => return true,
+            },
+            _ => match bb.operand_type(&operand) {
+                Type::Named(name) => {
+                    let to = name.strip_prefix("Ptr{").and_then(|rest| rest.strip_suffix('}'));
+                    if to.is_none_or(|to| !to.starts_with("Ptr{") && may_be_float(&Type::parse(to))) {
+                        return true;
+                    }
+                }
+                _ => return true,
+            },
+        }
+    }
+    false
 }

@@ -46,6 +46,7 @@ pub(crate) fn prepared_body(
     ] {
         run(&mut bb, &context)?;
     }
+    copy_elements::refuse_addresses(pass, &bb, &context)?;
     // A slot may hold the address of another one, which is a variable like others once the first is gone.
     for _ in 0..SLOTS_IN_SLOTS {
         if !(lower_projections::run(&mut bb, &context)? | mem2reg::run(&mut bb, &context)?) {
