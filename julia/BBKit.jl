@@ -19,6 +19,7 @@ const EnterNode = isdefined(Core, :EnterNode) ? getfield(Core, :EnterNode) : Uni
 
 include("names.jl")
 include("ir.jl")
+include("linear_algebra.jl")
 include("export.jl")
 include("json.jl")
 include("import.jl")

@@ -57,18 +57,17 @@ end
 
 """
 Writes the code of these method instances; see [`export_function`](@ref). `numbers` says whether such constants are written
-as numbers, which a program that runs away from this Julia needs, or by their names.
+as numbers, and functions that call BLAS or LAPACK as loops, which a program that runs away from this Julia needs, or as Julia has them.
 """
 function export_instances(out, roots; callees::Bool = false, numbers::Bool = callees)
     write_dump(out; types = true, numbers = numbers) do writer
         queue, seen = copy(roots), IdDict{Any,Nothing}(mi => nothing for mi in roots)
         while !isempty(queue)
             mi = popfirst!(queue)
-            code = inferred_code(mi)
+            code = exported_code(mi, numbers)
             # Only what was asked for must have code: what is called may be a builtin of the runtime.
             code === nothing && (mi in roots ? error("no code can be inferred for $(call_text(mi))") : continue)
-            ci, result = code
-            ir = ircode(ci, mi)
+            ci, result, ir = code
             write_function(writer, mi, ci, result, ir)
             callees || continue
             for stmt in columns(ir).stmts
@@ -77,6 +76,20 @@ function export_instances(out, roots; callees::Bool = false, numbers::Bool = cal
             end
         end
     end
+end
+
+"""
+The code of a method instance, its result and its IRCode, as a dump has them; `nothing` if there is none. `portable` says whether what calls
+a library in another language is written as Julia code, where there is such.
+"""
+function exported_code(mi::Core.MethodInstance, portable::Bool)
+    of = portable ? Portable.instance(mi) : mi
+    code = inferred_code(of)
+    code === nothing && return nothing
+    ci, result = code
+    ir = ircode(ci, of)
+    of === mi || (ir.argtypes[1] = mi.specTypes.parameters[1])
+    return ci, result, ir
 end
 
 """

@@ -24,8 +24,6 @@ const NOT_RUN: [(&str, &str); 2] = [
 const NOT_REVERSED: &[(&str, &str)] = &[
     ("cumprod", "`Base.CartesianIndices` is neither a function of this module nor a primitive"),
     ("literal_matrix", "there is no derivative rule for `getfield` of (Tuple{Float64,Vararg{Float64,N} where N}"),
-    ("norm", "no derivative of this foreign function is known"),
-    ("normalize", "no derivative of this foreign function is known"),
     ("sign_and_abs", "a float is made of bits"),
     ("ldexp", "a float is made of bits"),
 ];
@@ -33,10 +31,8 @@ const NOT_REVERSED: &[(&str, &str)] = &[
 /// A float is made of bits: the derivative is that of no rule.
 const BITS: &str = "a float is made of bits that depend on the arguments";
 /// What forward mode refuses, with what it says.
-const NOT_DERIVED: [(&str, &str); 5] = [
+const NOT_DERIVED: [(&str, &str); 3] = [
     ("cumprod", "`Base.CartesianIndices` is neither a function of this module nor a primitive"),
-    ("norm", "no derivative of this foreign function is known"),
-    ("normalize", "no derivative of this foreign function is known"),
     ("sign_and_abs", BITS),
     ("ldexp", BITS),
 ];

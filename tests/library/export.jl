@@ -35,12 +35,12 @@ their texts.
 """
 function with_callees(roots)
     for mi in roots
-        code = BBKit.inferred_code(mi)
+        code = BBKit.exported_code(mi, true)
         code === nothing && continue
-        rows = BBKit.columns(BBKit.ircode(code[1], mi))
+        rows = BBKit.columns(code[3])
         for (stmt, type) in zip(rows.stmts, rows.types)
             callee = BBKit.invoked(stmt)
-            callee === nothing || callee in roots || type === Union{} || BBKit.inferred_code(callee) === nothing || push!(roots, callee)
+            callee === nothing || callee in roots || type === Union{} || BBKit.exported_code(callee, true) === nothing || push!(roots, callee)
         end
     end
     return roots

@@ -1,5 +1,5 @@
 # Functions that go through Julia's own library, each with arguments; all give one number. They are written for any number type, so
-# that the gradient can be computed in long arithmetic, and use what is generic where the library would call BLAS or LAPACK.
+# that the gradient can be computed in long arithmetic. Where the library calls BLAS or LAPACK, the dump has loops.
 
 module Library
 
@@ -13,6 +13,10 @@ const A = [2.0 0.5 -1.0; 0.25 3.0 0.5; 1.0 -0.5 2.5]
 const B = [1.0 2.0; -0.5 0.25; 3.0 1.5]
 const S = [4.0 1.0 0.5; 1.0 3.0 -0.25; 0.5 -0.25 2.0]
 const v = [0.3, -1.2, 0.8]
+# Larger than what the library multiplies itself.
+const K = [2.0 0.5 -1.0 0.25; 0.25 3.0 0.5 1.0; 1.0 -0.5 0.75 0.75; 4.0 0.2 -0.3 2.0]
+const L = [1.0 2.0 0.5; -0.5 0.25 1.0; 3.0 1.5 0.1; 1.1 1.2 1.3]
+const long = [sin(i) for i in 1.0:40.0]
 
 generic_lu(A) = LinearAlgebra.generic_lufact!(copy(A))
 
@@ -110,6 +114,28 @@ end
 @case("trace", A -> tr(A), A)
 @case("det", A -> det(generic_lu(A)), A)
 @case("logdet", (A, S) -> logdet(generic_lu(S)) + logabsdet(generic_lu(A))[1], A, S)
+@case("dot", (x, y) -> dot(x, y), p, [1.0, 2.0, 0.5, -1.0])
+@case("norm_long", x -> norm(x), long)
+@case("norm_small", x -> norm(x * 1e-200), long)
+@case("norm_1_long", x -> norm(x, 1), long)
+@case("matvec", (A, x) -> weighted(A * x), K, p)
+@case("matvec_rectangular", (A, x) -> weighted(A * x), L, v)
+@case("transpose_vec", (A, x) -> weighted(A' * x), L, p)
+@case("mul_and_add", (A, x, y) -> weighted(mul!(copy(y), A, x, 2.0, -0.5)), K, p, [1.0, 2.0, 0.5, -1.0])
+@case("matmat", (A, B) -> weighted(A * B), K, L)
+@case("matmat_transposed", (A, B) -> weighted(A' * B), K, L)
+@case("mat_transposed_mat", (A, B) -> weighted(A * B'), L, L)
+@case("both_transposed", (A, B) -> weighted(A' * B'), L, K)
+@case("gram", A -> weighted(A' * A), L)
+@case("outer_gram", A -> weighted(A * A'), L)
+@case("quadratic_form", (A, x) -> x' * A * x, K, p)
+@case("axpy", (x, y) -> weighted(axpy!(2.5, x, copy(y))), p, [1.0, 2.0, 0.5, -1.0])
+@case("scale_in_place", x -> weighted(rmul!(copy(x), 3.0)), long)
+@case("solve", (A, b) -> weighted(A \ b), K, p)
+@case("solve_many", (A, B) -> weighted(A \ B), K, L)
+@case("inverse", A -> weighted(inv(A)), K)
+@case("determinant", A -> det(A), K)
+@case("logistic", (A, x, y) -> -sum(y .* log.(1 ./ (1 .+ exp.(-(A * x)))) .+ (1 .- y) .* log.(1 .- 1 ./ (1 .+ exp.(-(A * x))))), K, p, [1.0, 0.0, 1.0, 0.0])
 @case("triangular_solve", (A, b) -> weighted(LinearAlgebra.naivesub!(LowerTriangular(A), copy(b))), A, v)
 @case("upper_solve", (A, b) -> weighted(LinearAlgebra.naivesub!(UpperTriangular(A), copy(b))), A, v)
 @case("cholesky", S -> (c = invoke(LinearAlgebra._chol!, Tuple{AbstractMatrix,Type{UpperTriangular}}, copy(S), UpperTriangular)[1]; c[1, 1] + 2c[1, 2] + 3c[2, 3] + 4c[3, 3]), S)

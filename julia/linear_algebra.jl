@@ -1,0 +1,387 @@
+# Functions of Julia's library that call BLAS or LAPACK, as loops: what a dump has in their place, so that it can be run, differentiated and
+# compiled where those libraries are not. Sums are taken from the first element to the last, so results may differ in the last places.
+#
+# Each has the name, the arguments and the result of the function that it stands for. What is not here stays a foreign function.
+module Portable
+
+# In the image of most versions; a package must not be loaded for this.
+const LOADED = filter(m -> nameof(m) === :LinearAlgebra, Base.loaded_modules_array())
+const SingularException = isempty(LOADED) ? DomainError : first(LOADED).SingularException
+
+"For `LinearAlgebra.BLAS`."
+module BLAS
+
+const RealFloat = Union{Float32,Float64}
+const Float = Union{RealFloat,ComplexF32,ComplexF64}
+
+"The first index, where a vector is gone through in such steps: backwards from its end, if they are negative."
+first_index(n, step) = step < 0 ? 1 - (n - 1) * step : 1
+
+agree(condition) = condition || throw(DimensionMismatch("the dimensions of the operands do not agree"))
+
+for (name, element, conjugate) in ((:dot, :RealFloat, :identity), (:dotu, :Float, :identity), (:dotc, :Float, :conj))
+    @eval function $name(n::Integer, x::AbstractArray{T}, incx::Integer, y::AbstractArray{T}, incy::Integer) where {T<:$element}
+        sum, i, j = zero(T), first_index(n, incx), first_index(n, incy)
+        for _ in 1:n
+            sum += $conjugate(x[i]) * y[j]
+            i += incx
+            j += incy
+        end
+        return sum
+    end
+    @eval function $name(x::AbstractArray{T}, y::AbstractArray{T}) where {T<:$element}
+        agree(length(x) == length(y))
+        return $name(length(x), x, 1, y, 1)
+    end
+end
+
+function asum(n::Integer, x::AbstractArray{T}, incx::Integer) where {T<:Float}
+    sum, i = zero(real(T)), first_index(n, incx)
+    for _ in 1:n
+        sum += abs(real(x[i])) + abs(imag(x[i]))
+        i += incx
+    end
+    return sum
+end
+asum(x::AbstractArray{<:Float}) = asum(length(x), x, 1)
+
+"Scaled by the largest element where the squares are too large or too small."
+function nrm2(n::Integer, x::AbstractArray{T}, incx::Integer) where {T<:Float}
+    squares, i = zero(real(T)), first_index(n, incx)
+    for _ in 1:n
+        squares += abs2(x[i])
+        i += incx
+    end
+    isfinite(squares) && squares > n * floatmin(real(T)) && return sqrt(squares)
+    largest, i = zero(real(T)), first_index(n, incx)
+    for _ in 1:n
+        largest = max(largest, abs(x[i]))
+        i += incx
+    end
+    (iszero(largest) || !isfinite(largest)) && return largest
+    squares, i = zero(real(T)), first_index(n, incx)
+    for _ in 1:n
+        squares += abs2(x[i] / largest)
+        i += incx
+    end
+    return largest * sqrt(squares)
+end
+nrm2(x::AbstractArray{<:Float}) = nrm2(length(x), x, 1)
+
+function scal!(n::Integer, a::Number, x::AbstractArray{<:Float}, incx::Integer)
+    i = first_index(n, incx)
+    for _ in 1:n
+        x[i] = a * x[i]
+        i += incx
+    end
+    return x
+end
+scal!(a::Number, x::AbstractArray{<:Float}) = scal!(length(x), a, x, 1)
+
+function axpy!(n::Integer, a::Number, x::AbstractArray{T}, incx::Integer, y::AbstractArray{T}, incy::Integer) where {T<:Float}
+    i, j = first_index(n, incx), first_index(n, incy)
+    for _ in 1:n
+        y[j] += a * x[i]
+        i += incx
+        j += incy
+    end
+    return y
+end
+function axpy!(a::Number, x::AbstractArray{T}, y::AbstractArray{T}) where {T<:Float}
+    agree(length(x) == length(y))
+    return axpy!(length(x), a, x, 1, y, 1)
+end
+
+function axpby!(a::Number, x::AbstractArray{T}, b::Number, y::AbstractArray{T}) where {T<:Float}
+    agree(length(x) == length(y))
+    for i in 1:length(x)
+        y[i] = a * x[i] + b * y[i]
+    end
+    return y
+end
+
+"Multiplies by `beta` what the product is added to. What is multiplied by zero is not looked at."
+function scale_result!(beta, y)
+    if iszero(beta)
+        fill!(y, zero(eltype(y)))
+    elseif beta != 1
+        for i in 1:length(y)
+            y[i] = beta * y[i]
+        end
+    end
+    return nothing
+end
+
+function gemv!(trans::AbstractChar, alpha::Number, A::AbstractVecOrMat{T}, x::AbstractVector{T}, beta::Number, y::AbstractVector{T}) where {T<:Float}
+    m, n = size(A, 1), size(A, 2)
+    agree(trans == 'N' ? length(x) == n && length(y) == m : length(x) == m && length(y) == n)
+    scale_result!(beta, y)
+    if trans == 'N'
+        for j in 1:n
+            scaled = alpha * x[j]
+            for i in 1:m
+                y[i] += A[i, j] * scaled
+            end
+        end
+    else
+        for j in 1:n
+            sum = zero(T)
+            if trans == 'T' || T <: Real
+                for i in 1:m
+                    sum += A[i, j] * x[i]
+                end
+            else
+                for i in 1:m
+                    sum += conj(A[i, j]) * x[i]
+                end
+            end
+            y[j] += alpha * sum
+        end
+    end
+    return y
+end
+
+# An element of a matrix, or of its transpose or adjoint.
+element(trans, A::AbstractVecOrMat{<:Real}, i, j) = trans == 'N' ? A[i, j] : A[j, i]
+element(trans, A, i, j) = trans == 'N' ? A[i, j] : trans == 'T' ? A[j, i] : conj(A[j, i])
+
+function gemm!(transA::AbstractChar, transB::AbstractChar, alpha::Number, A::AbstractVecOrMat{T}, B::AbstractVecOrMat{T}, beta::Number, C::AbstractVecOrMat{T}) where {T<:Float}
+    m, inner = transA == 'N' ? (size(A, 1), size(A, 2)) : (size(A, 2), size(A, 1))
+    other, n = transB == 'N' ? (size(B, 1), size(B, 2)) : (size(B, 2), size(B, 1))
+    agree(inner == other && m == size(C, 1) && n == size(C, 2))
+    scale_result!(beta, C)
+    if transA == 'N'
+        for j in 1:n, k in 1:inner
+            scaled = alpha * element(transB, B, k, j)
+            for i in 1:m
+                C[i, j] += A[i, k] * scaled
+            end
+        end
+    else
+        for j in 1:n, i in 1:m
+            sum = zero(T)
+            for k in 1:inner
+                sum += element(transA, A, i, k) * element(transB, B, k, j)
+            end
+            C[i, j] += alpha * sum
+        end
+    end
+    return C
+end
+
+function ger!(alpha::Number, x::AbstractVector{T}, y::AbstractVector{T}, A::AbstractMatrix{T}) where {T<:Float}
+    agree(size(A) == (length(x), length(y)))
+    for j in 1:length(y)
+        scaled = alpha * conj(y[j])
+        for i in 1:length(x)
+            A[i, j] += x[i] * scaled
+        end
+    end
+    return A
+end
+
+"One triangle of `alpha * A * transpose(A) + beta * C`, or of the product the other way round."
+function syrk!(uplo::AbstractChar, trans::AbstractChar, alpha::Number, A::AbstractVecOrMat{T}, beta::Number, C::AbstractMatrix{T}) where {T<:Float}
+    n, inner = trans == 'N' ? (size(A, 1), size(A, 2)) : (size(A, 2), size(A, 1))
+    agree(size(C) == (n, n))
+    for j in 1:n, i in (uplo == 'U' ? (1:j) : (j:n))
+        sum = zero(T)
+        for k in 1:inner
+            sum += trans == 'N' ? A[i, k] * A[j, k] : A[k, i] * A[k, j]
+        end
+        C[i, j] = iszero(beta) ? alpha * sum : alpha * sum + beta * C[i, j]
+    end
+    return C
+end
+
+"Solves `A x = b` for a triangular matrix, in the place of `b`."
+function trsv!(uplo::AbstractChar, trans::AbstractChar, diag::AbstractChar, A::AbstractMatrix{T}, x::AbstractVector{T}) where {T<:Float}
+    agree(size(A, 1) == size(A, 2) == length(x))
+    solve_triangular!(uplo, trans, diag, A, x, 1)
+    return x
+end
+
+"Solves a triangular system for one column."
+function solve_triangular!(uplo, trans, diag, A::AbstractMatrix{T}, B, column) where {T}
+    n = size(A, 1)
+    forward = (uplo == 'L') == (trans == 'N')
+    for step in 1:n
+        i = forward ? step : n + 1 - step
+        sum = B[i, column]
+        for j in (forward ? (1:i-1) : (i+1:n))
+            sum -= element(trans, A, i, j) * B[j, column]
+        end
+        B[i, column] = diag == 'U' ? sum : sum / element(trans, A, i, i)
+    end
+    return nothing
+end
+
+end
+
+"For `LinearAlgebra.LAPACK`."
+module LAPACK
+
+using ..BLAS: Float, agree, solve_triangular!
+using ..Portable: SingularException
+
+"An LU factorization with row exchanges, in the place of the matrix: the row that each column's pivot comes from, and the first column without one."
+function getrf!(A::AbstractMatrix{T}) where {T<:Float}
+    m, n = size(A)
+    pivots, info = Vector{Int}(undef, min(m, n)), 0
+    for k in 1:min(m, n)
+        pivot = k
+        for i in k+1:m
+            if abs(A[i, k]) > abs(A[pivot, k])
+                pivot = i
+            end
+        end
+        pivots[k] = pivot
+        if iszero(A[pivot, k])
+            info == 0 && (info = k)
+            continue
+        end
+        pivot == k || exchange_rows!(A, k, pivot)
+        for i in k+1:m
+            A[i, k] = A[i, k] / A[k, k]
+        end
+        for j in k+1:n, i in k+1:m
+            A[i, j] -= A[i, k] * A[k, j]
+        end
+    end
+    return A, pivots, info
+end
+
+function exchange_rows!(A, i, j)
+    for column in 1:size(A, 2)
+        upper, lower = A[i, column], A[j, column]
+        A[i, column] = lower
+        A[j, column] = upper
+    end
+    return nothing
+end
+
+"Solves a system of which the matrix is factorized by `getrf!`."
+function getrs!(trans::AbstractChar, A::AbstractMatrix{T}, pivots::AbstractVector{<:Integer}, B::AbstractVecOrMat{T}) where {T<:Float}
+    n = size(A, 1)
+    agree(size(A, 2) == n == size(B, 1) == length(pivots))
+    if trans == 'N'
+        for i in 1:n
+            pivots[i] == i || exchange_rows!(B, i, pivots[i])
+        end
+    end
+    for column in 1:size(B, 2)
+        solve_triangular!(trans == 'N' ? 'L' : 'U', trans, trans == 'N' ? 'U' : 'N', A, B, column)
+        solve_triangular!(trans == 'N' ? 'U' : 'L', trans, trans == 'N' ? 'N' : 'U', A, B, column)
+    end
+    if trans != 'N'
+        for i in n:-1:1
+            pivots[i] == i || exchange_rows!(B, i, pivots[i])
+        end
+    end
+    return B
+end
+
+"Solves a system with a triangular matrix."
+function trtrs!(uplo::AbstractChar, trans::AbstractChar, diag::AbstractChar, A::AbstractMatrix{T}, B::AbstractVecOrMat{T}) where {T<:Float}
+    n = size(A, 1)
+    agree(size(A, 2) == n == size(B, 1))
+    if diag != 'U'
+        for i in 1:n
+            iszero(A[i, i]) && throw(SingularException(i))
+        end
+    end
+    for column in 1:size(B, 2)
+        solve_triangular!(uplo, trans, diag, A, B, column)
+    end
+    return B
+end
+
+end
+
+"For `LinearAlgebra` itself: what leads to BLAS and LAPACK, where Julia has that inlined, and chooses between methods when it runs."
+module LinearAlgebra
+
+using ..BLAS: BLAS, Float, agree
+using ..LAPACK: LAPACK
+using ..Portable: SingularException
+
+norm1(x::Array{<:Float}) = BLAS.asum(x)
+norm2(x::Array{<:Float}) = BLAS.nrm2(x)
+
+gemv!(y::Vector{T}, transA::AbstractChar, A::Matrix{T}, x::Vector{T}, alpha::Number, beta::Number) where {T<:Float} =
+    BLAS.gemv!(transA, convert(T, alpha), A, x, convert(T, beta), y)
+gemv!(y::Vector{T}, transA::AbstractChar, A::Matrix{T}, x::Vector{T}) where {T<:Float} =
+    BLAS.gemv!(transA, one(T), A, x, zero(T), y)
+
+gemm_wrapper!(C::Matrix{T}, transA::AbstractChar, transB::AbstractChar, A::VecOrMat{T}, B::VecOrMat{T}, alpha::Number, beta::Number) where {T<:Float} =
+    BLAS.gemm!(transA, transB, convert(T, alpha), A, B, convert(T, beta), C)
+gemm_wrapper!(C::Matrix{T}, transA::AbstractChar, transB::AbstractChar, A::VecOrMat{T}, B::VecOrMat{T}, add) where {T<:Float} =
+    gemm_wrapper!(C, transA, transB, A, B, add.alpha, add.beta)
+
+for (name, transposed) in ((:syrk_wrapper!, 'T'), (:herk_wrapper!, 'C'))
+    @eval $name(C::Matrix{T}, trans::AbstractChar, A::VecOrMat{T}, alpha::Number, beta::Number) where {T<:Float} =
+        gemm_wrapper!(C, trans, trans == 'N' ? $transposed : 'N', A, A, alpha, beta)
+    @eval $name(C::Matrix{T}, trans::AbstractChar, A::VecOrMat{T}, add) where {T<:Float} =
+        $name(C, trans, A, add.alpha, add.beta)
+end
+
+"The factors of a square matrix, and where its rows went."
+function factorized(A::Matrix{T}) where {T<:Float}
+    agree(size(A, 1) == size(A, 2))
+    return LAPACK.getrf!(copy(A))
+end
+
+function checked_factors(A::Matrix)
+    factors, pivots, info = factorized(A)
+    info == 0 || throw(SingularException(info))
+    return factors, pivots
+end
+
+"The solution of a linear system with a square matrix. For others Julia has least squares, which are not here."
+function (\)(A::Matrix{T}, b::VecOrMat{T}) where {T<:Float}
+    size(A, 1) == size(A, 2) || throw(ArgumentError("only systems with square matrices are written as loops"))
+    factors, pivots = checked_factors(A)
+    return LAPACK.getrs!('N', factors, pivots, copy(b))
+end
+
+function inv(A::Matrix{T}) where {T<:Float}
+    factors, pivots = checked_factors(A)
+    n = size(A, 1)
+    columns = zeros(T, n, n)
+    for i in 1:n
+        columns[i, i] = one(T)
+    end
+    return LAPACK.getrs!('N', factors, pivots, columns)
+end
+
+function det(A::Matrix{T}) where {T<:Float}
+    factors, pivots, info = factorized(A)
+    info == 0 || return zero(T)
+    product = one(T)
+    for i in 1:length(pivots)
+        product *= pivots[i] == i ? factors[i, i] : -factors[i, i]
+    end
+    return product
+end
+
+end
+
+"""
+The method instance whose code a dump has in the place of this one's: of the function of the same name here, if there is one for such
+arguments.
+"""
+function instance(mi::Core.MethodInstance)
+    mi.def isa Method || return mi
+    path = fullname(mi.def.module)
+    path in ((:LinearAlgebra,), (:LinearAlgebra, :BLAS), (:LinearAlgebra, :LAPACK)) || return mi
+    here = getfield(@__MODULE__, last(path))
+    isdefined(here, mi.def.name) || return mi
+    f = getfield(here, mi.def.name)
+    types = Base.unwrap_unionall(mi.specTypes)
+    types isa DataType || return mi
+    arguments = types.parameters[2:end]
+    all(isconcretetype, arguments) && hasmethod(f, Tuple{arguments...}) || return mi
+    return parentmodule(@__MODULE__).instance(Tuple{typeof(f),arguments...})
+end
+
+end
