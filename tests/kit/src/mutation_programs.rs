@@ -3,6 +3,7 @@
 //! loops. They always end, and what they compute is smooth but where a branch changes.
 
 mod closures;
+mod stretches;
 
 use arbitrary::{Result, Unstructured};
 use bbcode::{BBCode, BlockId, Ids, InstId};
@@ -450,8 +451,9 @@ impl Writer<'_> {
 
     /// A vector.
     fn vector(&mut self, u: &mut Unstructured<'_>) -> Result<Operand<Ids>> {
-        Ok(match u.int_in_range(0..=9)? {
+        Ok(match u.int_in_range(0..=10)? {
             0 | 1 => self.any(u, &vector())?,
+            9 => self.slice(u)?,
             2 => {
                 let elements = [self.float(u)?, self.float(u)?, self.float(u)?];
                 self.new_vector(elements)
@@ -505,6 +507,7 @@ impl Writer<'_> {
                 let value = self.vector(u)?;
                 self.assign(u, &vector(), value)?;
             }
+            10 if u.ratio(2, 3)? => self.stretch(u)?,
             10 => {
                 let (array, value) = (self.any(u, &vector())?, self.float(u)?);
                 self.call("Base.push!", [array, value], vector());
