@@ -65,7 +65,9 @@ impl Plan<'_> {
         let active = self.activity.is_active_value(id);
         match self.activity.operation(id) {
             Operation::Rule { rule, bindings, args } => {
-                if self.carrier == Carrier::LinearMaps {
+                if self.only_puts_back(rule, args) {
+                    // Neither a pullback nor a rule is run.
+                } else if self.carrier == Carrier::LinearMaps {
                     // Its pullback has captured what it reads.
                     visit(Need::Saved(Saved::Trace(id)));
                 } else {
@@ -226,8 +228,17 @@ impl Plan<'_> {
         }
     }
 
+    /// Whether the reverse of a rule does no more than to put back what was changed: from an object without a shadow no cotangent comes back.
+    pub(super) fn only_puts_back(&self, rule: &Rule, args: &[Operand<Ids>]) -> bool {
+        let is_function = matches!(rule.target, RuleTarget::Function(_));
+        !is_function && rule.changes_first() && args.first().is_some_and(|first| !self.has_shadow(first))
+    }
+
     /// The arguments of a rule that get a cotangent.
     pub(super) fn wanted_args(&self, rule: &Rule, args: &[Operand<Ids>]) -> SmallVec<[usize; 4]> {
+        if self.only_puts_back(rule, args) {
+            return SmallVec::new();
+        }
         let wanted = |(i, arg): (usize, &Operand<Ids>)| {
             let active = self.activity.has_cotangent(arg) || self.has_shadow(arg);
             (!rule.is_zero(i) && active).then_some(i)

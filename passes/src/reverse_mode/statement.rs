@@ -460,6 +460,9 @@ impl Generator<'_, '_> {
         (seed, shape): (Leaves, &Tangent),
     ) -> Generated<()> {
         let plan = self.plan;
+        if plan.only_puts_back(rule, args) {
+            return self.conclude_rule(here, id, rule, args);
+        }
         if plan.carrier == Carrier::LinearMaps {
             self.apply_pullback(here, id, rule, args, (seed, shape))?;
             return self.conclude_rule(here, id, rule, args);

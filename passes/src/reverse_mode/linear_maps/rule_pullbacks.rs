@@ -88,7 +88,7 @@ impl Plan<'_> {
     /// The pullback of the rule that a statement has; `None` if it has none.
     pub(in crate::reverse_mode) fn rule_pullback(&self, id: InstId) -> Result<Option<RulePullback>, EditError> {
         let Operation::Rule { rule, bindings, args } = self.activity.operation(id) else { return Ok(None) };
-        if !self.is_reversed(id) {
+        if !self.is_reversed(id) || self.only_puts_back(rule, args) {
             return Ok(None);
         }
         let wanted = self.wanted_args(rule, args);
