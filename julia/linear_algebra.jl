@@ -100,6 +100,9 @@ function axpby!(a::Number, x::AbstractArray{T}, b::Number, y::AbstractArray{T}) 
     return y
 end
 
+"Whether a matrix is taken as it is, transposed or adjoint: other ways to read it are not here."
+known_form(trans) = trans in ('N', 'T', 'C') || throw(ArgumentError("this product is not written as loops"))
+
 "Multiplies by `beta` what the product is added to. What is multiplied by zero is not looked at."
 function scale_result!(beta, y)
     if iszero(beta)
@@ -113,9 +116,11 @@ function scale_result!(beta, y)
 end
 
 function gemv!(trans::AbstractChar, alpha::Number, A::AbstractVecOrMat{T}, x::AbstractVector{T}, beta::Number, y::AbstractVector{T}) where {T<:Float}
+    known_form(trans)
     m, n = size(A, 1), size(A, 2)
     agree(trans == 'N' ? length(x) == n && length(y) == m : length(x) == m && length(y) == n)
     scale_result!(beta, y)
+    iszero(alpha) && return y
     if trans == 'N'
         for j in 1:n
             scaled = alpha * x[j]
@@ -146,10 +151,13 @@ element(trans, A::AbstractVecOrMat{<:Real}, i, j) = trans == 'N' ? A[i, j] : A[j
 element(trans, A, i, j) = trans == 'N' ? A[i, j] : trans == 'T' ? A[j, i] : conj(A[j, i])
 
 function gemm!(transA::AbstractChar, transB::AbstractChar, alpha::Number, A::AbstractVecOrMat{T}, B::AbstractVecOrMat{T}, beta::Number, C::AbstractVecOrMat{T}) where {T<:Float}
+    known_form(transA)
+    known_form(transB)
     m, inner = transA == 'N' ? (size(A, 1), size(A, 2)) : (size(A, 2), size(A, 1))
     other, n = transB == 'N' ? (size(B, 1), size(B, 2)) : (size(B, 2), size(B, 1))
     agree(inner == other && m == size(C, 1) && n == size(C, 2))
     scale_result!(beta, C)
+    iszero(alpha) && return C
     if transA == 'N'
         for j in 1:n, k in 1:inner
             scaled = alpha * element(transB, B, k, j)

@@ -547,8 +547,14 @@ impl Preparer<'_> {
             // What is no array has methods of its own, which are found when it is known what it is.
             let has_methods = || !self.module.methods(primitive.name).is_empty();
             if MAPPING.contains(&primitive.name) || primitive.scope == Scope::Arrays && has_methods() {
-                let path = Name::from(format!("Base.{}", primitive.name).as_str());
-                return Ok(Op::CallName { path, args: self.sources(args)? });
+                // By the same path: under another one the module may have a function of its own.
+                let path = match callee {
+                    Operand::Global(global) if !global.module.is_empty() => {
+                        format!("{}.{}", global.module, global.name)
+                    }
+                    _ => format!("Base.{}", primitive.name),
+                };
+                return Ok(Op::CallName { path: Name::from(path.as_str()), args: self.sources(args)? });
             }
             return self.primitive(primitive, args);
         }

@@ -16,7 +16,7 @@ use crate::operand::Operand;
 use crate::primitives::foreign_call;
 use crate::stmt::{ExprNode, Stmt};
 use crate::types::Type;
-use crate::view::{Body, View};
+use crate::view::{Body, StatementView, View};
 
 /// A statement that is to stand in the place of the one of this name.
 #[derive(Clone, PartialEq, Debug)]
@@ -38,9 +38,12 @@ const REFERENCE: u64 = 8;
 /// How deep the structs that are elements may hold structs.
 const DEEPEST: usize = 8;
 
-/// Whether a statement copies from address to address.
-pub fn copies_by_addresses<N: Names>(stmt: &Stmt<N>) -> bool {
-    matches!(stmt, Stmt::Expr(expr) if addresses_copied(expr).is_some())
+/// The addresses to which and from which a statement copies, if it does.
+pub fn addresses_copied<N: Names>(stmt: &Stmt<N>) -> Option<[&Operand<N>; 2]> {
+    match stmt {
+        Stmt::Expr(expr) => copied_by(expr).map(|copied| [copied.to, copied.from]),
+        _ => None,
+    }
 }
 
 /// What makes copies of elements of the copies by addresses in a body: each becomes `copyto!(to, i, from, j, n)`, and what computed
@@ -49,7 +52,7 @@ pub fn copies_by_addresses<N: Names>(stmt: &Stmt<N>) -> bool {
 /// An address is known where it is `jl_array_ptr(a)` of an array whose element type is a number or a struct of numbers, moved on by
 /// `add_ptr` and `sub_ptr` by a multiple of their size, in whatever types of the same width. What `jl_array_ptr_copy` copies are references to
 /// elements of other types. Where an address is used for anything
-/// else, all that is reached from it stays as it is, as does a copy that is between elements of two types. Julia copies
+/// else, all that is reached from it stays as it is, as does a copy that is between elements of two types, or behind a statement that moves first elements. Julia copies
 /// outside of an array without a word; `copyto!` throws a `BoundsError`.
 ///
 /// Linear in the body, of which the chains of addresses are the smallest part.
@@ -74,10 +77,17 @@ pub fn copies_by_addresses<N: Names>(stmt: &Stmt<N>) -> bool {
 /// # Ok::<(), ircode::TextError>(())
 /// ```
 pub fn element_copies<F, N: Names>(module: &Module<F>, view: &View<'_, N>) -> Vec<Replacement<N>> {
-    let mut found = Found { module, view, addresses: HashMap::new(), groups: Groups::default(), copies: Vec::new() };
+    let shifts = |statement: &StatementView<'_, N>| {
+        let primitive = module.primitive_call(statement.stmt);
+        primitive.is_some_and(|(primitive, _)| SHIFTING.contains(&primitive.name))
+    };
+    let indices = (0..view.statements.len()).zip(&view.statements);
+    let shifts = indices.filter(|(_, statement)| shifts(statement)).map(|(index, _)| index).collect();
+    let (groups, copies) = (Groups::default(), Vec::new());
+    let mut found = Found { module, view, shifts, addresses: HashMap::new(), groups, copies };
     for (index, statement) in view.statements.iter().enumerate() {
         if let Stmt::Expr(expr) = statement.stmt
-            && let Some(copied) = addresses_copied(expr)
+            && let Some(copied) = copied_by(expr)
         {
             found.add_copy(index, &copied);
         }
@@ -91,7 +101,7 @@ pub fn element_copies<F, N: Names>(module: &Module<F>, view: &View<'_, N>) -> Ve
 
 /// A body in which elements are copied in the place of bytes, as [`element_copies`] finds them.
 pub fn with_element_copies<'i, F>(module: &Module<F>, ir: &'i IRCode) -> Cow<'i, IRCode> {
-    if !ir.stmts.stmts().iter().any(copies_by_addresses) {
+    if !ir.stmts.stmts().iter().any(|stmt| addresses_copied(stmt).is_some()) {
         return Cow::Borrowed(ir);
     }
     let replacements = element_copies(module, &ir.view());
@@ -118,7 +128,7 @@ struct Copied<'s, N: Names> {
     counts_elements: bool,
 }
 
-fn addresses_copied<N: Names>(expr: &ExprNode<N>) -> Option<Copied<'_, N>> {
+fn copied_by<N: Names>(expr: &ExprNode<N>) -> Option<Copied<'_, N>> {
     let (symbol, args) = foreign_call(expr)?;
     match (symbol, args) {
         ("memmove" | "memcpy", [to, from, count, ..]) => Some(Copied { to, from, count, counts_elements: false }),
@@ -150,9 +160,14 @@ struct Copy<N: Names> {
     count: Operand<N>,
 }
 
+/// Primitives after which the first element of an array lies elsewhere.
+const SHIFTING: &[&str] = &["jl_array_grow_beg", "jl_array_grow_at", "jl_array_del_beg", "jl_array_del_at"];
+
 struct Found<'a, 'v, F, N: Names> {
     module: &'a Module<F>,
     view: &'a View<'v, N>,
+    /// The statements that move first elements.
+    shifts: Vec<usize>,
     /// What becomes an index, by the index of its statement.
     addresses: HashMap<usize, Address<N>>,
     /// The statements that are replaced together or not at all.
@@ -173,7 +188,7 @@ impl<F, N: Names> Found<'_, '_, F, N> {
         let chain = |address| self.chain(address, copied.counts_elements);
         let (Some(to), Some(from)) = (chain(copied.to), chain(copied.from)) else { return };
         let (Some(to_address), Some(from_address)) = (copied.to.as_value(), copied.from.as_value()) else { return };
-        if to.element != from.element {
+        if to.element != from.element || self.is_out_of_date(&to, index) || self.is_out_of_date(&from, index) {
             return;
         }
         let count = match copied.counts_elements {
@@ -189,6 +204,13 @@ impl<F, N: Names> Found<'_, '_, F, N> {
             self.addresses.insert(link, address);
         }
         self.copies.push(Copy { index, arrays, addresses: [to_address, from_address], count });
+    }
+
+    /// Whether a first element may have been moved since the address was asked for.
+    fn is_out_of_date(&self, chain: &Chain<N>, copy: usize) -> bool {
+        let Some((first, _)) = chain.links.last() else { return true };
+        let next = self.shifts.partition_point(|shift| shift <= first);
+        self.shifts.get(next).is_some_and(|shift| *shift < copy) || (copy < *first && !self.shifts.is_empty())
     }
 
     /// The statement of a value.
@@ -253,6 +275,8 @@ impl<F, N: Names> Found<'_, '_, F, N> {
         let mut at = bytes;
         for _ in 0..LONGEST {
             if let Some(constant) = integer(at) {
+                // The way back is as far as the way around.
+                let constant = i128::from(constant as i64);
                 let count = i64::try_from(constant.checked_div(size)?).ok()?;
                 return (constant % size == 0).then(|| Operand::from(count));
             }
@@ -283,15 +307,17 @@ impl<F, N: Names> Found<'_, '_, F, N> {
             let uses_well = |value: N::Value| match self.addresses.get(&index) {
                 Some(Address::First) => false,
                 Some(Address::Same(base) | Address::Behind(base, _) | Address::Before(base, _)) => *base == value,
-                // Behind the addresses, what is kept alive for the call is named again.
-                None => copies.contains(&index) || is_for_compiler(statement.stmt),
+                None => is_for_compiler(statement.stmt),
             };
             let mut others: Vec<usize> = Vec::new();
             statement.stmt.for_each_use(|value| {
                 let used = self.view.value_index(value);
-                let well = copies.contains(&index) && !is_count(statement.stmt, value) || uses_well(value);
+                let well = match copies.contains(&index) {
+                    true => !is_count(statement.stmt, value),
+                    false => uses_well(value),
+                };
                 match used {
-                    // What is called has no result that is of use.
+                    // Behind the addresses, what is kept alive for the call is named again. What is called has no result that is of use.
                     Some(used) if copies.contains(&used) => others.push(used),
                     Some(used) if self.addresses.contains_key(&used) && !well => others.push(used),
                     _ => {}
@@ -378,7 +404,7 @@ fn is_for_compiler<N: Names>(stmt: &Stmt<N>) -> bool {
 /// Whether a value says how much a call copies.
 fn is_count<N: Names>(stmt: &Stmt<N>, value: N::Value) -> bool {
     let Stmt::Expr(expr) = stmt else { return false };
-    addresses_copied(expr).is_some_and(|copied| copied.count.as_value() == Some(value))
+    copied_by(expr).is_some_and(|copied| copied.count.as_value() == Some(value))
 }
 
 /// The size of an element in an array, and at multiples of what it lies, in bytes: of numbers, and of immutable structs and tuples of such, as C
@@ -398,7 +424,9 @@ fn byte_size<F>(module: &Module<F>, ty: &Type, deeper: usize) -> Option<(u64, u6
     };
     let (mut size, mut alignment) = (0_u64, 1_u64);
     for field in fields {
-        let (bytes, multiple) = byte_size(module, field, deeper.checked_sub(1)?)?;
+        // Versions of Julia do not agree on where in a struct numbers of 128 bits lie.
+        let (bytes, multiple) =
+            byte_size(module, field, deeper.checked_sub(1)?).filter(|(_, multiple)| *multiple <= 8)?;
         size = size.checked_next_multiple_of(multiple)?.checked_add(bytes)?;
         alignment = alignment.max(multiple);
     }

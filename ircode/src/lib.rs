@@ -41,7 +41,7 @@ pub use code::{IRCode, InsertError, NewNode};
 pub use compact::{CompactError, Compaction, Renumbered};
 pub use constant::Constant;
 pub use differentiability::DifferentiabilityWitness;
-pub use element_copies::{Replacement, copies_by_addresses, element_copies, with_element_copies};
+pub use element_copies::{Replacement, addresses_copied, element_copies, with_element_copies};
 pub use extensions::{ExtensionError, Extensions};
 pub use fields::{Field, field_position};
 pub use head::{HEADS, Head, HeadProperties};

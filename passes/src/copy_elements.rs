@@ -2,8 +2,8 @@
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::HashSet;
-use ircode::primitives::foreign_call;
-use ircode::{Body, Module, Operand, Replacement, Stmt, Type, copies_by_addresses, element_copies};
+use ircode::{Body, Module, Operand, Replacement, Stmt, Type, addresses_copied, element_copies};
+use smallvec::SmallVec;
 
 use crate::manager::Context;
 use crate::{PassError, PassResult};
@@ -39,7 +39,7 @@ pub const NAME: &str = "copy-elements";
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
-    if !bb.all_insts().any(|(_, inst)| copies_by_addresses(&inst.stmt)) {
+    if !bb.all_insts().any(|(_, inst)| addresses_copied(&inst.stmt).is_some()) {
         return Ok(false);
     }
     let replacements = element_copies(context.module, &bb.view());
@@ -64,12 +64,10 @@ const MOST: usize = 64;
 /// derivative, without a word.
 pub(crate) fn refuse_addresses(pass: &'static str, bb: &BBCode, context: &Context<'_>) -> Result<(), PassError> {
     for (id, inst) in bb.all_insts() {
-        let addresses: Vec<&Operand<Ids>> = match &inst.stmt {
-            Stmt::Expr(expr) if copies_by_addresses(&inst.stmt) => {
-                let (_, args) = foreign_call(expr).unwrap_or_default();
-                args.iter().filter(|arg| is_address(&bb.operand_type(arg))).collect()
-            }
-            Stmt::Call(call) => match &call.callee {
+        // Whatever types they have: the number that an address is is one, too.
+        let addresses: SmallVec<[&Operand<Ids>; 2]> = match (&inst.stmt, addresses_copied(&inst.stmt)) {
+            (_, Some(addresses)) => SmallVec::from(addresses),
+            (Stmt::Call(call), None) => match &call.callee {
                 Operand::Global(global) if BY_ADDRESS.contains(&global.name.as_str()) => {
                     call.args.iter().take(1).collect()
                 }
@@ -83,10 +81,6 @@ pub(crate) fn refuse_addresses(pass: &'static str, bb: &BBCode, context: &Contex
         }
     }
     Ok(())
-}
-
-fn is_address(ty: &Type) -> bool {
-    matches!(ty, Type::Named(name) if name.starts_with("Ptr{"))
 }
 
 /// Whether numbers of this type have derivatives, or it is not known what is of this type.

@@ -23,6 +23,9 @@ const KEEPING: &[&str] =
 /// Primitives to which copies are not the same: they ask where elements lie, or make another array of the same elements.
 const SHARING: &[&str] = &[ADDRESS, "jl_reshape_array", "memoryref", "memoryrefnew", "memoryrefoffset"];
 
+/// So many statements may stand between an exception and the end of its block, for it to be seen that it is only thrown.
+const MOST_BEFORE_THROW: usize = 16;
+
 impl FunctionCompiler<'_, '_> {
     /// The value of a statement that is no φ and no jump.
     pub(super) fn value_of(&mut self, ir: &IRCode, stmt: &Stmt<Positions>, annotated: &Type) -> Compiled<Typed> {
@@ -349,6 +352,7 @@ impl FunctionCompiler<'_, '_> {
             return false;
         };
         last.value.is_none()
+            && rest.len() <= MOST_BEFORE_THROW
             && rest.iter().all(|stmt| {
                 let mut used = false;
                 stmt.for_each_use(|value| used |= value.index() == Some(self.statement));
