@@ -58,7 +58,7 @@ pub fn addresses_copied<N: Names>(stmt: &Stmt<N>) -> Option<[&Operand<N>; 2]> {
 /// Linear in the body, of which the chains of addresses are the smallest part.
 ///
 /// ```
-/// use ircode::{Module, Body, IRCode, element_copies, parse_function};
+/// use ircode::{IRCode, Module, parse_function, with_element_copies};
 ///
 /// let function = parse_function("
 /// 1 ─ %1 = $(Expr(:foreigncall, :(:jl_array_ptr), Ptr{Float64}, svec(Any), 0, :(:ccall), :(_2)))::Ptr{Float64}
@@ -72,8 +72,15 @@ pub fn addresses_copied<N: Names>(stmt: &Stmt<N>) -> Option<[&Operand<N>; 2]> {
 /// let mut ir: IRCode = function.body;
 /// ir.argtypes = ["Any", "Vector{Float64}", "Vector{Float64}", "Int64"].map(ircode::Type::parse).to_vec();
 /// let module: Module<IRCode> = Module::new();
-/// let new: Vec<String> = element_copies(&module, &ir.view()).iter().map(|new| new.stmt.to_string()).collect();
-/// assert_eq!(new, ["1", "1", "Base.add_int(%2, _4)", "BBKit.copyto!(_2, %1, _3, %5, _4)"]);
+/// assert_eq!(with_element_copies(&module, &ir).to_string(), "\
+/// 1 ─ %1 = 1::Int64
+/// │   %2 = 1::Int64
+/// │   %3 = Base.mul_int(_4, 8)::Int64
+/// │        Base.bitcast(UInt64, %3)::UInt64
+/// │   %5 = Base.add_int(%2, _4)::Int64
+/// │        BBKit.copyto!(_2, %1, _3, %5, _4)::Vector{Float64}
+/// └──      return nothing
+/// ");
 /// # Ok::<(), ircode::TextError>(())
 /// ```
 pub fn element_copies<F, N: Names>(module: &Module<F>, view: &View<'_, N>) -> Vec<Replacement<N>> {
