@@ -42,8 +42,8 @@ write_dump(f, path::AbstractString; options...) = open(io -> write_dump(f, io; o
 
 Writes the code of `f` for arguments of these types, or of all its methods for the types of their signatures, to the
 file or stream `out`. With `callees`, also the code of every method that the code invokes, directly or not, as far as
-it can be inferred, the fields of the structs that occur, and the values of global constants that are numbers or tables of
-numbers.
+it can be inferred, the fields of the structs that occur, the values of global constants that are numbers or tables of
+numbers, and loops in the place of functions that call BLAS or LAPACK.
 """
 function export_function(out, f, types; callees::Bool = false)
     mi = instance(Tuple{Core.Typeof(f),Base.to_tuple_type(types).parameters...})

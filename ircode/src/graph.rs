@@ -116,6 +116,28 @@ impl FlowGraph {
         seen
     }
 
+    /// Which nodes reach one of these; they do themselves.
+    ///
+    /// ```
+    /// use ircode::graph::FlowGraph;
+    ///
+    /// let graph = FlowGraph::new(4, [(0, 1), (1, 2), (0, 3)]);
+    /// assert_eq!(graph.reaching([2]), [true, true, true, false]);
+    /// ```
+    pub fn reaching(&self, targets: impl IntoIterator<Item = usize>) -> Vec<bool> {
+        let mut reaching = vec![false; self.len()];
+        let mut work: Vec<usize> = targets.into_iter().filter(|&target| target < self.len()).collect();
+        work.iter().for_each(|&target| reaching[target] = true);
+        while let Some(node) = work.pop() {
+            for before in self.predecessors(node) {
+                if !std::mem::replace(&mut reaching[before], true) {
+                    work.push(before);
+                }
+            }
+        }
+        reaching
+    }
+
     /// The nodes that the entry reaches, every node after those that the depth-first search went on to from it.
     pub fn postorder(&self) -> Vec<usize> {
         let mut order = Vec::with_capacity(self.len());

@@ -1,6 +1,7 @@
 //! Which functions of a module call which, which of them call themselves, and which are called only where the run is about to fail.
 
 use hashbrown::{HashMap, HashSet};
+use ircode::graph::FlowGraph;
 use ircode::{CallGraph, Callee, Function, Head, IRCode, Module, Operand, Positions, Stmt, Type};
 
 use super::phis::successors;
@@ -196,27 +197,14 @@ pub(super) fn never_returns(function: &Function<IRCode>) -> bool {
 /// By block, whether no way leads from it to a return: once there, the run fails or goes on for ever.
 fn failing_blocks(ir: &IRCode) -> Vec<bool> {
     let count = ir.cfg.blocks.len();
-    let mut before: Vec<Vec<usize>> = vec![Vec::new(); count];
-    let mut failing = vec![true; count];
-    let mut work = Vec::new();
-    for (number, block) in ir.cfg.blocks.iter().enumerate() {
-        for next in successors(ir, number) {
-            if let Some(before) = before.get_mut(next) {
-                before.push(number);
-            }
-        }
-        let last = block.stmts.clone().next_back().and_then(|last| ir.stmts.stmts().get(last));
-        if matches!(last, Some(Stmt::Return(returned)) if returned.value.is_some()) {
-            work.push(number);
-        }
-    }
-    while let Some(number) = work.pop() {
-        if let Some(fails) = failing.get_mut(number).filter(|fails| **fails) {
-            *fails = false;
-            work.extend(before.get(number).into_iter().flatten());
-        }
-    }
-    failing
+    let edges = (0..count).flat_map(|number| successors(ir, number).into_iter().map(move |next| (number, next)));
+    let returns = |number: &usize| {
+        let last = ir.cfg.blocks.get(*number).and_then(|block| block.stmts.clone().next_back());
+        let last = last.and_then(|last| ir.stmts.stmts().get(last));
+        matches!(last, Some(Stmt::Return(returned)) if returned.value.is_some())
+    };
+    let reaching = FlowGraph::new(count, edges).reaching((0..count).filter(returns));
+    reaching.into_iter().map(|reaches| !reaches).collect()
 }
 
 /// The function that a statement calls, or that it calls a value.

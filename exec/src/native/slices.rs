@@ -19,14 +19,14 @@ use super::sites::What;
 /// Primitives that change elements of an array that are numbers, and nothing else. The first operand is the array.
 pub(super) const CHANGING: &[&str] = &["copyto!", "fill!", "fill_slice!", "add_slice!"];
 
-/// A stretch of an array: its first element, counted from 1, its last, and how many elements it has.
+/// A stretch of an array: the numbers of its first element and its last, counted from 1.
 struct Stretch {
     first: ir::Value,
     last: ir::Value,
 }
 
 impl FunctionCompiler<'_, '_> {
-    /// `copyto!`, `slice`, `fill!`, `fill_slice!` and `add_slice!` of arrays of one element type.
+    /// `copyto!`, `slice`, `fill!`, `fill_slice!` and `add_slice!` of arrays of one element type, and copies of whole arrays.
     pub(super) fn slice_primitive(&mut self, name: &str, operands: &[Typed]) -> Compiled<Option<Typed>> {
         let (Some(first), Some(parts)) = (operands.first(), operands.first().and_then(|first| self.array(first)))
         else {

@@ -5,8 +5,9 @@ use ircode::{Body, CallGraph, IRCode, Module, Stmt};
 
 use super::operation::Operation;
 
-/// For each function of a module whether an exception that it throws may be caught: something that contains a `try` block is it, or leads to
-/// it by calls. Where there is such a block, what is used as a value may be called in it.
+/// For each function of a module, whose invokes name what they call, whether an exception that it throws may be caught: something that contains a `try`
+/// block is it, or leads to it by calls. Where there is such a block, what is used as a value may be called in it, and what an unknown call leads to may be
+/// any function.
 pub(super) fn may_be_caught(module: &Module<BBCode>) -> Vec<bool> {
     let catches = |body: &BBCode| body.all_insts().any(|(_, inst)| matches!(inst.stmt, Stmt::Enter(_)));
     let mut caught: Vec<bool> = module.functions().iter().map(|function| catches(&function.body)).collect();
@@ -19,6 +20,9 @@ pub(super) fn may_be_caught(module: &Module<BBCode>) -> Vec<bool> {
     }
     let mut work: Vec<usize> = (0..caught.len()).filter(|&function| caught[function]).collect();
     while let Some(function) = work.pop() {
+        if graph.calls_unknown(function) {
+            return vec![true; caught.len()];
+        }
         for callee in graph.callees(function) {
             if let Some(place) = caught.get_mut(callee)
                 && !std::mem::replace(place, true)
@@ -34,21 +38,11 @@ pub(super) fn may_be_caught(module: &Module<BBCode>) -> Vec<bool> {
 /// messages, and print what is in the arguments.
 pub(super) fn leave_calls(ir: &IRCode, operations: &mut [Operation]) {
     let view = ir.view();
-    let graph = view.graph();
-    let returns = |block: usize| {
-        let statements = view.blocks.get(block).map(|block| view.block_statements(block)).unwrap_or_default();
+    let returns = |block: &usize| {
+        let statements = view.blocks.get(*block).map(|block| view.block_statements(block)).unwrap_or_default();
         matches!(statements.last().map(|last| last.stmt), Some(Stmt::Return(ret)) if ret.value.is_some())
     };
-    let mut work: Vec<usize> = (0..view.blocks.len()).filter(|&block| returns(block)).collect();
-    let mut reaches = vec![false; view.blocks.len()];
-    work.iter().for_each(|&block| reaches[block] = true);
-    while let Some(block) = work.pop() {
-        for pred in graph.predecessors(block) {
-            if !std::mem::replace(&mut reaches[pred], true) {
-                work.push(pred);
-            }
-        }
-    }
+    let reaches = view.graph().reaching((0..view.blocks.len()).filter(returns));
     for (block, _) in view.blocks.iter().zip(reaches).filter(|(_, reaches)| !reaches) {
         for operation in operations.get_mut(block.statements.clone()).unwrap_or_default() {
             if matches!(operation, Operation::Call { .. } | Operation::Unknown) {

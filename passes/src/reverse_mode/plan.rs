@@ -177,7 +177,7 @@ impl<'a> Plan<'a> {
         };
         let returns: Vec<usize> = (0..count).filter(returned).collect();
         let unique = graph.unique_predecessors(&primal);
-        let relevant = backward_reachable(&graph, &returns);
+        let relevant = graph.graph().reaching(returns.iter().copied());
         let carrier = derivation.carrier;
         let counted = match carrier {
             Carrier::Stacks => counted_loops(&graph, &loops, &relevant),
@@ -696,23 +696,6 @@ impl Plan<'_> {
             }
         }
     }
-}
-
-/// Which blocks reach one of `targets`.
-fn backward_reachable(graph: &BlockGraph, targets: &[usize]) -> Vec<bool> {
-    let mut reached = vec![false; graph.order().len()];
-    let mut work = targets.to_vec();
-    for &target in targets {
-        reached[target] = true;
-    }
-    while let Some(number) = work.pop() {
-        for pred in graph.graph().predecessors(number) {
-            if !std::mem::replace(&mut reached[pred], true) {
-                work.push(pred);
-            }
-        }
-    }
-    reached
 }
 
 /// The φs that have no value on some edge, and the copies and φs of them.
