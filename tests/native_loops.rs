@@ -210,6 +210,89 @@ fn places_of_one_array_that_rounds_share() {
     }
 }
 
+/// A loop of so many multiplications a round, inside of another one, behind which this is used.
+fn left_with(operations: usize, behind: &[&str]) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    let mut line = |text: String| {
+        lines.push(text);
+        format!("%{}", lines.len() + 7)
+    };
+    let next = line("Base.add_int(%5, 1)::Int64".into());
+    let further = line("Base.add_int(%7, -1)::Int64".into());
+    let mut product = line("Base.arrayref(true, a, %5)::Float64".into());
+    for operation in 0..operations {
+        let other = if operation % 2 == 0 { "%6" } else { "1.0625" };
+        product = line(format!("Base.mul_float({product}, {other})::Float64"));
+    }
+    line(format!("Base.arrayset(true, a, {product}, %5)::Vector{{Float64}}"));
+    line(format!("BBKit.stack_push!(%1, {product})::Nothing"));
+    let sum = line(format!("Base.add_float(%6, {product})::Float64"));
+    let test = line("(%5 === n)::Bool".into());
+    line(format!("goto #6 if not {test}"));
+    let named = |name: &str| match name {
+        "next" => (next.clone(), "Int64"),
+        "further" => (further.clone(), "Int64"),
+        "sum" => (sum.clone(), "Float64"),
+        "product" => (product.clone(), "Float64"),
+        "%6" => (name.to_owned(), "Float64"),
+        _ => (name.to_owned(), "Int64"),
+    };
+    let (values, types): (Vec<String>, Vec<&str>) = behind.iter().map(|name| named(name)).unzip();
+    let (values, types) = (values.join(", "), types.join(", "));
+    let numbered = lines.iter().enumerate().map(|(number, text)| format!("│  %{} = {text}", number + 8));
+    let (body, at) = (numbered.collect::<Vec<String>>().join("\n"), lines.len() + 8);
+    format!(
+        "function f(a::Vector{{Float64}}, n::Int64)::Tuple{{Tuple{{{types}}}, Int64}}
+1 ─ %1 = BBKit.new_stack(Float64)::BBKit.Stack{{Float64}}
+└── goto #2
+2 ┄ %3 = φ (#1 => 1, #7 => %{outer})::Int64
+└── goto #3
+3 ┄ %5 = φ (#2 => 1, #6 => {next})::Int64
+│   %6 = φ (#2 => 0.5, #6 => {sum})::Float64
+│   %7 = φ (#2 => 9, #6 => {further})::Int64
+{body}
+4 ─ %{at} = Core.tuple({values})::Tuple{{{types}}}
+│   %{test} = (%3 === 2)::Bool
+└── goto #7 if not %{test}
+5 ─ goto #8
+6 ─ goto #3
+7 ─ %{outer} = Base.add_int(%3, 1)::Int64
+└── goto #2
+8 ─ %{length} = BBKit.stack_length(%1)::Int64
+│   %{result} = Core.tuple(%{at}, %{length})::Tuple{{Tuple{{{types}}}, Int64}}
+└── return %{result}
+end
+",
+        test = at + 1,
+        outer = at + 5,
+        length = at + 7,
+        result = at + 8,
+    )
+}
+
+/// What the last round of a loop leaves is there behind it, whichever version of the loop did that round: φs, what they would be in the next round, and what no
+/// φ takes. The same goes for stacks, and for a round that fails.
+#[test]
+fn what_the_last_round_leaves() {
+    let all = ["%5", "next", "%7", "further", "sum", "product", "%6"];
+    let sets: [&[&str]; 5] = [&all[..5], &all, &["%7"], &["sum", "further"], &["next", "%6"]];
+    for (operations, behind) in [3, 30, 120].into_iter().flat_map(|count| sets.iter().map(move |set| (count, *set))) {
+        let text = left_with(operations, behind);
+        let module = parse_module(&text).unwrap().module;
+        module.functions().iter().for_each(|function| function.body.verify().unwrap());
+        let machine = Machine::new(&module);
+        for (rounds, length) in [(1, 1), (2, 2), (3, 9), (4, 4), (5, 5), (8, 8), (9, 12), (9, 8), (2, 0), (6, 1)] {
+            let numbers: Vec<f64> = (0..length).map(|number| 1.5 - 0.25 * f64::from(number)).collect();
+            let args = || vec![vector(&machine, &numbers), Value::from(rounds)];
+            match native_agrees(&module, "f", &args, Limits::default(), &|_| ()) {
+                Ok(Verdict::Same) => {}
+                Ok(verdict) => panic!("{rounds} rounds of {length}, {behind:?}: {verdict:?}\n{text}"),
+                Err(broken) => panic!("{rounds} rounds of {length}, {behind:?}: {broken}\n{text}"),
+            }
+        }
+    }
+}
+
 /// A loop of which nobody knows how often it runs pushes on a stack, with more numbers around it than there are registers.
 fn pushing(numbers: usize) -> String {
     let phis = (0..numbers).map(|number| {

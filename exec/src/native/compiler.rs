@@ -3,13 +3,14 @@
 
 use std::sync::Arc;
 
+use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, MemFlagsData, Signature as Abi};
 use cranelift_codegen::isa::TargetFrontendConfig;
 use cranelift_codegen::{CodegenError, Context as CodegenContext};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
-use cranelift_module::{FuncId, Linkage, Module as _, ModuleError, default_libcall_names};
+use cranelift_module::{FuncId, Linkage, Module as _, ModuleError, ModuleReloc, default_libcall_names};
 use hashbrown::{HashMap, HashSet};
 use ircode::{IRCode, Module, Stmt, Type};
 
@@ -23,6 +24,7 @@ use super::helpers::{
     RELEASE, ZERO, symbols,
 };
 use super::layout::{Layout, Layouts, Parts};
+use super::outlined::{self, Spare};
 use super::preserving::Preserving;
 use super::read_only::Changed;
 use super::scopes::Summarized;
@@ -230,17 +232,25 @@ impl Compiler {
         let mut bytes = 0;
         let mut context = compiler.jit.make_context();
         let mut frontend = FunctionBuilderContext::new();
+        let mut spares: Vec<Spare> = (0..outlined::MOST).map(|_| Spare::new()).collect();
         for &number in &calls.reached {
             compiler.called.clear();
             let abi = compiler.abi(number).map_err(|refusal| Rejected { function: number, refusal })?;
             let id = compiler.declare(number).map_err(|refusal| Rejected { function: number, refusal })?;
             context.func.signature = abi;
             let builder = FunctionBuilder::new(&mut context.func, &mut frontend);
-            FunctionCompiler::run(&mut compiler, builder, number)
+            let outlined = FunctionCompiler::run(&mut compiler, builder, &mut spares, number)
                 .map_err(|refusal| Rejected { function: number, refusal })?;
             let (size, frame) = compiler.finish(id, &mut context).map_err(|what| broken(number, what))?;
             bytes += size;
-            frames.insert(number, frame);
+            let mut below = 0;
+            for (id, spare) in outlined.into_iter().zip(&mut spares) {
+                let (size, frame) =
+                    compiler.finish_soon(id, &mut spare.context).map_err(|what| broken(number, what))?;
+                bytes += size;
+                below = below.max(frame + stack::CALL);
+            }
+            frames.insert(number, frame + below);
         }
         if compiler.summarized.as_ref().is_some_and(|summarized| summarized.surprised) {
             // SAFETY: the code was never run.
@@ -313,9 +323,28 @@ impl Compiler {
     /// Compiles what is in the context; gives the bytes of its code, and of its frame on the stack.
     fn finish(&mut self, id: FuncId, context: &mut CodegenContext) -> Result<(usize, u64), String> {
         self.jit.define_function(id, context).map_err(|error| match error {
-            ModuleError::Compilation(CodegenError::Verifier(errors)) => errors.to_string(),
+            ModuleError::Compilation(error) => shown(error),
             other => other.to_string(),
         })?;
+        Ok(self.measured(context))
+    }
+
+    /// As [`Compiler::finish`], with little effort.
+    fn finish_soon(&mut self, id: FuncId, context: &mut CodegenContext) -> Result<(usize, u64), String> {
+        let isa = Effort::Quick.isa(0)?;
+        context.compile(&*isa, &mut ControlPlane::default()).map_err(|error| shown(error.inner))?;
+        let Some(code) = context.compiled_code() else { return Err("no code".into()) };
+        let (bytes, alignment) = (code.code_buffer().to_vec(), u64::from(code.buffer.alignment));
+        let relocations = code.buffer.relocs().iter();
+        let relocations: Vec<ModuleReloc> =
+            relocations.map(|reloc| ModuleReloc::from_mach_reloc(reloc, &context.func, id)).collect();
+        let defined = self.jit.define_function_bytes(id, alignment, &bytes, &relocations);
+        defined.map_err(|error| error.to_string())?;
+        Ok(self.measured(context))
+    }
+
+    /// The bytes of the code in the context, and of its frame on the stack. Clears the context.
+    fn measured(&mut self, context: &mut CodegenContext) -> (usize, u64) {
         let code = context.compiled_code();
         let bytes = code.map_or(0, |code| code.code_buffer().len());
         // Where the frame is not known, more than any call has.
@@ -324,7 +353,7 @@ impl Compiler {
             None => u64::from(u32::MAX),
         });
         self.jit.clear_context(context);
-        Ok((bytes, frame))
+        (bytes, frame)
     }
 
     pub(super) fn target(&self) -> TargetFrontendConfig {
@@ -522,6 +551,13 @@ const MOST_EXCLUDED: usize = 8;
 
 /// So often functions that cannot be compiled are left to the interpreter.
 const MOST_INTERPRETED: usize = 64;
+
+fn shown(error: CodegenError) -> String {
+    match error {
+        CodegenError::Verifier(errors) => errors.to_string(),
+        other => other.to_string(),
+    }
+}
 
 /// The type of what a function returns.
 fn result_type(function: &ircode::Function<IRCode>) -> Type {

@@ -12,15 +12,16 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, StackSlotData, StackSlotKind};
 use cranelift_frontend::FunctionBuilder;
+use cranelift_module::FuncId;
 use hashbrown::{HashMap, HashSet};
 use ircode::{Constant, Head, IRCode, Module, Operand, Positions, Scalar, ScalarType, Stmt, Type};
 
-use super::call_graph::never_returns;
 use super::compiler::Compiler;
 use super::context::offset;
 use super::handlers::{Handlers, ends_block, enters_handlers};
 use super::layout::{Layout, Parts, Shape};
 use super::loops::counted_loops;
+use super::outlined::Spare;
 use super::phis::{PhiEdges, open_phis, phi_type, reverse_postorder};
 use super::scopes::Scopes;
 use super::sites::{Interpreted, What, Work};
@@ -69,18 +70,18 @@ pub(super) struct FunctionCompiler<'c, 'f> {
     result: Arc<Layout>,
     result_address: Option<ir::Value>,
     pub(super) values: Vec<Option<Held>>,
-    arguments: Vec<Option<Held>>,
-    blocks: Vec<Option<ir::Block>>,
+    pub(super) arguments: Vec<Option<Held>>,
+    pub(super) blocks: Vec<Option<ir::Block>>,
     /// Where control goes when the call has failed.
     pub(super) failed: ir::Block,
     /// Where control goes with an error now: there, or to a handler.
     pub(super) unwinding: ir::Block,
     pub(super) handlers: Handlers,
     /// Places for operands of helpers, by their size.
-    slots: HashMap<u32, ir::StackSlot>,
+    pub(super) slots: HashMap<u32, ir::StackSlot>,
     /// Where a call fails with so many operands, by where control goes then. Hundreds of checks would each have a call, and the register
     /// allocator's time grows with their number times the values that live around them.
-    exits: HashMap<(ir::Block, usize), ir::Block>,
+    pub(super) exits: HashMap<(ir::Block, usize), ir::Block>,
     /// The stacks that the function makes for itself, by the statements that make them; known once these are compiled.
     pub(super) local_stacks: HashMap<usize, Option<LocalStack>>,
     /// Arrays and indices that were compared in this block: the first time decides.
@@ -99,6 +100,14 @@ pub(super) struct FunctionCompiler<'c, 'f> {
     pub(super) addresses: Option<HashMap<usize, bool>>,
     /// How many functions of mathematics have been written out.
     pub(super) written: usize,
+    /// The types of the variables.
+    pub(super) variable_types: Vec<ir::Type>,
+    /// Where loops are made functions of their own.
+    pub(super) spares: std::slice::IterMut<'f, Spare>,
+    /// The functions that are such loops, in the order of the spares.
+    pub(super) outlined: Vec<FuncId>,
+    /// The blocks of such loops.
+    pub(super) outlined_blocks: HashSet<usize>,
 }
 
 /// Failures with more operands have exits of their own.
@@ -110,8 +119,13 @@ pub(super) fn trusted() -> MemFlagsData {
 }
 
 impl<'c, 'f> FunctionCompiler<'c, 'f> {
-    /// Compiles the function of this number into the builder's function.
-    pub(super) fn run(compiler: &'c mut Compiler, mut builder: FunctionBuilder<'f>, number: usize) -> Compiled<()> {
+    /// Compiles the function of this number into the builder's function, and loops of it into the spares: gives the functions that these are.
+    pub(super) fn run(
+        compiler: &'c mut Compiler,
+        mut builder: FunctionBuilder<'f>,
+        spares: &'f mut [Spare],
+        number: usize,
+    ) -> Compiled<Vec<FuncId>> {
         let module = compiler.module.clone();
         let Some(function) = module.functions().get(number) else {
             return Err(Refusal { statement: None, what: "a function that is not there".into() });
@@ -152,6 +166,10 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
             scopes: Scopes::default(),
             addresses: None,
             written: 0,
+            variable_types: Vec::new(),
+            spares: spares.iter_mut(),
+            outlined: Vec::new(),
+            outlined_blocks: HashSet::new(),
             compiler,
             builder,
             module: module.clone(),
@@ -160,7 +178,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         this.builder.seal_all_blocks();
         let config = this.compiler.target();
         this.builder.finalize(config);
-        Ok(())
+        Ok(this.outlined)
     }
 
     fn body(&mut self, ir: &IRCode, parameters: &[ir::Value]) -> Compiled<()> {
@@ -198,8 +216,14 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         let Some(first) = self.block(0) else { return self.refuse("code without blocks") };
         self.builder.ins().jump(first, &[]);
         for &number in &order {
+            if self.outlined_blocks.contains(&number) {
+                continue;
+            }
             if let Some(versioned) = self.versioned.get(&number).copied() {
                 self.compile_versions(ir, versioned)?;
+                if self.outline(ir, versioned)? {
+                    continue;
+                }
             }
             let Some(block) = self.block(number) else { continue };
             self.builder.switch_to_block(block);
@@ -720,69 +744,6 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         for (part, offset) in result.parts.iter().zip(&result.offsets) {
             parts.push(self.builder.ins().stack_load(clif::I64, *part, slot, *offset as i32));
         }
-        Ok(Typed { layout: result, parts })
-    }
-
-    /// Lets the interpreter run a function of the module.
-    fn call_interpreted(&mut self, function: usize, arguments: &[Typed]) -> Compiled<Typed> {
-        let ends = self.module.functions().get(function).is_none_or(never_returns);
-        let result = match ends {
-            true => self.compiler.layouts.of(&Type::Nothing),
-            false => self.compiler.signature(function)?.result.clone(),
-        };
-        if !ends && self.mixes_objects(arguments, &result) {
-            return self.refuse("a call that the interpreter runs, of objects and of values of unknown type,");
-        }
-        self.interpret(Work::Function(function), arguments, result)
-    }
-
-    /// Calls a function of the module.
-    pub(super) fn call(&mut self, function: usize, mut arguments: Vec<Typed>) -> Compiled<Typed> {
-        if self.compiler.interpreted.contains(&function) {
-            return self.call_interpreted(function, &arguments);
-        }
-        let signature = self.compiler.signature(function)?;
-        let (parameters, result, varargs) = (signature.parameters.clone(), signature.result.clone(), signature.varargs);
-        if let (true, Some(fixed)) = (varargs, parameters.len().checked_sub(1))
-            && arguments.len() >= fixed
-        {
-            let collected = arguments.split_off(fixed);
-            arguments.push(self.tuple(&collected)?);
-        }
-        if parameters.len() != arguments.len() {
-            return self.refuse("a call with another number of arguments");
-        }
-        let mut operands: Vec<ir::Value> = vec![self.context];
-        let slot = (result.parts.len() > 1).then(|| self.slot(result.size));
-        if let Some(slot) = slot {
-            operands.push(self.builder.ins().stack_addr(clif::I64, slot, 0));
-        }
-        for (argument, layout) in arguments.into_iter().zip(&parameters) {
-            operands.extend(self.convert(argument, layout)?.parts);
-        }
-        let callee = self.compiler.callee(function, self.builder.func)?;
-        let call = self.builder.ins().call(callee, &operands);
-        let results = self.builder.inst_results(call).to_vec();
-        let Some((&status, rest)) = results.split_first() else { return self.refuse("a call without a result") };
-        let (on, off) = (self.builder.create_block(), self.builder.create_block());
-        self.builder.set_cold_block(off);
-        self.builder.ins().brif(status, off, &[], on, &[]);
-        self.seal(&[on, off]);
-        self.builder.switch_to_block(off);
-        let site = self.site(What::Call);
-        let pass = self.compiler.helper(super::helpers::PASS_THROUGH, self.builder.func);
-        self.builder.ins().call(pass, &[self.context, site]);
-        self.builder.ins().jump(self.unwinding, &[]);
-        self.builder.switch_to_block(on);
-        let parts = match slot {
-            Some(slot) => {
-                let fields = result.parts.iter().zip(&result.offsets);
-                fields
-                    .map(|(part, offset)| self.builder.ins().stack_load(clif::I64, *part, slot, *offset as i32))
-                    .collect()
-            }
-            None => Parts::from_slice(rest),
-        };
         Ok(Typed { layout: result, parts })
     }
 }

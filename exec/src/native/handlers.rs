@@ -114,6 +114,13 @@ fn is_looked_into(module: &Module<IRCode>, ir: &IRCode, exception: usize) -> boo
     })
 }
 
+impl Handlers {
+    /// Whether the function has any.
+    pub(super) fn are_there(&self) -> bool {
+        !self.entered.is_empty()
+    }
+}
+
 impl FunctionCompiler<'_, '_> {
     /// Finds out which handlers there are, and makes the variables of φᶜ nodes, which hold nothing yet.
     pub(super) fn plan_handlers(&mut self, ir: &IRCode, order: &[usize]) -> Compiled<()> {

@@ -10,6 +10,8 @@ use ircode::primitives::Primitive;
 use ircode::{Constant, IRCode, Module, Operand, Positions, Scalar, Stmt, Type};
 use smallvec::SmallVec;
 
+use super::endings::{Ending, endings, used_behind};
+use super::phis::successors;
 use super::residents::Residents;
 use super::straight::{StraightLoop, straight_loop};
 
@@ -55,6 +57,17 @@ pub(super) struct CountedLoop {
     pub(super) straight: Option<Rc<StraightLoop>>,
     /// The elements that can stay in registers.
     pub(super) residents: Option<Rc<Residents>>,
+    /// The statements whose values are used behind the loop.
+    pub(super) behind: Vec<usize>,
+    /// How those are had where turns have done the last round; `None` if they are not, or a turn cannot do it.
+    pub(super) endings: Option<Vec<Ending>>,
+}
+
+impl CountedLoop {
+    /// The block to which the test leads when the loop is done.
+    pub(super) fn exit(&self, ir: &IRCode) -> Option<usize> {
+        successors(ir, self.test).into_iter().find(|to| !self.blocks.contains(to))
+    }
 }
 
 /// The number of the last round, counted from 0: `step · (bound − first) − less`.
@@ -121,6 +134,7 @@ pub(super) fn counted_loops(
             members.entry(found.header).or_default().push(block);
         }
     }
+    let mut behind = used_behind(ir, &loops);
     let mut counted = Vec::new();
     for (id, found) in loops.iter() {
         if found.irreducible || found.header == 0 || parents.contains(&found.header) {
@@ -158,6 +172,8 @@ pub(super) fn counted_loops(
                 .sum(),
             straight: None,
             residents: None,
+            behind: behind.remove(&found.header).unwrap_or_default(),
+            endings: None,
             blocks: Vec::new(),
         };
         let beyond = |block: usize| dominators.dominates(block, test);
@@ -168,6 +184,9 @@ pub(super) fn counted_loops(
         finder.find_accesses(&mut result, local_stacks, arrays_resize, &beyond, &every_round);
         result.straight = straight_loop(&finder, &result, &blocks).map(Rc::new);
         result.residents = Residents::find(&finder, &result, &blocks).map(Rc::new);
+        if result.straight.as_ref().is_some_and(|straight| straight.ends_with_test) && !result.rounds.tests_beyond {
+            result.endings = endings(&finder, &result.behind);
+        }
         result.blocks = blocks;
         counted.push(result);
     }
@@ -252,6 +271,11 @@ impl Finder<'_> {
                 self.variables.insert(phi_index, (first, step));
             }
         }
+    }
+
+    /// The statements of the header.
+    pub(super) fn header_statements(&self) -> std::ops::Range<usize> {
+        self.ir.cfg.blocks.get(self.header).map(|block| block.stmts.clone()).unwrap_or_default()
     }
 
     /// What a φ of the header takes from the round before.

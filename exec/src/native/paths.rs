@@ -18,6 +18,8 @@ pub(super) struct Visit {
     pub(super) block: usize,
     pub(super) from: Option<usize>,
     pub(super) holds: Option<bool>,
+    /// Whether the other way of the branch goes on, too.
+    pub(super) forks: bool,
 }
 
 /// The way through a loop from its header back to it; `None` if there is none, or it may end elsewhere than at the loop's test.
@@ -36,8 +38,8 @@ pub(super) fn path(finder: &Finder<'_>, found: &CountedLoop, members: &[usize]) 
             return None;
         }
         paths.learn(block, from);
-        let (next, holds) = paths.next(block)?;
-        visits.push(Visit { block, from, holds });
+        let (next, holds, forks) = paths.next(block)?;
+        visits.push(Visit { block, from, holds, forks });
         if next == found.header {
             return Some(visits);
         }
@@ -100,25 +102,25 @@ impl Paths<'_> {
         }
     }
 
-    /// The next block on the way, and what a condition must be for that.
-    fn next(&self, block: usize) -> Option<(usize, Option<bool>)> {
+    /// The next block on the way, what a condition must be for that, and whether the loop also goes on if it is not.
+    fn next(&self, block: usize) -> Option<(usize, Option<bool>, bool)> {
         let branch = match self.last(block)? {
-            Stmt::GotoIfNot(_) if block == self.found.test => return Some((self.found.stays, None)),
+            Stmt::GotoIfNot(_) if block == self.found.test => return Some((self.found.stays, None, false)),
             Stmt::GotoIfNot(branch) => branch,
             Stmt::Return(_) => return None,
-            Stmt::Goto(goto) => return Some((goto.label.index()?, None)),
-            _ => return Some((block + 1, None)),
+            Stmt::Goto(goto) => return Some((goto.label.index()?, None, false)),
+            _ => return Some((block + 1, None, false)),
         };
         let (on, off) = (block + 1, branch.dest.index()?);
         if let Some(known) = self.known(branch) {
-            return Some((if known { on } else { off }, None));
+            return Some((if known { on } else { off }, None, false));
         }
-        let holds = match (self.fails(on), self.fails(off)) {
-            (true, false) => false,
-            (false, true) => true,
-            _ => self.lengths.get(&on)? >= self.lengths.get(&off)?,
+        let (holds, forks) = match (self.fails(on), self.fails(off)) {
+            (true, false) => (false, false),
+            (false, true) => (true, false),
+            _ => (self.lengths.get(&on)? >= self.lengths.get(&off)?, true),
         };
-        Some((if holds { on } else { off }, Some(holds)))
+        Some((if holds { on } else { off }, Some(holds), forks))
     }
 
     /// What the condition of a branch is on this way, if it compares a φ that is constant there.

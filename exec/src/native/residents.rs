@@ -182,7 +182,7 @@ impl FunctionCompiler<'_, '_> {
     /// Places for elements that stay in registers.
     pub(super) fn declare_residents(&mut self, residents: Option<&Residents>) -> Vec<Resident> {
         let cells = residents.map_or(0, |residents| residents.cells.len());
-        let mut declare = |ty| self.builder.declare_var(ty);
+        let mut declare = |ty| self.variable(ty);
         (0..cells).map(|_| Resident { number: declare(clif::F64), address: declare(clif::I64) }).collect()
     }
 

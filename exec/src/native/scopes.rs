@@ -89,6 +89,20 @@ pub(super) struct Scopes {
     expected: Vec<Option<Expected>>,
 }
 
+impl Scopes {
+    /// Where the memory was when the loop of this header was entered, if it gives some back.
+    pub(super) fn mark_of(&self, header: usize) -> Option<Variable> {
+        self.loops.get(&header).map(|scope| scope.mark)
+    }
+
+    /// Where the memory was when the loops around a block were entered.
+    pub(super) fn marks_around(&self, block: usize) -> Vec<Variable> {
+        let Some(forest) = &self.forest else { return Vec::new() };
+        let around = self.loops.values().filter(|scope| forest.contains(scope.id, block));
+        around.map(|scope| scope.mark).collect()
+    }
+}
+
 impl FunctionCompiler<'_, '_> {
     /// Finds out where the function gives memory back, and remembers where the memory is now.
     pub(super) fn plan_scopes(&mut self, ir: &IRCode, signature: &Signature) {
@@ -105,7 +119,7 @@ impl FunctionCompiler<'_, '_> {
                 && let Some(stretch) = Stretch::follow(&body, &summarized.summaries, &reverse_postorder(ir))
             {
                 self.scopes.given_back.extend(stretch.using_inside());
-                let mark = self.builder.declare_var(clif::I64);
+                let mark = self.variable(clif::I64);
                 self.scopes.whole = Some(mark);
                 self.remember(mark);
             }
@@ -151,7 +165,7 @@ impl FunctionCompiler<'_, '_> {
             let made = stretch.origins.iter().filter(|(_, origins)| origins.inside).map(|(index, _)| index);
             let mut used_at = made.flat_map(|index| users.get(index)).flatten();
             let leaves_nothing = used_at.all(|&block| forest.contains(id, block));
-            let mark = self.builder.declare_var(clif::I64);
+            let mark = self.variable(clif::I64);
             self.scopes.loops.insert(found.header, LoopScope { id, header: found.header, leaves_nothing, mark });
         }
         self.scopes.forest = Some(forest);

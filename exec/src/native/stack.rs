@@ -3,7 +3,7 @@
 use hashbrown::{HashMap, HashSet};
 
 /// What a call takes beside its frame: the return address, and what is aligned away.
-const CALL: u64 = 64;
+pub(super) const CALL: u64 = 64;
 
 /// What the helper takes that calls a value.
 pub(super) const VALUE_CALL: u64 = 16 << 10;

@@ -29,6 +29,12 @@ pub(super) struct LocalStack {
     room: Variable,
 }
 
+impl LocalStack {
+    pub(super) fn variables(&self) -> [Variable; 3] {
+        [self.data, self.length, self.room]
+    }
+}
+
 /// The statements that make stacks on which nothing but [`OPERATIONS`] work, in this function.
 pub(super) fn local_stacks(module: &Module<IRCode>, ir: &IRCode) -> HashSet<usize> {
     let name = |stmt: &Stmt<Positions>| module.primitive_call(stmt).map(|(primitive, _)| primitive.name);
@@ -133,11 +139,11 @@ impl FunctionCompiler<'_, '_> {
         let element = self.compiler.layouts.of(element);
         let hint = self.compiler.new_hint();
         let made = self.allocate(What::NewStack { element, hint }, &[])?;
-        if let Some(slot) = self.local_stacks.get_mut(&self.statement) {
-            let mut declare = || self.builder.declare_var(clif::I64);
+        if let Some(known) = self.local_stacks.get(&self.statement).copied() {
+            let mut declare = || self.variable(clif::I64);
             // In another version of a loop it has variables already.
-            let local = slot.get_or_insert_with(|| LocalStack { data: declare(), length: declare(), room: declare() });
-            let local = *local;
+            let local = known.unwrap_or_else(|| LocalStack { data: declare(), length: declare(), room: declare() });
+            self.local_stacks.insert(self.statement, Some(local));
             let zero = self.builder.ins().iconst(clif::I64, 0);
             self.builder.def_var(local.length, zero);
             self.reload(made, local);

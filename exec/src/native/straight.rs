@@ -29,6 +29,10 @@ pub(super) struct StraightLoop {
     pub(super) counters: Vec<(usize, i64)>,
     /// Numbers that do not change in the loop.
     pub(super) uniform: Vec<Operand<Positions>>,
+    /// Whether a round that a check sends elsewhere may go on there, and not fail.
+    pub(super) forks: bool,
+    /// Whether all steps come before the test of whether there is another round.
+    pub(super) ends_with_test: bool,
 }
 
 /// Where an operation takes a number from.
@@ -125,7 +129,14 @@ impl Object {
     }
 }
 
+/// Bodies of more steps are large: there are as many rounds in a turn as are done at once.
+const LARGE: usize = 80;
+
 impl StraightLoop {
+    pub(super) fn is_large(&self) -> bool {
+        self.steps.len() > LARGE
+    }
+
     /// The steps that must be done for one round after the other: what depends on a number that the round before left in a φ, and the
     /// accesses of regions in which two rounds may meet. All others may be done for two rounds before the next step is. Accesses in
     /// different regions share no memory.
@@ -270,7 +281,9 @@ impl Default for Accesses {
 pub(super) fn straight_loop(finder: &Finder<'_>, found: &CountedLoop, blocks: &[usize]) -> Option<StraightLoop> {
     let mut planner = Planner { finder, found, plan: StraightLoop::default(), values: HashMap::new() };
     let mut next = Vec::new();
-    for Visit { block, from, holds } in path(finder, found, blocks)? {
+    let mut before_test = 0;
+    for Visit { block, from, holds, forks } in path(finder, found, blocks)? {
+        planner.plan.forks |= forks;
         for statement in finder.ir.cfg.blocks.get(block)?.stmts.clone() {
             match (finder.ir.stmts.stmts().get(statement)?, from, holds) {
                 (Stmt::Phi(_), None, _) => planner.phi(statement, &mut next)?,
@@ -280,7 +293,11 @@ pub(super) fn straight_loop(finder: &Finder<'_>, found: &CountedLoop, blocks: &[
                 (stmt, ..) => planner.statement(statement, stmt)?,
             }
         }
+        if block == found.test {
+            before_test = planner.plan.steps.len();
+        }
     }
+    planner.plan.ends_with_test = before_test == planner.plan.steps.len();
     for (slot, operand) in next.iter().enumerate() {
         let source = planner.number(operand)?;
         planner.plan.carried.get_mut(slot)?.1 = source;
@@ -351,6 +368,7 @@ impl Planner<'_> {
             let limit = self.number(&Operand::Constant(Constant::Scalar(Scalar::Float64(limit))))?;
             let size = self.step(Step::Compute(Operation::Absolute, [source].into_iter().collect()));
             self.check(FloatCC::LessThan, true, [size, limit])?;
+            self.plan.forks = true;
         } else if primitive.effects.throws {
             match name {
                 "log" | "sqrt" => {

@@ -18,17 +18,30 @@ pub(super) struct Held {
     pub(super) defined: Option<Variable>,
 }
 
+impl Held {
+    /// All its variables.
+    pub(super) fn all(&self) -> impl Iterator<Item = Variable> {
+        self.variables.iter().copied().chain(self.defined)
+    }
+}
+
 impl FunctionCompiler<'_, '_> {
+    /// A variable for a part of this type.
+    pub(super) fn variable(&mut self, part: ir::Type) -> Variable {
+        self.variable_types.push(part);
+        self.builder.declare_var(part)
+    }
+
     /// Variables for a value.
     pub(super) fn hold(&mut self, layout: &Arc<Layout>) -> Held {
-        let variables = layout.parts.iter().map(|part| self.builder.declare_var(*part)).collect();
+        let variables = layout.parts.iter().map(|part| self.variable(*part)).collect();
         Held { layout: layout.clone(), variables, defined: None }
     }
 
     /// Variables for a value that may be none.
     pub(super) fn hold_open(&mut self, layout: &Arc<Layout>) -> Held {
         let held = self.hold(layout);
-        Held { defined: Some(self.builder.declare_var(clif::I8)), ..held }
+        Held { defined: Some(self.variable(clif::I8)), ..held }
     }
 
     /// The variables of a statement.

@@ -24,9 +24,6 @@ use super::straight::{Access, Object, Source, Start, Step, StraightLoop};
 /// So many rounds are one turn, for bodies of up to so many steps.
 const TURNS: [(usize, i64); 2] = [(24, 4), (80, 2)];
 
-/// Bodies of more steps are large: there are as many rounds in a turn as are done at once.
-const LARGE: usize = 80;
-
 /// So many clusters of one object are compared before a large loop.
 const MOST_COMPARED: usize = 4;
 
@@ -93,7 +90,7 @@ impl Window {
 
     /// Whether its body is so long that there is no other version without checks.
     pub(super) fn is_large(&self) -> bool {
-        self.straight.steps.len() > LARGE
+        self.straight.is_large()
     }
 
     /// The groups and offsets of elements that stay in registers.
@@ -198,7 +195,7 @@ impl FunctionCompiler<'_, '_> {
             self.seal(&[on]);
             self.builder.switch_to_block(on);
         }
-        let done = self.builder.declare_var(clif::I64);
+        let done = self.variable(clif::I64);
         let zero = self.builder.ins().iconst(clif::I64, 0);
         self.builder.def_var(done, zero);
         let reversed = count(-BYTES) > count(BYTES);

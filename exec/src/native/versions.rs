@@ -12,10 +12,13 @@ use cranelift_frontend::Variable;
 use hashbrown::HashMap;
 use ircode::{IRCode, Operand, Positions, ScalarType};
 
+use super::endings::Ending;
 use super::function::{Compiled, FunctionCompiler};
-use super::layout::{Shape, array};
+use super::layout::{Parts, Shape, array};
 use super::loops::{Check, CountedLoop, Index, MOST_ROUNDS, Space, known_dims};
+use super::phis::successors;
 use super::residents::Resident;
+use super::straight::StraightLoop;
 use super::vectors::Window;
 
 /// Bodies up to so many statements are copied so often.
@@ -39,11 +42,24 @@ pub(super) struct VersionedLoop {
     roomy: bool,
     /// Whether an edge that leads into the loop was compiled.
     entered: bool,
+    /// Where control goes when there are too few rounds left for a turn, if turns do the last round, too.
+    rest: Option<ir::Block>,
     /// The elements that stay in registers in all versions but the one as it is written.
     pub(super) residents: Vec<Resident>,
 }
 
 impl VersionedLoop {
+    /// Whether the loop as it is written does a round at the end at most, if no round fails and objects share no memory.
+    pub(super) fn is_rarely_as_written(&self) -> bool {
+        let rarely = |straight: &StraightLoop| straight.is_large() && !straight.forks;
+        self.rest.is_some() && self.counted.straight.as_deref().is_some_and(rarely)
+    }
+
+    /// Where control goes when there are too few rounds left for a turn.
+    fn rest(&self) -> ir::Block {
+        self.rest.unwrap_or(self.unchecked)
+    }
+
     /// How many rounds are done without a test between them.
     fn rounds_at_once(&self) -> Option<i64> {
         let copies = || COPIES.iter().find(|(largest, _)| self.counted.statements <= *largest).map(|(_, count)| *count);
@@ -75,10 +91,11 @@ impl FunctionCompiler<'_, '_> {
                 unchecked: self.builder.create_block(),
                 several: self.builder.create_block(),
                 window: None,
-                data: counted.checks.iter().map(|_| self.builder.declare_var(clif::I64)).collect(),
-                left: self.builder.declare_var(clif::I64),
+                data: counted.checks.iter().map(|_| self.variable(clif::I64)).collect(),
+                left: self.variable(clif::I64),
                 roomy: false,
                 entered: false,
+                rest: None,
                 residents: self.declare_residents(counted.residents.as_deref()),
                 counted,
             };
@@ -92,16 +109,32 @@ impl FunctionCompiler<'_, '_> {
         let Some(versioned) = self.loops.get(number) else { return Ok(()) };
         let (blocks, header) = (versioned.counted.blocks.clone(), versioned.counted.header);
         let (unchecked, first, left) = (versioned.unchecked, versioned.several, versioned.left);
-        let count = versioned.rounds_at_once();
-        if let Some(window) = self.loops.get_mut(number).and_then(|versioned| versioned.window.take()) {
+        let (count, rest) = (versioned.rounds_at_once(), versioned.rest());
+        if let Some(mut window) = self.loops.get_mut(number).and_then(|versioned| versioned.window.take()) {
             self.builder.switch_to_block(first);
             let residents = self.residents_in(number, &window);
             self.compile_turn(&window, &residents, unchecked)?;
-            self.go_on_after(first, unchecked, left, window.rounds);
+            self.go_on_after(first, rest, left, window.rounds);
+            if rest != unchecked {
+                self.builder.switch_to_block(rest);
+                let (more, done) = (self.builder.create_block(), self.builder.create_block());
+                let left = self.builder.use_var(left);
+                let one_more = window.is_large() && window.rounds == 2;
+                self.builder.ins().brif(left, if one_more { more } else { unchecked }, &[], done, &[]);
+                if one_more {
+                    self.builder.switch_to_block(more);
+                    (window.rounds, window.lanes) = (1, 1);
+                    self.compile_turn(&window, &residents, unchecked)?;
+                    self.builder.ins().jump(done, &[]);
+                }
+                self.seal(&[more, done]);
+                self.builder.switch_to_block(done);
+                self.leave_done(ir, number)?;
+            }
             if window.is_large()
                 && let Some(as_written) = self.block(header)
             {
-                // What is left is done by the loop as it is written: another version of so much would take long to compile.
+                // Where turns are not possible, rounds are done by the loop as it is written: another version of so much would take long to compile.
                 self.builder.switch_to_block(unchecked);
                 let residents = self.loops.get(number).map(|versioned| versioned.residents.clone());
                 self.put_back_residents(&residents.unwrap_or_default());
@@ -120,6 +153,26 @@ impl FunctionCompiler<'_, '_> {
             self.go_on_after(first, unchecked, left, count);
         }
         self.compile_version(ir, number, &blocks, header, unchecked, unchecked, false)
+    }
+
+    /// Leaves a loop of which turns have done the last round, too.
+    fn leave_done(&mut self, ir: &IRCode, number: usize) -> Compiled<()> {
+        let Some(versioned) = self.loops.get(number) else { return Ok(()) };
+        let (test, exit) = (versioned.counted.test, versioned.counted.exit(ir));
+        let (endings, residents) = (versioned.counted.endings.clone().unwrap_or_default(), versioned.residents.clone());
+        self.put_back_residents(&residents);
+        let mut values = Vec::with_capacity(endings.len());
+        for Ending { statement, phi, less } in endings {
+            let Some(held) = self.held(phi) else { return self.refuse("a φ that is not there") };
+            let (mut value, _) = self.value_in(&held);
+            if let Some(next) = value.one().filter(|_| less != 0) {
+                value.parts = Parts::from_slice(&[self.builder.ins().iadd_imm_s(next, -less)]);
+            }
+            values.push((statement, value));
+        }
+        values.iter().for_each(|(statement, value)| self.define(*statement, value));
+        self.unwinding = self.unwinding_from(test);
+        self.jump(ir, test, exit)
     }
 
     /// The elements that stay in registers, with their groups and offsets in a window.
@@ -237,7 +290,10 @@ impl FunctionCompiler<'_, '_> {
         let Some(versioned) = self.loops.get(number) else { return Ok(()) };
         let (unchecked, several, left) = (versioned.unchecked, versioned.several, versioned.left);
         let straight = versioned.counted.straight.clone();
-        self.builder.def_var(left, rounds);
+        let to_its_end = versioned.counted.endings.is_some() && straight.is_some() && !self.leads_into_loop(ir, number);
+        // Where turns do the last round, too, it is one of those that are left.
+        let all = if to_its_end { self.builder.ins().iadd_imm_s(rounds, 1) } else { rounds };
+        self.builder.def_var(left, all);
         // Where two edges lead into the loop, what is prepared on one is not there on the other.
         let prepared = versioned.entered;
         let window = match straight.filter(|_| !prepared) {
@@ -250,20 +306,34 @@ impl FunctionCompiler<'_, '_> {
             None => true,
         };
         let window = window.filter(found);
+        let rest = if to_its_end && window.is_some() { Some(self.builder.create_block()) } else { None };
         if let Some(versioned) = self.loops.get_mut(number) {
             versioned.entered = true;
             if !prepared {
-                versioned.window = window;
+                (versioned.window, versioned.rest) = (window, rest);
             }
         }
         let versioned = self.loops.get(number).filter(|versioned| versioned.window.is_none() || !prepared);
-        match versioned.and_then(VersionedLoop::rounds_at_once) {
-            Some(count) => self.go_on(several, unchecked, rounds, count),
+        let left_now = if versioned.is_some_and(|versioned| versioned.rest.is_some()) { all } else { rounds };
+        self.builder.def_var(left, left_now);
+        match versioned.and_then(|versioned| versioned.rounds_at_once().map(|count| (count, versioned.rest()))) {
+            Some((count, rest)) => self.go_on(several, rest, left_now, count),
             None => {
                 self.builder.ins().jump(unchecked, &[]);
             }
         }
         Ok(())
+    }
+
+    /// Whether control enters another loop that has several versions right where it leaves this one.
+    fn leads_into_loop(&self, ir: &IRCode, number: usize) -> bool {
+        let Some(left) = self.loops.get(number).map(|versioned| &versioned.counted) else { return false };
+        let mut leads =
+            left.blocks.iter().flat_map(|block| successors(ir, *block).into_iter().map(move |to| (block, to)));
+        leads.any(|(from, to)| {
+            let entered = self.versioned.get(&to).and_then(|other| self.loops.get(*other));
+            !left.blocks.contains(&to) && entered.is_some_and(|entered| entered.counted.before == *from)
+        })
     }
 
     /// The number of the last round, counted from 0.
