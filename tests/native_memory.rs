@@ -499,3 +499,43 @@ fn with_checkpoints_memory_grows_as_the_root_of_the_number_of_rounds() {
     assert_eq!(first_difference(&[with], &[without]), None);
     assert!(many > 10 * few, "{few} bytes with checkpoints, {many} without");
 }
+
+/// A loop with a long body in a round that makes an array, out of which control goes straight to the next round. Both names of what it changes are one array, so
+/// that the loop runs as it is written.
+#[test]
+fn what_a_round_makes_is_given_back_behind_a_long_loop() {
+    let mut body = vec!["%15 = Base.arrayref(true, %2, %13)::Float64".to_owned()];
+    for number in 15..135 {
+        let by = if number % 2 == 0 { "0.5" } else { "1.75" };
+        body.push(format!("%{} = Base.mul_float(%{number}, {by})::Float64", number + 1));
+    }
+    is_flat(&format!(
+        "{ROW}
+function f(n::Int64)::Float64
+1 ─ %1  = Main.cell(1)::Base.RefValue{{Vector{{Float64}}}}
+│   %2  = Base.getfield(%1, :x)::Vector{{Float64}}
+│   %3  = Base.getfield(%1, :x)::Vector{{Float64}}
+└──       goto #2
+2 ┄ %5  = φ (#1 => 0, #4 => %9)::Int64
+│   %6  = φ (#1 => 0.0, #4 => %137)::Float64
+│   %7  = Base.slt_int(%5, n)::Bool
+└──       goto #6 if not %7
+3 ─ %9  = Base.add_int(%5, 1)::Int64
+│   %10 = Main.row(%5)::Vector{{Float64}}
+│   %11 = Main.sum_of(%10)::Float64
+└──       goto #4
+4 ┄ %13 = φ (#3 => 1, #5 => %138)::Int64
+│   %14 = φ (#3 => %11, #5 => %137)::Float64
+│   {}
+│         Base.arrayset(true, %3, %135, %13)::Vector{{Float64}}
+│   %137 = Base.add_float(%14, %135)::Float64
+│   %138 = Base.add_int(%13, 1)::Int64
+│   %139 = Base.ne_int(%13, 2)::Bool
+└──       goto #2 if not %139
+5 ─       goto #4
+6 ─       return %6
+end
+",
+        body.join("\n│   ")
+    ));
+}
