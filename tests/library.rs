@@ -26,6 +26,7 @@ const NOT_REVERSED: &[(&str, &str)] = &[
     ("literal_matrix", "there is no derivative rule for `getfield` of (Tuple{Float64,Vararg{Float64,N} where N}"),
     ("sign_and_abs", "a float is made of bits"),
     ("ldexp", "a float is made of bits"),
+    ("try_catch", "a function with try/catch cannot be differentiated in reverse mode"),
 ];
 
 /// A float is made of bits: the derivative is that of no rule.

@@ -37,6 +37,14 @@ fn of_type(module: &Module<IRCode>, constant: Constant, ty: &Type) -> Option<Con
     match (&constant, ty) {
         (_, ty) if ty.is_unknown() => Some(constant),
         (Constant::Function(_), Type::Function(name)) => Some(Constant::Function(name.clone())),
+        // By its path, which the type may leave out.
+        (Constant::Text(text), Type::Function(name)) if text.rsplit('.').next() == name.rsplit('.').next() => {
+            Some(Constant::Function(name.clone()))
+        }
+        // The only value of a type without fields, which dumps need not declare.
+        (Constant::Text(text), Type::Named(name)) if module.type_def(name).is_none() => {
+            (text.strip_suffix("()") == Some(name.as_str())).then_some(constant)
+        }
         (Constant::Text(_), ty) => {
             let (own, _) = shown_struct(module, &constant)?;
             (own == declared(module, ty)?).then_some(constant)
@@ -55,7 +63,7 @@ mod tests {
 
     use super::*;
 
-    const TYPES: &str = "
+    const TYPES: &str = r##"
 struct UnitRange{Int64}
     start::Int64
     stop::Int64
@@ -70,10 +78,16 @@ end
 mutable struct Counter
     n::Int64
 end
+struct Base.BottomRF{typeof(Base.add_sum)}
+    rf::typeof(Base.add_sum)
+end
+struct Base.var"#3#4"{Main.var"#31#32"}
+    f::Main.var"#31#32"
+end
 function f(x::Float64)::Float64
 1 ─      return x
 end
-";
+"##;
 
     fn shown(text: &str) -> Option<(Type, Vec<Constant>)> {
         let module = parse_module(TYPES).unwrap().module;
@@ -86,6 +100,10 @@ end
         assert_eq!((ty, fields), (Type::parse("UnitRange{Int64}"), vec![Constant::int64(2), Constant::int64(4)]));
         let (_, fields) = shown("Pair{UnitRange{Int64},Bool}(2:4, (true,))").unwrap();
         assert_eq!(fields.first(), Some(&Constant::Text("2:4".into())));
+        let (_, fields) = shown("Base.BottomRF{typeof(Base.add_sum)}(Base.add_sum)").unwrap();
+        assert_eq!(fields, [Constant::Function("Base.add_sum".into())]);
+        let (_, fields) = shown("Base.var\"#3#4\"{Main.var\"#31#32\"}(Main.var\"#31#32\"())").unwrap();
+        assert_eq!(fields, [Constant::Text("Main.var\"#31#32\"()".into())]);
         let (ty, _) = shown("Base.OneTo(3)").unwrap();
         assert_eq!(ty, Type::parse("Base.OneTo{Int64}"));
     }

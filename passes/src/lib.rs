@@ -23,6 +23,7 @@ pub mod increment_merging;
 pub mod infer_types;
 pub mod inlining;
 pub mod jump_threading;
+pub mod lambda_lifting;
 pub mod link_methods;
 mod local_arrays;
 pub mod loop_invariant_motion;

@@ -5,19 +5,21 @@ use ircode::primitives::Compute;
 use ircode::{Callee, Constant, Module, Name, Operand, Stmt, Type};
 
 use crate::PassResult;
+use crate::lambda_lifting;
 use crate::manager::{Context, run_on_function};
 
 /// The pass's name on the command line.
 pub const NAME: &str = "link-methods";
 
-/// Runs the pass on every function of a module: what is derived from dumps of Julia's code has to find what they invoke.
+/// Runs the pass on every function of a module, and makes functions of the methods of closures: what is derived from dumps of Julia's code has to find what
+/// they invoke.
 pub(crate) fn run_on_all(module: &mut Module<BBCode>) -> PassResult {
     let names: Vec<Name> = module.functions().iter().map(|function| function.name.clone()).collect();
     let mut changed = false;
     for name in &names {
         changed |= run_on_function(module, name, run)?;
     }
-    Ok(changed)
+    Ok(changed | lambda_lifting::run(module, None)?)
 }
 
 /// Where an invoke calls a method that the module has under the name of its instance, names it as the callee. True if there
@@ -25,7 +27,7 @@ pub(crate) fn run_on_all(module: &mut Module<BBCode>) -> PassResult {
 ///
 /// Dumps of Julia's code name their functions by signature, `helper(::Float64)`, and an invoke there names `Main.helper` with
 /// that instance. Primitives stay primitives on numbers, as they have rules. A value that is called and has the type of a
-/// function is that function; a closure stays the value that is called.
+/// function is that function; a closure stays the value that is called, see [`lambda_lifting`].
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let module = context.module;
     let mut linked: Vec<(InstId, Operand<Ids>)> = Vec::new();
@@ -53,6 +55,8 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
                     || matches!(primitive.compute, Compute::Machine)
                         && args.iter().any(|arg| is_struct(module, &bb.operand_type(arg)))
             }
+            // An object of which the text is known.
+            None => matches!(callee, Operand::Constant(_) | Operand::Quote(_)),
             _ => false,
         };
         match instance.filter(|name| is_method && module.function_index(name).is_some()) {

@@ -10,10 +10,10 @@ use crate::{
     PassError, array_scalar_replacement, checkpoint_loops, closure_folding, closure_specialization,
     common_subexpressions, constant_folding, constant_propagation, copy_elements, copy_propagation, dead_code,
     derivative_entries, differentiability, forward_mode, increment_merging, infer_types, inlining, jump_threading,
-    linearization, link_methods, loop_invariant_motion, loop_unrolling, lower_arithmetic, lower_broadcast,
-    lower_projections, lower_switch, mem2reg, negation_propagation, preaccumulation, reverse_mode, scalar_promotion,
-    scalar_replacement, simplify, simplify_cfg, split_critical_edges, stack_hoisting, type_literals, unreachable_code,
-    unroll_and_jam,
+    lambda_lifting, linearization, link_methods, loop_invariant_motion, loop_unrolling, lower_arithmetic,
+    lower_broadcast, lower_projections, lower_switch, mem2reg, negation_propagation, preaccumulation, reverse_mode,
+    scalar_promotion, scalar_replacement, simplify, simplify_cfg, split_critical_edges, stack_hoisting, type_literals,
+    unreachable_code, unroll_and_jam,
 };
 
 /// What a pass returns: whether it changed anything.
@@ -76,6 +76,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: infer_types::NAME,             about: "find types that the listing does not show",                       run: Run::Function(infer_types::run) },
     Pass { name: inlining::NAME,                about: "put the bodies of functions in the place of calls",               run: Run::Module(inlining::run) },
     Pass { name: jump_threading::NAME,          about: "go straight to where a condition leads that is known on an edge",   run: Run::Function(jump_threading::run) },
+    Pass { name: lambda_lifting::NAME,          about: "call methods of closures as functions that take the closure",       run: Run::Module(lambda_lifting::run) },
     Pass { name: link_methods::NAME,            about: "let invokes name the functions of the module",                    run: Run::Function(link_methods::run) },
     Pass { name: loop_invariant_motion::NAME,   about: "move out of loops what is the same on every round",               run: Run::Function(loop_invariant_motion::run) },
     Pass { name: loop_unrolling::NAME,          about: "write out short loops of a known number of rounds",            run: Run::Function(loop_unrolling::run) },

@@ -210,4 +210,151 @@ end
 @case("rational", x -> x * (1 // 3) + 2 // 5, 0.75)
 @case("float32", x -> Float64(Float32(2) * 0.5f0) * x, 0.75)
 
+# Programs that people write.
+struct Point{T}
+    x::T
+    y::T
+end
+Base.:+(a::Point, b::Point) = Point(a.x + b.x, a.y + b.y)
+Base.:*(s::Number, a::Point) = Point(s * a.x, s * a.y)
+dist(a::Point, b::Point) = sqrt((a.x - b.x)^2 + (a.y - b.y)^2)
+abstract type Shape end
+struct Circle{T} <: Shape
+    r::T
+end
+struct Box{T} <: Shape
+    w::T
+    h::T
+end
+area(c::Circle) = 3.5 * c.r^2
+area(b::Box) = b.w * b.h
+kw(x; scale = 2.0, shift = 1.0) = x * scale + shift
+defaults(x, y = 2x, z = y + 1) = x * y * z
+va(xs...) = sum(xs) * xs[1]
+function newton(f, df, x; n = 8)
+    for _ in 1:n
+        x = x - f(x) / df(x)
+    end
+    return x
+end
+function rk4(f, y, h, n)
+    for _ in 1:n
+        k1 = f(y); k2 = f(y + h / 2 * k1); k3 = f(y + h / 2 * k2); k4 = f(y + h * k3)
+        y = y + h / 6 * (k1 + 2k2 + 2k3 + k4)
+    end
+    return y
+end
+function trapz(f, lo, hi, n)
+    h = (hi - lo) / n
+    s = (f(lo) + f(hi)) / 2
+    for i in 1:n-1
+        s += f(lo + i * h)
+    end
+    return s * h
+end
+function conv(x, k)
+    y = zeros(promote_type(eltype(x), eltype(k)), length(x) + length(k) - 1)
+    for i in eachindex(x), j in eachindex(k)
+        y[i+j-1] += x[i] * k[j]
+    end
+    return y
+end
+function chol(A)
+    n = size(A, 1)
+    L = zero(A)
+    for j in 1:n
+        s = A[j, j]
+        for k in 1:j-1
+            s -= L[j, k]^2
+        end
+        L[j, j] = sqrt(s)
+        for i in j+1:n
+            t = A[i, j]
+            for k in 1:j-1
+                t -= L[i, k] * L[j, k]
+            end
+            L[i, j] = t / L[j, j]
+        end
+    end
+    return L
+end
+function collatz(x, n)
+    while n != 1
+        if iseven(n)
+            n = n ÷ 2
+            x = x * 0.9
+        else
+            n = 3n + 1
+            x = x + 0.1
+        end
+    end
+    return x
+end
+function gs!(Q)
+    for j in axes(Q, 2)
+        for i in 1:j-1
+            r = zero(eltype(Q))
+            for k in axes(Q, 1); r += Q[k, i] * Q[k, j]; end
+            for k in axes(Q, 1); Q[k, j] -= r * Q[k, i]; end
+        end
+        s = zero(eltype(Q))
+        for k in axes(Q, 1); s += Q[k, j]^2; end
+        s = sqrt(s)
+        for k in axes(Q, 1); Q[k, j] /= s; end
+    end
+    return Q
+end
+softmax(x) = (e = exp.(x .- maximum(x)); e ./ sum(e))
+logsumexp(x) = (m = maximum(x); m + log(sum(exp.(x .- m))))
+fib(n, a, b) = n == 0 ? a : fib(n - 1, b, a + b)
+ack(x, n) = n <= 0 ? x : ack(sin(x), n - 1) + 0.5ack(cos(x), n - 2)
+compose(fs...) = x -> foldl((v, f) -> f(v), fs; init = x)
+
+@case("struct_sum", (x, y) -> (q = 2.0 * Point(x, y) + Point(y, 1.0 * x); q.x * q.y), 1.5, 0.5)
+@case("struct_dist", (x, y) -> dist(Point(x, y), Point(2y, x * y)), 1.5, 0.5)
+@case("struct_vector", x -> (ps = [Point(v, v^2) for v in x]; sum(dist(ps[i], ps[i+1]) for i in 1:length(ps)-1)), a)
+@case("shapes", (x, y) -> area(Circle(x)) + area(Box(x, y)), 1.5, 0.5)
+@case("shapes_union", (x, y) -> (s = 0.0 * x; for k in 1:4; sh = isodd(k) ? Circle(x * k) : Box(x, y * k); s += area(sh); end; s), 1.5, 0.5)
+@case("mutable", x -> (acc = Ref(0.0 * x[1]); for v in x; acc[] += v * acc[] + v; end; acc[]), a)
+@case("keywords", x -> kw(x; scale = x, shift = 3.0) + kw(x), 0.7)
+@case("defaults", x -> defaults(x) + defaults(x, 2.0), 0.7)
+@case("varargs", (x, y, z) -> va(x, y, z) + va(y), 1.0, 2.5, -0.5)
+@case("newton_solve", x -> newton(t -> t^3 - x, t -> 3t^2, 1.0 + 0.0 * x), 2.0)
+@case("rk4", x -> rk4(y -> -x * y + sin(y), x, 0.1, 10), 0.8)
+@case("trapz_bounds", (x, y) -> trapz(t -> t * x + 1 / t, x, y, 20), 0.8, 2.5)
+@case("conv", (x, k) -> weighted(conv(x, k)), a, p)
+@case("cholesky_logdet", A -> (L = chol(A); s = 0.0 * A[1]; for i in 1:3; s += log(L[i, i]); end; 2s), S)
+@case("collatz", (x, n) -> collatz(x, n), 1.25, 27)
+@case("gram_schmidt", A -> (Q = gs!(copy(A)); Q[1, 1] + 2Q[2, 2] + 3Q[3, 3]), A)
+@case("softmax", x -> weighted(softmax(x)), a)
+@case("logsumexp", x -> logsumexp(x), a)
+@case("fib_tail", (x, y) -> fib(12, x, y), 0.5, 0.25)
+@case("tree_recursion", x -> ack(x, 7), 0.5)
+@case("compose", x -> compose(sin, t -> t * x, exp)(x), 0.5)
+@case("try_catch", x -> (try; sqrt(x) ; catch; x^2; end) * x, 2.0)
+@case("while_break", x -> (s = 0.0 * x; i = 0; while true; i += 1; s += x / i; if i > 10 || s > 3; break; end; end; s), 0.9)
+@case("continue", x -> (s = 0.0 * x[1]; for v in x; v < 0 && continue; s += v * s + v; end; s), a)
+@case("stepped_range", x -> (s = 0.0 * x[1]; for i in 1:2:length(x); s += x[i]^2; end; s), a)
+@case("float_range", x -> (s = 0.0 * x; for t in 0.0:0.25:1.0; s += sin(x * t); end; s), 0.9)
+@case("linspace", x -> sum(sin(x * t) for t in range(0.0, 1.0, length = 7)), 0.9)
+@case("reverse_view", x -> (s = 0.0 * x[1]; for (u, w) in zip(x, Iterators.reverse(x)); s += u * w * w; end; s), a)
+@case("do_block", x -> (map(x) do v; v > 1 ? v^2 : v / 2; end)[3] + sum(map(v -> 2v, x)), a)
+@case("broadcast_assign", x -> (y = zero(x); y .= 2 .* x .+ 1; y .+= x .^ 2; weighted(y)), a)
+@case("push_pop", x -> (q = [x[1]]; for v in x; push!(q, v * q[end]); end; pop!(q); weighted(q)), a)
+@case("view_write", x -> (y = copy(x); w = view(y, 2:3); w .*= 2; weighted(y)), a)
+@case("views_macro", x -> (y = @views x[2:end] .- x[1:end-1]; weighted(y)), a)
+@case("column_view", A -> (s = 0.0 * A[1]; for j in 1:3; c = view(A, :, j); s += c[1] * c[2]; end; s), A)
+@case("vcat_reduce", x -> weighted(reduce(vcat, [[v, v^2] for v in x])), p)
+@case("comprehension_matrix", x -> (M = [u * w + i for (i, u) in enumerate(x), w in x]; M[1, 2] + 2M[3, 1]), p)
+@case("eachcol", A -> (s = 0.0 * A[1]; for c in eachcol(A); s += c[1] * c[3]; end; s), A)
+@case("vector_of_vectors", x -> (r = [x[1:i] for i in 1:3]; sum(sum, r)), a)
+@case("heat", x -> (u = copy(x); for _ in 1:5; w = copy(u); for i in 2:length(u)-1; u[i] = w[i] + 0.1 * (w[i-1] - 2w[i] + w[i+1]); end; end; weighted(u)), a)
+@case("bisect", x -> (lo = 0.0 * x; hi = x + 1; for _ in 1:40; m = (lo + hi) / 2; if m^2 < x; lo = m; else; hi = m; end; end; lo + hi), 2.0)
+@case("welford", x -> (m = 0.0 * x[1]; s = m; for (k, v) in enumerate(x); d = v - m; m += d / k; s += d * (v - m); end; s / 4), a)
+@case("quantile", x -> quantile(x, 0.3), a)
+@case("rosenbrock", x -> sum(100 * (x[i+1] - x[i]^2)^2 + (1 - x[i])^2 for i in 1:length(x)-1), p)
+@case("kalman", x -> (m = 0.0 * x[1]; q = m + 1; for z in x; q += 0.1; k = q / (q + 0.5); m += k * (z - m); q *= 1 - k; end; m), a)
+@case("bit_ops", (x, n) -> (s = 0.0 * x; for i in 0:7; if (n >> i) & 1 == 1; s += x^i; end; end; s), 0.7, 173)
+@case("nothing_union", (x, n) -> (r = n > 0 ? x : nothing; r === nothing ? 0.0 * x : r * r), 0.7, 1)
+
 end

@@ -63,6 +63,7 @@ pub(super) struct Compiler {
     counted: bool,
     resizes: bool,
     shifts: bool,
+    catches: bool,
     effort: Effort,
     sites: Vec<Site>,
     hints: usize,
@@ -220,6 +221,7 @@ impl Compiler {
             counted,
             resizes: calls.resizes,
             shifts: calls.shifts,
+            catches: calls.reached.iter().any(|&number| module.functions().get(number).is_some_and(enters_a_handler)),
             effort,
             sites: Vec::new(),
             hints: 0,
@@ -540,6 +542,11 @@ impl Compiler {
         self.resizes
     }
 
+    /// Whether something may catch an exception.
+    pub(super) fn catches(&self) -> bool {
+        self.catches
+    }
+
     /// Whether it may do so at the front.
     pub(super) fn shifts(&self) -> bool {
         self.shifts
@@ -557,6 +564,10 @@ fn shown(error: CodegenError) -> String {
         CodegenError::Verifier(errors) => errors.to_string(),
         other => other.to_string(),
     }
+}
+
+fn enters_a_handler(function: &ircode::Function<IRCode>) -> bool {
+    function.body.stmts.stmts().iter().any(|stmt| matches!(stmt, Stmt::Enter(_)))
 }
 
 /// The type of what a function returns.

@@ -17,7 +17,7 @@ impl FunctionCompiler<'_, '_> {
             true => self.compiler.layouts.of(&Type::Nothing),
             false => self.compiler.signature(function)?.result.clone(),
         };
-        if !ends && self.mixes_objects(arguments, &result) {
+        if !ends && self.mixes_objects(arguments, &result) && !self.makes_what_nobody_catches() {
             return self.refuse("a call that the interpreter runs, of objects and of values of unknown type,");
         }
         self.interpret(Work::Function(function), arguments, result)
@@ -25,7 +25,7 @@ impl FunctionCompiler<'_, '_> {
 
     /// Calls a function of the module.
     pub(super) fn call(&mut self, function: usize, mut arguments: Vec<Typed>) -> Compiled<Typed> {
-        if self.compiler.interpreted.contains(&function) {
+        if self.compiler.interpreted.contains(&function) || self.makes_what_nobody_catches() {
             return self.call_interpreted(function, &arguments);
         }
         let signature = self.compiler.signature(function)?;

@@ -246,7 +246,8 @@ impl FunctionCompiler<'_, '_> {
         // What only looks at its operands, and gives no object, mixes nothing.
         let looks = matches!(primitive.name, "print" | "println") || !primitive.effects.writes;
         let harmless = ends || looks && result.copies() && !result.hides_objects;
-        if kept || self.mixes_objects(operands, &result) && !harmless {
+        let mixes = kept || self.mixes_objects(operands, &result) && !harmless;
+        if mixes && !self.makes_what_nobody_catches() {
             return self.refuse(format!("`{}` of objects and of values of unknown type", primitive.name));
         }
         if SHARING.contains(&primitive.name) && objects {
@@ -358,6 +359,14 @@ impl FunctionCompiler<'_, '_> {
                 stmt.for_each_use(|value| used |= value.index() == Some(self.statement));
                 !used || self.module.primitive_call(stmt).is_some_and(|(primitive, _)| primitive.name == "throw")
             })
+    }
+
+    /// Whether the value of this statement is only thrown, and nothing in the program catches: then it may hold copies of objects, as nobody
+    /// but who is told of the error sees them.
+    pub(super) fn makes_what_nobody_catches(&self) -> bool {
+        let hosts = self.module.extensions().is_some_and(|extensions| !extensions.primitives().is_empty());
+        let function = self.module.functions().get(self.number);
+        !self.compiler.catches() && !hosts && function.is_some_and(|function| self.is_only_thrown(&function.body))
     }
 
     fn lacks_fields(&mut self, ty: &Type, count: usize) -> bool {

@@ -302,8 +302,13 @@ impl Forward<'_, '_> {
             }
             Operation::Aggregate(fields) if !shadow.is_none() => {
                 let mut parts = Vec::with_capacity(fields.len());
-                for field in &fields {
-                    parts.push(self.shadow(field, id)?);
+                for (number, field) in fields.iter().enumerate() {
+                    // The declared type of a field may say that it holds nothing, where that of a constant does not.
+                    let holds_nothing = match &shadow {
+                        Tangent::Fields(fields) => fields.get(number).is_some_and(Tangent::is_none),
+                        _ => false,
+                    };
+                    parts.push(if holds_nothing { Operand::nothing() } else { self.shadow(field, id)? });
                 }
                 let types = match &shadow {
                     Tangent::Fields(fields) => fields.iter().map(Tangent::ty).collect(),
