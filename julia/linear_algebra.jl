@@ -146,6 +146,23 @@ function gemv!(trans::AbstractChar, alpha::Number, A::AbstractVecOrMat{T}, x::Ab
     return y
 end
 
+"The product with a symmetric matrix, of which one triangle is read."
+function symv!(uplo::AbstractChar, alpha::Number, A::AbstractMatrix{T}, x::AbstractVector{T}, beta::Number, y::AbstractVector{T}) where {T<:Float}
+    n = length(x)
+    agree(size(A) == (n, n) && length(y) == n)
+    scale_result!(beta, y)
+    iszero(alpha) && return y
+    for j in 1:n
+        scaled, sum = alpha * x[j], zero(T)
+        for i in (uplo == 'U' ? (1:j-1) : (j+1:n))
+            y[i] += A[i, j] * scaled
+            sum += A[i, j] * x[i]
+        end
+        y[j] += A[j, j] * scaled + alpha * sum
+    end
+    return y
+end
+
 # An element of a matrix, or of its transpose or adjoint.
 element(trans, A::AbstractVecOrMat{<:Real}, i, j) = trans == 'N' ? A[i, j] : A[j, i]
 element(trans, A, i, j) = trans == 'N' ? A[i, j] : trans == 'T' ? A[j, i] : conj(A[j, i])

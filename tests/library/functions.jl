@@ -355,6 +355,8 @@ compose(fs...) = x -> foldl((v, f) -> f(v), fs; init = x)
 @case("rosenbrock", x -> sum(100 * (x[i+1] - x[i]^2)^2 + (1 - x[i])^2 for i in 1:length(x)-1), p)
 @case("kalman", x -> (m = 0.0 * x[1]; q = m + 1; for z in x; q += 0.1; k = q / (q + 0.5); m += k * (z - m); q *= 1 - k; end; m), a)
 @case("bit_ops", (x, n) -> (s = 0.0 * x; for i in 0:7; if (n >> i) & 1 == 1; s += x^i; end; end; s), 0.7, 173)
+@case("symmetric_product", (A, x) -> dot(x, Symmetric(A) * x), S, v)
+@case("symmetric_lower", (A, x) -> weighted(Symmetric(A, :L) * x), A, v)
 @case("nothing_union", (x, n) -> (r = n > 0 ? x : nothing; r === nothing ? 0.0 * x : r * r), 0.7, 1)
 
 end
