@@ -293,6 +293,83 @@ fn what_the_last_round_leaves() {
     }
 }
 
+/// Two nested loops, of which the inner one has a long body with a check and is left for the header of the outer one: its φ lives on where the check fails.
+fn checked(checks: &str) -> String {
+    let first = 9 + checks.lines().count();
+    let mut body: Vec<String> = Vec::new();
+    for number in 0..50 {
+        let before = first + 2 * number - 1;
+        body.push(format!("%{} = Base.mul_float(%{before}, 0.99)::Float64", first + 2 * number));
+        body.push(format!("%{} = Base.sub_float(%{}, 0.01)::Float64", first + 2 * number + 1, first + 2 * number));
+    }
+    let (last, next) = (first + 99, first + 101);
+    format!(
+        "function f(a::Vector{{Float64}}, m::Int64, n::Int64)::Float64
+1 ─      goto #2
+2 ┄ %2 = φ (#1 => 1, #6 => %3)::Int64
+│   %3 = Base.add_int(%2, 1)::Int64
+│   %4 = Base.slt_int(m, %2)::Bool
+└──      goto #4 if not %4
+3 ─ %6 = Base.arrayref(true, a, 1)::Float64
+└──      return %6
+4 ┄ %8 = φ (#2 => 1, #7 => %{next})::Int64
+{checks}
+│   {}
+│        Base.arrayset(true, a, %{last}, %8)::Vector{{Float64}}
+│   %{next} = Base.add_int(%8, 1)::Int64
+│   %{} = Base.ne_int(%8, n)::Bool
+└──      goto #2 if not %{}
+7 ─      goto #4
+end
+",
+        body.join("\n│   "),
+        next + 1,
+        next + 1,
+    )
+}
+
+/// A check in a long body holds or does not in any round, in that also which is done alone; what fails, names the round of the outer loop.
+#[test]
+fn checks_in_long_loops() {
+    let branch = "│   %9 = Base.arrayref(true, a, %8)::Float64
+│   %10 = Base.lt_float(%9, 0.0)::Bool
+└──      goto #6 if not %10
+5 ─      Core.throw(%2)::Union{}
+└──      unreachable
+6 ┄ %14 = Base.add_float(%9, 0.0)::Float64
+│   %15 = Base.abs_float(%9)::Float64";
+    let function = |name: &str| {
+        format!(
+            "│   %9 = Base.arrayref(true, a, %8)::Float64
+│   %10 = {name}(%9)::Float64
+└──      goto #6
+5 ─      unreachable
+6 ┄ %13 = Base.abs_float(%10)::Float64"
+        )
+    };
+    let mut texts = vec![checked(branch)];
+    texts.extend(["Base.sin", "Base.log", "Base.sqrt", "Base.cos"].map(|name| checked(&function(name))));
+    let mut failed = 0;
+    for text in &texts {
+        let module = parse_module(text).unwrap_or_else(|error| panic!("{error}\n{text}")).module;
+        module.functions().iter().for_each(|function| function.body.verify().unwrap());
+        let machine = Machine::new(&module);
+        for (length, odd) in (1..=6).flat_map(|length| (0..=length).map(move |odd| (length, odd))) {
+            for (value, rounds) in [(-1.0, 1), (0.3, 3), (1e9, 2), (f64::NAN, 2)] {
+                let numbers: Vec<f64> = (0..length).map(|at| if at == odd { value } else { 0.75 }).collect();
+                let args = || vec![vector(&machine, &numbers), Value::from(rounds), Value::from(length)];
+                failed += usize::from(Machine::new(&module).call("f", &args()).is_err());
+                match native_agrees(&module, "f", &args, Limits::default(), &|_| ()) {
+                    Ok(Verdict::Same) => {}
+                    Ok(verdict) => panic!("{numbers:?}: {verdict:?}\n{text}"),
+                    Err(broken) => panic!("{numbers:?}: {broken}\n{text}"),
+                }
+            }
+        }
+    }
+    assert!(failed > 20, "only {failed} runs failed");
+}
+
 /// A loop of which nobody knows how often it runs pushes on a stack, with more numbers around it than there are registers.
 fn pushing(numbers: usize) -> String {
     let phis = (0..numbers).map(|number| {

@@ -5,7 +5,7 @@
 //! instance, the method: that is a call of a known function, if only the function takes the closure.
 
 use bbcode::{BBCode, Ids, InstId};
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 use ircode::{Argument, Function, Module, Name, Operand, Stmt, Type};
 
 use crate::{PassError, PassResult};
@@ -22,41 +22,46 @@ pub const NAME: &str = "lambda-lifting";
 ///
 /// If the copies cannot be added.
 pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
-    let mut methods: HashMap<Name, Type> = HashMap::new();
     let mut names: Vec<Name> = match function {
         Some(name) => vec![name.clone()],
         None => module.functions().iter().map(|function| function.name.clone()).collect(),
     };
-    let mut lifted: HashSet<Name> = HashSet::new();
+    // By method and type of what is called.
+    let mut lifted: HashMap<(Name, Type), Name> = HashMap::new();
     let mut changed = false;
     // The copies may invoke values, too: those of functions that it was not run on.
-    while !names.is_empty() {
-        for name in std::mem::take(&mut names) {
-            let calls = invoked_values(module, &name);
-            changed |= !calls.is_empty();
-            let Some(bb) = module.body_mut(&name) else { continue };
-            for Found { id, method, of, callee } in calls {
-                if let Some(inst) = bb.inst_mut(id)
-                    && let Stmt::Invoke(invoke) = &inst.stmt
-                {
-                    let args = [callee].into_iter().chain(invoke.args.iter().cloned());
-                    inst.stmt = Stmt::call(Operand::global("", &lifted_name(&method)), args.collect::<Vec<_>>());
+    while let Some(name) = names.pop() {
+        for Found { id, method, of, callee } in invoked_values(module, &name) {
+            let key = (method, of);
+            let copy = match lifted.get(&key) {
+                Some(known) => known.clone(),
+                None => {
+                    let Some(made) = add_lifted(module, &key)? else { continue };
+                    names.push(made.clone());
+                    lifted.insert(key, made.clone());
+                    made
                 }
-                methods.entry(method).or_insert(of);
-            }
-        }
-        for (method, of) in methods.drain() {
-            if lifted.insert(method.clone()) && module.function_index(&lifted_name(&method)).is_none() {
-                names.extend(add_lifted(module, &method, of)?);
+            };
+            if let Some(inst) = module.body_mut(&name).and_then(|bb| bb.inst_mut(id))
+                && let Stmt::Invoke(invoke) = &inst.stmt
+            {
+                let args = [callee].into_iter().chain(invoke.args.iter().cloned());
+                inst.stmt = Stmt::call(Operand::global("", &copy), args.collect::<Vec<_>>());
+                changed = true;
             }
         }
     }
     Ok(changed)
 }
 
-/// The name of the copy of a method that takes what is called.
-fn lifted_name(method: &str) -> String {
-    format!("lifted {method}")
+/// A name for the copy of a method that takes what is called, which no function has.
+fn fresh_name(module: &Module<BBCode>, method: &str) -> String {
+    let plain = format!("lifted {method}");
+    let mut numbered = (2..).map(|number| format!("{plain} {number}"));
+    match module.function_index(&plain) {
+        None => plain,
+        Some(_) => numbered.find(|name| module.function_index(name).is_none()).unwrap_or(plain),
+    }
 }
 
 /// An invoke of a value.
@@ -86,15 +91,16 @@ fn invoked_values(module: &Module<BBCode>, function: &str) -> Vec<Found> {
 }
 
 /// Adds the copy of a method that takes a value of this type first, and gives its name.
-fn add_lifted(module: &mut Module<BBCode>, method: &Name, of: Type) -> Result<Option<Name>, PassError> {
+fn add_lifted(module: &mut Module<BBCode>, (method, of): &(Name, Type)) -> Result<Option<Name>, PassError> {
+    let name: Name = fresh_name(module, method).into();
     let Some(original) = module.function(method) else { return Ok(None) };
     let mut made: Function<BBCode> = original.clone();
-    made.name = lifted_name(method).into();
+    made.name = name.clone();
     if !made.parameters.is_empty() {
         made.parameters.insert(0, None);
     }
-    let itself = Type::Function(made.name.clone());
-    made.body.argtypes.splice(..made.body.argtypes.len().min(1), [itself, of]);
+    let itself = Type::Function(name.clone());
+    made.body.argtypes.splice(..made.body.argtypes.len().min(1), [itself, of.clone()]);
     made.body.for_each_operand_mut(|operand| {
         if let Operand::Argument(argument) = operand
             && let Some(index) = argument.index()
@@ -102,7 +108,6 @@ fn add_lifted(module: &mut Module<BBCode>, method: &Name, of: Type) -> Result<Op
             *operand = Argument::from_index(index + 1).into();
         }
     });
-    let name = made.name.clone();
     module.add_function(made).map_err(|error| PassError::new(NAME, &name, error.to_string()))?;
     Ok(Some(name))
 }

@@ -1,6 +1,7 @@
 //! Lets invokes name the functions of the module that they call.
 
 use bbcode::{BBCode, Ids, InstId};
+use hashbrown::HashMap;
 use ircode::primitives::Compute;
 use ircode::{Callee, Constant, Module, Name, Operand, Stmt, Type};
 
@@ -31,6 +32,7 @@ pub(crate) fn run_on_all(module: &mut Module<BBCode>) -> PassResult {
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let module = context.module;
     let mut linked: Vec<(InstId, Operand<Ids>)> = Vec::new();
+    let mut looking: HashMap<Name, bool> = HashMap::new();
     for (id, inst) in bb.all_insts() {
         let (callee, instance, args) = match &inst.stmt {
             Stmt::Invoke(invoke) => (&invoke.callee, invoke.instance.name.as_ref(), &invoke.args),
@@ -55,8 +57,14 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
                     || matches!(primitive.compute, Compute::Machine)
                         && args.iter().any(|arg| is_struct(module, &bb.operand_type(arg)))
             }
-            // An object of which the text is known.
-            None => matches!(callee, Operand::Constant(_) | Operand::Quote(_)),
+            // An object of which the text is known, if its method does not look at it.
+            None => {
+                matches!(callee, Operand::Constant(_) | Operand::Quote(_))
+                    && instance.is_some_and(|name| {
+                        let looks = || module.function(name).is_none_or(|method| reads_itself(&method.body));
+                        !*looking.entry(name.clone()).or_insert_with(looks)
+                    })
+            }
             _ => false,
         };
         match instance.filter(|name| is_method && module.function_index(name).is_some()) {
@@ -73,6 +81,17 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
         }
     }
     Ok(changed)
+}
+
+/// Whether a method uses what was called, `_1`.
+fn reads_itself(bb: &BBCode) -> bool {
+    let mut reads = false;
+    for (_, inst) in bb.all_insts() {
+        inst.stmt.for_each_operand(&mut |operand| {
+            reads |= matches!(operand, Operand::Argument(argument) if argument.index() == Some(0));
+        });
+    }
+    reads
 }
 
 /// Whether values of this type are structs, which primitives on arrays do not know.

@@ -25,11 +25,12 @@ impl FunctionCompiler<'_, '_> {
 
     /// Calls a function of the module.
     pub(super) fn call(&mut self, function: usize, mut arguments: Vec<Typed>) -> Compiled<Typed> {
-        if self.compiler.interpreted.contains(&function) || self.makes_what_nobody_catches() {
+        if self.compiler.interpreted.contains(&function) {
             return self.call_interpreted(function, &arguments);
         }
         let signature = self.compiler.signature(function)?;
         let (parameters, result, varargs) = (signature.parameters.clone(), signature.result.clone(), signature.varargs);
+        let given = arguments.clone();
         if let (true, Some(fixed)) = (varargs, parameters.len().checked_sub(1))
             && arguments.len() >= fixed
         {
@@ -44,8 +45,13 @@ impl FunctionCompiler<'_, '_> {
         if let Some(slot) = slot {
             operands.push(self.builder.ins().stack_addr(clif::I64, slot, 0));
         }
-        for (argument, layout) in arguments.into_iter().zip(&parameters) {
-            operands.extend(self.convert(argument, layout)?.parts);
+        let pairs = arguments.into_iter().zip(&parameters);
+        let converted: Compiled<Vec<Typed>> = pairs.map(|(argument, layout)| self.convert(argument, layout)).collect();
+        match converted {
+            Ok(converted) => operands.extend(converted.into_iter().flat_map(|argument| argument.parts)),
+            // An object that is given where the function says nothing of the type.
+            Err(_) if self.makes_what_nobody_catches() => return self.call_interpreted(function, &given),
+            Err(refusal) => return Err(refusal),
         }
         let callee = self.compiler.callee(function, self.builder.func)?;
         let call = self.builder.ins().call(callee, &operands);

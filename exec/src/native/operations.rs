@@ -53,6 +53,22 @@ impl FunctionCompiler<'_, '_> {
         }
     }
 
+    /// Goes on if a comparison holds of two numbers, or if it does not, and to a block otherwise.
+    pub(super) fn check_one(
+        &mut self,
+        (comparison, holds): (FloatCC, bool),
+        a: ir::Value,
+        b: ir::Value,
+        otherwise: ir::Block,
+    ) {
+        let on = self.builder.create_block();
+        let compared = self.builder.ins().fcmp(comparison, a, b);
+        let (then, or) = if holds { (on, otherwise) } else { (otherwise, on) };
+        self.builder.ins().brif(compared, then, &[], or, &[]);
+        self.seal(&[on]);
+        self.builder.switch_to_block(on);
+    }
+
     /// Goes on if a comparison holds of both numbers of two vectors, or of neither, and to a block if not.
     pub(super) fn check_both(
         &mut self,

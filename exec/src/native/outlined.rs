@@ -125,6 +125,9 @@ impl<'f> FunctionCompiler<'_, 'f> {
         }
         let phis = range(&header).filter_map(|phi| self.values.get(phi)).flatten();
         into.extend(phis.flat_map(Held::all));
+        // An exit may be the header of a loop around this one, whose φs live on if another exit is taken.
+        let of_exits = exits.iter().flat_map(range).filter_map(|phi| self.values.get(phi)).flatten();
+        into.extend(of_exits.flat_map(Held::all));
         into.extend(self.scopes.marks_around(header));
         once_each(into)
     }

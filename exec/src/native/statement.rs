@@ -352,13 +352,19 @@ impl FunctionCompiler<'_, '_> {
         let Some((Stmt::Return(last), rest)) = rest.and_then(<[_]>::split_last) else {
             return false;
         };
-        last.value.is_none()
-            && rest.len() <= MOST_BEFORE_THROW
-            && rest.iter().all(|stmt| {
-                let mut used = false;
-                stmt.for_each_use(|value| used |= value.index() == Some(self.statement));
-                !used || self.module.primitive_call(stmt).is_some_and(|(primitive, _)| primitive.name == "throw")
-            })
+        if last.value.is_some() || rest.len() > MOST_BEFORE_THROW {
+            return false;
+        }
+        let uses = |stmt: &&Stmt<Positions>| {
+            let mut used = false;
+            stmt.for_each_use(|value| used |= value.index() == Some(self.statement));
+            used
+        };
+        let throws = |stmt: &Stmt<Positions>| {
+            self.module.primitive_call(stmt).is_some_and(|(primitive, _)| primitive.name == "throw")
+        };
+        let mut users = rest.iter().filter(uses).peekable();
+        users.peek().is_some() && users.all(throws)
     }
 
     /// Whether the value of this statement is only thrown, and nothing in the program catches: then it may hold copies of objects, as nobody

@@ -251,7 +251,15 @@ impl Turn<'_> {
                 self.store(compiler, access, Some(round), Wide::Same(number))?;
                 None
             }
-            Step::Check(..) => return compiler.refuse("a check in one round"),
+            Step::Check(comparison, holds, [a, b]) => {
+                let mut number = |source: &Source| {
+                    let number = self.number(compiler, *source, round)?;
+                    self.code(compiler, number)
+                };
+                let (a, b) = (number(a)?, number(b)?);
+                compiler.check_one((*comparison, *holds), a, b, self.otherwise);
+                None
+            }
         })
     }
 
