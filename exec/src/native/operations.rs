@@ -53,8 +53,8 @@ impl FunctionCompiler<'_, '_> {
         }
     }
 
-    /// Goes on if a comparison holds of two numbers, or if it does not, and to a block otherwise.
-    pub(super) fn check_one(
+    /// Goes on if a comparison holds of two numbers, or if it does not, and to a block otherwise. Of vectors of two numbers, it must be so for both.
+    pub(super) fn check_numbers(
         &mut self,
         (comparison, holds): (FloatCC, bool),
         a: ir::Value,
@@ -62,26 +62,14 @@ impl FunctionCompiler<'_, '_> {
         otherwise: ir::Block,
     ) {
         let on = self.builder.create_block();
-        let compared = self.builder.ins().fcmp(comparison, a, b);
-        let (then, or) = if holds { (on, otherwise) } else { (otherwise, on) };
+        let is_vector = self.builder.func.dfg.value_type(a).is_vector();
+        let mut compared = self.builder.ins().fcmp(comparison, a, b);
+        if is_vector {
+            let signs = self.builder.ins().vhigh_bits(clif::I32, compared);
+            compared = self.builder.ins().icmp_imm_s(IntCC::Equal, signs, if holds { 0b11 } else { 0 });
+        }
+        let (then, or) = if holds || is_vector { (on, otherwise) } else { (otherwise, on) };
         self.builder.ins().brif(compared, then, &[], or, &[]);
-        self.seal(&[on]);
-        self.builder.switch_to_block(on);
-    }
-
-    /// Goes on if a comparison holds of both numbers of two vectors, or of neither, and to a block if not.
-    pub(super) fn check_both(
-        &mut self,
-        (comparison, holds): (FloatCC, bool),
-        a: ir::Value,
-        b: ir::Value,
-        otherwise: ir::Block,
-    ) {
-        let on = self.builder.create_block();
-        let compared = self.builder.ins().fcmp(comparison, a, b);
-        let signs = self.builder.ins().vhigh_bits(clif::I32, compared);
-        let fine = self.builder.ins().icmp_imm_s(IntCC::Equal, signs, if holds { 0b11 } else { 0 });
-        self.builder.ins().brif(fine, on, &[], otherwise, &[]);
         self.seal(&[on]);
         self.builder.switch_to_block(on);
     }

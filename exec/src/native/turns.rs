@@ -257,7 +257,7 @@ impl Turn<'_> {
                     self.code(compiler, number)
                 };
                 let (a, b) = (number(a)?, number(b)?);
-                compiler.check_one((*comparison, *holds), a, b, self.otherwise);
+                compiler.check_numbers((*comparison, *holds), a, b, self.otherwise);
                 None
             }
         })
@@ -288,7 +288,7 @@ impl Turn<'_> {
                     self.code(compiler, vector)
                 };
                 let (a, b) = (vector(a)?, vector(b)?);
-                compiler.check_both((*comparison, *holds), a, b, self.otherwise);
+                compiler.check_numbers((*comparison, *holds), a, b, self.otherwise);
                 None
             }
         })
