@@ -49,7 +49,7 @@ pub(super) struct VersionedLoop {
 }
 
 impl VersionedLoop {
-    /// Whether the loop as it is written does a round at the end at most, if no round fails and objects share no memory.
+    /// Whether the loop as it is written has nothing to do if no round fails and objects share no memory.
     pub(super) fn is_rarely_as_written(&self) -> bool {
         let rarely = |straight: &StraightLoop| straight.is_large() && !straight.forks;
         self.rest.is_some() && self.counted.straight.as_deref().is_some_and(rarely)
