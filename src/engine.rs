@@ -61,17 +61,20 @@ pub struct Ran {
     /// Why it was not native code, if that was asked for, or not all of it: the interpreter may run what is called only where a run is about
     /// to fail.
     pub why: Option<String>,
+    /// The statements of native code that the interpreter does.
+    pub helped: Vec<String>,
 }
 
 impl std::fmt::Display for Ran {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let function = if self.function.is_empty() { "the listing" } else { &self.function };
         match (self.engine, &self.why) {
-            (Engine::Native | Engine::Auto, None) => write!(f, "{function}: native code"),
-            (Engine::Native | Engine::Auto, Some(why)) => write!(f, "{function}: native code, but for errors: {why}"),
-            (Engine::Interpreter, None) => write!(f, "{function}: interpreter"),
-            (Engine::Interpreter, Some(why)) => write!(f, "{function}: interpreter: {why}"),
+            (Engine::Native | Engine::Auto, None) => write!(f, "{function}: native code")?,
+            (Engine::Native | Engine::Auto, Some(why)) => write!(f, "{function}: native code, but for errors: {why}")?,
+            (Engine::Interpreter, None) => write!(f, "{function}: interpreter")?,
+            (Engine::Interpreter, Some(why)) => write!(f, "{function}: interpreter: {why}")?,
         }
+        self.helped.iter().try_for_each(|statement| write!(f, "\n{statement}"))
     }
 }
 
@@ -183,7 +186,8 @@ impl<'m, 'o> Calls<'m, 'o> {
     /// What has run it, the last time.
     pub(crate) fn ran(&self) -> Ran {
         let engine = if self.native.is_some() { Engine::Native } else { Engine::Interpreter };
-        Ran { function: self.name.into(), engine, why: self.why.clone() }
+        let helped = self.native.as_ref().map(helped).unwrap_or_default();
+        Ran { function: self.name.into(), engine, why: self.why.clone(), helped }
     }
 
     /// Leaves the rest to the interpreter, if that may run it.
@@ -221,6 +225,17 @@ fn native(module: &Module<IRCode>, name: &str, limits: Limits) -> Result<Native,
 fn interpreted_parts(program: &Native) -> Option<String> {
     let parts: Vec<String> = program.interpreted().iter().map(ToString::to_string).collect();
     (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// The statements that native code leaves to the interpreter.
+#[cfg(feature = "native")]
+fn helped(program: &Native) -> Vec<String> {
+    program.helped().iter().map(ToString::to_string).collect()
+}
+
+#[cfg(not(feature = "native"))]
+fn helped(program: &Native) -> Vec<String> {
+    match *program {}
 }
 
 #[cfg(not(feature = "native"))]

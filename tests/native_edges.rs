@@ -92,6 +92,7 @@ fn holds_at_edges(text: &str, types: &[ScalarType]) -> bool {
         let args: Vec<Value> = numbers.iter().cloned().map(Value::from).collect();
         let shown = |result: Result<Value, String>| match result {
             Ok(value) if value.as_float().is_some_and(f64::is_nan) => "NaN".to_string(),
+            Ok(value @ Value::Tuple(_)) => format!("{value}::{}", value.type_of()),
             Ok(value) => format!("{:?}", value),
             Err(error) => error,
         };
@@ -181,6 +182,20 @@ fn conversions_are_the_interpreters() {
         }
     }
     assert!(tried > 300 && compiled == tried, "{compiled} of {tried}");
+}
+
+#[test]
+fn checked_arithmetic_says_what_overflows() {
+    let mut compiled = 0;
+    for operation in ["sadd", "uadd", "ssub", "usub", "smul", "umul"] {
+        for ty in TYPES.into_iter().filter(|ty| ty.is_integer()) {
+            let text = format!(
+                "function f(a::{ty}, b::{ty})::Tuple{{{ty}, Bool}}\n1 ─ %1 = Base.checked_{operation}_int(a, b)::Tuple{{{ty}, Bool}}\n└──      return %1\nend\n"
+            );
+            compiled += usize::from(holds_at_edges(&text, &[ty, ty]));
+        }
+    }
+    assert_eq!(compiled, 60);
 }
 
 fn floats(machine: &Machine<'_>, numbers: &[f64]) -> Value {
@@ -358,6 +373,65 @@ fn recursion_a_million_deep_is_an_error() {
             // More stack than there is.
             Err(CallError::Refused(_)) => {}
             Err(error) => panic!("{error}"),
+        }
+    };
+    check();
+    std::thread::Builder::new().stack_size(256 << 10).spawn(check).unwrap().join().unwrap();
+}
+
+/// Calls that go on with another stack pass all arguments on, and results and errors back: in a register, through memory, and none.
+#[test]
+fn recursion_goes_on_with_another_stack() {
+    let of_result = |result: &str, last: &str, next: &str| {
+        format!(
+            "
+function down(n::Int64, a::Float32, pair::Tuple{{Float64, Int8}}, v::Vector{{Float64}})::{result}
+1 ─ %1  = Base.slt_int(0, n)::Bool
+└──       goto #3 if not %1
+2 ─ %3  = Base.sub_int(n, 1)::Int64
+│   %4  = Base.getfield(pair, 1)::Float64
+│   %5  = Base.add_float(%4, 0.5)::Float64
+│   %6  = Base.getfield(pair, 2)::Int8
+│   %7  = Core.tuple(%5, %6)::Tuple{{Float64, Int8}}
+│   %8  = invoke Main.down(%3::Int64, a::Float32, %7::Tuple{{Float64, Int8}}, v::Vector{{Float64}})::{result}
+{next}
+3 ─ %10 = Base.getfield(pair, 1)::Float64
+│         Base.setindex!(v, %10, 1)::Vector{{Float64}}
+{last}
+end
+function f(n::Int64, a::Float32, v::Vector{{Float64}})::{result}
+1 ─ %1 = Core.tuple(1.0, $(QuoteNode(Int8(7))))::Tuple{{Float64, Int8}}
+│   %2 = invoke Main.down(n::Int64, a::Float32, %1::Tuple{{Float64, Int8}}, v::Vector{{Float64}})::{result}
+└──      return %2
+end
+"
+        )
+    };
+    let programs = [
+        of_result("Float32", "└──       return a", "└──       return %8"),
+        of_result("Nothing", "└──       return nothing", "└──       return nothing"),
+        of_result("Tuple{Float64, Int8}", "└──       return pair", "└──       return %8"),
+    ];
+    let check = move || {
+        for text in &programs {
+            let module = module(&text.replace("$(QuoteNode(Int8(7)))", "0x07").replace("Int8", "UInt8"));
+            for n in [3, 90_000] {
+                let machine = Machine::new(&module);
+                let args = || vec![Value::from(n), Value::from(Scalar::Float32(2.5)), floats(&machine, &[0.0, 1.0])];
+                let (given, own) = (args(), args());
+                let limits = Limits::default();
+                let expected = Machine::with_limits(&module, limits).call("f", &given).unwrap();
+                let program = Program::compile(&module, &["f"], limits).unwrap();
+                assert_eq!(program.call("f", &own).unwrap().to_string(), expected.to_string(), "{n}: {text}");
+                assert_eq!(own[2].to_string(), given[2].to_string(), "{n}: {text}");
+                // Beyond the end of the array, where it is deepest.
+                let empty = [Value::from(n), Value::from(Scalar::Float32(2.5)), floats(&machine, &[])];
+                let expected = Machine::with_limits(&module, limits).call("f", &empty).unwrap_err();
+                let Err(CallError::Run(error)) = program.call("f", &empty) else { panic!("it runs") };
+                assert_eq!(error.kind.to_string(), expected.kind.to_string());
+                // And again from the start.
+                assert!(program.call("f", &own).is_ok());
+            }
         }
     };
     check();

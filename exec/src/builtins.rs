@@ -18,7 +18,8 @@ mod text;
 mod vectors;
 pub(crate) mod whole_arrays;
 
-pub(crate) use tangents::zero_tangent_of;
+pub(crate) use structs::is_bits;
+pub(crate) use tangents::{USED_TWICE, zero_tangent_of};
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

@@ -71,7 +71,7 @@ impl JvpCommand {
                 let name = linear.names.linearized;
                 let why = (engine == Engine::Auto)
                     .then(|| "a differential is a closure, which native code does not keep".into());
-                let ran = Ran { function: name.to_string(), engine: Engine::Interpreter, why };
+                let ran = Ran { function: name.to_string(), engine: Engine::Interpreter, why, helped: Vec::new() };
                 Ok(Jvp { value: linear.value, tangents, module: linear.module, name, ran })
             }),
         };

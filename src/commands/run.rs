@@ -50,7 +50,7 @@ impl Run {
                     false => output(&format!("{line}\n")),
                 });
                 let why = (engine == Engine::Auto).then(|| "native code does not trace".into());
-                let ran = Ran { function: name.to_string(), engine: Engine::Interpreter, why };
+                let ran = Ran { function: name.to_string(), engine: Engine::Interpreter, why, helped: Vec::new() };
                 machine.call(&name, &args).map(|value| (value, ran)).map_err(EngineError::Run)
             }
             false => run_with_output(&input.module, &name, &args, &options, &mut |text: &str| output(text)),

@@ -69,7 +69,11 @@ pub(super) fn fields_of(value: &Value) -> Option<Vec<Value>> {
 const NESTED: usize = 8;
 
 /// Julia's `isbitstype`: whether values of this type are bits without references. `None` if it is not known.
-fn is_bits(module: &Module<IRCode>, ty: &Type, depth: usize) -> Option<bool> {
+pub(crate) fn is_bits(module: &Module<IRCode>, ty: &Type) -> Option<bool> {
+    is_bits_inside(module, ty, 0)
+}
+
+fn is_bits_inside(module: &Module<IRCode>, ty: &Type, depth: usize) -> Option<bool> {
     if depth > NESTED {
         return None;
     }
@@ -88,7 +92,7 @@ fn is_bits(module: &Module<IRCode>, ty: &Type, depth: usize) -> Option<bool> {
     // One part with references decides, whatever the others are.
     let mut answer = Some(true);
     for part in parts {
-        match is_bits(module, part, depth + 1) {
+        match is_bits_inside(module, part, depth + 1) {
             Some(true) => {}
             Some(false) => return Some(false),
             None => answer = None,
@@ -111,7 +115,7 @@ pub(super) fn getfield(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Valu
             return Ok(Value::from(memory.0.fields.borrow().values().len() as i64));
         }
         (Value::Type(ty), Some("isbitstype")) => {
-            let known = is_bits(runtime.module, ty, 0).map(Value::from);
+            let known = is_bits(runtime.module, ty).map(Value::from);
             return known.ok_or_else(|| unsupported(format!("whether {ty} has no references")));
         }
         (Value::Tuple(_) | Value::NamedTuple(_) | Value::SimpleVector(_) | Value::Struct(_), _) => {}

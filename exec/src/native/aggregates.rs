@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, InstBuilder};
 use ircode::primitives::Primitive;
-use ircode::{Constant, Operand, Positions, Type};
+use ircode::{Constant, Operand, Positions, Scalar, ScalarType, Type};
 
 use super::function::{Compiled, FunctionCompiler, Typed, trusted};
 use super::helpers::NEW;
 use super::layout::{Inside, Layout, Parts, Shape};
 use super::sites::What;
+use crate::builtins::{USED_TWICE, is_bits};
 
 impl FunctionCompiler<'_, '_> {
     pub(super) fn aggregate_primitive(
@@ -22,10 +24,33 @@ impl FunctionCompiler<'_, '_> {
         Ok(match (primitive.name, operands) {
             ("tuple", fields) => Some(self.tuple(fields)?),
             ("getfield" | "getproperty", [object, ..]) => {
+                if let (Type::TypeOf(ty), Some(Constant::Symbol(name))) =
+                    (&object.layout.ty, args.get(1).and_then(known_constant))
+                {
+                    let known = if name.as_str() == "isbitstype" { is_bits(&self.module, ty) } else { None };
+                    return Ok(known.map(|known| self.scalar_constant(&Scalar::Bool(known))));
+                }
                 match args.get(1).and_then(|field| self.field_index(&object.layout.ty, field)) {
                     Some(index) => self.field(object, index)?,
-                    None => None,
+                    None => self.field_by_number(primitive, args, operands)?,
                 }
+            }
+            ("isdefined", [object, ..]) => match (&object.layout.ty, args.get(1).and_then(known_constant)) {
+                (Type::NamedTuple(fields), Some(Constant::Symbol(name)))
+                    if fields.iter().all(|(field, _)| field != name) =>
+                {
+                    Some(self.scalar_constant(&Scalar::Bool(false)))
+                }
+                _ => None,
+            },
+            ("use_once!", [flag]) if matches!(flag.layout.shape, Shape::Reference) => {
+                let Some(used) = self.field(flag, 0)? else { return Ok(None) };
+                let (Some(ScalarType::Bool), Some(bit)) = (used.layout.scalar(), used.one()) else { return Ok(None) };
+                let fresh = self.builder.ins().bxor_imm_u(bit, 1);
+                self.guard(fresh, What::Message("ErrorException", USED_TWICE), &[]);
+                let now = self.scalar_constant(&Scalar::Bool(true));
+                self.set_field(flag, 0, &now)?;
+                Some(self.unit(Type::Nothing))
             }
             ("getindex", [object]) if matches!(object.layout.shape, Shape::Reference) => self.field(object, 0)?,
             ("setindex!", [object, value]) if matches!(object.layout.shape, Shape::Reference) => {
@@ -47,18 +72,57 @@ impl FunctionCompiler<'_, '_> {
 
     /// The position of the field, counted from 0, that an operand names.
     fn field_index(&self, ty: &Type, field: &Operand<Positions>) -> Option<usize> {
-        let constant = match field {
-            Operand::Constant(constant) => constant,
-            Operand::Quote(constant) => constant,
-            _ => return None,
-        };
-        match constant {
+        match known_constant(field)? {
             Constant::Symbol(name) => self.compiler.layouts.field_named(ty, name),
             Constant::Scalar(number) if number.scalar_type().is_integer() => {
                 usize::try_from(number.to_i128().checked_sub(1)?).ok()
             }
             _ => None,
         }
+    }
+
+    /// `getfield(tuple, n)` of a tuple whose fields are of one type, which then lie at equal distances.
+    fn field_by_number(
+        &mut self,
+        primitive: &'static Primitive,
+        args: &[Operand<Positions>],
+        operands: &[Typed],
+    ) -> Compiled<Option<Typed>> {
+        let [tuple, number, ..] = operands else { return Ok(None) };
+        let (Some(ScalarType::Int64), Some(number)) = (number.layout.scalar(), number.one()) else { return Ok(None) };
+        let (Shape::Fields(fields) | Shape::Record(fields, _)) = &tuple.layout.shape else { return Ok(None) };
+        let Some(field) = fields.first().filter(|first| fields.iter().all(|field| field.ty == first.ty)).cloned()
+        else {
+            return Ok(None);
+        };
+        let (count, layout) = (fields.len(), tuple.layout.clone());
+        let stride = match &layout.shape {
+            Shape::Record(_, inside) => inside.fields.get(1).map_or(0, |(_, at)| *at),
+            _ => match equal_distance(&layout, &field) {
+                Some(stride) => stride,
+                None => return Ok(None),
+            },
+        };
+        let before = self.builder.ins().iadd_imm_s(number, -1);
+        let inside = self.builder.ins().icmp_imm_s(IntCC::UnsignedLessThan, before, count as i64);
+        self.throws_unless(inside, primitive, operands, "a field that is not there")?;
+        let constant = match args.first() {
+            Some(Operand::Constant(constant)) => self.tuple_in_memory(&layout, constant),
+            _ => None,
+        };
+        let first = match (&layout.shape, constant.as_ref().unwrap_or(tuple).one()) {
+            (Shape::Record(..), Some(address)) => address,
+            _ => {
+                let slot = self.slot(layout.size);
+                for (part, offset) in tuple.parts.iter().zip(&layout.offsets) {
+                    self.builder.ins().stack_store(clif::I64, *part, slot, *offset as i32);
+                }
+                self.builder.ins().stack_addr(clif::I64, slot, 0)
+            }
+        };
+        let distance = self.builder.ins().imul_imm_s(before, i64::from(stride));
+        let address = self.builder.ins().iadd(first, distance);
+        Ok(Some(self.load_value(&field, address, 0)))
     }
 
     /// A field of a value; `None` if it has no such field, or none that the code knows.
@@ -174,4 +238,27 @@ impl FunctionCompiler<'_, '_> {
     pub(super) fn word(&mut self, value: i64) -> ir::Value {
         self.builder.ins().iconst(clif::I64, value)
     }
+}
+
+/// The constant that an operand is.
+fn known_constant(operand: &Operand<Positions>) -> Option<&Constant> {
+    match operand {
+        Operand::Constant(constant) => Some(constant),
+        Operand::Quote(constant) => Some(constant),
+        _ => None,
+    }
+}
+
+/// The distance between one field and the next, if it is the same for all parts of all fields, which are of one layout.
+fn equal_distance(layout: &Layout, field: &Layout) -> Option<u32> {
+    let parts = field.parts.len();
+    if parts == 0 {
+        return None;
+    }
+    let stride = layout.offsets.get(parts).copied().unwrap_or(0);
+    let fits = |(place, offset): (usize, &u32)| {
+        let expected = field.offsets.get(place % parts).map(|own| own + stride * (place / parts) as u32);
+        expected == Some(*offset)
+    };
+    layout.offsets.iter().enumerate().all(fits).then_some(stride)
 }

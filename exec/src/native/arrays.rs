@@ -147,7 +147,7 @@ impl FunctionCompiler<'_, '_> {
     }
 
     /// Where an element lies: an address, and how far behind it. Bounds are checked where it is not known that they hold: one
-    /// index counts in memory order, several one a dimension.
+    /// index counts in memory order, several one a dimension, and what comes behind the last dimension is 1.
     fn element_address(&mut self, whole: &Typed, indices: &[Typed]) -> Compiled<Option<(ir::Value, i32, Arc<Layout>)>> {
         let Some(array) = self.array(whole) else { return Ok(None) };
         let mut words = Vec::with_capacity(indices.len());
@@ -157,9 +157,12 @@ impl FunctionCompiler<'_, '_> {
                 _ => return Ok(None),
             }
         }
-        if words.is_empty() || words.len() > 1 && words.len() != array.rank as usize {
+        let rank = array.rank as usize;
+        if words.is_empty() || words.len() > 1 && words.len() < rank {
             return Ok(None);
         }
+        // Behind the last dimension all are 1.
+        let further = words.len() > rank;
         let out_of_bounds = || What::Bounds { array: whole.layout.clone(), indices: words.len() };
         let mut operands = vec![array.header];
         operands.extend(&words);
@@ -180,8 +183,11 @@ impl FunctionCompiler<'_, '_> {
             let mut offset: Option<(ir::Value, ir::Value)> = None;
             for (dimension, index) in words.iter().enumerate() {
                 let at = self.builder.ins().iadd_imm_s(*index, -1);
-                let size = self.header_word(array.header, array.dimension(dimension as u32));
-                if unchecked.is_none() {
+                let size = match dimension < rank {
+                    true => self.header_word(array.header, array.dimension(dimension as u32)),
+                    false => self.word(1),
+                };
+                if unchecked.is_none() || further {
                     let inside = self.builder.ins().icmp(IntCC::UnsignedLessThan, at, size);
                     self.guard(inside, out_of_bounds(), &operands);
                 }

@@ -25,7 +25,7 @@ pub(super) struct Calls {
     /// The functions that the interpreter runs.
     pub(super) interpreted: HashSet<usize>,
     /// The functions that may run while nothing says that the run is about to fail.
-    warm: HashSet<usize>,
+    pub(super) warm: HashSet<usize>,
 }
 
 /// In the graph of calls, what a call of a value calls: every function that may be one.
@@ -195,7 +195,7 @@ pub(super) fn never_returns(function: &Function<IRCode>) -> bool {
 }
 
 /// By block, whether no way leads from it to a return: once there, the run fails or goes on for ever.
-fn failing_blocks(ir: &IRCode) -> Vec<bool> {
+pub(super) fn failing_blocks(ir: &IRCode) -> Vec<bool> {
     let count = ir.cfg.blocks.len();
     let edges = (0..count).flat_map(|number| successors(ir, number).into_iter().map(move |next| (number, next)));
     let returns = |number: &usize| {

@@ -12,7 +12,7 @@ use ircode::{Callee, Constant, IRCode, Module, Name, Operand, Positions, ScalarT
 
 use super::function::{Compiled, FunctionCompiler, Typed};
 use super::layout::{Inside, Layout, Parts, Shape};
-use super::sites::{What, Work};
+use super::sites::What;
 
 /// Where the payload or the captured values start.
 pub(super) const CONTENTS: i32 = 16;
@@ -194,15 +194,7 @@ impl FunctionCompiler<'_, '_> {
         let Some((layout, at)) = inside.fields.get(part) else { return Ok(None) };
         let case = self.load_word(cell, 0);
         let same = self.builder.ins().icmp_imm_s(IntCC::Equal, case, number as i64);
-        let (on, off) = (self.builder.create_block(), self.builder.create_block());
-        self.builder.set_cold_block(off);
-        self.builder.ins().brif(same, on, &[], off, &[]);
-        self.seal(&[on, off]);
-        self.builder.switch_to_block(off);
-        let nothing = self.compiler.layouts.of(&Type::Nothing);
-        self.interpret(Work::Primitive(primitive), operands, nothing)?;
-        self.fail(What::Refused("an enum of another case"), &[]);
-        self.builder.switch_to_block(on);
+        self.throws_unless(same, primitive, operands, "an enum of another case")?;
         Ok(Some(self.load_value(layout, cell, CONTENTS + *at as i32)))
     }
 

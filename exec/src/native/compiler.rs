@@ -16,12 +16,13 @@ use ircode::{IRCode, Module, Stmt, Type};
 
 use super::call_graph::{ANY_VALUE, Calls, INTERPRETED, callees_first, never_returns};
 use super::cells::closures_made;
+use super::constants::Constants;
 use super::context::Shared;
 use super::effort::Effort;
 use super::function::{Compiled, FunctionCompiler, Refusal};
 use super::helpers::{
-    ADD_FLOATS, ADD_SINGLES, CALL_VALUE, CATCH, FAIL, FILL, GROW, INTERPRET, MOVE, NEW, PASS_THROUGH, POP_EXCEPTION,
-    RELEASE, ZERO, symbols,
+    ADD_FLOATS, ADD_SINGLES, CALL_VALUE, CATCH, CONTINUE, FAIL, FILL, GROW, INTERPRET, MOVE, NEW, PASS_THROUGH,
+    POP_EXCEPTION, RELEASE, ZERO, symbols,
 };
 use super::layout::{Layout, Layouts, Parts};
 use super::outlined::{self, Spare};
@@ -61,9 +62,13 @@ pub(super) struct Compiler {
     pub(super) called: HashMap<FuncId, ir::FuncRef>,
     /// Whether functions count how deep calls nest.
     counted: bool,
+    recursive: HashSet<usize>,
+    /// The functions that may run while nothing says that the run is about to fail, if that was looked for.
+    warm: HashSet<usize>,
     resizes: bool,
     shifts: bool,
     catches: bool,
+    pub(super) constants: Constants,
     effort: Effort,
     sites: Vec<Site>,
     hints: usize,
@@ -113,8 +118,6 @@ pub(super) struct Finished {
     _code: Code,
     pub(super) shared: Arc<Shared>,
     pub(super) entries: Vec<Entry>,
-    /// Whether the code may need much of the stack.
-    pub(super) recursive: bool,
     /// The bytes of the stack that it may need, or between two recursive calls.
     pub(super) stack: u64,
     /// The bytes of machine code.
@@ -219,11 +222,14 @@ impl Compiler {
             preserving: HashMap::new(),
             called: HashMap::new(),
             counted,
+            recursive: calls.recursive.clone(),
+            warm: calls.warm.clone(),
             resizes: calls.resizes,
             shifts: calls.shifts,
             catches: calls.reached.iter().any(|&number| module.functions().get(number).is_some_and(enters_a_handler)),
             effort,
             sites: Vec::new(),
+            constants: Constants::default(),
             hints: 0,
             summarized: None,
             module,
@@ -263,6 +269,14 @@ impl Compiler {
             compiler.compile_preserving(what, &mut context, &mut frontend);
             bytes += compiler.finish(id, &mut context).map_err(|what| broken(first, what))?.0;
         }
+        for &number in calls.reached.iter().filter(|number| calls.recursive.contains(*number)) {
+            if !entries.contains(&number) && !calls.escaping.contains(&number) {
+                let id = compiler
+                    .trampoline(number, &mut context, &mut frontend)
+                    .map_err(|refusal| Rejected { function: number, refusal })?;
+                bytes += compiler.finish(id, &mut context).map_err(|what| broken(number, what))?.0;
+            }
+        }
         let mut trampolines = Vec::new();
         let values = calls.escaping.iter().filter(|number| !entries.contains(number));
         for &number in entries.iter().chain(values) {
@@ -291,13 +305,13 @@ impl Compiler {
             shared: Arc::new(Shared {
                 module: compiler.module,
                 sites: compiler.sites,
+                constants: compiler.constants,
                 hints: compiler.hints,
                 callable,
                 closures: compiler.layouts.closures(),
                 resizes: compiler.resizes,
                 limits,
             }),
-            recursive: !calls.recursive.is_empty(),
             stack: stack::need(&calls.called, &calls.recursive, &frames).bytes,
             _code: Code { jit: Some(jit) },
             bytes,
@@ -436,6 +450,7 @@ impl Compiler {
             GROW => (&[clif::I64, clif::I32, clif::I64, clif::I64], Some(clif::I8)),
             ZERO => (&[clif::I64, clif::I64], None),
             MOVE | ADD_FLOATS | ADD_SINGLES => (&[clif::I64, clif::I64, clif::I64], None),
+            CONTINUE => (&[clif::I64, clif::I64, clif::I64, clif::I64], Some(clif::I8)),
             FILL => (&[clif::I64, clif::I64, clif::I64, clif::I64], None),
             _ => (&[], None),
         };
@@ -469,6 +484,25 @@ impl Compiler {
         *self.called.entry(id).or_insert_with(|| self.jit.declare_func_in_func(id, caller))
     }
 
+    fn entry_abi(&self) -> Abi {
+        let mut abi = self.jit.make_signature();
+        abi.params.extend([AbiParam::new(clif::I64); 3]);
+        abi.returns.push(AbiParam::new(clif::I8));
+        abi
+    }
+
+    fn declare_entry(&mut self, number: usize, abi: &Abi) -> Compiled<FuncId> {
+        let id = self.jit.declare_function(&format!("entry_{number}"), Linkage::Export, abi);
+        id.map_err(|error| Refusal { statement: None, what: error.to_string() })
+    }
+
+    /// The [trampoline](Self::trampoline) of a recursive function, for the function that is being compiled.
+    pub(super) fn entry(&mut self, number: usize, caller: &mut ir::Function) -> Compiled<ir::FuncRef> {
+        let abi = self.entry_abi();
+        let id = self.declare_entry(number, &abi)?;
+        Ok(self.reference(id, caller))
+    }
+
     /// What callers outside of native code call: it takes the arguments from memory and puts the result there.
     fn trampoline(
         &mut self,
@@ -477,11 +511,8 @@ impl Compiler {
         frontend: &mut FunctionBuilderContext,
     ) -> Compiled<FuncId> {
         let signature = self.signature(number)?.clone();
-        let mut abi = self.jit.make_signature();
-        abi.params.extend([AbiParam::new(clif::I64); 3]);
-        abi.returns.push(AbiParam::new(clif::I8));
-        let id = self.jit.declare_function(&format!("entry_{number}"), Linkage::Export, &abi);
-        let id = id.map_err(|error| Refusal { statement: None, what: error.to_string() })?;
+        let abi = self.entry_abi();
+        let id = self.declare_entry(number, &abi)?;
         context.func.signature = abi;
         self.called.clear();
         let mut builder = FunctionBuilder::new(&mut context.func, frontend);
@@ -530,6 +561,16 @@ impl Compiler {
     /// Whether functions count how deep calls nest: all of them, if some call themselves.
     pub(super) fn counts_calls(&self) -> bool {
         self.counted
+    }
+
+    /// Whether a function is only called where a run is about to fail.
+    pub(super) fn runs_seldom(&self, number: usize) -> bool {
+        !self.warm.is_empty() && !self.warm.contains(&number)
+    }
+
+    /// Whether a function may call itself, directly or not.
+    pub(super) fn is_recursive(&self, number: usize) -> bool {
+        self.recursive.contains(&number)
     }
 
     /// Whether loops are compiled in several versions.

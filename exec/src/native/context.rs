@@ -8,6 +8,7 @@ use ircode::{IRCode, Module, Name};
 
 use super::cells::Made;
 use super::compiler::Entry;
+use super::constants::Constants;
 use super::layout::Layouts;
 use super::marshal::{Marshal, Refused};
 use super::memory::Memory;
@@ -22,11 +23,15 @@ use crate::value::Value;
 /// Calls in a chain that are kept for an error, at each end.
 pub(super) const TRACE_ENDS: usize = 8;
 
+/// The stack of recursions that go deep. Memory that is not used costs nothing.
+const RECURSIVE_STACK: usize = 256 << 20;
+
 /// What does not change from call to call.
 #[derive(Debug)]
 pub(super) struct Shared {
     pub(super) module: Arc<Module<IRCode>>,
     pub(super) sites: Vec<Site>,
+    pub(super) constants: Constants,
     /// How many stacks remember how long they became.
     pub(super) hints: usize,
     /// The functions that can be called as values, by their numbers.
@@ -50,16 +55,21 @@ pub(super) struct Context {
     caught: u64,
     pub(super) memory: Memory,
     exceptions: Vec<Value>,
+    /// The bytes of the stack that are needed between two recursive calls.
+    need: usize,
+    is_on_another_stack: bool,
     pub(super) shared: Arc<Shared>,
     /// For each stack that the code makes, how long the longest became.
     pub(super) hints: Vec<u64>,
     /// The interpreter's values that the code names by number.
     pub(super) values: Vec<Value>,
+    /// Those that were known when it was compiled, by their numbers, as far as they were looked at.
+    pub(super) known: HashMap<usize, Value>,
     pub(super) marshal: Marshal,
     /// What closures apply that is no function of the module, by numbers from [`OTHERS`](super::cell_values::OTHERS) on.
     pub(super) others: Vec<Name>,
     /// The layouts of the module's types, as far as they were asked for.
-    layouts: Layouts,
+    layouts: Option<Layouts>,
     /// Made when something is done that the interpreter does.
     runtime: Option<Box<Runtime<'static>>>,
     /// What the program has printed.
@@ -99,13 +109,16 @@ impl Context {
             depth_limit: shared.limits.depth as u64,
             stack_limit: 0,
             caught: 0,
+            need: 0,
+            is_on_another_stack: false,
             memory: Memory::new(shared.limits.memory),
             exceptions: Vec::new(),
             hints: vec![0; shared.hints],
             values: Vec::new(),
+            known: HashMap::new(),
             marshal: Marshal::default(),
             others: Vec::new(),
-            layouts: Layouts::new(shared.module.clone(), shared.closures.clone()),
+            layouts: None,
             runtime: None,
             output: Arc::default(),
             error: None,
@@ -117,15 +130,35 @@ impl Context {
         }
     }
 
-    /// Prepares a call on a stack that may grow down to this address.
-    pub(super) fn start(&mut self, stack_limit: u64) {
+    /// Prepares a call of a function that needs so much of the stack, or so much between two recursive calls, on the stack on which
+    /// this runs.
+    pub(super) fn start(&mut self, need: usize) {
         self.depth = 0;
-        self.stack_limit = stack_limit;
+        self.stack_limit = lowest(need);
+        self.need = need;
+    }
+
+    /// Goes on with another stack, where a recursive call has found too little left; there is one for a chain of calls.
+    pub(super) fn on_another_stack(&mut self, work: impl FnOnce(&mut Self) -> u8) -> u8 {
+        if std::mem::replace(&mut self.is_on_another_stack, true) {
+            self.refused = Some("a recursion that needs so much of the stack".into());
+            self.fail_outside(RunErrorKind::DepthLimit(self.shared.limits.depth));
+            return 1;
+        }
+        let before = self.stack_limit;
+        let status = stacker::grow(RECURSIVE_STACK + self.need, || {
+            self.stack_limit = lowest(self.need);
+            work(self)
+        });
+        self.stack_limit = before;
+        self.is_on_another_stack = false;
+        status
     }
 
     /// Forgets all values and objects, and keeps the memory.
     pub(super) fn clear(&mut self) {
         self.values.clear();
+        self.known.clear();
         self.forget_exceptions(0);
         self.marshal.clear();
         self.runtime = None;
@@ -167,16 +200,6 @@ impl Context {
     pub(super) fn keep(&mut self, value: Value) -> u64 {
         self.values.push(value);
         self.values.len() as u64 - 1
-    }
-
-    /// The value of the interpreter of this number.
-    pub(super) fn kept(&self, number: u64) -> Value {
-        usize::try_from(number).ok().and_then(|at| self.values.get(at)).cloned().unwrap_or(Value::Undefined)
-    }
-
-    /// Whether calls nest deeper than they may.
-    pub(super) fn is_too_deep(&self) -> bool {
-        self.depth > self.depth_limit
     }
 
     /// Ends the call with this error, at a site.
@@ -282,10 +305,11 @@ impl Context {
 
     /// Does something that needs layouts.
     pub(super) fn with_layouts<T>(&mut self, work: impl FnOnce(&mut Self, &mut Layouts) -> T) -> T {
-        let empty = Layouts::new(self.shared.module.clone(), self.shared.closures.clone());
-        let mut layouts = std::mem::replace(&mut self.layouts, empty);
+        let known = self.layouts.take();
+        let mut layouts =
+            known.unwrap_or_else(|| Layouts::new(self.shared.module.clone(), self.shared.closures.clone()));
         let done = work(self, &mut layouts);
-        self.layouts = layouts;
+        self.layouts = Some(layouts);
         done
     }
 
@@ -297,6 +321,13 @@ impl Context {
             Fault::OutOfMemory => RunErrorKind::MemoryLimit(self.shared.limits.memory),
         }
     }
+}
+
+/// The address below which the stack must not be used by a function that needs so much more of it itself.
+fn lowest(need: usize) -> u64 {
+    let left = stacker::remaining_stack().unwrap_or(need);
+    let here = std::ptr::from_ref(&left) as u64;
+    here.saturating_sub(left.saturating_sub(need) as u64)
 }
 
 impl Drop for Context {

@@ -8,7 +8,6 @@
 
 use std::sync::Arc;
 
-use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, StackSlotData, StackSlotKind};
 use cranelift_frontend::FunctionBuilder;
@@ -16,8 +15,8 @@ use cranelift_module::FuncId;
 use hashbrown::{HashMap, HashSet};
 use ircode::{Constant, Head, IRCode, Module, Operand, Positions, Scalar, ScalarType, Stmt, Type};
 
+use super::call_graph::failing_blocks;
 use super::compiler::Compiler;
-use super::context::offset;
 use super::handlers::{Handlers, ends_block, enters_handlers};
 use super::layout::{Layout, Parts, Shape};
 use super::loops::counted_loops;
@@ -67,11 +66,15 @@ pub(super) struct FunctionCompiler<'c, 'f> {
     /// The statement that is being compiled.
     pub(super) statement: usize,
     pub(super) context: ir::Value,
-    result: Arc<Layout>,
-    result_address: Option<ir::Value>,
+    pub(super) result: Arc<Layout>,
+    pub(super) result_address: Option<ir::Value>,
     pub(super) values: Vec<Option<Held>>,
     pub(super) arguments: Vec<Option<Held>>,
     pub(super) blocks: Vec<Option<ir::Block>>,
+    /// By block, whether it is only reached where a run is about to fail.
+    seldom: Vec<bool>,
+    /// The number of the block that is being compiled.
+    block_number: usize,
     /// Where control goes when the call has failed.
     pub(super) failed: ir::Block,
     /// Where control goes with an error now: there, or to a handler.
@@ -94,7 +97,7 @@ pub(super) struct FunctionCompiler<'c, 'f> {
     /// What φs take on each edge.
     phi_edges: PhiEdges,
     /// Whether calls count how deep they nest.
-    counted: bool,
+    pub(super) counted: bool,
     pub(super) scopes: Scopes,
     /// Which addresses of arrays are only compared, if it was asked for.
     pub(super) addresses: Option<HashMap<usize, bool>>,
@@ -151,6 +154,11 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
             values: vec![None; function.body.stmts.len()],
             arguments: Vec::new(),
             blocks: vec![None; function.body.cfg.blocks.len()],
+            seldom: match compiler.runs_seldom(number) {
+                true => vec![true; function.body.cfg.blocks.len()],
+                false => failing_blocks(&function.body),
+            },
+            block_number: 0,
             failed,
             unwinding: failed,
             handlers: Handlers::default(),
@@ -184,6 +192,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
     fn body(&mut self, ir: &IRCode, parameters: &[ir::Value]) -> Compiled<()> {
         let signature = self.compiler.signature(self.number)?.clone();
         self.plan_scopes(ir, &signature);
+        self.enter_recursion(&signature, parameters)?;
         let layouts = signature.parameters;
         // `_1` is the function itself.
         self.arguments.push(None);
@@ -196,9 +205,6 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
                 }
             }
             self.arguments.push(Some(held));
-        }
-        if self.counted {
-            self.check_depth();
         }
         let order = reverse_postorder(ir);
         for &block in &order {
@@ -263,28 +269,6 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         }
     }
 
-    /// Where functions are recursive, calls count how deep they are, and see how much stack is left.
-    fn check_depth(&mut self) {
-        let depth = self.builder.ins().load(clif::I64, trusted(), self.context, offset::DEPTH);
-        let limit = self.builder.ins().load(clif::I64, trusted(), self.context, offset::DEPTH_LIMIT);
-        let deeper = self.builder.ins().iadd_imm_s(depth, 1);
-        self.builder.ins().store(trusted(), deeper, self.context, offset::DEPTH);
-        let here = self.builder.ins().get_stack_pointer(clif::I64);
-        let lowest = self.builder.ins().load(clif::I64, trusted(), self.context, offset::STACK_LIMIT);
-        let shallow = self.builder.ins().icmp(IntCC::UnsignedLessThan, depth, limit);
-        let room = self.builder.ins().icmp(IntCC::UnsignedGreaterThan, here, lowest);
-        let fine = self.builder.ins().band(shallow, room);
-        self.guard(fine, What::Depth, &[]);
-    }
-
-    fn leave_recursion(&mut self) {
-        if self.counted {
-            let depth = self.builder.ins().load(clif::I64, trusted(), self.context, offset::DEPTH);
-            let less = self.builder.ins().iadd_imm_s(depth, -1);
-            self.builder.ins().store(trusted(), less, self.context, offset::DEPTH);
-        }
-    }
-
     fn declare_phis(&mut self, ir: &IRCode, order: &[usize]) -> Compiled<()> {
         let open = open_phis(ir, order, self.phi_edges.unnamed());
         for &block in order {
@@ -307,6 +291,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
     pub(super) fn compile_block(&mut self, ir: &IRCode, number: usize) -> Compiled<()> {
         let Some(range) = ir.cfg.blocks.get(number).map(|block| block.stmts.clone()) else { return Ok(()) };
         self.checked.clear();
+        self.block_number = number;
         self.unwinding = self.unwinding_from(number);
         for index in range.clone() {
             self.statement = index;
@@ -541,7 +526,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
                     // An object of which only the text is known.
                     Callee::Unknown(path) => {
                         let layout = self.compiler.layouts.of(&Type::Untyped);
-                        self.interpret(Work::Constant(Constant::Text(path)), &[], layout)
+                        Ok(self.boxed_constant(Constant::Text(path), layout))
                     }
                 }
             }
@@ -563,12 +548,16 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
             Constant::Scalar(scalar) => Ok(self.scalar_constant(scalar)),
             Constant::Nothing | Constant::Type(_) | Constant::Function(_) => Ok(self.unit(constant.ty())),
             Constant::Tuple(elements) => {
+                let layout = self.compiler.layouts.of(&constant.ty());
+                if let Some(tuple) = self.tuple_in_memory(&layout, constant) {
+                    return Ok(tuple);
+                }
                 let fields = elements.iter().map(|element| self.constant(element)).collect::<Compiled<Vec<_>>>()?;
                 self.tuple(&fields)
             }
             Constant::String(_) | Constant::Symbol(_) | Constant::Text(_) => {
                 let layout = self.compiler.layouts.of(&constant.ty());
-                self.interpret(Work::Constant(constant.clone()), &[], layout)
+                Ok(self.boxed_constant(constant.clone(), layout))
             }
             Constant::NamedTuple(elements) => {
                 let fields =
@@ -599,6 +588,9 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         {
             let fields = self.fields_of(&value);
             return self.assemble(to.clone(), &fields);
+        }
+        if to.is_boxed() && value.layout.parts.is_empty() {
+            return Ok(self.boxed_only(&value.layout, to.clone()));
         }
         let copies = value.layout.copies() && to.copies();
         if copies && (value.layout.is_boxed() || to.is_boxed()) {
@@ -709,9 +701,19 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
 
     /// Lets the interpreter do something.
     pub(super) fn interpret(&mut self, work: Work, operands: &[Typed], result: Arc<Layout>) -> Compiled<Typed> {
+        let seldom = self.seldom.get(self.block_number).copied().unwrap_or(false);
+        self.interpret_as(work, operands, result, seldom)
+    }
+
+    /// As [`interpret`](Self::interpret), where machine code does it unless something unusual happens.
+    pub(super) fn interpret_seldom(&mut self, work: Work, operands: &[Typed], result: Arc<Layout>) -> Compiled<Typed> {
+        self.interpret_as(work, operands, result, true)
+    }
+
+    fn interpret_as(&mut self, work: Work, operands: &[Typed], result: Arc<Layout>, seldom: bool) -> Compiled<Typed> {
         self.expect_interpreted(&work, operands, &result);
         let layouts = operands.iter().map(|operand| operand.layout.clone()).collect();
-        let what = What::Interpreted(Interpreted { work, operands: layouts, result: result.clone() });
+        let what = What::Interpreted(Interpreted { work, operands: layouts, result: result.clone(), seldom });
         self.helped(super::helpers::INTERPRET, what, operands, result)
     }
 

@@ -15,9 +15,7 @@ use super::sites::{Interpreted, What, Work};
 use crate::builtins::whole_arrays::negative_count;
 use crate::error::RunErrorKind;
 use crate::machine::Fault;
-use crate::prepare::struct_info;
-use crate::shown_objects::shown_struct;
-use crate::value::{Value, simple_constant};
+use crate::value::Value;
 
 macro_rules! math {
     ($($name:ident),* $(,)?) => {
@@ -50,6 +48,7 @@ pub(super) const FAIL: &str = "bbkit_runtime_fail";
 pub(super) const PASS_THROUGH: &str = "bbkit_runtime_pass_through";
 pub(super) const INTERPRET: &str = "bbkit_runtime_interpret";
 pub(super) const CALL_VALUE: &str = "bbkit_runtime_call_value";
+pub(super) const CONTINUE: &str = "bbkit_runtime_continue";
 pub(super) const NEW: &str = "bbkit_runtime_new";
 pub(super) const GROW: &str = "bbkit_runtime_grow";
 pub(super) const ZERO: &str = "bbkit_runtime_zero";
@@ -118,6 +117,7 @@ pub(super) fn symbols() -> Vec<(String, *const u8)> {
         (PASS_THROUGH.into(), pass_through as *const u8),
         (INTERPRET.into(), interpret as *const u8),
         (CALL_VALUE.into(), call_value as *const u8),
+        (CONTINUE.into(), on_another_stack as *const u8),
         (NEW.into(), new as *const u8),
         (GROW.into(), grow as *const u8),
         (ZERO.into(), zero as *const u8),
@@ -213,9 +213,6 @@ unsafe extern "C" fn fail(context: *mut Context, site: u32, operands: u64) {
                 What::Unreachable => RunErrorKind::ReachedUnreachable,
                 What::FellThrough => RunErrorKind::FellThrough,
                 What::Depth => {
-                    if !context.is_too_deep() {
-                        context.refused = Some("a recursion that needs so much of the stack".into());
-                    }
                     // The call did not come about: the error is the caller's.
                     context.fail_outside(RunErrorKind::DepthLimit(shared.limits.depth));
                     return;
@@ -236,6 +233,15 @@ unsafe extern "C" fn fail(context: *mut Context, site: u32, operands: u64) {
 unsafe extern "C" fn pass_through(context: *mut Context, site: u32) {
     // SAFETY: called by machine code with its context.
     unsafe { on(context, |context, _| context.pass_through(site)) }
+}
+
+/// Calls a function by its trampoline on another stack.
+unsafe extern "C" fn on_another_stack(context: *mut Context, code: u64, arguments: u64, result: u64) -> u8 {
+    // SAFETY: called by machine code with its context, the trampoline of a function, and places for its arguments and its result.
+    unsafe {
+        let code: extern "C" fn(*mut Context, u64, u64) -> u8 = std::mem::transmute(code as *const ());
+        (*context).on_another_stack(|context| code(context, arguments, result))
+    }
 }
 
 /// Gives back the objects that were made since the memory was at this position.
@@ -349,7 +355,6 @@ unsafe fn interpret_fresh(
             result
         }
         Work::Function(number) => context.run_function(*number, &values)?,
-        Work::Constant(constant) => made(context, constant)?,
         Work::Construct(ty) => context.runtime().construct(ty, &values)?,
         Work::NewStruct(info) => context.runtime().structure(info.clone(), values)?,
         Work::Condition => match values.pop() {
@@ -382,33 +387,6 @@ unsafe fn interpret_fresh(
     }
     // SAFETY: as the caller promises.
     unsafe { context.store(layouts, &interpreted.result, &result, operands) }
-}
-
-/// The value of a constant.
-fn made(context: &mut Context, constant: &ircode::Constant) -> Result<Value, Fault> {
-    use ircode::Constant;
-    let module = context.shared.module.clone();
-    if let Some((ty, fields)) = shown_struct(&module, constant)
-        && let Some(info) = struct_info(&module, &ty, fields.len())
-    {
-        let values = fields.iter().map(|field| made(context, field)).collect::<Result<Vec<_>, _>>()?;
-        return context.runtime().structure(info, values);
-    }
-    if let Some(value) = simple_constant(constant) {
-        return Ok(value);
-    }
-    match constant {
-        Constant::Tuple(elements) | Constant::SimpleVector(elements) => {
-            let values = elements.iter().map(|element| made(context, element)).collect::<Result<Vec<_>, _>>()?;
-            context.runtime().tuple(values)
-        }
-        Constant::NamedTuple(elements) => {
-            let names = elements.iter().map(|(name, _)| name.clone()).collect();
-            let values = elements.iter().map(|(_, element)| made(context, element)).collect::<Result<Vec<_>, _>>()?;
-            context.runtime().named_tuple(names, values)
-        }
-        _ => Ok(Value::Undefined),
-    }
 }
 
 /// Makes an object; gives its address. The operands are the dimensions of an array.

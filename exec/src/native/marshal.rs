@@ -127,7 +127,7 @@ impl Context {
             Shape::Boxed => {
                 // SAFETY: the value is the number of a boxed one.
                 let number = unsafe { word(address) };
-                self.kept(number)
+                self.kept(layouts, number)?
             }
             Shape::Fields(fields) => {
                 let mut values = Vec::with_capacity(fields.len());

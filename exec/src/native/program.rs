@@ -10,17 +10,16 @@ use ircode::{IRCode, Module, Name, SSAValue, with_element_copies};
 use super::compiler::{Compiler, Entry, Finished, Rejected};
 use super::context::{Context, TRACE_ENDS};
 use super::effort::Effort;
+use super::function::Refusal;
 use super::marshal::Refused;
+use super::sites::What;
 use crate::error::{Place, RunError, RunErrorKind};
 use crate::limits::Limits;
 use crate::machine::place;
 use crate::value::{Value, isa};
 
-/// The stack that a program without recursion may need.
+/// The stack with which a call starts, at least.
 const STACK: usize = 1 << 20;
-
-/// The stack for recursive programs. Memory that is not used costs nothing.
-const RECURSIVE_STACK: usize = 256 << 20;
 
 /// What must be left of the stack for helpers, when recursion is stopped.
 const RESERVE: usize = 128 << 10;
@@ -151,6 +150,21 @@ impl Program {
     /// to fail, as what makes a message out of strings is.
     pub fn interpreted(&self) -> &[NotCompiled] {
         &self.interpreted
+    }
+
+    /// The statements of compiled functions that the interpreter does, each by a call that takes as long as hundreds of instructions, in the
+    /// order of their compilation; without those that are reached only where a run is about to fail.
+    pub fn helped(&self) -> Vec<NotCompiled> {
+        let shared = &self.finished.shared;
+        let helped = shared.sites.iter().filter_map(|site| {
+            let What::Interpreted(interpreted) = &site.what else { return None };
+            let what = interpreted.shown().filter(|_| !interpreted.seldom)?;
+            let refusal = Refusal { statement: Some(site.statement), what };
+            Some(not_compiled(&shared.module, Rejected { function: site.function, refusal }))
+        });
+        let mut all: Vec<NotCompiled> = helped.collect();
+        all.dedup();
+        all
     }
 
     /// The bytes of machine code.
@@ -304,18 +318,13 @@ impl Program {
         let code: extern "C" fn(*mut Context, u64, u64) -> u8 = unsafe { std::mem::transmute(address) };
         let reserve = usize::try_from(self.finished.stack).unwrap_or(usize::MAX / 2).saturating_add(RESERVE);
         let mut call = || {
-            let left = stacker::remaining_stack().unwrap_or(STACK);
-            let here = std::ptr::from_ref(&left) as u64;
-            context.start(here.saturating_sub(left.saturating_sub(reserve) as u64));
+            context.start(reserve);
             match self.flushes_subnormals {
                 true => super::subnormals::flushed(|| code(context, arguments, result)),
                 false => code(context, arguments, result),
             }
         };
-        let failed = match self.finished.recursive {
-            true => stacker::maybe_grow(RECURSIVE_STACK / 2 + reserve, RECURSIVE_STACK + reserve, call),
-            false => stacker::maybe_grow(STACK / 2 + reserve, STACK + reserve, &mut call),
-        };
+        let failed = stacker::maybe_grow(STACK / 2 + reserve, STACK + reserve, &mut call);
         if failed == 0 {
             return Ok(());
         }

@@ -126,7 +126,7 @@ impl FunctionCompiler<'_, '_> {
         self.builder.ins().brif(of_nan, on, &[], outside, &[]);
         self.seal(&[outside]);
         self.builder.switch_to_block(outside);
-        self.interpret(Work::Primitive(primitive), operands, operand.layout.clone())?;
+        self.interpret_seldom(Work::Primitive(primitive), operands, operand.layout.clone())?;
         self.fail(What::Refused("a number outside of the domain"), &[]);
         self.seal(&[on]);
         self.builder.switch_to_block(on);
@@ -145,6 +145,11 @@ impl FunctionCompiler<'_, '_> {
         }
         if ty != other {
             return None;
+        }
+        if is_plain_float(ty) && integer_condition(name, ScalarType::UInt64).is_some() {
+            // Julia sorts floats by their bits.
+            let [(whole, a), (_, b)] = [a, b].map(|float| self.bits(float));
+            return self.binary(name, (whole, whole), a, b);
         }
         if is_plain_float(ty) {
             return self.float_binary(name, ty, a, b);
@@ -167,6 +172,9 @@ impl FunctionCompiler<'_, '_> {
         }
         if !is_word(ty) {
             return None;
+        }
+        if let Some(value) = self.overflowing(name, ty, a, b) {
+            return Some(value);
         }
         let wide = ty == ScalarType::Int64;
         let result = match name {
@@ -204,6 +212,9 @@ impl FunctionCompiler<'_, '_> {
             let result = self.builder.ins().fcmp(condition, a, b);
             return Some(self.scalar(ScalarType::Bool, result));
         }
+        if let Some(result) = self.total_order(name, a, b) {
+            return Some(self.scalar(ScalarType::Bool, result));
+        }
         let double = ty == ScalarType::Float64;
         let ins = self.builder.ins();
         let result = match name {
@@ -223,6 +234,44 @@ impl FunctionCompiler<'_, '_> {
             _ => return None,
         };
         Some(self.scalar(ty, result))
+    }
+
+    /// `isless` and `isequal` of floats: zeros differ by their sign, every number is less than NaN, and NaNs are equal.
+    fn total_order(&mut self, name: &str, a: ir::Value, b: ir::Value) -> Option<ir::Value> {
+        if !matches!(name, "fpislt" | "fpiseq") {
+            return None;
+        }
+        let [(_, a_bits), (_, b_bits)] = [a, b].map(|float| self.bits(float));
+        match name {
+            "fpislt" => {
+                let less = self.builder.ins().fcmp(FloatCC::LessThan, a, b);
+                // Equal floats of different bits are zeros.
+                let equal = self.builder.ins().fcmp(FloatCC::Equal, a, b);
+                let by_sign = self.builder.ins().icmp(IntCC::SignedLessThan, a_bits, b_bits);
+                let zeros = self.builder.ins().band(equal, by_sign);
+                let a_number = self.builder.ins().fcmp(FloatCC::Ordered, a, a);
+                let b_nan = self.builder.ins().fcmp(FloatCC::Unordered, b, b);
+                let before_nan = self.builder.ins().band(a_number, b_nan);
+                let either = self.builder.ins().bor(less, zeros);
+                Some(self.builder.ins().bor(either, before_nan))
+            }
+            "fpiseq" => {
+                let same = self.builder.ins().icmp(IntCC::Equal, a_bits, b_bits);
+                let [a_nan, b_nan] = [a, b].map(|float| self.builder.ins().fcmp(FloatCC::Unordered, float, float));
+                let nans = self.builder.ins().band(a_nan, b_nan);
+                Some(self.builder.ins().bor(same, nans))
+            }
+            _ => None,
+        }
+    }
+
+    /// The bits of a float as an integer, and the type of that.
+    fn bits(&mut self, float: ir::Value) -> (ScalarType, ir::Value) {
+        let (ty, part) = match self.builder.func.dfg.value_type(float) {
+            clif::F32 => (ScalarType::Int32, clif::I32),
+            _ => (ScalarType::Int64, clif::I64),
+        };
+        (ty, self.builder.ins().bitcast(part, ir::MemFlagsData::new(), float))
     }
 
     /// Julia's division, which throws where the result does not exist or does not fit.
@@ -312,8 +361,18 @@ impl FunctionCompiler<'_, '_> {
             "sext_int" if words && target.bits() > source.bits() => self.builder.ins().sextend(target, a),
             "trunc_int" if words && target.bits() < source.bits() => self.builder.ins().ireduce(target, a),
             "sitofp" if is_plain_float(to) && wide => self.builder.ins().fcvt_from_sint(target, a),
+            "sitofp" if is_plain_float(to) && matches!(from, ScalarType::Int8 | ScalarType::Int16) => {
+                let wider = self.builder.ins().sextend(clif::I32, a);
+                self.builder.ins().fcvt_from_sint(target, wider)
+            }
             "uitofp" if is_plain_float(to) && matches!(from, ScalarType::UInt64 | ScalarType::UInt32) => {
                 self.builder.ins().fcvt_from_uint(target, a)
+            }
+            "uitofp"
+                if is_plain_float(to) && matches!(from, ScalarType::UInt8 | ScalarType::UInt16 | ScalarType::Bool) =>
+            {
+                let wider = self.builder.ins().uextend(clif::I32, a);
+                self.builder.ins().fcvt_from_sint(target, wider)
             }
             "fptosi" if to == ScalarType::Int64 && is_plain_float(from) => {
                 self.builder.ins().fcvt_to_sint_sat(target, a)
@@ -366,9 +425,22 @@ impl FunctionCompiler<'_, '_> {
             return None;
         }
         if a.layout.ty != b.layout.ty {
-            // Fields of unknown type may make values of different static types equal.
+            // Fields of unknown type may make values of different static types equal, and so may two names of a type.
             let simple = |layout: &Layout| layout.scalar().is_some() || matches!(layout.shape, Shape::Unit);
-            return (simple(&a.layout) && simple(&b.layout)).then(|| self.builder.ins().iconst(clif::I8, 0));
+            let class = |layout: &Layout| match &layout.shape {
+                Shape::Scalar(_) => Some(0),
+                Shape::Unit => Some(1),
+                Shape::Array(_, rank) => Some(2 + rank),
+                _ => None,
+            };
+            let is_known = |layout: &Layout| match layout.shape {
+                Shape::Object | Shape::Reference => true,
+                Shape::Fields(_) => !layout.parts.is_empty(),
+                _ => class(layout).is_some(),
+            };
+            let differ = simple(&a.layout) && simple(&b.layout)
+                || is_known(&a.layout) && is_known(&b.layout) && class(&a.layout) != class(&b.layout);
+            return differ.then(|| self.builder.ins().iconst(clif::I8, 0));
         }
         if a.layout.holds_boxed() || a.layout.holds_cells() || matches!(a.layout.shape, Shape::Record(..)) {
             return None;

@@ -1,17 +1,18 @@
 //! Shadows of arrays: made beside their arrays, and emptied where these are filled anew.
 
 use cranelift_codegen::ir::InstBuilder;
+use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types as clif;
-use ircode::Type;
 use ircode::primitives::Primitive;
+use ircode::{ScalarType, Type};
 
 use super::function::{Compiled, FunctionCompiler, Typed};
-use super::helpers::ZERO;
+use super::helpers::{ADD_FLOATS, ADD_SINGLES, ZERO};
 use super::layout::{Layout, Parts, Shape, array};
 use super::sites::What;
 
 impl FunctionCompiler<'_, '_> {
-    /// `zero_tangent` and `reset_shadow!` of an array whose elements are floats and tuples of floats; what is not such goes through the
+    /// `zero_tangent`, `reset_shadow!` and `add_shadow!` of an array whose elements are floats and tuples of floats; what is not such goes through the
     /// interpreter.
     pub(super) fn shadow_primitive(
         &mut self,
@@ -19,6 +20,9 @@ impl FunctionCompiler<'_, '_> {
         operands: &[Typed],
         annotated: &Type,
     ) -> Compiled<Option<Typed>> {
+        if let ("add_shadow!", [shadow, other]) = (primitive.name, operands) {
+            return self.add_shadow(primitive, shadow, other);
+        }
         let ("zero_tangent" | "reset_shadow!", [array]) = (primitive.name, operands) else { return Ok(None) };
         let (Shape::Array(element, rank), Some(header)) = (&array.layout.shape, array.one()) else { return Ok(None) };
         let rank = *rank;
@@ -41,6 +45,32 @@ impl FunctionCompiler<'_, '_> {
         let helper = self.compiler.helper(ZERO, self.builder.func);
         self.builder.ins().call(helper, &[data, bytes]);
         Ok(Some(self.unit(Type::Nothing)))
+    }
+
+    /// `add_shadow!` of two arrays of floats. Where they are one, or not of one length, the interpreter does it.
+    fn add_shadow(&mut self, primitive: &'static Primitive, shadow: &Typed, other: &Typed) -> Compiled<Option<Typed>> {
+        let (Some(to), Some(from)) = (self.array(shadow), self.array(other)) else { return Ok(None) };
+        let Some(helper) = adding(&to.element).filter(|_| from.element.ty == to.element.ty) else { return Ok(None) };
+        let [own, others] = [to.header, from.header].map(|header| self.header_word(header, array::LENGTH));
+        let apart = self.builder.ins().icmp(IntCC::NotEqual, to.header, from.header);
+        let alike = self.builder.ins().icmp(IntCC::Equal, own, others);
+        let fine = self.builder.ins().band(apart, alike);
+        self.unless(fine, primitive, &[shadow.clone(), other.clone()], |compiler| {
+            let [data, added] = [to.header, from.header].map(|header| compiler.header_word(header, array::DATA));
+            let helper = compiler.compiler.helper(helper, compiler.builder.func);
+            compiler.builder.ins().call(helper, &[data, added, own]);
+            Ok(())
+        })?;
+        Ok(Some(self.unit(Type::Nothing)))
+    }
+}
+
+/// The helper that adds such elements to others; `None` if they are no floats.
+pub(super) fn adding(element: &Layout) -> Option<&'static str> {
+    match element.scalar()? {
+        ScalarType::Float64 => Some(ADD_FLOATS),
+        ScalarType::Float32 => Some(ADD_SINGLES),
+        _ => None,
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use ircode::primitives::Primitive;
-use ircode::{Constant, Name, Type};
+use ircode::{Name, Type};
 
 use super::layout::Layout;
 use crate::value::StructInfo;
@@ -70,6 +70,27 @@ pub(super) struct Interpreted {
     pub(super) work: Work,
     pub(super) operands: Vec<Arc<Layout>>,
     pub(super) result: Arc<Layout>,
+    /// Whether this is only reached where something unusual happens: where a run is about to fail, or arrays overlap.
+    pub(super) seldom: bool,
+}
+
+impl Interpreted {
+    /// What is done, for people; `None` if that is nothing that a statement says.
+    pub(super) fn shown(&self) -> Option<String> {
+        let types = || {
+            let types: Vec<String> = self.operands.iter().map(|operand| operand.ty.to_string()).collect();
+            types.join(", ")
+        };
+        Some(match &self.work {
+            Work::Primitive(primitive) => format!("`{}` of ({})", primitive.name, types()),
+            Work::Construct(ty) => format!("a call of the type {ty} with ({})", types()),
+            Work::NewStruct(info) => format!("a new {} of ({})", info.ty, types()),
+            Work::Condition => format!("a condition of the type {}", types()),
+            Work::Convey => format!("a value of the type {} taken as one of {}", types(), self.result.ty),
+            // What happens anyway, and the functions that are told of as such.
+            Work::TheException { .. } | Work::Function(_) => return None,
+        })
+    }
 }
 
 /// A call of the first of these operands with the others. They lie one behind the other, each at a multiple of 16 bytes; the
@@ -86,8 +107,6 @@ pub(super) enum Work {
     Primitive(&'static Primitive),
     /// Runs the function of this number in the module.
     Function(usize),
-    /// Makes a constant.
-    Constant(Constant),
     /// Calls a type.
     Construct(Type),
     NewStruct(Arc<StructInfo>),

@@ -12,8 +12,9 @@ use ircode::{ScalarType, Type};
 use super::arrays::ArrayParts;
 use super::escapes::{Kind, kind};
 use super::function::{Compiled, FunctionCompiler, Typed};
-use super::helpers::{ADD_FLOATS, ADD_SINGLES, FILL, MOVE};
+use super::helpers::{FILL, MOVE};
 use super::layout::{Layout, Parts, array};
+use super::shadows::adding;
 use super::sites::What;
 
 /// Primitives that change elements of an array that are numbers, and nothing else. The first operand is the array.
@@ -207,11 +208,7 @@ impl FunctionCompiler<'_, '_> {
     /// Adds the elements of an array to those of another from a place on. False if they are not floats of one type.
     fn add_elements(&mut self, (to, parts): (&Typed, &ArrayParts), first: ir::Value, added: &Typed) -> bool {
         let Some(source) = self.array(added).filter(|added| added.element.ty == parts.element.ty) else { return false };
-        let helper = match parts.element.scalar() {
-            Some(ScalarType::Float64) => ADD_FLOATS,
-            Some(ScalarType::Float32) => ADD_SINGLES,
-            _ => return false,
-        };
+        let Some(helper) = adding(&parts.element) else { return false };
         let apart = self.builder.ins().icmp(IntCC::NotEqual, parts.header, source.header);
         self.guard(apart, What::Message("ArgumentError", crate::builtins::whole_arrays::CHANGED_OPERAND), &[]);
         let length = self.load_word(source.header, array::LENGTH);

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use cranelift_codegen::ir::InstBuilder;
 use cranelift_codegen::ir::types as clif;
+use cranelift_codegen::ir::{self, InstBuilder};
 use ircode::primitives::{Compute, Primitive, ResultType, Scope, foreign_primitive};
 use ircode::{BlockNumber, Callee, ExprNode, Head, IRCode, Operand, Positions, SSAValue, Scalar, Stmt, Type};
 
@@ -254,6 +254,26 @@ impl FunctionCompiler<'_, '_> {
             return self.refuse(format!("`{}`, to which it matters where an array lies", primitive.name));
         }
         self.interpret(Work::Primitive(primitive), operands, result)
+    }
+
+    /// Goes on if `fine` is not 0. Otherwise the interpreter's primitive knows what to throw; it is refused should it not throw.
+    pub(super) fn throws_unless(
+        &mut self,
+        fine: ir::Value,
+        primitive: &'static Primitive,
+        operands: &[Typed],
+        otherwise: &'static str,
+    ) -> Compiled<()> {
+        let [off, on] = [(); 2].map(|()| self.builder.create_block());
+        self.builder.set_cold_block(off);
+        self.builder.ins().brif(fine, on, &[], off, &[]);
+        self.seal(&[off, on]);
+        self.builder.switch_to_block(off);
+        let nothing = self.compiler.layouts.of(&Type::Nothing);
+        self.interpret_seldom(Work::Primitive(primitive), operands, nothing)?;
+        self.fail(What::Refused(otherwise), &[]);
+        self.builder.switch_to_block(on);
+        Ok(())
     }
 
     /// Whether something that the interpreter does may mix objects with values of unknown type. Native objects are copied for the

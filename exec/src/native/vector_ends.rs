@@ -65,7 +65,7 @@ impl FunctionCompiler<'_, '_> {
         self.seal(&[natively, otherwise]);
         self.builder.switch_to_block(otherwise);
         let unit = self.compiler.layouts.of(&Type::Nothing);
-        self.interpret(Work::Primitive(primitive), operands, unit)?;
+        self.interpret_seldom(Work::Primitive(primitive), operands, unit)?;
         self.builder.ins().jump(done, &[]);
         self.builder.switch_to_block(natively);
         done_natively(self)?;

@@ -168,6 +168,9 @@ pub(in crate::builtins) fn restore_field(runtime: &mut Runtime<'_>, args: &[Valu
     Ok(Value::Nothing)
 }
 
+/// What `use_once!` says.
+pub(crate) const USED_TWICE: &str = "this pullback undoes mutations and can be called only once";
+
 /// `use_once!(flag)`: an error if the flag is set, and sets it.
 pub(in crate::builtins) fn use_once(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     const EXPECTED: &str = "a reference to a Bool";
@@ -179,8 +182,7 @@ pub(in crate::builtins) fn use_once(runtime: &mut Runtime<'_>, args: &[Value]) -
     match fields.values_mut().first_mut() {
         Some(flag @ Value::Scalar(Scalar::Bool(false))) => *flag = Value::from(true),
         Some(Value::Scalar(Scalar::Bool(true))) => {
-            let message = "this pullback undoes mutations and can be called only once";
-            return Err(runtime.exception("ErrorException", &["msg"], vec![Value::String(message.into())]));
+            return Err(runtime.exception("ErrorException", &["msg"], vec![Value::String(USED_TWICE.into())]));
         }
         _ => return Err(expected(EXPECTED)),
     }
