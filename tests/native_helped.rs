@@ -110,6 +110,110 @@ end
     assert_eq!(helped(text, &|_| vec![Value::from(1.5)]), NOTHING);
 }
 
+/// What iteration gives, as Julia compiles `for x in v` over what it does not know: `nothing`, or an element and a state.
+#[test]
+fn iteration_by_unions() {
+    let text = "
+function next(v::Vector{Float64}, n::Int64)::Union{Nothing, Tuple{Float64, Int64}}
+1 ─ %1 = Base.arraylen(v)::Int64
+│   %2 = Base.slt_int(%1, n)::Bool
+└──      goto #3 if not %2
+2 ─      return nothing
+3 ─ %5 = Base.arrayref(true, v, n)::Float64
+│   %6 = Base.add_int(n, 1)::Int64
+│   %7 = Core.tuple(%5, %6)::Tuple{Float64, Int64}
+└──      return %7
+end
+function f(v::Vector{Float64})::Tuple{Float64, Union{Nothing, Tuple{Float64, Int64}}}
+1 ─ %1  = invoke Main.next(v::Vector{Float64}, 1::Int64)::Union{Nothing, Tuple{Float64, Int64}}
+└──       goto #2
+2 ┄ %3  = φ (#1 => %1, #3 => %11)::Union{Nothing, Tuple{Float64, Int64}}
+│   %4  = φ (#1 => 0.0, #3 => %9)::Float64
+│   %5  = (%3 !== nothing)::Bool
+└──       goto #4 if not %5
+3 ─ %7  = Core.typeassert(%3, Core.Tuple)::Tuple{Float64, Int64}
+│   %8  = Base.getfield(%7, 1)::Float64
+│   %9  = Base.add_float(%4, %8)::Float64
+│   %10 = Base.getfield(%7, 2)::Int64
+│   %11 = invoke Main.next(v::Vector{Float64}, %10::Int64)::Union{Nothing, Tuple{Float64, Int64}}
+└──       goto #2
+4 ─ %13 = Core.tuple(%4, %3)::Tuple{Float64, Union{Nothing, Tuple{Float64, Int64}}}
+└──       return %13
+end
+";
+    for length in [0, 1, 5] {
+        let args = |machine: &Machine<'_>| {
+            let numbers = (0..length).map(|at| Value::from(f64::from(at) + 0.5)).collect();
+            vec![machine.array(Type::FLOAT64, vec![length as usize], numbers).unwrap()]
+        };
+        assert_eq!(helped(text, &args), NOTHING);
+    }
+}
+
+/// Values of each member go through φs, calls, `isa`, comparisons and larger unions, and come out as what they were.
+#[test]
+fn unions_of_numbers_tuples_and_structs() {
+    let text = "
+struct Circle
+    radius::Float64
+end
+struct Marker
+end
+function pick(n::Int64)::Union{Nothing, Float64, Circle, Marker}
+1 ─ %1  = (n === 1)::Bool
+└──       goto #3 if not %1
+2 ─       return nothing
+3 ─ %4  = (n === 2)::Bool
+└──       goto #5 if not %4
+4 ─       return -0.0
+5 ─ %7  = (n === 3)::Bool
+└──       goto #7 if not %7
+6 ─ %9  = %new(Circle, 2.5)::Circle
+└──       return %9
+7 ─ %11 = %new(Marker)::Marker
+└──       return %11
+end
+function f(n::Int64, m::Int64)::Tuple{Bool, Bool, Bool, Bool, Any, Union{Nothing, Float64, Circle, Marker}}
+1 ─ %1 = invoke Main.pick(n::Int64)::Union{Nothing, Float64, Circle, Marker}
+│   %2 = invoke Main.pick(m::Int64)::Union{Nothing, Float64, Circle, Marker}
+│   %3 = (%1 isa Float64)::Bool
+│   %4 = (%1 isa Union{Nothing, Circle})::Bool
+│   %5 = (%1 === %2)::Bool
+│   %6 = (0.0 === %2)::Bool
+└──      goto #4 if not %4
+2 ─ %8 = π (%1, Union{Nothing, Circle})
+└──      goto #4
+4 ┄ %10 = φ (#1 => %1, #2 => %8)::Any
+│   %11 = Core.tuple(%3, %4, %5, %6, %10, %2)::Tuple{Bool, Bool, Bool, Bool, Any, Union{Nothing, Float64, Circle, Marker}}
+└──       return %11
+end
+";
+    let text = text.replace("goto #4", "goto #3").replace("4 ┄ %10", "3 ┄ %10");
+    for (n, m) in (1..5).flat_map(|n| (1..5).map(move |m| (n, m))) {
+        let by = helped(&text, &|_| vec![Value::from(n), Value::from(m)]);
+        // Only what is of any type is a value of the interpreter.
+        assert!(by.iter().all(|what| what.ends_with("taken as one of Any")), "{by:?}");
+    }
+}
+
+/// What is asserted and is not so is an error, at its place.
+#[test]
+fn assertions_on_unions() {
+    let text = "
+function f(n::Int64)::Float64
+1 ─ %1 = (n === 1)::Bool
+└──      goto #3 if not %1
+2 ─      goto #3
+3 ┄ %4 = φ (#1 => 2.5, #2 => n)::Union{Float64, Int64}
+│   %5 = Core.typeassert(%4, Float64)::Float64
+└──      return %5
+end
+";
+    for n in [1, 2] {
+        assert_eq!(helped(text, &|_| vec![Value::from(n)]), NOTHING);
+    }
+}
+
 /// Behind the last dimension indices are 1.
 #[test]
 fn more_indices_than_dimensions() {

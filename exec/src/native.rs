@@ -54,6 +54,7 @@ mod statement;
 mod straight;
 mod subnormals;
 mod turns;
+mod unions;
 mod variables;
 mod vector_ends;
 mod vectors;

@@ -38,7 +38,7 @@ pub(super) enum Kind {
 pub(super) fn kind(layout: &Layout) -> Kind {
     let most = |fields: &[Arc<Layout>]| fields.iter().map(|field| kind(field)).max().unwrap_or(Kind::Plain);
     match &layout.shape {
-        Shape::Scalar(_) | Shape::Unit => Kind::Plain,
+        Shape::Scalar(_) | Shape::Unit | Shape::Union(_) => Kind::Plain,
         Shape::Boxed => match layout.ty {
             Type::String | Type::Symbol => Kind::Plain,
             _ => Kind::Unsure,

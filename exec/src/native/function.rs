@@ -592,6 +592,12 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         if to.is_boxed() && value.layout.parts.is_empty() {
             return Ok(self.boxed_only(&value.layout, to.clone()));
         }
+        if let Some(union) = self.into_union(&value, to) {
+            return Ok(union);
+        }
+        if let Some(member) = self.out_of_union(&value, to) {
+            return Ok(member);
+        }
         let copies = value.layout.copies() && to.copies();
         if copies && (value.layout.is_boxed() || to.is_boxed()) {
             return self.interpret(Work::Convey, std::slice::from_ref(&value), to.clone());

@@ -66,6 +66,8 @@ pub(super) enum Shape {
     Enum,
     /// A closure, in a cell.
     Closure,
+    /// One of few types without identity: the number of the member, and the parts of all members.
+    Union(Vec<Arc<Layout>>),
     /// A value of the interpreter.
     Boxed,
 }
@@ -238,6 +240,10 @@ impl Layouts {
         }
     }
 
+    pub(super) fn module(&self) -> &Module<IRCode> {
+        &self.module
+    }
+
     /// The layout of a type.
     pub(super) fn of(&mut self, ty: &Type) -> Arc<Layout> {
         if let Some(known) = self.known.get(ty) {
@@ -261,7 +267,7 @@ impl Layouts {
             Shape::Fields(fields) | Shape::Record(fields, _) => {
                 (fields.iter().any(|field| field.objects), fields.iter().any(|field| field.hides_objects))
             }
-            Shape::Scalar(_) | Shape::Unit => (false, false),
+            Shape::Scalar(_) | Shape::Unit | Shape::Union(_) => (false, false),
             _ => self.behind_pointer(&layout),
         };
         let layout = Arc::new(layout);
@@ -299,6 +305,14 @@ impl Layouts {
             Type::Scalar(scalar) => layout(Shape::Scalar(*scalar), &[part_of(*scalar)]),
             Type::Nothing | Type::Function(_) => layout(Shape::Unit, &[]),
             Type::TypeOf(_) => layout(Shape::Unit, &[]),
+            Type::Union(types) => match self.members(types) {
+                Some(members) => {
+                    let parts = members.iter().flat_map(|member| member.parts.iter().copied());
+                    let parts: Vec<ir::Type> = std::iter::once(clif::I8).chain(parts).collect();
+                    Layout::new(ty.clone(), Shape::Union(members), parts)
+                }
+                None => boxed(),
+            },
             Type::Closure(_) => pointer(Shape::Closure),
             Type::Tuple(types) => self.aggregate(ty, types.iter()),
             Type::NamedTuple(fields) => self.aggregate(ty, fields.iter().map(|(_, ty)| ty)),

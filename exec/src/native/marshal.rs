@@ -12,6 +12,7 @@ use ircode::{Scalar, ScalarType, Type};
 
 use super::context::Context;
 use super::layout::{Layout, Layouts, Shape, array};
+use super::unions::first_part;
 use crate::error::RunErrorKind;
 use crate::machine::Fault;
 use crate::prepare::struct_info;
@@ -138,6 +139,12 @@ impl Context {
                 }
                 self.aggregate(&layout.ty, values)?
             }
+            Shape::Union(members) => {
+                // SAFETY: the number of the member is the first part.
+                let member = usize::from(unsafe { byte(address) });
+                let Some(layout_of) = members.get(member) else { return refused("a value of no member of a union") };
+                self.load_parts(layouts, layout, first_part(members, member), layout_of, address)?
+            }
             Shape::Record(_, inside) => {
                 // SAFETY: the value is a pointer to its fields, as `inside` says.
                 let start = unsafe { word(address) };
@@ -187,6 +194,37 @@ impl Context {
         }
         // SAFETY: the copy is a value of the field's layout.
         unsafe { self.load(layouts, field, copy.as_ptr() as u64) }
+    }
+
+    /// Puts a field of an aggregate where its parts lie.
+    ///
+    /// # Safety
+    ///
+    /// As many bytes as the whole has can be written at the address.
+    unsafe fn store_parts(
+        &mut self,
+        layouts: &mut Layouts,
+        whole: &Layout,
+        first: usize,
+        field: &Arc<Layout>,
+        value: &Value,
+        address: u64,
+    ) -> Result<()> {
+        let mut copy = [0u8; 16 * 64];
+        // SAFETY: a value has at most 64 parts of at most 16 bytes.
+        unsafe { self.store(layouts, field, value, copy.as_mut_ptr() as u64)? };
+        for (index, piece) in field.parts.iter().enumerate() {
+            let (Some(to), Some(from)) = (whole.offsets.get(first + index), field.offsets.get(index)) else {
+                return refused("a layout that does not fit its fields");
+            };
+            let (from, bytes) = (*from as usize, piece.bytes() as usize);
+            let Some(piece) = copy.get(from..from + bytes) else { return refused("a value of too many parts") };
+            // SAFETY: the part lies at its offset from the start of the whole.
+            unsafe {
+                std::ptr::copy_nonoverlapping(piece.as_ptr(), (address + u64::from(*to)) as *mut u8, bytes);
+            }
+        }
+        Ok(())
     }
 
     fn aggregate(&mut self, ty: &Type, mut values: Vec<Value>) -> Result<Value> {
@@ -332,26 +370,23 @@ impl Context {
                 let Some(values) = fields_of(value, &layout.ty, fields.len()) else { return refused(mismatch()) };
                 let mut part = 0;
                 for (field, value) in fields.iter().zip(values) {
-                    let mut copy = [0u8; 16 * 64];
-                    // SAFETY: a value has at most 64 parts of at most 16 bytes.
-                    unsafe { self.store(layouts, field, &value, copy.as_mut_ptr() as u64)? };
-                    for (index, piece) in field.parts.iter().enumerate() {
-                        let (Some(to), Some(from)) = (layout.offsets.get(part + index), field.offsets.get(index))
-                        else {
-                            return refused("a layout that does not fit its fields");
-                        };
-                        let (from, bytes) = (*from as usize, piece.bytes() as usize);
-                        let Some(piece) = copy.get(from..from + bytes) else {
-                            return refused("a value of too many parts");
-                        };
-                        // SAFETY: the part lies at its offset from the start of the whole.
-                        unsafe {
-                            std::ptr::copy_nonoverlapping(piece.as_ptr(), (address + u64::from(*to)) as *mut u8, bytes);
-                        }
-                    }
+                    // SAFETY: as the caller promises.
+                    unsafe { self.store_parts(layouts, layout, part, field, &value, address)? };
                     part += field.parts.len();
                 }
                 Ok(())
+            }
+            Shape::Union(members) => {
+                let Some(member) = members.iter().position(|member| isa(value, &member.ty)) else {
+                    return refused(mismatch());
+                };
+                let Some(layout_of) = members.get(member) else { return refused(mismatch()) };
+                // SAFETY: as the caller promises; the first part is the number of the member.
+                unsafe {
+                    (address as *mut u8).write_bytes(0, layout.size as usize);
+                    (address as *mut u8).write(member as u8);
+                    self.store_parts(layouts, layout, first_part(members, member), layout_of, value, address)
+                }
             }
             Shape::Record(fields, inside) => {
                 let Some(values) = fields_of(value, &layout.ty, fields.len()) else { return refused(mismatch()) };

@@ -420,26 +420,13 @@ impl FunctionCompiler<'_, '_> {
     }
 
     /// Whether two values are the same: the same bits, or the same object. `None` if only the interpreter can say it.
-    fn egal(&mut self, a: &Typed, b: &Typed) -> Option<ir::Value> {
-        if a.layout.is_boxed() || b.layout.is_boxed() {
+    pub(super) fn egal(&mut self, a: &Typed, b: &Typed) -> Option<ir::Value> {
+        let is_open = |value: &Typed| value.layout.is_boxed() || matches!(value.layout.shape, Shape::Union(_));
+        if is_open(a) || is_open(b) {
             return None;
         }
         if a.layout.ty != b.layout.ty {
-            // Fields of unknown type may make values of different static types equal, and so may two names of a type.
-            let simple = |layout: &Layout| layout.scalar().is_some() || matches!(layout.shape, Shape::Unit);
-            let class = |layout: &Layout| match &layout.shape {
-                Shape::Scalar(_) => Some(0),
-                Shape::Unit => Some(1),
-                Shape::Array(_, rank) => Some(2 + rank),
-                _ => None,
-            };
-            let is_known = |layout: &Layout| match layout.shape {
-                Shape::Object | Shape::Reference => true,
-                Shape::Fields(_) => !layout.parts.is_empty(),
-                _ => class(layout).is_some(),
-            };
-            let differ = simple(&a.layout) && simple(&b.layout)
-                || is_known(&a.layout) && is_known(&b.layout) && class(&a.layout) != class(&b.layout);
+            let differ = are_apart(&a.layout, &b.layout);
             return differ.then(|| self.builder.ins().iconst(clif::I8, 0));
         }
         if a.layout.holds_boxed() || a.layout.holds_cells() || matches!(a.layout.shape, Shape::Record(..)) {
@@ -466,6 +453,31 @@ impl FunctionCompiler<'_, '_> {
     /// One word of memory.
     pub(super) fn load_word(&mut self, address: ir::Value, at: i32) -> ir::Value {
         self.builder.ins().load(clif::I64, trusted(), address, at)
+    }
+}
+
+/// Whether no value of one layout is one of the other, which is of another type. Fields of unknown type may make tuples of different static
+/// types equal, and two names of a type may make arrays and objects so.
+fn are_apart(a: &Layout, b: &Layout) -> bool {
+    let is_pointer = |shape: &Shape| matches!(shape, Shape::Object | Shape::Reference);
+    match (&a.shape, &b.shape) {
+        (Shape::Scalar(_) | Shape::Unit, Shape::Scalar(_) | Shape::Unit) => true,
+        (Shape::Array(_, rank), Shape::Array(_, other)) => rank != other,
+        // An object without fields may be a function.
+        (Shape::Unit, Shape::Fields(fields)) | (Shape::Fields(fields), Shape::Unit) => {
+            !fields.is_empty() || a.ty == Type::Nothing || b.ty == Type::Nothing
+        }
+        (Shape::Fields(_), Shape::Fields(_)) => matches!(
+            (&a.ty, &b.ty),
+            (Type::Named(_), Type::Named(_) | Type::Tuple(_)) | (Type::Tuple(_), Type::Named(_))
+        ),
+        (one, other) => {
+            let is_known = |shape: &Shape| {
+                is_pointer(shape)
+                    || matches!(shape, Shape::Scalar(_) | Shape::Unit | Shape::Array(..) | Shape::Fields(_))
+            };
+            is_known(one) && is_known(other) && !(is_pointer(one) && is_pointer(other))
+        }
     }
 }
 

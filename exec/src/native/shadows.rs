@@ -23,7 +23,10 @@ impl FunctionCompiler<'_, '_> {
         if let ("add_shadow!", [shadow, other]) = (primitive.name, operands) {
             return self.add_shadow(primitive, shadow, other);
         }
-        let ("zero_tangent" | "reset_shadow!", [array]) = (primitive.name, operands) else { return Ok(None) };
+        let (("zero_tangent" | "reset_shadow!", [array]) | ("zero_tangent", [array, _])) = (primitive.name, operands)
+        else {
+            return Ok(None);
+        };
         let (Shape::Array(element, rank), Some(header)) = (&array.layout.shape, array.one()) else { return Ok(None) };
         let rank = *rank;
         let element = self.compiler.layouts.element(element);

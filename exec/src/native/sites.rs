@@ -82,6 +82,8 @@ impl Interpreted {
             types.join(", ")
         };
         Some(match &self.work {
+            // Nobody minds where what is printed is made into text.
+            Work::Primitive(primitive) if matches!(primitive.name, "print" | "println") => return None,
             Work::Primitive(primitive) => format!("`{}` of ({})", primitive.name, types()),
             Work::Construct(ty) => format!("a call of the type {ty} with ({})", types()),
             Work::NewStruct(info) => format!("a new {} of ({})", info.ty, types()),

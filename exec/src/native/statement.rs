@@ -40,10 +40,17 @@ impl FunctionCompiler<'_, '_> {
             Stmt::Pi(pi) => {
                 let value = self.operand(ir, &pi.value)?;
                 let ty = pi.ty.widened().unwrap_or_else(|| pi.ty.clone());
-                if !value.layout.is_boxed() || ty.is_unknown() {
+                if ty.is_unknown() {
                     return Ok(value);
                 }
                 let to = self.compiler.layouts.of(&ty);
+                if let Shape::Union(_) = value.layout.shape {
+                    let narrowed = self.out_of_union(&value, &to);
+                    return Ok(narrowed.unwrap_or(value));
+                }
+                if !value.layout.is_boxed() {
+                    return Ok(value);
+                }
                 self.convert(value, &to)
             }
             Stmt::Call(call) => self.call_of(ir, stmt, &call.callee, &call.args, annotated),
@@ -180,6 +187,9 @@ impl FunctionCompiler<'_, '_> {
         let has_array = || operands.iter().any(|operand| matches!(operand.layout.shape, Shape::Array(..)));
         if MAPPING.contains(&primitive.name) || has_methods && !has_array() {
             return self.refuse(format!("a call of `{}`", primitive.name));
+        }
+        if let Some(value) = self.union_primitive(primitive, args, &operands)? {
+            return Ok(value);
         }
         if let Some(value) = self.scalar_primitive(primitive, &operands)? {
             return Ok(value);
