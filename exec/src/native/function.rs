@@ -592,10 +592,10 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         if to.is_boxed() && value.layout.parts.is_empty() {
             return Ok(self.boxed_only(&value.layout, to.clone()));
         }
-        if let Some(union) = self.into_union(&value, to) {
+        if let Some(union) = self.widen_to_union(&value, to) {
             return Ok(union);
         }
-        if let Some(member) = self.out_of_union(&value, to) {
+        if let Some(member) = self.narrow_union(&value, to) {
             return Ok(member);
         }
         let copies = value.layout.copies() && to.copies();

@@ -45,7 +45,7 @@ impl FunctionCompiler<'_, '_> {
                 }
                 let to = self.compiler.layouts.of(&ty);
                 if let Shape::Union(_) = value.layout.shape {
-                    let narrowed = self.out_of_union(&value, &to);
+                    let narrowed = self.narrow_union(&value, &to);
                     return Ok(narrowed.unwrap_or(value));
                 }
                 if !value.layout.is_boxed() {

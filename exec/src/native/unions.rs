@@ -78,7 +78,7 @@ fn position(members: &[Arc<Layout>], layout: &Layout) -> Option<usize> {
 
 impl FunctionCompiler<'_, '_> {
     /// The value of a member, or of a union of some of them, as one of a union; `None` if it is no such value.
-    pub(super) fn into_union(&mut self, value: &Typed, to: &Arc<Layout>) -> Option<Typed> {
+    pub(super) fn widen_to_union(&mut self, value: &Typed, to: &Arc<Layout>) -> Option<Typed> {
         let Shape::Union(members) = &to.shape else { return None };
         let Shape::Union(own) = &value.layout.shape else {
             let member = position(members, &value.layout)?;
@@ -138,7 +138,7 @@ impl FunctionCompiler<'_, '_> {
     }
 
     /// What a value of a union is of this type, where it is known that it is; `None` if the union has no such member.
-    pub(super) fn out_of_union(&mut self, value: &Typed, to: &Layout) -> Option<Typed> {
+    pub(super) fn narrow_union(&mut self, value: &Typed, to: &Layout) -> Option<Typed> {
         let Shape::Union(members) = &value.layout.shape else { return None };
         let member = position(members, to)?;
         let of_member = self.is_member(value, member)?;
