@@ -196,6 +196,57 @@ end
     }
 }
 
+/// A member of so many parts that it lies in memory: that must not be given back while a union leads to it.
+#[test]
+fn large_members_of_unions_live_on() {
+    let ty = format!("Tuple{{{}}}", vec!["Float64"; 70].join(", "));
+    let text = format!(
+        "
+function f(n::Int64)::Float64
+1 ─       goto #2
+2 ┄ %2  = φ (#1 => nothing, #3 => %9)::Union{{Nothing, {ty}}}
+│   %3  = φ (#1 => 0, #3 => %7)::Int64
+│   %4  = φ (#1 => nothing, #3 => %2)::Union{{Nothing, {ty}}}
+│   %5  = Base.slt_int(%3, n)::Bool
+└──       goto #4 if not %5
+3 ─ %7  = Base.add_int(%3, 1)::Int64
+│   %8  = Base.sitofp(Float64, %3)::Float64
+│   %9  = Core.tuple({})::{ty}
+└──       goto #2
+4 ─ %11 = (%4 === nothing)::Bool
+└──       goto #6 if not %11
+5 ─       return -1.0
+6 ─ %14 = π (%4, {ty})
+│   %15 = Base.getfield(%14, 3)::Float64
+└──       return %15
+end
+",
+        vec!["%8"; 70].join(", ")
+    );
+    for n in [0, 1, 2, 5, 1000] {
+        helped(&text, &|_| vec![Value::from(n)]);
+    }
+}
+
+#[test]
+fn one_of_a_member_and_a_union() {
+    let text = "
+function f(n::Int64, c::Bool)::Tuple{Any, Any}
+1 ─ %1 = (n === 1)::Bool
+└──      goto #3 if not %1
+2 ─      goto #3
+3 ┄ %4 = φ (#1 => 2.5, #2 => nothing)::Union{Nothing, Float64}
+│   %5 = Core.ifelse(c, nothing, %4)::Union{Nothing, Float64}
+│   %6 = Core.ifelse(c, %4, 7.5)::Union{Nothing, Float64}
+│   %7 = Core.tuple(%5, %6)::Tuple{Any, Any}
+└──      return %7
+end
+";
+    for (n, c) in [(1, true), (1, false), (2, true), (2, false)] {
+        helped(text, &|_| vec![Value::from(n), Value::from(c)]);
+    }
+}
+
 /// What is asserted and is not so is an error, at its place.
 #[test]
 fn assertions_on_unions() {

@@ -1,6 +1,7 @@
 //! What a call of native code works with: its memory, the interpreter's values that it holds, and the error that ended it.
 #![allow(unsafe_code, reason = "reads and writes the memory that machine code works on")]
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use hashbrown::HashMap;
@@ -141,18 +142,26 @@ impl Context {
     /// Goes on with another stack, where a recursive call has found too little left; there is one for a chain of calls.
     pub(super) fn on_another_stack(&mut self, work: impl FnOnce(&mut Self) -> u8) -> u8 {
         if std::mem::replace(&mut self.is_on_another_stack, true) {
-            self.refused = Some("a recursion that needs so much of the stack".into());
-            self.fail_outside(RunErrorKind::DepthLimit(self.shared.limits.depth));
-            return 1;
+            return self.out_of_stack();
         }
         let before = self.stack_limit;
-        let status = stacker::grow(RECURSIVE_STACK + self.need, || {
-            self.stack_limit = lowest(self.need);
-            work(self)
-        });
+        let size = RECURSIVE_STACK + self.need;
+        // It panics where the system has no such stack; code on it cannot, as a panic does not leave a helper.
+        let status = catch_unwind(AssertUnwindSafe(|| {
+            stacker::grow(size, || {
+                self.stack_limit = lowest(self.need);
+                work(self)
+            })
+        }));
         self.stack_limit = before;
         self.is_on_another_stack = false;
-        status
+        status.unwrap_or_else(|_| self.out_of_stack())
+    }
+
+    fn out_of_stack(&mut self) -> u8 {
+        self.refused = Some("a recursion that needs so much of the stack".into());
+        self.fail_outside(RunErrorKind::DepthLimit(self.shared.limits.depth));
+        1
     }
 
     /// Forgets all values and objects, and keeps the memory.

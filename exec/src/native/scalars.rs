@@ -398,6 +398,12 @@ impl FunctionCompiler<'_, '_> {
             }
             ("ifelse", [condition, a, b]) if condition.layout.scalar() == Some(ScalarType::Bool) => {
                 let Some(condition) = condition.one() else { return Ok(None) };
+                let a = match (&a.layout.shape, &b.layout.shape) {
+                    (Shape::Union(_), _) => None,
+                    (_, Shape::Union(_)) => self.widen_to_union(a, &b.layout),
+                    _ => None,
+                }
+                .unwrap_or_else(|| a.clone());
                 let b = self.convert(b.clone(), &a.layout)?;
                 let pairs = a.parts.iter().zip(&b.parts);
                 let parts = pairs.map(|(a, b)| self.builder.ins().select(condition, *a, *b)).collect();

@@ -37,7 +37,7 @@ impl Layouts {
             rest.first().is_some_and(|member| before.iter().all(|other| other.ty != member.ty))
         });
         let parts: usize = members.iter().map(|member| member.parts.len()).sum();
-        (distinct && parts < MOST_PARTS).then_some(members)
+        (distinct && parts < MOST_PARTS && members.iter().all(|member| is_flat(member))).then_some(members)
     }
 
     /// Whether values of a type consist of numbers alone, or are the only ones of their type.
@@ -64,6 +64,15 @@ impl Layouts {
             TypeKind::Struct { mutable: false, fields } => Some(fields.iter().map(|(_, ty)| ty.clone()).collect()),
             _ => None,
         }
+    }
+}
+
+/// Whether a value lies in its parts as a whole, and not in memory to which one of them points.
+fn is_flat(layout: &Layout) -> bool {
+    match &layout.shape {
+        Shape::Scalar(_) | Shape::Unit => true,
+        Shape::Fields(fields) => fields.iter().all(|field| is_flat(field)),
+        _ => false,
     }
 }
 
