@@ -240,10 +240,6 @@ impl Layouts {
         }
     }
 
-    pub(super) fn module(&self) -> &Module<IRCode> {
-        &self.module
-    }
-
     /// The layout of a type.
     pub(super) fn of(&mut self, ty: &Type) -> Arc<Layout> {
         if let Some(known) = self.known.get(ty) {

@@ -7,7 +7,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, InstBuilder};
 use ircode::primitives::Primitive;
-use ircode::{Constant, Operand, Positions, ScalarType, Type, TypeKind};
+use ircode::{Constant, Operand, Positions, ScalarType, Type};
 
 use super::function::{Compiled, FunctionCompiler, Typed};
 use super::layout::{Layout, Layouts, Parts, Shape};
@@ -22,13 +22,10 @@ const MOST_PARTS: usize = 16;
 /// What is met where a value is of no type that the code says.
 const OF_ANOTHER_TYPE: &str = "a value of another type than the code says";
 
-/// Types are looked into so deep.
-const DEPTH: usize = 4;
-
 impl Layouts {
     /// The layouts of the members of a union, if all of them are numbers, or made of such.
     pub(super) fn members(&mut self, types: &[Type]) -> Option<Vec<Arc<Layout>>> {
-        if !(2..=MOST_MEMBERS).contains(&types.len()) || !types.iter().all(|ty| self.is_plain(ty, 0)) {
+        if !(2..=MOST_MEMBERS).contains(&types.len()) {
             return None;
         }
         let members: Vec<Arc<Layout>> = types.iter().map(|ty| self.of(ty)).collect();
@@ -39,38 +36,13 @@ impl Layouts {
         let parts: usize = members.iter().map(|member| member.parts.len()).sum();
         (distinct && parts < MOST_PARTS && members.iter().all(|member| is_flat(member))).then_some(members)
     }
-
-    /// Whether values of a type consist of numbers alone, or are the only ones of their type.
-    fn is_plain(&self, ty: &Type, depth: usize) -> bool {
-        let inside: Vec<Type> = match ty {
-            Type::Scalar(_) | Type::Nothing => return true,
-            Type::Tuple(types) => types.to_vec(),
-            Type::NamedTuple(fields) => fields.iter().map(|(_, ty)| ty.clone()).collect(),
-            Type::Named(name) => match self.immutable_fields(name) {
-                Some(fields) => fields,
-                None => return false,
-            },
-            _ => return false,
-        };
-        depth < DEPTH && inside.iter().all(|ty| self.is_plain(ty, depth + 1))
-    }
-
-    /// The types of the fields of an immutable struct that is no class.
-    fn immutable_fields(&self, name: &str) -> Option<Vec<Type>> {
-        if self.module().class(name).is_some() {
-            return None;
-        }
-        match &self.module().type_def(name)?.kind {
-            TypeKind::Struct { mutable: false, fields } => Some(fields.iter().map(|(_, ty)| ty.clone()).collect()),
-            _ => None,
-        }
-    }
 }
 
-/// Whether a value lies in its parts as a whole, and not in memory to which one of them points.
+/// Whether a value is numbers, `nothing`, or made of such, and lies in its parts as a whole: none of them points to memory.
 fn is_flat(layout: &Layout) -> bool {
     match &layout.shape {
-        Shape::Scalar(_) | Shape::Unit => true,
+        Shape::Scalar(_) => true,
+        Shape::Unit => layout.ty == Type::Nothing,
         Shape::Fields(fields) => fields.iter().all(|field| is_flat(field)),
         _ => false,
     }
