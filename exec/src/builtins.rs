@@ -18,8 +18,11 @@ mod text;
 mod vectors;
 pub(crate) mod whole_arrays;
 
+#[cfg(feature = "native")]
 pub(crate) use structs::is_bits;
-pub(crate) use tangents::{USED_TWICE, zero_tangent_of};
+#[cfg(feature = "native")]
+pub(crate) use tangents::USED_TWICE;
+pub(crate) use tangents::zero_tangent_of;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;

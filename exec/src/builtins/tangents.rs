@@ -6,6 +6,7 @@ mod undo;
 mod zero;
 
 pub(super) use accumulate::{add_seed, add_shadow, fill_unassigned};
+#[cfg(feature = "native")]
 pub(crate) use undo::USED_TWICE;
 pub(super) use undo::{restore, restore_element, restore_field, saved_element, saved_field, snapshot, use_once};
 pub(super) use zero::zero_tangent;
