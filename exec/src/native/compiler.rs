@@ -62,6 +62,7 @@ pub(super) struct Compiler {
     pub(super) called: HashMap<FuncId, ir::FuncRef>,
     /// Whether functions count how deep calls nest.
     counted: bool,
+    /// The functions that may call themselves, directly or not.
     recursive: HashSet<usize>,
     /// The functions that may run while nothing says that the run is about to fail, if that was looked for.
     warm: HashSet<usize>,
