@@ -20,6 +20,8 @@ const EnterNode = isdefined(Core, :EnterNode) ? getfield(Core, :EnterNode) : Uni
 include("names.jl")
 include("ir.jl")
 include("linear_algebra.jl")
+include("values.jl")
+include("instances.jl")
 include("export.jl")
 include("json.jl")
 include("import.jl")

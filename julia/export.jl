@@ -13,19 +13,19 @@ mutable struct Writer
     texts::IdDict{Any,String}
     # Struct types that were named, where they are wanted.
     structs::Union{Nothing,IdDict{Any,Nothing}}
-    # Whether constants that are numbers are written as such, and not by their names.
-    numbers::Bool
+    # Whether constants are written by their values where those are numbers or made of such, and not by their names.
+    values::Bool
     names::Set{String}
     functions::Int
     statements::Int
 end
 
-Writer(io::IO; types::Bool = false, numbers::Bool = false) =
-    Writer(io, IOBuffer(), IdDict{Any,String}(), types ? IdDict{Any,Nothing}() : nothing, numbers, Set{String}(), 0, 0)
+Writer(io::IO; types::Bool = false, values::Bool = false) =
+    Writer(io, IOBuffer(), IdDict{Any,String}(), types ? IdDict{Any,Nothing}() : nothing, values, Set{String}(), 0, 0)
 
 "Opens a dump, calls `f` with a [`Writer`](@ref), and closes the dump."
-function write_dump(f, io::IO; types::Bool = false, numbers::Bool = false)
-    writer = Writer(io; types = types, numbers = numbers)
+function write_dump(f, io::IO; types::Bool = false, values::Bool = false)
+    writer = Writer(io; types = types, values = values)
     print(io, "{\"bbkit\":", FORMAT_VERSION, ",\"representation\":\"ircode\",\"functions\":[")
     f(writer)
     print(io, "\n]")
@@ -42,7 +42,7 @@ write_dump(f, path::AbstractString; options...) = open(io -> write_dump(f, io; o
 
 Writes the code of `f` for arguments of these types, or of all its methods for the types of their signatures, to the
 file or stream `out`. With `callees`, also the code of every method that the code invokes, directly or not, as far as
-it can be inferred, the fields of the structs that occur, the values of global constants that are numbers or tables of
+it can be inferred, the fields of the structs that occur, the values of global constants that are numbers or made of
 numbers, and loops in the place of functions that call BLAS or LAPACK.
 """
 function export_function(out, f, types; callees::Bool = false)
@@ -56,15 +56,17 @@ function export_function(out, f; callees::Bool = false)
 end
 
 """
-Writes the code of these method instances; see [`export_function`](@ref). `numbers` says whether such constants are written
-as numbers, and functions that call BLAS or LAPACK as loops, which a program that runs away from this Julia needs, or as Julia has them.
+Writes the code of these method instances; see [`export_function`](@ref). `portable` says whether constants are written by their values, primitive types of
+the program's own as structs of the number that they hold, and functions that call BLAS or LAPACK as loops, which a program that runs away from this Julia needs,
+or as Julia has them.
 """
-function export_instances(out, roots; callees::Bool = false, numbers::Bool = callees)
-    write_dump(out; types = true, numbers = numbers) do writer
+function export_instances(out, roots; callees::Bool = false, portable::Bool = callees)
+    write_dump(out; types = true, values = portable) do writer
         queue, seen = copy(roots), IdDict{Any,Nothing}(mi => nothing for mi in roots)
+        made = IdDict{Any,Int}()
         while !isempty(queue)
             mi = popfirst!(queue)
-            code = exported_code(mi, numbers)
+            code = exported_code(mi, portable, made)
             # Only what was asked for must have code: what is called may be a builtin of the runtime.
             code === nothing && (mi in roots ? error("no code can be inferred for $(call_text(mi))") : continue)
             ci, result, ir = code
@@ -80,15 +82,20 @@ end
 
 """
 The code of a method instance, its result and its IRCode, as a dump has them; `nothing` if there is none. `portable` says whether what calls
-a library in another language is written as Julia code, where there is such.
+a library in another language is written as Julia code, where there is such, and methods are called by their instances for the types of the arguments, of
+which `made` counts how many there are of each method.
 """
-function exported_code(mi::Core.MethodInstance, portable::Bool)
+function exported_code(mi::Core.MethodInstance, portable::Bool, made = IdDict{Any,Int}())
     of = portable ? Portable.instance(mi) : mi
     code = inferred_code(of)
     code === nothing && return nothing
     ci, result = code
     ir = ircode(ci, of)
     of === mi || (ir.argtypes[1] = mi.specTypes.parameters[1])
+    if portable
+        use_plain_numbers!(ir)
+        sharpen_invokes!(ir, made)
+    end
     return ci, result, ir
 end
 
@@ -317,7 +324,7 @@ function write_expr(writer::Writer, stmt::Expr)
         print(io, "{\"enter\":{\"catch_dest\":", args[1], "}}")
     elseif stmt.head === :call && !isempty(args)
         print(io, "{\"call\":{\"callee\":")
-        write_operand(writer, args[1])
+        write_callee(writer, args[1])
         write_args(writer, view(args, 2:length(args)))
     elseif stmt.head === :invoke && length(args) >= 2 && instance_of(args[1]) !== nothing
         write_invoke(writer, args)
@@ -351,7 +358,7 @@ function write_invoke(writer::Writer, args)
     print(io, text)
     args[1] isa Core.CodeInstance && print(io, ",\"code_instance\":true")
     print(io, "},\"callee\":")
-    write_operand(writer, args[2])
+    write_callee(writer, args[2])
     write_args(writer, view(args, 3:length(args)))
 end
 
@@ -363,16 +370,12 @@ function write_operand(writer::Writer, @nospecialize(x))
         print(io, "{\"arg\":", x.n, "}")
     elseif x isa Union{Core.SlotNumber,CC.OldSSAValue,CC.NewSSAValue}
         fault("IR31", "$x is left over from an earlier stage of the compiler")
-    elseif x isa GlobalRef && writer.numbers && is_number(x)
+    elseif x isa GlobalRef && writer.values && is_value(x)
         print(io, "{\"constant\":")
         write_constant(writer, getfield(x.mod, x.name))
         print(io, "}")
     elseif x isa GlobalRef
-        print(io, "{\"global\":{\"module\":")
-        write_string(io, module_path(global_module(x)))
-        print(io, ",\"name\":")
-        write_string(io, string(x.name))
-        print(io, "}}")
+        write_global(io, x)
     elseif x isa QuoteNode
         print(io, "{\"quote\":")
         write_constant(writer, x.value)
@@ -389,9 +392,17 @@ function write_operand(writer::Writer, @nospecialize(x))
     return nothing
 end
 
-"Whether a global is a constant, and a number of the machine's or a table of such."
-is_number(x::GlobalRef) = isdefined(x.mod, x.name) && isconst(x.mod, x.name) && is_number(getfield(x.mod, x.name))
-is_number(@nospecialize(x)) = x isa Union{Bool,Base.BitInteger,Base.IEEEFloat} || (x isa Tuple && 0 < length(x) <= LONGEST && all(is_number, x))
+"What is called is called by its name."
+write_callee(writer::Writer, @nospecialize(x)) = x isa GlobalRef ? write_global(writer.buffer, x) : write_operand(writer, x)
+
+function write_global(io::IO, x::GlobalRef)
+    print(io, "{\"global\":{\"module\":")
+    write_string(io, module_path(global_module(x)))
+    print(io, ",\"name\":")
+    write_string(io, string(x.name))
+    print(io, "}}")
+    return nothing
+end
 
 """
 The module by which a global is named: that of the reference where it is Julia's or has the name itself, else the one from which
@@ -459,7 +470,9 @@ function write_constant(writer::Writer, @nospecialize(x))
         print(io, "}")
     else
         member("Text")
-        write_string(io, object_text(x))
+        made = writer.values && is_made_of_fields(x)
+        made && writer.structs !== nothing && note_structs(writer.structs, typeof(x))
+        write_string(io, made ? value_text(x) : object_text(x))
         print(io, "}")
     end
     return nothing
@@ -535,7 +548,8 @@ function note_structs(structs, @nospecialize(ty))
         foreach(field -> note_structs(structs, field), fieldtypes(ty))
         return
     end
-    (fieldcount(ty) > 0 || (isdefined(ty, :instance) && !(ty <: Function) && ty !== Nothing)) || return
+    is_plain_number(ty) && (structs[ty] = nothing; return)
+    (fieldcount(ty) > 0 || (isdefined(ty, :instance) && !(ty <: Function && is_global_function(ty.instance)) && ty !== Nothing)) || return
     ty <: Union{Type,Symbol,String,Module,Core.SimpleVector,Core.MethodInstance,Method,Core.TypeName} && return
     structs[ty] = nothing
     foreach(field -> note_structs(structs, field), fieldtypes(ty))
@@ -551,11 +565,11 @@ function write_types(writer::Writer)
         mutable = isdefined(Base, :ismutabletype) ? Base.ismutabletype(ty) : ty.mutable
         mutable && print(io, ",\"mutable\":true")
         print(io, ",\"fields\":[")
-        each(io, 1:fieldcount(ty)) do i
+        each(io, declared_fields(ty)) do (name, type)
             print(io, "[")
-            write_string(io, string(fieldname(ty, i)))
+            write_string(io, string(name))
             print(io, ",")
-            print(io, encode_string(type_text(fieldtype(ty, i))))
+            print(io, encode_string(type_text(type)))
             print(io, "]")
         end
         print(io, "]}}")

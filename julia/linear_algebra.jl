@@ -17,10 +17,18 @@ const Float = Union{RealFloat,ComplexF32,ComplexF64}
 "The first index, where a vector is gone through in such steps: backwards from its end, if they are negative."
 first_index(n, step) = step < 0 ? 1 - (n - 1) * step : 1
 
+"How far elements lie from each other in memory."
+distance(x::AbstractArray) = 1
+distance(x::SubArray{<:Any,1}) = stride(x, 1)
+
+"By how many elements such a step in memory goes on."
+elements(x::AbstractArray, step) = div(step, distance(x))
+
 agree(condition) = condition || throw(DimensionMismatch("the dimensions of the operands do not agree"))
 
 for (name, element, conjugate) in ((:dot, :RealFloat, :identity), (:dotu, :Float, :identity), (:dotc, :Float, :conj))
     @eval function $name(n::Integer, x::AbstractArray{T}, incx::Integer, y::AbstractArray{T}, incy::Integer) where {T<:$element}
+        incx, incy = elements(x, incx), elements(y, incy)
         sum, i, j = zero(T), first_index(n, incx), first_index(n, incy)
         for _ in 1:n
             sum += $conjugate(x[i]) * y[j]
@@ -31,11 +39,12 @@ for (name, element, conjugate) in ((:dot, :RealFloat, :identity), (:dotu, :Float
     end
     @eval function $name(x::AbstractArray{T}, y::AbstractArray{T}) where {T<:$element}
         agree(length(x) == length(y))
-        return $name(length(x), x, 1, y, 1)
+        return $name(length(x), x, distance(x), y, distance(y))
     end
 end
 
 function asum(n::Integer, x::AbstractArray{T}, incx::Integer) where {T<:Float}
+    incx = elements(x, incx)
     sum, i = zero(real(T)), first_index(n, incx)
     for _ in 1:n
         sum += abs(real(x[i])) + abs(imag(x[i]))
@@ -43,10 +52,11 @@ function asum(n::Integer, x::AbstractArray{T}, incx::Integer) where {T<:Float}
     end
     return sum
 end
-asum(x::AbstractArray{<:Float}) = asum(length(x), x, 1)
+asum(x::AbstractArray{<:Float}) = asum(length(x), x, distance(x))
 
 "Scaled by the largest element where the squares are too large or too small."
 function nrm2(n::Integer, x::AbstractArray{T}, incx::Integer) where {T<:Float}
+    incx = elements(x, incx)
     squares, i = zero(real(T)), first_index(n, incx)
     for _ in 1:n
         squares += abs2(x[i])
@@ -66,9 +76,10 @@ function nrm2(n::Integer, x::AbstractArray{T}, incx::Integer) where {T<:Float}
     end
     return largest * sqrt(squares)
 end
-nrm2(x::AbstractArray{<:Float}) = nrm2(length(x), x, 1)
+nrm2(x::AbstractArray{<:Float}) = nrm2(length(x), x, distance(x))
 
 function scal!(n::Integer, a::Number, x::AbstractArray{<:Float}, incx::Integer)
+    incx = elements(x, incx)
     i = first_index(n, incx)
     for _ in 1:n
         x[i] = a * x[i]
@@ -76,9 +87,10 @@ function scal!(n::Integer, a::Number, x::AbstractArray{<:Float}, incx::Integer)
     end
     return x
 end
-scal!(a::Number, x::AbstractArray{<:Float}) = scal!(length(x), a, x, 1)
+scal!(a::Number, x::AbstractArray{<:Float}) = scal!(length(x), a, x, distance(x))
 
 function axpy!(n::Integer, a::Number, x::AbstractArray{T}, incx::Integer, y::AbstractArray{T}, incy::Integer) where {T<:Float}
+    incx, incy = elements(x, incx), elements(y, incy)
     i, j = first_index(n, incx), first_index(n, incy)
     for _ in 1:n
         y[j] += a * x[i]
@@ -89,7 +101,7 @@ function axpy!(n::Integer, a::Number, x::AbstractArray{T}, incx::Integer, y::Abs
 end
 function axpy!(a::Number, x::AbstractArray{T}, y::AbstractArray{T}) where {T<:Float}
     agree(length(x) == length(y))
-    return axpy!(length(x), a, x, 1, y, 1)
+    return axpy!(length(x), a, x, distance(x), y, distance(y))
 end
 
 function axpby!(a::Number, x::AbstractArray{T}, b::Number, y::AbstractArray{T}) where {T<:Float}
@@ -391,6 +403,51 @@ end
 
 end
 
+"For `Base`: what its own functions do with types that only the run tells, or with the bits of arrays."
+module OfBase
+
+unique(x::Number) = [x]
+
+reduced_indices(inds::NTuple{N,Base.OneTo{Int}}, d::Int) where {N} =
+    d < 1 ? throw(ArgumentError("dimension must be ≥ 1, got $d")) :
+    ntuple(i -> i == d ? Base.reduced_index(inds[i]) : inds[i], Val(N))
+
+function _accumulate!(op, B::Array, A::Array, dims::Integer, init::Union{Nothing,Some})
+    dims > 0 || throw(ArgumentError("dims must be a positive integer"))
+    axes(A) == axes(B) || throw(DimensionMismatch("shape of B must match A"))
+    dims > ndims(A) && return copyto!(B, A)
+    # How far it is to the next element along the dimension, and how many elements the dimensions up to it have.
+    step = 1
+    for d in 1:dims-1
+        step *= size(A, d)
+    end
+    block = step * size(A, dims)
+    for start in 0:block:length(A)-1, i in start+1:start+block
+        if i > start + step
+            B[i] = op(B[i-step], A[i])
+        elseif init === nothing
+            B[i] = Base.reduce_first(op, A[i])
+        else
+            B[i] = op(something(init), A[i])
+        end
+    end
+    return B
+end
+
+"Packs 64 `Bool`s a word."
+function dumpbitcache(Bc::Vector{UInt64}, bind::Int, C::Vector{Bool})
+    for chunk in 0:min(div(length(C), 64), length(Bc) - bind + 1)-1
+        word = UInt64(0)
+        for bit in 1:64
+            word |= UInt64(C[64chunk+bit]) << (bit - 1)
+        end
+        Bc[bind+chunk] = word
+    end
+    return nothing
+end
+
+end
+
 """
 The method instance whose code a dump has in the place of this one's: of the function of the same name here, if there is one for such
 arguments.
@@ -398,10 +455,12 @@ arguments.
 function instance(mi::Core.MethodInstance)
     mi.def isa Method || return mi
     path = fullname(mi.def.module)
-    path in ((:LinearAlgebra,), (:LinearAlgebra, :BLAS), (:LinearAlgebra, :LAPACK)) || return mi
-    here = getfield(@__MODULE__, last(path))
+    path in ((:Base,), (:LinearAlgebra,), (:LinearAlgebra, :BLAS), (:LinearAlgebra, :LAPACK)) || return mi
+    here = path === (:Base,) ? OfBase : getfield(@__MODULE__, last(path))
     isdefined(here, mi.def.name) || return mi
     f = getfield(here, mi.def.name)
+    # A function of its own: what it only uses stays what it is.
+    f isa Function && parentmodule(f) === here || return mi
     types = Base.unwrap_unionall(mi.specTypes)
     types isa DataType || return mi
     arguments = types.parameters[2:end]

@@ -19,7 +19,7 @@ mod vectors;
 pub(crate) mod whole_arrays;
 
 #[cfg(feature = "native")]
-pub(crate) use structs::is_bits;
+pub(crate) use structs::{is_bits, splatted};
 #[cfg(feature = "native")]
 pub(crate) use tangents::USED_TWICE;
 pub(crate) use tangents::zero_tangent_of;
@@ -31,7 +31,7 @@ use std::sync::Arc;
 
 use ircode::primitives::{Compute, Primitive};
 use ircode::tangents::TangentTypes;
-use ircode::{IRCode, Module, Name, Type};
+use ircode::{IRCode, Module, Name, Scalar, Type};
 
 use crate::error::RunErrorKind;
 use crate::host::HostFunction;
@@ -98,6 +98,7 @@ pub(crate) fn builtin(name: &str) -> Option<Builtin> {
         "print" => text::print,
         "string" | "print_to_string" => text::string,
         "tuple" => structs::tuple,
+        "splat_tuple" => structs::splat_tuple,
         "getfield" | "getproperty" => structs::getfield,
         "setfield!" | "setproperty!" => structs::setfield,
         "isdefined" => structs::isdefined,
@@ -228,6 +229,48 @@ impl<'m> Runtime<'m> {
         Ok(Value::Struct(StructRef(Rc::new(StructObject { ty, fields }))))
     }
 
+    /// A new struct of its first fields. Of the others those that are bits are zeros, which Julia leaves as they happen to be, and the rest are undefined.
+    pub(crate) fn new_structure(&self, ty: Arc<StructInfo>, mut values: Vec<Value>) -> Result<Value, Fault> {
+        if values.len() < ty.names.len() {
+            let types = structs::field_types(self.module, &ty.ty);
+            let given = values.len();
+            for (index, field) in types.iter().enumerate().skip(given) {
+                if let Some(zero) = self.zero_bits(field)? {
+                    values.resize(index, Value::Undefined);
+                    values.push(zero);
+                }
+            }
+        }
+        self.structure(ty, values)
+    }
+
+    /// The value of a type that is zeros as bits; `None` of types whose values are not bits.
+    fn zero_bits(&self, ty: &Type) -> Result<Option<Value>, Fault> {
+        if structs::is_bits(self.module, ty) != Some(true) {
+            return Ok(None);
+        }
+        let zeros = |types: &[Type]| -> Result<Option<Vec<Value>>, Fault> {
+            types.iter().map(|ty| self.zero_bits(ty)).collect()
+        };
+        Ok(match ty {
+            Type::Scalar(scalar) => Some(Value::Scalar(Scalar::from_bits(*scalar, 0))),
+            Type::Nothing => Some(Value::Nothing),
+            Type::Tuple(types) => zeros(types)?.map(|values| self.tuple(values)).transpose()?,
+            Type::NamedTuple(fields) => {
+                let types: Vec<Type> = fields.iter().map(|(_, ty)| ty.clone()).collect();
+                let names = fields.iter().map(|(name, _)| name.clone()).collect();
+                zeros(&types)?.map(|values| self.named_tuple(names, values)).transpose()?
+            }
+            other => {
+                let types = structs::field_types(self.module, other);
+                match (zeros(&types)?, struct_info(self.module, other, types.len())) {
+                    (Some(values), Some(info)) => Some(self.structure(info, values)?),
+                    _ => None,
+                }
+            }
+        })
+    }
+
     pub(crate) fn memory(&self, element: Type, values: Vec<Value>) -> Result<MemoryRef, Fault> {
         let fields = RefCell::new(self.meter.fields(Kind::Array, values)?);
         Ok(MemoryRef(Rc::new(MemoryObject { element, fields, address: Cell::new(0) })))
@@ -268,7 +311,7 @@ impl<'m> Runtime<'m> {
                 _ => Err(Fault::Fatal(RunErrorKind::Unsupported(format!("making a new {ty}")))),
             },
             other => match struct_info(self.module, other, args.len()) {
-                Some(info) => self.structure(info, args),
+                Some(info) => self.new_structure(info, args),
                 None => {
                     let what = format!("making a new {other} of {} fields", args.len());
                     Err(Fault::Fatal(RunErrorKind::Unsupported(what)))

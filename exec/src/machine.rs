@@ -11,7 +11,7 @@ use ircode::primitives::Primitive;
 use ircode::text::{StatementPrinter, write_typed};
 use ircode::{BlockNumber, IRCode, Module, Name, SSAValue, Scalar, Style, Type};
 
-use crate::builtins::Runtime;
+use crate::builtins::{Runtime, splatted};
 use crate::compact::{self, Steps};
 use crate::error::{Place, RunError, RunErrorKind};
 use crate::host::{HostError, Objects};
@@ -533,6 +533,14 @@ impl Run<'_, '_> {
                 let args = self.read_all(code, base, args)?;
                 self.call_function(path, args)?
             }
+            Op::Splat { callee, args } => {
+                let args = self.read_all(code, base, args)?;
+                let callee = self.read(code, base, *callee)?.clone();
+                let splatted = splatted(&args).map_err(|_| {
+                    Fault::Fatal(RunErrorKind::Unsupported("splatting what is no tuple and no array".into()))
+                })?;
+                self.call_value(callee, splatted)?
+            }
             Op::CallValue { callee, args } => {
                 let args = self.read_all(code, base, args)?;
                 let callee = self.read(code, base, *callee)?.clone();
@@ -550,7 +558,7 @@ impl Run<'_, '_> {
                     let values = args.iter().filter(|arg| !matches!(arg, Value::Stack(_)));
                     self.machine.runtime.saved += values.count() as u64;
                 }
-                Step::Value(self.machine.runtime.structure(info.clone(), args)?)
+                Step::Value(self.machine.runtime.new_structure(info.clone(), args)?)
             }
             Op::SplatNew { ty, fields } => {
                 let fields = self.read(code, base, *fields)?.clone();

@@ -23,14 +23,12 @@ use crate::value::{
 
 /// Primitives that are run in the place of Julia's own methods, even where a dump has those: they print, or copy by
 /// pointers.
-pub(crate) const PREFERRED: &[&str] = &[
+const PREFERRED: &[&str] = &[
     "print",
     "println",
     "string",
     "print_to_string",
     "error",
-    "copy",
-    "unsafe_copyto!",
     "throw_boundserror",
     "ErrorException",
     "DomainError",
@@ -38,6 +36,21 @@ pub(crate) const PREFERRED: &[&str] = &[
     "BoundsError",
     "DivideError",
 ];
+
+const PREFERRED_FOR_ARRAYS: &[&str] = &["copy", "unsafe_copyto!"];
+
+/// The function of the module that is the method invoked, as dumps of Julia's code name it. Where Julia's own is made of pointers and streams, the
+/// primitive is preferred.
+pub(crate) fn invoked(module: &Module<IRCode>, invoke: &InvokeNode<Positions>) -> Option<usize> {
+    let function = module.function_index(invoke.instance.name.as_ref()?)?;
+    let types = &invoke.instance.argtypes;
+    let is_array = || types.iter().any(|ty| ty.is_unknown() || matches!(ty, Type::Array(_)));
+    match module.callee(&invoke.callee) {
+        Some(Callee::Primitive(primitive)) if PREFERRED.contains(&primitive.name) => None,
+        Some(Callee::Primitive(primitive)) if PREFERRED_FOR_ARRAYS.contains(&primitive.name) && is_array() => None,
+        _ => Some(function),
+    }
+}
 
 /// Where an operand is found: an index into the registers of the frame, or into the constants of the code.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -100,6 +113,11 @@ pub(crate) enum Op {
         args: Vec<Source>,
     },
     /// A call of a function of this path, of which the methods are in the module or not.
+    /// Calls a value with the elements of these, one after the other.
+    Splat {
+        callee: Source,
+        args: Vec<Source>,
+    },
     CallName {
         path: Name,
         args: Vec<Source>,
@@ -362,7 +380,7 @@ impl Preparer<'_> {
             },
             Stmt::Switch(switch) => match *switch {},
             Stmt::Call(call) => self.call(stmt, &call.callee, &call.args)?,
-            Stmt::Invoke(invoke) => match self.invoked(invoke) {
+            Stmt::Invoke(invoke) => match invoked(self.module, invoke) {
                 Some(function) => {
                     let callee = match self.module.callee(&invoke.callee) {
                         Some(_) => None,
@@ -374,16 +392,6 @@ impl Preparer<'_> {
             },
             Stmt::Expr(expr) => self.expression(block, &expr.head, &expr.args, stmt)?,
         })
-    }
-
-    /// The function of the module that is the method invoked, as dumps of Julia's code name it. Where Julia's own is made
-    /// of pointers and streams, the primitive is preferred.
-    fn invoked(&self, invoke: &InvokeNode<Positions>) -> Option<usize> {
-        let function = self.module.function_index(invoke.instance.name.as_ref()?)?;
-        match self.module.callee(&invoke.callee) {
-            Some(Callee::Primitive(primitive)) if PREFERRED.contains(&primitive.name) => None,
-            _ => Some(function),
-        }
     }
 
     fn nested(&mut self, stmt: &Stmt<Positions>) -> Prepared<Op> {
@@ -558,10 +566,13 @@ impl Preparer<'_> {
             }
             return self.primitive(primitive, args);
         }
-        Ok(match self.module.callee(callee) {
+        Ok(match self.module.called(stmt) {
             Some(Callee::Function(function)) => Op::Call { function, callee: None, args: self.sources(args)? },
             Some(Callee::Type(ty)) => Op::Construct { ty, args: self.sources(args)? },
-            Some(Callee::Unknown(path)) => Op::CallName { path, args: self.sources(args)? },
+            Some(Callee::Unknown(path)) => match splatted(&path, args) {
+                Some((callee, args)) => Op::Splat { callee: self.source(callee)?, args: self.sources(args)? },
+                None => Op::CallName { path, args: self.sources(args)? },
+            },
             Some(Callee::Primitive(_)) | None => {
                 Op::CallValue { callee: self.source(callee)?, args: self.sources(args)? }
             }
@@ -672,6 +683,17 @@ impl Preparer<'_> {
             },
             _ => None,
         }
+    }
+}
+
+/// What a call of this path calls with the elements of which operands, if it is how Julia calls `f(xs...)`.
+fn splatted<'o>(
+    path: &str,
+    args: &'o [Operand<Positions>],
+) -> Option<(&'o Operand<Positions>, &'o [Operand<Positions>])> {
+    match (path, args) {
+        ("Core._apply_iterate", [_, callee, args @ ..]) | ("Core._apply", [callee, args @ ..]) => Some((callee, args)),
+        _ => None,
     }
 }
 

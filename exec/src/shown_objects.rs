@@ -1,6 +1,6 @@
 //! Objects in the code of which Julia has shown the text only: immutable structs that the module declares are made of it.
 
-use ircode::{Constant, IRCode, Module, Type, TypeKind};
+use ircode::{Constant, IRCode, Module, Scalar, Type, TypeKind};
 
 use crate::prepare::declared;
 
@@ -52,6 +52,10 @@ fn of_type(module: &Module<IRCode>, constant: Constant, ty: &Type) -> Option<Con
         (Constant::Tuple(elements), Type::Tuple(types)) if elements.len() == types.len() => {
             let elements = elements.iter().zip(types.iter()).map(|(element, ty)| of_type(module, element.clone(), ty));
             Some(Constant::Tuple(elements.collect::<Option<Vec<_>>>()?.into()))
+        }
+        // How an integer is shown does not say its width.
+        (Constant::Scalar(Scalar::Int64(number)), Type::Scalar(of)) if of.is_signed_integer() => {
+            Scalar::from_i128(*of, (*number).into()).map(Constant::Scalar)
         }
         (_, ty) => (constant.ty() == *ty).then_some(constant),
     }

@@ -146,6 +146,13 @@ pub(crate) struct ArrayObject {
     pub(crate) dims: RefCell<Vec<usize>>,
 }
 
+impl ArrayRef {
+    /// An array of the same elements in other dimensions, of which there must be as many.
+    pub(crate) fn reshaped(&self, dims: Vec<usize>) -> ArrayRef {
+        ArrayRef(Rc::new(ArrayObject { place: self.0.place.clone(), dims: RefCell::new(dims) }))
+    }
+}
+
 #[derive(Debug)]
 pub(crate) struct MemoryObject {
     pub(crate) element: Type,

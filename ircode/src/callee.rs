@@ -1,12 +1,12 @@
 //! What a call calls.
 
 use crate::constant::{Constant, is_identifier};
-use crate::module::Module;
+use crate::module::{Module, method_of};
 use crate::name::Name;
 use crate::names::Names;
 use crate::operand::{GlobalRef, Operand};
 use crate::primitives::{self, Primitive, Scope};
-use crate::stmt::Stmt;
+use crate::stmt::{MethodInstance, Stmt};
 use crate::types::Type;
 
 /// What a name stands for that is called.
@@ -37,6 +37,68 @@ impl<F> Module<F> {
             Operand::Constant(Constant::Type(ty)) => Some(Callee::Type((**ty).clone())),
             Operand::Quote(constant) => self.callee(&Operand::<N>::Constant((**constant).clone())),
             _ => None,
+        }
+    }
+
+    /// What a call or an invoke calls; `None` if that is known only when the program runs, and for all other statements.
+    ///
+    /// This is what its callee [names](Self::callee), but for types: calling a type makes a value of it by a method, a constructor. Where the module has it, or
+    /// the instance of an invoke says that there is one, that is called; only without one a value is made of its fields.
+    ///
+    /// ```
+    /// use ircode::{Callee, IRCode, Module, parse_module};
+    ///
+    /// let module: Module<IRCode> = parse_module(r#"
+    /// struct Even
+    ///     x::Int64
+    /// end
+    ///
+    /// function f(x::Int64)::Even
+    /// 1 ─ %1 = Main.Even(_2)::Even
+    /// └──      return %1
+    /// end
+    ///
+    /// function var"Even(::Int64)"(_1::Type{Even}, x::Int64)::Even
+    /// 1 ─ %1 = Base.mul_int(_2, 2)::Int64
+    /// │   %2 = %new(Main.Even, %1)::Even
+    /// └──      return %2
+    /// end
+    /// "#)?.module;
+    /// let call = &module.functions()[0].body.stmts.stmts()[0];
+    /// assert!(matches!(module.called(call), Some(Callee::Unknown(name)) if &*name == "Even"));
+    /// # Ok::<(), ircode::TextError>(())
+    /// ```
+    pub fn called<N: Names>(&self, stmt: &Stmt<N>) -> Option<Callee> {
+        match stmt {
+            Stmt::Call(call) => match self.callee(&call.callee)? {
+                // Which of the methods it is, is known when it runs.
+                Callee::Type(Type::Named(name)) => {
+                    // Methods are named as the type is where it is declared.
+                    let declared = self.type_def(&name).map_or(&name, |def| &def.name);
+                    match self.methods(declared).is_empty() {
+                        true => Some(Callee::Type(Type::Named(name))),
+                        false => Some(Callee::Unknown(declared.clone())),
+                    }
+                }
+                other => Some(other),
+            },
+            Stmt::Invoke(invoke) => match self.callee(&invoke.callee)? {
+                Callee::Type(ty) => Some(self.constructor(ty, &invoke.instance)),
+                other => Some(other),
+            },
+            _ => None,
+        }
+    }
+
+    /// The method by which an instance makes a value of a type.
+    fn constructor(&self, ty: Type, instance: &MethodInstance) -> Callee {
+        let converts =
+            ty.as_scalar().is_some() && instance.argtypes.iter().all(|ty| ty.is_unknown() || ty.as_scalar().is_some());
+        let Some(name) = instance.name.as_ref().filter(|_| !converts) else { return Callee::Type(ty) };
+        match self.function_index(name) {
+            Some(index) => Callee::Function(index),
+            None if matches!(ty, Type::Named(_)) && method_of(name).is_some() => Callee::Unknown(name.clone()),
+            None => Callee::Type(ty),
         }
     }
 
@@ -74,7 +136,7 @@ impl<F> Module<F> {
                 let may_be = instance.is_none_or(|instance| primitive.may_take(&instance.argtypes));
                 may_be.then_some((primitive, args))
             }
-            Callee::Unknown(path) => selected_primitive(&path, args),
+            Callee::Unknown(path) => selected_primitive(&path, args).or_else(|| splatted_tuple(&path, args)),
             _ => None,
         }
     }
@@ -158,6 +220,19 @@ const SELECTED: &[(&str, &str, &str)] = &[
     ("_log", "Val{2}()", "log2"),
     ("_log", "Val{10}()", "log10"),
 ];
+
+/// How Julia makes a tuple of the elements of others: `Core._apply_iterate(Base.iterate, Core.tuple, xs, ys)` is `(xs..., ys...)`.
+fn splatted_tuple<'s, N: Names>(path: &str, args: &'s [Operand<N>]) -> Option<(&'static Primitive, &'s [Operand<N>])> {
+    let (callee, args) = match (path, args) {
+        ("Core._apply_iterate", [_, callee, args @ ..]) | ("Core._apply", [callee, args @ ..]) => (callee, args),
+        _ => return None,
+    };
+    match callee {
+        Operand::Global(global) if primitives::of_global(global)?.name == "tuple" => {}
+        _ => return None,
+    }
+    Some((primitives::lookup("splat_tuple")?, args))
+}
 
 fn selected_primitive<'s, N: Names>(
     path: &str,

@@ -218,7 +218,10 @@ impl fmt::Display for Type {
             Type::Scalar(ty) => write!(f, "{ty}"),
             Type::String => f.write_str("String"),
             Type::Symbol => f.write_str("Symbol"),
-            Type::Tuple(elements) => write_parameters(f, "Tuple", elements),
+            Type::Tuple(elements) => match uniform(elements) {
+                Some(element) => write!(f, "NTuple{{{}, {element}}}", elements.len()),
+                None => write_parameters(f, "Tuple", elements),
+            },
             Type::NamedTuple(fields) => {
                 f.write_str("@NamedTuple{")?;
                 for (i, (name, ty)) in fields.iter().enumerate() {
@@ -252,6 +255,12 @@ impl fmt::Display for Type {
             Type::Named(text) => f.write_str(text),
         }
     }
+}
+
+/// The type of all elements of a tuple of more than three, which Julia prints as an `NTuple`.
+pub(crate) fn uniform(elements: &[Type]) -> Option<&Type> {
+    let (first, rest) = elements.split_first()?;
+    (elements.len() > 3 && rest.iter().all(|element| element == first)).then_some(first)
 }
 
 fn write_parameters(f: &mut fmt::Formatter<'_>, head: &str, parameters: &[Type]) -> fmt::Result {
@@ -326,6 +335,8 @@ mod tests {
             "Core.Const((1, \"}\"))",
             "Tuple{Vararg{Int64}}",
             "NTuple{4, Float64}",
+            "NTuple{N, Float64} where N",
+            "NTuple{257, Float64}",
             "Array{Float64, N} where N",
             "BBKit.Stack{Tuple{Float64, Int32}}",
             "BBKit.Closure{Tuple{Float64}, BBKit.Closure{Tuple{}, Any}}",
@@ -350,6 +361,11 @@ mod tests {
             Type::parse("@NamedTuple{a::Int64, b::Float64}")
         );
         assert_eq!(Type::parse("NamedTuple{(),Tuple{}}"), Type::parse("@NamedTuple{}"));
+        assert_eq!(
+            Type::parse("NamedTuple{(:a, :b, :c, :d),NTuple{4,Int64}}"),
+            Type::parse("@NamedTuple{a::Int64, b::Int64, c::Int64, d::Int64}")
+        );
+        assert_eq!(Type::parse("NTuple{2,Int64}"), Type::parse("Tuple{Int64, Int64}"));
         assert_eq!(Type::parse("Base.Int64"), Type::named("Base.Int64"));
     }
 

@@ -11,11 +11,12 @@ use ircode::{BlockNumber, Callee, Function, Module, Name, Stmt};
 use self::outside::Outside;
 use self::regions::{Found, regions};
 use self::segment::segment;
+use crate::base_names::base_name;
 use crate::checkpointed::marked;
 use crate::error::PassPlace;
 use crate::manager::{Context, PassResult};
+use crate::reverse_mode::free_entry;
 use crate::reverse_mode::survey::Survey;
-use crate::reverse_mode::{base_name, free_entry};
 use crate::rules::RuleTable;
 use crate::{
     PassError, dispatch, infer_types, link_methods, lower_arithmetic, lower_projections, mem2reg, type_literals,
@@ -140,12 +141,7 @@ pub(crate) fn checkpoint_loops_called(module: &mut Module<BBCode>, name: &Name) 
     let mut called: HashSet<usize> = work.iter().copied().collect();
     while let Some(function) = work.pop().and_then(|index| module.functions().get(index)) {
         for (_, inst) in function.body.all_insts() {
-            let callee = match &inst.stmt {
-                Stmt::Call(call) => module.callee(&call.callee),
-                Stmt::Invoke(invoke) => module.callee(&invoke.callee),
-                _ => None,
-            };
-            if let Some(Callee::Function(callee)) = callee
+            if let Some(Callee::Function(callee)) = module.called(&inst.stmt)
                 && called.insert(callee)
             {
                 work.push(callee);

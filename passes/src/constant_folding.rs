@@ -122,13 +122,16 @@ fn simplified(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> 
             let same = matches!(first, Operand::Constant(_)) && values.all(|value| value == Some(first));
             same.then(|| first.clone())
         }
-        // A function that is first named and then called.
+        // A function that is first named and then called, or a type of which an object is made.
         Stmt::Value(operand @ Operand::Global(global)) => {
             if let Some(known) = inst.ty.known_value() {
                 return Some(known.into());
             }
-            let named = module.global_callee(global);
-            matches!(named, Callee::Function(_) | Callee::Primitive(_)).then(|| operand.clone())
+            match module.global_callee(global) {
+                Callee::Function(_) | Callee::Primitive(_) => Some(operand.clone()),
+                Callee::Type(ty) => Some(Constant::of_type(ty).into()),
+                Callee::Unknown(_) => None,
+            }
         }
         Stmt::Value(operand @ Operand::Constant(_)) => Some(operand.clone()),
         Stmt::Pi(pi) => (bb.operand_type(&pi.value) == pi.ty).then(|| pi.value.clone()),

@@ -2,7 +2,7 @@
 
 use bbcode::{BBCode, Ids};
 use ircode::primitives::{Effects, Primitive};
-use ircode::{Constant, Head, Instruction, Module, Operand, Stmt, Type, TypeKind};
+use ircode::{Constant, Head, Instruction, Module, Names, Operand, Stmt, Type, TypeKind};
 
 /// What executing the statement may do beside giving a value.
 pub fn effects<F>(module: &Module<F>, bb: &BBCode, inst: &Instruction<Ids>) -> Effects {
@@ -77,5 +77,27 @@ pub fn field_type<F>(module: &Module<F>, object: &Type, field: &Operand<Ids>) ->
             _ => None,
         },
         _ => None,
+    }
+}
+
+/// The type of the field of a mutable struct that an operand names. Where only the run tells which it is, that which all of its fields have; `None` if they
+/// have different ones.
+pub(crate) fn mutable_field_type<F, N: Names>(module: &Module<F>, object: &Type, field: &Operand<N>) -> Option<Type> {
+    let name = match object {
+        Type::Ref(element) => return Some((**element).clone()),
+        Type::Named(name) => name,
+        _ => return None,
+    };
+    let TypeKind::Struct { fields, .. } = &module.type_def(name)?.kind else { return None };
+    match field.as_constant() {
+        Some(Constant::Symbol(name)) => fields.iter().find(|(known, _)| known == name).map(|(_, ty)| ty.clone()),
+        Some(constant) => {
+            let index = usize::try_from(constant.as_scalar()?.to_i128()).ok()?.checked_sub(1)?;
+            fields.get(index).map(|(_, ty)| ty.clone())
+        }
+        None => {
+            let (_, first) = fields.first()?;
+            fields.iter().all(|(_, ty)| ty == first).then(|| first.clone())
+        }
     }
 }

@@ -2,6 +2,7 @@
 
 mod argument_types;
 pub mod array_scalar_replacement;
+mod base_names;
 mod builder;
 pub mod checkpoint_loops;
 mod checkpointed;
@@ -31,6 +32,7 @@ mod loop_ranges;
 pub mod loop_unrolling;
 pub mod lower_arithmetic;
 pub mod lower_broadcast;
+pub mod lower_fields;
 pub mod lower_projections;
 pub mod lower_switch;
 mod manager;

@@ -2,12 +2,14 @@
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::HashMap;
-use ircode::primitives::Compute;
+use ircode::primitives::{Compute, Primitive, Scope};
 use ircode::{Callee, Constant, Module, Name, Operand, Stmt, Type};
 
-use crate::PassResult;
+use crate::constant_folding::named_type;
 use crate::lambda_lifting;
 use crate::manager::{Context, run_on_function};
+use crate::rules::{RuleKind, RuleTable};
+use crate::{PassError, PassResult};
 
 /// The pass's name on the command line.
 pub const NAME: &str = "link-methods";
@@ -31,6 +33,8 @@ pub(crate) fn run_on_all(module: &mut Module<BBCode>) -> PassResult {
 /// function is that function; a closure stays the value that is called, see [`lambda_lifting`].
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let module = context.module;
+    let rules =
+        RuleTable::of_primitives(module).map_err(|error| PassError::new(NAME, context.function, error.to_string()))?;
     let mut linked: Vec<(InstId, Operand<Ids>)> = Vec::new();
     let mut looking: HashMap<Name, bool> = HashMap::new();
     for (id, inst) in bb.all_insts() {
@@ -49,6 +53,8 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
         let known = module.callee(by_type.as_ref().unwrap_or(callee));
         let is_method = match &known {
             Some(Callee::Unknown(_)) => true,
+            // A constructor that the module has.
+            Some(Callee::Type(_)) => matches!(module.called(&inst.stmt), Some(Callee::Function(_))),
             // That a primitive is none here was found by the types: it is a method for other things.
             Some(Callee::Primitive(primitive)) => {
                 module.primitive_call(&inst.stmt).is_none() && by_type.is_none()
@@ -56,15 +62,20 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
                         && args.iter().any(|arg| is_no_scalar(&bb.operand_type(arg)))
                     || matches!(primitive.compute, Compute::Machine)
                         && args.iter().any(|arg| is_struct(module, &bb.operand_type(arg)))
+                    || primitive.scope == Scope::Arrays && !args.iter().any(|arg| may_be_array(bb, module, arg))
+                    // An array of these elements, `T[a, b]`.
+                    || primitive.name == "getindex" && args.first().is_some_and(|of| named_type(module, of).is_some())
+                    || lacks_rule(bb, &rules, primitive, args)
             }
-            // An object of which the text is known, if its method does not look at it.
-            None => {
-                matches!(callee, Operand::Constant(_) | Operand::Quote(_))
-                    && instance.is_some_and(|name| {
-                        let looks = || module.function(name).is_none_or(|method| reads_itself(&method.body));
-                        !*looking.entry(name.clone()).or_insert_with(looks)
-                    })
-            }
+            // An object, if its method does not look at it.
+            None => instance.is_some_and(|name| {
+                // The body at hand is not in the module.
+                let looks = || match name == context.function {
+                    true => reads_itself(bb),
+                    false => module.function(name).is_none_or(|method| reads_itself(&method.body)),
+                };
+                !*looking.entry(name.clone()).or_insert_with(looks)
+            }),
             _ => false,
         };
         match instance.filter(|name| is_method && module.function_index(name).is_some()) {
@@ -97,6 +108,18 @@ fn reads_itself(bb: &BBCode) -> bool {
 /// Whether values of this type are structs, which primitives on arrays do not know.
 fn is_struct(module: &Module<BBCode>, ty: &Type) -> bool {
     matches!(ty, Type::Named(name) if module.type_def(name).is_some())
+}
+
+/// Whether a primitive has derivative rules, but none for such operands: what the method does has a derivative, perhaps.
+fn lacks_rule(bb: &BBCode, rules: &RuleTable, primitive: &Primitive, args: &[Operand<Ids>]) -> bool {
+    let types = || args.iter().map(|arg| bb.operand_type(arg)).collect::<Vec<_>>();
+    rules.has_rule(primitive, RuleKind::Vjp) && rules.find(primitive, RuleKind::Vjp, &types()).is_none()
+}
+
+/// Whether a value may be an array, as far as its type tells.
+fn may_be_array(bb: &BBCode, module: &Module<BBCode>, operand: &Operand<Ids>) -> bool {
+    let ty = bb.operand_type(operand);
+    matches!(ty, Type::Array(_)) || ty.is_unknown() && named_type(module, operand).is_none()
 }
 
 /// The function that all values of this type are.

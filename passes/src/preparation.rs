@@ -9,7 +9,7 @@ use crate::dispatch::{self, Candidate};
 use crate::manager::Context;
 use crate::{
     PassError, closure_folding, constant_folding, copy_elements, infer_types, lower_arithmetic, lower_broadcast,
-    lower_projections, mem2reg, type_literals, unreachable_code,
+    lower_fields, lower_projections, mem2reg, type_literals, unreachable_code,
 };
 
 /// How deep slots may hold the addresses of others that become values.
@@ -43,6 +43,7 @@ pub(crate) fn prepared_body(
         infer_types::run,
         lower_broadcast::run,
         lower_arithmetic::run,
+        lower_fields::run,
     ] {
         run(&mut bb, &context)?;
     }

@@ -82,7 +82,7 @@ use crate::{PassError, checkpoint_loops, constant_folding, dead_code, link_metho
 
 pub(crate) use self::activity::may_hold_integers;
 pub use self::derivation::DerivativeNames;
-pub(crate) use self::derivation::{Thunks, base_name};
+pub(crate) use self::derivation::Thunks;
 pub(crate) use self::linear_maps::normal_form::free_entry;
 pub use self::report::{Activity, ActivityReport, activity};
 pub use self::savings::Savings;

@@ -39,7 +39,7 @@ use std::sync::{Arc, LazyLock, OnceLock};
 
 use hashbrown::HashMap;
 use ircode::primitives::Primitive;
-use ircode::{Body, Constant, Function, IRCode, Module, Name, Operand, Positions, Stmt, Type, parse_module};
+use ircode::{Body, Callee, Constant, Function, IRCode, Module, Name, Operand, Positions, Stmt, Type, parse_module};
 
 pub use bindings::Bindings;
 pub use error::{RuleError, RuleErrorKind};
@@ -161,6 +161,34 @@ impl RuleTable {
             if let Ok(rule) = reading::read_rule(function, module) {
                 table.push(Arc::new(rule));
             }
+        }
+        for rule in &standard.rules {
+            table.push(rule.clone());
+        }
+        Ok(Cow::Owned(table))
+    }
+
+    /// The rules for the primitives of a module: its own and those that come with bbkit. The bodies of the module's functions do not matter.
+    ///
+    /// # Errors
+    ///
+    /// [`RuleError`] if a rule of the module for a primitive is not of the right form.
+    pub fn of_primitives<F: Body>(module: &Module<F>) -> Result<Cow<'static, RuleTable>, RuleError> {
+        let standard = RuleTable::standard()?;
+        let own = module.extensions().map(|extensions| extensions.rules()).unwrap_or_default();
+        let is_of_primitive = |rule: &&Function<IRCode>| {
+            reading::target_and_kind(&rule.name).is_some_and(|(target, _)| {
+                module.function_index(target).is_none()
+                    && matches!(module.function_callee(target), Callee::Primitive(_))
+            })
+        };
+        let own: Vec<_> = own.iter().filter(is_of_primitive).collect();
+        if own.is_empty() {
+            return Ok(Cow::Borrowed(standard));
+        }
+        let mut table = RuleTable::default();
+        for function in own {
+            table.add_function("the module", function, module)?;
         }
         for rule in &standard.rules {
             table.push(rule.clone());

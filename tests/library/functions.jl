@@ -359,4 +359,116 @@ compose(fs...) = x -> foldl((v, f) -> f(v), fs; init = x)
 @case("symmetric_lower", (A, x) -> weighted(Symmetric(A, :L) * x), A, v)
 @case("nothing_union", (x, n) -> (r = n > 0 ? x : nothing; r === nothing ? 0.0 * x : r * r), 0.7, 1)
 
+# What constructors do, also where they are not inlined.
+struct Unit{T}
+    x::T
+    y::T
+    function Unit(x::T, y::T) where {T}
+        n = sqrt(x^2 + y^2)
+        n > 0 || throw(ArgumentError("no direction"))
+        new{T}(x / n, y / n)
+    end
+end
+struct Grid{T}
+    x::Vector{T}
+    step::T
+    function Grid(length::T, n::Int) where {T}
+        x = zeros(T, n)
+        for i in 1:n; x[i] = (i - 1) * length / (n - 1); end
+        new{T}(x, x[2] - x[1])
+    end
+end
+mutable struct Momentum{T}
+    m::Vector{T}
+    rate::T
+end
+@noinline Momentum(n::Int, rate::T) where {T} = Momentum{T}(zeros(T, n), rate)
+function step!(o::Momentum, x, g)
+    for i in eachindex(x)
+        o.m[i] = 0.9 * o.m[i] + g[i]
+        x[i] -= o.rate * o.m[i]
+    end
+    return x
+end
+Base.@kwdef struct Settings{T}
+    gain::T = 1.0
+    bias::T = 0.5
+    rounds::Int = 2
+end
+@noinline Base.Float64(q::Unit{Float64}) = q.x + 2 * q.y
+@noinline Base.BigFloat(q::Unit{BigFloat}) = q.x + 2 * q.y
+# Fields that are assigned later.
+mutable struct Link{T}
+    value::T
+    next::Link{T}
+    Link(value::T) where {T} = new{T}(value)
+    Link(value::T, next) where {T} = new{T}(value, next)
+end
+mutable struct Later{T}
+    a::T
+    b::T
+    Later{T}() where {T} = new{T}()
+end
+
+# Functions of which only modules, operators or marks tell the names apart.
+module Square
+@noinline loss(x) = x^2
+end
+module Cube
+@noinline loss(x) = x^3
+end
+@noinline slope(x) = 2x
+@noinline slope′(x) = x^3
+@noinline twist!(x) = (x[1] *= 2; nothing)
+@noinline twist(x) = sum(x)^2
+@noinline by_value(x, ::Val{1}) = x^2
+@noinline by_value(x, ::Val{-1}) = x^3
+
+@enum Boundary fixed free
+const BOUNDARIES = (fixed, free)
+const POINTS = (Point(1.0, 2.0), Point(3.0, -1.0))
+struct Scale{T}
+    a::T
+end
+@noinline (s::Scale)(x) = s.a * x
+@noinline (s::Scale)(x, n) = n == 0 ? x : s(s.a * x, n - 1)
+
+@case("constructor_checks", (x, y) -> (u = Unit(x, y); u.x * u.y + u.y), 0.8, 0.4)
+@case("constructor_fills", x -> (g = Grid(x, 5); sum(abs2, g.x) * g.step), 2.0)
+@case("constructor_outer", (x, r) -> (o = Momentum(length(x), r); y = copy(x); for _ in 1:3; step!(o, y, 2 .* y); end; sum(abs2, y)), a, 0.1)
+@case("constructor_keywords", x -> (k = Settings(gain = x, bias = 0.25 * x, rounds = 3); k.gain * k.bias * k.rounds), 0.7)
+@case("conversion_of_own_type", (x, y) -> typeof(x)(Unit(x, y)), 0.8, 0.4)
+@case("field_assigned_later", x -> (o = Later{typeof(x)}(); o.a = 2x; o.b = o.a * x; o.a * o.b), 0.7)
+@case("ref_assigned_later", x -> (r = Ref{typeof(x)}(); r[] = x; r[] * 2), 0.7)
+@case("linked", x -> (l = Link(x); m = Link(2x, l); m.next.value * m.value), 0.7)
+@case("linked_to_itself", x -> (l = Link(x); l.next = l; l.next.next.value * 2), 0.7)
+@case("same_name_other_module", x -> Square.loss(x) + Cube.loss(x), 0.3)
+@case("same_name_but_for_a_mark", x -> slope(x) + slope′(x), 0.3)
+@case("same_name_but_for_a_bang", x -> (y = copy(x); twist!(y); twist(y)), a)
+@case("same_name_but_for_a_sign", x -> by_value(x, Val(1)) + by_value(x, Val(-1)), 0.3)
+@case("operators_on_vectors", (x, y) -> sum(x + y) * sum(x - y), p, p .* 2)
+@case("operators_on_matrices", (A, B) -> sum(A + B) * sum(A - B), A, S)
+@case("filters", x -> sum(filter(<(0.9), x)) * sum(filter(>(0.9), x)), a)
+@case("sorted_both_ways", x -> 10 * sort(x; lt = <)[1] + sort(x; lt = >)[1], a)
+@case("field_by_run_time_name", (x, k) -> getfield((p = x, q = 3x), (:p, :q)[k]), 0.7, 2)
+@case("pairs_of_named_tuple", (x, y) -> (s = 0.0 * x; for (k, w) in pairs((a = x, b = y)); s += k === :a ? w^2 : 3w; end; s), 0.3, 0.4)
+@case("field_set_by_number", (x, k) -> (o = Later{typeof(x)}(); o.a = x; o.b = x; setfield!(o, k, 5x); o.a + 2 * o.b), 0.7, 2)
+@case("vector_of_any", x -> (l = Any[x, 2]; l[1]::typeof(x) * l[2]::Int), 0.3)
+@case("enum", (x, k) -> BOUNDARIES[k] == fixed ? x : x^2, 0.7, 2)
+@case("enum_instances", x -> (s = 0.0 * x; for b in instances(Boundary); s += b == free ? x : 10x; end; s), 0.7)
+@case("enum_of_number", (x, k) -> Boundary(k) == free ? x : x^2, 0.7, 1)
+@case("constant_structs", (x, k) -> POINTS[k].y * x, 0.7, 2)
+@case("constant_pi", x -> sum(x .* π), a)
+@case("missing_value", (x, k) -> (missing, 1)[k] isa Missing ? x : x^2, 0.7, 2)
+@case("complex_constant", x -> real(complex(1.0, 2.0) * complex(x, 2.0)), 0.7)
+@case("identity_scaling", A -> weighted((A + I)[:, 1]), A)
+@case("identity_matrix", A -> sum(Matrix{eltype(A)}(I, 3, 3) * A), A)
+@case("stepped_view", x -> sum(view(x, 1:2:5)), a)
+@case("row_dot", (A, x) -> dot(view(A, 1, :), x), A, v)
+@case("row_axpy", (A, x) -> (C = copy(A); axpy!(2.0, x, view(C, 2, :)); weighted(C[2, :])), A, v)
+@case("pipe", x -> x |> y -> sum(sin.(y)), a)
+@case("local_function", x -> (f(y) = sum(abs2, y .- 1.0); f(x) + f(2 .* x)), a)
+@case("callable_struct", (x, y) -> Scale(x)(y) + Scale(y)(x, 3), 0.7, 1.5)
+@case("closure_on_tuple", x -> sum(t -> norm(x .* t), (0.5, 1.0)), a)
+
 end

@@ -3,7 +3,6 @@
 //! Nothing can be read or written by an address.
 
 use std::cell::Cell;
-use std::rc::Rc;
 
 use ircode::{Scalar, Type};
 
@@ -11,7 +10,7 @@ use super::arrays::array;
 use super::control::index;
 use super::{Runtime, expected};
 use crate::machine::Fault;
-use crate::value::{ArrayObject, ArrayRef, MemoryObject, Value};
+use crate::value::{MemoryObject, Value};
 
 type Result<T> = std::result::Result<T, Fault>;
 
@@ -57,6 +56,5 @@ pub(super) fn reshape(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     if count != Some(length) || !right_type {
         return Err(expected(what));
     }
-    let place = source.0.place.clone();
-    Ok(Value::Array(ArrayRef(Rc::new(ArrayObject { place, dims: sizes.into() }))))
+    Ok(Value::Array(source.reshaped(sizes)))
 }

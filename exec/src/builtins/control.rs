@@ -47,17 +47,24 @@ pub(super) fn checked_umul(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<
 }
 
 pub(super) fn egal(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
-    match args {
-        [a, b] => Ok(Value::from(a.egal(b))),
-        _ => Err(expected("two values")),
-    }
+    are_egal(args).map(Value::from)
 }
 
 pub(super) fn not_egal(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
-    match args {
-        [a, b] => Ok(Value::from(!a.egal(b))),
-        _ => Err(expected("two values")),
+    are_egal(args).map(|egal| Value::from(!egal))
+}
+
+fn are_egal(args: &[Value]) -> Result<bool> {
+    let [a, b] = args else { return Err(expected("two values")) };
+    if let (Value::Text(a), Value::Text(b)) = (a, b)
+        && a != b
+        && [a, b].into_iter().any(|text| !text.ends_with(')'))
+    {
+        // One of them is known by a name only, and another name may be that of the same object.
+        let what = format!("comparing {a} and {b}, of which only the names are known,");
+        return Err(Fault::Fatal(RunErrorKind::Unsupported(what)));
     }
+    Ok(a.egal(b))
 }
 
 pub(super) fn ifelse(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {

@@ -16,6 +16,31 @@ pub(super) fn tuple(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> 
     runtime.tuple(args.to_vec())
 }
 
+/// `(xs..., ys...)`.
+pub(super) fn splat_tuple(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let values = splatted(args)?;
+    runtime.tuple(values)
+}
+
+/// The elements of tuples and arrays, one after the other.
+pub(crate) fn splatted(args: &[Value]) -> Result<Vec<Value>> {
+    let mut all = Vec::new();
+    for value in args {
+        match value {
+            Value::Tuple(tuple) | Value::SimpleVector(tuple) => all.extend(tuple.0.fields.values().iter().cloned()),
+            Value::NamedTuple(tuple) => all.extend(tuple.0.fields.values().iter().cloned()),
+            other => match other.array_elements() {
+                Some(elements) if elements.iter().any(|element| matches!(element, Value::Undefined)) => {
+                    return Err(expected("arrays of which all elements are assigned"));
+                }
+                Some(elements) => all.extend(elements),
+                None => return Err(expected("tuples and arrays")),
+            },
+        }
+    }
+    Ok(all)
+}
+
 pub(super) fn svec(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let fields = runtime.meter.fields(Kind::Tuple, args.to_vec())?;
     Ok(Value::SimpleVector(TupleRef(Rc::new(TupleObject { fields }))))
@@ -67,6 +92,18 @@ pub(super) fn fields_of(value: &Value) -> Option<Vec<Value>> {
 
 /// Structs nested deeper are not looked into.
 const NESTED: usize = 8;
+
+/// The types of the fields of a struct, or of a reference; none of what is neither.
+pub(super) fn field_types(module: &Module<IRCode>, ty: &Type) -> Vec<Type> {
+    match ty {
+        Type::Ref(element) => vec![(**element).clone()],
+        Type::Named(name) => match module.type_def(name).map(|def| &def.kind) {
+            Some(TypeKind::Struct { fields, .. }) => fields.iter().map(|(_, ty)| ty.clone()).collect(),
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
 
 /// Julia's `isbitstype`: whether values of this type are bits without references. `None` if it is not known.
 pub(crate) fn is_bits(module: &Module<IRCode>, ty: &Type) -> Option<bool> {

@@ -1,5 +1,7 @@
 //! Starting calls, also of what is known only when the program runs.
 
+use std::sync::Arc;
+
 use ircode::primitives::Scope;
 use ircode::{Callee, Name, Type};
 
@@ -155,7 +157,7 @@ impl Run<'_, '_> {
                 }
                 Ok(Step::Value(self.machine.runtime.call_primitive(primitive, &args)?))
             }
-            Callee::Type(ty) => Ok(Step::Value(self.construct(&ty, &args)?)),
+            Callee::Type(ty) => self.call_value(Value::Type(Arc::new(ty)), args),
             Callee::Unknown(name) => {
                 let plain = name.rsplit('.').next().unwrap_or(&name);
                 match self.method(&name, &args).or_else(|| self.method(plain, &args)) {

@@ -1,14 +1,15 @@
 //! Addresses of arrays, which Julia's library compares to see whether two of them share memory.
 //!
-//! The interpreter numbers storages in the order in which they are asked for. In native code an array has a storage of its own, so its
-//! header says as much, as long as addresses are only found to be the same or not, and first elements stay where they are.
+//! The interpreter numbers storages in the order in which they are asked for. In native code it is where the elements lie, as long as addresses are only found
+//! to be the same or not. Where arrays grow that may change, but then each has elements of its own, so its header says as much, as long as first elements stay
+//! where they are.
 
 use hashbrown::HashMap;
 use ircode::{IRCode, Module, Operand, ScalarType, Stmt, Type};
 
 use super::call_graph::SHIFTING;
 use super::function::{FunctionCompiler, Typed};
-use super::layout::Shape;
+use super::layout::{Shape, array};
 
 /// What gives the address of an array.
 pub(super) const ADDRESS: &str = "jl_array_ptr";
@@ -81,14 +82,18 @@ pub(super) fn compared_addresses(module: &Module<IRCode>, ir: &IRCode, shifts: b
 impl FunctionCompiler<'_, '_> {
     /// A number for the array, if it is used for nothing but to see whether another array has the same.
     pub(super) fn address_to_compare(&mut self, ir: &IRCode, operands: &[Typed]) -> Option<Typed> {
-        let [array] = operands else { return None };
-        let header = array.one().filter(|_| matches!(array.layout.shape, Shape::Array(..)))?;
+        let [value] = operands else { return None };
+        let header = value.one().filter(|_| matches!(value.layout.shape, Shape::Array(..)))?;
         if self.addresses.is_none() {
             self.addresses = Some(compared_addresses(&self.module, ir, self.compiler.shifts()));
         }
         let compared = self.addresses.as_ref().and_then(|known| known.get(&self.statement)).copied();
         compared.filter(|only| *only)?;
-        Some(self.scalar(ScalarType::UInt64, header))
+        let address = match self.compiler.resizes() {
+            true => header,
+            false => self.header_word(header, array::DATA),
+        };
+        Some(self.scalar(ScalarType::UInt64, address))
     }
 }
 

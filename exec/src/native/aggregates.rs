@@ -8,6 +8,7 @@ use cranelift_codegen::ir::{self, InstBuilder};
 use ircode::primitives::Primitive;
 use ircode::{Constant, Operand, Positions, Scalar, ScalarType, Type};
 
+use super::escapes::{Kind, kind};
 use super::function::{Compiled, FunctionCompiler, Typed, trusted};
 use super::helpers::NEW;
 use super::layout::{Inside, Layout, Parts, Shape};
@@ -23,6 +24,10 @@ impl FunctionCompiler<'_, '_> {
     ) -> Compiled<Option<Typed>> {
         Ok(match (primitive.name, operands) {
             ("tuple", fields) => Some(self.tuple(fields)?),
+            ("splat_tuple", tuples) if tuples.iter().all(|tuple| tuple.layout.shape.fields().is_some()) => {
+                let fields: Vec<Typed> = tuples.iter().flat_map(|tuple| self.fields_of(tuple)).collect();
+                Some(self.tuple(&fields)?)
+            }
             ("getfield" | "getproperty", [object, ..]) => {
                 if let (Type::TypeOf(ty), Some(Constant::Symbol(name))) =
                     (&object.layout.ty, args.get(1).and_then(known_constant))
@@ -71,7 +76,7 @@ impl FunctionCompiler<'_, '_> {
     }
 
     /// The position of the field, counted from 0, that an operand names.
-    fn field_index(&self, ty: &Type, field: &Operand<Positions>) -> Option<usize> {
+    pub(super) fn field_index(&self, ty: &Type, field: &Operand<Positions>) -> Option<usize> {
         match known_constant(field)? {
             Constant::Symbol(name) => self.compiler.layouts.field_named(ty, name),
             Constant::Scalar(number) if number.scalar_type().is_integer() => {
@@ -155,7 +160,11 @@ impl FunctionCompiler<'_, '_> {
 
     fn load_field(&mut self, object: &Typed, inside: &Arc<Inside>, index: usize) -> Compiled<Option<Typed>> {
         let (Some((layout, at)), Some(address)) = (inside.fields.get(index), object.one()) else { return Ok(None) };
-        Ok(Some(self.load_value(layout, address, *at as i32)))
+        let value = self.load_value(layout, address, *at as i32);
+        if self.compiler.incomplete.contains(&object.layout.ty) {
+            self.check_assigned(&value);
+        }
+        Ok(Some(value))
     }
 
     fn set_field(&mut self, object: &Typed, index: usize, value: &Typed) -> Compiled<()> {
@@ -165,10 +174,10 @@ impl FunctionCompiler<'_, '_> {
         let (Some((layout, at)), Some(address)) = (inside.fields.get(index), object.one()) else {
             return self.refuse("setting a field that is not there");
         };
-        if value.layout.ty != layout.ty {
+        let Some(value) = self.stored(value, layout) else {
             return self.refuse(format!("storing a {} in a field of type {}", value.layout.ty, layout.ty));
-        }
-        self.store_value(value, address, *at as i32);
+        };
+        self.store_value(&value, address, *at as i32);
         Ok(())
     }
 
@@ -203,8 +212,8 @@ impl FunctionCompiler<'_, '_> {
                 self.fill(layout, &inside, fields)
             }
             Shape::Object | Shape::Reference => match self.compiler.layouts.inside(&layout.ty) {
-                Some(inside) if inside.fields.len() == fields.len() => self.fill(layout, &inside, fields),
-                _ => self.refuse(format!("a {} of which not all fields are given", layout.ty)),
+                Some(inside) if fields.len() <= inside.fields.len() => self.fill(layout, &inside, fields),
+                _ => self.refuse(format!("a {} of {} fields", layout.ty, fields.len())),
             },
             _ => self.refuse(format!("a {} of {} fields", layout.ty, fields.len())),
         }
@@ -216,6 +225,15 @@ impl FunctionCompiler<'_, '_> {
         for (field, (wanted, at)) in fields.iter().zip(&inside.fields) {
             let field = self.convert(field.clone(), wanted)?;
             self.store_value(&field, object, *at as i32);
+        }
+        // What is not given is zeros, or a pointer to nothing, which is seen when it is read.
+        for (missing, at) in inside.fields.iter().skip(fields.len()) {
+            let seen = missing.is_pointer() || missing.is_cell();
+            if !seen && (kind(missing) != Kind::Plain || missing.holds_boxed() || missing.holds_unions()) {
+                return self.refuse(format!("a {} of which not all fields are given", layout.ty));
+            }
+            let parts = missing.parts.iter().map(|part| self.zero(*part)).collect();
+            self.store_value(&Typed { layout: missing.clone(), parts }, object, *at as i32);
         }
         Ok(Typed { layout, parts: Parts::from_slice(&[object]) })
     }

@@ -77,6 +77,8 @@ impl FunctionCompiler<'_, '_> {
                 _ => None,
             },
             ("push!", [vector, value]) => self.push(vector, value)?,
+            // Where arrays grow, one of two that share their elements would lose them.
+            ("jl_reshape_array", [ty, array, dims]) if !self.compiler.resizes() => self.reshape(ty, array, dims)?,
             _ => None,
         })
     }
@@ -148,7 +150,11 @@ impl FunctionCompiler<'_, '_> {
 
     /// Where an element lies: an address, and how far behind it. Bounds are checked where it is not known that they hold: one
     /// index counts in memory order, several one a dimension, and what comes behind the last dimension is 1.
-    fn element_address(&mut self, whole: &Typed, indices: &[Typed]) -> Compiled<Option<(ir::Value, i32, Arc<Layout>)>> {
+    pub(super) fn element_address(
+        &mut self,
+        whole: &Typed,
+        indices: &[Typed],
+    ) -> Compiled<Option<(ir::Value, i32, Arc<Layout>)>> {
         let Some(array) = self.array(whole) else { return Ok(None) };
         let mut words = Vec::with_capacity(indices.len());
         for index in indices {
@@ -234,7 +240,7 @@ impl FunctionCompiler<'_, '_> {
     }
 
     /// An element that was not assigned is a pointer to nothing.
-    fn check_assigned(&mut self, value: &Typed) {
+    pub(super) fn check_assigned(&mut self, value: &Typed) {
         if let (true, Some(pointer)) = (value.layout.is_pointer() || value.layout.is_cell(), value.one()) {
             let assigned = self.builder.ins().icmp_imm_s(IntCC::NotEqual, pointer, 0);
             self.guard(assigned, What::Exception("UndefRefError"), &[]);
@@ -246,11 +252,20 @@ impl FunctionCompiler<'_, '_> {
             return Ok(Some(array.clone()));
         }
         let Some((address, at, element)) = self.element_address(array, indices)? else { return Ok(None) };
-        if value.layout.ty != element.ty {
+        let Some(value) = self.stored(value, &element) else {
             return self.refuse(format!("storing a {} in an array of {}", value.layout.ty, element.ty));
-        }
-        self.store_element(value, &element, address, at);
+        };
+        self.store_element(&value, &element, address, at);
         Ok(Some(array.clone()))
+    }
+
+    /// A value as one of the type of a place in which it is stored; `None` if it is no such value.
+    pub(super) fn stored(&mut self, value: &Typed, place: &Layout) -> Option<Typed> {
+        if value.layout.ty == place.ty {
+            return Some(value.clone());
+        }
+        let layout = self.compiler.layouts.of(&place.ty);
+        self.widen_to_union(value, &layout)
     }
 
     /// Puts an element in its place, where it is assigned from now on.
@@ -282,12 +297,36 @@ impl FunctionCompiler<'_, '_> {
         Ok(Some(Typed { layout, parts: Parts::from_slice(&[made]) }))
     }
 
+    /// The elements of an array in other dimensions.
+    fn reshape(&mut self, ty: &Typed, of: &Typed, dims: &Typed) -> Compiled<Option<Typed>> {
+        let (Type::TypeOf(ty), Some(array)) = (&ty.layout.ty, self.array(of)) else { return Ok(None) };
+        let layout = self.compiler.layouts.of(ty);
+        let dims = spread(std::slice::from_ref(dims));
+        match &layout.shape {
+            Shape::Array(element, rank) if *element == array.element.ty && *rank as usize == dims.len() => {}
+            _ => return Ok(None),
+        }
+        let rank = dims.len() as u32;
+        let mut operands = vec![array.header];
+        let mut count = self.word(1);
+        for dim in &dims {
+            let (Some(ScalarType::Int64), Some(word)) = (dim.layout.scalar(), dim.one()) else { return Ok(None) };
+            count = self.builder.ins().imul(count, word);
+            operands.push(word);
+        }
+        let length = self.size_word(array.header, self::array::LENGTH);
+        let fits = self.builder.ins().icmp(IntCC::Equal, count, length);
+        self.guard(fits, What::Refused("dimensions for another number of elements"), &[]);
+        let made = self.allocate(What::Reshape { rank }, &operands)?;
+        Ok(Some(Typed { layout, parts: Parts::from_slice(&[made]) }))
+    }
+
     fn push(&mut self, vector: &Typed, value: &Typed) -> Compiled<Option<Typed>> {
         let Some(array) = self.array(vector).filter(|array| array.rank == 1) else { return Ok(None) };
-        if value.layout.ty != array.element.ty {
+        let Some(value) = self.stored(value, &array.element) else {
             return self.refuse(format!("storing a {} in an array of {}", value.layout.ty, array.element.ty));
-        }
-        let length = self.append(&array, value)?;
+        };
+        let length = self.append(&array, &value)?;
         self.builder.ins().store(trusted(), length, array.header, self::array::DIMENSIONS);
         Ok(Some(vector.clone()))
     }

@@ -12,7 +12,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module as _, ModuleError, ModuleReloc, default_libcall_names};
 use hashbrown::{HashMap, HashSet};
-use ircode::{IRCode, Module, Stmt, Type};
+use ircode::{Head, IRCode, Module, Stmt, Type};
 
 use super::call_graph::{ANY_VALUE, Calls, INTERPRETED, callees_first, never_returns};
 use super::cells::closures_made;
@@ -25,13 +25,16 @@ use super::helpers::{
     POP_EXCEPTION, RELEASE, ZERO, symbols,
 };
 use super::layout::{Layout, Layouts, Parts};
+use super::lifted::Lifted;
 use super::outlined::{self, Spare};
 use super::preserving::Preserving;
 use super::read_only::Changed;
 use super::scopes::Summarized;
 use super::sites::{Site, What};
 use super::stack;
+use super::statement::made_type;
 use crate::limits::Limits;
+use crate::prepare::struct_info;
 
 /// What a function takes and gives.
 #[derive(Clone, Debug)]
@@ -69,6 +72,8 @@ pub(super) struct Compiler {
     resizes: bool,
     shifts: bool,
     catches: bool,
+    /// The types of which objects are made without all of their fields.
+    pub(super) incomplete: HashSet<Type>,
     pub(super) constants: Constants,
     effort: Effort,
     sites: Vec<Site>,
@@ -140,11 +145,12 @@ impl Compiler {
     /// What may be called as a value is compiled too, unless it cannot be. What is called only where the run is about to fail is left to
     /// the interpreter if it cannot be compiled.
     pub(super) fn run(
-        module: Arc<Module<IRCode>>,
+        lifted: &Lifted,
         entries: &[usize],
         limits: Limits,
         effort: Effort,
     ) -> Result<Finished, Rejected> {
+        let module = lifted.module.clone();
         let mut excluded = HashSet::new();
         let mut interpreted = HashSet::new();
         let mut reasons: Vec<Rejected> = Vec::new();
@@ -156,7 +162,9 @@ impl Compiler {
                 Ok(finished) => return Ok(Finished { interpreted: reasons, ..finished }),
                 Err(rejected) => {
                     let cold = calls.cold_callees_that_reach(&module, rejected.function);
-                    if !cold.is_empty() && reasons.len() < MOST_INTERPRETED {
+                    // The interpreter has the functions of the program only.
+                    let runs = cold.iter().all(|&function| lifted.original(function) == function);
+                    if !cold.is_empty() && runs && reasons.len() < MOST_INTERPRETED {
                         interpreted.extend(cold);
                         reasons.push(rejected);
                     } else if by_value.contains(&rejected.function) && excluded.len() < MOST_EXCLUDED {
@@ -230,6 +238,7 @@ impl Compiler {
             catches: calls.reached.iter().any(|&number| module.functions().get(number).is_some_and(enters_a_handler)),
             effort,
             sites: Vec::new(),
+            incomplete: incomplete_types(&module, &calls.reached),
             constants: Constants::default(),
             hints: 0,
             summarized: None,
@@ -311,6 +320,7 @@ impl Compiler {
                 callable,
                 closures: compiler.layouts.closures(),
                 resizes: compiler.resizes,
+                incomplete: compiler.incomplete,
                 limits,
             }),
             stack: stack::need(&calls.called, &calls.recursive, &frames).bytes,
@@ -606,6 +616,25 @@ fn shown(error: CodegenError) -> String {
         CodegenError::Verifier(errors) => errors.to_string(),
         other => other.to_string(),
     }
+}
+
+/// The types, as they are declared, of which objects are made without all of their fields.
+fn incomplete_types(module: &Module<IRCode>, functions: &[usize]) -> HashSet<Type> {
+    let mut found = HashSet::new();
+    for body in functions.iter().filter_map(|&number| module.functions().get(number)).map(|function| &function.body) {
+        for stmt in body.stmts.stmts() {
+            let Stmt::Expr(expr) = stmt else { continue };
+            let made = expr.args.split_first().filter(|_| expr.head == Head::New);
+            if let Some((ty, fields)) = made
+                && let Some(ty) = made_type(module, body, ty)
+                && let Some(info) = struct_info(module, &ty, fields.len())
+                && fields.len() < info.names.len()
+            {
+                found.insert(info.ty.clone());
+            }
+        }
+    }
+    found
 }
 
 fn enters_a_handler(function: &ircode::Function<IRCode>) -> bool {

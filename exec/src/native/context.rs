@@ -4,8 +4,8 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use hashbrown::HashMap;
-use ircode::{IRCode, Module, Name};
+use hashbrown::{HashMap, HashSet};
+use ircode::{IRCode, Module, Name, Type};
 
 use super::cells::Made;
 use super::compiler::Entry;
@@ -41,6 +41,8 @@ pub(super) struct Shared {
     pub(super) closures: Arc<Vec<Made>>,
     /// Whether the code expects arrays to become longer or shorter.
     pub(super) resizes: bool,
+    /// The types of which objects are made without all of their fields.
+    pub(super) incomplete: HashSet<Type>,
     pub(super) limits: Limits,
 }
 

@@ -11,8 +11,8 @@ use super::sites::{What, Work};
 
 impl FunctionCompiler<'_, '_> {
     /// Lets the interpreter run a function of the module.
-    fn call_interpreted(&mut self, function: usize, arguments: &[Typed]) -> Compiled<Typed> {
-        let ends = self.module.functions().get(function).is_none_or(never_returns);
+    fn call_interpreted(&mut self, function: usize, arguments: &[Typed], ends: bool) -> Compiled<Typed> {
+        let ends = ends || self.module.functions().get(function).is_none_or(never_returns);
         let result = match ends {
             true => self.compiler.layouts.of(&Type::Nothing),
             false => self.compiler.signature(function)?.result.clone(),
@@ -24,9 +24,14 @@ impl FunctionCompiler<'_, '_> {
     }
 
     /// Calls a function of the module.
-    pub(super) fn call(&mut self, function: usize, mut arguments: Vec<Typed>) -> Compiled<Typed> {
+    pub(super) fn call(&mut self, function: usize, arguments: Vec<Typed>) -> Compiled<Typed> {
+        self.call_as(function, arguments, false)
+    }
+
+    /// Calls a function of the module, of which may be known that it does not return with these arguments.
+    pub(super) fn call_as(&mut self, function: usize, mut arguments: Vec<Typed>, ends: bool) -> Compiled<Typed> {
         if self.compiler.interpreted.contains(&function) {
-            return self.call_interpreted(function, &arguments);
+            return self.call_interpreted(function, &arguments, ends);
         }
         let signature = self.compiler.signature(function)?;
         let (parameters, result, varargs) = (signature.parameters.clone(), signature.result.clone(), signature.varargs);
@@ -50,7 +55,7 @@ impl FunctionCompiler<'_, '_> {
         match converted {
             Ok(converted) => operands.extend(converted.into_iter().flat_map(|argument| argument.parts)),
             // An object that is given where the function says nothing of the type.
-            Err(_) if self.makes_what_nobody_catches() => return self.call_interpreted(function, &given),
+            Err(_) if self.makes_what_nobody_catches() => return self.call_interpreted(function, &given, ends),
             Err(refusal) => return Err(refusal),
         }
         let callee = self.compiler.callee(function, self.builder.func)?;

@@ -12,14 +12,14 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 use ircode::primitives::{Primitive, ResultType};
-use ircode::{Body as _, Callee, Constant, ExprNode, Head, IRCode, InvokeNode, Module, Operand, Positions, Stmt, Type};
+use ircode::{Body as _, Callee, Constant, ExprNode, Head, IRCode, Module, Operand, Positions, Stmt, Type};
 use smallvec::SmallVec;
 
 use super::compiler::Signature;
 use super::layout::{Layout, Layouts, Shape};
 use super::phis::phi_type;
 use super::slices::CHANGING;
-use crate::prepare::PREFERRED;
+use crate::prepare::invoked;
 
 /// What the values of a layout are to the memory of a call: what comes later holds what comes before.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -38,12 +38,12 @@ pub(super) enum Kind {
 pub(super) fn kind(layout: &Layout) -> Kind {
     let most = |fields: &[Arc<Layout>]| fields.iter().map(|field| kind(field)).max().unwrap_or(Kind::Plain);
     match &layout.shape {
-        Shape::Scalar(_) | Shape::Unit | Shape::Union(_) => Kind::Plain,
+        Shape::Scalar(_) | Shape::Unit => Kind::Plain,
         Shape::Boxed => match layout.ty {
             Type::String | Type::Symbol => Kind::Plain,
             _ => Kind::Unsure,
         },
-        Shape::Fields(fields) => match most(fields) {
+        Shape::Fields(fields) | Shape::Union(fields) => match most(fields) {
             Kind::Pointer => Kind::Parts,
             other => other,
         },
@@ -214,10 +214,10 @@ impl<'a> Body<'a> {
             Stmt::Goto(_) | Stmt::GotoIfNot(_) | Stmt::Return(_) => Some(Action::None),
             // What is thrown past a handler may lead to anything.
             Stmt::PhiC(_) | Stmt::Upsilon(_) | Stmt::Enter(_) | Stmt::Switch(_) => None,
-            Stmt::Call(call) => self.call(index, stmt, &call.callee, &call.args),
+            Stmt::Call(call) => self.call(index, stmt, &call.args),
             Stmt::Invoke(invoke) => match invoked(self.module, invoke) {
                 Some(function) => Some(Action::Call(function, &invoke.args)),
-                None => self.call(index, stmt, &invoke.callee, &invoke.args),
+                None => self.call(index, stmt, &invoke.args),
             },
             Stmt::Expr(expr) => self.expression(index, stmt, expr),
         }
@@ -227,13 +227,12 @@ impl<'a> Body<'a> {
         &'s self,
         index: usize,
         stmt: &'s Stmt<Positions>,
-        callee: &Operand<Positions>,
         args: &'s [Operand<Positions>],
     ) -> Option<Action<'s>> {
         if let Some((primitive, args)) = self.module.primitive_call(stmt) {
             return self.primitive(index, primitive, args);
         }
-        match self.module.callee(callee)? {
+        match self.module.called(stmt)? {
             Callee::Function(function) => Some(Action::Call(function, args)),
             Callee::Type(_) => Some(self.aggregate(index, args)),
             // An error, when it runs.
@@ -353,15 +352,6 @@ fn kind_of_constant(constant: &Constant) -> &'static Kind {
     match constant {
         Constant::Tuple(_) | Constant::NamedTuple(_) => &Kind::Unsure,
         _ => &Kind::Plain,
-    }
-}
-
-/// The function of the module that is the method invoked, as the interpreter finds it.
-pub(super) fn invoked(module: &Module<IRCode>, invoke: &InvokeNode<Positions>) -> Option<usize> {
-    let function = module.function_index(invoke.instance.name.as_ref()?)?;
-    match module.callee(&invoke.callee) {
-        Some(Callee::Primitive(primitive)) if PREFERRED.contains(&primitive.name) => None,
-        _ => Some(function),
     }
 }
 

@@ -217,9 +217,11 @@ unsafe extern "C" fn fail(context: *mut Context, site: u32, operands: u64) {
                     context.fail_outside(RunErrorKind::DepthLimit(shared.limits.depth));
                     return;
                 }
-                What::NewArray { .. } | What::NewStack { .. } | What::NewObject { .. } | What::Grow { .. } => {
-                    RunErrorKind::MemoryLimit(shared.limits.memory)
-                }
+                What::NewArray { .. }
+                | What::Reshape { .. }
+                | What::NewStack { .. }
+                | What::NewObject { .. }
+                | What::Grow { .. } => RunErrorKind::MemoryLimit(shared.limits.memory),
                 What::Call | What::CallValue(_) | What::Interpreted(_) => {
                     RunErrorKind::Unsupported("a failure without a reason".into())
                 }
@@ -356,7 +358,7 @@ unsafe fn interpret_fresh(
         }
         Work::Function(number) => context.run_function(*number, &values)?,
         Work::Construct(ty) => context.runtime().construct(ty, &values)?,
-        Work::NewStruct(info) => context.runtime().structure(info.clone(), values)?,
+        Work::NewStruct(info) => context.runtime().new_structure(info.clone(), values)?,
         Work::Condition => match values.pop() {
             Some(value @ Value::Scalar(Scalar::Bool(_))) => value,
             other => {
@@ -406,6 +408,13 @@ unsafe extern "C" fn new(context: *mut Context, site: u32, operands: u64) -> u64
                     let dims = (0..*rank as usize).map(|dim| word(operand(operands, dim)) as i64).collect::<Vec<_>>();
                     new_array(context, element.size, &dims).unwrap_or(Err(out_of_memory))
                 }
+                What::Reshape { rank } => {
+                    // SAFETY: the first operand is an array, and there is one for each dimension.
+                    let array = word(operand(operands, 0));
+                    let dims = (1..=*rank as usize).map(|dim| word(operand(operands, dim)) as i64).collect::<Vec<_>>();
+                    let (data, length) = (word(array + array::DATA as u64), word(array + array::LENGTH as u64));
+                    new_header(context, data, length, &dims).ok_or(out_of_memory)
+                }
                 What::NewStack { element, hint } => {
                     let expected = context.hints.get(*hint).copied().unwrap_or(0).max(4);
                     new_stack(context, element.size, expected, *hint).ok_or(out_of_memory)
@@ -432,17 +441,22 @@ fn new_array(context: &mut Context, bytes: u32, dims: &[i64]) -> Option<Result<u
         return Some(Err(context.fault_kind(fault)));
     };
     let data = context.memory.take_zeros(usize::try_from(length.checked_mul(u64::from(bytes))?).ok()?.max(16))?;
+    new_header(context, data.as_ptr() as u64, length, dims).map(Ok)
+}
+
+/// The header of an array with these elements; `None` if there is no memory for it.
+fn new_header(context: &mut Context, data: u64, length: u64, dims: &[i64]) -> Option<u64> {
     let header = context.memory.take(array::size(dims.len() as u32))?.as_ptr() as u64;
     // SAFETY: the header has these words, and one for each dimension.
     unsafe {
-        set_word(header + array::DATA as u64, data.as_ptr() as u64);
+        set_word(header + array::DATA as u64, data);
         set_word(header + array::LENGTH as u64, length);
         set_word(header + array::CAPACITY as u64, length);
         for (at, dim) in dims.iter().enumerate() {
             set_word(header + array::DIMENSIONS as u64 + 8 * at as u64, *dim as u64);
         }
     }
-    Some(Ok(header))
+    Some(header)
 }
 
 /// An empty stack with room for so many elements.

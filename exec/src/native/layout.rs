@@ -66,14 +66,14 @@ pub(super) enum Shape {
     Enum,
     /// A closure, in a cell.
     Closure,
-    /// One of few types without identity: the number of the member, and the parts of all members.
+    /// One of few types: the number of the member, and the parts of all members.
     Union(Vec<Arc<Layout>>),
     /// A value of the interpreter.
     Boxed,
 }
 
 /// What values of a type are made of: the types of what is in them.
-enum Composition {
+pub(super) enum Composition {
     /// Nothing that has a type of its own.
     Plain,
     /// Fields, which lie in the value.
@@ -179,6 +179,15 @@ impl Layout {
         self.holds(&Layout::is_boxed)
     }
 
+    /// Whether a union is in it, not behind a pointer.
+    pub(super) fn holds_unions(&self) -> bool {
+        match &self.shape {
+            Shape::Union(_) => true,
+            Shape::Fields(fields) | Shape::Record(fields, _) => fields.iter().any(|field| field.holds_unions()),
+            _ => false,
+        }
+    }
+
     /// Whether a cell is in it, not behind a pointer to something else.
     pub(super) fn holds_cells(&self) -> bool {
         self.holds(&Layout::is_cell)
@@ -186,7 +195,9 @@ impl Layout {
 
     fn holds(&self, what: &dyn Fn(&Layout) -> bool) -> bool {
         match &self.shape {
-            Shape::Fields(fields) | Shape::Record(fields, _) => fields.iter().any(|field| field.holds(what)),
+            Shape::Fields(fields) | Shape::Record(fields, _) | Shape::Union(fields) => {
+                fields.iter().any(|field| field.holds(what))
+            }
             _ => what(self),
         }
     }
@@ -260,10 +271,10 @@ impl Layouts {
         self.open.remove(ty);
         (layout.objects, layout.hides_objects) = match &layout.shape {
             Shape::Boxed => (false, self.may_hold_objects(ty)),
-            Shape::Fields(fields) | Shape::Record(fields, _) => {
+            Shape::Fields(fields) | Shape::Record(fields, _) | Shape::Union(fields) => {
                 (fields.iter().any(|field| field.objects), fields.iter().any(|field| field.hides_objects))
             }
-            Shape::Scalar(_) | Shape::Unit | Shape::Union(_) => (false, false),
+            Shape::Scalar(_) | Shape::Unit => (false, false),
             _ => self.behind_pointer(&layout),
         };
         let layout = Arc::new(layout);
@@ -301,14 +312,12 @@ impl Layouts {
             Type::Scalar(scalar) => layout(Shape::Scalar(*scalar), &[part_of(*scalar)]),
             Type::Nothing | Type::Function(_) => layout(Shape::Unit, &[]),
             Type::TypeOf(_) => layout(Shape::Unit, &[]),
-            Type::Union(types) => match self.members(types) {
-                Some(members) => {
-                    let parts = members.iter().flat_map(|member| member.parts.iter().copied());
-                    let parts: Vec<ir::Type> = std::iter::once(clif::I8).chain(parts).collect();
-                    Layout::new(ty.clone(), Shape::Union(members), parts)
-                }
-                None => boxed(),
-            },
+            Type::Union(types) if !self.boxes(ty) => {
+                let members = self.members(types);
+                let parts = members.iter().flat_map(|member| member.parts.iter().copied());
+                let parts: Vec<ir::Type> = std::iter::once(clif::I8).chain(parts).collect();
+                Layout::new(ty.clone(), Shape::Union(members), parts)
+            }
             Type::Closure(_) => pointer(Shape::Closure),
             Type::Tuple(types) => self.aggregate(ty, types.iter()),
             Type::NamedTuple(fields) => self.aggregate(ty, fields.iter().map(|(_, ty)| ty)),
@@ -402,9 +411,15 @@ impl Layouts {
         false
     }
 
+    /// The type under the name that the module declares.
+    pub(super) fn as_declared(&self, ty: &Type) -> Type {
+        declared(&self.module, ty).unwrap_or_else(|| ty.clone())
+    }
+
     /// What values of a type are made of.
-    fn composition(&self, ty: &Type) -> Composition {
+    pub(super) fn composition(&self, ty: &Type) -> Composition {
         match ty {
+            Type::Union(types) if self.is_small_union(types) => Composition::Fields(types.to_vec()),
             Type::Scalar(_) | Type::Nothing | Type::Function(_) | Type::TypeOf(_) => Composition::Plain,
             Type::Tuple(types) => Composition::Fields(types.to_vec()),
             Type::NamedTuple(fields) => Composition::Fields(fields.iter().map(|(_, ty)| ty.clone()).collect()),

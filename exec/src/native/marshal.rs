@@ -16,7 +16,7 @@ use super::unions::first_part;
 use crate::error::RunErrorKind;
 use crate::machine::Fault;
 use crate::prepare::struct_info;
-use crate::value::{Value, isa};
+use crate::value::{ArrayRef, Value, isa};
 use crate::walk::any_inside;
 
 /// The objects that exist on both sides, and what lies in cells, so that what is held twice is made once.
@@ -30,6 +30,8 @@ pub(super) struct Marshal {
     given: Vec<(Value, u64, Arc<Layout>)>,
     /// The storages of the arrays among them: two arrays with one storage cannot be made native.
     storages: HashMap<usize, usize>,
+    /// The arrays, by where their elements lie in native memory: others may have the same elements in other dimensions.
+    elements: HashMap<u64, ArrayRef>,
     /// Whether the native objects came first, and the interpreter's are made for them.
     fresh: bool,
     /// In how many cells and objects the value lies that is being made.
@@ -44,6 +46,7 @@ impl Marshal {
             self.interpreted.clear();
             self.given.clear();
             self.storages.clear();
+            self.elements.clear();
         }
     }
 }
@@ -268,8 +271,16 @@ impl Context {
                     unsafe { word(object + array::DIMENSIONS as u64 + 8 * dim) as usize }
                 });
                 let dims: Vec<usize> = dims.collect();
+                if let Some(other) = self.marshal.elements.get(&data).filter(|_| length > 0) {
+                    let value = Value::Array(other.reshaped(dims));
+                    self.met(layout, object, &value);
+                    return Ok(value);
+                }
                 let value = self.runtime().array(element.clone(), dims, Vec::new())?;
                 self.met(layout, object, &value);
+                if let Value::Array(made) = &value {
+                    self.marshal.elements.insert(data, made.clone());
+                }
                 // SAFETY: so many elements lie behind the header's address.
                 let values = unsafe { self.load_elements(layouts, &element_layout, data, length)? };
                 let Value::Array(made) = &value else { return refused("an array") };
@@ -491,7 +502,9 @@ impl Context {
                     for (at, dim) in dims.iter().enumerate() {
                         set_word(object + array::DIMENSIONS as u64 + 8 * at as u64, *dim as u64);
                     }
-                    self.store_elements(layouts, &element, &elements, object)
+                    self.store_elements(layouts, &element, &elements, object)?;
+                    self.marshal.elements.insert(word(object + array::DATA as u64), made.clone());
+                    Ok(())
                 }
             }
             (Value::Stack(made), Shape::Stack(element)) => {
@@ -502,8 +515,13 @@ impl Context {
             }
             (Value::Struct(made), Shape::Object | Shape::Reference) => {
                 let Some(inside) = layouts.inside(&layout.ty) else { return refused("an object") };
-                let values = made.0.fields.borrow().values().to_vec();
-                if values.len() != inside.fields.len() || values.iter().any(|value| matches!(value, Value::Undefined)) {
+                let mut values = made.0.fields.borrow().values().to_vec();
+                values.resize(inside.fields.len(), Value::Undefined);
+                // What the code looks out for may be a pointer to nothing.
+                let looked_for = self.shared.incomplete.contains(&layout.ty);
+                let may_miss = |field: &Layout| looked_for && (field.is_pointer() || field.is_cell());
+                let mut fields = values.iter().zip(&inside.fields);
+                if fields.any(|(value, (field, _))| matches!(value, Value::Undefined) && !may_miss(field)) {
                     return refused("an object of which not all fields are assigned");
                 }
                 for ((field, at), value) in inside.fields.iter().zip(values) {

@@ -11,6 +11,7 @@ use super::compiler::{Compiler, Entry, Finished, Rejected};
 use super::context::{Context, TRACE_ENDS};
 use super::effort::Effort;
 use super::function::Refusal;
+use super::lifted::Lifted;
 use super::marshal::Refused;
 use super::sites::What;
 use crate::error::{Place, RunError, RunErrorKind};
@@ -121,14 +122,21 @@ impl Program {
             let missing = || NotCompiled { function: (*name).into(), statement: None, what: "no such function".into() };
             numbers.push(module.function_index(name).ok_or_else(missing)?);
         }
-        let mut finished = Compiler::run(copying_elements(&module), &numbers, limits, effort)
-            .map_err(|rejected| not_compiled(&module, rejected))?;
+        let lifted = Lifted::of(copying_elements(&module));
+        let told = |rejected: Rejected| {
+            let function = lifted.original(rejected.function);
+            not_compiled(&module, Rejected { function, ..rejected })
+        };
+        let mut finished = Compiler::run(&lifted, &numbers, limits, effort).map_err(told)?;
         // Errors show what the program says.
         if let Some(shared) = Arc::get_mut(&mut finished.shared) {
             shared.module = module.clone();
+            for site in &mut shared.sites {
+                site.function = lifted.original(site.function);
+            }
         }
         let names = functions.iter().map(|name| Name::from(*name)).collect();
-        let interpreted = finished.interpreted.iter().map(|rejected| not_compiled(&module, rejected.clone())).collect();
+        let interpreted = finished.interpreted.iter().map(|rejected| told(rejected.clone())).collect();
         Ok(Program { names, interpreted, finished, idle: Mutex::new(Vec::new()), flushes_subnormals: false })
     }
 

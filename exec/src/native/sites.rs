@@ -49,6 +49,8 @@ pub(super) enum What {
     Depth,
     /// An array is made: of elements of this layout.
     NewArray { element: Arc<Layout>, rank: u32 },
+    /// The elements of an array in so many other dimensions.
+    Reshape { rank: u32 },
     /// A stack is made, which starts with as much room as it had in the end the last time.
     NewStack { element: Arc<Layout>, hint: usize },
     /// A vector or a stack gets room for more elements of so many bytes.

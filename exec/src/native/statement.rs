@@ -5,16 +5,15 @@ use std::sync::Arc;
 use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, InstBuilder};
 use ircode::primitives::{Compute, Primitive, ResultType, Scope, foreign_primitive};
-use ircode::{BlockNumber, Callee, ExprNode, Head, IRCode, Operand, Positions, SSAValue, Scalar, Stmt, Type};
+use ircode::{BlockNumber, Callee, ExprNode, Head, IRCode, Module, Operand, Positions, SSAValue, Scalar, Stmt, Type};
 
 use super::addresses::ADDRESS;
-use super::escapes::invoked;
 use super::function::{Compiled, FunctionCompiler, Typed};
 use super::helpers::CALL_VALUE;
 use super::layout::{Layout, Parts, Shape};
 use super::sites::{ValueCall, What, Work};
 use crate::machine::MAPPING;
-use crate::prepare::{foreign_text, struct_info};
+use crate::prepare::{foreign_text, invoked, struct_info};
 
 /// Primitives whose result holds what they are given.
 const KEEPING: &[&str] =
@@ -60,7 +59,7 @@ impl FunctionCompiler<'_, '_> {
                         return self.refuse("a call of an object");
                     }
                     let arguments = self.operands(ir, &invoke.args)?;
-                    self.call(function, arguments)
+                    self.call_as(function, arguments, *annotated == Type::Bottom)
                 }
                 None => self.call_of(ir, stmt, &invoke.callee, &invoke.args, annotated),
             },
@@ -93,16 +92,19 @@ impl FunctionCompiler<'_, '_> {
         if let Some((primitive, args)) = module.primitive_call(stmt) {
             return self.primitive(ir, primitive, args, annotated);
         }
-        match module.callee(callee) {
+        match module.called(stmt) {
             Some(Callee::Function(function)) => {
                 let arguments = self.operands(ir, args)?;
-                self.call(function, arguments)
+                self.call_as(function, arguments, *annotated == Type::Bottom)
             }
             Some(Callee::Type(ty)) => {
                 let operands = self.operands(ir, args)?;
                 self.construct(&ty, &operands)
             }
             Some(Callee::Unknown(path)) => {
+                if path.starts_with("Core._apply") {
+                    return self.refuse("a call with the elements of tuples or arrays");
+                }
                 let plain = path.rsplit('.').next().unwrap_or(&path);
                 if !module.methods(&path).is_empty() || !module.methods(plain).is_empty() {
                     return self.refuse(format!("a call of `{path}`, of which there are methods"));
@@ -206,6 +208,9 @@ impl FunctionCompiler<'_, '_> {
         if let Some(value) = self.slice_primitive(primitive.name, &operands)? {
             return Ok(value);
         }
+        if let Some(value) = self.kept_primitive(primitive, args, &operands)? {
+            return Ok(value);
+        }
         if let Some(value) = self.restore_primitive(primitive, &operands)? {
             return Ok(value);
         }
@@ -299,15 +304,8 @@ impl FunctionCompiler<'_, '_> {
         match &expr.head {
             Head::New => {
                 let Some((ty, args)) = expr.args.split_first() else { return self.refuse("`new` without a type") };
-                let ty = match copied(ir, ty) {
-                    Operand::Constant(ircode::Constant::Type(ty)) => (**ty).clone(),
-                    Operand::Global(global) => match self.module.global_callee(global) {
-                        Callee::Type(ty) => ty,
-                        Callee::Unknown(path) => Type::parse(&path),
-                        Callee::Primitive(primitive) => Type::named(primitive.name),
-                        Callee::Function(_) => return self.refuse("`new` of a function"),
-                    },
-                    _ => return self.refuse("`new` of a type that is known only when it runs"),
+                let Some(ty) = made_type(&self.module, ir, ty) else {
+                    return self.refuse("`new` of a type that is known only when it runs");
                 };
                 let operands = self.operands(ir, args)?;
                 match ty {
@@ -435,6 +433,20 @@ impl FunctionCompiler<'_, '_> {
             };
         }
         self.assemble(layout, operands)
+    }
+}
+
+/// The type of which `new` makes a value, given the operand that names it.
+pub(super) fn made_type(module: &Module<IRCode>, ir: &IRCode, operand: &Operand<Positions>) -> Option<Type> {
+    match copied(ir, operand) {
+        Operand::Constant(ircode::Constant::Type(ty)) => Some((**ty).clone()),
+        Operand::Global(global) => match module.global_callee(global) {
+            Callee::Type(ty) => Some(ty),
+            Callee::Unknown(path) => Some(Type::parse(&path)),
+            Callee::Primitive(primitive) => Some(Type::named(primitive.name)),
+            Callee::Function(_) => None,
+        },
+        _ => None,
     }
 }
 

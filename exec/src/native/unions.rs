@@ -1,5 +1,5 @@
-//! Small unions of values without identity, as `Union{Nothing, Tuple{Float64, Int64}}`, which Julia's iteration gives: a number that says
-//! which member a value is of, and behind it the parts of each member, those of the others being zeros.
+//! Small unions, as `Union{Nothing, Tuple{Float64, Int64}}`, which Julia's iteration gives: a number that says which member a value is of, and behind it the
+//! parts of each member, those of the others being zeros.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use ircode::primitives::Primitive;
 use ircode::{Constant, Operand, Positions, ScalarType, Type};
 
 use super::function::{Compiled, FunctionCompiler, Typed};
-use super::layout::{Layout, Layouts, Parts, Shape};
+use super::layout::{Composition, Layout, Layouts, Parts, Shape};
 use super::sites::What;
 
 /// Unions of more members are values of the interpreter.
@@ -23,28 +23,39 @@ const MOST_PARTS: usize = 16;
 const OF_ANOTHER_TYPE: &str = "a value of another type than the code says";
 
 impl Layouts {
-    /// The layouts of the members of a union, if all of them are numbers, or made of such.
-    pub(super) fn members(&mut self, types: &[Type]) -> Option<Vec<Arc<Layout>>> {
-        if !(2..=MOST_MEMBERS).contains(&types.len()) {
-            return None;
-        }
-        let members: Vec<Arc<Layout>> = types.iter().map(|ty| self.of(ty)).collect();
-        let distinct = (1..members.len()).all(|at| {
-            let (before, rest) = members.split_at(at);
-            rest.first().is_some_and(|member| before.iter().all(|other| other.ty != member.ty))
-        });
-        let parts: usize = members.iter().map(|member| member.parts.len()).sum();
-        (distinct && parts < MOST_PARTS && members.iter().all(|member| is_flat(member))).then_some(members)
+    /// The layouts of the members of a union, which [is small](Self::is_small_union).
+    pub(super) fn members(&mut self, types: &[Type]) -> Vec<Arc<Layout>> {
+        types.iter().map(|ty| self.of(ty)).collect()
     }
-}
 
-/// Whether a value is numbers, `nothing`, or made of such, and lies in its parts as a whole: none of them points to memory.
-fn is_flat(layout: &Layout) -> bool {
-    match &layout.shape {
-        Shape::Scalar(_) => true,
-        Shape::Unit => layout.ty == Type::Nothing,
-        Shape::Fields(fields) => fields.iter().all(|field| is_flat(field)),
-        _ => false,
+    /// Whether the members of a union are few and different, and each is numbers, pointers to objects, `nothing`, or made of few such.
+    pub(super) fn is_small_union(&self, types: &[Type]) -> bool {
+        let declared: Vec<Type> = types.iter().map(|ty| self.as_declared(ty)).collect();
+        let distinct = declared.iter().enumerate().all(|(at, ty)| declared.iter().take(at).all(|other| other != ty));
+        let parts =
+            declared.iter().map(|ty| self.part_count(ty, MOST_PARTS)).try_fold(0, |sum, parts| Some(sum + parts?));
+        (2..=MOST_MEMBERS).contains(&types.len()) && distinct && parts.is_some_and(|parts| parts < MOST_PARTS)
+    }
+
+    /// How many parts a value of a member has; `None` if a union has no such members, or there are more than so many.
+    fn part_count(&self, ty: &Type, most: usize) -> Option<usize> {
+        match ty {
+            Type::Scalar(_) | Type::Array(_) | Type::Ref(_) => Some(1),
+            Type::Nothing => Some(0),
+            // Objects of classes may be of others.
+            Type::Named(_) | Type::Tuple(_) | Type::NamedTuple(_) => match self.composition(ty) {
+                Composition::Pointer(_) => Some(1),
+                Composition::Fields(types) => {
+                    let mut sum = 0;
+                    for ty in types {
+                        sum += self.part_count(&ty, most.checked_sub(sum + 1)?)?;
+                    }
+                    Some(sum)
+                }
+                _ => None,
+            },
+            _ => None,
+        }
     }
 }
 
@@ -87,7 +98,7 @@ impl FunctionCompiler<'_, '_> {
     }
 
     /// A union of which the parts of some members are known.
-    fn union(
+    pub(super) fn union(
         &mut self,
         layout: &Arc<Layout>,
         members: &[Arc<Layout>],
@@ -105,12 +116,12 @@ impl FunctionCompiler<'_, '_> {
     }
 
     /// Whether a value of a union is of the member of this number.
-    fn is_member(&mut self, value: &Typed, member: usize) -> Option<ir::Value> {
+    pub(super) fn is_member(&mut self, value: &Typed, member: usize) -> Option<ir::Value> {
         let number = value.parts.first().copied()?;
         Some(self.builder.ins().icmp_imm_s(IntCC::Equal, number, member as i64))
     }
 
-    fn member(&mut self, value: &Typed, member: usize) -> Option<Typed> {
+    pub(super) fn member(&mut self, value: &Typed, member: usize) -> Option<Typed> {
         let Shape::Union(members) = &value.layout.shape else { return None };
         let layout = members.get(member)?.clone();
         let first = first_part(members, member);
@@ -152,6 +163,8 @@ impl FunctionCompiler<'_, '_> {
         // Tuples of abstract types have members of others; what is boxed may be abstract itself.
         let decided = match (&asked.shape, &member.shape) {
             (Shape::Scalar(_), _) | (_, Shape::Scalar(_)) => !asked.is_boxed(),
+            (Shape::Array(..) | Shape::Object | Shape::Reference, _) => true,
+            (_, Shape::Array(..) | Shape::Object | Shape::Reference) => !asked.is_boxed(),
             (Shape::Unit, Shape::Fields(_)) | (Shape::Fields(_), Shape::Unit) => true,
             (Shape::Fields(_), Shape::Fields(_)) => {
                 !matches!((&asked.ty, &member.ty), (Type::Tuple(_), Type::Tuple(_)))

@@ -373,6 +373,8 @@ pub static TABLE: &[Primitive] = &[
     // The functions that tables of methods have for an object: see `crate::tables`.
     machine("class_method", 2, None, ResultType::Function, THROWS),
     machine("witness_method", 3, None, ResultType::Function, THROWS),
+    // The elements of tuples and arrays in one tuple: `(xs..., ys...)`.
+    machine("splat_tuple", 0, None, ResultType::Unknown, Effects { throws: true, ..MAKES }).in_scope(Scope::Bbkit),
     machine("new_stack", 1, Some(1), ResultType::Stack, ALLOCATES),
     machine("stack_push!", 2, Some(2), ResultType::Nothing, WRITES),
     machine("stack_get", 2, Some(2), ResultType::Element(0), READS),

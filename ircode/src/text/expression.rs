@@ -346,7 +346,7 @@ impl<'a> Cursor<'a> {
     }
 
     /// The operator in `(==)`, which stands here: how symbols of some operators are printed behind the colon.
-    pub(super) fn parenthesised_operator(&self) -> Option<&'static str> {
+    pub(super) fn parenthesised_operator(&self) -> Option<&'a str> {
         let rest = self.rest().strip_prefix('(')?;
         let quoted = operator_prefix(rest).into_iter().chain([":", "::", "=", ":="]);
         let mut closed = quoted.filter(|op| rest.strip_prefix(op).is_some_and(|rest| rest.starts_with(')')));

@@ -84,7 +84,7 @@ impl Cursor<'_> {
 }
 
 /// An operator that is an operand itself.
-pub(super) fn operator_alone(rest: &str) -> Option<&'static str> {
+pub(super) fn operator_alone(rest: &str) -> Option<&str> {
     let op = operator_prefix(rest)?;
     let after = rest.get(op.len()..)?;
     (after.is_empty() || after.starts_with([',', ')', ' ']) || after.starts_with("::")).then_some(op)

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::balanced::split_depth_0;
 use crate::constant::Constant;
-use crate::types::Type;
+use crate::types::{Type, uniform};
 use crate::version::JuliaVersion;
 
 /// From here on parameters have a space behind the comma, `Array{T,1}` is `Vector{T}`, and the compiler's constants are
@@ -17,9 +17,15 @@ const NAMED_TUPLE_MACRO: JuliaVersion = JuliaVersion::new(1, 10);
 pub(super) fn type_text(ty: &Type, version: JuliaVersion) -> String {
     let spaced = version >= SPACED;
     let comma = if spaced { ", " } else { "," };
-    let list = |types: &[Type]| types.iter().map(|ty| type_text(ty, version)).collect::<Vec<_>>().join(comma);
+    let tuple = |types: &[Type]| match uniform(types) {
+        Some(element) => format!("NTuple{{{}{comma}{}}}", types.len(), type_text(element, version)),
+        None => {
+            let types: Vec<String> = types.iter().map(|ty| type_text(ty, version)).collect();
+            format!("Tuple{{{}}}", types.join(comma))
+        }
+    };
     match ty {
-        Type::Tuple(elements) => format!("Tuple{{{}}}", list(elements)),
+        Type::Tuple(elements) => tuple(elements),
         // Julia 1.5 has the space here already.
         Type::Union(members) => {
             let members: Vec<String> = members.iter().map(|ty| type_text(ty, version)).collect();
@@ -33,8 +39,8 @@ pub(super) fn type_text(ty: &Type, version: JuliaVersion) -> String {
         Type::NamedTuple(fields) if version < NAMED_TUPLE_MACRO => {
             let names: Vec<String> = fields.iter().map(|(name, _)| format!(":{name}")).collect();
             let one = if names.len() == 1 { "," } else { "" };
-            let types: Vec<String> = fields.iter().map(|(_, ty)| type_text(ty, version)).collect();
-            format!("NamedTuple{{({}{one}){comma}Tuple{{{}}}}}", names.join(", "), types.join(comma))
+            let types: Vec<Type> = fields.iter().map(|(_, ty)| ty.clone()).collect();
+            format!("NamedTuple{{({}{one}){comma}{}}}", names.join(", "), tuple(&types))
         }
         Type::NamedTuple(fields) => {
             let mut text = String::from("@NamedTuple{");

@@ -32,7 +32,7 @@ pub(super) fn is_annotation(rest: &str) -> bool {
     spaces > 0 && bars.starts_with(['│', '┃', '╻', '╷'])
 }
 
-impl Cursor<'_> {
+impl<'a> Cursor<'a> {
     /// A statement and, if it shows one, its type.
     pub(super) fn typed_statement(&mut self, scope: &mut Scope) -> Read<(Stmt<Positions>, Option<Type>)> {
         let stmt = self.statement(scope)?;
@@ -450,7 +450,7 @@ impl Cursor<'_> {
         }
     }
 
-    fn unary_operator(&mut self) -> Option<&'static str> {
+    fn unary_operator(&mut self) -> Option<&'a str> {
         let op = super::operators::operator_prefix(self.rest()).filter(|op| is_unary(op))?;
         let rest = self.rest().get(op.len()..)?;
         let operand = rest.starts_with(['%', '_', '@', '(', '$', '"']) || rest.starts_with(|c: char| c.is_alphabetic());

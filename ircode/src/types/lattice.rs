@@ -14,6 +14,7 @@ impl Type {
     ///
     /// assert_eq!(Type::parse("Core.Compiler.MaybeUndef(Float64)").widened(), Some(Type::FLOAT64));
     /// assert_eq!(Type::parse("Core.Const(true)").widened(), Some(Type::BOOL));
+    /// assert_eq!(Type::parse("Core.Const(IndexLinear())").widened(), Some(Type::parse("IndexLinear")));
     /// assert_eq!(Type::FLOAT64.widened(), None);
     /// ```
     pub fn widened(&self) -> Option<Type> {
@@ -23,7 +24,11 @@ impl Type {
         let parts = split_depth_0(inside, ',')?;
         let first = parts.first()?.trim();
         match name.unwrap_or(path) {
-            "Const" => known_constant(first).map(|constant| constant.ty()),
+            // The only value of its type is shown as a call of that without arguments.
+            "Const" => known_constant(first).map(|constant| constant.ty()).or_else(|| {
+                let ty = Type::parse(first.strip_suffix("()")?);
+                ty.is_named().then_some(ty)
+            }),
             "MaybeUndef" | "PartialStruct" | "PartialOpaque" | "LimitedAccuracy" => {
                 let ty = Type::parse(first);
                 Some(ty.widened().unwrap_or(ty))

@@ -10,6 +10,9 @@ use crate::text::balanced::{find_depth_0, split_depth_0};
 /// Types nested deeper than this are kept as text: Julia prints none that deep, and it bounds the recursion.
 const MAX_DEPTH: usize = 32;
 
+/// An `NTuple` that is longer is kept as text.
+const LONGEST: usize = 256;
+
 pub(super) fn parse(text: &str) -> Type {
     let text = text.trim();
     match structural(text, 0) {
@@ -46,6 +49,12 @@ fn structural(text: &str, depth: usize) -> Option<Type> {
                 return None;
             }
             Some(Type::tuple(all_nested(parameters, depth)?))
+        }
+        // Of a known length it is such a tuple.
+        ("NTuple", [length, element]) => {
+            let length: usize = length.trim().parse().ok().filter(|length| *length <= LONGEST)?;
+            let element = nested(element, depth)?;
+            Some(Type::tuple(std::iter::repeat_n(element, length)))
         }
         ("Union", []) => Some(Type::Bottom),
         ("Union", [_]) => None,
@@ -118,15 +127,15 @@ fn named_tuple_macro(fields: &[&str], depth: usize) -> Option<Type> {
 
 fn named_tuple(names: &str, types: &str, depth: usize) -> Option<Type> {
     let names = split_depth_0(names.strip_prefix('(')?.strip_suffix(')')?, ',')?;
-    let types = split_depth_0(types.strip_prefix("Tuple{")?.strip_suffix('}')?, ',')?;
+    let Type::Tuple(types) = structural(types, depth)? else { return None };
     // A tuple of one name is printed `(:a,)`.
     let names: Vec<&str> = names.into_iter().filter(|name| !name.trim().is_empty()).collect();
     if names.len() != types.len() {
         return None;
     }
     let mut fields = Vec::with_capacity(names.len());
-    for (name, ty) in names.iter().zip(types) {
-        fields.push((field_name(name.trim().strip_prefix(':')?)?, nested(ty, depth)?));
+    for (name, ty) in names.iter().zip(types.iter()) {
+        fields.push((field_name(name.trim().strip_prefix(':')?)?, ty.clone()));
     }
     Some(Type::NamedTuple(Arc::new(fields)))
 }

@@ -337,8 +337,7 @@ impl Activity {
             return (format!("there is no derivative rule for `{}` of ({})", primitive.name, types.join(", ")), help);
         }
         let callee = match stmt {
-            Stmt::Call(call) => module.callee(&call.callee),
-            Stmt::Invoke(invoke) => module.callee(&invoke.callee),
+            Stmt::Call(_) | Stmt::Invoke(_) => module.called(stmt),
             Stmt::Expr(expr) if expr.head == Head::Foreigncall => {
                 return ("no derivative of this foreign function is known".into(), None);
             }

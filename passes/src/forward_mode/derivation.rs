@@ -11,11 +11,12 @@ use super::NAME;
 use super::failing::{leave_calls, may_be_caught};
 use super::operation::{Classifier, Operation};
 use crate::PassError;
+use crate::base_names::BaseNames;
 use crate::derivative_entries::RegisteredDerivatives;
 use crate::dispatch::{self, Candidate};
 use crate::infer_types::returned_type;
 use crate::preparation::prepared_body;
-use crate::reverse_mode::{Thunks, base_name, free_entry, numbers_of, takers_of_bits};
+use crate::reverse_mode::{Thunks, free_entry, numbers_of, takers_of_bits};
 use crate::rules::RuleTable;
 use crate::tangents::{Tangent, TangentTypes};
 use crate::witnesses::given_derivative;
@@ -79,6 +80,7 @@ pub(super) struct Derivation<'a> {
     pub(super) frees_entry: bool,
     /// What a value that is called may be.
     candidates: Vec<Candidate>,
+    base_names: BaseNames,
     /// By function: whether it may make an integer of the bits of a float.
     pub(super) takers_of_bits: Vec<bool>,
     /// By function: whether exceptions that it throws may be caught.
@@ -105,6 +107,7 @@ impl<'a> Derivation<'a> {
             registered,
             thunks: Thunks::default(),
             candidates,
+            base_names: BaseNames::default(),
             prepared: RefCell::default(),
         }
     }
@@ -182,7 +185,7 @@ impl<'a> Derivation<'a> {
     /// What the names of derivatives with respect to these arguments begin with.
     pub(super) fn base(&self, signature: &Signature) -> String {
         let Some(function) = self.module.functions().get(signature.function) else { return String::new() };
-        let base = base_name(&function.name);
+        let base = self.base_names.of(self.module, signature.function);
         let has_tangent = |ty: &Type| !self.tangents.of(ty).is_none();
         let pairs = function.body.argtypes.iter().zip(&signature.wanted).skip(1);
         let all = pairs.into_iter().all(|(ty, wanted)| has_tangent(ty) == *wanted);

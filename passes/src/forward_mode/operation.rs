@@ -7,6 +7,7 @@ use ircode::primitives::{Primitive, lookup};
 use ircode::{Callee, Constant, Head, IRCode, Module, Name, Operand, Positions, Stmt, Type, TypeKind};
 
 use crate::constant_folding::named_type;
+use crate::effects::mutable_field_type;
 use crate::preparation::part_index;
 use crate::rules::{Bindings, Rule, RuleKind, RuleTable};
 use crate::tangents::{Tangent, TangentTypes};
@@ -104,8 +105,8 @@ impl Classifier<'_> {
             return self.primitive(primitive, callee, args);
         }
         let called = match stmt {
-            Stmt::Call(call) => self.call(&call.callee, &call.args),
-            Stmt::Invoke(invoke) => self.call(&invoke.callee, &invoke.args),
+            Stmt::Call(call) => self.call(stmt, &call.args),
+            Stmt::Invoke(invoke) => self.call(stmt, &invoke.args),
             Stmt::Expr(expr) => self.expression(&expr.head, &expr.args),
             _ => Operation::Unknown,
         };
@@ -131,8 +132,8 @@ impl Classifier<'_> {
         self.tangents.of(&self.type_of(operand))
     }
 
-    fn call(&self, callee: &Op, args: &[Op]) -> Operation {
-        match self.module.callee(callee) {
+    fn call(&self, stmt: &Stmt<Positions>, args: &[Op]) -> Operation {
+        match self.module.called(stmt) {
             Some(Callee::Function(function)) => {
                 let fits = self.module.functions().get(function).is_some_and(|target| {
                     let taken = target.body.argtypes.len().saturating_sub(1);
@@ -285,7 +286,7 @@ impl Classifier<'_> {
         }
         let named = self.named_field(&ty, field);
         if self.is_mutable_struct(&ty) {
-            return same(named.map_or(Tangent::ANY, |(_, ty)| self.tangents.of(&ty)));
+            return same(mutable_field_type(self.module, &ty, field).map_or(Tangent::ANY, |ty| self.tangents.of(&ty)));
         }
         // A tuple of which the type does not say how many elements there are.
         let is_tuple = matches!(&ty, Type::Named(name) if name.starts_with("Tuple{") || name.starts_with("NTuple{"));
@@ -460,9 +461,9 @@ impl Classifier<'_> {
             (Type::Array(_), Some(Constant::Symbol(name))) if name == "size" => return same(Role::Keep),
             _ => {}
         }
-        match self.named_field(&ty, field) {
-            Some((_, ty)) if self.tangents.of(&ty).is_none() => Operation::Steps,
-            Some((_, ty)) => same(Role::Stored(self.tangents.of(&ty))),
+        match mutable_field_type(self.module, &ty, field) {
+            Some(ty) if self.tangents.of(&ty).is_none() => Operation::Steps,
+            Some(ty) => same(Role::Stored(self.tangents.of(&ty))),
             None => Operation::Unknown,
         }
     }

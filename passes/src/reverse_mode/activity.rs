@@ -609,12 +609,7 @@ impl<'a> Analysis<'a> {
             );
             return (format!("there is no derivative rule for `{}` of ({})", primitive.name, types.join(", ")), help);
         }
-        let callee = match &inst.stmt {
-            Stmt::Call(call) => module.callee(&call.callee),
-            Stmt::Invoke(invoke) => module.callee(&invoke.callee),
-            _ => None,
-        };
-        match (callee, &inst.stmt) {
+        match (module.called(&inst.stmt), &inst.stmt) {
             (Some(Callee::Unknown(name)), _) => (
                 format!(
                     "`{name}` is neither a function of this module nor a primitive, so its derivative is not known"

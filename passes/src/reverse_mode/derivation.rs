@@ -5,10 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
-use ircode::{
-    Callee, Constant, DerivativeKind, Function, LineInfo, Module, Name, NewInstruction, Operand, Stmt, Type, TypeKind,
-    method_of,
-};
+use ircode::{Callee, DerivativeKind, Function, LineInfo, Module, Name, NewInstruction, Operand, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use super::activity::Activity;
@@ -18,6 +15,7 @@ use super::linear_maps::rule_pullbacks::RulePullbacks;
 use super::operation::{Classifier, Operation};
 use super::summary::Summaries;
 use super::{Carrier, NAME, Savings, numbers_of};
+use crate::base_names::{BaseNames, base_name};
 use crate::derivative_entries::RegisteredDerivatives;
 use crate::dispatch::{self, Candidate};
 use crate::infer_types::returned_type;
@@ -62,20 +60,19 @@ impl DerivativeNames {
 
     /// The names for the function of this name, with respect to some of its arguments, by their numbers.
     pub fn with_respect_to(function: &str, arguments: &[usize]) -> Self {
-        let numbers: String = arguments.iter().map(|number| format!("_{number}")).collect();
-        Self::with_base(&format!("{}_wrt{numbers}", base_name(function)))
+        Self::with_base(&with_numbers(&base_name(function), arguments))
     }
 
-    /// The names for the function of this name, given which of its arguments have tangents, and which are wanted; `_1` first.
-    pub(super) fn for_arguments(function: &str, has_tangents: impl IntoIterator<Item = bool>, wanted: &[bool]) -> Self {
+    /// The names that begin with this, given which of the function's arguments have tangents, and which are wanted; `_1` first.
+    pub(super) fn for_arguments(base: &str, has_tangents: impl IntoIterator<Item = bool>, wanted: &[bool]) -> Self {
         let mut tangents = has_tangents.into_iter().enumerate();
         let all = tangents.all(|(index, has)| index == 0 || has == (wanted.get(index) == Some(&true)));
         if all && wanted.first() != Some(&true) {
-            return Self::of(function);
+            return Self::with_base(base);
         }
         let wanted = wanted.iter().enumerate().filter(|(_, wanted)| **wanted);
         let numbers: Vec<usize> = wanted.map(|(index, _)| index + 1).collect();
-        Self::with_respect_to(function, &numbers)
+        Self::with_base(&with_numbers(base, &numbers))
     }
 
     /// The names for the carrier of linear maps, of which those of the forward pass and of the pullback differ.
@@ -115,23 +112,10 @@ impl DerivativeNames {
     }
 }
 
-/// What the names of the derivatives of a function begin with.
-pub(crate) fn base_name(function: &str) -> String {
-    match method_of(function) {
-        _ if function.is_empty() => "listing".into(),
-        Some(of) => plain_name(function, of),
-        None => function.to_string(),
-    }
-}
-
-/// A name for the method `Main.f(::Float64, ::Int64)` that needs no quoting: `f_Float64_Int64`.
-fn plain_name(method: &str, of: &str) -> String {
-    let last = of.rsplit('.').next().unwrap_or(of);
-    let types = method.strip_prefix(of).unwrap_or_default();
-    let words = last.split(|c: char| !c.is_alphanumeric() && c != '_');
-    let words = words.chain(types.split(|c: char| !c.is_alphanumeric())).filter(|word| !word.is_empty());
-    let name = words.collect::<Vec<_>>().join("_");
-    if name.starts_with(|c: char| c.is_alphabetic()) { name } else { format!("method_{name}") }
+/// What names begin with of derivatives with respect to the arguments of these numbers.
+fn with_numbers(base: &str, arguments: &[usize]) -> String {
+    let numbers: String = arguments.iter().map(|number| format!("_{number}")).collect();
+    format!("{base}_wrt{numbers}")
 }
 
 /// A function made ready to be differentiated.
@@ -219,6 +203,7 @@ pub(super) struct Derivation<'a> {
     pub(super) thunks: Thunks,
     /// What a value that is called may be.
     candidates: Vec<Candidate>,
+    base_names: BaseNames,
     prepared: RefCell<HashMap<usize, Arc<Prepared>>>,
 }
 
@@ -244,6 +229,7 @@ impl<'a> Derivation<'a> {
             registered: RegisteredDerivatives::of(module, DerivativeKind::Vjp),
             thunks: Thunks::default(),
             candidates,
+            base_names: BaseNames::default(),
             prepared: RefCell::default(),
         }
     }
@@ -337,7 +323,8 @@ impl<'a> Derivation<'a> {
     pub(super) fn names(&self, signature: &Signature) -> DerivativeNames {
         let Some(function) = self.module.functions().get(signature.function) else { return DerivativeNames::of("") };
         let tangents = function.body.argtypes.iter().map(|ty| !self.tangents.of(ty).is_none());
-        DerivativeNames::for_arguments(&function.name, tangents, &signature.wanted).carried_by(self.carrier)
+        let base = self.base_names.of(self.module, signature.function);
+        DerivativeNames::for_arguments(&base, tangents, &signature.wanted).carried_by(self.carrier)
     }
 
     /// The tangents of the wanted arguments of these types, none for the others; `_1` first.
@@ -401,24 +388,6 @@ impl<'a> Derivation<'a> {
         let fits = |set: &[u32]| if set.is_empty() { wanted == all } else { wanted == set };
         let found = self.registered.get(signature.function).iter().find(|other| fits(&other.with_respect_to))?;
         self.module.function(&found.function).map(|function| function.name.clone())
-    }
-
-    /// The field of a mutable struct that a constant names, with its type.
-    pub(super) fn mutable_field(&self, object: &Type, field: &Operand<Ids>) -> Option<(usize, Type)> {
-        let Type::Named(name) = object else { return None };
-        let Some(TypeKind::Struct { fields, .. }) = self.module.type_def(name).map(|def| &def.kind) else {
-            return None;
-        };
-        let constant = match field {
-            Operand::Constant(constant) => constant,
-            Operand::Quote(constant) => constant,
-            _ => return None,
-        };
-        let index = match constant {
-            Constant::Symbol(name) => fields.iter().position(|(known, _)| known == name)?,
-            other => usize::try_from(other.as_scalar()?.to_i128()).ok()?.checked_sub(1)?,
-        };
-        fields.get(index).map(|(_, ty)| (index, ty.clone()))
     }
 }
 

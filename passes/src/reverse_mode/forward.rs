@@ -11,7 +11,7 @@ use super::emit::{Emitter, block_number, type_operand};
 use super::linear_maps::rule_pullbacks::{Captured, RulePullback};
 use super::operation::{Operation, Place, Whole};
 use super::plan::{Plan, SavedArgument, Travel};
-use super::saved::Saved;
+use super::saved::{Saved, kept_type};
 use crate::checkpointed::unmark;
 use crate::tangents::Tangent;
 
@@ -375,6 +375,18 @@ impl Forward<'_, '_> {
                     let part = self.shadow(field, id)?;
                     parts.push(Emitter::before(&mut self.bb, id).stored_tangent(&tangent, part)?);
                 }
+                // Fields that are assigned later are read as soon as that is reversed.
+                let mut all = parts.len();
+                for of in types.iter().skip(fields.len()) {
+                    let tangent = plan.derivation.tangents.of(of);
+                    let mut emit = Emitter::before(&mut self.bb, id);
+                    let none = emit.shadow_as(Operand::nothing(), &Tangent::None, &tangent.shadow())?;
+                    parts.push(emit.stored_tangent(&tangent, none)?);
+                    if !matches!(tangent, Tangent::None | Tangent::Object(_)) {
+                        all = parts.len();
+                    }
+                }
+                parts.truncate(all);
                 let made = Emitter::before(&mut self.bb, id).stmt(Stmt::expr(Head::New, parts), shadow.ty())?;
                 self.made.insert(Saved::Shadow(id), Operand::Value(made));
             }
@@ -470,7 +482,7 @@ impl Forward<'_, '_> {
                 true => Operand::Value(emit.stmt(place.load(), ty.clone())?),
                 false => {
                     let args = std::iter::once(place.object.clone()).chain(kept_indices.iter().cloned());
-                    emit.own(keep, args, Type::Any)?
+                    emit.own(keep, args, kept_type(&ty))?
                 }
             };
             self.made.insert(Saved::Old(id), old);
@@ -484,7 +496,7 @@ impl Forward<'_, '_> {
         let mut emit = Emitter::before(&mut self.bb, id);
         if !tangent.shadow().is_none() && plan.restores(&place.object) {
             let args = std::iter::once(object.clone()).chain(kept_indices);
-            let old = emit.own(keep, args, Type::Any)?;
+            let old = emit.own(keep, args, kept_type(&tangent.ty()))?;
             self.made.insert(Saved::OldShadow(id), old);
         }
         let mut emit = Emitter::after(&mut self.bb, id);
@@ -508,7 +520,9 @@ impl Forward<'_, '_> {
         let mut operands = args.clone();
         for (arg, tangent) in args.iter().zip(called.arguments.iter().skip(1)) {
             if !tangent.shadow().is_none() {
-                operands.push(self.shadow(arg, id)?);
+                let own = plan.derivation.tangents.of(&self.bb.operand_type(arg)).shadow();
+                let shadow = self.shadow(arg, id)?;
+                operands.push(Emitter::before(&mut self.bb, id).shadow_as(shadow, &own, &tangent.shadow())?);
             }
         }
         let result_shadow = called.result.shadow();

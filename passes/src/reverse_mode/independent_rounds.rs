@@ -28,8 +28,9 @@ use ircode::{Function, Name, Operand, Type};
 
 pub(super) use self::joined::joined;
 
-use super::derivation::{DerivativeNames, base_name};
+use super::derivation::DerivativeNames;
 use super::plan::Plan;
+use crate::base_names::base_name;
 
 /// A loop of independent rounds.
 #[derive(Debug)]

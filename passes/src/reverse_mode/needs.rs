@@ -11,6 +11,7 @@ use super::conditions::Meeting;
 use super::operation::{Access, Operation, Place, Resize};
 use super::plan::{Plan, SavedArgument};
 use super::saved::Saved;
+use crate::effects::mutable_field_type;
 use crate::rules::{Bindings, Rule, RuleTarget};
 use crate::tangents::Tangent;
 
@@ -282,7 +283,7 @@ impl Plan<'_> {
             (Access::Field, Type::Ref(element)) => (**element).clone(),
             (Access::Field, Type::Named(_)) => {
                 let field = place.indices.first().unwrap_or(&Operand::Constant(ircode::Constant::Nothing)).clone();
-                self.derivation.mutable_field(&object, &field).map_or(Type::Any, |(_, ty)| ty)
+                mutable_field_type(self.derivation.module, &object, &field).unwrap_or(Type::Any)
             }
             (_, ty) => element_type(ty),
         }

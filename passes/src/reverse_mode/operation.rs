@@ -8,6 +8,7 @@ use ircode::{Argument, Callee, Constant, Head, Module, Operand, Stmt, Type, Type
 
 use crate::constant_folding::named_type;
 use crate::dispatch::as_taken;
+use crate::effects::mutable_field_type;
 use crate::preparation::part_index;
 use crate::rules::{Bindings, Rule, RuleKind, RuleTable};
 
@@ -197,8 +198,8 @@ impl Classifier<'_> {
                     return self.primitive(primitive, args);
                 }
                 match stmt {
-                    Stmt::Call(call) => self.call(id, &call.callee, &call.args, packed),
-                    Stmt::Invoke(invoke) => self.call(id, &invoke.callee, &invoke.args, packed),
+                    Stmt::Call(call) => self.call(id, stmt, &call.args, packed),
+                    Stmt::Invoke(invoke) => self.call(id, stmt, &invoke.args, packed),
                     Stmt::Expr(expr) => self.expression(&expr.head, &expr.args),
                     _ => Operation::Unknown,
                 }
@@ -209,11 +210,11 @@ impl Classifier<'_> {
     fn call(
         &self,
         id: InstId,
-        callee: &Operand<Ids>,
+        stmt: &Stmt<Ids>,
         args: &[Operand<Ids>],
         packed: &dyn Fn(InstId) -> Option<InstId>,
     ) -> Operation {
-        match self.module.callee(callee) {
+        match self.module.called(stmt) {
             Some(Callee::Function(function)) => {
                 let Some(target) = self.module.functions().get(function) else { return Operation::Unknown };
                 let mut args = args.to_vec();
@@ -352,12 +353,17 @@ impl Classifier<'_> {
             _ => {}
         }
         if self.is_mutable_struct(&ty) {
+            if mutable_field_type(self.module, &ty, field).is_none() {
+                return Operation::Unknown;
+            }
             let place = Place { access: Access::Field, object: object.clone(), indices: vec![field.clone()] };
             return Operation::Load(place);
         }
         match (self.field_count(&ty), self.field_index(&ty, field)) {
             (Some(count), Some(index)) => Operation::Field { object: object.clone(), index, count },
-            (Some(count), None) => Operation::AnyField { object: object.clone(), index: field.clone(), count },
+            (Some(count), None) if self.are_integers(std::slice::from_ref(field)) => {
+                Operation::AnyField { object: object.clone(), index: field.clone(), count }
+            }
             _ => Operation::Unknown,
         }
     }
@@ -383,7 +389,8 @@ impl Classifier<'_> {
             ("tuple", fields) => Operation::Aggregate(fields.to_vec()),
             ("getfield" | "getproperty", [object, field, ..]) => self.field(object, field),
             ("setfield!" | "setproperty!", [object, field, value, ..])
-                if self.is_mutable_struct(&self.bb.operand_type(object)) =>
+                if self.is_mutable_struct(&self.bb.operand_type(object))
+                    && mutable_field_type(self.module, &self.bb.operand_type(object), field).is_some() =>
             {
                 let place = place(Access::Field, object, std::slice::from_ref(field));
                 Operation::Store { place, value: value.clone(), gives_value: true }

@@ -49,6 +49,7 @@ impl Plan<'_> {
             },
             Saved::Old(id) => match self.activity.operation(id) {
                 Operation::Store { place, .. } if self.is_plain(&self.place_type(place)) => self.place_type(place),
+                Operation::Store { place, .. } => kept_type(&self.place_type(place)),
                 // Where the value was put.
                 Operation::Append { .. } => Type::INT64,
                 // A copy of the object.
@@ -63,10 +64,19 @@ impl Plan<'_> {
             },
             Saved::OldShadow(id) => match self.activity.operation(id) {
                 Operation::Resize { object, .. } => known(self.activity.shadow(object).ty()),
+                Operation::Store { place, .. } => kept_type(&self.place_tangent(place).ty()),
                 _ => Type::Any,
             },
             Saved::Edge(number) => choice_type(self.predecessors(number).len()),
             Saved::Left(index) => self.inductions.type_of(index),
         }
+    }
+}
+
+/// The type of what is kept of a place of this type: alone in a tuple, or `nothing` if nothing is assigned there.
+pub(super) fn kept_type(of: &Type) -> Type {
+    match of.is_unknown() || matches!(of, Type::Any | Type::Bottom) {
+        true => Type::Any,
+        false => Type::union([Type::Nothing, Type::tuple([of.clone()])]),
     }
 }

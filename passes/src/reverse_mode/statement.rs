@@ -14,6 +14,7 @@ use super::plan::SavedArgument;
 use super::pullback::{Generated, Generator};
 use super::saved::Saved;
 use super::tangent_code::{Leaves, zero};
+use crate::effects::mutable_field_type;
 use crate::rules::{Bindings, Rule, RuleTarget};
 use crate::tangents::Tangent;
 
@@ -438,8 +439,8 @@ impl Generator<'_, '_> {
             let ty = match &object {
                 Type::Ref(element) => (**element).clone(),
                 other => {
-                    let number = Operand::from(index as i64 + 1);
-                    self.plan.derivation.mutable_field(other, &number).map_or(Type::Any, |(_, ty)| ty)
+                    let number: Operand<Ids> = Operand::from(index as i64 + 1);
+                    mutable_field_type(self.plan.derivation.module, other, &number).unwrap_or(Type::Any)
                 }
             };
             let tangent = self.plan.derivation.tangents.of(&ty);

@@ -28,6 +28,7 @@ use super::emit::callee;
 use super::operation::{Classifier, Operation, argument};
 use super::tangent_code::zero;
 use super::{Carrier, Derivative, NAME, Options, closed_kinds};
+use crate::base_names::base_name;
 use crate::derivative_entries::RegisteredDerivatives;
 use crate::effects::call_effects;
 use crate::preparation::{debug_info_of_copy, origin_line};
@@ -175,7 +176,7 @@ impl<'m> Straight<'m> {
             return None;
         }
         let has_tangents = of_arguments.iter().map(|tangent| !tangent.is_none());
-        let names = DerivativeNames::for_arguments(&function.name, has_tangents, &chosen);
+        let names = DerivativeNames::for_arguments(&base_name(&function.name), has_tangents, &chosen);
         let count = body.inst_count();
         Some(Straight {
             module,

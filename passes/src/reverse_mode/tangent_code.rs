@@ -39,6 +39,34 @@ impl Emitter<'_> {
         }
     }
 
+    /// A shadow of one shape in another: that of the same value, of whose type more or less is known.
+    pub(super) fn shadow_as(&mut self, value: Operand<Ids>, from: &Tangent, to: &Tangent) -> Emitted<Operand<Ids>> {
+        let Tangent::Fields(fields) = to else { return Ok(value) };
+        if from == to {
+            return Ok(value);
+        }
+        let mut parts = Vec::with_capacity(fields.len());
+        for (index, field) in fields.iter().enumerate() {
+            let part = match from {
+                _ if field.is_none() => Operand::nothing(),
+                Tangent::Fields(own) => match own.get(index).filter(|own| !own.is_none()) {
+                    Some(own) => {
+                        let part = self.field(value.clone(), index, own.ty())?;
+                        self.shadow_as(part, own, field)?
+                    }
+                    None => self.shadow_as(Operand::nothing(), &Tangent::None, field)?,
+                },
+                Tangent::Dynamic { .. } => {
+                    let number = Operand::from(index as i64 + 1);
+                    self.own("tangent_field", [value.clone(), number], field.ty())?
+                }
+                _ => self.shadow_as(Operand::nothing(), &Tangent::None, field)?,
+            };
+            parts.push(part);
+        }
+        self.tuple(parts, fields.iter().map(Tangent::ty).collect())
+    }
+
     /// Makes the floats of a shadow zero.
     pub(super) fn reset(&mut self, value: Operand<Ids>, shadow: &Tangent) -> Emitted<()> {
         match shadow {

@@ -1,0 +1,71 @@
+# Values in dumps that are to run away from this Julia: what is made of numbers is written as it is made, whatever it is called and however it is shown.
+
+const MachineNumber = Union{Bool,Base.BitInteger,Base.IEEEFloat}
+
+"Whether a global is a constant that is written by its value: a number, a type, or what is made of numbers."
+is_value(x::GlobalRef) = isdefined(x.mod, x.name) && isconst(x.mod, x.name) && is_value(getfield(x.mod, x.name))
+function is_value(@nospecialize(x))
+    x isa Union{MachineNumber,Type} && return true
+    x isa Union{Tuple,NamedTuple} && return 0 < length(x) <= LONGEST && all(is_value, x)
+    return is_made_of_fields(x)
+end
+
+"""
+Whether an object is one of an immutable struct that holds its fields itself, or of a primitive type of the program's own. Functions are known by their
+names, if those are of their types.
+"""
+function is_made_of_fields(@nospecialize(x))
+    ty = typeof(x)
+    x isa Union{Type,Tuple,NamedTuple,Char,Nothing,Core.IntrinsicFunction,Core.Builtin} && return false
+    x isa Function && is_global_function(x) && return false
+    return is_plain_number(ty) || isbitstype(ty) && isstructtype(ty)
+end
+
+"The text of a call of the type with the fields, of which bbkit makes such an object."
+function value_text(@nospecialize(x))
+    x isa Tuple && return string("(", join(map(value_text, x), ", "), length(x) == 1 ? ",)" : ")")
+    is_made_of_fields(x) || return object_text(x)
+    ty = typeof(x)
+    fields = is_plain_number(ty) ? Any[reinterpret(number_type(ty), x)] : Any[getfield(x, i) for i in 1:fieldcount(ty)]
+    return string(type_text(ty), "(", join(map(value_text, fields), ", "), ")")
+end
+
+"Whether a type is a primitive type of which bbkit knows nothing, as those of enums: a dump has a struct of one number in its place."
+is_plain_number(@nospecialize(ty)) =
+    ty isa DataType && isconcretetype(ty) && isprimitivetype(ty) && sizeof(ty) in (1, 2, 4, 8) &&
+    !(ty <: Union{MachineNumber,Char,Ptr,Core.IntrinsicFunction})
+
+"The type of the number that stands for values of such a type."
+number_type(@nospecialize(ty)) =
+    ty <: Base.Enums.Enum ? Base.Enums.basetype(ty) : (UInt8, UInt16, UInt32, UInt64)[trailing_zeros(sizeof(ty))+1]
+
+"The fields of the struct that a dump declares for a type, with their types."
+declared_fields(@nospecialize(ty)) =
+    is_plain_number(ty) ? [(:bits, number_type(ty))] : [(fieldname(ty, i), fieldtype(ty, i)) for i in 1:fieldcount(ty)]
+
+"Lets code take the number out of such a struct, or make one, where it reads the bits of a primitive type of the program's own."
+function use_plain_numbers!(ir)
+    rows = columns(ir)
+    for i in 1:length(rows.stmts)
+        stmt = rows.stmts[i]
+        Meta.isexpr(stmt, :call, 3) && known_object(stmt.args[1]) === Core.Intrinsics.bitcast || continue
+        to, from = known_object(stmt.args[2]), CC.widenconst(operand_type(ir, rows, stmt.args[3]))
+        if is_plain_number(to) && from === number_type(to)
+            rows.stmts[i] = Expr(:new, to, stmt.args[3])
+        elseif is_plain_number(from) && to === number_type(from)
+            rows.stmts[i] = Expr(:call, GlobalRef(Core, :getfield), stmt.args[3], 1)
+        end
+    end
+    return nothing
+end
+
+"What an operand names or is, if that is known; `nothing` otherwise."
+known_object(@nospecialize(x)) =
+    x isa GlobalRef ? (isdefined(x.mod, x.name) && isconst(x.mod, x.name) ? getfield(x.mod, x.name) : nothing) :
+    x isa QuoteNode ? x.value : x
+
+function operand_type(ir, rows::Columns, @nospecialize(x))
+    x isa Core.SSAValue && return rows.types[x.id]
+    x isa Argument && return ir.argtypes[x.n]
+    return typeof(known_object(x))
+end
