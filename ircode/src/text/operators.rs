@@ -206,7 +206,8 @@ mod tests {
 
     #[test]
     fn operators_of_other_characters_are_read_with_what_follows_them() {
-        for (text, op) in [("⊕ %2", "⊕"), ("⊕₁ %2", "⊕₁"), ("⋆′ %2", "⋆′"), ("≤ %2", "≤"), ("∉ %2", "∉")] {
+        for (text, op) in [("⊕ %2", "⊕"), ("⊕₁ %2", "⊕₁"), ("⋆′ %2", "⋆′"), ("≤ %2", "≤"), ("∉ %2", "∉")]
+        {
             assert_eq!(operator_prefix(text), Some(op));
             assert_eq!(infix_operator(text), Some(op));
             assert!(is_operator(op));
