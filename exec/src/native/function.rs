@@ -19,9 +19,9 @@ use super::call_graph::failing_blocks;
 use super::compiler::Compiler;
 use super::handlers::{Handlers, ends_block, enters_handlers};
 use super::layout::{Layout, Parts, Shape};
-use super::loops::counted_loops;
+use super::loops::{counted_loops, flow_graph};
 use super::outlined::Spare;
-use super::phis::{PhiEdges, open_phis, phi_type, reverse_postorder};
+use super::phis::{PhiEdges, compile_order, completed, open_phis, phi_type};
 use super::scopes::Scopes;
 use super::sites::{Interpreted, What, Work};
 use super::stacks::{LocalStack, local_stacks};
@@ -70,6 +70,10 @@ pub(super) struct FunctionCompiler<'c, 'f> {
     pub(super) result_address: Option<ir::Value>,
     pub(super) values: Vec<Option<Held>>,
     pub(super) arguments: Vec<Option<Held>>,
+    /// By statement, whether it is used behind a loop that it is in and of which there are several versions.
+    pub(super) of_several: Vec<bool>,
+    /// Whether the builder is that of a loop that becomes a function of its own.
+    pub(super) outlining: bool,
     pub(super) blocks: Vec<Option<ir::Block>>,
     /// By block, whether it is only reached where a run is about to fail.
     seldom: Vec<bool>,
@@ -153,6 +157,8 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
             result,
             values: vec![None; function.body.stmts.len()],
             arguments: Vec::new(),
+            of_several: vec![false; function.body.stmts.len()],
+            outlining: false,
             blocks: vec![None; function.body.cfg.blocks.len()],
             seldom: match compiler.runs_seldom(number) {
                 true => vec![true; function.body.cfg.blocks.len()],
@@ -198,15 +204,11 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         self.arguments.push(None);
         let mut rest = parameters.iter();
         for layout in layouts {
-            let held = self.hold(&layout);
-            for variable in &held.variables {
-                if let Some(parameter) = rest.next() {
-                    self.builder.def_var(*variable, *parameter);
-                }
-            }
-            self.arguments.push(Some(held));
+            let parts = rest.by_ref().take(layout.parts.len()).copied().collect();
+            self.arguments.push(Some(FunctionCompiler::fixed(&layout, parts)));
         }
-        let order = reverse_postorder(ir);
+        let graph = flow_graph(ir);
+        let order = compile_order(ir, &graph.loops());
         for &block in &order {
             self.blocks[block] = Some(self.builder.create_block());
         }
@@ -214,26 +216,19 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         self.plan_handlers(ir, &order)?;
         let is_local = |made: usize| self.local_stacks.contains_key(&made);
         let mut counted = match self.compiler.makes_versions() {
-            true => counted_loops(&self.module, ir, &is_local, self.compiler.resizes()),
+            true => counted_loops(&self.module, ir, &graph, &is_local, self.compiler.resizes()),
             false => Vec::new(),
         };
         counted.retain(|counted| !enters_handlers(ir, counted));
         self.plan_versions(counted);
         let Some(first) = self.block(0) else { return self.refuse("code without blocks") };
         self.builder.ins().jump(first, &[]);
-        for &number in &order {
-            if self.outlined_blocks.contains(&number) {
-                continue;
+        for (&number, completed) in order.iter().zip(completed(ir, &order)) {
+            self.compile_with_versions(ir, number)?;
+            for block in completed {
+                let block = self.block(block);
+                self.seal(block.as_slice());
             }
-            if let Some(versioned) = self.versioned.get(&number).copied() {
-                self.compile_versions(ir, versioned)?;
-                if self.outline(ir, versioned)? {
-                    continue;
-                }
-            }
-            let Some(block) = self.block(number) else { continue };
-            self.builder.switch_to_block(block);
-            self.compile_block(ir, number)?;
         }
         self.builder.switch_to_block(self.failed);
         self.leave_recursion();
@@ -245,6 +240,22 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         }
         self.builder.ins().return_(&returned);
         Ok(())
+    }
+
+    /// Compiles a block as it is written, and the versions of a loop that it is the header of.
+    fn compile_with_versions(&mut self, ir: &IRCode, number: usize) -> Compiled<()> {
+        if self.outlined_blocks.contains(&number) {
+            return Ok(());
+        }
+        if let Some(versioned) = self.versioned.get(&number).copied() {
+            self.compile_versions(ir, versioned)?;
+            if self.outline(ir, versioned)? {
+                return Ok(());
+            }
+        }
+        let Some(block) = self.block(number) else { return Ok(()) };
+        self.builder.switch_to_block(block);
+        self.compile_block(ir, number)
     }
 
     pub(super) fn block(&self, number: usize) -> Option<ir::Block> {
@@ -293,6 +304,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         self.checked.clear();
         self.block_number = number;
         self.unwinding = self.unwinding_from(number);
+        self.fix_phis(ir, range.clone());
         for index in range.clone() {
             self.statement = index;
             let Some(stmt) = ir.stmts.stmts().get(index) else { return self.refuse("a statement that is not there") };
@@ -433,7 +445,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         let held = self.held(made)?;
         let Shape::Stack(element) = &held.layout.shape else { return None };
         let bytes = self.compiler.layouts.of(element).size;
-        let header = self.builder.use_var(*held.variables.first()?);
+        let header = self.value_in(&held).0.one()?;
         Some((header, bytes))
     }
 

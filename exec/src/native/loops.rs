@@ -115,10 +115,10 @@ pub(super) struct Check {
 pub(super) fn counted_loops(
     module: &Module<IRCode>,
     ir: &IRCode,
+    graph: &FlowGraph,
     local_stacks: &dyn Fn(usize) -> bool,
     arrays_resize: bool,
 ) -> Vec<CountedLoop> {
-    let graph = flow_graph(ir);
     let loops = graph.loops();
     if loops.iter().len() == 0 {
         return Vec::new();

@@ -77,10 +77,10 @@ impl<'f> FunctionCompiler<'_, 'f> {
         let id = self.compiler.jit.declare_anonymous_function(&abi);
         let Ok(id) = id else { return self.refuse("a loop of its own") };
         spare.context.func.signature = abi;
+        self.builder.switch_to_block(as_written);
         let boundary = self.compile_outlined(ir, spare, number, exits)?;
         self.outlined.push(id);
         self.outlined_blocks.extend(blocks);
-        self.builder.switch_to_block(as_written);
         self.call_outlined(id, &boundary, header)?;
         Ok(true)
     }
@@ -94,23 +94,30 @@ impl<'f> FunctionCompiler<'_, 'f> {
         exits
     }
 
-    /// The variables that hold what a loop uses from around it.
-    fn taken_into(&self, ir: &IRCode, blocks: &[usize], header: usize, exits: &[usize]) -> Vec<Variable> {
+    /// The variables that hold what a loop uses from around it, where what it uses is put if it is in none.
+    fn taken_into(&mut self, ir: &IRCode, blocks: &[usize], header: usize, exits: &[usize]) -> Vec<Variable> {
         let range = |block: &usize| ir.cfg.blocks.get(*block).map(|block| block.stmts.clone()).unwrap_or_default();
         let inside: HashSet<usize> = blocks.iter().flat_map(range).collect();
         let mut into = Vec::new();
-        let mut take = |operand: &Operand<Positions>| {
-            let held = match operand {
-                Operand::Value(value) => value.index().filter(|index| !inside.contains(index)).and_then(|index| {
-                    into.extend(
-                        self.local_stacks.get(&index).copied().flatten().iter().flat_map(LocalStack::variables),
-                    );
-                    self.values.get(index)
-                }),
-                Operand::Argument(argument) => argument.index().and_then(|index| self.arguments.get(index)),
-                _ => None,
-            };
-            into.extend(held.into_iter().flatten().flat_map(Held::all));
+        let mut take = |operand: &Operand<Positions>| match operand {
+            Operand::Value(value) => {
+                let Some(index) = value.index().filter(|index| !inside.contains(index)) else { return };
+                into.extend(self.local_stacks.get(&index).copied().flatten().iter().flat_map(LocalStack::variables));
+                if let Some(mut held) = self.held(index) {
+                    into.extend(self.in_variables(&mut held));
+                    self.set_held(index, held);
+                }
+            }
+            Operand::Argument(argument) => {
+                let Some(mut held) = argument.index().and_then(|index| self.arguments.get_mut(index)?.take()) else {
+                    return;
+                };
+                into.extend(self.in_variables(&mut held));
+                if let Some(slot) = argument.index().and_then(|index| self.arguments.get_mut(index)) {
+                    *slot = Some(held);
+                }
+            }
+            _ => {}
         };
         for statement in blocks.iter().chain(exits).flat_map(range) {
             match ir.stmts.stmts().get(statement) {
@@ -177,6 +184,7 @@ impl<'f> FunctionCompiler<'_, 'f> {
             }
         }
         let known = self.variable_types.len();
+        self.outlining = true;
         let around = Around {
             builder: std::mem::replace(&mut self.builder, builder),
             context: std::mem::replace(&mut self.context, context),
@@ -221,6 +229,7 @@ impl<'f> FunctionCompiler<'_, 'f> {
         (self.context, self.blocks, self.failed) = (around.context, around.blocks, around.failed);
         (self.slots, self.exits, self.compiler.called) = (around.slots, around.exits, around.called);
         self.written = around.written;
+        self.outlining = false;
         for part in self.variable_types.iter().skip(known) {
             self.builder.declare_var(*part);
         }

@@ -1,6 +1,7 @@
 //! What is known of blocks and φs before they are compiled: in which order, of which types, and whether they may have no value.
 
 use hashbrown::HashMap;
+use ircode::graph::{LoopForest, LoopId};
 use ircode::{BlockNumber, Body, IRCode, Operand, PhiNode, Positions, SSAValue, Stmt, Type, UnnamedPhiEdge};
 
 use super::layout::Parts;
@@ -22,8 +23,12 @@ pub(super) fn successors(ir: &IRCode, block: usize) -> Parts<usize> {
 
 /// The blocks that can be reached, in reverse postorder.
 pub(super) fn reverse_postorder(ir: &IRCode) -> Vec<usize> {
+    depth_first(ir, |block| successors(ir, block))
+}
+
+/// The blocks that can be reached, in the reverse of the order in which a depth-first search leaves them that visits the last of what is given first.
+fn depth_first(ir: &IRCode, successors: impl Fn(usize) -> Parts<usize>) -> Vec<usize> {
     let blocks = &ir.cfg.blocks;
-    let successors = |block: usize| successors(ir, block);
     let mut seen = vec![false; blocks.len()];
     let mut order = Vec::with_capacity(blocks.len());
     let mut work: Vec<(usize, Parts<usize>)> = Vec::new();
@@ -43,6 +48,38 @@ pub(super) fn reverse_postorder(ir: &IRCode) -> Vec<usize> {
     }
     order.reverse();
     order
+}
+
+/// The same for code that is compiled: what is in a loop comes right behind its header, so that soon all edges to that are known.
+pub(super) fn compile_order(ir: &IRCode, loops: &LoopForest) -> Vec<usize> {
+    let depth_of = |id: Option<LoopId>| id.and_then(|id| loops.get(id)).map_or(0, |found| loops.depth(found.header));
+    // What a block visits last stands behind it first.
+    depth_first(ir, |block| {
+        let mut to = successors(ir, block);
+        let here = loops.innermost(block);
+        to.sort_by_key(|to| std::cmp::Reverse(depth_of(loops.common(here, loops.innermost(*to)))));
+        to
+    })
+}
+
+/// For each place in an order in which blocks are compiled, the blocks to which no more edges from blocks of the order lead when it is done. Blocks to
+/// which none leads are left out.
+///
+/// A block is complete before it is compiled, but for headers of loops: variables in a loop are found to have one value only if that is known of all
+/// that is inside before it is asked at the header.
+pub(super) fn completed(ir: &IRCode, order: &[usize]) -> Vec<Parts<usize>> {
+    let mut last: HashMap<usize, usize> = HashMap::with_capacity(order.len());
+    for (place, block) in order.iter().enumerate() {
+        last.extend(successors(ir, *block).into_iter().map(|to| (to, place)));
+    }
+    let mut completed = vec![Parts::new(); order.len()];
+    // In the order itself, so that code is the same each time.
+    for block in order {
+        if let Some(blocks) = last.get(block).and_then(|&place| completed.get_mut(place)) {
+            blocks.push(*block);
+        }
+    }
+    completed
 }
 
 /// What φs take on each edge.

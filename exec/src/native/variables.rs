@@ -1,18 +1,27 @@
-//! Values in variables of Cranelift's frontend, one for each part, and one that says whether there is a value where there may be none.
+//! Where the values of statements are: what a statement gives once and for all is a value of Cranelift, what is given at several places is in variables
+//! of Cranelift's frontend, one for each part, and one that says whether there is a value where there may be none.
+//!
+//! The frontend looks for a variable in all blocks between where it is given and where it is used, and keeps a table of blocks for each: a variable for
+//! each statement takes quadratic time and memory in long functions.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, InstBuilder};
 use cranelift_frontend::Variable;
+use ircode::{IRCode, Stmt};
 
 use super::function::{FunctionCompiler, Typed};
 use super::layout::{Layout, Parts};
 
-/// A value in variables.
+/// The value of a statement or an argument.
 #[derive(Clone, Debug)]
 pub(super) struct Held {
     pub(super) layout: Arc<Layout>,
+    /// The values that it is wherever it is used in code that is compiled now, and whether it is there, if it may not be.
+    pub(super) fixed: Option<(Parts<ir::Value>, Option<ir::Value>)>,
+    /// The variables; none where the values are known and nothing has asked for variables.
     pub(super) variables: Parts<Variable>,
     /// Says whether the value is defined, where it may not be.
     pub(super) defined: Option<Variable>,
@@ -35,7 +44,12 @@ impl FunctionCompiler<'_, '_> {
     /// Variables for a value.
     pub(super) fn hold(&mut self, layout: &Arc<Layout>) -> Held {
         let variables = layout.parts.iter().map(|part| self.variable(*part)).collect();
-        Held { layout: layout.clone(), variables, defined: None }
+        Held { layout: layout.clone(), fixed: None, variables, defined: None }
+    }
+
+    /// A value that is the same wherever it is used in code that is compiled now.
+    pub(super) fn fixed(layout: &Arc<Layout>, parts: Parts<ir::Value>) -> Held {
+        Held { layout: layout.clone(), fixed: Some((parts, None)), variables: Parts::new(), defined: None }
     }
 
     /// Variables for a value that may be none.
@@ -55,8 +69,16 @@ impl FunctionCompiler<'_, '_> {
         }
     }
 
-    /// What variables hold, and whether that is a value, if it may be none.
+    /// What is used where a value is, and whether it is there, if it may be none.
     pub(super) fn value_in(&mut self, held: &Held) -> (Typed, Option<ir::Value>) {
+        if let Some((parts, defined)) = held.fixed.as_ref().filter(|_| !self.outlining || held.variables.is_empty()) {
+            return (Typed { layout: held.layout.clone(), parts: parts.clone() }, *defined);
+        }
+        self.value_in_variables(held)
+    }
+
+    /// What its variables hold, and whether that is a value, if it may be none.
+    pub(super) fn value_in_variables(&mut self, held: &Held) -> (Typed, Option<ir::Value>) {
         let parts = held.variables.iter().map(|variable| self.builder.use_var(*variable)).collect();
         let defined = held.defined.map(|flag| self.builder.use_var(flag));
         (Typed { layout: held.layout.clone(), parts }, defined)
@@ -88,6 +110,35 @@ impl FunctionCompiler<'_, '_> {
         }
     }
 
+    /// Whether what uses a statement may find the value that it has in any of several versions of a loop.
+    fn is_of_several(&self, index: usize) -> bool {
+        self.of_several.get(index).copied().unwrap_or(false)
+    }
+
+    /// Takes the values of the φs of the block that begins here out of their variables.
+    pub(super) fn fix_phis(&mut self, ir: &IRCode, statements: Range<usize>) {
+        let phis = statements.take_while(|index| ir.stmts.stmts().get(*index).is_some_and(Stmt::may_stand_among_phis));
+        for index in phis {
+            if self.is_of_several(index) || !matches!(ir.stmts.stmts().get(index), Some(Stmt::Phi(_))) {
+                continue;
+            }
+            let Some(held) = self.held(index) else { continue };
+            let (value, defined) = self.value_in_variables(&held);
+            self.set_held(index, Held { fixed: Some((value.parts, defined)), ..held });
+        }
+    }
+
+    /// The variables of a value, into which it is put, for a loop that is a function of its own.
+    pub(super) fn in_variables(&mut self, held: &mut Held) -> Parts<Variable> {
+        if let Some((parts, defined)) = held.fixed.clone() {
+            if held.variables.is_empty() {
+                held.variables = self.hold(&held.layout).variables;
+            }
+            self.give(held, &parts, defined);
+        }
+        held.all().collect()
+    }
+
     /// Whether the statement has a value already.
     pub(super) fn is_compiled(&self, statement: usize) -> bool {
         self.values.get(statement).is_some_and(Option::is_some)
@@ -95,6 +146,10 @@ impl FunctionCompiler<'_, '_> {
 
     /// Gives a statement its value.
     pub(super) fn define(&mut self, index: usize, value: &Typed) {
+        if !self.is_of_several(index) {
+            self.set_held(index, FunctionCompiler::fixed(&value.layout, value.parts.clone()));
+            return;
+        }
         // In another version of a loop it has variables already.
         let known = self.held(index).filter(|held| held.layout.ty == value.layout.ty);
         let held = known.unwrap_or_else(|| self.hold(&value.layout));

@@ -16,7 +16,7 @@ use super::endings::Ending;
 use super::function::{Compiled, FunctionCompiler};
 use super::layout::{Parts, Shape, array};
 use super::loops::{Check, CountedLoop, Index, MOST_ROUNDS, Space, known_dims};
-use super::phis::successors;
+use super::phis::{completed, successors};
 use super::residents::Resident;
 use super::straight::StraightLoop;
 use super::vectors::Window;
@@ -99,6 +99,11 @@ impl FunctionCompiler<'_, '_> {
                 residents: self.declare_residents(counted.residents.as_deref()),
                 counted,
             };
+            for &statement in &versioned.counted.behind {
+                if let Some(several) = self.of_several.get_mut(statement) {
+                    *several = true;
+                }
+            }
             self.versioned.insert(versioned.counted.header, self.loops.len());
             self.loops.push(versioned);
         }
@@ -106,6 +111,15 @@ impl FunctionCompiler<'_, '_> {
 
     /// Compiles the versions of a loop beside the one as it is written.
     pub(super) fn compile_versions(&mut self, ir: &IRCode, number: usize) -> Compiled<()> {
+        self.compile_several_and_unchecked(ir, number)?;
+        let Some(versioned) = self.loops.get(number) else { return Ok(()) };
+        // What enters the loop was compiled before.
+        let blocks = [Some(versioned.unchecked), Some(versioned.several), versioned.rest];
+        blocks.into_iter().flatten().for_each(|block| self.builder.seal_block(block));
+        Ok(())
+    }
+
+    fn compile_several_and_unchecked(&mut self, ir: &IRCode, number: usize) -> Compiled<()> {
         let Some(versioned) = self.loops.get(number) else { return Ok(()) };
         let (blocks, header) = (versioned.counted.blocks.clone(), versioned.counted.header);
         let (unchecked, first, left) = (versioned.unchecked, versioned.several, versioned.left);
@@ -148,6 +162,7 @@ impl FunctionCompiler<'_, '_> {
                 let next = if copy + 1 == count { again } else { self.builder.create_block() };
                 self.compile_version(ir, number, &blocks, header, this, next, true)?;
                 this = next;
+                self.seal(&[next]);
             }
             self.builder.switch_to_block(again);
             self.go_on_after(first, unchecked, left, count);
@@ -164,7 +179,7 @@ impl FunctionCompiler<'_, '_> {
         let mut values = Vec::with_capacity(endings.len());
         for Ending { statement, phi, less } in endings {
             let Some(held) = self.held(phi) else { return self.refuse("a φ that is not there") };
-            let (mut value, _) = self.value_in(&held);
+            let (mut value, _) = self.value_in_variables(&held);
             if let Some(next) = value.one().filter(|_| less != 0) {
                 value.parts = Parts::from_slice(&[self.builder.ins().iadd_imm_s(next, -less)]);
             }
@@ -214,12 +229,17 @@ impl FunctionCompiler<'_, '_> {
             map.insert(block, compiled);
         }
         self.version = Some(Version { number, blocks: map, next, goes_on });
-        for &block in blocks {
-            let Some(compiled) = self.version.as_ref().and_then(|version| version.blocks.get(&block)).copied() else {
-                continue;
-            };
-            self.builder.switch_to_block(compiled);
+        for (&block, completed) in blocks.iter().zip(completed(ir, blocks)) {
+            let compiled =
+                |this: &Self, block| this.version.as_ref().and_then(|version| version.blocks.get(&block)).copied();
+            let Some(place) = compiled(self, block) else { continue };
+            self.builder.switch_to_block(place);
             self.compile_block(ir, block)?;
+            // Edges to the header lead elsewhere.
+            for block in completed.into_iter().filter(|block| *block != header) {
+                let place = compiled(self, block);
+                self.seal(place.as_slice());
+            }
         }
         self.version = None;
         Ok(())
