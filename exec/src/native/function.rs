@@ -352,7 +352,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
                 stmt => {
                     let annotated = ir.stmts.types().get(index).cloned().unwrap_or(Type::Any);
                     let value = self.value_of(ir, stmt, &annotated)?;
-                    self.expect_value(index, &value.layout);
+                    self.expect_value(stmt, &annotated, &value.layout);
                     self.define(index, &value);
                 }
             }

@@ -12,7 +12,7 @@ use cranelift_frontend::Variable;
 use hashbrown::{HashMap, HashSet};
 use ircode::graph::{LoopForest, LoopId};
 use ircode::primitives::ResultType;
-use ircode::{IRCode, Module, Operand};
+use ircode::{IRCode, Module, Operand, Positions, Stmt, Type};
 
 use super::compiler::Signature;
 use super::context::offset;
@@ -247,10 +247,11 @@ impl FunctionCompiler<'_, '_> {
         }
     }
 
-    /// Compares a statement's value with what was expected.
-    pub(super) fn expect_value(&mut self, index: usize, layout: &Layout) {
-        let expected = self.scopes.expected.get(index).copied().flatten();
-        if expected.is_some_and(|expected| kind(layout) > expected.kind) {
+    /// Compares the current statement's value with what was expected. Where a global is not known, it is a text, whatever is said of it, and what
+    /// does not return has no value.
+    pub(super) fn expect_value(&mut self, stmt: &Stmt<Positions>, annotated: &Type, layout: &Layout) {
+        let no_object = matches!(stmt, Stmt::Value(Operand::Global(_))) || *annotated == Type::Bottom;
+        if !no_object && self.expected().is_some_and(|expected| kind(layout) > expected.kind) {
             self.surprise();
         }
     }
@@ -267,7 +268,7 @@ impl FunctionCompiler<'_, '_> {
 }
 
 fn is_phi(ir: &IRCode, index: usize) -> bool {
-    matches!(ir.stmts.stmts().get(index), Some(ircode::Stmt::Phi(_)))
+    matches!(ir.stmts.stmts().get(index), Some(Stmt::Phi(_)))
 }
 
 /// By statement whose value may be or hold an object, the blocks in which it is used.

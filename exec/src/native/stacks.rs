@@ -21,6 +21,10 @@ use super::sites::What;
 /// What works on the stack that is its first operand, and on nothing else.
 const OPERATIONS: &[&str] = &["stack_push!", "stack_get", "stack_set!", "stack_pop!", "stack_empty!", "stack_length"];
 
+/// Where a function makes more stacks than this, none is in variables: there are not so many registers, and all that is alive costs time to
+/// compile in all blocks.
+const MOST: usize = 64;
+
 /// A stack that nobody else knows.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct LocalStack {
@@ -56,6 +60,9 @@ pub(super) fn local_stacks(module: &Module<IRCode>, ir: &IRCode) -> HashSet<usiz
             // The callee is an operand, too, but no value.
             first &= !matches!(operand, Operand::Value(_));
         });
+    }
+    if local.len() > MOST {
+        local.clear();
     }
     local
 }
