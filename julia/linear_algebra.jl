@@ -6,7 +6,17 @@ module Portable
 
 # In the image of most versions; a package must not be loaded for this.
 const LOADED = filter(m -> nameof(m) === :LinearAlgebra, Base.loaded_modules_array())
-const SingularException = isempty(LOADED) ? DomainError : first(LOADED).SingularException
+loaded(name, otherwise) = isempty(LOADED) ? otherwise : getfield(first(LOADED), name)
+const SingularException = loaded(:SingularException, DomainError)
+const PosDefException = loaded(:PosDefException, DomainError)
+const LU = loaded(:LU, Union{})
+const Cholesky = loaded(:Cholesky, Union{})
+const QRCompactWY = loaded(:QRCompactWY, Union{})
+
+# What `cholesky!` factorizes.
+const Symmetric = isempty(LOADED) ? Union{} :
+    Union{loaded(:Symmetric, Any){T,Matrix{T}} where {T<:Union{Float32,Float64}},
+          loaded(:Hermitian, Any){T,Matrix{T}} where {T<:Union{Float32,Float64,ComplexF32,ComplexF64}}}
 
 "For `LinearAlgebra.BLAS`."
 module BLAS
@@ -104,12 +114,19 @@ function axpy!(a::Number, x::AbstractArray{T}, y::AbstractArray{T}) where {T<:Fl
     return axpy!(length(x), a, x, distance(x), y, distance(y))
 end
 
-function axpby!(a::Number, x::AbstractArray{T}, b::Number, y::AbstractArray{T}) where {T<:Float}
-    agree(length(x) == length(y))
-    for i in 1:length(x)
-        y[i] = a * x[i] + b * y[i]
+function axpby!(n::Integer, a::Number, x::AbstractArray{T}, incx::Integer, b::Number, y::AbstractArray{T}, incy::Integer) where {T<:Float}
+    incx, incy = elements(x, incx), elements(y, incy)
+    i, j = first_index(n, incx), first_index(n, incy)
+    for _ in 1:n
+        y[j] = a * x[i] + b * y[j]
+        i += incx
+        j += incy
     end
     return y
+end
+function axpby!(a::Number, x::AbstractArray{T}, b::Number, y::AbstractArray{T}) where {T<:Float}
+    agree(length(x) == length(y))
+    return axpby!(length(x), a, x, distance(x), b, y, distance(y))
 end
 
 "Whether a matrix is taken as it is, transposed or adjoint: other ways to read it are not here."
@@ -231,6 +248,76 @@ function syrk!(uplo::AbstractChar, trans::AbstractChar, alpha::Number, A::Abstra
     return C
 end
 
+"Whether a triangular matrix, taken as it is or transposed, is an upper one."
+is_upper(uplo, trans) = (uplo == 'U') == (trans == 'N')
+
+"Multiplies a column by a triangular matrix, in its place."
+function multiply_triangular!(uplo, trans, diag, A::AbstractMatrix{T}, B, column) where {T}
+    n = size(A, 1)
+    upper = is_upper(uplo, trans)
+    for step in 1:n
+        i = upper ? step : n + 1 - step
+        sum = diag == 'U' ? B[i, column] : element(trans, A, i, i) * B[i, column]
+        for j in (upper ? (i+1:n) : (1:i-1))
+            sum += element(trans, A, i, j) * B[j, column]
+        end
+        B[i, column] = sum
+    end
+    return nothing
+end
+
+function trmv!(uplo::AbstractChar, trans::AbstractChar, diag::AbstractChar, A::AbstractMatrix{T}, x::AbstractVector{T}) where {T<:Float}
+    agree(size(A, 1) == size(A, 2) == length(x))
+    multiply_triangular!(uplo, trans, diag, A, x, 1)
+    return x
+end
+
+"The product with a triangular matrix from the left or from the right, in the place of the other matrix."
+function trmm!(side::AbstractChar, uplo::AbstractChar, trans::AbstractChar, diag::AbstractChar, alpha::Number, A::AbstractMatrix{T}, B::AbstractMatrix{T}) where {T<:Float}
+    m, n = size(B)
+    agree(size(A, 1) == size(A, 2) == (side == 'L' ? m : n))
+    if side == 'L'
+        for column in 1:n
+            multiply_triangular!(uplo, trans, diag, A, B, column)
+        end
+    else
+        upper = is_upper(uplo, trans)
+        for step in 1:n, i in 1:m
+            j = upper ? n + 1 - step : step
+            sum = diag == 'U' ? B[i, j] : B[i, j] * element(trans, A, j, j)
+            for k in (upper ? (1:j-1) : (j+1:n))
+                sum += B[i, k] * element(trans, A, k, j)
+            end
+            B[i, j] = sum
+        end
+    end
+    scale_result!(alpha, B)
+    return B
+end
+
+"Solves systems with a triangular matrix on the left or on the right, in the place of the other matrix."
+function trsm!(side::AbstractChar, uplo::AbstractChar, trans::AbstractChar, diag::AbstractChar, alpha::Number, A::AbstractMatrix{T}, B::AbstractMatrix{T}) where {T<:Float}
+    m, n = size(B)
+    agree(size(A, 1) == size(A, 2) == (side == 'L' ? m : n))
+    scale_result!(alpha, B)
+    if side == 'L'
+        for column in 1:n
+            solve_triangular!(uplo, trans, diag, A, B, column)
+        end
+    else
+        upper = is_upper(uplo, trans)
+        for step in 1:n, i in 1:m
+            j = upper ? step : n + 1 - step
+            sum = B[i, j]
+            for k in (upper ? (1:j-1) : (j+1:n))
+                sum -= B[i, k] * element(trans, A, k, j)
+            end
+            B[i, j] = diag == 'U' ? sum : sum / element(trans, A, j, j)
+        end
+    end
+    return B
+end
+
 "Solves `A x = b` for a triangular matrix, in the place of `b`."
 function trsv!(uplo::AbstractChar, trans::AbstractChar, diag::AbstractChar, A::AbstractMatrix{T}, x::AbstractVector{T}) where {T<:Float}
     agree(size(A, 1) == size(A, 2) == length(x))
@@ -241,11 +328,11 @@ end
 "Solves a triangular system for one column."
 function solve_triangular!(uplo, trans, diag, A::AbstractMatrix{T}, B, column) where {T}
     n = size(A, 1)
-    forward = (uplo == 'L') == (trans == 'N')
+    upper = is_upper(uplo, trans)
     for step in 1:n
-        i = forward ? step : n + 1 - step
+        i = upper ? n + 1 - step : step
         sum = B[i, column]
-        for j in (forward ? (1:i-1) : (i+1:n))
+        for j in (upper ? (i+1:n) : (1:i-1))
             sum -= element(trans, A, i, j) * B[j, column]
         end
         B[i, column] = diag == 'U' ? sum : sum / element(trans, A, i, i)
@@ -258,7 +345,7 @@ end
 "For `LinearAlgebra.LAPACK`."
 module LAPACK
 
-using ..BLAS: Float, agree, solve_triangular!
+using ..BLAS: Float, RealFloat, agree, solve_triangular!
 using ..Portable: SingularException
 
 "An LU factorization with row exchanges, in the place of the matrix: the row that each column's pivot comes from, and the first column without one."
@@ -333,34 +420,223 @@ function trtrs!(uplo::AbstractChar, trans::AbstractChar, diag::AbstractChar, A::
     return B
 end
 
+"The inverse of a matrix that is factorized by `getrf!`, in its place."
+function getri!(A::AbstractMatrix{T}, pivots::AbstractVector{<:Integer}) where {T<:Float}
+    n = size(A, 1)
+    columns = zeros(T, n, n)
+    for i in 1:n
+        columns[i, i] = one(T)
+    end
+    return copyto!(A, getrs!('N', copy(A), pivots, columns))
+end
+
+"The inverse of a triangular matrix, in its place."
+function trtri!(uplo::AbstractChar, diag::AbstractChar, A::AbstractMatrix{T}) where {T<:Float}
+    n = size(A, 1)
+    agree(size(A, 2) == n)
+    for step in 1:n
+        j = uplo == 'U' ? step : n + 1 - step
+        diag == 'U' || !iszero(A[j, j]) || throw(SingularException(j))
+        inverse = diag == 'U' ? one(T) : inv(A[j, j])
+        diag == 'U' || (A[j, j] = inverse)
+        for i in (uplo == 'U' ? (1:j-1) : (n:-1:j+1))
+            sum = diag == 'U' ? A[i, j] : A[i, i] * A[i, j]
+            for k in (uplo == 'U' ? (i+1:j-1) : (j+1:i-1))
+                sum += A[i, k] * A[k, j]
+            end
+            A[i, j] = -sum * inverse
+        end
+    end
+    return A
+end
+
+"A Cholesky factorization, in the place of one triangle: the first column of which the pivot is not positive, or 0."
+function potrf!(uplo::AbstractChar, A::AbstractMatrix{T}) where {T<:Float}
+    n = size(A, 1)
+    agree(size(A, 2) == n)
+    for j in 1:n
+        pivot = real(A[j, j])
+        for k in 1:j-1
+            pivot -= abs2(uplo == 'U' ? A[k, j] : A[j, k])
+        end
+        pivot > 0 || return A, j
+        root = sqrt(pivot)
+        A[j, j] = root
+        for i in j+1:n
+            sum = uplo == 'U' ? A[j, i] : A[i, j]
+            for k in 1:j-1
+                sum -= uplo == 'U' ? conj(A[k, j]) * A[k, i] : A[i, k] * conj(A[j, k])
+            end
+            if uplo == 'U'
+                A[j, i] = sum / root
+            else
+                A[i, j] = sum / root
+            end
+        end
+    end
+    return A, 0
+end
+
+"Solves a system of which the matrix is factorized by `potrf!`."
+function potrs!(uplo::AbstractChar, A::AbstractMatrix{T}, B::AbstractVecOrMat{T}) where {T<:Float}
+    agree(size(A, 1) == size(A, 2) == size(B, 1))
+    for column in 1:size(B, 2)
+        solve_triangular!(uplo, uplo == 'U' ? 'C' : 'N', 'N', A, B, column)
+        solve_triangular!(uplo, uplo == 'U' ? 'N' : 'C', 'N', A, B, column)
+    end
+    return B
+end
+
+"One triangle of the inverse of a matrix that is factorized by `potrf!`."
+function potri!(uplo::AbstractChar, A::AbstractMatrix{T}) where {T<:Float}
+    n = size(A, 1)
+    trtri!(uplo, 'N', A)
+    for j in 1:n, i in j:n
+        sum = zero(T)
+        for k in i:n
+            sum += uplo == 'U' ? A[j, k] * conj(A[i, k]) : conj(A[k, i]) * A[k, j]
+        end
+        if uplo == 'U'
+            A[j, i] = sum
+        else
+            A[i, j] = sum
+        end
+    end
+    return A
+end
+
+"""
+A QR factorization by Householder reflections `I - τ v vᵀ`, whose vectors stand below the diagonal: for each block of `rows` columns, the triangle that makes one
+reflection of those of the block, with each `τ` on its diagonal.
+"""
+function geqrt!(A::AbstractMatrix{T}, rows::Integer) where {T<:RealFloat}
+    m, n = size(A)
+    triangles = zeros(T, rows, min(m, n))
+    for j in 1:min(m, n)
+        squares = zero(T)
+        for i in j+1:m
+            squares += A[i, j]^2
+        end
+        # A column that is zero below the diagonal stays as it is.
+        tau = zero(T)
+        if !iszero(squares)
+            head = A[j, j]
+            reflected = -copysign(sqrt(head^2 + squares), head)
+            tau = (reflected - head) / reflected
+            for i in j+1:m
+                A[i, j] = A[i, j] / (head - reflected)
+            end
+            A[j, j] = reflected
+        end
+        for column in j+1:n
+            reflect!(A, j, tau, A, column)
+        end
+        start = rows * div(j - 1, rows)
+        triangles[j-start, j] = tau
+        for i in 1:j-start-1
+            projection = A[j, start+i]
+            for k in j+1:m
+                projection += A[k, start+i] * A[k, j]
+            end
+            triangles[i, j] = -tau * projection
+        end
+        for i in 1:j-start-1
+            sum = zero(T)
+            for k in i:j-start-1
+                sum += triangles[i, start+k] * triangles[k, j]
+            end
+            triangles[i, j] = sum
+        end
+    end
+    return A, triangles
+end
+
+"Reflects a column by the vector that stands below the diagonal in another one."
+function reflect!(V, j, tau, C, column)
+    m = size(V, 1)
+    projection = C[j, column]
+    for i in j+1:m
+        projection += V[i, j] * C[i, column]
+    end
+    C[j, column] -= tau * projection
+    for i in j+1:m
+        C[i, column] -= V[i, j] * (tau * projection)
+    end
+    return nothing
+end
+
+"The same for a row."
+function reflect_row!(V, j, tau, C, row)
+    n = size(V, 1)
+    projection = C[row, j]
+    for i in j+1:n
+        projection += V[i, j] * C[row, i]
+    end
+    C[row, j] -= tau * projection
+    for i in j+1:n
+        C[row, i] -= V[i, j] * (tau * projection)
+    end
+    return nothing
+end
+
+"The product with the orthogonal factor that `geqrt!` gives, or its transpose, from the left or from the right."
+function gemqrt!(side::AbstractChar, trans::AbstractChar, V::AbstractMatrix{T}, triangles::AbstractMatrix{T}, C::AbstractVecOrMat{T}) where {T<:RealFloat}
+    rows, k = size(triangles)
+    agree(size(V, 1) == size(C, side == 'L' ? 1 : 2))
+    for step in 1:k
+        j = (side == 'L') == (trans == 'N') ? k + 1 - step : step
+        tau = triangles[j-rows*div(j - 1, rows), j]
+        for other in 1:size(C, side == 'L' ? 2 : 1)
+            side == 'L' ? reflect!(V, j, tau, C, other) : reflect_row!(V, j, tau, C, other)
+        end
+    end
+    return C
+end
+
 end
 
 "For `LinearAlgebra` itself: what leads to BLAS and LAPACK, where Julia has that inlined, and chooses between methods when it runs."
 module LinearAlgebra
 
-using ..BLAS: BLAS, Float, agree
+using ..BLAS: BLAS, Float, RealFloat, agree
 using ..LAPACK: LAPACK
-using ..Portable: SingularException
+using ..Portable: Cholesky, LU, PosDefException, QRCompactWY, SingularException, Symmetric
 
 norm1(x::Array{<:Float}) = BLAS.asum(x)
 norm2(x::Array{<:Float}) = BLAS.nrm2(x)
 
-gemv!(y::Vector{T}, transA::AbstractChar, A::Matrix{T}, x::Vector{T}, alpha::Number, beta::Number) where {T<:Float} =
+gemv!(y::AbstractVector{T}, transA::AbstractChar, A::AbstractVecOrMat{T}, x::AbstractVector{T}, alpha::Number, beta::Number) where {T<:Float} =
     BLAS.gemv!(transA, convert(T, alpha), A, x, convert(T, beta), y)
-gemv!(y::Vector{T}, transA::AbstractChar, A::Matrix{T}, x::Vector{T}) where {T<:Float} =
+gemv!(y::AbstractVector{T}, transA::AbstractChar, A::AbstractVecOrMat{T}, x::AbstractVector{T}) where {T<:Float} =
     BLAS.gemv!(transA, one(T), A, x, zero(T), y)
 
-gemm_wrapper!(C::Matrix{T}, transA::AbstractChar, transB::AbstractChar, A::VecOrMat{T}, B::VecOrMat{T}, alpha::Number, beta::Number) where {T<:Float} =
+gemm_wrapper!(C::AbstractVecOrMat{T}, transA::AbstractChar, transB::AbstractChar, A::AbstractVecOrMat{T}, B::AbstractVecOrMat{T}, alpha::Number, beta::Number) where {T<:Float} =
     BLAS.gemm!(transA, transB, convert(T, alpha), A, B, convert(T, beta), C)
-gemm_wrapper!(C::Matrix{T}, transA::AbstractChar, transB::AbstractChar, A::VecOrMat{T}, B::VecOrMat{T}, add) where {T<:Float} =
+gemm_wrapper!(C::AbstractVecOrMat{T}, transA::AbstractChar, transB::AbstractChar, A::AbstractVecOrMat{T}, B::AbstractVecOrMat{T}, add) where {T<:Float} =
     gemm_wrapper!(C, transA, transB, A, B, add.alpha, add.beta)
 
 for (name, transposed) in ((:syrk_wrapper!, 'T'), (:herk_wrapper!, 'C'))
-    @eval $name(C::Matrix{T}, trans::AbstractChar, A::VecOrMat{T}, alpha::Number, beta::Number) where {T<:Float} =
+    @eval $name(C::AbstractMatrix{T}, trans::AbstractChar, A::AbstractVecOrMat{T}, alpha::Number, beta::Number) where {T<:Float} =
         gemm_wrapper!(C, trans, trans == 'N' ? $transposed : 'N', A, A, alpha, beta)
-    @eval $name(C::Matrix{T}, trans::AbstractChar, A::VecOrMat{T}, add) where {T<:Float} =
+    @eval $name(C::AbstractMatrix{T}, trans::AbstractChar, A::AbstractVecOrMat{T}, add) where {T<:Float} =
         $name(C, trans, A, add.alpha, add.beta)
 end
+
+# The functions that have keywords, with these before the function itself.
+function var"#lu!"(check::Bool, _, A::Matrix{T}, ::Val{true}) where {T<:Float}
+    factors, pivots, info = LAPACK.getrf!(A)
+    check && info > 0 && throw(SingularException(info))
+    return LU{T,Matrix{T}}(factors, pivots, info)
+end
+
+function var"#cholesky!"(check::Bool, _, A::Symmetric, ::Val{false})
+    factors, info = LAPACK.potrf!(A.uplo, A.data)
+    check && info > 0 && throw(PosDefException(info))
+    return Cholesky{eltype(factors),typeof(factors)}(factors, A.uplo, info)
+end
+
+var"#qr!"(blocksize::Int, _, A::Matrix{T}, ::Val{false}) where {T<:RealFloat} =
+    QRCompactWY{T,Matrix{T}}(LAPACK.geqrt!(A, min(size(A, 1), size(A, 2), blocksize))...)
 
 "The factors of a square matrix, and where its rows went."
 function factorized(A::Matrix{T}) where {T<:Float}
@@ -374,11 +650,39 @@ function checked_factors(A::Matrix)
     return factors, pivots
 end
 
-"The solution of a linear system with a square matrix. For others Julia has least squares, which are not here."
+"The solution of a linear system: where the matrix is not square, that of least squares, or the shortest one. Its rank must be full then."
 function (\)(A::Matrix{T}, b::VecOrMat{T}) where {T<:Float}
-    size(A, 1) == size(A, 2) || throw(ArgumentError("only systems with square matrices are written as loops"))
-    factors, pivots = checked_factors(A)
-    return LAPACK.getrs!('N', factors, pivots, copy(b))
+    if size(A, 1) == size(A, 2)
+        factors, pivots = checked_factors(A)
+        return LAPACK.getrs!('N', factors, pivots, copy(b))
+    end
+    return least_squares(A, b)
+end
+
+least_squares(A::Matrix{<:Complex}, b) = throw(ArgumentError("only least squares of real numbers are written as loops"))
+function least_squares(A::Matrix{T}, b::VecOrMat{T}) where {T<:Real}
+    m, n = size(A)
+    agree(m == size(b, 1))
+    tall = m > n
+    factors, triangles = LAPACK.geqrt!(tall ? copy(A) : permutedims(A), min(m, n))
+    largest = zero(T)
+    for i in 1:min(m, n)
+        largest = max(largest, abs(factors[i, i]))
+    end
+    for i in 1:min(m, n)
+        abs(factors[i, i]) > min(m, n) * eps(T) * largest || throw(ArgumentError("only systems of full rank are written as loops"))
+    end
+    columns = zeros(T, max(m, n), size(b, 2))
+    for column in 1:size(b, 2), i in 1:m
+        columns[i, column] = b[i, column]
+    end
+    tall && LAPACK.gemqrt!('L', 'T', factors, triangles, columns)
+    triangle = factors[1:min(m, n), 1:min(m, n)]
+    for column in 1:size(b, 2)
+        BLAS.solve_triangular!('U', tall ? 'N' : 'T', 'N', triangle, columns, column)
+    end
+    tall || LAPACK.gemqrt!('L', 'N', factors, triangles, columns)
+    return b isa Vector ? columns[1:n, 1] : columns[1:n, :]
 end
 
 function inv(A::Matrix{T}) where {T<:Float}
@@ -434,6 +738,18 @@ function _accumulate!(op, B::Array, A::Array, dims::Integer, init::Union{Nothing
     return B
 end
 
+==(a::String, b::String) = a === b
+
+"Puts `Bool`s from one place on in bits from another one on."
+function copy_to_bitarray_chunks!(Bc::Vector{UInt64}, pos_d::Int, C::Vector{Bool}, pos_s::Int, numbits::Int)
+    for k in 0:numbits-1
+        chunk, bit = ((pos_d + k - 1) >>> 6) + 1, (pos_d + k - 1) & 63
+        mask = UInt64(1) << bit
+        Bc[chunk] = C[pos_s+k] ? Bc[chunk] | mask : Bc[chunk] & ~mask
+    end
+    return nothing
+end
+
 "Packs 64 `Bool`s a word."
 function dumpbitcache(Bc::Vector{UInt64}, bind::Int, C::Vector{Bool})
     for chunk in 0:min(div(length(C), 64), length(Bc) - bind + 1)-1
@@ -457,8 +773,11 @@ function instance(mi::Core.MethodInstance)
     path = fullname(mi.def.module)
     path in ((:Base,), (:LinearAlgebra,), (:LinearAlgebra, :BLAS), (:LinearAlgebra, :LAPACK)) || return mi
     here = path === (:Base,) ? OfBase : getfield(@__MODULE__, last(path))
-    isdefined(here, mi.def.name) || return mi
-    f = getfield(here, mi.def.name)
+    # What has keywords calls a function of its own, which Julia gives a number.
+    with_keywords = match(r"^(#.+)#\d+$", String(mi.def.name))
+    name = with_keywords === nothing ? mi.def.name : Symbol(with_keywords[1])
+    isdefined(here, name) || return mi
+    f = getfield(here, name)
     # A function of its own: what it only uses stays what it is.
     f isa Function && parentmodule(f) === here || return mi
     types = Base.unwrap_unionall(mi.specTypes)

@@ -142,6 +142,7 @@ pub(crate) fn builtin(name: &str) -> Option<Builtin> {
         "jl_alloc_array_1d" | "jl_alloc_array_2d" | "jl_alloc_array_3d" | "jl_new_array" => vectors::alloc_array,
         "jl_array_copy" => arrays::copy,
         "jl_array_ptr" => addresses::array_address,
+        "jl_object_id" => addresses::object_id,
         "jl_reshape_array" => addresses::reshape,
         "jl_array_grow_end" => vectors::grow_end,
         "jl_array_grow_beg" => vectors::grow_begin,

@@ -1,6 +1,7 @@
 //! The values that programs compute with.
 
 use std::cell::{Cell, RefCell};
+use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -377,6 +378,56 @@ impl Value {
             }
         }
         true
+    }
+
+    /// Feeds a hasher with what [`Value::egal`] compares, so that what is egal gives the same hash.
+    pub(crate) fn hash_identity(&self, hasher: &mut impl Hasher) {
+        fn address<T>(object: &Rc<T>, hasher: &mut impl Hasher) {
+            Rc::as_ptr(object).cast::<()>().hash(hasher);
+        }
+        let mut values = vec![self.clone()];
+        while let Some(value) = values.pop() {
+            std::mem::discriminant(&value).hash(hasher);
+            let mut contents = |fields: &Fields, hasher: &mut _| {
+                fields.values().len().hash(hasher);
+                values.extend(fields.values().iter().cloned());
+            };
+            match &value {
+                Value::Undefined | Value::Nothing => {}
+                Value::Scalar(scalar) => scalar.hash(hasher),
+                Value::Type(ty) => ty.hash(hasher),
+                Value::String(name) | Value::Symbol(name) | Value::Function(name) | Value::Text(name) => {
+                    name.hash(hasher);
+                }
+                Value::Tuple(tuple) | Value::SimpleVector(tuple) => contents(&tuple.0.fields, hasher),
+                Value::NamedTuple(tuple) => {
+                    tuple.0.names.hash(hasher);
+                    contents(&tuple.0.fields, hasher);
+                }
+                Value::Struct(object) if object.0.ty.mutable => address(&object.0, hasher),
+                Value::Struct(object) => {
+                    object.0.ty.ty.hash(hasher);
+                    contents(&object.0.fields.borrow(), hasher);
+                }
+                Value::Enum(case) => {
+                    (&case.0.ty, &case.0.case).hash(hasher);
+                    contents(&case.0.fields, hasher);
+                }
+                Value::Closure(closure) => {
+                    closure.0.function.hash(hasher);
+                    contents(&closure.0.fields, hasher);
+                }
+                Value::DifferentiableFunction(function) => contents(&function.0.fields, hasher),
+                Value::Array(array) => address(&array.0, hasher),
+                Value::Memory(memory) => address(&memory.0, hasher),
+                Value::MemoryRef(place) => {
+                    address(&place.0.memory.0, hasher);
+                    place.0.offset.hash(hasher);
+                }
+                Value::Stack(stack) => address(&stack.0, hasher),
+                Value::Slot(slot) => address(&slot.0, hasher),
+            }
+        }
     }
 
     /// Whether the value holds other values.

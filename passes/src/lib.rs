@@ -53,6 +53,7 @@ mod slots;
 pub mod split_critical_edges;
 pub mod stack_hoisting;
 pub mod type_literals;
+pub mod unknown_calls;
 pub mod unreachable_code;
 pub mod unroll_and_jam;
 mod with_respect_to;

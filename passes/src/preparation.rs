@@ -9,7 +9,7 @@ use crate::dispatch::{self, Candidate};
 use crate::manager::Context;
 use crate::{
     PassError, closure_folding, constant_folding, copy_elements, infer_types, lower_arithmetic, lower_broadcast,
-    lower_fields, lower_projections, mem2reg, type_literals, unreachable_code,
+    lower_fields, lower_projections, mem2reg, type_literals, unknown_calls, unreachable_code,
 };
 
 /// How deep slots may hold the addresses of others that become values.
@@ -37,6 +37,7 @@ pub(crate) fn prepared_body(
     let context = Context { module, function: &function.name };
     for run in [
         unreachable_code::run,
+        unknown_calls::run,
         copy_elements::run,
         constant_folding::run,
         type_literals::run,

@@ -1,8 +1,9 @@
-//! Addresses of arrays, which Julia's library compares to see whether two of them overlap, and arrays that share elements.
+//! Addresses of arrays and numbers of objects, which Julia's library compares to see whether two of them share memory, and arrays that share elements.
 //!
 //! Nothing can be read or written by an address.
 
 use std::cell::Cell;
+use std::hash::{DefaultHasher, Hasher};
 
 use ircode::{Scalar, Type};
 
@@ -39,6 +40,14 @@ pub(super) fn array_address(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value
     let memory = &place.0.memory.0;
     let width = memory.element.as_scalar().map_or(8, |ty| ty.bytes());
     Ok(Value::Scalar(Scalar::UInt64(address(memory) + (place.0.offset * width) as u64)))
+}
+
+/// `jl_object_id(x)`: a number that is the same for what is egal, and another one for other objects.
+pub(super) fn object_id(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let [value] = args else { return Err(expected("a value")) };
+    let mut hasher = DefaultHasher::new();
+    value.hash_identity(&mut hasher);
+    Ok(Value::Scalar(Scalar::UInt64(hasher.finish())))
 }
 
 /// `jl_reshape_array(Array{T,N}, a, dims)`: the same elements in other dimensions.

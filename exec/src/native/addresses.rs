@@ -1,18 +1,25 @@
-//! Addresses of arrays, which Julia's library compares to see whether two of them share memory.
+//! Addresses of arrays and numbers of objects, which Julia's library compares to see whether two of them share memory.
 //!
 //! The interpreter numbers storages in the order in which they are asked for. In native code it is where the elements lie, as long as addresses are only found
-//! to be the same or not. Where arrays grow that may change, but then each has elements of its own, so its header says as much, as long as first elements stay
+//! to be the same or not; the number of an object is made of where it lies, or of what its fields are. Where arrays grow that may change, but then each has elements of its own, so its header says as much, as long as first elements stay
 //! where they are.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use cranelift_codegen::ir::types as clif;
+use cranelift_codegen::ir::{self, InstBuilder};
 use hashbrown::HashMap;
-use ircode::{IRCode, Module, Operand, ScalarType, Stmt, Type};
+use ircode::{Head, IRCode, Module, Operand, ScalarType, Stmt, Type};
 
 use super::call_graph::SHIFTING;
 use super::function::{FunctionCompiler, Typed};
-use super::layout::{Shape, array};
+use super::layout::{Parts, Shape, array};
 
 /// What gives the address of an array.
 pub(super) const ADDRESS: &str = "jl_array_ptr";
+
+/// What gives the number of an object.
+pub(super) const OBJECT_ID: &str = "jl_object_id";
 
 /// What gives the same number in another type.
 const SAME: &[&str] = &["bitcast"];
@@ -20,7 +27,7 @@ const SAME: &[&str] = &["bitcast"];
 /// What sees whether two numbers are the same.
 const COMPARISONS: &[&str] = &["===", "!==", "eq_int", "ne_int"];
 
-/// By statement that gives an address: whether that is only compared, in the block in which it was asked for, and where `shifts` says that something
+/// By statement that gives an address or the number of an object: whether that is only compared, or given to nobody, in the block in which it was asked for, and where `shifts` says that something
 /// in the program moves first elements, before anything there may do so.
 pub(super) fn compared_addresses(module: &Module<IRCode>, ir: &IRCode, shifts: bool) -> HashMap<usize, bool> {
     let mut found: HashMap<usize, bool> = HashMap::new();
@@ -36,7 +43,7 @@ pub(super) fn compared_addresses(module: &Module<IRCode>, ir: &IRCode, shifts: b
             if shifts && (calls || primitive.is_some_and(|primitive| SHIFTING.contains(&primitive))) {
                 current = index;
             }
-            if primitive == Some(ADDRESS) {
+            if matches!(primitive, Some(ADDRESS | OBJECT_ID)) {
                 found.insert(index, true);
                 origins.insert(index, index);
                 continue;
@@ -57,6 +64,8 @@ pub(super) fn compared_addresses(module: &Module<IRCode>, ir: &IRCode, shifts: b
                 (Some(name), [one]) if SAME.contains(&name) && is_word && block.stmts.contains(one) => {
                     origins.insert(index, *one);
                 }
+                // A foreign function that is not known ends the run.
+                (None, _) if matches!(stmt, Stmt::Expr(expr) if expr.head == Head::Foreigncall) => {}
                 (Some(name), [a, b])
                     if COMPARISONS.contains(&name) && [a, b].iter().all(|at| block.stmts.contains(at)) => {}
                 _ => found.extend(used.into_iter().map(|origin| (origin, false))),
@@ -80,20 +89,63 @@ pub(super) fn compared_addresses(module: &Module<IRCode>, ir: &IRCode, shifts: b
 }
 
 impl FunctionCompiler<'_, '_> {
-    /// A number for the array, if it is used for nothing but to see whether another array has the same.
-    pub(super) fn address_to_compare(&mut self, ir: &IRCode, operands: &[Typed]) -> Option<Typed> {
-        let [value] = operands else { return None };
-        let header = value.one().filter(|_| matches!(value.layout.shape, Shape::Array(..)))?;
+    /// The value of a primitive that gives an address or the number of an object, if that is used for nothing but to see whether another is the same.
+    pub(super) fn address_primitive(&mut self, ir: &IRCode, primitive: &str, operands: &[Typed]) -> Option<Typed> {
+        let ([value], ADDRESS | OBJECT_ID) = (operands, primitive) else { return None };
         if self.addresses.is_none() {
             self.addresses = Some(compared_addresses(&self.module, ir, self.compiler.shifts()));
         }
         let compared = self.addresses.as_ref().and_then(|known| known.get(&self.statement)).copied();
         compared.filter(|only| *only)?;
+        if primitive == OBJECT_ID {
+            let number = self.object_id(value)?;
+            return Some(self.scalar(ScalarType::UInt64, number));
+        }
+        let header = value.one().filter(|_| matches!(value.layout.shape, Shape::Array(..)))?;
         let address = match self.compiler.resizes() {
             true => header,
             false => self.header_word(header, array::DATA),
         };
         Some(self.scalar(ScalarType::UInt64, address))
+    }
+
+    /// A number that is the same for what is egal, and another one for other objects, but for a chance of one in 2⁶⁴ where objects are values.
+    fn object_id(&mut self, value: &Typed) -> Option<ir::Value> {
+        let layout = &value.layout;
+        match layout.shape {
+            Shape::Array(..) | Shape::Object | Shape::Reference | Shape::Stack(_) => return value.one(),
+            Shape::Scalar(_) | Shape::Unit | Shape::Fields(_) if !layout.holds_boxed() && !layout.holds_cells() => {}
+            _ => return None,
+        }
+        let mut hasher = DefaultHasher::new();
+        layout.ty.hash(&mut hasher);
+        let mut number = self.builder.ins().iconst(clif::I64, hasher.finish() as i64);
+        for part in &value.parts {
+            for word in self.words_of(*part) {
+                // As in FxHash: rotated, so that where a word stands counts, and multiplied by an odd number.
+                let turned = self.builder.ins().rotl_imm_u(number, 5);
+                let mixed = self.builder.ins().bxor(turned, word);
+                number = self.builder.ins().imul_imm_s(mixed, 0x517c_c1b7_2722_0a95);
+            }
+        }
+        Some(number)
+    }
+
+    /// The bits of a part, as words.
+    fn words_of(&mut self, part: ir::Value) -> Parts<ir::Value> {
+        let ty = self.builder.func.dfg.value_type(part);
+        let bits = match ty.is_float() {
+            true => self.builder.ins().bitcast(ty.as_truthy_pedantic(), ir::MemFlagsData::new(), part),
+            false => part,
+        };
+        match ty.bits() {
+            128 => {
+                let (low, high) = self.builder.ins().isplit(bits);
+                Parts::from_slice(&[low, high])
+            }
+            64 => Parts::from_slice(&[bits]),
+            _ => Parts::from_slice(&[self.builder.ins().uextend(clif::I64, bits)]),
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use cranelift_codegen::ir::{self, InstBuilder};
 use ircode::primitives::{Compute, Primitive, ResultType, Scope, foreign_primitive};
 use ircode::{BlockNumber, Callee, ExprNode, Head, IRCode, Module, Operand, Positions, SSAValue, Scalar, Stmt, Type};
 
-use super::addresses::ADDRESS;
+use super::addresses::{ADDRESS, OBJECT_ID};
 use super::function::{Compiled, FunctionCompiler, Typed};
 use super::helpers::CALL_VALUE;
 use super::layout::{Layout, Parts, Shape};
@@ -20,7 +20,7 @@ const KEEPING: &[&str] =
     &["new_case", "partial_apply", "differentiable_function", "differentiable_function_with", "svec"];
 
 /// Primitives to which copies are not the same: they ask where elements lie, or make another array of the same elements.
-const SHARING: &[&str] = &[ADDRESS, "jl_reshape_array", "memoryref", "memoryrefnew", "memoryrefoffset"];
+const SHARING: &[&str] = &[ADDRESS, OBJECT_ID, "jl_reshape_array", "memoryref", "memoryrefnew", "memoryrefoffset"];
 
 /// So many statements may stand between an exception and the end of its block, for it to be seen that it is only thrown.
 const MOST_BEFORE_THROW: usize = 16;
@@ -227,9 +227,7 @@ impl FunctionCompiler<'_, '_> {
         if let Some(value) = self.stack_primitive(primitive, args, &operands)? {
             return Ok(value);
         }
-        if primitive.name == ADDRESS
-            && let Some(value) = self.address_to_compare(ir, &operands)
-        {
+        if let Some(value) = self.address_primitive(ir, primitive.name, &operands) {
             return Ok(value);
         }
         self.interpreted_primitive(primitive, &operands, annotated)

@@ -337,6 +337,7 @@ pub static TABLE: &[Primitive] = &[
     machine("jl_new_array", 2, Some(2), ResultType::Named, ALLOCATES),
     machine("jl_array_copy", 1, Some(1), SAME, ALLOCATES),
     machine("jl_array_ptr", 1, Some(1), ResultType::Unknown, READS),
+    machine("jl_object_id", 1, Some(1), ResultType::Unknown, READS),
     machine("jl_reshape_array", 3, Some(3), ResultType::Named, ALLOCATES),
     machine("jl_array_grow_end", 2, Some(2), ResultType::Nothing, WRITES),
     machine("jl_array_grow_beg", 2, Some(2), ResultType::Nothing, WRITES),
