@@ -13,6 +13,9 @@ const LU = loaded(:LU, Union{})
 const Cholesky = loaded(:Cholesky, Union{})
 const QRCompactWY = loaded(:QRCompactWY, Union{})
 
+const Flipped = isempty(LOADED) ? Union{} :
+    Union{loaded(:Adjoint, Any){T,Matrix{T}} where T,loaded(:Transpose, Any){T,Matrix{T}} where T}
+
 # What `cholesky!` factorizes.
 const Symmetric = isempty(LOADED) ? Union{} :
     Union{loaded(:Symmetric, Any){T,Matrix{T}} where {T<:Union{Float32,Float64}},
@@ -600,7 +603,7 @@ module LinearAlgebra
 
 using ..BLAS: BLAS, Float, RealFloat, agree
 using ..LAPACK: LAPACK
-using ..Portable: Cholesky, LU, PosDefException, QRCompactWY, SingularException, Symmetric
+using ..Portable: Cholesky, Flipped, LU, PosDefException, QRCompactWY, SingularException, Symmetric
 
 norm1(x::Array{<:Float}) = BLAS.asum(x)
 norm2(x::Array{<:Float}) = BLAS.nrm2(x)
@@ -659,6 +662,21 @@ function (\)(A::Matrix{T}, b::VecOrMat{T}) where {T<:Float}
     return least_squares(A, b)
 end
 
+"The elements in an array of their own."
+dense(A::Array) = A
+function dense(A::AbstractVecOrMat{T}) where {T}
+    elements = Array{T}(undef, size(A)...)
+    for i in CartesianIndices(A)
+        elements[i] = A[i]
+    end
+    return elements
+end
+
+(\)(A::Union{Flipped,SubArray{T,2}}, b::Union{VecOrMat{T},Flipped,SubArray{T}}) where {T<:Float} = dense(A) \ dense(b)
+(\)(A::Matrix{T}, b::Union{Flipped,SubArray{T}}) where {T<:Float} = A \ dense(b)
+(/)(A::Union{Matrix{T},Flipped,SubArray{T,2}}, B::Union{Matrix{T},Flipped,SubArray{T,2}}) where {T<:Float} =
+    permutedims(permutedims(dense(B)) \ permutedims(dense(A)))
+
 least_squares(A::Matrix{<:Complex}, b) = throw(ArgumentError("only least squares of real numbers are written as loops"))
 function least_squares(A::Matrix{T}, b::VecOrMat{T}) where {T<:Real}
     m, n = size(A)
@@ -714,11 +732,11 @@ unique(x::Number) = [x]
 
 reduced_indices(inds::NTuple{N,Base.OneTo{Int}}, d::Int) where {N} =
     d < 1 ? throw(ArgumentError("dimension must be ≥ 1, got $d")) :
-    ntuple(i -> i == d ? Base.reduced_index(inds[i]) : inds[i], Val(N))
+    ntuple(i -> i === d ? Base.reduced_index(inds[i]) : inds[i], Val(N))
 
 function _accumulate!(op, B::Array, A::Array, dims::Integer, init::Union{Nothing,Some})
     dims > 0 || throw(ArgumentError("dims must be a positive integer"))
-    axes(A) == axes(B) || throw(DimensionMismatch("shape of B must match A"))
+    axes(A) === axes(B) || throw(DimensionMismatch("shape of B must match A"))
     dims > ndims(A) && return copyto!(B, A)
     # How far it is to the next element along the dimension, and how many elements the dimensions up to it have.
     step = 1
@@ -738,6 +756,7 @@ function _accumulate!(op, B::Array, A::Array, dims::Integer, init::Union{Nothing
     return B
 end
 
+# In this module `==` is nothing else: numbers are compared by `===`.
 ==(a::String, b::String) = a === b
 
 "Puts `Bool`s from one place on in bits from another one on."

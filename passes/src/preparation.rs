@@ -37,8 +37,8 @@ pub(crate) fn prepared_body(
     let context = Context { module, function: &function.name };
     for run in [
         unreachable_code::run,
-        unknown_calls::run,
         copy_elements::run,
+        unknown_calls::run,
         constant_folding::run,
         type_literals::run,
         infer_types::run,

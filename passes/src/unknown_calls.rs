@@ -17,6 +17,8 @@ pub const NAME: &str = "unknown-calls";
 /// much of Julia's library does, has ways that these arguments never take. Where every run that returns would come to such a call the code stays as it is, so
 /// that whoever asks for its derivative learns at once what is missing. In functions that catch errors, and in listings that do not say their own name, which
 /// may be the one that is called, everything stays, too.
+///
+/// Foreign functions that copy elements are known to [`copy_elements`](crate::copy_elements), which comes first.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let catches = bb.all_insts().any(|(_, inst)| matches!(inst.stmt, Stmt::Enter(_)));
     if catches || context.function.is_empty() {

@@ -471,4 +471,36 @@ end
 @case("callable_struct", (x, y) -> Scale(x)(y) + Scale(y)(x, 3), 0.7, 1.5)
 @case("closure_on_tuple", x -> sum(t -> norm(x .* t), (0.5, 1.0)), a)
 
+# Factorizations, which the library leaves to LAPACK.
+positive(A) = A * A' + 2I
+@case("lu_solve", (A, x) -> weighted(lu(A) \ x), A, v)
+@case("lu_inverse", A -> weighted(inv(lu(A))), A)
+@case("logdet_of_matrix", A -> logdet(A * A' + I) + logabsdet(A)[1], A)
+@case("cholesky_factors", A -> weighted(cholesky(positive(A)).L), A)
+@case("cholesky_of_symmetric", (A, B) -> sum(abs2, cholesky(Symmetric(positive(A))).U \ B), A, B)
+@case("cholesky_solve", (A, x) -> dot(x, cholesky(Hermitian(positive(A))) \ x), A, v)
+@case("cholesky_inverse", A -> (c = cholesky(positive(A)); weighted(inv(c)) + logdet(c)), A)
+@case("gaussian_process", (x, y, l) -> (c = cholesky(Symmetric([exp(-(s - t)^2 / (2l^2)) for s in x, t in x] + I / 10)); dot(y, c \ y) / 2 + sum(log, diag(c.U))), p, [0.1, 0.5, -0.3, 0.8], 0.7)
+@case("qr_triangle", L -> weighted(qr(L).R), L)
+@case("qr_product", L -> weighted(Matrix(qr(L).Q) .* L), L)
+@case("least_squares", (L, x) -> weighted(L \ x), L, p)
+@case("shortest_solution", (L, x) -> weighted(permutedims(L) \ x), L, v)
+@case("adjoint_system", (A, x) -> weighted(A' \ x), A, v)
+@case("right_division", (A, S) -> weighted(A / S), A, S)
+@case("triangular_systems", (A, x, B) -> weighted(UpperTriangular(A) \ x) + weighted(LowerTriangular(A)' \ B) + weighted(B' / UpperTriangular(A)), A, v, B)
+@case("triangular_products", (A, x, B) -> weighted(UpperTriangular(A) * x) + weighted(LowerTriangular(A)' * B) + weighted(B' * UnitLowerTriangular(A)), A, v, B)
+@case("triangular_inverses", A -> weighted(inv(UpperTriangular(A))) + weighted(inv(UnitLowerTriangular(A))), A)
+@case("kalman_step", (A, S, x) -> (P = A * S * A' + S; K = P / (P + I); y = A * x; weighted(y + K * (x - y)) + tr((I - K) * P)), A, S, v)
+@case("axpby_of_vectors", (x, y) -> weighted(axpby!(2.0, x, 0.5, copy(y))), v, [1.0, 2.0, -0.4])
+@case("product_with_views", (K, x) -> weighted(K[1:3, 1:3] * view(x, 2:4)) + weighted(view(K, 1:2, :) * x) + weighted(view(K, 1:3, :) * view(K, :, 2:3)), K, p)
+@case("diagonal_added", (A, x) -> weighted(A + Diagonal(x)) + weighted(A .+ Diagonal(x)), A, v)
+
+# Bits, and texts.
+@case("masked", x -> weighted(x[x .> 1]) + count(x .> 1) * x[1], a)
+@case("mask_sum", x -> sum(x .> 0) * sum(x .* (x .< 2.2)), a)
+@case("mask_assigned", x -> (y = copy(x); y[y .< 0] .= y[1]; weighted(y)), a)
+@case("mask_logic", x -> sum(x[(x .> 0) .& .!(x .> 2.2)]), a)
+@noinline activated(x, name) = name == "tanh" ? tanh(x) : name == "relu" ? max(x, zero(x)) : x
+@case("chosen_by_text", (x, n) -> activated(x, ("tanh", "relu", "id")[n]) + activated(x, "id"), 0.7, 2)
+
 end
