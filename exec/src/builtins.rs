@@ -19,7 +19,8 @@ mod vectors;
 pub(crate) mod whole_arrays;
 
 #[cfg(feature = "native")]
-pub(crate) use structs::{is_bits, splatted};
+pub(crate) use structs::is_bits;
+pub(crate) use structs::splatted;
 #[cfg(feature = "native")]
 pub(crate) use tangents::USED_TWICE;
 pub(crate) use tangents::zero_tangent_of;
