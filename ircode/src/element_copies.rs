@@ -1,7 +1,7 @@
-//! Copies of elements from one array to another, found where code copies bytes from address to address.
+//! Copies of elements from one array to another, found where code copies bytes from address to address, and arrays that are filled by their address.
 //!
-//! Julia's library writes `copyto!(to, i, from, j, n)` as `memmove(pointer(to, i), pointer(from, j), n * sizeof(T))`, and compiled code has that
-//! inlined. Nothing here reads or writes memory by an address, and no derivative follows one; but where it is seen from which
+//! Julia's library writes `copyto!(to, i, from, j, n)` as `memmove(pointer(to, i), pointer(from, j), n * sizeof(T))`, and `fill!(a, x)` of bytes as
+//! `memset(pointer(a), x, length(a))`, and compiled code has that inlined. Nothing here reads or writes memory by an address, and no derivative follows one; but where it is seen from which
 //! array an address comes and by how many elements it is moved on, it is an index.
 
 use std::borrow::Cow;
@@ -14,6 +14,7 @@ use crate::module::{Module, TypeKind};
 use crate::names::{Names, SSAValue};
 use crate::operand::Operand;
 use crate::primitives::foreign_call;
+use crate::scalar::{Scalar, ScalarType};
 use crate::stmt::{ExprNode, Stmt};
 use crate::types::Type;
 use crate::view::{Body, StatementView, View};
@@ -38,10 +39,10 @@ const REFERENCE: u64 = 8;
 /// How deep the structs that are elements may hold structs.
 const DEEPEST: usize = 8;
 
-/// The addresses to which and from which a statement copies, if it does.
-pub fn addresses_copied<N: Names>(stmt: &Stmt<N>) -> Option<[&Operand<N>; 2]> {
+/// The address to which a statement copies, or which it fills, and the one from which it copies, if it does.
+pub fn addresses_copied<N: Names>(stmt: &Stmt<N>) -> Option<(&Operand<N>, Option<&Operand<N>>)> {
     match stmt {
-        Stmt::Expr(expr) => copied_by(expr).map(|copied| [copied.to, copied.from]),
+        Stmt::Expr(expr) => copied_by(expr).map(|copied| (copied.to, copied.source.address())),
         _ => None,
     }
 }
@@ -51,7 +52,7 @@ pub fn addresses_copied<N: Names>(stmt: &Stmt<N>) -> Option<[&Operand<N>; 2]> {
 ///
 /// An address is known where it is `jl_array_ptr(a)` of an array whose element type is a number or a struct of numbers, moved on by
 /// `add_ptr` and `sub_ptr` by a multiple of their size, in whatever types of the same width. What `jl_array_ptr_copy` copies are references to
-/// elements of other types. Where an address is used for anything
+/// elements of other types. `memset` of as many bytes as an array of bytes has becomes `fill!(a, x)`. Where an address is used for anything
 /// else, all that is reached from it stays as it is, as does a copy that is between elements of two types, or behind a statement that moves first elements. Julia copies
 /// outside of an array without a word; `copyto!` throws a `BoundsError`.
 ///
@@ -90,16 +91,21 @@ pub fn element_copies<F, N: Names>(module: &Module<F>, view: &View<'_, N>) -> Ve
     };
     let indices = (0..view.statements.len()).zip(&view.statements);
     let shifts = indices.filter(|(_, statement)| shifts(statement)).map(|(index, _)| index).collect();
-    let (groups, copies) = (Groups::default(), Vec::new());
-    let mut found = Found { module, view, shifts, addresses: HashMap::new(), groups, copies };
+    let groups = Groups::default();
+    let (copies, fills) = (Vec::new(), Vec::new());
+    let mut found = Found { module, view, shifts, addresses: HashMap::new(), groups, copies, fills };
     for (index, statement) in view.statements.iter().enumerate() {
         if let Stmt::Expr(expr) = statement.stmt
             && let Some(copied) = copied_by(expr)
         {
-            found.add_copy(index, &copied);
+            match copied.source {
+                Source::Byte(byte) => found.add_fill(index, &copied, byte),
+                Source::Bytes(from) => found.add_copy(index, &copied, from, false),
+                Source::References(from) => found.add_copy(index, &copied, from, true),
+            };
         }
     }
-    if found.copies.is_empty() {
+    if found.copies.is_empty() && found.fills.is_empty() {
         return Vec::new();
     }
     found.exclude_other_uses();
@@ -129,17 +135,37 @@ pub fn with_element_copies<'i, F>(module: &Module<F>, ir: &'i IRCode) -> Cow<'i,
 /// What a foreign function copies.
 struct Copied<'s, N: Names> {
     to: &'s Operand<N>,
-    from: &'s Operand<N>,
+    source: Source<'s, N>,
     count: &'s Operand<N>,
-    /// Whether it counts elements, which are references then, and else bytes.
-    counts_elements: bool,
+}
+
+/// Where what is copied comes from.
+enum Source<'s, N: Names> {
+    /// Bytes from this address on.
+    Bytes(&'s Operand<N>),
+    /// Elements, which are references, from this address on.
+    References(&'s Operand<N>),
+    /// This byte, again and again.
+    Byte(&'s Operand<N>),
+}
+
+impl<'s, N: Names> Source<'s, N> {
+    fn address(&self) -> Option<&'s Operand<N>> {
+        match self {
+            Source::Bytes(from) | Source::References(from) => Some(from),
+            Source::Byte(_) => None,
+        }
+    }
 }
 
 fn copied_by<N: Names>(expr: &ExprNode<N>) -> Option<Copied<'_, N>> {
     let (symbol, args) = foreign_call(expr)?;
     match (symbol, args) {
-        ("memmove" | "memcpy", [to, from, count, ..]) => Some(Copied { to, from, count, counts_elements: false }),
-        ("jl_array_ptr_copy", [_, to, _, from, count, ..]) => Some(Copied { to, from, count, counts_elements: true }),
+        ("memmove" | "memcpy", [to, from, count, ..]) => Some(Copied { to, source: Source::Bytes(from), count }),
+        ("memset", [to, byte, count, ..]) => Some(Copied { to, source: Source::Byte(byte), count }),
+        ("jl_array_ptr_copy", [_, to, _, from, count, ..]) => {
+            Some(Copied { to, source: Source::References(from), count })
+        }
         _ => None,
     }
 }
@@ -167,6 +193,13 @@ struct Copy<N: Names> {
     count: Operand<N>,
 }
 
+/// An array of bytes that is filled.
+struct Fill<N: Names> {
+    index: usize,
+    array: Operand<N>,
+    byte: Operand<N>,
+}
+
 /// Primitives after which the first element of an array lies elsewhere.
 const SHIFTING: &[&str] = &["jl_array_grow_beg", "jl_array_grow_at", "jl_array_del_beg", "jl_array_del_at"];
 
@@ -180,6 +213,7 @@ struct Found<'a, 'v, F, N: Names> {
     /// The statements that are replaced together or not at all.
     groups: Groups,
     copies: Vec<Copy<N>>,
+    fills: Vec<Fill<N>>,
 }
 
 /// Where an address leads back to.
@@ -191,14 +225,15 @@ struct Chain<N: Names> {
 }
 
 impl<F, N: Names> Found<'_, '_, F, N> {
-    fn add_copy(&mut self, index: usize, copied: &Copied<'_, N>) {
-        let chain = |address| self.chain(address, copied.counts_elements);
-        let (Some(to), Some(from)) = (chain(copied.to), chain(copied.from)) else { return };
-        let (Some(to_address), Some(from_address)) = (copied.to.as_value(), copied.from.as_value()) else { return };
+    /// Adds a copy, if it is known of what; of elements that are references, and are counted, or of what is counted in bytes.
+    fn add_copy(&mut self, index: usize, copied: &Copied<'_, N>, from: &Operand<N>, of_references: bool) {
+        let chain = |address| self.chain(address, of_references);
+        let (Some(from_address), Some(to_address)) = (from.as_value(), copied.to.as_value()) else { return };
+        let (Some(to), Some(from)) = (chain(copied.to), chain(from)) else { return };
         if to.element != from.element || self.is_out_of_date(&to, index) || self.is_out_of_date(&from, index) {
             return;
         }
-        let count = match copied.counts_elements {
+        let count = match of_references {
             true => Some(copied.count.clone()),
             false => {
                 byte_size(self.module, &to.element, DEEPEST).and_then(|(size, _)| self.elements(copied.count, size))
@@ -211,6 +246,38 @@ impl<F, N: Names> Found<'_, '_, F, N> {
             self.addresses.insert(link, address);
         }
         self.copies.push(Copy { index, arrays, addresses: [to_address, from_address], count });
+    }
+
+    /// Adds an array of bytes that is filled as a whole.
+    fn add_fill(&mut self, index: usize, copied: &Copied<'_, N>, byte: &Operand<N>) {
+        let Some(to) = self.chain(copied.to, false).filter(|to| !self.is_out_of_date(to, index)) else { return };
+        let at_first = to.links.iter().all(|(_, link)| matches!(link, Address::First | Address::Same(_)));
+        let Some(ty) = to.element.as_scalar().filter(|ty| at_first && ty.bytes() == 1) else { return };
+        let length = self.elements(copied.count, 1).and_then(|count| {
+            let (primitive, args) = self.module.primitive_call(self.statement(&count)?.1)?;
+            (matches!(primitive.name, "arraylen" | "length") && args == [to.array.clone()]).then_some(())
+        });
+        let (Some(()), Some(byte)) = (length, self.byte(byte, ty)) else { return };
+        for (link, address) in to.links {
+            self.groups.join(index, link);
+            self.addresses.insert(link, address);
+        }
+        self.fills.push(Fill { index, array: to.array, byte });
+    }
+
+    /// The number of one byte that a C function takes as an `int`.
+    fn byte(&self, int: &Operand<N>, ty: ScalarType) -> Option<Operand<N>> {
+        if let Some(known) = integer(int) {
+            let byte = Scalar::from_bits(ty, (known & 0xff) as u128);
+            return Some(Operand::Constant(Constant::Scalar(byte)));
+        }
+        let (primitive, args) = self.module.primitive_call(self.statement(int)?.1)?;
+        match (primitive.name, args) {
+            ("zext_int" | "sext_int", [_, byte]) if self.view.operand_type(byte).as_scalar() == Some(ty) => {
+                Some(byte.clone())
+            }
+            _ => None,
+        }
     }
 
     /// Whether a first element may have been moved since the address was asked for.
@@ -309,7 +376,8 @@ impl<F, N: Names> Found<'_, '_, F, N> {
 
     /// Leaves out what is used otherwise, with all that belongs to it.
     fn exclude_other_uses(&mut self) {
-        let copies: HashSet<usize> = self.copies.iter().map(|copy| copy.index).collect();
+        let filled = self.fills.iter().map(|fill| fill.index);
+        let copies: HashSet<usize> = self.copies.iter().map(|copy| copy.index).chain(filled).collect();
         for (index, statement) in self.view.statements.iter().enumerate() {
             let uses_well = |value: N::Value| match self.addresses.get(&index) {
                 Some(Address::First) => false,
@@ -367,6 +435,15 @@ impl<F, N: Names> Found<'_, '_, F, N> {
             let stmt = Stmt::call(Operand::global("BBKit", "copyto!"), args);
             all.push(Replacement { name: statement.name, stmt, ty });
         }
+        for Fill { index, array, byte } in std::mem::take(&mut self.fills) {
+            let Some(statement) = self.view.statements.get(index) else { continue };
+            if self.groups.is_excluded(index) {
+                continue;
+            }
+            let ty = self.view.operand_type(&array);
+            let stmt = Stmt::call(Operand::global("BBKit", "fill!"), [array, byte]);
+            all.push(Replacement { name: statement.name, stmt, ty });
+        }
         all
     }
 }
@@ -408,10 +485,16 @@ fn is_for_compiler<N: Names>(stmt: &Stmt<N>) -> bool {
     matches!(stmt, Stmt::Expr(expr) if expr.head.is_for_compiler())
 }
 
-/// Whether a value says how much a call copies.
+/// Whether a value says how much a call copies, or what it fills an array with.
 fn is_count<N: Names>(stmt: &Stmt<N>, value: N::Value) -> bool {
     let Stmt::Expr(expr) = stmt else { return false };
-    copied_by(expr).is_some_and(|copied| copied.count.as_value() == Some(value))
+    copied_by(expr).is_some_and(|copied| {
+        let byte = match copied.source {
+            Source::Byte(byte) => byte.as_value(),
+            _ => None,
+        };
+        copied.count.as_value() == Some(value) || byte == Some(value)
+    })
 }
 
 /// The size of an element in an array, and at multiples of what it lies, in bytes: of numbers, and of immutable structs and tuples of such, as C

@@ -1,4 +1,4 @@
-//! Turns copies from address to address into copies of elements.
+//! Turns copies from address to address into copies of elements, and what fills memory by its address into filled arrays.
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::HashSet;
@@ -66,7 +66,7 @@ pub(crate) fn refuse_addresses(pass: &'static str, bb: &BBCode, context: &Contex
     for (id, inst) in bb.all_insts() {
         // Whatever types they have: the number that an address is is one, too.
         let addresses: SmallVec<[&Operand<Ids>; 2]> = match (&inst.stmt, addresses_copied(&inst.stmt)) {
-            (_, Some(addresses)) => SmallVec::from(addresses),
+            (_, Some((to, from))) => [to].into_iter().chain(from).collect(),
             (Stmt::Call(call), None) => match &call.callee {
                 Operand::Global(global) if BY_ADDRESS.contains(&global.name.as_str()) => {
                     call.args.iter().take(1).collect()

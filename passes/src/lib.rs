@@ -19,6 +19,7 @@ pub mod differentiability;
 mod dispatch;
 pub mod effects;
 mod error;
+mod failing;
 pub mod forward_mode;
 pub mod increment_merging;
 pub mod infer_types;

@@ -4,6 +4,7 @@ use bbcode::BBCode;
 use ircode::{Body, CallGraph, IRCode, Module, Stmt};
 
 use super::operation::Operation;
+use crate::failing::failing_statements;
 
 /// For each function of a module, whose invokes name what they call, whether an exception that it throws may be caught: something that contains a `try`
 /// block is it, or leads to it by calls. Where there is such a block, what is used as a value may be called in it, and what an unknown call leads to may be
@@ -37,14 +38,8 @@ pub(super) fn may_be_caught(module: &Module<BBCode>) -> Vec<bool> {
 /// Leaves calls as they are in blocks from which no way leads to a return, in a function of which exceptions end the run: they make
 /// messages, and print what is in the arguments.
 pub(super) fn leave_calls(ir: &IRCode, operations: &mut [Operation]) {
-    let view = ir.view();
-    let returns = |block: &usize| {
-        let statements = view.blocks.get(*block).map(|block| view.block_statements(block)).unwrap_or_default();
-        matches!(statements.last().map(|last| last.stmt), Some(Stmt::Return(ret)) if ret.value.is_some())
-    };
-    let reaches = view.graph().reaching((0..view.blocks.len()).filter(returns));
-    for (block, _) in view.blocks.iter().zip(reaches).filter(|(_, reaches)| !reaches) {
-        for operation in operations.get_mut(block.statements.clone()).unwrap_or_default() {
+    for statements in failing_statements(&ir.view()) {
+        for operation in operations.get_mut(statements).unwrap_or_default() {
             if matches!(operation, Operation::Call { .. } | Operation::Unknown) {
                 *operation = Operation::Steps;
             }

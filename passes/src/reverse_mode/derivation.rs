@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
-use ircode::{Callee, DerivativeKind, Function, LineInfo, Module, Name, NewInstruction, Operand, Stmt, Type};
+use ircode::{Body, Callee, DerivativeKind, Function, LineInfo, Module, Name, NewInstruction, Operand, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use super::activity::Activity;
@@ -18,6 +18,7 @@ use super::{Carrier, NAME, Savings, numbers_of};
 use crate::base_names::{BaseNames, base_name};
 use crate::derivative_entries::RegisteredDerivatives;
 use crate::dispatch::{self, Candidate};
+use crate::failing::failing_statements;
 use crate::infer_types::returned_type;
 use crate::manager::Context;
 use crate::preparation::prepared_body;
@@ -295,6 +296,7 @@ impl<'a> Derivation<'a> {
         let mut operations = SecondaryMap::with_capacity(bb.inst_count());
         operations
             .extend(bb.all_insts().map(|(id, _)| (id, classifier.operation(id, &|call| packed.get(call).copied()))));
+        leave_failing(&bb, &mut operations);
         self.leave_out_constants(&function.body, &bb, &mut operations);
         let inferred = returned_type(&bb);
         let result = if function.result.is_unknown() { inferred } else { function.result.clone() };
@@ -427,4 +429,19 @@ fn pack_collected(module: &Module<BBCode>, bb: &mut BBCode) -> Result<SecondaryM
         packed.insert(id, bb.insert_before(id, NewInstruction::new(tuple, ty).with_line(line))?);
     }
     Ok(packed)
+}
+
+/// Leaves calls as they are where a run is about to fail: they make messages, and nothing comes back from there.
+fn leave_failing(bb: &BBCode, operations: &mut SecondaryMap<InstId, Operation>) {
+    if bb.blocks().nth(1).is_none() {
+        return;
+    }
+    let view = bb.view();
+    for statement in failing_statements(&view).into_iter().filter_map(|range| view.statements.get(range)).flatten() {
+        if let Some(operation) = operations.get_mut(statement.name)
+            && matches!(operation, Operation::Call { .. } | Operation::Unknown)
+        {
+            *operation = Operation::Steps;
+        }
+    }
 }
