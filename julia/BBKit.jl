@@ -19,7 +19,7 @@ const EnterNode = isdefined(Core, :EnterNode) ? getfield(Core, :EnterNode) : Uni
 
 include("names.jl")
 include("ir.jl")
-include("linear_algebra.jl")
+include("portable.jl")
 include("values.jl")
 include("instances.jl")
 include("export.jl")

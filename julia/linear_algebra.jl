@@ -1,25 +1,4 @@
-# Functions of Julia's library that call BLAS or LAPACK, as loops: what a dump has in their place, so that it can be run, differentiated and
-# compiled where those libraries are not. Sums are taken from the first element to the last, so results may differ in the last places.
-#
-# Each has the name, the arguments and the result of the function that it stands for. What is not here stays a foreign function.
-module Portable
-
-# In the image of most versions; a package must not be loaded for this.
-const LOADED = filter(m -> nameof(m) === :LinearAlgebra, Base.loaded_modules_array())
-loaded(name, otherwise) = isempty(LOADED) ? otherwise : getfield(first(LOADED), name)
-const SingularException = loaded(:SingularException, DomainError)
-const PosDefException = loaded(:PosDefException, DomainError)
-const LU = loaded(:LU, Union{})
-const Cholesky = loaded(:Cholesky, Union{})
-const QRCompactWY = loaded(:QRCompactWY, Union{})
-
-const Flipped = isempty(LOADED) ? Union{} :
-    Union{loaded(:Adjoint, Any){T,Matrix{T}} where T,loaded(:Transpose, Any){T,Matrix{T}} where T}
-
-# What `cholesky!` factorizes.
-const Symmetric = isempty(LOADED) ? Union{} :
-    Union{loaded(:Symmetric, Any){T,Matrix{T}} where {T<:Union{Float32,Float64}},
-          loaded(:Hermitian, Any){T,Matrix{T}} where {T<:Union{Float32,Float64,ComplexF32,ComplexF64}}}
+# Functions that call BLAS or LAPACK, as loops. Sums are taken from the first element to the last.
 
 "For `LinearAlgebra.BLAS`."
 module BLAS
@@ -721,89 +700,6 @@ function det(A::Matrix{T}) where {T<:Float}
         product *= pivots[i] == i ? factors[i, i] : -factors[i, i]
     end
     return product
-end
-
-end
-
-"For `Base`: what its own functions do with types that only the run tells, or with the bits of arrays."
-module OfBase
-
-unique(x::Number) = [x]
-
-reduced_indices(inds::NTuple{N,Base.OneTo{Int}}, d::Int) where {N} =
-    d < 1 ? throw(ArgumentError("dimension must be ≥ 1, got $d")) :
-    ntuple(i -> i === d ? Base.reduced_index(inds[i]) : inds[i], Val(N))
-
-function _accumulate!(op, B::Array, A::Array, dims::Integer, init::Union{Nothing,Some})
-    dims > 0 || throw(ArgumentError("dims must be a positive integer"))
-    axes(A) === axes(B) || throw(DimensionMismatch("shape of B must match A"))
-    dims > ndims(A) && return copyto!(B, A)
-    # How far it is to the next element along the dimension, and how many elements the dimensions up to it have.
-    step = 1
-    for d in 1:dims-1
-        step *= size(A, d)
-    end
-    block = step * size(A, dims)
-    for start in 0:block:length(A)-1, i in start+1:start+block
-        if i > start + step
-            B[i] = op(B[i-step], A[i])
-        elseif init === nothing
-            B[i] = Base.reduce_first(op, A[i])
-        else
-            B[i] = op(something(init), A[i])
-        end
-    end
-    return B
-end
-
-# In this module `==` is nothing else: numbers are compared by `===`.
-==(a::String, b::String) = a === b
-
-"Puts `Bool`s from one place on in bits from another one on."
-function copy_to_bitarray_chunks!(Bc::Vector{UInt64}, pos_d::Int, C::Vector{Bool}, pos_s::Int, numbits::Int)
-    for k in 0:numbits-1
-        chunk, bit = ((pos_d + k - 1) >>> 6) + 1, (pos_d + k - 1) & 63
-        mask = UInt64(1) << bit
-        Bc[chunk] = C[pos_s+k] ? Bc[chunk] | mask : Bc[chunk] & ~mask
-    end
-    return nothing
-end
-
-"Packs 64 `Bool`s a word."
-function dumpbitcache(Bc::Vector{UInt64}, bind::Int, C::Vector{Bool})
-    for chunk in 0:min(div(length(C), 64), length(Bc) - bind + 1)-1
-        word = UInt64(0)
-        for bit in 1:64
-            word |= UInt64(C[64chunk+bit]) << (bit - 1)
-        end
-        Bc[bind+chunk] = word
-    end
-    return nothing
-end
-
-end
-
-"""
-The method instance whose code a dump has in the place of this one's: of the function of the same name here, if there is one for such
-arguments.
-"""
-function instance(mi::Core.MethodInstance)
-    mi.def isa Method || return mi
-    path = fullname(mi.def.module)
-    path in ((:Base,), (:LinearAlgebra,), (:LinearAlgebra, :BLAS), (:LinearAlgebra, :LAPACK)) || return mi
-    here = path === (:Base,) ? OfBase : getfield(@__MODULE__, last(path))
-    # What has keywords calls a function of its own, which Julia gives a number.
-    with_keywords = match(r"^(#.+)#\d+$", String(mi.def.name))
-    name = with_keywords === nothing ? mi.def.name : Symbol(with_keywords[1])
-    isdefined(here, name) || return mi
-    f = getfield(here, name)
-    # A function of its own: what it only uses stays what it is.
-    f isa Function && parentmodule(f) === here || return mi
-    types = Base.unwrap_unionall(mi.specTypes)
-    types isa DataType || return mi
-    arguments = types.parameters[2:end]
-    all(isconcretetype, arguments) && hasmethod(f, Tuple{arguments...}) || return mi
-    return parentmodule(@__MODULE__).instance(Tuple{typeof(f),arguments...})
 end
 
 end

@@ -9,8 +9,9 @@ use std::process::Command;
 
 use bbkit::exec::{Limits, Machine, Value, first_difference, value_to_json};
 use bbkit::ircode::text::print_module;
-use bbkit::ircode::{Function, IRCode, Module, Stmt, Style, from_json, parse_module};
+use bbkit::ircode::{IRCode, Module, Style, from_json};
 use bbkit::{Carrier, GradientOptions};
+use kit::library::{cases, folder, read};
 use serde_json::Value as Json;
 
 /// What the interpreter does not run, with what it says.
@@ -28,64 +29,6 @@ const BITS: &str = "a float is made of bits that depend on the arguments";
 /// What forward mode refuses, with what it says.
 const NOT_DERIVED: [(&str, &str); 2] = [("sign_and_abs", BITS), ("ldexp", BITS)];
 
-fn folder() -> &'static Path {
-    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/library"))
-}
-
-fn read(file: &str) -> String {
-    fs::read_to_string(folder().join(file)).unwrap()
-}
-
-struct Case {
-    name: String,
-    /// The function and what it calls.
-    module: Module<IRCode>,
-    function: Function<IRCode>,
-    expected: Json,
-}
-
-/// The part of a module that a function needs: what it invokes, directly or not.
-fn part(module: &Module<IRCode>, root: usize) -> Module<IRCode> {
-    let mut wanted = vec![root];
-    let mut seen = vec![false; module.functions().len()];
-    seen[root] = true;
-    let mut next = 0;
-    while let Some(&function) = wanted.get(next) {
-        next += 1;
-        for stmt in module.functions()[function].body.stmts.stmts() {
-            let Stmt::Invoke(invoke) = stmt else { continue };
-            let callee = invoke.instance.name.as_ref().and_then(|name| module.function_index(name));
-            wanted.extend(callee.filter(|&callee| !std::mem::replace(&mut seen[callee], true)));
-        }
-    }
-    let mut part = Module::new();
-    module.types().iter().for_each(|def| part.add_type(def.clone()).unwrap());
-    wanted.iter().for_each(|&function| part.add_function(module.functions()[function].clone()).unwrap());
-    part
-}
-
-fn cases() -> Vec<Case> {
-    let module = parse_module(&read("library.txt")).unwrap().module;
-    let cases: Vec<Json> = serde_json::from_str(&read("cases.json")).unwrap();
-    let case = |expected: Json| {
-        let name = expected["name"].as_str().unwrap().to_owned();
-        let start = format!("Main.Library.case_{name}(");
-        let root = module.functions().iter().position(|function| function.name.starts_with(&start)).unwrap();
-        let part = part(&module, root);
-        Case { name, function: module.functions()[root].clone(), module: part, expected }
-    };
-    cases.into_iter().map(case).collect()
-}
-
-impl Case {
-    fn arguments(&self) -> Vec<Value> {
-        let machine = Machine::new(&self.module);
-        let args = self.expected["args"].as_array().unwrap();
-        let types = &self.function.body.argtypes[1..];
-        args.iter().zip(types).map(|(json, ty)| machine.value_from_json(&self.module, json, ty).unwrap()).collect()
-    }
-}
-
 fn close(a: f64, b: f64, tolerance: f64) -> bool {
     (a - b).abs() <= tolerance * b.abs()
 }
@@ -96,7 +39,7 @@ fn the_interpreter_computes_what_julia_computes() {
     let cases = cases();
     assert!(cases.len() >= 100, "only {} functions", cases.len());
     for case in &cases {
-        let result = Machine::new(&case.module).call(&case.function.name, &case.arguments());
+        let result = Machine::new(&case.module).call(&case.function, &case.arguments());
         let expected = case.expected["value"].as_f64().unwrap();
         let excuse = NOT_RUN.iter().find(|(name, _)| *name == case.name);
         match (result, excuse) {
@@ -144,11 +87,11 @@ fn forward_mode_gives_products_with_the_gradient() {
         let products: Vec<f64> = gradient.iter().zip(&weights).map(|(g, w)| g * w).collect();
         let (expected, scale) = (products.iter().sum::<f64>(), products.iter().map(|p| p.abs()).sum::<f64>());
         let machine = Machine::new(&case.module);
-        let types = &case.function.body.argtypes[1..];
+        let types = &case.code().body.argtypes[1..];
         let tangents = along.as_array().unwrap().iter().zip(types);
         let tangents: Vec<Value> =
             tangents.map(|(json, ty)| bbkit::tangent_from_json(&machine, &case.module, json, ty).unwrap()).collect();
-        let (name, limits) = (case.function.name.as_str(), Limits::default());
+        let (name, limits) = (case.function.as_str(), Limits::default());
         let excuse = NOT_DERIVED.iter().find(|(name, _)| *name == case.name);
         match (bbkit::jvp(&case.module, name, &case.arguments(), &[tangents], limits), excuse) {
             (Ok(_), Some(_)) => problems.push(format!("{} is differentiated: NOT_DERIVED need not name it", case.name)),
@@ -176,7 +119,7 @@ fn gradients_are_those_of_differences() {
         count += 1;
         let args = case.arguments();
         let excuse = NOT_REVERSED.iter().find(|(name, _)| *name == case.name);
-        let result = match (bbkit::gradient(&case.module, &case.function.name, &args, Limits::default()), excuse) {
+        let result = match (bbkit::gradient(&case.module, &case.function, &args, Limits::default()), excuse) {
             (Ok(result), None) => result,
             (Ok(_), Some(_)) => {
                 problems.push(format!("{} has a gradient: NOT_REVERSED need not name it", case.name));
@@ -191,14 +134,14 @@ fn gradients_are_those_of_differences() {
         let again = || case.arguments();
         let agree = kit::carriers::carriers_agree(
             &case.module,
-            &case.function.name,
+            &case.function,
             &again,
             Limits::default(),
             &kit::carriers::specialized,
         );
         problems.extend(agree.err().map(|broken| format!("{}, specialised: {broken}", case.name)));
         let options = GradientOptions::new().carrier(Carrier::LinearMaps);
-        match bbkit::gradient_with(&case.module, &case.function.name, &case.arguments(), &options) {
+        match bbkit::gradient_with(&case.module, &case.function, &case.arguments(), &options) {
             Ok(maps) => {
                 if let Some(place) = first_difference(&result.gradient, &maps.gradient) {
                     problems.push(format!("{}: the carriers differ in {place}", case.name));

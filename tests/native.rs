@@ -17,6 +17,7 @@ use exec::{Limits, Machine, Value};
 use ircode::{IRCode, Module, Type, from_json, parse_module};
 use kit::compact::compact_agrees;
 use kit::kernels::{KERNELS, inputs};
+use kit::library::{self, Case};
 use kit::native::{Verdict, native_agrees};
 use passes::forward_mode;
 use passes::reverse_mode::{Carrier, Options, derive};
@@ -223,19 +224,11 @@ fn check_swift(file: &str) -> Found {
     found
 }
 
-fn check_library() -> Found {
+fn check_library(case: &Case) -> Found {
     let mut found = Vec::new();
-    let module = parse_module(&fs::read_to_string(root().join("library/library.txt")).unwrap()).unwrap().module;
-    let cases: Vec<Json> =
-        serde_json::from_str(&fs::read_to_string(root().join("library/cases.json")).unwrap()).unwrap();
-    for case in cases {
-        let label = case["name"].as_str().unwrap().to_string();
-        let start = format!("Main.Library.case_{label}(");
-        let function = module.functions().iter().find(|function| function.name.starts_with(&start)).unwrap();
-        let function = function.name.to_string();
-        let json = case["args"].to_string();
-        check(&module, &function, &|module| arguments(module, &function, &json), true, &mut found, &label);
-    }
+    let json = case.expected["args"].to_string();
+    let args = |module: &Module<IRCode>| arguments(module, &case.function, &json);
+    check(&case.module, &case.function, &args, true, &mut found, &case.name);
     found
 }
 
@@ -277,7 +270,9 @@ fn jobs() -> Vec<Job> {
     for file in files {
         jobs.push((format!("swift/{file}.ir"), Box::new(move || check_swift(&file))));
     }
-    jobs.push(("library".into(), Box::new(check_library)));
+    for case in library::cases() {
+        jobs.push((format!("library: {}", case.name), Box::new(move || check_library(&case))));
+    }
     for kernel in KERNELS {
         jobs.push((format!("kernels/{}", kernel.name), Box::new(move || check_kernel(&kernel))));
     }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use exec::native::Program;
 use exec::{Limits, Machine, Value};
-use ircode::{Type, parse_module};
+use ircode::Type;
 use kit::native::{Verdict, native_agrees, verified};
 
 /// Runs `f` on both engines; the statements with which the interpreter helps.
@@ -350,21 +350,16 @@ end
 /// `native/helped.txt` says of the functions that go through Julia's library with what the interpreter helps. `BBKIT_BLESS=1` writes it.
 #[test]
 fn of_julias_library_little_is_left_to_the_interpreter() {
-    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/tests"));
-    let module = parse_module(&fs::read_to_string(root.join("library/library.txt")).unwrap()).unwrap().module;
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for function in module.functions() {
-        let Some((name, _)) = function.name.split_once('(') else { continue };
-        let Some(case) = name.rsplit('.').next().and_then(|name| name.strip_prefix("case_")) else { continue };
-        let Ok(program) =
-            Program::compile_with(&module, &[&function.name], Limits::default(), exec::native::Effort::Quick)
+    for kit::library::Case { name, module, function, .. } in kit::library::cases() {
+        let Ok(program) = Program::compile_with(&module, &[&function], Limits::default(), exec::native::Effort::Quick)
         else {
             continue;
         };
         for statement in program.helped() {
             let by = found.entry(format!("{}: {}", statement.function, statement.what)).or_default();
-            if !by.iter().any(|known| known == case) {
-                by.push(case.into());
+            if !by.contains(&name) {
+                by.push(name.clone());
             }
         }
     }
@@ -376,7 +371,7 @@ fn of_julias_library_little_is_left_to_the_interpreter() {
             [] => String::new(),
         })
         .collect();
-    let file = root.join("native/helped.txt");
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native/helped.txt");
     if std::env::var_os("BBKIT_BLESS").is_some() {
         fs::write(&file, &shown).unwrap();
     }

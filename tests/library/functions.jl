@@ -503,4 +503,15 @@ positive(A) = A * A' + 2I
 @noinline activated(x, name) = name == "tanh" ? tanh(x) : name == "relu" ? max(x, zero(x)) : x
 @case("chosen_by_text", (x, n) -> activated(x, ("tanh", "relu", "id")[n]) + activated(x, "id"), 0.7, 2)
 
+# Dictionaries, and ranges whose ends are floats.
+@case("dictionary", x -> (d = Dict(1 => x, 2 => 2x); for i in 3:20; d[i * i] = x * i; end; d[1] * d[2] + d[100]), 0.7)
+@case("dictionary_of_vectors", x -> (d = Dict{Int,Vector{eltype(x)}}(); for (i, y) in enumerate(x); push!(get!(d, i % 2, similar(x, 0)), y); end; sum(prod(y) for y in values(d))), a)
+@case("dictionary_without_key", x -> (d = Dict(1 => x, 2 => x^2); delete!(d, 1); haskey(d, 1) ? x : length(d) * d[2]), 0.7)
+@case("set_of_integers", x -> (s = Set([1, 2, 3]); sum(i in s ? x * i : x for i in 1:5)), 0.7)
+@case("unique", x -> weighted(unique([x, 2x, x])), 0.7)
+@case("range_between", (x, y) -> weighted(range(x, stop = y, length = 7)), 0.3, 1.9)
+@case("range_of_steps", (x, h) -> (t = range(x, step = h, length = 5); sum(t[i]^2 * i for i in 1:5)), 0.3, 0.25)
+@case("grid_to", T -> (y = one(T); t = range(zero(T), stop = T, length = 21); for i in 2:21; y += (t[i] - t[i-1]) * (t[i-1] - y); end; y), 2.3)
+@case("function_in_field", A -> sum(map(norm, [A[:, i] for i in 1:3])), A)
+
 end

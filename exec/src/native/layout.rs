@@ -210,7 +210,14 @@ impl Layout {
                 let tuples = matches!((&self.ty, &other.ty), (Type::Tuple(_), Type::Tuple(_)));
                 tuples && own.len() == others.len() && own.iter().zip(others).all(|(own, other)| own.is_as(other))
             }
-            _ => self.ty == other.ty && self.is_boxed() == other.is_boxed(),
+            _ => match (&self.ty, &other.ty) {
+                // Types and globals do not always say in which module a function is.
+                (Type::Function(own), Type::Function(other)) => {
+                    let plain = |name: &str, path: &str| path.rsplit_once('.').is_some_and(|(_, last)| last == name);
+                    own == other || plain(own, other) || plain(other, own)
+                }
+                (own, others) => own == others && self.is_boxed() == other.is_boxed(),
+            },
         }
     }
 }

@@ -10,6 +10,7 @@ pub mod dual;
 pub mod independent_rounds;
 pub mod kernels;
 pub mod laws;
+pub mod library;
 pub mod linearization;
 pub mod memory;
 pub mod memory_gradient;

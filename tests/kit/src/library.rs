@@ -1,0 +1,102 @@
+//! Functions that go through Julia's own library, as its compiler leaves them, with arguments and with what Julia computes: the files of `tests/library`.
+
+#![allow(clippy::panic, reason = "files that are not what they should be end the test")]
+
+use std::fs;
+use std::path::Path;
+
+use exec::{Machine, Value};
+use ircode::{Function, IRCode, Module, Name, Stmt, parse_module};
+use serde_json::Value as Json;
+
+/// The folder of the files.
+pub fn folder() -> &'static Path {
+    Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../library"))
+}
+
+/// What a file there holds.
+///
+/// # Panics
+///
+/// If there is none.
+pub fn read(file: &str) -> String {
+    fs::read_to_string(folder().join(file)).unwrap_or_else(|error| panic!("tests/library/{file}: {error}"))
+}
+
+/// One of the functions.
+#[derive(Debug)]
+pub struct Case {
+    /// What it is called in `functions.jl`.
+    pub name: String,
+    /// It, and what it invokes, directly or not.
+    pub module: Module<IRCode>,
+    /// Its name in the module.
+    pub function: Name,
+    /// The arguments, the value and the gradient, as `export.jl` writes them.
+    pub expected: Json,
+}
+
+/// All of them, in the order of `functions.jl`.
+///
+/// # Panics
+///
+/// If the files are not those that `export.jl` writes.
+pub fn cases() -> Vec<Case> {
+    let module = parse_module(&read("library.txt")).unwrap_or_else(|error| panic!("library.txt: {error}")).module;
+    let cases: Vec<Json> = serde_json::from_str(&read("cases.json")).unwrap_or_else(|error| panic!("{error}"));
+    let case = |expected: Json| {
+        let name = expected["name"].as_str().unwrap_or_default().to_owned();
+        let start = format!("Main.Library.case_{name}(");
+        let root = module.functions().iter().position(|function| function.name.starts_with(&start));
+        let root = root.unwrap_or_else(|| panic!("{name} is not in library.txt"));
+        Case { name, function: module.functions()[root].name.clone(), module: part(&module, root), expected }
+    };
+    cases.into_iter().map(case).collect()
+}
+
+/// The part of a module that a function needs: what it invokes, directly or not.
+fn part(module: &Module<IRCode>, root: usize) -> Module<IRCode> {
+    let mut wanted = vec![root];
+    let mut seen = vec![false; module.functions().len()];
+    seen[root] = true;
+    let mut next = 0;
+    while let Some(&function) = wanted.get(next) {
+        next += 1;
+        for stmt in module.functions()[function].body.stmts.stmts() {
+            let Stmt::Invoke(invoke) = stmt else { continue };
+            let callee = invoke.instance.name.as_ref().and_then(|name| module.function_index(name));
+            wanted.extend(callee.filter(|&callee| !std::mem::replace(&mut seen[callee], true)));
+        }
+    }
+    let mut part = Module::new();
+    let added = module.types().iter().try_for_each(|def| part.add_type(def.clone()).map(|_| ()));
+    let functions: Vec<Function<IRCode>> =
+        wanted.iter().map(|&function| module.functions()[function].clone()).collect();
+    let added = added.is_ok() && functions.into_iter().all(|function| part.add_function(function).is_ok());
+    assert!(added, "a type or function is declared twice");
+    part
+}
+
+impl Case {
+    /// The function.
+    ///
+    /// # Panics
+    ///
+    /// If the module was changed, and has none of this name.
+    pub fn code(&self) -> &Function<IRCode> {
+        self.module.function(&self.function).unwrap_or_else(|| panic!("there is no {}", self.function))
+    }
+
+    /// Its arguments, for a machine of this module.
+    ///
+    /// # Panics
+    ///
+    /// If they are not of the types that the function declares.
+    pub fn arguments(&self) -> Vec<Value> {
+        let machine = Machine::new(&self.module);
+        let args = self.expected["args"].as_array().map(Vec::as_slice).unwrap_or_default();
+        let value = |(json, ty)| machine.value_from_json(&self.module, json, ty);
+        let values = args.iter().zip(&self.code().body.argtypes[1..]).map(value);
+        values.collect::<Result<_, _>>().unwrap_or_else(|error| panic!("{}: {error}", self.name))
+    }
+}
