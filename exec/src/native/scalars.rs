@@ -335,6 +335,7 @@ impl FunctionCompiler<'_, '_> {
                 let product = operations::multiply(&mut self.builder, a, b);
                 operations::add(&mut self.builder, product, c)
             }
+            "fma_float" | "fma" => self.builder.ins().fma(a, b, c),
             _ => return None,
         };
         Some(self.scalar(ty, result))
@@ -374,8 +375,11 @@ impl FunctionCompiler<'_, '_> {
                 let wider = self.builder.ins().uextend(clif::I32, a);
                 self.builder.ins().fcvt_from_sint(target, wider)
             }
-            "fptosi" if to == ScalarType::Int64 && is_plain_float(from) => {
+            "fptosi" if matches!(to, ScalarType::Int64 | ScalarType::Int32) && is_plain_float(from) => {
                 self.builder.ins().fcvt_to_sint_sat(target, a)
+            }
+            "fptoui" if matches!(to, ScalarType::UInt64 | ScalarType::UInt32) && is_plain_float(from) => {
+                self.builder.ins().fcvt_to_uint_sat(target, a)
             }
             "fptrunc" if (to, from) == (ScalarType::Float32, ScalarType::Float64) => {
                 self.builder.ins().fdemote(target, a)
