@@ -61,6 +61,20 @@ function _accumulate!(op, B::Array, A::Array, dims::Integer, init::Union{Nothing
     return B
 end
 
+"Each element `inner` times, and all that `outer` times, along each dimension."
+function _repeat(A::Array{T,N}, inner::NTuple{M,Int}, outer::NTuple{K,Int}) where {T,N,M,K}
+    all(n -> n >= 0, inner) && all(n -> n >= 0, outer) || throw(ArgumentError("no number of repetitions may be negative"))
+    (M < N || K < N) && throw(ArgumentError("repetitions must be given for each of the $N dimensions"))
+    dims = Val(max(N, M, K))
+    times(n, d) = d <= length(n) ? n[d] : 1
+    repeated = Array{T}(undef, ntuple(d -> size(A, d) * times(inner, d) * times(outer, d), dims))
+    for at in CartesianIndices(repeated)
+        from = ntuple(d -> mod(div(at[d] - 1, times(inner, d)), size(A, d)) + 1, dims)
+        repeated[at] = A[from...]
+    end
+    return repeated
+end
+
 "Puts `Bool`s from one place on in bits from another one on."
 function copy_to_bitarray_chunks!(Bc::Vector{UInt64}, pos_d::Int, C::Vector{Bool}, pos_s::Int, numbits::Int)
     for k in 0:numbits-1

@@ -513,5 +513,7 @@ positive(A) = A * A' + 2I
 @case("range_of_steps", (x, h) -> (t = range(x, step = h, length = 5); sum(t[i]^2 * i for i in 1:5)), 0.3, 0.25)
 @case("grid_to", T -> (y = one(T); t = range(zero(T), stop = T, length = 21); for i in 2:21; y += (t[i] - t[i-1]) * (t[i-1] - y); end; y), 2.3)
 @case("function_in_field", A -> sum(map(norm, [A[:, i] for i in 1:3])), A)
+@case("repeat_each", x -> weighted(repeat(x, inner = 2, outer = 3)), p)
+@case("repeat_matrix", B -> weighted(repeat(B, inner = (2, 1), outer = (1, 2))), B)
 
 end
