@@ -94,6 +94,7 @@ function exported_code(mi::Core.MethodInstance, portable::Bool, made = IdDict{An
     of === mi || (ir.argtypes[1] = mi.specTypes.parameters[1])
     if portable
         use_plain_numbers!(ir)
+        use_plain_powers!(ir)
         sharpen_invokes!(ir, made)
     end
     return ci, result, ir

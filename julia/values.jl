@@ -69,3 +69,21 @@ function operand_type(ir, rows::Columns, @nospecialize(x))
     x isa Argument && return ir.argtypes[x.n]
     return typeof(known_object(x))
 end
+
+"""
+Writes powers of values whose type Julia does not know as products or by `^`: `x^2` calls a method with the exponent as a parameter of a type, which is chosen
+when it runs.
+"""
+function use_plain_powers!(ir)
+    rows = columns(ir)
+    for i in 1:length(rows.stmts)
+        stmt = rows.stmts[i]
+        Meta.isexpr(stmt, :call) && length(stmt.args) == 4 || continue
+        x, (f, power, exponent) = stmt.args[3], map(known_object, stmt.args[[1, 2, 4]])
+        f === Base.literal_pow && power === (^) && exponent isa Val || continue
+        n = typeof(exponent).parameters[1]
+        n isa Int || continue
+        rows.stmts[i] = n in (2, 3) ? Expr(:call, GlobalRef(Base, :*), fill(x, n)...) : Expr(:call, GlobalRef(Base, :^), x, n)
+    end
+    return nothing
+end

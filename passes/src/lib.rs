@@ -4,6 +4,7 @@ mod argument_types;
 pub mod array_scalar_replacement;
 mod base_names;
 mod builder;
+pub mod captured_types;
 pub mod checkpoint_loops;
 mod checkpointed;
 pub mod closure_folding;

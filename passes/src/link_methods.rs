@@ -6,10 +6,9 @@ use ircode::primitives::{Compute, Primitive, Scope};
 use ircode::{Callee, Constant, Module, Name, Operand, Stmt, Type};
 
 use crate::constant_folding::named_type;
-use crate::lambda_lifting;
 use crate::manager::{Context, run_on_function};
 use crate::rules::{RuleKind, RuleTable};
-use crate::{PassError, PassResult};
+use crate::{PassError, PassResult, captured_types, lambda_lifting};
 
 /// The pass's name on the command line.
 pub const NAME: &str = "link-methods";
@@ -22,7 +21,8 @@ pub(crate) fn run_on_all(module: &mut Module<BBCode>) -> PassResult {
     for name in &names {
         changed |= run_on_function(module, name, run)?;
     }
-    Ok(changed | lambda_lifting::run(module, None)?)
+    changed |= lambda_lifting::run(module, None)?;
+    Ok(changed | captured_types::run(module, None)?)
 }
 
 /// Where an invoke calls a method that the module has under the name of its instance, names it as the callee. True if there

@@ -7,7 +7,7 @@ use ircode::{Function, Module, Name};
 
 use crate::reverse_mode::linear_maps;
 use crate::{
-    PassError, array_scalar_replacement, checkpoint_loops, closure_folding, closure_specialization,
+    PassError, array_scalar_replacement, captured_types, checkpoint_loops, closure_folding, closure_specialization,
     common_subexpressions, constant_folding, constant_propagation, copy_elements, copy_propagation, dead_code,
     derivative_entries, differentiability, forward_mode, increment_merging, infer_types, inlining, jump_threading,
     lambda_lifting, linearization, link_methods, loop_invariant_motion, loop_unrolling, lower_arithmetic,
@@ -61,6 +61,7 @@ pub enum Run {
 #[rustfmt::skip]
 pub const PASSES: &[Pass] = &[
     Pass { name: array_scalar_replacement::NAME, about: "make values of the elements of small arrays",                  run: Run::Function(array_scalar_replacement::run) },
+    Pass { name: captured_types::NAME,          about: "give types to variables that closures capture and change",       run: Run::Module(captured_types::run) },
     Pass { name: checkpoint_loops::NAME,        about: "turn loops into calls of some rounds, which reverse mode runs again",     run: Run::Module(checkpoint_loops::run) },
     Pass { name: closure_folding::NAME,         about: "call what a closure applies, where it is seen to be made",     run: Run::Function(closure_folding::run) },
     Pass { name: closure_specialization::NAME,  about: "give functions what closures capture in the place of closures",    run: Run::Module(closure_specialization::run) },

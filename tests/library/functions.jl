@@ -516,4 +516,10 @@ positive(A) = A * A' + 2I
 @case("repeat_each", x -> weighted(repeat(x, inner = 2, outer = 3)), p)
 @case("repeat_matrix", B -> weighted(repeat(B, inner = (2, 1), outer = (1, 2))), B)
 
+# Variables that closures change, which Julia keeps in objects of unknown contents.
+@case("captured_sum", x -> (s = zero(eltype(x)); foreach(y -> (s += y^2), x); s), a)
+@case("captured_two", x -> (s = zero(eltype(x)); q = one(eltype(x)); foreach(y -> (s += sin(y); q *= y), x); s * q), p)
+@case("captured_count", x -> (c = 0; foreach(y -> (y > 0 && (c += 1)), x); c * x[1]), a)
+@case("captured_state", k -> (u = one(k); step() = (u += (k * u - u^2) / 10); for _ in 1:10; step(); end; u), 0.7)
+
 end
