@@ -9,7 +9,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, InstBuilder};
 use hashbrown::HashMap;
-use ircode::{Head, IRCode, Module, Operand, ScalarType, Stmt, Type};
+use ircode::{IRCode, Module, Operand, ScalarType, Stmt, Type};
 
 use super::call_graph::SHIFTING;
 use super::function::{FunctionCompiler, Typed};
@@ -27,7 +27,7 @@ const SAME: &[&str] = &["bitcast"];
 /// What sees whether two numbers are the same.
 const COMPARISONS: &[&str] = &["===", "!==", "eq_int", "ne_int"];
 
-/// By statement that gives an address or the number of an object: whether that is only compared, or given to nobody, in the block in which it was asked for, and where `shifts` says that something
+/// By statement that gives an address or the number of an object: whether that is only compared, in the block in which it was asked for, and where `shifts` says that something
 /// in the program moves first elements, before anything there may do so.
 pub(super) fn compared_addresses(module: &Module<IRCode>, ir: &IRCode, shifts: bool) -> HashMap<usize, bool> {
     let mut found: HashMap<usize, bool> = HashMap::new();
@@ -64,8 +64,6 @@ pub(super) fn compared_addresses(module: &Module<IRCode>, ir: &IRCode, shifts: b
                 (Some(name), [one]) if SAME.contains(&name) && is_word && block.stmts.contains(one) => {
                     origins.insert(index, *one);
                 }
-                // A foreign function that is not known ends the run.
-                (None, _) if matches!(stmt, Stmt::Expr(expr) if expr.head == Head::Foreigncall) => {}
                 (Some(name), [a, b])
                     if COMPARISONS.contains(&name) && [a, b].iter().all(|at| block.stmts.contains(at)) => {}
                 _ => found.extend(used.into_iter().map(|origin| (origin, false))),

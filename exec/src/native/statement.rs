@@ -33,11 +33,7 @@ impl FunctionCompiler<'_, '_> {
             Stmt::Value(Operand::Nested(nested)) => self.value_of(ir, &(**nested).clone(), annotated),
             Stmt::Value(operand @ Operand::Global(_)) => match annotated.known_value() {
                 Some(known) => self.operand(ir, &Operand::Constant(known)),
-                // There may be nothing more about a function than its name.
-                None => match annotated.widened().unwrap_or_else(|| annotated.clone()) {
-                    function @ Type::Function(_) => Ok(self.unit(function)),
-                    _ => self.operand(ir, operand),
-                },
+                None => self.operand(ir, operand),
             },
             Stmt::Value(operand) => self.operand(ir, operand),
             Stmt::Pi(pi) => {
