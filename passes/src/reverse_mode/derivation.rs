@@ -437,7 +437,12 @@ fn leave_failing(bb: &BBCode, operations: &mut SecondaryMap<InstId, Operation>) 
         return;
     }
     let view = bb.view();
-    for statement in failing_statements(&view).into_iter().filter_map(|range| view.statements.get(range)).flatten() {
+    let failing = failing_statements(&view);
+    // Where every run fails, whoever asks for the derivative should learn what is missing.
+    if failing.first().is_some_and(|first| first.start == 0) {
+        return;
+    }
+    for statement in failing.into_iter().filter_map(|range| view.statements.get(range)).flatten() {
         if let Some(operation) = operations.get_mut(statement.name)
             && matches!(operation, Operation::Call { .. } | Operation::Unknown)
         {
