@@ -16,6 +16,7 @@ mod hvp;
 mod jvp;
 pub mod pipeline;
 mod signature;
+mod tiered;
 mod vjp;
 
 use exec::RunError;
@@ -29,6 +30,7 @@ pub use self::function::Function;
 pub use self::gradient::Gradient;
 pub use self::hvp::Hvp;
 pub use self::jvp::Jvp;
+pub use self::tiered::Tiered;
 pub use self::vjp::{Pullback, Vjp};
 pub use exec::native::{Argument, Effort, Numbers};
 

@@ -114,6 +114,39 @@ fn how_a_gradient_is_computed_makes_no_difference() {
 }
 
 #[test]
+fn code_that_gets_faster_while_it_is_called_gives_the_same() {
+    for kernel in &KERNELS {
+        let n = size(kernel);
+        let Inputs { x, c } = inputs(kernel, n);
+        let (module, name) = exported(kernel);
+        let builder = || module.gradient(&name).wrt([0]);
+        let called = |gradient: &Gradient| {
+            let mut dx = vec![f64::NAN; x.len()];
+            let value = gradient.call((&x, &c, n as i64), &mut dx).unwrap();
+            (value.to_bits(), dx.into_iter().map(f64::to_bits).collect::<Vec<_>>())
+        };
+        let expected = called(&builder().effort(Effort::Full).compile().unwrap());
+        let tiered = builder().compile_tiered().unwrap();
+        std::thread::scope(|scope| {
+            // One thread calls while the code is replaced, and one waits for that.
+            scope.spawn(|| {
+                while !tiered.is_full() {
+                    assert_eq!(called(&tiered), expected, "{}, quick", kernel.name);
+                }
+            });
+            scope.spawn(|| tiered.wait());
+        });
+        assert!(tiered.is_full(), "{}", kernel.name);
+        assert_eq!(called(&tiered), expected, "{}, full", kernel.name);
+    }
+    // Dropped before the thread is done, and with nothing to compile.
+    let (module, name) = exported(&KERNELS[0]);
+    drop(module.gradient(&name).wrt([0]).compile_tiered().unwrap());
+    let missing = module.gradient("missing").compile_tiered();
+    assert!(matches!(missing, Err(CompileError::NoSuchFunction(name)) if name == *"missing"));
+}
+
+#[test]
 fn the_second_call_takes_no_memory() {
     for (kernel, effort) in KERNELS.iter().flat_map(|kernel| [(kernel, Effort::Full), (kernel, Effort::Quick)]) {
         let n = size(kernel);

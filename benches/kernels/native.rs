@@ -72,6 +72,17 @@ impl Compiled {
         Ok(phases)
     }
 
+    /// How long it takes from text until there is a gradient that can be called, and until it is the fast one, in nanoseconds: once.
+    pub(crate) fn tiers(text: &str) -> Result<[f64; 2], Failure> {
+        let start = Instant::now();
+        let module = parse_module(text)?.module;
+        let gradient = module.gradient(&first(&module)?).wrt([0]).limits(LIMITS);
+        let gradient = gradient.flush_subnormals(true).reassociate(true).compile_tiered()?;
+        let quick = start.elapsed().as_nanos() as f64;
+        gradient.wait();
+        Ok([quick, start.elapsed().as_nanos() as f64])
+    }
+
     /// What can be called again and again on the same arguments.
     pub(crate) fn session<'s>(&'s self, arguments: &'s [Argument]) -> Result<Session<'s>, Failure> {
         let Some(Argument::Vector(x)) = arguments.first() else { return Err("the first argument is no vector".into()) };

@@ -120,6 +120,17 @@ pub(crate) fn phases(filter: &str) -> Result<(), Failure> {
         }
         print!("{heading}{}", table::phases(all.iter().map(|(name, phases)| (*name, phases))));
     }
+    let mut tiers = Vec::new();
+    for kernel in KERNELS.iter().filter(|kernel| kernel.name.contains(filter)) {
+        let text = text(kernel.name)?;
+        let mut least = [f64::INFINITY; 2];
+        for _ in 0..100 {
+            let now = Compiled::tiers(&text)?;
+            least.iter_mut().zip(now).for_each(|(least, now)| *least = least.min(now));
+        }
+        tiers.push((kernel.name, least));
+    }
+    print!("{}", table::tiers(&tiers));
     Ok(())
 }
 

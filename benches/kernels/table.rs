@@ -148,6 +148,16 @@ pub(crate) fn phases<'p>(named: impl IntoIterator<Item = (&'p str, &'p Phases)>)
     out
 }
 
+/// How long it takes from text to a gradient that can be called, and to a fast one.
+pub(crate) fn tiers(named: &[(&str, [f64; 2])]) -> String {
+    let mut out = String::from("\nreplaced by fast code while it is called (compile_tiered), on one core\n");
+    out.push_str(&format!("{:<9} {:>17} {:>17}\n", "µs", "can be called", "is fast"));
+    for (name, [called, fast]) in named {
+        out.push_str(&format!("{name:<9} {:>17.1} {:>17.1}\n", called / 1e3, fast / 1e3));
+    }
+    out
+}
+
 /// The table as JSON.
 pub(crate) fn json(rows: &[Row], engine: &str) -> serde_json::Value {
     let means: serde_json::Map<String, serde_json::Value> =

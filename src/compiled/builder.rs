@@ -16,7 +16,14 @@ use crate::gradient::{into_ircode, specialize, to_bbcode};
 /// A function, or a derivative of it, that is about to be compiled.
 #[derive(Clone, Debug)]
 pub struct Builder<'m, T> {
-    module: &'m Module<IRCode>,
+    pub(super) module: &'m Module<IRCode>,
+    pub(super) settings: Settings,
+    made: PhantomData<fn() -> T>,
+}
+
+/// What is to be compiled of a module, and how.
+#[derive(Clone, Debug)]
+pub(super) struct Settings {
     pub(super) function: Name,
     wrt: Option<Vec<usize>>,
     types: Vec<Type>,
@@ -26,7 +33,6 @@ pub struct Builder<'m, T> {
     flush_subnormals: bool,
     pub(super) reassociate: bool,
     pub(super) effort: Effort,
-    made: PhantomData<fn() -> T>,
 }
 
 /// What a [`Builder`] can make.
@@ -49,8 +55,7 @@ impl<'m, T: Compilable> Builder<'m, T> {
             (None, [only]) => module.functions().get(*only).map_or_else(|| name.into(), |found| found.name.clone()),
             _ => name.into(),
         };
-        Builder {
-            module,
+        let settings = Settings {
             function,
             wrt: None,
             types: Vec::new(),
@@ -60,39 +65,48 @@ impl<'m, T: Compilable> Builder<'m, T> {
             flush_subnormals: false,
             reassociate: false,
             effort: Effort::Full,
-            made: PhantomData,
-        }
+        };
+        Self::with_settings(module, settings)
+    }
+
+    pub(super) fn with_settings(module: &'m Module<IRCode>, settings: Settings) -> Self {
+        Builder { module, settings, made: PhantomData }
+    }
+
+    fn with(mut self, set: impl FnOnce(&mut Settings)) -> Self {
+        set(&mut self.settings);
+        self
     }
 
     /// With respect to these arguments, counted from 0, in this order. Without it, with respect to all that are floats, arrays of
     /// floats, or tuples and immutable structs of floats.
     pub fn wrt(self, arguments: impl IntoIterator<Item = usize>) -> Self {
-        Builder { wrt: Some(arguments.into_iter().collect()), ..self }
+        self.with(|settings| settings.wrt = Some(arguments.into_iter().collect()))
     }
 
     /// With these types for arguments of which the function does not declare them, from the first one on.
     pub fn types(self, types: impl IntoIterator<Item = Type>) -> Self {
-        Builder { types: types.into_iter().collect(), ..self }
+        self.with(|settings| settings.types = types.into_iter().collect())
     }
 
     /// What a call may use. Native code does not count statements.
     pub fn limits(self, limits: Limits) -> Self {
-        Builder { limits, ..self }
+        self.with(|settings| settings.limits = limits)
     }
 
     /// With these techniques that make derivatives by reverse mode small.
     pub fn savings(self, savings: Savings) -> Self {
-        Builder { savings, ..self }
+        self.with(|settings| settings.savings = savings)
     }
 
     /// With loops [checkpointed](reverse_mode::Options::checkpoint) in reverse mode, or not.
     pub fn checkpoint(self, checkpoint: bool) -> Self {
-        Builder { checkpoint, ..self }
+        self.with(|settings| settings.checkpoint = checkpoint)
     }
 
     /// With [subnormal numbers taken for zero](Program::flush_subnormals): much faster where adjoints decay to such numbers.
     pub fn flush_subnormals(self, flush: bool) -> Self {
-        Builder { flush_subnormals: flush, ..self }
+        self.with(|settings| settings.flush_subnormals = flush)
     }
 
     /// With derivatives that may be rounded in another order than in the interpreter, which is faster: adjoints that loops carry are
@@ -100,7 +114,7 @@ impl<'m, T: Compilable> Builder<'m, T> {
     /// [added up first](passes::increment_merging), and rounds that read the same numbers may be reversed
     /// [as soon as they were run](reverse_mode::Options::reassociate).
     pub fn reassociate(self, reassociate: bool) -> Self {
-        Builder { reassociate, ..self }
+        self.with(|settings| settings.reassociate = reassociate)
     }
 
     /// With so much work put into the code: [`Effort::Quick`] for what is called a few times.
@@ -121,7 +135,7 @@ impl<'m, T: Compilable> Builder<'m, T> {
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn effort(self, effort: Effort) -> Self {
-        Builder { effort, ..self }
+        self.with(|settings| settings.effort = effort)
     }
 
     /// Derives and compiles. This takes milliseconds; what it gives can be called as often as wanted, from several threads at once.
@@ -135,20 +149,21 @@ impl<'m, T: Compilable> Builder<'m, T> {
 
     /// The module keyed by ID, with the types that were given, and what the function takes.
     pub(super) fn prepared(&self) -> Result<(Module<BBCode>, Signature), CompileError> {
+        let Settings { function: name, types, wrt, .. } = &self.settings;
         let mut module = to_bbcode(self.module)?;
-        specialize(&mut module, &self.function, &self.types)?;
-        let Some(function) = self.module.function(&self.function) else {
-            return Err(CompileError::NoSuchFunction(self.function.clone()));
+        specialize(&mut module, name, types)?;
+        let Some(function) = self.module.function(name) else {
+            return Err(CompileError::NoSuchFunction(name.clone()));
         };
         let shown = passes::argument_types(self.module, function);
-        let known = module.function(&self.function).map(|function| function.body.argtypes.as_slice());
+        let known = module.function(name).map(|function| function.body.argtypes.as_slice());
         let known = known.and_then(|types| types.get(1..)).unwrap_or_default();
         let types = shown.into_iter().enumerate().map(|(index, shown)| {
             let ty = known.get(index).filter(|ty| !ty.is_unknown()).cloned().unwrap_or(shown);
             ty.widened().unwrap_or(ty)
         });
         let types: Vec<Type> = types.collect();
-        let signature = Signature::new(&module, &self.function, &types, self.wrt.as_deref())?;
+        let signature = Signature::new(&module, name, &types, wrt.as_deref())?;
         Ok((module, signature))
     }
 
@@ -156,9 +171,9 @@ impl<'m, T: Compilable> Builder<'m, T> {
     pub(super) fn reverse(&self, signature: &Signature) -> reverse_mode::Options {
         reverse_mode::Options {
             with_respect_to: Some(signature.with_respect_to()),
-            savings: self.savings,
-            checkpoint: self.checkpoint,
-            reassociate: self.reassociate,
+            savings: self.settings.savings,
+            checkpoint: self.settings.checkpoint,
+            reassociate: self.settings.reassociate,
             ..Default::default()
         }
     }
@@ -166,12 +181,12 @@ impl<'m, T: Compilable> Builder<'m, T> {
     /// Compiles these functions of a module.
     pub(super) fn program(&self, module: Module<BBCode>, functions: &[&Name]) -> Result<Program, CompileError> {
         let names: Vec<&str> = functions.iter().map(|name| name.as_str()).collect();
-        let program = Program::compile_with(&into_ircode(module)?, &names, self.limits, self.effort)?;
-        Ok(program.flush_subnormals(self.flush_subnormals))
+        let program = Program::compile_with(&into_ircode(module)?, &names, self.settings.limits, self.settings.effort)?;
+        Ok(program.flush_subnormals(self.settings.flush_subnormals))
     }
 
     /// The type of what the function returns in this module, of which the first field is the value.
     pub(super) fn result_error(&self, ty: Type, expected: &'static str) -> CompileError {
-        CompileError::Result { function: self.function.clone(), ty, expected }
+        CompileError::Result { function: self.settings.function.clone(), ty, expected }
     }
 }

@@ -39,7 +39,7 @@ impl private::Make for Function {
     fn make(builder: &Builder<'_, Self>) -> Result<Self, CompileError> {
         let (mut module, signature) = builder.prepared()?;
         pipeline::primal(&mut module)?;
-        if builder.effort == Effort::Full {
+        if builder.settings.effort == Effort::Full {
             pipeline::jammed(&mut module)?;
         }
         Ok(Function { program: builder.program(module, &[&signature.function])? })

@@ -39,7 +39,7 @@ impl private::Make for Gradient {
     fn make(builder: &Builder<'_, Self>) -> Result<Self, CompileError> {
         let (mut module, signature) = builder.prepared()?;
         let name = accumulating(builder, &mut module, &signature)?;
-        pipeline::derivative(&mut module, &name, builder.effort, builder.reassociate)?;
+        pipeline::derivative(&mut module, &name, builder.settings.effort, builder.settings.reassociate)?;
         Ok(Gradient { program: builder.program(module, &[&name])?, signature })
     }
 }

@@ -50,7 +50,7 @@ impl private::Make for Hvp {
         with_respect_to.extend(first..first + shadows);
         let options = forward_mode::Options { with_respect_to: Some(with_respect_to), directions: 1 };
         let name = forward_mode::differentiate(&mut module, &reverse, &options)?;
-        pipeline::derivative(&mut module, &name, builder.effort, builder.reassociate)?;
+        pipeline::derivative(&mut module, &name, builder.settings.effort, builder.settings.reassociate)?;
         Ok(Hvp { program: builder.program(module, &[&name])?, signature })
     }
 }

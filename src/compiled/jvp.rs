@@ -40,7 +40,7 @@ impl private::Make for Jvp {
         pipeline::primal(&mut module)?;
         let options = forward_mode::Options { with_respect_to: Some(signature.with_respect_to()), directions: 1 };
         let name = forward_mode::differentiate(&mut module, &signature.function, &options)?;
-        pipeline::derivative(&mut module, &name, builder.effort, builder.reassociate)?;
+        pipeline::derivative(&mut module, &name, builder.settings.effort, builder.settings.reassociate)?;
         let result = module.function(&name).map_or(Type::Bottom, |function| function.result.clone());
         match result {
             Type::Tuple(types) if types.first() == Some(&Type::FLOAT64) => {}

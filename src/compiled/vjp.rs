@@ -65,7 +65,7 @@ impl private::Make for Vjp {
             known => known,
         };
         for name in [&names.forward, &names.pullback] {
-            pipeline::derivative(&mut module, name, builder.effort, builder.reassociate)?;
+            pipeline::derivative(&mut module, name, builder.settings.effort, builder.settings.reassociate)?;
         }
         let program = builder.program(module, &[&names.forward, &names.pullback])?;
         Ok(Vjp { signature, value, trace, program })
