@@ -583,7 +583,8 @@ fn check_root(
     // Where no argument has a derivative either, there is nothing to ask of the result.
     let asks = plan.wanted.contains(&true) && !plan.returns.is_empty();
     let tangent = plan.result_tangent();
-    if asks && !options.vjp && !matches!(tangent, Tangent::Float(_)) {
+    let has_gradient = matches!(tangent, Tangent::Float(_) | Tangent::Dynamic { cotangent: true, .. });
+    if asks && !options.vjp && !has_gradient {
         let (message, help) = match tangent.is_none() {
             true => {
                 (format!("the result is a {:?}, which has no derivative", plan.result), "the result must be a float")

@@ -5,7 +5,7 @@ use ircode::{Argument, Function, LineInfo, Name, Operand, Scalar, Stmt, Type};
 
 use super::Carrier;
 use super::derivation::DerivativeNames;
-use super::emit::Emitter;
+use super::emit::{Emitter, type_operand};
 use super::operation::argument;
 use super::plan::Plan;
 use crate::tangents::Tangent;
@@ -47,8 +47,15 @@ pub(super) fn generate(plan: &Plan<'_>, kind: Closed) -> Result<Option<Function<
     }
     let result = plan.result_tangent();
     let tangents = plan.argument_tangents();
-    if kind != Closed::Gradient {
-        argtypes.push(result.ty());
+    let value_type = match kind {
+        Closed::Vjp => plan.result.clone(),
+        Closed::Gradient | Closed::Accumulate => value_with_gradient(plan),
+    };
+    // A value whose type shows when it runs is a `Float64` where it is to have a gradient.
+    let asserts = value_type != plan.result;
+    match kind {
+        Closed::Gradient => {}
+        Closed::Vjp | Closed::Accumulate => argtypes.push(if asserts { value_type.clone() } else { result.ty() }),
     }
     let mut operands: Vec<Operand<_>> = (1..count).map(|index| Argument::from_index(index).into()).collect();
     if kind == Closed::Accumulate {
@@ -75,7 +82,11 @@ pub(super) fn generate(plan: &Plan<'_>, kind: Closed) -> Result<Option<Function<
     types.push(plan.trace_type());
     let last = types.len() - 1;
     let results = emit.call("Main", &plan.names.forward, operands, Type::tuple(types))?;
-    let value = emit.field(results.clone(), 0, plan.result.clone())?;
+    let mut value = emit.field(results.clone(), 0, plan.result.clone())?;
+    if asserts {
+        let operands = [value, type_operand(value_type.clone())];
+        value = emit.call("Core", "typeassert", operands, value_type.clone())?;
+    }
     let seed = match kind {
         Closed::Gradient => seed_of(&result),
         Closed::Vjp | Closed::Accumulate => {
@@ -99,7 +110,7 @@ pub(super) fn generate(plan: &Plan<'_>, kind: Closed) -> Result<Option<Function<
         }
     };
     let mut elements = vec![value];
-    let mut types = vec![plan.result.clone()];
+    let mut types = vec![value_type];
     for (index, tangent) in tangents.iter().enumerate().skip(1) {
         let cotangent = tangent.cotangent();
         types.push(if kind == Closed::Accumulate { cotangent.ty() } else { tangent.ty() });
@@ -125,10 +136,19 @@ pub(super) fn generate(plan: &Plan<'_>, kind: Closed) -> Result<Option<Function<
     Ok(Some(Function { name: name.clone(), parameters, varargs: false, result: gradient, body: bb }))
 }
 
+/// The type of the value in a function for its gradient: a `Float64`, where the type is known only when it runs, and may be that of a float.
+fn value_with_gradient(plan: &Plan<'_>) -> Type {
+    match plan.result_tangent() {
+        Tangent::Dynamic { cotangent: true, .. } => Type::FLOAT64,
+        _ => plan.result.clone(),
+    }
+}
+
 /// The cotangent of a float result in its gradient.
 pub(super) fn seed_of(result: &Tangent) -> Operand<Ids> {
     match result {
         Tangent::Float(float) => Scalar::from_float(*float, 1.0).map_or_else(Operand::nothing, Operand::from),
+        Tangent::Dynamic { cotangent: true, .. } => Operand::from(Scalar::Float64(1.0)),
         _ => Operand::nothing(),
     }
 }
