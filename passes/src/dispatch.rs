@@ -46,9 +46,17 @@ pub(crate) fn candidates(module: &Module<BBCode>, roots: &[usize], reverse: bool
     let mut found = Vec::new();
     let mut bundled = Bundled::default();
     let mut mention = |operand: &Operand<Ids>, captured: Option<usize>| {
-        let is_function = matches!(operand, Operand::Global(_) | Operand::Constant(Constant::Function(_)));
-        if is_function && seen.insert(format!("{operand:?} {captured:?}")) {
-            found.extend(candidate(module, operand, captured, reverse));
+        let mut mention = |operand: &Operand<Ids>| {
+            if seen.insert(format!("{operand:?} {captured:?}")) {
+                found.extend(candidate(module, operand, captured, reverse));
+            }
+        };
+        match operand {
+            Operand::Global(_) => mention(operand),
+            Operand::Constant(constant) => {
+                for_each_function(constant, &mut |function| mention(&Operand::Constant(function.clone())));
+            }
+            _ => {}
         }
     };
     for function in module.functions() {
@@ -98,6 +106,16 @@ pub(crate) fn candidates(module: &Module<BBCode>, roots: &[usize], reverse: bool
         candidate.bundled = bundled.parts(module, &candidate.value, candidate.captured);
     }
     found
+}
+
+/// The functions that a constant is or, if it is a tuple, holds.
+fn for_each_function(constant: &Constant, take: &mut impl FnMut(&Constant)) {
+    match constant {
+        Constant::Function(_) => take(constant),
+        Constant::Tuple(fields) => fields.iter().for_each(|field| for_each_function(field, take)),
+        Constant::NamedTuple(fields) => fields.iter().for_each(|(_, field)| for_each_function(field, take)),
+        _ => {}
+    }
 }
 
 fn candidate(
@@ -159,8 +177,12 @@ struct ValueCall {
 }
 
 /// Turns each call of a value into calls of the candidates that it may be, by comparing; anything else is an error when the
-/// program runs.
-pub(crate) fn dispatch(module: &Module<BBCode>, bb: &mut BBCode, candidates: &[Candidate]) -> Result<(), EditError> {
+/// program runs. True if there was such a call.
+pub(crate) fn dispatch(
+    module: &Module<BBCode>,
+    bb: &mut BBCode,
+    candidates: &[Candidate],
+) -> Result<bool, EditError> {
     let calls: Vec<ValueCall> = bb
         .all_insts()
         .filter_map(|(id, inst)| {
@@ -183,6 +205,7 @@ pub(crate) fn dispatch(module: &Module<BBCode>, bb: &mut BBCode, candidates: &[C
             by_function.entry(function).or_insert(candidate);
         }
     }
+    let mut dispatched = false;
     for call in calls {
         let given: Vec<Type> = call.args.iter().map(|arg| bb.operand_type(arg)).collect();
         let part = bundled::part_of_bundle(module, bb, &call.callee);
@@ -207,9 +230,10 @@ pub(crate) fn dispatch(module: &Module<BBCode>, bb: &mut BBCode, candidates: &[C
         };
         if !fitting.is_empty() {
             branch_on(module, bb, &call, &fitting)?;
+            dispatched = true;
         }
     }
-    Ok(())
+    Ok(dispatched)
 }
 
 /// What a rule for a function is told of the type of an argument: where the function takes a class, that class, of which an object of

@@ -58,8 +58,12 @@ pub(crate) fn prepared_body(
     closure_folding::run(&mut bb, &context)?;
     infer_types::run(&mut bb, &context)?;
     bb.remove_unreachable_blocks();
-    dispatch::dispatch(module, &mut bb, candidates)
-        .map_err(|error| PassError::new(pass, &function.name, error.to_string()))?;
+    let dispatched = dispatch::dispatch(module, &mut bb, candidates);
+    if dispatched.map_err(|error| PassError::new(pass, &function.name, error.to_string()))? {
+        // What a candidate returns is known where it is called.
+        infer_types::run(&mut bb, &context)?;
+        lower_arithmetic::run(&mut bb, &context)?;
+    }
     Ok(bb)
 }
 
