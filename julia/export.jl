@@ -63,10 +63,10 @@ or as Julia has them.
 function export_instances(out, roots; callees::Bool = false, portable::Bool = callees)
     write_dump(out; types = true, values = portable) do writer
         queue, seen = copy(roots), IdDict{Any,Nothing}(mi => nothing for mi in roots)
-        made = IdDict{Any,Int}()
+        instances = Instances()
         while !isempty(queue)
             mi = popfirst!(queue)
-            code = exported_code(mi, portable, made)
+            code = portable ? exported_code(mi, instances) : plain_code(mi)
             # Only what was asked for must have code: what is called may be a builtin of the runtime.
             code === nothing && (mi in roots ? error("no code can be inferred for $(call_text(mi))") : continue)
             ci, result, ir = code
@@ -80,24 +80,38 @@ function export_instances(out, roots; callees::Bool = false, portable::Bool = ca
     end
 end
 
-"""
-The code of a method instance, its result and its IRCode, as a dump has them; `nothing` if there is none. `portable` says whether what calls
-a library in another language is written as Julia code, where there is such, and methods are called by their instances for the types of the arguments, of
-which `made` counts how many there are of each method.
-"""
-function exported_code(mi::Core.MethodInstance, portable::Bool, made = IdDict{Any,Int}())
-    of = portable ? Portable.instance(mi) : mi
-    code = inferred_code(of)
+"The code of a method instance, its result and its IRCode, as Julia has them; `nothing` if there is none."
+function plain_code(mi::Core.MethodInstance)
+    code = inferred_code(mi)
     code === nothing && return nothing
     ci, result = code
-    ir = ircode(ci, of)
-    of === mi || (ir.argtypes[1] = mi.specTypes.parameters[1])
-    if portable
-        use_plain_numbers!(ir)
-        use_plain_powers!(ir)
-        sharpen_invokes!(ir, made)
-    end
-    return ci, result, ir
+    return ci, result, ircode(ci, mi)
+end
+
+"""
+As [`plain_code`](@ref), for a dump that is to run away from this Julia: what calls a library in another language is written as Julia code, where there is such, and
+methods are called by their instances for the types of the arguments.
+"""
+function exported_code(mi::Core.MethodInstance, instances::Instances)
+    haskey(instances.codes, mi) && return instances.codes[mi]
+    code = plain_code(Portable.instance(mi))
+    # What calls itself asks for it.
+    instances.codes[mi] = code
+    code === nothing && return nothing
+    ci, result, ir = code
+    ir.argtypes[1] = mi.specTypes.parameters[1]
+    use_plain_numbers!(ir)
+    use_plain_powers!(ir)
+    sharpen_calls!(ir, instances)
+    is_open(result) && (result = typeintersect(result, returned_type(ir)))
+    return instances.codes[mi] = (ci, result, ir)
+end
+
+"The type of what code returns, as its statements show."
+function returned_type(ir)
+    rows = columns(ir)
+    returned = [stmt.val for stmt in rows.stmts if stmt isa ReturnNode && isdefined(stmt, :val)]
+    return Union{argument_types(ir, rows, returned)...}
 end
 
 """

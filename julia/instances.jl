@@ -1,40 +1,117 @@
 # Which method instances a dump calls that is to run away from this Julia.
 #
 # Julia compiles fewer instances of a method than there are types of arguments: what a vararg collects, and functions that are only passed on, may be of any
-# type in them. What is invoked there is known only when it runs. Where a call says of which types its arguments are, a dump has the instance for these.
+# type in them. And where functions call themselves, as sums in sums do, it gives up on types. What is called there is known only when it runs. Where a call says of which
+# types its arguments are, a dump has the instance for these; and what that returns may say so of the next call.
 
 "So many instances of a method are made, at most: one that calls itself with ever longer tuples has no end of them."
 const MOST_INSTANCES = 64
 
-"Lets invokes call the instances for the types of their arguments."
-function sharpen_invokes!(ir, made::IdDict{Any,Int})
+"So often the types of a function are gone through, at most."
+const MOST_ROUNDS = 8
+
+"""
+What is known of the instances of a dump: how many there are of each method, and their codes. Of an instance whose code is being made there is
+what Julia has made of it.
+"""
+struct Instances
+    made::IdDict{Any,Int}
+    codes::IdDict{Any,Any}
+end
+
+Instances() = Instances(IdDict{Any,Int}(), IdDict{Any,Any}())
+
+"Lets calls invoke the instances for the types of their arguments, and finds the types that follow."
+function sharpen_calls!(ir, instances::Instances)
     rows = columns(ir)
-    for i in 1:length(rows.stmts)
-        stmt = rows.stmts[i]
-        Meta.isexpr(stmt, :invoke) && rows.types[i] !== Union{} || continue
+    for round in 1:MOST_ROUNDS
+        changed = false
+        for i in 1:length(rows.stmts)
+            rows.types[i] === Union{} && continue
+            stmt = rows.stmts[i]
+            called = sharper_call(ir, rows, stmt, instances)
+            called === nothing || (rows.stmts[i] = stmt = called)
+            changed |= called !== nothing
+            is_open(rows.types[i]) || continue
+            found = found_type(ir, rows, stmt, instances)
+            found !== Union{} && found <: rows.types[i] && !(rows.types[i] <: found) || continue
+            rows.types[i] = found
+            changed = true
+        end
+        changed || break
+    end
+    return nothing
+end
+
+"Whether values of the type may have a more exact one; what is more than a type to the compiler says enough."
+is_open(@nospecialize(ty)) = ty isa Type && !is_one_type(ty)
+
+"An invoke of the instance for the types of the arguments; `nothing` if the statement is that already, or they are not known."
+function sharper_call(ir, rows::Columns, @nospecialize(stmt), instances::Instances)
+    if Meta.isexpr(stmt, :invoke)
         mi = instance_of(stmt.args[1])
-        mi === nothing && continue
-        sharper = sharpened(mi, Any[argument_type(ir, rows, arg) for arg in stmt.args[3:end]], made)
-        sharper === mi || (rows.stmts[i] = Expr(:invoke, sharper, stmt.args[2:end]...))
+        mi === nothing && return nothing
+        sharper = sharpened(mi, argument_types(ir, rows, stmt.args[3:end]), instances)
+        return sharper === mi ? nothing : Expr(:invoke, sharper, stmt.args[2:end]...)
+    elseif Meta.isexpr(stmt, :call)
+        f = argument_type(ir, rows, stmt.args[1])
+        is_one_type(f) && !(f <: Union{Core.Builtin,Core.IntrinsicFunction}) || return nothing
+        types = argument_types(ir, rows, stmt.args[2:end])
+        all(is_one_type, types) || return nothing
+        mi = made_instance(Tuple{f,types...}, instances)
+        return mi === nothing ? nothing : Expr(:invoke, mi, stmt.args...)
     end
     return nothing
 end
 
 "The instance of the same method for arguments of these types, if they say more than its own."
-function sharpened(mi::Core.MethodInstance, types::Vector{Any}, made::IdDict{Any,Int})
+function sharpened(mi::Core.MethodInstance, types::Vector{Any}, instances::Instances)
     method, sig = mi.def, Base.unwrap_unionall(mi.specTypes)
     method isa Method && sig isa DataType && all(is_one_type, types) || return mi
     sharp = Tuple{sig.parameters[1],types...}
     sharp <: mi.specTypes && !(mi.specTypes <: sharp) || return mi
     is_wide(sig, length(types)) || return mi
-    get(made, method, 0) < MOST_INSTANCES || return mi
     # Inlining has chosen the method, which need not be the one that a call of these types dispatches to.
-    dispatched_method(sharp) === method || return mi
-    sharper = instance_of_method(method, sharp)
-    inferred_code(sharper) === nothing && return mi
-    made[method] = get(made, method, 0) + 1
-    return sharper
+    sharper = made_instance(sharp, instances, method)
+    return sharper === nothing ? mi : sharper
 end
+
+"The instance that a call of these types dispatches to, if it has code, and is one of the method, if that is given."
+function made_instance(@nospecialize(sig), instances::Instances, of = nothing)
+    method = dispatched_method(sig)
+    method isa Method && (of === nothing || method === of) || return nothing
+    mi = instance_of_method(method, sig)
+    haskey(instances.codes, mi) && return mi
+    get(instances.made, method, 0) < MOST_INSTANCES || return nothing
+    inferred_code(mi) === nothing && return nothing
+    instances.made[method] = get(instances.made, method, 0) + 1
+    return mi
+end
+
+"The type of what a statement gives, as the types of its operands say; `Any` if they do not."
+function found_type(ir, rows::Columns, @nospecialize(stmt), instances::Instances)
+    if Meta.isexpr(stmt, :invoke)
+        mi = instance_of(stmt.args[1])
+        code = mi === nothing ? nothing : exported_code(mi, instances)
+        return code === nothing ? Any : CC.widenconst(code[2])
+    elseif stmt isa Core.PhiNode
+        values = [stmt.values[i] for i in 1:length(stmt.values) if isassigned(stmt.values, i)]
+        return Union{argument_types(ir, rows, values)...}
+    elseif stmt isa Core.PiNode
+        return typeintersect(argument_type(ir, rows, stmt.val), stmt.typ isa Type ? stmt.typ : Any)
+    elseif Meta.isexpr(stmt, :call)
+        f = known_object(stmt.args[1])
+        f === Core.tuple && return Tuple{argument_types(ir, rows, stmt.args[2:end])...}
+        f === Core.getfield && length(stmt.args) >= 3 || return Any
+        object, field = argument_type(ir, rows, stmt.args[2]), known_object(stmt.args[3])
+        isconcretetype(object) && field isa Union{Int,Symbol} && hasfield_of(object, field) || return Any
+        return fieldtype(object, field)
+    end
+    return Any
+end
+
+hasfield_of(@nospecialize(ty), field::Int) = 1 <= field <= fieldcount(ty)
+hasfield_of(@nospecialize(ty), field::Symbol) = field in fieldnames(ty)
 
 "Whether a signature leaves open of which types so many arguments are."
 function is_wide(sig::DataType, count::Int)
@@ -46,9 +123,13 @@ end
 "Whether a value of the type has no other, more exact type."
 is_one_type(@nospecialize(ty)) = isconcretetype(ty) || (ty isa DataType && ty.name === Type.body.name && !(ty.parameters[1] isa TypeVar))
 
+argument_types(ir, rows::Columns, operands) = Any[argument_type(ir, rows, operand) for operand in operands]
+
 function argument_type(ir, rows::Columns, @nospecialize(x))
     ty = operand_type(ir, rows, x)
     ty isa CC.Const && return Core.Typeof(ty.val)
+    # What a global variable holds may be another value when the code runs.
+    x isa GlobalRef && !(isdefined(x.mod, x.name) && isconst(x.mod, x.name)) && return Any
     x isa Union{Core.SSAValue,Argument} || return Core.Typeof(known_object(x))
     return CC.widenconst(ty)
 end

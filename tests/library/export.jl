@@ -34,13 +34,14 @@ The method instances that the code of these invokes, directly or not. Left out i
 their texts.
 """
 function with_callees(roots)
+    instances = BBKit.Instances()
     for mi in roots
-        code = BBKit.exported_code(mi, true)
+        code = BBKit.exported_code(mi, instances)
         code === nothing && continue
         rows = BBKit.columns(code[3])
         for (stmt, type) in zip(rows.stmts, rows.types)
             callee = BBKit.invoked(stmt)
-            callee === nothing || callee in roots || type === Union{} || BBKit.exported_code(callee, true) === nothing || push!(roots, callee)
+            callee === nothing || callee in roots || type === Union{} || BBKit.exported_code(callee, instances) === nothing || push!(roots, callee)
         end
     end
     return roots
