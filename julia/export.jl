@@ -72,9 +72,8 @@ function export_instances(out, roots; callees::Bool = false, portable::Bool = ca
             ci, result, ir = code
             write_function(writer, mi, ci, result, ir)
             callees || continue
-            for stmt in columns(ir).stmts
-                callee = invoked(stmt)
-                callee === nothing || haskey(seen, callee) || (seen[callee] = nothing; push!(queue, callee))
+            for callee in called_instances(ir, instances)
+                haskey(seen, callee) || (seen[callee] = nothing; push!(queue, callee))
             end
         end
     end
@@ -167,6 +166,13 @@ fault(code, message) = throw(InvalidCode(code, message))
 function invoked(@nospecialize(stmt))
     stmt isa Expr && stmt.head === :invoke || return nothing
     return instance_of(stmt.args[1])
+end
+
+"The method instances that code calls, as far as that is known; of what comes out of boxes, those that may be called anywhere up to now."
+function called_instances(ir, instances::Instances)
+    note_boxes!(ir, instances)
+    called = filter(mi -> mi !== nothing, Any[invoked(stmt) for stmt in columns(ir).stmts])
+    return append!(called, boxed_instances(instances))
 end
 
 "The names of the arguments, the function itself left out."

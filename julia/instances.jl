@@ -12,14 +12,17 @@ const MOST_ROUNDS = 8
 
 """
 What is known of the instances of a dump: how many there are of each method, and their codes. Of an instance whose code is being made there is
-what Julia has made of it.
+what Julia has made of it. Of variables that closures capture and change, which Julia keeps in boxes, there are the types of closures that are assigned, and the
+types of arguments with which what is in a box is called.
 """
 struct Instances
     made::IdDict{Any,Int}
     codes::IdDict{Any,Any}
+    boxed::Vector{Any}
+    calls_of_boxed::Vector{Vector{Any}}
 end
 
-Instances() = Instances(IdDict{Any,Int}(), IdDict{Any,Any}())
+Instances() = Instances(IdDict{Any,Int}(), IdDict{Any,Any}(), [], [])
 
 "Lets calls invoke the instances for the types of their arguments, and finds the types that follow."
 function sharpen_calls!(ir, instances::Instances)
@@ -112,6 +115,32 @@ end
 
 hasfield_of(@nospecialize(ty), field::Int) = 1 <= field <= fieldcount(ty)
 hasfield_of(@nospecialize(ty), field::Symbol) = field in fieldnames(ty)
+
+"Notes which closures are put into boxes, and of which types the arguments are where one is called that comes out of a box."
+function note_boxes!(ir, instances::Instances)
+    rows = columns(ir)
+    for stmt in rows.stmts
+        Meta.isexpr(stmt, :call) || continue
+        f = known_object(stmt.args[1])
+        if f === Core.setfield! && length(stmt.args) == 4 && argument_type(ir, rows, stmt.args[2]) === Core.Box
+            ty = argument_type(ir, rows, stmt.args[4])
+            is_one_type(ty) && ty <: Function && !(ty in instances.boxed) && push!(instances.boxed, ty)
+        elseif stmt.args[1] isa Core.SSAValue && is_from_box(ir, rows, rows.stmts[stmt.args[1].id])
+            types = argument_types(ir, rows, stmt.args[2:end])
+            all(is_one_type, types) && !(types in instances.calls_of_boxed) && push!(instances.calls_of_boxed, types)
+        end
+    end
+    return nothing
+end
+
+is_from_box(ir, rows::Columns, @nospecialize(stmt)) =
+    Meta.isexpr(stmt, :call) && known_object(stmt.args[1]) === Core.getfield && argument_type(ir, rows, stmt.args[2]) === Core.Box
+
+"The instances that calls of what is in a box may call: a function that is defined in another one and calls itself is there."
+boxed_instances(instances::Instances) = filter(
+    mi -> mi !== nothing,
+    [made_instance(Tuple{ty,types...}, instances) for ty in instances.boxed for types in instances.calls_of_boxed],
+)
 
 "Whether a signature leaves open of which types so many arguments are."
 function is_wide(sig::DataType, count::Int)

@@ -4,9 +4,8 @@ use bbcode::{BBCode, EditError, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::{Constant, Head, Instruction, Module, Name, NewInstruction, Operand, Stmt, Type, field_position};
 
-use crate::infer_types::{self, returned_type};
 use crate::manager::run_on_function;
-use crate::{PassError, PassResult};
+use crate::{PassError, PassResult, infer_types, result_types};
 
 /// The pass's name on the command line.
 pub const NAME: &str = "captured-types";
@@ -50,19 +49,9 @@ pub fn run(module: &mut Module<BBCode>, _: Option<&Name>) -> PassResult {
 fn follow_types(module: &mut Module<BBCode>) -> Result<(), PassError> {
     let names: Vec<Name> = module.functions().iter().map(|function| function.name.clone()).collect();
     for _ in 0..ROUNDS {
-        let mut changed = false;
+        let mut changed = result_types::run(module, None)?;
         for name in &names {
             changed |= run_on_function(module, name, infer_types::run)?;
-            let Some(function) = module.function(name).filter(|function| function.result.is_unknown()) else {
-                continue;
-            };
-            let result = returned_type(&function.body);
-            if !result.is_unknown() && result != Type::Bottom {
-                let mut function = function.clone();
-                function.result = result;
-                module.replace_function(function);
-                changed = true;
-            }
         }
         if !changed {
             break;

@@ -178,11 +178,7 @@ struct ValueCall {
 
 /// Turns each call of a value into calls of the candidates that it may be, by comparing; anything else is an error when the
 /// program runs. True if there was such a call.
-pub(crate) fn dispatch(
-    module: &Module<BBCode>,
-    bb: &mut BBCode,
-    candidates: &[Candidate],
-) -> Result<bool, EditError> {
+pub(crate) fn dispatch(module: &Module<BBCode>, bb: &mut BBCode, candidates: &[Candidate]) -> Result<bool, EditError> {
     let calls: Vec<ValueCall> = bb
         .all_insts()
         .filter_map(|(id, inst)| {

@@ -126,6 +126,16 @@ fn is_open(inst: &Instruction<Ids>) -> bool {
 /// The type of a statement's result; `None` if it does not follow from what is known.
 fn result_type(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> Option<Type> {
     let known = |ty: Type| (ty != Type::Untyped).then_some(ty);
+    // What takes the value of something that gives none is not reached.
+    let mut is_reached = true;
+    if !matches!(inst.stmt, Stmt::Phi(_)) {
+        inst.stmt.for_each_operand(&mut |operand| {
+            is_reached &= !matches!(operand, Operand::Value(_)) || bb.operand_type(operand) != Type::Bottom;
+        });
+    }
+    if !is_reached {
+        return Some(Type::Bottom);
+    }
     if let Some((primitive, args)) = module.primitive_call(&inst.stmt) {
         return primitive_type(bb, module, primitive, args);
     }

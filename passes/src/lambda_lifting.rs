@@ -2,7 +2,8 @@
 //! programs to recursive equations", 1985).
 //!
 //! In dumps of Julia's code a closure is a struct of what it captures, and its method reads `_1`. An invoke there names the closure and, as
-//! instance, the method: that is a call of a known function, if only the function takes the closure.
+//! instance, the method: that is a call of a known function, if only the function takes the closure. So is a call of a closure of known type, if the module has one method
+//! for arguments of the types that it passes.
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::HashMap;
@@ -13,7 +14,7 @@ use crate::{PassError, PassResult};
 /// The pass's name on the command line.
 pub const NAME: &str = "lambda-lifting";
 
-/// Where an invoke calls a value by a method that the module has, calls a copy of the method that takes the value first. True if there was such an invoke in
+/// Where a value is called by a method that the module has, calls a copy of the method that takes the value first. True if there was such a call in
 /// the functions that it was run on: in the one of this name, or in all.
 ///
 /// The methods themselves stay as they are.
@@ -31,7 +32,7 @@ pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
     let mut changed = false;
     // The copies may invoke values, too: those of functions that it was not run on.
     while let Some(name) = names.pop() {
-        for Found { id, method, of, callee } in invoked_values(module, &name) {
+        for Found { id, method, of } in called_values(module, &name) {
             let key = (method, of);
             let copy = match lifted.get(&key) {
                 Some(known) => known.clone(),
@@ -42,13 +43,11 @@ pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
                     made
                 }
             };
-            if let Some(inst) = module.body_mut(&name).and_then(|bb| bb.inst_mut(id))
-                && let Stmt::Invoke(invoke) = &inst.stmt
-            {
-                let args = [callee].into_iter().chain(invoke.args.iter().cloned());
-                inst.stmt = Stmt::call(Operand::global("", &copy), args.collect::<Vec<_>>());
-                changed = true;
-            }
+            let Some(inst) = module.body_mut(&name).and_then(|bb| bb.inst_mut(id)) else { continue };
+            let Some((callee, args)) = called_value(&inst.stmt) else { continue };
+            let args = [callee.clone()].into_iter().chain(args.iter().cloned());
+            inst.stmt = Stmt::call(Operand::global("", &copy), args.collect::<Vec<_>>());
+            changed = true;
         }
     }
     Ok(changed)
@@ -64,30 +63,54 @@ fn fresh_name(module: &Module<BBCode>, method: &str) -> String {
     }
 }
 
-/// An invoke of a value.
+/// A call of a value.
 struct Found {
     id: InstId,
     method: Name,
     /// The type of the value.
     of: Type,
-    callee: Operand<Ids>,
 }
 
-/// The invokes of structs in a function that name a method of the module.
-fn invoked_values(module: &Module<BBCode>, function: &str) -> Vec<Found> {
+/// The value that a statement calls, and with what.
+fn called_value(stmt: &Stmt<Ids>) -> Option<(&Operand<Ids>, &[Operand<Ids>])> {
+    let (callee, args) = match stmt {
+        Stmt::Call(call) => (&call.callee, &call.args),
+        Stmt::Invoke(invoke) => (&invoke.callee, &invoke.args),
+        _ => return None,
+    };
+    matches!(callee, Operand::Value(_) | Operand::Argument(_)).then_some((callee, args))
+}
+
+/// The calls of structs in a function that are calls of a method of the module.
+fn called_values(module: &Module<BBCode>, function: &str) -> Vec<Found> {
     let Some(bb) = module.function(function).map(|function| &function.body) else { return Vec::new() };
     let found = bb.all_insts().filter_map(|(id, inst)| {
-        let Stmt::Invoke(invoke) = &inst.stmt else { return None };
-        let is_value = matches!(invoke.callee, Operand::Value(_) | Operand::Argument(_));
-        if !is_value || module.callee(&invoke.callee).is_some() {
+        let (callee, args) = called_value(&inst.stmt)?;
+        if module.callee(callee).is_some() {
             return None;
         }
-        let of = bb.operand_type(&invoke.callee);
-        let known = matches!(&of, Type::Named(name) if module.type_def(name).is_some());
-        let method = invoke.instance.name.clone().filter(|method| known && module.function_index(method).is_some())?;
-        Some(Found { id, method, of, callee: invoke.callee.clone() })
+        let of = bb.operand_type(callee);
+        if !matches!(&of, Type::Named(name) if module.type_def(name).is_some()) {
+            return None;
+        }
+        let method = match &inst.stmt {
+            Stmt::Invoke(invoke) => {
+                invoke.instance.name.clone().filter(|method| module.function_index(method).is_some())
+            }
+            _ => only_method(module, &of, &args.iter().map(|arg| bb.operand_type(arg)).collect::<Vec<_>>()),
+        };
+        Some(Found { id, method: method?, of })
     });
     found.collect()
+}
+
+/// The method for values of a type that takes arguments of just these types, if there is one.
+fn only_method(module: &Module<BBCode>, of: &Type, types: &[Type]) -> Option<Name> {
+    let methods = module.methods(&format!("(::{of})")).iter().filter_map(|&method| module.functions().get(method));
+    let mut fitting = methods.filter(|method| !method.varargs && method.body.argtypes.get(1..) == Some(types));
+    let method = fitting.next()?;
+    let known = !types.iter().any(Type::is_unknown) && fitting.next().is_none();
+    known.then(|| method.name.clone())
 }
 
 /// Adds the copy of a method that takes a value of this type first, and gives its name.

@@ -44,6 +44,7 @@ pub mod preaccumulation;
 mod preheaders;
 mod preparation;
 mod replace;
+pub mod result_types;
 pub mod reverse_mode;
 pub mod rules;
 

@@ -8,7 +8,7 @@ use ircode::{Callee, Constant, Module, Name, Operand, Stmt, Type};
 use crate::constant_folding::named_type;
 use crate::manager::{Context, run_on_function};
 use crate::rules::{RuleKind, RuleTable};
-use crate::{PassError, PassResult, captured_types, lambda_lifting};
+use crate::{PassError, PassResult, captured_types, lambda_lifting, result_types};
 
 /// The pass's name on the command line.
 pub const NAME: &str = "link-methods";
@@ -22,7 +22,12 @@ pub(crate) fn run_on_all(module: &mut Module<BBCode>) -> PassResult {
         changed |= run_on_function(module, name, run)?;
     }
     changed |= lambda_lifting::run(module, None)?;
-    Ok(changed | captured_types::run(module, None)?)
+    if captured_types::run(module, None)? {
+        // What is called may have been in a variable that closures change.
+        changed = true;
+        lambda_lifting::run(module, None)?;
+    }
+    Ok(changed | result_types::run(module, None)?)
 }
 
 /// Where an invoke calls a method that the module has under the name of its instance, names it as the callee. True if there

@@ -12,8 +12,8 @@ use crate::{
     derivative_entries, differentiability, forward_mode, increment_merging, infer_types, inlining, jump_threading,
     lambda_lifting, linearization, link_methods, loop_invariant_motion, loop_unrolling, lower_arithmetic,
     lower_broadcast, lower_fields, lower_projections, lower_switch, mem2reg, negation_propagation, preaccumulation,
-    reverse_mode, scalar_promotion, scalar_replacement, simplify, simplify_cfg, split_critical_edges, stack_hoisting,
-    type_literals, unknown_calls, unreachable_code, unroll_and_jam,
+    result_types, reverse_mode, scalar_promotion, scalar_replacement, simplify, simplify_cfg, split_critical_edges,
+    stack_hoisting, type_literals, unknown_calls, unreachable_code, unroll_and_jam,
 };
 
 /// What a pass returns: whether it changed anything.
@@ -93,6 +93,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: linearization::NAME,           about: "add functions of the value and of the differential",              run: Run::Module(linearization::run) },
     Pass { name: reverse_mode::NAME,            about: "add the functions of the derivative",                             run: Run::Module(reverse_mode::run) },
     Pass { name: linear_maps::NAME,             about: "add the functions of the derivative, with linear maps as closures",     run: Run::Module(linear_maps::run) },
+    Pass { name: result_types::NAME,            about: "find what functions return that do not say so",                run: Run::Module(result_types::run) },
     Pass { name: scalar_promotion::NAME,        about: "keep in a value what a loop changes in one place of an array",     run: Run::Function(scalar_promotion::run) },
     Pass { name: scalar_replacement::NAME,      about: "take tuples, structs and enums apart",                        run: Run::Function(scalar_replacement::run) },
     Pass { name: simplify::NAME,                about: "inline, specialise closures and take objects apart, until nothing changes",     run: Run::Module(simplify::run) },
