@@ -172,7 +172,7 @@ end
 function called_instances(ir, instances::Instances)
     note_boxes!(ir, instances)
     called = filter(mi -> mi !== nothing, Any[invoked(stmt) for stmt in columns(ir).stmts])
-    return append!(called, boxed_instances(instances))
+    return [called; instances.chosen; boxed_instances(instances)]
 end
 
 "The names of the arguments, the function itself left out."

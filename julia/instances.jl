@@ -7,22 +7,26 @@
 "So many instances of a method are made, at most: one that calls itself with ever longer tuples has no end of them."
 const MOST_INSTANCES = 64
 
+"Where values of several types may be passed, there are at most so many combinations for which a dump has the instances."
+const MOST_COMBINATIONS = 4
+
 "So often the types of a function are gone through, at most."
 const MOST_ROUNDS = 8
 
 """
 What is known of the instances of a dump: how many there are of each method, and their codes. Of an instance whose code is being made there is
 what Julia has made of it. Of variables that closures capture and change, which Julia keeps in boxes, there are the types of closures that are assigned, and the
-types of arguments with which what is in a box is called.
+types of arguments with which what is in a box is called. `chosen` are those of which the run chooses one, by the types of what it passes.
 """
 struct Instances
     made::IdDict{Any,Int}
     codes::IdDict{Any,Any}
+    chosen::Vector{Any}
     boxed::Vector{Any}
     calls_of_boxed::Vector{Vector{Any}}
 end
 
-Instances() = Instances(IdDict{Any,Int}(), IdDict{Any,Any}(), [], [])
+Instances() = Instances(IdDict{Any,Int}(), IdDict{Any,Any}(), [], [], [])
 
 "Lets calls invoke the instances for the types of their arguments, and finds the types that follow."
 function sharpen_calls!(ir, instances::Instances)
@@ -105,12 +109,24 @@ function found_type(ir, rows::Columns, @nospecialize(stmt), instances::Instances
     elseif Meta.isexpr(stmt, :call)
         f = known_object(stmt.args[1])
         f === Core.tuple && return Tuple{argument_types(ir, rows, stmt.args[2:end])...}
-        f === Core.getfield && length(stmt.args) >= 3 || return Any
+        f === Core.getfield && length(stmt.args) >= 3 || return chosen_type(ir, rows, stmt, instances)
         object, field = argument_type(ir, rows, stmt.args[2]), known_object(stmt.args[3])
         isconcretetype(object) && field isa Union{Int,Symbol} && hasfield_of(object, field) || return Any
         return fieldtype(object, field)
     end
     return Any
+end
+
+"The type of what a call gives whose arguments, or what it calls, may be of some few types, each of which has an instance."
+function chosen_type(ir, rows::Columns, stmt::Expr, instances::Instances)
+    members = [Base.uniontypes(ty) for ty in argument_types(ir, rows, stmt.args)]
+    prod(length, members) <= MOST_COMBINATIONS && all(types -> all(is_one_type, types), members) || return Any
+    any(f -> f <: Union{Core.Builtin,Core.IntrinsicFunction}, first(members)) && return Any
+    found = [made_instance(Tuple{types...}, instances) for types in Iterators.product(members...)]
+    any(mi -> mi === nothing, found) && return Any
+    append!(instances.chosen, found)
+    codes = [exported_code(mi, instances) for mi in found]
+    return any(code -> code === nothing, codes) ? Any : Union{map(code -> CC.widenconst(code[2]), vec(codes))...}
 end
 
 hasfield_of(@nospecialize(ty), field::Int) = 1 <= field <= fieldcount(ty)

@@ -522,4 +522,28 @@ positive(A) = A * A' + 2I
 @case("captured_count", x -> (c = 0; foreach(y -> (y > 0 && (c += 1)), x); c * x[1]), a)
 @case("captured_state", k -> (u = one(k); step() = (u += (k * u - u^2) / 10); for _ in 1:10; step(); end; u), 0.7)
 
+# Functions in functions that call themselves, which Julia keeps in such objects, too; and sums of sums, where it gives up on types.
+@case("recursive_product", x -> (go(i) = i == 0 ? one(eltype(x)) : go(i - 1) * x[i]; go(length(x))), p)
+@case("recursive_halves", x -> (walk(lo, hi) = lo == hi ? x[lo] : walk(lo, (lo + hi) ÷ 2) * walk((lo + hi) ÷ 2 + 1, hi) + 1; walk(1, length(x))), p)
+@case("mutually_recursive", x -> (even(i) = i == 0 ? one(x) : odd(i - 1) * x; odd(i) = i == 0 ? x : even(i - 1) + x; even(5)), 0.7)
+function subsequence(S)
+    n, m = size(S)
+    memo = fill(zero(eltype(S)), n, m)
+    known = fill(false, n, m)
+    function best(i, j)
+        (i == 0 || j == 0) && return zero(eltype(S))
+        known[i, j] && return memo[i, j]
+        memo[i, j] = max(best(i - 1, j), best(i, j - 1), best(i - 1, j - 1) + S[i, j])
+        known[i, j] = true
+        return memo[i, j]
+    end
+    return best(n, m)
+end
+@case("recursive_with_memory", A -> subsequence(A), A)
+@case("sum_of_sums", A -> sum(sum(A[i, j] * j for j in axes(A, 2))^2 for i in axes(A, 1)), A)
+@case("sum_of_minima", (A, B) -> sum(minimum(sum(abs2, A[:, i] .- B[:, k]) for k in axes(B, 2)) for i in axes(A, 2)), A, B)
+@case("functions_in_turn", x -> (y = x; for f in (sin, tanh, exp); y = f(y); end; y), 0.7)
+@case("functions_chosen", x -> sum((isodd(i) ? sin : cos)(x * i) for i in 1:4), 0.7)
+@case("rows_in_turn", A -> sum(dot(r, v) for r in eachrow(A)), A)
+
 end

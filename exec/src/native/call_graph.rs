@@ -1,5 +1,7 @@
 //! Which functions of a module call which, which of them call themselves, and which are called only where the run is about to fail.
 
+use std::collections::BTreeSet;
+
 use hashbrown::{HashMap, HashSet};
 use ircode::graph::FlowGraph;
 use ircode::{CallGraph, Callee, Function, Head, IRCode, Module, Operand, Positions, Stmt, Type};
@@ -97,13 +99,30 @@ impl Calls {
                 continue;
             }
             let Some(function) = module.functions().get(number) else { continue };
-            let failing = failing_blocks(&function.body);
+            let mut failing = failing_blocks(&function.body);
+            // What never returns is asked for what it does, and not for an error.
+            if failing.first() == Some(&true) {
+                failing.fill(false);
+            }
             for (block, fails) in function.body.cfg.blocks.iter().zip(failing) {
                 let statements = function.body.stmts.stmts().get(block.stmts.clone()).unwrap_or_default();
                 let callees = statements.iter().filter(|_| !fails).filter_map(|stmt| callee_of(module, stmt));
                 work.extend(callees.filter(|callee| !module.functions().get(*callee).is_some_and(never_returns)));
             }
         }
+    }
+
+    /// The functions that are called only where the run is about to fail, by one that may run before: what makes messages. None if the program catches errors; without
+    /// those that are not for the interpreter.
+    pub(super) fn cold_callees(&self, module: &Module<IRCode>) -> Vec<usize> {
+        let functions = self.warm.iter().filter_map(|number| module.functions().get(*number));
+        if functions.into_iter().any(enters_a_handler) {
+            return Vec::new();
+        }
+        let called = self.warm.iter().filter_map(|number| self.called.get(number)).flatten().copied();
+        let is_cold = |number: &usize| module.functions().get(*number).is_some() && !self.warm.contains(number);
+        let cold: BTreeSet<usize> = called.filter(is_cold).collect();
+        cold.into_iter().filter(|number| !self.needs_the_caller(module, *number, false)).collect()
     }
 
     /// The functions that are called only where the run is about to fail, by one that may run before, and are this function or lead to
@@ -128,15 +147,15 @@ impl Calls {
             }
             work.extend(of_next.iter().filter(|caller| !self.warm.contains(*caller)));
         }
-        if found.iter().any(|cold| self.needs_the_caller(module, *cold)) {
+        if found.iter().any(|cold| self.needs_the_caller(module, *cold, true)) {
             return Vec::new();
         }
         found
     }
 
-    /// Whether a function, or what it calls, does what only its caller's interpreter can: asks for the exception that is being handled, which may
-    /// be one that native code has caught, or calls a primitive of the host.
-    fn needs_the_caller(&self, module: &Module<IRCode>, number: usize) -> bool {
+    /// Whether a function, or what it calls, does what only its caller's interpreter can: asks for the exception that is being handled, which, where native code
+    /// `catches`, may be one that it has caught, or calls a primitive of the host.
+    fn needs_the_caller(&self, module: &Module<IRCode>, number: usize, catches: bool) -> bool {
         let hosts = module.extensions().map(|extensions| extensions.primitives()).unwrap_or_default();
         let (mut seen, mut work) = (HashSet::new(), vec![number]);
         while let Some(next) = work.pop() {
@@ -145,7 +164,7 @@ impl Calls {
             }
             let statements = module.functions().get(next).map(|function| function.body.stmts.stmts());
             let needs = |stmt: &Stmt<Positions>| match stmt {
-                Stmt::Expr(expr) if expr.head == Head::TheException => true,
+                Stmt::Expr(expr) if expr.head == Head::TheException => catches,
                 stmt => module
                     .primitive_call(stmt)
                     .is_some_and(|(primitive, _)| hosts.iter().any(|host| std::ptr::eq(*host, primitive))),
@@ -187,6 +206,11 @@ impl Calls {
             self.called.insert(number, callees);
         }
     }
+}
+
+/// Whether a function catches errors.
+pub(super) fn enters_a_handler(function: &Function<IRCode>) -> bool {
+    function.body.stmts.stmts().iter().any(|stmt| matches!(stmt, Stmt::Enter(_)))
 }
 
 /// Whether a function says that it never returns.

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use ircode::primitives::Scope;
 use ircode::{Callee, Name};
 
 use super::cell_values::OTHERS;
@@ -142,7 +143,7 @@ unsafe fn prepare(context: &mut Context, site: u32, operands: u64) -> Result<Fou
         Callee::Function(function) => function,
         Callee::Primitive(primitive)
             if !MAPPING.contains(&primitive.name)
-                && shared.module.methods(primitive.name).is_empty()
+                && (primitive.scope != Scope::Arrays || shared.module.methods(primitive.name).is_empty())
                 && places.iter().all(|(layout, _)| layout.copies())
                 && call.result.copies() =>
         {

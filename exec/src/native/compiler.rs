@@ -14,7 +14,7 @@ use cranelift_module::{FuncId, Linkage, Module as _, ModuleError, ModuleReloc, d
 use hashbrown::{HashMap, HashSet};
 use ircode::{Head, IRCode, Module, Stmt, Type};
 
-use super::call_graph::{ANY_VALUE, Calls, INTERPRETED, callees_first, never_returns};
+use super::call_graph::{ANY_VALUE, Calls, INTERPRETED, callees_first, enters_a_handler, never_returns};
 use super::cells::closures_made;
 use super::constants::Constants;
 use super::context::Shared;
@@ -143,7 +143,7 @@ impl Compiler {
     /// Compiles the functions of these numbers, and all that they call.
     ///
     /// What may be called as a value is compiled too, unless it cannot be. What is called only where the run is about to fail is left to
-    /// the interpreter if it cannot be compiled.
+    /// the interpreter if nobody catches the error, or if it cannot be compiled.
     pub(super) fn run(
         lifted: &Lifted,
         entries: &[usize],
@@ -152,19 +152,22 @@ impl Compiler {
     ) -> Result<Finished, Rejected> {
         let module = lifted.module.clone();
         let mut excluded = HashSet::new();
-        let mut interpreted = HashSet::new();
         let mut reasons: Vec<Rejected> = Vec::new();
+        // The interpreter has the functions of the program only.
+        let runs = |function: &usize| lifted.original(*function) == *function;
+        let mut calls = Calls::of(&module, entries, &excluded, &HashSet::new());
+        let mut interpreted: HashSet<usize> = calls.cold_callees(&module).into_iter().filter(runs).collect();
+        if !interpreted.is_empty() {
+            calls = Calls::of(&module, entries, &excluded, &interpreted);
+        }
         loop {
-            let calls = Calls::of(&module, entries, &excluded, &interpreted);
             let by_value: HashSet<usize> =
                 calls.escaping.iter().copied().filter(|function| calls.by_value.contains(function)).collect();
             match Self::run_on(module.clone(), entries, &calls, limits, effort) {
                 Ok(finished) => return Ok(Finished { interpreted: reasons, ..finished }),
                 Err(rejected) => {
                     let cold = calls.cold_callees_that_reach(&module, rejected.function);
-                    // The interpreter has the functions of the program only.
-                    let runs = cold.iter().all(|&function| lifted.original(function) == function);
-                    if !cold.is_empty() && runs && reasons.len() < MOST_INTERPRETED {
+                    if !cold.is_empty() && cold.iter().all(runs) && reasons.len() < MOST_INTERPRETED {
                         interpreted.extend(cold);
                         reasons.push(rejected);
                     } else if by_value.contains(&rejected.function) && excluded.len() < MOST_EXCLUDED {
@@ -172,6 +175,7 @@ impl Compiler {
                     } else {
                         return Err(rejected);
                     }
+                    calls = Calls::of(&module, entries, &excluded, &interpreted);
                 }
             }
         }
@@ -635,10 +639,6 @@ fn incomplete_types(module: &Module<IRCode>, functions: &[usize]) -> HashSet<Typ
         }
     }
     found
-}
-
-fn enters_a_handler(function: &ircode::Function<IRCode>) -> bool {
-    function.body.stmts.stmts().iter().any(|stmt| matches!(stmt, Stmt::Enter(_)))
 }
 
 /// The type of what a function returns.

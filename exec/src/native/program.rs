@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
-use ircode::{IRCode, Module, Name, SSAValue, addresses_copied, with_element_copies};
+use ircode::{IRCode, Module, Name, SSAValue, with_element_copies};
 
 use super::compiler::{Compiler, Entry, Finished, Rejected};
 use super::context::{Context, TRACE_ENDS};
@@ -369,18 +369,11 @@ fn not_compiled(module: &Module<IRCode>, rejected: Rejected) -> NotCompiled {
 fn copying_elements(module: &Arc<Module<IRCode>>) -> Arc<Module<IRCode>> {
     let mut copying = module.clone();
     for function in module.functions() {
-        if !fills(&function.body)
-            && let Cow::Owned(body) = with_element_copies(module, &function.body)
+        if let Cow::Owned(body) = with_element_copies(module, &function.body)
             && let Some(place) = Arc::make_mut(&mut copying).body_mut(&function.name)
         {
             *place = body;
         }
     }
     copying
-}
-
-/// Whether a function fills memory by its address. Functions of Julia's library that make messages do so with their buffers: they stay as they are, and
-/// so are left to the interpreter with all that they call, which would otherwise be compiled for runs that fail.
-fn fills(ir: &IRCode) -> bool {
-    ir.stmts.stmts().iter().any(|stmt| matches!(addresses_copied(stmt), Some((_, None))))
 }

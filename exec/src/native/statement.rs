@@ -8,6 +8,7 @@ use ircode::primitives::{Compute, Primitive, ResultType, Scope, foreign_primitiv
 use ircode::{BlockNumber, Callee, ExprNode, Head, IRCode, Module, Operand, Positions, SSAValue, Scalar, Stmt, Type};
 
 use super::addresses::{ADDRESS, OBJECT_ID};
+use super::call_graph::never_returns;
 use super::function::{Compiled, FunctionCompiler, Typed};
 use super::helpers::CALL_VALUE;
 use super::layout::{Layout, Parts, Shape};
@@ -59,7 +60,7 @@ impl FunctionCompiler<'_, '_> {
                         return self.refuse("a call of an object");
                     }
                     let arguments = self.operands(ir, &invoke.args)?;
-                    self.call_as(function, arguments, *annotated == Type::Bottom)
+                    self.call_of_function(function, arguments, annotated)
                 }
                 None => self.call_of(ir, stmt, &invoke.callee, &invoke.args, annotated),
             },
@@ -95,7 +96,7 @@ impl FunctionCompiler<'_, '_> {
         match module.called(stmt) {
             Some(Callee::Function(function)) => {
                 let arguments = self.operands(ir, args)?;
-                self.call_as(function, arguments, *annotated == Type::Bottom)
+                self.call_of_function(function, arguments, annotated)
             }
             Some(Callee::Type(ty)) => {
                 let operands = self.operands(ir, args)?;
@@ -114,6 +115,13 @@ impl FunctionCompiler<'_, '_> {
             }
             Some(Callee::Primitive(_)) | None => self.call_of_value(ir, callee, args, annotated),
         }
+    }
+
+    /// A call of a function, which may say that it never returns where the statement says nothing of that.
+    fn call_of_function(&mut self, function: usize, arguments: Vec<Typed>, annotated: &Type) -> Compiled<Typed> {
+        let value = self.call_as(function, arguments, *annotated == Type::Bottom)?;
+        let ends = self.module.functions().get(function).is_some_and(never_returns);
+        Ok(if ends && *annotated != Type::Bottom { self.never(annotated) } else { value })
     }
 
     /// A call of a value: of the function that its type names, or of what the run finds.
@@ -153,10 +161,15 @@ impl FunctionCompiler<'_, '_> {
     fn give_up(&mut self, what: What, annotated: &Type) -> Compiled<Typed> {
         let never = self.builder.ins().iconst(clif::I8, 0);
         self.guard(never, what, &[]);
+        Ok(self.never(annotated))
+    }
+
+    /// A value of what is never reached.
+    fn never(&mut self, annotated: &Type) -> Typed {
         let ty = annotated.widened().unwrap_or_else(|| annotated.clone());
         let layout = self.compiler.layouts.of(&ty);
         let parts = layout.parts.clone().into_iter().map(|part| self.zero(part)).collect();
-        Ok(Typed { layout, parts })
+        Typed { layout, parts }
     }
 
     fn construct(&mut self, ty: &Type, operands: &[Typed]) -> Compiled<Typed> {
