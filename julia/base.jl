@@ -19,6 +19,13 @@ module OfBase
 
 unique(x::Number) = [x]
 
+# Without a loop: addresses are compared where they are asked for.
+mightalias(A::AbstractArray, B::AbstractArray) = !(isbits(A) || isbits(B)) && meet(Base.dataids(A), Base.dataids(B))
+meet(::Tuple{}, ids::Tuple) = false
+meet(some::Tuple, ids::Tuple) = is_among(first(some), ids) | meet(Base.tail(some), ids)
+is_among(id::UInt, ::Tuple{}) = false
+is_among(id::UInt, ids::Tuple) = (id === first(ids)) | is_among(id, Base.tail(ids))
+
 # Julia looks for fractions that ends and steps of ranges may stand for, and goes on with their integers. These go from the floats themselves, in two parts,
 # of which the step has so many zeros at its end that its multiples are exact, by Veltkamp's splitting.
 function float_range(start::Base.TwicePrecision{Float64}, step::Base.TwicePrecision{Float64}, len::Int)

@@ -101,6 +101,7 @@ function exported_code(mi::Core.MethodInstance, instances::Instances)
     ir.argtypes[1] = mi.specTypes.parameters[1]
     use_plain_numbers!(ir)
     use_plain_powers!(ir)
+    use_folds!(ir)
     sharpen_calls!(ir, instances)
     is_open(result) && (result = typeintersect(result, returned_type(ir)))
     return instances.codes[mi] = (ci, result, ir)

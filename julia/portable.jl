@@ -21,6 +21,14 @@ const Symmetric = isempty(LOADED) ? Union{} :
     Union{loaded(:Symmetric, Any){T,Matrix{T}} where {T<:Union{Float32,Float64}},
           loaded(:Hermitian, Any){T,Matrix{T}} where {T<:Union{Float32,Float64,ComplexF32,ComplexF64}}}
 
+"Functions that with many arguments do what they do with two, again and again."
+const Folded = Union{typeof(+),typeof(*),typeof(max),typeof(min),typeof(hcat),typeof(vcat)}
+
+"What a call of the function with all these arguments gives."
+fold(f, elements) = foldl(f, elements)
+fold(f::Union{typeof(hcat),typeof(vcat)}, elements::Vector) = reduce(f, elements)
+fold(f::Union{typeof(hcat),typeof(vcat)}, elements) = reduce(f, collect(elements))
+
 include("linear_algebra.jl")
 include("base.jl")
 

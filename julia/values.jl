@@ -87,3 +87,23 @@ function use_plain_powers!(ir)
     end
     return nothing
 end
+
+"""
+Writes calls with the elements of one array, or of what is iterated, as folds, of functions of which that is the meaning: the number of their arguments is known only
+when they run.
+"""
+function use_folds!(ir)
+    rows = columns(ir)
+    for i in 1:length(rows.stmts)
+        stmt = rows.stmts[i]
+        Meta.isexpr(stmt, :call) && is_splat(known_object(stmt.args[1])) || continue
+        first = nameof(known_object(stmt.args[1])) === :_apply ? 2 : 3
+        length(stmt.args) == first + 1 || continue
+        f, elements = known_object(stmt.args[first]), stmt.args[first+1]
+        f isa Portable.Folded && !(argument_type(ir, rows, elements) <: Tuple) || continue
+        rows.stmts[i] = Expr(:call, GlobalRef(Portable, :fold), stmt.args[first], elements)
+    end
+    return nothing
+end
+
+is_splat(@nospecialize(f)) = f isa Core.Builtin && nameof(f) in (:_apply, :_apply_iterate)

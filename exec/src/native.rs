@@ -19,6 +19,7 @@ mod cells;
 mod compiler;
 mod constants;
 mod context;
+mod decided;
 mod direct_calls;
 mod effort;
 mod endings;

@@ -28,6 +28,7 @@ mod stream;
 mod tables;
 pub mod tangents;
 pub mod text;
+mod type_tests;
 mod types;
 mod verify;
 mod version;

@@ -18,7 +18,7 @@ pub const NAME: &str = "constant-folding";
 ///
 /// The identities hold for every operand, signed zeros and infinities included: `x + -0.0`, `x - 0.0`, `x * 1.0`,
 /// `x / 1.0` are `x`, `--x` and `!!x` are `x`; a field of a tuple that was just made is what it was made from; a choice
-/// between the same value is that value; a name of a function is that function; integers of 64 bits to which constants are added
+/// between the same value is that value; a name of a function is that function; whether a value is of a type, where its own type tells; integers of 64 bits to which constants are added
 /// one after the other are one sum. `x + 0.0` is not `x`, as it turns `-0.0` into `0.0`. (Of a NaN, which NaN comes
 /// out is left open, as in Julia.)
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
@@ -75,9 +75,8 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
                 continue;
             }
             replaced.insert(id, value.clone());
-            // A π may stand among φs, a copy of a value may not: there it stays, without a use.
-            let stays = value.as_value().is_some() && before_last_phi;
-            if stays || matches!(&inst.stmt, Stmt::Value(already) if *already == value) {
+            // A π may stand among φs, a copy may not: there it stays, without a use.
+            if before_last_phi || matches!(&inst.stmt, Stmt::Value(already) if *already == value) {
                 continue;
             }
             if let Some(inst) = bb.inst_mut(id) {
@@ -160,6 +159,10 @@ fn value_of_call(
     primitive: &Primitive,
     args: &[Operand<Ids>],
 ) -> Option<Operand<Ids>> {
+    if let ("isa", [value, ty]) = (primitive.name, args) {
+        let known = module.is_a(&bb.operand_type(value), &named_type(module, ty)?);
+        return known.map(|known| Constant::bool(known).into());
+    }
     folded(module, primitive, args).or_else(|| identity(bb, module, primitive, args))
 }
 

@@ -8,8 +8,9 @@ use ircode::{DebugInfo, Function, LineInfo, Module, Name, Scalar};
 use crate::dispatch::{self, Candidate};
 use crate::manager::Context;
 use crate::{
-    PassError, closure_folding, constant_folding, copy_elements, infer_types, lower_arithmetic, lower_broadcast,
-    lower_fields, lower_projections, mem2reg, type_literals, unknown_calls, unreachable_code,
+    PassError, closure_folding, constant_folding, copy_elements, copy_propagation, infer_types, lower_arithmetic,
+    lower_broadcast, lower_fields, lower_projections, mem2reg, simplify_cfg, type_literals, unknown_calls,
+    unreachable_code,
 };
 
 /// How deep slots may hold the addresses of others that become values.
@@ -35,17 +36,15 @@ pub(crate) fn prepared_body(
     bb.name_phi_edges();
     remember_origins(&mut bb, &function.name);
     let context = Context { module, function: &function.name };
-    for run in [
-        unreachable_code::run,
-        copy_elements::run,
-        unknown_calls::run,
-        constant_folding::run,
-        type_literals::run,
-        infer_types::run,
-        lower_broadcast::run,
-        lower_arithmetic::run,
-        lower_fields::run,
-    ] {
+    for run in [unreachable_code::run, copy_elements::run, unknown_calls::run, constant_folding::run] {
+        run(&mut bb, &context)?;
+    }
+    // What would be done with a value of another type is never done. φs that are left with one value are that.
+    if simplify_cfg::fold_constant_branches(&mut bb) {
+        unreachable_code::run(&mut bb, &context)?;
+        copy_propagation::run(&mut bb, &context)?;
+    }
+    for run in [type_literals::run, infer_types::run, lower_broadcast::run, lower_arithmetic::run, lower_fields::run] {
         run(&mut bb, &context)?;
     }
     copy_elements::refuse_addresses(pass, &bb, &context)?;

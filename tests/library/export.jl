@@ -39,9 +39,9 @@ function with_callees(roots)
         code = BBKit.exported_code(mi, instances)
         code === nothing && continue
         rows = BBKit.columns(code[3])
-        for (stmt, type) in zip(rows.stmts, rows.types)
-            callee = BBKit.invoked(stmt)
-            callee === nothing || callee in roots || type === Union{} || BBKit.exported_code(callee, instances) === nothing || push!(roots, callee)
+        never = [BBKit.invoked(stmt) for (stmt, type) in zip(rows.stmts, rows.types) if type === Union{}]
+        for callee in BBKit.called_instances(code[3], instances)
+            callee in roots || callee in never || BBKit.exported_code(callee, instances) === nothing || push!(roots, callee)
         end
     end
     return roots

@@ -543,7 +543,6 @@ end
 @case("sum_of_sums", A -> sum(sum(A[i, j] * j for j in axes(A, 2))^2 for i in axes(A, 1)), A)
 @case("sum_of_minima", (A, B) -> sum(minimum(sum(abs2, A[:, i] .- B[:, k]) for k in axes(B, 2)) for i in axes(A, 2)), A, B)
 @case("functions_in_turn", x -> (y = x; for f in (sin, tanh, exp); y = f(y); end; y), 0.7)
-@case("functions_chosen", x -> sum((isodd(i) ? sin : cos)(x * i) for i in 1:4), 0.7)
-@case("rows_in_turn", A -> sum(dot(r, v) for r in eachrow(A)), A)
+@case("rows_in_turn", (A, x) -> sum(dot(r, x) for r in eachrow(A)), A, v)
 
 end

@@ -9,6 +9,7 @@ use ircode::{IRCode, Module, Name, SSAValue, with_element_copies};
 
 use super::compiler::{Compiler, Entry, Finished, Rejected};
 use super::context::{Context, TRACE_ENDS};
+use super::decided::with_decided_branches;
 use super::effort::Effort;
 use super::function::Refusal;
 use super::lifted::Lifted;
@@ -122,7 +123,7 @@ impl Program {
             let missing = || NotCompiled { function: (*name).into(), statement: None, what: "no such function".into() };
             numbers.push(module.function_index(name).ok_or_else(missing)?);
         }
-        let lifted = Lifted::of(copying_elements(&module));
+        let lifted = Lifted::of(rewritten(&module));
         let told = |rejected: Rejected| {
             let function = lifted.original(rejected.function);
             not_compiled(&module, Rejected { function, ..rejected })
@@ -155,7 +156,7 @@ impl Program {
     }
 
     /// What of the program cannot be compiled, and why, and is run by the interpreter, with what leads to it: it is called only where a run is about
-    /// to fail, as what makes a message out of strings is.
+    /// to fail, as what makes a message out of strings is. Where nobody catches errors, that is not tried at all.
     pub fn interpreted(&self) -> &[NotCompiled] {
         &self.interpreted
     }
@@ -365,15 +366,21 @@ fn not_compiled(module: &Module<IRCode>, rejected: Rejected) -> NotCompiled {
     NotCompiled { function: name, statement, what: rejected.refusal.what }
 }
 
-/// The module with copies of elements in the place of those by addresses.
-fn copying_elements(module: &Arc<Module<IRCode>>) -> Arc<Module<IRCode>> {
-    let mut copying = module.clone();
+/// The module with copies of elements in the place of those by addresses, and without branches that are decided. Statements keep their numbers.
+fn rewritten(module: &Arc<Module<IRCode>>) -> Arc<Module<IRCode>> {
+    let mut rewritten = module.clone();
     for function in module.functions() {
-        if let Cow::Owned(body) = with_element_copies(module, &function.body)
-            && let Some(place) = Arc::make_mut(&mut copying).body_mut(&function.name)
-        {
+        let copying = with_element_copies(module, &function.body);
+        let body = match with_decided_branches(module, &copying) {
+            Cow::Owned(body) => body,
+            Cow::Borrowed(_) => match copying {
+                Cow::Owned(body) => body,
+                Cow::Borrowed(_) => continue,
+            },
+        };
+        if let Some(place) = Arc::make_mut(&mut rewritten).body_mut(&function.name) {
             *place = body;
         }
     }
-    copying
+    rewritten
 }

@@ -418,7 +418,26 @@ impl<'p, 'a> Recomputation<'p, 'a> {
                 (node.must_be_saved, node.places, node.operands) = (false, SmallVec::new(), Vec::new());
             }
         }
+        self.save_what_follows_from_variables(&mut graph);
         graph
+    }
+
+    /// What runs once and was to follow from what is needed in a loop is saved itself, if that is a variable that runs backwards wherever it is needed.
+    fn save_what_follows_from_variables(&self, graph: &mut Graph) {
+        let needed = graph.values.iter().zip(&graph.nodes).filter(|(_, node)| node.is_needed);
+        let needed: SecondaryMap<InstId, ()> = needed.map(|(&value, _)| (value, ())).collect();
+        for at in
+            (0..graph.values.len()).filter(|at| graph.values.get(*at).is_some_and(|value| self.depth(*value) == 0))
+        {
+            let is_there = |operand: &usize| {
+                graph.values.get(*operand).is_none_or(|&value| self.depth(value) == 0 || needed.contains_key(value))
+            };
+            let follows =
+                graph.nodes.get(at).is_none_or(|node| node.must_be_saved || node.operands.iter().all(is_there));
+            if let Some(node) = graph.nodes.get_mut(at).filter(|_| !follows) {
+                (node.must_be_saved, node.operands) = (true, Vec::new());
+            }
+        }
     }
 
     /// The values that run once and can be computed from what is needed anyway, from arguments and constants, each with how many

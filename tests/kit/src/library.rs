@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use exec::{Machine, Value};
-use ircode::{Function, IRCode, Module, Name, Stmt, parse_module};
+use ircode::{Callee, Function, Head, IRCode, Module, Name, Stmt, Type, parse_module};
 use serde_json::Value as Json;
 
 /// The folder of the files.
@@ -54,7 +54,7 @@ pub fn cases() -> Vec<Case> {
     cases.into_iter().map(case).collect()
 }
 
-/// The part of a module that a function needs: what it invokes, directly or not.
+/// The part of a module that a function needs: what it invokes, directly or not, and the methods of what it calls by name or makes.
 fn part(module: &Module<IRCode>, root: usize) -> Module<IRCode> {
     let mut wanted = vec![root];
     let mut seen = vec![false; module.functions().len()];
@@ -62,10 +62,23 @@ fn part(module: &Module<IRCode>, root: usize) -> Module<IRCode> {
     let mut next = 0;
     while let Some(&function) = wanted.get(next) {
         next += 1;
-        for stmt in module.functions()[function].body.stmts.stmts() {
-            let Stmt::Invoke(invoke) = stmt else { continue };
-            let callee = invoke.instance.name.as_ref().and_then(|name| module.function_index(name));
-            wanted.extend(callee.filter(|&callee| !std::mem::replace(&mut seen[callee], true)));
+        let body = &module.functions()[function].body;
+        for (stmt, ty) in body.stmts.stmts().iter().zip(body.stmts.types()) {
+            let of_value = |ty: &Type| module.methods(&format!("(::{ty})")).to_vec();
+            let callees = match stmt {
+                Stmt::Invoke(invoke) => {
+                    let callee = invoke.instance.name.as_ref().and_then(|name| module.function_index(name));
+                    callee.into_iter().collect()
+                }
+                Stmt::Call(call) => match module.callee(&call.callee) {
+                    Some(Callee::Unknown(path)) => module.methods(&path).to_vec(),
+                    Some(_) => Vec::new(),
+                    None => of_value(&body.operand_type(&call.callee)),
+                },
+                Stmt::Expr(expr) if expr.head == Head::New => of_value(ty),
+                _ => Vec::new(),
+            };
+            wanted.extend(callees.into_iter().filter(|&callee| !std::mem::replace(&mut seen[callee], true)));
         }
     }
     let mut part = Module::new();

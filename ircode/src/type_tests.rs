@@ -1,0 +1,97 @@
+//! Which values are of which types, as far as types tell.
+
+use crate::fields::is_vararg;
+use crate::module::Module;
+use crate::name::Name;
+use crate::types::Type;
+
+impl<F> Module<F> {
+    /// Whether all values of the type `given` are also of the type `asked`, as Julia's `isa`: `Some(false)` if none is, `None` if some may be and others not, or if that cannot
+    /// be told, as of abstract types.
+    ///
+    /// ```
+    /// use ircode::{IRCode, Module, Type};
+    ///
+    /// let module: Module<IRCode> = Module::new();
+    /// let (ints, floats) = (Type::array(Type::INT64, 1), Type::array(Type::FLOAT64, 1));
+    /// assert_eq!(module.is_a(&floats, &floats), Some(true));
+    /// assert_eq!(module.is_a(&floats, &ints), Some(false));
+    /// assert_eq!(module.is_a(&Type::tuple([Type::INT64]), &Type::tuple([Type::Any])), Some(true));
+    /// assert_eq!(module.is_a(&Type::union([Type::Nothing, floats]), &ints), Some(false));
+    /// assert_eq!(module.is_a(&Type::union([Type::Nothing, ints.clone()]), &ints), None);
+    /// assert_eq!(module.is_a(&Type::INT64, &Type::named("Integer")), None);
+    /// ```
+    pub fn is_a(&self, given: &Type, asked: &Type) -> Option<bool> {
+        match (given, asked) {
+            (Type::Untyped | Type::Bottom, _) | (_, Type::Untyped) => None,
+            (_, Type::Any) => Some(true),
+            (_, Type::Bottom) => Some(false),
+            (Type::Union(members), _) => {
+                let mut answers = members.iter().map(|member| self.is_a(member, asked));
+                let first = answers.next()??;
+                answers.all(|answer| answer == Some(first)).then_some(first)
+            }
+            (_, Type::Union(members)) => {
+                let answers: Vec<Option<bool>> = members.iter().map(|member| self.is_a(given, member)).collect();
+                match answers.contains(&Some(true)) {
+                    true => Some(true),
+                    false => answers.iter().all(|answer| *answer == Some(false)).then_some(false),
+                }
+            }
+            (Type::Tuple(given), Type::Tuple(asked)) => {
+                if given.iter().chain(asked.iter()).any(is_vararg) {
+                    return None;
+                }
+                if given.len() != asked.len() {
+                    return Some(false);
+                }
+                let answers: Vec<Option<bool>> = given.iter().zip(asked.iter()).map(|(a, b)| self.is_a(a, b)).collect();
+                match answers.contains(&Some(false)) {
+                    true => Some(false),
+                    false => answers.iter().all(Option::is_some).then_some(true),
+                }
+            }
+            _ if given == asked => Some(true),
+            _ => match (self.kind(given)?, self.kind(asked)?) {
+                (Kind::Array, Kind::Array) | (Kind::Scalar, Kind::Scalar) => Some(false),
+                // A type may have a longer name.
+                (Kind::Declared(a), Kind::Declared(b)) => Some(a == b),
+                (a, b) => (a != b).then_some(false),
+            },
+        }
+    }
+
+    /// What a type is, if no value of it is also of another type but abstract ones.
+    fn kind(&self, ty: &Type) -> Option<Kind<'_>> {
+        match ty {
+            Type::Nothing => Some(Kind::Nothing),
+            Type::Scalar(_) => Some(Kind::Scalar),
+            Type::String => Some(Kind::String),
+            Type::Symbol => Some(Kind::Symbol),
+            Type::Tuple(_) => Some(Kind::Tuple),
+            // An array whose elements are of unknown type may be any array.
+            Type::Array(array) => (array.element != Type::Untyped).then_some(Kind::Array),
+            Type::Function(_) => Some(Kind::Function),
+            Type::Named(name) => {
+                let def = self.type_def(name)?;
+                // Of a class there are objects of others, which inherit from it; so do their tangents.
+                let inherits = self.class(name).is_some() || !self.supertypes(&def.name).is_empty();
+                (!inherits && !name.starts_with("BBKit.")).then_some(Kind::Declared(&def.name))
+            }
+            _ => None,
+        }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind<'m> {
+    Nothing,
+    Scalar,
+    String,
+    Symbol,
+    Tuple,
+    Array,
+    Function,
+    /// By the name with which it is declared.
+    Declared(&'m Name),
+}
