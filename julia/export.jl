@@ -169,11 +169,16 @@ function invoked(@nospecialize(stmt))
     return instance_of(stmt.args[1])
 end
 
-"The method instances that code calls, as far as that is known; of what comes out of boxes, those that may be called anywhere up to now."
+"""
+The method instances that code calls, as far as that is known; also those that were found by the way since the last time: of which the run chooses one, and which may
+come out of boxes.
+"""
 function called_instances(ir, instances::Instances)
-    note_boxes!(ir, instances)
     called = filter(mi -> mi !== nothing, Any[invoked(stmt) for stmt in columns(ir).stmts])
-    return [called; instances.chosen; boxed_instances(instances)]
+    append!(called, instances.chosen)
+    empty!(instances.chosen)
+    note_boxes!(ir, instances) && append!(called, boxed_instances(instances))
+    return called
 end
 
 "The names of the arguments, the function itself left out."

@@ -16,7 +16,8 @@ const MOST_ROUNDS = 8
 """
 What is known of the instances of a dump: how many there are of each method, and their codes. Of an instance whose code is being made there is
 what Julia has made of it. Of variables that closures capture and change, which Julia keeps in boxes, there are the types of closures that are assigned, and the
-types of arguments with which what is in a box is called. `chosen` are those of which the run chooses one, by the types of what it passes.
+types of arguments with which what is in a box is called. `chosen` are instances that were found since somebody asked and of which the run chooses one, by the types of what it
+passes.
 """
 struct Instances
     made::IdDict{Any,Int}
@@ -132,9 +133,11 @@ end
 hasfield_of(@nospecialize(ty), field::Int) = 1 <= field <= fieldcount(ty)
 hasfield_of(@nospecialize(ty), field::Symbol) = field in fieldnames(ty)
 
-"Notes which closures are put into boxes, and of which types the arguments are where one is called that comes out of a box."
+"""
+Notes which closures are put into boxes, and of which types the arguments are where one is called that comes out of a box. Whether there was something new.
+"""
 function note_boxes!(ir, instances::Instances)
-    rows = columns(ir)
+    rows, known = columns(ir), (length(instances.boxed), length(instances.calls_of_boxed))
     for stmt in rows.stmts
         Meta.isexpr(stmt, :call) || continue
         f = known_object(stmt.args[1])
@@ -146,7 +149,7 @@ function note_boxes!(ir, instances::Instances)
             all(is_one_type, types) && !(types in instances.calls_of_boxed) && push!(instances.calls_of_boxed, types)
         end
     end
-    return nothing
+    return known != (length(instances.boxed), length(instances.calls_of_boxed))
 end
 
 is_from_box(ir, rows::Columns, @nospecialize(stmt)) =
