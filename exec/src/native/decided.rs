@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use hashbrown::HashSet;
 use ircode::{BlockNumber, Constant, GotoNode, IRCode, Module, Operand, Positions, Scalar, Stmt};
 
 use super::phis::reverse_postorder;
@@ -12,22 +13,23 @@ const NEGATIONS: usize = 8;
 /// The body with gotos in the place of branches that are decided, and without edges from what is not reached then. Statements and blocks keep their numbers.
 pub(super) fn with_decided_branches<'i>(module: &Module<IRCode>, ir: &'i IRCode) -> Cow<'i, IRCode> {
     let mut decided = Cow::Borrowed(ir);
+    let mut left: HashSet<(BlockNumber, BlockNumber)> = HashSet::new();
     for number in 0..ir.cfg.blocks.len() {
         let Some(last) = ir.cfg.blocks.get(number).and_then(|block| block.stmts.clone().next_back()) else { continue };
         let Some(Stmt::GotoIfNot(goto)) = ir.stmts.stmts().get(last) else { continue };
         let Some(holds) = value_of(module, ir, &goto.cond) else { continue };
         let (next, there) = (BlockNumber::from_index(number + 1), goto.dest);
-        let (taken, left) = if holds { (next, there) } else { (there, next) };
-        let body = decided.to_mut();
-        if let Some(place) = body.stmts.stmts_mut().get_mut(last) {
+        let (taken, other) = if holds { (next, there) } else { (there, next) };
+        if let Some(place) = decided.to_mut().stmts.stmts_mut().get_mut(last) {
             *place = Stmt::Goto(GotoNode { label: taken });
         }
-        if taken != left {
-            remove_edge(body, BlockNumber::from_index(number), left);
+        if taken != other {
+            left.insert((BlockNumber::from_index(number), other));
         }
     }
     if let Cow::Owned(body) = &mut decided {
-        remove_edges_from_unreached(body);
+        add_edges_from_unreached(body, &mut left);
+        remove_edges(body, &left);
     }
     decided
 }
@@ -60,31 +62,22 @@ fn value_of(module: &Module<IRCode>, ir: &IRCode, condition: &Operand<Positions>
     None
 }
 
-fn remove_edge(ir: &mut IRCode, from: BlockNumber, to: BlockNumber) {
-    if let Some(block) = from.index().and_then(|from| ir.cfg.blocks.get_mut(from)) {
-        block.succs.retain(|succ| *succ != to);
-    }
-    let Some(block) = to.index().and_then(|to| ir.cfg.blocks.get_mut(to)) else { return };
-    block.preds.retain(|pred| *pred != from);
-    let range = block.stmts.clone();
-    for stmt in ir.stmts.stmts_mut().get_mut(range).unwrap_or_default() {
-        if let Stmt::Phi(phi) = stmt {
-            phi.entries.retain(|entry| entry.edge != from);
-        }
+fn add_edges_from_unreached(ir: &IRCode, edges: &mut HashSet<(BlockNumber, BlockNumber)>) {
+    let reached: HashSet<usize> = reverse_postorder(ir).into_iter().collect();
+    for (number, block) in ir.cfg.blocks.iter().enumerate().filter(|(number, _)| !reached.contains(number)) {
+        edges.extend(block.succs.iter().map(|to| (BlockNumber::from_index(number), *to)));
     }
 }
 
-fn remove_edges_from_unreached(ir: &mut IRCode) {
-    let mut unreached = vec![true; ir.cfg.blocks.len()];
-    for block in reverse_postorder(ir) {
-        if let Some(unreached) = unreached.get_mut(block) {
-            *unreached = false;
-        }
-    }
-    for number in (0..unreached.len()).filter(|number| unreached.get(*number) == Some(&true)).collect::<Vec<_>>() {
-        let successors = ir.cfg.blocks.get(number).map(|block| block.succs.clone()).unwrap_or_default();
-        for to in successors {
-            remove_edge(ir, BlockNumber::from_index(number), to);
+fn remove_edges(ir: &mut IRCode, edges: &HashSet<(BlockNumber, BlockNumber)>) {
+    for (number, block) in ir.cfg.blocks.iter_mut().enumerate() {
+        let here = BlockNumber::from_index(number);
+        block.succs.retain(|to| !edges.contains(&(here, *to)));
+        block.preds.retain(|from| !edges.contains(&(*from, here)));
+        for stmt in ir.stmts.stmts_mut().get_mut(block.stmts.clone()).unwrap_or_default() {
+            if let Stmt::Phi(phi) = stmt {
+                phi.entries.retain(|entry| !edges.contains(&(entry.edge, here)));
+            }
         }
     }
 }
