@@ -112,11 +112,12 @@ impl Calls {
         }
     }
 
-    /// The functions that are called only where the run is about to fail, by one that may run before: what makes messages. None if the program catches errors; without
-    /// those that are not for the interpreter.
+    /// The functions that are called only where the run is about to fail, by one that may run before: what makes messages. None if the program catches errors, or the
+    /// host has primitives, which may see the objects; without those that are not for the interpreter.
     pub(super) fn cold_callees(&self, module: &Module<IRCode>) -> Vec<usize> {
-        let functions = self.warm.iter().filter_map(|number| module.functions().get(*number));
-        if functions.into_iter().any(enters_a_handler) {
+        let mut functions = self.warm.iter().filter_map(|number| module.functions().get(*number));
+        let hosts = module.extensions().is_some_and(|extensions| !extensions.primitives().is_empty());
+        if hosts || functions.any(enters_a_handler) {
             return Vec::new();
         }
         let called = self.warm.iter().filter_map(|number| self.called.get(number)).flatten().copied();
