@@ -26,8 +26,17 @@ const Folded = Union{typeof(+),typeof(*),typeof(max),typeof(min),typeof(hcat),ty
 
 "What a call of the function with all these arguments gives."
 fold(f, elements) = foldl(f, elements)
-fold(f::Union{typeof(hcat),typeof(vcat)}, elements::Vector) = reduce(f, elements)
-fold(f::Union{typeof(hcat),typeof(vcat)}, elements) = reduce(f, collect(elements))
+fold(f::Union{typeof(hcat),typeof(vcat)}, elements) = fold(f, collect(elements))
+fold(f::Union{typeof(hcat),typeof(vcat)}, elements::Vector{<:AbstractVecOrMat}) = reduce(f, elements)
+fold(::typeof(vcat), elements::Vector{<:Number}) = copy(elements)
+fold(::typeof(hcat), elements::Vector{<:Number}) = reshape(copy(elements), 1, length(elements))
+
+"Whether such a call with the elements of values of this type can be written as a fold."
+can_fold(f, @nospecialize(ty)) = f isa Folded && isconcretetype(ty) && !(ty <: Tuple)
+function can_fold(f::Union{typeof(hcat),typeof(vcat)}, @nospecialize(ty))
+    isconcretetype(ty) && !(ty <: Tuple) || return false
+    return Base.promote_op(collect, ty) <: Union{Vector{<:AbstractVecOrMat},Vector{<:Number}}
+end
 
 include("linear_algebra.jl")
 include("base.jl")

@@ -100,7 +100,7 @@ function use_folds!(ir)
         first = nameof(known_object(stmt.args[1])) === :_apply ? 2 : 3
         length(stmt.args) == first + 1 || continue
         f, elements = known_object(stmt.args[first]), stmt.args[first+1]
-        f isa Portable.Folded && !(argument_type(ir, rows, elements) <: Tuple) || continue
+        Portable.can_fold(f, argument_type(ir, rows, elements)) || continue
         rows.stmts[i] = Expr(:call, GlobalRef(Portable, :fold), stmt.args[first], elements)
     end
     return nothing

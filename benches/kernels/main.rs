@@ -4,7 +4,8 @@
 //! - `cargo bench --bench kernels` prints the table, and writes it as JSON to `target/bench/kernels.json`;
 //! - `cargo bench --bench kernels -- tri` measures the kernels whose names contain that;
 //! - `cargo bench --bench kernels -- sums` a sum over 1000 numbers, and a sum of their sines;
-//! - `cargo bench --bench kernels -- phases` only the steps from text to gradient, many times; `-- phases tri` of that kernel;
+//! - `cargo bench --bench kernels -- phases` only the steps from text to gradient, many times, and how soon tiers can be called;
+//!   `-- phases tri` of that kernel;
 //! - `cargo bench --bench kernels -- latency` straight-line functions of 10³ to 10⁶ statements, and how fast the interpreter is.
 //!
 //! Everything runs on one core, if `taskset` is there; contestants take turns, and of each the least time counts. What is

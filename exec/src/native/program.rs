@@ -156,7 +156,7 @@ impl Program {
     }
 
     /// What of the program cannot be compiled, and why, and is run by the interpreter, with what leads to it: it is called only where a run is about
-    /// to fail, as what makes a message out of strings is. Where nobody catches errors, that is not tried at all.
+    /// to fail, as what makes a message out of strings is. Where nobody catches errors and the host has no primitives, that is not tried at all.
     pub fn interpreted(&self) -> &[NotCompiled] {
         &self.interpreted
     }
