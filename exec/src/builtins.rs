@@ -35,6 +35,7 @@ use ircode::tangents::TangentTypes;
 use ircode::{IRCode, Module, Name, Scalar, Type};
 
 use crate::error::RunErrorKind;
+use crate::globals::Globals;
 use crate::host::HostFunction;
 use crate::machine::{Fault, named, wrong_operands};
 use crate::object::{Kind, Meter};
@@ -58,6 +59,7 @@ pub(crate) struct Runtime<'m> {
     pub(crate) host: BTreeMap<Name, HostFunction<'m>>,
     /// How many values were saved for later.
     pub(crate) saved: u64,
+    pub(crate) globals: Globals,
 }
 
 impl std::fmt::Debug for Runtime<'_> {
@@ -214,7 +216,15 @@ pub(crate) fn expected(what: &str) -> Fault {
 impl<'m> Runtime<'m> {
     pub(crate) fn new(module: &'m Module<IRCode>, meter: Rc<Meter>) -> Self {
         let tangents = TangentTypes::new(module);
-        Runtime { module, meter, output: Box::new(|_| ()), tangents, host: BTreeMap::new(), saved: 0 }
+        Runtime {
+            module,
+            meter,
+            output: Box::new(|_| ()),
+            tangents,
+            host: BTreeMap::new(),
+            saved: 0,
+            globals: Globals::default(),
+        }
     }
 
     pub(crate) fn tuple(&self, values: Vec<Value>) -> Result<Value, Fault> {

@@ -7,6 +7,7 @@ mod display;
 mod error;
 mod exceptions;
 mod floats;
+mod globals;
 mod host;
 mod json;
 mod limits;

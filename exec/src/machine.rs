@@ -142,6 +142,13 @@ impl<'m> Machine<'m> {
         }
     }
 
+    /// Goes on with these arrays in the place of the module's [global constants](Module::global_arrays), by their positions.
+    #[cfg(feature = "native")]
+    pub(crate) fn with_globals(mut self, arrays: Vec<Option<Value>>) -> Self {
+        self.runtime.lend_globals(arrays);
+        self
+    }
+
     /// Sends what the program prints to `output`, piece by piece.
     pub fn on_output(mut self, output: impl FnMut(&str) + 'm) -> Self {
         self.runtime.output = Box::new(output);
@@ -229,6 +236,7 @@ impl<'m> Machine<'m> {
         let outside = |kind| RunError { kind, trace: Vec::new() };
         let index = self.module.function_index(function);
         let index = index.ok_or_else(|| outside(RunErrorKind::NoSuchFunction(function.into())))?;
+        self.runtime.reset_globals().map_err(|fault| outside(self.fatal(fault)))?;
         let code = self.code(index).map_err(outside)?;
         let fixed = code.argtypes.len().saturating_sub(if code.varargs { 2 } else { 1 });
         for (i, (arg, ty)) in args.iter().zip(code.argtypes.iter().skip(1).take(fixed)).enumerate() {
@@ -257,7 +265,7 @@ impl<'m> Machine<'m> {
         let Some(function) = self.module.functions().get(index) else {
             return Err(RunErrorKind::InvalidCode(format!("there is no function {index}")));
         };
-        let code = Rc::new(prepare(self.module, function, &self.runtime.meter)?);
+        let code = Rc::new(prepare(self.module, function, &self.runtime)?);
         if let Some(slot) = self.codes.get_mut(index) {
             *slot = Some(code.clone());
         }

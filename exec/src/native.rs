@@ -25,6 +25,7 @@ mod effort;
 mod endings;
 mod escapes;
 mod function;
+mod globals;
 mod handlers;
 mod helpers;
 mod in_place;

@@ -11,7 +11,7 @@ use ircode::{
     SSAValue, Scalar, ScalarType, Stmt, Type, TypeKind, UnnamedPhiEdge, with_element_copies,
 };
 
-use crate::builtins::{Builtin, builtin};
+use crate::builtins::{Builtin, Runtime, builtin};
 use crate::compact::{Compact, translate};
 use crate::error::RunErrorKind;
 use crate::machine::MAPPING;
@@ -239,7 +239,7 @@ impl Code {
 pub(crate) fn prepare(
     module: &Module<IRCode>,
     function: &Function<IRCode>,
-    meter: &Rc<Meter>,
+    runtime: &Runtime<'_>,
 ) -> Result<Code, RunErrorKind> {
     let ir = &*with_element_copies(module, &function.body);
     let invalid = |what: String| RunErrorKind::InvalidCode(what);
@@ -260,7 +260,8 @@ pub(crate) fn prepare(
     let mut preparer = Preparer {
         module,
         ir,
-        meter,
+        runtime,
+        meter: &runtime.meter,
         own_name: function.name.clone(),
         arguments,
         edges: Vec::new(),
@@ -321,6 +322,7 @@ fn argument_count(ir: &IRCode) -> usize {
 struct Preparer<'a> {
     module: &'a Module<IRCode>,
     ir: &'a IRCode,
+    runtime: &'a Runtime<'a>,
     meter: &'a Rc<Meter>,
     own_name: Name,
     arguments: usize,
@@ -427,6 +429,10 @@ impl Preparer<'_> {
                 self.constant(value)
             }
             Operand::Global(global) => {
+                if let Some(array) = self.module.global_array(global) {
+                    let array = self.runtime.global_array(array)?;
+                    return Ok(self.constant(array));
+                }
                 let value = match (self.module.global_callee(global), global.name.as_str()) {
                     (_, "nothing") => Value::Nothing,
                     (Callee::Function(index), _) => Value::Function(self.function_name(index)),

@@ -5,9 +5,12 @@
 //! a witness table which functions of the module these are for one type. Both tables also have the derivatives of their
 //! functions, as Swift's vtables and witness tables do (`#C.f!vjp`).
 
+use std::sync::Arc;
+
 use hashbrown::{HashMap, HashSet};
 
 use crate::differentiability::{DifferentiabilityWitness, DifferentiabilityWitnesses};
+use crate::globals::{GlobalArray, GlobalArrays};
 use crate::module::{DefinedTwice, Module, TypeDef, TypeKind};
 use crate::name::Name;
 use crate::tangents::{shadow_name, shadowed_name};
@@ -206,11 +209,13 @@ pub enum Declaration {
     Witness(Witness),
     /// The derivatives of a function with respect to some of its parameters.
     Differentiability(DifferentiabilityWitness),
+    /// A global constant that is an array.
+    Global(Arc<GlobalArray>),
 }
 
 impl Declaration {
     /// What tells it from others: the name, `T: P` for a witness table, `differentiability witness f wrt 2 3` for a
-    /// differentiability witness.
+    /// differentiability witness, `const NAME` for a global constant.
     pub fn name(&self) -> Name {
         match self {
             Declaration::Type(def) => def.name.clone(),
@@ -218,6 +223,7 @@ impl Declaration {
             Declaration::Protocol(protocol) => protocol.name.clone(),
             Declaration::Witness(witness) => witness_name(&witness.of, &witness.protocol),
             Declaration::Differentiability(witness) => witness.name(),
+            Declaration::Global(array) => format!("const {}", array.name()).into(),
         }
     }
 
@@ -265,6 +271,7 @@ pub(crate) struct Tables {
     protocols: Vec<Protocol>,
     witnesses: Vec<Witness>,
     pub(crate) differentiability: DifferentiabilityWitnesses,
+    pub(crate) global_arrays: GlobalArrays,
     classes_by_name: HashMap<Name, usize>,
     protocols_by_name: HashMap<Name, usize>,
     witnesses_by_name: HashMap<(Type, Name), usize>,
@@ -276,13 +283,14 @@ impl PartialEq for Tables {
             && self.protocols == other.protocols
             && self.witnesses == other.witnesses
             && self.differentiability == other.differentiability
+            && self.global_arrays == other.global_arrays
     }
 }
 
 /// Dynamic dispatch.
 impl<F> Module<F> {
     /// Everything that is declared, as it can be [declared](Module::declare) again: types and classes in the order in
-    /// which they were added, then protocols, then witness tables, then differentiability witnesses.
+    /// which they were added, then protocols, then witness tables, then differentiability witnesses, then global constants.
     pub fn declarations(&self) -> impl Iterator<Item = Declaration> + '_ {
         let types = self.types().iter().map(|def| match self.class(&def.name) {
             Some(class) => Declaration::Class(class.clone()),
@@ -291,7 +299,8 @@ impl<F> Module<F> {
         let protocols = self.tables.protocols.iter().cloned().map(Declaration::Protocol);
         let witnesses = self.tables.witnesses.iter().cloned().map(Declaration::Witness);
         let differentiability = self.differentiability_witnesses().iter().cloned().map(Declaration::Differentiability);
-        types.chain(protocols).chain(witnesses).chain(differentiability)
+        let globals = self.global_arrays().iter().cloned().map(Declaration::Global);
+        types.chain(protocols).chain(witnesses).chain(differentiability).chain(globals)
     }
 
     /// Adds a declaration. A class is a type, too: [`Module::type_def`] gives the struct of all its fields, those of its superclass first.
@@ -327,6 +336,7 @@ impl<F> Module<F> {
                 Ok(())
             }
             Declaration::Differentiability(witness) => self.tables.differentiability.declare(witness),
+            Declaration::Global(array) => self.tables.global_arrays.declare(array),
         }
     }
 

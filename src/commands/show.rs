@@ -86,7 +86,7 @@ impl Show {
                 match &mut declaration {
                     Declaration::Class(class) => class.methods.retain(|entry| entry.function == name),
                     Declaration::Protocol(_) | Declaration::Witness(_) | Declaration::Differentiability(_) => continue,
-                    Declaration::Type(_) => {}
+                    Declaration::Type(_) | Declaration::Global(_) => {}
                 }
                 module.declare(declaration)?;
             }

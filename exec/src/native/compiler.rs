@@ -20,6 +20,7 @@ use super::constants::Constants;
 use super::context::Shared;
 use super::effort::Effort;
 use super::function::{Compiled, FunctionCompiler, Refusal};
+use super::globals::Global;
 use super::helpers::{
     ADD_FLOATS, ADD_SINGLES, CALL_VALUE, CATCH, CONTINUE, FAIL, FILL, GROW, INTERPRET, MOVE, NEW, PASS_THROUGH,
     POP_EXCEPTION, RELEASE, ZERO, symbols,
@@ -75,6 +76,8 @@ pub(super) struct Compiler {
     /// The types of which objects are made without all of their fields.
     pub(super) incomplete: HashSet<Type>,
     pub(super) constants: Constants,
+    /// The global arrays that the code uses.
+    pub(super) globals: Vec<Global>,
     effort: Effort,
     sites: Vec<Site>,
     hints: usize,
@@ -244,6 +247,7 @@ impl Compiler {
             sites: Vec::new(),
             incomplete: incomplete_types(&module, &calls.reached),
             constants: Constants::default(),
+            globals: Vec::new(),
             hints: 0,
             summarized: None,
             module,
@@ -320,6 +324,7 @@ impl Compiler {
                 module: compiler.module,
                 sites: compiler.sites,
                 constants: compiler.constants,
+                globals: compiler.globals,
                 hints: compiler.hints,
                 callable,
                 closures: compiler.layouts.closures(),

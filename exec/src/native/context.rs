@@ -10,6 +10,7 @@ use ircode::{IRCode, Module, Name, Type};
 use super::cells::Made;
 use super::compiler::Entry;
 use super::constants::Constants;
+use super::globals::Global;
 use super::layout::Layouts;
 use super::marshal::{Marshal, Refused};
 use super::memory::Memory;
@@ -33,6 +34,8 @@ pub(super) struct Shared {
     pub(super) module: Arc<Module<IRCode>>,
     pub(super) sites: Vec<Site>,
     pub(super) constants: Constants,
+    /// The global arrays that the code uses.
+    pub(super) globals: Vec<Global>,
     /// How many stacks remember how long they became.
     pub(super) hints: usize,
     /// The functions that can be called as values, by their numbers.
@@ -57,6 +60,9 @@ pub(super) struct Context {
     /// How many exceptions are being handled.
     caught: u64,
     pub(super) memory: Memory,
+    /// Where the addresses of the global arrays lie.
+    pub(super) globals: u64,
+    pub(super) global_arrays: Vec<u64>,
     exceptions: Vec<Value>,
     /// The bytes of the stack that are needed between two recursive calls.
     need: usize,
@@ -94,6 +100,7 @@ pub(super) mod offset {
     pub(in crate::native) const STACK_LIMIT: i32 = 16;
     pub(in crate::native) const CAUGHT: i32 = 24;
     pub(in crate::native) const POSITION: i32 = 32;
+    pub(in crate::native) const GLOBALS: i32 = 32 + size_of::<crate::native::memory::Memory>() as i32;
 }
 
 impl std::fmt::Debug for Context {
@@ -115,6 +122,8 @@ impl Context {
             need: 0,
             is_on_another_stack: false,
             memory: Memory::new(shared.limits.memory),
+            globals: 0,
+            global_arrays: Vec::new(),
             exceptions: Vec::new(),
             hints: vec![0; shared.hints],
             values: Vec::new(),
@@ -179,6 +188,7 @@ impl Context {
         self.inner_places.clear();
         self.first_sites.clear();
         self.last_sites.clear();
+        self.global_arrays.clear();
         self.memory.clear();
     }
 
@@ -256,8 +266,13 @@ impl Context {
         self.last_sites.push_back(site);
     }
 
-    /// Lets the interpreter run a function, which may do what this call may still do. Where it fails, the places are kept.
-    pub(super) fn run_function(&mut self, number: usize, args: &[Value]) -> Result<Value, Refused> {
+    /// Lets the interpreter run a function, which may do what this call may still do, with these global arrays. Where it fails, the places are kept.
+    pub(super) fn run_function(
+        &mut self,
+        number: usize,
+        args: &[Value],
+        globals: Vec<Option<Value>>,
+    ) -> Result<Value, Refused> {
         let module = self.shared.module.clone();
         let Some(function) = module.functions().get(number) else {
             return Err(Fault::Fatal(RunErrorKind::InvalidCode(format!("there is no function {number}"))).into());
@@ -268,7 +283,7 @@ impl Context {
         let rest = Limits { steps: u64::MAX, depth: limits.depth.saturating_sub(nested), ..limits };
         let output = self.output.clone();
         let print = move |text: &str| output.lock().unwrap_or_else(PoisonError::into_inner).push_str(text);
-        let mut machine = Machine::with_limits(&module, rest).on_output(print);
+        let mut machine = Machine::with_limits(&module, rest).on_output(print).with_globals(globals);
         machine.call(&function.name, args).map_err(|error| {
             self.inner_places = error.trace;
             match error.kind {
@@ -358,5 +373,6 @@ mod tests {
         assert_eq!(std::mem::offset_of!(Context, stack_limit), offset::STACK_LIMIT as usize);
         assert_eq!(std::mem::offset_of!(Context, caught), offset::CAUGHT as usize);
         assert_eq!(std::mem::offset_of!(Context, memory.position), offset::POSITION as usize);
+        assert_eq!(std::mem::offset_of!(Context, globals), offset::GLOBALS as usize);
     }
 }

@@ -204,7 +204,9 @@ impl<'a> Body<'a> {
         match stmt {
             Stmt::Value(Operand::Nested(nested)) => self.action(index, nested),
             // It may be known to be a constant.
-            Stmt::Value(Operand::Global(_)) => Some(Action::Make(SmallVec::new())),
+            Stmt::Value(Operand::Global(global)) if self.module.global_array(global).is_none() => {
+                Some(Action::Make(SmallVec::new()))
+            }
             Stmt::Value(operand) => Some(Action::Same(SmallVec::from_slice(&[operand]))),
             Stmt::Pi(pi) => Some(Action::Same(SmallVec::from_slice(&[&pi.value]))),
             Stmt::Phi(phi) => {
@@ -332,6 +334,8 @@ impl<'a> Body<'a> {
             },
             Operand::Constant(constant) => Some(kind_of_constant(constant)),
             Operand::Quote(constant) => Some(kind_of_constant(constant)),
+            // It was made before the call.
+            Operand::Global(global) if self.module.global_array(global).is_some() => Some(&Kind::Pointer),
             Operand::Global(_) | Operand::Nested(_) => Some(&Kind::Plain),
         };
         known.copied().unwrap_or(Kind::Unsure)

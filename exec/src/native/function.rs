@@ -522,6 +522,10 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
             Operand::Quote(constant) => self.constant(constant),
             Operand::Global(global) => {
                 use ircode::Callee;
+                let array = self.module.global_array(global).and_then(|index| self.global_array(index));
+                if let Some(array) = array {
+                    return Ok(array);
+                }
                 if global.name.as_str() == "nothing" {
                     return Ok(self.unit(Type::Nothing));
                 }

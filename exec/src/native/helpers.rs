@@ -356,7 +356,10 @@ unsafe fn interpret_fresh(
             }
             result
         }
-        Work::Function(number) => context.run_function(*number, &values)?,
+        Work::Function(number) => {
+            let globals = context.globals_as_values(layouts)?;
+            context.run_function(*number, &values, globals)?
+        }
         Work::Construct(ty) => context.runtime().construct(ty, &values)?,
         Work::NewStruct(info) => context.runtime().new_structure(info.clone(), values)?,
         Work::Condition => match values.pop() {

@@ -322,6 +322,10 @@ impl Program {
         arguments: u64,
         result: u64,
     ) -> Result<(), CallError> {
+        if !context.make_globals() {
+            let kind = RunErrorKind::MemoryLimit(context.memory.limit());
+            return Err(CallError::Run(RunError { kind, trace: Vec::new() }));
+        }
         let address = entry.address as *const ();
         // SAFETY: the trampoline at this address has this signature; the code lives as long as `self`.
         let code: extern "C" fn(*mut Context, u64, u64) -> u8 = unsafe { std::mem::transmute(address) };

@@ -154,7 +154,8 @@ const KINDS: &[&str] = &[
 ];
 
 /// A number as JSON has it, or a string in place of one.
-enum Number {
+#[derive(Debug)]
+pub(super) enum Number {
     Integer(i128),
     Float(f64),
     Text(String),
@@ -170,8 +171,30 @@ impl fmt::Display for Number {
     }
 }
 
+impl From<&Scalar> for Number {
+    fn from(scalar: &Scalar) -> Number {
+        match (number_text(scalar), scalar.as_float()) {
+            (Some(text), _) => Number::Text(text),
+            (None, Some(value)) => Number::Float(value),
+            (None, None) => Number::Integer(scalar.to_i128()),
+        }
+    }
+}
+
+impl Serialize for Number {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        match self {
+            // What does not fit is text.
+            Number::Integer(value) => serializer.serialize_i64(*value as i64),
+            Number::Float(value) => serializer.serialize_f64(*value),
+            Number::Text(text) => serializer.serialize_str(text),
+        }
+    }
+}
+
 impl Number {
-    fn scalar(&self, ty: ScalarType) -> Option<Scalar> {
+    /// The number as one of this type, if it is one.
+    pub(super) fn scalar(&self, ty: ScalarType) -> Option<Scalar> {
         if ty.is_float() {
             return match self {
                 Number::Integer(value) => Scalar::from_float(ty, *value as f64),

@@ -1,9 +1,13 @@
-//! Declarations in JSON: types, classes, protocols, witness tables, differentiability witnesses.
+//! Declarations in JSON: types, classes, protocols, witness tables, differentiability witnesses, global constants.
+
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use super::constant::Number;
 use super::module::{is_untyped, untyped};
 use crate::differentiability::DifferentiabilityWitness;
+use crate::globals::{GlobalArray, GlobalArrayError};
 use crate::module::{DefinedTwice, TypeDef, TypeKind};
 use crate::name::Name;
 use crate::tables::{
@@ -47,6 +51,14 @@ pub(super) enum DeclarationForm {
         jvp: Option<Name>,
         #[serde(default, skip_serializing_if = "Option::is_none")]
         vjp: Option<Name>,
+    },
+    Const {
+        name: Name,
+        #[serde(rename = "type")]
+        ty: Type,
+        size: Vec<usize>,
+        /// Without their type, which is that of the array.
+        elements: Vec<Number>,
     },
 }
 
@@ -123,14 +135,33 @@ impl From<Declaration> for DeclarationForm {
             Declaration::Differentiability(DifferentiabilityWitness { function, with_respect_to, jvp, vjp }) => {
                 DeclarationForm::DifferentiabilityWitness { function, with_respect_to, jvp, vjp }
             }
+            Declaration::Global(array) => DeclarationForm::Const {
+                name: array.name().clone(),
+                ty: array.ty(),
+                size: array.size().to_vec(),
+                elements: array.elements().iter().map(Number::from).collect(),
+            },
         }
     }
 }
 
-impl TryFrom<DeclarationForm> for Declaration {
-    type Error = DefinedTwice;
+/// Why a form is no declaration.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NoDeclaration {
+    #[error("there are two entries for {0}")]
+    Twice(#[from] DefinedTwice),
+    #[error(transparent)]
+    Array(#[from] GlobalArrayError),
+    #[error("the type of `{0}` is no array of numbers of as many dimensions")]
+    NoNumbers(Name),
+    #[error("{1} among the elements of `{0}` is none of its type")]
+    Element(Name, Number),
+}
 
-    fn try_from(form: DeclarationForm) -> Result<Self, DefinedTwice> {
+impl TryFrom<DeclarationForm> for Declaration {
+    type Error = NoDeclaration;
+
+    fn try_from(form: DeclarationForm) -> Result<Self, NoDeclaration> {
         Ok(match form {
             DeclarationForm::Struct { name, mutable, fields } => {
                 Declaration::Type(TypeDef { name, kind: TypeKind::Struct { mutable, fields } })
@@ -152,6 +183,21 @@ impl TryFrom<DeclarationForm> for Declaration {
             }
             DeclarationForm::DifferentiabilityWitness { function, with_respect_to, jvp, vjp } => {
                 Declaration::Differentiability(DifferentiabilityWitness { function, with_respect_to, jvp, vjp })
+            }
+            DeclarationForm::Const { name, ty, size, elements: numbers } => {
+                let element = match &ty {
+                    Type::Array(array) if usize::try_from(array.rank) == Ok(size.len()) => array.element.as_scalar(),
+                    _ => None,
+                };
+                let Some(element) = element else { return Err(NoDeclaration::NoNumbers(name)) };
+                let mut elements = Vec::with_capacity(numbers.len());
+                for number in numbers {
+                    match number.scalar(element) {
+                        Some(scalar) => elements.push(scalar),
+                        None => return Err(NoDeclaration::Element(name, number)),
+                    }
+                }
+                Declaration::Global(Arc::new(GlobalArray::new(name, element, size, elements)?))
             }
         })
     }

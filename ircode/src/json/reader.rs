@@ -185,10 +185,8 @@ impl<R: Read> DumpReader<R> {
                     let (piece, line, offset) = self.input.value()?;
                     let forms: Vec<DeclarationForm> = parse(piece, line, offset)?;
                     for form in forms {
-                        let declaration = Declaration::try_from(form).map_err(|twice| {
-                            let message = format!("there are two entries for {twice}");
-                            JsonError::in_piece("", 0, message, line, offset)
-                        })?;
+                        let declaration = Declaration::try_from(form)
+                            .map_err(|error| JsonError::in_piece("", 0, error.to_string(), line, offset))?;
                         self.declarations.push(declaration);
                     }
                 }

@@ -1,18 +1,21 @@
 //! Reading and printing what is declared beside functions: types, classes, protocols, witness tables,
-//! differentiability witnesses.
+//! differentiability witnesses, global constants.
 
 use std::fmt::{self, Write};
 use std::ops::Range;
+use std::sync::Arc;
 
 use super::balanced::{balanced_length, find_depth_0, split_depth_0};
-use super::expression::Cursor;
+use super::expression::{Cursor, read_constant};
 use super::function::is_plain_function_name;
 use super::header;
-use crate::constant::{is_identifier, write_string};
+use crate::constant::{Constant, is_identifier, write_string};
 use crate::diagnostic::Diagnostic;
 use crate::differentiability::DifferentiabilityWitness;
+use crate::globals::{GlobalArray, GlobalArrayError};
 use crate::module::{TypeDef, TypeKind};
 use crate::name::Name;
+use crate::scalar::{Scalar, ScalarType};
 use crate::tables::{
     Class, Declaration, DerivativeKey, DerivativeKind, Entries, Entry, Protocol, Requirement, Witness,
 };
@@ -21,16 +24,39 @@ use crate::types::Type;
 type Read<T> = Result<T, Diagnostic>;
 
 /// What may stand before the name of what is declared.
-const KEYWORDS: [&str; 7] =
-    ["struct ", "mutable struct ", "enum ", "class ", "protocol ", "witness ", "differentiability witness "];
+const KEYWORDS: [&str; 8] =
+    ["struct ", "mutable struct ", "enum ", "class ", "protocol ", "witness ", "differentiability witness ", "const "];
 
 /// Whether the line starts a declaration.
 pub(super) fn starts_declaration(line: &str) -> bool {
     KEYWORDS.iter().any(|keyword| line.starts_with(keyword))
 }
 
+/// A declaration of which not all lines were read.
+pub(super) enum Unfinished {
+    /// One that may be over with any of its lines.
+    Declaration(Declaration),
+    /// An array, whose elements are counted when it is over.
+    Global { name: Name, element: ScalarType, size: Option<Vec<usize>>, elements: Vec<Scalar> },
+}
+
+impl Unfinished {
+    /// The declaration, whose first line is at this place.
+    pub(super) fn finish(self, start: &Range<usize>) -> Read<Declaration> {
+        match self {
+            Unfinished::Declaration(declaration) => Ok(declaration),
+            Unfinished::Global { name, element, size, elements } => {
+                let size = size.unwrap_or_else(|| vec![elements.len()]);
+                let array = GlobalArray::new(name, element, size, elements);
+                let error = |error: GlobalArrayError| Diagnostic::error(start.clone(), error.to_string(), "this array");
+                Ok(Declaration::Global(Arc::new(array.map_err(error)?)))
+            }
+        }
+    }
+}
+
 /// Reads the first line of a declaration.
-pub(super) fn declare(mut cursor: Cursor<'_>) -> Read<Declaration> {
+pub(super) fn declare(mut cursor: Cursor<'_>) -> Read<Unfinished> {
     let keyword = KEYWORDS.into_iter().find(|keyword| cursor.eat(keyword)).unwrap_or_default();
     cursor.skip_spaces();
     let start = cursor.pos();
@@ -44,7 +70,13 @@ pub(super) fn declare(mut cursor: Cursor<'_>) -> Read<Declaration> {
             Err(Diagnostic::error(span.clone(), message, "expected the name of a new type"))
         }
     };
-    Ok(match keyword {
+    if keyword == "const " {
+        return global(text).ok_or_else(|| {
+            let message = "this is no array of numbers";
+            Diagnostic::error(span.clone(), message, "expected `NAME::Array{T,N} size M N`")
+        });
+    }
+    Ok(Unfinished::Declaration(match keyword {
         "class " => {
             let (name, superclass) = match text.split_once("<:") {
                 Some((name, superclass)) => (name, Some(new_type(superclass)?)),
@@ -78,16 +110,37 @@ pub(super) fn declare(mut cursor: Cursor<'_>) -> Read<Declaration> {
             let kind = TypeKind::Struct { mutable: other.starts_with("mutable"), fields: Vec::new() };
             Declaration::Type(TypeDef { name: new_type(text)?, kind })
         }
-    })
+    }))
+}
+
+/// Reads `NAME::Vector{T}`, or `NAME::Array{T,N} size M N`.
+fn global(text: &str) -> Option<Unfinished> {
+    let (name, rest) = text.split_once("::")?;
+    let (ty, size) = match rest.split_once(" size ") {
+        Some((ty, size)) => {
+            (ty, Some(size.split_whitespace().map(|dim| dim.parse().ok()).collect::<Option<Vec<_>>>()?))
+        }
+        None => (rest, None),
+    };
+    let Type::Array(array) = Type::parse(ty.trim()) else { return None };
+    let rank = usize::try_from(array.rank).ok()?;
+    let fits = size.as_ref().map_or(rank == 1, |size| size.len() == rank && rank > 0);
+    let is_path = !name.is_empty() && !name.contains(char::is_whitespace);
+    let element = array.element.as_scalar().filter(|_| fits && is_path)?;
+    Some(Unfinished::Global { name: name.into(), element, size, elements: Vec::new() })
 }
 
 /// Reads a line inside a declaration: a field `name::T`, a case `name(T, …)`, an entry `name => function`, a requirement
-/// `name(x::T)::R`.
-pub(super) fn declare_member(declaration: &mut Declaration, mut cursor: Cursor<'_>) -> Read<()> {
+/// `name(x::T)::R`, elements of an array.
+pub(super) fn declare_member(unfinished: &mut Unfinished, mut cursor: Cursor<'_>) -> Read<()> {
     let start = cursor.pos();
     let length = balanced_length(cursor.rest(), |rest| rest.starts_with(" # "));
     let text = cursor.text(start..start + length).trim_end();
     let span = cursor.span(start, start + text.len());
+    let declaration = match unfinished {
+        Unfinished::Declaration(declaration) => declaration,
+        Unfinished::Global { element, elements, .. } => return add_elements(elements, *element, text, &span),
+    };
     match declaration {
         Declaration::Class(Class { methods, .. }) if cursor.eat("method ") => add_entry(methods, cursor, span),
         Declaration::Witness(Witness { entries, .. }) => add_entry(entries, cursor, span),
@@ -104,7 +157,29 @@ pub(super) fn declare_member(declaration: &mut Declaration, mut cursor: Cursor<'
         Declaration::Class(Class { fields, .. })
         | Declaration::Type(TypeDef { kind: TypeKind::Struct { fields, .. }, .. }) => add_field(fields, text, span),
         Declaration::Type(TypeDef { kind: TypeKind::Enum { cases }, .. }) => add_case(cases, text, span),
+        // It is unfinished as long as it has members.
+        Declaration::Global(_) => Ok(()),
     }
+}
+
+/// Reads numbers with commas between them.
+fn add_elements(elements: &mut Vec<Scalar>, element: ScalarType, text: &str, span: &Range<usize>) -> Read<()> {
+    let text = text.strip_suffix(',').unwrap_or(text);
+    for number in split_depth_0(text, ',').unwrap_or_default() {
+        let number = number.trim();
+        let read = match read_constant(number) {
+            // How an integer is written does not say its width.
+            Some(Constant::Scalar(Scalar::Int64(value))) => Scalar::from_i128(element, value.into()),
+            Some(Constant::Scalar(scalar)) => Some(scalar),
+            _ => None,
+        };
+        let Some(scalar) = read.filter(|scalar| scalar.scalar_type() == element) else {
+            let message = format!("`{number}` is no {element}");
+            return Err(Diagnostic::error(span.clone(), message, "among these elements"));
+        };
+        elements.push(scalar);
+    }
+    Ok(())
 }
 
 fn add_field(fields: &mut Vec<(Name, Type)>, text: &str, span: Range<usize>) -> Read<()> {
@@ -273,6 +348,9 @@ pub fn print_declaration(declaration: &Declaration) -> String {
     out
 }
 
+/// Elements of an array on a line.
+const ELEMENTS: usize = 8;
+
 /// Writes `struct … end`, `class … end` and so on.
 fn write_declaration(out: &mut dyn Write, declaration: &Declaration) -> fmt::Result {
     match declaration {
@@ -331,6 +409,20 @@ fn write_declaration(out: &mut dyn Write, declaration: &Declaration) -> fmt::Res
                     write_function_name(out, derivative)?;
                     writeln!(out)?;
                 }
+            }
+        }
+        Declaration::Global(array) => {
+            write!(out, "const {}::{}", array.name(), array.ty())?;
+            if array.size().len() > 1 {
+                out.write_str(" size")?;
+                array.size().iter().try_for_each(|dim| write!(out, " {dim}"))?;
+            }
+            writeln!(out)?;
+            for elements in array.elements().chunks(ELEMENTS) {
+                for (index, element) in elements.iter().enumerate() {
+                    write!(out, "{}{element}", if index > 0 { ", " } else { "    " })?;
+                }
+                writeln!(out)?;
             }
         }
     }

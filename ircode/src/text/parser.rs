@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::builder::Building;
 use super::clean::clean;
-use super::declaration::{declare, declare_member, starts_declaration};
+use super::declaration::{Unfinished, declare, declare_member, starts_declaration};
 use super::decoration::{Decoration, decoration, is_place, variable, vector_header};
 use super::expression::Cursor;
 use super::gutter::gutter;
@@ -18,7 +18,6 @@ use crate::module::{Function, Module};
 use crate::name::Name;
 use crate::names::Positions;
 use crate::operand::Operand;
-use crate::tables::Declaration;
 use crate::types::Type;
 
 /// Reading stops after this many errors.
@@ -160,7 +159,7 @@ pub fn parse_function(text: &str) -> Result<Function<IRCode>, TextError> {
 
 /// A declaration that is being read.
 struct Declaring {
-    declaration: Declaration,
+    declaration: Unfinished,
     start: Range<usize>,
 }
 
@@ -337,6 +336,7 @@ impl Parser {
 
     fn finish_declaration(&mut self) -> Result<(), Diagnostic> {
         let Some(Declaring { declaration, start }) = self.declaring.take() else { return Ok(()) };
+        let declaration = declaration.finish(&start)?;
         self.module
             .module
             .declare(declaration)
