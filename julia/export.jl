@@ -15,13 +15,15 @@ mutable struct Writer
     structs::Union{Nothing,IdDict{Any,Nothing}}
     # Whether constants are written by their values where those are numbers or made of such, and not by their names.
     values::Bool
+    # Arrays that were named, by their names.
+    arrays::Dict{String,Array}
     names::Set{String}
     functions::Int
     statements::Int
 end
 
 Writer(io::IO; types::Bool = false, values::Bool = false) =
-    Writer(io, IOBuffer(), IdDict{Any,String}(), types ? IdDict{Any,Nothing}() : nothing, values, Set{String}(), 0, 0)
+    Writer(io, IOBuffer(), IdDict{Any,String}(), types ? IdDict{Any,Nothing}() : nothing, values, Dict{String,Array}(), Set{String}(), 0, 0)
 
 "Opens a dump, calls `f` with a [`Writer`](@ref), and closes the dump."
 function write_dump(f, io::IO; types::Bool = false, values::Bool = false)
@@ -43,7 +45,7 @@ write_dump(f, path::AbstractString; options...) = open(io -> write_dump(f, io; o
 Writes the code of `f` for arguments of these types, or of all its methods for the types of their signatures, to the
 file or stream `out`. With `callees`, also the code of every method that the code invokes, directly or not, as far as
 it can be inferred, the fields of the structs that occur, the values of global constants that are numbers or made of
-numbers, and loops in the place of functions that call BLAS or LAPACK.
+numbers, arrays of such included, and loops in the place of functions that call BLAS or LAPACK.
 """
 function export_function(out, f, types; callees::Bool = false)
     mi = instance(Tuple{Core.Typeof(f),Base.to_tuple_type(types).parameters...})
@@ -286,6 +288,8 @@ function write_numbers(io::IO, numbers)
 end
 
 function write_type(writer::Writer, @nospecialize(ty))
+    # What an array holds is no part of its type where it can be changed when the program runs.
+    writer.values && ty isa CC.Const && ty.val isa Array && (ty = typeof(ty.val))
     text = get!(() -> encode_string(type_text(ty)), writer.texts, ty)
     print(writer.buffer, text)
     writer.structs === nothing || note_structs(writer.structs, ty)
@@ -402,6 +406,7 @@ function write_operand(writer::Writer, @nospecialize(x))
         write_constant(writer, getfield(x.mod, x.name))
         print(io, "}")
     elseif x isa GlobalRef
+        writer.values && is_global_array(x) && (writer.arrays[global_path(x)] = getfield(x.mod, x.name))
         write_global(io, x)
     elseif x isa QuoteNode
         print(io, "{\"quote\":")
@@ -421,6 +426,8 @@ end
 
 "What is called is called by its name."
 write_callee(writer::Writer, @nospecialize(x)) = x isa GlobalRef ? write_global(writer.buffer, x) : write_operand(writer, x)
+
+global_path(x::GlobalRef) = string(module_path(global_module(x)), ".", x.name)
 
 function write_global(io::IO, x::GlobalRef)
     print(io, "{\"global\":{\"module\":")
@@ -451,11 +458,8 @@ function write_constant(writer::Writer, @nospecialize(x))
         print(io, "null")
     elseif x isa Bool
         print(io, x)
-    elseif x isa Union{Int8,Int16,Int32,Int64,Int128,UInt8,UInt16,UInt32,UInt64,UInt128}
-        small = -(Int128(2)^53) < x < Int128(2)^53
-        print(io, "{\"", typeof(x), small ? "\":" : "\":\"", string(x), small ? "}" : "\"}")
-    elseif x isa Union{Float16,Float32,Float64}
-        write_float(io, x)
+    elseif x isa MachineNumber
+        print(io, "{\"", typeof(x), "\":", number_text(x), "}")
     elseif x isa Char && isvalid(x)
         print(io, "{\"Char\":", UInt32(x), "}")
     elseif x isa String && isvalid(x)
@@ -511,21 +515,20 @@ function write_constants(writer::Writer, items)
     print(writer.buffer, "]")
 end
 
-function write_float(io::IO, x)
+"A number in JSON: as text where JSON has none such."
+function number_text(x::Integer)
+    small = -(Int128(2)^53) < x < Int128(2)^53
+    return small ? string(Int128(x)) : string("\"", x, "\"")
+end
+number_text(x::Char) = string(UInt32(x))
+function number_text(x::Base.IEEEFloat)
+    isinf(x) && return x > 0 ? "\"Infinity\"" : "\"-Infinity\""
+    x === -zero(x) && return "\"-0.0\""
+    # Every Float16 and Float32 is a Float64.
+    isnan(x) || return string(Float64(x))
     bits = reinterpret(x isa Float64 ? UInt64 : x isa Float32 ? UInt32 : UInt16, x)
-    print(io, "{\"", typeof(x), "\":")
-    if isnan(x)
-        usual = reinterpret(typeof(bits), typeof(x)(NaN))
-        print(io, bits === usual ? "\"NaN\"" : string("\"0x", string(bits, base = 16, pad = 2sizeof(x)), "\""))
-    elseif isinf(x)
-        print(io, x > 0 ? "\"Infinity\"" : "\"-Infinity\"")
-    elseif x === -zero(x)
-        print(io, "\"-0.0\"")
-    else
-        # Every Float16 and Float32 is a Float64.
-        print(io, Float64(x))
-    end
-    print(io, "}")
+    usual = reinterpret(typeof(bits), typeof(x)(NaN))
+    return bits === usual ? "\"NaN\"" : string("\"0x", string(bits, base = 16, pad = 2sizeof(x)), "\"")
 end
 
 "The text of an object that JSON has no form for, as Julia shows it."
@@ -582,6 +585,15 @@ function note_structs(structs, @nospecialize(ty))
     foreach(field -> note_structs(structs, field), fieldtypes(ty))
 end
 
+function write_global_array(io::IO, name, array)
+    print(io, "\n{\"const\":{\"name\":", encode_string(name), ",\"type\":", encode_string(type_text(typeof(array))), ",\"size\":")
+    write_numbers(io, size(array))
+    print(io, ",\"elements\":[")
+    each(x -> print(io, number_text(x)), io, array)
+    print(io, "]}}")
+end
+
+"Ends a dump with what it declares: structs that were named, and arrays that are global constants."
 function write_types(writer::Writer)
     io = writer.buffer
     defs = sort!([(type_text(ty), ty) for ty in keys(writer.structs)], by = first)
@@ -601,6 +613,9 @@ function write_types(writer::Writer)
         end
         print(io, "]}}")
     end
+    arrays = sort!(collect(writer.arrays), by = first)
+    isempty(defs) || isempty(arrays) || print(io, ",")
+    each(((name, array),) -> write_global_array(io, name, array), io, arrays)
     print(io, "]")
     write(writer.io, take!(io))
     return nothing

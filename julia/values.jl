@@ -2,8 +2,20 @@
 
 const MachineNumber = Union{Bool,Base.BitInteger,Base.IEEEFloat}
 
+"Elements of an array that is written by its value, at most."
+const LARGEST_ARRAY = 1 << 16
+
 "Whether a global is a constant that is written by its value: a number, a type, or what is made of numbers."
 is_value(x::GlobalRef) = isdefined(x.mod, x.name) && isconst(x.mod, x.name) && is_value(getfield(x.mod, x.name))
+"Whether a global is a constant array of numbers, which a dump has by its elements. Larger ones it names only."
+function is_global_array(x::GlobalRef)
+    isdefined(x.mod, x.name) && isconst(x.mod, x.name) || return false
+    array = getfield(x.mod, x.name)
+    array isa Array && ndims(array) > 0 && length(array) <= LARGEST_ARRAY || return false
+    element = eltype(array)
+    return isconcretetype(element) && (element <: MachineNumber || element === Char && all(isvalid, array))
+end
+
 function is_value(@nospecialize(x))
     x isa Union{MachineNumber,Type} && return true
     x isa Union{Tuple,NamedTuple} && return 0 < length(x) <= LONGEST && all(is_value, x)

@@ -205,6 +205,7 @@ fn generate_all(
     }
     let positions: Vec<usize> = roots.iter().map(|(_, root, _)| *root).collect();
     let derivation = Derivation::new(module, &rules, &positions, directions);
+    derivation.check_globals(&positions)?;
     let (mut generated, mut names) = (Generated::new(first.clone()), Vec::new());
     let mut work = Vec::with_capacity(roots.len());
     let mut seen: HashSet<Signature> = HashSet::new();
@@ -233,6 +234,7 @@ fn generate_jvps(
         RuleTable::of_module(module).map_err(|problem| vec![PassError::new(NAME, &first, problem.to_string())])?;
     let positions: Vec<usize> = roots.iter().filter_map(|(name, _)| module.function_index(name)).collect();
     let derivation = Derivation::new(module, &rules, &positions, 1);
+    derivation.check_globals(&positions).map_err(|error| vec![error])?;
     let mut generated = Generated::new(first);
     let (mut work, mut made, mut errors): (Vec<Signature>, Vec<Made>, Vec<PassError>) = Default::default();
     let mut seen: HashSet<Signature> = HashSet::new();

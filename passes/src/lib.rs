@@ -5,6 +5,7 @@ pub mod array_scalar_replacement;
 mod base_names;
 mod builder;
 pub mod captured_types;
+mod changed_globals;
 pub mod checkpoint_loops;
 mod checkpointed;
 pub mod closure_folding;

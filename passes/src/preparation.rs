@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use bbcode::BBCode;
-use ircode::{DebugInfo, Function, LineInfo, Module, Name, Scalar};
+use bbcode::{BBCode, BlockId, Ids, InstId};
+use ircode::{DebugInfo, Function, LineInfo, Module, Name, NewInstruction, Operand, Scalar, Stmt, Type};
 
 use crate::dispatch::{self, Candidate};
 use crate::manager::Context;
@@ -35,6 +35,7 @@ pub(crate) fn prepared_body(
     let mut bb = function.body.clone();
     bb.name_phi_edges();
     remember_origins(&mut bb, &function.name);
+    name_global_arrays(&mut bb, module);
     let context = Context { module, function: &function.name };
     for run in [unreachable_code::run, copy_elements::run, unknown_calls::run, constant_folding::run] {
         run(&mut bb, &context)?;
@@ -64,6 +65,59 @@ pub(crate) fn prepared_body(
         lower_arithmetic::run(&mut bb, &context)?;
     }
     Ok(bb)
+}
+
+/// Lets statements read global arrays that other ones have as operands: so they have types.
+fn name_global_arrays(bb: &mut BBCode, module: &Module<BBCode>) {
+    if module.global_arrays().is_empty() {
+        return;
+    }
+    let array_of = |operand: &Operand<Ids>| match operand {
+        Operand::Global(global) => module.global_arrays().get(module.global_array(global)?),
+        _ => None,
+    };
+    let mut users: Vec<InstId> = Vec::new();
+    for (id, inst) in bb.all_insts() {
+        let mut uses = false;
+        inst.stmt.for_each_operand(&mut |operand| uses |= array_of(operand).is_some());
+        if uses {
+            users.push(id);
+        }
+    }
+    for id in users {
+        let Some(inst) = bb.inst(id) else { continue };
+        let (mut stmt, line) = (inst.stmt.clone(), inst.line);
+        if let (Stmt::Value(operand), true) = (&stmt, matches!(inst.ty, Type::Untyped | Type::Any)) {
+            if let (Some(array), Some(inst)) = (array_of(operand), bb.inst_mut(id)) {
+                inst.ty = array.ty();
+            }
+            continue;
+        }
+        // A φ takes it from the end of the block that it comes from.
+        let edges: Vec<Option<BlockId>> = match &stmt {
+            Stmt::Value(_) => continue,
+            Stmt::Phi(phi) => {
+                phi.entries.iter().filter(|entry| entry.value.is_some()).map(|entry| Some(entry.edge)).collect()
+            }
+            _ => Vec::new(),
+        };
+        let mut edges = edges.into_iter();
+        stmt.for_each_operand_mut(&mut |operand| {
+            let edge = edges.next().flatten();
+            let Some(array) = array_of(operand) else { return };
+            let read = NewInstruction::new(Stmt::Value(operand.clone()), array.ty()).with_line(line);
+            let read = match edge {
+                Some(edge) => bb.insert_before_terminator(edge, read),
+                None => bb.insert_before(id, read),
+            };
+            if let Ok(read) = read {
+                *operand = Operand::Value(read);
+            }
+        });
+        if let Some(inst) = bb.inst_mut(id) {
+            inst.stmt = stmt;
+        }
+    }
 }
 
 /// Lets every statement say which statement of the function it is, in the manner of Julia 1.12: by an edge to the debug

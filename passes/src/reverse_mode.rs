@@ -344,6 +344,7 @@ fn generate_all(module: &Module<BBCode>, name: &Name, options: &Options) -> Resu
         return Err(PassError::new(NAME, name, format!("there is no function `{name}`")));
     };
     let derivation = Derivation::new(module, &rules, &[root], options.carrier, options.savings);
+    derivation.check_globals(&[root])?;
     let wanted = wanted(&derivation, name, root, options.with_respect_to.as_deref())?;
     let root = Signature { function: root, wanted };
     let mut derivative = Derivative { names: derivation.names(&root), warnings: Vec::new() };
@@ -376,6 +377,7 @@ fn generate_vjps(
     let rules = RuleTable::of_module(module).map_err(|error| vec![PassError::new(NAME, first, error.to_string())])?;
     let positions: Vec<usize> = roots.iter().filter_map(|(name, _)| module.function_index(name)).collect();
     let derivation = Derivation::new(module, &rules, &positions, Carrier::LinearMaps, Savings::default());
+    derivation.check_globals(&positions).map_err(|error| vec![error])?;
     let mut generated = Generated::default();
     let (mut work, mut made, mut errors): (Vec<Signature>, Vec<Made>, Vec<PassError>) = Default::default();
     let mut seen: HashSet<Signature> = HashSet::new();

@@ -12,6 +12,7 @@ use super::failing::{leave_calls, may_be_caught};
 use super::operation::{Classifier, Operation};
 use crate::PassError;
 use crate::base_names::BaseNames;
+use crate::changed_globals;
 use crate::derivative_entries::RegisteredDerivatives;
 use crate::dispatch::{self, Candidate};
 use crate::infer_types::returned_type;
@@ -110,6 +111,11 @@ impl<'a> Derivation<'a> {
             base_names: BaseNames::default(),
             prepared: RefCell::default(),
         }
+    }
+
+    /// Refuses code that may change a global array. The functions at these positions are differentiated.
+    pub(super) fn check_globals(&self, roots: &[usize]) -> Result<(), PassError> {
+        changed_globals::refuse(NAME, self.module, roots, &self.candidates)
     }
 
     /// The function at this position, prepared.

@@ -151,6 +151,7 @@ fn generate_all(module: &Module<BBCode>, name: &Name, options: &Options) -> Resu
         return Err(error(format!("there is no function `{name}`")));
     };
     let mut derivation = Derivation::new(module, &table, &[root], 1);
+    derivation.check_globals(&[root])?;
     derivation.frees_entry = true;
     let wanted = super::wanted(&derivation, name, root, options.with_respect_to.as_deref())?;
     let root = Signature { function: root, wanted };

@@ -83,6 +83,10 @@ impl Classifier<'_> {
             return Operation::Steps;
         }
         match stmt {
+            // Nothing changes it.
+            Stmt::Value(Operand::Global(global)) if self.module.global_array(global).is_some() => {
+                return Operation::Zero;
+            }
             Stmt::Value(operand) => return Operation::Copy(operand.clone()),
             Stmt::Pi(pi) => return Operation::Copy(pi.value.clone()),
             Stmt::Phi(_) | Stmt::PhiC(_) | Stmt::Upsilon(_) => return Operation::Merge,

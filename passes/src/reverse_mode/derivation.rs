@@ -16,6 +16,7 @@ use super::operation::{Classifier, Operation};
 use super::summary::Summaries;
 use super::{Carrier, NAME, Savings, numbers_of};
 use crate::base_names::{BaseNames, base_name};
+use crate::changed_globals;
 use crate::derivative_entries::RegisteredDerivatives;
 use crate::dispatch::{self, Candidate};
 use crate::failing::failing_statements;
@@ -233,6 +234,11 @@ impl<'a> Derivation<'a> {
             base_names: BaseNames::default(),
             prepared: RefCell::default(),
         }
+    }
+
+    /// Refuses code that may change a global array. The functions at these positions are differentiated.
+    pub(super) fn check_globals(&self, roots: &[usize]) -> Result<(), PassError> {
+        changed_globals::refuse(NAME, self.module, roots, &self.candidates)
     }
 
     /// Whether the forward pass and the pullback become one function where both are wanted.

@@ -190,6 +190,8 @@ impl Classifier<'_> {
             return Operation::Steps;
         }
         match &inst.stmt {
+            // Nothing changes it.
+            Stmt::Value(Operand::Global(global)) if self.module.global_array(global).is_some() => Operation::Allocate,
             Stmt::Value(operand) => Operation::Copy(operand.clone()),
             Stmt::Pi(pi) => Operation::Copy(pi.value.clone()),
             Stmt::Phi(_) => Operation::Phi,

@@ -1,0 +1,288 @@
+//! Whether code may change an array that is a global constant: derivatives take those for constant, and refuse code that may.
+//!
+//! Where the arrays go is followed through values and calls, without telling the parts of a value apart, but for a field that is taken from a
+//! value of which the function shows how it is made. What is put in an object counts as changed: it is not followed there.
+
+use bbcode::{BBCode, Ids, InstId};
+use hashbrown::HashMap;
+use ircode::primitives::ResultType;
+use ircode::{Body as _, Callee, Head, Module, Name, Operand, Stmt, Type, TypeKind};
+use slotmap::SecondaryMap;
+
+use crate::PassError;
+use crate::dispatch::Candidate;
+use crate::preparation::part_index;
+
+/// Primitives that give a new object, of which no operand is a part.
+const NEW: &[&str] = &["copy", "jl_array_copy", "similar", "fill", "snapshot", "zero_tangent"];
+
+/// Primitives whose changed operand is not the first one.
+const SECOND: &[&str] = &["arrayset"];
+
+/// Where a value may come from: arguments, as bits, those from the 64th on as one, or a global array, by its position.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct Origins {
+    arguments: u64,
+    global: Option<usize>,
+}
+
+impl Origins {
+    fn or(self, other: Origins) -> Origins {
+        Origins { arguments: self.arguments | other.arguments, global: self.global.or(other.global) }
+    }
+}
+
+fn bit(argument: usize) -> u64 {
+    1 << argument.min(63)
+}
+
+/// What a function does with its arguments.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct Summary {
+    /// Those that it may change, or something in them.
+    changed: u64,
+    /// What its result may be, or be in.
+    result: Origins,
+}
+
+/// A place where a global array may be changed.
+struct Change {
+    function: usize,
+    statement: InstId,
+    array: usize,
+}
+
+/// An error of this pass if one of the functions at these positions, what they call, or one of the candidates for what is called as a value may change a
+/// global array.
+pub(crate) fn refuse(
+    pass: &'static str,
+    module: &Module<BBCode>,
+    roots: &[usize],
+    candidates: &[Candidate],
+) -> Result<(), PassError> {
+    if module.global_arrays().is_empty() {
+        return Ok(());
+    }
+    let called = candidates.iter().filter_map(|candidate| candidate.function(module));
+    let roots: Vec<usize> = roots.iter().copied().chain(called).collect();
+    let Some(change) = find(module, &roots) else { return Ok(()) };
+    let array = module.global_arrays().get(change.array).map_or_else(|| Name::from(""), |array| array.name().clone());
+    let message = format!("the global array `{array}` may be changed here, which derivatives take for constant");
+    Err(match module.functions().get(change.function) {
+        Some(function) => PassError::new(pass, &function.name, message).at(&function.body, change.statement),
+        None => PassError::new(pass, &array, message),
+    })
+}
+
+fn find(module: &Module<BBCode>, roots: &[usize]) -> Option<Change> {
+    let mut reached: Vec<usize> = Vec::new();
+    let mut seen = vec![false; module.functions().len()];
+    let mut work = roots.to_vec();
+    while let Some(position) = work.pop() {
+        let (Some(seen), Some(function)) = (seen.get_mut(position), module.functions().get(position)) else { continue };
+        if !std::mem::replace(seen, true) {
+            reached.push(position);
+            function.body.for_each_stmt(&mut |stmt| work.extend(called(module, stmt).map(|(callee, _)| callee)));
+        }
+    }
+    let mut summaries: HashMap<usize, Summary> = reached.iter().map(|&at| (at, Summary::default())).collect();
+    loop {
+        let mut again = false;
+        for &position in &reached {
+            let Some(function) = module.functions().get(position) else { continue };
+            let (summary, change) = Flow { module, bb: &function.body, summaries: &summaries }.summary();
+            if let Some((statement, array)) = change {
+                return Some(Change { function: position, statement, array });
+            }
+            again |= summaries.insert(position, summary) != Some(summary);
+        }
+        if !again {
+            return None;
+        }
+    }
+}
+
+/// The function that a statement calls, and the arguments from `_2` on.
+fn called<'s>(module: &Module<BBCode>, stmt: &'s Stmt<Ids>) -> Option<(usize, &'s [Operand<Ids>])> {
+    let args = match stmt {
+        Stmt::Call(call) => &call.args,
+        Stmt::Invoke(invoke) => {
+            if let Some(function) = invoke.instance.name.as_ref().and_then(|name| module.function_index(name)) {
+                return Some((function, &invoke.args));
+            }
+            &invoke.args
+        }
+        _ => return None,
+    };
+    match module.called(stmt)? {
+        Callee::Function(function) => Some((function, args)),
+        _ => None,
+    }
+}
+
+struct Flow<'a> {
+    module: &'a Module<BBCode>,
+    bb: &'a BBCode,
+    summaries: &'a HashMap<usize, Summary>,
+}
+
+impl Flow<'_> {
+    /// What the function does, as far as that is known of those that it calls, and the first place where it may change a global array.
+    fn summary(&self) -> (Summary, Option<(InstId, usize)>) {
+        let mut origins: SecondaryMap<InstId, Origins> = SecondaryMap::with_capacity(self.bb.inst_count());
+        loop {
+            let mut again = false;
+            for (id, inst) in self.bb.all_insts().filter(|(_, inst)| may_hold_array(&inst.ty)) {
+                let of = self.result(&inst.stmt, &origins);
+                let known = origins.get(id).copied().unwrap_or_default();
+                if known.or(of) != known {
+                    origins.insert(id, known.or(of));
+                    again = true;
+                }
+            }
+            if !again {
+                break;
+            }
+        }
+        let (mut summary, mut change) = (Summary::default(), None);
+        for (id, inst) in self.bb.all_insts() {
+            let changed = self.changed(&inst.stmt, &origins);
+            summary.changed |= changed.arguments;
+            change = change.or(changed.global.map(|array| (id, array)));
+            if let Stmt::Return(result) = &inst.stmt
+                && let Some(value) = &result.value
+            {
+                summary.result = summary.result.or(self.origin(value, &origins));
+            }
+        }
+        (summary, change)
+    }
+
+    fn origin(&self, operand: &Operand<Ids>, origins: &SecondaryMap<InstId, Origins>) -> Origins {
+        match operand {
+            Operand::Value(value) => origins.get(*value).copied().unwrap_or_default(),
+            Operand::Argument(argument) => match argument.index() {
+                Some(index) if self.bb.argtypes.get(index).is_none_or(may_hold_array) => {
+                    Origins { arguments: bit(index), global: None }
+                }
+                _ => Origins::default(),
+            },
+            Operand::Global(global) => Origins { arguments: 0, global: self.module.global_array(global) },
+            _ => Origins::default(),
+        }
+    }
+
+    fn all<'o>(
+        &self,
+        operands: impl IntoIterator<Item = &'o Operand<Ids>>,
+        origins: &SecondaryMap<InstId, Origins>,
+    ) -> Origins {
+        operands.into_iter().fold(Origins::default(), |all, operand| all.or(self.origin(operand, origins)))
+    }
+
+    fn operands(&self, stmt: &Stmt<Ids>, origins: &SecondaryMap<InstId, Origins>) -> Origins {
+        let mut all = Origins::default();
+        stmt.for_each_operand(&mut |operand| all = all.or(self.origin(operand, origins)));
+        all
+    }
+
+    /// Where the arguments of a call come from of which these are some, `_1` first.
+    fn passed(
+        &self,
+        stmt: &Stmt<Ids>,
+        args: &[Operand<Ids>],
+        numbers: u64,
+        origins: &SecondaryMap<InstId, Origins>,
+    ) -> Origins {
+        let callee = match stmt {
+            Stmt::Call(call) => Some(&call.callee),
+            Stmt::Invoke(invoke) => Some(&invoke.callee),
+            _ => None,
+        };
+        let callee = callee.filter(|callee| self.module.callee(callee).is_none() && numbers & 1 == 1);
+        let args = args.iter().enumerate().filter(|(index, _)| numbers & bit(index + 1) != 0);
+        self.all(callee.into_iter().chain(args.map(|(_, arg)| arg)), origins)
+    }
+
+    /// What the value of a statement may be, or be in.
+    fn result(&self, stmt: &Stmt<Ids>, origins: &SecondaryMap<InstId, Origins>) -> Origins {
+        if let Some((primitive, args)) = self.module.primitive_call(stmt) {
+            return match primitive.name {
+                name if NEW.contains(&name) => Origins::default(),
+                "getfield" => match self.field(args) {
+                    Some(field) => self.origin(field, origins),
+                    None => self.all(args.first(), origins),
+                },
+                _ => self.all(args, origins),
+            };
+        }
+        match called(self.module, stmt) {
+            Some((callee, args)) => {
+                let result = self.summaries.get(&callee).copied().unwrap_or_default().result;
+                self.passed(stmt, args, result.arguments, origins).or(Origins { arguments: 0, ..result })
+            }
+            None => self.operands(stmt, origins),
+        }
+    }
+
+    /// What the function shows to be the field of a tuple or an immutable struct.
+    fn field(&self, args: &[Operand<Ids>]) -> Option<&Operand<Ids>> {
+        let [object, field, ..] = args else { return None };
+        let index = part_index(field.as_constant()?.as_scalar()?)?;
+        let made = self.bb.stmt(object.as_value()?)?;
+        let fields = match (self.module.primitive_call(made), made) {
+            (Some((primitive, fields)), _) if primitive.name == "tuple" => fields,
+            (None, Stmt::Expr(expr)) if expr.head == Head::New => expr.args.get(1..)?,
+            _ => return None,
+        };
+        fields.get(index)
+    }
+
+    /// What a statement may change, or put in an object.
+    fn changed(&self, stmt: &Stmt<Ids>, origins: &SecondaryMap<InstId, Origins>) -> Origins {
+        if let Some((primitive, args)) = self.module.primitive_call(stmt) {
+            if !primitive.effects.writes || primitive.result == ResultType::Bottom {
+                return Origins::default();
+            }
+            return match primitive.name {
+                "print" | "println" => Origins::default(),
+                "copyto!" | "memmove" | "memcpy" => self.all(args.first(), origins),
+                // Both the object and what is put in it.
+                name => self.all(args.iter().skip(usize::from(SECOND.contains(&name))).take(3), origins),
+            };
+        }
+        if let Some((callee, args)) = called(self.module, stmt) {
+            let changed = self.summaries.get(&callee).copied().unwrap_or_default().changed;
+            return self.passed(stmt, args, changed, origins);
+        }
+        match stmt {
+            // What nobody knows may do anything with its operands; where it is known not to return, that is not seen any more.
+            Stmt::Call(_) | Stmt::Invoke(_) => match self.module.called(stmt) {
+                Some(Callee::Type(_)) => Origins::default(),
+                // It is an error.
+                Some(Callee::Unknown(path)) if self.module.methods(&path).is_empty() => Origins::default(),
+                _ => self.operands(stmt, origins),
+            },
+            Stmt::Expr(expr) => match expr.head {
+                Head::New if !self.makes_object(&expr.args) => Origins::default(),
+                Head::New | Head::Foreigncall => self.operands(stmt, origins),
+                _ => Origins::default(),
+            },
+            _ => Origins::default(),
+        }
+    }
+
+    /// Whether `%new` makes something that can be changed.
+    fn makes_object(&self, args: &[Operand<Ids>]) -> bool {
+        let Some(ty) = args.first().and_then(|ty| crate::constant_folding::named_type(self.module, ty)) else {
+            return true;
+        };
+        let Type::Named(name) = ty else { return false };
+        !matches!(self.module.type_def(&name).map(|def| &def.kind), Some(TypeKind::Struct { mutable: false, .. }))
+    }
+}
+
+/// Whether a value of this type may be or hold an array.
+fn may_hold_array(ty: &Type) -> bool {
+    !matches!(ty, Type::Scalar(_) | Type::Nothing | Type::Bottom | Type::String | Type::Symbol)
+}
