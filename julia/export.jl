@@ -173,13 +173,13 @@ end
 
 """
 The method instances that code calls, as far as that is known; also those that were found by the way since the last time: of which the run chooses one, and which may
-come out of boxes.
+come out of boxes or arrays.
 """
 function called_instances(ir, instances::Instances)
     called = filter(mi -> mi !== nothing, Any[invoked(stmt) for stmt in columns(ir).stmts])
     append!(called, instances.chosen)
     empty!(instances.chosen)
-    note_boxes!(ir, instances) && append!(called, boxed_instances(instances))
+    note_kept!(ir, instances) && append!(called, kept_instances(instances))
     return called
 end
 

@@ -15,16 +15,16 @@ const MOST_ROUNDS = 8
 
 """
 What is known of the instances of a dump: how many there are of each method, and their codes. Of an instance whose code is being made there is
-what Julia has made of it. Of variables that closures capture and change, which Julia keeps in boxes, there are the types of closures that are assigned, and the
-types of arguments with which what is in a box is called. `chosen` are instances that were found since somebody asked and of which the run chooses one, by the types of what it
+what Julia has made of it. Of places that may hold values of any type — variables that closures capture and change, which Julia keeps in boxes, and elements of arrays — there are
+the types of functions and structs that are `kept` there, and the types of arguments with which something is called of which it is not known what it is. `chosen` are instances that were found since somebody asked and of which the run chooses one, by the types of what it
 passes.
 """
 struct Instances
     made::IdDict{Any,Int}
     codes::IdDict{Any,Any}
     chosen::Vector{Any}
-    boxed::Vector{Any}
-    calls_of_boxed::Vector{Vector{Any}}
+    kept::Vector{Any}
+    calls_of_unknown::Vector{Vector{Any}}
 end
 
 Instances() = Instances(IdDict{Any,Int}(), IdDict{Any,Any}(), [], [], [])
@@ -134,31 +134,40 @@ hasfield_of(@nospecialize(ty), field::Int) = 1 <= field <= fieldcount(ty)
 hasfield_of(@nospecialize(ty), field::Symbol) = field in fieldnames(ty)
 
 """
-Notes which closures are put into boxes, and of which types the arguments are where one is called that comes out of a box. Whether there was something new.
+Notes what is put in boxes and in arrays of abstract types, and of which types the arguments are where something unknown is called. Whether there was something
+new.
 """
-function note_boxes!(ir, instances::Instances)
-    rows, known = columns(ir), (length(instances.boxed), length(instances.calls_of_boxed))
+function note_kept!(ir, instances::Instances)
+    rows, known = columns(ir), (length(instances.kept), length(instances.calls_of_unknown))
     for stmt in rows.stmts
         Meta.isexpr(stmt, :call) || continue
-        f = known_object(stmt.args[1])
-        if f === Core.setfield! && length(stmt.args) == 4 && argument_type(ir, rows, stmt.args[2]) === Core.Box
-            ty = argument_type(ir, rows, stmt.args[4])
-            is_one_type(ty) && ty <: Function && !(ty in instances.boxed) && push!(instances.boxed, ty)
-        elseif stmt.args[1] isa Core.SSAValue && is_from_box(ir, rows, rows.stmts[stmt.args[1].id])
+        value = kept_value(ir, rows, stmt)
+        if value !== nothing
+            ty = argument_type(ir, rows, value)
+            is_one_type(ty) && may_be_called(ty) && !(ty in instances.kept) && push!(instances.kept, ty)
+        elseif stmt.args[1] isa Core.SSAValue && !is_one_type(argument_type(ir, rows, stmt.args[1]))
             types = argument_types(ir, rows, stmt.args[2:end])
-            all(is_one_type, types) && !(types in instances.calls_of_boxed) && push!(instances.calls_of_boxed, types)
+            all(is_one_type, types) && !(types in instances.calls_of_unknown) && push!(instances.calls_of_unknown, types)
         end
     end
-    return known != (length(instances.boxed), length(instances.calls_of_boxed))
+    return known != (length(instances.kept), length(instances.calls_of_unknown))
 end
 
-is_from_box(ir, rows::Columns, @nospecialize(stmt)) =
-    Meta.isexpr(stmt, :call) && known_object(stmt.args[1]) === Core.getfield && argument_type(ir, rows, stmt.args[2]) === Core.Box
+"What a call puts in a box, or in an array whose elements may be of several types; `nothing` if it does neither."
+function kept_value(ir, rows::Columns, stmt::Expr)
+    f = known_object(stmt.args[1])
+    f === Core.setfield! && length(stmt.args) == 4 && argument_type(ir, rows, stmt.args[2]) === Core.Box && return stmt.args[4]
+    f === Core.arrayset && length(stmt.args) >= 5 || return nothing
+    array = argument_type(ir, rows, stmt.args[3])
+    return array isa DataType && array <: Array && !is_one_type(eltype(array)) ? stmt.args[4] : nothing
+end
 
-"The instances that calls of what is in a box may call: a function that is defined in another one and calls itself is there."
-boxed_instances(instances::Instances) = filter(
+may_be_called(@nospecialize(ty)) = ty <: Function || ty isa DataType && isstructtype(ty)
+
+"The instances that calls of what is kept may call: a function that is defined in another one and calls itself is there."
+kept_instances(instances::Instances) = filter(
     mi -> mi !== nothing,
-    [made_instance(Tuple{ty,types...}, instances) for ty in instances.boxed for types in instances.calls_of_boxed],
+    [made_instance(Tuple{ty,types...}, instances) for ty in instances.kept for types in instances.calls_of_unknown],
 )
 
 "Whether a signature leaves open of which types so many arguments are."

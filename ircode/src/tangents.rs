@@ -119,6 +119,8 @@ pub struct TangentTypes<'m, F> {
     known: RefCell<HashMap<Type, Tangent>>,
     declared: RefCell<Vec<TypeDef>>,
     names: RefCell<HashSet<Name>>,
+    /// Whether a value that is said to be a function may hold something: the module declares structs that are Julia's closures.
+    has_closures: bool,
 }
 
 /// Types that nest deeper than this have dynamic tangents.
@@ -127,7 +129,22 @@ const MAX_DEPTH: usize = 32;
 impl<'m, F> TangentTypes<'m, F> {
     /// For the types that this module declares.
     pub fn new(module: &'m Module<F>) -> Self {
-        TangentTypes { module, known: RefCell::default(), declared: RefCell::default(), names: RefCell::default() }
+        let is_closure = |def: &TypeDef| match &def.kind {
+            TypeKind::Struct { fields, .. } => def.name.contains("var\"#") && !fields.is_empty(),
+            TypeKind::Enum { .. } => false,
+        };
+        TangentTypes {
+            module,
+            known: RefCell::default(),
+            declared: RefCell::default(),
+            names: RefCell::default(),
+            has_closures: module.types().iter().any(is_closure),
+        }
+    }
+
+    /// Whether values of a type that the module does not declare have no tangent, by the type's name in Julia.
+    fn is_without_tangent(&self, name: &str) -> bool {
+        is_without_tangent(name) || !self.has_closures && last_part(name) == "Function"
     }
 
     /// The tangent of values of this type.
@@ -248,7 +265,7 @@ impl<'m, F> TangentTypes<'m, F> {
             // What the compiler knows of a value: one that is always the same has no derivative.
             None if ty.is_known_value() => Tangent::None,
             None if ty.widened().is_some() => ty.widened().map_or(Tangent::ANY, |ty| self.at_depth(&ty, depth + 1)),
-            None if is_without_tangent(name) => Tangent::None,
+            None if self.is_without_tangent(name) => Tangent::None,
             None if matches!(last_part(name), "Real" | "Number" | "AbstractFloat") => {
                 Tangent::Dynamic { shadow: false, cotangent: true }
             }
@@ -321,7 +338,7 @@ impl<'m, F> TangentTypes<'m, F> {
                         let payloads = cases.iter().flat_map(|(_, payload)| payload);
                         work.extend(payloads.map(|ty| (ty.clone(), inside)));
                     }
-                    None if is_without_tangent(name) => {}
+                    None if self.is_without_tangent(name) => {}
                     None => {
                         found(true);
                         found(inside);
@@ -390,7 +407,7 @@ fn last_part(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
-/// Whether values of a type that no module declares have no tangent, by the type's name in Julia.
+/// Whether such values never have one.
 fn is_without_tangent(name: &str) -> bool {
     const NAMES: &[&str] = &[
         "Integer",
@@ -406,7 +423,6 @@ fn is_without_tangent(name: &str) -> bool {
         "Module",
         "Method",
         "MethodInstance",
-        "Function",
         "Missing",
         "Ptr",
         "Cvoid",

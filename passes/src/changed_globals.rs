@@ -4,9 +4,9 @@
 //! value of which the function shows how it is made. What is put in an object counts as changed: it is not followed there.
 
 use bbcode::{BBCode, Ids, InstId};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use ircode::primitives::ResultType;
-use ircode::{Body as _, Callee, Head, Module, Name, Operand, Stmt, Type, TypeKind};
+use ircode::{Callee, Head, Module, Name, Operand, Stmt, Type, TypeKind};
 use slotmap::SecondaryMap;
 
 use crate::PassError;
@@ -75,22 +75,25 @@ pub(crate) fn refuse(
 }
 
 fn find(module: &Module<BBCode>, roots: &[usize]) -> Option<Change> {
-    let mut reached: Vec<usize> = Vec::new();
-    let mut seen = vec![false; module.functions().len()];
-    let mut work = roots.to_vec();
-    while let Some(position) = work.pop() {
-        let (Some(seen), Some(function)) = (seen.get_mut(position), module.functions().get(position)) else { continue };
-        if !std::mem::replace(seen, true) {
-            reached.push(position);
-            function.body.for_each_stmt(&mut |stmt| work.extend(called(module, stmt).map(|(callee, _)| callee)));
-        }
-    }
+    let returning = reached(module, roots, false);
+    // What fails is the end, unless something catches it that has called it.
+    let catches = |position: &usize| {
+        let function = module.functions().get(*position);
+        function.is_some_and(|function| function.body.all_insts().any(|(_, inst)| matches!(inst.stmt, Stmt::Enter(_))))
+    };
+    let catching: Vec<usize> = returning.iter().copied().filter(catches).collect();
+    let all_caught = reached(module, &catching, true);
+    let caught: HashSet<usize> = all_caught.iter().copied().collect();
+    let reached: Vec<usize> =
+        returning.iter().copied().filter(|position| !caught.contains(position)).chain(all_caught).collect();
     let mut summaries: HashMap<usize, Summary> = reached.iter().map(|&at| (at, Summary::default())).collect();
     loop {
         let mut again = false;
         for &position in &reached {
             let Some(function) = module.functions().get(position) else { continue };
-            let (summary, change) = Flow { module, bb: &function.body, summaries: &summaries }.summary();
+            let (summary, change) =
+                Flow { module, bb: &function.body, may_fail: caught.contains(&position), summaries: &summaries }
+                    .summary();
             if let Some((statement, array)) = change {
                 return Some(Change { function: position, statement, array });
             }
@@ -100,6 +103,22 @@ fn find(module: &Module<BBCode>, roots: &[usize]) -> Option<Change> {
             return None;
         }
     }
+}
+
+/// These functions and those that they call, directly or not; also by calls that are known not to return, if these count.
+fn reached(module: &Module<BBCode>, roots: &[usize], may_fail: bool) -> Vec<usize> {
+    let mut reached: Vec<usize> = Vec::new();
+    let mut seen = vec![false; module.functions().len()];
+    let mut work = roots.to_vec();
+    while let Some(position) = work.pop() {
+        let (Some(seen), Some(function)) = (seen.get_mut(position), module.functions().get(position)) else { continue };
+        if !std::mem::replace(seen, true) {
+            reached.push(position);
+            let insts = function.body.all_insts().filter(|(_, inst)| may_fail || inst.ty != Type::Bottom);
+            work.extend(insts.filter_map(|(_, inst)| Some(called(module, &inst.stmt)?.0)));
+        }
+    }
+    reached
 }
 
 /// The function that a statement calls, and the arguments from `_2` on.
@@ -123,6 +142,8 @@ fn called<'s>(module: &Module<BBCode>, stmt: &'s Stmt<Ids>) -> Option<(usize, &'
 struct Flow<'a> {
     module: &'a Module<BBCode>,
     bb: &'a BBCode,
+    /// Whether it matters what calls do that do not return.
+    may_fail: bool,
     summaries: &'a HashMap<usize, Summary>,
 }
 
@@ -145,7 +166,7 @@ impl Flow<'_> {
             }
         }
         let (mut summary, mut change) = (Summary::default(), None);
-        for (id, inst) in self.bb.all_insts() {
+        for (id, inst) in self.bb.all_insts().filter(|(_, inst)| self.may_fail || inst.ty != Type::Bottom) {
             let changed = self.changed(&inst.stmt, &origins);
             summary.changed |= changed.arguments;
             change = change.or(changed.global.map(|array| (id, array)));

@@ -542,6 +542,19 @@ end
 @case("recursive_with_memory", A -> subsequence(A), A)
 @case("sum_of_sums", A -> sum(sum(A[i, j] * j for j in axes(A, 2))^2 for i in axes(A, 1)), A)
 @case("sum_of_minima", (A, B) -> sum(minimum(sum(abs2, A[:, i] .- B[:, k]) for k in axes(B, 2)) for i in axes(A, 2)), A, B)
+# Tables: arrays that are global constants.
+const NODES = [-0.8611363115940526, -0.3399810435848563, 0.3399810435848563, 0.8611363115940526]
+const WEIGHTS = [0.34785484513745385, 0.6521451548625462, 0.6521451548625462, 0.34785484513745385]
+const MIXING = [0.5 -1.0 2.0; 0.25 3.0 -0.75; 1.0 1.0 0.125]
+const OFFSETS = Int32[2, 0, 1]
+@case("quadrature", x -> sum(WEIGHTS[i] * exp(x * NODES[i]) for i in 1:4), 0.7)
+@case("quadrature_of_pairs", (x, y) -> (s = zero(x); for (w, t) in zip(WEIGHTS, NODES); s += w * exp(x * t) * y; end; s), 0.7, -1.3)
+@case("quadrature_by_maps", x -> sum(WEIGHTS .* cos.(x .* NODES)), 0.7)
+@case("taylor", x -> sum(x^k / factorial(k) for k in 0:10), 0.7)
+@case("constant_matrix", x -> sum(abs2, MIXING * x), v)
+@case("constant_matrix_by_rows", x -> sum(sum(MIXING[i, j] * x[j] for j in 1:3)^3 for i in 1:3), v)
+@case("table_of_places", x -> sum(x[1+OFFSETS[i]] * i for i in 1:3) * x[OFFSETS[1]], v)
+
 @case("functions_in_turn", x -> (y = x; for f in (sin, tanh, exp); y = f(y); end; y), 0.7)
 @case("rows_in_turn", (A, x) -> sum(dot(r, x) for r in eachrow(A)), A, v)
 

@@ -4,11 +4,11 @@ use std::rc::Rc;
 
 use ircode::Type;
 
-use super::arrays::{place_behind, store};
+use super::arrays::{may_hold, place_behind, store};
 use super::control::{index, unsupported};
 use super::{Runtime, expected};
 use crate::machine::Fault;
-use crate::value::{PlaceObject, PlaceRef, Value, isa, unassigned};
+use crate::value::{PlaceObject, PlaceRef, Value, unassigned};
 
 type Result<T> = std::result::Result<T, Fault>;
 
@@ -69,7 +69,7 @@ pub(super) fn memoryrefset(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<
     let place = place(args.first())?;
     let Some(value) = args.get(1) else { return Err(expected("a MemoryRef and a value")) };
     let memory = &place.0.memory.0;
-    if !isa(value, &memory.element) {
+    if !may_hold(runtime, &memory.element, value) {
         return Err(unsupported(format!("storing a {:?} in memory of {}", value.type_of(), memory.element)));
     }
     match store(&memory.fields, place.0.offset, value.clone()) {

@@ -10,6 +10,7 @@ use crate::differentiability::DifferentiabilityWitness;
 use crate::globals::{GlobalArray, GlobalArrayError};
 use crate::module::{DefinedTwice, TypeDef, TypeKind};
 use crate::name::Name;
+use crate::scalar::{Scalar, ScalarType};
 use crate::tables::{
     Class, Declaration, DerivativeKey, DerivativeKind, Entries, Entry, Protocol, Requirement, Witness,
 };
@@ -192,7 +193,11 @@ impl TryFrom<DeclarationForm> for Declaration {
                 let Some(element) = element else { return Err(NoDeclaration::NoNumbers(name)) };
                 let mut elements = Vec::with_capacity(numbers.len());
                 for number in numbers {
-                    match number.scalar(element) {
+                    let scalar = match (element, &number) {
+                        (ScalarType::Bool, Number::Integer(bit @ (0 | 1))) => Some(Scalar::Bool(*bit == 1)),
+                        _ => number.scalar(element),
+                    };
+                    match scalar {
                         Some(scalar) => elements.push(scalar),
                         None => return Err(NoDeclaration::Element(name, number)),
                     }

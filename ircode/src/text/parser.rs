@@ -3,6 +3,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use hashbrown::HashSet;
+
 use super::builder::Building;
 use super::clean::clean;
 use super::declaration::{Unfinished, declare, declare_member, starts_declaration};
@@ -110,32 +112,34 @@ pub fn parse_module_with_parameters(text: &str, parameters: &[Option<Name>]) -> 
                 .with_help("a listing starts with a block number and a rule, like `1 ─ %1 = …`"),
         );
     }
-    resolve_types(&mut parser.module.module);
+    resolve_names(&mut parser.module.module);
     match parser.errors {
         errors if errors.is_empty() => Ok(parser.module),
         diagnostics => Err(TextError { diagnostics, source: text.into() }),
     }
 }
 
-/// Among operands a bare name is read as a function; where the file declares a type of that name, it is that type.
-fn resolve_types(module: &mut Module<IRCode>) {
-    let types: Vec<Name> = module.types().iter().map(|def| def.name.clone()).collect();
-    if types.is_empty() {
+/// Among operands a bare name is read as a function; where the file declares a type or an array of that name, it is that.
+fn resolve_names(module: &mut Module<IRCode>) {
+    let types: HashSet<Name> = module.types().iter().map(|def| def.name.clone()).collect();
+    let arrays = module.global_arrays().iter().map(|array| array.name().as_str());
+    let arrays: HashSet<Name> = arrays.map(|name| name.strip_prefix("Main.").unwrap_or(name).into()).collect();
+    if types.is_empty() && arrays.is_empty() {
         return;
     }
-    let resolve = |operand: &mut Operand<Positions>| {
-        if let Operand::Constant(Constant::Function(name)) = operand
-            && types.contains(name)
-        {
+    let resolve = |operand: &mut Operand<Positions>| match operand {
+        Operand::Constant(Constant::Function(name)) if types.contains(name) => {
             *operand = Operand::Constant(Constant::of_type(Type::named(name.clone())));
         }
+        Operand::Constant(Constant::Function(name)) if arrays.contains(name) => *operand = Operand::global("", name),
+        _ => {}
     };
     let names: Vec<Name> = module.functions().iter().map(|function| function.name.clone()).collect();
     for name in names {
         if let Some(body) = module.body_mut(&name) {
             let pending = body.new_nodes.iter_mut().map(|node| &mut node.inst.stmt);
             for stmt in body.stmts.stmts_mut().iter_mut().chain(pending) {
-                stmt.for_each_operand_mut(&mut { resolve });
+                stmt.for_each_operand_mut(&mut |operand| resolve(operand));
             }
         }
     }

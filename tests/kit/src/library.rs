@@ -82,7 +82,7 @@ fn part(module: &Module<IRCode>, root: usize) -> Module<IRCode> {
         }
     }
     let mut part = Module::new();
-    let added = module.types().iter().try_for_each(|def| part.add_type(def.clone()).map(|_| ()));
+    let added = module.declarations().try_for_each(|declaration| part.declare(declaration));
     let functions: Vec<Function<IRCode>> =
         wanted.iter().map(|&function| module.functions()[function].clone()).collect();
     let added = added.is_ok() && functions.into_iter().all(|function| part.add_function(function).is_ok());

@@ -1,9 +1,11 @@
-//! Random declarations: structs, enums, classes, protocols and witness tables, most of which fit together.
+//! Random declarations: structs, enums, classes, protocols and witness tables, most of which fit together, and global arrays.
 
-use arbitrary::{Result, Unstructured};
+use std::sync::Arc;
+
+use arbitrary::{Error, Result, Unstructured};
 use ircode::{
-    Class, Declaration, DerivativeKey, DerivativeKind, Entries, Entry, IRCode, Module, Name, Protocol, Requirement,
-    Type, TypeDef, TypeKind, Witness,
+    Class, Declaration, DerivativeKey, DerivativeKind, Entries, Entry, GlobalArray, IRCode, Module, Name, Protocol,
+    Requirement, Scalar, ScalarType, Type, TypeDef, TypeKind, Witness,
 };
 
 const NAMES: &[&str] = &["area", "scale!", "f", "x", "größe", "n_1"];
@@ -28,7 +30,7 @@ pub fn tables(u: &mut Unstructured<'_>) -> Result<Module<IRCode>> {
 
 fn declaration(u: &mut Unstructured<'_>, number: usize) -> Result<Declaration> {
     let name: Name = format!("A{number}").into();
-    Ok(match u.int_in_range(0..=5)? {
+    Ok(match u.int_in_range(0..=6)? {
         0 => {
             Declaration::Type(TypeDef { name, kind: TypeKind::Struct { mutable: u.arbitrary()?, fields: fields(u)? } })
         }
@@ -56,10 +58,25 @@ fn declaration(u: &mut Unstructured<'_>, number: usize) -> Result<Declaration> {
             }
             Declaration::Protocol(Protocol { name, requirements })
         }
+        5 => {
+            let element = *u.choose(&ScalarType::ALL)?;
+            let size: Vec<usize> = (0..u.int_in_range(1..=3)?).map(|_| u.int_in_range(0..=3)).collect::<Result<_>>()?;
+            let elements = (0..size.iter().product()).map(|_| scalar(u, element)).collect::<Result<Vec<_>>>()?;
+            let array = GlobalArray::new(name, element, size, elements);
+            Declaration::Global(Arc::new(array.map_err(|_| Error::IncorrectFormat)?))
+        }
         _ => {
             let protocol = Name::from(format!("A{}", u.int_in_range(0..=number)?));
             Declaration::Witness(Witness { of: ty(u)?, protocol, entries: entries(u)? })
         }
+    })
+}
+
+/// Any number of a type.
+fn scalar(u: &mut Unstructured<'_>, ty: ScalarType) -> Result<Scalar> {
+    Ok(match ty {
+        ScalarType::Char => Scalar::from_char(u.arbitrary()?),
+        _ => Scalar::from_bits(ty, u.arbitrary::<u128>()? & (u128::MAX >> (128 - ty.bits()))),
     })
 }
 
