@@ -16,7 +16,7 @@ const MOST_ROUNDS = 8
 """
 What is known of the instances of a dump: how many there are of each method, and their codes. Of an instance whose code is being made there is
 what Julia has made of it. Of places that may hold values of any type — variables that closures capture and change, which Julia keeps in boxes, and elements of arrays — there are
-the types of functions and structs that are `kept` there, and the types of arguments with which something is called of which it is not known what it is. `chosen` are instances that were found since somebody asked and of which the run chooses one, by the types of what it
+the types of functions and structs that are `kept` there, and the types in calls where one of them, that of what is called or of an argument, is left open. `chosen` are instances that were found since somebody asked and of which the run chooses one, by the types of what it
 passes.
 """
 struct Instances
@@ -134,8 +134,7 @@ hasfield_of(@nospecialize(ty), field::Int) = 1 <= field <= fieldcount(ty)
 hasfield_of(@nospecialize(ty), field::Symbol) = field in fieldnames(ty)
 
 """
-Notes what is put in boxes and in arrays of abstract types, and of which types the arguments are where something unknown is called. Whether there was something
-new.
+Notes what is put in boxes and in arrays of abstract types, and of which types calls are where that may be called or passed. Whether there was something new.
 """
 function note_kept!(ir, instances::Instances)
     rows, known = columns(ir), (length(instances.kept), length(instances.calls_of_unknown))
@@ -145,9 +144,9 @@ function note_kept!(ir, instances::Instances)
         if value !== nothing
             ty = argument_type(ir, rows, value)
             is_one_type(ty) && may_be_called(ty) && !(ty in instances.kept) && push!(instances.kept, ty)
-        elseif stmt.args[1] isa Core.SSAValue && !is_one_type(argument_type(ir, rows, stmt.args[1]))
-            types = argument_types(ir, rows, stmt.args[2:end])
-            all(is_one_type, types) && !(types in instances.calls_of_unknown) && push!(instances.calls_of_unknown, types)
+        else
+            types = Any[likely_type(ir, rows, x) for x in stmt.args]
+            is_call_of_kept(types) && !(types in instances.calls_of_unknown) && push!(instances.calls_of_unknown, types)
         end
     end
     return known != (length(instances.kept), length(instances.calls_of_unknown))
@@ -164,11 +163,38 @@ end
 
 may_be_called(@nospecialize(ty)) = ty <: Function || ty isa DataType && isstructtype(ty)
 
-"The instances that calls of what is kept may call: a function that is defined in another one and calls itself is there."
-kept_instances(instances::Instances) = filter(
-    mi -> mi !== nothing,
-    [made_instance(Tuple{ty,types...}, instances) for ty in instances.kept for types in instances.calls_of_unknown],
-)
+"""
+Whether a call, of what is called and arguments of these types, leaves one of them open: what is called, or an argument of which it is known that it is one of some abstract type.
+"""
+function is_call_of_kept(types::Vector{Any})
+    open = findall(!is_one_type, types)
+    length(open) == 1 || return false
+    of = types[first(open)]
+    first(open) == 1 && return true
+    return !(first(types) <: Union{Core.Builtin,Core.IntrinsicFunction}) && of isa DataType && of !== Any && isabstracttype(of)
+end
+
+"The type of an operand; where a loop carries it, and Julia does not know what it becomes there, that of what it starts with."
+function likely_type(ir, rows::Columns, @nospecialize(x))
+    ty = argument_type(ir, rows, x)
+    stmt = x isa Core.SSAValue ? rows.stmts[x.id] : nothing
+    (is_one_type(ty) || !(stmt isa Core.PhiNode)) && return ty
+    values = [stmt.values[i] for i in 1:length(stmt.values) if isassigned(stmt.values, i)]
+    known = unique(filter(is_one_type, argument_types(ir, rows, values)))
+    return length(known) == 1 ? first(known) : ty
+end
+
+"The instances that calls may call with what is kept: a function that is defined in another one and calls itself is there."
+function kept_instances(instances::Instances)
+    found = Any[]
+    for types in instances.calls_of_unknown, ty in instances.kept
+        open = findfirst(!is_one_type, types)
+        ty <: types[open] || continue
+        mi = made_instance(Tuple{setindex!(copy(types), ty, open)...}, instances)
+        mi === nothing || push!(found, mi)
+    end
+    return found
+end
 
 "Whether a signature leaves open of which types so many arguments are."
 function is_wide(sig::DataType, count::Int)

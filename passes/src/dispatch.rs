@@ -36,6 +36,11 @@ impl Candidate {
             _ => None,
         }
     }
+
+    /// Whether it may be called with so many arguments.
+    pub(crate) fn takes(&self, arguments: usize) -> bool {
+        self.arity.is_none_or(|arity| arity == arguments + self.captured.unwrap_or(0))
+    }
 }
 
 /// The functions that are mentioned as values in the module, in order, and those in its tables of methods; all its functions, too, if one of `roots`, which are to be

@@ -57,6 +57,7 @@ mod slots;
 pub mod split_critical_edges;
 pub mod stack_hoisting;
 pub mod type_literals;
+pub mod union_splitting;
 pub mod unknown_calls;
 pub mod unreachable_code;
 pub mod unroll_and_jam;

@@ -8,7 +8,7 @@ use ircode::{Callee, Constant, Module, Name, Operand, Stmt, Type};
 use crate::constant_folding::named_type;
 use crate::manager::{Context, run_on_function};
 use crate::rules::{RuleKind, RuleTable};
-use crate::{PassError, PassResult, captured_types, lambda_lifting, result_types};
+use crate::{PassError, PassResult, captured_types, lambda_lifting, result_types, union_splitting};
 
 /// The pass's name on the command line.
 pub const NAME: &str = "link-methods";
@@ -21,6 +21,7 @@ pub(crate) fn run_on_all(module: &mut Module<BBCode>) -> PassResult {
     for name in &names {
         changed |= run_on_function(module, name, run)?;
     }
+    changed |= union_splitting::run(module, None)?;
     changed |= lambda_lifting::run(module, None)?;
     if captured_types::run(module, None)? {
         // What is called may have been in a variable that closures change.

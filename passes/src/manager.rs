@@ -13,7 +13,7 @@ use crate::{
     lambda_lifting, linearization, link_methods, loop_invariant_motion, loop_unrolling, lower_arithmetic,
     lower_broadcast, lower_fields, lower_projections, lower_switch, mem2reg, negation_propagation, preaccumulation,
     result_types, reverse_mode, scalar_promotion, scalar_replacement, simplify, simplify_cfg, split_critical_edges,
-    stack_hoisting, type_literals, unknown_calls, unreachable_code, unroll_and_jam,
+    stack_hoisting, type_literals, union_splitting, unknown_calls, unreachable_code, unroll_and_jam,
 };
 
 /// What a pass returns: whether it changed anything.
@@ -101,6 +101,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: stack_hoisting::NAME,          about: "make stacks of loops once, before the loop",                    run: Run::Function(stack_hoisting::run) },
     Pass { name: split_critical_edges::NAME,    about: "give edges between branches and meetings blocks of their own",    run: Run::Function(split_critical_edges::run) },
     Pass { name: type_literals::NAME,           about: "give integer literals the width their use needs",                 run: Run::Function(type_literals::run) },
+    Pass { name: union_splitting::NAME,         about: "choose by branches which method is called",                       run: Run::Module(union_splitting::run) },
     Pass { name: unknown_calls::NAME,           about: "end the code behind calls of what nobody knows",                  run: Run::Function(unknown_calls::run) },
     Pass { name: unreachable_code::NAME,        about: "remove blocks that are not reached",                              run: Run::Function(unreachable_code::run) },
     Pass { name: unroll_and_jam::NAME,          about: "run sums of several rounds of a loop side by side",               run: Run::Function(unroll_and_jam::run) },

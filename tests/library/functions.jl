@@ -542,6 +542,18 @@ end
 @case("recursive_with_memory", A -> subsequence(A), A)
 @case("sum_of_sums", A -> sum(sum(A[i, j] * j for j in axes(A, 2))^2 for i in axes(A, 1)), A)
 @case("sum_of_minima", (A, B) -> sum(minimum(sum(abs2, A[:, i] .- B[:, k]) for k in axes(B, 2)) for i in axes(A, 2)), A, B)
+# Objects and functions of several types in arrays: the run decides what is called.
+abstract type Layer end
+struct Scaling{T} <: Layer
+    s::T
+end
+struct Squaring <: Layer end
+act(l::Scaling, x) = l.s * x
+act(::Squaring, x) = x^2
+@case("objects_in_a_vector", x -> (y = x; for l in Layer[Scaling(x), Squaring(), Scaling(2x)]; y = act(l, y); end; y), 0.7)
+@case("closures_in_a_vector", x -> (fs = Function[]; for k in 1:3; push!(fs, y -> y * x + k); end; y = x; for f in fs; y = f(y); end; y), 0.7)
+@case("functions_in_a_vector", x -> (y = x; for f in Function[sin, exp, z -> z * x]; y = f(y); end; y), 0.7)
+
 # Tables: arrays that are global constants.
 const NODES = [-0.8611363115940526, -0.3399810435848563, 0.3399810435848563, 0.8611363115940526]
 const WEIGHTS = [0.34785484513745385, 0.6521451548625462, 0.6521451548625462, 0.34785484513745385]

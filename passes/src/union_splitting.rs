@@ -1,0 +1,244 @@
+//! Lets calls of which the run chooses the method, by the types of the arguments, choose it by branches, as Julia's compiler does where there are few.
+
+use std::cell::OnceCell;
+
+use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
+use ircode::{Callee, Constant, Instruction, LineInfo, Module, Name, NewInstruction, Operand, Stmt, Type, method_of};
+
+use crate::dispatch::{self, Candidate};
+use crate::{PassError, PassResult};
+
+/// The pass's name on the command line.
+pub const NAME: &str = "union-splitting";
+
+/// Where more methods fit, the call stays as it is.
+const MOST: usize = 16;
+
+/// Turns calls of functions of which the module has methods, and calls of objects, into calls of these methods where the types of the arguments or of the object are not
+/// known: `Core.isa` asks for the types of one method after the other, and the calls take what they are known to be then. Where none fits it is an error when the
+/// program runs, as it was; what may be a function that is called as a value stays such a call. True if there was such a call in the functions that it was run on: in
+/// the one of this name, or in all.
+///
+/// A method fits whose types are the known ones of the arguments. The run can ask for types of which values have no other, more exact one; where a method that may fit
+/// takes something else, the call stays as it is.
+pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
+    let chosen: Vec<Name> = match function {
+        Some(name) => vec![name.clone()],
+        None => module.functions().iter().map(|function| function.name.clone()).collect(),
+    };
+    let splitter = Splitter { module, objects: methods_of_objects(module), candidates: OnceCell::new() };
+    let mut found: Vec<(Name, Vec<(InstId, Split)>)> = Vec::new();
+    for name in chosen {
+        let Some(function) = module.function(&name) else { continue };
+        let calls = function.body.all_insts().filter(|(_, inst)| inst.ty != Type::Bottom);
+        let calls = calls.filter_map(|(id, inst)| Some((id, splitter.split(&function.body, inst)?)));
+        let calls: Vec<(InstId, Split)> = calls.collect();
+        if !calls.is_empty() {
+            found.push((name, calls));
+        }
+    }
+    let changed = !found.is_empty();
+    for (name, calls) in found {
+        let Some(bb) = module.body_mut(&name) else { continue };
+        for (id, split) in calls {
+            branch(bb, id, split).map_err(|error| PassError::new(NAME, &name, error.to_string()).at(bb, id))?;
+        }
+    }
+    Ok(changed)
+}
+
+/// The methods of objects, `(::T)(…)`, by position, with the types of the objects.
+fn methods_of_objects(module: &Module<BBCode>) -> Vec<(usize, Type)> {
+    let functions = module.functions().iter().enumerate();
+    let of_object = |name: &str| Some(Type::parse(method_of(name)?.strip_prefix("(::")?.strip_suffix(')')?));
+    functions.filter_map(|(position, function)| Some((position, of_object(&function.name)?))).collect()
+}
+
+/// What becomes of a call.
+struct Split {
+    /// What is called and the arguments, all of which may decide.
+    operands: Vec<Operand<Ids>>,
+    ways: Vec<Way>,
+    /// Whether something else may be called, too.
+    stays: bool,
+    ty: Type,
+    line: LineInfo,
+}
+
+/// A method, and the operands that must be of these types, by number.
+struct Way {
+    callee: Option<Operand<Ids>>,
+    tests: Vec<(usize, Type)>,
+}
+
+struct Splitter<'a> {
+    module: &'a Module<BBCode>,
+    objects: Vec<(usize, Type)>,
+    /// The functions that may be called as values, once that was asked for.
+    candidates: OnceCell<Vec<Candidate>>,
+}
+
+impl Splitter<'_> {
+    /// What becomes of a statement, if it is a call of which methods are to be tried.
+    fn split(&self, bb: &BBCode, inst: &Instruction<Ids>) -> Option<Split> {
+        let Stmt::Call(call) = &inst.stmt else { return None };
+        let is_value = matches!(call.callee, Operand::Value(_) | Operand::Argument(_));
+        let given: Vec<Type> = call.args.iter().map(|arg| bb.operand_type(arg)).collect();
+        let mut ways = Vec::new();
+        let mut stays = false;
+        if is_value {
+            let object = bb.operand_type(&call.callee);
+            if self.module.callee(&call.callee).is_some() || !self.is_open(&object) {
+                return None;
+            }
+            for (position, ty) in &self.objects {
+                if self.may_be(&object, ty) && self.is_exact(ty) {
+                    let tests = self.tests(*position, &given)?;
+                    ways.extend(
+                        tests.map(|tests| Way { callee: None, tests: [vec![(0, ty.clone())], tests].concat() }),
+                    );
+                }
+            }
+            if !ways.is_empty() {
+                let candidates = self.candidates.get_or_init(|| dispatch::candidates(self.module, &[], true));
+                stays = candidates.iter().any(|candidate| candidate.takes(given.len()));
+            }
+        } else {
+            if self.module.primitive_call(&inst.stmt).is_some() {
+                return None;
+            }
+            let Some(Callee::Unknown(path)) = self.module.called(&inst.stmt) else { return None };
+            let plain = path.rsplit('.').next().unwrap_or(&path);
+            let methods = match self.module.methods(&path) {
+                [] => self.module.methods(plain),
+                methods => methods,
+            };
+            for &position in methods {
+                let tests = self.tests(position, &given)?;
+                let name = &self.module.functions().get(position)?.name;
+                ways.extend(tests.map(|tests| Way { callee: Some(Operand::global("", name)), tests }));
+            }
+        }
+        if ways.is_empty() || ways.len() > MOST {
+            return None;
+        }
+        let operands = [call.callee.clone()].into_iter().chain(call.args.iter().cloned()).collect();
+        Some(Split { operands, ways, stays, ty: inst.ty.clone(), line: inst.line })
+    }
+
+    /// What must be tested before a method is called: `Some(None)` if it does not fit, `None` if that cannot be tested.
+    fn tests(&self, position: usize, given: &[Type]) -> Option<Option<Vec<(usize, Type)>>> {
+        let function = self.module.functions().get(position)?;
+        let taken = function.body.argtypes.get(1..)?;
+        if function.varargs || taken.len() != given.len() {
+            return Some(None);
+        }
+        let mut tests = Vec::new();
+        for (index, (given, taken)) in given.iter().zip(taken).enumerate() {
+            // What the compiler knows of a value beside its type makes no difference.
+            let (given, taken) = (&plain(given), &plain(taken));
+            if given == taken {
+                continue;
+            }
+            if !self.may_be(given, taken) {
+                return Some(None);
+            }
+            if !self.is_exact(taken) {
+                return None;
+            }
+            tests.push((index + 1, taken.clone()));
+        }
+        Some(Some(tests))
+    }
+
+    /// Whether values of a type may be of several types.
+    fn is_open(&self, ty: &Type) -> bool {
+        match ty {
+            Type::Union(_) => true,
+            // An abstract type, as the module declares the others.
+            Type::Named(name) => !ty.is_known_value() && self.module.type_def(name).is_none(),
+            ty => ty.is_unknown(),
+        }
+    }
+
+    fn may_be(&self, given: &Type, taken: &Type) -> bool {
+        match given {
+            Type::Union(members) => members.iter().any(|member| member == taken || self.is_open(member)),
+            given => self.is_open(given),
+        }
+    }
+
+    /// Whether values of a type have no other, more exact one, and the run can ask for it.
+    fn is_exact(&self, ty: &Type) -> bool {
+        match ty {
+            Type::Scalar(_) | Type::Nothing | Type::String | Type::Symbol => true,
+            Type::Array(array) => self.is_exact(&array.element),
+            Type::Tuple(elements) => elements.iter().all(|element| self.is_exact(element)),
+            Type::Named(name) => self.module.type_def(name).is_some() && self.module.class(name).is_none(),
+            _ => false,
+        }
+    }
+}
+
+fn plain(ty: &Type) -> Type {
+    ty.widened().unwrap_or_else(|| ty.clone())
+}
+
+/// Puts tests and calls in the place of a call.
+fn branch(bb: &mut BBCode, id: InstId, split: Split) -> Result<(), EditError> {
+    let Split { operands, ways, stays, ty, line } = split;
+    let Some(mut test) = bb.block_of(id) else { return Ok(()) };
+    let written = |stmt: Stmt<Ids>, ty: Type| NewInstruction::new(stmt, ty).with_line(line);
+    let rest = bb.split_block(id)?;
+    // A block with nothing else ends with a goto.
+    if let Some((goto, _)) = bb.terminator(test) {
+        bb.remove_unchecked(goto)?;
+    }
+    let mut entries: Vec<(BlockId, Option<Operand<Ids>>)> = Vec::with_capacity(ways.len() + 1);
+    for Way { callee, tests } in ways {
+        let other = bb.push_block();
+        let mut known = operands.clone();
+        for (number, of) in tests {
+            let Some(operand) = operands.get(number) else { continue };
+            let asked = Operand::Constant(Constant::of_type(of.clone()));
+            let asks = Stmt::call(Operand::global("Core", "isa"), [operand.clone(), asked]);
+            let is = bb.push(test, written(asks, Type::BOOL))?;
+            bb.push(test, written(Stmt::goto_if_not(Operand::Value(is), other), Type::Any))?;
+            let next = bb.push_block();
+            bb.set_next(test, Some(next))?;
+            let narrowed = bb.push(next, written(Stmt::pi(operand.clone(), of.clone()), of))?;
+            if let Some(known) = known.get_mut(number) {
+                *known = Operand::Value(narrowed);
+            }
+            test = next;
+        }
+        let mut known = known.into_iter();
+        let called = known.next().unwrap_or_else(Operand::nothing);
+        let call = Stmt::call(callee.unwrap_or(called), known.collect::<Vec<_>>());
+        let call = bb.push(test, written(call, ty.clone()))?;
+        bb.push(test, written(Stmt::goto(rest), Type::Any))?;
+        entries.push((test, Some(Operand::Value(call))));
+        test = other;
+    }
+    let call = |bb: &BBCode| bb.stmt(id).cloned();
+    match (stays, call(bb)) {
+        (true, Some(call)) => {
+            let call = bb.push(test, written(call, ty.clone()))?;
+            bb.push(test, written(Stmt::goto(rest), Type::Any))?;
+            entries.push((test, Some(Operand::Value(call))));
+        }
+        _ => {
+            let message = Operand::Constant(Constant::String(
+                "none of the methods that are here takes what is passed to: ".into(),
+            ));
+            let called = operands.into_iter().next().unwrap_or_else(Operand::nothing);
+            let error = Stmt::call(Operand::global("Base", "error"), [message, called]);
+            bb.push(test, written(error, Type::Bottom))?;
+            bb.push(test, written(Stmt::unreachable(), Type::Any))?;
+            bb.set_next(test, None)?;
+        }
+    }
+    let phi = bb.insert_at_start(rest, written(Stmt::phi(entries), ty))?;
+    bb.replace(id, Stmt::Value(Operand::Value(phi)))?;
+    Ok(())
+}
