@@ -1,0 +1,117 @@
+//! Arrays that are global constants, in native code: each call has its own, as the interpreter has.
+
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
+
+use exec::native::Program;
+use exec::{Limits, Machine, Value};
+use ircode::{IRCode, Module};
+use kit::native::{Verdict, native_agrees, vector, verified};
+
+const COUNTING: &str = "
+const COUNTS::Vector{Float64}
+    1.5, 2.5, 4.0
+end
+
+function count()::Float64
+1 ─ %1 = Main.COUNTS::Vector{Float64}
+│   %2 = Base.arrayref(true, %1, 1)::Float64
+│   %3 = Base.add_float(%2, 1.0)::Float64
+│        Base.arrayset(true, %1, %3, 1)::Vector{Float64}
+└──      return %2
+end
+
+function count_on(n::Int64)::Float64
+1 ─      goto #2
+2 ┄ %2 = φ (#1 => 1, #3 => %6)::Int64
+│   %3 = Base.slt_int(%2, n)::Bool
+└──      goto #4 if not %3
+3 ─      Main.count()::Float64
+│   %6 = Base.add_int(%2, 1)::Int64
+└──      goto #2
+4 ─ %8 = Main.count()::Float64
+└──      return %8
+end
+";
+
+fn module(text: &str) -> Module<IRCode> {
+    verified(text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn shown(value: &Value) -> String {
+    value.to_string()
+}
+
+#[test]
+fn every_call_finds_what_is_declared() {
+    let module = module(COUNTING);
+    let program = Program::compile(&module, &["count", "count_on"], Limits::default()).unwrap();
+    assert!(program.interpreted().is_empty());
+    let mut machine = Machine::new(&module);
+    for _ in 0..3 {
+        assert_eq!(shown(&program.call("count", &[]).unwrap()), "1.5");
+        assert_eq!(shown(&machine.call("count", &[]).unwrap()), "1.5");
+        assert_eq!(shown(&program.call("count_on", &[Value::from(100)]).unwrap()), "100.5");
+        assert_eq!(shown(&machine.call("count_on", &[Value::from(100)]).unwrap()), "100.5");
+    }
+}
+
+#[test]
+fn threads_do_not_see_what_others_change() {
+    let module = module(COUNTING);
+    let program = Program::compile(&module, &["count_on"], Limits::default()).unwrap();
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| {
+                for n in 1..300 {
+                    let found = shown(&program.call("count_on", &[Value::from(n)]).unwrap());
+                    assert_eq!(found, format!("{n}.5"));
+                }
+            });
+        }
+    });
+    let most = program.most_memory();
+    program.call("count_on", &[Value::from(1_000)]).unwrap();
+    assert_eq!(program.most_memory(), most);
+}
+
+#[test]
+fn the_interpreter_goes_on_with_the_arrays_of_the_call() {
+    // `fail` never returns: it is left to the interpreter.
+    let text = format!(
+        "{COUNTING}
+function square(x::Float64)::Float64
+1 ─ %1 = Base.mul_float(x, x)::Float64
+└──      return %1
+end
+function fail(a::Vector{{Float64}})::Union{{}}
+1 ─ %1 = Base.map(Main.square, a)::Vector{{Float64}}
+│   %2 = Main.count()::Float64
+│   %3 = Base.arrayref(true, Main.COUNTS, 1)::Float64
+│   %4 = Core.tuple(%1, %2, %3)::Tuple{{Vector{{Float64}}, Float64, Float64}}
+│   %5 = %new(Core.DomainError, %4, a)::DomainError
+│        Base.throw(%5)::Union{{}}
+└──      unreachable
+end
+function f(a::Vector{{Float64}}, x::Float64)::Float64
+1 ─ %1 = Main.count()::Float64
+│   %2 = Base.lt_float(x, 0.0)::Bool
+└──      goto #3 if not %2
+2 ─      Main.fail(a)::Union{{}}
+└──      unreachable
+3 ─ %6 = Base.mul_float(%1, x)::Float64
+└──      return %6
+end
+"
+    );
+    let module = module(&text);
+    for x in [2.0, -1.0] {
+        let args = || vec![vector(&Machine::new(&module), &[3.0]), Value::from(x)];
+        let verdict = native_agrees(&module, "f", &args, Limits::default(), &|_| ());
+        assert_eq!(verdict.unwrap_or_else(|broken| panic!("{broken}")), Verdict::Same);
+    }
+    let program = Program::compile(&module, &["f"], Limits::default()).unwrap();
+    let args = [vector(&Machine::new(&module), &[3.0]), Value::from(-1.0)];
+    let error = program.call("f", &args).unwrap_err().to_string();
+    // It was counted twice: natively, and by the interpreter.
+    assert!(error.contains("([9.0], 2.5, 3.5)"), "{error}");
+}
