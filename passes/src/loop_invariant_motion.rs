@@ -167,7 +167,10 @@ pub(crate) fn may_be_undefined(bb: &BBCode, graph: &BlockGraph) -> SecondaryMap<
 pub(crate) fn is_total(bb: &BBCode, module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
     let plain = |operand: &Operand<Ids>| !matches!(operand, Operand::Global(_) | Operand::Nested(_));
     if let Stmt::Value(value) = stmt {
-        return value.as_value().is_some();
+        return match value {
+            Operand::Global(global) => module.global_array(global).is_some(),
+            value => value.as_value().is_some(),
+        };
     }
     if !matches!(stmt, Stmt::Call(_) | Stmt::Invoke(_)) {
         return false;
