@@ -115,3 +115,49 @@ end
     // It was counted twice: natively, and by the interpreter.
     assert!(error.contains("([9.0], 2.5, 3.5)"), "{error}");
 }
+
+#[test]
+fn the_interpreter_finds_what_it_changed_before() {
+    // `mapped` is called only where the run is about to fail, and native code has no `map`: it is left to the interpreter. Native code itself uses no array.
+    let text = format!(
+        "{COUNTING}
+function square(x::Float64)::Float64
+1 ─ %1 = Base.mul_float(x, x)::Float64
+└──      return %1
+end
+function mapped(a::Vector{{Float64}})::Float64
+1 ─ %1 = Base.map(Main.square, a)::Vector{{Float64}}
+│   %2 = Main.count()::Float64
+│   %3 = Base.arrayref(true, %1, 1)::Float64
+│   %4 = Base.add_float(%2, %3)::Float64
+└──      return %4
+end
+function f(a::Vector{{Float64}}, x::Float64)::Float64
+1 ─ %1 = Base.lt_float(x, 0.0)::Bool
+└──      goto #3 if not %1
+2 ─      Main.mapped(a)::Float64
+│        Main.mapped(a)::Float64
+│   %5 = Main.mapped(a)::Float64
+│        Main.fail(%5, a)::Union{{}}
+└──      unreachable
+3 ─      return x
+end
+function fail(value::Float64, a::Vector{{Float64}})::Union{{}}
+1 ─ %1 = %new(Core.DomainError, value, a)::DomainError
+│        Base.throw(%1)::Union{{}}
+└──      unreachable
+end
+"
+    );
+    let module = module(&text);
+    let program = Program::compile(&module, &["f"], Limits::default()).unwrap();
+    for _ in 0..3 {
+        let args = [vector(&Machine::new(&module), &[3.0]), Value::from(-1.0)];
+        let error = program.call("f", &args).unwrap_err().to_string();
+        // It was counted thrice: 9 + 1.5 + 2.
+        assert!(error.contains("12.5"), "{error}");
+    }
+    let args = || vec![vector(&Machine::new(&module), &[3.0]), Value::from(-1.0)];
+    let verdict = native_agrees(&module, "f", &args, Limits::default(), &|_| ());
+    assert_eq!(verdict.unwrap_or_else(|broken| panic!("{broken}")), Verdict::Same);
+}

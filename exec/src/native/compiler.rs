@@ -79,7 +79,7 @@ pub(super) struct Compiler {
     /// The global arrays that the code uses.
     pub(super) globals: Vec<Global>,
     effort: Effort,
-    sites: Vec<Site>,
+    pub(super) sites: Vec<Site>,
     hints: usize,
     /// What the functions do to objects, if memory is to be given back before a call is over.
     pub(super) summarized: Option<Summarized>,
@@ -307,6 +307,7 @@ impl Compiler {
             let reads_only = (0..count).map(|argument| !changed.is_changed(number, argument)).collect();
             trampolines.push((id, signature.clone(), reads_only));
         }
+        compiler.keep_globals_of_interpreted();
         compiler.jit.finalize_definitions().map_err(|error| broken(first, error.to_string()))?;
         let jit = compiler.jit;
         let entries_made = trampolines.into_iter().map(|(id, signature, reads_only)| Entry {

@@ -3,12 +3,15 @@
 #![allow(unsafe_code, reason = "writes and reads arrays in the memory that machine code works on")]
 
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, types as clif};
-use ircode::GlobalArray;
+use hashbrown::HashSet;
+use ircode::{CallGraph, GlobalArray, IRCode, Module, Operand};
 
+use super::compiler::Compiler;
 use super::context::{Context, offset};
 use super::function::{FunctionCompiler, Typed};
 use super::layout::{Layouts, Parts, array};
 use super::marshal::{Result, set_word};
+use super::sites::{Interpreted, What, Work};
 use crate::value::Value;
 
 /// A global array that code uses, as it lies in memory.
@@ -31,16 +34,64 @@ impl Global {
     }
 }
 
+impl Compiler {
+    /// The number of the array of this position in the module, among those of the code.
+    fn number_of_global(&mut self, index: usize, declared: &GlobalArray) -> usize {
+        self.globals.iter().position(|known| known.index == index).unwrap_or_else(|| {
+            self.globals.push(Global::new(index, declared));
+            self.globals.len() - 1
+        })
+    }
+
+    /// Takes the arrays for those of the code that functions use which are left to the interpreter: what one of them changes, the next one finds.
+    pub(super) fn keep_globals_of_interpreted(&mut self) {
+        let functions = self.sites.iter().filter_map(|site| match &site.what {
+            What::Interpreted(Interpreted { work: Work::Function(number), .. }) => Some(*number),
+            _ => None,
+        });
+        let left: Vec<usize> = functions.collect();
+        if left.is_empty() || self.module.global_arrays().is_empty() {
+            return;
+        }
+        let module = self.module.clone();
+        for index in globals_of(&module, left) {
+            if let Some(declared) = module.global_arrays().get(index) {
+                self.number_of_global(index, declared);
+            }
+        }
+    }
+}
+
+/// The global arrays that functions name, and all that they may call, by their positions.
+fn globals_of(module: &Module<IRCode>, functions: Vec<usize>) -> Vec<usize> {
+    let calls = CallGraph::new(module);
+    let (mut seen, mut work) = (HashSet::new(), functions);
+    let mut found = Vec::new();
+    while let Some(number) = work.pop() {
+        let Some(function) = module.functions().get(number).filter(|_| seen.insert(number)) else { continue };
+        for stmt in function.body.stmts.stmts() {
+            stmt.for_each_operand(&mut |operand| {
+                if let Operand::Global(global) = operand
+                    && let Some(index) = module.global_array(global)
+                {
+                    found.push(index);
+                }
+            });
+        }
+        work.extend(calls.callees(number));
+        if calls.calls_unknown(number) {
+            work.extend((0..module.functions().len()).filter(|function| calls.escapes(*function)));
+        }
+    }
+    found
+}
+
 impl FunctionCompiler<'_, '_> {
     /// The array of this position in the module.
     pub(super) fn global_array(&mut self, index: usize) -> Option<Typed> {
         let declared = self.module.global_arrays().get(index)?.clone();
         let layout = self.compiler.layouts.of(&declared.ty());
-        let globals = &mut self.compiler.globals;
-        let number = globals.iter().position(|known| known.index == index).unwrap_or_else(|| {
-            globals.push(Global::new(index, &declared));
-            globals.len() - 1
-        });
+        let number = self.compiler.number_of_global(index, &declared);
         let flags = MemFlagsData::trusted().with_readonly().with_can_move();
         let table = self.builder.ins().load(clif::I64, flags, self.context, offset::GLOBALS);
         let object = self.builder.ins().load(clif::I64, flags, table, 8 * i32::try_from(number).ok()?);
