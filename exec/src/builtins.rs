@@ -85,7 +85,7 @@ pub(crate) fn builtin(name: &str) -> Option<Builtin> {
         "isa" => control::isa,
         "typeof" => control::type_of,
         "typeassert" => control::typeassert,
-        "throw" => control::throw,
+        "throw" | "rethrow" => control::throw,
         "error" => control::error,
         "throw_complex_domainerror" => control::throw_complex_domainerror,
         "throw_exp_domainerror" => control::throw_exp_domainerror,

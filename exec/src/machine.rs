@@ -614,6 +614,10 @@ impl Run<'_, '_> {
                 Some(exception) => Step::Value(exception.clone()),
                 None => return Err(Fault::Fatal(RunErrorKind::Undefined("the current exception".into()))),
             },
+            Op::Rethrow => match self.exceptions.last() {
+                Some(exception) => return Err(Fault::Throw(exception.clone())),
+                None => return Err(Fault::Fatal(RunErrorKind::Undefined("the current exception".into()))),
+            },
             Op::PhiC(stores) => {
                 let frame = self.frames.last();
                 let latest = |register: &u32| {

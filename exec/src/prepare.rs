@@ -86,6 +86,8 @@ pub(crate) enum Op {
     },
     PopException(Source),
     TheException,
+    /// Throws the exception that is being handled.
+    Rethrow,
     Scalars {
         primitive: &'static Primitive,
         f: ScalarFunction,
@@ -598,6 +600,9 @@ impl Preparer<'_> {
                 expected,
                 got: count.to_string(),
             }));
+        }
+        if primitive.name == "rethrow" && count == 0 {
+            return Ok(Op::Rethrow);
         }
         let args = self.sources(args)?;
         Ok(match (primitive.compute, args.as_slice()) {

@@ -408,6 +408,8 @@ fn last_part(name: &str) -> &str {
 }
 
 /// Whether such values never have one.
+/// Whether values of a type that the module does not declare have no tangent, by the type's name in Julia. What exceptions hold is not
+/// followed: they are made to be thrown.
 fn is_without_tangent(name: &str) -> bool {
     const NAMES: &[&str] = &[
         "Integer",
@@ -432,7 +434,7 @@ fn is_without_tangent(name: &str) -> bool {
         "Task",
     ];
     let name = last_part(name.split('{').next().unwrap_or(name));
-    NAMES.contains(&name)
+    NAMES.contains(&name) || name.ends_with("Exception") || name.ends_with("Error")
 }
 
 #[cfg(test)]

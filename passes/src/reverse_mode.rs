@@ -22,7 +22,8 @@
 //! each has its own adjoint.
 //!
 //! What depends on the arguments by steps only (integers, comparisons, rounding) has no derivative and is computed as it
-//! was. What has no known derivative is refused where the result depends on it, as is try/catch.
+//! was. What has no known derivative is refused where the result depends on it, as is what an exception holds
+//! that is caught; otherwise try/catch is [branches](crate::lower_exceptions).
 
 mod activity;
 mod adjoints;
@@ -62,6 +63,7 @@ mod subset;
 mod summary;
 pub(crate) mod survey;
 mod tangent_code;
+mod without_handlers;
 
 use bbcode::BBCode;
 use hashbrown::HashSet;
@@ -73,6 +75,7 @@ use self::independent_rounds::{IndependentRounds, Round, joined};
 use self::one_function::{MadeFunction, Temporary};
 use self::operation::Operation;
 use self::plan::Plan;
+use self::without_handlers::without_handlers;
 use crate::differentiability::Made;
 use crate::manager::{PassResult, named_or_only, run_on_function};
 use crate::rules::{RuleTable, RuleTarget};
@@ -130,8 +133,8 @@ pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
 ///
 /// # Errors
 ///
-/// [`PassError`] at the first statement of which no derivative is known and on which the result depends, and at a
-/// try/catch. Nothing is added to the module then.
+/// [`PassError`] at the first statement of which no derivative is known and on which the result depends, and at what
+/// may fail in a try/catch and cannot be made a branch. Nothing is added to the module then.
 pub fn differentiate(module: &mut Module<BBCode>, name: &Name) -> Result<DerivativeNames, PassError> {
     derive(module, name, &Options::default()).map(|derivative| derivative.names)
 }
@@ -223,9 +226,19 @@ struct Added {
 
 /// Adds the functions of a derivative to the module.
 fn add_derivative(module: &mut Module<BBCode>, name: &Name, options: &Options) -> Result<Added, PassError> {
-    let (derivative, mut generated) = match options.checkpoint {
-        true => generate_checkpointed(module, name, options)?,
-        false => generate_all(module, name, options)?,
+    let lowered = without_handlers(module, std::slice::from_ref(name));
+    let source = lowered.as_ref().map_or(&*module, |lowered| &lowered.module);
+    let made = match options.checkpoint {
+        true => generate_checkpointed(source, name, options),
+        false => generate_all(source, name, options),
+    };
+    let (derivative, mut generated) = match (made, lowered) {
+        (Ok((derivative, mut generated)), Some(lowered)) => {
+            lowered.add_to(&mut generated);
+            (derivative, generated)
+        }
+        (Err(error), Some(lowered)) => return Err(lowered.reason_for(error)),
+        (made, None) => made?,
     };
     let (mut passes, mut temporary) = (std::mem::take(&mut generated.passes), std::mem::take(&mut generated.temporary));
     let mut unclean = generated.unclean.clone();
@@ -295,7 +308,16 @@ fn generate_checkpointed(
 pub(crate) fn derive_all(module: &mut Module<BBCode>, roots: &[(Name, Vec<u32>)]) -> Result<Vec<Made>, Vec<PassError>> {
     let Some((first, _)) = roots.first() else { return Ok(Vec::new()) };
     link_methods::run_on_all(module).map_err(|error| vec![error])?;
-    let (generated, made) = generate_vjps(module, first, roots)?;
+    let names: Vec<Name> = roots.iter().map(|(name, _)| name.clone()).collect();
+    let lowered = without_handlers(module, &names);
+    let source = lowered.as_ref().map_or(&*module, |lowered| &lowered.module);
+    let (mut generated, made) = generate_vjps(source, first, roots).map_err(|errors| match &lowered {
+        Some(lowered) => errors.into_iter().map(|error| lowered.reason_for(error)).collect(),
+        None => errors,
+    })?;
+    if let Some(lowered) = lowered {
+        lowered.add_to(&mut generated);
+    }
     add(module, first, generated).map_err(|error| vec![error])?;
     Ok(made)
 }

@@ -198,7 +198,10 @@ impl FunctionCompiler<'_, '_> {
         }
         // What is no array has methods of its own, which are found when it is known what it is.
         let has_methods = primitive.scope == Scope::Arrays && !self.module.methods(primitive.name).is_empty();
-        let operands = self.operands(ir, args)?;
+        let mut operands = self.operands(ir, args)?;
+        if primitive.name == "rethrow" && operands.is_empty() {
+            operands.push(self.the_exception(ir, &Type::Any)?);
+        }
         let has_array = || operands.iter().any(|operand| matches!(operand.layout.shape, Shape::Array(..)));
         if MAPPING.contains(&primitive.name) || has_methods && !has_array() {
             return self.refuse(format!("a call of `{}`", primitive.name));

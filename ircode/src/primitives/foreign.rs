@@ -1,4 +1,4 @@
-//! Foreign functions that are primitives: C's math library, and LLVM's intrinsics.
+//! Foreign functions that are primitives: C's math library, LLVM's intrinsics, and what Julia's runtime does.
 
 use super::{Primitive, lookup};
 use crate::constant::Constant;
@@ -55,6 +55,9 @@ const SYMBOLS: &[(&str, &str)] = &[
     ("erff", "erf"),
     ("erfc", "erfc"),
     ("erfcf", "erfc"),
+    ("jl_throw", "throw"),
+    ("jl_rethrow", "rethrow"),
+    ("jl_rethrow_other", "rethrow"),
 ];
 
 /// The symbol that a foreigncall calls, without its library.

@@ -264,6 +264,7 @@ pub static TABLE: &[Primitive] = &[
     machine("typeof", 1, Some(1), ResultType::Unknown, PURE),
     machine("typeassert", 2, Some(2), ResultType::Unknown, THROWS),
     machine("throw", 1, Some(1), ResultType::Bottom, WRITES),
+    machine("rethrow", 0, Some(1), ResultType::Bottom, WRITES),
     machine("error", 0, None, ResultType::Bottom, WRITES),
     machine("throw_complex_domainerror", 2, Some(2), ResultType::Bottom, WRITES),
     machine("throw_exp_domainerror", 1, Some(1), ResultType::Bottom, WRITES),

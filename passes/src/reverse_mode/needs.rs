@@ -193,9 +193,12 @@ impl Plan<'_> {
             }
             Operation::Call { function, args } => {
                 let active = |arg: &Operand<Ids>| self.activity.has_cotangent(arg) || self.has_shadow(arg);
-                args.iter().any(active)
+                let writes = self.derivation.summaries.get(*function).writes;
+                // What gives nothing that has a tangent and changes nothing is only asked something.
+                let gives = self.primal.inst(id).is_none_or(|inst| !self.derivation.tangents.of(&inst.ty).is_none());
+                (gives || writes) && args.iter().any(active)
                     || self.has_shadow(&Operand::Value(id))
-                    || self.derivation.summaries.get(*function).writes && args.iter().any(|arg| self.restores(arg))
+                    || writes && args.iter().any(|arg| self.restores(arg))
             }
             _ => false,
         }

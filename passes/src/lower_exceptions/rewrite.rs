@@ -1,0 +1,447 @@
+//! A body in which exceptions go by edges.
+
+use bbcode::{BBCode, BlockId, EditError, Ids, InstId, OddEdges};
+use hashbrown::{HashMap, HashSet};
+use ircode::{Constant, Head, LineInfo, Name, NewInstruction, Operand, PhiEntry, Scalar, Stmt, Type};
+
+use super::regions::Regions;
+use super::stand_ins::stand_in;
+use super::throwing::Throws;
+use super::{Lowering, NAME, exception_type, probes};
+use crate::manager::Context;
+use crate::{PassError, mem2reg};
+
+/// Where an exception goes.
+#[derive(Clone, Copy, Debug)]
+enum Target {
+    /// To the handler that this statement entered.
+    Handler(InstId),
+    /// Out of the function, which returns it.
+    Caller,
+}
+
+/// A statement that may throw, and what becomes of that.
+struct Site {
+    inst: InstId,
+    throws: Throws,
+    target: Target,
+    /// The handler of which the exception was the current one.
+    handled: Option<InstId>,
+}
+
+/// What is known of a function that is being rewritten.
+struct Rewriter<'l, 'm> {
+    lowering: &'l mut Lowering<'m>,
+    function: &'l Name,
+    /// As it was, where errors are told of.
+    original: &'l BBCode,
+    bb: BBCode,
+    /// By the statement that entered a handler, where its exceptions go, and the variable with the exception, if somebody asks for it.
+    landings: HashMap<InstId, (BlockId, Option<InstId>)>,
+    /// The type of what the function returns, if it returns exceptions.
+    returns: Option<Type>,
+    /// The variables that were made of φᶜs.
+    stored: Vec<InstId>,
+}
+
+/// The body of a function in which no handler is entered: exceptions go to where they are handled by edges. With a type of its results, the function
+/// returns those that come out of it.
+pub(super) fn rewrite(
+    lowering: &mut Lowering<'_>,
+    function: &Name,
+    body: &BBCode,
+    returns: Option<Type>,
+) -> Result<BBCode, PassError> {
+    let mut bb = body.clone();
+    bb.name_phi_edges();
+    bb.remove_unreachable_blocks();
+    let mut rewriter =
+        Rewriter { lowering, function, original: body, bb, landings: HashMap::new(), returns, stored: Vec::new() };
+    rewriter.run()?;
+    let (mut bb, module, stored) = (rewriter.bb, rewriter.lowering.module, rewriter.stored);
+    let context = Context { module, function };
+    mem2reg::run(&mut bb, &context)?;
+    // Where nothing was stored on some way, nobody uses what a φᶜ gives there: it may be anything.
+    let mut left = false;
+    for slot in stored {
+        let Some(Type::Slot(ty)) = bb.inst(slot).map(|inst| inst.ty.clone()) else { continue };
+        if let Type::Scalar(scalar) = &*ty {
+            let anything = Operand::Constant(Constant::Scalar(Scalar::from_bits(*scalar, 0)));
+            let set = NewInstruction::new(own("slot_set!", [Operand::Value(slot), anything]), Type::Nothing);
+            left |= bb.insert_after(slot, set).is_ok();
+        }
+    }
+    if left {
+        mem2reg::run(&mut bb, &context)?;
+    }
+    Ok(bb)
+}
+
+impl Rewriter<'_, '_> {
+    fn error(&self, at: InstId, message: &str) -> PassError {
+        PassError::new(NAME, self.function, message).at(self.original, at)
+    }
+
+    fn edited<T>(&self, result: Result<T, EditError>) -> Result<T, PassError> {
+        result.map_err(|error| PassError::new(NAME, self.function, error.to_string()))
+    }
+
+    fn run(&mut self) -> Result<(), PassError> {
+        let regions = Regions::of(&self.bb).map_err(|block| {
+            let message = "control comes here in the care of different handlers, or a handler is entered or left in the middle of the block";
+            PassError::new(NAME, self.function, message).at_block(&self.bb, block)
+        })?;
+        let sites = self.sites(&regions)?;
+        let asked = self.exceptions_asked_for(&regions)?;
+        self.make_landings()?;
+        for (exception, enter) in asked {
+            let slot = self.landings.get(&enter).and_then(|(_, slot)| *slot);
+            let Some(slot) = slot else { return Err(self.error(exception, "no exception is being handled here")) };
+            self.put(exception, own("slot_get", [Operand::Value(slot)]))?;
+        }
+        for site in sites {
+            self.divert(site)?;
+        }
+        self.pass_through_variables()?;
+        self.remove_handlers()?;
+        if self.returns.is_some() {
+            self.return_outcomes()?;
+        }
+        Ok(())
+    }
+
+    /// The statements of which exceptions go elsewhere.
+    fn sites(&self, regions: &Regions) -> Result<Vec<Site>, PassError> {
+        let mut sites = Vec::new();
+        for block in self.bb.blocks().filter(|block| regions.reaches(*block)) {
+            let target = match regions.handler(block) {
+                Some(enter) => Target::Handler(enter),
+                None if self.returns.is_some() => Target::Caller,
+                None => continue,
+            };
+            for (inst, data) in self.bb.insts(block) {
+                let Some(throws) = self.lowering.throwing.how(self.lowering.module, &self.bb, data) else { continue };
+                let handled = match throws {
+                    Throws::Again => regions.handled(&self.bb, block, inst),
+                    _ => None,
+                };
+                sites.push(Site { inst, throws, target, handled });
+            }
+        }
+        Ok(sites)
+    }
+
+    /// The statements that ask for the current exception, with those that entered its handler.
+    fn exceptions_asked_for(&self, regions: &Regions) -> Result<Vec<(InstId, InstId)>, PassError> {
+        let mut asked = Vec::new();
+        for block in self.bb.blocks().filter(|block| regions.reaches(*block)) {
+            for (id, inst) in self.bb.insts(block) {
+                if matches!(&inst.stmt, Stmt::Expr(expr) if expr.head == Head::TheException) && self.lowering.carries {
+                    match regions.handled(&self.bb, block, id) {
+                        Some(enter) => asked.push((id, enter)),
+                        None => return Err(self.error(id, "no exception is being handled here")),
+                    }
+                }
+            }
+        }
+        Ok(asked)
+    }
+
+    /// Makes the blocks to which exceptions go, on their way to catch blocks.
+    fn make_landings(&mut self) -> Result<(), PassError> {
+        let enters = self.bb.all_insts().filter_map(|(id, inst)| match &inst.stmt {
+            Stmt::Enter(enter) => Some((id, enter.catch_dest?, inst.line)),
+            _ => None,
+        });
+        let enters: Vec<(InstId, BlockId, LineInfo)> = enters.collect();
+        for (enter, catch, line) in enters {
+            let landing = self.bb.push_block();
+            let slot = match self.lowering.carries {
+                true => Some(self.variable(exception_type(), line)?),
+                false => None,
+            };
+            self.push(landing, Stmt::goto(catch), Type::Any, line)?;
+            // No exception comes here any more as Julia's edges from nowhere do.
+            let set = self.bb.set_odd_edges(catch, OddEdges::default());
+            self.edited(set)?;
+            // What φs take where an exception comes.
+            let from = self.bb.block_of(enter);
+            let phis: Vec<InstId> = self.bb.phi_nodes(catch).map(|(id, _)| id).collect();
+            for phi in phis {
+                if let Some(Stmt::Phi(node)) = self.bb.inst_mut(phi).map(|inst| &mut inst.stmt) {
+                    for entry in node.entries.iter_mut().filter(|entry| Some(entry.edge) == from) {
+                        *entry = PhiEntry { edge: landing, value: entry.value.clone() };
+                    }
+                }
+            }
+            self.landings.insert(enter, (landing, slot));
+        }
+        Ok(())
+    }
+
+    /// A new variable, which is there from the start.
+    fn variable(&mut self, ty: Type, line: LineInfo) -> Result<InstId, PassError> {
+        let of = Operand::Constant(Constant::of_type(ty.clone()));
+        let new = NewInstruction::new(own("new_slot", [of]), Type::slot(ty)).with_line(line);
+        let made = match self.bb.entry() {
+            Some(entry) => match self.bb.phi_nodes(entry).last().map(|(id, _)| id) {
+                Some(phi) => self.bb.insert_after(phi, new),
+                None => self.bb.insert_at_start(entry, new),
+            },
+            None => return Err(PassError::new(NAME, self.function, "there is no block")),
+        };
+        self.edited(made)
+    }
+
+    fn put(&mut self, id: InstId, stmt: Stmt<Ids>) -> Result<(), PassError> {
+        let replaced = self.bb.replace(id, stmt);
+        self.edited(replaced).map(|_| ())
+    }
+
+    fn push(&mut self, block: BlockId, stmt: Stmt<Ids>, ty: Type, line: LineInfo) -> Result<InstId, PassError> {
+        let pushed = self.bb.push(block, NewInstruction::new(stmt, ty).with_line(line));
+        self.edited(pushed)
+    }
+
+    /// Lets what a statement throws go where it is handled.
+    fn divert(&mut self, site: Site) -> Result<(), PassError> {
+        let id = site.inst;
+        let (Some(block), Some(inst)) = (self.bb.block_of(id), self.bb.inst(id).cloned()) else { return Ok(()) };
+        let line = inst.line;
+        let mut ends = inst.ty == Type::Bottom;
+        // What is called, the type of its result, and what then becomes of the statement.
+        let (call, ty, becomes) = match site.throws {
+            Throws::Always | Throws::Again => {
+                let exception = match (site.throws, &inst.stmt) {
+                    (Throws::Always, Stmt::Call(call)) => call.args.first().cloned(),
+                    (Throws::Always, Stmt::Invoke(invoke)) => invoke.args.first().cloned(),
+                    _ => {
+                        let slot = site.handled.and_then(|enter| self.landings.get(&enter)?.1);
+                        let get = slot.map(|slot| own("slot_get", [Operand::Value(slot)]));
+                        let get = get.ok_or_else(|| self.error(id, "no exception is being handled here"))?;
+                        let got = self.bb.insert_before(id, NewInstruction::new(get, exception_type()).with_line(line));
+                        Some(Operand::Value(self.edited(got)?))
+                    }
+                };
+                self.cut(block, id)?;
+                return self.leave(block, site.target, exception, line);
+            }
+            Throws::Unknown => {
+                let message = "inside of try, this cannot be made a branch: nobody knows what it may throw";
+                return Err(self.error(id, message));
+            }
+            Throws::Function(position) => {
+                let error = |lowering: PassError| {
+                    lowering.with_help(format!("it is called inside of try in {}", self.function))
+                };
+                let (name, result) = self.lowering.variant(position).map_err(error)?;
+                let args = match &inst.stmt {
+                    Stmt::Call(call) => call.args.clone(),
+                    Stmt::Invoke(invoke) => invoke.args.clone(),
+                    _ => return Ok(()),
+                };
+                ends |= result == Type::Bottom;
+                let call = Stmt::call(Operand::global("", &name), args);
+                (call, self.lowering.outcome(&result), Some(result))
+            }
+            Throws::Primitive(primitive) => {
+                let probe = probes::of(self.lowering, self.function, (&self.bb, self.original), id, primitive)?;
+                let ty = self.lowering.outcome(&Type::Bottom);
+                (Stmt::call(Operand::global("", &probe.name), probe.args), ty, None)
+            }
+        };
+        let rest = self.cut(block, id)?;
+        let outcome = self.push(block, call, ty, line)?;
+        let thrown = match ends {
+            true => block,
+            false => {
+                let threw = self.part(block, outcome, 1, Type::BOOL, line)?;
+                let thrown = self.bb.push_block();
+                let fine = Stmt::call(Operand::global("Base", "not_int"), [Operand::Value(threw)]);
+                let fine = self.push(block, fine, Type::BOOL, line)?;
+                self.push(block, Stmt::goto_if_not(Operand::Value(fine), thrown), Type::Any, line)?;
+                let next = self.bb.set_next(block, Some(rest));
+                self.edited(next)?;
+                if let Some(result) = becomes {
+                    self.take(id, outcome, result, inst.ty, line)?;
+                }
+                thrown
+            }
+        };
+        let exception = match self.lowering.carries {
+            true => Some(Operand::Value(self.part(thrown, outcome, 3, exception_type(), line)?)),
+            false => None,
+        };
+        self.leave(thrown, site.target, exception, line)
+    }
+
+    /// Ends a block before a statement, and gives the block in which that is now.
+    fn cut(&mut self, block: BlockId, id: InstId) -> Result<BlockId, PassError> {
+        let rest = self.bb.split_block(id);
+        let rest = self.edited(rest)?;
+        if let Some((goto, _)) = self.bb.terminator(block) {
+            let removed = self.bb.remove_unchecked(goto);
+            self.edited(removed)?;
+        }
+        let next = self.bb.set_next(block, None);
+        self.edited(next)?;
+        Ok(rest)
+    }
+
+    /// The part of an outcome of this number.
+    fn part(&mut self, block: BlockId, of: InstId, number: i64, ty: Type, line: LineInfo) -> Result<InstId, PassError> {
+        let get = Stmt::call(Operand::global("Core", "getfield"), [Operand::Value(of), number.into()]);
+        self.push(block, get, ty, line)
+    }
+
+    /// Lets a call be the value in an outcome.
+    fn take(&mut self, id: InstId, outcome: InstId, result: Type, ty: Type, line: LineInfo) -> Result<(), PassError> {
+        let get = Stmt::call(Operand::global("Core", "getfield"), [Operand::Value(outcome), 2_i64.into()]);
+        let (stood_for, is_own) = self.lowering.standing_in(&result);
+        if is_own {
+            return self.put(id, get);
+        }
+        let got = self.bb.insert_before(id, NewInstruction::new(get, stood_for).with_line(line));
+        let got = self.edited(got)?;
+        let ty = if ty.is_unknown() { result } else { ty };
+        self.put(id, Stmt::pi(Operand::Value(got), ty))
+    }
+
+    /// Ends a block: an exception goes from there.
+    fn leave(
+        &mut self,
+        block: BlockId,
+        target: Target,
+        exception: Option<Operand<Ids>>,
+        line: LineInfo,
+    ) -> Result<(), PassError> {
+        match target {
+            Target::Handler(enter) => {
+                let Some((landing, slot)) = self.landings.get(&enter).copied() else { return Ok(()) };
+                if let (Some(slot), Some(exception)) = (slot, exception) {
+                    let set = own("slot_set!", [Operand::Value(slot), exception]);
+                    self.push(block, set, Type::Nothing, line)?;
+                }
+                self.push(block, Stmt::goto(landing), Type::Any, line)?;
+            }
+            Target::Caller => {
+                let result = self.returns.clone().unwrap_or(Type::Bottom);
+                let value = stand_in(self.lowering.module, &mut self.bb, block, &result, line);
+                let value = self.edited(value)?;
+                self.push_return(block, true, value, exception, &result, line)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn push_return(
+        &mut self,
+        block: BlockId,
+        threw: bool,
+        value: Operand<Ids>,
+        exception: Option<Operand<Ids>>,
+        result: &Type,
+        line: LineInfo,
+    ) -> Result<(), PassError> {
+        let mut parts = vec![threw.into(), value];
+        if self.lowering.carries {
+            parts.push(exception.unwrap_or_else(Operand::nothing));
+        }
+        let ty = self.lowering.outcome(result);
+        let outcome = self.push(block, Stmt::call(Operand::global("Core", "tuple"), parts), ty, line)?;
+        self.push(block, Stmt::ret(Operand::Value(outcome)), Type::Any, line)?;
+        Ok(())
+    }
+
+    /// Lets the function return what says that no exception came out of it.
+    fn return_outcomes(&mut self) -> Result<(), PassError> {
+        let result = self.returns.clone().unwrap_or(Type::Bottom);
+        let ty = self.lowering.outcome(&result);
+        let returns = self.bb.all_insts().filter_map(|(id, inst)| match &inst.stmt {
+            Stmt::Return(ret) => Some((id, ret.value.clone()?, inst.line)),
+            _ => None,
+        });
+        let returns: Vec<_> = returns.collect();
+        for (id, value, line) in returns {
+            if self.bb.operand_type(&value) == ty {
+                continue;
+            }
+            let mut parts = vec![false.into(), value];
+            if self.lowering.carries {
+                parts.push(Operand::nothing());
+            }
+            let tuple = Stmt::call(Operand::global("Core", "tuple"), parts);
+            let made = self.bb.insert_before(id, NewInstruction::new(tuple, ty.clone()).with_line(line));
+            let made = self.edited(made)?;
+            self.put(id, Stmt::ret(Operand::Value(made)))?;
+        }
+        Ok(())
+    }
+
+    /// Makes variables of what ϒ statements store for φᶜs.
+    fn pass_through_variables(&mut self) -> Result<(), PassError> {
+        let phis = self.bb.all_insts().filter_map(|(id, inst)| match &inst.stmt {
+            Stmt::PhiC(phi) => {
+                let stores: Vec<InstId> = phi.values.iter().filter_map(Operand::as_value).collect();
+                Some((id, stores, inst.ty.clone(), inst.line))
+            }
+            _ => None,
+        });
+        let phis: Vec<_> = phis.collect();
+        for (phi, stores, ty, line) in phis {
+            let slot = self.variable(ty, line)?;
+            self.stored.push(slot);
+            for store in stores {
+                let value = match self.bb.stmt(store) {
+                    Some(Stmt::Upsilon(upsilon)) => upsilon.value.clone(),
+                    _ => None,
+                };
+                if let Some(value) = value {
+                    let set = own("slot_set!", [Operand::Value(slot), value]);
+                    let set = self.bb.insert_before(store, NewInstruction::new(set, Type::Nothing).with_line(line));
+                    self.edited(set)?;
+                }
+            }
+            let block = self.bb.block_of(phi);
+            let last = block.and_then(|block| self.bb.phi_nodes(block).last().map(|(id, _)| id));
+            if last.is_some_and(|last| self.bb.comes_before(phi, last)) {
+                return Err(self.error(phi, "φs stand behind this"));
+            }
+            self.put(phi, own("slot_get", [Operand::Value(slot)]))?;
+        }
+        Ok(())
+    }
+
+    /// Removes what enters and leaves handlers.
+    fn remove_handlers(&mut self) -> Result<(), PassError> {
+        let gone = |stmt: &Stmt<Ids>| match stmt {
+            Stmt::Enter(_) | Stmt::Upsilon(_) => true,
+            Stmt::Expr(expr) => matches!(expr.head, Head::Leave | Head::PopException | Head::TheException),
+            _ => false,
+        };
+        let gone: Vec<InstId> = self.bb.all_insts().filter(|(_, inst)| gone(&inst.stmt)).map(|(id, _)| id).collect();
+        let names: HashSet<InstId> = gone.iter().copied().collect();
+        let mut used: HashSet<InstId> = HashSet::new();
+        for (_, inst) in self.bb.all_insts().filter(|(id, _)| !names.contains(id)) {
+            inst.stmt.for_each_use(|value| used.extend(names.get(&value)));
+        }
+        for id in gone {
+            // A token may be used where it means nothing.
+            if used.contains(&id) {
+                if let Some(inst) = self.bb.inst_mut(id) {
+                    (inst.stmt, inst.ty) = (Stmt::nothing(), Type::Nothing);
+                }
+                continue;
+            }
+            let removed = self.bb.remove_unchecked(id);
+            self.edited(removed)?;
+        }
+        crate::simplify_cfg::fill_empty_blocks(&mut self.bb);
+        Ok(())
+    }
+}
+
+/// A call of one of our primitives.
+fn own<const N: usize>(name: &str, args: [Operand<Ids>; N]) -> Stmt<Ids> {
+    Stmt::call(Operand::global("BBKit", name), args)
+}

@@ -1,0 +1,157 @@
+//! What may throw.
+
+use bbcode::{BBCode, Ids, InstId};
+use hashbrown::HashSet;
+use ircode::primitives::{Primitive, ResultType};
+use ircode::{CallGraph, Callee, Constant, Head, Instruction, Module, Operand, Stmt, Type, method_of};
+
+use super::regions::Regions;
+use crate::effects::{call_effects, mutable_field_type};
+
+/// How a statement throws.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Throws {
+    /// It throws its operand.
+    Always,
+    /// It throws the exception that is being handled again.
+    Again,
+    /// What it calls may throw: the function at this position.
+    Function(usize),
+    /// It is this primitive, which may fail.
+    Primitive(&'static Primitive),
+    /// Nobody knows what it calls.
+    Unknown,
+}
+
+/// Which functions may be left by an exception, by position.
+#[derive(Debug)]
+pub(super) struct Throwing(Vec<bool>);
+
+impl Throwing {
+    pub(super) fn of(module: &Module<BBCode>) -> Throwing {
+        let count = module.functions().len();
+        let graph = CallGraph::new(module);
+        let mut throwing = Throwing(vec![false; count]);
+        for group in graph.bottom_up() {
+            // Those that call each other throw if one of them does without the others.
+            let throws = group.iter().any(|&position| throwing.leaves(module, position));
+            for &position in group {
+                if let Some(known) = throwing.0.get_mut(position) {
+                    *known = throws;
+                }
+            }
+        }
+        throwing
+    }
+
+    /// Whether an exception may come out of a function.
+    fn leaves(&self, module: &Module<BBCode>, position: usize) -> bool {
+        let Some(function) = module.functions().get(position) else { return true };
+        let Ok(regions) = Regions::of(&function.body) else { return true };
+        function.body.blocks().any(|block| {
+            let escapes = regions.reaches(block) && regions.handler(block).is_none();
+            escapes && function.body.insts(block).any(|(_, inst)| self.how(module, &function.body, inst).is_some())
+        })
+    }
+
+    /// How a statement throws, if it may.
+    pub(super) fn how(&self, module: &Module<BBCode>, bb: &BBCode, inst: &Instruction<Ids>) -> Option<Throws> {
+        if let Stmt::Expr(expr) = &inst.stmt
+            && expr.head != Head::Foreigncall
+        {
+            return (expr.head == Head::ThrowUndefIfNot).then_some(Throws::Unknown);
+        }
+        if !matches!(inst.stmt, Stmt::Call(_) | Stmt::Invoke(_) | Stmt::Expr(_)) {
+            return None;
+        }
+        if let Some((primitive, args)) = module.primitive_call(&inst.stmt) {
+            let throws = || call_effects(module, bb, primitive, args).throws && !is_fine(module, bb, primitive, args);
+            return match primitive.name {
+                "throw" => Some(Throws::Always),
+                "rethrow" => Some(if args.is_empty() { Throws::Again } else { Throws::Always }),
+                // What calls functions that it is given.
+                _ if primitive.result == ResultType::Mapped => Some(Throws::Unknown),
+                _ if primitive.result == ResultType::Bottom || throws() => Some(Throws::Primitive(primitive)),
+                _ => None,
+            };
+        }
+        match module.called(&inst.stmt) {
+            // Julia's own function is what it calls.
+            Some(Callee::Function(position)) if is_rethrow(module, position) => match &inst.stmt {
+                Stmt::Call(call) if !call.args.is_empty() => Some(Throws::Always),
+                Stmt::Invoke(invoke) if !invoke.args.is_empty() => Some(Throws::Always),
+                _ => Some(Throws::Again),
+            },
+            Some(Callee::Function(position)) => match self.0.get(position) {
+                Some(false) => None,
+                _ => Some(Throws::Function(position)),
+            },
+            _ => Some(Throws::Unknown),
+        }
+    }
+}
+
+/// Whether the function at this position throws an exception again.
+fn is_rethrow(module: &Module<BBCode>, position: usize) -> bool {
+    let Some(function) = module.functions().get(position) else { return false };
+    matches!(method_of(&function.name), Some("rethrow" | "Base.rethrow"))
+}
+
+/// Whether a statement throws the exception that is being handled.
+pub(super) fn throws_again(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
+    match module.called(stmt) {
+        Some(Callee::Primitive(primitive)) => primitive.name == "rethrow",
+        Some(Callee::Function(position)) => is_rethrow(module, position),
+        _ => module.primitive_call(stmt).is_some_and(|(primitive, _)| primitive.name == "rethrow"),
+    }
+}
+
+/// Whether a call of a primitive that may throw is seen not to.
+fn is_fine(module: &Module<BBCode>, bb: &BBCode, primitive: &Primitive, args: &[Operand<Ids>]) -> bool {
+    match (primitive.name, args) {
+        ("isa", [_, Operand::Constant(Constant::Type(_))]) => true,
+        ("setfield!", [object, field, value]) => {
+            let taken = mutable_field_type(module, &bb.operand_type(object), field);
+            field.as_constant().is_some() && taken.is_some_and(|ty| ty == Type::Any || ty == bb.operand_type(value))
+        }
+        ("fill!", [array, value]) => match bb.operand_type(array) {
+            Type::Array(array) => array.element == bb.operand_type(value),
+            _ => false,
+        },
+        // Only memory may be missing, which is no exception.
+        ("print" | "println" | "push!" | "jl_array_grow_end" | "jl_array_grow_beg", _) => true,
+        (name, _) => ["Error", "Exception"].iter().any(|end| name.ends_with(end)),
+    }
+}
+
+/// A statement that looks at what an exception holds: at anything but its type.
+pub(crate) fn looks_into_exception(module: &Module<BBCode>, bb: &BBCode) -> Option<InstId> {
+    const HARMLESS: &[&str] = &["isa", "typeof", "throw", "rethrow", "===", "!==", "print", "println", "string"];
+    let asks = |stmt: &Stmt<Ids>| matches!(stmt, Stmt::Expr(expr) if expr.head == Head::TheException);
+    let asking = bb.all_insts().filter(|(_, inst)| asks(&inst.stmt)).map(|(id, _)| id);
+    let mut work: Vec<InstId> = asking.collect();
+    let mut seen: HashSet<InstId> = work.iter().copied().collect();
+    while let Some(exception) = work.pop() {
+        for (id, inst) in bb.all_insts() {
+            let mut uses = false;
+            inst.stmt.for_each_use(|used| uses |= used == exception);
+            if !uses || inst.ty == Type::Bottom {
+                continue;
+            }
+            match &inst.stmt {
+                Stmt::Pi(_) | Stmt::Phi(_) | Stmt::PhiC(_) | Stmt::Upsilon(_) | Stmt::Value(_) => {
+                    if seen.insert(id) {
+                        work.push(id);
+                    }
+                }
+                stmt => {
+                    let harmless = |primitive: &Primitive| HARMLESS.contains(&primitive.name);
+                    if !module.primitive_call(stmt).is_some_and(|(primitive, _)| harmless(primitive)) {
+                        return Some(id);
+                    }
+                }
+            }
+        }
+    }
+    None
+}

@@ -1,0 +1,77 @@
+//! Code with try/catch is differentiated as code with branches.
+
+use bbcode::BBCode;
+use hashbrown::HashSet;
+use ircode::{CallGraph, Module, Name};
+
+use super::one_function::Temporary;
+use super::{Generated, NAME};
+use crate::PassError;
+use crate::lower_exceptions::{self, has_handlers, looks_into_exception};
+
+/// A module in which functions have branches where they had handlers.
+pub(super) struct WithoutHandlers {
+    pub(super) module: Module<BBCode>,
+    /// The functions that these call, which were not there before.
+    added: Vec<Name>,
+    /// Why some functions still have handlers.
+    left: Vec<PassError>,
+}
+
+/// The module with branches in the place of try/catch, in these functions and what they may call; `None` if there is nothing of the kind. The module itself stays
+/// as it is.
+pub(super) fn without_handlers(module: &Module<BBCode>, names: &[Name]) -> Option<WithoutHandlers> {
+    if !module.functions().iter().any(|function| has_handlers(&function.body)) {
+        return None;
+    }
+    let graph = CallGraph::new(module);
+    let mut seen: HashSet<usize> = HashSet::new();
+    let mut work: Vec<usize> = names.iter().filter_map(|name| module.function_index(name)).collect();
+    let mut functions: Vec<Name> = Vec::new();
+    while let Some(position) = work.pop() {
+        let Some(function) = module.functions().get(position).filter(|_| seen.insert(position)) else { continue };
+        functions.extend(Some(function.name.clone()).filter(|_| has_handlers(&function.body)));
+        work.extend(graph.callees(position));
+        if graph.calls_unknown(position) {
+            work.extend((0..module.functions().len()).filter(|function| graph.escapes(*function)));
+        }
+    }
+    if functions.is_empty() {
+        return None;
+    }
+    let known = module.functions().len();
+    let mut module = module.clone();
+    let mut left = Vec::new();
+    functions.retain(|name| {
+        let looked = module.function(name).and_then(|function| {
+            let at = looks_into_exception(&module, &function.body)?;
+            let message = "try/catch that looks at what an exception holds cannot be differentiated in reverse mode";
+            Some(PassError::new(NAME, name, message).at(&function.body, at))
+        });
+        let stays = looked.is_none();
+        left.extend(looked);
+        stays
+    });
+    left.extend(lower_exceptions::lower(&mut module, &functions));
+    let added = module.functions().iter().skip(known).map(|added| added.name.clone()).collect();
+    Some(WithoutHandlers { module, added, left })
+}
+
+impl WithoutHandlers {
+    /// The functions that were added are part of what was generated, as far as they are called.
+    pub(super) fn add_to(self, generated: &mut Generated) {
+        let functions = self.added.iter().filter_map(|name| self.module.function(name));
+        generated.functions.extend(functions.cloned());
+        generated.temporary.push(Temporary { functions: self.added, trace: None });
+    }
+
+    /// Why a function has no derivative: because of its handlers, if they are what is left of it.
+    pub(super) fn reason_for(&self, error: PassError) -> PassError {
+        let of_function = self.left.iter().find(|left| left.function == error.function);
+        let tells = error.message.contains("try/catch");
+        match of_function.filter(|_| tells) {
+            Some(left) => left.clone().with_help("forward mode differentiates it"),
+            None => error,
+        }
+    }
+}
