@@ -21,7 +21,6 @@ const NOT_RUN: [(&str, &str); 1] = [("matmat_generic", "the foreign function :jl
 const NOT_REVERSED: &[(&str, &str)] = &[
     ("sign_and_abs", "a float is made of bits"),
     ("ldexp", "a float is made of bits"),
-    ("try_catch", "a function with try/catch cannot be differentiated in reverse mode"),
 ];
 
 /// A float is made of bits: the derivative is that of no rule.

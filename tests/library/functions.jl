@@ -568,6 +568,15 @@ const OFFSETS = Int32[2, 0, 1]
 @case("table_of_places", x -> sum(x[1+OFFSETS[i]] * i for i in 1:3) * x[OFFSETS[1]], v)
 
 @case("functions_in_turn", x -> (y = x; for f in (sin, tanh, exp); y = f(y); end; y), 0.7)
+# Exceptions: what is caught goes on elsewhere, and what was done before it came stays done.
+positive_or_error(x) = x < 0 ? error("negative: ", x) : sqrt(x)
+@case("caught", x -> (try; sqrt(x) * x; catch; x^2; end), -0.7)
+@case("caught_by_type", x -> (try; log(x) * x; catch e; e isa DomainError ? x^3 : 0.0; end), -0.7)
+@case("caught_in_a_loop", x -> (s = 1.0; for t in x; s += try; positive_or_error(t) * s; catch; t * s^2; end; end; s), [0.3, -0.7, 1.1, -0.2])
+@case("changed_before_it_failed", x -> (w = copy(x); try; for k in 1:length(w)+1; w[k] = w[k] * w[1]; end; catch; end; sum(w)), [0.3, -0.7, 1.1])
+@case("thrown_again", x -> (try; try; sqrt(x); catch e; e isa BoundsError || rethrow(); 0.0; end; catch; sin(x); end), -0.7)
+@case("finally", x -> (s = 0.0; try; for k in 1:5; s += x[k]^2; end; catch; s *= 3; finally; s += x[1]; end; s), [0.3, -0.7, 1.1])
+
 @case("rows_in_turn", (A, x) -> sum(dot(r, x) for r in eachrow(A)), A, v)
 
 end
