@@ -38,6 +38,7 @@ use crate::view::Body;
 /// assert!(graph.callers(0).eq([1, 2]));
 /// assert!(graph.is_recursive(0) && !graph.is_recursive(2));
 /// assert_eq!(graph.bottom_up(), [vec![0, 1], vec![2]]);
+/// assert_eq!(graph.reachable([0]), [0, 1]);
 /// # Ok::<(), ircode::TextError>(())
 /// ```
 #[derive(Debug)]
@@ -133,6 +134,27 @@ impl<'m, F: Body> CallGraph<'m, F> {
     /// Whether a function calls itself, directly or through others.
     pub fn is_recursive(&self, function: usize) -> bool {
         self.recursive.get(function).is_some_and(|&recursive| recursive)
+    }
+
+    /// These functions and those that they may call, directly or not, each once: where one calls something unknown, that may be each function that
+    /// [escapes](Self::escapes).
+    pub fn reachable(&self, roots: impl IntoIterator<Item = usize>) -> Vec<usize> {
+        let mut seen = vec![false; self.calls.len()];
+        let mut found = Vec::new();
+        let mut work: Vec<usize> = roots.into_iter().collect();
+        let mut escape = false;
+        while let Some(function) = work.pop() {
+            match seen.get_mut(function) {
+                Some(seen) if !*seen => *seen = true,
+                _ => continue,
+            }
+            found.push(function);
+            work.extend(self.callees(function));
+            if self.calls_unknown(function) && !std::mem::replace(&mut escape, true) {
+                work.extend((0..self.escapes.len()).filter(|function| self.escapes(*function)));
+            }
+        }
+        found
     }
 
     /// All functions, in groups that call each other; each group behind those that it calls, and in it the order of the module. These are the

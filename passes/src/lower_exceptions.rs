@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use bbcode::BBCode;
 use hashbrown::HashMap;
-use ircode::{Function, Head, Module, Name, Stmt, Type};
+use ircode::{CallGraph, Function, Head, Module, Name, Stmt, Type};
 
 use crate::base_names::base_name;
 use crate::{PassError, PassResult};
@@ -53,7 +53,7 @@ pub(crate) fn lower(module: &mut Module<BBCode>, functions: &[Name]) -> Vec<Pass
     if functions.is_empty() {
         return errors;
     }
-    let mut lowering = Lowering::new(module);
+    let mut lowering = Lowering::new(module, functions);
     let mut bodies: Vec<(Name, BBCode)> = Vec::new();
     for name in functions {
         let Some(function) = module.function(name) else { continue };
@@ -89,7 +89,7 @@ struct Lowering<'m> {
 }
 
 impl<'m> Lowering<'m> {
-    fn new(module: &'m Module<BBCode>) -> Self {
+    fn new(module: &'m Module<BBCode>, functions: &[Name]) -> Self {
         let asks = |function: &Function<BBCode>| {
             has_handlers(&function.body)
                 && function.body.all_insts().any(|(id, inst)| {
@@ -98,7 +98,9 @@ impl<'m> Lowering<'m> {
                     again || asks && function.body.all_insts().any(|(_, inst)| uses(&inst.stmt, id))
                 })
         };
-        let carries = module.functions().iter().any(asks);
+        let roots = functions.iter().filter_map(|name| module.function_index(name));
+        let reachable = CallGraph::new(module).reachable(roots).into_iter();
+        let carries = reachable.filter_map(|position| module.functions().get(position)).any(asks);
         let throwing = Throwing::of(module);
         Lowering { module, throwing, carries, added: BTreeMap::new(), variants: HashMap::new(), probes: HashMap::new() }
     }

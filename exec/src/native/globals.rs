@@ -3,7 +3,6 @@
 #![allow(unsafe_code, reason = "writes and reads arrays in the memory that machine code works on")]
 
 use cranelift_codegen::ir::{InstBuilder, MemFlagsData, types as clif};
-use hashbrown::HashSet;
 use ircode::{CallGraph, GlobalArray, IRCode, Module, Operand};
 
 use super::compiler::Compiler;
@@ -64,23 +63,15 @@ impl Compiler {
 
 /// The global arrays that functions name, and all that they may call, by their positions.
 fn globals_of(module: &Module<IRCode>, functions: Vec<usize>) -> Vec<usize> {
-    let calls = CallGraph::new(module);
-    let (mut seen, mut work) = (HashSet::new(), functions);
     let mut found = Vec::new();
-    while let Some(number) = work.pop() {
-        let Some(function) = module.functions().get(number).filter(|_| seen.insert(number)) else { continue };
+    let functions = CallGraph::new(module).reachable(functions);
+    for function in functions.into_iter().filter_map(|number| module.functions().get(number)) {
         for stmt in function.body.stmts.stmts() {
             stmt.for_each_operand(&mut |operand| {
-                if let Operand::Global(global) = operand
-                    && let Some(index) = module.global_array(global)
-                {
-                    found.push(index);
+                if let Operand::Global(global) = operand {
+                    found.extend(module.global_array(global));
                 }
             });
-        }
-        work.extend(calls.callees(number));
-        if calls.calls_unknown(number) {
-            work.extend((0..module.functions().len()).filter(|function| calls.escapes(*function)));
         }
     }
     found

@@ -1,7 +1,6 @@
 //! Code with try/catch is differentiated as code with branches.
 
 use bbcode::BBCode;
-use hashbrown::HashSet;
 use ircode::{CallGraph, Module, Name};
 
 use super::one_function::Temporary;
@@ -24,18 +23,11 @@ pub(super) fn without_handlers(module: &Module<BBCode>, names: &[Name]) -> Optio
     if !module.functions().iter().any(|function| has_handlers(&function.body)) {
         return None;
     }
-    let graph = CallGraph::new(module);
-    let mut seen: HashSet<usize> = HashSet::new();
-    let mut work: Vec<usize> = names.iter().filter_map(|name| module.function_index(name)).collect();
-    let mut functions: Vec<Name> = Vec::new();
-    while let Some(position) = work.pop() {
-        let Some(function) = module.functions().get(position).filter(|_| seen.insert(position)) else { continue };
-        functions.extend(Some(function.name.clone()).filter(|_| has_handlers(&function.body)));
-        work.extend(graph.callees(position));
-        if graph.calls_unknown(position) {
-            work.extend((0..module.functions().len()).filter(|function| graph.escapes(*function)));
-        }
-    }
+    let roots = names.iter().filter_map(|name| module.function_index(name));
+    let reachable = CallGraph::new(module).reachable(roots).into_iter();
+    let reachable = reachable.filter_map(|position| module.functions().get(position));
+    let mut functions: Vec<Name> =
+        reachable.filter(|function| has_handlers(&function.body)).map(|function| function.name.clone()).collect();
     if functions.is_empty() {
         return None;
     }
