@@ -377,6 +377,9 @@ impl Preparer<'_> {
                 Some(value) => Op::Return(self.source(value)?),
                 None => Op::Unreachable,
             },
+            Stmt::Enter(_) if self.ir.cfg.blocks.get(block).is_some_and(|block| block.stmts.end != index + 1) => {
+                Op::Fail(RunErrorKind::Unsupported("a handler that is entered in the middle of a block".into()))
+            }
             Stmt::Enter(enter) => Op::Enter {
                 catch: enter.catch_dest.map(|catch| self.edge_to(block, catch)).transpose()?,
                 old_style: enter.catch_dest.is_some_and(|catch| catch_block_leaves(self.ir, catch)),

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::names::{BlockNumber, Positions};
+use crate::names::{BlockNumber, Names, Positions};
 use crate::stmt::Stmt;
 
 /// The control-flow graph that an [`IRCode`](crate::IRCode) carries.
@@ -70,6 +70,15 @@ fn same_multiset(a: &[BlockNumber], b: &[BlockNumber]) -> bool {
     a.len() == b.len() && sorted(a) == sorted(b)
 }
 
+/// The statement that ends a block of these: the last one, or an `enter` behind which there are only ϒs. Julia up to 1.10 puts those there that belong to the
+/// `try` region.
+pub(crate) fn ending<N: Names>(stmts: &[Stmt<N>]) -> Option<&Stmt<N>> {
+    match stmts.iter().rev().find(|stmt| !matches!(stmt, Stmt::Upsilon(_))) {
+        Some(enter @ Stmt::Enter(_)) => Some(enter),
+        _ => stmts.last(),
+    }
+}
+
 impl Cfg {
     /// The block that holds the statement at this index, by binary search; `None` past the last statement.
     pub fn block_of(&self, index: usize) -> Option<BlockNumber> {
@@ -86,7 +95,7 @@ impl Cfg {
         let mut edges: Vec<(usize, BlockNumber)> = Vec::new();
         let mut catch_blocks = Vec::new();
         for (from, range) in ranges.iter().enumerate() {
-            let last = range.end.checked_sub(1).filter(|last| range.contains(last)).and_then(|last| stmts.get(last));
+            let last = stmts.get(range.clone()).and_then(ending);
             let fallthrough = BlockNumber::from_index(from + 1);
             if let Some(last) = last {
                 last.for_each_target(|target| edges.push((from, target)));

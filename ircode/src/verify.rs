@@ -435,7 +435,10 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
             in_phis = in_phis && statement.stmt.may_stand_among_phis();
             if statement.stmt.is_terminator() {
                 // A switch is asked everywhere, see `check_names`.
-                if i + 1 < statements.len() && !matches!(statement.stmt, Stmt::Switch(_)) {
+                let mut behind = statements.iter().skip(i + 1);
+                let stores = matches!(statement.stmt, Stmt::Enter(_))
+                    && behind.clone().all(|behind| matches!(behind.stmt, Stmt::Upsilon(_)));
+                if behind.next().is_some() && !stores && !matches!(statement.stmt, Stmt::Switch(_)) {
                     let message = "it ends a block, but statements follow in this one".to_string();
                     self.at(Check::TerminatorLast, statement, message);
                 }
