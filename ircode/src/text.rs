@@ -11,6 +11,7 @@ pub(crate) mod expression;
 pub(crate) mod function;
 mod gutter;
 mod header;
+mod hidden;
 mod labels;
 mod literal;
 mod object;

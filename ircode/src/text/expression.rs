@@ -51,7 +51,7 @@ pub(super) struct Scope {
 
 impl Scope {
     /// What a name that stands alone means: an argument, or an object of that name.
-    fn resolve(&mut self, name: &str) -> Operand<Positions> {
+    pub(super) fn resolve(&mut self, name: &str) -> Operand<Positions> {
         if let Some((_, argument)) = self.parameters.iter().find(|(parameter, _)| *parameter == name) {
             return Operand::Argument(*argument);
         }
@@ -249,27 +249,13 @@ impl<'a> Cursor<'a> {
             ':' => self.nested(|cursor| cursor.quoted(scope, context)),
             '$' => self.nested(|cursor| cursor.interpolated(scope)),
             '(' => self.nested(|cursor| cursor.tuple(scope)),
-            '#' => self.hidden_name(scope),
+            '#' => self.hidden_operand(scope),
             _ if first.is_ascii_digit() || self.is_negative_number() => self.numeral(),
             _ if is_identifier_start(first) || self.starts_with("@NamedTuple{") => {
                 self.nested(|cursor| cursor.path(scope, context))
             }
             _ => self.other_object(),
         }
-    }
-
-    /// `#self#`, the function itself, or the name that lowering gave an argument or a variable: `#8`.
-    pub(super) fn hidden_name(&mut self, scope: &mut Scope) -> Read<Operand<Positions>> {
-        let start = self.at;
-        let name = self.take_while(|c| c == '#' || is_identifier_part(c));
-        if name == "#self#" {
-            return Ok(Operand::argument(1));
-        }
-        if name.len() == 1 {
-            self.at = start;
-            return Err(self.expected("an operand"));
-        }
-        Ok(scope.resolve(name))
     }
 
     fn value(&mut self, context: Context) -> Read<Operand<Positions>> {
@@ -533,17 +519,19 @@ impl<'a> Cursor<'a> {
                 return Ok((module.into(), name.into()));
             }
             let behind_colon = self.eat(":");
-            if !behind_colon && !self.peek().is_some_and(|c| is_identifier_start(c) || c == '@') {
+            if !behind_colon && !self.peek().is_some_and(|c| is_identifier_start(c) || matches!(c, '@' | '#')) {
                 self.at = point;
                 return Ok((module.into(), name.into()));
             }
             let next = if behind_colon {
                 let parenthesised = self.eat("(");
-                let symbol = self.symbol()?;
+                let symbol = self.symbol_or_hidden()?;
                 if parenthesised {
                     self.expect(")")?;
                 }
                 symbol
+            } else if self.starts_with("#") {
+                self.hidden()?.to_string()
             } else {
                 self.path_part()?
             };

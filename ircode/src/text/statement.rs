@@ -330,7 +330,7 @@ impl<'a> Cursor<'a> {
             }
             None => self.operand(scope, Context::Call)?,
         };
-        let text = self.text(start..self.pos());
+        let text = self.spelled_today(start);
         if self.eat("::") {
             // Julia 1.12 shows the type of what is called, where that is no function of a name.
             let _ = self.operand_type()?;
