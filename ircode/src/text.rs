@@ -5,6 +5,7 @@
 pub(crate) mod balanced;
 mod builder;
 mod clean;
+mod cthulhu;
 pub(crate) mod declaration;
 mod decoration;
 pub(crate) mod expression;

@@ -1,6 +1,7 @@
 //! Lines that Julia prints around a listing: headings, tables of variables, places in the source.
 
 use super::balanced::{find_depth_0, split_depth_0};
+use super::cthulhu;
 use crate::name::Name;
 use crate::types::Type;
 
@@ -42,9 +43,12 @@ pub(super) fn decoration(line: &str) -> Option<Decoration> {
         }
         _ => {}
     }
-    // `∘ ── %0 = invoke f(::Int64)::Any` heads a listing of Cthulhu's.
-    let heading = ["∘ ", "julia>", "from ", "In [", "Out["].iter().any(|start| line.starts_with(start));
-    let heading = heading || line.contains("(generic function with ") || line.contains(") @ ") || line == "~~~";
+    let heading = ["julia>", "from ", "In [", "Out["].iter().any(|start| line.starts_with(start));
+    let heading = heading
+        || cthulhu::is_around(line)
+        || line.contains("(generic function with ")
+        || line.contains(") @ ")
+        || line == "~~~";
     (heading || is_place(line)).then_some(Decoration::Nothing)
 }
 

@@ -7,6 +7,7 @@ use hashbrown::HashSet;
 
 use super::builder::Building;
 use super::clean::clean;
+use super::cthulhu::{self, Menu};
 use super::declaration::{Unfinished, declare, declare_member, starts_declaration};
 use super::decoration::{Decoration, decoration, is_place, variable, vector_header};
 use super::expression::Cursor;
@@ -98,6 +99,7 @@ pub fn parse_module_with_parameters(text: &str, parameters: &[Option<Name>]) -> 
         declaring: None,
         parameters: parameters.to_vec(),
         variables: Variables::default(),
+        menu: Menu::default(),
         listings: 0,
     };
     let text = &*clean(text);
@@ -175,6 +177,7 @@ struct Parser {
     /// The names of the arguments of a listing without header.
     parameters: Vec<Option<Name>>,
     variables: Variables,
+    menu: Menu,
     /// How many listings without header were read.
     listings: usize,
 }
@@ -249,8 +252,14 @@ impl Parser {
             self.building = Some(Building::with_header(header::function(Cursor::new(trimmed, start))?));
             return Ok(());
         }
+        if self.menu.line(trimmed) {
+            return Ok(());
+        }
         // Most lines are statements, of which this is the margin.
         let margin = trimmed.starts_with(['│', '└']) || trimmed.starts_with(|c: char| c.is_ascii_digit());
+        if margin && cthulhu::is_call_above(trimmed) {
+            return Ok(());
+        }
         if let Some(kind) = if margin { vector_header(trimmed) } else { decoration(trimmed) } {
             self.decoration(kind)?;
             return Ok(());

@@ -1,0 +1,84 @@
+//! What Cthulhu shows around a listing: the call it has descended into, and below it a menu of the calls inside.
+
+/// The menu below a listing.
+#[derive(Default)]
+pub(super) struct Menu {
+    /// Whether its heading was read and nothing since that is no part of it.
+    open: bool,
+}
+
+impl Menu {
+    /// Takes a line; whether it is one of the menu.
+    pub(super) fn line(&mut self, line: &str) -> bool {
+        let opens = line.starts_with("Select a call to descend into or ↩ to ascend.");
+        self.open = opens || self.open && is_entry(line);
+        self.open
+    }
+}
+
+/// A row of keys, or a call to choose: ` • %1  = invoke f(::Int64)::Any`, `↩`.
+fn is_entry(line: &str) -> bool {
+    let keys = ["Toggles: ", "Show: ", "Actions: ", "Advanced: "].iter().any(|start| line.starts_with(start));
+    keys || line == "↩" || line == "• ↩" || is_call(line.trim_start_matches(['•', ' ']))
+}
+
+/// Whether the line is a heading: `∘ ── %0 = invoke f(::Int64)::Any`, or the method and its place,
+/// `f(x::Int64) in Main at REPL[1]:1`.
+pub(super) fn is_around(line: &str) -> bool {
+    line.starts_with("∘ ") || is_method(line)
+}
+
+/// Whether the line is the heading that older versions print, `│ ─ %-1  = invoke f(::Int64)::Any`: no statement has such a
+/// number.
+pub(super) fn is_call_above(line: &str) -> bool {
+    line.strip_prefix("│ ─ ").is_some_and(|call| call.starts_with("%-") && is_call(call))
+}
+
+/// `%1  = invoke f(::Int64)::Any`.
+fn is_call(text: &str) -> bool {
+    let Some((name, call)) = text.split_once('=') else { return false };
+    let number = name.trim_end().strip_prefix('%').map(|number| number.strip_prefix('-').unwrap_or(number));
+    let numbered = number.is_some_and(|number| !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit()));
+    // Of some it says more than `invoke`: what kind of call it is.
+    numbered && call.starts_with(' ') && call.contains('(')
+}
+
+/// `f(x::Int64) in Main at REPL[1]:1`.
+fn is_method(line: &str) -> bool {
+    let Some((method, place)) = line.rsplit_once(" in ") else { return false };
+    let Some((module, place)) = place.split_once(" at ") else { return false };
+    let in_file = place.rsplit_once(':').is_some_and(|(file, number)| {
+        !file.is_empty() && !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit())
+    });
+    let plain = !module.is_empty() && !module.contains(char::is_whitespace);
+    let signature = method.split_once(") where ").map_or(method.ends_with(')'), |(head, _)| head.contains('('));
+    in_file && plain && signature && method.contains('(') && !method.contains(['│', '─', '└', '┄'])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::parse_function;
+
+    #[test]
+    fn what_stands_around_is_told_from_statements() {
+        assert!(is_call_above("│ ─ %-1  = invoke f(::Int64)::Int64"));
+        assert!(is_around("f(x::T) where T in Main at REPL[1]:1"));
+        assert!(!is_call_above("│   %1  = invoke f(1::Int64)::Int64"));
+        for line in ["f(x) in Main", "x in Main at a.jl:1", "(%1 in %2) at 3", "f(x) in Main at a.jl"] {
+            assert!(!is_around(line), "{line}");
+        }
+    }
+
+    #[test]
+    fn only_a_menu_holds_calls_without_a_margin() {
+        let listing = "1 ─ %1 = Main.f(_2)::Int64\n└──      return %1\n";
+        let menu =
+            "Select a call to descend into or ↩ to ascend. [q]uit.\nShow: [L]LVM IR\n • %1 = invoke f(::Int64)\n   ↩\n";
+        let alone = parse_function(listing).unwrap();
+        assert_eq!(parse_function(&format!("{listing}{menu}")).unwrap(), alone);
+        let lost = format!("{listing}{menu}Main.g(_2)\n %1 = invoke f(::Int64)\n");
+        assert_eq!(parse_function(&lost).unwrap_err().diagnostics.len(), 2);
+        assert!(parse_function(&format!("{listing} • %1 = invoke f(::Int64)\n")).is_err());
+    }
+}
