@@ -8,6 +8,7 @@ mod clean;
 mod cthulhu;
 pub(crate) mod declaration;
 mod decoration;
+mod enclosed;
 pub(crate) mod expression;
 pub(crate) mod function;
 mod gutter;

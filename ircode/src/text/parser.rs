@@ -10,6 +10,7 @@ use super::clean::clean;
 use super::cthulhu::{self, Menu};
 use super::declaration::{Unfinished, declare, declare_member, starts_declaration};
 use super::decoration::{Decoration, decoration, is_place, variable, vector_header};
+use super::enclosed::Enclosed;
 use super::expression::Cursor;
 use super::gutter::gutter;
 use super::header;
@@ -100,6 +101,7 @@ pub fn parse_module_with_parameters(text: &str, parameters: &[Option<Name>]) -> 
         parameters: parameters.to_vec(),
         variables: Variables::default(),
         menu: Menu::default(),
+        enclosed: None,
         listings: 0,
     };
     let text = &*clean(text);
@@ -178,6 +180,8 @@ struct Parser {
     parameters: Vec<Option<Name>>,
     variables: Variables,
     menu: Menu,
+    /// What the `CodeInfo(` that is open stands in.
+    enclosed: Option<Enclosed>,
     /// How many listings without header were read.
     listings: usize,
 }
@@ -255,6 +259,10 @@ impl Parser {
         if self.menu.line(trimmed) {
             return Ok(());
         }
+        if let Some(enclosed) = Enclosed::opening(trimmed) {
+            self.enclosed = Some(enclosed);
+            return self.open_code_info(whole);
+        }
         // Most lines are statements, of which this is the margin.
         let margin = trimmed.starts_with(['│', '└']) || trimmed.starts_with(|c: char| c.is_ascii_digit());
         if margin && cthulhu::is_call_above(trimmed) {
@@ -277,10 +285,15 @@ impl Parser {
             return Ok(());
         }
         if trimmed.starts_with("CodeInfo(") || trimmed == THUNK {
-            if self.building.as_ref().is_some_and(Building::is_complete) {
-                self.finish_listing()?;
-            }
-            return self.listing(start).open_code_info(whole);
+            return self.open_code_info(whole);
+        }
+        if trimmed.starts_with(')')
+            && let (Some(enclosed), Some(building)) = (self.enclosed.take(), &mut self.building)
+        {
+            return match enclosed.closing(trimmed) {
+                Some(result) => building.close_code_info(whole, result),
+                None => Err(Diagnostic::error(whole, "this does not close what is open here", "unexpected `)`")),
+            };
         }
         if let Some(rest) = trimmed.strip_prefix(')') {
             let result = rest.trim_start().strip_prefix("=>");
@@ -313,6 +326,13 @@ impl Parser {
             }
             None => Err(unexpected_line(trimmed, whole)),
         }
+    }
+
+    fn open_code_info(&mut self, span: Range<usize>) -> Result<(), Diagnostic> {
+        if self.building.as_ref().is_some_and(Building::is_complete) {
+            self.finish_listing()?;
+        }
+        self.listing(span.start).open_code_info(span)
     }
 
     /// What is being read, or a listing that begins here.
