@@ -73,6 +73,12 @@ impl<'a> Cursor<'a> {
             }
             self.seek(start);
         }
+        if self.is_quoted_control() {
+            self.expect(":(")?;
+            let stmt = self.expr(scope)?;
+            self.expect(")")?;
+            return Ok(stmt);
+        }
         if self.starts_with("$(Expr(") {
             let stmt = self.expr(scope)?;
             return match infix_operator(self.rest().trim_start()) {
@@ -81,6 +87,12 @@ impl<'a> Cursor<'a> {
             };
         }
         self.expression(scope, Context::Call)
+    }
+
+    /// Whether this is `:($(Expr(:enter, 4)))` or alike: how Julia 0.7 printed the statements of `try`.
+    fn is_quoted_control(&self) -> bool {
+        let Some(head) = self.rest().strip_prefix(":($(Expr(:") else { return false };
+        ["enter,", "leave,", "pop_exception,", "the_exception)"].iter().any(|start| head.starts_with(start))
     }
 
     /// The word that Julia 1.12 prints before a call: what kind of function it calls. Whether there was one.
@@ -575,4 +587,21 @@ fn infix_or_name(cursor: &Cursor<'_>) -> Option<usize> {
     let rest = cursor.rest();
     let op = super::operators::operator_prefix(rest)?;
     rest.get(op.len()..)?.starts_with(')').then_some(op.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::parse_function;
+
+    #[test]
+    fn quoted_statements_of_try_are_these_statements() {
+        let listing = |enter: &str, leave: &str| {
+            parse_function(&format!(
+                "1 ─      {enter}\n2 ─      {leave}\n3 ─      goto #5\n4 ─      {leave}\n5 ┄      return 1\n"
+            ))
+        };
+        let plain = listing("$(Expr(:enter, #4))", "$(Expr(:leave, 1))").unwrap();
+        assert_eq!(listing(":($(Expr(:enter, 4)))", ":($(Expr(:leave, 1)))").unwrap(), plain);
+        assert!(listing(":($(Expr(:enter, 4))", ":($(Expr(:leave, 1)))").is_err());
+    }
 }
