@@ -16,8 +16,10 @@ pub(super) struct Gutter {
 pub(super) fn gutter(cursor: &mut Cursor<'_>) -> Result<Option<Gutter>, Diagnostic> {
     cursor.skip_spaces();
     let start = cursor.pos();
+    skip_escape_mark(cursor);
     let first = cursor.digits();
     cursor.skip_spaces();
+    skip_escape_mark(cursor);
     let second = if first.is_empty() { "" } else { cursor.digits() };
     cursor.skip_spaces();
     let (line, block) = match (first, second) {
@@ -47,9 +49,62 @@ pub(super) fn gutter(cursor: &mut Cursor<'_>) -> Result<Option<Gutter>, Diagnost
     if !cursor.starts_with(" ") || !cursor.text(end..cursor.pos()).contains('│') {
         cursor.seek(end);
     }
+    skip_cost(cursor);
     Ok(Some(gutter))
+}
+
+/// What `code_escapes` puts before a line: how the value of the statement escapes, and a `′` if the object does too.
+fn skip_escape_mark(cursor: &mut Cursor<'_>) {
+    let start = cursor.pos();
+    if ["◌", "✓", "↑", "X", "*"].iter().any(|mark| cursor.eat(mark)) {
+        cursor.eat("′");
+        if cursor.starts_with(" ") {
+            cursor.skip_spaces();
+            return;
+        }
+    }
+    cursor.seek(start);
+}
+
+/// What inlining the statement costs, which Cthulhu puts before it: a number, and behind it something that does not go on with an expression.
+fn skip_cost(cursor: &mut Cursor<'_>) {
+    let start = cursor.pos();
+    cursor.skip_spaces();
+    let is_number = !cursor.digits().is_empty() && cursor.starts_with(" ");
+    let cost = cursor.pos();
+    cursor.skip_spaces();
+    let rest = cursor.rest();
+    let goes_on = ["isa ", "in ", ": "].iter().any(|operator| rest.starts_with(operator));
+    let starts = rest.starts_with(|c: char| c.is_alphabetic() || matches!(c, '_' | '%' | '(' | '$' | ':' | '"'));
+    cursor.seek(if is_number && starts && !goes_on { cost } else { start });
 }
 
 fn is_rule(cursor: &Cursor<'_>) -> bool {
     cursor.starts_with("─") || cursor.starts_with("┄")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::parse_function;
+
+    #[test]
+    fn costs_and_escape_marks_are_no_part_of_a_statement() {
+        let plain =
+            parse_function("1 ─ %1 = Base.add_int(_2, 1)::Int64\n│        Main.f(%1)::Any\n└──      return %1\n")
+                .unwrap();
+        let costs = "1 ─    1 %1 = Base.add_int(_2, 1)::Int64\n│   1000 Main.f(%1)::Any\n└──    0 return %1\n";
+        assert_eq!(parse_function(costs).unwrap(), plain);
+        let marks = "◌  1 ─ %1 = Base.add_int(_2, 1)::Int64\n*′ │        Main.f(%1)::Any\n◌  └──      return %1\n";
+        assert_eq!(parse_function(marks).unwrap(), plain);
+    }
+
+    #[test]
+    fn a_literal_at_the_start_of_a_statement_stays() {
+        for stmt in ["1 + 2", "5", "1 isa T", "(1, 2)"] {
+            let text = format!("1 ─      {stmt}\n└──      return 1\n");
+            let body = parse_function(&text).map(|function| function.body.stmts.stmts().len());
+            assert_eq!(body.ok(), Some(2), "{text}");
+        }
+        assert!(parse_function("? 1 ─      return 1\n").is_err());
+    }
 }
