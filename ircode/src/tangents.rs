@@ -165,6 +165,8 @@ impl<'m, F> TangentTypes<'m, F> {
     /// assert_eq!(of("Vector{Tuple{Int64, Float64}}"), "Vector{Tuple{Nothing, Float64}}");
     /// assert_eq!(of("Vector{Int64}"), "Nothing");
     /// assert_eq!(of("Union{Nothing, Float64}"), "Float64");
+    /// assert_eq!(of("DomainError"), "Nothing");
+    /// assert_eq!(of("MeanSquaredError"), "Any");
     /// ```
     pub fn of(&self, ty: &Type) -> Tangent {
         self.at_depth(ty, 0)
@@ -434,8 +436,46 @@ fn is_without_tangent(name: &str) -> bool {
         "Task",
     ];
     let name = last_part(name.split('{').next().unwrap_or(name));
-    NAMES.contains(&name) || name.ends_with("Exception") || name.ends_with("Error")
+    NAMES.contains(&name) || EXCEPTIONS.contains(&name)
 }
+
+/// The exceptions of Julia's library, and the type of all.
+const EXCEPTIONS: &[&str] = &[
+    "Exception",
+    "ArgumentError",
+    "AssertionError",
+    "BoundsError",
+    "CapturedException",
+    "CompositeException",
+    "DimensionMismatch",
+    "DivideError",
+    "DomainError",
+    "EOFError",
+    "ErrorException",
+    "InexactError",
+    "InterruptException",
+    "InvalidStateException",
+    "KeyError",
+    "LAPACKException",
+    "LoadError",
+    "MethodError",
+    "MissingException",
+    "OutOfMemoryError",
+    "OverflowError",
+    "PosDefException",
+    "RankDeficientException",
+    "ReadOnlyMemoryError",
+    "SingularException",
+    "StackOverflowError",
+    "StringIndexError",
+    "SystemError",
+    "TaskFailedException",
+    "TypeError",
+    "UndefKeywordError",
+    "UndefRefError",
+    "UndefVarError",
+    "ZeroPivotException",
+];
 
 #[cfg(test)]
 mod tests {
