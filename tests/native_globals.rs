@@ -33,6 +33,13 @@ function count_on(n::Int64)::Float64
 end
 ";
 
+const SQUARE: &str = "
+function square(x::Float64)::Float64
+1 ─ %1 = Base.mul_float(x, x)::Float64
+└──      return %1
+end
+";
+
 fn module(text: &str) -> Module<IRCode> {
     verified(text).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -78,12 +85,7 @@ fn threads_do_not_see_what_others_change() {
 fn the_interpreter_goes_on_with_the_arrays_of_the_call() {
     // `fail` never returns: it is left to the interpreter.
     let text = format!(
-        "{COUNTING}
-function square(x::Float64)::Float64
-1 ─ %1 = Base.mul_float(x, x)::Float64
-└──      return %1
-end
-function fail(a::Vector{{Float64}})::Union{{}}
+        "{COUNTING}{SQUARE}function fail(a::Vector{{Float64}})::Union{{}}
 1 ─ %1 = Base.map(Main.square, a)::Vector{{Float64}}
 │   %2 = Main.count()::Float64
 │   %3 = Base.arrayref(true, Main.COUNTS, 1)::Float64
@@ -120,12 +122,7 @@ end
 fn the_interpreter_finds_what_it_changed_before() {
     // `mapped` is called only where the run is about to fail, and native code has no `map`: it is left to the interpreter. Native code itself uses no array.
     let text = format!(
-        "{COUNTING}
-function square(x::Float64)::Float64
-1 ─ %1 = Base.mul_float(x, x)::Float64
-└──      return %1
-end
-function mapped(a::Vector{{Float64}})::Float64
+        "{COUNTING}{SQUARE}function mapped(a::Vector{{Float64}})::Float64
 1 ─ %1 = Base.map(Main.square, a)::Vector{{Float64}}
 │   %2 = Main.count()::Float64
 │   %3 = Base.arrayref(true, %1, 1)::Float64

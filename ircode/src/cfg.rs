@@ -72,7 +72,7 @@ fn same_multiset(a: &[BlockNumber], b: &[BlockNumber]) -> bool {
 
 /// The statement that ends a block of these: the last one, or an `enter` behind which there are only ϒs. Julia up to 1.10 puts those there that belong to the
 /// `try` region.
-pub(crate) fn ending<N: Names>(stmts: &[Stmt<N>]) -> Option<&Stmt<N>> {
+fn ending<N: Names>(stmts: &[Stmt<N>]) -> Option<&Stmt<N>> {
     match stmts.iter().rev().find(|stmt| !matches!(stmt, Stmt::Upsilon(_))) {
         Some(enter @ Stmt::Enter(_)) => Some(enter),
         _ => stmts.last(),

@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 
 use bbcode::BBCode;
 use hashbrown::HashMap;
-use ircode::{CallGraph, Function, Head, Module, Name, Stmt, Type};
+use ircode::{CallGraph, Function, Module, Name, Stmt, Type};
 
 use crate::base_names::base_name;
 use crate::{PassError, PassResult};
@@ -22,7 +22,7 @@ pub(crate) use throwing::looks_into_exception;
 pub const NAME: &str = "lower-exceptions";
 
 /// Lets exceptions that are caught go to where that is by edges, in the function of this name or in all that have handlers: what is left has no
-/// `enter`, φᶜ and ϒ, and computes the same. True if there was a handler.
+/// `enter`, φᶜ and ϒ, and computes the same. True if a function was changed.
 ///
 /// A function that is called in the care of a handler and may throw gets a variant, `f_or_thrown`, that returns a tuple: whether it threw, what it returns —
 /// something of the same type if it threw — and, if any handler asks for exceptions, the exception. The caller branches. A primitive that may fail is tried first, in a
@@ -47,8 +47,8 @@ pub(crate) fn has_handlers(bb: &BBCode) -> bool {
     bb.all_insts().any(|(_, inst)| matches!(inst.stmt, Stmt::Enter(_)))
 }
 
-/// Lowers these functions of a module as far as that can be done, and tells why the others stay.
-pub(crate) fn lower(module: &mut Module<BBCode>, functions: &[Name]) -> Vec<PassError> {
+/// Lowers these functions of a module as far as that can be done, and tells which others stay, and why.
+pub(crate) fn lower(module: &mut Module<BBCode>, functions: &[Name]) -> Vec<(Name, PassError)> {
     let mut errors = Vec::new();
     if functions.is_empty() {
         return errors;
@@ -59,7 +59,7 @@ pub(crate) fn lower(module: &mut Module<BBCode>, functions: &[Name]) -> Vec<Pass
         let Some(function) = module.function(name) else { continue };
         match rewrite(&mut lowering, name, &function.body, None) {
             Ok(body) => bodies.push((name.clone(), body)),
-            Err(error) => errors.push(error),
+            Err(error) => errors.push((name.clone(), error)),
         }
     }
     let added = lowering.added;
@@ -82,27 +82,34 @@ struct Lowering<'m> {
     carries: bool,
     /// The functions that were added, by name; nothing of those that are being made.
     added: BTreeMap<Name, Option<Function<BBCode>>>,
-    /// By position of what they are variants of.
+    /// By position of what they are variants of; those that are being made, too.
     variants: HashMap<usize, (Name, Type)>,
+    /// The positions of these, in the order in which they were begun.
+    begun: Vec<usize>,
+    /// Why there is no variant of the functions at these positions.
+    refused: HashMap<usize, PassError>,
     /// By what they try.
     probes: HashMap<String, Name>,
 }
 
 impl<'m> Lowering<'m> {
     fn new(module: &'m Module<BBCode>, functions: &[Name]) -> Self {
-        let asks = |function: &Function<BBCode>| {
-            has_handlers(&function.body)
-                && function.body.all_insts().any(|(id, inst)| {
-                    let asks = matches!(&inst.stmt, Stmt::Expr(expr) if expr.head == Head::TheException);
-                    let again = throwing::throws_again(module, &inst.stmt);
-                    again || asks && function.body.all_insts().any(|(_, inst)| uses(&inst.stmt, id))
-                })
-        };
+        let asks =
+            |function: &Function<BBCode>| has_handlers(&function.body) && asks_for_exceptions(module, &function.body);
         let roots = functions.iter().filter_map(|name| module.function_index(name));
         let reachable = CallGraph::new(module).reachable(roots).into_iter();
         let carries = reachable.filter_map(|position| module.functions().get(position)).any(asks);
         let throwing = Throwing::of(module);
-        Lowering { module, throwing, carries, added: BTreeMap::new(), variants: HashMap::new(), probes: HashMap::new() }
+        Lowering {
+            module,
+            throwing,
+            carries,
+            added: BTreeMap::new(),
+            variants: HashMap::new(),
+            begun: Vec::new(),
+            refused: HashMap::new(),
+            probes: HashMap::new(),
+        }
     }
 
     /// The variant that returns the exceptions of the function at this position, and the type of the function's result.
@@ -110,6 +117,20 @@ impl<'m> Lowering<'m> {
         if let Some(known) = self.variants.get(&position) {
             return Ok(known.clone());
         }
+        if let Some(known) = self.refused.get(&position) {
+            return Err(known.clone());
+        }
+        let begun = self.begun.len();
+        self.make_variant(position).inspect_err(|error| {
+            // Those that were made meanwhile may call it.
+            for position in self.begun.split_off(begun) {
+                self.added.extend(self.variants.remove(&position).map(|(name, _)| (name, None)));
+            }
+            self.refused.insert(position, error.clone());
+        })
+    }
+
+    fn make_variant(&mut self, position: usize) -> Result<(Name, Type), PassError> {
         let module = self.module;
         let Some(function) = module.functions().get(position) else {
             return Err(PassError::new(NAME, &"the module".into(), format!("there is no function {position}")));
@@ -120,6 +141,7 @@ impl<'m> Lowering<'m> {
             ty => ty.clone(),
         };
         self.variants.insert(position, (name.clone(), result.clone()));
+        self.begun.push(position);
         self.added.insert(name.clone(), None);
         let mut body = rewrite(self, &function.name, &function.body, Some(result.clone()))?;
         if let Some(own) = body.argtypes.first_mut().filter(|own| matches!(own, Type::Function(_))) {
@@ -172,8 +194,12 @@ fn exception_type() -> Type {
     Type::named("Exception")
 }
 
-fn uses(stmt: &Stmt<bbcode::Ids>, value: bbcode::InstId) -> bool {
-    let mut uses = false;
-    stmt.for_each_use(|used| uses |= used == value);
-    uses
+/// Whether code asks for the exception that is being handled, and does something with it.
+fn asks_for_exceptions(module: &Module<BBCode>, bb: &BBCode) -> bool {
+    let asking = throwing::exceptions(bb);
+    bb.all_insts().any(|(_, inst)| {
+        let mut uses = false;
+        inst.stmt.for_each_use(|used| uses |= asking.contains(&used));
+        uses || throwing::throws_again(module, &inst.stmt)
+    })
 }

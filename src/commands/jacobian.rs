@@ -26,7 +26,7 @@ Examples:
   bbkit jacobian file.ir --fn f --args '[2.0]' --json                 {\"value\": …, \"rows\": […], \"columns\": […], …}
 
 How it is computed: with `--mode auto`, forward where the result has as many floats as the arguments or more, and where reverse mode
-cannot differentiate the function (try/catch); reverse otherwise. The function is run once before to count the floats of its result. Forward
+cannot differentiate the function; reverse otherwise. The function is run once before to count the floats of its result. Forward
 mode takes as many directions at once as --chunk says, or eight, and makes all chunks about as large: 17 columns are 6, 6 and 5."
 )]
 pub(crate) struct JacobianCommand {

@@ -25,26 +25,16 @@ pub(super) fn of(
     let refused = |message: String| PassError::new(NAME, function, message).at(original, at);
     let Some(inst) = bb.inst(at) else { return Err(refused("it is gone".into())) };
     let (mut stmt, mut ty) = (inst.stmt.clone(), inst.ty.clone());
-    if primitive.name == "arrayset" {
-        // Where an element can be read it can be written, if there are no elements that are not assigned.
-        let operands = operands_of(&stmt);
-        let element = match operands.get(1).map(|array| bb.operand_type(array)) {
-            Some(Type::Array(array)) if matches!(array.element, Type::Scalar(_)) => array.element.clone(),
-            _ => {
-                return Err(refused(
-                    "inside of try, this cannot be made a branch: it may fail, and changes something".into(),
-                ));
+    if primitive.effects.writes && primitive.result != ResultType::Bottom {
+        match read_instead(lowering, bb, &stmt) {
+            Some((read, element)) => (stmt, ty) = (read, element),
+            None => {
+                let what = primitive.name;
+                return Err(refused(format!(
+                    "inside of try, a call of `{what}` cannot be made a branch: it may fail, and changes something"
+                )));
             }
-        };
-        let read = operands.iter().enumerate().filter(|(number, _)| *number != 2).map(|(_, operand)| operand.clone());
-        stmt = Stmt::call(Operand::global("Base", "arrayref"), read.collect::<Vec<_>>());
-        ty = element;
-    } else if primitive.effects.writes && primitive.result != ResultType::Bottom {
-        let message = format!(
-            "inside of try, a call of `{}` cannot be made a branch: it may fail, and changes something",
-            primitive.name
-        );
-        return Err(refused(message));
+        }
     }
     let mut args: Vec<Operand<Ids>> = Vec::new();
     let mut argtypes: Vec<Type> = Vec::new();
@@ -68,12 +58,13 @@ pub(super) fn of(
     Ok(Probe { name, args })
 }
 
-fn operands_of(stmt: &Stmt<Ids>) -> Vec<Operand<Ids>> {
-    match stmt {
-        Stmt::Call(call) => call.args.to_vec(),
-        Stmt::Invoke(invoke) => invoke.args.to_vec(),
-        _ => Vec::new(),
-    }
+/// The read, and its type, of an element that a statement writes: where one can be read it can be written, if there are no elements that are not assigned.
+fn read_instead(lowering: &Lowering<'_>, bb: &BBCode, stmt: &Stmt<Ids>) -> Option<(Stmt<Ids>, Type)> {
+    let (primitive, [check, array, _, indices @ ..]) = lowering.module.primitive_call(stmt)? else { return None };
+    let Type::Array(of) = bb.operand_type(array) else { return None };
+    let reads = primitive.name == "arrayset" && matches!(of.element, Type::Scalar(_));
+    let operands = [check, array].into_iter().chain(indices).cloned().collect::<Vec<_>>();
+    reads.then(|| (Stmt::call(Operand::global("Base", "arrayref"), operands), of.element.clone()))
 }
 
 /// `try stmt; (false, nothing) catch e; (true, nothing, e) end`.
@@ -86,7 +77,7 @@ fn body(stmt: Stmt<Ids>, ty: Type, argtypes: Vec<Type>, carries: bool) -> Result
     bb.set_next(entry, Some(tries))?;
     bb.set_odd_edges(catch, OddEdges { virtual_preds: 1, ..OddEdges::default() })?;
     bb.push(tries, inst(stmt, ty))?;
-    bb.push(tries, inst(expr(Head::Leave, [Operand::Value(token)]), Type::Any))?;
+    bb.push(tries, inst(Stmt::expr(Head::Leave, [Operand::Value(token)]), Type::Any))?;
     bb.set_next(tries, Some(fine))?;
     let outcome = |bb: &mut BBCode, block: BlockId, threw: bool, exception: Operand<Ids>| {
         let mut parts = vec![threw.into(), Operand::nothing()];
@@ -100,14 +91,10 @@ fn body(stmt: Stmt<Ids>, ty: Type, argtypes: Vec<Type>, carries: bool) -> Result
     };
     outcome(&mut bb, fine, false, Operand::nothing())?;
     let exception = match carries {
-        true => Operand::Value(bb.push(catch, inst(expr(Head::TheException, []), exception_type()))?),
+        true => Operand::Value(bb.push(catch, inst(Stmt::expr(Head::TheException, []), exception_type()))?),
         false => Operand::nothing(),
     };
-    bb.push(catch, inst(expr(Head::PopException, [Operand::Value(token)]), Type::Any))?;
+    bb.push(catch, inst(Stmt::expr(Head::PopException, [Operand::Value(token)]), Type::Any))?;
     outcome(&mut bb, catch, true, exception)?;
     Ok(bb)
-}
-
-fn expr<const N: usize>(head: Head, args: [Operand<Ids>; N]) -> Stmt<Ids> {
-    Stmt::expr(head, args)
 }

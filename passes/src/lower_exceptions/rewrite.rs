@@ -2,7 +2,7 @@
 
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId, OddEdges};
 use hashbrown::{HashMap, HashSet};
-use ircode::{Constant, Head, LineInfo, Name, NewInstruction, Operand, PhiEntry, Scalar, Stmt, Type};
+use ircode::{Constant, Head, LineInfo, Name, NewInstruction, Operand, Scalar, Stmt, Type};
 
 use super::regions::Regions;
 use super::stand_ins::stand_in;
@@ -93,6 +93,10 @@ impl Rewriter<'_, '_> {
         })?;
         let sites = self.sites(&regions)?;
         let asked = self.exceptions_asked_for(&regions)?;
+        // Before there are others, which return exceptions.
+        if self.returns.is_some() {
+            self.return_outcomes()?;
+        }
         self.make_landings()?;
         for (exception, enter) in asked {
             let slot = self.landings.get(&enter).and_then(|(_, slot)| *slot);
@@ -104,9 +108,6 @@ impl Rewriter<'_, '_> {
         }
         self.pass_through_variables()?;
         self.remove_handlers()?;
-        if self.returns.is_some() {
-            self.return_outcomes()?;
-        }
         Ok(())
     }
 
@@ -170,7 +171,7 @@ impl Rewriter<'_, '_> {
             for phi in phis {
                 if let Some(Stmt::Phi(node)) = self.bb.inst_mut(phi).map(|inst| &mut inst.stmt) {
                     for entry in node.entries.iter_mut().filter(|entry| Some(entry.edge) == from) {
-                        *entry = PhiEntry { edge: landing, value: entry.value.clone() };
+                        entry.edge = landing;
                     }
                 }
             }
@@ -231,9 +232,8 @@ impl Rewriter<'_, '_> {
                 return Err(self.error(id, message));
             }
             Throws::Function(position) => {
-                let error = |lowering: PassError| {
-                    lowering.with_help(format!("it is called inside of try in {}", self.function))
-                };
+                let error =
+                    |refused: PassError| refused.with_help(format!("it is called inside of try in {}", self.function));
                 let (name, result) = self.lowering.variant(position).map_err(error)?;
                 let args = match &inst.stmt {
                     Stmt::Call(call) => call.args.clone(),
@@ -328,29 +328,18 @@ impl Rewriter<'_, '_> {
                 let result = self.returns.clone().unwrap_or(Type::Bottom);
                 let value = stand_in(self.lowering.module, &mut self.bb, block, &result, line);
                 let value = self.edited(value)?;
-                self.push_return(block, true, value, exception, &result, line)?;
+                let (outcome, ty) = (self.outcome(true, value, exception), self.lowering.outcome(&result));
+                let outcome = self.push(block, outcome, ty, line)?;
+                self.push(block, Stmt::ret(Operand::Value(outcome)), Type::Any, line)?;
             }
         }
         Ok(())
     }
 
-    fn push_return(
-        &mut self,
-        block: BlockId,
-        threw: bool,
-        value: Operand<Ids>,
-        exception: Option<Operand<Ids>>,
-        result: &Type,
-        line: LineInfo,
-    ) -> Result<(), PassError> {
-        let mut parts = vec![threw.into(), value];
-        if self.lowering.carries {
-            parts.push(exception.unwrap_or_else(Operand::nothing));
-        }
-        let ty = self.lowering.outcome(result);
-        let outcome = self.push(block, Stmt::call(Operand::global("Core", "tuple"), parts), ty, line)?;
-        self.push(block, Stmt::ret(Operand::Value(outcome)), Type::Any, line)?;
-        Ok(())
+    /// What says whether the function threw, and what.
+    fn outcome(&self, threw: bool, value: Operand<Ids>, exception: Option<Operand<Ids>>) -> Stmt<Ids> {
+        let carried = self.lowering.carries.then(|| exception.unwrap_or_else(Operand::nothing));
+        Stmt::call(Operand::global("Core", "tuple"), [threw.into(), value].into_iter().chain(carried))
     }
 
     /// Lets the function return what says that no exception came out of it.
@@ -363,14 +352,7 @@ impl Rewriter<'_, '_> {
         });
         let returns: Vec<_> = returns.collect();
         for (id, value, line) in returns {
-            if self.bb.operand_type(&value) == ty {
-                continue;
-            }
-            let mut parts = vec![false.into(), value];
-            if self.lowering.carries {
-                parts.push(Operand::nothing());
-            }
-            let tuple = Stmt::call(Operand::global("Core", "tuple"), parts);
+            let tuple = self.outcome(false, value, None);
             let made = self.bb.insert_before(id, NewInstruction::new(tuple, ty.clone()).with_line(line));
             let made = self.edited(made)?;
             self.put(id, Stmt::ret(Operand::Value(made)))?;

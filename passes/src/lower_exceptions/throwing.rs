@@ -127,22 +127,19 @@ fn is_fine(module: &Module<BBCode>, bb: &BBCode, primitive: &Primitive, args: &[
 /// A statement that looks at what an exception holds: at anything but its type.
 pub(crate) fn looks_into_exception(module: &Module<BBCode>, bb: &BBCode) -> Option<InstId> {
     const HARMLESS: &[&str] = &["isa", "typeof", "throw", "rethrow", "===", "!==", "print", "println", "string"];
-    let asks = |stmt: &Stmt<Ids>| matches!(stmt, Stmt::Expr(expr) if expr.head == Head::TheException);
-    let asking = bb.all_insts().filter(|(_, inst)| asks(&inst.stmt)).map(|(id, _)| id);
-    let mut work: Vec<InstId> = asking.collect();
-    let mut seen: HashSet<InstId> = work.iter().copied().collect();
-    while let Some(exception) = work.pop() {
+    let mut seen = exceptions(bb);
+    let mut grew = true;
+    // Copies mostly stand behind what they copy.
+    while std::mem::take(&mut grew) {
         for (id, inst) in bb.all_insts() {
             let mut uses = false;
-            inst.stmt.for_each_use(|used| uses |= used == exception);
+            inst.stmt.for_each_use(|used| uses |= seen.contains(&used));
             if !uses || inst.ty == Type::Bottom {
                 continue;
             }
             match &inst.stmt {
                 Stmt::Pi(_) | Stmt::Phi(_) | Stmt::PhiC(_) | Stmt::Upsilon(_) | Stmt::Value(_) => {
-                    if seen.insert(id) {
-                        work.push(id);
-                    }
+                    grew |= seen.insert(id);
                 }
                 stmt => {
                     let harmless = |primitive: &Primitive| HARMLESS.contains(&primitive.name);
@@ -154,4 +151,10 @@ pub(crate) fn looks_into_exception(module: &Module<BBCode>, bb: &BBCode) -> Opti
         }
     }
     None
+}
+
+/// The statements that ask for the exception that is being handled.
+pub(super) fn exceptions(bb: &BBCode) -> HashSet<InstId> {
+    let asks = |stmt: &Stmt<Ids>| matches!(stmt, Stmt::Expr(expr) if expr.head == Head::TheException);
+    bb.all_insts().filter(|(_, inst)| asks(&inst.stmt)).map(|(id, _)| id).collect()
 }

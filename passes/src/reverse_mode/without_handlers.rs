@@ -14,7 +14,7 @@ pub(super) struct WithoutHandlers {
     /// The functions that these call, which were not there before.
     added: Vec<Name>,
     /// Why some functions still have handlers.
-    left: Vec<PassError>,
+    left: Vec<(Name, PassError)>,
 }
 
 /// The module with branches in the place of try/catch, in these functions and what they may call; `None` if there is nothing of the kind. The module itself stays
@@ -38,7 +38,7 @@ pub(super) fn without_handlers(module: &Module<BBCode>, names: &[Name]) -> Optio
         let looked = module.function(name).and_then(|function| {
             let at = looks_into_exception(&module, &function.body)?;
             let message = "try/catch that looks at what an exception holds cannot be differentiated in reverse mode";
-            Some(PassError::new(NAME, name, message).at(&function.body, at))
+            Some((name.clone(), PassError::new(NAME, name, message).at(&function.body, at)))
         });
         let stays = looked.is_none();
         left.extend(looked);
@@ -59,10 +59,11 @@ impl WithoutHandlers {
 
     /// Why a function has no derivative: because of its handlers, if they are what is left of it.
     pub(super) fn reason_for(&self, error: PassError) -> PassError {
-        let of_function = self.left.iter().find(|left| left.function == error.function);
+        let of_function = self.left.iter().find(|(function, _)| *function == error.function);
         let tells = error.message.contains("try/catch");
         match of_function.filter(|_| tells) {
-            Some(left) => left.clone().with_help("forward mode differentiates it"),
+            Some((_, left)) if left.help.is_some() => left.clone(),
+            Some((_, left)) => left.clone().with_help("forward mode differentiates it"),
             None => error,
         }
     }
