@@ -19,9 +19,10 @@ use super::gutter::gutter;
 pub fn clean(text: &str) -> Cow<'_, str> {
     let text = if text.as_bytes().contains(&0x1b) { Cow::Owned(without_escapes(text)) } else { Cow::Borrowed(text) };
     // A space that does not break is what some pages make of one; in a string it stays.
-    let unbroken = text.contains("─\u{a0}") || text.contains("│\u{a0}");
+    let unbroken = text.contains('\u{a0}') && (text.contains("─\u{a0}") || text.contains("│\u{a0}"));
     let text = if unbroken { Cow::Owned(text.replace('\u{a0}', " ")) } else { text };
-    let text = if text.lines().any(is_fence) { Cow::Owned(fenced(&text)) } else { text };
+    let fences = (text.contains('`') || text.contains('~')) && text.lines().any(is_fence);
+    let text = if fences { Cow::Owned(fenced(&text)) } else { text };
     match comment_prefix(&text) {
         Some(prefix) => Cow::Owned(without_prefix(&text, prefix)),
         None => text,

@@ -142,7 +142,13 @@ impl<'a> Cursor<'a> {
 
     pub(super) fn skip_spaces(&mut self) {
         let rest = self.rest();
-        self.at += rest.len() - rest.trim_start().len();
+        // Nearly always there are none, or only what is one byte.
+        let plain = rest.bytes().take_while(|byte| *byte == b' ').count();
+        self.at += plain;
+        if rest.as_bytes().get(plain).is_some_and(|byte| !byte.is_ascii_graphic()) {
+            let rest = self.rest();
+            self.at += rest.len() - rest.trim_start().len();
+        }
     }
 
     pub(super) fn at_end(&self) -> bool {
@@ -155,7 +161,10 @@ impl<'a> Cursor<'a> {
     }
 
     pub(super) fn digits(&mut self) -> &'a str {
-        self.take_while(|c| c.is_ascii_digit())
+        let rest = self.rest();
+        let length = rest.bytes().take_while(u8::is_ascii_digit).count();
+        self.at += length;
+        rest.get(..length).unwrap_or_default()
     }
 
     pub(super) fn take_while(&mut self, accept: impl Fn(char) -> bool) -> &'a str {

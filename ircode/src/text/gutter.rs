@@ -45,8 +45,9 @@ pub(super) fn gutter(cursor: &mut Cursor<'_>) -> Result<Option<Gutter>, Diagnost
     while cursor.eat("│") || cursor.eat("└") || cursor.eat("─") || cursor.eat("┄") {}
     let end = cursor.pos();
     cursor.skip_spaces();
+    let bars = cursor.pos();
     while cursor.eat("│") {}
-    if !cursor.starts_with(" ") || !cursor.text(end..cursor.pos()).contains('│') {
+    if cursor.pos() == bars || !cursor.starts_with(" ") {
         cursor.seek(end);
     }
     skip_cost(cursor);
@@ -56,14 +57,13 @@ pub(super) fn gutter(cursor: &mut Cursor<'_>) -> Result<Option<Gutter>, Diagnost
 /// What `code_escapes` puts before a line: how the value of the statement escapes, and a `′` if the object does too.
 fn skip_escape_mark(cursor: &mut Cursor<'_>) {
     let start = cursor.pos();
-    if ["◌", "✓", "↑", "X", "*"].iter().any(|mark| cursor.eat(mark)) {
-        cursor.eat("′");
-        if cursor.starts_with(" ") {
-            cursor.skip_spaces();
-            return;
-        }
+    let Some(mark) = cursor.peek().filter(|mark| matches!(mark, '◌' | '✓' | '↑' | 'X' | '*')) else { return };
+    cursor.seek(start + mark.len_utf8());
+    cursor.eat("′");
+    match cursor.starts_with(" ") {
+        true => cursor.skip_spaces(),
+        false => cursor.seek(start),
     }
-    cursor.seek(start);
 }
 
 /// What inlining the statement costs, which Cthulhu puts before it: a number, and behind it something that does not go on with an expression.

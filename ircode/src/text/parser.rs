@@ -256,6 +256,10 @@ impl Parser {
             self.building = Some(Building::with_header(header::function(Cursor::new(trimmed, start))?));
             return Ok(());
         }
+        if let (Some(attribute), Some(building)) = (trimmed.strip_prefix("; "), &mut self.building) {
+            let at = start + 2;
+            return building.attribute_line(Cursor::new(attribute, at));
+        }
         if self.menu.line(trimmed) {
             return Ok(());
         }
@@ -272,7 +276,8 @@ impl Parser {
             self.decoration(kind)?;
             return Ok(());
         }
-        if let (Some(arguments), false) = (self.variables.reading, is_margin(trimmed))
+        if let Some(arguments) = self.variables.reading
+            && !is_margin(trimmed)
             && let Some(variable) = variable(trimmed)
         {
             if arguments {
@@ -305,10 +310,6 @@ impl Parser {
         }
         if let (Some(result), Some(building)) = (trimmed.strip_prefix("=> "), &mut self.building) {
             return building.result_below(whole, result);
-        }
-        if let (Some(attribute), Some(building)) = (trimmed.strip_prefix("; "), &mut self.building) {
-            let at = start + 2;
-            return building.attribute_line(Cursor::new(attribute, at));
         }
         let mut cursor = Cursor::new(trimmed, start);
         match gutter(&mut cursor)? {
