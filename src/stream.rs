@@ -14,7 +14,7 @@ impl Input {
     /// Reads a file piece by piece, and calls `visit` with each: a piece holds a function, or declarations (all those of a
     /// dump together, at its end), and all errors know their place in the whole file. `-` is standard input.
     ///
-    /// A text is cut behind each line `end`; one without such a line is a single piece.
+    /// A text is cut behind each function with a header; one without such functions is a single piece.
     ///
     /// # Errors
     ///
@@ -86,19 +86,47 @@ fn read_dump(path: &str, input: impl Read, visit: &mut dyn FnMut(Input)) -> Resu
     }
 }
 
+/// Where a line stands in a text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// In the header of a function, if it is one: code of Julia begins like that too.
+    Header,
+    /// In the body of a function.
+    Body,
+    Outside,
+}
+
+impl Place {
+    fn behind(self, line: &[u8]) -> Place {
+        let trimmed = line.trim_ascii();
+        let starts_block = || trimmed.windows("─".len()).any(|window| window == "─".as_bytes());
+        match self {
+            _ if trimmed.starts_with(b"function ") => Place::Header,
+            Place::Header if trimmed.is_empty() || trimmed.starts_with(b";") || trimmed.starts_with(b"#") => self,
+            Place::Header if starts_block() => Place::Body,
+            Place::Header => Place::Outside,
+            Place::Body | Place::Outside => self,
+        }
+    }
+}
+
 fn read_text(path: &str, mut input: impl BufRead, visit: &mut dyn FnMut(Input)) -> Result<(), InputError> {
     let unreadable = |message: String| InputError::Unreadable { path: path.into(), message };
     let mut names = Names::default();
     let (mut piece, mut first_line, mut line_number) = (Vec::new(), 1, 0);
     let mut pieces = 0;
+    let mut place = Place::Outside;
     loop {
         let start = piece.len();
         let length = input.read_until(b'\n', &mut piece).map_err(|error| unreadable(error.to_string()))?;
         line_number += 1;
         let line = piece.get(start..).unwrap_or_default();
-        if length > 0 && line.trim_ascii_end() != b"end" {
+        place = place.behind(line);
+        let is_cut = place == Place::Body && line.trim_ascii() == b"end";
+        if length > 0 && !is_cut {
             continue;
         }
+        place = Place::Outside;
         let text = std::str::from_utf8(&piece)
             .map_err(|_| unreadable(format!("the file is no UTF-8 text, in line {first_line} or one that follows")))?;
         // Behind the last function there may be nothing but comments.

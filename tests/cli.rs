@@ -239,6 +239,15 @@ fn files_of_many_functions_are_read_piece_by_piece() {
 }
 
 #[test]
+fn a_program_around_a_listing_is_no_piece_of_its_own() {
+    let page = format!("{}function g(x)\n    x\nend\n", include_str!("listings/program.txt"));
+    for command in ["verify", "roundtrip"] {
+        let output = bbkit(&[command, "-"], page.as_bytes());
+        assert!(output.status.success(), "{}", stderr(&output));
+    }
+}
+
+#[test]
 fn styles_are_those_of_versions() {
     let listing = "1 ─ %1 = enter #3\n2 ─ %2 = Base.getindex(_2, 1)::Vector{Float64}\n└──      unreachable\n3 ─ %4 = Base.tuple(1)::Tuple{Int64}\n└──      return %4\n";
     for (style, expected) in [

@@ -18,6 +18,7 @@ mod labels;
 mod literal;
 mod object;
 pub(crate) mod operators;
+mod page;
 mod parser;
 pub(crate) mod print;
 mod spelling;

@@ -1,12 +1,11 @@
-//! What surrounds a listing where people find it: colours of a terminal, comments of another program.
+//! What surrounds a listing where people find it: colours of a terminal, and the page that it is on.
 
 use std::borrow::Cow;
 
-use super::expression::Cursor;
-use super::gutter::gutter;
+use super::page;
 
-/// A text without escape sequences of terminals, and, where the whole of it stands in comments of another program, without
-/// these: what is read is what a person sees.
+/// The listings of a text as a person sees them: without escape sequences of terminals, and of pages — with code between fences, sessions,
+/// programs with listings in comments — only these, the rest being comments.
 ///
 /// What a terminal shows at the right by moving the cursor there and back (the names of inlined functions in a coloured
 /// listing) is left out. Places in errors are places in the cleaned text.
@@ -21,72 +20,38 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     // A space that does not break is what some pages make of one; in a string it stays.
     let unbroken = text.contains('\u{a0}') && (text.contains("─\u{a0}") || text.contains("│\u{a0}"));
     let text = if unbroken { Cow::Owned(text.replace('\u{a0}', " ")) } else { text };
-    let fences = (text.contains('`') || text.contains('~')) && text.lines().any(is_fence);
-    let text = if fences { Cow::Owned(fenced(&text)) } else { text };
-    match comment_prefix(&text) {
-        Some(prefix) => Cow::Owned(without_prefix(&text, prefix)),
-        None => text,
+    let text = if text.lines().any(is_annotated) { Cow::Owned(without_annotations(&text)) } else { text };
+    match page::listings(&text) {
+        Cow::Owned(listings) => Cow::Owned(listings),
+        Cow::Borrowed(_) => text,
     }
 }
 
-/// A line of three backticks or tildes, which encloses code in a page.
-fn is_fence(line: &str) -> bool {
-    let line = line.trim_start();
-    line.starts_with("```") || line.starts_with("~~~")
+/// The bars that show what is inlined where.
+const BARS: [char; 4] = ['│', '┃', '╻', '╷'];
+
+/// Whether what Julia shows at the right by moving the cursor stands at the left, as where the moves of the cursor are lost:
+/// `│╻ +1 1 ─ %1 = …`, `│ 1 ─ %1 = …`.
+fn is_annotated(line: &str) -> bool {
+    let behind = line.trim_start_matches(BARS);
+    let bars = line.get(..line.len() - behind.len()).unwrap_or_default();
+    bars.contains(['╻', '╷']) || !bars.is_empty() && page::starts_block(behind)
 }
 
-/// What stands between fences; the rest of the page becomes comments.
-fn fenced(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut inside = false;
-    for line in text.split_inclusive('\n') {
-        let fence = is_fence(line);
-        inside ^= fence;
-        if fence || !inside {
-            out.push('#');
-        }
-        out.push_str(line);
-    }
-    out
-}
-
-/// How other programs mark comments and quotations.
-const PREFIXES: &[&str] = &["#", "//", ";", ">", "%", "--", "*", "|"];
-
-/// The prefix that all lines share, if there is a listing behind it.
-fn comment_prefix(text: &str) -> Option<&'static str> {
-    let lines = || text.lines().map(str::trim_start).filter(|line| !line.is_empty());
-    let first = lines().next()?;
-    let prefix = PREFIXES.iter().find(|prefix| first.starts_with(**prefix))?;
-    let behind = |line: &str| line.strip_prefix(prefix).is_some_and(is_listing_line);
-    (lines().all(|line| line.starts_with(prefix)) && lines().any(behind)).then_some(prefix)
-}
-
-fn is_listing_line(line: &str) -> bool {
-    let mut cursor = Cursor::new(line, 0);
-    matches!(gutter(&mut cursor), Ok(Some(_)))
-}
-
-fn without_prefix(text: &str, prefix: &str) -> String {
+fn without_annotations(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
-        let behind = line.trim_start().strip_prefix(prefix);
-        match behind.map(|behind| behind.strip_prefix(' ').unwrap_or(behind)) {
-            Some(behind) if is_part_of_listing(behind) => out.push_str(behind),
-            // Something else that the comment says.
-            _ if line.trim().is_empty() => out.push_str(line),
-            _ => {
-                out.push('#');
-                out.push_str(line);
-            }
-        }
+        let behind = line.trim_start_matches(BARS);
+        let margin = if line.starts_with(BARS) { behind.find(['─', '│', '└', '┄']) } else { None };
+        let kept = margin.and_then(|margin| {
+            // The numbers of the line and of the block.
+            let before = behind.get(..margin)?;
+            let numbers = before.trim_end_matches(|c: char| c.is_ascii_digit() || c == ' ');
+            behind.get(numbers.len()..)
+        });
+        out.push_str(kept.unwrap_or(line));
     }
     out
-}
-
-fn is_part_of_listing(line: &str) -> bool {
-    let trimmed = line.trim_start();
-    is_listing_line(line) || ["CodeInfo(", ")", "=>", "Body::"].iter().any(|start| trimmed.starts_with(start))
 }
 
 fn without_escapes(text: &str) -> String {
@@ -135,10 +100,8 @@ mod tests {
     }
 
     #[test]
-    fn comments_of_other_programs_go() {
-        let text = "# source: somewhere\n# 1 ─      nothing::Nothing\n# 3 2 ┄ %2 = 1\n#   └──      goto #2\n";
-        assert_eq!(clean(text), "## source: somewhere\n1 ─      nothing::Nothing\n3 2 ┄ %2 = 1\n  └──      goto #2\n");
-        assert_eq!(clean("// 1 ─      return 1\n//"), "1 ─      return 1\n#//");
-        assert_eq!(clean("# only words\n# more of them\n"), "# only words\n# more of them\n");
+    fn annotations_of_which_the_place_is_lost_go() {
+        let text = "Body::Int64\n│╻ +1 1 ─ %1 = (Base.add_int)(x, 1)::Int64\n│     └──      return %1\n";
+        assert_eq!(clean(text), "Body::Int64\n1 1 ─ %1 = (Base.add_int)(x, 1)::Int64\n     └──      return %1\n");
     }
 }

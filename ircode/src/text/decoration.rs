@@ -43,7 +43,9 @@ pub(super) fn decoration(line: &str) -> Option<Decoration> {
         }
         _ => {}
     }
-    let heading = ["julia>", "from ", "In [", "Out["].iter().any(|start| line.starts_with(start));
+    // What was typed, and where it is told from.
+    let heading = ["julia>", "from ", "In [", "Out[", "@code_", "code_typed(", "code_warntype(", "Base.code_"];
+    let heading = heading.iter().any(|start| line.starts_with(start));
     let heading = heading
         || cthulhu::is_around(line)
         || line.contains("(generic function with ")

@@ -1,0 +1,239 @@
+//! Listings on a page that says other things too: between fences, behind prompts, in comments of a program.
+
+use std::borrow::Cow;
+
+use super::expression::Cursor;
+use super::gutter::{Gutter, gutter};
+
+/// A text in which all that is seen to be no part of a listing is a comment, and what marks a listing as a comment or a quotation
+/// of something else is gone. Lines stay lines.
+pub(super) fn listings(text: &str) -> Cow<'_, str> {
+    let mut text = Cow::Borrowed(text);
+    for step in [from_workers, fenced, in_block_comments, behind_prefix, behind_prompts] {
+        if let Some(changed) = step(&text) {
+            text = Cow::Owned(changed);
+        }
+    }
+    text
+}
+
+/// What other processes print, without the name that Julia puts before each line of it.
+fn from_workers(text: &str) -> Option<String> {
+    let printed = |line: &str| -> Option<usize> {
+        let worker = line.trim_start().strip_prefix("From worker ")?;
+        let rest = worker.trim_start_matches(|c: char| c.is_ascii_digit()).strip_prefix(':')?;
+        Some(line.len() - rest.strip_prefix('\t').unwrap_or(rest).len())
+    };
+    let found = text.contains("From worker ") && text.lines().any(|line| printed(line).is_some());
+    let behind = |line| printed(line).and_then(|from| line.get(from..)).unwrap_or(line);
+    found.then(|| text.split_inclusive('\n').map(behind).collect())
+}
+
+/// A line of three backticks or tildes, which encloses code in a page.
+fn is_fence(line: &str) -> bool {
+    let line = line.trim_start();
+    line.starts_with("```") || line.starts_with("~~~")
+}
+
+/// What stands between fences.
+fn fenced(text: &str) -> Option<String> {
+    let fences = (text.contains('`') || text.contains('~')) && text.lines().any(is_fence);
+    fences.then(|| {
+        let mut inside = false;
+        with_comments(text, |line| {
+            let fence = is_fence(line);
+            inside ^= fence;
+            inside && !fence
+        })
+    })
+}
+
+/// What stands in comments of several lines that have a listing: if there is one nowhere else, nothing else is read.
+fn in_block_comments(text: &str) -> Option<String> {
+    if !text.contains("\n=#") && !text.contains("=#\n") {
+        return None;
+    }
+    // For each line, the comment that it is in, if not at the edge of one.
+    let mut inside: Vec<Option<usize>> = Vec::new();
+    let mut has_listing: Vec<bool> = Vec::new();
+    let mut edge: Vec<bool> = Vec::new();
+    let mut is_open = false;
+    for line in text.lines().map(str::trim) {
+        let (opens, closes) = (!is_open && line.starts_with("#="), line.ends_with("=#"));
+        if opens {
+            has_listing.push(false);
+        }
+        is_open = (is_open || opens) && !closes;
+        let within = is_open && !opens;
+        if let Some(has_listing) = has_listing.last_mut().filter(|_| within) {
+            *has_listing |= starts_block(line);
+        }
+        inside.push(within.then(|| has_listing.len() - 1));
+        edge.push(opens || closes);
+    }
+    if is_open || has_listing.is_empty() {
+        return None;
+    }
+    let outside = text.lines().zip(&inside).any(|(line, inside)| inside.is_none() && starts_block(line));
+    let reads_outside = outside || !has_listing.contains(&true);
+    let mut lines = inside.into_iter().zip(edge);
+    Some(with_comments(text, |_| match lines.next() {
+        Some((Some(comment), _)) => has_listing.get(comment) == Some(&true),
+        Some((None, edge)) => reads_outside && !edge,
+        None => true,
+    }))
+}
+
+/// How other programs mark comments and quotations.
+const PREFIXES: &[&str] = &["#", "//", ";", ">", "%", "--", "*", "|"];
+
+/// What stands behind a prefix that a listing has, if no other listing is there.
+fn behind_prefix(text: &str) -> Option<String> {
+    if text.lines().any(starts_block) {
+        return None;
+    }
+    let behind = |line: &'_ str, prefix: &str| line.trim_start().strip_prefix(prefix).is_some_and(starts_block);
+    let prefix = PREFIXES.iter().find(|prefix| text.lines().any(|line| behind(line, prefix)))?;
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let behind = line.trim_start().strip_prefix(prefix);
+        match behind.map(|behind| behind.strip_prefix(' ').unwrap_or(behind)) {
+            Some(behind) if is_part_of_listing(behind) => out.push_str(behind),
+            _ if line.trim().is_empty() => out.push_str(line),
+            // Something else that the comment says.
+            _ => {
+                out.push('#');
+                out.push_str(line);
+            }
+        }
+    }
+    Some(out)
+}
+
+/// What was printed at the prompts of a session, where it has a listing.
+fn behind_prompts(text: &str) -> Option<String> {
+    let is_prompt = |line: &str| line.trim_start().starts_with("julia>");
+    if !text.contains("julia>") || !text.lines().any(is_prompt) {
+        return None;
+    }
+    // For each line, whether it is read.
+    let mut read: Vec<bool> = Vec::new();
+    let mut lines = text.lines().peekable();
+    loop {
+        let is_first = read.is_empty();
+        let printed: Vec<&str> = std::iter::from_fn(|| lines.next_if(|line| !is_prompt(line))).collect();
+        let has_listing = printed.iter().any(|line| starts_block(line));
+        // What was typed goes on under its first character.
+        let typed = |line: &&&str| line.starts_with("       ") && !is_part_of_listing(line);
+        let typed = if is_first { 0 } else { printed.iter().take_while(typed).count() };
+        read.extend((0..printed.len()).map(|position| has_listing && position >= typed));
+        if lines.next().is_none() {
+            break;
+        }
+        read.push(false);
+    }
+    let mut read = read.into_iter();
+    Some(with_comments(text, |_| read.next() != Some(false)))
+}
+
+/// The text in which each line that is not to be read is a comment.
+fn with_comments(text: &str, mut is_read: impl FnMut(&str) -> bool) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        if !is_read(line) && !line.trim().is_empty() {
+            out.push('#');
+        }
+        out.push_str(line);
+    }
+    out
+}
+
+fn margin(line: &str) -> Option<Gutter> {
+    gutter(&mut Cursor::new(line, 0)).ok().flatten()
+}
+
+/// Whether a line is the first one of a block.
+pub(super) fn starts_block(line: &str) -> bool {
+    margin(line).is_some_and(|margin| margin.block.is_some())
+}
+
+fn is_part_of_listing(line: &str) -> bool {
+    let trimmed = line.trim_start();
+    margin(line).is_some() || ["CodeInfo(", ")", "=>", "Body::"].iter().any(|start| trimmed.starts_with(start))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::listings;
+
+    #[test]
+    fn comments_of_other_programs_go() {
+        let text = "# source: somewhere\n# 1 ─      nothing::Nothing\n# 3 2 ┄ %2 = 1\n#   └──      goto #2\n";
+        let expected = "## source: somewhere\n1 ─      nothing::Nothing\n3 2 ┄ %2 = 1\n  └──      goto #2\n";
+        assert_eq!(listings(text), expected);
+        assert_eq!(listings("// 1 ─      return 1\n//"), "1 ─      return 1\n#//");
+        assert_eq!(listings("# only words\n# more of them\n"), "# only words\n# more of them\n");
+    }
+
+    #[test]
+    fn a_program_around_comments_with_a_listing_is_not_read() {
+        let text = "f(x) = x\n@test f(1) == 1\n# 1 ─      return _2\n";
+        assert_eq!(listings(text), "#f(x) = x\n#@test f(1) == 1\n1 ─      return _2\n");
+        // Of a file with listings the comments are comments.
+        let text = "# 1 ─      return _3\n1 ─      return _2\n";
+        assert_eq!(listings(text), text);
+    }
+
+    #[test]
+    fn of_comments_of_several_lines_those_with_a_listing_are_read() {
+        let text = "f(x) = x\n#=\nWords.\n=#\n#=\n1 ─      return _2\n=#\n";
+        assert_eq!(listings(text), "#f(x) = x\n##=\n#Words.\n#=#\n##=\n1 ─      return _2\n#=#\n");
+        let text = "#= Words.\nMore. =#\n1 ─      return _2\n";
+        assert_eq!(listings(text), "##= Words.\n#More. =#\n1 ─      return _2\n");
+    }
+
+    #[test]
+    fn what_workers_print_is_read() {
+        let text = "      From worker 2:\t1 ─ %1 = _2\n      From worker 12:\t└──      return %1\n";
+        assert_eq!(listings(text), "1 ─ %1 = _2\n└──      return %1\n");
+    }
+
+    #[test]
+    fn of_a_session_what_printed_a_listing_is_read() {
+        let text = "\
+Welcome.
+julia> function f(x)
+           x
+       end
+f (generic function with 1 method)
+
+julia> f(3)
+3
+
+julia> code_typed(f,
+                  (Int,))
+1 ─      return _2
+
+julia> f(4)
+4
+";
+        let expected = "\
+#Welcome.
+#julia> function f(x)
+#           x
+#       end
+#f (generic function with 1 method)
+
+#julia> f(3)
+#3
+
+#julia> code_typed(f,
+#                  (Int,))
+1 ─      return _2
+
+#julia> f(4)
+#4
+";
+        assert_eq!(listings(text), expected);
+    }
+}
