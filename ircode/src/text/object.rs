@@ -1,6 +1,6 @@
 //! Reading objects: what stands among operands and is known by its text alone.
 
-use super::balanced::balanced_length;
+use super::balanced::{balanced_length, is_balanced};
 use super::expression::{Context, Cursor, Read, Scope};
 use super::operators::operator_prefix;
 use crate::constant::{Constant, is_identifier_part};
@@ -78,6 +78,10 @@ impl Cursor<'_> {
         if text.is_empty() || matches!(text.chars().next(), Some('│' | '└' | '#' | '=')) {
             self.at = start;
             return Err(self.expected("an operand"));
+        }
+        if !is_balanced(text) {
+            let span = self.span(start, self.at);
+            return Err(Diagnostic::error(span, "the brackets of this object do not match", "it does not end"));
         }
         Ok(Operand::Constant(Constant::Text(text.into())))
     }

@@ -509,6 +509,12 @@ impl<'a> Cursor<'a> {
     /// A global or a type, if it is called here.
     fn called_global(&mut self) -> Option<Operand<Positions>> {
         let start = self.pos();
+        // `_2(…)` calls an argument, `_2d(…)` a function.
+        let number =
+            self.rest().strip_prefix('_').map(|rest| (rest, rest.trim_start_matches(|c: char| c.is_ascii_digit())));
+        if number.is_some_and(|(rest, behind)| behind.len() < rest.len() && behind.starts_with('(')) {
+            return None;
+        }
         match self.global_callee() {
             Ok(callee) if self.starts_with("(") => Some(callee),
             _ => {
@@ -603,5 +609,18 @@ mod tests {
         let plain = listing("$(Expr(:enter, #4))", "$(Expr(:leave, 1))").unwrap();
         assert_eq!(listing(":($(Expr(:enter, 4)))", ":($(Expr(:leave, 1)))").unwrap(), plain);
         assert!(listing(":($(Expr(:enter, 4))", ":($(Expr(:leave, 1)))").is_err());
+    }
+
+    #[test]
+    fn what_is_called_may_be_an_argument() {
+        let body = |stmt: &str| parse_function(&format!("1 ─ %1 = {stmt}::Any\n└──      return %1\n")).unwrap().body;
+        assert_eq!(body("_2(1)"), body("(_2)(1)"));
+        assert_ne!(body("_2d(1)"), body("(_2)(1)"));
+    }
+
+    #[test]
+    fn an_object_ends() {
+        let error = parse_function("1 ─ %1 = (Main.:(f)(1)::Int64\n└──      return %1\n").unwrap_err();
+        assert!(error.to_string().contains("the brackets of this object do not match"), "{error}");
     }
 }
