@@ -38,6 +38,7 @@ pub mod lower_broadcast;
 pub mod lower_exceptions;
 pub mod lower_fields;
 pub mod lower_projections;
+pub mod lower_signs;
 pub mod lower_switch;
 mod manager;
 pub mod mem2reg;

@@ -11,10 +11,10 @@ use crate::{
     common_subexpressions, constant_folding, constant_propagation, copy_elements, copy_propagation, dead_code,
     derivative_entries, differentiability, forward_mode, increment_merging, infer_types, inlining, jump_threading,
     lambda_lifting, linearization, link_methods, loop_invariant_motion, loop_unrolling, lower_arithmetic,
-    lower_broadcast, lower_exceptions, lower_fields, lower_projections, lower_switch, mem2reg, negation_propagation,
-    preaccumulation, result_types, reverse_mode, scalar_promotion, scalar_replacement, simplify, simplify_cfg,
-    split_critical_edges, stack_hoisting, type_literals, union_splitting, unknown_calls, unreachable_code,
-    unroll_and_jam,
+    lower_broadcast, lower_exceptions, lower_fields, lower_projections, lower_signs, lower_switch, mem2reg,
+    negation_propagation, preaccumulation, result_types, reverse_mode, scalar_promotion, scalar_replacement, simplify,
+    simplify_cfg, split_critical_edges, stack_hoisting, type_literals, union_splitting, unknown_calls,
+    unreachable_code, unroll_and_jam,
 };
 
 /// What a pass returns: whether it changed anything.
@@ -87,6 +87,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: lower_exceptions::NAME,        about: "turn try/catch into branches",                                 run: Run::Module(lower_exceptions::run) },
     Pass { name: lower_fields::NAME,            about: "turn names of fields that the run tells into numbers",            run: Run::Function(lower_fields::run) },
     Pass { name: lower_projections::NAME,       about: "give parts of slots that have addresses slots of their own",      run: Run::Function(lower_projections::run) },
+    Pass { name: lower_signs::NAME,             about: "turn signs that are changed by bits into negations",          run: Run::Function(lower_signs::run) },
     Pass { name: lower_switch::NAME,            about: "turn switches into branches",                                     run: Run::Function(lower_switch::run) },
     Pass { name: mem2reg::NAME,                 about: "turn slots into values",                                          run: Run::Function(mem2reg::run) },
     Pass { name: negation_propagation::NAME,    about: "subtract what is added negated",                                  run: Run::Function(negation_propagation::run) },

@@ -9,7 +9,7 @@ use crate::dispatch::{self, Candidate};
 use crate::manager::Context;
 use crate::{
     PassError, closure_folding, constant_folding, copy_elements, copy_propagation, infer_types, lower_arithmetic,
-    lower_broadcast, lower_fields, lower_projections, mem2reg, simplify_cfg, type_literals, unknown_calls,
+    lower_broadcast, lower_fields, lower_projections, lower_signs, mem2reg, simplify_cfg, type_literals, unknown_calls,
     unreachable_code,
 };
 
@@ -45,7 +45,14 @@ pub(crate) fn prepared_body(
         unreachable_code::run(&mut bb, &context)?;
         copy_propagation::run(&mut bb, &context)?;
     }
-    for run in [type_literals::run, infer_types::run, lower_broadcast::run, lower_arithmetic::run, lower_fields::run] {
+    for run in [
+        type_literals::run,
+        infer_types::run,
+        lower_broadcast::run,
+        lower_arithmetic::run,
+        lower_fields::run,
+        lower_signs::run,
+    ] {
         run(&mut bb, &context)?;
     }
     copy_elements::refuse_addresses(pass, &bb, &context)?;

@@ -1,14 +1,15 @@
 //! Tuples, structs, references: making them, and getting at their fields.
 
+use std::ops::RangeInclusive;
 use std::rc::Rc;
 
-use ircode::{IRCode, Module, Type, TypeKind};
+use ircode::{IRCode, Module, Scalar, Type, TypeKind};
 
 use super::control::{index, symbol, unsupported};
 use super::{Runtime, expected};
 use crate::machine::Fault;
 use crate::object::Kind;
-use crate::value::{TupleObject, TupleRef, Value};
+use crate::value::{StructRef, TupleObject, TupleRef, Value};
 
 type Result<T> = std::result::Result<T, Fault>;
 
@@ -22,23 +23,42 @@ pub(super) fn splat_tuple(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<V
     runtime.tuple(values)
 }
 
-/// The elements of tuples and arrays, one after the other.
+/// The elements of tuples, arrays and ranges of integers, one after the other; a number is its only element.
 pub(crate) fn splatted(args: &[Value]) -> Result<Vec<Value>> {
     let mut all = Vec::new();
     for value in args {
         match value {
             Value::Tuple(tuple) | Value::SimpleVector(tuple) => all.extend(tuple.0.fields.values().iter().cloned()),
             Value::NamedTuple(tuple) => all.extend(tuple.0.fields.values().iter().cloned()),
+            Value::Scalar(_) => all.push(value.clone()),
+            Value::Struct(object) if range(object).is_some() => {
+                all.extend(range(object).into_iter().flatten().map(Value::from));
+            }
             other => match other.array_elements() {
                 Some(elements) if elements.iter().any(|element| matches!(element, Value::Undefined)) => {
                     return Err(expected("arrays of which all elements are assigned"));
                 }
                 Some(elements) => all.extend(elements),
-                None => return Err(expected("tuples and arrays")),
+                None => return Err(expected("tuples, arrays, ranges and numbers")),
             },
         }
     }
     Ok(all)
+}
+
+/// The numbers of a `UnitRange{Int64}` or `Base.OneTo{Int64}`.
+fn range(object: &StructRef) -> Option<RangeInclusive<i64>> {
+    let fields = object.0.fields.borrow();
+    let number = |value: &Value| match value {
+        Value::Scalar(Scalar::Int64(number)) => Some(*number),
+        _ => None,
+    };
+    let Type::Named(name) = &object.0.ty.ty else { return None };
+    match (name.as_str(), fields.values()) {
+        ("UnitRange{Int64}", [start, stop]) => Some(number(start)?..=number(stop)?),
+        ("Base.OneTo{Int64}", [stop]) => Some(1..=number(stop)?),
+        _ => None,
+    }
 }
 
 pub(super) fn svec(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {

@@ -71,13 +71,15 @@ impl Type {
     }
 
     /// The value of which the compiler's lattice says that it is always this one: 9.81 for `Core.Const(9.81)`. `None` if
-    /// that is no number, string or tuple of such.
+    /// that is no number, string, type of such or tuple of these.
     ///
     /// ```
     /// use ircode::{Constant, Type};
     ///
     /// let ty = Type::parse("Core.Compiler.Const(9.81, false)");
     /// assert_eq!(ty.known_value(), Some(Constant::float64(9.81)));
+    /// let ty = Type::parse("Core.Compiler.Const(Float64, false)");
+    /// assert_eq!(ty.known_value(), Some(Constant::of_type(Type::FLOAT64)));
     /// ```
     pub fn known_value(&self) -> Option<Constant> {
         known_constant(self.known_text()?)
@@ -89,6 +91,8 @@ fn known_constant(text: &str) -> Option<Constant> {
     fn is_known(constant: &Constant) -> bool {
         match constant {
             Constant::Nothing | Constant::Scalar(_) | Constant::String(_) => true,
+            // Any other name may be that of something else.
+            Constant::Type(ty) => !ty.is_named(),
             Constant::Tuple(elements) => elements.iter().all(is_known),
             _ => false,
         }

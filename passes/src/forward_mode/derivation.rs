@@ -104,7 +104,7 @@ impl<'a> Derivation<'a> {
             directions,
             frees_entry: false,
             takers_of_bits,
-            may_be_caught: may_be_caught(module),
+            may_be_caught: may_be_caught(module, roots, &candidates),
             registered,
             thunks: Thunks::default(),
             candidates,

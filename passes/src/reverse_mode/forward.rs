@@ -287,8 +287,14 @@ impl Forward<'_, '_> {
                 self.made.insert(Saved::Shadow(id), sum);
             }
             Operation::Copy(of) if !shadow.is_none() => {
-                let shadow = self.shadow(&of, id)?;
-                self.made.insert(Saved::Shadow(id), shadow);
+                let tangents = &plan.derivation.tangents;
+                let [from, to] = [&of, &result].map(|operand| tangents.of(&self.bb.operand_type(operand)).shadow());
+                let mut copied = self.shadow(&of, id)?;
+                // What is known of a type only when the program runs may have `nothing` for a shadow of zeros.
+                if matches!(from, Tangent::Dynamic { .. }) {
+                    copied = Emitter::after(&mut self.bb, id).shadow_as(copied, &from, &to)?;
+                }
+                self.made.insert(Saved::Shadow(id), copied);
             }
             Operation::Choose { condition, then, otherwise } if !shadow.is_none() => {
                 let (then, otherwise) = (self.shadow(&then, id)?, self.shadow(&otherwise, id)?);
