@@ -2,6 +2,7 @@
 
 mod argument_types;
 pub mod array_scalar_replacement;
+pub mod assert_numbers;
 mod base_names;
 mod builder;
 pub mod captured_types;

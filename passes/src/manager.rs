@@ -7,13 +7,13 @@ use ircode::{Function, Module, Name};
 
 use crate::reverse_mode::linear_maps;
 use crate::{
-    PassError, array_scalar_replacement, captured_types, checkpoint_loops, closure_folding, closure_specialization,
-    common_subexpressions, constant_folding, constant_propagation, copy_elements, copy_propagation, dead_code,
-    derivative_entries, differentiability, forward_mode, increment_merging, infer_types, inlining, jump_threading,
-    lambda_lifting, linearization, link_methods, loop_invariant_motion, loop_unrolling, lower_arithmetic,
-    lower_broadcast, lower_exceptions, lower_fields, lower_projections, lower_signs, lower_switch, mem2reg,
-    negation_propagation, preaccumulation, result_types, reverse_mode, scalar_promotion, scalar_replacement, simplify,
-    simplify_cfg, split_critical_edges, stack_hoisting, type_literals, union_splitting, unknown_calls,
+    PassError, array_scalar_replacement, assert_numbers, captured_types, checkpoint_loops, closure_folding,
+    closure_specialization, common_subexpressions, constant_folding, constant_propagation, copy_elements,
+    copy_propagation, dead_code, derivative_entries, differentiability, forward_mode, increment_merging, infer_types,
+    inlining, jump_threading, lambda_lifting, linearization, link_methods, loop_invariant_motion, loop_unrolling,
+    lower_arithmetic, lower_broadcast, lower_exceptions, lower_fields, lower_projections, lower_signs, lower_switch,
+    mem2reg, negation_propagation, preaccumulation, result_types, reverse_mode, scalar_promotion, scalar_replacement,
+    simplify, simplify_cfg, split_critical_edges, stack_hoisting, type_literals, union_splitting, unknown_calls,
     unreachable_code, unroll_and_jam,
 };
 
@@ -62,6 +62,7 @@ pub enum Run {
 #[rustfmt::skip]
 pub const PASSES: &[Pass] = &[
     Pass { name: array_scalar_replacement::NAME, about: "make values of the elements of small arrays",                  run: Run::Function(array_scalar_replacement::run) },
+    Pass { name: assert_numbers::NAME,          about: "let arithmetic on what may be nothing say that it is a number",  run: Run::Function(assert_numbers::run) },
     Pass { name: captured_types::NAME,          about: "give types to variables that closures capture and change",       run: Run::Module(captured_types::run) },
     Pass { name: checkpoint_loops::NAME,        about: "turn loops into calls of some rounds, which reverse mode runs again",     run: Run::Module(checkpoint_loops::run) },
     Pass { name: closure_folding::NAME,         about: "call what a closure applies, where it is seen to be made",     run: Run::Function(closure_folding::run) },
