@@ -1,8 +1,12 @@
 //! Finds the types that a listing does not show.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use bbcode::{BBCode, Ids, InstId};
 use ircode::primitives::{Primitive, ResultType, promoted};
 use ircode::{Callee, Head, Instruction, Module, Operand, ScalarType, Stmt, Type, field_position};
+use slotmap::SecondaryMap;
 
 use crate::PassResult;
 use crate::constant_folding::named_type;
@@ -12,50 +16,125 @@ use crate::manager::Context;
 /// The pass's name on the command line.
 pub const NAME: &str = "infer-types";
 
-/// After this many rounds, a type that still changes is taken to be `Any`: types of values that nest in a loop grow for
-/// ever.
-const MAX_ROUNDS: usize = 12;
+/// A type that changes more often than this is taken to be `Any`: types of values that nest in a loop grow for ever.
+const MAX_CHANGES: u8 = 12;
 
 /// Gives a type to every statement that has none, or `Any`, where it follows from the types of the operands. Types that
 /// are known stay; what the compiler's lattice has in the place of a type becomes the type that it stands for. True if one
 /// was found.
 ///
-/// It is optimistic: a φ gets the union of what its values are, and around a loop that starts with what comes in.
+/// It is optimistic: a φ gets the union of what its values are, and around a loop that starts with what comes in. A value of which nothing follows is `Any` to
+/// what takes it, φs too. It takes time linear in the statements and their operands, but for the order in which they are visited (Kildall 1973).
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
-    let mut found = widen(bb);
+    let widened = widen(bb);
     let graph = bb.cfg();
     let order = graph.graph().postorder().into_iter().rev().filter_map(|block| graph.block(block));
-    let unknown: Vec<InstId> = order
+    let open: Vec<InstId> = order
         .flat_map(|block| bb.insts(block).filter(|(_, inst)| is_open(inst)).map(|(id, _)| id).collect::<Vec<_>>())
         .collect();
-    if unknown.is_empty() {
-        return Ok(found);
+    if open.is_empty() {
+        return Ok(widened);
     }
-    let declared: Vec<Type> = unknown.iter().map(|&id| bb.inst(id).map_or(Type::Any, |inst| inst.ty.clone())).collect();
-    for &id in &unknown {
+    let declared: Vec<Type> = open.iter().map(|&id| bb.inst(id).map_or(Type::Any, |inst| inst.ty.clone())).collect();
+    for &id in &open {
         set_type(bb, id, Type::Untyped);
     }
-    for round in 0..=MAX_ROUNDS {
-        let mut changed = false;
-        for &id in &unknown {
-            let Some(inst) = bb.inst(id) else { continue };
-            let Some(found) = result_type(bb, context.module, inst) else { continue };
-            if found != inst.ty {
-                changed = true;
-                set_type(bb, id, if round == MAX_ROUNDS { Type::Any } else { found });
-            }
-        }
-        if !changed {
-            break;
+    let mut inference = Inference::new(bb, open);
+    for index in 0..inference.open.len() {
+        inference.visit(bb, context.module, index);
+    }
+    inference.visit_all(bb, context.module);
+    // Nothing follows of what is left, and what was found without it may be too narrow.
+    let mut left = vec![false; inference.open.len()];
+    for (index, left) in left.iter_mut().enumerate() {
+        if let Some(&id) = inference.open.get(index)
+            && bb.inst(id).is_some_and(|inst| inst.ty == Type::Untyped)
+        {
+            *left = true;
+            inference.change(bb, index, id, Type::Any);
         }
     }
-    for (&id, declared) in unknown.iter().zip(declared) {
+    inference.visit_all(bb, context.module);
+    let mut found = widened;
+    for ((&id, declared), left) in inference.open.iter().zip(declared).zip(left) {
         match bb.inst(id).map(|inst| inst.ty.clone()) {
-            Some(Type::Untyped) | None => set_type(bb, id, declared),
+            Some(Type::Any) if left => set_type(bb, id, declared),
             Some(ty) => found |= ty != declared,
+            None => {}
         }
     }
     Ok(found)
+}
+
+/// Types that are being found.
+struct Inference {
+    /// The statements without types, in reverse postorder.
+    open: Vec<InstId>,
+    /// Which of these take the value of each, by position.
+    users: Vec<Vec<u32>>,
+    /// How often the type of each has changed.
+    changes: Vec<u8>,
+    /// Those of which operands have changed.
+    work: BinaryHeap<Reverse<u32>>,
+    is_waiting: Vec<bool>,
+}
+
+impl Inference {
+    fn new(bb: &BBCode, open: Vec<InstId>) -> Self {
+        let mut positions: SecondaryMap<InstId, u32> = SecondaryMap::with_capacity(bb.inst_count());
+        positions.extend(open.iter().copied().zip(0..));
+        let mut users: Vec<Vec<u32>> = vec![Vec::new(); open.len()];
+        for (&id, position) in open.iter().zip(0..) {
+            let Some(stmt) = bb.stmt(id) else { continue };
+            stmt.for_each_operand(&mut |operand| {
+                let of = operand.as_value().and_then(|value| positions.get(value));
+                if let Some(users) = of.and_then(|&of| users.get_mut(of as usize)) {
+                    users.push(position);
+                }
+            });
+        }
+        let count = open.len();
+        Inference { open, users, changes: vec![0; count], work: BinaryHeap::new(), is_waiting: vec![false; count] }
+    }
+
+    /// Visits what waits, until nothing does.
+    fn visit_all(&mut self, bb: &mut BBCode, module: &Module<BBCode>) {
+        while let Some(Reverse(position)) = self.work.pop() {
+            self.visit(bb, module, position as usize);
+        }
+    }
+
+    /// Finds the type of a statement from those of its operands.
+    fn visit(&mut self, bb: &mut BBCode, module: &Module<BBCode>, position: usize) {
+        if let Some(is_waiting) = self.is_waiting.get_mut(position) {
+            *is_waiting = false;
+        }
+        let Some(&id) = self.open.get(position) else { return };
+        let Some(inst) = bb.inst(id) else { return };
+        let ty = match result_type(bb, module, inst) {
+            Some(ty) => ty,
+            // Operands that are known later may tell.
+            None if inst.ty == Type::Untyped => return,
+            None => Type::Any,
+        };
+        if ty != inst.ty {
+            self.change(bb, position, id, ty);
+        }
+    }
+
+    fn change(&mut self, bb: &mut BBCode, position: usize, id: InstId, ty: Type) {
+        let Some(changes) = self.changes.get_mut(position).filter(|changes| **changes <= MAX_CHANGES) else { return };
+        *changes += 1;
+        let ty = if *changes > MAX_CHANGES { Type::Any } else { ty };
+        set_type(bb, id, ty);
+        for &user in self.users.get(position).into_iter().flatten() {
+            if let Some(is_waiting) = self.is_waiting.get_mut(user as usize)
+                && !std::mem::replace(is_waiting, true)
+            {
+                self.work.push(Reverse(user));
+            }
+        }
+    }
 }
 
 /// Puts types in the place of elements of the compiler's lattice, and values in the place of globals that are constant.
@@ -148,8 +227,15 @@ fn result_type(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) ->
         },
         Stmt::Value(operand) => known(bb.operand_type(operand)),
         Stmt::Phi(phi) => {
-            let types = phi.entries.iter().filter_map(|entry| entry.value.as_ref()).map(|value| bb.operand_type(value));
-            let types: Vec<Type> = types.filter(|ty| *ty != Type::Untyped).collect();
+            let mut types = Vec::with_capacity(phi.entries.len());
+            for value in phi.entries.iter().filter_map(|entry| entry.value.as_ref()) {
+                match (value, bb.operand_type(value)) {
+                    // Not known yet, or never computed.
+                    (Operand::Value(_), Type::Untyped) => {}
+                    (_, Type::Untyped) => return None,
+                    (_, ty) => types.push(ty),
+                }
+            }
             (!types.is_empty()).then(|| Type::union(types))
         }
         Stmt::Pi(pi) => Some(pi.ty.clone()),
