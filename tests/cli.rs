@@ -239,6 +239,16 @@ fn files_of_many_functions_are_read_piece_by_piece() {
 }
 
 #[test]
+fn a_function_is_known_by_the_end_of_its_path() {
+    let text = F.replace("function f(", "function var\"Main.Models.f(::Float64)\"(");
+    let twice = format!("{text}{}", text.replace("Models", "Others"));
+    let run = |text: &str, name: &str| bbkit(&["run", "-", "--fn", name, "--args", "[3.0]"], text.as_bytes());
+    assert_eq!(stdout(&run(&text, "f")), "9.0\n");
+    assert_eq!(stdout(&run(&twice, "Main.Models.f")), "9.0\n");
+    assert!(stderr(&run(&twice, "f")).contains("there is no function `f`"));
+}
+
+#[test]
 fn a_program_around_a_listing_is_no_piece_of_its_own() {
     let page = format!("{}function g(x)\n    x\nend\n", include_str!("listings/program.txt"));
     for command in ["verify", "roundtrip"] {
