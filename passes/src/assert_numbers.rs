@@ -22,33 +22,29 @@ const ON_NUMBERS: &[&str] = &[
 ///
 /// Where the run has `nothing` there, it fails as it did, with another error: a `TypeError`, not a `MethodError`. It takes time linear in the function.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
-    let found: Vec<(InstId, LineInfo, Vec<(Operand<Ids>, Type)>)> = bb
-        .all_insts()
-        .filter_map(|(id, inst)| {
-            let (primitive, args) = context.module.primitive_call(&inst.stmt)?;
-            let mut numbers: Vec<(Operand<Ids>, Type)> = Vec::new();
-            for (index, arg) in args.iter().enumerate() {
-                if let Some(ty) = number(bb, primitive, args, index)
-                    && numbers.iter().all(|(known, _)| known != arg)
-                {
-                    numbers.push((arg.clone(), ty));
-                }
+    let mut found: Vec<(InstId, LineInfo, Operand<Ids>, Type)> = Vec::new();
+    for (id, inst) in bb.all_insts() {
+        let Some((primitive, args)) = context.module.primitive_call(&inst.stmt) else { continue };
+        for (index, arg) in args.iter().enumerate() {
+            // One that comes twice is replaced in both places.
+            if let Some(ty) = number(bb, primitive, args, index)
+                && !args.iter().take(index).any(|earlier| earlier == arg)
+            {
+                found.push((id, inst.line, arg.clone(), ty));
             }
-            (!numbers.is_empty()).then_some((id, inst.line, numbers))
-        })
-        .collect();
-    let changed = !found.is_empty();
-    for (id, line, numbers) in found {
-        for (operand, ty) in numbers {
-            assert(bb, id, line, &operand, ty)
-                .map_err(|error| PassError::new(NAME, context.function, error.to_string()).at(bb, id))?;
         }
+    }
+    let changed = !found.is_empty();
+    for (id, line, operand, ty) in found {
+        assert(bb, id, line, &operand, ty)
+            .map_err(|error| PassError::new(NAME, context.function, error.to_string()).at(bb, id))?;
     }
     Ok(changed)
 }
 
 /// The number that an operand has to be, if its type does not say so.
 fn number(bb: &BBCode, primitive: &Primitive, args: &[Operand<Ids>], index: usize) -> Option<Type> {
+    let Type::Union(members) = bb.operand_type(args.get(index)?) else { return None };
     let converts = match (primitive.name, args) {
         ("convert", [Operand::Constant(Constant::Type(to)), _]) => index == 1 && to.as_scalar().is_some(),
         _ => false,
@@ -56,7 +52,6 @@ fn number(bb: &BBCode, primitive: &Primitive, args: &[Operand<Ids>], index: usiz
     if !converts && !ON_NUMBERS.contains(&primitive.name) {
         return None;
     }
-    let Type::Union(members) = bb.operand_type(args.get(index)?) else { return None };
     // Arithmetic with `missing` is `missing`.
     let is_none = |ty: &Type| *ty == Type::Nothing || converts && *ty == Type::named("Missing");
     let mut numbers = members.iter().filter(|ty| !is_none(ty));
