@@ -545,7 +545,9 @@ impl Run<'_, '_> {
                 let args = self.read_all(code, base, args)?;
                 let callee = self.read(code, base, *callee)?.clone();
                 let splatted = splatted(&args).map_err(|_| {
-                    Fault::Fatal(RunErrorKind::Unsupported("splatting what is no tuple, array, range or number".into()))
+                    Fault::Fatal(RunErrorKind::Unsupported(
+                        "splatting what is no tuple, array, short range or number".into(),
+                    ))
                 })?;
                 self.call_value(callee, splatted)?
             }

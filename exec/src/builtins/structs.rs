@@ -23,6 +23,9 @@ pub(super) fn splat_tuple(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<V
     runtime.tuple(values)
 }
 
+/// A range of more numbers is not splatted: unlike the elements of tuples and arrays, they take no memory before that.
+const MOST_OF_A_RANGE: i128 = 1 << 16;
+
 /// The elements of tuples, arrays and ranges of integers, one after the other; a number is its only element.
 pub(crate) fn splatted(args: &[Value]) -> Result<Vec<Value>> {
     let mut all = Vec::new();
@@ -31,22 +34,23 @@ pub(crate) fn splatted(args: &[Value]) -> Result<Vec<Value>> {
             Value::Tuple(tuple) | Value::SimpleVector(tuple) => all.extend(tuple.0.fields.values().iter().cloned()),
             Value::NamedTuple(tuple) => all.extend(tuple.0.fields.values().iter().cloned()),
             Value::Scalar(_) => all.push(value.clone()),
-            Value::Struct(object) if range(object).is_some() => {
-                all.extend(range(object).into_iter().flatten().map(Value::from));
-            }
+            Value::Struct(object) => match range(object) {
+                Some(numbers) => all.extend(numbers.map(Value::from)),
+                None => return Err(expected("tuples, arrays, short ranges and numbers")),
+            },
             other => match other.array_elements() {
                 Some(elements) if elements.iter().any(|element| matches!(element, Value::Undefined)) => {
                     return Err(expected("arrays of which all elements are assigned"));
                 }
                 Some(elements) => all.extend(elements),
-                None => return Err(expected("tuples, arrays, ranges and numbers")),
+                None => return Err(expected("tuples, arrays, short ranges and numbers")),
             },
         }
     }
     Ok(all)
 }
 
-/// The numbers of a `UnitRange{Int64}` or `Base.OneTo{Int64}`.
+/// The numbers of a `UnitRange{Int64}` or `Base.OneTo{Int64}` that is not too long.
 fn range(object: &StructRef) -> Option<RangeInclusive<i64>> {
     let fields = object.0.fields.borrow();
     let number = |value: &Value| match value {
@@ -54,11 +58,12 @@ fn range(object: &StructRef) -> Option<RangeInclusive<i64>> {
         _ => None,
     };
     let Type::Named(name) = &object.0.ty.ty else { return None };
-    match (name.as_str(), fields.values()) {
-        ("UnitRange{Int64}", [start, stop]) => Some(number(start)?..=number(stop)?),
-        ("Base.OneTo{Int64}", [stop]) => Some(1..=number(stop)?),
-        _ => None,
-    }
+    let (start, stop) = match (name.as_str(), fields.values()) {
+        ("UnitRange{Int64}", [start, stop]) => (number(start)?, number(stop)?),
+        ("Base.OneTo{Int64}", [stop]) => (1, number(stop)?),
+        _ => return None,
+    };
+    (i128::from(stop) - i128::from(start) < MOST_OF_A_RANGE).then_some(start..=stop)
 }
 
 pub(super) fn svec(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
