@@ -2,12 +2,13 @@
 
 use bbcode::{BBCode, Ids, InstId};
 use exec::Limits;
-use ircode::{IRCode, Module, Operand, Stmt, Style, print_module};
+use ircode::{IRCode, Module, Operand, Stmt, Style, Type, print_module};
 use kit::anything::anything;
 use kit::carriers::carriers_agree;
 use kit::compact::compact_agrees;
+use kit::dynamic::dynamic;
 use kit::laws::{
-    Downstream, gradient_is_dual, gradient_is_right, is_deterministic, is_safe, keeps_meaning, round_trips,
+    Checked, Downstream, gradient_is_dual, gradient_is_right, is_deterministic, is_safe, keeps_meaning, round_trips,
     tangents_are_dual,
 };
 use kit::memory::{MemoryProgram, memory};
@@ -17,8 +18,9 @@ use kit::mutation_programs::mutation_program;
 use kit::native::native_agrees;
 use kit::numeric::{Options, Program, numeric, numeric_with};
 use kit::seeds::for_each;
+use kit::untyped::without_types;
 use passes::reverse_mode::{self, DerivativeNames, Savings, differentiate};
-use passes::{PASSES, PassError, PassManager, PassResult, Run, run_on_function, scalar_promotion};
+use passes::{PASSES, PassError, PassManager, PassResult, Run, find_pass, run_on_function, scalar_promotion};
 
 const LIMITS: Limits = Limits { steps: 100_000, memory: 1 << 24, depth: 100 };
 
@@ -147,6 +149,59 @@ fn a_conversion_that_loses_something_is_caught() {
     for ways in [drops_lines, forgets_constants, swaps_edges] {
         assert!(caught(|program| round_trips(&program.module.functions()[0], &ways)) > 20);
     }
+}
+
+#[test]
+fn passes_keep_the_meaning_of_programs_that_ask_for_types() {
+    for pass in PASSES.iter().filter(|pass| pass.is_exact() && matches!(pass.run, Run::Function(_))) {
+        let run = |module: &mut Module<BBCode>| PassManager::new([pass]).run(module, None);
+        for_each(250, dynamic, |program: &Program| {
+            keeps_meaning(&program.module, "f", &|| program.args.clone(), LIMITS, &run)
+        })
+        .unwrap_or_else(|error| panic!("{}: {error}", pass.name));
+    }
+}
+
+/// Finds the types of statements that have none.
+fn inferred(module: &mut Module<BBCode>) -> PassResult {
+    PassManager::new([find_pass("infer-types").unwrap()]).run(module, None)
+}
+
+/// Programs of which no types are known, types found, and what is done with them.
+fn inference_keeps_meaning(pass: &dyn Fn(&mut Module<BBCode>) -> PassResult) -> impl Fn(&Program) -> Checked {
+    move |program| {
+        keeps_meaning(&without_types(&program.module), "f", &|| program.args.clone(), LIMITS, &|module| {
+            inferred(module)?;
+            pass(module)
+        })
+    }
+}
+
+#[test]
+fn types_that_are_found_are_true_and_nothing_goes_wrong_with_them() {
+    let simplified = |module: &mut Module<BBCode>| {
+        PassManager::new(["simplify", "infer-types", "simplify"].map(|name| find_pass(name).unwrap())).run(module, None)
+    };
+    for_each(1500, dynamic, inference_keeps_meaning(&simplified)).unwrap();
+    for_each(300, numeric, inference_keeps_meaning(&simplified)).unwrap();
+    // A φ of which something is known and something is not, is of any type.
+    let wrong = |module: &mut Module<BBCode>| {
+        let body = module.body_mut("f").unwrap();
+        let merges: Vec<_> = body.all_insts().filter(|(_, inst)| inst.ty == Type::Any).map(|(id, _)| id).collect();
+        for id in merges {
+            let Some(Stmt::Phi(phi)) = body.stmt(id) else { continue };
+            let known = phi
+                .entries
+                .iter()
+                .filter_map(|entry| entry.value.as_ref()?.as_value())
+                .map(|value| body.inst(value).unwrap().ty.clone());
+            if let Some(ty) = known.into_iter().find(|ty| *ty != Type::Any) {
+                body.inst_mut(id).unwrap().ty = ty;
+            }
+        }
+        Ok(true)
+    };
+    assert!(for_each(100, dynamic, inference_keeps_meaning(&wrong)).is_err());
 }
 
 /// Lets the calls of one primitive be calls of another.

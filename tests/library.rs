@@ -11,6 +11,7 @@ use bbkit::exec::{Limits, Machine, Value, first_difference, value_to_json};
 use bbkit::ircode::text::print_module;
 use bbkit::ircode::{IRCode, Module, Style, from_json};
 use bbkit::{Carrier, GradientOptions};
+use kit::laws::types_are_true;
 use kit::library::{cases, folder, read};
 use serde_json::Value as Json;
 
@@ -38,6 +39,8 @@ fn the_interpreter_computes_what_julia_computes() {
         let result = Machine::new(&case.module).call(&case.function, &case.arguments());
         let expected = case.expected["value"].as_f64().unwrap();
         let excuse = NOT_RUN.iter().find(|(name, _)| *name == case.name);
+        let typed = types_are_true(&case.module, &case.function, &case.arguments(), Limits::default());
+        problems.extend(typed.err().map(|problem| format!("{}: {problem}", case.name)));
         match (result, excuse) {
             (Ok(_), Some(_)) => problems.push(format!("{} runs: NOT_RUN need not name it", case.name)),
             // Primitives stand for the library's own code, and may differ in the last places.
@@ -89,9 +92,12 @@ fn forward_mode_gives_products_with_the_gradient() {
             tangents.map(|(json, ty)| bbkit::tangent_from_json(&machine, &case.module, json, ty).unwrap()).collect();
         let (name, limits) = (case.function.as_str(), Limits::default());
         let excuse = NOT_DERIVED.iter().find(|(name, _)| *name == case.name);
-        match (bbkit::jvp(&case.module, name, &case.arguments(), &[tangents], limits), excuse) {
+        match (bbkit::jvp(&case.module, name, &case.arguments(), std::slice::from_ref(&tangents), limits), excuse) {
             (Ok(_), Some(_)) => problems.push(format!("{} is differentiated: NOT_DERIVED need not name it", case.name)),
             (Ok(found), None) => {
+                let all = [case.arguments(), tangents].concat();
+                let typed = types_are_true(&found.module, &found.name, &all, limits);
+                problems.extend(typed.err().map(|problem| format!("{}: {problem}", case.name)));
                 let tangent = found.tangents[0].as_float().unwrap_or(f64::NAN);
                 let right = (tangent - expected).abs() <= 1e-9 * scale.max(1.0);
                 if !right {
@@ -127,6 +133,9 @@ fn gradients_are_those_of_differences() {
                 continue;
             }
         };
+        let both = &result.names.value_and_gradient;
+        let typed = types_are_true(&result.module, both, &case.arguments(), Limits::default());
+        problems.extend(typed.err().map(|problem| format!("{}: {problem}", case.name)));
         let again = || case.arguments();
         let agree = kit::carriers::carriers_agree(
             &case.module,

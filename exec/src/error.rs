@@ -60,6 +60,17 @@ pub enum RunErrorKind {
         /// The type of what was passed.
         got: String,
     },
+    /// A value is not of the type that its statement declares; only where [types are checked](crate::Machine::check_types).
+    WrongType {
+        /// The statement.
+        statement: String,
+        /// The declared type.
+        declared: String,
+        /// The value.
+        value: String,
+        /// The type of the value.
+        got: String,
+    },
     /// A primitive was called with operands that it does not take.
     Operands {
         /// The primitive.
@@ -109,6 +120,9 @@ impl fmt::Display for RunErrorKind {
             }
             RunErrorKind::ArgumentType { argument, expected, got } => {
                 write!(f, "the argument _{argument} must be a {expected}, but is a {got}")
+            }
+            RunErrorKind::WrongType { statement, declared, value, got } => {
+                write!(f, "{statement} declares {declared}, but {value} is of type {got}")
             }
             RunErrorKind::Operands { primitive, expected, got } => {
                 write!(f, "`{primitive}` takes {expected}, but got {got}")

@@ -2,6 +2,7 @@
 
 mod calls;
 mod mapping;
+mod types;
 mod values;
 
 use std::collections::BTreeSet;
@@ -53,6 +54,8 @@ pub struct Machine<'m> {
     steps: u64,
     runtime: Runtime<'m>,
     tracer: Option<Tracer<'m>>,
+    /// Whether values are held against the types of statements.
+    checks_types: bool,
     /// The structs whose fields count as saved, by the names of their types.
     saves: BTreeSet<Name>,
 }
@@ -138,6 +141,7 @@ impl<'m> Machine<'m> {
             steps: 0,
             runtime: Runtime::new(module, Meter::new(limits.memory)),
             tracer: None,
+            checks_types: false,
             saves: BTreeSet::new(),
         }
     }
@@ -265,7 +269,7 @@ impl<'m> Machine<'m> {
         let Some(function) = self.module.functions().get(index) else {
             return Err(RunErrorKind::InvalidCode(format!("there is no function {index}")));
         };
-        let code = Rc::new(prepare(self.module, function, &self.runtime)?);
+        let code = Rc::new(prepare(self.module, function, &self.runtime, self.checks_types)?);
         if let Some(slot) = self.codes.get_mut(index) {
             *slot = Some(code.clone());
         }
@@ -352,8 +356,8 @@ impl Run<'_, '_> {
         let (code, base) = (frame.code.clone(), frame.base);
         let mut statement = frame.statement;
         loop {
-            // The tracer is shown each statement.
-            if self.machine.tracer.is_none() {
+            // Who watches is shown each statement.
+            if self.machine.tracer.is_none() && !self.machine.checks_types {
                 statement = self.run_compact(&code, base, statement);
             }
             let step = match self.step(&code, base, statement) {
@@ -365,11 +369,7 @@ impl Run<'_, '_> {
             };
             let next = match step {
                 Step::Done => self.advance(&code, base, statement),
-                Step::Value(value) => {
-                    self.registers[base + code.statement_register(statement)] = value;
-                    self.report(&code, base, statement);
-                    self.advance(&code, base, statement)
-                }
+                Step::Value(value) => self.finish(&code, base, statement, value),
                 Step::Jump(edge) => {
                     self.report(&code, base, statement);
                     self.jump(&code, base, edge)
@@ -386,9 +386,7 @@ impl Run<'_, '_> {
                         frame.mapping = Some(mapping);
                     }
                     let Some(value) = self.continue_map()? else { return Ok(None) };
-                    self.registers[base + code.statement_register(statement)] = value;
-                    self.report(&code, base, statement);
-                    self.advance(&code, base, statement)
+                    self.finish(&code, base, statement, value)
                 }
                 Step::Return(value) => {
                     self.report(&code, base, statement);
@@ -427,11 +425,19 @@ impl Run<'_, '_> {
             }
             None => value,
         };
-        self.registers[base + code.statement_register(statement)] = value;
-        self.report(&code, base, statement);
-        let next = self.advance(&code, base, statement)?;
+        let next = self.finish(&code, base, statement, value)?;
         self.set_statement(next);
         Ok(None)
+    }
+
+    /// Gives a statement its value. The statement that follows it.
+    fn finish(&mut self, code: &Code, base: usize, statement: usize, value: Value) -> Result<usize, Fault> {
+        self.registers[base + code.statement_register(statement)] = value;
+        if self.machine.checks_types {
+            self.check_type(code, base, statement)?;
+        }
+        self.report(code, base, statement);
+        self.advance(code, base, statement)
     }
 
     /// The statement that follows this one.
@@ -460,6 +466,11 @@ impl Run<'_, '_> {
                 for ((to, _), value) in moves.iter().zip(values) {
                     self.registers[base + *to as usize] = value;
                 }
+            }
+        }
+        if self.machine.checks_types {
+            for (to, _) in &edge.moves {
+                self.check_type(code, base, code.statement_of(*to as usize))?;
             }
         }
         match edge.statement {

@@ -17,9 +17,12 @@ impl<F> Module<F> {
     /// assert_eq!(module.is_a(&floats, &floats), Some(true));
     /// assert_eq!(module.is_a(&floats, &ints), Some(false));
     /// assert_eq!(module.is_a(&Type::tuple([Type::INT64]), &Type::tuple([Type::Any])), Some(true));
-    /// assert_eq!(module.is_a(&Type::union([Type::Nothing, floats]), &ints), Some(false));
+    /// assert_eq!(module.is_a(&Type::union([Type::Nothing, floats.clone()]), &ints), Some(false));
     /// assert_eq!(module.is_a(&Type::union([Type::Nothing, ints.clone()]), &ints), None);
     /// assert_eq!(module.is_a(&Type::INT64, &Type::named("Integer")), None);
+    /// let vector = |name: &str| Type::array(Type::named(name), 1);
+    /// assert_eq!(module.is_a(&vector("Point"), &vector("Main.Point")), None);
+    /// assert_eq!(module.is_a(&vector("Point"), &floats), Some(false));
     /// ```
     pub fn is_a(&self, given: &Type, asked: &Type) -> Option<bool> {
         match (given, asked) {
@@ -53,11 +56,24 @@ impl<F> Module<F> {
             }
             _ if given == asked => Some(true),
             _ => match (self.kind(given)?, self.kind(asked)?) {
-                (Kind::Array, Kind::Array) | (Kind::Scalar, Kind::Scalar) => Some(false),
+                (Kind::Scalar, Kind::Scalar) => Some(false),
+                (Kind::Array, Kind::Array) => self.is_same(given, asked),
                 // A type may have a longer name.
                 (Kind::Declared(a), Kind::Declared(b)) => Some(a == b),
                 (a, b) => (a != b).then_some(false),
             },
+        }
+    }
+
+    /// Whether two types are one, though they may name a declared type in two ways; `None` if names that are not declared leave that open.
+    fn is_same(&self, a: &Type, b: &Type) -> Option<bool> {
+        match (a, b) {
+            (Type::Array(a), Type::Array(b)) if a.rank == b.rank => self.is_same(&a.element, &b.element),
+            (Type::Named(a), Type::Named(b)) if a != b => match (self.type_def(a), self.type_def(b)) {
+                (Some(a), Some(b)) => Some(a.name == b.name),
+                _ => None,
+            },
+            _ => Some(a == b),
         }
     }
 

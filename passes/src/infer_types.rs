@@ -203,7 +203,7 @@ fn is_open(inst: &Instruction<Ids>) -> bool {
 }
 
 /// The type of a statement's result; `None` if it does not follow from what is known.
-fn result_type(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> Option<Type> {
+pub(crate) fn result_type(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> Option<Type> {
     let known = |ty: Type| (ty != Type::Untyped).then_some(ty);
     // What takes the value of something that gives none is not reached.
     let mut is_reached = true;

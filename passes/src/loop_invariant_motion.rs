@@ -4,12 +4,13 @@ use bbcode::{BBCode, BlockGraph, BlockId, Ids, InstId};
 use hashbrown::HashMap;
 use ircode::graph::{LoopForest, LoopId};
 use ircode::primitives::{Compute, Effects, Overflow, overflowing};
-use ircode::{Module, Operand, Scalar, Stmt, Type};
+use ircode::{Instruction, Module, Operand, Scalar, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use crate::PassResult;
 use crate::constant_folding::named_type;
 use crate::effects::field_type;
+use crate::infer_types::result_type;
 use crate::manager::Context;
 use crate::preheaders::{Preheaders, outside_predecessors};
 
@@ -21,7 +22,8 @@ pub const NAME: &str = "loop-invariant-motion";
 ///
 /// They come to run where they would not have run, so only those move that can do nothing but give a value, whatever their
 /// operands are: pure primitives on numbers whose types are known and fit, comparisons with `===`, choices, tuples and their
-/// fields. What may throw, what reads memory or makes something new stays; so does a π, which is true only where it stands, and
+/// fields. What may throw, what reads memory or makes something new stays; so does a π, which is true only where it stands, what declares a narrower type
+/// than follows from its operands, and
 /// what uses a value that may be undefined: a φ with an edge on which it is, or a φᶜ.
 ///
 /// They move to the end of the only block from which the loop is entered, if there is one that goes nowhere else; else to a new
@@ -79,13 +81,27 @@ fn find_moves(bb: &BBCode, module: &Module<BBCode>, graph: &BlockGraph, forest: 
                     bound = common;
                 }
             });
-            if let (true, Some(target)) = (defined, forest.child_toward(bound, here)) {
+            let target = forest.child_toward(bound, here).filter(|_| defined && is_of_its_type(bb, module, inst));
+            if let Some(target) = target {
                 home.insert(id, forest.get(target).and_then(|target| target.parent));
                 moves.push((id, target));
             }
         }
     }
     moves
+}
+
+/// Whether a statement has a value of the type that it declares wherever it stands: that may be a narrower one than follows from
+/// its operands, where it stands behind a test.
+fn is_of_its_type(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> bool {
+    if matches!(inst.stmt, Stmt::Value(Operand::Global(_))) || inst.ty.is_unknown() {
+        return true;
+    }
+    result_type(bb, module, inst).is_some_and(|found| {
+        let declared = inst.ty.widened();
+        let declared = declared.as_ref().unwrap_or(&inst.ty);
+        found == *declared || module.is_a(&found, declared) == Some(true)
+    })
 }
 
 fn depth(forest: &LoopForest, of: Option<LoopId>) -> usize {

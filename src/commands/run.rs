@@ -14,6 +14,7 @@ use super::{Failure, fail, output, say};
 Examples:
   bbkit run examples/factorial.ir --args '[5]'              120
   bbkit run listing.txt --fn f --args '[1.5, 3]' --trace    every statement with its value
+  bbkit run listing.txt --args '[1.5]' --check-types        an error at the first value that is not of its declared type
   bbkit run file.ir --fn g --args '{\"x\": 1.5}' --json
   bbkit run file.ir --args '[2.0]' --engine auto --explain  as machine code, if that can be made of it")]
 pub(crate) struct Run {
@@ -26,6 +27,9 @@ pub(crate) struct Run {
     /// Print each statement that is executed, with its value.
     #[arg(long)]
     trace: bool,
+    /// Hold each value against the type that its statement declares, and stop at the first that is of another one.
+    #[arg(long)]
+    check_types: bool,
     /// Print the result as JSON; the trace goes to standard error then.
     #[arg(long)]
     json: bool,
@@ -38,22 +42,27 @@ impl Run {
         input.module = bbkit::specialized(&input.module, &name, &args)?;
         let engine = self.engine.get(&self.call)?;
         let options = RunOptions { limits: self.call.limits(), engine };
-        let result = match self.trace {
-            true if engine == Engine::Native => {
-                return fail("--trace: native code does not trace; use --engine interp or auto");
+        let result = match self.watches() {
+            Some((option, does)) if engine == Engine::Native => {
+                return fail(format!("{option}: native code does not {does}; use --engine interp or auto"));
             }
-            true => {
+            Some((_, does)) => {
                 let mut machine = Machine::with_limits(&input.module, options.limits).on_output(output);
+                if self.check_types {
+                    machine = machine.check_types();
+                }
                 let to_stderr = self.json;
-                machine = machine.on_step(move |line| match to_stderr {
-                    true => say(line),
-                    false => output(&format!("{line}\n")),
-                });
-                let why = (engine == Engine::Auto).then(|| "native code does not trace".into());
+                if self.trace {
+                    machine = machine.on_step(move |line| match to_stderr {
+                        true => say(line),
+                        false => output(&format!("{line}\n")),
+                    });
+                }
+                let why = (engine == Engine::Auto).then(|| format!("native code does not {does}"));
                 let ran = Ran { function: name.to_string(), engine: Engine::Interpreter, why, helped: Vec::new() };
                 machine.call(&name, &args).map(|value| (value, ran)).map_err(EngineError::Run)
             }
-            false => run_with_output(&input.module, &name, &args, &options, &mut |text: &str| output(text)),
+            None => run_with_output(&input.module, &name, &args, &options, &mut |text: &str| output(text)),
         };
         let (value, ran) = result.map_err(|error| match error {
             EngineError::Run(error) => Failure(input.describe_run_error(&error)),
@@ -65,5 +74,14 @@ impl Run {
             false => output(&format!("{value}\n")),
         }
         Ok(())
+    }
+
+    /// What is asked for that only the interpreter does: the option, and what it does.
+    fn watches(&self) -> Option<(&'static str, &'static str)> {
+        match (self.trace, self.check_types) {
+            (true, _) => Some(("--trace", "trace")),
+            (_, true) => Some(("--check-types", "check types")),
+            _ => None,
+        }
     }
 }

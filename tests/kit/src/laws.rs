@@ -358,12 +358,24 @@ pub fn outcome(module: &Module<IRCode>, name: &str, args: &[Value], limits: Limi
     Some(Outcome { result, printed, args: args.iter().map(exact).collect::<Vec<_>>().join(", ") })
 }
 
-/// Law 6: a pass takes verified code to verified code and keeps its meaning. `args` makes the arguments anew for each run,
-/// as a run may change them.
+/// What a run finds that is not of the type that its statement declares.
 ///
 /// # Errors
 ///
-/// [`Broken`] if what comes out is not verified or does something else.
+/// A description of the value and of the statement.
+pub fn types_are_true(module: &Module<IRCode>, name: &str, args: &[Value], limits: Limits) -> Result<(), String> {
+    match Machine::with_limits(module, limits).on_output(|_| ()).check_types().call(name, args) {
+        Err(error) if matches!(error.kind, RunErrorKind::WrongType { .. }) => Err(error.to_string()),
+        _ => Ok(()),
+    }
+}
+
+/// Law 6: a pass takes verified code to verified code and keeps its meaning; where values are of the types that their
+/// statements declare, they are so afterwards. `args` makes the arguments anew for each run, as a run may change them.
+///
+/// # Errors
+///
+/// [`Broken`] if what comes out is not verified, does something else or declares wrong types.
 pub fn keeps_meaning(
     module: &Module<IRCode>,
     name: &str,
@@ -379,7 +391,11 @@ pub fn keeps_meaning(
     let changed = bbkit::to_ircode(&changed).map_err(|error| broken(LAW, error))?;
     match outcome(&changed, name, &args(), limits) {
         Some(after) if after != before => Err(broken(LAW, format!("{before:?} before, but {after:?} after"))),
-        _ => Ok(()),
+        Some(_) => match types_are_true(&changed, name, &args(), limits) {
+            Err(problem) if types_are_true(module, name, &args(), limits).is_ok() => Err(broken(LAW, problem)),
+            _ => Ok(()),
+        },
+        None => Ok(()),
     }
 }
 
@@ -428,6 +444,10 @@ pub fn gradient_is_right(
         return Err(broken(LAW, format!("the value is {value}, but {} with the gradient", exact(first))));
     }
     pullback_can_be_called_again(&run, &names, args, gradient).map_err(|problem| broken(LAW, problem))?;
+    if types_are_true(module, name, &fresh()?, limits).is_ok() {
+        types_are_true(&derived, &names.value_and_gradient, &fresh()?, limits)
+            .map_err(|problem| broken(LAW, problem))?;
+    }
     let report = bbkit::compare_with_differences(module, name, &fresh()?, gradient, limits)
         .map_err(|error| broken(LAW, error))?;
     if report.worst() > report.tolerance(args.iter().any(is_small)) && is_smooth(module, name, args, limits) {
@@ -537,6 +557,9 @@ pub fn tangents_are_dual(
     };
     if exact(first) != value {
         return Err(broken(LAW, format!("the value is {value}, but {} with the tangents", exact(first))));
+    }
+    if types_are_true(module, name, args, limits).is_ok() {
+        types_are_true(&derived, &derivative, &all, limits).map_err(|problem| broken(LAW, problem))?;
     }
     let single = args.iter().any(is_small);
     for (&index, tangent) in directions.iter().zip(tangents) {

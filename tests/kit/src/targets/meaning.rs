@@ -1,5 +1,5 @@
-//! Law 6 for every pass alone, and for random sequences of them, on programs that compute with numbers or
-//! change memory, throw and print.
+//! Law 6 for every pass alone, and for random sequences of them, on programs that compute with numbers, change memory, throw
+//! and print, or ask of which types their values are; with the types of statements and without.
 
 use arbitrary::{Result, Unstructured};
 use bbcode::BBCode;
@@ -9,9 +9,11 @@ use passes::reverse_mode::linear_maps;
 use passes::{PASSES, Pass, PassManager, forward_mode, linearization, reverse_mode};
 
 use super::LIMITS;
+use crate::dynamic::dynamic;
 use crate::laws::{Checked, keeps_meaning};
 use crate::memory::memory;
 use crate::numeric::numeric;
+use crate::untyped::without_types;
 
 /// Checks what these bytes make.
 ///
@@ -28,14 +30,20 @@ fn made(u: &mut Unstructured<'_>) -> Result<Checked> {
         PASSES.iter().filter(|pass| pass.is_exact() && !derivatives.contains(&pass.name)).collect();
     let sequence: Vec<&'static Pass> =
         (0..u.int_in_range(0..=6)?).map(|_| u.choose(&on_functions).copied()).collect::<Result<_>>()?;
-    Ok(match u.ratio(1, 3)? {
-        true => {
+    let forgets = u.ratio(1, 3)?;
+    let typed = |module: Module<IRCode>| if forgets { without_types(&module) } else { module };
+    Ok(match u.int_in_range(0..=3)? {
+        0 => {
             let program = numeric(u)?;
-            keep_meaning(&program.module, &|| program.args.clone(), &on_functions, &sequence)
+            keep_meaning(&typed(program.module), &|| program.args.clone(), &on_functions, &sequence)
         }
-        false => {
+        1 => {
+            let program = dynamic(u)?;
+            keep_meaning(&typed(program.module), &|| program.args.clone(), &on_functions, &sequence)
+        }
+        _ => {
             let program = memory(u)?;
-            keep_meaning(&program.module, &|| program.args(), &on_functions, &sequence)
+            keep_meaning(&typed(program.module.clone()), &|| program.args(), &on_functions, &sequence)
         }
     })
 }

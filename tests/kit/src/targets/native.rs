@@ -1,14 +1,15 @@
 //! Native code and compact code do what the interpreter does statement by statement: on programs that
-//! compute with numbers, that change memory, throw and print, on loops over arrays, and on gradients.
+//! compute with numbers, that change memory, throw and print, that ask for types, on loops over arrays, and on gradients.
 
 use arbitrary::{Result, Unstructured};
 use exec::Value;
 use ircode::{IRCode, Module};
 use passes::reverse_mode::{Carrier, Options, derive};
-use passes::{closure_specialization, simplify};
+use passes::{PassManager, closure_specialization, find_pass, infer_types, simplify};
 
 use super::LIMITS;
 use crate::compact::compact_agrees;
+use crate::dynamic::dynamic;
 use crate::laws::Checked;
 use crate::memory::memory;
 use crate::mutation_programs::mutation_program;
@@ -53,13 +54,23 @@ fn without_closures(module: &Module<IRCode>) -> Module<IRCode> {
     bbkit::to_ircode(&changed).unwrap_or_else(|_| module.clone())
 }
 
+/// The module with the types that its statements can be seen to have.
+fn with_types(module: &Module<IRCode>) -> Module<IRCode> {
+    let Ok(mut changed) = bbkit::to_bbcode(module) else { return module.clone() };
+    let found = find_pass(infer_types::NAME).map(|pass| PassManager::new([pass]).run(&mut changed, None));
+    match (found, bbkit::to_ircode(&changed)) {
+        (Ok(Ok(_)), Ok(changed)) => changed,
+        _ => module.clone(),
+    }
+}
+
 fn made(u: &mut Unstructured<'_>) -> Result<Program> {
     let derivative = match u.int_in_range(0..=4)? {
         0 | 1 => None,
         2 => Some(Carrier::LinearMaps),
         _ => Some(Carrier::Stacks),
     };
-    let (module, args): (Module<IRCode>, Box<dyn Fn() -> Vec<Value>>) = match u.int_in_range(0..=3)? {
+    let (module, args): (Module<IRCode>, Box<dyn Fn() -> Vec<Value>>) = match u.int_in_range(0..=4)? {
         0 => {
             let program = numeric_with(u, Numeric { calls: true })?;
             (program.module, Box::new(move || program.args.clone()))
@@ -72,6 +83,12 @@ fn made(u: &mut Unstructured<'_>) -> Result<Program> {
         2 => {
             let program = straight_loop(u)?;
             (program.module.clone(), Box::new(move || program.args()))
+        }
+        3 => {
+            let program = dynamic(u)?;
+            let known = u.ratio(1, 2)?;
+            let module = if known { with_types(&program.module) } else { program.module.clone() };
+            (module, Box::new(move || program.args.clone()))
         }
         _ => {
             let program = memory(u)?;
