@@ -585,6 +585,15 @@ function note_structs(structs, @nospecialize(ty))
     foreach(field -> note_structs(structs, field), fieldtypes(ty))
 end
 
+"The abstract types above a type, the nearest first, without Any."
+function types_above(ty)
+    above = []
+    while (ty = supertype(ty)) !== Any
+        push!(above, ty)
+    end
+    return above
+end
+
 function write_global_array(io::IO, name, array)
     print(io, "\n{\"const\":{\"name\":", encode_string(name), ",\"type\":", encode_string(type_text(typeof(array))), ",\"size\":")
     write_numbers(io, size(array))
@@ -601,6 +610,9 @@ function write_types(writer::Writer)
     each(io, defs) do (text, ty)
         print(io, "\n{\"struct\":{\"name\":")
         write_string(io, text)
+        print(io, ",\"supertypes\":[")
+        each(above -> write_string(io, type_text(above)), io, types_above(ty))
+        print(io, "]")
         mutable = isdefined(Base, :ismutabletype) ? Base.ismutabletype(ty) : ty.mutable
         mutable && print(io, ",\"mutable\":true")
         print(io, ",\"fields\":[")

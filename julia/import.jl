@@ -60,7 +60,9 @@ function declare(dump::Dump, form, any::Bool)
         known || any || (delete!(dump.structs, name); return false)
         push!(fields, Expr(:(::), Symbol(field), known ? code : :Any))
     end
-    Core.eval(dump.scope, Expr(:struct, get(form, "mutable", false), tag, Expr(:block, fields...)))
+    above = [Meta.parse(text) for text in get(form, "supertypes", [])]
+    head = !isempty(above) && means(dump, above[1]) ? Expr(:(<:), tag, above[1]) : tag
+    Core.eval(dump.scope, Expr(:struct, get(form, "mutable", false), head, Expr(:block, fields...)))
     dump.structs[name] = Core.eval(dump.scope, tag)
     empty!(dump.types)
     return true

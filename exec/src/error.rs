@@ -71,6 +71,13 @@ pub enum RunErrorKind {
         /// The type of the value.
         got: String,
     },
+    /// It was asked whether a value is of a type, but the program does not say which types are above that of the value.
+    OpenType {
+        /// The type of the value.
+        value: String,
+        /// The type that was asked for.
+        asked: String,
+    },
     /// A primitive was called with operands that it does not take.
     Operands {
         /// The primitive.
@@ -123,6 +130,12 @@ impl fmt::Display for RunErrorKind {
             }
             RunErrorKind::WrongType { statement, declared, value, got } => {
                 write!(f, "{statement} declares {declared}, but {value} is of type {got}")
+            }
+            RunErrorKind::OpenType { value, asked } => {
+                write!(
+                    f,
+                    "it is not known whether a {value} is a {asked}: the program does not say which types are above it, as `struct {value} <: {asked}` would"
+                )
             }
             RunErrorKind::Operands { primitive, expected, got } => {
                 write!(f, "`{primitive}` takes {expected}, but got {got}")

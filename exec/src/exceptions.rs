@@ -42,7 +42,7 @@ impl Runtime<'_> {
     /// An exception of this type.
     pub(crate) fn exception(&self, name: &str, names: &[&str], fields: Vec<Value>) -> Fault {
         let names = names.iter().map(|&name| Name::from(name)).collect();
-        let info = Arc::new(StructInfo { ty: Type::named(name), mutable: false, names, supertypes: Vec::new() });
+        let info = Arc::new(StructInfo { ty: Type::named(name), mutable: false, names, supertypes: None });
         match self.structure(info, fields) {
             Ok(value) => Fault::Throw(value),
             Err(fault) => fault,

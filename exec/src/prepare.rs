@@ -126,9 +126,13 @@ pub(crate) fn prepare(
     Ok(code)
 }
 
-/// The type of which values are, in the place of an element of the compiler's lattice.
+/// The type of which values are, in the place of an element of the compiler's lattice; `Any` for a value that is not understood.
 fn value_type(ty: &Type) -> Type {
-    ty.widened().unwrap_or_else(|| ty.clone())
+    match ty.widened() {
+        Some(ty) => ty,
+        None if ty.is_known_value() => Type::Any,
+        None => ty.clone(),
+    }
 }
 
 /// The number of arguments that the code has or uses.
@@ -578,12 +582,12 @@ pub(crate) fn declared(module: &Module<IRCode>, ty: &Type) -> Option<Type> {
 /// What is fixed about the structs of this type; `None` if it is no struct. A type that the module does not declare is
 /// taken for an immutable struct whose fields have no names.
 pub(crate) fn struct_info(module: &Module<IRCode>, ty: &Type, count: usize) -> Option<Arc<StructInfo>> {
-    let info = |mutable: bool, names: Vec<Name>, supertypes: Vec<Name>| {
+    let info = |mutable: bool, names: Vec<Name>, supertypes: Option<Vec<Type>>| {
         let ty = declared(module, ty).unwrap_or_else(|| ty.clone());
         Some(Arc::new(StructInfo { ty, mutable, names, supertypes }))
     };
     match ty {
-        Type::Ref(_) => info(true, vec!["x".into()], Vec::new()),
+        Type::Ref(_) => info(true, vec!["x".into()], None),
         Type::Named(name) => match module.type_def(name).map(|def| &def.kind) {
             Some(TypeKind::Struct { fields, .. }) if count > fields.len() => None,
             Some(TypeKind::Struct { mutable, fields }) => {
@@ -591,7 +595,7 @@ pub(crate) fn struct_info(module: &Module<IRCode>, ty: &Type, count: usize) -> O
                 info(*mutable, names, module.supertypes(name))
             }
             Some(TypeKind::Enum { .. }) => None,
-            None => info(false, exception_fields(name), Vec::new()),
+            None => info(false, exception_fields(name), None),
         },
         _ => None,
     }

@@ -5,7 +5,7 @@ use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use ircode::{ClosureType, Constant, Name, Scalar, ScalarType, Type};
+use ircode::{ClosureType, Constant, Name, Scalar, Type, is_below, open_tuple};
 
 use crate::object::Fields;
 
@@ -111,8 +111,8 @@ pub(crate) struct StructInfo {
     pub(crate) ty: Type,
     pub(crate) mutable: bool,
     pub(crate) names: Vec<Name>,
-    /// The names of its superclasses.
-    pub(crate) supertypes: Vec<Name>,
+    /// The types above it, as far as the program says which.
+    pub(crate) supertypes: Option<Vec<Type>>,
 }
 
 #[derive(Debug)]
@@ -536,39 +536,88 @@ pub(crate) fn simple_constant(constant: &Constant) -> Option<Value> {
     })
 }
 
-/// Whether a value has this type, as Julia's `isa`.
+/// Whether a value is known to have this type.
 pub(crate) fn isa(value: &Value, ty: &Type) -> bool {
-    match ty {
-        Type::Any | Type::Untyped => true,
-        Type::Bottom => false,
-        Type::Union(members) => members.iter().any(|member| isa(value, member)),
-        Type::Tuple(types) => value.as_tuple().is_some_and(|values| {
-            values.len() == types.len() && values.iter().zip(types.iter()).all(|(value, ty)| isa(value, ty))
-        }),
-        Type::Named(name) => {
-            let own = value.type_of();
-            if own == *ty {
-                return true;
+    known_isa(value, ty) == Some(true)
+}
+
+/// Whether a value has this type, as Julia's `isa`; `None` if the program does not tell which types are above that of the value.
+pub(crate) fn known_isa(value: &Value, ty: &Type) -> Option<bool> {
+    match (ty, value) {
+        (Type::Any | Type::Untyped, _) => Some(true),
+        (Type::Bottom, _) => Some(false),
+        (Type::Union(members), _) => {
+            let answers: Vec<Option<bool>> = members.iter().map(|member| known_isa(value, member)).collect();
+            match answers.contains(&Some(true)) {
+                true => Some(true),
+                false => answers.iter().all(Option::is_some).then_some(false),
             }
-            let plain = |name: &str| {
-                let rest = ["Core.", "Base.", "Main."].iter().find_map(|prefix| name.strip_prefix(prefix));
-                rest.unwrap_or(name).to_string()
-            };
-            let name = plain(name);
-            abstract_isa(value, &name).unwrap_or_else(|| plain(&own.to_string()) == name || has_supertype(value, &name))
         }
-        Type::Closure(expected) => match value {
-            Value::Closure(object) => matches!(&object.0.ty, Type::Closure(ty) if may_stand_for(ty, expected)),
-            _ => false,
+        (Type::Tuple(types), Value::Tuple(tuple)) => tuple_isa(tuple.0.fields.values(), types, None),
+        (Type::Named(_), Value::Tuple(tuple)) => match open_tuple(ty) {
+            Some((first, rest)) => tuple_isa(tuple.0.fields.values(), &first, Some(&rest)),
+            None => is_below(&value.type_of(), None, ty),
         },
-        Type::DifferentiableFunction(expected) => match value {
-            Value::DifferentiableFunction(object) => {
-                matches!(&object.0.ty, Type::DifferentiableFunction(ty) if may_stand_for(ty, expected))
-            }
-            _ => false,
+        (Type::Closure(expected), Value::Closure(object)) => {
+            Some(matches!(&object.0.ty, Type::Closure(ty) if may_stand_for(ty, expected)))
+        }
+        (Type::DifferentiableFunction(expected), Value::DifferentiableFunction(object)) => {
+            Some(matches!(&object.0.ty, Type::DifferentiableFunction(ty) if may_stand_for(ty, expected)))
+        }
+        (Type::TypeOf(inner), _) => Some(matches!(value, Value::Type(ty) if ty == inner)),
+        (Type::Named(name), Value::Type(of)) => type_isa(of, name),
+        (Type::Named(_), Value::Struct(object)) => is_below(&object.0.ty.ty, object.0.ty.supertypes.as_deref(), ty),
+        (Type::Named(name), Value::Closure(_)) => Some(matches!(name.as_str(), "Function" | "Core.Function")),
+        (Type::Named(_), Value::Text(_) | Value::Undefined) => match value.type_of() {
+            Type::Untyped => None,
+            own => is_below(&own, None, ty),
         },
-        Type::TypeOf(inner) => matches!(value, Value::Type(ty) if ty == inner),
-        other => value.type_of() == *other,
+        (Type::Named(_), _) => {
+            let above: Option<&[Type]> = if is_of_library(value) { None } else { Some(&[]) };
+            is_below(&value.type_of(), above, ty)
+        }
+        (other, _) => Some(value.type_of() == *other),
+    }
+}
+
+/// Whether Julia's library says what is above the type of a value; nothing is above those of the others.
+fn is_of_library(value: &Value) -> bool {
+    !matches!(
+        value,
+        Value::Enum(_)
+            | Value::DifferentiableFunction(_)
+            | Value::Memory(_)
+            | Value::MemoryRef(_)
+            | Value::Stack(_)
+            | Value::Slot(_)
+    )
+}
+
+/// Whether the values of a tuple are of these types; `rest` is that of all further ones.
+fn tuple_isa(values: &[Value], types: &[Type], rest: Option<&Type>) -> Option<bool> {
+    if values.len() < types.len() || rest.is_none() && values.len() > types.len() {
+        return Some(false);
+    }
+    let asked = types.iter().chain(std::iter::repeat(rest.unwrap_or(&Type::Any)));
+    let answers: Vec<Option<bool>> = values.iter().zip(asked).map(|(value, ty)| known_isa(value, ty)).collect();
+    match answers.contains(&Some(false)) {
+        true => Some(false),
+        false => answers.iter().all(Option::is_some).then_some(true),
+    }
+}
+
+/// Whether a type, as a value, is of the type of this name: types of types differ in whether these have parameters that are open.
+fn type_isa(of: &Type, name: &str) -> Option<bool> {
+    match name.rsplit('.').next().unwrap_or(name) {
+        "Type" => Some(true),
+        "Union" => Some(matches!(of, Type::Union(_))),
+        "DataType" | "UnionAll" if matches!(of, Type::Union(_) | Type::Bottom) => Some(false),
+        kind @ ("DataType" | "UnionAll") => match of {
+            Type::Named(of) if !of.contains('{') => None,
+            Type::Named(of) => Some(of.contains(" where ") == (kind == "UnionAll")),
+            _ => Some(kind == "DataType"),
+        },
+        _ => Some(false),
     }
 }
 
@@ -578,33 +627,4 @@ pub(crate) fn may_stand_for(closure: &ClosureType, expected: &ClosureType) -> bo
     closure.parameters.len() == expected.parameters.len()
         && closure.parameters.iter().zip(&expected.parameters).all(|(a, b)| agree(a, b))
         && agree(&closure.result, &expected.result)
-}
-
-/// Whether the value is of a class that inherits from the one of this name.
-fn has_supertype(value: &Value, name: &str) -> bool {
-    let name = name.strip_prefix("Main.").unwrap_or(name);
-    matches!(value, Value::Struct(object) if object.0.ty.supertypes.iter().any(|supertype| supertype.as_str() == name))
-}
-
-/// Whether a value belongs to one of Julia's abstract types; `None` for other names.
-fn abstract_isa(value: &Value, name: &str) -> Option<bool> {
-    let scalar = value.as_scalar().map(Scalar::scalar_type);
-    let is = |f: fn(ScalarType) -> bool| Some(scalar.is_some_and(f));
-    match name {
-        "Number" | "Real" => is(|ty| ty != ScalarType::Char),
-        "AbstractFloat" => is(ScalarType::is_float),
-        "Integer" => is(|ty| ty.is_integer() || ty == ScalarType::Bool),
-        "Signed" => is(ScalarType::is_signed_integer),
-        "Unsigned" => is(|ty| ty.is_integer() && !ty.is_signed_integer()),
-        "AbstractString" => Some(matches!(value, Value::String(_))),
-        "Function" => Some(matches!(value, Value::Function(_) | Value::Closure(_))),
-        "Tuple" => Some(matches!(value, Value::Tuple(_))),
-        "NamedTuple" => Some(matches!(value, Value::NamedTuple(_))),
-        "AbstractArray" | "Array" => Some(matches!(value, Value::Array(_))),
-        "Type" | "DataType" => Some(matches!(value, Value::Type(_))),
-        "Exception" => Some(matches!(value, Value::Struct(object) if object.0.ty.names.is_empty()
-            || object.0.ty.ty.to_string().ends_with("Error") || object.0.ty.ty.to_string().ends_with("Exception"))),
-        "Missing" => Some(matches!(value, Value::Text(text) if text.as_str() == "missing")),
-        _ => None,
-    }
 }

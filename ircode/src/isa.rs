@@ -3,11 +3,13 @@
 use crate::fields::is_vararg;
 use crate::module::Module;
 use crate::name::Name;
+use crate::subtypes::{is_below, open_tuple};
+use crate::tangents::shadowed_name;
 use crate::types::Type;
 
 impl<F> Module<F> {
     /// Whether all values of the type `given` are also of the type `asked`, as Julia's `isa`: `Some(false)` if none is, `None` if some may be and others not, or if that cannot
-    /// be told, as of abstract types.
+    /// be told: values of an abstract type may be of any, and of a declared type only those are known that it is [declared](crate::TypeDef::supertypes) to be below.
     ///
     /// ```
     /// use ircode::{IRCode, Module, Type};
@@ -19,7 +21,8 @@ impl<F> Module<F> {
     /// assert_eq!(module.is_a(&Type::tuple([Type::INT64]), &Type::tuple([Type::Any])), Some(true));
     /// assert_eq!(module.is_a(&Type::union([Type::Nothing, floats.clone()]), &ints), Some(false));
     /// assert_eq!(module.is_a(&Type::union([Type::Nothing, ints.clone()]), &ints), None);
-    /// assert_eq!(module.is_a(&Type::INT64, &Type::named("Integer")), None);
+    /// assert_eq!(module.is_a(&Type::INT64, &Type::named("Integer")), Some(true));
+    /// assert_eq!(module.is_a(&Type::named("Integer"), &Type::INT64), None);
     /// let vector = |name: &str| Type::array(Type::named(name), 1);
     /// assert_eq!(module.is_a(&vector("Point"), &vector("Main.Point")), None);
     /// assert_eq!(module.is_a(&vector("Point"), &floats), Some(false));
@@ -48,13 +51,22 @@ impl<F> Module<F> {
                 if given.len() != asked.len() {
                     return Some(false);
                 }
-                let answers: Vec<Option<bool>> = given.iter().zip(asked.iter()).map(|(a, b)| self.is_a(a, b)).collect();
-                match answers.contains(&Some(false)) {
-                    true => Some(false),
-                    false => answers.iter().all(Option::is_some).then_some(true),
-                }
+                self.are_all(given.iter().zip(asked.iter()))
             }
             _ if given == asked => Some(true),
+            (_, Type::Named(name)) if self.type_def(name).is_none() => match self.kind(given)? {
+                Kind::Tuple => match (given, open_tuple(asked)) {
+                    (Type::Tuple(given), Some((first, _))) if given.len() < first.len() => Some(false),
+                    (Type::Tuple(given), Some((first, rest))) => {
+                        self.are_all(given.iter().zip(first.iter().chain(std::iter::repeat(&rest))))
+                    }
+                    _ => is_below(given, None, asked),
+                },
+                Kind::Declared(given) => {
+                    is_below(&Type::Named(given.clone()), self.supertypes(given).as_deref(), asked)
+                }
+                _ => is_below(given, None, asked),
+            },
             _ => match (self.kind(given)?, self.kind(asked)?) {
                 (Kind::Scalar, Kind::Scalar) => Some(false),
                 (Kind::Array, Kind::Array) => self.is_same(given, asked),
@@ -62,6 +74,15 @@ impl<F> Module<F> {
                 (Kind::Declared(a), Kind::Declared(b)) => Some(a == b),
                 (a, b) => (a != b).then_some(false),
             },
+        }
+    }
+
+    /// Whether all values of each given type are of the one that is asked for.
+    fn are_all<'t>(&self, pairs: impl Iterator<Item = (&'t Type, &'t Type)>) -> Option<bool> {
+        let answers: Vec<Option<bool>> = pairs.map(|(given, asked)| self.is_a(given, asked)).collect();
+        match answers.contains(&Some(false)) {
+            true => Some(false),
+            false => answers.iter().all(Option::is_some).then_some(true),
         }
     }
 
@@ -91,7 +112,7 @@ impl<F> Module<F> {
             Type::Named(name) => {
                 let def = self.type_def(name)?;
                 // Of a class there are objects of others, which inherit from it; so do their tangents.
-                let inherits = self.class(name).is_some() || !self.supertypes(&def.name).is_empty();
+                let inherits = shadowed_name(&def.name).is_some() || self.class(name).is_some();
                 (!inherits && !name.starts_with("BBKit.")).then_some(Kind::Declared(&def.name))
             }
             _ => None,

@@ -27,6 +27,7 @@ pub mod primitives;
 mod scalar;
 mod stmt;
 mod stream;
+mod subtypes;
 mod tables;
 pub mod tangents;
 pub mod text;
@@ -61,6 +62,7 @@ pub use stmt::{
     PhiNode, PiNode, Rename, ReturnNode, Stmt, UpsilonNode,
 };
 pub use stream::InstructionStream;
+pub use subtypes::{is_below, open_tuple};
 pub use tables::{Class, Declaration, DerivativeKey, DerivativeKind, Entries, Entry, Protocol, Requirement, Witness};
 pub use text::{
     Style, TextError, parse_function, parse_module, parse_module_with_parameters, print_body, print_function,

@@ -8,6 +8,7 @@ use crate::extensions::Extensions;
 use crate::name::Name;
 use crate::tables::Tables;
 use crate::text::balanced::balanced_length;
+use crate::text::declaration::is_declarable;
 use crate::types::Type;
 
 /// A function: a body with a name and a signature. `F` is [`IRCode`](crate::IRCode) or `BBCode`.
@@ -48,6 +49,8 @@ impl<F> Function<F> {
 pub struct TypeDef {
     /// The name, as it stands in types.
     pub name: Name,
+    /// The abstract types of which its values are, too, the nearest first, without `Any`; `None` if that is not said, so that nothing is known of them.
+    pub supertypes: Option<Vec<Type>>,
     /// What it is.
     pub kind: TypeKind,
 }
@@ -70,9 +73,10 @@ pub enum TypeKind {
 }
 
 impl TypeDef {
-    /// An immutable struct.
+    /// An immutable struct, of which no supertypes are said.
     pub fn structure(name: impl Into<Name>, fields: impl IntoIterator<Item = (Name, Type)>) -> Self {
-        TypeDef { name: name.into(), kind: TypeKind::Struct { mutable: false, fields: fields.into_iter().collect() } }
+        let kind = TypeKind::Struct { mutable: false, fields: fields.into_iter().collect() };
+        TypeDef { name: name.into(), supertypes: None, kind }
     }
 }
 
@@ -271,14 +275,27 @@ impl<F> Module<F> {
         self.types_by_name = self.types.iter().enumerate().map(|(index, def)| (def.name.clone(), index)).collect();
     }
 
-    /// Declares a type.
+    /// Declares a type. What is declared before without its supertypes gets these. Supertypes that have no names, as `T where T`, leave it open which there are.
     ///
     /// # Errors
     ///
     /// [`DefinedTwice`] if there is another of this name.
-    pub fn add_type(&mut self, def: TypeDef) -> Result<(), DefinedTwice> {
+    pub fn add_type(&mut self, mut def: TypeDef) -> Result<(), DefinedTwice> {
+        let has_name = |ty: &Type| matches!(ty, Type::Named(name) if is_declarable(name));
+        if let Some(supertypes) = &mut def.supertypes {
+            supertypes.retain(|ty| *ty != Type::Any);
+        }
+        def.supertypes = def.supertypes.filter(|supertypes| supertypes.iter().all(has_name));
         if let Some(known) = self.type_def(&def.name) {
-            return if *known == def { Ok(()) } else { Err(DefinedTwice(def.name)) };
+            let agree = known.supertypes == def.supertypes || known.supertypes.is_none() || def.supertypes.is_none();
+            if !agree || known.kind != def.kind || known.name != def.name {
+                return Err(DefinedTwice(def.name));
+            }
+            let index = self.types_by_name.get(&def.name).copied();
+            if let (Some(known), Some(_)) = (index.and_then(|index| self.types.get_mut(index)), &def.supertypes) {
+                known.supertypes = def.supertypes;
+            }
+            return Ok(());
         }
         self.types_by_name.insert(def.name.clone(), self.types.len());
         self.types.push(def);

@@ -358,7 +358,11 @@ impl<F> Module<F> {
             return Err(DefinedTwice(twice.clone()));
         }
         fields.extend(class.fields.iter().cloned());
-        self.add_type(TypeDef { name: class.name.clone(), kind: TypeKind::Struct { mutable: true, fields } })?;
+        self.add_type(TypeDef {
+            name: class.name.clone(),
+            supertypes: None,
+            kind: TypeKind::Struct { mutable: true, fields },
+        })?;
         self.tables.classes_by_name.insert(class.name.clone(), self.tables.classes.len());
         self.tables.classes.push(class);
         self.tables.superclasses.push(superclass);
@@ -419,15 +423,18 @@ impl<F> Module<F> {
         chain.filter_map(|index| self.tables.classes.get(index))
     }
 
-    /// The names of the types that objects of this type are, too, the nearest first: the superclasses of a class, and the
-    /// tangents of these of the tangent of a class.
-    pub fn supertypes(&self, name: &str) -> Vec<Name> {
+    /// The types that objects of this type are of, too, the nearest first: the superclasses of a class, and the
+    /// tangents of these of the tangent of a class; of a declared type what is declared to be above it. `None` if nothing is said of that.
+    pub fn supertypes(&self, name: &str) -> Option<Vec<Type>> {
         let (mut depth, mut of) = (0, plain(name));
         while let Some(inner) = shadowed_name(of) {
             (depth, of) = (depth + 1, inner);
         }
+        if self.class(of).is_none() {
+            return self.type_def(name)?.supertypes.clone();
+        }
         let supers = self.class_chain(of).skip(1).map(|class| class.name.clone());
-        supers.map(|name| (0..depth).fold(name, |name, _| shadow_name(&name))).collect()
+        Some(supers.map(|name| Type::Named((0..depth).fold(name, |name, _| shadow_name(&name)))).collect())
     }
 
     /// Whether objects of the first class are objects of the second, too.
@@ -594,7 +601,7 @@ end
         assert_eq!(function("Circle", Some(&vjp)), None);
         let jvp = DerivativeKey { kind: DerivativeKind::Jvp, with_respect_to: vec![2, 3] };
         assert_eq!(function("Circle", Some(&jvp)).unwrap(), "an odd (name)");
-        assert_eq!(module.supertypes("BBKit.Tangent{Circle}"), ["BBKit.Tangent{Shape}"]);
+        assert_eq!(module.supertypes("BBKit.Tangent{Circle}"), Some(vec![Type::named("BBKit.Tangent{Shape}")]));
         let names: Vec<&str> = module.class_and_subclasses("Shape").iter().map(|class| class.name.as_str()).collect();
         assert_eq!(names, ["Shape", "Circle", "Dot"]);
         assert_eq!(module.class_family("Dot").len(), 3);

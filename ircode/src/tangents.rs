@@ -485,7 +485,9 @@ mod tests {
         let mut module: Module<()> = Module::new();
         let mut mutable = |name: &str, fields: &[(&str, &str)], mutable: bool| {
             let fields = fields.iter().map(|(field, ty)| ((*field).into(), Type::parse(ty))).collect();
-            module.add_type(TypeDef { name: name.into(), kind: TypeKind::Struct { mutable, fields } }).unwrap();
+            module
+                .add_type(TypeDef { name: name.into(), supertypes: None, kind: TypeKind::Struct { mutable, fields } })
+                .unwrap();
         };
         mutable("Cell", &[("value", "Float64"), ("next", "Union{Nothing, Cell}"), ("n", "Int64")], true);
         mutable("Chain", &[("next", "Union{Nothing, Chain}"), ("x", "Float64")], false);

@@ -36,6 +36,7 @@ mod loop_ranges;
 pub mod loop_unrolling;
 pub mod lower_arithmetic;
 pub mod lower_broadcast;
+pub mod lower_copies;
 pub mod lower_exceptions;
 pub mod lower_fields;
 pub mod lower_projections;

@@ -8,7 +8,7 @@ use ircode::{Callee, Constant, Module, Name, Operand, Stmt, Type};
 use crate::constant_folding::named_type;
 use crate::manager::{Context, run_on_function};
 use crate::rules::{RuleKind, RuleTable};
-use crate::{PassError, PassResult, captured_types, lambda_lifting, result_types, union_splitting};
+use crate::{PassError, PassResult, captured_types, lambda_lifting, lower_broadcast, result_types, union_splitting};
 
 /// The pass's name on the command line.
 pub const NAME: &str = "link-methods";
@@ -72,6 +72,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
                     // An array of these elements, `T[a, b]`.
                     || primitive.name == "getindex" && args.first().is_some_and(|of| named_type(module, of).is_some())
                     || lacks_rule(bb, &rules, primitive, args)
+                    || lower_broadcast::is_opaque(bb, module, inst)
             }
             // An object, if its method does not look at it.
             None => instance.is_some_and(|name| {

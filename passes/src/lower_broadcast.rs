@@ -58,6 +58,13 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     Ok(!found.is_empty())
 }
 
+/// Whether a statement maps over arrays, but cannot be made a loop here: what it calls is an object, or not known.
+pub(crate) fn is_opaque(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> bool {
+    let maps =
+        module.primitive_call(&inst.stmt).is_some_and(|(primitive, _)| matches!(primitive.name, "map" | "broadcast"));
+    maps && Map::of(bb, module, inst).is_none()
+}
+
 /// A call of `map` or `broadcast` that can be a loop.
 struct Map {
     /// What is called on the elements.

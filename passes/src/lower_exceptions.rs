@@ -166,7 +166,7 @@ impl<'m> Lowering<'m> {
     fn outcome(&self, result: &Type) -> Type {
         let mut parts = vec![Type::BOOL, self.standing_in(result).0];
         if self.carries {
-            parts.push(exception_type());
+            parts.push(Type::union([Type::Nothing, exception_type()]));
         }
         Type::tuple(parts)
     }

@@ -11,10 +11,10 @@ use crate::{
     closure_specialization, common_subexpressions, constant_folding, constant_propagation, copy_elements,
     copy_propagation, dead_code, derivative_entries, differentiability, forward_mode, increment_merging, infer_types,
     inlining, jump_threading, lambda_lifting, linearization, link_methods, loop_invariant_motion, loop_unrolling,
-    lower_arithmetic, lower_broadcast, lower_exceptions, lower_fields, lower_projections, lower_signs, lower_switch,
-    mem2reg, negation_propagation, preaccumulation, result_types, reverse_mode, scalar_promotion, scalar_replacement,
-    simplify, simplify_cfg, split_critical_edges, stack_hoisting, type_literals, union_splitting, unknown_calls,
-    unreachable_code, unroll_and_jam,
+    lower_arithmetic, lower_broadcast, lower_copies, lower_exceptions, lower_fields, lower_projections, lower_signs,
+    lower_switch, mem2reg, negation_propagation, preaccumulation, result_types, reverse_mode, scalar_promotion,
+    scalar_replacement, simplify, simplify_cfg, split_critical_edges, stack_hoisting, type_literals, union_splitting,
+    unknown_calls, unreachable_code, unroll_and_jam,
 };
 
 /// What a pass returns: whether it changed anything.
@@ -85,6 +85,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: loop_unrolling::NAME,          about: "write out short loops of a known number of rounds",            run: Run::Function(loop_unrolling::run) },
     Pass { name: lower_arithmetic::NAME,        about: "turn generic arithmetic on known types into intrinsics",          run: Run::Function(lower_arithmetic::run) },
     Pass { name: lower_broadcast::NAME,         about: "turn maps over arrays into loops",                                run: Run::Function(lower_broadcast::run) },
+    Pass { name: lower_copies::NAME,            about: "turn copies of elements that are no numbers into loops",         run: Run::Function(lower_copies::run) },
     Pass { name: lower_exceptions::NAME,        about: "turn try/catch into branches",                                 run: Run::Module(lower_exceptions::run) },
     Pass { name: lower_fields::NAME,            about: "turn names of fields that the run tells into numbers",            run: Run::Function(lower_fields::run) },
     Pass { name: lower_projections::NAME,       about: "give parts of slots that have addresses slots of their own",      run: Run::Function(lower_projections::run) },

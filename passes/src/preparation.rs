@@ -9,8 +9,8 @@ use crate::dispatch::{self, Candidate};
 use crate::manager::Context;
 use crate::{
     PassError, assert_numbers, closure_folding, constant_folding, copy_elements, copy_propagation, infer_types,
-    lower_arithmetic, lower_broadcast, lower_fields, lower_projections, lower_signs, mem2reg, simplify_cfg,
-    type_literals, unknown_calls, unreachable_code,
+    lower_arithmetic, lower_broadcast, lower_copies, lower_fields, lower_projections, lower_signs, mem2reg,
+    simplify_cfg, type_literals, unknown_calls, unreachable_code,
 };
 
 /// How deep slots may hold the addresses of others that become values.
@@ -49,6 +49,7 @@ pub(crate) fn prepared_body(
         type_literals::run,
         infer_types::run,
         lower_broadcast::run,
+        lower_copies::run,
         assert_numbers::run,
         lower_arithmetic::run,
         lower_fields::run,

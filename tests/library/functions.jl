@@ -579,4 +579,41 @@ positive_or_error(x) = x < 0 ? error("negative: ", x) : sqrt(x)
 
 @case("rows_in_turn", (A, x) -> sum(dot(r, x) for r in eachrow(A)), A, v)
 
+# Copies of what is no number: slices, appended and sorted vectors of tuples, complex numbers and vectors.
+@case("slice_of_pairs", x -> (p = [(t, t^2) for t in x]; q = p[2:3]; sum(a * b for (a, b) in q)), v)
+@case("pairs_appended", x -> (p = [(t, t^2) for t in x]; append!(p, p[1:1]); q = vcat(p, [(x[3], x[1])]); sum(a * b for (a, b) in q)), v)
+@case("pairs_sorted", x -> (q = sort([(t, t^2) for t in x], by = t -> t[2], rev = true); q[1][1] + 2q[2][2] + 3q[3][1]), v)
+@case("complex_slices", x -> (z = complex.(x, 2 .* x)[1:2]; push!(z, z[1]^2); abs2(sum(z)) + real(prod(z))), v)
+@case("vectors_appended", x -> (p = [x .* i for i in 1:3]; q = p[2:3]; append!(q, [x .^ 2]); push!(q, copy(x)); sum(i * sum(y) for (i, y) in enumerate(q))), v)
+# A stack of work that is still to be done.
+function work_done(x)
+    stack, s = [(x[1], 1)], zero(x[1])
+    while !isempty(stack)
+        (t, depth) = pop!(stack)
+        if depth < 4
+            push!(stack, (t * x[2], depth + 1))
+            push!(stack, (t + x[3], depth + 2))
+        else
+            s += t^2
+        end
+    end
+    return s
+end
+@case("depth_first", x -> work_done(x), v)
+@case("vectors_popped", x -> (p = [x .* i for i in 1:3]; y = pop!(p); push!(p, y .* pop!(p)); sum(sum, p)), v)
+@case("half_of_a_square", x -> 0.5 * x' * x, v)
+@case("scaled_row", x -> (x' / 2 + 3 * x') * x, v)
+
+# Types that are asked for when the program runs.
+abstract type Figure end
+abstract type Round{T} <: Figure end
+struct Disc{T} <: Round{T}; r::T; end
+struct Panel{T} <: Figure; s::T; end
+struct TooLarge{T} <: Exception; by::T; end
+below(x) = x < 1 ? sqrt(x) : throw(TooLarge(x - 1))
+@case("exception_of_its_own", x -> (try; below(x); catch e; e isa TooLarge ? 2x : 3x; end), 1.5)
+@case("any_exception", x -> (try; below(x); catch e; e isa Exception ? 2x : 3x; end), 1.5)
+@case("figures_of_any_kind", x -> (s = zero(x); for f in Any[Disc(x), Panel(x), [x], x => 1]; s += f isa Round ? 2x : f isa Figure ? 3x : f isa AbstractVector ? 5x : 7x; end; s), 0.7)
+@case("finally_in_a_loop", x -> (s = zero(x[1]); for t in x; try; s += positive_or_error(t); catch; s += t^2; finally; s *= 2; end; end; s), [0.3, -0.7, 1.1])
+
 end

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use ircode::Scalar;
 use ircode::primitives::{Failure, Overflow, overflowing};
+use ircode::{Scalar, Type};
 
 use super::{Runtime, expected};
 use crate::display::printed;
 use crate::error::RunErrorKind;
 use crate::machine::Fault;
-use crate::value::{Value, isa as value_isa};
+use crate::value::{Value, known_isa};
 
 type Result<T> = std::result::Result<T, Fault>;
 
@@ -78,13 +78,26 @@ pub(super) fn identity(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     args.first().cloned().ok_or_else(|| expected("a value"))
 }
 
-pub(super) fn isa(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
-    match args {
-        [value, Value::Type(ty)] => Ok(Value::from(value_isa(value, ty))),
-        [value, Value::Text(name)] => Ok(Value::from(value_isa(value, &ircode::Type::parse(name)))),
-        [value, Value::Function(name)] => Ok(Value::from(value_isa(value, &ircode::Type::named(name.clone())))),
+pub(super) fn isa(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let [value, asked] = args else { return Err(expected("a value and a type")) };
+    answered(runtime, value, &*asked_type(asked)?).map(Value::from)
+}
+
+/// The type that a value is, or that it names.
+fn asked_type(value: &Value) -> Result<Arc<Type>> {
+    match value {
+        Value::Type(ty) => Ok(ty.clone()),
+        Value::Text(name) => Ok(Arc::new(Type::parse(name))),
+        Value::Function(name) => Ok(Arc::new(Type::named(name.clone()))),
         _ => Err(expected("a value and a type")),
     }
+}
+
+/// Whether a value is of a type, if the program tells: by what is above the type of the value, or as the other is declared and so not abstract.
+fn answered(runtime: &Runtime<'_>, value: &Value, ty: &Type) -> Result<bool> {
+    let own = || value.type_of();
+    let known = known_isa(value, ty).or_else(|| runtime.module.is_a(&own(), ty));
+    known.ok_or_else(|| Fault::Fatal(RunErrorKind::OpenType { value: own().to_string(), asked: ty.to_string() }))
 }
 
 pub(super) fn type_of(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
@@ -95,16 +108,14 @@ pub(super) fn type_of(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
 }
 
 pub(super) fn typeassert(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
-    match args {
-        [value, Value::Type(ty)] if value_isa(value, ty) => Ok(value.clone()),
-        [value, Value::Type(ty)] => {
-            let function = Value::Symbol("typeassert".into());
-            let fields = vec![function, Value::String("".into()), Value::Type(ty.clone()), value.clone()];
-            Err(runtime.exception("TypeError", &["func", "context", "expected", "got"], fields))
-        }
-        [value, Value::Text(_)] => Ok(value.clone()),
-        _ => Err(expected("a value and a type")),
+    let [value, asserted] = args else { return Err(expected("a value and a type")) };
+    let ty = asked_type(asserted)?;
+    if answered(runtime, value, &ty)? {
+        return Ok(value.clone());
     }
+    let function = Value::Symbol("typeassert".into());
+    let fields = vec![function, Value::String("".into()), Value::Type(ty), value.clone()];
+    Err(runtime.exception("TypeError", &["func", "context", "expected", "got"], fields))
 }
 
 pub(super) fn throw(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {

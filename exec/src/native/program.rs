@@ -18,7 +18,7 @@ use super::sites::What;
 use crate::error::{Place, RunError, RunErrorKind};
 use crate::limits::Limits;
 use crate::machine::place;
-use crate::value::{Value, isa};
+use crate::value::{Value, known_isa};
 
 /// The stack with which a call starts, at least.
 const STACK: usize = 1 << 20;
@@ -215,7 +215,7 @@ impl Program {
         let expected = entry.signature.parameters.len();
         let fixed = if entry.signature.varargs { expected.saturating_sub(1) } else { expected };
         for (i, (arg, layout)) in args.iter().zip(&entry.signature.parameters).take(fixed).enumerate() {
-            if !isa(arg, &layout.ty) {
+            if known_isa(arg, &layout.ty) == Some(false) {
                 let (expected, got) = (layout.ty.to_string(), arg.type_of().to_string());
                 return Err(outside(RunErrorKind::ArgumentType { argument: i + 2, expected, got }));
             }

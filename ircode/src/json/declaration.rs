@@ -21,6 +21,8 @@ use crate::types::Type;
 pub(super) enum DeclarationForm {
     Struct {
         name: Name,
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        supertypes: Option<Vec<Type>>,
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         mutable: bool,
         fields: Vec<(Name, Type)>,
@@ -116,10 +118,10 @@ fn entries(forms: Vec<EntryForm>) -> Result<Entries, DefinedTwice> {
 impl From<Declaration> for DeclarationForm {
     fn from(declaration: Declaration) -> Self {
         match declaration {
-            Declaration::Type(TypeDef { name, kind: TypeKind::Struct { mutable, fields } }) => {
-                DeclarationForm::Struct { name, mutable, fields }
+            Declaration::Type(TypeDef { name, supertypes, kind: TypeKind::Struct { mutable, fields } }) => {
+                DeclarationForm::Struct { name, supertypes, mutable, fields }
             }
-            Declaration::Type(TypeDef { name, kind: TypeKind::Enum { cases } }) => {
+            Declaration::Type(TypeDef { name, kind: TypeKind::Enum { cases }, .. }) => {
                 DeclarationForm::Enum { name, cases }
             }
             Declaration::Class(Class { name, superclass, fields, methods }) => {
@@ -164,11 +166,11 @@ impl TryFrom<DeclarationForm> for Declaration {
 
     fn try_from(form: DeclarationForm) -> Result<Self, NoDeclaration> {
         Ok(match form {
-            DeclarationForm::Struct { name, mutable, fields } => {
-                Declaration::Type(TypeDef { name, kind: TypeKind::Struct { mutable, fields } })
+            DeclarationForm::Struct { name, supertypes, mutable, fields } => {
+                Declaration::Type(TypeDef { name, supertypes, kind: TypeKind::Struct { mutable, fields } })
             }
             DeclarationForm::Enum { name, cases } => {
-                Declaration::Type(TypeDef { name, kind: TypeKind::Enum { cases } })
+                Declaration::Type(TypeDef { name, supertypes: None, kind: TypeKind::Enum { cases } })
             }
             DeclarationForm::Class { name, superclass, fields, methods } => {
                 Declaration::Class(Class { name, superclass, fields, methods: entries(methods)? })

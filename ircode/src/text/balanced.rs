@@ -125,6 +125,14 @@ pub(crate) fn find_depth_0(text: &str, pattern: &str) -> Option<usize> {
     }
 }
 
+/// What stands before a separator outside of brackets and literals, and what behind it, if there is one.
+pub(crate) fn parted<'t>(text: &'t str, separator: &str) -> (&'t str, Option<&'t str>) {
+    match find_depth_0(text, separator) {
+        Some(at) => (text.get(..at).unwrap_or_default(), text.get(at + separator.len()..)),
+        None => (text, None),
+    }
+}
+
 /// The length of the balanced text at the start: up to the first byte outside of brackets and literals for which
 /// `stop` holds, to the first bracket that closes nothing, or to the end.
 pub(crate) fn balanced_length(text: &str, stop: impl Fn(&str) -> bool) -> usize {

@@ -5,7 +5,7 @@ use std::fmt::{self, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::balanced::{balanced_length, find_depth_0, split_depth_0};
+use super::balanced::{balanced_length, find_depth_0, parted, split_depth_0};
 use super::expression::{Cursor, read_constant};
 use super::function::is_plain_function_name;
 use super::header;
@@ -64,7 +64,7 @@ pub(super) fn declare(mut cursor: Cursor<'_>) -> Read<Unfinished> {
     let text = cursor.text(start..start + length).trim();
     let span = cursor.span(start, start + length);
     let new_type = |text: &str| match Type::parse(text.trim()) {
-        Type::Named(name) if !name.contains(char::is_whitespace) => Ok(name),
+        Type::Named(name) if is_declarable(&name) => Ok(name),
         _ => {
             let message = format!("`{}` cannot be declared", text.trim());
             Err(Diagnostic::error(span.clone(), message, "expected the name of a new type"))
@@ -105,10 +105,25 @@ pub(super) fn declare(mut cursor: Cursor<'_>) -> Read<Unfinished> {
             };
             Declaration::Differentiability(DifferentiabilityWitness::open(function, numbers.ok_or_else(wrong)?))
         }
-        "enum " => Declaration::Type(TypeDef { name: new_type(text)?, kind: TypeKind::Enum { cases: Vec::new() } }),
+        "enum " => {
+            let kind = TypeKind::Enum { cases: Vec::new() };
+            Declaration::Type(TypeDef { name: new_type(text)?, supertypes: None, kind })
+        }
         other => {
+            let (first, mut rest) = parted(text, "<:");
+            let name = new_type(first)?;
+            let mut above = Vec::new();
+            while let Some(names) = rest {
+                let (next, further) = parted(names, "<:");
+                above.push(match Type::parse(next.trim()) {
+                    Type::Any => Type::Any,
+                    _ => Type::Named(new_type(next)?),
+                });
+                rest = further;
+            }
+            let supertypes = (!above.is_empty()).then_some(above);
             let kind = TypeKind::Struct { mutable: other.starts_with("mutable"), fields: Vec::new() };
-            Declaration::Type(TypeDef { name: new_type(text)?, kind })
+            Declaration::Type(TypeDef { name, supertypes, kind })
         }
     }))
 }
@@ -324,6 +339,11 @@ fn requirement(text: &str, span: &Range<usize>, at: usize) -> Read<Requirement> 
     Ok(Requirement { name: header.name, parameters: header.parameters, result: header.result })
 }
 
+/// Whether this can be the name of a type: spaces are in brackets only, as in `Pairs{(:a, :b)}`.
+pub(crate) fn is_declarable(name: &str) -> bool {
+    find_depth_0(name, " ").is_none() && !name.contains(['\t', '\n', '\r'])
+}
+
 /// Prints a declaration.
 ///
 /// ```
@@ -354,11 +374,17 @@ const ELEMENTS: usize = 8;
 /// Writes `struct … end`, `class … end` and so on.
 fn write_declaration(out: &mut dyn Write, declaration: &Declaration) -> fmt::Result {
     match declaration {
-        Declaration::Type(TypeDef { name, kind: TypeKind::Struct { mutable, fields } }) => {
-            writeln!(out, "{}struct {name}", if *mutable { "mutable " } else { "" })?;
+        Declaration::Type(TypeDef { name, supertypes, kind: TypeKind::Struct { mutable, fields } }) => {
+            write!(out, "{}struct {name}", if *mutable { "mutable " } else { "" })?;
+            match supertypes.as_deref() {
+                Some([]) => out.write_str(" <: Any")?,
+                Some(above) => above.iter().try_for_each(|ty| write!(out, " <: {ty}"))?,
+                None => {}
+            }
+            writeln!(out)?;
             write_fields(out, fields)?;
         }
-        Declaration::Type(TypeDef { name, kind: TypeKind::Enum { cases } }) => {
+        Declaration::Type(TypeDef { name, kind: TypeKind::Enum { cases }, .. }) => {
             writeln!(out, "enum {name}")?;
             for (name, payload) in cases {
                 let payload: Vec<String> = payload.iter().map(Type::to_string).collect();

@@ -77,6 +77,10 @@ impl std::error::Error for TextError {}
 /// end
 /// ".replace("##", "#").as_str())?;
 /// assert_eq!(parsed.module.functions()[0].name, "double");
+///
+/// // The types above a struct, the nearest first; `<: Any` says that there are none.
+/// let parsed = ircode::parse_module("struct Disc <: Round{Float64} <: Figure\n    r::Float64\nend\n")?;
+/// assert_eq!(parsed.module.supertypes("Disc").map(|above| above.len()), Some(2));
 /// # Ok::<(), ircode::TextError>(())
 /// ```
 ///

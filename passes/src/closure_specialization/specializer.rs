@@ -427,7 +427,7 @@ impl<'m> Specializer<'m> {
                 cells.iter().filter_map(left).collect()
             };
             let cases = cases.iter().map(|(case, cells)| (case.clone(), payload(cells))).collect();
-            let def = TypeDef { name: new.clone(), kind: TypeKind::Enum { cases } };
+            let def = TypeDef { name: new.clone(), supertypes: None, kind: TypeKind::Enum { cases } };
             let from = name.clone();
             // The name is free.
             let _ = self.module.add_type(def);

@@ -84,7 +84,7 @@ fn body(stmt: Stmt<Ids>, ty: Type, argtypes: Vec<Type>, carries: bool) -> Result
         let mut types = vec![Type::BOOL, Type::Nothing];
         if carries {
             parts.push(exception);
-            types.push(exception_type());
+            types.push(Type::union([Type::Nothing, exception_type()]));
         }
         let tuple = bb.push(block, inst(Stmt::call(Operand::global("Core", "tuple"), parts), Type::tuple(types)))?;
         bb.push(block, inst(Stmt::ret(Operand::Value(tuple)), Type::Any))

@@ -34,12 +34,10 @@ impl Regions {
         while let Some((block, here)) = work.pop() {
             let here = match found.get(&block) {
                 Some(known) if known.entered != here.entered => return Err(block),
-                Some(known) => match known.handled.starts_with(&here.handled) {
-                    true => continue,
-                    // Behind a `finally` it is still being handled if there was one.
-                    false if here.handled.starts_with(&known.handled) => here,
-                    false => return Err(block),
-                },
+                Some(known) if is_part(&here.handled, &known.handled) => continue,
+                // Behind a `finally` it is still being handled if there was one: in a loop, that of the round before, too.
+                Some(known) if is_part(&known.handled, &here.handled) => here,
+                Some(_) => return Err(block),
                 None => here,
             };
             found.insert(block, here.clone());
@@ -113,6 +111,12 @@ impl Regions {
 
 fn pop(handled: &mut Vec<InstId>, args: &[Operand<Ids>]) {
     forget(handled, args.first().and_then(Operand::as_value));
+}
+
+/// Whether all exceptions of one list are in the other, in the same order.
+fn is_part(some: &[InstId], all: &[InstId]) -> bool {
+    let mut rest = all.iter();
+    some.iter().all(|exception| rest.any(|other| other == exception))
 }
 
 /// Forgets the exception of a handler, and those that came later.

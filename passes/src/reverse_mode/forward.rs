@@ -9,6 +9,7 @@ use super::Carrier;
 use super::conditions::{Meeting, choice, choice_type};
 use super::emit::{Emitter, block_number, type_operand};
 use super::linear_maps::rule_pullbacks::{Captured, RulePullback};
+use super::needs::element_type;
 use super::operation::{Operation, Place, Whole};
 use super::plan::{Plan, SavedArgument, Travel};
 use super::saved::{Saved, kept_type};
@@ -251,16 +252,13 @@ impl Forward<'_, '_> {
             }
             Operation::Resize { object, rest, kind } => {
                 if !kind.grows && plan.restores(&object) {
-                    let ty = self.bb.operand_type(&object);
-                    let saved = Emitter::before(&mut self.bb, id).own("snapshot", [object.clone()], ty)?;
+                    let saved = self.removed(id, &object, kind.removes_last(&rest))?;
                     self.made.insert(Saved::Old(id), saved);
                 }
                 if plan.has_shadow(&object) {
                     let target = self.shadow(&object, id)?;
-                    let ty = self.bb.operand_type(&target);
-                    let mut emit = Emitter::before(&mut self.bb, id);
-                    if !kind.grows {
-                        let saved = emit.own("snapshot", [target.clone()], ty)?;
+                    if plan.keeps_shadow_of_removed(&object, &rest, kind) {
+                        let saved = self.removed(id, &target, kind.removes_last(&rest))?;
                         self.made.insert(Saved::OldShadow(id), saved);
                     }
                     let mut emit = Emitter::after(&mut self.bb, id);
@@ -474,6 +472,17 @@ impl Forward<'_, '_> {
             },
             _ => Vec::new(),
         }
+    }
+
+    /// What has to be kept of a vector before elements of it are taken away: the last one, or a copy of all.
+    fn removed(&mut self, id: InstId, vector: &Operand<Ids>, only_last: bool) -> Generated<Operand<Ids>> {
+        let ty = self.bb.operand_type(vector);
+        let mut emit = Emitter::before(&mut self.bb, id);
+        if !only_last {
+            return emit.own("snapshot", [vector.clone()], ty);
+        }
+        let last = emit.call("Base", "arraylen", [vector.clone()], Type::INT64)?;
+        emit.own("saved_element", [vector.clone(), last], kept_type(&element_type(&ty)))
     }
 
     /// Before a store: what was there is kept, and the shadow gets the shadow of the value.

@@ -153,7 +153,7 @@ impl Plan<'_> {
                 }
                 if self.has_shadow(object) {
                     shadow(object, visit);
-                    if !kind.grows {
+                    if self.keeps_shadow_of_removed(object, rest, *kind) {
                         visit(Need::Saved(Saved::OldShadow(id)));
                     }
                 }
@@ -208,6 +208,15 @@ impl Plan<'_> {
     /// found by its index, and the shadow is reset where the vector was made.
     pub(super) fn stays_longer(&self, object: &Operand<Ids>, kind: Resize) -> bool {
         kind.grows && kind.end == "end" && !self.takes_back_length(object)
+    }
+
+    /// Whether what was in the shadow of elements that are taken away is kept: not if that is zeros.
+    pub(super) fn keeps_shadow_of_removed(&self, object: &Operand<Ids>, rest: &[Operand<Ids>], kind: Resize) -> bool {
+        let tangent = self.derivation.tangents.of(&element_type(&self.primal.operand_type(object)));
+        match kind.removes_last(rest) {
+            true => !tangent.shadow().is_none(),
+            false => !kind.grows && !matches!(tangent, Tangent::Float(_)),
+        }
     }
 
     /// Whether a vector, or its shadow, gets its length back on the way back: somebody looks at it as a whole there.

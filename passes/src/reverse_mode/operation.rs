@@ -89,6 +89,12 @@ impl Resize {
     pub(super) fn inverse(self) -> Resize {
         Resize { grows: !self.grows, ..self }
     }
+
+    /// Whether it takes away the last element, and no other, as `pop!` does. `rest` are its operands behind the vector.
+    pub(super) fn removes_last(self, rest: &[Operand<Ids>]) -> bool {
+        let count = rest.first().and_then(Operand::as_constant).and_then(Constant::as_scalar);
+        !self.grows && self.end == "end" && count.is_some_and(|count| count.to_i128() == 1)
+    }
 }
 
 /// How a place in memory is named.

@@ -642,6 +642,10 @@ impl Plan<'_> {
                     Operation::Rule { args, .. } => args.iter().chain([&result]).collect(),
                     Operation::CopyObject(source) => vec![source, &result],
                     Operation::Whole { object, from, .. } => std::iter::once(object).chain(from).collect(),
+                    // What is put back has its place.
+                    Operation::Resize { object, rest, kind } if self.keeps_shadow_of_removed(object, rest, *kind) => {
+                        vec![object]
+                    }
                     _ => continue,
                 };
                 for class in whole.into_iter().filter_map(|operand| self.activity.objects.class(operand)) {

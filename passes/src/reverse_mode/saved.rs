@@ -4,6 +4,7 @@ use bbcode::InstId;
 use ircode::{Operand, Type};
 
 use super::conditions::choice_type;
+use super::needs::element_type;
 use super::operation::Operation;
 use super::plan::Plan;
 
@@ -52,6 +53,9 @@ impl Plan<'_> {
                 Operation::Store { place, .. } => kept_type(&self.place_type(place)),
                 // Where the value was put.
                 Operation::Append { .. } => Type::INT64,
+                Operation::Resize { object, rest, kind } if kind.removes_last(rest) => {
+                    kept_type(&element_type(&self.primal.operand_type(object)))
+                }
                 // A copy of the object.
                 Operation::Resize { object, .. } | Operation::Whole { object, .. } => {
                     known(self.primal.operand_type(object))
@@ -63,7 +67,10 @@ impl Plan<'_> {
                 _ => Type::Any,
             },
             Saved::OldShadow(id) => match self.activity.operation(id) {
-                Operation::Resize { object, .. } => known(self.activity.shadow(object).ty()),
+                Operation::Resize { object, rest, kind } => match self.activity.shadow(object).ty() {
+                    shadow if kind.removes_last(rest) => kept_type(&element_type(&shadow)),
+                    shadow => known(shadow),
+                },
                 Operation::Store { place, .. } => kept_type(&self.place_tangent(place).ty()),
                 _ => Type::Any,
             },

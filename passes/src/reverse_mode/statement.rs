@@ -402,9 +402,10 @@ impl Generator<'_, '_> {
         kind: Resize,
     ) -> Generated<()> {
         let plan = self.plan;
-        let rest: Vec<Operand<Ids>> = rest.iter().map(|size| self.available(size, here.loaded)).collect();
+        let only_last = kind.removes_last(rest);
+        let sizes: Vec<Operand<Ids>> = rest.iter().map(|size| self.available(size, here.loaded)).collect();
         let back = |generator: &mut Self, object: Operand<Ids>| {
-            let args = std::iter::once(object).chain(rest.iter().cloned());
+            let args = std::iter::once(object).chain(sizes.iter().cloned());
             generator.emit(here.block, here.line).call("Base", &kind.inverse().primitive(), args, Type::Nothing)
         };
         if plan.stays_longer(object, kind) {
@@ -414,19 +415,44 @@ impl Generator<'_, '_> {
             let shadow = self.shadow(object, here.loaded);
             back(self, shadow.clone())?;
             let tangent = plan.derivation.tangents.of(&element_type(&plan.primal.operand_type(object)));
-            if !kind.grows && !matches!(tangent, Tangent::Float(_)) {
+            if plan.keeps_shadow_of_removed(object, rest, kind) {
                 let old = here.loaded.get(&Saved::OldShadow(id)).cloned().unwrap_or_else(Operand::nothing);
-                self.emit(here.block, here.line).own("fill_unassigned!", [shadow, old], Type::Nothing)?;
+                match only_last {
+                    true => self.last_put_back(here, shadow, old)?,
+                    false => {
+                        self.emit(here.block, here.line).own("fill_unassigned!", [shadow, old], Type::Nothing)?;
+                    }
+                }
+            } else if only_last && !matches!(tangent, Tangent::Float(_)) {
+                let mut emit = self.emit(here.block, here.line);
+                let zeros = emit.stored_tangent(&tangent, Operand::nothing())?;
+                let last = emit.call("Base", "arraylen", [shadow.clone()], Type::INT64)?;
+                emit.call("Base", "setindex!", [shadow, zeros, last], Type::Any)?;
             }
         }
         if plan.restores(object) {
             let target = self.available(object, here.loaded);
             match here.loaded.get(&Saved::Old(id)).cloned() {
-                Some(old) => self.emit(here.block, here.line).own("restore!", [target, old], Type::Nothing)?,
-                None => back(self, target)?,
-            };
+                Some(old) if only_last => {
+                    back(self, target.clone())?;
+                    self.last_put_back(here, target, old)?;
+                }
+                Some(old) => {
+                    self.emit(here.block, here.line).own("restore!", [target, old], Type::Nothing)?;
+                }
+                None => {
+                    back(self, target)?;
+                }
+            }
         }
         Ok(())
+    }
+
+    /// The last element of a vector becomes what was kept of it.
+    fn last_put_back(&mut self, here: Here<'_>, vector: Operand<Ids>, kept: Operand<Ids>) -> Generated<()> {
+        let mut emit = self.emit(here.block, here.line);
+        let last = emit.call("Base", "arraylen", [vector.clone()], Type::INT64)?;
+        emit.own("restore_element!", [vector, kept, last], Type::Nothing).map(|_| ())
     }
 
     fn new_object_reversed(&mut self, here: Here<'_>, result: &Operand<Ids>, fields: &[Operand<Ids>]) -> Generated<()> {

@@ -52,10 +52,11 @@ pub fn memory(u: &mut Unstructured<'_>) -> Result<MemoryProgram> {
     let field = |name: &str, ty: Type| (Name::from(name), ty);
     let counter = TypeKind::Struct { fields: vec![field("count", Type::INT64)], mutable: true };
     let defs = [
-        TypeDef { name: "Counter".into(), kind: counter },
+        TypeDef { name: "Counter".into(), supertypes: None, kind: counter },
         TypeDef::structure("Point", [field("x", Type::FLOAT64), field("n", Type::INT64)]),
         TypeDef {
             name: "Shape".into(),
+            supertypes: None,
             kind: TypeKind::Enum {
                 cases: vec![
                     ("dot".into(), vec![Type::FLOAT64]),

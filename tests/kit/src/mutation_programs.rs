@@ -83,7 +83,7 @@ pub fn mutation_program(u: &mut Unstructured<'_>) -> Result<MutationProgram> {
     let field = |name: &str, ty: Type| (Name::from(name), ty);
     let fields = vec![field("x", Type::FLOAT64), field("v", vector())];
     let defs = [
-        TypeDef { name: "Cell".into(), kind: TypeKind::Struct { fields, mutable: true } },
+        TypeDef { name: "Cell".into(), supertypes: None, kind: TypeKind::Struct { fields, mutable: true } },
         TypeDef::structure("Pair", [field("x", Type::FLOAT64), field("n", Type::INT64), field("v", vector())]),
         closures::task_def(),
     ];

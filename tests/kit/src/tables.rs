@@ -32,7 +32,13 @@ fn declaration(u: &mut Unstructured<'_>, number: usize) -> Result<Declaration> {
     let name: Name = format!("A{number}").into();
     Ok(match u.int_in_range(0..=6)? {
         0 => {
-            Declaration::Type(TypeDef { name, kind: TypeKind::Struct { mutable: u.arbitrary()?, fields: fields(u)? } })
+            let above = ["Shape", "Real", "AbstractArray{Ref{<:Real},1}"].map(Type::parse);
+            let supertypes = match u.ratio(1, 2)? {
+                true => None,
+                false => Some(above.into_iter().take(u.int_in_range(0..=3)?).collect()),
+            };
+            let kind = TypeKind::Struct { mutable: u.arbitrary()?, fields: fields(u)? };
+            Declaration::Type(TypeDef { name, supertypes, kind })
         }
         1 => {
             let mut cases: Vec<(Name, Vec<Type>)> = Vec::new();
@@ -40,7 +46,7 @@ fn declaration(u: &mut Unstructured<'_>, number: usize) -> Result<Declaration> {
                 let rest = (0..u.int_in_range(0..=2)?).map(|_| ty(u)).collect::<Result<Vec<_>>>()?;
                 cases.push((case, if rest.is_empty() { rest } else { [vec![first], rest].concat() }));
             }
-            Declaration::Type(TypeDef { name, kind: TypeKind::Enum { cases } })
+            Declaration::Type(TypeDef { name, supertypes: None, kind: TypeKind::Enum { cases } })
         }
         2 | 3 => {
             let above = u.int_in_range(0..=number)?;

@@ -302,7 +302,7 @@ impl Transform<'_> {
                 let cases =
                     cases.map(|(block, left)| (case_name(block), left.iter().map(|(_, ty)| ty.clone()).collect()));
                 let kind = TypeKind::Enum { cases: cases.collect() };
-                def = Some(TypeDef { name: self.step_type().to_string().into(), kind });
+                def = Some(TypeDef { name: self.step_type().to_string().into(), supertypes: None, kind });
             }
             None => captured.extend(left.into_iter().flatten().map(|(operand, _)| operand)),
         }

@@ -271,7 +271,7 @@ impl Plan<'_> {
         names.retain(|name| seen.insert(name.clone()));
         let def = |name: Type| {
             let cases = cases.remove(&name).unwrap_or_default();
-            TypeDef { name: name.to_string().into(), kind: TypeKind::Enum { cases } }
+            TypeDef { name: name.to_string().into(), supertypes: None, kind: TypeKind::Enum { cases } }
         };
         names.into_iter().map(def).collect()
     }

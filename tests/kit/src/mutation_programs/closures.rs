@@ -19,7 +19,7 @@ pub(super) fn task() -> Type {
 
 pub(super) fn task_def() -> TypeDef {
     let cases = vec![("run".into(), vec![closure()]), ("scale".into(), vec![Type::FLOAT64]), ("none".into(), vec![])];
-    TypeDef { name: "Task".into(), kind: TypeKind::Enum { cases } }
+    TypeDef { name: "Task".into(), supertypes: None, kind: TypeKind::Enum { cases } }
 }
 
 /// What closures are made of beside the functions of the program: `scaled` captures a float, `apply` another closure, and
