@@ -18,7 +18,7 @@ const ON_NUMBERS: &[&str] = &[
 ];
 
 /// Puts a `Core.typeassert` before arithmetic on a number that may be `nothing` as far as its type says, as what
-/// `findlast` and `get` give: what follows knows the number. True if there was such an operand.
+/// `findlast` and `get` give, or may be no value yet, as in reductions: what follows knows the number. True if there was such an operand.
 ///
 /// Where the run has `nothing` there, it fails as it did, with another error: a `TypeError`, not a `MethodError`. It takes time linear in the function.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
@@ -52,8 +52,17 @@ fn number(bb: &BBCode, primitive: &Primitive, args: &[Operand<Ids>], index: usiz
     if !converts && !ON_NUMBERS.contains(&primitive.name) {
         return None;
     }
-    // Arithmetic with `missing` is `missing`.
-    let is_none = |ty: &Type| *ty == Type::Nothing || converts && *ty == Type::named("Missing");
+    let is_none = |ty: &Type| match ty {
+        Type::Nothing => true,
+        Type::Named(name) => match name.rsplit('.').next() {
+            // Where a reduction starts with no value.
+            Some("_InitialValue") => true,
+            // Arithmetic with `missing` is `missing`.
+            Some("Missing") => converts,
+            _ => false,
+        },
+        _ => false,
+    };
     let mut numbers = members.iter().filter(|ty| !is_none(ty));
     let number = numbers.next().filter(|ty| ty.as_scalar().is_some())?;
     numbers.next().is_none().then(|| number.clone())

@@ -585,6 +585,8 @@ positive_or_error(x) = x < 0 ? error("negative: ", x) : sqrt(x)
 @case("pairs_sorted", x -> (q = sort([(t, t^2) for t in x], by = t -> t[2], rev = true); q[1][1] + 2q[2][2] + 3q[3][1]), v)
 @case("complex_slices", x -> (z = complex.(x, 2 .* x)[1:2]; push!(z, z[1]^2); abs2(sum(z)) + real(prod(z))), v)
 @case("vectors_appended", x -> (p = [x .* i for i in 1:3]; q = p[2:3]; append!(q, [x .^ 2]); push!(q, copy(x)); sum(i * sum(y) for (i, y) in enumerate(q))), v)
+@case("sum_over_pairs_of_a_constant", x -> 0.5 * x * sum(w * exp(x * t) for (w, t) in ((0.5, 0.1), (0.25, 0.3))), 0.7)
+
 # A stack of work that is still to be done.
 function work_done(x)
     stack, s = [(x[1], 1)], zero(x[1])

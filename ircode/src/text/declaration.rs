@@ -9,6 +9,7 @@ use super::balanced::{balanced_length, find_depth_0, parted, split_depth_0};
 use super::expression::{Cursor, read_constant};
 use super::function::is_plain_function_name;
 use super::header;
+use super::print::write_exact_scalar;
 use crate::constant::{Constant, is_identifier, write_string};
 use crate::diagnostic::Diagnostic;
 use crate::differentiability::DifferentiabilityWitness;
@@ -446,7 +447,12 @@ fn write_declaration(out: &mut dyn Write, declaration: &Declaration) -> fmt::Res
             writeln!(out)?;
             for elements in array.elements().chunks(ELEMENTS) {
                 for (index, element) in elements.iter().enumerate() {
-                    write!(out, "{}{element}", if index > 0 { ", " } else { "    " })?;
+                    out.write_str(if index > 0 { ", " } else { "    " })?;
+                    // The type of the array says the width of an integer.
+                    match element.is_unusual_nan() {
+                        true => write_exact_scalar(out, element)?,
+                        false => write!(out, "{element}")?,
+                    }
                 }
                 writeln!(out)?;
             }

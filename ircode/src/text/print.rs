@@ -485,7 +485,7 @@ fn escaped(name: &str) -> String {
 }
 
 /// Writes a scalar so that its type and all its bits can be read back.
-fn write_exact_scalar(out: &mut dyn Write, scalar: &Scalar) -> fmt::Result {
+pub(crate) fn write_exact_scalar(out: &mut dyn Write, scalar: &Scalar) -> fmt::Result {
     let ty = scalar.scalar_type();
     match ty {
         ScalarType::Int8 | ScalarType::Int16 | ScalarType::Int32 | ScalarType::Int128 => write!(out, "{ty}({scalar})"),
