@@ -1,5 +1,6 @@
 //! Which types are below which, as far as their names tell.
 
+use crate::tangents::last_part;
 use crate::text::balanced::{parted, split_depth_0};
 use crate::types::Type;
 
@@ -33,46 +34,46 @@ const OF_LIBRARY: &[(&[&str], &[&str])] = &[
     (&["Set", "BitSet"], &["AbstractSet{$1}"]),
     (&["RefValue", "RefArray"], &["Ref{$1}"]),
     (&["Nothing", "Missing", "Symbol", "Tuple", "NamedTuple", "Pair", "Val", "Some", "CartesianIndex"], &[]),
-    (
-        &[
-            "ArgumentError",
-            "AssertionError",
-            "BoundsError",
-            "CapturedException",
-            "CompositeException",
-            "DimensionMismatch",
-            "DivideError",
-            "DomainError",
-            "EOFError",
-            "ErrorException",
-            "InexactError",
-            "InitError",
-            "InterruptException",
-            "InvalidStateException",
-            "KeyError",
-            "LAPACKException",
-            "LoadError",
-            "MethodError",
-            "MissingException",
-            "OutOfMemoryError",
-            "OverflowError",
-            "PosDefException",
-            "RankDeficientException",
-            "ReadOnlyMemoryError",
-            "SegmentationFault",
-            "SingularException",
-            "StackOverflowError",
-            "StringIndexError",
-            "SystemError",
-            "TaskFailedException",
-            "TypeError",
-            "UndefKeywordError",
-            "UndefRefError",
-            "UndefVarError",
-            "ZeroPivotException",
-        ],
-        &["Exception"],
-    ),
+    (EXCEPTIONS, &["Exception"]),
+];
+
+/// The exceptions of Julia's library.
+pub(crate) const EXCEPTIONS: &[&str] = &[
+    "ArgumentError",
+    "AssertionError",
+    "BoundsError",
+    "CapturedException",
+    "CompositeException",
+    "DimensionMismatch",
+    "DivideError",
+    "DomainError",
+    "EOFError",
+    "ErrorException",
+    "InexactError",
+    "InitError",
+    "InterruptException",
+    "InvalidStateException",
+    "KeyError",
+    "LAPACKException",
+    "LoadError",
+    "MethodError",
+    "MissingException",
+    "OutOfMemoryError",
+    "OverflowError",
+    "PosDefException",
+    "RankDeficientException",
+    "ReadOnlyMemoryError",
+    "SegmentationFault",
+    "SingularException",
+    "StackOverflowError",
+    "StringIndexError",
+    "SystemError",
+    "TaskFailedException",
+    "TypeError",
+    "UndefKeywordError",
+    "UndefRefError",
+    "UndefVarError",
+    "ZeroPivotException",
 ];
 
 /// What short names of the library stand for.
@@ -138,7 +139,7 @@ pub fn is_below(given: &Type, above: Option<&[Type]>, asked: &Type) -> Option<bo
         _ => None,
     };
     let (given, asked) = (Applied::of(&given.to_string())?, Applied::of(&asked.to_string())?);
-    match (last(&asked.base), given.base.as_str()) {
+    match (last_part(&asked.base), given.base.as_str()) {
         (name, _) if UNIONS.contains(&name) => return None,
         // An address is a number here.
         ("Ptr", "UInt64") => return None,
@@ -190,7 +191,7 @@ pub fn open_tuple(ty: &Type) -> Option<(Vec<Type>, Type)> {
     let Type::Named(text) = ty else { return None };
     let asked = Applied::of(text)?;
     let is_free = |name: &str| asked.variables.iter().any(|(variable, bound)| variable == name && bound.is_none());
-    match (last(&asked.base), asked.parameters.as_slice()) {
+    match (last_part(&asked.base), asked.parameters.as_slice()) {
         ("NTuple", [count, element]) if is_free(count) => Some((Vec::new(), Type::parse(element))),
         ("Tuple", [first @ .., rest]) => {
             let rest = Applied::of(rest).filter(|rest| rest.base == "Vararg")?;
@@ -240,7 +241,7 @@ impl Applied {
         }
         let parameters = parameters.into_iter().map(|part| part.trim().to_string()).collect();
         let applied = Applied { base: base.to_string(), parameters, variables };
-        Some(match ALIASES.iter().find(|(alias, _)| *alias == last(&applied.base)) {
+        Some(match ALIASES.iter().find(|(alias, _)| *alias == last_part(&applied.base)) {
             Some((_, meant)) => applied.within(meant)?,
             None => applied,
         })
@@ -265,7 +266,7 @@ fn of_library(given: &Applied) -> Option<Vec<Applied>> {
     if given.base.starts_with("typeof(") {
         return Applied::of("Function").map(|function| vec![function]);
     }
-    let name = last(&given.base);
+    let name = last_part(&given.base);
     // A type of the program's own may be called so, too.
     if given.base.starts_with("Main.") {
         return None;
@@ -322,14 +323,6 @@ fn is_same(a: &str, b: &str, nesting: usize) -> bool {
 fn is_one_name(a: &str, b: &str) -> bool {
     let ends = |long: &str, short: &str| long.strip_suffix(short).is_some_and(|before| before.ends_with('.'));
     a == b || ends(a, b) || ends(b, a)
-}
-
-/// A name without the modules before it.
-fn last(name: &str) -> &str {
-    match name.contains('"') {
-        true => name,
-        false => name.rsplit('.').next().unwrap_or(name),
-    }
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use crate::fields::is_vararg;
 use crate::module::{Module, TypeDef, TypeKind};
 use crate::name::Name;
 use crate::scalar::ScalarType;
+use crate::subtypes::EXCEPTIONS;
 use crate::types::Type;
 
 /// What the tangent of a value is.
@@ -405,11 +406,11 @@ fn shadowed(mut name: &str) -> &str {
     name
 }
 
-fn last_part(name: &str) -> &str {
+/// A name without the modules before it.
+pub(crate) fn last_part(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
-/// Whether such values never have one.
 /// Whether values of a type that the module does not declare have no tangent, by the type's name in Julia. What exceptions hold is not
 /// followed: they are made to be thrown.
 fn is_without_tangent(name: &str) -> bool {
@@ -434,48 +435,11 @@ fn is_without_tangent(name: &str) -> bool {
         "IO",
         "TTY",
         "Task",
+        "Exception",
     ];
     let name = last_part(name.split('{').next().unwrap_or(name));
     NAMES.contains(&name) || EXCEPTIONS.contains(&name)
 }
-
-/// The exceptions of Julia's library, and the type of all.
-const EXCEPTIONS: &[&str] = &[
-    "Exception",
-    "ArgumentError",
-    "AssertionError",
-    "BoundsError",
-    "CapturedException",
-    "CompositeException",
-    "DimensionMismatch",
-    "DivideError",
-    "DomainError",
-    "EOFError",
-    "ErrorException",
-    "InexactError",
-    "InterruptException",
-    "InvalidStateException",
-    "KeyError",
-    "LAPACKException",
-    "LoadError",
-    "MethodError",
-    "MissingException",
-    "OutOfMemoryError",
-    "OverflowError",
-    "PosDefException",
-    "RankDeficientException",
-    "ReadOnlyMemoryError",
-    "SingularException",
-    "StackOverflowError",
-    "StringIndexError",
-    "SystemError",
-    "TaskFailedException",
-    "TypeError",
-    "UndefKeywordError",
-    "UndefRefError",
-    "UndefVarError",
-    "ZeroPivotException",
-];
 
 #[cfg(test)]
 mod tests {
