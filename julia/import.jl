@@ -61,7 +61,8 @@ function declare(dump::Dump, form, any::Bool)
         push!(fields, Expr(:(::), Symbol(field), known ? code : :Any))
     end
     above = [Meta.parse(text) for text in get(form, "supertypes", [])]
-    head = !isempty(above) && means(dump, above[1]) ? Expr(:(<:), tag, above[1]) : tag
+    nearest = findfirst(code -> means(dump, code), above)
+    head = nearest === nothing ? tag : Expr(:(<:), tag, above[nearest])
     Core.eval(dump.scope, Expr(:struct, get(form, "mutable", false), head, Expr(:block, fields...)))
     dump.structs[name] = Core.eval(dump.scope, tag)
     empty!(dump.types)

@@ -20,7 +20,7 @@ use kit::numeric::{Options, Program, numeric, numeric_with};
 use kit::seeds::for_each;
 use kit::untyped::without_types;
 use passes::reverse_mode::{self, DerivativeNames, Savings, differentiate};
-use passes::{PASSES, PassError, PassManager, PassResult, Run, find_pass, run_on_function, scalar_promotion};
+use passes::{PASSES, Pass, PassError, PassManager, PassResult, Run, run_on_function, scalar_promotion};
 
 const LIMITS: Limits = Limits { steps: 100_000, memory: 1 << 24, depth: 100 };
 
@@ -162,9 +162,14 @@ fn passes_keep_the_meaning_of_programs_that_ask_for_types() {
     }
 }
 
+/// The pass of this name.
+fn named(name: &str) -> impl Iterator<Item = &'static Pass> {
+    PASSES.iter().filter(move |pass| pass.name == name)
+}
+
 /// Finds the types of statements that have none.
 fn inferred(module: &mut Module<BBCode>) -> PassResult {
-    PassManager::new([find_pass("infer-types").unwrap()]).run(module, None)
+    PassManager::new(named("infer-types")).run(module, None)
 }
 
 /// Programs of which no types are known, types found, and what is done with them.
@@ -180,7 +185,7 @@ fn inference_keeps_meaning(pass: &dyn Fn(&mut Module<BBCode>) -> PassResult) -> 
 #[test]
 fn types_that_are_found_are_true_and_nothing_goes_wrong_with_them() {
     let simplified = |module: &mut Module<BBCode>| {
-        PassManager::new(["simplify", "infer-types", "simplify"].map(|name| find_pass(name).unwrap())).run(module, None)
+        PassManager::new(["simplify", "infer-types", "simplify"].into_iter().flat_map(named)).run(module, None)
     };
     for_each(1500, dynamic, inference_keeps_meaning(&simplified)).unwrap();
     for_each(300, numeric, inference_keeps_meaning(&simplified)).unwrap();
@@ -287,7 +292,7 @@ fn panic_at_once(_: &mut BBCode, _: &passes::Context<'_>) -> PassResult {
     panic!("planted")
 }
 
-static BREAKS: [passes::Pass; 1] = [passes::Pass { name: "breaks", about: "", run: Run::Function(break_uses) }];
+static BREAKS: [Pass; 1] = [Pass { name: "breaks", about: "", run: Run::Function(break_uses) }];
 static PANICS: [passes::Pass; 1] = [passes::Pass { name: "panics", about: "", run: Run::Function(panic_at_once) }];
 
 #[test]

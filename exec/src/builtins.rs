@@ -42,7 +42,7 @@ use crate::object::{Kind, Meter};
 use crate::prepare::struct_info;
 use crate::value::{
     ArrayObject, ArrayRef, MemoryObject, MemoryRef, NamedTupleObject, NamedTupleRef, PlaceObject, PlaceRef,
-    StackObject, StackRef, StructInfo, StructObject, StructRef, TupleObject, TupleRef, Value,
+    StackObject, StackRef, StructInfo, StructObject, StructRef, TupleObject, TupleRef, Value, known_isa,
 };
 
 /// What a primitive does with its operands.
@@ -354,6 +354,12 @@ impl<'m> Runtime<'m> {
             },
             _ => Err(Fault::Fatal(RunErrorKind::Unsupported(format!("a call of the type {ty}")))),
         }
+    }
+
+    /// Whether a value is of a type, if the program tells: by what is above the type of the value, or because the type that is asked for is declared, and so
+    /// is no abstract one, and another.
+    pub(crate) fn known_isa(&self, value: &Value, ty: &Type) -> Option<bool> {
+        known_isa(value, ty).or_else(|| self.module.is_a(&value.type_of(), ty))
     }
 
     /// Calls a primitive that is known only now.

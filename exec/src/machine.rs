@@ -20,7 +20,7 @@ use crate::limits::Limits;
 use crate::object::{Meter, OutOfMemory};
 use crate::prepare::{After, Code, Op, ScalarFunction, Source, prepare};
 use crate::statistics::Statistics;
-use crate::value::{Value, known_isa};
+use crate::value::Value;
 pub(crate) use mapping::MAPPING;
 use mapping::Mapping;
 
@@ -244,7 +244,7 @@ impl<'m> Machine<'m> {
         let code = self.code(index).map_err(outside)?;
         let fixed = code.argtypes.len().saturating_sub(if code.varargs { 2 } else { 1 });
         for (i, (arg, ty)) in args.iter().zip(code.argtypes.iter().skip(1).take(fixed)).enumerate() {
-            if known_isa(arg, ty) == Some(false) {
+            if self.runtime.known_isa(arg, ty) == Some(false) {
                 let (expected, got) = (ty.to_string(), arg.type_of().to_string());
                 return Err(outside(RunErrorKind::ArgumentType { argument: i + 2, expected, got }));
             }

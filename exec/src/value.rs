@@ -576,7 +576,11 @@ pub(crate) fn known_isa(value: &Value, ty: &Type) -> Option<bool> {
             let above: Option<&[Type]> = if is_of_library(value) { None } else { Some(&[]) };
             is_below(&value.type_of(), above, ty)
         }
-        (other, _) => Some(value.type_of() == *other),
+        (other, _) => match value.type_of() {
+            own if own == *other => Some(true),
+            // A declared type may be named in two ways.
+            own => (!own.names_declared() || !other.names_declared()).then_some(false),
+        },
     }
 }
 

@@ -94,7 +94,8 @@ impl<F> Module<F> {
                 (Some(a), Some(b)) => Some(a.name == b.name),
                 _ => None,
             },
-            _ => Some(a == b),
+            _ if a == b => Some(true),
+            _ => (!a.names_declared() || !b.names_declared()).then_some(false),
         }
     }
 

@@ -49,7 +49,7 @@ impl<F> Function<F> {
 pub struct TypeDef {
     /// The name, as it stands in types.
     pub name: Name,
-    /// The abstract types of which its values are, too, the nearest first, without `Any`; `None` if that is not said, so that nothing is known of them.
+    /// The abstract types of which its values are, too, the nearest first, without `Any`: all of them, as what is not there is not above. `None` if that is not said.
     pub supertypes: Option<Vec<Type>>,
     /// What it is.
     pub kind: TypeKind,

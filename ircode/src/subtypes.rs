@@ -1,5 +1,6 @@
 //! Which types are below which, as far as their names tell.
 
+use crate::name::Name;
 use crate::tangents::last_part;
 use crate::text::balanced::{parted, split_depth_0};
 use crate::types::Type;
@@ -25,17 +26,25 @@ const OF_LIBRARY: &[(&[&str], &[&str])] = &[
     ),
     (&["StepRange"], &["OrdinalRange{$1,$2}", "AbstractRange{$1}", "AbstractArray{$1,1}"]),
     (&["StepRangeLen", "LinRange"], &["AbstractRange{$1}", "AbstractArray{$1,1}"]),
+    (&["Diagonal", "Symmetric", "Hermitian", "Tridiagonal", "SymTridiagonal"], &["AbstractArray{$1,2}"]),
     (
-        &["Diagonal", "Symmetric", "Hermitian", "UpperTriangular", "LowerTriangular", "Tridiagonal", "SymTridiagonal"],
-        &["AbstractArray{$1,2}"],
+        &["UpperTriangular", "LowerTriangular", "UnitUpperTriangular", "UnitLowerTriangular"],
+        &["AbstractTriangular{$1,$2}", "AbstractArray{$1,2}"],
     ),
     (&["Adjoint", "Transpose"], &["AbstractArray{$1,2}"]),
     (&["Dict", "IdDict", "ImmutableDict"], &["AbstractDict{$1,$2}"]),
     (&["Set", "BitSet"], &["AbstractSet{$1}"]),
     (&["RefValue", "RefArray"], &["Ref{$1}"]),
-    (&["Nothing", "Missing", "Symbol", "Tuple", "NamedTuple", "Pair", "Val", "Some", "CartesianIndex"], &[]),
+    (&["CartesianIndex"], &["AbstractCartesianIndex{$1}"]),
+    (&["Memory"], &["DenseArray{$1,1}", "AbstractArray{$1,1}"]),
+    (&["MemoryRef"], &["Ref{$1}"]),
+    (&["Nothing", "Missing", "Symbol", "Tuple", "NamedTuple", "Pair", "Val", "Some"], &[]),
+    (&["LoadError", "InitError"], &["WrappedException", "Exception"]),
     (EXCEPTIONS, &["Exception"]),
 ];
+
+/// The modules in which these are.
+const MODULES: &[&str] = &["Base", "Core", "LinearAlgebra", "SparseArrays"];
 
 /// The exceptions of Julia's library.
 pub(crate) const EXCEPTIONS: &[&str] = &[
@@ -92,7 +101,7 @@ const ALIASES: &[(&str, &str)] = &[
     ("UInt", "UInt64"),
 ];
 
-/// The types that are known by name to be unions: of these nothing is told.
+/// The names of unions and other abbreviations in the library: of these nothing is told.
 const UNIONS: &[&str] = &[
     "VecOrMat",
     "AbstractVecOrMat",
@@ -107,12 +116,21 @@ const UNIONS: &[&str] = &[
     "IEEEFloat",
     "HermOrSym",
     "AdjOrTrans",
+    "BlasFloat",
+    "BlasReal",
+    "BlasComplex",
+    "Callable",
+    "Dims",
+    "HWReal",
+    "HWNumber",
+    "IntrinsicFloat",
 ];
 
 /// Whether values of the concrete type `given` are of the type `asked`: if these are one, or if `asked` is above. `above` has the types above `given`, the
 /// nearest first, or is `None` if the program does not say them; those of the library are known. `None` if that does not tell.
 ///
-/// Parameters that `asked` leaves out, or gives a variable, are any.
+/// Parameters that `asked` leaves out, or gives a variable, are any. Of a variable that stands in several places or inside of other parameters nothing is told, nor of
+/// texts of great length.
 ///
 /// ```
 /// use ircode::{Type, is_below};
@@ -134,42 +152,61 @@ pub fn is_below(given: &Type, above: Option<&[Type]>, asked: &Type) -> Option<bo
         _ if asked == given => return Some(true),
         _ => {}
     }
-    let names = match given {
-        Type::NamedTuple(fields) => Some(fields.iter().map(|(name, _)| name.as_str()).collect::<Vec<_>>()),
-        _ => None,
-    };
-    let (given, asked) = (Applied::of(&given.to_string())?, Applied::of(&asked.to_string())?);
-    match (last_part(&asked.base), given.base.as_str()) {
+    let (given_type, given, asked) = (given, Applied::of_type(given)?, Applied::of_type(asked)?);
+    match (last_part(&asked.base), given_type) {
         (name, _) if UNIONS.contains(&name) => return None,
         // An address is a number here.
-        ("Ptr", "UInt64") => return None,
-        ("Tuple", "Tuple") if asked.parameters.is_empty() => return Some(true),
+        ("Ptr", Type::Scalar(_)) => return None,
+        ("Tuple", Type::Tuple(_)) if asked.parameters.is_empty() => return Some(true),
         // Their parameters are not compared by their texts: elements may be of types below.
-        ("Tuple" | "NTuple", "Tuple") => return None,
-        ("NamedTuple", _) if names.is_some() => return asks_for_names(&asked, &names.unwrap_or_default()),
+        ("Tuple" | "NTuple", Type::Tuple(_)) => return None,
+        ("NamedTuple", Type::NamedTuple(fields)) => return asks_for_names(&asked, fields),
         _ => {}
     }
-    let fits = |ty: &Applied| if is_one_name(&ty.base, &asked.base) { parameters_fit(ty, &asked) } else { Some(false) };
+    let fits = |ty: &Applied| match is_one_name(&ty.base, &asked.base) {
+        true => parameters_fit(ty, &asked),
+        false => Some(false),
+    };
     let itself = fits(&given);
     if itself != Some(false) {
         return itself;
     }
-    let known: Vec<Applied> = match (above, of_library(&given)) {
-        (Some(above), _) => above.iter().map(|ty| Applied::of(&ty.to_string())).collect::<Option<_>>()?,
-        (None, Some(above)) => above,
-        // Nothing of a name is below the same name with other parameters.
-        (None, None) => return is_one_name(&given.base, &asked.base).then_some(false),
+    let known: Vec<Applied> = match above {
+        Some(above) => above.iter().map(Applied::of_type).collect::<Option<_>>()?,
+        None => match of_library(&given) {
+            Some(above) => above,
+            // Nothing is below its own name with other parameters.
+            None => return is_one_name(&given.base, &asked.base).then_some(false),
+        },
     };
-    known.iter().map(fits).find(|fits| *fits != Some(false)).unwrap_or(Some(false))
+    if let Some(known) = known.iter().map(fits).find(|fits| *fits != Some(false)) {
+        return known;
+    }
+    // What is above a struct of the library the table may not have all of; nothing of the program's own is.
+    let complete = above.is_some() || !given_type.is_named() || asked.base.starts_with("Main.") || is_known(&asked);
+    complete.then_some(false)
+}
+
+/// Whether a type is in the table of the library, below or above.
+fn is_known(ty: &Applied) -> bool {
+    let name = last_part(&ty.base);
+    let is_it = |template: &&str| template.split('{').next() == Some(name);
+    is_of_library(&ty.base) && OF_LIBRARY.iter().any(|(names, above)| names.contains(&name) || above.iter().any(is_it))
+}
+
+/// Whether a name has no module before it, or one of the library.
+fn is_of_library(name: &str) -> bool {
+    let module = name.split('.').next().unwrap_or_default();
+    !name.contains('.') || MODULES.contains(&module)
 }
 
 /// Whether `NamedTuple`, perhaps with names, is a type of named tuples of these names; `None` if it says the types of its fields.
-fn asks_for_names(asked: &Applied, names: &[&str]) -> Option<bool> {
+fn asks_for_names(asked: &Applied, fields: &[(Name, Type)]) -> Option<bool> {
     let Some(wanted) = asked.parameters.first() else { return Some(true) };
     let wanted = split_depth_0(wanted.strip_prefix('(')?.strip_suffix(')')?, ',')?;
     let wanted = wanted.iter().map(|name| name.trim()).filter(|name| !name.is_empty());
-    let same = wanted.map(|name| name.trim_start_matches(':')).eq(names.iter().copied());
-    let open = asked.parameters.get(1).is_none_or(|types| asked.variables.iter().any(|(name, _)| name == types));
+    let same = wanted.map(|name| name.trim_start_matches(':')).eq(fields.iter().map(|(name, _)| name.as_str()));
+    let open = asked.parameters.get(1).is_none_or(|types| asked.variable(types).is_some());
     match same {
         true => open.then_some(true),
         false => Some(false),
@@ -188,47 +225,75 @@ fn asks_for_names(asked: &Applied, names: &[&str]) -> Option<bool> {
 /// assert_eq!(open_tuple(&Type::parse("Tuple{Vararg{Real,2}}")), None);
 /// ```
 pub fn open_tuple(ty: &Type) -> Option<(Vec<Type>, Type)> {
-    let Type::Named(text) = ty else { return None };
-    let asked = Applied::of(text)?;
-    let is_free = |name: &str| asked.variables.iter().any(|(variable, bound)| variable == name && bound.is_none());
+    let Type::Named(_) = ty else { return None };
+    let asked = Applied::of_type(ty)?;
+    let is_count = |name: &str| matches!(asked.variable(name), Some(Bound::None));
+    // What an element that is a variable is depends on the others.
+    let element = |text: &String| (!asked.mentions(text)).then(|| Type::parse(text));
     match (last_part(&asked.base), asked.parameters.as_slice()) {
-        ("NTuple", [count, element]) if is_free(count) => Some((Vec::new(), Type::parse(element))),
+        ("NTuple", [count, of]) if is_count(count) => Some((Vec::new(), element(of)?)),
         ("Tuple", [first @ .., rest]) => {
             let rest = Applied::of(rest).filter(|rest| rest.base == "Vararg")?;
-            let open = |count: &String| is_free(count) || rest.variables.iter().any(|(variable, _)| variable == count);
-            let element = match rest.parameters.as_slice() {
+            let of = match rest.parameters.as_slice() {
                 [] => Type::Any,
-                [element] => Type::parse(element),
-                [element, count] if open(count) => Type::parse(element),
+                [of] if !rest.mentions(of) => element(of)?,
+                [of, count] if !rest.mentions(of) && (is_count(count) || rest.variable(count).is_some()) => {
+                    element(of)?
+                }
                 _ => return None,
             };
-            Some((first.iter().map(|ty| Type::parse(ty)).collect(), element))
+            Some((first.iter().map(element).collect::<Option<_>>()?, of))
         }
         _ => None,
     }
 }
 
-/// A name with parameters, and the variables that stand among these with what is above them.
+/// What is above a variable.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Bound {
+    /// Nothing but `Any`.
+    None,
+    /// This type.
+    Above(String),
+    /// Something else is asked of it, as of `T>:Int64`.
+    Other,
+}
+
+/// A name with parameters, and the variables that stand among these.
 #[derive(Clone, Debug)]
 struct Applied {
     base: String,
     parameters: Vec<String>,
-    variables: Vec<(String, Option<String>)>,
+    variables: Vec<(String, Bound)>,
 }
 
+/// Longer texts are not looked into.
+const LONGEST: usize = 2000;
+
 impl Applied {
+    /// What a type is, by its text but for tuples, which have short forms.
+    fn of_type(ty: &Type) -> Option<Applied> {
+        let named =
+            |base: &str, parameters: Vec<String>| Applied { base: base.into(), parameters, variables: Vec::new() };
+        match ty {
+            Type::Tuple(types) => Some(named("Tuple", types.iter().map(Type::to_string).collect())),
+            Type::NamedTuple(_) => Some(named("NamedTuple", Vec::new())),
+            ty => Applied::of(&ty.to_string()),
+        }
+    }
+
     /// What a text names; `None` if it is of another form.
     fn of(text: &str) -> Option<Applied> {
+        if text.len() > LONGEST {
+            return None;
+        }
         let mut variables = Vec::new();
         let (text, mut declared) = parted(text.trim(), " where ");
         while let Some(rest) = declared {
             let (here, further) = parted(rest, " where ");
             let here = here.trim();
             let here = here.strip_prefix('{').and_then(|all| all.strip_suffix('}')).unwrap_or(here);
-            for variable in split_depth_0(here, ',')? {
-                let (name, bound) = parted(variable, "<:");
-                variables.push((name.trim().to_string(), bound.map(|bound| bound.trim().to_string())));
-            }
+            variables.extend(split_depth_0(here, ',')?.into_iter().map(variable));
             declared = further;
         }
         let text = text.trim();
@@ -241,10 +306,11 @@ impl Applied {
         }
         let parameters = parameters.into_iter().map(|part| part.trim().to_string()).collect();
         let applied = Applied { base: base.to_string(), parameters, variables };
-        Some(match ALIASES.iter().find(|(alias, _)| *alias == last_part(&applied.base)) {
-            Some((_, meant)) => applied.within(meant)?,
-            None => applied,
-        })
+        let meant = ALIASES.iter().find(|(alias, _)| is_of_library(base) && *alias == last_part(base));
+        match meant {
+            Some((_, meant)) => applied.within(meant),
+            None => Some(applied),
+        }
     }
 
     /// The type of a template, with the parameters of this one.
@@ -255,6 +321,39 @@ impl Applied {
         let mut applied = Applied::of(&filled)?;
         applied.variables = self.variables.clone();
         Some(applied)
+    }
+
+    /// What is asked of the variable of this name, if it is one.
+    fn variable(&self, name: &str) -> Option<&Bound> {
+        self.variables.iter().find(|(variable, _)| variable == name).map(|(_, bound)| bound)
+    }
+
+    /// Whether a variable stands somewhere in a text.
+    fn mentions(&self, text: &str) -> bool {
+        let of_name = |char: char| char.is_alphanumeric() || matches!(char, '_' | '#' | '!' | '.');
+        let mut words = text.split(|char| !of_name(char));
+        words.any(|word| !word.is_empty() && self.variable(word).is_some())
+    }
+
+    /// Whether the variable of this name stands in one parameter only, and in no bound.
+    fn stands_alone(&self, name: &str) -> bool {
+        let only = Applied { base: String::new(), parameters: Vec::new(), variables: vec![(name.into(), Bound::None)] };
+        let bounds = self.variables.iter().filter_map(|(_, bound)| match bound {
+            Bound::Above(bound) => Some(bound),
+            _ => None,
+        });
+        self.parameters.iter().chain(bounds).filter(|text| only.mentions(text)).count() <= 1
+    }
+}
+
+/// A variable as it is declared: `T`, `T<:Real`, `T>:Int64`, `Int64<:T<:Real`.
+fn variable(declared: &str) -> (String, Bound) {
+    let (name, bound) = parted(declared, "<:");
+    match (parted(name, ">:"), bound.map(|bound| parted(bound, "<:"))) {
+        ((name, Some(_)), _) => (name.trim().to_string(), Bound::Other),
+        (_, Some((name, Some(_)))) => (name.trim().to_string(), Bound::Other),
+        (_, Some((bound, None))) => (name.trim().to_string(), Bound::Above(bound.trim().to_string())),
+        (_, None) => (name.trim().to_string(), Bound::None),
     }
 }
 
@@ -267,8 +366,8 @@ fn of_library(given: &Applied) -> Option<Vec<Applied>> {
         return Applied::of("Function").map(|function| vec![function]);
     }
     let name = last_part(&given.base);
-    // A type of the program's own may be called so, too.
-    if given.base.starts_with("Main.") {
+    // A type of another module may be called so, too.
+    if !is_of_library(&given.base) {
         return None;
     }
     let (_, above) = OF_LIBRARY.iter().find(|(names, _)| names.contains(&name))?;
@@ -279,22 +378,32 @@ fn of_library(given: &Applied) -> Option<Vec<Applied>> {
 fn parameters_fit(given: &Applied, asked: &Applied) -> Option<bool> {
     let mut answers = Vec::with_capacity(asked.parameters.len());
     for (wanted, given) in asked.parameters.iter().zip(&given.parameters) {
-        let variable = asked.variables.iter().find(|(name, _)| name == wanted);
-        let bound = match variable {
-            Some((_, bound)) => Some(bound.as_deref()),
-            None if wanted == FREE => Some(None),
-            None => wanted.strip_prefix("<:").map(Some),
+        let below = |bound: &str| match asked.mentions(bound) {
+            true => None,
+            false => is_below(&Type::parse(given), None, &Type::parse(bound.trim())),
         };
-        answers.push(match bound {
-            Some(None) => Some(true),
+        answers.push(match asked.variable(wanted) {
+            _ if wanted == FREE => Some(true),
+            Some(_) if !asked.stands_alone(wanted) => None,
+            Some(Bound::None) => Some(true),
             _ if given == FREE => None,
-            Some(Some(bound)) => is_below(&Type::parse(given), None, &Type::parse(bound.trim())),
-            None => Some(is_same(given, wanted, NESTING)),
+            Some(Bound::Above(bound)) => below(bound),
+            Some(Bound::Other) => None,
+            None if wanted.starts_with(">:") || asked.mentions(wanted) => None,
+            None => match wanted.strip_prefix("<:") {
+                Some(bound) => below(bound),
+                None => is_same(given, wanted, NESTING),
+            },
         });
     }
     // Of parameters that are not known, free ones ask for nothing.
-    let asks = |wanted: &String| wanted != FREE && !asked.variables.contains(&(wanted.clone(), None));
-    answers.extend(asked.parameters.iter().skip(given.parameters.len()).filter(|wanted| asks(wanted)).map(|_| None));
+    let asks = |wanted: &&String| *wanted != FREE && asked.variable(wanted) != Some(&Bound::None);
+    answers.extend(asked.parameters.iter().skip(given.parameters.len()).filter(asks).map(|_| None));
+    all(answers)
+}
+
+/// Whether all answers are yes; no if one is no.
+fn all(answers: Vec<Option<bool>>) -> Option<bool> {
     match answers.contains(&Some(false)) {
         true => Some(false),
         false => answers.iter().all(Option::is_some).then_some(true),
@@ -304,18 +413,17 @@ fn parameters_fit(given: &Applied, asked: &Applied) -> Option<bool> {
 /// As deep as parameters are looked into, which may come from anywhere.
 const NESTING: usize = 16;
 
-/// Whether two texts of parameters are of the same type, or the same number.
-fn is_same(a: &str, b: &str, nesting: usize) -> bool {
+/// Whether two texts of parameters are of the same type, or the same number; `None` if they nest too deep.
+fn is_same(a: &str, b: &str, nesting: usize) -> Option<bool> {
     if a == b || Type::parse(a) == Type::parse(b) {
-        return true;
+        return Some(true);
     }
+    let nesting = nesting.checked_sub(1)?;
     match (Applied::of(a), Applied::of(b)) {
-        (Some(a), Some(b)) if nesting > 0 => {
-            is_one_name(&a.base, &b.base)
-                && a.parameters.len() == b.parameters.len()
-                && a.parameters.iter().zip(&b.parameters).all(|(a, b)| is_same(a, b, nesting - 1))
+        (Some(a), Some(b)) if is_one_name(&a.base, &b.base) && a.parameters.len() == b.parameters.len() => {
+            all(a.parameters.iter().zip(&b.parameters).map(|(a, b)| is_same(a, b, nesting)).collect())
         }
-        _ => false,
+        _ => Some(false),
     }
 }
 
@@ -354,6 +462,10 @@ mod tests {
             ("@NamedTuple{a::Float64}", "NamedTuple{(:a,),T} where T<:Tuple"),
             ("Main.Models.Circle{Float64}", "Main.Models.Circle{T} where T<:Real"),
             ("Main.Models.Circle{Float64}", "Models.Circle"),
+            ("Tuple{Int64,Int64,Int64,Int64}", "Tuple"),
+            ("UpperTriangular{Float64,Array{Float64,2}}", "AbstractTriangular"),
+            ("CartesianIndex{2}", "AbstractCartesianIndex"),
+            ("LoadError", "WrappedException"),
         ] {
             assert_eq!(below(given, asked), Some(true), "{given}, {asked}");
         }
@@ -368,14 +480,48 @@ mod tests {
             ("Nothing", "Number"),
             ("@NamedTuple{a::Float64}", "NamedTuple{(:a, :b),T} where T<:Tuple"),
             ("Main.Circle{Float64}", "Main.Circle{Int64}"),
+            ("Tuple{Int64,Int64,Int64,Int64}", "Number"),
+            ("@NamedTuple{a::Float64}", "AbstractArray"),
+            ("Rational{Int64}", "Main.Shape"),
         ] {
             assert_eq!(below(given, asked), Some(false), "{given}, {asked}");
         }
-        // A type of the program's own, even where it is called as one of the library, and a union with a name.
-        for (given, asked) in
-            [("Main.Circle{Float64}", "Main.Shape"), ("Main.Set{Int64}", "Number"), ("Float64", "Base.IEEEFloat")]
-        {
+        // A type of the program's own, even where it is called as one of the library; a union with a name; what the table may not have; variables that stand
+        // in several places, inside of parameters, or below something.
+        for (given, asked) in [
+            ("Main.Circle{Float64}", "Main.Shape"),
+            ("Main.Set{Int64}", "Number"),
+            ("Models.Symmetric{Float64}", "AbstractArray"),
+            ("Main.Vector{Float64}", "AbstractArray"),
+            ("Float64", "Base.IEEEFloat"),
+            ("typeof(sin)", "Base.Callable"),
+            ("Symmetric{Float64,Array{Float64,2}}", "AbstractQ"),
+            ("Pair{Int64,Float64}", "Pair{T,T} where T"),
+            ("Array{Complex{Float64},1}", "Array{Complex{T},1} where T"),
+            ("Pair{Int64,Array{Int64,1}}", "Pair{T,V} where V<:AbstractArray{T,1} where T"),
+            ("Array{Float64,1}", "Array{T,1} where T>:Int64"),
+            ("Array{Float64,1}", "Array{T,1} where Int64<:T<:Real"),
+        ] {
             assert_eq!(below(given, asked), None, "{given}, {asked}");
+        }
+    }
+
+    #[test]
+    fn texts_that_nest_deep_are_left_open() {
+        let nested = |inner: &str| format!("{}{inner}{}", "A{<:".repeat(100_000), "}".repeat(100_000));
+        assert_eq!(is_below(&Type::named(nested("B")), None, &Type::named(nested("C"))), None);
+        let tuple = format!("{}Int64{}", "Tuple{Vararg{".repeat(100_000), "}}".repeat(100_000));
+        assert_eq!(open_tuple(&Type::named(tuple)), None);
+    }
+
+    #[test]
+    fn tuples_of_variables_are_left_open() {
+        for text in [
+            "NTuple{N,T} where {N, T}",
+            "Tuple{Vararg{T,N} where N} where T",
+            "Tuple{T,Vararg{Int64,N} where N} where T",
+        ] {
+            assert_eq!(open_tuple(&Type::named(text)), None, "{text}");
         }
     }
 }

@@ -192,6 +192,30 @@ impl Type {
         matches!(self, Type::Untyped | Type::Any)
     }
 
+    /// Whether a [named](Type::Named) type stands in the type, which a module may declare.
+    ///
+    /// ```
+    /// use ircode::Type;
+    ///
+    /// assert!(Type::parse("Vector{Tuple{Point, Int64}}").names_declared());
+    /// assert!(!Type::parse("Vector{Tuple{Float64, Int64}}").names_declared());
+    /// ```
+    pub fn names_declared(&self) -> bool {
+        match self {
+            Type::Named(_) | Type::Closure(_) | Type::DifferentiableFunction(_) => true,
+            Type::Tuple(types) | Type::Union(types) => types.iter().any(Type::names_declared),
+            Type::NamedTuple(fields) => fields.iter().any(|(_, ty)| ty.names_declared()),
+            Type::Array(array) => array.element.names_declared(),
+            Type::Ref(of)
+            | Type::Memory(of)
+            | Type::MemoryRef(of)
+            | Type::Stack(of)
+            | Type::Slot(of)
+            | Type::TypeOf(of) => of.names_declared(),
+            _ => false,
+        }
+    }
+
     /// The members, of a union; the type itself otherwise.
     pub fn members(&self) -> &[Type] {
         match self {

@@ -4,13 +4,15 @@ use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
 use ircode::{Instruction, LineInfo, Module, NewInstruction, Operand, Stmt, Type};
 
 use crate::manager::Context;
+use crate::tangents::TangentTypes;
 use crate::{PassError, PassResult};
 
 /// The pass's name on the command line.
 pub const NAME: &str = "lower-copies";
 
 /// Turns `copyto!(to, i, from, j, n)` and `copyto!(to, from)` of arrays of tuples, structs, complex numbers or arrays into a loop that reads and
-/// writes an element at a time: the derivatives of that are known whatever the elements are. Copies of numbers have rules of their own, and stay.
+/// writes an element at a time: the derivatives of that are known whatever the elements are. Copies of numbers have rules of their own, and stay, as do those of
+/// what has no derivative, such as strings.
 /// True if there was one.
 ///
 /// As in Julia, what is copied may overlap what it is copied over. Where an index is out of bounds, the call is still made, and throws before
@@ -34,8 +36,13 @@ pub const NAME: &str = "lower-copies";
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
-    let found: Vec<(InstId, Copy)> =
+    let mut found: Vec<(InstId, Copy)> =
         bb.all_insts().filter_map(|(id, inst)| Some((id, Copy::of(bb, context.module, inst)?))).collect();
+    if found.is_empty() {
+        return Ok(false);
+    }
+    let tangents = TangentTypes::new(context.module);
+    found.retain(|(_, copy)| !tangents.of(&copy.element).is_none());
     // The last first: what follows one in its block moves, and so moves once.
     for (id, copy) in found.iter().rev() {
         copy.lower(bb, *id).map_err(|error| PassError::new(NAME, context.function, error.to_string()).at(bb, *id))?;

@@ -8,7 +8,7 @@ use ircode::{Scalar, Type};
 use super::control::{index, unsupported};
 use super::{Runtime, expected};
 use crate::machine::Fault;
-use crate::value::{ArrayRef, PlaceObject, PlaceRef, Value, known_isa, unassigned};
+use crate::value::{ArrayRef, PlaceObject, PlaceRef, Value, unassigned};
 
 type Result<T> = std::result::Result<T, Fault>;
 
@@ -66,15 +66,15 @@ fn get(runtime: &Runtime<'_>, target: &Value, indices: &[Value]) -> Result<Value
 }
 
 /// Whether a value can be stored where elements of this type are: it is of the type, or the program leaves it open.
-pub(super) fn may_hold(element: &Type, value: &Value) -> bool {
-    known_isa(value, element) != Some(false)
+pub(super) fn may_hold(runtime: &Runtime<'_>, element: &Type, value: &Value) -> bool {
+    runtime.known_isa(value, element) != Some(false)
 }
 
 fn set(runtime: &Runtime<'_>, target: &Value, value: &Value, indices: &[Value]) -> Result<()> {
     let array = array(target)?;
     let at = offset(runtime, array, indices)?;
     let place = array.0.place.borrow();
-    if !may_hold(&place.0.memory.0.element, value) {
+    if !may_hold(runtime, &place.0.memory.0.element, value) {
         let what = format!("storing a {:?} in an array of {}", value.type_of(), place.0.memory.0.element);
         return Err(unsupported(what));
     }
@@ -210,12 +210,12 @@ pub(super) fn undefined_array(
 }
 
 /// `push!(vector, value)`.
-pub(super) fn push(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+pub(super) fn push(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let [target, value] = args else { return Err(expected("a vector and a value")) };
     let array = array(target)?;
     // Before anything is borrowed: the value may be the array itself.
     let element = array.0.place.borrow().0.memory.0.element.clone();
-    if !may_hold(&element, value) {
+    if !may_hold(runtime, &element, value) {
         return Err(unsupported(format!("storing a {:?} in an array of {element}", value.type_of())));
     }
     let mut dims = array.0.dims.borrow_mut();

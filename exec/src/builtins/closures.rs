@@ -8,7 +8,7 @@ use super::control::{index, unsupported};
 use super::{Runtime, expected};
 use crate::machine::Fault;
 use crate::object::Kind;
-use crate::value::{ClosureObject, ClosureRef, Value, known_isa};
+use crate::value::{ClosureObject, ClosureRef, Value};
 
 type Result<T> = std::result::Result<T, Fault>;
 
@@ -56,7 +56,9 @@ impl Runtime<'_> {
             return Err(unsupported(what));
         };
         let types = self.captured_types(function, captured.len());
-        if let Some((value, ty)) = captured.iter().zip(&types).find(|(value, ty)| known_isa(value, ty) == Some(false)) {
+        if let Some((value, ty)) =
+            captured.iter().zip(&types).find(|(value, ty)| self.known_isa(value, ty) == Some(false))
+        {
             return Err(unsupported(format!(
                 "capturing {value}, a {:?}, where {function} takes a {ty:?},",
                 value.type_of()

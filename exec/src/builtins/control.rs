@@ -9,7 +9,7 @@ use super::{Runtime, expected};
 use crate::display::printed;
 use crate::error::RunErrorKind;
 use crate::machine::Fault;
-use crate::value::{Value, known_isa};
+use crate::value::Value;
 
 type Result<T> = std::result::Result<T, Fault>;
 
@@ -93,11 +93,11 @@ fn asked_type(value: &Value) -> Result<Arc<Type>> {
     }
 }
 
-/// Whether a value is of a type, if the program tells: by what is above the type of the value, or as the other is declared and so not abstract.
+/// Whether a value is of a type; an error if the program leaves that open.
 fn answered(runtime: &Runtime<'_>, value: &Value, ty: &Type) -> Result<bool> {
-    let own = || value.type_of();
-    let known = known_isa(value, ty).or_else(|| runtime.module.is_a(&own(), ty));
-    known.ok_or_else(|| Fault::Fatal(RunErrorKind::OpenType { value: own().to_string(), asked: ty.to_string() }))
+    runtime.known_isa(value, ty).ok_or_else(|| {
+        Fault::Fatal(RunErrorKind::OpenType { value: value.type_of().to_string(), asked: ty.to_string() })
+    })
 }
 
 pub(super) fn type_of(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {

@@ -215,7 +215,9 @@ impl Program {
         let expected = entry.signature.parameters.len();
         let fixed = if entry.signature.varargs { expected.saturating_sub(1) } else { expected };
         for (i, (arg, layout)) in args.iter().zip(&entry.signature.parameters).take(fixed).enumerate() {
-            if known_isa(arg, &layout.ty) == Some(false) {
+            let is =
+                known_isa(arg, &layout.ty).or_else(|| self.finished.shared.module.is_a(&arg.type_of(), &layout.ty));
+            if is == Some(false) {
                 let (expected, got) = (layout.ty.to_string(), arg.type_of().to_string());
                 return Err(outside(RunErrorKind::ArgumentType { argument: i + 2, expected, got }));
             }

@@ -66,7 +66,7 @@ impl Type {
         Some(split_depth_0(inside, ',')?.first()?.trim())
     }
 
-    fn is_named(&self) -> bool {
+    pub(crate) fn is_named(&self) -> bool {
         matches!(self, Type::Named(_))
     }
 

@@ -210,8 +210,12 @@ impl Plan<'_> {
         kind.grows && kind.end == "end" && !self.takes_back_length(object)
     }
 
-    /// Whether what was in the shadow of elements that are taken away is kept: not if that is zeros.
+    /// Whether what was in the shadow of elements that are taken away is kept: of the last one not if that is zeros, of others not if they are numbers,
+    /// which are zeros where the shadow grows again.
     pub(super) fn keeps_shadow_of_removed(&self, object: &Operand<Ids>, rest: &[Operand<Ids>], kind: Resize) -> bool {
+        if !self.has_shadow(object) {
+            return false;
+        }
         let tangent = self.derivation.tangents.of(&element_type(&self.primal.operand_type(object)));
         match kind.removes_last(rest) {
             true => !tangent.shadow().is_none(),
