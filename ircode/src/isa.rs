@@ -3,7 +3,7 @@
 use crate::fields::is_vararg;
 use crate::module::Module;
 use crate::name::Name;
-use crate::subtypes::{is_below, open_tuple};
+use crate::subtypes::{are_one, is_below, open_tuple};
 use crate::tangents::shadowed_name;
 use crate::types::Type;
 
@@ -26,6 +26,7 @@ impl<F> Module<F> {
     /// let vector = |name: &str| Type::array(Type::named(name), 1);
     /// assert_eq!(module.is_a(&vector("Point"), &vector("Main.Point")), None);
     /// assert_eq!(module.is_a(&vector("Point"), &floats), Some(false));
+    /// assert_eq!(module.is_a(&vector("Main.Disc{Float64}"), &vector("Main.Disc")), Some(false));
     /// ```
     pub fn is_a(&self, given: &Type, asked: &Type) -> Option<bool> {
         match (given, asked) {
@@ -92,7 +93,8 @@ impl<F> Module<F> {
             (Type::Array(a), Type::Array(b)) if a.rank == b.rank => self.is_same(&a.element, &b.element),
             (Type::Named(a), Type::Named(b)) if a != b => match (self.type_def(a), self.type_def(b)) {
                 (Some(a), Some(b)) => Some(a.name == b.name),
-                _ => None,
+                // Of other parameters they are others, whatever declares them.
+                _ => are_one(a, b).filter(|one| !one),
             },
             _ if a == b => Some(true),
             _ => (!a.names_declared() || !b.names_declared()).then_some(false),

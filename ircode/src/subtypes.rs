@@ -427,6 +427,11 @@ fn is_same(a: &str, b: &str, nesting: usize) -> Option<bool> {
     }
 }
 
+/// Whether two names with their parameters may be of one type: one may have more of the modules before it. `None` if they nest too deep.
+pub(crate) fn are_one(a: &str, b: &str) -> Option<bool> {
+    is_same(a, b, NESTING)
+}
+
 /// Whether two names are of one thing: one may have more of the modules before it.
 fn is_one_name(a: &str, b: &str) -> bool {
     let ends = |long: &str, short: &str| long.strip_suffix(short).is_some_and(|before| before.ends_with('.'));
