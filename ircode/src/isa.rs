@@ -3,7 +3,7 @@
 use crate::fields::is_vararg;
 use crate::module::Module;
 use crate::name::Name;
-use crate::subtypes::{are_one, is_below, open_tuple};
+use crate::subtypes::{all, are_one, is_below, open_tuple};
 use crate::tangents::shadowed_name;
 use crate::types::Type;
 
@@ -80,11 +80,7 @@ impl<F> Module<F> {
 
     /// Whether all values of each given type are of the one that is asked for.
     fn are_all<'t>(&self, pairs: impl Iterator<Item = (&'t Type, &'t Type)>) -> Option<bool> {
-        let answers: Vec<Option<bool>> = pairs.map(|(given, asked)| self.is_a(given, asked)).collect();
-        match answers.contains(&Some(false)) {
-            true => Some(false),
-            false => answers.iter().all(Option::is_some).then_some(true),
-        }
+        all(pairs.map(|(given, asked)| self.is_a(given, asked)).collect())
     }
 
     /// Whether two types are one, though they may name a declared type in two ways; `None` if names that are not declared leave that open.

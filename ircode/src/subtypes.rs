@@ -403,7 +403,7 @@ fn parameters_fit(given: &Applied, asked: &Applied) -> Option<bool> {
 }
 
 /// Whether all answers are yes; no if one is no.
-fn all(answers: Vec<Option<bool>>) -> Option<bool> {
+pub(crate) fn all(answers: Vec<Option<bool>>) -> Option<bool> {
     match answers.contains(&Some(false)) {
         true => Some(false),
         false => answers.iter().all(Option::is_some).then_some(true),
