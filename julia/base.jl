@@ -17,6 +17,8 @@ end
 "For `Base`: what its own functions do with types that only the run tells, or with the bits of arrays."
 module OfBase
 
+using ..Portable: fill_from!, joined
+
 unique(x::Number) = [x]
 
 # Without a loop: addresses are compared where they are asked for.
@@ -42,20 +44,128 @@ end
 _range(start::Float64, step::Float64, ::Nothing, len::Int) =
     float_range(Base.TwicePrecision(start, 0.0), Base.TwicePrecision(step, 0.0), len)
 
-reduced_indices(inds::NTuple{N,Base.OneTo{Int}}, d::Int) where {N} =
-    d < 1 ? throw(ArgumentError("dimension must be ≥ 1, got $d")) :
-    ntuple(i -> i == d ? Base.reduced_index(inds[i]) : inds[i], Val(N))
+reduced_indices(inds::NTuple{N,Base.OneTo{Int}}, d::Int) where {N} = indices_but(Base.reduced_index, inds, d)
+reduced_indices0(inds::NTuple{N,Base.OneTo{Int}}, d::Int) where {N} =
+    indices_but(ind -> isempty(ind) ? ind : Base.reduced_index(ind), inds, d)
+indices_but(reduced, inds::NTuple{N,Base.OneTo{Int}}, d::Int) where {N} =
+    d < 1 ? throw(ArgumentError("dimension must be ≥ 1, got $d")) : ntuple(i -> i == d ? reduced(inds[i]) : inds[i], Val(N))
+
+# How many elements there are is taken from the floats, too. What a rounding error keeps from the last place is there.
+function Colon(start::Float64, step::Float64, stop::Float64)
+    iszero(step) && throw(ArgumentError("range step cannot be zero"))
+    steps = (stop - start) / step
+    len = steps < 0 ? 0 : floor(Int, steps + 4 * eps(max(steps, 1.0))) + 1
+    return float_range(Base.TwicePrecision(start, 0.0), Base.TwicePrecision(step, 0.0), len)
+end
+
+"How far it is to the next element along a dimension, and how many elements the dimensions up to it have."
+function strides_of(A::Array, dims::Int)
+    1 <= dims <= ndims(A) || throw(ArgumentError("dims must be one of the dimensions of the array"))
+    step = 1
+    for d in 1:dims-1
+        step *= size(A, d)
+    end
+    return step, step * size(A, dims)
+end
+
+"The size of an array but for one dimension."
+size_but(A::Array{T,N}, dims::Int, length::Int) where {T,N} = ntuple(d -> d == dims ? length : size(A, d), Val(N))
+
+# With the keywords before the function itself.
+function var"#reverse"(dims::Int, _, A::Array)
+    step, block = strides_of(A, dims)
+    reversed = similar(A)
+    for start in 0:block:length(A)-1, row in 0:step:block-1, i in 1:step
+        reversed[start+row+i] = A[start+block-step-row+i]
+    end
+    return reversed
+end
+
+"What `f` makes of each column along a dimension: a column, or one value."
+function var"#mapslices"(dims::Int, _, f, A::Array)
+    step, block = strides_of(A, dims)
+    column(start, i) = [A[start+row+i] for row in 0:step:block-1]
+    isempty(A) && throw(ArgumentError("slices of empty arrays are not taken"))
+    made = columns_of(f(column(0, 1)), A, dims)
+    rows = size(made, dims)
+    for start in 0:block:length(A)-1, i in 1:step
+        put_column!(made, f(column(start, i)), div(start, block) * step * rows + i, step, rows)
+    end
+    return made
+end
+columns_of(first::AbstractVector{T}, A, dims) where {T} = Array{T}(undef, size_but(A, dims, length(first)))
+columns_of(first::T, A, dims) where {T} = Array{T}(undef, size_but(A, dims, 1))
+function put_column!(made, column::AbstractVector, at, step, rows)
+    length(column) == rows || throw(DimensionMismatch("slices of several lengths"))
+    for row in 1:rows
+        made[at+(row-1)*step] = column[row]
+    end
+end
+put_column!(made, value, at, step, rows) = made[at] = value
+
+function _extrema_dims(f, A::Array, dims::Int)
+    step, block = strides_of(A, dims)
+    isempty(A) && throw(ArgumentError("an empty array has no extrema"))
+    first = f(A[1])
+    found = Array{Tuple{typeof(first),typeof(first)}}(undef, size_but(A, dims, 1))
+    for start in 0:block:length(A)-1, i in 1:step
+        least = most = f(A[start+i])
+        for row in step:step:block-1
+            value = f(A[start+row+i])
+            least, most = min(least, value), max(most, value)
+        end
+        found[div(start, block)*step+i] = (least, most)
+    end
+    return found
+end
+
+# Vectors and numbers one below the other.
+__cat(A::Vector, shape::Tuple{Int}, catdims::Tuple{Bool}, parts::Union{Number,AbstractVector}...) = fill_from!(A, 0, parts...)
+
+const Block = Union{Number,AbstractVecOrMat}
+height(x::Number) = 1
+height(x) = size(x, 1)
+width(x::Number) = 1
+width(x) = size(x, 2)
+
+_typed_hcat(::Type{T}, blocks::Tuple{Block,Vararg{Block}}) where {T} = typed_hvcat(T, (length(blocks),), blocks...)
+
+"Blocks side by side in rows, of so many each."
+function typed_hvcat(::Type{T}, rows::Tuple{Vararg{Int}}, blocks::Block...) where {T}
+    heights, widths, counts = joined(Base.vect, map(height, blocks)), joined(Base.vect, map(width, blocks)), joined(Base.vect, rows)
+    sum(counts) == length(blocks) || throw(ArgumentError("there are more or fewer blocks than the rows have"))
+    tops, lefts = similar(heights), similar(heights)
+    block, top, across = 0, 0, -1
+    for count in counts
+        left, high = 0, heights[block+1]
+        for _ in 1:count
+            block += 1
+            heights[block] == high || throw(DimensionMismatch("blocks of one row differ in height"))
+            tops[block], lefts[block] = top, left
+            left += widths[block]
+        end
+        across in (-1, left) || throw(DimensionMismatch("rows of blocks differ in width"))
+        top, across = top + high, left
+    end
+    return place!(Matrix{T}(undef, top, across), tops, lefts, 1, blocks...)
+end
+place!(whole, tops, lefts, block) = whole
+function place!(whole, tops, lefts, block, x::Number, rest...)
+    whole[tops[block]+1, lefts[block]+1] = x
+    return place!(whole, tops, lefts, block + 1, rest...)
+end
+function place!(whole, tops, lefts, block, x, rest...)
+    for j in 1:size(x, 2), i in 1:size(x, 1)
+        whole[tops[block]+i, lefts[block]+j] = x[i, j]
+    end
+    return place!(whole, tops, lefts, block + 1, rest...)
+end
 
 function _accumulate!(op, B::Array, A::Array, dims::Integer, init::Union{Nothing,Some})
     dims > 0 || throw(ArgumentError("dims must be a positive integer"))
     axes(A) == axes(B) || throw(DimensionMismatch("shape of B must match A"))
     dims > ndims(A) && return copyto!(B, A)
-    # How far it is to the next element along the dimension, and how many elements the dimensions up to it have.
-    step = 1
-    for d in 1:dims-1
-        step *= size(A, d)
-    end
-    block = step * size(A, dims)
+    step, block = strides_of(A, dims)
     for start in 0:block:length(A)-1, i in start+1:start+block
         if i > start + step
             B[i] = op(B[i-step], A[i])

@@ -103,7 +103,7 @@ function exported_code(mi::Core.MethodInstance, instances::Instances)
     ir.argtypes[1] = mi.specTypes.parameters[1]
     use_plain_numbers!(ir)
     use_plain_powers!(ir)
-    use_folds!(ir)
+    use_splat_calls!(ir)
     sharpen_calls!(ir, instances)
     is_open(result) && (result = typeintersect(result, returned_type(ir)))
     return instances.codes[mi] = (ci, result, ir)
@@ -290,6 +290,8 @@ end
 function write_type(writer::Writer, @nospecialize(ty))
     # What an array holds is no part of its type where it can be changed when the program runs.
     writer.values && ty isa CC.Const && ty.val isa Array && (ty = typeof(ty.val))
+    # Of what is known of some fields nothing is more than their types say.
+    writer.values && ty isa CC.PartialStruct && (ty = CC.widenconst(ty))
     text = get!(() -> encode_string(type_text(ty)), writer.texts, ty)
     print(writer.buffer, text)
     writer.structs === nothing || note_structs(writer.structs, ty)

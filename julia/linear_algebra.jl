@@ -575,13 +575,18 @@ function gemqrt!(side::AbstractChar, trans::AbstractChar, V::AbstractMatrix{T}, 
     return C
 end
 
+include("spectral.jl")
+
 end
+
+include("matrix_exponential.jl")
 
 "For `LinearAlgebra` itself: what leads to BLAS and LAPACK, where Julia has that inlined, and chooses between methods when it runs."
 module LinearAlgebra
 
 using ..BLAS: BLAS, Float, RealFloat, agree
 using ..LAPACK: LAPACK
+using ..MatrixExponential: MatrixExponential
 using ..Portable: Cholesky, Flipped, LU, PosDefException, QRCompactWY, SingularException, Symmetric
 
 norm1(x::Array{<:Float}) = BLAS.asum(x)
@@ -701,5 +706,7 @@ function det(A::Matrix{T}) where {T<:Float}
     end
     return product
 end
+
+exp!(A::Matrix{T}) where {T<:RealFloat} = MatrixExponential.exp!(A)
 
 end

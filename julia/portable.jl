@@ -21,25 +21,10 @@ const Symmetric = isempty(LOADED) ? Union{} :
     Union{loaded(:Symmetric, Any){T,Matrix{T}} where {T<:Union{Float32,Float64}},
           loaded(:Hermitian, Any){T,Matrix{T}} where {T<:Union{Float32,Float64,ComplexF32,ComplexF64}}}
 
-"Functions that with many arguments do what they do with two, again and again."
-const Folded = Union{typeof(+),typeof(*),typeof(max),typeof(min),typeof(hcat),typeof(vcat)}
-
-"What a call of the function with all these arguments gives."
-fold(f, elements) = foldl(f, elements)
-fold(f::Union{typeof(hcat),typeof(vcat)}, elements) = fold(f, collect(elements))
-fold(f::Union{typeof(hcat),typeof(vcat)}, elements::Vector{<:AbstractVecOrMat}) = reduce(f, elements)
-fold(::typeof(vcat), elements::Vector{<:Number}) = copy(elements)
-fold(::typeof(hcat), elements::Vector{<:Number}) = reshape(copy(elements), 1, length(elements))
-
-"Whether such a call with the elements of values of this type can be written as a fold."
-can_fold(f, @nospecialize(ty)) = f isa Folded && isconcretetype(ty) && !(ty <: Tuple)
-function can_fold(f::Union{typeof(hcat),typeof(vcat)}, @nospecialize(ty))
-    isconcretetype(ty) && !(ty <: Tuple) || return false
-    return Base.promote_op(collect, ty) <: Union{Vector{<:AbstractVecOrMat},Vector{<:Number}}
-end
-
+include("splats.jl")
 include("linear_algebra.jl")
 include("base.jl")
+include("sort.jl")
 
 """
 The method instance whose code a dump has in the place of this one's: of the function of the same name here, if there is one for such
@@ -48,7 +33,7 @@ arguments.
 function instance(mi::Core.MethodInstance)
     mi.def isa Method || return mi
     path = fullname(mi.def.module)
-    path in ((:Base,), (:LinearAlgebra,), (:LinearAlgebra, :BLAS), (:LinearAlgebra, :LAPACK)) || return mi
+    path in ((:Base,), (:Base, :Sort), (:LinearAlgebra,), (:LinearAlgebra, :BLAS), (:LinearAlgebra, :LAPACK)) || return mi
     of_base = Base.isoperator(mi.def.name) ? OperatorsOfBase : OfBase
     here = path === (:Base,) ? of_base : getfield(@__MODULE__, last(path))
     # What has keywords calls a function of its own, which Julia gives a number.
@@ -61,7 +46,7 @@ function instance(mi::Core.MethodInstance)
     types = Base.unwrap_unionall(mi.specTypes)
     types isa DataType || return mi
     arguments = types.parameters[2:end]
-    all(isconcretetype, arguments) && hasmethod(f, Tuple{arguments...}) || return mi
+    all(parentmodule(@__MODULE__).is_one_type, arguments) && hasmethod(f, Tuple{arguments...}) || return mi
     return parentmodule(@__MODULE__).instance(Tuple{typeof(f),arguments...})
 end
 

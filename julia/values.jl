@@ -101,19 +101,20 @@ function use_plain_powers!(ir)
 end
 
 """
-Writes calls with the elements of one array, or of what is iterated, as folds, of functions of which that is the meaning: the number of their arguments is known only
-when they run.
+Writes calls with the elements of arrays, or of what is iterated, as calls of functions that are there for that, where the type of what is called says
+what such a call does: the number of its arguments is known only when it runs.
 """
-function use_folds!(ir)
+function use_splat_calls!(ir)
     rows = columns(ir)
     for i in 1:length(rows.stmts)
         stmt = rows.stmts[i]
         Meta.isexpr(stmt, :call) && is_splat(known_object(stmt.args[1])) || continue
         first = nameof(known_object(stmt.args[1])) === :_apply ? 2 : 3
-        length(stmt.args) == first + 1 || continue
-        f, elements = known_object(stmt.args[first]), stmt.args[first+1]
-        Portable.can_fold(f, argument_type(ir, rows, elements)) || continue
-        rows.stmts[i] = Expr(:call, GlobalRef(Portable, :fold), stmt.args[first], elements)
+        f, parts = stmt.args[first], stmt.args[first+1:end]
+        found = Portable.splat_call(dispatched_method, argument_type(ir, rows, f), argument_types(ir, rows, parts))
+        found === nothing && continue
+        called, before = found
+        rows.stmts[i] = Expr(:call, GlobalRef(Portable, nameof(called)), f, before..., parts...)
     end
     return nothing
 end

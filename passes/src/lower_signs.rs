@@ -13,7 +13,8 @@ pub const NAME: &str = "lower-signs";
 /// True if there was such a float.
 ///
 /// Julia's `flipsign(x, y)` is `bitcast(Float64, bitcast(UInt64, x) ⊻ (bitcast(UInt64, y) & 0x8000000000000000))`, and becomes
-/// `ifelse(bitcast(UInt64, y) & 0x8000000000000000 === 0x0, x, neg_float(x))`, to the last bit. It takes time linear in the function.
+/// `ifelse(bitcast(UInt64, y) & 0x8000000000000000 === 0x0, x, neg_float(x))`, to the last bit; where the bit is known to be set, `neg_float(x)`. It takes
+/// time linear in the function.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let found: Vec<Flipped> =
         bb.all_insts().filter_map(|(id, inst)| flipped(bb, context.module, id, &inst.stmt, inst.line)).collect();
@@ -31,8 +32,8 @@ struct Flipped {
     float: ScalarType,
     bits: ScalarType,
     of: Of,
-    /// Zero, or the bit of the sign.
-    sign: Operand<Ids>,
+    /// Zero, or the bit of the sign; `None` if it is always the bit.
+    sign: Option<Operand<Ids>>,
 }
 
 /// What the float is made of.
@@ -53,10 +54,13 @@ fn flipped(bb: &BBCode, module: &Module<BBCode>, id: InstId, stmt: &Stmt<Ids>, l
         let masked = bits_of(bb, module, operand, "and_int");
         masked.is_some_and(|sides| sides.iter().any(|side| constant_bits(side) == Some(sign)))
     };
-    let (of, sign) = match (is_sign(a), is_sign(b)) {
-        (_, true) => (a, b),
-        (true, false) => (b, a),
-        (false, false) => return None,
+    let is_set = |operand: &Operand<Ids>| constant_bits(operand) == Some(sign);
+    let (of, sign) = match [a, b].map(|side| (is_set(side), is_sign(side))) {
+        [_, (true, _)] => (a, None),
+        [(true, _), _] => (b, None),
+        [_, (_, true)] => (a, Some(b)),
+        [(_, true), _] => (b, Some(a)),
+        _ => return None,
     };
     let own = of.as_value().and_then(|value| bitcast(module, bb.stmt(value)?)).map(|(_, of)| of);
     let own = own.filter(|own| bb.operand_type(own) == Type::from(float));
@@ -65,7 +69,7 @@ fn flipped(bb: &BBCode, module: &Module<BBCode>, id: InstId, stmt: &Stmt<Ids>, l
         (None, Some(bits)) => Of::Float(Operand::from(Scalar::from_bits(float, bits))),
         (None, None) => Of::Bits(of.clone()),
     };
-    Some(Flipped { id, line, float, bits, of, sign: sign.clone() })
+    Some(Flipped { id, line, float, bits, of, sign: sign.cloned() })
 }
 
 /// The type that a value is read as, bit by bit, and the value.
@@ -109,6 +113,10 @@ fn choose(bb: &mut BBCode, flipped: &Flipped) -> Result<(), EditError> {
             let to = Operand::Constant(Constant::of_type(ty.clone()));
             call("Base", "bitcast", vec![to, bits.clone()], ty.clone())?
         }
+    };
+    let Some(sign) = sign else {
+        let negated = Stmt::call(Operand::global("Base", "neg_float"), vec![float]);
+        return bb.replace(*id, negated).map(|_| ());
     };
     let zero = Operand::from(Scalar::from_bits(*bits, 0));
     let stays = call("Core", "===", vec![sign.clone(), zero], Type::BOOL)?;

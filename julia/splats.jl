@@ -1,0 +1,94 @@
+# Calls with the elements of arrays and of what else is iterated: how many arguments there are is known only when they run, and Julia looks for the method then.
+
+"Functions that with many arguments do what they do with two, again and again."
+const Folded = Union{typeof(+),typeof(*),typeof(max),typeof(min),typeof(hcat),typeof(vcat)}
+const Concatenated = Union{typeof(hcat),typeof(vcat)}
+
+"So many arguments are tried where a function may take one number of them only."
+const MOST_ARGUMENTS = 32
+
+"""
+The function of this module that gives what a call of a function of type `F` with the elements of values of these types gives, and what it takes before
+them; `nothing` if there is none. `dispatched` says of a signature which method a call dispatches to.
+"""
+function splat_call(dispatched, @nospecialize(F), types::Vector{Any})
+    # The elements of tuples are arguments as they are.
+    all(isconcretetype, types) && !all(ty -> ty <: Tuple, types) || return nothing
+    can_fold(F, types) && return fold, ()
+    can_join(F, types) && return joined, ()
+    count = count_of_elements(dispatched, F, types)
+    return count === nothing ? nothing : (call_with, (Val(count),))
+end
+
+can_fold(@nospecialize(F), types::Vector{Any}) =
+    F <: Concatenated ? can_concatenate(types) : F <: Folded && (length(types) == 1 || element_type(types) !== nothing)
+function can_concatenate(types::Vector{Any})
+    length(types) == 1 || return element_type(types) !== nothing
+    return Base.promote_op(collect, types[1]) <: Union{Vector{<:AbstractVecOrMat},Vector{<:Number}}
+end
+
+can_join(@nospecialize(F), types::Vector{Any}) =
+    F === typeof(Base.vect) ? element_type(types) !== nothing : F === typeof(hypot) && length(types) == 1 && element_type(types) <: Real
+
+"The type of all elements of tuples and arrays of these types; `nothing` if it is not one."
+function element_type(types::Vector{Any})
+    all(ty -> ty <: Union{Tuple,AbstractArray}, types) || return nothing
+    elements = unique(Iterators.flatten(ty <: Tuple ? fieldtypes(ty) : (eltype(ty),) for ty in types))
+    return length(elements) == 1 && isconcretetype(elements[1]) ? elements[1] : nothing
+end
+
+"How many elements the one array among tuples must have, if methods of `F` take no other number of arguments."
+function count_of_elements(dispatched, @nospecialize(F), types::Vector{Any})
+    arrays = findall(ty -> ty <: AbstractArray, types)
+    length(arrays) == 1 && all(ty -> ty <: Union{Tuple,AbstractArray}, types) || return nothing
+    array = first(arrays)
+    before, after = ([fieldtypes(ty)...] for ty in (Tuple{}, Tuple{}))
+    foreach(ty -> append!(before, fieldtypes(ty)), types[1:array-1])
+    foreach(ty -> append!(after, fieldtypes(ty)), types[array+1:end])
+    element = eltype(types[array])
+    isconcretetype(element) || return nothing
+    takes(n) = dispatched(Tuple{F,before...,fill(element, n)...,after...}) isa Method
+    counts = filter(takes, 0:MOST_ARGUMENTS)
+    return length(counts) == 1 ? first(counts) : nothing
+end
+
+fold(f, elements) = foldl(f, elements)
+fold(f::Concatenated, elements) = fold(f, collect(elements))
+fold(f::Concatenated, elements::Vector{<:AbstractVecOrMat}) = reduce(f, elements)
+fold(::typeof(vcat), elements::Vector{<:Number}) = copy(elements)
+fold(::typeof(hcat), elements::Vector{<:Number}) = reshape(copy(elements), 1, length(elements))
+fold(f::Concatenated, some, more, rest...) = fold(f, joined(Base.vect, some, more, rest...))
+fold(f, ::Tuple{}, more, rest...) = fold(f, more, rest...)
+fold(f, some, more, rest...) = isempty(some) ? fold(f, more, rest...) : fold_on(f, fold(f, some), more, rest...)
+fold_on(f, value) = value
+fold_on(f, value, some, rest...) = fold_on(f, foldl(f, some; init = value), rest...)
+
+function joined(::typeof(Base.vect), parts...)
+    elements = Vector{promote_type(map(eltype, parts)...)}(undef, +(map(length, parts)...))
+    return fill_from!(elements, 0, parts...)
+end
+joined(::typeof(hypot), x) = length(x) == 2 ? hypot(x[1], x[2]) : sqrt(sum(abs2, x))
+
+"Puts elements behind the first so many."
+fill_from!(elements, count) = elements
+fill_from!(elements, count, ::Tuple{}, rest...) = fill_from!(elements, count, rest...)
+function fill_from!(elements, count, part::Tuple, rest...)
+    elements[count+1] = first(part)
+    return fill_from!(elements, count + 1, Base.tail(part), rest...)
+end
+function fill_from!(elements, count, part, rest...)
+    for x in part
+        elements[count+=1] = x
+    end
+    return fill_from!(elements, count, rest...)
+end
+
+"Calls `f` with the elements of tuples and of an array of so many elements."
+call_with(f, count::Val, parts...) = f(arguments(count, parts...)...)
+arguments(count::Val) = ()
+arguments(count::Val, part::Tuple, rest...) = (part..., arguments(count, rest...)...)
+function arguments(count::Val{N}, part, rest...) where {N}
+    length(part) == N || throw(ArgumentError("a function is called with another number of arguments than it takes"))
+    first = firstindex(part) - 1
+    return (ntuple(i -> part[first+i], count)..., arguments(count, rest...)...)
+end
