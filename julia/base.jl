@@ -130,6 +130,10 @@ width(x) = size(x, 2)
 
 _typed_hcat(::Type{T}, blocks::Tuple{Block,Vararg{Block}}) where {T} = typed_hvcat(T, (length(blocks),), blocks...)
 
+_typed_vcat(::Type{T}, parts::Tuple{AbstractVector,Vararg{AbstractVector}}) where {T} =
+    fill_from!(Vector{T}(undef, +(map(length, parts)...)), 0, parts...)
+_typed_vcat(::Type{T}, blocks::Tuple{AbstractVecOrMat,Vararg{AbstractVecOrMat}}) where {T} = typed_hvcat(T, map(block -> 1, blocks), blocks...)
+
 "Blocks side by side in rows, of so many each."
 function typed_hvcat(::Type{T}, rows::Tuple{Vararg{Int}}, blocks::Block...) where {T}
     heights, widths, counts = joined(Base.vect, map(height, blocks)), joined(Base.vect, map(width, blocks)), joined(Base.vect, rows)

@@ -618,4 +618,87 @@ below(x) = x < 1 ? sqrt(x) : throw(TooLarge(x - 1))
 @case("figures_of_any_kind", x -> (s = zero(x); for f in Any[Disc(x), Panel(x), [x], x => 1]; s += f isa Round ? 2x : f isa Figure ? 3x : f isa AbstractVector ? 5x : 7x; end; s), 0.7)
 @case("finally_in_a_loop", x -> (s = zero(x[1]); for t in x; try; s += positive_or_error(t); catch; s += t^2; finally; s *= 2; end; end; s), [0.3, -0.7, 1.1])
 
+# Calls with the elements of arrays, of which Julia does not know how many there are.
+struct Quaternion{T}; w::T; x::T; y::T; z::T; end
+of_three(a, b, c) = a * b + c^2
+@case("vector_of_splats", (x, t) -> (w = [t, x..., x[2:3]...]; sum(abs2, w) * w[1]), v, 0.4)
+@case("arguments_of_a_vector", x -> of_three(x...) + of_three(2.0, x[2:3]...) + of_three(x[1:2]..., 0.5), v)
+@case("fields_of_a_vector", (t, x) -> (q = Quaternion(t, x...); q.w * q.x + q.y * q.z), 0.7, v)
+@case("operators_of_vectors", (x, t) -> max(t, x...) + min(x..., t) + +(x..., t) * *(t, x...), v, 0.2)
+@case("vcat_of_a_list", x -> (xs = [x, 2x]; weighted(vcat(x, xs...)) + weighted(hcat(x, xs...)[2, :])), v)
+@case("hypot_of_a_vector", x -> hypot(x...) + hypot(x[1:2]...), v)
+
+# Blocks of matrices, vectors and numbers.
+@case("blocks", (x, A, t) -> weighted([A x; x' t]) + weighted([t x'; x A]), v, A, 0.4)
+@case("vector_of_blocks", (x, t) -> weighted([t; x; x[1]; 2x]) + weighted(vcat(x, t, 1.0)), v, 0.4)
+@case("columns", (x, A) -> weighted([A x 2x]) + weighted(hcat(x, A)), v, A)
+@case("rows", (x, A) -> weighted([A; x']) + weighted(vcat(A, 2A)), v, A)
+
+# Slices and dimensions.
+@case("mapslices", A -> weighted(mapslices(c -> c ./ sum(c), A, dims = 1)) + weighted(mapslices(prod, A, dims = 2)), A)
+@case("reverse_dimensions", A -> weighted(reverse(A, dims = 1)) + 2 * weighted(reverse(A, dims = 2)), B)
+@case("extrema_of_rows", A -> sum(e[2]^2 - e[1] for e in extrema(A, dims = 2)), A)
+@case("findmax_of_rows", A -> weighted(findmax(A, dims = 2)[1]), A)
+@case("float_steps", x -> weighted(collect(0:0.13x:x)) + length(0.1:0.1:0.3) * x + weighted(collect(x:-0.25:-1)), 0.31)
+@case("sortperm_either_way", (x, n) -> weighted(x[sortperm(x, rev = n > 1)]) + weighted(x[sortperm(x, by = abs, rev = n < 3)]), v, 2)
+@case("flipsign_of_constants", (x, y) -> flipsign(x, -1) + flipsign(x, y) + copysign(y, x) + flipsign(-2.0, x) * y, 1.3, -0.4)
+
+# What of arrays and numbers is not above.
+@case("circshift_of_both", A -> weighted(circshift(A, (1, 2))), A)
+@case("inserted_and_deleted", x -> (y = copy(x); insert!(y, 2, x[1]^2); deleteat!(y, 4:5); pushfirst!(y, x[3]); prepend!(y, 2 .* x); weighted(y) * popfirst!(y)), a)
+@case("replaced_stretch", x -> (y = copy(x); t = splice!(y, 2:3, [x[1], x[2], x[1]]); weighted(y) * t[1]), a)
+@case("found", x -> x[findfirst(t -> t > 1.6, x)]^2 + x[findlast(t -> t < 1, x)] + weighted(x[findall(t -> t > 0.5, x)]), a)
+@case("inverse_reciprocals", x -> acot(x) + asec(x + 2) + acsc(x + 2) + acoth(x + 2) + asech(x / 2) + acsch(x), 0.7)
+@case("degrees", x -> sind(x) + cosd(2x) + tand(x) + asind(x / 100) + acosd(x / 100) + atand(x) + deg2rad(x) + rad2deg(x), 30.5)
+@case("reciprocals", x -> sec(x) + csc(x) + cot(x) + sech(x) + csch(x) + coth(x), 0.7)
+@case("partialsort", x -> partialsort(x, 2) + 3 * weighted(partialsort(x, 1:3)), a)
+@case("sets", x -> weighted(sort(union(x, [x[1]]))) + weighted(intersect(x, x)) + weighted(setdiff(x, [x[2]])), a)
+@case("tally", x -> (d = Dict{Int,eltype(x)}(); for i in 1:5; k = i % 3; d[k] = get(d, k, zero(eltype(x))) + x[i]; end; sum(k * t^2 for (k, t) in d)), a)
+@case("banded", x -> weighted(SymTridiagonal(x, x[1:2]) * x) + weighted(Bidiagonal(x, x[1:2], :U) * x), v)
+@case("iterators", x -> sum(prod(s) for s in Iterators.partition(x, 2)) + sum(Iterators.take(Iterators.cycle(x), 7)) + sum(t^2 for t in Iterators.flatten((x, x[1:2]))), a)
+
+# Decompositions by iterations. Long arithmetic has the roots of characteristic polynomials in their place.
+spectrum(S) = eigvals(Symmetric(S))
+function spectrum(S::Matrix{BigFloat})
+    T = Symmetric(S)
+    mean = tr(T) / 3
+    scale = sqrt(tr((T - mean * I) * (T - mean * I)) / 6)
+    angle = acos(det((T - mean * I) / scale) / 2) / 3
+    return [mean + 2 * scale * cos(angle + 2 * big(pi) * k / 3) for k in (1, 2, 0)]
+end
+axes_of(S) = abs.(eigen(Symmetric(S)).vectors)
+function axes_of(S::Matrix{BigFloat})
+    T = Matrix(Symmetric(S))
+    return reduce(hcat, [abs.(normalize(cross(T[:, 1] - [t, 0, 0], T[:, 2] - [0, t, 0]))) for t in spectrum(S)])
+end
+singular(B) = svdvals(B)
+function singular(B::Matrix{BigFloat})
+    G = B' * B
+    half, root = tr(G) / 2, sqrt(tr(G)^2 / 4 - det(G))
+    return sqrt.([half + root, half - root])
+end
+best_of_rank_one(B) = (F = svd(B); F.S[1] * F.U[:, 1] * F.V[:, 1]')
+function best_of_rank_one(B::Matrix{BigFloat})
+    G = B' * B
+    along = normalize([G[1, 2], singular(B)[1]^2 - G[1, 1]])
+    return B * along * along'
+end
+exponential(A) = exp(A)
+function exponential(A::Matrix{BigFloat})
+    power = sum = one(A)
+    for k in 1:60
+        power = power * (A / 2^10) / k
+        sum = sum + power
+    end
+    return sum^(2^10)
+end
+@case("eigenvalues", S -> weighted(spectrum(S)) + spectrum(2S)[1]^2, S)
+@case("eigenvalues_of_a_diagonal", x -> weighted(spectrum([x[1] 0 0; 0 x[2] 0; 0 0 x[3]])), v)
+@case("eigenvectors", S -> weighted(axes_of(S)), S)
+@case("singular_values", B -> weighted(singular(B)), B)
+@case("best_of_rank_one", B -> weighted(best_of_rank_one(B)), B)
+@case("nuclear_norm", B -> sum(singular(B)), B)
+@case("matrix_exponential", A -> weighted(exponential(A)), A)
+@case("matrix_exponential_in_time", (A, t) -> weighted(exponential(t * A)), A, 0.01)
+
 end

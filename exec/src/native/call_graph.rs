@@ -36,7 +36,7 @@ pub(super) const ANY_VALUE: usize = usize::MAX;
 /// In the graph of calls, what the interpreter runs.
 pub(super) const INTERPRETED: usize = usize::MAX - 1;
 
-/// Primitives that may give an array another length.
+/// Primitives that may give an array another length, beside `restore!`.
 const RESIZING: &[&str] = &[
     "push!",
     "jl_array_grow_end",
@@ -45,7 +45,6 @@ const RESIZING: &[&str] = &[
     "jl_array_del_end",
     "jl_array_del_beg",
     "jl_array_del_at",
-    "restore!",
 ];
 
 /// Those that do it at the front, or anywhere.
@@ -193,7 +192,7 @@ impl Calls {
             if let Some(function) = module.functions().get(number) {
                 for stmt in function.body.stmts.stmts() {
                     let primitive = module.primitive_call(stmt).map_or("", |(primitive, _)| primitive.name);
-                    self.resizes |= RESIZING.contains(&primitive);
+                    self.resizes |= RESIZING.contains(&primitive) || restores_size(module, &function.body, stmt);
                     self.shifts |= SHIFTING.contains(&primitive);
                     callees.extend(callee_of(module, stmt).map(|callee| match self.interpreted.contains(&callee) {
                         true => INTERPRETED,
@@ -329,4 +328,16 @@ fn recursive(called: &HashMap<usize, Vec<usize>>) -> HashSet<usize> {
         }
     }
     found
+}
+
+/// Whether a statement restores an array of which the size may have to be restored, too: of numbers it is not if nothing else gives arrays another one.
+fn restores_size(module: &Module<IRCode>, ir: &IRCode, stmt: &Stmt<Positions>) -> bool {
+    match module.primitive_call(stmt) {
+        Some((primitive, args)) if primitive.name == "restore!" => {
+            let types: Vec<Type> = args.iter().map(|arg| ir.operand_type(arg)).collect();
+            let of_numbers = |ty: &Type| matches!(ty, Type::Array(array) if array.element.as_scalar().is_some());
+            !matches!(types.as_slice(), [whole, saved] if whole == saved && of_numbers(whole))
+        }
+        _ => false,
+    }
 }

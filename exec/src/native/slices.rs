@@ -89,7 +89,7 @@ impl FunctionCompiler<'_, '_> {
         Ok(Typed { layout: whole.layout.clone(), parts: Parts::from_slice(&[made]) })
     }
 
-    /// `restore!` of an array of numbers. Where it has other dimensions now, the interpreter does it.
+    /// `restore!` of an array of numbers. Where it has other dimensions now, the interpreter does it, if the program counts on arrays that get others.
     pub(super) fn restore_primitive(
         &mut self,
         primitive: &'static Primitive,
@@ -107,12 +107,18 @@ impl FunctionCompiler<'_, '_> {
             same = Some(same.map_or(equal, |same| self.builder.ins().band(same, equal)));
         }
         let Some(same) = same else { return Ok(None) };
-        self.unless(same, primitive, operands, |compiler| {
+        let copy = |compiler: &mut Self| {
             let [to_data, from_data] = [to.header, from.header].map(|header| compiler.load_word(header, array::DATA));
             let length = compiler.load_word(from.header, array::LENGTH);
             compiler.move_elements(&to.element, to_data, from_data, length);
             Ok(())
-        })?;
+        };
+        if self.compiler.resizes() {
+            self.unless(same, primitive, operands, copy)?;
+        } else {
+            self.guard(same, What::Refused("what restores an array to another size"), &[]);
+            copy(self)?;
+        }
         Ok(Some(self.unit(Type::Nothing)))
     }
 
