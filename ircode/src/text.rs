@@ -14,6 +14,7 @@ pub(crate) mod function;
 mod gutter;
 mod header;
 mod hidden;
+mod irtools;
 mod labels;
 mod literal;
 mod object;

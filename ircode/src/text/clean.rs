@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::page;
+use super::{irtools, page};
 
 /// The listings of a text as a person sees them: without escape sequences of terminals, and of pages — with code between fences, sessions,
 /// programs with listings in comments — only these, the rest being comments.
@@ -20,11 +20,25 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     // A space that does not break is what some pages make of one; in a string it stays.
     let unbroken = text.contains('\u{a0}') && (text.contains("─\u{a0}") || text.contains("│\u{a0}"));
     let text = if unbroken { Cow::Owned(text.replace('\u{a0}', " ")) } else { text };
+    // In a string of a program the sign of an interpolation is escaped.
+    let escaped = ESCAPED.iter().any(|escaped| text.contains(escaped));
+    let text = if escaped { Cow::Owned(unescaped(&text)) } else { text };
     let text = if text.lines().any(is_annotated) { Cow::Owned(without_annotations(&text)) } else { text };
+    let text = match irtools::as_listings(&text) {
+        Cow::Owned(listings) => Cow::Owned(listings),
+        Cow::Borrowed(_) => text,
+    };
     match page::listings(&text) {
         Cow::Owned(listings) => Cow::Owned(listings),
         Cow::Borrowed(_) => text,
     }
+}
+
+/// How expressions start where the listing stands in a string.
+const ESCAPED: [&str; 2] = ["\\$(Expr(", "\\$(QuoteNode("];
+
+fn unescaped(text: &str) -> String {
+    ESCAPED.iter().fold(text.to_string(), |text, escaped| text.replace(escaped, escaped.trim_start_matches('\\')))
 }
 
 /// The bars that show what is inlined where.
@@ -33,6 +47,7 @@ const BARS: [char; 4] = ['│', '┃', '╻', '╷'];
 /// Whether what Julia shows at the right by moving the cursor stands at the left, as where the moves of the cursor are lost:
 /// `│╻ +1 1 ─ %1 = …`, `│ 1 ─ %1 = …`.
 fn is_annotated(line: &str) -> bool {
+    let line = line.trim_start();
     let behind = line.trim_start_matches(BARS);
     let bars = line.get(..line.len() - behind.len()).unwrap_or_default();
     bars.contains(['╻', '╷']) || !bars.is_empty() && page::starts_block(behind)
@@ -40,7 +55,8 @@ fn is_annotated(line: &str) -> bool {
 
 fn without_annotations(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for line in text.split_inclusive('\n') {
+    for whole in text.split_inclusive('\n') {
+        let line = whole.trim_start();
         let behind = line.trim_start_matches(BARS);
         let margin = if line.starts_with(BARS) { behind.find(['─', '│', '└', '┄']) } else { None };
         let kept = margin.and_then(|margin| {
@@ -49,7 +65,7 @@ fn without_annotations(text: &str) -> String {
             let numbers = before.trim_end_matches(|c: char| c.is_ascii_digit() || c == ' ');
             behind.get(numbers.len()..)
         });
-        out.push_str(kept.unwrap_or(line));
+        out.push_str(kept.unwrap_or(whole));
     }
     out
 }
@@ -97,6 +113,12 @@ mod tests {
         let line = "\u{1b}[90m\u{1b}[72G│╻ Box\u{1b}[1G\u{1b}[39m\u{1b}[90m2 \u{1b}[39m\u{1b}[0m1 ── %1  = Core.Box\u{1b}[36m::T\u{1b}[39m\n";
         assert_eq!(clean(line), "2 1 ── %1  = Core.Box::T\n");
         assert_eq!(clean("\u{1b}]0;title\u{7}1 ─ return 1\u{1b}"), "1 ─ return 1");
+    }
+
+    #[test]
+    fn expressions_of_a_listing_in_a_string_are_read() {
+        assert_eq!(clean("2 ─ %2 = \\$(Expr(:enter, #4))\n"), "2 ─ %2 = $(Expr(:enter, #4))\n");
+        assert_eq!(clean("1 ─ return \"\\$5\"\n"), "1 ─ return \"\\$5\"\n");
     }
 
     #[test]

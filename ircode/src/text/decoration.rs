@@ -44,20 +44,47 @@ pub(super) fn decoration(line: &str) -> Option<Decoration> {
         _ => {}
     }
     // What was typed, and where it is told from.
-    let heading = ["julia>", "from ", "In [", "Out[", "@code_", "code_typed(", "code_warntype(", "Base.code_"];
+    let heading = [
+        "julia>",
+        "from ",
+        "In [",
+        "Out[",
+        "@code_",
+        "> code_",
+        "> @code_",
+        "code_typed(",
+        "code_warntype(",
+        "Base.code_",
+    ];
     let heading = heading.iter().any(|start| line.starts_with(start));
     let heading = heading
         || cthulhu::is_around(line)
         || line.contains("(generic function with ")
         || line.contains(") @ ")
+        || is_of_the_verifier(line)
+        || is_of_an_error(line)
         || line == "~~~";
     (heading || is_place(line)).then_some(Decoration::Nothing)
+}
+
+/// What Julia's verifier says of the listing that follows: `Block 18 successors (…), does not match …`.
+fn is_of_the_verifier(line: &str) -> bool {
+    let digits = |text: &str| text.trim_start_matches(|c: char| c.is_ascii_digit()).to_string();
+    let block = line.strip_prefix("Block ").map(digits);
+    block.is_some_and(|rest| [" successors ", " predecessors ", " starts "].iter().any(|what| rest.starts_with(what)))
+}
+
+/// An error that a listing is part of, and the calls that led to it.
+fn is_of_an_error(line: &str) -> bool {
+    let frame = || line.strip_prefix('[').and_then(|rest| rest.split_once("] ")).map(|(number, _)| number);
+    let is_frame = || frame().is_some_and(|number| !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit()));
+    line.starts_with("ERROR: ") || line == "Stacktrace:" || is_frame()
 }
 
 /// A place in the source, behind the bars of the places it is inlined in: `││┌ @ boot.jl:425 within `Array'`. Nothing but
 /// bars ends such places.
 pub(super) fn is_place(line: &str) -> bool {
-    let bars = line.trim_start_matches(['│', '┌', '└', '╎', ' ']);
+    let bars = line.trim_start_matches(['│', '┌', '└', '┘', '╎', ' ']);
     bars.starts_with("@ ") || bars.is_empty() && !line.is_empty()
 }
 
@@ -76,6 +103,12 @@ pub(super) fn variable(line: &str) -> Option<(Name, Type)> {
     };
     let plain = !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || matches!(c, '│' | '─' | '└' | '┄'));
     plain.then(|| (name.trim_matches('"').into(), ty))
+}
+
+/// Whether a line of a table of variables, which starts as a comment would, is of one that the compiler has named: `#self#::T`, `#branch!#94::T`.
+pub(super) fn is_hidden_variable(line: &str) -> bool {
+    let goes_on = line.strip_prefix('#').is_some_and(|name| !name.starts_with([' ', '#']));
+    goes_on && (line == "#self#" || line.contains("::")) && variable(line).is_some()
 }
 
 /// A type as code_warntype prints it: one that is not stable is in capitals where there are no colours.

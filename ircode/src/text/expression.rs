@@ -251,7 +251,7 @@ impl<'a> Cursor<'a> {
     pub(super) fn operand(&mut self, scope: &mut Scope, context: Context) -> Read<Operand<Positions>> {
         let Some(first) = self.peek() else { return Err(self.expected("an operand")) };
         match first {
-            '%' => self.value(context),
+            '%' => self.value(scope, context),
             '_' | '@' if self.is_numbered_argument() => self.numbered_argument(),
             '"' => Ok(Operand::Constant(Constant::String(self.string()?.into()))),
             '\'' => self.character(),
@@ -267,8 +267,13 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    fn value(&mut self, context: Context) -> Read<Operand<Positions>> {
+    fn value(&mut self, scope: &mut Scope, context: Context) -> Read<Operand<Positions>> {
         self.expect("%")?;
+        // Julia 0.7-alpha printed arguments so.
+        if self.starts_with("%") && self.rest().get(1..).is_some_and(|rest| rest.starts_with(is_identifier_start)) {
+            self.eat("%");
+            return Ok(scope.resolve(self.take_while(is_identifier_part)));
+        }
         let number = self.number("the number of a value")?;
         Ok(named_value(number, context))
     }
@@ -520,7 +525,7 @@ impl<'a> Cursor<'a> {
         if let Some((module, name)) = self.plain_path() {
             return Ok((module.into(), name.into()));
         }
-        let mut module = String::new();
+        let mut module = self.sandbox().unwrap_or_default().to_string();
         let mut name = self.path_part()?;
         loop {
             let point = self.at;
@@ -552,6 +557,16 @@ impl<'a> Cursor<'a> {
         }
     }
 
+    /// `Main.ex-chapter.` before a name: the module in which a page of documentation runs its examples, whose name is no identifier.
+    fn sandbox(&mut self) -> Option<&'a str> {
+        let rest = self.rest();
+        let name = rest.strip_prefix("Main.ex-")?;
+        let end = rest.len() - name.len() + name.find(|c| !is_identifier_part(c) && c != '-')?;
+        let behind = rest.get(end..)?.strip_prefix('.')?;
+        self.at += rest.len() - behind.len();
+        rest.get(..end)
+    }
+
     /// A path of plain names: `Base.Math.sin`. `None` if there is something else in it.
     fn plain_path(&mut self) -> Option<(&'a str, &'a str)> {
         let rest = self.rest();
@@ -559,7 +574,8 @@ impl<'a> Cursor<'a> {
         let path = rest.get(..end)?;
         // Operators, quoted names and objects of other kinds go the long way.
         let plain = path.split('.').all(|part| part.starts_with(is_identifier_start));
-        if !plain || rest.get(end..).is_some_and(|rest| rest.starts_with('"')) {
+        let goes_on = |rest: &str| rest.starts_with('"') || path == "Main.ex" && rest.starts_with('-');
+        if !plain || rest.get(end..).is_some_and(goes_on) {
             return None;
         }
         self.at += end;

@@ -27,6 +27,19 @@ const BUILTINS: &[&str] = &[
     "tuple", "typeassert", "typeof",
 ];
 
+/// Builtin functions that Julia had before 1.12.
+const FORMER_BUILTINS: &[&str] =
+    &["_apply", "_apply_latest", "_apply_pure", "_call_in_world", "_call_latest", "kwfunc", "select_value"];
+
+/// Whether a function that Julia itself has is called so, in whichever version.
+pub(super) fn is_builtin(name: &str) -> bool {
+    BUILTINS.contains(&name) || FORMER_BUILTINS.contains(&name) || is_intrinsic(name)
+}
+
+fn is_intrinsic(name: &str) -> bool {
+    INTRINSICS.contains(&name) || INTRINSIC_ENDINGS.iter().any(|ending| name.ends_with(ending))
+}
+
 /// The label of a call, padded as Julia pads it.
 pub(super) fn label<N: Names>(callee: &Operand<N>) -> &'static str {
     let name = match callee {
@@ -35,10 +48,9 @@ pub(super) fn label<N: Names>(callee: &Operand<N>) -> &'static str {
         _ => return "  dynamic ",
     };
     let last = name.rsplit('.').next().filter(|last| !last.is_empty()).unwrap_or(name);
-    let intrinsic = INTRINSICS.contains(&last) || INTRINSIC_ENDINGS.iter().any(|ending| last.ends_with(ending));
     match last {
         _ if BUILTINS.contains(&last) => "  builtin ",
-        _ if intrinsic => "intrinsic ",
+        _ if is_intrinsic(last) => "intrinsic ",
         _ => "  dynamic ",
     }
 }

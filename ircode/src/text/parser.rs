@@ -9,11 +9,12 @@ use super::builder::Building;
 use super::clean::clean;
 use super::cthulhu::{self, Menu};
 use super::declaration::{Unfinished, declare, declare_member, starts_declaration};
-use super::decoration::{Decoration, decoration, is_place, variable, vector_header};
+use super::decoration::{Decoration, decoration, is_hidden_variable, is_place, variable, vector_header};
 use super::enclosed::Enclosed;
 use super::expression::Cursor;
 use super::gutter::gutter;
 use super::header;
+use super::irtools;
 use crate::code::IRCode;
 use crate::constant::Constant;
 use crate::diagnostic::{Diagnostic, render};
@@ -114,11 +115,7 @@ pub fn parse_module_with_parameters(text: &str, parameters: &[Option<Name>]) -> 
         && parser.module.module.functions().is_empty()
         && parser.module.module.declarations().next().is_none()
     {
-        let end = text.len();
-        parser.errors.push(
-            Diagnostic::error(end..end, "there is no function here", "expected a listing or a function")
-                .with_help("a listing starts with a block number and a rule, like `1 ─ %1 = …`"),
-        );
+        parser.errors.push(no_function(text));
     }
     resolve_names(&mut parser.module.module);
     match parser.errors {
@@ -224,9 +221,9 @@ impl Parser {
         let trimmed = line.trim_start();
         let start = offset + line.len() - trimmed.len();
         let whole = start..start + trimmed.len();
-        // In a table of variables the function itself is one.
-        let own = trimmed.starts_with("#self#") && self.variables.reading.is_some();
-        if trimmed.is_empty() || trimmed.starts_with('#') && !own {
+        // In a table of variables what has no name of its own is one: `#self#::Core.Const(f)`, `#unused#::Type{Int64}`.
+        let hidden = self.variables.reading.is_some() && is_hidden_variable(trimmed);
+        if trimmed.is_empty() || trimmed.starts_with('#') && !hidden {
             return Ok(());
         }
         if let Some(declaring) = &mut self.declaring {
@@ -345,7 +342,10 @@ impl Parser {
         let Variables { arguments, count, result, .. } = &mut self.variables;
         self.building.get_or_insert_with(|| {
             let given = match self.parameters.as_slice() {
-                [] => arguments.iter().skip(1).map(|(name, ty)| (Some(name.clone()), ty.clone())).collect(),
+                [] => {
+                    let named = |name: &Name| (!name.starts_with('#')).then(|| name.clone());
+                    arguments.iter().skip(1).map(|(name, ty)| (named(name), ty.clone())).collect()
+                }
                 names => names.iter().map(|name| (name.clone(), Type::Untyped)).collect(),
             };
             let known = count.take().or_else(|| (!self.parameters.is_empty()).then_some(self.parameters.len()));
@@ -436,7 +436,32 @@ fn is_margin(line: &str) -> bool {
     matches!(gutter(&mut Cursor::new(line, 0)), Ok(Some(_)))
 }
 
+fn is_irtools(span: Range<usize>) -> Diagnostic {
+    let error =
+        Diagnostic::error(span, "this listing of IRTools is not a whole function", "blocks take arguments here");
+    error.with_help(
+        "its blocks are numbered from 1 on, end with a branch or a return, and branches go to blocks that are there",
+    )
+}
+
+fn no_function(text: &str) -> Diagnostic {
+    let mut start = 0;
+    for line in text.split_inclusive('\n') {
+        // Around a listing, what is none is a comment.
+        let shown = line.trim().trim_start_matches(['#', ' ']);
+        if irtools::starts_block(shown) {
+            return is_irtools(start..start + line.trim_end().len());
+        }
+        start += line.len();
+    }
+    Diagnostic::error(start..start, "there is no function here", "expected a listing or a function")
+        .with_help("a listing starts with a block number and a rule, like `1 ─ %1 = …`")
+}
+
 fn unexpected_line(line: &str, span: Range<usize>) -> Diagnostic {
+    if irtools::starts_block(line) {
+        return is_irtools(span);
+    }
     let length = line.chars().take(60).map(char::len_utf8).sum::<usize>();
     let span = span.start..span.start + length;
     let rule = line.chars().all(|c| c == '─');

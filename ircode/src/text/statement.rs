@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::balanced::{balanced_length, is_balanced};
 use super::expression::{Context, Cursor, Scope};
+use super::labels::is_builtin;
 use super::operators::infix_operator;
 use super::operators::{is_n_ary, is_unary};
 use crate::constant::{Constant, is_identifier_part};
@@ -340,6 +341,10 @@ impl<'a> Cursor<'a> {
                 self.seek(start + name);
                 Operand::Constant(Constant::Function(self.text(start..self.pos()).into()))
             }
+            None if self.is_builtin_alone() => {
+                self.global_path()?;
+                Operand::Constant(Constant::Function(self.text(start..self.pos()).into()))
+            }
             None => self.operand(scope, Context::Call)?,
         };
         let text = self.spelled_today(start);
@@ -353,6 +358,13 @@ impl<'a> Cursor<'a> {
             // `(::Foo)(x)` calls something by its type.
             other => other,
         })
+    }
+
+    /// Whether the name of one of Julia's own functions stands alone in parentheses: among operands it may be that of an argument.
+    fn is_builtin_alone(&self) -> bool {
+        let rest = self.rest();
+        let (name, behind) = rest.split_at(rest.find(|c| !is_identifier_part(c)).unwrap_or(rest.len()));
+        behind.starts_with(')') && is_builtin(name)
     }
 
     /// A call, an infix call, or a bare operand.
