@@ -86,13 +86,17 @@ function var"#mapslices"(dims::Int, _, f, A::Array)
     step, block = strides_of(A, dims)
     column(start, i) = [A[start+row+i] for row in 0:step:block-1]
     isempty(A) && throw(ArgumentError("slices of empty arrays are not taken"))
-    made = columns_of(f(column(0, 1)), A, dims)
+    # Each is asked for once.
+    first = f(column(0, 1))
+    made = columns_of(first, A, dims)
     rows = size(made, dims)
+    put_column!(made, first, 1, step, rows)
     for start in 0:block:length(A)-1, i in 1:step
-        put_column!(made, f(column(start, i)), div(start, block) * step * rows + i, step, rows)
+        start + i == 1 || put_column!(made, f(column(start, i)), div(start, block) * step * rows + i, step, rows)
     end
     return made
 end
+columns_of(first::AbstractArray, A, dims) = throw(ArgumentError("only slices that become vectors or values are written as loops"))
 columns_of(first::AbstractVector{T}, A, dims) where {T} = Array{T}(undef, size_but(A, dims, length(first)))
 columns_of(first::T, A, dims) where {T} = Array{T}(undef, size_but(A, dims, 1))
 function put_column!(made, column::AbstractVector, at, step, rows)
@@ -109,7 +113,7 @@ function _extrema_dims(f, A::Array, dims::Int)
     first = f(A[1])
     found = Array{Tuple{typeof(first),typeof(first)}}(undef, size_but(A, dims, 1))
     for start in 0:block:length(A)-1, i in 1:step
-        least = most = f(A[start+i])
+        least = most = start + i == 1 ? first : f(A[start+i])
         for row in step:step:block-1
             value = f(A[start+row+i])
             least, most = min(least, value), max(most, value)

@@ -104,8 +104,10 @@ function syevr!(jobz::AbstractChar, range::AbstractChar, uplo::AbstractChar, A::
     return values[first:last], vectors[:, first:(jobz == 'V' ? last : first - 1)]
 end
 syevr!(jobz::AbstractChar, A::AbstractMatrix{T}) where {T<:RealFloat} = syevr!(jobz, 'A', 'U', A, 0.0, 0.0, 0, 0, -1.0)
-syev!(jobz::AbstractChar, uplo::AbstractChar, A::AbstractMatrix{T}) where {T<:RealFloat} =
-    jobz == 'V' ? syevr!(jobz, 'A', uplo, A, 0.0, 0.0, 0, 0, -1.0) : syevr!(jobz, 'A', uplo, A, 0.0, 0.0, 0, 0, -1.0)[1]
+function syev!(jobz::AbstractChar, uplo::AbstractChar, A::AbstractMatrix{T}) where {T<:RealFloat}
+    found = syevr!(jobz, 'A', uplo, A, 0.0, 0.0, 0, 0, -1.0)
+    return jobz == 'V' ? found : found[1]
+end
 
 """
 The singular values of a matrix that has no more columns than rows, in descending order, with what its columns become when they are made orthogonal by

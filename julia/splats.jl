@@ -15,7 +15,8 @@ function splat_call(dispatched, @nospecialize(F), types::Vector{Any})
     # The elements of tuples are arguments as they are.
     all(isconcretetype, types) && !all(ty -> ty <: Tuple, types) || return nothing
     can_fold(F, types) && return fold, ()
-    can_join(F, types) && return joined, ()
+    F === typeof(Base.vect) && element_type(types) !== nothing && return joined, ()
+    F === typeof(hypot) && is_real_vector(types) && return hypotenuse, ()
     count = count_of_elements(dispatched, F, types)
     return count === nothing ? nothing : (call_with, (Val(count),))
 end
@@ -27,8 +28,7 @@ function can_concatenate(types::Vector{Any})
     return Base.promote_op(collect, types[1]) <: Union{Vector{<:AbstractVecOrMat},Vector{<:Number}}
 end
 
-can_join(@nospecialize(F), types::Vector{Any}) =
-    F === typeof(Base.vect) ? element_type(types) !== nothing : F === typeof(hypot) && length(types) == 1 && element_type(types) <: Real
+is_real_vector(types::Vector{Any}) = length(types) == 1 && types[1] <: AbstractVector{<:Real} && isconcretetype(eltype(types[1]))
 
 "The type of all elements of tuples and arrays of these types; `nothing` if it is not one."
 function element_type(types::Vector{Any})
@@ -42,9 +42,7 @@ function count_of_elements(dispatched, @nospecialize(F), types::Vector{Any})
     arrays = findall(ty -> ty <: AbstractArray, types)
     length(arrays) == 1 && all(ty -> ty <: Union{Tuple,AbstractArray}, types) || return nothing
     array = first(arrays)
-    before, after = ([fieldtypes(ty)...] for ty in (Tuple{}, Tuple{}))
-    foreach(ty -> append!(before, fieldtypes(ty)), types[1:array-1])
-    foreach(ty -> append!(after, fieldtypes(ty)), types[array+1:end])
+    before, after = [collect(Any, Iterators.flatten(map(fieldtypes, tuples))) for tuples in (types[1:array-1], types[array+1:end])]
     element = eltype(types[array])
     isconcretetype(element) || return nothing
     takes(n) = dispatched(Tuple{F,before...,fill(element, n)...,after...}) isa Method
@@ -67,7 +65,7 @@ function joined(::typeof(Base.vect), parts...)
     elements = Vector{promote_type(map(eltype, parts)...)}(undef, +(map(length, parts)...))
     return fill_from!(elements, 0, parts...)
 end
-joined(::typeof(hypot), x) = length(x) == 2 ? hypot(x[1], x[2]) : sqrt(sum(abs2, x))
+hypotenuse(::typeof(hypot), x) = length(x) == 2 ? hypot(x[1], x[2]) : sqrt(sum(abs2, x))
 
 "Puts elements behind the first so many."
 fill_from!(elements, count) = elements

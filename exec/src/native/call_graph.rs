@@ -335,7 +335,9 @@ fn restores_size(module: &Module<IRCode>, ir: &IRCode, stmt: &Stmt<Positions>) -
     match module.primitive_call(stmt) {
         Some((primitive, args)) if primitive.name == "restore!" => {
             let types: Vec<Type> = args.iter().map(|arg| ir.operand_type(arg)).collect();
-            let of_numbers = |ty: &Type| matches!(ty, Type::Array(array) if array.element.as_scalar().is_some());
+            // The interpreter restores those of wider ones.
+            let fits = |element: &Type| element.as_scalar().is_some_and(|scalar| scalar.bits() <= 64);
+            let of_numbers = |ty: &Type| matches!(ty, Type::Array(array) if fits(&array.element));
             !matches!(types.as_slice(), [whole, saved] if whole == saved && of_numbers(whole))
         }
         _ => false,

@@ -89,7 +89,7 @@ impl FunctionCompiler<'_, '_> {
         Ok(Typed { layout: whole.layout.clone(), parts: Parts::from_slice(&[made]) })
     }
 
-    /// `restore!` of an array of numbers. Where it has other dimensions now, the interpreter does it, if the program counts on arrays that get others.
+    /// `restore!` of an array of numbers. Where it has other dimensions now, the interpreter does it, if arrays of the program may get others; it is refused otherwise.
     pub(super) fn restore_primitive(
         &mut self,
         primitive: &'static Primitive,

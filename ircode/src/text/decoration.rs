@@ -69,16 +69,16 @@ pub(super) fn decoration(line: &str) -> Option<Decoration> {
 
 /// What Julia's verifier says of the listing that follows: `Block 18 successors (…), does not match …`.
 fn is_of_the_verifier(line: &str) -> bool {
-    let digits = |text: &str| text.trim_start_matches(|c: char| c.is_ascii_digit()).to_string();
-    let block = line.strip_prefix("Block ").map(digits);
-    block.is_some_and(|rest| [" successors ", " predecessors ", " starts "].iter().any(|what| rest.starts_with(what)))
+    let Some(block) = line.strip_prefix("Block ") else { return false };
+    let rest = block.trim_start_matches(|c: char| c.is_ascii_digit());
+    [" successors ", " predecessors "].iter().any(|what| rest.starts_with(what))
 }
 
 /// An error that a listing is part of, and the calls that led to it.
 fn is_of_an_error(line: &str) -> bool {
-    let frame = || line.strip_prefix('[').and_then(|rest| rest.split_once("] ")).map(|(number, _)| number);
-    let is_frame = || frame().is_some_and(|number| !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit()));
-    line.starts_with("ERROR: ") || line == "Stacktrace:" || is_frame()
+    let frame = line.strip_prefix('[').and_then(|rest| rest.split_once("] ")).map(|(number, _)| number);
+    let is_frame = frame.is_some_and(|number| !number.is_empty() && number.bytes().all(|c| c.is_ascii_digit()));
+    line.starts_with("ERROR: ") || line == "Stacktrace:" || is_frame
 }
 
 /// A place in the source, behind the bars of the places it is inlined in: `││┌ @ boot.jl:425 within `Array'`. Nothing but
@@ -114,4 +114,22 @@ pub(super) fn is_hidden_variable(line: &str) -> bool {
 /// A type as code_warntype prints it: one that is not stable is in capitals where there are no colours.
 fn named_type(text: &str) -> Type {
     if text.trim() == "ANY" { Type::Any } else { Type::parse(text) }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::parse_function;
+
+    #[test]
+    fn arguments_without_a_name_of_their_own_are_counted() {
+        let table =
+            "Arguments\n  #self#::Core.Const(foo)\n  a::Int64\n  #unused#::Type{Int64}\n  b::Int64\nBody::Int64\n";
+        let code = "1 ─ %1 = Base.sub_int(a, b)::Int64\n└──      return %1\n";
+        let body = parse_function(&format!("{table}{code}")).unwrap().body.to_string();
+        assert!(body.contains("Base.sub_int(_2, _4)"), "{body}");
+        let own = "Variables\n  #branch!#94::Core.Const(f)\n  track::Int64\n  repo::Int64\nBody::Any\n";
+        let code = "1 ─ %1 = Main.f(track, repo)::Any\n└──      return %1\n";
+        let body = parse_function(&format!("{own}{code}")).unwrap().body.to_string();
+        assert!(body.contains("Main.f(_2, _3)"), "{body}");
+    }
 }

@@ -66,10 +66,9 @@ fn block_header(line: &str) -> Option<BlockHeader<'_>> {
         "" => Vec::new(),
         rest => {
             let inside = rest.strip_prefix('(')?.strip_suffix(')')?;
-            let parameter = |text: &'_ str| -> Option<bool> { value(typed(text).0).map(|_| true) };
-            let parts = split_depth_0(inside, ',')?;
-            parts.iter().all(|part| part.trim().is_empty() || parameter(part.trim()).is_some()).then_some(())?;
-            parts.into_iter().map(|part| typed(part.trim())).filter(|(name, _)| !name.is_empty()).collect()
+            let parts = split_depth_0(inside, ',')?.into_iter().map(|part| typed(part.trim()));
+            let parameters: Vec<_> = parts.filter(|(name, _)| !name.is_empty()).collect();
+            parameters.iter().all(|(name, _)| value(name).is_some()).then_some(parameters)?
         }
     };
     Some(BlockHeader { number, parameters })
@@ -97,9 +96,9 @@ fn spelled(ty: &str) -> String {
 
 /// A line in a block.
 enum Line<'t> {
-    /// What a value is, or what is done.
+    /// What a value is.
     Statement {
-        name: Option<&'t str>,
+        name: &'t str,
         text: &'t str,
         ty: Option<&'t str>,
     },
@@ -113,7 +112,7 @@ enum Line<'t> {
     Unreachable,
     /// `%2 = try #3`: what throws goes there.
     Try {
-        name: Option<&'t str>,
+        name: &'t str,
         catch: usize,
     },
     /// `catch 3 (%1, %2)`: what the block that catches finds in its arguments.
@@ -127,9 +126,7 @@ enum Line<'t> {
 
 impl<'t> Line<'t> {
     fn of(line: &'t str) -> Option<Line<'t>> {
-        let assigned = line.split_once(" = ").filter(|(name, _)| value(name).is_some());
-        let (name, text) = assigned.map_or((None, line), |(name, text)| (Some(name), text.trim()));
-        if let Some(branch) = text.strip_prefix("br ") {
+        if let Some(branch) = line.strip_prefix("br ") {
             let (target, unless) = match branch.rsplit_once(" unless ") {
                 Some((target, unless)) => (target, Some(unless.trim())),
                 None => (branch, None),
@@ -137,6 +134,15 @@ impl<'t> Line<'t> {
             let (to, arguments) = target_of(target)?;
             return Some(Line::Branch { to, arguments, unless });
         }
+        if line == "unreachable" {
+            return Some(Line::Unreachable);
+        }
+        if let Some(value) = line.strip_prefix("return ") {
+            return Some(Line::Return(value.trim()));
+        }
+        // Whatever else is done has a name, even if nothing asks for what it gives.
+        let (name, text) = line.split_once(" = ").filter(|(name, _)| value(name).is_some())?;
+        let text = text.trim();
         if let Some(catch) = text.strip_prefix("try #") {
             return Some(Line::Try { name, catch: catch.trim().parse().ok()? });
         }
@@ -147,18 +153,8 @@ impl<'t> Line<'t> {
         if let Some(token) = text.strip_prefix("pop exception ") {
             return Some(Line::PopException(token.trim()));
         }
-        Some(match text {
-            "unreachable" => Line::Unreachable,
-            "end try" => Line::EndTry,
-            "..." => return None,
-            text => match text.strip_prefix("return ").filter(|_| name.is_none()) {
-                Some(value) => Line::Return(value.trim()),
-                None => {
-                    let (text, ty) = typed(text);
-                    Line::Statement { name, text, ty }
-                }
-            },
-        })
+        let (plain, ty) = typed(text);
+        Some(if text == "end try" { Line::EndTry } else { Line::Statement { name, text: plain, ty } })
     }
 }
 
@@ -180,10 +176,7 @@ struct Listing<'t> {
 }
 
 /// A block of the listing that is made.
-#[derive(Default)]
-struct Made<'t> {
-    statements: Vec<Statement<'t>>,
-}
+type Made<'t> = Vec<Statement<'t>>;
 
 /// A statement of it.
 enum Statement<'t> {
@@ -196,10 +189,12 @@ enum Statement<'t> {
     },
     /// What a block finds in an argument of it when it catches.
     Stored {
+        block: usize,
+        place: usize,
         text: &'t str,
     },
     Plain {
-        name: Option<&'t str>,
+        name: &'t str,
         text: &'t str,
         ty: Option<&'t str>,
     },
@@ -208,11 +203,10 @@ enum Statement<'t> {
         to: usize,
         unless: Option<&'t str>,
     },
-    /// To the block that is made next but is none of IRTools.
     Return(&'t str),
     Unreachable,
     Enter {
-        name: Option<&'t str>,
+        name: &'t str,
         catch: usize,
     },
     Leave,
@@ -253,42 +247,32 @@ struct Translation<'t> {
     first: Vec<usize>,
     /// By block.
     edges: Vec<Vec<Edge<'t>>>,
-    /// By block and argument: the numbers, counted from the start of the listing, of the statements that store what it finds there when it catches.
-    stored: HashMap<(usize, usize), Vec<usize>>,
 }
 
 impl<'t> Translation<'t> {
     fn of(listing: &Listing<'t>) -> Option<Translation<'t>> {
         let count = listing.blocks.len();
-        let mut this = Translation {
-            made: Vec::new(),
-            first: Vec::new(),
-            edges: (0..count).map(|_| Vec::new()).collect(),
-            stored: HashMap::new(),
-        };
-        let mut statements = 0;
+        let edges = (0..count).map(|_| Vec::new()).collect();
+        let mut this = Translation { made: Vec::new(), first: Vec::new(), edges };
         for (number, block) in listing.blocks.iter().enumerate() {
             this.first.push(this.made.len());
-            let mut statement = Made::default();
+            let mut open = Made::new();
             if number > 0 {
                 for (place, (name, ty)) in block.parameters.iter().enumerate() {
-                    statement.statements.push(Statement::Argument { name, block: number, place, ty: *ty });
+                    open.push(Statement::Argument { name, block: number, place, ty: *ty });
                 }
             }
-            this.block(number, block, statement, &mut statements, count)?;
+            this.block(number, block, open, count)?;
         }
-        Some(this)
+        // The arguments of the first block are those of the function; to others as many are passed as they have.
+        let known = |number: usize| listing.blocks.get(number).filter(|_| number > 0);
+        let expected = |number: usize| known(number).map_or(0, |block| block.parameters.len());
+        let mut edges = this.edges.iter().enumerate();
+        edges.all(|(to, edges)| edges.iter().all(|edge| edge.arguments.len() == expected(to))).then_some(this)
     }
 
     /// Makes the blocks of one.
-    fn block(
-        &mut self,
-        number: usize,
-        block: &Block<'t>,
-        mut open: Made<'t>,
-        statements: &mut usize,
-        count: usize,
-    ) -> Option<()> {
+    fn block(&mut self, number: usize, block: &Block<'t>, mut open: Made<'t>, count: usize) -> Option<()> {
         let inside = |to: usize| to.checked_sub(1).filter(|to| *to < count);
         let mut ended = false;
         let mut lines = block.lines.iter().peekable();
@@ -300,29 +284,26 @@ impl<'t> Translation<'t> {
             let mut closes = false;
             match line {
                 Line::Statement { name, text, ty } => {
-                    open.statements.push(Statement::Plain { name: *name, text, ty: *ty });
+                    open.push(Statement::Plain { name, text, ty: *ty });
                 }
                 Line::Catch { to, arguments } => {
                     let to = inside(*to)?;
-                    for (place, argument) in arguments.iter().enumerate() {
-                        let at = *statements + open.statements.len();
-                        self.stored.entry((to, place)).or_default().push(at);
-                        open.statements.push(Statement::Stored { text: argument });
-                    }
+                    let stored = arguments.iter().enumerate();
+                    open.extend(stored.map(|(place, text)| Statement::Stored { block: to, place, text }));
                 }
-                Line::PopException(token) => open.statements.push(Statement::PopException(token)),
+                Line::PopException(token) => open.push(Statement::PopException(token)),
                 Line::Try { name, catch } => {
-                    open.statements.push(Statement::Enter { name: *name, catch: inside(*catch)? });
+                    open.push(Statement::Enter { name, catch: inside(*catch)? });
                     closes = true;
                 }
                 Line::EndTry => {
-                    open.statements.push(Statement::Leave);
+                    open.push(Statement::Leave);
                     closes = true;
                 }
                 Line::Branch { to, arguments, unless: Some(unless) } => {
                     let to = inside(*to)?;
                     self.edges.get_mut(to)?.push(Edge { from: self.made.len(), arguments: arguments.clone() });
-                    open.statements.push(Statement::Goto { to, unless: Some(unless) });
+                    open.push(Statement::Goto { to, unless: Some(unless) });
                     // What it goes to otherwise is the next block.
                     let next = match lines.peek() {
                         Some(Line::Branch { to, arguments, unless: None }) => Some((*to, arguments.is_empty())),
@@ -339,20 +320,19 @@ impl<'t> Translation<'t> {
                 Line::Branch { to, arguments, unless: None } => {
                     let to = inside(*to)?;
                     self.edges.get_mut(to)?.push(Edge { from: self.made.len(), arguments: arguments.clone() });
-                    open.statements.push(Statement::Goto { to, unless: None });
+                    open.push(Statement::Goto { to, unless: None });
                     (closes, ended) = (true, true);
                 }
                 Line::Return(value) => {
-                    open.statements.push(Statement::Return(value));
+                    open.push(Statement::Return(value));
                     (closes, ended) = (true, true);
                 }
                 Line::Unreachable => {
-                    open.statements.push(Statement::Unreachable);
+                    open.push(Statement::Unreachable);
                     (closes, ended) = (true, true);
                 }
             }
             if closes {
-                *statements += open.statements.len();
                 self.made.push(std::mem::take(&mut open));
             }
         }
@@ -360,10 +340,9 @@ impl<'t> Translation<'t> {
             // It goes on with the next block.
             if number + 1 < count {
                 self.edges.get_mut(number + 1)?.push(Edge { from: self.made.len(), arguments: Vec::new() });
-                open.statements.push(Statement::Goto { to: number + 1, unless: None });
+                open.push(Statement::Goto { to: number + 1, unless: None });
             }
-            *statements += open.statements.len();
-            if !open.statements.is_empty() {
+            if !open.is_empty() {
                 self.made.push(open);
             }
         }
@@ -376,16 +355,16 @@ impl<'t> Translation<'t> {
         for (place, (name, _)) in parameters.iter().enumerate() {
             names.insert(value(name)?, format!("_{}", place + 1));
         }
-        let mut number = 0;
-        for statement in self.made.iter().flat_map(|made| &made.statements) {
-            number += 1;
-            let name = match statement {
-                Statement::Argument { name, .. } => Some(*name),
-                Statement::Plain { name, .. } | Statement::Enter { name, .. } => *name,
-                _ => None,
-            };
-            if let Some(name) = name {
-                names.insert(value(name)?, format!("%{number}"));
+        // By block and argument, what stores what the block finds there when it catches.
+        let mut stored: HashMap<(usize, usize), Vec<String>> = HashMap::new();
+        for (at, statement) in self.made.iter().flatten().enumerate() {
+            let own = format!("%{}", at + 1);
+            match statement {
+                Statement::Argument { name, .. } | Statement::Plain { name, .. } | Statement::Enter { name, .. } => {
+                    names.insert(value(name)?, own);
+                }
+                Statement::Stored { block, place, .. } => stored.entry((*block, *place)).or_default().push(own),
+                _ => {}
             }
         }
         let mut out = String::new();
@@ -398,20 +377,26 @@ impl<'t> Translation<'t> {
         }
         let mut number = 0;
         for (block, made) in self.made.iter().enumerate() {
-            for (at, statement) in made.statements.iter().enumerate() {
+            for (at, statement) in made.iter().enumerate() {
                 number += 1;
                 let margin = match at {
                     0 => format!("{} ─ ", block + 1),
-                    _ if at + 1 == made.statements.len() => "└── ".to_string(),
+                    _ if at + 1 == made.len() => "└── ".to_string(),
                     _ => "│   ".to_string(),
                 };
-                writeln!(out, "{margin}{}", self.statement(statement, number, &names)?).ok()?;
+                writeln!(out, "{margin}{}", self.statement(statement, number, &names, &stored)?).ok()?;
             }
         }
         Some(out)
     }
 
-    fn statement(&self, statement: &Statement<'t>, number: usize, names: &HashMap<&str, String>) -> Option<String> {
+    fn statement(
+        &self,
+        statement: &Statement<'t>,
+        number: usize,
+        names: &HashMap<&str, String>,
+        stored: &HashMap<(usize, usize), Vec<String>>,
+    ) -> Option<String> {
         let target = |to: usize| self.first.get(to).map(|first| format!("#{}", first + 1));
         let with_type = |text: String, ty: &Option<&str>| match ty {
             Some(ty) => format!("{text}::{}", spelled(ty)),
@@ -420,25 +405,21 @@ impl<'t> Translation<'t> {
         Some(match statement {
             Statement::Argument { block, place, ty, .. } => {
                 let edges = self.edges.get(*block)?;
-                let stored = self.stored.get(&(*block, *place));
-                let text = match stored {
-                    Some(stored) if edges.is_empty() => {
-                        let values: Vec<String> = stored.iter().map(|at| format!("%{}", at + 1)).collect();
-                        format!("φᶜ ({})", values.join(", "))
-                    }
+                let text = match stored.get(&(*block, *place)) {
+                    Some(values) if edges.is_empty() => format!("φᶜ ({})", values.join(", ")),
                     Some(_) => return None,
                     None => {
                         let entry = |edge: &Edge<'t>| {
-                            Some(format!("#{} => {}", edge.from + 1, renamed(edge.arguments.get(*place)?, names)))
+                            Some(format!("#{} => {}", edge.from + 1, renamed(edge.arguments.get(*place)?, names)?))
                         };
                         format!("φ ({})", edges.iter().map(entry).collect::<Option<Vec<_>>>()?.join(", "))
                     }
                 };
                 format!("%{number} = {}", with_type(text, ty))
             }
-            Statement::Stored { text } => format!("%{number} = ϒ ({})", renamed(text, names)),
+            Statement::Stored { text, .. } => format!("%{number} = ϒ ({})", renamed(text, names)?),
             Statement::Plain { text, ty, .. } => {
-                let text = renamed(text, names);
+                let text = renamed(text, names)?;
                 // An operator is in parentheses before a type.
                 let infix = ty.is_some() && find_depth_0(&text, " ").is_some();
                 let text = if infix { format!("({text})") } else { text };
@@ -446,47 +427,41 @@ impl<'t> Translation<'t> {
             }
             Statement::Goto { to, unless: None } => format!("goto {}", target(*to)?),
             Statement::Goto { to, unless: Some(unless) } => {
-                format!("goto {} if not {}", target(*to)?, renamed(unless, names))
+                format!("goto {} if not {}", target(*to)?, renamed(unless, names)?)
             }
-            Statement::Return(value) => format!("return {}", renamed(value, names)),
+            Statement::Return(value) => format!("return {}", renamed(value, names)?),
             Statement::Unreachable => "unreachable".to_string(),
             Statement::Enter { catch, .. } => format!("%{number} = $(Expr(:enter, {}))", target(*catch)?),
             Statement::Leave => "$(Expr(:leave, 1))".to_string(),
-            Statement::PopException(token) => format!("$(Expr(:pop_exception, :({})))", renamed(token, names)),
+            Statement::PopException(token) => format!("$(Expr(:pop_exception, :({})))", renamed(token, names)?),
         })
     }
 }
 
-/// A text in which values have the names that they have in the listing.
-fn renamed(text: &str, names: &HashMap<&str, String>) -> String {
+/// A text in which values have the names that they have in the listing; `None` if one has none there.
+fn renamed(text: &str, names: &HashMap<&str, String>) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     let mut quoted = false;
     while let Some(c) = rest.chars().next() {
-        let behind = rest.get(c.len_utf8()..).unwrap_or_default();
-        let digits = behind.len() - behind.trim_start_matches(|c: char| c.is_ascii_digit()).len();
-        let name = behind.get(..digits).and_then(|digits| names.get(digits)).filter(|_| c == '%' && !quoted);
-        match (c, name) {
-            (_, Some(name)) => {
-                out.push_str(name);
-                rest = behind.get(digits..).unwrap_or_default();
-                continue;
-            }
-            ('\\', None) if quoted => {
-                // What is escaped ends no string.
-                let escaped = behind.chars().next().map_or(0, char::len_utf8);
-                out.push(c);
-                out.push_str(behind.get(..escaped).unwrap_or_default());
-                rest = behind.get(escaped..).unwrap_or_default();
-                continue;
-            }
-            ('"', None) => quoted = !quoted,
-            _ => {}
+        // What is escaped ends no string, and as a character a quote begins none.
+        let plain = if quoted { ["\\\"", "\\\\"] } else { ["'\"'", "'%'"] };
+        if let Some(plain) = plain.into_iter().find(|plain| rest.starts_with(plain)) {
+            out.push_str(plain);
+            rest = rest.get(plain.len()..)?;
+            continue;
         }
+        rest = rest.get(c.len_utf8()..)?;
+        let digits = rest.len() - rest.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+        if c == '%' && digits > 0 && !quoted {
+            out.push_str(names.get(rest.get(..digits)?)?);
+            rest = rest.get(digits..)?;
+            continue;
+        }
+        quoted ^= c == '"';
         out.push(c);
-        rest = behind;
     }
-    out
+    Some(out)
 }
 
 #[cfg(test)]
@@ -507,10 +482,23 @@ mod tests {
 
     #[test]
     fn what_is_not_finished_is_left() {
-        for text in
-            ["1: (%1)\n", "1: (%1)\n  br 2\n2: ...\n", "1: (%1)\n  br 3\n2:\n  return 1\n", "a dictionary:\n1: one\n"]
-        {
+        for text in [
+            "1: (%1)\n",
+            "1: (%1)\n  br 2\n2: ...\n",
+            "1: (%1)\n  br 3\n2:\n  return 1\n",
+            // A value that is nowhere, an argument too few, a way back to the arguments of the function.
+            "1: (%1)\n  %2 = %1 + %7\n  return %2\n",
+            "1: (%1)\n  br 2\n2: (%2)\n  return %2\n",
+            "1: (%1)\n  br 1 (%1)\n",
+            "a dictionary:\n1: one\n",
+            "1:\n   what else is counted\n",
+        ] {
             assert_eq!(as_listings(text), text);
         }
+    }
+    #[test]
+    fn what_strings_hold_is_no_value() {
+        let text = "1: (%1, %2)\n  %4 = Main.f(\"%2\\\"%2\", '\"', %2)\n  return %4\n";
+        assert_eq!(as_listings(text), "1 ─ %1 = Main.f(\"%2\\\"%2\", '\"', _2)\n└── return %1\n");
     }
 }

@@ -31,13 +31,9 @@ const BUILTINS: &[&str] = &[
 const FORMER_BUILTINS: &[&str] =
     &["_apply", "_apply_latest", "_apply_pure", "_call_in_world", "_call_latest", "kwfunc", "select_value"];
 
-/// Whether a function that Julia itself has is called so, in whichever version.
+/// Whether a function that Julia itself has is called so, in whichever version. What only ends as names of intrinsics do may be anything.
 pub(super) fn is_builtin(name: &str) -> bool {
-    BUILTINS.contains(&name) || FORMER_BUILTINS.contains(&name) || is_intrinsic(name)
-}
-
-fn is_intrinsic(name: &str) -> bool {
-    INTRINSICS.contains(&name) || INTRINSIC_ENDINGS.iter().any(|ending| name.ends_with(ending))
+    [BUILTINS, FORMER_BUILTINS, INTRINSICS].iter().any(|names| names.contains(&name))
 }
 
 /// The label of a call, padded as Julia pads it.
@@ -48,9 +44,23 @@ pub(super) fn label<N: Names>(callee: &Operand<N>) -> &'static str {
         _ => return "  dynamic ",
     };
     let last = name.rsplit('.').next().filter(|last| !last.is_empty()).unwrap_or(name);
+    let intrinsic = INTRINSICS.contains(&last) || INTRINSIC_ENDINGS.iter().any(|ending| last.ends_with(ending));
     match last {
         _ if BUILTINS.contains(&last) => "  builtin ",
-        _ if is_intrinsic(last) => "intrinsic ",
+        _ if intrinsic => "intrinsic ",
         _ => "  dynamic ",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::parse_function;
+
+    #[test]
+    fn builtins_in_parentheses_are_no_arguments() {
+        let code = "1 ─ %1 = (pointerref)(x, 1, 1)::Float64\n│   %2 = (count_int)(%1)::Float64\n└──      return %2\n";
+        let body = parse_function(code).unwrap().body.to_string();
+        assert!(body.contains("(pointerref)(_2, 1, 1)"), "{body}");
+        assert!(body.contains("(_3)(%1)"), "{body}");
     }
 }
