@@ -6,6 +6,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use bbkit::compiled::{Argument, CallError, CompileError, Effort, Gradient, Hvp, Jvp, Vjp};
 use bbkit::exec::{Limits, Machine, RunErrorKind, Value};
@@ -127,14 +128,18 @@ fn code_that_gets_faster_while_it_is_called_gives_the_same() {
         };
         let expected = called(&builder().effort(Effort::Full).compile().unwrap());
         let tiered = builder().compile_tiered().unwrap();
+        let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
             // One thread calls while the code is replaced, and one waits for that.
             scope.spawn(|| {
-                while !tiered.is_full() {
+                while !done.load(Ordering::Acquire) {
                     assert_eq!(called(&tiered), expected, "{}, quick", kernel.name);
                 }
             });
-            scope.spawn(|| tiered.wait());
+            scope.spawn(|| {
+                tiered.wait();
+                done.store(true, Ordering::Release);
+            });
         });
         assert!(tiered.is_full(), "{}", kernel.name);
         assert_eq!(called(&tiered), expected, "{}, full", kernel.name);

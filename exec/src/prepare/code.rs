@@ -73,12 +73,12 @@ pub(crate) enum Op {
         callee: Option<Source>,
         args: Vec<Source>,
     },
-    /// A call of a function of this path, of which the methods are in the module or not.
     /// Calls a value with the elements of these, one after the other.
     Splat {
         callee: Source,
         args: Vec<Source>,
     },
+    /// A call of a function of this path, of which the methods are in the module or not.
     CallName {
         path: Name,
         args: Vec<Source>,
