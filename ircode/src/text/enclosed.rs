@@ -1,4 +1,4 @@
-//! A `CodeInfo(` inside of something else that is printed: `ci = CodeInfo(`, `Any[CodeInfo(`, `Out[3]: CodeInfo(`.
+//! A `CodeInfo(` inside of something else that is printed: `ci = CodeInfo(`, `Any[CodeInfo(`, `Out[3]: CodeInfo(`, and the next of a vector.
 
 use super::balanced::balanced_length;
 
@@ -34,6 +34,16 @@ impl Enclosed {
         let length = |result: &str| balanced_length(result, |rest| rest.starts_with(','));
         known.then(|| result.and_then(|result| result.get(..length(result))))
     }
+
+    /// The type of the result, if there is one, on a line that closes the `CodeInfo(` and opens the next of a vector, and what stands before
+    /// that.
+    pub(super) fn next<'a>(&self, line: &'a str) -> Option<(Option<&'a str>, Enclosed)> {
+        let between = line.strip_suffix(OPEN)?;
+        let rest = between.strip_prefix(')')?.strip_suffix(", ")?;
+        let result = rest.trim_start().strip_prefix("=>");
+        let before = format!("{}{OPEN}{between}", self.before);
+        (result.is_some() || rest.is_empty()).then_some((result, Enclosed { before }))
+    }
 }
 
 /// Whether every bracket is closed by one of its kind, in strings too.
@@ -54,7 +64,7 @@ fn brackets_match(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use crate::parse_function;
+    use crate::{parse_function, parse_module};
 
     #[test]
     fn what_opens_is_closed() {
@@ -75,6 +85,15 @@ mod tests {
     }
 
     #[test]
+    fn several_share_lines() {
+        let text = "Any[CodeInfo(\n1 ─     return 1\n) => Tuple{Int64, Int64}, CodeInfo(\n1 ─     return _2\n), CodeInfo(\n1 ─     return 3\n) => Any]\n";
+        let module = parse_module(text).unwrap().module;
+        let results: Vec<String> = module.functions().iter().map(|function| function.result.to_string()).collect();
+        let untyped = parse_function("CodeInfo(\n1 ─     return 1\n)\n").unwrap().result.to_string();
+        assert_eq!(results, ["Tuple{Int64, Int64}", &untyped, "Any"]);
+    }
+
+    #[test]
     fn what_is_closed_otherwise_is_none() {
         for (before, behind) in [
             ("Any[", ") => Int64"),
@@ -84,6 +103,8 @@ mod tests {
             ("ci = ", ") and more"),
             ("ci = ", ""),
             ("Any[", ") => Int64, CodeInfo("),
+            ("Any[", ") => Int64, CodeInfo(\n1 ─     return 2\n) => Int64"),
+            ("Any[", ") => Int64, CodeInfo(\n1 ─     return 2\n)) => Int64]"),
             ("%1 = ", ")"),
             ("$(Expr(:method, ", ")))"),
             ("word ", ")"),

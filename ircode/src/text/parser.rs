@@ -264,6 +264,13 @@ impl Parser {
         if self.menu.line(trimmed) {
             return Ok(());
         }
+        if let Some((result, next)) = self.enclosed.as_ref().and_then(|enclosed| enclosed.next(trimmed))
+            && let Some(building) = &mut self.building
+        {
+            building.close_code_info(whole.clone(), result)?;
+            self.enclosed = Some(next);
+            return self.open_code_info(whole);
+        }
         if let Some(enclosed) = Enclosed::opening(trimmed) {
             self.enclosed = Some(enclosed);
             return self.open_code_info(whole);
