@@ -28,6 +28,14 @@ meet(some::Tuple, ids::Tuple) = is_among(first(some), ids) | meet(Base.tail(some
 is_among(id::UInt, ::Tuple{}) = false
 is_among(id::UInt, ids::Tuple) = (id === first(ids)) | is_among(id, Base.tail(ids))
 
+# Arrays of numbers of different types share no memory, so that it does not matter in which order their elements are converted.
+function _unsafe_copyto!(dest::Array{<:Number}, doffs, src::Array{<:Number}, soffs, n)
+    for i in 0:n-1
+        @inbounds dest[doffs+i] = src[soffs+i]
+    end
+    return dest
+end
+
 # Julia looks for fractions that ends and steps of ranges may stand for, and goes on with their integers. These go from the floats themselves, in two parts,
 # of which the step has so many zeros at its end that its multiples are exact, by Veltkamp's splitting.
 function float_range(start::Base.TwicePrecision{Float64}, step::Base.TwicePrecision{Float64}, len::Int)

@@ -175,6 +175,16 @@ pub enum CallError {
         /// The numbers in the argument.
         expected: usize,
     },
+    /// A tangent has other dimensions than the argument to which it belongs.
+    #[error("a tangent of {given:?} for argument {argument}, which is an array of {expected:?}")]
+    Dimensions {
+        /// The argument, counted from 0.
+        argument: usize,
+        /// The dimensions of the tangent.
+        given: Vec<usize>,
+        /// The dimensions of the argument.
+        expected: Vec<usize>,
+    },
 }
 
 impl From<exec::native::CallError> for CallError {

@@ -346,6 +346,12 @@ impl Derived {
         Ok(operands)
     }
 
+    /// Whether the pullback takes back what the function has changed. With closures nobody says.
+    fn takes_back(&self) -> bool {
+        let pullback = &self.derivative.names.pullback;
+        self.module.function(pullback).is_none() || takes_back(&self.module, pullback)
+    }
+
     fn run(self, args: &[Value], seed: Option<Value>, options: &GradientOptions) -> Result<Gradient, GradientError> {
         let limits = options.limits;
         if self.module.function(&self.closed).is_none() {
@@ -362,6 +368,14 @@ impl Derived {
             Some([value, all @ ..]) => (value.clone(), all.to_vec()),
             _ => (Value::Nothing, Vec::new()),
         };
+        let value = match self.closed == self.derivative.names.vjp && self.takes_back() && has_identity(&value) {
+            // It is as it was before the function by now.
+            true => {
+                let copies = Machine::with_limits(&self.module, limits).copies(args).map_err(run_error)?;
+                run(&self.module, &self.function, &copies, &engine)?.0
+            }
+            false => value,
+        };
         let (gradient, wrt) = match &self.wrt {
             Some(wrt) => (
                 wrt.iter().map(|selected| selected.part_of(&all)).collect(),
@@ -371,6 +385,25 @@ impl Derived {
         };
         let Derived { module, derivative: Derivative { names, warnings }, .. } = self;
         Ok(Gradient { value, gradient, wrt, module, names, warnings, ran })
+    }
+}
+
+/// Whether a pullback can be called only once, as it takes back what its function has changed.
+pub(crate) fn takes_back<F: ircode::Body>(module: &Module<F>, pullback: &Name) -> bool {
+    let mut found = false;
+    if let Some(function) = module.function(pullback) {
+        function.body.for_each_stmt(&mut |stmt| {
+            found |= module.primitive_call(stmt).is_some_and(|(primitive, _)| primitive.name == "use_once!");
+        });
+    }
+    found
+}
+
+/// Whether a value is or holds something that may be changed.
+fn has_identity(value: &Value) -> bool {
+    match value.as_tuple() {
+        Some(elements) => elements.iter().any(has_identity),
+        None => value.as_scalar().is_none() && !matches!(value, Value::Nothing),
     }
 }
 

@@ -296,6 +296,12 @@ end
 function itself(v::Vector{Float64})::Vector{Float64}
 1 ─      return v
 end
+function longer(v::Vector{Float64}, s::Float64)::Vector{Float64}
+1 ─ %1 = Base.getindex(v, 1)::Float64
+│   %2 = Base.mul_float(%1, s)::Float64
+│        Base.push!(v, %2)::Vector{Float64}
+└──      return v
+end
 ";
 
 #[test]
@@ -328,6 +334,43 @@ fn an_array_that_is_returned_has_a_pullback() {
         assert_eq!(dv, seed);
     }
     assert!(matches!(pullback.call(&[1.0], &mut dv), Err(CallError::Count { given: 1, expected: 2, .. })));
+}
+
+#[test]
+fn the_value_stays_when_the_pullback_takes_it_back() {
+    let module = module_of(IN_PLACE);
+    let vjp = module.vjp("longer").compile().unwrap();
+    let mut pullback = vjp.call((&[3.0, 5.0], 2.0)).unwrap();
+    assert_eq!(pullback.value(), [3.0, 5.0, 6.0]);
+    let (mut dv, mut ds) = ([f64::NAN; 2], f64::NAN);
+    pullback.call(&[1.0, 1.0, 1.0], (&mut dv, &mut ds)).unwrap();
+    assert_eq!((dv, ds), ([3.0, 1.0], 3.0));
+    assert_eq!(pullback.value(), [3.0, 5.0, 6.0]);
+    assert!(matches!(pullback.call(&[1.0, 1.0, 1.0], (&mut dv, &mut ds)), Err(CallError::Run(_))));
+}
+
+#[test]
+fn tangents_have_the_dimensions_of_their_arguments() {
+    let module = module_of(
+        "
+function corner(m::Matrix{Float64})::Float64
+1 ─ %1 = Base.arrayref(true, m, 2, 2)::Float64
+│   %2 = Base.mul_float(%1, %1)::Float64
+└──      return %2
+end
+",
+    );
+    let (m, mut tangent) = ([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], [0.0; 6]);
+    tangent[3] = 1.0;
+    let m = || Argument::Array(&m, &[2, 3]);
+    let jvp = module.jvp("corner").compile().unwrap();
+    assert_eq!(jvp.call([m()], [Argument::Array(&tangent, &[2, 3])]).unwrap(), (16.0, 8.0));
+    let error = jvp.call([m()], [Argument::Array(&tangent, &[3, 2])]).unwrap_err();
+    assert_eq!(error.to_string(), "a tangent of [3, 2] for argument 0, which is an array of [2, 3]");
+    let hvp = module.hvp("corner").compile().unwrap();
+    let (mut gradient, mut product) = ([0.0; 6], [0.0; 6]);
+    let error = hvp.call([m()], [Argument::Array(&tangent, &[3, 2])], &mut gradient, &mut product).unwrap_err();
+    assert!(matches!(error, CallError::Dimensions { argument: 0, .. }));
 }
 
 fn is_shared<T: Send + Sync>(_: &T) {}

@@ -418,6 +418,16 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
         domtree: &DomTree,
     ) {
         let mut in_phis = true;
+        // Julia up to 1.6 leaves `unreachable`s and φs without edges behind an `unreachable`, where a call turned out to return never.
+        let is_dead = |stmt: &Stmt<N>| match stmt {
+            Stmt::Return(node) => node.value.is_none(),
+            Stmt::Phi(phi) => phi.entries.is_empty(),
+            _ => false,
+        };
+        let dead = match statements.iter().rposition(|statement| !is_dead(statement.stmt)) {
+            Some(last) => last + 1,
+            None => 0,
+        };
         let mut preds: SmallVec<[N::Block; 8]> = SmallVec::new();
         for (i, statement) in statements.iter().enumerate() {
             if let Stmt::Phi(phi) = statement.stmt {
@@ -425,7 +435,7 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
                     preds.extend_from_slice(&block.preds);
                     preds.sort_unstable();
                 }
-                if !in_phis {
+                if !in_phis && i <= dead {
                     let message = "it is a φ behind a statement that is none".to_string();
                     self.at(Check::PhiAtStart, statement, message);
                 }
@@ -438,7 +448,7 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
                 let mut behind = statements.iter().skip(i + 1);
                 let stores = matches!(statement.stmt, Stmt::Enter(_))
                     && behind.clone().all(|behind| matches!(behind.stmt, Stmt::Upsilon(_)));
-                if behind.next().is_some() && !stores && !matches!(statement.stmt, Stmt::Switch(_)) {
+                if behind.next().is_some() && i < dead && !stores && !matches!(statement.stmt, Stmt::Switch(_)) {
                     let message = "it ends a block, but statements follow in this one".to_string();
                     self.at(Check::TerminatorLast, statement, message);
                 }

@@ -3,6 +3,7 @@
 use bbcode::{BBCode, EditError, Ids, InstId};
 use ircode::{Constant, LineInfo, Module, NewInstruction, Operand, Scalar, ScalarType, Stmt, Type};
 
+use crate::constant_folding::named_type;
 use crate::manager::Context;
 use crate::{PassError, PassResult};
 
@@ -75,9 +76,7 @@ fn flipped(bb: &BBCode, module: &Module<BBCode>, id: InstId, stmt: &Stmt<Ids>, l
 /// The type that a value is read as, bit by bit, and the value.
 fn bitcast<'s>(module: &Module<BBCode>, stmt: &'s Stmt<Ids>) -> Option<(ScalarType, &'s Operand<Ids>)> {
     match module.primitive_call(stmt)? {
-        (primitive, [Operand::Constant(Constant::Type(ty)), of]) if primitive.name == "bitcast" => {
-            Some((ty.as_scalar()?, of))
-        }
+        (primitive, [ty, of]) if primitive.name == "bitcast" => Some((named_type(module, ty)?.as_scalar()?, of)),
         _ => None,
     }
 }

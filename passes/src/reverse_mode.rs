@@ -57,6 +57,7 @@ mod same_loads;
 mod saved;
 mod savings;
 mod shape;
+mod sharing;
 mod statement;
 mod straight;
 mod subset;

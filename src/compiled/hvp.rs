@@ -73,7 +73,7 @@ impl Hvp {
         let numbers = {
             let (mut args, vector) = (list(args), list(vector));
             let counts = self.signature.counts(&args)?;
-            self.signature.check_tangents(&counts, &vector)?;
+            self.signature.check_tangents(&args, &counts, &vector)?;
             self.signature.check_places("gradients", &counts, &mut gradient)?;
             self.signature.check_places("products", &counts, &mut product)?;
             let shapes = shapes(&args);

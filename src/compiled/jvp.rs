@@ -68,7 +68,7 @@ impl Jvp {
     ) -> Result<(f64, f64), CallError> {
         let (mut args, tangents) = (list(args), list(tangents));
         let counts = self.signature.counts(&args)?;
-        self.signature.check_tangents(&counts, &tangents)?;
+        self.signature.check_tangents(&args, &counts, &tangents)?;
         push_tangents(&mut args, &self.signature, tangents);
         let numbers = self.program.call_in_place(0, &mut args)?;
         let number = |at| numbers.float(at).unwrap_or(f64::NAN);

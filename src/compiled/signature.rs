@@ -161,8 +161,13 @@ impl Signature {
         Ok(())
     }
 
-    /// Whether there is a tangent for each argument, with its numbers.
-    pub(super) fn check_tangents(&self, counts: &Counts, tangents: &List<'_>) -> Result<(), CallError> {
+    /// Whether there is a tangent for each argument, with its numbers and dimensions.
+    pub(super) fn check_tangents(
+        &self,
+        args: &List<'_>,
+        counts: &Counts,
+        tangents: &List<'_>,
+    ) -> Result<(), CallError> {
         let what = "tangents";
         if tangents.len() != counts.len() {
             return Err(CallError::Count { what, given: tangents.len(), expected: counts.len() });
@@ -171,6 +176,12 @@ impl Signature {
             let given = numbers_in(tangent);
             if given != expected {
                 return Err(CallError::Length { what: "tangent", argument, given, expected });
+            }
+            if let (Some(given), Some(expected)) = (dimensions(tangent), args.get(argument).and_then(dimensions))
+                && given != expected
+            {
+                let (given, expected) = (given.to_vec(), expected.to_vec());
+                return Err(CallError::Dimensions { argument, given, expected });
             }
         }
         Ok(())

@@ -9,6 +9,7 @@ use super::builder::{Builder, private};
 use super::gradient::{put_numbers, shapes};
 use super::signature::{Counts, Parameter, Signature};
 use super::{CallError, CompileError, pipeline};
+use crate::gradient::takes_back;
 
 /// The value of a function, a float, a tuple of floats or an array of floats, with a pullback to be called when its cotangent is known.
 ///
@@ -42,6 +43,8 @@ pub struct Vjp {
     value: Parameter,
     /// Where the trace is in what the forward pass gives, counted from 0.
     trace: usize,
+    /// Whether the pullback takes back what the function has changed, the value perhaps.
+    takes_back: bool,
     program: Program,
 }
 
@@ -67,8 +70,9 @@ impl private::Make for Vjp {
         for name in [&names.forward, &names.pullback] {
             pipeline::derivative(&mut module, name, builder.settings.effort, builder.settings.reassociate)?;
         }
+        let takes_back = takes_back(&module, &names.pullback);
         let program = builder.program(module, &[&names.forward, &names.pullback])?;
-        Ok(Vjp { signature, value, trace, program })
+        Ok(Vjp { signature, value, trace, takes_back, program })
     }
 }
 
@@ -95,7 +99,7 @@ impl Vjp {
             value.extend((0..count).map(|at| pending.numbers().float(at).unwrap_or(f64::NAN)));
         }
         let shadows = places.iter().enumerate().map(|(index, &place)| (own + index, place)).collect();
-        Ok(Pullback { vjp: self, pending, value, counts, shadows })
+        Ok(Pullback { vjp: self, pending, value, kept: None, counts, shadows })
     }
 
     /// The places of arrays among what the function is differentiated with respect to, in the order of the arguments.
@@ -118,6 +122,8 @@ pub struct Pullback<'v> {
     pending: Pending<'v>,
     /// A value that is no array.
     value: SmallVec<[f64; 4]>,
+    /// An array that the pullback takes back, as it was.
+    kept: Option<Vec<f64>>,
     counts: Counts,
     /// The shadows of arrays: which arguments of the forward pass they are, and to which of the places they belong.
     shadows: SmallVec<[(usize, usize); 4]>,
@@ -126,8 +132,9 @@ pub struct Pullback<'v> {
 impl Pullback<'_> {
     /// The value: one number if it is a float, those of its fields if it is a tuple, the elements of an array.
     pub fn value(&self) -> &[f64] {
-        match self.vjp.value {
-            Parameter::Floats => self.pending.array(0).unwrap_or_default(),
+        match (&self.vjp.value, &self.kept) {
+            (Parameter::Floats, Some(kept)) => kept,
+            (Parameter::Floats, None) => self.pending.array(0).unwrap_or_default(),
             _ => &self.value,
         }
     }
@@ -144,6 +151,9 @@ impl Pullback<'_> {
         let expected = self.value().len();
         if seed.len() != expected {
             return Err(CallError::Count { what: "numbers of the seed", given: seed.len(), expected });
+        }
+        if self.vjp.takes_back && self.vjp.value == Parameter::Floats && self.kept.is_none() {
+            self.kept = Some(self.value().to_vec());
         }
         for (argument, _) in &self.shadows {
             if let Some(shadow) = self.pending.made_for_mut(*argument) {

@@ -701,4 +701,10 @@ end
 @case("matrix_exponential", A -> weighted(exponential(A)), A)
 @case("matrix_exponential_in_time", (A, t) -> weighted(exponential(t * A)), A, 0.01)
 
+# Arrays of other numbers.
+@case("floats_of_integers", x -> weighted(Vector{typeof(x)}([1, 2, 3]) .* x) + sum(float([2, 3])) * x^2, 0.7)
+@case("integers_among_floats", x -> (w = [x, x^2, x^3]; w[1:2] = [2, 3]; y = zeros(typeof(x), 2); copyto!(y, [4, 5]); sum(w) + y[2] * x), 0.7)
+@case("complex_of_floats", A -> (B = Matrix{Complex{eltype(A)}}(A); abs2(sum(B .* B) + im * B[1])), A)
+@case("tuple_of_several_types", (a, b) -> (s = zero(a); for y in (a, (b, a), [a]); s += y isa Tuple ? y[1] * y[2] : y isa Vector ? y[1] : y^2; end; s), 0.3, 0.8)
+
 end

@@ -11,8 +11,8 @@ mod tabulated;
 mod trigonometric;
 
 pub use libm::{
-    acos, acosh, asin, asinh, atan, atan2, atanh, cbrt, cosh, erfc, exp2, exp10, expm1, fma, fmod, hypot, log1p, log2,
-    log10, pow, sinh, tan,
+    acos, asin, asinh, atan, atan2, atanh, cbrt, cosh, erfc, exp2, exp10, expm1, fma, fmod, hypot, log1p, log2, log10,
+    pow, sinh, tan,
 };
 
 /// Functions without branches, each written once over an [`Arithmetic`](functions::Arithmetic): for numbers, and for code that
@@ -48,6 +48,18 @@ pub fn exp(x: f64) -> f64 {
 /// ```
 pub fn log(x: f64) -> f64 {
     functions::log(&mut functions::Numbers, x)
+}
+
+/// The inverse hyperbolic cosine of `x`; below 1 NaN, where that of the crate `libm` gives numbers far below.
+///
+/// ```
+/// use ircode::primitives::float64::acosh;
+///
+/// assert_eq!((acosh(1.0), acosh(2.0)), (0.0, 1.3169578969248166));
+/// assert!(acosh(-1e5).is_nan());
+/// ```
+pub fn acosh(x: f64) -> f64 {
+    if x < 1.0 { f64::NAN } else { libm::acosh(x) }
 }
 
 /// The error function of `x`, 2/√π · ∫₀ˣ e^(−t²) dt.

@@ -27,7 +27,7 @@ functions! {
     cosh = float64::cosh, libm::coshf;
     tanh = float64::tanh, libm::tanhf;
     asinh = float64::asinh, libm::asinhf;
-    acosh = float64::acosh, libm::acoshf;
+    acosh = float64::acosh, acosh_single;
     atanh = float64::atanh, libm::atanhf;
     exp = float64::exp, libm::expf;
     exp2 = float64::exp2, libm::exp2f;
@@ -40,6 +40,11 @@ functions! {
     cbrt = float64::cbrt, libm::cbrtf;
     erf = float64::erf, libm::erff;
     erfc = float64::erfc, libm::erfcf;
+}
+
+/// Below 1 as in [`float64::acosh`].
+fn acosh_single(x: f32) -> f32 {
+    if x < 1.0 { f32::NAN } else { libm::acoshf(x) }
 }
 
 /// `f` of `x` turns of a half circle: where the circle is cut into `turn` of them, exact at every quarter.

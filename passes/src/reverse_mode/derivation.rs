@@ -1,6 +1,6 @@
 //! Deriving a function and all that it calls: what was prepared, what is to be made, and what it is called.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::sync::{Arc, OnceLock};
 
 use bbcode::{BBCode, Ids, InstId};
@@ -13,6 +13,7 @@ use super::counted;
 use super::linear_maps::normal_form;
 use super::linear_maps::rule_pullbacks::RulePullbacks;
 use super::operation::{Classifier, Operation};
+use super::sharing::Sharing;
 use super::summary::Summaries;
 use super::{Carrier, NAME, Savings, numbers_of};
 use crate::base_names::{BaseNames, base_name};
@@ -205,6 +206,8 @@ pub(super) struct Derivation<'a> {
     pub(super) thunks: Thunks,
     /// What a value that is called may be.
     candidates: Vec<Candidate>,
+    roots: Vec<usize>,
+    sharing: OnceCell<Sharing>,
     base_names: BaseNames,
     prepared: RefCell<HashMap<usize, Arc<Prepared>>>,
 }
@@ -231,9 +234,22 @@ impl<'a> Derivation<'a> {
             registered: RegisteredDerivatives::of(module, DerivativeKind::Vjp),
             thunks: Thunks::default(),
             candidates,
+            roots: roots.to_vec(),
+            sharing: OnceCell::new(),
             base_names: BaseNames::default(),
             prepared: RefCell::default(),
         }
+    }
+
+    /// The pairs of arguments of a function that may share objects; `None` if all may.
+    pub(super) fn shared_arguments(&self, name: &Name) -> Option<&HashSet<(usize, usize)>> {
+        let function = self.module.function_index(name).filter(|function| !self.roots.contains(function))?;
+        let sharing = self.sharing.get_or_init(|| {
+            let called = self.candidates.iter().filter_map(|candidate| candidate.function(self.module));
+            let open = called.chain(self.roots.iter().copied()).collect();
+            Sharing::of(self.module, self.rules, &open, &self.summaries)
+        });
+        sharing.pairs(function)
     }
 
     /// Refuses code that may change a global array. The functions at these positions are differentiated.

@@ -8,6 +8,7 @@ use hashbrown::{HashMap, HashSet};
 use ircode::graph::{DomTree, LoopForest};
 use ircode::{Argument, LineInfo, Name, Operand, Stmt, Type, TypeDef};
 use slotmap::SecondaryMap;
+use smallvec::SmallVec;
 
 use super::activity::{Activity, Subject};
 use super::at_hand::AtHand;
@@ -19,11 +20,13 @@ use super::fields::MOST_SLOT_WORK;
 use super::inductions::{Inductions, Scope};
 use super::linear_maps::rule_pullbacks::RulePullback;
 use super::linear_maps::traces::Traces;
+use super::objects::Class;
 use super::operation::Operation;
 use super::recompute::{Facts, Recomputation, Recomputed};
 use super::recompute_in_block;
 use super::same_loads::same_loads;
 use super::saved::Saved;
+use super::sharing::External;
 use super::{Carrier, NAME};
 use crate::PassError;
 use crate::tangents::Tangent;
@@ -128,6 +131,8 @@ pub(super) struct Plan<'a> {
     once: bool,
     /// Whether less would be saved if it might.
     pub(super) better_once: bool,
+    /// By class of objects that were there before: those that may be the same.
+    sharing: HashMap<Class, SmallVec<[Class; 2]>>,
     /// Classes of objects whose contents the pullback reads.
     contents_needed: Vec<bool>,
     /// Classes of objects that are copied, or made by a rule, as a whole.
@@ -137,6 +142,11 @@ pub(super) struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
+    /// The other classes that objects of this one may be of, as arguments may be one object.
+    pub(super) fn sharing(&self, class: Class) -> &[Class] {
+        self.sharing.get(&class).map_or(&[], SmallVec::as_slice)
+    }
+
     /// What is found out about a function that is to be differentiated with respect to the arguments that are wanted; what its passes
     /// hand to each other, [`decide`](Plan::decide) decides. `once` says that the pullback is called only
     /// once for each forward pass.
@@ -215,6 +225,8 @@ impl<'a> Plan<'a> {
             undefined: &maybe_undefined,
         };
         let inductions = Inductions::new(&scope, &counted, derivation.savings);
+        let external = External::of(derivation.module, &primal, &activity.objects);
+        let sharing = external.others(derivation.shared_arguments(name));
         let mut plan = Plan {
             derivation,
             names,
@@ -244,6 +256,7 @@ impl<'a> Plan<'a> {
             used: None,
             once,
             better_once: false,
+            sharing,
             contents_needed: vec![false; activity.objects.bound()],
             lengths_needed: vec![false; activity.objects.bound()],
             result: prepared.result.clone(),

@@ -560,7 +560,7 @@ struct Node {
     operands: Vec<usize>,
 }
 
-/// The classes of objects that a statement may change.
+/// The classes of objects that a statement may change: arguments may be one object.
 pub(super) fn changed_classes(plan: &Plan<'_>, id: InstId) -> Vec<Class> {
     let operation = plan.activity.operation(id);
     let mut changed = Vec::new();
@@ -574,6 +574,8 @@ pub(super) fn changed_classes(plan: &Plan<'_>, id: InstId) -> Vec<Class> {
         Operation::Unknown => operation.for_each_input(&plan.primal, id, &mut write),
         operation => operation.changed_object().into_iter().for_each(&mut write),
     }
+    let shared: Vec<Class> = changed.iter().flat_map(|class| plan.sharing(*class)).copied().collect();
+    changed.extend(shared);
     changed
 }
 

@@ -32,11 +32,7 @@ pub(super) fn same_loads(plan: &Plan<'_>) -> SecondaryMap<InstId, InstId> {
                 _ if known.is_empty() => {}
                 _ => {
                     for changed in changed_classes(plan, id) {
-                        // Arguments may be one object.
-                        let is_external = |class: Class| plan.activity.objects.is_external(class);
-                        known.retain(|(_, class, _)| {
-                            *class != changed && !(is_external(changed) && is_external(*class))
-                        });
+                        known.retain(|(_, class, _)| *class != changed);
                     }
                 }
             }

@@ -196,7 +196,15 @@ impl Generator<'_, '_> {
                 let number = Operand::from(position as i64 + 1);
                 let mut emit = self.emit(here.block, here.line);
                 let same = emit.call("Core", "===", [index.clone(), number], Type::BOOL)?;
-                let converted = emit.convert(seed.clone(), shape, to)?;
+                let mut given = seed.clone();
+                if matches!(shape, Tangent::Dynamic { .. }) {
+                    // What is none of this field is not taken for one: `nothing` stands for zero.
+                    for leaf in &mut given {
+                        let args = [same.clone(), leaf.clone(), Operand::nothing()];
+                        *leaf = emit.call("Core", "ifelse", args, Type::Any)?;
+                    }
+                }
+                let converted = emit.convert(given, shape, to)?;
                 let mut kinds = Vec::new();
                 to.for_each_leaf(&mut |leaf| kinds.push(leaf.clone()));
                 let mut part = Leaves::new();

@@ -146,7 +146,7 @@ fn direct(module: &Module<BBCode>, rules: &RuleTable, bb: &BBCode, closed: bool)
 }
 
 /// Whether a statement computes a number from numbers and does nothing else. Most do, and need not be looked at more closely.
-fn computes_numbers(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
+pub(super) fn computes_numbers(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
     module.primitive_call(stmt).is_some_and(|(primitive, _)| {
         let pure = matches!(primitive.compute, Compute::Scalars(_)) && primitive.effects == Effects::PURE;
         pure && primitive.name != "bitcast"
@@ -154,7 +154,7 @@ fn computes_numbers(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
 }
 
 /// Whether what is called is known only when the program runs.
-fn is_call_of_value(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
+pub(super) fn is_call_of_value(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
     let callee = match stmt {
         Stmt::Call(call) => &call.callee,
         Stmt::Invoke(invoke) => &invoke.callee,
