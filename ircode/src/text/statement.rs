@@ -322,14 +322,26 @@ impl<'a> Cursor<'a> {
             };
             let length = balanced_length(self.rest(), ends);
             self.seek(start + length);
+            if let Some(object) = self.called_object(start) {
+                return Ok(object);
+            }
             return Ok(Operand::Constant(Constant::of_type(sharing::parse_type(self.text(start..self.pos())))));
         }
-        if self.starts_with("()(") {
-            // An object without fields: how functions of keyword arguments print.
-            self.seek(self.pos() + "()".len());
-            return Ok(Operand::Constant(Constant::Text(self.text(start..self.pos()).into())));
+        if let Some(object) = self.called_object(start) {
+            return Ok(object);
         }
         Ok(Operand::Global(sharing::global(GlobalRef::new(sharing::name(&module), sharing::name(&name)))))
+    }
+
+    /// Behind its type an object that is called, `Main.Scaled(2.0)(%1)`; of no fields functions of keyword arguments are, `#f#12()(%1)`.
+    fn called_object(&mut self, start: usize) -> Option<Operand<Positions>> {
+        let fields = self.rest().strip_prefix('(')?;
+        let length = balanced_length(fields, |rest| rest.starts_with(')'));
+        let called = fields.get(length..)?.starts_with(")(") && !fields.get(..length)?.contains('%');
+        called.then(|| {
+            self.seek(self.pos() + length + "()".len());
+            Operand::Constant(Constant::Text(self.text(start..self.pos()).into()))
+        })
     }
 
     /// `(println)`, `(%24)`, `(Core.Intrinsics.mul_int)`: in parentheses, a name is a function object.
@@ -628,6 +640,21 @@ mod tests {
         let body = |stmt: &str| parse_function(&format!("1 ─ %1 = {stmt}::Any\n└──      return %1\n")).unwrap().body;
         assert_eq!(body("_2(1)"), body("(_2)(1)"));
         assert_ne!(body("_2d(1)"), body("(_2)(1)"));
+    }
+
+    #[test]
+    fn objects_are_called() {
+        for object in [
+            "Base.var\"#62#63\"{typeof(sum),Main.var\"#4#7\"}(sum, Main.var\"#4#7\"())",
+            "Main.Scaled(2.0)",
+            "Main.var\"#f#12\"()",
+        ] {
+            let text = format!("1 ─ %1 = invoke {object}(_2::Vector{{Float64}})::Float64\n└──      return %1\n");
+            let body = parse_function(&text).unwrap().body;
+            let printed = body.to_string();
+            assert!(printed.contains(&format!("({object})(_2")), "{printed}");
+            assert_eq!(parse_function(&printed).unwrap().body, body);
+        }
     }
 
     #[test]
