@@ -165,7 +165,8 @@ impl Pullback<'_> {
             Parameter::Fields(_) => Argument::Fields(seed),
             Parameter::Floats | Parameter::Other(_) => {
                 // If it is that of an argument it is full of zeros now, else nobody else has it.
-                if let Some(shadow) = self.pending.array_mut(1) {
+                // After a pullback that took back how long it is, the next one fails before it looks at it.
+                if let Some(shadow) = self.pending.array_mut(1).filter(|shadow| shadow.len() == seed.len()) {
                     shadow.copy_from_slice(seed);
                 }
                 Argument::Nothing

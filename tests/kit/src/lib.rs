@@ -8,6 +8,7 @@ pub mod compact;
 pub mod compaction;
 pub mod dual;
 pub mod dynamic;
+pub mod in_place;
 pub mod independent_rounds;
 pub mod kernels;
 pub mod laws;
