@@ -55,6 +55,12 @@ pub(crate) fn invoked(module: &Module<IRCode>, invoke: &InvokeNode<Positions>) -
     }
 }
 
+/// The types that statements declare. A statement that Julia has removed, which is `nothing`, may have the type that it had before.
+fn declared_types(ir: &IRCode) -> Vec<Type> {
+    let declared = |(stmt, ty): (&Stmt<Positions>, &Type)| if stmt.is_nothing() { Type::Any } else { value_type(ty) };
+    ir.stmts.stmts().iter().zip(ir.stmts.types()).map(declared).collect()
+}
+
 /// Makes a function ready, with the types that its statements declare or without.
 pub(crate) fn prepare(
     module: &Module<IRCode>,
@@ -113,7 +119,7 @@ pub(crate) fn prepare(
         argtypes: ir.argtypes.iter().map(value_type).collect(),
         varargs: function.varargs,
         registers: arguments + ops.len(),
-        types: if with_types { ir.stmts.types().iter().map(value_type).collect() } else { Vec::new() },
+        types: if with_types { declared_types(ir) } else { Vec::new() },
         ops,
         after,
         block_starts: block_starts.collect(),

@@ -57,6 +57,9 @@ fn flipped(bb: &BBCode, module: &Module<BBCode>, id: InstId, stmt: &Stmt<Ids>, l
     };
     let is_set = |operand: &Operand<Ids>| constant_bits(operand) == Some(sign);
     let (of, sign) = match [a, b].map(|side| (is_set(side), is_sign(side))) {
+        // `flipsign(-0.0, y)`: the constant is the float.
+        [(true, _), (_, true)] => (a, Some(b)),
+        [(_, true), (true, _)] => (b, Some(a)),
         [_, (true, _)] => (a, None),
         [(true, _), _] => (b, None),
         [_, (_, true)] => (a, Some(b)),
