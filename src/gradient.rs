@@ -229,7 +229,8 @@ pub fn gradient_with(
 /// The seed is a tangent of the result: of a float a float; of a tuple, a named tuple or a struct that cannot be changed
 /// the tuple of the tangents of its fields, `nothing` for those that have none; of an array an array; of a mutable struct
 /// `M` a `BBKit.Tangent{M}` (see [`exec::Machine::zero_tangents`]). It can be given as [JSON](Seed::Json), too. Before
-/// the derivative is run, the function is where it takes the result to know the shape of the seed.
+/// the derivative is run, the function is where it takes the result to know the shape of the seed. It is once more for the value if that may be changed,
+/// as an array may, and the pullback takes back changes of memory.
 ///
 /// ```
 /// use bbkit::exec::{Limits, Value};

@@ -32,8 +32,9 @@ fn edges(ty: ScalarType) -> Vec<Scalar> {
         ScalarType::Bool => vec![0, 1],
         ScalarType::Char => vec![0, 0x6100_0000, 0xf09f_9880],
         ty if ty.is_float() => {
-            let numbers =
-                [0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -2.5, 1e-40, 300.5, -129.0, 1e10, 65_519.0, 1e300, -1e19, 1.8e19];
+            let numbers = [
+                0.0, -0.0, 1.0, -1.0, 0.5, 2.5, -2.5, 1e-40, 300.5, -129.0, -1e5, 1e10, 65_519.0, 1e300, -1e19, 1.8e19,
+            ];
             let special = [f64::INFINITY, f64::NEG_INFINITY, f64::NAN];
             let number = |x: &f64| Scalar::from_float(ty, *x).unwrap().to_bits();
             numbers.iter().chain(&special).map(number).collect()

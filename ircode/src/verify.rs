@@ -418,7 +418,7 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
         domtree: &DomTree,
     ) {
         let mut in_phis = true;
-        // Julia up to 1.6 leaves `unreachable`s and φs without edges behind an `unreachable`, where a call turned out to return never.
+        // Julia 1.5 leaves `unreachable`s and φs without edges behind an `unreachable`, where a call turned out to return never.
         let is_dead = |stmt: &Stmt<N>| match stmt {
             Stmt::Return(node) => node.value.is_none(),
             Stmt::Phi(phi) => phi.entries.is_empty(),

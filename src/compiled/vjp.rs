@@ -131,6 +131,7 @@ pub struct Pullback<'v> {
 
 impl Pullback<'_> {
     /// The value: one number if it is a float, those of its fields if it is a tuple, the elements of an array.
+    /// It stays when the pullback takes back what the function has changed.
     pub fn value(&self) -> &[f64] {
         match (&self.vjp.value, &self.kept) {
             (Parameter::Floats, Some(kept)) => kept,

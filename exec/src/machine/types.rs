@@ -11,7 +11,7 @@ impl Machine<'_> {
     ///
     /// Running does not look at types, but passes, derivatives and native code take them for true: where one of these is suspected, this tells
     /// whether the code that it was given, or that it made, is to blame. Of abstract types, and of those that are known by their names only, nothing can be told, and nothing is
-    /// said. It takes several times as long as a run without it.
+    /// said; nor of statements that are `nothing`, which Julia has removed. It takes several times as long as a run without it.
     ///
     /// ```
     /// use exec::{Machine, RunErrorKind, Value};

@@ -1,16 +1,14 @@
 //! Which arguments of a function may be, or hold, the same object: what one changes, another one sees.
 
-use std::sync::Arc;
-
 use bbcode::{BBCode, Ids};
 use hashbrown::{HashMap, HashSet};
-use ircode::{Module, Operand, Stmt, Type, TypeKind};
+use ircode::{Module, Operand, Stmt, Type};
 use slotmap::SecondaryMap;
 use smallvec::SmallVec;
 
 use super::objects::{Class, Objects};
 use super::operation::{Classifier, Operation};
-use super::summary::{Summaries, computes_numbers, is_call_of_value};
+use super::summary::{Summaries, computes_numbers, is_call_of_value, mutable_parts};
 use crate::rules::RuleTable;
 
 /// Two arguments, by their indices, the lesser first: 1 is `_2`.
@@ -52,10 +50,11 @@ impl Sharing {
                     continue;
                 }
                 let same = |a: Class, b: Class| a == b || calls.external.may_share(sharing.pairs(position), a, b);
-                let pairs: Vec<Pair> = pairs(classes.len())
-                    .filter(|&(a, b)| matches!((classes.get(a), classes.get(b)), (Some(Some(a)), Some(Some(b))) if same(*a, *b)))
-                    .map(|(a, b)| (a + 1, b + 1))
-                    .collect();
+                let class = |argument: usize| classes.get(argument).copied().flatten();
+                let pairs = pairs(classes.len())
+                    .filter(|&(a, b)| class(a).zip(class(b)).is_some_and(|(a, b)| same(a, b)))
+                    .map(|(a, b)| (a + 1, b + 1));
+                let pairs: Vec<Pair> = pairs.collect();
                 let is_new = !sharing.0.contains_key(callee);
                 let known = sharing.0.entry(*callee).or_default();
                 let before = known.len();
@@ -123,6 +122,7 @@ pub(super) struct External(Vec<(Class, SmallVec<[Given; 2]>)>);
 /// What a function gets objects by.
 #[derive(Clone, Debug)]
 enum Given {
+    /// The argument of this index, with the [objects that it may hold](mutable_parts).
     Argument(usize, Option<HashSet<Type>>),
     Global,
 }
@@ -146,61 +146,29 @@ impl External {
 
     /// By class, those that it may share objects with, where these pairs of arguments may share some.
     pub(super) fn others(&self, shared: Option<&HashSet<Pair>>) -> HashMap<Class, SmallVec<[Class; 2]>> {
-        let of = |class: Class| {
-            let others = self.0.iter().map(|(other, _)| *other).filter(move |other| *other != class);
-            others.filter(move |other| self.may_share(shared, class, *other)).collect()
+        let of = |class: Class, given: &[Given]| {
+            let others = self.0.iter().filter(|(other, by)| *other != class && may_share(shared, given, by));
+            others.map(|(other, _)| *other).collect()
         };
-        self.0.iter().map(|(class, _)| (*class, of(*class))).collect()
+        self.0.iter().map(|(class, given)| (*class, of(*class, given))).collect()
     }
 
+    /// Whether objects of two classes may be the same, where these pairs of arguments may share some.
     fn may_share(&self, shared: Option<&HashSet<Pair>>, a: Class, b: Class) -> bool {
         let given = |class: Class| self.0.iter().find(|(known, _)| *known == class).map_or(&[][..], |(_, given)| given);
-        let share = |a: &Given, b: &Given| match (a, b) {
-            (Given::Argument(a, parts), Given::Argument(b, others)) => {
-                let disjoint = matches!((parts, others), (Some(parts), Some(others)) if parts.is_disjoint(others));
-                // The function itself is not among what is given.
-                let itself = *a.min(b) == 0;
-                !disjoint && shared.is_none_or(|pairs| itself || pairs.contains(&(*a.min(b), *a.max(b))))
-            }
-            _ => true,
-        };
-        given(a).iter().any(|a| given(b).iter().any(|b| share(a, b)))
+        may_share(shared, given(a), given(b))
     }
 }
 
-/// The types of the objects that values of a type are or hold, arrays by their elements; `None` if they may be any.
-fn mutable_parts(module: &Module<BBCode>, ty: &Type) -> Option<HashSet<Type>> {
-    let mut found: HashSet<Type> = HashSet::new();
-    let mut seen: HashSet<Type> = HashSet::new();
-    let mut work = vec![ty.clone()];
-    while let Some(ty) = work.pop() {
-        match &ty {
-            Type::Scalar(_) | Type::Bottom | Type::Nothing | Type::String | Type::Symbol => {}
-            Type::TypeOf(_) | Type::Function(_) => {}
-            Type::Tuple(elements) | Type::Union(elements) => work.extend(elements.iter().cloned()),
-            Type::NamedTuple(fields) => work.extend(fields.iter().map(|(_, ty)| ty.clone())),
-            Type::Array(array) if found.insert(Type::Memory(Arc::new(array.element.clone()))) => {
-                work.push(array.element.clone());
-            }
-            Type::Array(_) => {}
-            Type::Named(name) => match module.type_def(name).map(|def| &def.kind) {
-                Some(TypeKind::Struct { mutable, fields }) => {
-                    if *mutable {
-                        found.insert(ty.clone());
-                    }
-                    if seen.insert(ty.clone()) {
-                        work.extend(fields.iter().map(|(_, ty)| ty.clone()));
-                    }
-                }
-                Some(TypeKind::Enum { cases }) => {
-                    if seen.insert(ty.clone()) {
-                        work.extend(cases.iter().flat_map(|(_, payload)| payload).cloned());
-                    }
-                }
-                _ => return None,
-            },
-            _ => return None,
+fn may_share(shared: Option<&HashSet<Pair>>, a: &[Given], b: &[Given]) -> bool {
+    let share = |a: &Given, b: &Given| match (a, b) {
+        (Given::Argument(a, parts), Given::Argument(b, others)) => {
+            let disjoint = matches!((parts, others), (Some(parts), Some(others)) if parts.is_disjoint(others));
+            // The function itself is not among what is given.
+            let itself = *a.min(b) == 0;
+            !disjoint && shared.is_none_or(|pairs| itself || pairs.contains(&(*a.min(b), *a.max(b))))
         }
-    }
-    Some(found)
+        _ => true,
+    };
+    a.iter().any(|a| b.iter().any(|b| share(a, b)))
 }

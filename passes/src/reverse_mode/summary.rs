@@ -1,5 +1,7 @@
 //! What calls of the functions of a module may do to the memory that they are given.
 
+use std::sync::Arc;
+
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::primitives::{Compute, Effects};
@@ -181,6 +183,13 @@ fn is_made_here(classifier: &Classifier<'_>, object: &Operand<Ids>) -> bool {
 
 /// Whether values of this type may hold something that has identity.
 pub(super) fn holds_objects<F>(module: &Module<F>, ty: &Type) -> bool {
+    mutable_parts(module, ty).is_none_or(|parts| !parts.is_empty())
+}
+
+/// The types of the objects that values of a type may be or hold: arrays by the numbers in them, structs by their names where they are declared.
+/// Two types without a common one share no object. `None` if they may be of any.
+pub(super) fn mutable_parts<F>(module: &Module<F>, ty: &Type) -> Option<HashSet<Type>> {
+    let mut found: HashSet<Type> = HashSet::new();
     let mut seen: HashSet<Type> = HashSet::new();
     let mut work = vec![ty.clone()];
     while let Some(ty) = work.pop() {
@@ -189,18 +198,31 @@ pub(super) fn holds_objects<F>(module: &Module<F>, ty: &Type) -> bool {
             Type::TypeOf(_) | Type::Function(_) => {}
             Type::Tuple(elements) | Type::Union(elements) => work.extend(elements.iter().cloned()),
             Type::NamedTuple(fields) => work.extend(fields.iter().map(|(_, ty)| ty.clone())),
-            Type::Named(name) => match module.type_def(name).map(|def| &def.kind) {
-                Some(TypeKind::Struct { mutable: false, fields }) if seen.insert(ty.clone()) => {
-                    work.extend(fields.iter().map(|(_, ty)| ty.clone()));
+            Type::Array(array) => {
+                // Other types may be spelled in several ways.
+                let element = if array.element.as_scalar().is_some() { array.element.clone() } else { Type::Any };
+                found.insert(Type::Memory(Arc::new(element)));
+                work.extend(seen.insert(ty.clone()).then(|| array.element.clone()));
+            }
+            Type::Named(name) => {
+                let def = module.type_def(name)?;
+                if module.class(name).is_some() {
+                    // An object may be of a class below.
+                    return None;
                 }
-                Some(TypeKind::Enum { cases }) if seen.insert(ty.clone()) => {
-                    work.extend(cases.iter().flat_map(|(_, payload)| payload).cloned());
+                if !seen.insert(Type::named(def.name.clone())) {
+                    continue;
                 }
-                Some(TypeKind::Struct { mutable: true, .. }) | None => return true,
-                Some(_) => {}
-            },
-            _ => return true,
+                match &def.kind {
+                    TypeKind::Struct { mutable, fields } => {
+                        found.extend(mutable.then(|| Type::named(def.name.clone())));
+                        work.extend(fields.iter().map(|(_, ty)| ty.clone()));
+                    }
+                    TypeKind::Enum { cases } => work.extend(cases.iter().flat_map(|(_, payload)| payload).cloned()),
+                }
+            }
+            _ => return None,
         }
     }
-    false
+    Some(found)
 }
