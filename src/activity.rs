@@ -1,6 +1,6 @@
 //! Which statements of a function are differentiated, on its listing.
 
-use ircode::{Function, IRCode, Module, Name, Style, Type, print_body, print_function};
+use ircode::{Function, IRCode, Module, Style, Type, print_body, print_function};
 use passes::reverse_mode::{ActivityReport, Options};
 
 use crate::GradientError;
@@ -14,12 +14,12 @@ use crate::gradient::{selected_arguments, specialize, to_bbcode};
 ///
 /// [`GradientError`] where the function cannot be differentiated.
 pub fn activity(module: &Module<IRCode>, name: &str, wrt: Option<&[String]>) -> Result<ActivityReport, GradientError> {
-    let types: Vec<Type> = match module.function(name) {
+    let name = module.full_name(name);
+    let types: Vec<Type> = match module.function(&name) {
         Some(function) => passes::argument_types(module, function),
         None => Vec::new(),
     };
     let mut module = to_bbcode(module)?;
-    let name = Name::from(name);
     specialize(&mut module, &name, &types)?;
     let with_respect_to = selected_arguments(&module, &name, wrt)?;
     let options = Options { with_respect_to, vjp: true, ..Options::default() };

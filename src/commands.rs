@@ -24,7 +24,7 @@ mod rules;
 use std::io::{ErrorKind, Write};
 
 use bbkit::Input;
-use ircode::{Function, IRCode, Name};
+use ircode::Name;
 
 /// Why a command did not succeed, in words for the user. Empty if it has been told already.
 #[derive(Debug)]
@@ -88,12 +88,7 @@ pub(crate) fn select(input: &mut Input, name: Option<&str>) -> Result<Name, Fail
         if input.module.function(name).is_none() && input.module.function("").is_some() {
             input.module.rename_function("", name)?;
         }
-        // `f` is short for `f(::Float64)`, the name in a dump of Julia's code.
-        let method = match input.module.methods(name) {
-            [only] => input.module.functions().get(*only),
-            _ => None,
-        };
-        return match input.module.function(name).or(method).or_else(|| in_a_module(input, name)) {
+        return match input.module.function(&input.module.full_name(name)) {
             Some(function) => Ok(function.name.clone()),
             None => fail(format!("{}: there is no function `{name}`; there {}", input.path, listed(input))),
         };
@@ -104,16 +99,6 @@ pub(crate) fn select(input: &mut Input, name: Option<&str>) -> Result<Name, Fail
         [first, ..] if ircode::method_of(&first.name).is_some() => Ok(first.name.clone()),
         _ => fail(format!("{}: which function? Name one with --fn; there {}", input.path, listed(input))),
     }
-}
-
-/// The only method whose path ends with this name: of `f` that is `Main.Models.f(::Float64)`.
-fn in_a_module<'i>(input: &'i Input, name: &str) -> Option<&'i Function<IRCode>> {
-    let is_path = |function: &&Function<IRCode>| {
-        let path = ircode::method_of(&function.name).and_then(|path| path.strip_suffix(name));
-        path.is_some_and(|path| path.ends_with('.'))
-    };
-    let mut found = input.module.functions().iter().filter(is_path);
-    found.next().filter(|_| found.next().is_none())
 }
 
 fn listed(input: &Input) -> String {

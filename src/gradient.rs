@@ -279,7 +279,8 @@ pub fn vjp_with<'s>(
     let derived = Derived::of(module, name, args, options, true)?;
     let mut seed_value = None;
     if let Some(result) = derived.result_type() {
-        seed_value = Some(seed::tangent(&derived.module, name, args, &result, seed.into(), options.limits)?);
+        seed_value =
+            Some(seed::tangent(&derived.module, &derived.function, args, &result, seed.into(), options.limits)?);
     }
     derived.run(args, seed_value, options)
 }
@@ -305,10 +306,10 @@ impl Derived {
         vjp: bool,
     ) -> Result<Derived, GradientError> {
         let types: Vec<Type> = args.iter().map(Value::type_of).collect();
+        let function = module.full_name(name);
         let mut module = to_bbcode(module)?;
-        let function = Name::from(name);
         specialize(&mut module, &function, &types)?;
-        let wrt = match (&options.wrt, module.function(name)) {
+        let wrt = match (&options.wrt, module.function(&function)) {
             (Some(wrt), Some(function)) => Some(wrt::selected(&module, function, wrt)?),
             _ => None,
         };
@@ -318,8 +319,9 @@ impl Derived {
         let derivative = derive(&mut module, &function, &asked)?;
         let names = &derivative.names;
         let closed = if vjp { names.vjp.clone() } else { names.value_and_gradient.clone() };
-        let arguments = module.function(name).map_or(0, |function| function.body.argtypes.len().saturating_sub(1));
-        let fixed = module.function(name).filter(|function| function.varargs).map(|_| arguments.saturating_sub(1));
+        let own = module.function(&function);
+        let arguments = own.map_or(0, |own| own.body.argtypes.len().saturating_sub(1));
+        let fixed = own.filter(|own| own.varargs).map(|_| arguments.saturating_sub(1));
         Ok(Derived { module: into_ircode(module)?, derivative, function, closed, wrt, arguments, fixed })
     }
 
@@ -420,8 +422,8 @@ pub fn derivative(
     name: &str,
     types: &[Type],
 ) -> Result<(Module<IRCode>, DerivativeNames), GradientError> {
+    let name = module.full_name(name);
     let mut module = to_bbcode(module)?;
-    let name = Name::from(name);
     specialize(&mut module, &name, types)?;
     let derivative = derive(&mut module, &name, &Options::default())?;
     Ok((into_ircode(module)?, derivative.names))
@@ -435,8 +437,9 @@ pub fn derivative(
 /// [`GradientError`] if the code cannot be converted, which verified code always can.
 pub fn specialized(module: &Module<IRCode>, name: &str, args: &[Value]) -> Result<Module<IRCode>, GradientError> {
     let types: Vec<Type> = args.iter().map(Value::type_of).collect();
+    let name = module.full_name(name);
     let mut module = to_bbcode(module)?;
-    specialize(&mut module, &Name::from(name), &types)?;
+    specialize(&mut module, &name, &types)?;
     Ok(into_ircode(module)?)
 }
 

@@ -76,11 +76,12 @@ pub fn hessian(
     args: &[Value],
     options: &JacobianOptions,
 ) -> Result<Hessian, GradientError> {
+    let name = &module.full_name(name);
     let prepared = Prepared::new(module, name, args, options.wrt.as_deref())?;
     let inputs = Inputs::new(&prepared, name, args, options.limits)?;
     let columns = inputs.count();
     let chunk = chunk(columns, options.chunk);
-    let derived = second_derivative(prepared.code.clone(), &name.into(), prepared.with_respect_to(), chunk)?;
+    let derived = second_derivative(prepared.code.clone(), name, prepared.with_respect_to(), chunk)?;
     let Some((derived, names)) = derived else {
         return Err(never_returns(&prepared.module, name, args, options.limits));
     };

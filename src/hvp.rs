@@ -86,6 +86,7 @@ pub fn hvp_with(
     vector: &[Value],
     options: &RunOptions,
 ) -> Result<Hvp, GradientError> {
+    let name = &module.full_name(name);
     let types: Vec<Type> = args.iter().map(Value::type_of).collect();
     let limits = options.limits;
     let Some((derived, names)) = hessian_function(module, name, &types, 1)? else {
@@ -130,8 +131,8 @@ pub fn hessian_function(
     types: &[Type],
     directions: usize,
 ) -> Result<Option<(Module<IRCode>, HessianNames)>, GradientError> {
+    let name = module.full_name(name);
     let mut module: Module<BBCode> = to_bbcode(module)?;
-    let name = Name::from(name);
     specialize(&mut module, &name, types)?;
     second_derivative(module, &name, None, directions)
 }

@@ -95,6 +95,7 @@ pub fn jacobian(
     args: &[Value],
     options: &JacobianOptions,
 ) -> Result<Jacobian, GradientError> {
+    let name = &module.full_name(name);
     let prepared = Prepared::new(module, name, args, options.wrt.as_deref())?;
     let inputs = Inputs::new(&prepared, name, args, options.limits)?;
     let machine = Machine::with_limits(&prepared.module, options.limits);

@@ -79,6 +79,7 @@ pub fn jvp_with(
     options: &RunOptions,
 ) -> Result<Jvp, GradientError> {
     let types: Vec<Type> = args.iter().map(Value::type_of).collect();
+    let name = &module.full_name(name);
     let derived_as = Options { directions: directions.len(), ..Options::default() };
     let (derived, derivative) = jvp_function(module, name, &types, &derived_as)?;
     let machine = Machine::with_limits(&derived, options.limits);
@@ -123,8 +124,8 @@ pub fn jvp_function(
     types: &[Type],
     options: &Options,
 ) -> Result<(Module<IRCode>, Name), GradientError> {
+    let name = module.full_name(name);
     let mut module: Module<BBCode> = to_bbcode(module)?;
-    let name = Name::from(name);
     specialize(&mut module, &name, types)?;
     let derivative = differentiate(&mut module, &name, options)?;
     Ok((into_ircode(module)?, derivative))

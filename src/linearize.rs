@@ -73,6 +73,7 @@ pub fn linearize(
     limits: Limits,
 ) -> Result<Linearization, GradientError> {
     let types: Vec<Type> = args.iter().map(Value::type_of).collect();
+    let name = &module.full_name(name);
     let (derived, names) = linearized_function(module, name, &types, &Options::default())?;
     let mut machine = Machine::with_limits(&derived, limits);
     let args = packed(&machine, module, name, args)?;
@@ -81,7 +82,7 @@ pub fn linearize(
     let value = elements.next().unwrap_or(Value::Nothing);
     let differential = elements.next().unwrap_or(Value::Nothing);
     drop(machine);
-    Ok(Linearization { value, differential, module: derived, names, function: name.into() })
+    Ok(Linearization { value, differential, module: derived, names, function: name.clone() })
 }
 
 /// The module with the linearization of a function, and what that is called: to be run by a machine of the caller's own. `types` are those
@@ -96,8 +97,8 @@ pub fn linearized_function(
     types: &[Type],
     options: &Options,
 ) -> Result<(Module<IRCode>, LinearizationNames), GradientError> {
+    let name = module.full_name(name);
     let mut module: Module<BBCode> = to_bbcode(module)?;
-    let name = Name::from(name);
     specialize(&mut module, &name, types)?;
     let names = differentiate(&mut module, &name, options)?;
     Ok((into_ircode(module)?, names))

@@ -200,6 +200,40 @@ impl<F> Module<F> {
         self.methods.get(of).map(Vec::as_slice).unwrap_or_default()
     }
 
+    /// The name of the function that users mean by this one: itself if there is such a function; of `f`, `f(::Float64)` or
+    /// `Main.Models.f(::Float64)`, as dumps of Julia's code name it, if that is the only method of an `f`. A name that means none, or more than
+    /// one, stays as it is.
+    ///
+    /// ```
+    /// use ircode::parse_module;
+    ///
+    /// let module = parse_module("
+    /// function var\"Main.Models.f(::Float64)\"(x::Float64)::Float64
+    /// 1 ─     return x
+    /// end
+    /// ")?.module;
+    /// assert_eq!(module.full_name("f"), "Main.Models.f(::Float64)");
+    /// assert_eq!(module.full_name("g"), "g");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn full_name(&self, name: &str) -> Name {
+        if self.function(name).is_some() {
+            return name.into();
+        }
+        let is_path = |function: &&Function<F>| {
+            let path = method_of(&function.name).and_then(|path| path.strip_suffix(name));
+            path.is_some_and(|path| path.ends_with('.'))
+        };
+        let mut found: Box<dyn Iterator<Item = &Function<F>>> = match self.methods(name) {
+            [] => Box::new(self.functions.iter().filter(is_path)),
+            methods => Box::new(methods.iter().filter_map(|&method| self.functions.get(method))),
+        };
+        match (found.next(), found.next()) {
+            (Some(only), None) => only.name.clone(),
+            _ => name.into(),
+        }
+    }
+
     /// The position of the function of this name in [`Module::functions`].
     pub fn function_index(&self, name: &str) -> Option<usize> {
         // This is asked at every call in every pass.

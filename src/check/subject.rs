@@ -62,8 +62,6 @@ pub(super) struct Subject<'s> {
     zero: Value,
     seed: Value,
     seed_floats: Vec<f64>,
-    /// Whether the function changes what it is given.
-    pub(super) mutates: bool,
     /// The sum of the magnitudes of what the seed makes of the value.
     magnitude: f64,
     /// How many numbers there are.
@@ -109,7 +107,6 @@ impl<'s> Subject<'s> {
             zero: Value::Nothing,
             seed: Value::Nothing,
             seed_floats: Vec::new(),
-            mutates: false,
             magnitude: 0.0,
             module,
             name,
@@ -122,7 +119,6 @@ impl<'s> Subject<'s> {
         };
         let copies = machine.copies(&subject.args).map_err(run_error)?;
         let value = subject.call(&copies)?;
-        subject.mutates = first_difference(&subject.args, &copies).is_some();
         let zero = machine.zero_tangents(std::slice::from_ref(&value), std::slice::from_ref(&subject.result));
         let zero = zero.map_err(run_error)?;
         let scalar = zero.first().is_some_and(|zero| zero.as_scalar().is_some());
@@ -239,6 +235,18 @@ impl<'s> Subject<'s> {
         let differences: Vec<f64> = above.iter().zip(&below).map(|(a, b)| (a - b) / (2.0 * step)).collect();
         let product = dot(&self.seed_floats, &differences);
         Ok((!product.is_nan()).then_some(product))
+    }
+
+    /// Whether the function changes what it is given, here or a step away: what it writes may be what was there.
+    pub(super) fn mutates(&self, direction: &[Value]) -> Result<bool, GradientError> {
+        for step in [0.0, 0.01] {
+            let args = self.machine().moved(&self.args, direction, step).map_err(run_error)?;
+            let before = self.machine().copies(&args).map_err(run_error)?;
+            if self.call(&args).is_ok() && first_difference(&before, &args).is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The product of the seed with the derivative in a direction, by forward mode.

@@ -58,6 +58,7 @@ pub fn gradient_statistics(
     args: &[Value],
     options: &GradientOptions,
 ) -> Result<GradientStatistics, GradientError> {
+    let name = &module.full_name(name);
     // The listing alone may not say enough to be run.
     let specialized = super::specialized(module, name, args)?;
     // Values keep the meter of the machine that made them, so that copies are of a machine of their own.
