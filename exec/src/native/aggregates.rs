@@ -8,10 +8,9 @@ use cranelift_codegen::ir::{self, InstBuilder};
 use ircode::primitives::Primitive;
 use ircode::{Constant, Operand, Positions, Scalar, ScalarType, Type};
 
-use super::escapes::{Kind, kind};
 use super::function::{Compiled, FunctionCompiler, Typed, trusted};
 use super::helpers::NEW;
-use super::layout::{Inside, Layout, Parts, Shape};
+use super::layout::{Inside, Kind, Layout, Parts, Shape};
 use super::sites::What;
 use crate::builtins::{USED_TWICE, is_bits};
 
@@ -229,7 +228,7 @@ impl FunctionCompiler<'_, '_> {
         // What is not given is zeros, or a pointer to nothing, which is seen when it is read.
         for (missing, at) in inside.fields.iter().skip(fields.len()) {
             let seen = missing.is_pointer() || missing.is_cell();
-            if !seen && (kind(missing) != Kind::Plain || missing.holds_boxed() || missing.holds_unions()) {
+            if !seen && (missing.kind != Kind::Plain || missing.holds_boxed() || missing.holds_unions()) {
                 return self.refuse(format!("a {} of which not all fields are given", layout.ty));
             }
             let parts = missing.parts.iter().map(|part| self.zero(*part)).collect();

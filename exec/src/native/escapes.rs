@@ -8,49 +8,16 @@
 //! Types decide what can be an object. Where the code compiled for a statement turns out to give something else than its type says,
 //! all that was concluded is wrong, and the program is compiled again without.
 
-use std::sync::Arc;
-
 use hashbrown::HashMap;
 use ircode::primitives::{Primitive, ResultType};
 use ircode::{Body as _, Callee, Constant, ExprNode, Head, IRCode, Module, Operand, Positions, Stmt, Type};
 use smallvec::SmallVec;
 
 use super::compiler::Signature;
-use super::layout::{Layout, Layouts, Shape};
+use super::layout::{Kind, Layouts};
 use super::phis::phi_type;
 use super::slices::CHANGING;
 use crate::prepare::invoked;
-
-/// What the values of a layout are to the memory of a call: what comes later holds what comes before.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Kind {
-    /// Nothing: numbers, and what is made of numbers.
-    Plain,
-    /// Several parts, with pointers among them.
-    Parts,
-    /// A pointer.
-    Pointer,
-    /// It may be a value of the interpreter, which becomes a new object where a native one is expected.
-    Unsure,
-}
-
-/// What a layout's values are.
-pub(super) fn kind(layout: &Layout) -> Kind {
-    let most = |fields: &[Arc<Layout>]| fields.iter().map(|field| kind(field)).max().unwrap_or(Kind::Plain);
-    match &layout.shape {
-        Shape::Scalar(_) | Shape::Unit => Kind::Plain,
-        Shape::Boxed => match layout.ty {
-            Type::String | Type::Symbol => Kind::Plain,
-            _ => Kind::Unsure,
-        },
-        Shape::Fields(fields) | Shape::Union(fields) => match most(fields) {
-            Kind::Pointer => Kind::Parts,
-            other => other,
-        },
-        Shape::Record(fields, _) => most(fields).max(Kind::Pointer),
-        _ => Kind::Pointer,
-    }
-}
 
 /// Where the objects were made to which a value may lead.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
@@ -161,10 +128,10 @@ impl<'a> Body<'a> {
                 Stmt::Phi(_) => phi_type(ir, index),
                 _ => ir.stmts.types().get(index).map_or(Type::Any, |ty| ty.widened().unwrap_or_else(|| ty.clone())),
             };
-            kind(&layouts.of(&ty))
+            layouts.of(&ty).kind
         });
         let kinds = kinds.collect();
-        let arguments = signature.parameters.iter().map(|layout| kind(layout)).collect();
+        let arguments = signature.parameters.iter().map(|layout| layout.kind).collect();
         let mut unnamed: HashMap<usize, Vec<Operand<Positions>>> = HashMap::new();
         for edge in ir.view().unnamed_phi_edges() {
             if let Some(phi) = edge.phi.index() {

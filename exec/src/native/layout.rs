@@ -37,12 +37,46 @@ pub(super) struct Layout {
     /// How many bytes the value takes in memory: a multiple of `align`.
     pub(super) size: u32,
     pub(super) align: u32,
+    /// What the values are to the memory of a call.
+    pub(super) kind: Kind,
     /// Whether native objects with identity may be in it.
     objects: bool,
     /// Whether a value of the interpreter in it may hold objects with identity.
     pub(super) hides_objects: bool,
     /// As an element of an array: where the byte lies that says whether it was assigned.
     pub(super) assigned: Option<u32>,
+}
+
+/// What the values of a layout are to the memory of a call: what comes later holds what comes before.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Kind {
+    /// Nothing: numbers, and what is made of numbers.
+    Plain,
+    /// Several parts, with pointers among them.
+    Parts,
+    /// A pointer.
+    Pointer,
+    /// It may be a value of the interpreter, which becomes a new object where a native one is expected.
+    Unsure,
+}
+
+impl Kind {
+    fn of(ty: &Type, shape: &Shape) -> Kind {
+        let most = |fields: &[Arc<Layout>]| fields.iter().map(|field| field.kind).max().unwrap_or(Kind::Plain);
+        match shape {
+            Shape::Scalar(_) | Shape::Unit => Kind::Plain,
+            Shape::Boxed => match ty {
+                Type::String | Type::Symbol => Kind::Plain,
+                _ => Kind::Unsure,
+            },
+            Shape::Fields(fields) | Shape::Union(fields) => match most(fields) {
+                Kind::Pointer => Kind::Parts,
+                other => other,
+            },
+            Shape::Record(fields, _) => most(fields).max(Kind::Pointer),
+            _ => Kind::Pointer,
+        }
+    }
 }
 
 /// What kind of value it is.
@@ -126,6 +160,7 @@ pub(super) mod array {
 impl Layout {
     fn new(ty: Type, shape: Shape, parts: impl IntoIterator<Item = ir::Type>) -> Self {
         let mut layout = Layout {
+            kind: Kind::of(&ty, &shape),
             ty,
             shape,
             parts: parts.into_iter().collect(),

@@ -17,29 +17,37 @@ impl Changed {
     /// Finds out about these functions and what they call: of all of them the smallest sets that agree with one another.
     pub(super) fn of(module: &Module<IRCode>, functions: &[usize]) -> Changed {
         let mut changed = Changed(functions.iter().map(|&function| (function, 0)).collect());
-        let flows: Vec<(usize, Vec<Sink>)> = functions
-            .iter()
-            .filter_map(|&number| Some((number, sinks(module, &module.functions().get(number)?.body))))
-            .collect();
-        loop {
-            let mut again = false;
-            for (number, sinks) in &flows {
-                let bits = sinks.iter().fold(0, |bits, sink| match sink {
-                    Sink::Changed(origins) => bits | origins,
-                    Sink::Passed { origins, function, argument } => match changed.is_changed(*function, *argument) {
-                        true => bits | origins,
-                        false => bits,
-                    },
-                });
-                if let Some(known) = changed.0.get_mut(number).filter(|known| **known != bits) {
-                    *known |= bits;
-                    again = true;
+        let mut flows: HashMap<usize, Vec<Sink>> = HashMap::new();
+        let mut callers: HashMap<usize, Vec<usize>> = HashMap::new();
+        for &number in functions {
+            let Some(function) = module.functions().get(number) else { continue };
+            let sinks = sinks(module, &function.body);
+            for sink in &sinks {
+                let Sink::Passed { function, .. } = sink else { continue };
+                let callers = callers.entry(*function).or_default();
+                if callers.last() != Some(&number) {
+                    callers.push(number);
                 }
             }
-            if !again {
-                return changed;
+            flows.insert(number, sinks);
+        }
+        // What changes in a function is news to those that call it. Those that are called mostly come later.
+        let mut work: Vec<usize> = functions.to_vec();
+        while let Some(number) = work.pop() {
+            let Some(sinks) = flows.get(&number) else { continue };
+            let bits = sinks.iter().fold(0, |bits, sink| match sink {
+                Sink::Changed(origins) => bits | origins,
+                Sink::Passed { origins, function, argument } => match changed.is_changed(*function, *argument) {
+                    true => bits | origins,
+                    false => bits,
+                },
+            });
+            if let Some(known) = changed.0.get_mut(&number).filter(|known| **known != bits) {
+                *known |= bits;
+                work.extend(callers.get(&number).into_iter().flatten());
             }
         }
+        changed
     }
 
     /// Whether the function may change, keep or return an argument, counted from 0 for `_2`.

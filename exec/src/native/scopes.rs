@@ -16,10 +16,10 @@ use ircode::{IRCode, Module, Operand, Positions, Stmt, Type};
 
 use super::compiler::Signature;
 use super::context::offset;
-use super::escapes::{Body, Effects, Expected, Kind, Stretch, Summaries, kind};
+use super::escapes::{Body, Effects, Expected, Stretch, Summaries};
 use super::function::{FunctionCompiler, Typed, trusted};
 use super::helpers::RELEASE;
-use super::layout::{Layout, Layouts};
+use super::layout::{Kind, Layout, Layouts};
 use super::loops::flow_graph;
 use super::phis::reverse_postorder;
 use super::sites::Work;
@@ -31,6 +31,8 @@ const DEEPEST: usize = 16;
 #[derive(Debug, Default)]
 pub(super) struct Summarized {
     pub(super) summaries: Summaries,
+    /// Whether some function makes objects.
+    makes: bool,
     /// Whether the code for a statement is not what was expected of it.
     pub(super) surprised: bool,
 }
@@ -51,7 +53,7 @@ impl Summarized {
         }
         let body = Body::new(module, ir, layouts, signature);
         if let Some(stretch) = Stretch::follow(&body, &self.summaries, &reverse_postorder(ir)) {
-            self.summaries.insert(number, stretch.effects);
+            self.insert(number, stretch.effects);
         }
     }
 
@@ -59,8 +61,13 @@ impl Summarized {
     pub(super) fn add_interpreted(&mut self, number: usize, never_returns: bool, signature: &Signature) {
         let mut given = signature.parameters.iter().chain([&signature.result]);
         if never_returns || given.all(|layout| layout.copies()) {
-            self.summaries.insert(number, Effects { makes: !never_returns, ..Effects::default() });
+            self.insert(number, Effects { makes: !never_returns, ..Effects::default() });
         }
+    }
+
+    fn insert(&mut self, number: usize, effects: Effects) {
+        self.makes |= effects.makes;
+        self.summaries.insert(number, effects);
     }
 }
 
@@ -108,14 +115,14 @@ impl FunctionCompiler<'_, '_> {
     pub(super) fn plan_scopes(&mut self, ir: &IRCode, signature: &Signature) {
         let Some(summarized) = self.compiler.summarized.take() else { return };
         // Where nothing makes objects, there is nothing to give back.
-        if summarized.summaries.values().any(|effects| effects.makes) {
+        if summarized.makes {
             let module = self.module.clone();
             let body = Body::new(&module, ir, &mut self.compiler.layouts, signature);
             self.scopes.expected = (0..ir.stmts.len()).map(|index| body.expected(index)).collect();
             self.find_loops(&body, &summarized.summaries);
             let effects = summarized.summaries.get(&self.number);
             if effects.is_some_and(|effects| effects.makes && !effects.keeps)
-                && kind(&signature.result) == Kind::Plain
+                && signature.result.kind == Kind::Plain
                 && let Some(stretch) = Stretch::follow(&body, &summarized.summaries, &reverse_postorder(ir))
             {
                 self.scopes.given_back.extend(stretch.using_inside());
@@ -251,7 +258,7 @@ impl FunctionCompiler<'_, '_> {
     /// does not return has no value.
     pub(super) fn expect_value(&mut self, stmt: &Stmt<Positions>, annotated: &Type, layout: &Layout) {
         let no_object = matches!(stmt, Stmt::Value(Operand::Global(_))) || *annotated == Type::Bottom;
-        if !no_object && self.expected().is_some_and(|expected| kind(layout) > expected.kind) {
+        if !no_object && self.expected().is_some_and(|expected| layout.kind > expected.kind) {
             self.surprise();
         }
     }
@@ -259,9 +266,9 @@ impl FunctionCompiler<'_, '_> {
     /// Compares what the interpreter does for the current statement with what was expected.
     pub(super) fn expect_interpreted(&mut self, work: &Work, operands: &[Typed], result: &Layout) {
         let (Some(expected), Work::Primitive(primitive)) = (self.expected(), work) else { return };
-        let objects = operands.iter().any(|operand| kind(&operand.layout) != Kind::Plain);
+        let objects = operands.iter().any(|operand| operand.layout.kind != Kind::Plain);
         let writes = primitive.effects.writes && primitive.result != ResultType::Bottom && objects;
-        if writes || expected.native && kind(result) != Kind::Plain {
+        if writes || expected.native && result.kind != Kind::Plain {
             self.surprise();
         }
     }

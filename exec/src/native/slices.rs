@@ -10,10 +10,9 @@ use ircode::primitives::Primitive;
 use ircode::{ScalarType, Type};
 
 use super::arrays::ArrayParts;
-use super::escapes::{Kind, kind};
 use super::function::{Compiled, FunctionCompiler, Typed};
 use super::helpers::{FILL, MOVE};
-use super::layout::{Layout, Parts, array};
+use super::layout::{Kind, Layout, Parts, array};
 use super::shadows::adding;
 use super::sites::What;
 
@@ -33,7 +32,7 @@ impl FunctionCompiler<'_, '_> {
         else {
             return Ok(None);
         };
-        if kind(&parts.element) != Kind::Plain {
+        if parts.element.kind != Kind::Plain {
             return Ok(None);
         }
         let done = match (name, operands) {
@@ -97,7 +96,7 @@ impl FunctionCompiler<'_, '_> {
     ) -> Compiled<Option<Typed>> {
         let ("restore!", [whole, saved]) = (primitive.name, operands) else { return Ok(None) };
         let (Some(to), Some(from)) = (self.array(whole), self.array(saved)) else { return Ok(None) };
-        if kind(&to.element) != Kind::Plain || whole.layout.ty != saved.layout.ty {
+        if to.element.kind != Kind::Plain || whole.layout.ty != saved.layout.ty {
             return Ok(None);
         }
         let mut same: Option<ir::Value> = None;

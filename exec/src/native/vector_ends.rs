@@ -7,10 +7,9 @@ use ircode::primitives::Primitive;
 use ircode::{ScalarType, Type};
 
 use super::arrays::ArrayParts;
-use super::escapes::{Kind, kind};
 use super::function::{Compiled, FunctionCompiler, Typed};
 use super::helpers::ZERO;
-use super::layout::{Shape, array};
+use super::layout::{Kind, Shape, array};
 use super::sites::Work;
 
 /// Longer by as many elements no vector becomes: the interpreter says so.
@@ -28,7 +27,7 @@ impl FunctionCompiler<'_, '_> {
         let (Shape::Array(_, 1), Some(count)) = (&vector.layout.shape, count.one().filter(|_| is_word)) else {
             return Ok(None);
         };
-        let Some(parts) = self.array(vector).filter(|parts| kind(&parts.element) == Kind::Plain) else {
+        let Some(parts) = self.array(vector).filter(|parts| parts.element.kind == Kind::Plain) else {
             return Ok(None);
         };
         let length = self.load_word(parts.header, array::LENGTH);
