@@ -3,7 +3,7 @@
 //!
 //! [`Differentiate`] starts from a module: `module.gradient("f").wrt([0]).compile()?` gives a [`Gradient`]. What is passed are numbers and
 //! slices, one of them alone or several as a tuple ([`Arguments`]); what a derivative is written to are slices, and `&mut f64` for a
-//! number ([`Outputs`]). Slices are used where they lie, and from the second call on no memory is asked of the system.
+//! number ([`Outputs`]). Slices are used where they lie, and once it was called no memory is asked of the system any more, but for exceptions.
 //!
 //! Arguments are counted from 0 here. What is named is in the order in which it was named, else in that of the arguments; arguments with
 //! respect to which nothing is differentiated have no place among tangents and gradients.
@@ -109,7 +109,8 @@ pub enum CompileError {
     #[error("{0}")]
     NotCompiled(#[from] NotCompiled),
     /// The function is differentiated with respect to an argument of this number, counted from 0, that it does not have, that was named
-    /// before, or that is of a type that has no derivative or is not passed in slices.
+    /// before, or that is of a type that has no derivative or is not passed in slices; or the function takes an argument there that nothing
+    /// in [`Argument`](enum@Argument) can be passed for.
     #[error("argument {number} of `{function}` {problem}")]
     Argument {
         /// The function.
@@ -146,10 +147,21 @@ impl From<bbcode::ConversionError> for CompileError {
 /// Why a call gives no value. What was written to of the caller's memory until then is not defined.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum CallError {
-    /// The run failed as it would in the interpreter: an exception, an index out of bounds, a limit; or the arguments are not those
-    /// that the function takes.
+    /// The run failed as it would in the interpreter: an exception, an index out of bounds, a limit.
     #[error("{0}")]
     Run(RunError),
+    /// An argument, or its tangent, is not of the type that the function takes.
+    #[error("{what} {argument} must be {expected}, but is {given}")]
+    Argument {
+        /// `argument`, or `the tangent of argument`.
+        what: &'static str,
+        /// The argument, counted from 0.
+        argument: usize,
+        /// What it must be.
+        expected: String,
+        /// What was passed.
+        given: String,
+    },
     /// Native code cannot do this on memory of the caller.
     #[error("native code does not take {0}")]
     Refused(String),
@@ -175,22 +187,15 @@ pub enum CallError {
         /// The numbers in the argument.
         expected: usize,
     },
-    /// A tangent has other dimensions than the argument to which it belongs.
-    #[error("a tangent of {given:?} for argument {argument}, which is an array of {expected:?}")]
-    Dimensions {
-        /// The argument, counted from 0.
-        argument: usize,
-        /// The dimensions of the tangent.
-        given: Vec<usize>,
-        /// The dimensions of the argument.
-        expected: Vec<usize>,
-    },
 }
 
 impl From<exec::native::CallError> for CallError {
     fn from(error: exec::native::CallError) -> Self {
         match error {
             exec::native::CallError::Run(error) => CallError::Run(error),
+            exec::native::CallError::Argument { argument, expected, given } => {
+                CallError::Argument { what: "argument", argument, expected: format!("of type {expected}"), given }
+            }
             exec::native::CallError::Refused(what) => CallError::Refused(what),
         }
     }

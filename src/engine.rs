@@ -254,7 +254,7 @@ fn call_native(
 
     program.call_with_output(name, args, output).map_err(|error| match error {
         CallError::Run(error) => EngineError::Run(error),
-        refused @ CallError::Refused(_) => EngineError::NotNative(refused.to_string()),
+        refused @ (CallError::Refused(_) | CallError::Argument { .. }) => EngineError::NotNative(refused.to_string()),
     })
 }
 

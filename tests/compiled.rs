@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use bbkit::compiled::{Argument, CallError, CompileError, Effort, Gradient, Hvp, Jvp, Vjp};
 use bbkit::exec::{Limits, Machine, RunErrorKind, Value};
-use bbkit::ircode::{IRCode, Module, Type, from_json, parse_module};
+use bbkit::ircode::{IRCode, Module, Scalar, Type, from_json, parse_module};
 use bbkit::{Differentiate, Savings};
 use kit::kernels::{Inputs, KERNELS, Kernel, inputs};
 
@@ -366,11 +366,50 @@ end
     let jvp = module.jvp("corner").compile().unwrap();
     assert_eq!(jvp.call([m()], [Argument::Array(&tangent, &[2, 3])]).unwrap(), (16.0, 8.0));
     let error = jvp.call([m()], [Argument::Array(&tangent, &[3, 2])]).unwrap_err();
-    assert_eq!(error.to_string(), "a tangent of [3, 2] for argument 0, which is an array of [2, 3]");
+    assert_eq!(
+        error.to_string(),
+        "the tangent of argument 0 must be an array of dimensions [2, 3], but is an array of dimensions [3, 2]"
+    );
     let hvp = module.hvp("corner").compile().unwrap();
     let (mut gradient, mut product) = ([0.0; 6], [0.0; 6]);
     let error = hvp.call([m()], [Argument::Array(&tangent, &[3, 2])], &mut gradient, &mut product).unwrap_err();
-    assert!(matches!(error, CallError::Dimensions { argument: 0, .. }));
+    assert!(matches!(error, CallError::Argument { argument: 0, .. }), "{error}");
+}
+
+#[test]
+fn what_is_not_checkpointed_is_told() {
+    let module = module_of(
+        "
+function doubled(v::Vector{Float64}, n::Int64)::Float64
+1 ─       nothing::Nothing
+2 ┄ %2  = φ (#1 => 0, #3 => %9)::Int64
+│   %3  = Base.slt_int(%2, n)::Bool
+└──       goto #4 if not %3
+3 ─ %5  = Base.arrayref(true, v, 1)::Float64
+│   %6  = Base.sin(%5)::Float64
+│   %7  = Base.mul_float(%6, %5)::Float64
+│         Base.arrayset(true, v, %7, 1)::Vector{Float64}
+│   %9  = Base.add_int(%2, 1)::Int64
+└──       goto #2
+4 ─ %11 = Base.arrayref(true, v, 1)::Float64
+└──       return %11
+end
+",
+    );
+    let plain = module.gradient("doubled").compile().unwrap();
+    assert!(plain.warnings().is_empty(), "{:?}", plain.warnings());
+    let asked = module.gradient("doubled").checkpoint(true).compile().unwrap();
+    let [warning] = asked.warnings() else { panic!("{:?}", asked.warnings()) };
+    assert!(warning.to_string().contains("a loop is not checkpointed"), "{warning}");
+    let asked = module.vjp("doubled").checkpoint(true).compile().unwrap();
+    assert_eq!(asked.warnings().len(), 1);
+    // What a pullback is waiting with counts as well.
+    let v = [1.0; 100];
+    let pullback = asked.call((&v, 1000)).unwrap();
+    let held = asked.most_memory();
+    assert!(held > 8 * 1000, "{held}");
+    drop(pullback);
+    assert!(asked.most_memory() >= held);
 }
 
 fn is_shared<T: Send + Sync>(_: &T) {}
@@ -418,18 +457,70 @@ fn what_is_wrong_with_a_call_is_said() {
     );
     assert_eq!(told(gradient.call((&x, &c), &mut dx).unwrap_err()), "2 arguments, but there must be 3");
     assert_eq!(told(gradient.call((&x, &c, 5), ()).unwrap_err()), "0 gradients, but there must be 1");
-    let error = run_error(gradient.call((&x, &c, 5.0), &mut dx).unwrap_err());
-    assert!(matches!(error, RunErrorKind::ArgumentType { argument: 4, .. }), "{error:?}");
-    let error = gradient.call((Argument::Array(&x, &[5, 1]), &c, 5), &mut dx).unwrap_err();
-    assert!(matches!(run_error(error), RunErrorKind::ArgumentType { argument: 2, .. }));
+    assert_eq!(
+        told(gradient.call((&x, &c, 5.0), &mut dx).unwrap_err()),
+        "argument 2 must be of type Int64, but is a Float64"
+    );
+    assert_eq!(
+        told(gradient.call((Argument::Array(&x, &[5, 1]), &c, 5), &mut dx).unwrap_err()),
+        "argument 0 must be of type Vector{Float64}, but is a Matrix{Float64}"
+    );
     let error = gradient.call((Argument::Array(&x, &[usize::MAX, 16]), &c, 5), &mut dx).unwrap_err();
-    assert!(matches!(run_error(error), RunErrorKind::ArgumentType { argument: 2, .. }));
+    assert!(told(error).contains("but is 5 numbers for a Matrix{Float64} of dimensions [18446744073709551615, 16]"));
+    let error = gradient.call((&x, Argument::Zeros(&[1 << 61]), 5), &mut dx).unwrap_err();
+    assert!(told(error).contains("more zeros than any memory holds"));
+    assert!(matches!(gradient.call((&x, &c, Scalar::Int32(5)), &mut dx), Err(CallError::Argument { argument: 2, .. })));
+    assert!(gradient.call((&x, &c, Scalar::Int64(5)), &mut dx).is_ok());
     // Out of bounds inside, as in the interpreter, and the next call is as if nothing had been.
     let error = run_error(gradient.call((&x, &c, 6), &mut dx).unwrap_err());
     assert!(matches!(error, RunErrorKind::Exception(_)), "{error:?}");
     assert!(gradient.call((&x, &c, 5), &mut dx).is_ok());
     let little = module.gradient(&name).wrt([0]).limits(Limits { memory: 64, ..Limits::default() }).compile().unwrap();
     assert!(matches!(run_error(little.call((&x, &c, 5), &mut dx).unwrap_err()), RunErrorKind::MemoryLimit(64)));
+}
+
+#[test]
+fn numbers_of_all_types_are_passed_and_what_cannot_be_is_said_before() {
+    let module = module_of(
+        "
+mutable struct Cell
+  held::Float64
+end
+function scaled(x::Float64, by::Float32, n::Int32, letter::Char)::Float64
+1 ─ %1 = Base.fpext(Float64, by)::Float64
+│   %2 = Base.sitofp(Float64, n)::Float64
+│   %3 = Base.mul_float(x, %1)::Float64
+│   %4 = Base.mul_float(%3, %2)::Float64
+│   %5 = (letter === 'x')::Bool
+│   %6 = Base.ifelse(%5, %4, 0.0)::Float64
+└──      return %6
+end
+function in_a_cell(x::Float64, cell::Cell)::Float64
+1 ─ %1 = Base.getfield(cell, :held)::Float64
+│   %2 = Base.mul_float(x, %1)::Float64
+└──      return %2
+end
+function untyped(x)::Float64
+1 ─ %1 = Base.sin(x)::Float64
+└──      return %1
+end
+",
+    );
+    let gradient = module.gradient("scaled").compile().unwrap();
+    let mut dx = 0.0;
+    assert_eq!(gradient.call((3.0, 0.5_f32, Scalar::Int32(4), 'x'), &mut dx).unwrap(), 6.0);
+    assert_eq!(dx, 2.0);
+    let told = |error: CompileError| error.to_string();
+    assert_eq!(
+        told(module.gradient("in_a_cell").compile().unwrap_err()),
+        "argument 1 of `in_a_cell` is a Cell, of which no value can be passed to compiled functions"
+    );
+    assert_eq!(
+        told(module.primal("untyped").compile().unwrap_err()),
+        "argument 0 of `untyped` is of unknown type: `types` gives it one"
+    );
+    let typed = module.gradient("untyped").types([Type::FLOAT64]).compile().unwrap();
+    assert_eq!((typed.call((0.0,), &mut dx).unwrap(), dx), (0.0, 1.0));
 }
 
 /// Half of the vector and half of the vector, down to one element: what Julia's own sum does.

@@ -1,18 +1,21 @@
 //! What can be passed to compiled functions, and what they write their derivatives to.
 
 use exec::native::Argument;
+use ircode::Scalar;
 use smallvec::SmallVec;
 
-/// Arguments as they are passed to native code. So many need no memory of their own.
-pub(super) type List<'a> = SmallVec<[Argument<'a>; 12]>;
+/// Arguments as they are passed to native code. So many need no memory of their own: eight with their shadows and the cotangent,
+/// and the tangents of all of these.
+pub(super) type List<'a> = SmallVec<[Argument<'a>; 34]>;
 
 /// Places for derivatives.
-pub(super) type Places<'a> = SmallVec<[Output<'a>; 4]>;
+pub(super) type Places<'a> = SmallVec<[Output<'a>; 8]>;
 
 /// An argument: a number, a slice, or whatever else an [`Argument`] is.
 ///
 /// A `&[f64]` is a vector that stays as it is: a function that changes it works on a copy. A `&mut [f64]` is one that the caller sees
-/// changed. An array of several dimensions is an [`Argument::Array`], and a tuple of floats an [`Argument::Fields`].
+/// changed. An array of several dimensions is an [`Argument::Array`], and a tuple of floats an [`Argument::Fields`]. Numbers of other types are
+/// [`Scalar`]s: were there `i32` and others here, a literal would not be an `Int64`.
 pub trait IntoArgument<'a> {
     /// The argument.
     fn into_argument(self) -> Argument<'a>;
@@ -74,6 +77,9 @@ arguments! {
     [] f64, value => Argument::Float64(value);
     [] i64, value => Argument::Int64(value);
     [] bool, value => Argument::Bool(value);
+    [] f32, value => Argument::Scalar(Scalar::Float32(value));
+    [] char, value => Argument::Scalar(Scalar::from_char(value));
+    [] Scalar, value => Argument::Scalar(value);
     [] &'a [f64], value => Argument::Floats(value);
     [] &'a Vec<f64>, value => Argument::Floats(value);
     [const N: usize] &'a [f64; N], value => Argument::Floats(value);

@@ -50,13 +50,8 @@ impl<T: private::Make> Compilable for T {}
 
 impl<'m, T: Compilable> Builder<'m, T> {
     pub(super) fn new(module: &'m Module<IRCode>, name: &str) -> Self {
-        let function = match (module.function(name), module.methods(name)) {
-            // `f` is short for `f(::Float64)`, the name in a dump of Julia's code.
-            (None, [only]) => module.functions().get(*only).map_or_else(|| name.into(), |found| found.name.clone()),
-            _ => name.into(),
-        };
         let settings = Settings {
-            function,
+            function: module.full_name(name),
             wrt: None,
             types: Vec::new(),
             limits: Limits::default(),
@@ -178,10 +173,22 @@ impl<'m, T: Compilable> Builder<'m, T> {
         }
     }
 
-    /// Compiles these functions of a module.
-    pub(super) fn program(&self, module: Module<BBCode>, functions: &[&Name]) -> Result<Program, CompileError> {
+    /// Compiles these functions of a module, of which the first is called with what the function itself takes, and more perhaps.
+    pub(super) fn program(
+        &self,
+        module: Module<BBCode>,
+        functions: &[&Name],
+        signature: &Signature,
+    ) -> Result<Program, CompileError> {
         let names: Vec<&str> = functions.iter().map(|name| name.as_str()).collect();
         let program = Program::compile_with(&into_ircode(module)?, &names, self.settings.limits, self.settings.effort)?;
+        if let Some((number, ty)) = program.impassable(0).filter(|(number, _)| *number < signature.parameters.len()) {
+            let problem = match ty.is_unknown() {
+                true => "is of unknown type: `types` gives it one".into(),
+                false => format!("is a {ty}, of which no value can be passed to compiled functions"),
+            };
+            return Err(CompileError::Argument { function: signature.function.clone(), number, problem });
+        }
         Ok(program.flush_subnormals(self.settings.flush_subnormals))
     }
 

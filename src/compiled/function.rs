@@ -42,7 +42,7 @@ impl private::Make for Function {
         if builder.settings.effort == Effort::Full {
             pipeline::jammed(&mut module)?;
         }
-        Ok(Function { program: builder.program(module, &[&signature.function])? })
+        Ok(Function { program: builder.program(module, &[&signature.function], &signature)? })
     }
 }
 

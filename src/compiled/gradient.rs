@@ -3,6 +3,8 @@
 use bbcode::BBCode;
 use exec::native::{Argument, Numbers, Program};
 use ircode::{Module, Name, Type};
+use passes::PassError;
+use passes::reverse_mode::Derivative;
 use smallvec::SmallVec;
 
 use super::arguments::{Arguments, List, Output, Outputs, list, places};
@@ -32,15 +34,16 @@ use super::{CallError, CompileError, pipeline};
 #[derive(Debug)]
 pub struct Gradient {
     signature: Signature,
+    warnings: Vec<PassError>,
     program: Program,
 }
 
 impl private::Make for Gradient {
     fn make(builder: &Builder<'_, Self>) -> Result<Self, CompileError> {
         let (mut module, signature) = builder.prepared()?;
-        let name = accumulating(builder, &mut module, &signature)?;
+        let (name, warnings) = accumulating(builder, &mut module, &signature)?;
         pipeline::derivative(&mut module, &name, builder.settings.effort, builder.settings.reassociate)?;
-        Ok(Gradient { program: builder.program(module, &[&name])?, signature })
+        Ok(Gradient { program: builder.program(module, &[&name], &signature)?, signature, warnings })
     }
 }
 
@@ -68,23 +71,28 @@ impl Gradient {
         Ok(numbers.float(0).unwrap_or(f64::NAN))
     }
 
+    /// What is not wrong, but may not be what was meant: a loop that is not checkpointed, a result that does not depend on the arguments.
+    pub fn warnings(&self) -> &[PassError] {
+        &self.warnings
+    }
+
     /// The bytes that calls have taken for objects, at most.
     pub fn most_memory(&self) -> usize {
         self.program.most_memory()
     }
 }
 
-/// Derives the function that adds the gradient into memory of the caller, for functions that return a `Float64`.
+/// Derives the function that adds the gradient into memory of the caller, for functions that return a `Float64`. Its name, and warnings.
 pub(super) fn accumulating<T: super::Compilable>(
     builder: &Builder<'_, T>,
     module: &mut Module<BBCode>,
     signature: &Signature,
-) -> Result<Name, CompileError> {
+) -> Result<(Name, Vec<PassError>), CompileError> {
     let options = passes::reverse_mode::Options { accumulate: true, only_joined: true, ..builder.reverse(signature) };
-    let names = passes::reverse_mode::derive(module, &signature.function, &options)?.names;
+    let Derivative { names, warnings } = passes::reverse_mode::derive(module, &signature.function, &options)?;
     let name = names.accumulate_gradient;
     match module.function(&name).map(|function| function.body.argtypes.get(signature.parameters.len() + 1)) {
-        Some(Some(&Type::FLOAT64)) => Ok(name),
+        Some(Some(&Type::FLOAT64)) => Ok((name, warnings)),
         Some(_) => {
             let results = module.function(&name).map(|function| function.result.clone());
             let value = match results {
@@ -109,7 +117,7 @@ pub(super) fn push_shadows<'l, 'p: 'l>(
     shapes: &[Option<&'l [usize]>],
     places: &'p mut [Output<'_>],
 ) {
-    let mut slices: SmallVec<[Option<&'p mut [f64]>; 4]> =
+    let mut slices: SmallVec<[Option<&'p mut [f64]>; 8]> =
         places.iter_mut().map(|place| Some(place.numbers())).collect();
     for (argument, parameter) in signature.parameters.iter().enumerate() {
         let place = signature.position(argument).filter(|_| *parameter == Parameter::Floats);

@@ -1,7 +1,7 @@
 //! Products of Hessians and vectors.
 
 use exec::native::{Argument, Program};
-use passes::forward_mode;
+use passes::{PassError, forward_mode};
 
 use super::arguments::{Arguments, Outputs, list, places};
 use super::builder::{Builder, private};
@@ -35,13 +35,14 @@ use super::{CallError, CompileError, pipeline};
 #[derive(Debug)]
 pub struct Hvp {
     signature: Signature,
+    warnings: Vec<PassError>,
     program: Program,
 }
 
 impl private::Make for Hvp {
     fn make(builder: &Builder<'_, Self>) -> Result<Self, CompileError> {
         let (mut module, signature) = builder.prepared()?;
-        let reverse = accumulating(builder, &mut module, &signature)?;
+        let (reverse, warnings) = accumulating(builder, &mut module, &signature)?;
         // What is added into is differentiated with respect to as well: its tangent is the product.
         let mut with_respect_to = signature.with_respect_to();
         let arrays = with_respect_to.iter().filter_map(|number| signature.parameters.get(number.checked_sub(2)?));
@@ -51,7 +52,7 @@ impl private::Make for Hvp {
         let options = forward_mode::Options { with_respect_to: Some(with_respect_to), directions: 1 };
         let name = forward_mode::differentiate(&mut module, &reverse, &options)?;
         pipeline::derivative(&mut module, &name, builder.settings.effort, builder.settings.reassociate)?;
-        Ok(Hvp { program: builder.program(module, &[&name])?, signature })
+        Ok(Hvp { program: builder.program(module, &[&name], &signature)?, signature, warnings })
     }
 }
 
@@ -89,6 +90,11 @@ impl Hvp {
         let next = put_numbers(&self.signature, &numbers, 1, &mut gradient);
         put_numbers(&self.signature, &numbers, next + 1, &mut product);
         Ok(numbers.float(0).unwrap_or(f64::NAN))
+    }
+
+    /// What is not wrong, but may not be what was meant: a loop that is not checkpointed, a result that does not depend on the arguments.
+    pub fn warnings(&self) -> &[PassError] {
+        &self.warnings
     }
 
     /// The bytes that calls have taken for objects, at most.

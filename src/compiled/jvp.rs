@@ -50,7 +50,7 @@ impl private::Make for Jvp {
             }
             other => return Err(builder.result_error(other, "derivatives of a Float64 in a direction")),
         }
-        Ok(Jvp { program: builder.program(module, &[&name])?, signature })
+        Ok(Jvp { program: builder.program(module, &[&name], &signature)?, signature })
     }
 }
 

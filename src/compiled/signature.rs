@@ -2,7 +2,7 @@
 
 use exec::native::Argument;
 use ircode::{Module, Name, ScalarType, Type, TypeKind};
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 use super::arguments::{List, Output};
 use super::{CallError, CompileError};
@@ -75,7 +75,7 @@ pub(super) struct Signature {
 }
 
 /// The numbers that belong to the arguments with respect to which a function is differentiated.
-pub(super) type Counts = SmallVec<[usize; 4]>;
+pub(super) type Counts = SmallVec<[usize; 8]>;
 
 impl Signature {
     /// With respect to these arguments, or all that can be differentiated with respect to.
@@ -173,16 +173,28 @@ impl Signature {
             return Err(CallError::Count { what, given: tangents.len(), expected: counts.len() });
         }
         for ((tangent, &expected), &argument) in tangents.iter().zip(counts).zip(&self.wrt) {
+            let parameter = self.parameters.get(argument);
+            let fits = match parameter {
+                Some(Parameter::Float) => matches!(tangent, Argument::Float64(_)),
+                Some(Parameter::Fields(_)) => matches!(tangent, Argument::Fields(_)),
+                _ => shape(tangent).is_some(),
+            };
             let given = numbers_in(tangent);
-            if given != expected {
+            if fits && given != expected {
                 return Err(CallError::Length { what: "tangent", argument, given, expected });
             }
-            if let (Some(given), Some(expected)) = (dimensions(tangent), args.get(argument).and_then(dimensions))
-                && given != expected
-            {
-                let (given, expected) = (given.to_vec(), expected.to_vec());
-                return Err(CallError::Dimensions { argument, given, expected });
+            let (own, of_argument) = (shape(tangent), args.get(argument).and_then(shape));
+            if fits && own == of_argument {
+                continue;
             }
+            let array = |dims: &[usize]| format!("an array of dimensions {dims:?}");
+            let expected = match (parameter, of_argument) {
+                (Some(Parameter::Float), _) => format!("of type {}", Type::FLOAT64),
+                (Some(Parameter::Fields(count)), _) => format!("{count} fields of type {}", Type::FLOAT64),
+                (_, dims) => array(&dims.unwrap_or_default()),
+            };
+            let given = own.map_or_else(|| tangent.to_string(), |dims| array(&dims));
+            return Err(CallError::Argument { what: "the tangent of argument", argument, expected, given });
         }
         Ok(())
     }
@@ -191,7 +203,7 @@ impl Signature {
 /// How many numbers there are in an argument.
 pub(super) fn numbers_in(argument: &Argument<'_>) -> usize {
     match argument {
-        Argument::Float64(_) | Argument::Int64(_) | Argument::Bool(_) => 1,
+        Argument::Float64(_) | Argument::Int64(_) | Argument::Bool(_) | Argument::Scalar(_) => 1,
         Argument::Floats(numbers) | Argument::Array(numbers, _) | Argument::Fields(numbers) => numbers.len(),
         Argument::FloatsMut(numbers) | Argument::ArrayMut(numbers, _) => numbers.len(),
         Argument::Integers(numbers) => numbers.len(),
@@ -205,5 +217,14 @@ pub(super) fn dimensions<'a>(argument: &Argument<'a>) -> Option<&'a [usize]> {
     match argument {
         Argument::Array(_, dims) | Argument::ArrayMut(_, dims) | Argument::Zeros(dims) => Some(dims),
         _ => None,
+    }
+}
+
+/// The dimensions of an array of floats.
+fn shape(argument: &Argument<'_>) -> Option<SmallVec<[usize; 3]>> {
+    match argument {
+        Argument::Floats(numbers) => Some(smallvec![numbers.len()]),
+        Argument::FloatsMut(numbers) => Some(smallvec![numbers.len()]),
+        _ => dimensions(argument).map(SmallVec::from_slice),
     }
 }

@@ -2,6 +2,8 @@
 
 use exec::native::{Argument, Pending, Program};
 use ircode::Type;
+use passes::PassError;
+use passes::reverse_mode::Derivative;
 use smallvec::SmallVec;
 
 use super::arguments::{Arguments, List, Outputs, list, places};
@@ -40,6 +42,7 @@ use crate::gradient::takes_back;
 #[derive(Debug)]
 pub struct Vjp {
     signature: Signature,
+    warnings: Vec<PassError>,
     value: Parameter,
     /// Where the trace is in what the forward pass gives, counted from 0.
     trace: usize,
@@ -56,7 +59,7 @@ impl private::Make for Vjp {
     fn make(builder: &Builder<'_, Self>) -> Result<Self, CompileError> {
         let (mut module, signature) = builder.prepared()?;
         let options = passes::reverse_mode::Options { vjp: true, ..builder.reverse(&signature) };
-        let names = passes::reverse_mode::derive(&mut module, &signature.function, &options)?.names;
+        let Derivative { names, warnings } = passes::reverse_mode::derive(&mut module, &signature.function, &options)?;
         let expected = "pullbacks of floats, of tuples of floats and of arrays of floats";
         let results = module.function(&names.forward).map(|function| function.result.clone());
         let (value, trace) = match results {
@@ -71,8 +74,8 @@ impl private::Make for Vjp {
             pipeline::derivative(&mut module, name, builder.settings.effort, builder.settings.reassociate)?;
         }
         let takes_back = takes_back(&module, &names.pullback);
-        let program = builder.program(module, &[&names.forward, &names.pullback])?;
-        Ok(Vjp { signature, value, trace, takes_back, program })
+        let program = builder.program(module, &[&names.forward, &names.pullback], &signature)?;
+        Ok(Vjp { signature, warnings, value, trace, takes_back, program })
     }
 }
 
@@ -84,7 +87,7 @@ impl Vjp {
     /// [`CallError`]. A `&mut` slice is refused: the pullback takes back what the function changes, which nobody could see.
     pub fn call<'a>(&self, args: impl Arguments<'a>) -> Result<Pullback<'_>, CallError> {
         let places = self.arrays();
-        let mut lengths: SmallVec<[[usize; 1]; 4]> = SmallVec::new();
+        let mut lengths: SmallVec<[[usize; 1]; 8]> = SmallVec::new();
         let mut args: List<'_> = list(args);
         let counts = self.signature.counts(&args)?;
         lengths.extend(places.iter().map(|&place| [counts.get(place).copied().unwrap_or(0)]));
@@ -96,7 +99,8 @@ impl Vjp {
         let pending = self.program.begin(FORWARD, &mut args)?;
         let mut value = SmallVec::new();
         if let Some(count) = self.value.count() {
-            value.extend((0..count).map(|at| pending.numbers().float(at).unwrap_or(f64::NAN)));
+            let numbers = pending.numbers_of(0).unwrap_or_default();
+            value.extend((0..count).map(|at| numbers.float(at).unwrap_or(f64::NAN)));
         }
         let shadows = places.iter().enumerate().map(|(index, &place)| (own + index, place)).collect();
         Ok(Pullback { vjp: self, pending, value, kept: None, counts, shadows })
@@ -107,6 +111,11 @@ impl Vjp {
         let parameters = self.signature.parameters.iter().enumerate();
         let arrays = parameters.filter(|(_, parameter)| **parameter == Parameter::Floats);
         arrays.filter_map(|(argument, _)| self.signature.position(argument)).collect()
+    }
+
+    /// What is not wrong, but may not be what was meant: a loop that is not checkpointed, a result that does not depend on the arguments.
+    pub fn warnings(&self) -> &[PassError] {
+        &self.warnings
     }
 
     /// The bytes that calls have taken for objects, at most.
@@ -121,12 +130,12 @@ pub struct Pullback<'v> {
     vjp: &'v Vjp,
     pending: Pending<'v>,
     /// A value that is no array.
-    value: SmallVec<[f64; 4]>,
+    value: SmallVec<[f64; 8]>,
     /// An array that the pullback takes back, as it was.
     kept: Option<Vec<f64>>,
     counts: Counts,
     /// The shadows of arrays: which arguments of the forward pass they are, and to which of the places they belong.
-    shadows: SmallVec<[(usize, usize); 4]>,
+    shadows: SmallVec<[(usize, usize); 8]>,
 }
 
 impl Pullback<'_> {

@@ -6,6 +6,7 @@
 
 use ircode::Scalar;
 use ircode::primitives::ResultType;
+use smallvec::SmallVec;
 
 use super::calls::call_value;
 use super::context::{Context, Shared};
@@ -394,6 +395,9 @@ unsafe fn interpret_fresh(
     unsafe { context.store(layouts, &interpreted.result, &result, operands) }
 }
 
+/// The dimensions of an array. Those of most arrays need no memory of their own.
+type Dims = SmallVec<[i64; 4]>;
+
 /// Makes an object; gives its address. The operands are the dimensions of an array.
 unsafe extern "C" fn new(context: *mut Context, site: u32, operands: u64) -> u64 {
     // SAFETY: called by machine code with its context.
@@ -408,13 +412,13 @@ unsafe extern "C" fn new(context: *mut Context, site: u32, operands: u64) -> u64
                 },
                 What::NewArray { element, rank } => {
                     // SAFETY: there is an operand for each dimension.
-                    let dims = (0..*rank as usize).map(|dim| word(operand(operands, dim)) as i64).collect::<Vec<_>>();
+                    let dims = (0..*rank as usize).map(|dim| word(operand(operands, dim)) as i64).collect::<Dims>();
                     new_array(context, element.size, &dims).unwrap_or(Err(out_of_memory))
                 }
                 What::Reshape { rank } => {
                     // SAFETY: the first operand is an array, and there is one for each dimension.
                     let array = word(operand(operands, 0));
-                    let dims = (1..=*rank as usize).map(|dim| word(operand(operands, dim)) as i64).collect::<Vec<_>>();
+                    let dims = (1..=*rank as usize).map(|dim| word(operand(operands, dim)) as i64).collect::<Dims>();
                     let (data, length) = (word(array + array::DATA as u64), word(array + array::LENGTH as u64));
                     new_header(context, data, length, &dims).ok_or(out_of_memory)
                 }

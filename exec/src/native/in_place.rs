@@ -1,6 +1,7 @@
 //! Calls on memory of the caller: numbers, and slices that are arrays to native code without being copied.
 #![allow(unsafe_code, reason = "lends slices to machine code")]
 
+use std::fmt;
 use std::sync::Arc;
 
 use ircode::{Scalar, ScalarType, Type};
@@ -21,6 +22,8 @@ pub enum Argument<'a> {
     Int64(i64),
     /// A `Bool`.
     Bool(bool),
+    /// A number of any type.
+    Scalar(Scalar),
     /// A vector of `Float64` that stays as it is. A function that may change it works on a copy.
     Floats(&'a [f64]),
     /// A vector of `Float64` that the function may change. It cannot make it longer or shorter for the caller.
@@ -39,23 +42,24 @@ pub enum Argument<'a> {
     Nothing,
 }
 
-impl Argument<'_> {
-    /// What it is, for an error.
-    fn described(&self) -> String {
-        match self {
-            Argument::Float64(_) => Type::FLOAT64.to_string(),
-            Argument::Int64(_) => Type::INT64.to_string(),
-            Argument::Bool(_) => Type::BOOL.to_string(),
-            Argument::Floats(_) | Argument::FloatsMut(_) => Type::array(Type::FLOAT64, 1).to_string(),
-            Argument::Integers(_) => Type::array(Type::INT64, 1).to_string(),
-            Argument::Array(numbers, dims) => array_of(numbers.len(), dims),
-            Argument::ArrayMut(numbers, dims) => array_of(numbers.len(), dims),
-            Argument::Zeros(dims) => Type::array(Type::FLOAT64, dims.len() as u32).to_string(),
-            Argument::Fields(numbers) => format!("{} fields of Float64", numbers.len()),
-            Argument::Nothing => Type::Nothing.to_string(),
-        }
+/// Whether there is an [`Argument`] that can be passed for a parameter of this layout.
+fn can_be_passed(layout: &Layout) -> bool {
+    match &layout.shape {
+        Shape::Array(Type::Scalar(ScalarType::Float64), rank) => *rank <= 3,
+        Shape::Array(Type::Scalar(ScalarType::Int64), rank) => *rank == 1,
+        Shape::Scalar(_) | Shape::Unit => true,
+        Shape::Fields(_) => layout.parts.is_empty() || consists_of_floats(layout),
+        _ => layout.parts.is_empty(),
     }
+}
 
+fn consists_of_floats(layout: &Layout) -> bool {
+    let mut all = true;
+    collect(layout, &mut |ty| all &= ty == Some(ScalarType::Float64));
+    all
+}
+
+impl Argument<'_> {
     /// Whether it can be passed for a parameter.
     fn fits(&self, layout: &Layout) -> bool {
         let floats = |expected: usize| match layout.shape {
@@ -66,17 +70,39 @@ impl Argument<'_> {
             Argument::Float64(_) => layout.scalar() == Some(ScalarType::Float64),
             Argument::Int64(_) => layout.scalar() == Some(ScalarType::Int64),
             Argument::Bool(_) => layout.scalar() == Some(ScalarType::Bool),
+            Argument::Scalar(scalar) => layout.scalar() == Some(scalar.scalar_type()),
             Argument::Floats(_) | Argument::FloatsMut(_) => floats(1),
             Argument::Integers(_) => matches!(layout.shape, Shape::Array(Type::Scalar(ScalarType::Int64), 1)),
             Argument::Array(numbers, dims) => floats(dims.len()) && elements(dims) == Some(numbers.len()),
             Argument::ArrayMut(numbers, dims) => floats(dims.len()) && elements(dims) == Some(numbers.len()),
             Argument::Zeros(dims) => floats(dims.len()) && elements(dims).is_some(),
             Argument::Fields(numbers) => {
-                let mut all = true;
-                collect(layout, &mut |ty| all &= ty == Some(ScalarType::Float64));
-                matches!(layout.shape, Shape::Fields(_)) && all && layout.parts.len() == numbers.len()
+                let floats = matches!(layout.shape, Shape::Fields(_)) && consists_of_floats(layout);
+                floats && layout.parts.len() == numbers.len()
             }
             Argument::Nothing => matches!(layout.shape, Shape::Unit) || layout.parts.is_empty(),
+        }
+    }
+}
+
+/// What it is, for an error: `a Vector{Float64}`.
+impl fmt::Display for Argument<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Argument::Float64(_) => write!(f, "a {}", Type::FLOAT64),
+            Argument::Int64(_) => write!(f, "an {}", Type::INT64),
+            Argument::Bool(_) => write!(f, "a {}", Type::BOOL),
+            Argument::Scalar(scalar) => write!(f, "a number of type {}", scalar.scalar_type()),
+            Argument::Floats(_) | Argument::FloatsMut(_) => write!(f, "a {}", Type::array(Type::FLOAT64, 1)),
+            Argument::Integers(_) => write!(f, "a {}", Type::array(Type::INT64, 1)),
+            Argument::Array(numbers, dims) => array_of(f, numbers.len(), dims),
+            Argument::ArrayMut(numbers, dims) => array_of(f, numbers.len(), dims),
+            Argument::Zeros(dims) => match elements(dims) {
+                Some(_) => write!(f, "a {}", Type::array(Type::FLOAT64, dims.len() as u32)),
+                None => write!(f, "more zeros than any memory holds, of dimensions {dims:?}"),
+            },
+            Argument::Fields(numbers) => write!(f, "{} fields of type {}", numbers.len(), Type::FLOAT64),
+            Argument::Nothing => write!(f, "nothing"),
         }
     }
 }
@@ -87,17 +113,17 @@ fn elements(dims: &[usize]) -> Option<usize> {
     count.checked_mul(8).map(|_| count)
 }
 
-fn array_of(numbers: usize, dims: &[usize]) -> String {
+fn array_of(f: &mut fmt::Formatter<'_>, numbers: usize, dims: &[usize]) -> fmt::Result {
     let ty = Type::array(Type::FLOAT64, dims.len() as u32);
     match elements(dims) == Some(numbers) {
-        true => ty.to_string(),
-        false => format!("{numbers} numbers for a {ty} of dimensions {dims:?}"),
+        true => write!(f, "a {ty}"),
+        false => write!(f, "{numbers} numbers for a {ty} of dimensions {dims:?}"),
     }
 }
 
 /// The numbers that a call returned.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Numbers(SmallVec<[Scalar; 4]>);
+pub struct Numbers(SmallVec<[Scalar; 16]>);
 
 impl Numbers {
     /// The numbers in the order in which they lie in the result: the fields of a tuple one after the other.
@@ -114,18 +140,17 @@ impl Numbers {
 /// The bytes of the headers of arrays that are lent: of up to three dimensions.
 const HEADER: usize = array::size(3);
 
-/// Arguments as machine code takes them.
-pub(super) struct Lent {
-    /// The arguments, each at a multiple of 16 bytes.
-    pub(super) words: SmallVec<[[u64; 2]; 12]>,
-    /// The address of the header of each that is an array, else 0.
-    pub(super) headers: SmallVec<[u64; 12]>,
-}
-
 impl Program {
     /// The number of a function that was compiled to be called, for [`call_in_place`](Self::call_in_place).
     pub fn number(&self, function: &str) -> Option<usize> {
         self.names().iter().position(|name| name.as_str() == function)
+    }
+
+    /// The first parameter of a function, counted from 0, for which there is no [`Argument`] to be passed, and its type.
+    pub fn impassable(&self, function: usize) -> Option<(usize, &Type)> {
+        let entry = self.finished.entries.get(function)?;
+        let parameters = entry.signature.parameters.iter().enumerate();
+        parameters.into_iter().find(|(_, layout)| !can_be_passed(layout)).map(|(index, layout)| (index, &layout.ty))
     }
 
     /// Calls the function of this [number](Self::number) on memory of the caller. From the second call on nothing is asked of the
@@ -180,38 +205,40 @@ impl Program {
         }
         for (index, (arg, layout)) in args.iter().zip(parameters).enumerate() {
             if !arg.fits(layout) {
-                let (expected, got) = (layout.ty.to_string(), arg.described());
-                return Err(outside(RunErrorKind::ArgumentType { argument: index + 2, expected, got }));
+                let (expected, given) = (layout.ty.clone(), arg.to_string());
+                return Err(CallError::Argument { argument: index, expected, given });
             }
         }
         Ok(())
     }
 
     fn call_lent(&self, context: &mut Context, entry: &Entry, args: &mut [Argument<'_>]) -> Result<Numbers, CallError> {
-        let lent = self.lend(context, &entry.signature.parameters, &entry.reads_only, args)?;
-        let result = self.room(context, &entry.signature.result)?;
+        let parameters = &entry.signature.parameters;
+        let lent = self.room(context, size_of(parameters))?;
+        self.lend(context, parameters, &entry.reads_only, args, lent)?;
+        let result = self.room(context, entry.signature.result.size as usize)?;
         // SAFETY: the arguments are those of the signature, one a multiple of 16 bytes; the slices live until the call is
         // over, and nobody else changes them meanwhile. There is room for the result.
-        unsafe { self.run(context, entry, lent.words.as_ptr() as u64, result)? };
-        for (arg, header) in args.iter().zip(&lent.headers) {
+        unsafe { self.run(context, entry, lent, result)? };
+        for (arg, place) in args.iter().zip(places(lent, &entry.signature.parameters)) {
             let (start, length) = match arg {
                 Argument::FloatsMut(numbers) => (numbers.as_ptr() as u64, numbers.len()),
                 Argument::ArrayMut(numbers, _) => (numbers.as_ptr() as u64, numbers.len()),
                 _ => continue,
             };
-            // SAFETY: the header was made by `lend`, in memory that the context holds.
-            let (data, now) = unsafe { data_of(*header) };
+            // SAFETY: `lend` has put the address of the header there, which is in memory that the context holds, too.
+            let (data, now) = unsafe { data_of((place as *const u64).read()) };
             if data as u64 != start || now != length {
                 return Err(CallError::Refused("a slice that becomes longer or shorter".into()));
             }
         }
         // SAFETY: the call has put its result there.
-        Ok(unsafe { numbers_at(&entry.signature.result, result) })
+        Ok(unsafe { numbers_at(&entry.signature.result, result, &entry.signature.result.offsets) })
     }
 
-    /// Room for a result, in the memory of the call.
-    pub(super) fn room(&self, context: &mut Context, layout: &Layout) -> Result<u64, CallError> {
-        let room = context.memory.take((layout.size as usize).max(16));
+    /// Room for so many bytes, in the memory of the call.
+    pub(super) fn room(&self, context: &mut Context, bytes: usize) -> Result<u64, CallError> {
+        let room = context.memory.take(bytes.max(16));
         room.map(|room| room.as_ptr() as u64).ok_or_else(|| self.out_of_memory())
     }
 
@@ -219,17 +246,19 @@ impl Program {
         outside(RunErrorKind::MemoryLimit(self.limits().memory))
     }
 
-    /// Arguments as machine code takes them, which [fit](Argument::fits) the parameters. Arrays that it only reads, and those that the
-    /// caller lends to be changed, are used where they lie; of others there are copies in the memory of the call.
+    /// Puts arguments, which [fit](Argument::fits) the parameters, at an address as machine code takes them: each at a multiple of 16 bytes,
+    /// of an array the address of its header. Arrays that it only reads, and those that the caller lends to be changed, are used where
+    /// they lie; of others there are copies in the memory of the call. There must be [room](size_of) for all of them.
     pub(super) fn lend(
         &self,
         context: &mut Context,
         parameters: &[Arc<Layout>],
         reads_only: &[bool],
         args: &mut [Argument<'_>],
-    ) -> Result<Lent, CallError> {
-        let mut lent = Lent { words: SmallVec::new(), headers: SmallVec::new() };
-        for (index, (arg, layout)) in args.iter_mut().zip(parameters).enumerate() {
+        address: u64,
+    ) -> Result<(), CallError> {
+        let all = args.iter_mut().zip(parameters).zip(places(address, parameters)).enumerate();
+        for (index, ((arg, layout), place)) in all {
             let reads_only = reads_only.get(index) == Some(&true);
             // What the function may change, and the caller not, is copied.
             let mut shared = |start: *const u8, length: usize| -> Result<u64, CallError> {
@@ -241,29 +270,37 @@ impl Program {
                 unsafe { std::ptr::copy_nonoverlapping(start, copy, 8 * length) };
                 Ok(copy as u64)
             };
-            lent.headers.push(0);
+            let place = place as *mut [u64; 2];
+            // SAFETY: there is room for the argument, of at least 16 bytes, which is aligned as all memory of a call.
+            let put = |pair: usize, words: [u64; 2]| unsafe { place.add(pair).write(words) };
             let (data, length, dims): (u64, usize, &[usize]) = match arg {
                 Argument::Float64(value) => {
-                    lent.words.push([value.to_bits(), 0]);
+                    put(0, [value.to_bits(), 0]);
                     continue;
                 }
                 Argument::Int64(value) => {
-                    lent.words.push([*value as u64, 0]);
+                    put(0, [*value as u64, 0]);
                     continue;
                 }
                 Argument::Bool(value) => {
-                    lent.words.push([u64::from(*value), 0]);
+                    put(0, [u64::from(*value), 0]);
+                    continue;
+                }
+                Argument::Scalar(scalar) => {
+                    let bits = scalar.to_bits();
+                    put(0, [bits as u64, (bits >> 64) as u64]);
                     continue;
                 }
                 Argument::Nothing => {
-                    let words = layout.size.div_ceil(16);
-                    lent.words.extend(std::iter::repeat_n([0, 0], words as usize));
+                    (0..layout.size.div_ceil(16) as usize).for_each(|pair| put(pair, [0, 0]));
                     continue;
                 }
                 // All parts are of eight bytes, one after the other.
                 Argument::Fields(numbers) => {
                     let bits = |number: Option<&f64>| number.map_or(0, |number| number.to_bits());
-                    lent.words.extend(numbers.chunks(2).map(|pair| [bits(pair.first()), bits(pair.get(1))]));
+                    for (index, pair) in numbers.chunks(2).enumerate() {
+                        put(index, [bits(pair.first()), bits(pair.get(1))]);
+                    }
                     continue;
                 }
                 Argument::Floats(numbers) => (shared(numbers.as_ptr().cast(), numbers.len())?, numbers.len(), &[]),
@@ -289,13 +326,25 @@ impl Program {
             }
             // SAFETY: there is room for as many words, and memory of a call is aligned to 16 bytes.
             unsafe { header.cast::<[u64; HEADER / 8]>().write(words) };
-            lent.words.push([header as u64, 0]);
-            if let Some(known) = lent.headers.last_mut() {
-                *known = header as u64;
-            }
+            put(0, [header as u64, 0]);
         }
-        Ok(lent)
+        Ok(())
     }
+}
+
+/// The bytes that arguments take, each at a multiple of 16.
+pub(super) fn size_of(parameters: &[Arc<Layout>]) -> usize {
+    parameters.iter().map(|layout| layout.size.next_multiple_of(16) as usize).sum()
+}
+
+/// Where each argument lies of those that begin at an address.
+pub(super) fn places(address: u64, parameters: &[Arc<Layout>]) -> impl Iterator<Item = u64> {
+    let mut next = address;
+    parameters.iter().map(move |layout| {
+        let place = next;
+        next += u64::from(layout.size.next_multiple_of(16));
+        place
+    })
 }
 
 /// An error that no statement has made.
@@ -318,17 +367,17 @@ pub(super) unsafe fn data_of(header: u64) -> (*mut f64, usize) {
     }
 }
 
-/// The numbers in a value, in the order of its parts.
+/// The numbers in a value, in the order of its parts, which lie at offsets from an address.
 ///
 /// # Safety
 ///
-/// A value of this layout lies at this address.
-pub(super) unsafe fn numbers_at(layout: &Layout, address: u64) -> Numbers {
+/// A value of this layout lies there.
+pub(super) unsafe fn numbers_at(layout: &Layout, address: u64, offsets: &[u32]) -> Numbers {
     let mut numbers = Numbers::default();
     let bytes = address as *const u8;
     let mut part = 0;
     collect(layout, &mut |ty| {
-        if let (Some(ty), Some(offset)) = (ty, layout.offsets.get(part)) {
+        if let (Some(ty), Some(offset)) = (ty, offsets.get(part)) {
             let mut bits = [0_u8; 16];
             // SAFETY: the part lies at its offset in the value.
             unsafe {

@@ -13,7 +13,7 @@ use smallvec::SmallVec;
 
 use super::compiler::Entry;
 use super::context::Context;
-use super::in_place::{Argument, Numbers, data_of, numbers_at, outside};
+use super::in_place::{Argument, Numbers, data_of, numbers_at, outside, places, size_of};
 use super::layout::{Layout, Shape};
 use super::program::{CallError, Program};
 use crate::error::RunErrorKind;
@@ -29,9 +29,8 @@ pub struct Pending<'p> {
     layout: Arc<Layout>,
     /// Where the result lies, in the memory of the call.
     result: u64,
-    numbers: Numbers,
     /// By argument: the header of the array of zeros that was made for it, else 0.
-    zeros: SmallVec<[u64; 12]>,
+    zeros: SmallVec<[u64; 20]>,
     /// Whether a call has failed, which may have left its work half done.
     failed: bool,
     stays_on_its_thread: PhantomData<Rc<()>>,
@@ -82,23 +81,28 @@ impl Program {
             context: Some(self.take_context()),
             layout: entry.signature.result.clone(),
             result: 0,
-            numbers: Numbers::default(),
             zeros: SmallVec::new(),
             failed: false,
             stays_on_its_thread: PhantomData,
         };
         if let Some(context) = &mut pending.context {
-            let lent = self.lend(context, &entry.signature.parameters, &entry.reads_only, args)?;
-            let result = self.room(context, &entry.signature.result)?;
+            let parameters = &entry.signature.parameters;
+            let lent = self.room(context, size_of(parameters))?;
+            self.lend(context, parameters, &entry.reads_only, args, lent)?;
+            let result = self.room(context, entry.signature.result.size as usize)?;
             // SAFETY: the arguments are those of the signature, one a multiple of 16 bytes, and there is room for the result. What
             // the function keeps lies in the memory of the call: of slices it was given copies, unless it only reads them.
-            unsafe { self.run(context, entry, lent.words.as_ptr() as u64, result)? };
-            // SAFETY: the call has put its result there.
-            pending.numbers = unsafe { numbers_at(&entry.signature.result, result) };
+            unsafe { self.run(context, entry, lent, result)? };
+            self.measure(context);
             pending.result = result;
-            let headers = args.iter().zip(&lent.headers);
-            pending.zeros =
-                headers.map(|(arg, header)| if matches!(arg, Argument::Zeros(_)) { *header } else { 0 }).collect();
+            let placed = args.iter().zip(places(lent, parameters));
+            pending.zeros = placed
+                .map(|(arg, place)| match arg {
+                    // SAFETY: `lend` has put the address of the header there.
+                    Argument::Zeros(_) => unsafe { (place as *const u64).read() },
+                    _ => 0,
+                })
+                .collect();
         }
         Ok(pending)
     }
@@ -112,16 +116,18 @@ fn refuse_slices_to_change(args: &[Argument<'_>]) -> Result<(), CallError> {
     }
 }
 
-/// A part of the result: where its parts lie.
-struct Field<'l> {
-    layout: &'l Arc<Layout>,
-    addresses: SmallVec<[u64; 8]>,
-}
-
 impl Pending<'_> {
     /// The numbers in the result.
-    pub fn numbers(&self) -> &Numbers {
-        &self.numbers
+    pub fn numbers(&self) -> Numbers {
+        // SAFETY: the call has put its result there.
+        unsafe { numbers_at(&self.layout, self.result, &self.layout.offsets) }
+    }
+
+    /// The numbers in a field of the result, counted from 0, if it lies there and is not an object of its own.
+    pub fn numbers_of(&self, field: usize) -> Option<Numbers> {
+        let field = field_of(&self.layout, self.result, field)?;
+        // SAFETY: as above; these are the offsets of its parts.
+        Some(unsafe { numbers_at(field.layout, field.base, field.offsets) })
     }
 
     /// Calls another function with a field of the result, counted from 0, as its first argument, before `args`. As many times as
@@ -145,25 +151,15 @@ impl Pending<'_> {
         };
         program.check_arguments(function, rest, args)?;
         refuse_slices_to_change(args)?;
-        let given = self.field(field).filter(|given| given.layout.ty == first.ty);
-        let Some(Field { layout, addresses }) = given else {
+        let given = field_of(&self.layout, self.result, field).filter(|given| given.layout.ty == first.ty);
+        let Some(given) = given else {
             return Err(CallError::Refused(format!("field {} of a {} for a {}", field + 1, self.layout.ty, first.ty)));
         };
-        let mut words: SmallVec<[[u64; 2]; 16]> = SmallVec::new();
-        words.resize(layout.size.next_multiple_of(16) as usize / 16, [0; 2]);
-        for ((part, offset), address) in layout.parts.iter().zip(&layout.offsets).zip(addresses) {
-            let to = words.as_mut_ptr().cast::<u8>();
-            // SAFETY: the part lies at this address, and at its offset there is room for it.
-            unsafe {
-                let to = to.add(*offset as usize);
-                std::ptr::copy_nonoverlapping(address as *const u8, to, part.bytes() as usize);
-            }
-        }
         let Some(context) = &mut self.context else {
             return Err(CallError::Refused("a call that is over".into()));
         };
-        let reads_only = entry.reads_only.get(1..).unwrap_or_default();
-        let done = call_on(program, context, entry, words, rest, reads_only, args);
+        let done = call_on(program, context, entry, &given, rest, args);
+        program.measure(context);
         self.failed = done.is_err();
         done
     }
@@ -197,33 +193,45 @@ impl Pending<'_> {
     }
 
     fn array_header(&self, field: usize) -> Option<u64> {
-        let Field { layout, addresses } = self.field(field)?;
-        let &[address] = addresses.as_slice() else { return None };
-        if !matches!(layout.shape, Shape::Array(Type::Scalar(ScalarType::Float64), _)) {
+        let field = field_of(&self.layout, self.result, field)?;
+        if !matches!(field.layout.shape, Shape::Array(Type::Scalar(ScalarType::Float64), _)) {
             return None;
         }
+        let address = field.addresses().next()?;
         // SAFETY: the part of an array is the address of its header.
         Some(unsafe { (address as *const u64).read() })
     }
+}
 
-    /// Where a field of the result lies.
-    fn field(&self, field: usize) -> Option<Field<'_>> {
-        match &self.layout.shape {
-            Shape::Fields(fields) => {
-                let layout = fields.get(field)?;
-                let before: usize = fields.iter().take(field).map(|field| field.parts.len()).sum();
-                let offsets = self.layout.offsets.iter().skip(before).take(layout.parts.len());
-                Some(Field { layout, addresses: offsets.map(|offset| self.result + u64::from(*offset)).collect() })
-            }
-            Shape::Record(_, inside) => {
-                let (layout, at) = inside.fields.get(field)?;
-                // SAFETY: a record is one part, the address of its fields.
-                let record = unsafe { (self.result as *const u64).read() };
-                let address = |offset: &u32| record + u64::from(at + offset);
-                Some(Field { layout, addresses: layout.offsets.iter().map(address).collect() })
-            }
-            _ => None,
+/// A field of the result: its parts lie at offsets from an address.
+struct Field<'l> {
+    layout: &'l Arc<Layout>,
+    base: u64,
+    offsets: &'l [u32],
+}
+
+impl Field<'_> {
+    fn addresses(&self) -> impl Iterator<Item = u64> {
+        self.offsets.iter().map(|offset| self.base + u64::from(*offset))
+    }
+}
+
+/// Where a field of a result lies that is at this address.
+fn field_of(whole: &Layout, result: u64, field: usize) -> Option<Field<'_>> {
+    match &whole.shape {
+        Shape::Fields(fields) => {
+            let layout = fields.get(field)?;
+            let before: usize = fields.iter().take(field).map(|field| field.parts.len()).sum();
+            let offsets = whole.offsets.get(before..before + layout.parts.len())?;
+            Some(Field { layout, base: result, offsets })
         }
+        Shape::Record(_, inside) => {
+            let (layout, at) = inside.fields.get(field)?;
+            // SAFETY: a record is one part, the address of its fields.
+            let record = unsafe { (result as *const u64).read() };
+            Some(Field { layout, base: record + u64::from(*at), offsets: &layout.offsets })
+        }
+        _ => None,
     }
 }
 
@@ -255,23 +263,30 @@ unsafe fn numbers_of_mut<'a>(header: u64) -> &'a mut [f64] {
     }
 }
 
-/// Calls an entry with these words for its first argument, and the others behind them.
+/// Calls an entry with what was given for its first argument, and the others behind it.
 fn call_on(
     program: &Program,
     context: &mut Context,
     entry: &Entry,
-    mut words: SmallVec<[[u64; 2]; 16]>,
+    given: &Field<'_>,
     rest: &[Arc<Layout>],
-    reads_only: &[bool],
     args: &mut [Argument<'_>],
 ) -> Result<Numbers, CallError> {
-    let lent = program.lend(context, rest, reads_only, args)?;
-    words.extend(lent.words);
-    let result = program.room(context, &entry.signature.result)?;
-    // SAFETY: the arguments are those of the signature, one a multiple of 16 bytes, and there is room for the result.
-    unsafe { program.run(context, entry, words.as_ptr() as u64, result)? };
+    let own = given.layout.size.next_multiple_of(16);
+    let operands = program.room(context, own as usize + size_of(rest))?;
+    for ((part, offset), from) in given.layout.parts.iter().zip(&given.layout.offsets).zip(given.addresses()) {
+        let to = operands + u64::from(*offset);
+        // SAFETY: the part lies at this address, and at its offset there is room for it.
+        unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, part.bytes() as usize) };
+    }
+    let reads_only = entry.reads_only.get(1..).unwrap_or_default();
+    program.lend(context, rest, reads_only, args, operands + u64::from(own))?;
+    let layout = &entry.signature.result;
+    let result = program.room(context, layout.size as usize)?;
+    // SAFETY: the arguments are those of the signature, each at a multiple of 16 bytes, and there is room for the result.
+    unsafe { program.run(context, entry, operands, result)? };
     // SAFETY: the call has put its result there.
-    Ok(unsafe { numbers_at(&entry.signature.result, result) })
+    Ok(unsafe { numbers_at(layout, result, &layout.offsets) })
 }
 
 impl Drop for Pending<'_> {

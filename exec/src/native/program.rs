@@ -3,9 +3,10 @@
 
 use std::borrow::Cow;
 use std::fmt;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use ircode::{IRCode, Module, Name, SSAValue, with_element_copies};
+use ircode::{IRCode, Module, Name, SSAValue, Type, with_element_copies};
 
 use super::compiler::{Compiler, Entry, Finished, Rejected};
 use super::context::{Context, TRACE_ENDS};
@@ -53,6 +54,16 @@ pub enum CallError {
     /// The run failed, as it would in the interpreter.
     #[error("{0}")]
     Run(RunError),
+    /// What was passed [in place](Program::call_in_place) is not of the type of its parameter.
+    #[error("argument {argument} must be of type {expected}, but is {given}")]
+    Argument {
+        /// The argument, counted from 0.
+        argument: usize,
+        /// The declared type.
+        expected: Type,
+        /// What was passed.
+        given: String,
+    },
     /// An argument, a result or something met on the way cannot be passed to or from native code: two arrays that share their
     /// elements, for instance. The interpreter can run the function: [`Program::call`] has changed nothing then.
     #[error("native code does not take {0}")]
@@ -93,6 +104,8 @@ pub struct Program {
     /// What calls work with, while nobody uses it.
     #[allow(clippy::vec_box, reason = "each goes to a call and comes back, and is large")]
     idle: Mutex<Vec<Box<Context>>>,
+    /// The bytes that a call has taken, at most.
+    most_memory: AtomicUsize,
     flushes_subnormals: bool,
 }
 
@@ -138,7 +151,14 @@ impl Program {
         }
         let names = functions.iter().map(|name| Name::from(*name)).collect();
         let interpreted = finished.interpreted.iter().map(|rejected| told(rejected.clone())).collect();
-        Ok(Program { names, interpreted, finished, idle: Mutex::new(Vec::new()), flushes_subnormals: false })
+        Ok(Program {
+            names,
+            interpreted,
+            finished,
+            idle: Mutex::new(Vec::new()),
+            most_memory: AtomicUsize::new(0),
+            flushes_subnormals: false,
+        })
     }
 
     pub(super) fn names(&self) -> &[Name] {
@@ -181,10 +201,14 @@ impl Program {
         self.finished.bytes
     }
 
-    /// The bytes that the memory of calls takes that nobody runs now, at its largest.
+    /// The bytes that a call has taken for objects, at most, of those that are over or [pending](super::Pending).
     pub fn most_memory(&self) -> usize {
-        let idle = self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        idle.iter().map(|context| context.memory.peak()).max().unwrap_or(0)
+        self.most_memory.load(Ordering::Relaxed)
+    }
+
+    /// Remembers what a call has taken.
+    pub(super) fn measure(&self, context: &Context) {
+        self.most_memory.fetch_max(context.memory.peak(), Ordering::Relaxed);
     }
 
     /// Calls a function on values of the interpreter. Arrays and other objects of the caller are copied for the call, and
@@ -308,6 +332,7 @@ impl Program {
     /// Keeps for the next call what one has worked with.
     pub(super) fn give_back(&self, mut context: Box<Context>) {
         context.clear();
+        self.measure(&context);
         self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(context);
     }
 

@@ -376,7 +376,17 @@ impl Classifier<'_> {
                 _ => Operation::Unknown,
             },
             ("new_array" | "jl_alloc_array_1d" | "jl_alloc_array_2d" | "jl_alloc_array_3d" | "jl_new_array"
-                | "memorynew" | "new_stack" | "zero_tangent", _) => Operation::Zero,
+                | "memorynew" | "zero_tangent", _) => Operation::Zero,
+            ("new_stack", [ty]) => {
+                let element = named_type(self.module, ty);
+                match element.map(|element| self.tangents.of(&Type::stack(element))) {
+                    Some(Tangent::Object(Type::Stack(element))) => {
+                        let ty = Operand::Constant(Constant::of_type((*element).clone()));
+                        Operation::Same { callee, args: vec![(ty, Keep)], gives: result(Tangent::Object(Type::Stack(element))) }
+                    }
+                    _ => Operation::Zero,
+                }
+            }
             ("new_case", [ty, case, payload @ ..]) => match self.payload_types(ty, case) {
                 Some(types) => Operation::Aggregate(self.places(payload, types.iter())),
                 None => Operation::Unknown,

@@ -80,6 +80,7 @@ pub fn native_agrees(
             let found = match program.call_with_output(name, &own, &mut |text| printed_now.push_str(text)) {
                 Ok(value) => Ok(value),
                 Err(CallError::Refused(what)) => return Ok(Verdict::Refused(format!("{what}, passed on"))),
+                Err(other @ CallError::Argument { .. }) => return Err(broken(LAW, other.to_string())),
                 Err(CallError::Run(error)) if matches!(error.kind, RunErrorKind::MemoryLimit(_)) => {
                     return Ok(Verdict::Limited);
                 }
