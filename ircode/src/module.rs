@@ -1,6 +1,6 @@
 //! Functions with names, and modules of them.
 
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use hashbrown::HashMap;
 
@@ -54,6 +54,12 @@ pub struct TypeDef {
     /// What it is.
     pub kind: TypeKind,
 }
+
+static CORE_BOX: LazyLock<TypeDef> = LazyLock::new(|| TypeDef {
+    name: "Core.Box".into(),
+    supertypes: Some(Vec::new()),
+    kind: TypeKind::Struct { mutable: true, fields: vec![("contents".into(), Type::Any)] },
+});
 
 /// What a declared type is.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -320,7 +326,7 @@ impl<F> Module<F> {
             supertypes.retain(|ty| *ty != Type::Any);
         }
         def.supertypes = def.supertypes.filter(|supertypes| supertypes.iter().all(has_name));
-        if let Some(known) = self.type_def(&def.name) {
+        if let Some(known) = self.declared_type(&def.name) {
             let agree = known.supertypes == def.supertypes || known.supertypes.is_none() || def.supertypes.is_none();
             if !agree || known.kind != def.kind || known.name != def.name {
                 return Err(DefinedTwice(def.name));
@@ -336,8 +342,13 @@ impl<F> Module<F> {
         Ok(())
     }
 
-    /// The declaration of the type of this name. A prefix `Main.` makes no difference.
+    /// The declaration of the type of this name. A prefix `Main.` makes no difference. `Core.Box`, in which Julia puts variables that closures change
+    /// and which no listing declares, has one without that.
     pub fn type_def(&self, name: &str) -> Option<&TypeDef> {
+        self.declared_type(name).or_else(|| (CORE_BOX.name == name).then_some(&*CORE_BOX))
+    }
+
+    fn declared_type(&self, name: &str) -> Option<&TypeDef> {
         let find = |name: &str| self.types_by_name.get(name).and_then(|&index| self.types.get(index));
         find(name).or_else(|| name.strip_prefix("Main.").and_then(find))
     }

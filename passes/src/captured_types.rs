@@ -23,7 +23,7 @@ const ROUNDS: usize = 8;
 /// followed here through the fields of closures that hold it, over the whole module. One that goes anywhere else — is an argument by itself, is returned, or
 /// lies in an array — keeps its secret; a closure that somebody makes outside of the module must hold what is assigned inside.
 pub fn run(module: &mut Module<BBCode>, _: Option<&Name>) -> PassResult {
-    if module.type_def(BOX).is_none() {
+    if !module.functions().iter().any(|function| function.body.all_insts().any(|(_, inst)| is_box(&inst.ty))) {
         return Ok(false);
     }
     let boxes = Boxes::of(module);
@@ -124,6 +124,18 @@ impl Boxes {
         }
     }
 
+    /// A box is made, with what is in it at first.
+    fn made(&mut self, place: Place, id: InstId, contents: &[Operand<Ids>], bb: &BBCode) {
+        let Place::Value(function, _) = &place else { return };
+        for value in contents {
+            let access = Access { function: function.clone(), statement: id, class: self.class(place.clone()) };
+            self.stores.push((access, value.clone()));
+        }
+        if contents.iter().any(|value| is_box(&bb.operand_type(value))) {
+            self.join(place, Place::Anywhere);
+        }
+    }
+
     fn add(&mut self, module: &Module<BBCode>, function: &Name, bb: &BBCode, id: InstId, inst: &Instruction<Ids>) {
         let place_of = |operand: &Operand<Ids>| match operand {
             Operand::Value(value) => Place::Value(function.clone(), *value),
@@ -140,18 +152,15 @@ impl Boxes {
                 inst.stmt.for_each_operand(&mut |operand| self.join(own.clone(), place_of(operand)));
                 return;
             }
+            (Stmt::Call(call), _) if is_box(&inst.ty) && makes_box(&call.callee) => {
+                self.made(own, id, &call.args, bb);
+                return;
+            }
             (Stmt::Expr(expr), _) if expr.head == Head::New => {
                 let fields = expr.args.get(1..).unwrap_or_default();
                 match &inst.ty {
                     ty if is_box(ty) => {
-                        for value in fields {
-                            let access = access(self, &Operand::Value(id));
-                            self.stores.push((access, value.clone()));
-                        }
-                        let is_kept = fields.iter().any(|field| is_box(&bb.operand_type(field)));
-                        if is_kept {
-                            self.join(own, Place::Anywhere);
-                        }
+                        self.made(own, id, fields, bb);
                         return;
                     }
                     ty @ Type::Named(_) if module.immutable_fields(ty).is_some() => {
@@ -241,6 +250,11 @@ impl Boxes {
         };
         stores.filter(|(class, store, _)| is_wrong(*class, store)).map(|(class, ..)| class).collect()
     }
+}
+
+/// Whether a call of this makes a box, as listings show it that are not optimised.
+fn makes_box(callee: &Operand<Ids>) -> bool {
+    matches!(callee, Operand::Global(global) if global.module == "Core" && global.name == "Box")
 }
 
 fn is_box(ty: &Type) -> bool {

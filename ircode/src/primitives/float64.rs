@@ -12,7 +12,7 @@ mod trigonometric;
 
 pub use libm::{
     acos, asin, asinh, atan, atan2, atanh, cbrt, cosh, erfc, exp2, exp10, expm1, fma, fmod, hypot, log1p, log2, log10,
-    pow, sinh, tan,
+    pow, remainder, sinh, tan,
 };
 
 /// Functions without branches, each written once over an [`Arithmetic`](functions::Arithmetic): for numbers, and for code that

@@ -85,6 +85,11 @@ pub(super) fn atan2(args: &[Scalar]) -> Result {
     binary(args, float64::atan2, libm::atan2f)
 }
 
+/// What is left of division by the nearest whole number, the even one of two: C's `remainder`.
+pub(super) fn remainder(args: &[Scalar]) -> Result {
+    binary(args, float64::remainder, libm::remainderf)
+}
+
 pub(super) fn pow(args: &[Scalar]) -> Result {
     binary(args, float64::pow, libm::powf)
 }

@@ -200,6 +200,7 @@ pub static TABLE: &[Primitive] = &[
     scalars("libm.log1p", 1, FLOAT, PURE, math::log1p).with_rule("log1p"),
     scalars("libm.sqrt", 1, FLOAT, PURE, float::sqrt).with_rule("sqrt_llvm"),
     scalars("libm.pow", 2, FLOAT, PURE, math::pow).with_rule("^"),
+    scalars("libm.remainder", 2, FLOAT, PURE, math::remainder).with_rule("rem_float"),
 
     // Julia's generic functions on numbers.
     scalars("+", 1, PROMOTED, THROWS, generic::add).any_number(),
