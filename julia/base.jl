@@ -21,6 +21,25 @@ using ..Portable: fill_from!, joined
 
 unique(x::Number) = [x]
 
+# On the axes as elsewhere: what is left out there has a derivative.
+function sin(z::Complex{Float64})
+    x, y = reim(z)
+    isfinite(x) || return Complex(NaN, iszero(y) || isinf(y) ? y : NaN)
+    iszero(x) && !isfinite(y) && return Complex(x, sinh(y))
+    s, c = sincos(x)
+    return Complex(s * cosh(y), c * sinh(y))
+end
+function cos(z::Complex{Float64})
+    x, y = reim(z)
+    if !isfinite(x)
+        iszero(y) && return Complex(NaN, isnan(x) ? 0.0 : -flipsign(y, x))
+        return isinf(y) ? Complex(Inf, NaN) : Complex(NaN, NaN)
+    end
+    iszero(x) && !isfinite(y) && return Complex(cosh(y), isnan(y) ? x : -flipsign(x, y))
+    s, c = sincos(x)
+    return Complex(c * cosh(y), -s * sinh(y))
+end
+
 # Without a loop: addresses are compared where they are asked for.
 mightalias(A::AbstractArray, B::AbstractArray) = !(isbits(A) || isbits(B)) && meet(Base.dataids(A), Base.dataids(B))
 meet(::Tuple{}, ids::Tuple) = false

@@ -114,24 +114,22 @@ end
 "Whether a matrix is taken as it is, transposed or adjoint: other ways to read it are not here."
 known_form(trans) = trans in ('N', 'T', 'C') || throw(ArgumentError("this product is not written as loops"))
 
-"Multiplies by `beta` what the product is added to. What is multiplied by zero is not looked at."
+"Multiplies by `beta` what the product is added to: also by 0 and 1, as there may be a derivative with respect to `beta`."
 function scale_result!(beta, y)
-    if iszero(beta)
-        fill!(y, zero(eltype(y)))
-    elseif beta != 1
-        for i in 1:length(y)
-            y[i] = beta * y[i]
-        end
+    for i in 1:length(y)
+        y[i] = multiplied(beta, y[i])
     end
     return nothing
 end
+
+"A product, in which nothing comes of what zero is multiplied by: it may be anything."
+multiplied(beta, y) = iszero(beta) && !isfinite(y) ? zero(y) : beta * y
 
 function gemv!(trans::AbstractChar, alpha::Number, A::AbstractVecOrMat{T}, x::AbstractVector{T}, beta::Number, y::AbstractVector{T}) where {T<:Float}
     known_form(trans)
     m, n = size(A, 1), size(A, 2)
     agree(trans == 'N' ? length(x) == n && length(y) == m : length(x) == m && length(y) == n)
     scale_result!(beta, y)
-    iszero(alpha) && return y
     if trans == 'N'
         for j in 1:n
             scaled = alpha * x[j]
@@ -162,7 +160,6 @@ function symv!(uplo::AbstractChar, alpha::Number, A::AbstractMatrix{T}, x::Abstr
     n = length(x)
     agree(size(A) == (n, n) && length(y) == n)
     scale_result!(beta, y)
-    iszero(alpha) && return y
     for j in 1:n
         scaled, sum = alpha * x[j], zero(T)
         for i in (uplo == 'U' ? (1:j-1) : (j+1:n))
@@ -185,7 +182,6 @@ function gemm!(transA::AbstractChar, transB::AbstractChar, alpha::Number, A::Abs
     other, n = transB == 'N' ? (size(B, 1), size(B, 2)) : (size(B, 2), size(B, 1))
     agree(inner == other && m == size(C, 1) && n == size(C, 2))
     scale_result!(beta, C)
-    iszero(alpha) && return C
     if transA == 'N'
         for j in 1:n, k in 1:inner
             scaled = alpha * element(transB, B, k, j)
@@ -225,7 +221,7 @@ function syrk!(uplo::AbstractChar, trans::AbstractChar, alpha::Number, A::Abstra
         for k in 1:inner
             sum += trans == 'N' ? A[i, k] * A[j, k] : A[k, i] * A[k, j]
         end
-        C[i, j] = iszero(beta) ? alpha * sum : alpha * sum + beta * C[i, j]
+        C[i, j] = alpha * sum + multiplied(beta, C[i, j])
     end
     return C
 end
@@ -698,13 +694,28 @@ function inv(A::Matrix{T}) where {T<:Float}
 end
 
 function det(A::Matrix{T}) where {T<:Float}
-    factors, pivots, info = factorized(A)
-    info == 0 || return zero(T)
+    factors, pivots, _ = factorized(A)
+    # Of a singular matrix, too: its determinant has a derivative.
     product = one(T)
     for i in 1:length(pivots)
         product *= pivots[i] == i ? factors[i, i] : -factors[i, i]
     end
-    return product
+    # Zero has no sign there.
+    return product + zero(T)
+end
+
+# Without leaving out what zeros in `y` are multiplied by.
+function dot(x::Vector{T}, A::Matrix{T}, y::Vector{T}) where {T<:Float}
+    agree(size(A) == (length(x), length(y)))
+    sum = zero(T)
+    for j in 1:length(y)
+        column = zero(T)
+        for i in 1:length(x)
+            column += conj(A[i, j]) * x[i]
+        end
+        sum += conj(column) * y[j]
+    end
+    return sum
 end
 
 exp!(A::Matrix{T}) where {T<:RealFloat} = MatrixExponential.exp!(A)
