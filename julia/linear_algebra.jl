@@ -122,7 +122,7 @@ function scale_result!(beta, y)
     return nothing
 end
 
-"A product, in which nothing comes of what zero is multiplied by: it may be anything."
+"A product, in which zero makes zero of infinities and NaN, too: of what is not looked at."
 multiplied(beta, y) = iszero(beta) && !isfinite(y) ? zero(y) : beta * y
 
 function gemv!(trans::AbstractChar, alpha::Number, A::AbstractVecOrMat{T}, x::AbstractVector{T}, beta::Number, y::AbstractVector{T}) where {T<:Float}

@@ -3,7 +3,8 @@
 //!
 //! [`Differentiate`] starts from a module: `module.gradient("f").wrt([0]).compile()?` gives a [`Gradient`]. What is passed are numbers and
 //! slices, one of them alone or several as a tuple ([`Arguments`]); what a derivative is written to are slices, and `&mut f64` for a
-//! number ([`Outputs`]). Slices are used where they lie, and once it was called no memory is asked of the system any more, but for exceptions.
+//! number ([`Outputs`]). Slices are used where they lie, and once it was called no memory is asked of the system any more, but
+//! for exceptions, for what the [interpreter helps with](exec::native::Program::helped), and for more than eight arguments.
 //!
 //! Arguments are counted from 0 here. What is named is in the order in which it was named, else in that of the arguments; arguments with
 //! respect to which nothing is differentiated have no place among tangents and gradients.

@@ -370,6 +370,12 @@ end
         error.to_string(),
         "the tangent of argument 0 must be an array of dimensions [2, 3], but is an array of dimensions [3, 2]"
     );
+    // Of what is no matrix itself, that is told.
+    let error = jvp.call([Argument::Float64(1.0)], [Argument::Float64(1.0)]).unwrap_err();
+    assert!(matches!(error, CallError::Argument { argument: 0, .. }), "{error}");
+    let sine = module_of("function sine(x::Float64)::Float64\n1 ─ %1 = Base.sin(x)::Float64\n└──      return %1\nend");
+    let error = sine.jvp("sine").compile().unwrap().call(&[1.0], 1.0).unwrap_err();
+    assert_eq!(error.to_string(), "argument 0 must be of type Float64, but is a Vector{Float64}");
     let hvp = module.hvp("corner").compile().unwrap();
     let (mut gradient, mut product) = ([0.0; 6], [0.0; 6]);
     let error = hvp.call([m()], [Argument::Array(&tangent, &[3, 2])], &mut gradient, &mut product).unwrap_err();

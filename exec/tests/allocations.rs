@@ -1,39 +1,12 @@
 //! The second call of native code asks the system for no memory.
 
 #![cfg(feature = "native")]
-#![allow(unsafe_code, reason = "an allocator that counts is one, and they are unsafe to write")]
 #![allow(clippy::unwrap_used, reason = "a test that fails should stop")]
 
-use std::alloc::{GlobalAlloc, Layout, System};
-use std::cell::Cell;
-
+use allocation_counter::measure;
 use exec::Limits;
 use exec::native::{Argument, Program};
 use ircode::parse_module;
-
-/// The system's allocator, which counts what each thread asks of it.
-struct Counting;
-
-thread_local! {
-    static ASKED: Cell<usize> = const { Cell::new(0) };
-}
-
-// SAFETY: all is done by the system's allocator; counting neither allocates nor panics.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        let _ = ASKED.try_with(|asked| asked.set(asked.get() + 1));
-        // SAFETY: the caller promises what the system's allocator asks for.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, place: *mut u8, layout: Layout) {
-        // SAFETY: as above.
-        unsafe { System.dealloc(place, layout) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// Pushes the numbers on a stack that grows, and takes them off again: as a trace does.
 const SUM: &str = "
@@ -65,10 +38,10 @@ fn the_second_call_asks_for_no_memory() {
     let program = Program::compile(&module, &["f"], Limits::default()).unwrap();
     let numbers: Vec<f64> = (0..100_000).map(f64::from).collect();
     let call = || {
-        let before = ASKED.get();
-        let result = program.call_in_place(0, &mut [Argument::Floats(&numbers)]).unwrap().float(0);
+        let mut result = None;
+        let asked = measure(|| result = program.call_in_place(0, &mut [Argument::Floats(&numbers)]).unwrap().float(0));
         assert_eq!(result, Some(4_999_950_000.0));
-        ASKED.get() - before
+        asked.count_total
     };
     assert!(call() > 0);
     // The chunks of the first call are made one.

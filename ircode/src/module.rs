@@ -55,6 +55,7 @@ pub struct TypeDef {
     pub kind: TypeKind,
 }
 
+/// `Core.Box`, of which listings show no declaration.
 static CORE_BOX: LazyLock<TypeDef> = LazyLock::new(|| TypeDef {
     name: "Core.Box".into(),
     supertypes: Some(Vec::new()),
@@ -230,14 +231,15 @@ impl<F> Module<F> {
             let path = method_of(&function.name).and_then(|path| path.strip_suffix(name));
             path.is_some_and(|path| path.ends_with('.'))
         };
-        let mut found: Box<dyn Iterator<Item = &Function<F>>> = match self.methods(name) {
-            [] => Box::new(self.functions.iter().filter(is_path)),
-            methods => Box::new(methods.iter().filter_map(|&method| self.functions.get(method))),
+        let only = match self.methods(name) {
+            [only] => self.functions.get(*only),
+            [] => {
+                let mut found = self.functions.iter().filter(is_path);
+                found.next().filter(|_| found.next().is_none())
+            }
+            _ => None,
         };
-        match (found.next(), found.next()) {
-            (Some(only), None) => only.name.clone(),
-            _ => name.into(),
-        }
+        only.map_or_else(|| name.into(), |function| function.name.clone())
     }
 
     /// The position of the function of this name in [`Module::functions`].

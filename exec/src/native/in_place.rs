@@ -42,10 +42,13 @@ pub enum Argument<'a> {
     Nothing,
 }
 
+/// The most dimensions that arrays of floats have in place.
+const MOST_DIMENSIONS: u32 = 3;
+
 /// Whether there is an [`Argument`] that can be passed for a parameter of this layout.
 fn can_be_passed(layout: &Layout) -> bool {
     match &layout.shape {
-        Shape::Array(Type::Scalar(ScalarType::Float64), rank) => *rank <= 3,
+        Shape::Array(Type::Scalar(ScalarType::Float64), rank) => *rank <= MOST_DIMENSIONS,
         Shape::Array(Type::Scalar(ScalarType::Int64), rank) => *rank == 1,
         Shape::Scalar(_) | Shape::Unit => true,
         Shape::Fields(_) => layout.parts.is_empty() || consists_of_floats(layout),
@@ -137,8 +140,8 @@ impl Numbers {
     }
 }
 
-/// The bytes of the headers of arrays that are lent: of up to three dimensions.
-const HEADER: usize = array::size(3);
+/// The bytes of the headers of arrays that are lent.
+const HEADER: usize = array::size(MOST_DIMENSIONS);
 
 impl Program {
     /// The number of a function that was compiled to be called, for [`call_in_place`](Self::call_in_place).
@@ -149,8 +152,8 @@ impl Program {
     /// The first parameter of a function, counted from 0, for which there is no [`Argument`] to be passed, and its type.
     pub fn impassable(&self, function: usize) -> Option<(usize, &Type)> {
         let entry = self.finished.entries.get(function)?;
-        let parameters = entry.signature.parameters.iter().enumerate();
-        parameters.into_iter().find(|(_, layout)| !can_be_passed(layout)).map(|(index, layout)| (index, &layout.ty))
+        let mut parameters = entry.signature.parameters.iter().enumerate();
+        parameters.find(|(_, layout)| !can_be_passed(layout)).map(|(index, layout)| (index, &layout.ty))
     }
 
     /// Calls the function of this [number](Self::number) on memory of the caller. From the second call on nothing is asked of the
@@ -220,7 +223,7 @@ impl Program {
         // SAFETY: the arguments are those of the signature, one a multiple of 16 bytes; the slices live until the call is
         // over, and nobody else changes them meanwhile. There is room for the result.
         unsafe { self.run(context, entry, lent, result)? };
-        for (arg, place) in args.iter().zip(places(lent, &entry.signature.parameters)) {
+        for (arg, place) in args.iter().zip(places(lent, parameters)) {
             let (start, length) = match arg {
                 Argument::FloatsMut(numbers) => (numbers.as_ptr() as u64, numbers.len()),
                 Argument::ArrayMut(numbers, _) => (numbers.as_ptr() as u64, numbers.len()),
@@ -316,8 +319,8 @@ impl Program {
                     (zeros.as_ptr() as u64, length, dims)
                 }
             };
-            if dims.len() > 3 {
-                return Err(CallError::Refused("an array of more than three dimensions in place".into()));
+            if dims.len() > MOST_DIMENSIONS as usize {
+                return Err(CallError::Refused(format!("an array of more than {MOST_DIMENSIONS} dimensions in place")));
             }
             let header = context.memory.take(HEADER).ok_or_else(|| self.out_of_memory())?.as_ptr();
             let mut words = [data, length as u64, length as u64, length as u64, 0, 0];
