@@ -47,6 +47,7 @@ mod program;
 mod read_only;
 mod recursion;
 mod residents;
+mod resized;
 mod scalars;
 mod scopes;
 mod shadows;

@@ -99,10 +99,10 @@ impl FunctionCompiler<'_, '_> {
             let number = self.object_id(value)?;
             return Some(self.scalar(ScalarType::UInt64, number));
         }
-        let header = value.one().filter(|_| matches!(value.layout.shape, Shape::Array(..)))?;
-        let address = match self.compiler.resizes() {
-            true => header,
-            false => self.header_word(header, array::DATA),
+        let parts = self.array(value)?;
+        let address = match self.compiler.resized().contains_elements(&parts.element.ty) {
+            true => parts.header,
+            false => self.header_word(&parts, array::DATA),
         };
         Some(self.scalar(ScalarType::UInt64, address))
     }

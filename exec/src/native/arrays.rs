@@ -21,6 +21,8 @@ pub(super) struct ArrayParts {
     pub(super) header: ir::Value,
     pub(super) element: Arc<Layout>,
     pub(super) rank: u32,
+    /// Whether it may get another length.
+    pub(super) resizes: bool,
 }
 
 impl ArrayParts {
@@ -46,7 +48,7 @@ impl FunctionCompiler<'_, '_> {
             ("arrayset", [_, array, value, indices @ ..]) => self.set_array_element(array, value, indices)?,
             ("setindex!", [array, value, indices @ ..]) => self.set_array_element(array, value, indices)?,
             ("arraylen" | "length", [array]) => self.array(array).map(|array| {
-                let length = self.size_word(array.header, self::array::LENGTH);
+                let length = self.size_word(&array, self::array::LENGTH);
                 self.scalar(ScalarType::Int64, length)
             }),
             ("arraysize" | "size", [array, dimension]) => self.array_size(array, dimension)?,
@@ -55,7 +57,7 @@ impl FunctionCompiler<'_, '_> {
                 Some(array) => {
                     let mut sizes = Vec::new();
                     for dimension in 0..array.rank {
-                        let size = self.size_word(array.header, array.dimension(dimension));
+                        let size = self.size_word(&array, array.dimension(dimension));
                         sizes.push(self.scalar(ScalarType::Int64, size));
                     }
                     Some(self.tuple(&sizes)?)
@@ -77,8 +79,7 @@ impl FunctionCompiler<'_, '_> {
                 _ => None,
             },
             ("push!", [vector, value]) => self.push(vector, value)?,
-            // Where arrays grow, one of two that share their elements would lose them.
-            ("jl_reshape_array", [ty, array, dims]) if !self.compiler.resizes() => self.reshape(ty, array, dims)?,
+            ("jl_reshape_array", [ty, array, dims]) => self.reshape(ty, array, dims)?,
             _ => None,
         })
     }
@@ -86,19 +87,21 @@ impl FunctionCompiler<'_, '_> {
     pub(super) fn array(&mut self, value: &Typed) -> Option<ArrayParts> {
         match &value.layout.shape {
             Shape::Array(element, rank) => {
-                Some(ArrayParts { header: value.one()?, element: self.compiler.layouts.element(element), rank: *rank })
+                let resizes = self.compiler.resized().contains(&value.layout.ty);
+                let element = self.compiler.layouts.element(element);
+                Some(ArrayParts { header: value.one()?, element, rank: *rank, resizes })
             }
             _ => None,
         }
     }
 
     /// A word of an array's header.
-    pub(super) fn header_word(&mut self, header: ir::Value, at: i32) -> ir::Value {
-        let flags = match self.compiler.resizes() {
+    pub(super) fn header_word(&mut self, array: &ArrayParts, at: i32) -> ir::Value {
+        let flags = match array.resizes {
             true => trusted(),
             false => MemFlagsData::trusted().with_readonly().with_can_move(),
         };
-        self.builder.ins().load(clif::I64, flags, header, at)
+        self.builder.ins().load(clif::I64, flags, array.header, at)
     }
 
     /// A dimension of an array of this rank, counted from 0, as it is now.
@@ -108,10 +111,10 @@ impl FunctionCompiler<'_, '_> {
     }
 
     /// A word of an array's header that becomes a value of the program.
-    fn size_word(&mut self, header: ir::Value, at: i32) -> ir::Value {
+    fn size_word(&mut self, array: &ArrayParts, at: i32) -> ir::Value {
         match self.is_given_back() {
-            true => self.load_word(header, at),
-            false => self.header_word(header, at),
+            true => self.load_word(array.header, at),
+            false => self.header_word(array, at),
         }
     }
 
@@ -125,7 +128,7 @@ impl FunctionCompiler<'_, '_> {
         self.guard(positive, What::Message("ErrorException", "arraysize: dimension out of range"), &[]);
         let mut size = self.word(1);
         for dimension in 0..array.rank {
-            let this = self.size_word(array.header, array.dimension(dimension));
+            let this = self.size_word(&array, array.dimension(dimension));
             let asked = self.builder.ins().icmp_imm_s(IntCC::Equal, at, i64::from(dimension) + 1);
             size = self.builder.ins().select(asked, this, size);
         }
@@ -136,8 +139,8 @@ impl FunctionCompiler<'_, '_> {
     fn might_alias(&mut self, a: &Typed, b: &Typed) -> Option<Typed> {
         let (a, b) = (self.array(a)?, self.array(b)?);
         let mut extent = |array: &ArrayParts| {
-            let data = self.size_word(array.header, self::array::DATA);
-            let length = self.size_word(array.header, self::array::LENGTH);
+            let data = self.size_word(array, self::array::DATA);
+            let length = self.size_word(array, self::array::LENGTH);
             let bytes = self.builder.ins().imul_imm_s(length, i64::from(array.element.size));
             (data, self.builder.ins().iadd(data, bytes))
         };
@@ -179,8 +182,8 @@ impl FunctionCompiler<'_, '_> {
         }
         let offset = if let [index] = words.as_slice() {
             let offset = self.builder.ins().iadd_imm_s(*index, -1);
-            let length = self.header_word(array.header, self::array::LENGTH);
-            if self.compiler.resizes() || self.checked.insert((array.header, *index)) {
+            let length = self.header_word(&array, self::array::LENGTH);
+            if array.resizes || self.checked.insert((array.header, *index)) {
                 let inside = self.builder.ins().icmp(IntCC::UnsignedLessThan, offset, length);
                 self.guard(inside, out_of_bounds(), &operands);
             }
@@ -190,7 +193,7 @@ impl FunctionCompiler<'_, '_> {
             for (dimension, index) in words.iter().enumerate() {
                 let at = self.builder.ins().iadd_imm_s(*index, -1);
                 let size = match dimension < rank {
-                    true => self.header_word(array.header, array.dimension(dimension as u32)),
+                    true => self.header_word(&array, array.dimension(dimension as u32)),
                     false => self.word(1),
                 };
                 if unchecked.is_none() || further {
@@ -210,7 +213,7 @@ impl FunctionCompiler<'_, '_> {
                 None => return Ok(None),
             }
         };
-        let data = self.header_word(array.header, self::array::DATA);
+        let data = self.header_word(&array, self::array::DATA);
         let address = self.at(data, offset, &array.element);
         Ok(Some((address, 0, array.element)))
     }
@@ -306,6 +309,10 @@ impl FunctionCompiler<'_, '_> {
             Shape::Array(element, rank) if *element == array.element.ty && *rank as usize == dims.len() => {}
             _ => return Ok(None),
         }
+        // Where arrays grow, one of two that share their elements would lose them.
+        if self.compiler.resized().contains_elements(&array.element.ty) {
+            return Ok(None);
+        }
         let rank = dims.len() as u32;
         let mut operands = vec![array.header];
         let mut count = self.word(1);
@@ -314,7 +321,7 @@ impl FunctionCompiler<'_, '_> {
             count = self.builder.ins().imul(count, word);
             operands.push(word);
         }
-        let length = self.size_word(array.header, self::array::LENGTH);
+        let length = self.size_word(&array, self::array::LENGTH);
         let fits = self.builder.ins().icmp(IntCC::Equal, count, length);
         self.guard(fits, What::Refused("dimensions for another number of elements"), &[]);
         let made = self.allocate(What::Reshape { rank }, &operands)?;
@@ -322,7 +329,7 @@ impl FunctionCompiler<'_, '_> {
     }
 
     fn push(&mut self, vector: &Typed, value: &Typed) -> Compiled<Option<Typed>> {
-        let Some(array) = self.array(vector).filter(|array| array.rank == 1) else { return Ok(None) };
+        let Some(array) = self.array(vector).filter(|array| array.rank == 1 && array.resizes) else { return Ok(None) };
         let Some(value) = self.stored(value, &array.element) else {
             return self.refuse(format!("storing a {} in an array of {}", value.layout.ty, array.element.ty));
         };

@@ -7,6 +7,7 @@ use ircode::graph::FlowGraph;
 use ircode::{CallGraph, Callee, Function, Head, IRCode, Module, Operand, Positions, Stmt, Type};
 
 use super::phis::successors;
+use super::resized::Resized;
 
 /// What is called from where.
 pub(super) struct Calls {
@@ -20,8 +21,8 @@ pub(super) struct Calls {
     pub(super) escaping: Vec<usize>,
     /// The functions that are reached as values only.
     pub(super) by_value: HashSet<usize>,
-    /// Whether an array may get another length.
-    pub(super) resizes: bool,
+    /// The arrays that may get another length.
+    pub(super) resized: Resized,
     /// Whether the first element of an array may come to lie elsewhere in it.
     pub(super) shifts: bool,
     /// The functions that the interpreter runs.
@@ -36,18 +37,7 @@ pub(super) const ANY_VALUE: usize = usize::MAX;
 /// In the graph of calls, what the interpreter runs.
 pub(super) const INTERPRETED: usize = usize::MAX - 1;
 
-/// Primitives that may give an array another length, beside `restore!`.
-const RESIZING: &[&str] = &[
-    "push!",
-    "jl_array_grow_end",
-    "jl_array_grow_beg",
-    "jl_array_grow_at",
-    "jl_array_del_end",
-    "jl_array_del_beg",
-    "jl_array_del_at",
-];
-
-/// Those that do it at the front, or anywhere.
+/// Primitives that may make an array longer or shorter at its front, or anywhere.
 pub(super) const SHIFTING: &[&str] =
     &["jl_array_grow_beg", "jl_array_grow_at", "jl_array_del_beg", "jl_array_del_at", "restore!"];
 
@@ -65,7 +55,7 @@ impl Calls {
             recursive: HashSet::new(),
             escaping: Vec::new(),
             by_value: HashSet::new(),
-            resizes: false,
+            resized: Resized::default(),
             shifts: false,
             interpreted: interpreted.clone(),
             warm: HashSet::new(),
@@ -192,7 +182,7 @@ impl Calls {
             if let Some(function) = module.functions().get(number) {
                 for stmt in function.body.stmts.stmts() {
                     let primitive = module.primitive_call(stmt).map_or("", |(primitive, _)| primitive.name);
-                    self.resizes |= RESIZING.contains(&primitive) || restores_size(module, &function.body, stmt);
+                    self.resized.add(module, &function.body, stmt);
                     self.shifts |= SHIFTING.contains(&primitive);
                     callees.extend(callee_of(module, stmt).map(|callee| match self.interpreted.contains(&callee) {
                         true => INTERPRETED,
@@ -328,18 +318,4 @@ fn recursive(called: &HashMap<usize, Vec<usize>>) -> HashSet<usize> {
         }
     }
     found
-}
-
-/// Whether a statement restores an array of which the size may have to be restored, too: of numbers it is not if nothing else gives arrays another one.
-fn restores_size(module: &Module<IRCode>, ir: &IRCode, stmt: &Stmt<Positions>) -> bool {
-    match module.primitive_call(stmt) {
-        Some((primitive, args)) if primitive.name == "restore!" => {
-            let types: Vec<Type> = args.iter().map(|arg| ir.operand_type(arg)).collect();
-            // The interpreter restores those of wider ones.
-            let fits = |element: &Type| element.as_scalar().is_some_and(|scalar| scalar.bits() <= 64);
-            let of_numbers = |ty: &Type| matches!(ty, Type::Array(array) if fits(&array.element));
-            !matches!(types.as_slice(), [whole, saved] if whole == saved && of_numbers(whole))
-        }
-        _ => false,
-    }
 }

@@ -30,6 +30,7 @@ use super::lifted::Lifted;
 use super::outlined::{self, Spare};
 use super::preserving::Preserving;
 use super::read_only::Changed;
+use super::resized::Resized;
 use super::scopes::Summarized;
 use super::sites::{Site, What};
 use super::stack;
@@ -70,7 +71,7 @@ pub(super) struct Compiler {
     recursive: HashSet<usize>,
     /// The functions that may run while nothing says that the run is about to fail, if that was looked for.
     warm: HashSet<usize>,
-    resizes: bool,
+    resized: Arc<Resized>,
     shifts: bool,
     catches: bool,
     /// The types of which objects are made without all of their fields.
@@ -240,7 +241,7 @@ impl Compiler {
             counted,
             recursive: calls.recursive.clone(),
             warm: calls.warm.clone(),
-            resizes: calls.resizes,
+            resized: Arc::new(calls.resized.clone()),
             shifts: calls.shifts,
             catches: calls.reached.iter().any(|&number| module.functions().get(number).is_some_and(enters_a_handler)),
             effort,
@@ -329,7 +330,7 @@ impl Compiler {
                 hints: compiler.hints,
                 callable,
                 closures: compiler.layouts.closures(),
-                resizes: compiler.resizes,
+                resized: compiler.resized,
                 incomplete: compiler.incomplete,
                 limits,
             }),
@@ -599,9 +600,9 @@ impl Compiler {
         self.effort == Effort::Full
     }
 
-    /// Whether an array may grow or shrink.
-    pub(super) fn resizes(&self) -> bool {
-        self.resizes
+    /// The arrays that may grow or shrink.
+    pub(super) fn resized(&self) -> &Arc<Resized> {
+        &self.resized
     }
 
     /// Whether something may catch an exception.

@@ -14,6 +14,7 @@ use super::globals::Global;
 use super::layout::Layouts;
 use super::marshal::{Marshal, Refused};
 use super::memory::Memory;
+use super::resized::Resized;
 use super::sites::Site;
 use crate::builtins::Runtime;
 use crate::error::{Place, RunErrorKind};
@@ -42,8 +43,8 @@ pub(super) struct Shared {
     pub(super) callable: HashMap<usize, Entry>,
     /// The closures that the code makes.
     pub(super) closures: Arc<Vec<Made>>,
-    /// Whether the code expects arrays to become longer or shorter.
-    pub(super) resizes: bool,
+    /// The arrays that the code expects to become longer or shorter.
+    pub(super) resized: Arc<Resized>,
     /// The types of which objects are made without all of their fields.
     pub(super) incomplete: HashSet<Type>,
     pub(super) limits: Limits,

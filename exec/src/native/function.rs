@@ -216,7 +216,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         self.plan_handlers(ir, &order)?;
         let is_local = |made: usize| self.local_stacks.contains_key(&made);
         let mut counted = match self.compiler.makes_versions() {
-            true => counted_loops(&self.module, ir, &graph, &is_local, self.compiler.resizes()),
+            true => counted_loops(&self.module, ir, &graph, &is_local, self.compiler.resized()),
             false => Vec::new(),
         };
         counted.retain(|counted| !enters_handlers(ir, counted));

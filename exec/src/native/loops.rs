@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 use super::endings::{Ending, endings, used_behind};
 use super::phis::successors;
 use super::residents::Residents;
+use super::resized::Resized;
 use super::straight::{StraightLoop, straight_loop};
 
 /// Steps of induction variables and factors of indices up to this size are followed: no product of one with a number of
@@ -117,7 +118,7 @@ pub(super) fn counted_loops(
     ir: &IRCode,
     graph: &FlowGraph,
     local_stacks: &dyn Fn(usize) -> bool,
-    arrays_resize: bool,
+    resized: &Resized,
 ) -> Vec<CountedLoop> {
     let loops = graph.loops();
     if loops.iter().len() == 0 {
@@ -181,7 +182,7 @@ pub(super) fn counted_loops(
         if result.statements > LARGEST {
             continue;
         }
-        finder.find_accesses(&mut result, local_stacks, arrays_resize, &beyond, &every_round);
+        finder.find_accesses(&mut result, local_stacks, resized, &beyond, &every_round);
         result.straight = straight_loop(&finder, &result, &blocks).map(Rc::new);
         result.residents = Residents::find(&finder, &result, &blocks).map(Rc::new);
         if result.straight.as_ref().is_some_and(|straight| straight.ends_with_test) && !result.rounds.tests_beyond {
@@ -429,7 +430,7 @@ impl Finder<'_> {
         &self,
         found: &mut CountedLoop,
         local_stacks: &dyn Fn(usize) -> bool,
-        arrays_resize: bool,
+        resized: &Resized,
         beyond: &dyn Fn(usize) -> bool,
         every_round: &dyn Fn(usize) -> bool,
     ) {
@@ -499,7 +500,7 @@ impl Finder<'_> {
                 Operand::Value(value) => value.index().is_some_and(|made| !self.is_inside(made)),
                 _ => false,
             };
-            if arrays_resize || !lies_outside || indices.is_empty() {
+            if !lies_outside || resized.contains(&self.ir.operand_type(object)) || indices.is_empty() {
                 continue;
             }
             let checks = indices.iter().enumerate().map(|(dimension, index)| {

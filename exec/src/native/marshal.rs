@@ -494,7 +494,7 @@ impl Context {
                     let dim = |at: usize| word(object + array::DIMENSIONS as u64 + 8 * at as u64);
                     let is_new = word(object + array::DATA as u64) == 0;
                     if !is_new
-                        && !self.shared.resizes
+                        && !self.shared.resized.contains(&layout.ty)
                         && dims.iter().enumerate().any(|(at, &size)| size as u64 != dim(at))
                     {
                         return refused("an array that becomes longer or shorter");

@@ -208,14 +208,11 @@ impl FunctionCompiler<'_, '_> {
             return self.refuse("an array that is not there");
         };
         let (value, _) = self.peek(ir, &object.operand)?;
-        let (Shape::Array(element, _), Some(header)) = (&value.layout.shape, value.one()) else {
-            return self.refuse("an array that is not there");
-        };
-        let element = self.compiler.layouts.element(element);
+        let Some(parts) = self.array(&value) else { return self.refuse("an array that is not there") };
         let mut offset: Option<(ir::Value, ir::Value)> = None;
         for (dimension, index) in cell.indices.iter().enumerate() {
             let Some(at) = self.index_at_start(ir, index)? else { return self.refuse("an index that changes") };
-            let size = self.header_word(header, array::DIMENSIONS + 8 * dimension as i32);
+            let size = self.header_word(&parts, array::DIMENSIONS + 8 * dimension as i32);
             offset = Some(match offset {
                 None => (at, size),
                 Some((offset, stride)) => {
@@ -225,8 +222,8 @@ impl FunctionCompiler<'_, '_> {
             });
         }
         let Some((offset, _)) = offset else { return self.refuse("an element without an index") };
-        let data = self.header_word(header, array::DATA);
-        Ok(self.at(data, offset, &element))
+        let data = self.header_word(&parts, array::DATA);
+        Ok(self.at(data, offset, &parts.element))
     }
 
     /// The place of the element that the current statement accesses, if it stays in a register.

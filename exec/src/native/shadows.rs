@@ -8,7 +8,7 @@ use ircode::{ScalarType, Type};
 
 use super::function::{Compiled, FunctionCompiler, Typed};
 use super::helpers::{ADD_FLOATS, ADD_SINGLES, ZERO};
-use super::layout::{Layout, Parts, Shape, array};
+use super::layout::{Layout, Parts, array};
 use super::sites::What;
 
 impl FunctionCompiler<'_, '_> {
@@ -27,24 +27,20 @@ impl FunctionCompiler<'_, '_> {
         else {
             return Ok(None);
         };
-        let (Shape::Array(element, rank), Some(header)) = (&array.layout.shape, array.one()) else { return Ok(None) };
-        let rank = *rank;
-        let element = self.compiler.layouts.element(element);
-        if !is_of_floats(&element) {
-            return Ok(None);
-        }
+        let Some(parts) = self.array(array).filter(|parts| is_of_floats(&parts.element)) else { return Ok(None) };
         if primitive.name == "zero_tangent" {
             // What is made is an array of the same type, where its elements are their own tangents.
             if *annotated != array.layout.ty {
                 return Ok(None);
             }
+            let (header, element, rank) = (parts.header, parts.element, parts.rank);
             let sizes: Vec<_> = (0..rank).map(|dimension| self.dimension_word(header, rank, dimension)).collect();
             let made = self.allocate(What::NewArray { element, rank }, &sizes)?;
             return Ok(Some(Typed { layout: array.layout.clone(), parts: Parts::from_slice(&[made]) }));
         }
-        let length = self.header_word(header, array::LENGTH);
-        let bytes = self.builder.ins().imul_imm_s(length, i64::from(element.size));
-        let data = self.header_word(header, array::DATA);
+        let length = self.header_word(&parts, array::LENGTH);
+        let bytes = self.builder.ins().imul_imm_s(length, i64::from(parts.element.size));
+        let data = self.header_word(&parts, array::DATA);
         let helper = self.compiler.helper(ZERO, self.builder.func);
         self.builder.ins().call(helper, &[data, bytes]);
         Ok(Some(self.unit(Type::Nothing)))
@@ -54,12 +50,12 @@ impl FunctionCompiler<'_, '_> {
     fn add_shadow(&mut self, primitive: &'static Primitive, shadow: &Typed, other: &Typed) -> Compiled<Option<Typed>> {
         let (Some(to), Some(from)) = (self.array(shadow), self.array(other)) else { return Ok(None) };
         let Some(helper) = adding(&to.element).filter(|_| from.element.ty == to.element.ty) else { return Ok(None) };
-        let [own, others] = [to.header, from.header].map(|header| self.header_word(header, array::LENGTH));
+        let [own, others] = [&to, &from].map(|array| self.header_word(array, array::LENGTH));
         let apart = self.builder.ins().icmp(IntCC::NotEqual, to.header, from.header);
         let alike = self.builder.ins().icmp(IntCC::Equal, own, others);
         let fine = self.builder.ins().band(apart, alike);
         self.unless(fine, primitive, &[shadow.clone(), other.clone()], |compiler| {
-            let [data, added] = [to.header, from.header].map(|header| compiler.header_word(header, array::DATA));
+            let [data, added] = [&to, &from].map(|array| compiler.header_word(array, array::DATA));
             let helper = compiler.compiler.helper(helper, compiler.builder.func);
             compiler.builder.ins().call(helper, &[data, added, own]);
             Ok(())

@@ -112,7 +112,7 @@ impl FunctionCompiler<'_, '_> {
             compiler.move_elements(&to.element, to_data, from_data, length);
             Ok(())
         };
-        if self.compiler.resizes() {
+        if to.resizes {
             self.unless(same, primitive, operands, copy)?;
         } else {
             self.guard(same, What::Refused("what restores an array to another size"), &[]);

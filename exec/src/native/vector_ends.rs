@@ -27,7 +27,9 @@ impl FunctionCompiler<'_, '_> {
         let (Shape::Array(_, 1), Some(count)) = (&vector.layout.shape, count.one().filter(|_| is_word)) else {
             return Ok(None);
         };
-        let Some(parts) = self.array(vector).filter(|parts| parts.element.kind == Kind::Plain) else {
+        let Some(parts) = self.array(vector).filter(|parts| {
+            parts.element.kind == Kind::Plain && (parts.resizes || primitive.name == "jl_array_sizehint")
+        }) else {
             return Ok(None);
         };
         let length = self.load_word(parts.header, array::LENGTH);

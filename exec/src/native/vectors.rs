@@ -252,17 +252,19 @@ impl FunctionCompiler<'_, '_> {
         let Some(group) = straight.groups.get(group) else { return Ok(None) };
         let Some(object) = straight.objects.get(group.object) else { return Ok(None) };
         let (value, defined) = self.peek(ir, &object.operand)?;
-        let (Some(header), None) = (value.one(), defined) else { return Ok(None) };
-        let (element, data, above) = match (&value.layout.shape, &group.start) {
-            (Shape::Array(element, rank), Start::Index(_, others)) => {
-                let whole = others.is_empty() || others.len() + 1 == *rank as usize;
-                let element = self.compiler.layouts.element(element);
-                if !whole || element.assigned.is_some() {
+        if defined.is_some() {
+            return Ok(None);
+        }
+        let array = self.array(&value);
+        let (element, data, above) = match (&value.layout.shape, &array, &group.start) {
+            (_, Some(array), Start::Index(_, others)) => {
+                let whole = others.is_empty() || others.len() + 1 == array.rank as usize;
+                if !whole || array.element.assigned.is_some() {
                     return Ok(None);
                 }
-                (element, self.header_word(header, array::DATA), None)
+                (array.element.clone(), self.header_word(array, array::DATA), None)
             }
-            (Shape::Stack(element), start) => {
+            (Shape::Stack(element), _, start) => {
                 let element = self.compiler.layouts.of(element);
                 let Some((data, length)) = self.stack_words(&object.operand) else { return Ok(None) };
                 (element, data, matches!(start, Start::Top(_)).then_some(length))
@@ -287,16 +289,15 @@ impl FunctionCompiler<'_, '_> {
                 let term = if *factor == 1 { term } else { self.builder.ins().imul_imm_s(term, *factor) };
                 further(self, term);
             }
-            let mut stride = self.header_word(header, array::DIMENSIONS);
-            for (dimension, other) in others.iter().enumerate() {
+            let mut stride: Option<ir::Value> = None;
+            for (dimension, other) in (0..).zip(others) {
+                let Some(array) = &array else { return Ok(None) };
                 let Some(at) = self.index_at_start(ir, other)? else { return Ok(None) };
-                let count = self.builder.ins().imul(at, stride);
+                let size = self.header_word(array, array::DIMENSIONS + 8 * dimension);
+                let behind = stride.map_or(size, |stride| self.builder.ins().imul(stride, size));
+                let count = self.builder.ins().imul(at, behind);
                 further(self, count);
-                if dimension + 1 < others.len() {
-                    let behind = array::DIMENSIONS + 8 * (dimension as i32 + 1);
-                    let next = self.header_word(header, behind);
-                    stride = self.builder.ins().imul(stride, next);
-                }
+                stride = Some(behind);
             }
         }
         let offsets = element.offsets.iter().map(|offset| i64::from(*offset)).collect();
@@ -327,12 +328,9 @@ impl FunctionCompiler<'_, '_> {
     /// Where the elements of an array start and end.
     fn extent(&mut self, ir: &IRCode, object: &Object) -> Compiled<(ir::Value, ir::Value)> {
         let (value, _) = self.peek(ir, &object.operand)?;
-        let (Shape::Array(element, _), Some(header)) = (&value.layout.shape, value.one()) else {
-            return self.refuse("an array that is not there");
-        };
-        let size = i64::from(self.compiler.layouts.element(element).size);
-        let (data, length) = (self.header_word(header, array::DATA), self.header_word(header, array::LENGTH));
-        let bytes = self.builder.ins().imul_imm_s(length, size);
+        let Some(parts) = self.array(&value) else { return self.refuse("an array that is not there") };
+        let (data, length) = (self.header_word(&parts, array::DATA), self.header_word(&parts, array::LENGTH));
+        let bytes = self.builder.ins().imul_imm_s(length, i64::from(parts.element.size));
         let end = self.builder.ins().iadd(data, bytes);
         Ok((data, end))
     }

@@ -14,7 +14,7 @@ use ircode::{IRCode, Operand, Positions, ScalarType};
 
 use super::endings::Ending;
 use super::function::{Compiled, FunctionCompiler};
-use super::layout::{Parts, Shape, array};
+use super::layout::{Parts, array};
 use super::loops::{Check, CountedLoop, Index, MOST_ROUNDS, Space, known_dims};
 use super::phis::{completed, successors};
 use super::residents::Resident;
@@ -409,16 +409,15 @@ impl FunctionCompiler<'_, '_> {
         rounds: ir::Value,
     ) -> Compiled<Option<ir::Value>> {
         let object = self.operand(ir, &check.object)?;
-        let Some(header) = object.one() else { return Ok(None) };
-        let (data, size) = match (check.space, &object.layout.shape) {
-            (Space::Array, Shape::Array(..)) => {
-                (self.header_word(header, array::DATA), self.header_word(header, array::LENGTH))
+        let (data, size) = match (check.space, self.array(&object)) {
+            (Space::Array, Some(array)) => {
+                (self.header_word(&array, array::DATA), self.header_word(&array, array::LENGTH))
             }
-            (Space::Dimension(dimension), Shape::Array(_, rank)) if dimension < *rank && *rank > 1 => {
+            (Space::Dimension(dimension), Some(array)) if dimension < array.rank && array.rank > 1 => {
                 let at = array::DIMENSIONS + 8 * dimension as i32;
-                (self.header_word(header, array::DATA), self.header_word(header, at))
+                (self.header_word(&array, array::DATA), self.header_word(&array, at))
             }
-            (Space::Stack, Shape::Stack(_)) => match self.stack_words(&check.object) {
+            (Space::Stack, None) => match self.stack_words(&check.object) {
                 Some(words) => words,
                 None => return Ok(None),
             },
@@ -455,7 +454,7 @@ impl FunctionCompiler<'_, '_> {
     /// The size of an array that the function makes for a number that it knows. Where the indices are known, too, nothing is left to decide
     /// when it runs.
     fn known_size(&self, ir: &IRCode, check: &Check) -> Option<i64> {
-        if self.compiler.resizes() {
+        if self.compiler.resized().contains(&ir.operand_type(&check.object)) {
             return None;
         }
         let dims = known_dims(&self.module, ir, &check.object)?;

@@ -1,0 +1,87 @@
+//! Arrays that become longer while native code runs, beside arrays that do not: what the code takes for granted of those of one type
+//! holds only if no array of it is resized.
+
+#![cfg(feature = "native")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
+
+use bbkit::exec::{Limits, Machine, Value};
+use bbkit::ircode::Type;
+use kit::native::{Verdict, native_agrees, vector, verified};
+
+fn verdict(text: &str, args: &dyn Fn(&Machine<'_>) -> Vec<Value>) -> Verdict {
+    let module = verified(text).unwrap_or_else(|error| panic!("{error}"));
+    let given = || args(&Machine::new(&module));
+    native_agrees(&module, "f", &given, Limits::default(), &|_| ()).unwrap_or_else(|broken| panic!("{broken}\n{text}"))
+}
+
+/// Looks at a vector as a matrix, lets a vector of this type grow, changes the matrix and reads the vector.
+fn reshaping(grown: &str, element: &str) -> String {
+    format!(
+        "
+function f(v::Vector{{Float64}}, other::{grown})::Tuple{{Float64, Int64}}
+1 ─ %1 = Core.tuple(2, 2)::Tuple{{Int64, Int64}}
+│   %2 = $(Expr(:foreigncall, :(:jl_reshape_array), Matrix{{Float64}}, svec(Any, Any, Any), 0, :(:ccall), Matrix{{Float64}}, :(_2), :(%1)))::Matrix{{Float64}}
+│        Base.push!(other, {element})::{grown}
+│        Base.arrayset(true, %2, 5.0, 2, 1)::Matrix{{Float64}}
+│   %5 = Base.arrayref(true, v, 2)::Float64
+│   %6 = Base.arraylen(other)::Int64
+│   %7 = Core.tuple(%5, %6)::Tuple{{Float64, Int64}}
+└──      return %7
+end
+"
+    )
+}
+
+#[test]
+fn an_array_is_reshaped_where_only_others_grow() {
+    let args = |machine: &Machine<'_>| {
+        let words = machine.array(Type::INT64, vec![1], vec![Value::from(1_i64)]).unwrap();
+        vec![vector(machine, &[1.0, 2.0, 3.0, 4.0]), words]
+    };
+    assert_eq!(verdict(&reshaping("Vector{Int64}", "7"), &args), Verdict::Same);
+    let args = |machine: &Machine<'_>| vec![vector(machine, &[1.0, 2.0, 3.0, 4.0]), vector(machine, &[1.0])];
+    let refused = verdict(&reshaping("Vector{Float64}", "7.0"), &args);
+    assert!(matches!(&refused, Verdict::Refused(what) if what.contains("jl_reshape_array")), "{refused:?}");
+}
+
+/// Reads `v` in a loop that goes on as long as it has elements, and lets it grow by a call on every other round.
+fn reading(parameter: &str) -> String {
+    format!(
+        "
+function grow(v::{parameter}, x::Float64)::Nothing
+1 ─      Base.push!(v, x)::Vector{{Float64}}
+└──      return nothing
+end
+function f(v::Vector{{Float64}}, m::Matrix{{Float64}}, most::Int64)::Float64
+1 ─      nothing
+2 ┄ %2  = φ (#1 => 1, #6 => %15)::Int64
+│   %3  = φ (#1 => 0.0, #6 => %14)::Float64
+│   %4  = Base.arraylen(v)::Int64
+│   %5  = Base.sle_int(%2, %4)::Bool
+└──       goto #7 if not %5
+3 ─ %7  = Base.slt_int(%4, most)::Bool
+└──       goto #5 if not %7
+4 ─       invoke Main.grow(v::{parameter}, %3::Float64)::Nothing
+5 ┄       nothing
+6 ─ %11 = Base.arrayref(true, v, %2)::Float64
+│   %12 = Base.arrayref(true, m, 1, 1)::Float64
+│   %13 = Base.mul_float(%11, %12)::Float64
+│   %14 = Base.add_float(%3, %13)::Float64
+│   %15 = Base.add_int(%2, 1)::Int64
+└──       goto #2
+7 ─       return %3
+end
+"
+    )
+}
+
+#[test]
+fn what_grows_by_a_call_is_read_anew() {
+    let args = |machine: &Machine<'_>| {
+        let matrix = machine.array(Type::FLOAT64, vec![1, 2], [0.5, 2.0].map(Value::from).to_vec()).unwrap();
+        vec![vector(machine, &[1.0, 2.0]), matrix, Value::from(300_i64)]
+    };
+    assert_eq!(verdict(&reading("Vector{Float64}"), &args), Verdict::Same);
+    // Of which type it is is not known where it grows: native code may refuse it, and never goes on with an old length.
+    verdict(&reading("Any"), &args);
+}
