@@ -100,7 +100,7 @@ impl Resize {
 /// How a place in memory is named.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Access {
-    /// `arrayref(boundscheck, array, indices…)`.
+    /// `arrayref(boundscheck, array, indices…)`. Whether bounds are checked is no value of the function: the pullback may not have it.
     Array(Operand<Ids>),
     /// `getindex(array, indices…)`.
     Index,
@@ -404,10 +404,10 @@ impl Classifier<'_> {
                 Operation::Store { place, value: value.clone(), gives_value: true }
             }
             ("arrayref" | "const_arrayref", [check, array, indices @ ..]) => {
-                Operation::Load(place(Access::Array(check.clone()), array, indices))
+                Operation::Load(place(Access::Array(known_check(check)), array, indices))
             }
             ("arrayset", [check, array, value, indices @ ..]) => {
-                let place = place(Access::Array(check.clone()), array, indices);
+                let place = place(Access::Array(known_check(check)), array, indices);
                 Operation::Store { place, value: value.clone(), gives_value: false }
             }
             ("getindex", [object, index]) if self.field_count(&self.bb.operand_type(object)).is_some() => {
@@ -614,4 +614,12 @@ impl Operation {
 /// The argument of this number, `_1` being 0.
 pub(super) fn argument(index: usize) -> Operand<Ids> {
     Operand::Argument(Argument::from_index(index))
+}
+
+/// Whether bounds are checked, where that is known before the run; else they are, which does no harm.
+fn known_check(check: &Operand<Ids>) -> Operand<Ids> {
+    match check {
+        Operand::Constant(_) => check.clone(),
+        _ => Constant::bool(true).into(),
+    }
 }

@@ -189,6 +189,25 @@ impl Writer<'_> {
         self.push(Stmt::call(Operand::global(module, name), args), ty)
     }
 
+    fn element(&mut self, array: Operand<Ids>, index: Operand<Ids>, ty: Type) -> Operand<Ids> {
+        let check = self.bounds_check();
+        self.call("Base.arrayref", [check, array, index], ty)
+    }
+
+    fn set_element(&mut self, array: Operand<Ids>, value: Operand<Ids>, index: Operand<Ids>, of: Type) {
+        let check = self.bounds_check();
+        self.call("Base.arrayset", [check, array, value, index], of);
+    }
+
+    /// Whether bounds are checked: a constant, or on some accesses what a statement says, as in Julia's functions that may be inlined into
+    /// `@inbounds` code.
+    fn bounds_check(&mut self) -> Operand<Ids> {
+        match self.bb.inst_count() % 3 {
+            0 => self.push(Stmt::expr(Head::Boundscheck, []), Type::BOOL),
+            _ => true.into(),
+        }
+    }
+
     fn new_object(&mut self, ty: Type, fields: impl IntoIterator<Item = Operand<Ids>>) -> Operand<Ids> {
         let named = Operand::Constant(Constant::of_type(ty.clone()));
         self.push(Stmt::expr(Head::New, std::iter::once(named).chain(fields)), ty)
@@ -263,7 +282,7 @@ impl Writer<'_> {
             let of = Operand::Constant(Constant::of_type(vector()));
             a = self.call("BBKit.new_array", [of, 2.into()], vectors());
             for (index, element) in [(1, v.clone()), (2, w.clone())] {
-                self.call("Base.arrayset", [true.into(), a.clone(), element, index.into()], vectors());
+                self.set_element(a.clone(), element, index.into(), vectors());
             }
         }
         first.extend([x.clone(), 0.75.into(), (-0.375).into(), n.clone(), 1.into()]);
@@ -275,7 +294,7 @@ impl Writer<'_> {
         let of = Operand::Constant(Constant::of_type(vector()));
         let list = self.call("BBKit.new_array", [of, 2.into()], vectors());
         for (index, element) in [(1, w.clone()), (2, made.clone())] {
-            self.call("Base.arrayset", [true.into(), list.clone(), element, index.into()], vectors());
+            self.set_element(list.clone(), element, index.into(), vectors());
         }
         first.extend([a, list]);
         first.push(self.call("Core.tuple", [0.5.into(), v.clone()], mixed()));
@@ -395,7 +414,7 @@ impl Writer<'_> {
             }
             4..=6 => {
                 let (array, index) = (self.any(u, &vector())?, self.index(u, LENGTH)?);
-                self.call("Base.arrayref", [true.into(), array, index], float)
+                self.element(array, index, float)
             }
             7 => {
                 let (object, x) = (self.any(u, &cell())?, Operand::symbol("x"));
@@ -415,7 +434,7 @@ impl Writer<'_> {
             }
             11 => {
                 let (array, index) = (self.any(u, &Type::array(tagged(), 1))?, self.index(u, 2)?);
-                let element = self.call("Base.arrayref", [true.into(), array, index], tagged());
+                let element = self.element(array, index, tagged());
                 self.call("Core.getfield", [element, 1.into()], float)
             }
             12 => {
@@ -464,7 +483,7 @@ impl Writer<'_> {
             }
             4 => {
                 let (array, index) = (self.any(u, &vectors())?, self.index(u, 2)?);
-                self.call("Base.arrayref", [true.into(), array, index], vector())
+                self.element(array, index, vector())
             }
             5 => {
                 let object = self.any(u, &cell())?;
@@ -501,7 +520,7 @@ impl Writer<'_> {
             }
             4..=7 => {
                 let (array, value, index) = (self.any(u, &vector())?, self.expression(u)?, self.index(u, LENGTH)?);
-                self.call("Base.arrayset", [true.into(), array, value, index], vector());
+                self.set_element(array, value, index, vector());
             }
             8 | 9 => {
                 let value = self.vector(u)?;
@@ -644,7 +663,7 @@ impl Writer<'_> {
             }
             _ => {
                 let (element, index) = (self.vector(u)?, self.index(u, 2)?);
-                self.call("Base.arrayset", [true.into(), array, element, index], vectors());
+                self.set_element(array, element, index, vectors());
             }
         }
         Ok(())
@@ -658,10 +677,10 @@ impl Writer<'_> {
         };
         let array = self.any(u, &of)?;
         let (i, j) = (self.index(u, least)?, self.index(u, least)?);
-        let a = self.call("Base.arrayref", [true.into(), array.clone(), i.clone()], element.clone());
-        let b = self.call("Base.arrayref", [true.into(), array.clone(), j.clone()], element);
-        self.call("Base.arrayset", [true.into(), array.clone(), a, j], of.clone());
-        self.call("Base.arrayset", [true.into(), array, b, i], of);
+        let a = self.element(array.clone(), i.clone(), element.clone());
+        let b = self.element(array.clone(), j.clone(), element);
+        self.set_element(array.clone(), a, j, of.clone());
+        self.set_element(array, b, i, of);
         Ok(())
     }
 
