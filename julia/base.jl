@@ -14,6 +14,15 @@ end
 
 end
 
+"For `Base.Math`."
+module Math
+
+# Where the argument is zero, the functions of it that have the derivatives of these there.
+sinc(x::Float64) = iszero(x) ? 1 - (pi * x)^2 / 6 : sinpi(x) / (pi * x)
+cosc(x::Float64) = iszero(x) ? -(pi^2 / 3) * x + 0.0 : (cospi(x) - sinpi(x) / (pi * x)) / x
+
+end
+
 "For `Base`: what its own functions do with types that only the run tells, or with the bits of arrays."
 module OfBase
 
@@ -72,6 +81,9 @@ _range(start::Float64, step::Float64, ::Nothing, len::Int) =
     float_range(Base.TwicePrecision(start, 0.0), Base.TwicePrecision(step, 0.0), len)
 
 reduced_indices(inds::NTuple{N,Base.OneTo{Int}}, d::Int) where {N} = indices_but(Base.reduced_index, inds, d)
+reduced_indices(inds::NTuple{N,Base.OneTo{Int}}, region::Union{Tuple{Vararg{Int}},Vector{Int}}) where {N} =
+    all(d -> d >= 1, region) ? ntuple(i -> i in region ? Base.reduced_index(inds[i]) : inds[i], Val(N)) :
+    throw(ArgumentError("dimensions must be ≥ 1"))
 reduced_indices0(inds::NTuple{N,Base.OneTo{Int}}, d::Int) where {N} =
     indices_but(ind -> isempty(ind) ? ind : Base.reduced_index(ind), inds, d)
 indices_but(reduced, inds::NTuple{N,Base.OneTo{Int}}, d::Int) where {N} =

@@ -40,8 +40,10 @@ function sharpen_calls!(ir, instances::Instances)
             called = sharper_call(ir, rows, stmt, instances)
             called === nothing || (rows.stmts[i] = stmt = called)
             changed |= called !== nothing
-            is_open(rows.types[i]) || continue
+            # Of calls for which there are several instances, these are noted, too.
+            is_open(rows.types[i]) || Meta.isexpr(stmt, :call) || continue
             found = found_type(ir, rows, stmt, instances)
+            is_open(rows.types[i]) || continue
             found !== Union{} && found <: rows.types[i] && !(rows.types[i] <: found) || continue
             rows.types[i] = found
             changed = true

@@ -171,6 +171,37 @@ function symv!(uplo::AbstractChar, alpha::Number, A::AbstractMatrix{T}, x::Abstr
     return y
 end
 
+"The product with a symmetric or a Hermitian matrix from the left or from the right, of which one triangle is read."
+function symm!(side::AbstractChar, uplo::AbstractChar, alpha::Number, A::AbstractMatrix{T}, B::AbstractMatrix{T}, beta::Number, C::AbstractMatrix{T}) where {T<:Float}
+    mirrored!(identity, identity, side, uplo, alpha, A, B, beta, C)
+end
+function hemm!(side::AbstractChar, uplo::AbstractChar, alpha::Number, A::AbstractMatrix{T}, B::AbstractMatrix{T}, beta::Number, C::AbstractMatrix{T}) where {T<:Float}
+    mirrored!(conj, real, side, uplo, alpha, A, B, beta, C)
+end
+function mirrored!(beyond, diagonal, side, uplo, alpha, A, B, beta, C)
+    m, n = size(C)
+    agree(size(A) == (side == 'L' ? (m, m) : (n, n)) && size(B) == (m, n))
+    at(i, j) = i == j ? diagonal(A[i, j]) : (i < j) == (uplo == 'U') ? A[i, j] : beyond(A[j, i])
+    scale_result!(beta, C)
+    for j in 1:n, i in 1:m
+        sum = zero(eltype(C))
+        for k in 1:size(A, 1)
+            sum += side == 'L' ? at(i, k) * B[k, j] : B[i, k] * at(k, j)
+        end
+        C[i, j] += alpha * sum
+    end
+    return C
+end
+
+"The cosine and the sine of the rotation that takes `g` out of the vector of `f` and `g`, and what that leaves: on the axes as elsewhere."
+function rotation(f::T, g::T) where {T<:RealFloat}
+    length = hypot(f, g)
+    iszero(length) && return one(T), zero(T), f
+    flipped = abs(f) > abs(g) ? f < 0 : iszero(f) && g < 0
+    r = flipped ? -length : length
+    return f / r, g / r, r
+end
+
 # An element of a matrix, or of its transpose or adjoint.
 element(trans, A::AbstractVecOrMat{<:Real}, i, j) = trans == 'N' ? A[i, j] : A[j, i]
 element(trans, A, i, j) = trans == 'N' ? A[i, j] : trans == 'T' ? A[j, i] : conj(A[j, i])
@@ -362,6 +393,32 @@ function exchange_rows!(A, i, j)
     return nothing
 end
 
+"""
+The determinant of a singular matrix, which is overwritten. The largest element that is left is the pivot, so that those that are zero come last: of
+one, the determinant has the derivative of a product with it.
+"""
+function singular_det!(A::Matrix{T}) where {T}
+    n = size(A, 1)
+    product = one(T)
+    for k in 1:n
+        row, column = k, k
+        for j in k:n, i in k:n
+            if abs(A[i, j]) > abs(A[row, column])
+                row, column = i, j
+            end
+        end
+        row == k || exchange_rows!(A, k, row)
+        column == k || exchange_columns!(k, column, A)
+        pivot = A[k, k]
+        product *= (row == k) == (column == k) ? pivot : -pivot
+        iszero(pivot) && continue
+        for j in k+1:n, i in k+1:n
+            A[i, j] -= A[i, k] / pivot * A[k, j]
+        end
+    end
+    return product + zero(T)
+end
+
 "Solves a system of which the matrix is factorized by `getrf!`."
 function getrs!(trans::AbstractChar, A::AbstractMatrix{T}, pivots::AbstractVector{<:Integer}, B::AbstractVecOrMat{T}) where {T<:Float}
     n = size(A, 1)
@@ -487,7 +544,10 @@ end
 A QR factorization by Householder reflections `I - τ v vᵀ`, whose vectors stand below the diagonal: for each block of `rows` columns, the triangle that makes one
 reflection of those of the block, with each `τ` on its diagonal.
 """
-function geqrt!(A::AbstractMatrix{T}, rows::Integer) where {T<:RealFloat}
+geqrt!(A::AbstractMatrix{<:RealFloat}, rows::Integer) = householder!(A, rows, false)
+
+"As `geqrt!`; `always` reflects what is zero below the diagonal already, too: it has a derivative."
+function householder!(A::AbstractMatrix{T}, rows::Integer, always::Bool) where {T<:RealFloat}
     m, n = size(A)
     triangles = zeros(T, rows, min(m, n))
     for j in 1:min(m, n)
@@ -495,10 +555,8 @@ function geqrt!(A::AbstractMatrix{T}, rows::Integer) where {T<:RealFloat}
         for i in j+1:m
             squares += A[i, j]^2
         end
-        # A column that is zero below the diagonal stays as it is.
-        tau = zero(T)
-        if !iszero(squares)
-            head = A[j, j]
+        tau, head = zero(T), A[j, j]
+        if !iszero(squares) || always && !iszero(head)
             reflected = -copysign(sqrt(head^2 + squares), head)
             tau = (reflected - head) / reflected
             for i in j+1:m
@@ -662,7 +720,7 @@ function least_squares(A::Matrix{T}, b::VecOrMat{T}) where {T<:Real}
     m, n = size(A)
     agree(m == size(b, 1))
     tall = m > n
-    factors, triangles = LAPACK.geqrt!(tall ? copy(A) : permutedims(A), min(m, n))
+    factors, triangles = LAPACK.householder!(tall ? copy(A) : permutedims(A), min(m, n), true)
     largest = zero(T)
     for i in 1:min(m, n)
         largest = max(largest, abs(factors[i, i]))
@@ -694,8 +752,9 @@ function inv(A::Matrix{T}) where {T<:Float}
 end
 
 function det(A::Matrix{T}) where {T<:Float}
-    factors, pivots, _ = factorized(A)
+    factors, pivots, info = factorized(A)
     # Of a singular matrix, too: its determinant has a derivative.
+    0 < info < length(pivots) && return LAPACK.singular_det!(copy(A))
     product = one(T)
     for i in 1:length(pivots)
         product *= pivots[i] == i ? factors[i, i] : -factors[i, i]
@@ -703,6 +762,8 @@ function det(A::Matrix{T}) where {T<:Float}
     # Zero has no sign there.
     return product + zero(T)
 end
+
+givensAlgorithm(f::T, g::T) where {T<:RealFloat} = BLAS.rotation(f, g)
 
 # Without leaving out what zeros in `y` are multiplied by.
 function dot(x::Vector{T}, A::Matrix{T}, y::Vector{T}) where {T<:Float}

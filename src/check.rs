@@ -200,7 +200,7 @@ fn differences(
         };
         worst = Some(worst.map_or(error, |worst| worst.max(error)));
         if error > tolerance {
-            return Ok(Outcome::Failed(blamed(subject, gradient, error)?));
+            return Ok(Outcome::Failed(blamed(subject, gradient, error, tolerance)?));
         }
     }
     Ok(match worst {
@@ -220,8 +220,8 @@ fn best(subject: &Subject<'_>, direction: &[Value], product: f64, scale: f64) ->
     Ok(best)
 }
 
-/// Which entry of the gradient differs most from differences.
-fn blamed(subject: &Subject<'_>, gradient: &[f64], error: f64) -> Result<String, GradientError> {
+/// Which entry of the gradient differs most from differences; where each agrees alone, that the function is not smooth.
+fn blamed(subject: &Subject<'_>, gradient: &[f64], error: f64, tolerance: f64) -> Result<String, GradientError> {
     let mut worst: Option<(f64, String)> = None;
     for (index, &known) in gradient.iter().enumerate().take(MOST_ENTRIES) {
         let direction = subject.unit(index)?;
@@ -239,7 +239,13 @@ fn blamed(subject: &Subject<'_>, gradient: &[f64], error: f64) -> Result<String,
             worst = Some((error, format!("{place} is {known}, differences say {difference}")));
         }
     }
-    Ok(worst.map_or_else(|| format!("off by {error:.1e}"), |(_, text)| text))
+    Ok(match worst {
+        Some((most, _)) if most <= tolerance => {
+            format!("off by {error:.1e}, though each entry alone agrees: the function may have a jump or a kink here")
+        }
+        Some((_, text)) => text,
+        None => format!("off by {error:.1e}"),
+    })
 }
 
 fn forward_mode(

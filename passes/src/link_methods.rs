@@ -67,7 +67,8 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
                     || matches!(primitive.compute, Compute::Scalars(_) | Compute::Convert(_))
                         && args.iter().any(|arg| is_no_scalar(&bb.operand_type(arg)))
                     || matches!(primitive.compute, Compute::Machine)
-                        && args.iter().any(|arg| is_struct(module, &bb.operand_type(arg)))
+                        && args.iter().any(|arg| is_object(arg) || is_struct(module, &bb.operand_type(arg)))
+                    || converts(bb, primitive, args)
                     || primitive.scope == Scope::Arrays && !args.iter().any(|arg| may_be_array(bb, module, arg))
                     // An array of these elements, `T[a, b]`.
                     || primitive.name == "getindex" && args.first().is_some_and(|of| named_type(module, of).is_some())
@@ -110,6 +111,22 @@ fn reads_itself(bb: &BBCode) -> bool {
         });
     }
     reads
+}
+
+/// Whether this is an object that is known by its text, as `Colon()`, which no primitive knows.
+fn is_object(operand: &Operand<Ids>) -> bool {
+    matches!(operand, Operand::Constant(Constant::Text(_)))
+}
+
+/// Whether what is stored in an array of arrays is an array of another type, of which Julia makes one of that type.
+fn converts(bb: &BBCode, primitive: &Primitive, args: &[Operand<Ids>]) -> bool {
+    let ("setindex!" | "push!", [whole, value, ..]) = (primitive.name, args) else { return false };
+    match (bb.operand_type(whole), bb.operand_type(value)) {
+        (Type::Array(whole), value @ Type::Array(_)) => {
+            matches!(whole.element, Type::Array(_)) && whole.element != value
+        }
+        _ => false,
+    }
 }
 
 /// Whether values of this type are structs, which primitives on arrays do not know.

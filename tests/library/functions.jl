@@ -712,4 +712,24 @@ end
 @case("complex_of_floats", A -> (B = Matrix{Complex{eltype(A)}}(A); abs2(sum(B .* B) + im * B[1])), A)
 @case("tuple_of_several_types", (a, b) -> (s = zero(a); for y in (a, (b, a), [a]); s += y isa Tuple ? y[1] * y[2] : y isa Vector ? y[1] : y^2; end; s), 0.3, 0.8)
 
+# Where a function takes a short cut for its value alone.
+@case("least_squares_of_a_zero_column", (A, b) -> weighted(A \ b), [1.0 1; 0 2; 0 1], [0.5, 2.0, -1.0])
+@case("shortest_of_a_zero_column", (A, b) -> weighted(A \ b), [1.0 0 0; 1 2 1], [0.5, 2.0])
+@case("determinant_of_singular_at_first", A -> det(A) + tr(A), [1.0 2 3; 2 4 3; 3 6 9])
+@case("determinant_of_a_zero_column", A -> det(A) * A[2, 2] + tr(A), [0.0 1 2; 0 2 1; 0 3 5])
+@case("determinant_of_rank_one", A -> det(A) + tr(A), [1.0 2 3; 2 4 6; 3 6 9])
+@case("sinc_and_cosc_of_zero", x -> cosc(x) * sinc(x) + sinc(x + 0.5), 0.0)
+@case("givens_on_an_axis", (x, y) -> (g = LinearAlgebra.givensAlgorithm(x, y); g[1] + 2g[2] * x + g[3]), 3.0, 0.0)
+
+# Products with scalars that need not be zeros or ones, and with symmetric matrices.
+@case("product_added_with_factors", (A, B, a, b) -> (C = A + B; mul!(C, A, B, a, b); weighted(C)), A, S, 0.5, 0.25)
+@case("product_with_adjoint_added_with_factors", (A, B, a, b) -> (C = A + B; mul!(C, A', B, a, b); weighted(C)), A, S, 0.5, 0.25)
+@case("symmetric_times_matrix", (A, B) -> weighted(Symmetric(A) * B) + weighted(B * Symmetric(A, :L)), A, S)
+
+# Several dimensions, all elements, and elements of another type.
+@case("sums_over_several_dimensions", x -> (B = reshape(x, 2, 3, 2); weighted(sum(abs2, B, dims = (1, 3))) + sum(maximum(B, dims = [2, 3]))), [0.1, 0.5, 0.3, 0.7, 0.2, 0.9, 0.4, 0.8, 0.6, 1.1, 1.3, 0.15])
+@case("all_elements", (x, A) -> dot(x[:], 1:3) + weighted(A[:]) + sum(sin.(x[:])), v, A)
+@case("returned_through_finally", x -> (f(y) = try; return y[1] * y[2]; finally; y[2] = 5; end; w = 2x; r = f(w); r + w[2] * r * x[1]), v)
+@case("stored_with_conversion", x -> (w = [x, 2x]; w[1] = [1, 2, 3]; push!(w, [4, 5, 6]); w[1][2] * w[2][1] + sum(w[3]) * x[2]), v)
+
 end

@@ -371,7 +371,8 @@ impl Rewriter<'_, '_> {
         });
         let phis: Vec<_> = phis.collect();
         for (phi, stores, ty, line) in phis {
-            let slot = self.variable(ty, line)?;
+            // What may be missing is of its type where it is there.
+            let slot = self.variable(ty.widened().unwrap_or(ty), line)?;
             self.stored.push(slot);
             for store in stores {
                 let value = match self.bb.stmt(store) {

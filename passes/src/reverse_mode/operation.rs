@@ -497,7 +497,8 @@ impl Classifier<'_> {
     fn are_integers(&self, indices: &[Operand<Ids>]) -> bool {
         let may_be = |index: &Operand<Ids>| match self.bb.operand_type(index) {
             Type::Scalar(scalar) => scalar.is_integer(),
-            other => other.is_unknown(),
+            // `Colon()` is an object that is known by its text.
+            other => other.is_unknown() && !matches!(index, Operand::Constant(Constant::Text(_))),
         };
         indices.iter().all(may_be)
     }
