@@ -2,8 +2,10 @@
 
 use bbcode::{BBCode, EditError, Ids, InstId};
 use ircode::primitives::Primitive;
-use ircode::{Constant, LineInfo, NewInstruction, Operand, Stmt, Type};
+use ircode::{Constant, LineInfo, Module, NewInstruction, Operand, ScalarType, Stmt, Type};
+use smallvec::SmallVec;
 
+use crate::constant_folding::named_type;
 use crate::manager::Context;
 use crate::{PassError, PassResult};
 
@@ -17,8 +19,14 @@ const ON_NUMBERS: &[&str] = &[
     "hypot", "float", "muladd", "fma",
 ];
 
+/// So many tests on the way to a statement are looked at.
+const MOST_TESTS: usize = 16;
+
 /// Puts a `Core.typeassert` before arithmetic on a number that may be `nothing` as far as its type says, as what
 /// `findlast` and `get` give, or may be no value yet, as in reductions: what follows knows the number. True if there was such an operand.
+///
+/// What `isa` has found not to be there on the only way to a statement is not: where Julia goes through the types of a union, the last arm has
+/// what is no number.
 ///
 /// Where the run has `nothing` there, it fails as it did, with another error: a `TypeError`, not a `MethodError`. It takes time linear in the function.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
@@ -26,8 +34,9 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     for (id, inst) in bb.all_insts() {
         let Some((primitive, args)) = context.module.primitive_call(&inst.stmt) else { continue };
         for (index, arg) in args.iter().enumerate() {
+            let tested = |ty: &Type| tests_before(bb, context.module, id, arg).contains(ty);
             // One that comes twice is replaced in both places.
-            if let Some(ty) = number(bb, primitive, args, index)
+            if let Some(ty) = number(bb, primitive, args, index, &tested)
                 && !args.iter().take(index).any(|earlier| earlier == arg)
             {
                 found.push((id, inst.line, arg.clone(), ty));
@@ -42,8 +51,14 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     Ok(changed)
 }
 
-/// The number that an operand has to be, if its type does not say so.
-fn number(bb: &BBCode, primitive: &Primitive, args: &[Operand<Ids>], index: usize) -> Option<Type> {
+/// The number that an operand has to be, if its type does not say so; `tested` says of which types it is not.
+fn number(
+    bb: &BBCode,
+    primitive: &Primitive,
+    args: &[Operand<Ids>],
+    index: usize,
+    tested: &dyn Fn(&Type) -> bool,
+) -> Option<Type> {
     let Type::Union(members) = bb.operand_type(args.get(index)?) else { return None };
     let converts = match (primitive.name, args) {
         ("convert", [Operand::Constant(Constant::Type(to)), _]) => index == 1 && to.as_scalar().is_some(),
@@ -63,9 +78,40 @@ fn number(bb: &BBCode, primitive: &Primitive, args: &[Operand<Ids>], index: usiz
         },
         _ => false,
     };
-    let mut numbers = members.iter().filter(|ty| !is_none(ty));
-    let number = numbers.next().filter(|ty| ty.as_scalar().is_some())?;
-    numbers.next().is_none().then(|| number.clone())
+    let is_float = |ty: &Type| ty.as_scalar().is_some_and(ScalarType::is_float);
+    let numbers: Vec<&Type> = members.iter().filter(|ty| !is_none(ty)).collect();
+    if !numbers.iter().all(|ty| ty.as_scalar().is_some()) {
+        return None;
+    }
+    let left = |ty: &&Type| numbers.len() == 1 || !tested(ty);
+    match *numbers.iter().copied().filter(left).collect::<Vec<_>>().as_slice() {
+        [number] => Some(number.clone()),
+        // There is no number, so that it fails whichever is asked for.
+        [] => numbers.iter().find(|ty| is_float(ty)).or(numbers.first()).map(|ty| (**ty).clone()),
+        _ => None,
+    }
+}
+
+/// The types that a value was found not to be of by tests before a statement, on the only way to it.
+fn tests_before(bb: &BBCode, module: &Module<BBCode>, id: InstId, value: &Operand<Ids>) -> SmallVec<[Type; 4]> {
+    let mut found = SmallVec::new();
+    let graph = bb.cfg();
+    let Some(mut block) = bb.block_of(id) else { return found };
+    for _ in 0..MOST_TESTS {
+        let mut before = graph.predecessors(block);
+        let (Some(test), None) = (before.next(), before.next()) else { break };
+        if let Some((_, inst)) = bb.terminator(test)
+            && let Stmt::GotoIfNot(goto) = &inst.stmt
+            && goto.dest == block
+            && let Some(asked) = goto.cond.as_value().and_then(|asked| bb.stmt(asked))
+            && let Some((primitive, [of, ty])) = module.primitive_call(asked)
+            && (primitive.name, of) == ("isa", value)
+        {
+            found.extend(named_type(module, ty));
+        }
+        block = test;
+    }
+    found
 }
 
 fn assert(bb: &mut BBCode, id: InstId, line: LineInfo, operand: &Operand<Ids>, ty: Type) -> Result<(), EditError> {
