@@ -1,7 +1,7 @@
 //! Which arrays may get another length while code runs: of the others what their headers say is read once.
 
 use hashbrown::HashSet;
-use ircode::{IRCode, Module, Positions, Stmt, Type};
+use ircode::{IRCode, Module, Positions, ScalarType, Stmt, Type};
 
 /// Primitives that may give an array another length, beside `restore!`. It is their first operand.
 const RESIZING: &[&str] = &[
@@ -14,12 +14,15 @@ const RESIZING: &[&str] = &[
     "jl_array_del_at",
 ];
 
-/// The arrays that may get another length, by their types. Texts of errors are put together in vectors of bytes that grow: those of
-/// numbers do not because of that.
+/// The arrays that may get another length: of numbers by their types, and all others as one. Texts of errors are put together in vectors
+/// of bytes that grow: arrays of floats do not because of that.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Resized {
-    types: HashSet<Type>,
-    /// Whether one does of which the type is not known.
+    /// The types of numbers in such arrays, and how many dimensions these have.
+    numbers: HashSet<(ScalarType, u32)>,
+    /// Whether arrays of something else may.
+    others: bool,
+    /// Whether one may of which it is not known what its elements are.
     any: bool,
 }
 
@@ -27,15 +30,20 @@ impl Resized {
     /// Whether a value of this type may be an array that gets another length.
     pub(super) fn contains(&self, ty: &Type) -> bool {
         match ty {
-            Type::Array(_) => self.any || self.types.contains(ty),
-            _ => self.any || !self.types.is_empty(),
+            Type::Array(array) => match array.element.as_scalar() {
+                Some(scalar) => self.any || self.numbers.contains(&(scalar, array.rank)),
+                None => self.any || self.others,
+            },
+            _ => self.any || self.others || !self.numbers.is_empty(),
         }
     }
 
     /// Whether an array of such elements may get another length, in whatever dimensions they are.
     pub(super) fn contains_elements(&self, element: &Type) -> bool {
-        let has = |ty: &Type| matches!(ty, Type::Array(array) if array.element == *element);
-        self.any || self.types.iter().any(has)
+        match element.as_scalar() {
+            Some(scalar) => self.any || self.numbers.iter().any(|(number, _)| *number == scalar),
+            None => self.any || self.others,
+        }
     }
 
     /// Takes on what a statement may give another length.
@@ -48,10 +56,11 @@ impl Resized {
         if primitive.name == "restore!" && keeps_size(&types) {
             return;
         }
-        match types.into_iter().next() {
-            Some(ty @ Type::Array(_)) => {
-                self.types.insert(ty);
-            }
+        match types.first() {
+            Some(Type::Array(array)) => match array.element.as_scalar() {
+                Some(scalar) => self.numbers.extend([(scalar, array.rank)]),
+                None => self.others = true,
+            },
             _ => self.any = true,
         }
     }
