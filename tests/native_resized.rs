@@ -14,7 +14,7 @@ fn verdict(text: &str, args: &dyn Fn(&Machine<'_>) -> Vec<Value>) -> Verdict {
     native_agrees(&module, "f", &given, Limits::default(), &|_| ()).unwrap_or_else(|broken| panic!("{broken}\n{text}"))
 }
 
-/// Looks at a vector as a matrix, lets a vector of this type grow, changes the matrix and reads the vector.
+/// Looks at a vector as a matrix, lets another one, of this type, grow, changes the matrix and reads the vector.
 fn reshaping(grown: &str, element: &str) -> String {
     format!(
         "
@@ -44,7 +44,7 @@ fn an_array_is_reshaped_where_only_others_grow() {
     assert!(matches!(&refused, Verdict::Refused(what) if what.contains("jl_reshape_array")), "{refused:?}");
 }
 
-/// Reads `v` in a loop that goes on as long as it has elements, and lets it grow by a call on every other round.
+/// Reads `v` in a loop that goes on as long as it has elements, and lets it grow by a call on each until it is long enough.
 fn reading(parameter: &str) -> String {
     format!(
         "

@@ -14,8 +14,8 @@ const RESIZING: &[&str] = &[
     "jl_array_del_at",
 ];
 
-/// The arrays that may get another length: of numbers by their types, and all others as one. Texts of errors are put together in vectors
-/// of bytes that grow: arrays of floats do not because of that.
+/// The arrays that may get another length: of numbers by their types, so that arrays of floats are not among them where lists of integers grow, and
+/// all others as one.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Resized {
     /// The types of numbers in such arrays, and how many dimensions these have.
