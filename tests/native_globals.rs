@@ -158,3 +158,99 @@ end
     let verdict = native_agrees(&module, "f", &args, Limits::default(), &|_| ());
     assert_eq!(verdict.unwrap_or_else(|broken| panic!("{broken}")), Verdict::Same);
 }
+
+const OBJECTS: &str = "
+mutable struct Counter
+    count::Int64
+    rows::Vector{Vector{Float64}}
+end
+const ROW::Vector{Float64}
+    1.5, 2.5
+end
+const ROWS::Vector{Vector{Float64}}
+    ROW, ROW
+end
+const COUNTER::Counter
+    7, ROWS
+end
+function count()::Float64
+1 ─ %1  = Main.COUNTER::Counter
+│   %2  = Base.getfield(%1, :count)::Int64
+│   %3  = Base.add_int(%2, 1)::Int64
+│         Base.setfield!(%1, :count, %3)::Int64
+│   %5  = Base.getfield(%1, :rows)::Vector{Vector{Float64}}
+│   %6  = Base.arrayref(true, %5, 1)::Vector{Float64}
+│   %7  = Base.arrayref(true, Main.ROW, 2)::Float64
+│   %8  = Base.add_float(%7, 1.0)::Float64
+│         Base.arrayset(true, %6, %8, 2)::Vector{Float64}
+│   %10 = Base.arrayref(true, Main.ROWS, 2)::Vector{Float64}
+│   %11 = Base.arrayref(true, %10, 2)::Float64
+│   %12 = Base.sitofp(Float64, %3)::Float64
+│   %13 = Base.mul_float(%11, %12)::Float64
+└──       return %13
+end
+";
+
+#[test]
+fn objects_are_one_however_they_are_reached() {
+    let module = module(OBJECTS);
+    let program = Program::compile(&module, &["count"], Limits::default()).unwrap();
+    assert!(program.interpreted().is_empty());
+    let mut machine = Machine::new(&module);
+    for _ in 0..3 {
+        // 3.5 rows · 8 counts.
+        assert_eq!(shown(&program.call("count", &[]).unwrap()), "28.0");
+        assert_eq!(shown(&machine.call("count", &[]).unwrap()), "28.0");
+    }
+}
+
+#[test]
+fn the_interpreter_goes_on_with_the_objects_of_the_call() {
+    // `fail` never returns: it is left to the interpreter.
+    let text = format!(
+        "{OBJECTS}function fail(x::Float64)::Union{{}}
+1 ─ %1 = Main.count()::Float64
+│   %2 = %new(Core.DomainError, %1, x)::DomainError
+│        Base.throw(%2)::Union{{}}
+└──      unreachable
+end
+function f(x::Float64)::Float64
+1 ─ %1 = Main.count()::Float64
+│   %2 = Base.lt_float(x, 0.0)::Bool
+└──      goto #3 if not %2
+2 ─      Main.fail(x)::Union{{}}
+└──      unreachable
+3 ─ %6 = Base.mul_float(%1, x)::Float64
+└──      return %6
+end
+"
+    );
+    let module = module(&text);
+    for x in [2.0, -1.0] {
+        let args = || vec![Value::from(x)];
+        let verdict = native_agrees(&module, "f", &args, Limits::default(), &|_| ());
+        assert_eq!(verdict.unwrap_or_else(|broken| panic!("{broken}")), Verdict::Same);
+    }
+    let program = Program::compile(&module, &["f"], Limits::default()).unwrap();
+    let error = program.call("f", &[Value::from(-1.0)]).unwrap_err().to_string();
+    // 4.5 rows · 9 counts: it was counted twice, natively and by the interpreter.
+    assert!(error.contains("40.5"), "{error}");
+}
+
+#[test]
+fn constants_that_native_code_does_not_hold_are_the_interpreters() {
+    let text = "
+const NAMES::Vector{Any}
+    1, 2.5
+end
+function second()::Float64
+1 ─ %1 = Base.arrayref(true, Main.NAMES, 2)::Any
+│   %2 = π (%1, Float64)
+└──      return %2
+end
+";
+    let module = module(text);
+    let error = Program::compile(&module, &["second"], Limits::default()).unwrap_err().to_string();
+    assert!(error.contains("the global constant `NAMES` is not compiled"), "{error}");
+    assert_eq!(shown(&Machine::new(&module).call("second", &[]).unwrap()), "2.5");
+}

@@ -1,15 +1,19 @@
-//! The arrays that are global constants of a module, as one call from outside finds and changes them.
+//! The global constants of a module, as one call from outside finds and changes them.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 
-use ircode::GlobalArray;
+use ircode::{GlobalConstant, GlobalPart, GlobalValue, Type};
 
 use crate::builtins::Runtime;
+use crate::constants::global_value;
 use crate::error::RunErrorKind;
 use crate::machine::Fault;
+use crate::object::Kind;
+use crate::prepare::struct_info;
 use crate::value::{PlaceRef, Value};
 
-/// The arrays that were made of global constants so far, by their positions in the module. Prepared code holds them.
+/// The constants that were made so far, by their positions in the module. Prepared code holds them.
 #[derive(Default, Debug)]
 pub(crate) struct Globals {
     made: RefCell<Vec<Option<Value>>>,
@@ -18,51 +22,123 @@ pub(crate) struct Globals {
 }
 
 impl Runtime<'_> {
-    /// The array of this position.
-    pub(crate) fn global_array(&self, index: usize) -> Result<Value, RunErrorKind> {
+    /// The constant of this position.
+    pub(crate) fn global_constant(&self, index: usize) -> Result<Value, RunErrorKind> {
         let known = self.globals.made.borrow().get(index).cloned().flatten();
         if let Some(known) = known {
             return Ok(known);
         }
-        let Some(declared) = self.module.global_arrays().get(index) else {
-            return Err(RunErrorKind::InvalidCode(format!("there is no global array {index}")));
-        };
-        let made = self.array(declared.element().into(), declared.size().to_vec(), elements(declared));
-        let made = made.map_err(|_| RunErrorKind::InvalidCode("its constants do not fit in memory".into()))?;
-        let mut all = self.globals.made.borrow_mut();
-        if all.len() <= index {
-            all.resize(index + 1, None);
+        // It names such as are declared before it.
+        for needed in self.needed(index) {
+            let Some(declared) = self.module.global_constants().get(needed) else { continue };
+            let made = self.make_global(needed, declared).map_err(|fault| match fault {
+                Fault::Fatal(kind) => kind,
+                _ => RunErrorKind::InvalidCode("its constants do not fit in memory".into()),
+            })?;
+            let mut all = self.globals.made.borrow_mut();
+            if all.len() <= index {
+                all.resize(index + 1, None);
+            }
+            if let Some(place) = all.get_mut(needed) {
+                *place = Some(made);
+            }
         }
-        if let Some(place) = all.get_mut(index) {
-            *place = Some(made.clone());
-        }
-        Ok(made)
+        let made = self.globals.made.borrow().get(index).cloned().flatten();
+        made.ok_or_else(|| RunErrorKind::InvalidCode(format!("there is no global constant {index}")))
     }
 
-    /// Uses these arrays, by their positions: a run to which they belong goes on here.
+    /// The constant of this position and those that it is made of, as far as they were not made, the first one first.
+    fn needed(&self, index: usize) -> BTreeSet<usize> {
+        let made = self.globals.made.borrow();
+        let mut needed = BTreeSet::from([index]);
+        let mut work = vec![index];
+        while let Some(next) = work.pop() {
+            let Some(declared) = self.module.global_constants().get(next) else { continue };
+            let (GlobalValue::Elements { elements: parts, .. } | GlobalValue::Fields(parts)) = declared.value() else {
+                continue;
+            };
+            let named = parts.iter().filter_map(|part| self.module.global_part(next, part));
+            work.extend(named.filter(|named| !made.get(*named).is_some_and(Option::is_some) && needed.insert(*named)));
+        }
+        needed
+    }
+
+    fn make_global(&self, index: usize, declared: &GlobalConstant) -> Result<Value, Fault> {
+        let values = self.parts(index, declared)?;
+        match (declared.value(), declared.ty()) {
+            (GlobalValue::Numbers { size, .. } | GlobalValue::Elements { size, .. }, Type::Array(array)) => {
+                self.array(array.element.clone(), size.clone(), values)
+            }
+            (_, Type::Tuple(_)) => self.tuple(values),
+            (_, Type::NamedTuple(fields)) => {
+                self.named_tuple(fields.iter().map(|(name, _)| name.clone()).collect(), values)
+            }
+            (_, ty) => match struct_info(self.module, ty, values.len()) {
+                Some(info) if info.names.len() == values.len() => self.structure(info, values),
+                _ => {
+                    let message =
+                        format!("the constant `{}` is no {ty}, of which it does not have the fields", declared.name());
+                    Err(Fault::Fatal(RunErrorKind::InvalidCode(message)))
+                }
+            },
+        }
+    }
+
+    /// The elements or fields of a constant; those that it names have been made.
+    fn parts(&self, index: usize, declared: &GlobalConstant) -> Result<Vec<Value>, Fault> {
+        match declared.value() {
+            GlobalValue::Numbers { elements, .. } => Ok(elements.iter().cloned().map(Value::Scalar).collect()),
+            GlobalValue::Elements { elements: parts, .. } | GlobalValue::Fields(parts) => {
+                parts.iter().map(|part| self.part(index, part)).collect()
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    fn part(&self, of: usize, part: &GlobalPart) -> Result<Value, Fault> {
+        if let Some(named) = self.module.global_part(of, part) {
+            return Ok(self.globals.made.borrow().get(named).cloned().flatten().unwrap_or(Value::Undefined));
+        }
+        match part {
+            GlobalPart::Constant(constant) => self.constant(constant),
+            GlobalPart::Global(global) => Ok(global_value(self.module, global)),
+            GlobalPart::Undefined => Ok(Value::Undefined),
+        }
+    }
+
+    /// Uses these constants, by their positions: a run to which they belong goes on here.
     #[cfg(feature = "native")]
-    pub(crate) fn lend_globals(&mut self, arrays: Vec<Option<Value>>) {
-        self.globals = Globals { made: RefCell::new(arrays), are_lent: true };
+    pub(crate) fn lend_globals(&mut self, constants: Vec<Option<Value>>) {
+        self.globals = Globals { made: RefCell::new(constants), are_lent: true };
     }
 
-    /// Gives all arrays what they are declared with, as a call from outside starts.
+    /// Gives all arrays and objects what they are declared with, as a call from outside starts.
     pub(crate) fn reset_globals(&self) -> Result<(), Fault> {
         if self.globals.are_lent {
             return Ok(());
         }
-        for (made, declared) in self.globals.made.borrow().iter().zip(self.module.global_arrays()) {
-            let Some(Value::Array(array)) = made else { continue };
-            let fresh = self.array(declared.element().into(), declared.size().to_vec(), elements(declared))?;
-            if let Value::Array(fresh) = fresh {
-                let place: PlaceRef = fresh.0.place.borrow().clone();
-                *array.0.place.borrow_mut() = place;
-                *array.0.dims.borrow_mut() = declared.size().to_vec();
+        let made = self.globals.made.borrow().clone();
+        for (index, (made, declared)) in made.iter().zip(self.module.global_constants()).enumerate() {
+            match (made, declared.value(), declared.ty()) {
+                (
+                    Some(Value::Array(array)),
+                    GlobalValue::Numbers { size, .. } | GlobalValue::Elements { size, .. },
+                    Type::Array(ty),
+                ) => {
+                    let fresh = self.array(ty.element.clone(), size.clone(), self.parts(index, declared)?)?;
+                    if let Value::Array(fresh) = fresh {
+                        let place: PlaceRef = fresh.0.place.borrow().clone();
+                        *array.0.place.borrow_mut() = place;
+                        *array.0.dims.borrow_mut() = size.clone();
+                    }
+                }
+                (Some(Value::Struct(object)), ..) if object.0.ty.mutable => {
+                    let fields = self.meter.fields(Kind::of_struct(true), self.parts(index, declared)?)?;
+                    *object.0.fields.borrow_mut() = fields;
+                }
+                _ => {}
             }
         }
         Ok(())
     }
-}
-
-fn elements(array: &GlobalArray) -> Vec<Value> {
-    array.elements().iter().cloned().map(Value::Scalar).collect()
 }

@@ -2,6 +2,7 @@
 
 mod builtins;
 mod compact;
+mod constants;
 mod copies;
 mod display;
 mod error;

@@ -146,7 +146,7 @@ impl<'m> Machine<'m> {
         }
     }
 
-    /// Goes on with these arrays in the place of the module's [global constants](Module::global_arrays), by their positions.
+    /// Goes on with these arrays in the place of the module's [global constants](Module::global_constants), by their positions.
     #[cfg(feature = "native")]
     pub(crate) fn with_globals(mut self, arrays: Vec<Option<Value>>) -> Self {
         self.runtime.lend_globals(arrays);

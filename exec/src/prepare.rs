@@ -2,8 +2,6 @@
 
 mod code;
 
-use std::cell::RefCell;
-use std::rc::Rc;
 use std::sync::Arc;
 
 use ircode::primitives::{Compute, Primitive, Scope, foreign_primitive};
@@ -14,13 +12,10 @@ use ircode::{
 
 use crate::builtins::{Runtime, builtin};
 use crate::compact::{Compact, translate};
+use crate::constants::global_value;
 use crate::error::RunErrorKind;
 use crate::machine::MAPPING;
-use crate::object::{Kind, Meter, OutOfMemory};
-use crate::shown_objects::shown_struct;
-use crate::value::{
-    NamedTupleObject, NamedTupleRef, StructInfo, StructObject, StructRef, TupleObject, TupleRef, Value, simple_constant,
-};
+use crate::value::{StructInfo, Value};
 
 pub(crate) use code::{After, Code, Edge, Op, ScalarFunction, Source};
 
@@ -88,8 +83,6 @@ pub(crate) fn prepare(
         module,
         ir,
         runtime,
-        meter: &runtime.meter,
-        own_name: function.name.clone(),
         arguments,
         edges: Vec::new(),
         constants: Vec::new(),
@@ -160,8 +153,6 @@ struct Preparer<'a> {
     module: &'a Module<IRCode>,
     ir: &'a IRCode,
     runtime: &'a Runtime<'a>,
-    meter: &'a Rc<Meter>,
-    own_name: Name,
     arguments: usize,
     edges: Vec<Edge>,
     constants: Vec<Value>,
@@ -269,21 +260,11 @@ impl Preparer<'_> {
                 self.constant(value)
             }
             Operand::Global(global) => {
-                if let Some(array) = self.module.global_array(global) {
-                    let array = self.runtime.global_array(array)?;
-                    return Ok(self.constant(array));
+                if let Some(index) = self.module.global_constant(global) {
+                    let value = self.runtime.global_constant(index)?;
+                    return Ok(self.constant(value));
                 }
-                let value = match (self.module.global_callee(global), global.name.as_str()) {
-                    (_, "nothing") => Value::Nothing,
-                    (Callee::Function(index), _) => Value::Function(self.function_name(index)),
-                    (Callee::Primitive(primitive), _) => Value::Function(primitive.name.into()),
-                    (Callee::Type(ty), _) => Value::Type(Arc::new(ty)),
-                    (Callee::Unknown(path), _) => match global.known_value() {
-                        Some(value) => Value::Scalar(value.clone()),
-                        None => Value::Text(path),
-                    },
-                };
-                self.constant(value)
+                self.constant(global_value(self.module, global))
             }
             Operand::Nested(nested) => match &**nested {
                 Stmt::Expr(expr) if expr.head == Head::Boundscheck => self.constant(Value::from(true)),
@@ -296,45 +277,14 @@ impl Preparer<'_> {
         })
     }
 
-    fn function_name(&self, index: usize) -> Name {
-        self.module.functions().get(index).map_or_else(|| self.own_name.clone(), |function| function.name.clone())
-    }
-
     fn constant(&mut self, value: Value) -> Source {
         self.constants.push(value);
         Source::Constant((self.constants.len() - 1) as u32)
     }
 
     fn constant_value(&self, constant: &Constant) -> Prepared<Value> {
-        let values =
-            |constants: &[Constant]| constants.iter().map(|c| self.constant_value(c)).collect::<Prepared<Vec<_>>>();
-        let memory = |_: OutOfMemory| RunErrorKind::InvalidCode("its constants do not fit in memory".into());
-        if let Some((ty, fields)) = shown_struct(self.module, constant)
-            && let Some(ty) = struct_info(self.module, &ty, fields.len())
-        {
-            let fields = self.meter.fields(Kind::of_struct(ty.mutable), values(&fields)?).map_err(memory)?;
-            return Ok(Value::Struct(StructRef(Rc::new(StructObject { ty, fields: RefCell::new(fields) }))));
-        }
-        if let Some(value) = simple_constant(constant) {
-            return Ok(value);
-        }
-        Ok(match constant {
-            Constant::Tuple(elements) => {
-                let fields = self.meter.fields(Kind::Tuple, values(elements)?).map_err(memory)?;
-                Value::Tuple(TupleRef(Rc::new(TupleObject { fields })))
-            }
-            Constant::SimpleVector(elements) => {
-                let fields = self.meter.fields(Kind::Tuple, values(elements)?).map_err(memory)?;
-                Value::SimpleVector(TupleRef(Rc::new(TupleObject { fields })))
-            }
-            Constant::NamedTuple(elements) => {
-                let names = elements.iter().map(|(name, _)| name.clone()).collect();
-                let values = elements.iter().map(|(_, c)| self.constant_value(c)).collect::<Prepared<Vec<_>>>()?;
-                let fields = self.meter.fields(Kind::Tuple, values).map_err(memory)?;
-                Value::NamedTuple(NamedTupleRef(Rc::new(NamedTupleObject { names, fields })))
-            }
-            _ => Value::Undefined,
-        })
+        let memory = |_| RunErrorKind::InvalidCode("its constants do not fit in memory".into());
+        self.runtime.constant(constant).map_err(memory)
     }
 
     fn static_parameter(&self, args: &[Operand<Positions>]) -> Prepared<Value> {

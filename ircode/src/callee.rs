@@ -32,6 +32,8 @@ impl<F> Module<F> {
     /// `Main.sum` mean those.
     pub fn callee<N: Names>(&self, operand: &Operand<N>) -> Option<Callee> {
         match operand {
+            // An object, of which its type says what it calls.
+            Operand::Global(global) if self.global_constant(global).is_some() => None,
             Operand::Global(global) => Some(self.global_callee(global)),
             Operand::Constant(Constant::Function(name)) => Some(self.function_callee(name)),
             Operand::Constant(Constant::Type(ty)) => Some(Callee::Type((**ty).clone())),

@@ -47,7 +47,7 @@ pub use differentiability::DifferentiabilityWitness;
 pub use element_copies::{Replacement, addresses_copied, element_copies, with_element_copies};
 pub use extensions::{ExtensionError, Extensions};
 pub use fields::{Field, field_position};
-pub use globals::{GlobalArray, GlobalArrayError};
+pub use globals::{GlobalConstant, GlobalConstantError, GlobalPart, GlobalValue};
 pub use head::{HEADS, Head, HeadProperties};
 pub use instruction::{CallInfo, DebugInfo, Instruction, LineInfo, LineInfoNode, NewInstruction, Origin};
 pub use json::{JsonError, from_json, to_json};

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use hashbrown::{HashMap, HashSet};
 
 use crate::differentiability::{DifferentiabilityWitness, DifferentiabilityWitnesses};
-use crate::globals::{GlobalArray, GlobalArrays};
+use crate::globals::{GlobalConstant, GlobalConstants};
 use crate::module::{DefinedTwice, Module, TypeDef, TypeKind};
 use crate::name::Name;
 use crate::tangents::{shadow_name, shadowed_name};
@@ -209,8 +209,8 @@ pub enum Declaration {
     Witness(Witness),
     /// The derivatives of a function with respect to some of its parameters.
     Differentiability(DifferentiabilityWitness),
-    /// A global constant that is an array.
-    Global(Arc<GlobalArray>),
+    /// A global constant: an array, or an object that holds some.
+    Global(Arc<GlobalConstant>),
 }
 
 impl Declaration {
@@ -223,7 +223,7 @@ impl Declaration {
             Declaration::Protocol(protocol) => protocol.name.clone(),
             Declaration::Witness(witness) => witness_name(&witness.of, &witness.protocol),
             Declaration::Differentiability(witness) => witness.name(),
-            Declaration::Global(array) => format!("const {}", array.name()).into(),
+            Declaration::Global(constant) => format!("const {}", constant.name()).into(),
         }
     }
 
@@ -271,7 +271,7 @@ pub(crate) struct Tables {
     protocols: Vec<Protocol>,
     witnesses: Vec<Witness>,
     pub(crate) differentiability: DifferentiabilityWitnesses,
-    pub(crate) global_arrays: GlobalArrays,
+    pub(crate) global_constants: GlobalConstants,
     classes_by_name: HashMap<Name, usize>,
     protocols_by_name: HashMap<Name, usize>,
     witnesses_by_name: HashMap<(Type, Name), usize>,
@@ -283,7 +283,7 @@ impl PartialEq for Tables {
             && self.protocols == other.protocols
             && self.witnesses == other.witnesses
             && self.differentiability == other.differentiability
-            && self.global_arrays == other.global_arrays
+            && self.global_constants == other.global_constants
     }
 }
 
@@ -299,7 +299,7 @@ impl<F> Module<F> {
         let protocols = self.tables.protocols.iter().cloned().map(Declaration::Protocol);
         let witnesses = self.tables.witnesses.iter().cloned().map(Declaration::Witness);
         let differentiability = self.differentiability_witnesses().iter().cloned().map(Declaration::Differentiability);
-        let globals = self.global_arrays().iter().cloned().map(Declaration::Global);
+        let globals = self.global_constants().iter().cloned().map(Declaration::Global);
         types.chain(protocols).chain(witnesses).chain(differentiability).chain(globals)
     }
 
@@ -336,7 +336,7 @@ impl<F> Module<F> {
                 Ok(())
             }
             Declaration::Differentiability(witness) => self.tables.differentiability.declare(witness),
-            Declaration::Global(array) => self.tables.global_arrays.declare(array),
+            Declaration::Global(constant) => self.tables.global_constants.declare(constant),
         }
     }
 

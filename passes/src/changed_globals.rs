@@ -1,6 +1,6 @@
-//! Whether code may change an array that is a global constant: derivatives take those for constant, and refuse code that may.
+//! Whether code may change a global constant: derivatives take those for constant, and refuse code that may.
 //!
-//! Where the arrays go is followed through values and calls, without telling the parts of a value apart, but for a field that is taken from a
+//! Where the constants go is followed through values and calls, without telling the parts of a value apart, but for a field that is taken from a
 //! value of which the function shows how it is made. What is put in an object counts as changed: it is not followed there.
 
 use bbcode::{BBCode, Ids, InstId};
@@ -19,7 +19,7 @@ const NEW: &[&str] = &["copy", "jl_array_copy", "similar", "fill", "snapshot", "
 /// Primitives whose changed operand is not the first one.
 const SECOND: &[&str] = &["arrayset"];
 
-/// Where a value may come from: arguments, as bits, those from the 64th on as one, or a global array, by its position.
+/// Where a value may come from: arguments, as bits, those from the 64th on as one, or a global constant, by its position.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 struct Origins {
     arguments: u64,
@@ -45,32 +45,33 @@ struct Summary {
     result: Origins,
 }
 
-/// A place where a global array may be changed.
+/// A place where a global constant may be changed.
 struct Change {
     function: usize,
     statement: InstId,
-    array: usize,
+    constant: usize,
 }
 
 /// An error of this pass if one of the functions at these positions, what they call, or one of the candidates for what is called as a value may change a
-/// global array.
+/// global constant.
 pub(crate) fn refuse(
     pass: &'static str,
     module: &Module<BBCode>,
     roots: &[usize],
     candidates: &[Candidate],
 ) -> Result<(), PassError> {
-    if module.global_arrays().is_empty() {
+    if module.global_constants().is_empty() {
         return Ok(());
     }
     let called = candidates.iter().filter_map(|candidate| candidate.function(module));
     let roots: Vec<usize> = roots.iter().copied().chain(called).collect();
     let Some(change) = find(module, &roots) else { return Ok(()) };
-    let array = module.global_arrays().get(change.array).map_or_else(|| Name::from(""), |array| array.name().clone());
-    let message = format!("the global array `{array}` may be changed here, which derivatives take for constant");
+    let constant = module.global_constants().get(change.constant);
+    let constant = constant.map_or_else(|| Name::from(""), |constant| constant.name().clone());
+    let message = format!("the global `{constant}` may be changed here, which derivatives take for constant");
     Err(match module.functions().get(change.function) {
         Some(function) => PassError::new(pass, &function.name, message).at(&function.body, change.statement),
-        None => PassError::new(pass, &array, message),
+        None => PassError::new(pass, &constant, message),
     })
 }
 
@@ -94,8 +95,8 @@ fn find(module: &Module<BBCode>, roots: &[usize]) -> Option<Change> {
             let (summary, change) =
                 Flow { module, bb: &function.body, may_fail: caught.contains(&position), summaries: &summaries }
                     .summary();
-            if let Some((statement, array)) = change {
-                return Some(Change { function: position, statement, array });
+            if let Some((statement, constant)) = change {
+                return Some(Change { function: position, statement, constant });
             }
             again |= summaries.insert(position, summary) != Some(summary);
         }
@@ -148,7 +149,7 @@ struct Flow<'a> {
 }
 
 impl Flow<'_> {
-    /// What the function does, as far as that is known of those that it calls, and the first place where it may change a global array.
+    /// What the function does, as far as that is known of those that it calls, and the first place where it may change a global constant.
     fn summary(&self) -> (Summary, Option<(InstId, usize)>) {
         let mut origins: SecondaryMap<InstId, Origins> = SecondaryMap::with_capacity(self.bb.inst_count());
         loop {
@@ -169,7 +170,7 @@ impl Flow<'_> {
         for (id, inst) in self.bb.all_insts().filter(|(_, inst)| self.may_fail || inst.ty != Type::Bottom) {
             let changed = self.changed(&inst.stmt, &origins);
             summary.changed |= changed.arguments;
-            change = change.or(changed.global.map(|array| (id, array)));
+            change = change.or(changed.global.map(|constant| (id, constant)));
             if let Stmt::Return(result) = &inst.stmt
                 && let Some(value) = &result.value
             {
@@ -188,7 +189,7 @@ impl Flow<'_> {
                 }
                 _ => Origins::default(),
             },
-            Operand::Global(global) => Origins { arguments: 0, global: self.module.global_array(global) },
+            Operand::Global(global) => Origins { arguments: 0, global: self.module.global_constant(global) },
             _ => Origins::default(),
         }
     }
@@ -268,6 +269,12 @@ impl Flow<'_> {
             return match primitive.name {
                 "print" | "println" => Origins::default(),
                 "copyto!" | "memmove" | "memcpy" => self.all(args.first(), origins),
+                // Derivatives do not depend on what has no tangent, such as a counter.
+                "setfield!" | "setproperty!" | "arrayset" | "setindex!"
+                    if self.sets_no_tangent(primitive.name, args) =>
+                {
+                    Origins::default()
+                }
                 // Both the object and what is put in it.
                 name => self.all(args.iter().skip(usize::from(SECOND.contains(&name))).take(3), origins),
             };
@@ -291,6 +298,13 @@ impl Flow<'_> {
             },
             _ => Origins::default(),
         }
+    }
+
+    /// Whether what is put in an object is an integer or the like.
+    fn sets_no_tangent(&self, name: &str, args: &[Operand<Ids>]) -> bool {
+        let position = if name == "setindex!" { 1 } else { 2 };
+        let ty = args.get(position).map(|value| self.bb.operand_type(value));
+        ty.is_some_and(|ty| matches!(&ty, Type::Scalar(scalar) if !scalar.is_float()))
     }
 
     /// Whether `%new` makes something that can be changed.

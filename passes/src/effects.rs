@@ -9,7 +9,7 @@ pub fn effects<F>(module: &Module<F>, bb: &BBCode, inst: &Instruction<Ids>) -> E
     const ANYTHING: Effects = Effects { throws: true, reads: true, writes: true, allocates: true };
     match &inst.stmt {
         Stmt::Value(operand) => match operand {
-            Operand::Global(global) if module.global_array(global).is_some() => Effects::PURE,
+            Operand::Global(global) if module.global_constant(global).is_some() => Effects::PURE,
             // Reading another global may find it undefined.
             Operand::Global(_) => Effects::READS,
             Operand::Nested(nested) => match &**nested {

@@ -9,6 +9,7 @@ use bbcode::{BBCode, Ids, InstId};
 use hashbrown::HashMap;
 use ircode::{Argument, Function, Module, Name, Operand, Stmt, Type};
 
+use crate::link_methods::type_of;
 use crate::{PassError, PassResult};
 
 /// The pass's name on the command line.
@@ -78,7 +79,7 @@ fn called_value(stmt: &Stmt<Ids>) -> Option<(&Operand<Ids>, &[Operand<Ids>])> {
         Stmt::Invoke(invoke) => (&invoke.callee, &invoke.args),
         _ => return None,
     };
-    matches!(callee, Operand::Value(_) | Operand::Argument(_)).then_some((callee, args))
+    matches!(callee, Operand::Value(_) | Operand::Argument(_) | Operand::Global(_)).then_some((callee, args))
 }
 
 /// The calls of structs in a function that are calls of a method of the module.
@@ -89,7 +90,7 @@ fn called_values(module: &Module<BBCode>, function: &str) -> Vec<Found> {
         if module.callee(callee).is_some() {
             return None;
         }
-        let of = bb.operand_type(callee);
+        let of = type_of(module, bb, callee);
         if !matches!(&of, Type::Named(name) if module.type_def(name).is_some()) {
             return None;
         }
@@ -97,7 +98,7 @@ fn called_values(module: &Module<BBCode>, function: &str) -> Vec<Found> {
             Stmt::Invoke(invoke) => {
                 invoke.instance.name.clone().filter(|method| module.function_index(method).is_some())
             }
-            _ => only_method(module, &of, &args.iter().map(|arg| bb.operand_type(arg)).collect::<Vec<_>>()),
+            _ => only_method(module, &of, &args.iter().map(|arg| type_of(module, bb, arg)).collect::<Vec<_>>()),
         };
         Some(Found { id, method: method?, of })
     });

@@ -65,14 +65,16 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
             Some(Callee::Primitive(primitive)) => {
                 module.primitive_call(&inst.stmt).is_none() && by_type.is_none()
                     || matches!(primitive.compute, Compute::Scalars(_) | Compute::Convert(_))
-                        && args.iter().any(|arg| is_no_scalar(&bb.operand_type(arg)))
+                        && args.iter().any(|arg| is_no_scalar(&type_of(module, bb, arg)))
                     || matches!(primitive.compute, Compute::Machine)
-                        && args.iter().any(|arg| is_object(arg) || is_struct(module, &bb.operand_type(arg)))
-                    || converts(bb, primitive, args)
+                        && args.iter().any(|arg| is_object(arg) || is_struct(module, &type_of(module, bb, arg)))
+                    || converts(module, bb, primitive, args)
                     || primitive.scope == Scope::Arrays && !args.iter().any(|arg| may_be_array(bb, module, arg))
                     // An array of these elements, `T[a, b]`.
                     || primitive.name == "getindex" && args.first().is_some_and(|of| named_type(module, of).is_some())
-                    || lacks_rule(bb, &rules, primitive, args)
+                    // Elements at several places.
+                    || primitive.name == "getindex" && args.iter().skip(1).any(|index| is_array(module, bb, index))
+                    || lacks_rule(module, bb, &rules, primitive, args)
                     || lower_broadcast::is_opaque(bb, module, inst)
             }
             // An object, if its method does not look at it.
@@ -113,20 +115,29 @@ fn reads_itself(bb: &BBCode) -> bool {
     reads
 }
 
+/// The type of an operand, also of one that names a global constant.
+pub(crate) fn type_of(module: &Module<BBCode>, bb: &BBCode, operand: &Operand<Ids>) -> Type {
+    module.type_of_global(operand).cloned().unwrap_or_else(|| bb.operand_type(operand))
+}
+
 /// Whether this is an object that is known by its text, as `Colon()`, which no primitive knows.
 fn is_object(operand: &Operand<Ids>) -> bool {
     matches!(operand, Operand::Constant(Constant::Text(_)))
 }
 
 /// Whether what is stored in an array of arrays is an array of another type, of which Julia makes one of that type.
-fn converts(bb: &BBCode, primitive: &Primitive, args: &[Operand<Ids>]) -> bool {
+fn converts(module: &Module<BBCode>, bb: &BBCode, primitive: &Primitive, args: &[Operand<Ids>]) -> bool {
     let ("setindex!" | "push!", [whole, value, ..]) = (primitive.name, args) else { return false };
-    match (bb.operand_type(whole), bb.operand_type(value)) {
+    match (type_of(module, bb, whole), type_of(module, bb, value)) {
         (Type::Array(whole), value @ Type::Array(_)) => {
             matches!(whole.element, Type::Array(_)) && whole.element != value
         }
         _ => false,
     }
+}
+
+fn is_array(module: &Module<BBCode>, bb: &BBCode, operand: &Operand<Ids>) -> bool {
+    matches!(type_of(module, bb, operand), Type::Array(_))
 }
 
 /// Whether values of this type are structs, which primitives on arrays do not know.
@@ -135,14 +146,20 @@ fn is_struct(module: &Module<BBCode>, ty: &Type) -> bool {
 }
 
 /// Whether a primitive has derivative rules, but none for such operands: what the method does has a derivative, perhaps.
-fn lacks_rule(bb: &BBCode, rules: &RuleTable, primitive: &Primitive, args: &[Operand<Ids>]) -> bool {
-    let types = || args.iter().map(|arg| bb.operand_type(arg)).collect::<Vec<_>>();
+fn lacks_rule(
+    module: &Module<BBCode>,
+    bb: &BBCode,
+    rules: &RuleTable,
+    primitive: &Primitive,
+    args: &[Operand<Ids>],
+) -> bool {
+    let types = || args.iter().map(|arg| type_of(module, bb, arg)).collect::<Vec<_>>();
     rules.has_rule(primitive, RuleKind::Vjp) && rules.find(primitive, RuleKind::Vjp, &types()).is_none()
 }
 
 /// Whether a value may be an array, as far as its type tells.
 fn may_be_array(bb: &BBCode, module: &Module<BBCode>, operand: &Operand<Ids>) -> bool {
-    let ty = bb.operand_type(operand);
+    let ty = type_of(module, bb, operand);
     matches!(ty, Type::Array(_)) || ty.is_unknown() && named_type(module, operand).is_none()
 }
 

@@ -184,7 +184,7 @@ pub(crate) fn is_total(bb: &BBCode, module: &Module<BBCode>, stmt: &Stmt<Ids>) -
     let plain = |operand: &Operand<Ids>| !matches!(operand, Operand::Global(_) | Operand::Nested(_));
     if let Stmt::Value(value) = stmt {
         return match value {
-            Operand::Global(global) => module.global_array(global).is_some(),
+            Operand::Global(global) => module.global_constant(global).is_some(),
             value => value.as_value().is_some(),
         };
     }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use bbcode::{BBCode, BlockId, Ids, InstId};
+use bbcode::{BBCode, BlockId, InstId};
 use ircode::{DebugInfo, Function, LineInfo, Module, Name, NewInstruction, Operand, Scalar, Stmt, Type};
 
 use crate::dispatch::{self, Candidate};
@@ -35,7 +35,7 @@ pub(crate) fn prepared_body(
     let mut bb = function.body.clone();
     bb.name_phi_edges();
     remember_origins(&mut bb, &function.name);
-    name_global_arrays(&mut bb, module);
+    name_global_constants(&mut bb, module);
     let context = Context { module, function: &function.name };
     for run in [unreachable_code::run, copy_elements::run, unknown_calls::run, constant_folding::run] {
         run(&mut bb, &context)?;
@@ -76,19 +76,15 @@ pub(crate) fn prepared_body(
     Ok(bb)
 }
 
-/// Lets statements read global arrays that other ones have as operands: so they have types.
-fn name_global_arrays(bb: &mut BBCode, module: &Module<BBCode>) {
-    if module.global_arrays().is_empty() {
+/// Lets statements read global constants that other ones have as operands: so they have types.
+fn name_global_constants(bb: &mut BBCode, module: &Module<BBCode>) {
+    if module.global_constants().is_empty() {
         return;
     }
-    let array_of = |operand: &Operand<Ids>| match operand {
-        Operand::Global(global) => module.global_arrays().get(module.global_array(global)?),
-        _ => None,
-    };
     let mut users: Vec<InstId> = Vec::new();
     for (id, inst) in bb.all_insts() {
         let mut uses = false;
-        inst.stmt.for_each_operand(&mut |operand| uses |= array_of(operand).is_some());
+        inst.stmt.for_each_operand(&mut |operand| uses |= module.type_of_global(operand).is_some());
         if uses {
             users.push(id);
         }
@@ -97,8 +93,8 @@ fn name_global_arrays(bb: &mut BBCode, module: &Module<BBCode>) {
         let Some(inst) = bb.inst(id) else { continue };
         let (mut stmt, line) = (inst.stmt.clone(), inst.line);
         if let (Stmt::Value(operand), true) = (&stmt, matches!(inst.ty, Type::Untyped | Type::Any)) {
-            if let (Some(array), Some(inst)) = (array_of(operand), bb.inst_mut(id)) {
-                inst.ty = array.ty();
+            if let (Some(ty), Some(inst)) = (module.type_of_global(operand), bb.inst_mut(id)) {
+                inst.ty = ty.clone();
             }
             continue;
         }
@@ -113,8 +109,8 @@ fn name_global_arrays(bb: &mut BBCode, module: &Module<BBCode>) {
         let mut edges = edges.into_iter();
         stmt.for_each_operand_mut(&mut |operand| {
             let edge = edges.next().flatten();
-            let Some(array) = array_of(operand) else { return };
-            let read = NewInstruction::new(Stmt::Value(operand.clone()), array.ty()).with_line(line);
+            let Some(ty) = module.type_of_global(operand) else { return };
+            let read = NewInstruction::new(Stmt::Value(operand.clone()), ty.clone()).with_line(line);
             let read = match edge {
                 Some(edge) => bb.insert_before_terminator(edge, read),
                 None => bb.insert_before(id, read),

@@ -1,11 +1,16 @@
-//! Lets calls of which the run chooses the method, by the types of the arguments, choose it by branches, as Julia's compiler does where there are few.
+//! Lets calls of which the run chooses the method, by the types of the arguments, choose it by branches, as Julia's compiler does where there are few; and
+//! accesses to fields of values of several types.
 
 use std::cell::OnceCell;
 
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
-use ircode::{Callee, Constant, Instruction, LineInfo, Module, Name, NewInstruction, Operand, Stmt, Type, method_of};
+use ircode::{
+    Callee, Constant, Instruction, LineInfo, Module, Name, NewInstruction, Operand, Stmt, Type, field_position,
+    method_of,
+};
 
 use crate::dispatch::{self, Candidate};
+use crate::link_methods::type_of;
 use crate::{PassError, PassResult};
 
 /// The pass's name on the command line.
@@ -15,9 +20,9 @@ pub const NAME: &str = "union-splitting";
 const MOST: usize = 16;
 
 /// Turns calls of functions of which the module has methods, and calls of objects, into calls of these methods where the types of the arguments or of the object are not
-/// known: `Core.isa` asks for the types of one method after the other, and the calls take what they are known to be then. Where none fits it is an error when the
-/// program runs, as it was; what may be a function that is called as a value stays such a call. True if there was such a call in the functions that it was run on: in
-/// the one of this name, or in all.
+/// known: `Core.isa` asks for the types of one method after the other, and the calls take what they are known to be then. So does `getfield` of what is one of several tuples
+/// or immutable structs. Where none fits it is an error when the program runs, as it was; what may be a function that is called as a value stays such a call. True if there
+/// was such a call in the functions that it was run on: in the one of this name, or in all.
 ///
 /// A method fits whose types are the known ones of the arguments. The run can ask for types of which values have no other, more exact one; where a method that may fit
 /// takes something else, the call stays as it is.
@@ -69,6 +74,8 @@ struct Split {
 struct Way {
     callee: Option<Operand<Ids>>,
     tests: Vec<(usize, Type)>,
+    /// What it gives, where that is known.
+    ty: Option<Type>,
 }
 
 struct Splitter<'a> {
@@ -82,8 +89,16 @@ impl Splitter<'_> {
     /// What becomes of a statement, if it is a call of which methods are to be tried.
     fn split(&self, bb: &BBCode, inst: &Instruction<Ids>) -> Option<Split> {
         let Stmt::Call(call) = &inst.stmt else { return None };
+        let primitive = self.module.primitive_call(&inst.stmt);
+        if let Some((primitive, [object, field, ..])) = primitive
+            && primitive.name == "getfield"
+        {
+            let ways = self.fields(&bb.operand_type(object), field)?;
+            let operands = [call.callee.clone()].into_iter().chain(call.args.iter().cloned()).collect();
+            return Some(Split { operands, ways, stays: false, ty: inst.ty.clone(), line: inst.line });
+        }
         let is_value = matches!(call.callee, Operand::Value(_) | Operand::Argument(_));
-        let given: Vec<Type> = call.args.iter().map(|arg| bb.operand_type(arg)).collect();
+        let given: Vec<Type> = call.args.iter().map(|arg| type_of(self.module, bb, arg)).collect();
         let mut ways = Vec::new();
         let mut stays = false;
         if is_value {
@@ -94,17 +109,21 @@ impl Splitter<'_> {
             for (position, ty) in &self.objects {
                 if self.may_be(&object, ty) && self.is_exact(ty) {
                     let tests = self.tests(*position, &given)?;
-                    ways.extend(
-                        tests.map(|tests| Way { callee: None, tests: [vec![(0, ty.clone())], tests].concat() }),
-                    );
+                    ways.extend(tests.map(|tests| Way {
+                        callee: None,
+                        tests: [vec![(0, ty.clone())], tests].concat(),
+                        ty: None,
+                    }));
                 }
             }
-            if !ways.is_empty() {
+            let is_method = |ty: &Type| self.objects.iter().any(|(_, of)| of == ty);
+            let is_one_of_them = matches!(&object, Type::Union(members) if members.iter().all(is_method));
+            if !ways.is_empty() && !is_one_of_them {
                 let candidates = self.candidates.get_or_init(|| dispatch::candidates(self.module, &[], true));
                 stays = candidates.iter().any(|candidate| candidate.takes(given.len()));
             }
         } else {
-            if self.module.primitive_call(&inst.stmt).is_some() {
+            if primitive.is_some() {
                 return None;
             }
             let Some(Callee::Unknown(path)) = self.module.called(&inst.stmt) else { return None };
@@ -116,7 +135,7 @@ impl Splitter<'_> {
             for &position in methods {
                 let tests = self.tests(position, &given)?;
                 let name = &self.module.functions().get(position)?.name;
-                ways.extend(tests.map(|tests| Way { callee: Some(Operand::global("", name)), tests }));
+                ways.extend(tests.map(|tests| Way { callee: Some(Operand::global("", name)), tests, ty: None }));
             }
         }
         if ways.is_empty() || ways.len() > MOST {
@@ -124,6 +143,21 @@ impl Splitter<'_> {
         }
         let operands = [call.callee.clone()].into_iter().chain(call.args.iter().cloned()).collect();
         Some(Split { operands, ways, stays, ty: inst.ty.clone(), line: inst.line })
+    }
+
+    /// The fields of this name or number of an object that may be of one of some types.
+    fn fields(&self, object: &Type, field: &Operand<Ids>) -> Option<Vec<Way>> {
+        let (Type::Union(members), Some(field)) = (object, field.as_constant()) else { return None };
+        if members.len() > MOST || !members.iter().all(|member| self.is_exact(member)) {
+            return None;
+        }
+        let ways = members.iter().filter_map(|member| {
+            let fields = self.module.immutable_fields(member)?;
+            let (_, ty) = fields.get(field_position(&fields, field)?)?;
+            Some(Way { callee: None, tests: vec![(1, member.clone())], ty: Some((*ty).clone()) })
+        });
+        let ways: Vec<Way> = ways.collect();
+        (!ways.is_empty()).then_some(ways)
     }
 
     /// What must be tested before a method is called: `Some(None)` if it does not fit, `None` if that cannot be tested.
@@ -195,7 +229,7 @@ fn branch(bb: &mut BBCode, id: InstId, split: Split) -> Result<(), EditError> {
         bb.remove_unchecked(goto)?;
     }
     let mut entries: Vec<(BlockId, Option<Operand<Ids>>)> = Vec::with_capacity(ways.len() + 1);
-    for Way { callee, tests } in ways {
+    for Way { callee, tests, ty: own } in ways {
         let other = bb.push_block();
         let mut known = operands.clone();
         for (number, of) in tests {
@@ -215,7 +249,7 @@ fn branch(bb: &mut BBCode, id: InstId, split: Split) -> Result<(), EditError> {
         let mut known = known.into_iter();
         let called = known.next().unwrap_or_else(Operand::nothing);
         let call = Stmt::call(callee.unwrap_or(called), known.collect::<Vec<_>>());
-        let call = bb.push(test, written(call, ty.clone()))?;
+        let call = bb.push(test, written(call, own.unwrap_or_else(|| ty.clone())))?;
         bb.push(test, written(Stmt::goto(rest), Type::Any))?;
         entries.push((test, Some(Operand::Value(call))));
         test = other;

@@ -34,6 +34,8 @@ impl FunctionCompiler<'_, '_> {
                     let known = if name.as_str() == "isbitstype" { is_bits(&self.module, ty) } else { None };
                     return Ok(known.map(|known| self.scalar_constant(&Scalar::Bool(known))));
                 }
+                let member = args.get(1).and_then(|field| self.only_member_with(object, field));
+                let object = member.as_ref().unwrap_or(object);
                 match args.get(1).and_then(|field| self.field_index(&object.layout.ty, field)) {
                     Some(index) => self.field(object, index)?,
                     None => self.field_by_number(primitive, args, operands)?,
@@ -83,6 +85,18 @@ impl FunctionCompiler<'_, '_> {
             }
             _ => None,
         }
+    }
+
+    /// A value of a union as one of its only member that has the field; `None` if several have it, or none.
+    fn only_member_with(&mut self, value: &Typed, field: &Operand<Positions>) -> Option<Typed> {
+        let Shape::Union(members) = &value.layout.shape else { return None };
+        let has_it = |member: &&Arc<Layout>| {
+            let index = self.field_index(&member.ty, field);
+            member.shape.fields().zip(index).is_some_and(|(fields, index)| index < fields.len())
+        };
+        let mut having = members.iter().filter(has_it);
+        let only = having.next().filter(|_| having.next().is_none())?.clone();
+        self.narrow_union(value, &only)
     }
 
     /// `getfield(tuple, n)` of a tuple whose fields are of one type, which then lie at equal distances.

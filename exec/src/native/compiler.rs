@@ -77,7 +77,7 @@ pub(super) struct Compiler {
     /// The types of which objects are made without all of their fields.
     pub(super) incomplete: HashSet<Type>,
     pub(super) constants: Constants,
-    /// The global arrays that the code uses.
+    /// The global arrays and objects that the code uses.
     pub(super) globals: Vec<Global>,
     effort: Effort,
     pub(super) sites: Vec<Site>,
@@ -308,7 +308,10 @@ impl Compiler {
             let reads_only = (0..count).map(|argument| !changed.is_changed(number, argument)).collect();
             trampolines.push((id, signature.clone(), reads_only));
         }
-        compiler.keep_globals_of_interpreted();
+        compiler.keep_globals_of_interpreted().map_err(|(function, ty)| {
+            let what = format!("a global constant of the type {ty}, in a function that is left to the interpreter,");
+            Rejected { function, refusal: Refusal { statement: None, what } }
+        })?;
         compiler.jit.finalize_definitions().map_err(|error| broken(first, error.to_string()))?;
         let jit = compiler.jit;
         let entries_made = trampolines.into_iter().map(|(id, signature, reads_only)| Entry {

@@ -10,10 +10,7 @@ use super::context::Context;
 use super::function::{FunctionCompiler, Typed};
 use super::layout::{Inside, Layout, Layouts, Parts, Shape};
 use super::marshal::Result;
-use crate::machine::Fault;
-use crate::prepare::struct_info;
-use crate::shown_objects::shown_struct;
-use crate::value::{Value, simple_constant};
+use crate::value::Value;
 
 /// The numbers of boxed values from this one on are those of known values: no call holds as many others.
 const FIRST: u64 = 1 << 62;
@@ -48,6 +45,11 @@ impl Constants {
                 *entry.insert(next)
             }
         }
+    }
+
+    /// The number of a constant.
+    pub(super) fn number_of(&mut self, constant: &Constant) -> u64 {
+        self.number(Known::Constant(constant.clone()))
     }
 
     /// The number of the only value of a layout without parts.
@@ -154,7 +156,7 @@ impl Context {
         }
         let shared = self.shared.clone();
         let value = match shared.constants.boxed.get(known) {
-            Some(Known::Constant(constant)) => made(self, constant)?,
+            Some(Known::Constant(constant)) => self.runtime().constant(constant)?,
             Some(Known::Only(layout)) => match shared.constants.layouts.get(*layout) {
                 // SAFETY: the value has no parts, so that nothing is read.
                 Some(layout) => unsafe { self.load(layouts, layout, [0u64; 2].as_ptr() as u64)? },
@@ -165,33 +167,5 @@ impl Context {
         };
         self.known.insert(known, value.clone());
         Ok(value)
-    }
-}
-
-/// The value of a constant.
-fn made(context: &mut Context, constant: &Constant) -> std::result::Result<Value, Fault> {
-    let module = context.shared.module.clone();
-    if let Some((ty, fields)) = shown_struct(&module, constant)
-        && let Some(info) = struct_info(&module, &ty, fields.len())
-    {
-        let values = fields.iter().map(|field| made(context, field)).collect::<std::result::Result<Vec<_>, _>>()?;
-        return context.runtime().structure(info, values);
-    }
-    if let Some(value) = simple_constant(constant) {
-        return Ok(value);
-    }
-    match constant {
-        Constant::Tuple(elements) | Constant::SimpleVector(elements) => {
-            let values = elements.iter().map(|element| made(context, element));
-            let values = values.collect::<std::result::Result<Vec<_>, _>>()?;
-            context.runtime().tuple(values)
-        }
-        Constant::NamedTuple(elements) => {
-            let names = elements.iter().map(|(name, _)| name.clone()).collect();
-            let values = elements.iter().map(|(_, element)| made(context, element));
-            let values = values.collect::<std::result::Result<Vec<_>, _>>()?;
-            context.runtime().named_tuple(names, values)
-        }
-        _ => Ok(Value::Undefined),
     }
 }

@@ -35,7 +35,7 @@ pub(super) struct Shared {
     pub(super) module: Arc<Module<IRCode>>,
     pub(super) sites: Vec<Site>,
     pub(super) constants: Constants,
-    /// The global arrays that the code uses.
+    /// The global arrays and objects that the code uses.
     pub(super) globals: Vec<Global>,
     /// How many stacks remember how long they became.
     pub(super) hints: usize,
@@ -61,9 +61,9 @@ pub(super) struct Context {
     /// How many exceptions are being handled.
     caught: u64,
     pub(super) memory: Memory,
-    /// Where the addresses of the global arrays lie.
+    /// Where the addresses of the global arrays and objects lie.
     pub(super) globals: u64,
-    pub(super) global_arrays: Vec<u64>,
+    pub(super) global_constants: Vec<u64>,
     exceptions: Vec<Value>,
     /// The bytes of the stack that are needed between two recursive calls.
     need: usize,
@@ -124,7 +124,7 @@ impl Context {
             is_on_another_stack: false,
             memory: Memory::new(shared.limits.memory),
             globals: 0,
-            global_arrays: Vec::new(),
+            global_constants: Vec::new(),
             exceptions: Vec::new(),
             hints: vec![0; shared.hints],
             values: Vec::new(),
@@ -189,7 +189,7 @@ impl Context {
         self.inner_places.clear();
         self.first_sites.clear();
         self.last_sites.clear();
-        self.global_arrays.clear();
+        self.global_constants.clear();
         self.memory.clear();
     }
 
@@ -267,7 +267,7 @@ impl Context {
         self.last_sites.push_back(site);
     }
 
-    /// Lets the interpreter run a function, which may do what this call may still do, with these global arrays. Where it fails, the places are kept.
+    /// Lets the interpreter run a function, which may do what this call may still do, with these global constants. Where it fails, the places are kept.
     pub(super) fn run_function(
         &mut self,
         number: usize,

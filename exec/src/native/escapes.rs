@@ -171,7 +171,7 @@ impl<'a> Body<'a> {
         match stmt {
             Stmt::Value(Operand::Nested(nested)) => self.action(index, nested),
             // It may be known to be a constant.
-            Stmt::Value(Operand::Global(global)) if self.module.global_array(global).is_none() => {
+            Stmt::Value(Operand::Global(global)) if self.module.global_constant(global).is_none() => {
                 Some(Action::Make(SmallVec::new()))
             }
             Stmt::Value(operand) => Some(Action::Same(SmallVec::from_slice(&[operand]))),
@@ -302,7 +302,7 @@ impl<'a> Body<'a> {
             Operand::Constant(constant) => Some(kind_of_constant(constant)),
             Operand::Quote(constant) => Some(kind_of_constant(constant)),
             // It was made before the call.
-            Operand::Global(global) if self.module.global_array(global).is_some() => Some(&Kind::Pointer),
+            Operand::Global(global) if self.module.global_constant(global).is_some() => Some(&Kind::Pointer),
             Operand::Global(_) | Operand::Nested(_) => Some(&Kind::Plain),
         };
         known.copied().unwrap_or(Kind::Unsure)

@@ -13,7 +13,7 @@ use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData, StackSlotData, Stac
 use cranelift_frontend::FunctionBuilder;
 use cranelift_module::FuncId;
 use hashbrown::{HashMap, HashSet};
-use ircode::{Constant, Head, IRCode, Module, Operand, Positions, Scalar, ScalarType, Stmt, Type};
+use ircode::{Constant, GlobalRef, Head, IRCode, Module, Operand, Positions, Scalar, ScalarType, Stmt, Type};
 
 use super::call_graph::failing_blocks;
 use super::compiler::Compiler;
@@ -25,9 +25,12 @@ use super::phis::{PhiEdges, compile_order, completed, open_phis, phi_type};
 use super::scopes::Scopes;
 use super::sites::{Interpreted, What, Work};
 use super::stacks::{LocalStack, local_stacks};
+use super::unions::covering_member;
 use super::variables::Held;
 use super::versions::{Version, VersionedLoop};
+use crate::constants::global_value;
 use crate::shown_objects::shown_struct;
+use crate::value::Value;
 
 /// Why a function is not compiled.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -520,32 +523,10 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         match operand {
             Operand::Constant(constant) => self.constant(constant),
             Operand::Quote(constant) => self.constant(constant),
-            Operand::Global(global) => {
-                use ircode::Callee;
-                let array = self.module.global_array(global).and_then(|index| self.global_array(index));
-                if let Some(array) = array {
-                    return Ok(array);
-                }
-                if global.name.as_str() == "nothing" {
-                    return Ok(self.unit(Type::Nothing));
-                }
-                if let Some(known) = global.known_value() {
-                    return Ok(self.scalar_constant(known));
-                }
-                match self.module.clone().global_callee(global) {
-                    Callee::Function(index) => {
-                        let name = self.module.functions().get(index).map(|function| function.name.clone());
-                        Ok(self.unit(Type::Function(name.unwrap_or_else(|| "".into()))))
-                    }
-                    Callee::Type(ty) => Ok(self.unit(Type::type_of(ty))),
-                    Callee::Primitive(primitive) => Ok(self.unit(Type::Function(primitive.name.into()))),
-                    // An object of which only the text is known.
-                    Callee::Unknown(path) => {
-                        let layout = self.compiler.layouts.of(&Type::Untyped);
-                        Ok(self.boxed_constant(Constant::Text(path), layout))
-                    }
-                }
-            }
+            Operand::Global(global) => match self.module.global_constant(global) {
+                Some(index) => self.global_constant(index),
+                None => self.named_value(global),
+            },
             Operand::Nested(nested) => match &**nested {
                 Stmt::Expr(expr) if expr.head == Head::Boundscheck => Ok(self.scalar_constant(&Scalar::Bool(true))),
                 Stmt::Expr(expr) if expr.head == Head::StaticParameter => self.value_of(ir, nested, &Type::Untyped),
@@ -555,7 +536,22 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         }
     }
 
-    fn constant(&mut self, constant: &Constant) -> Compiled<Typed> {
+    /// What a global means that is no constant of the module.
+    pub(super) fn named_value(&mut self, global: &GlobalRef) -> Compiled<Typed> {
+        Ok(match global_value(&self.module, global) {
+            Value::Scalar(known) => self.scalar_constant(&known),
+            Value::Function(name) => self.unit(Type::Function(name)),
+            Value::Type(ty) => self.unit(Type::TypeOf(ty)),
+            // An object of which only the text is known.
+            Value::Text(path) => {
+                let layout = self.compiler.layouts.of(&Type::Untyped);
+                self.boxed_constant(Constant::Text(path), layout)
+            }
+            _ => self.unit(Type::Nothing),
+        })
+    }
+
+    pub(super) fn constant(&mut self, constant: &Constant) -> Compiled<Typed> {
         if let Some((ty, fields)) = shown_struct(&self.module, constant) {
             let fields = fields.iter().map(|field| self.constant(field)).collect::<Compiled<Vec<_>>>()?;
             return self.new_struct(&ty, &fields);
@@ -613,6 +609,10 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         }
         if let Some(member) = self.narrow_union(&value, to) {
             return Ok(member);
+        }
+        if let Some(member) = covering_member(to, &value.layout.ty) {
+            let member = self.convert(value, &member)?;
+            return self.convert(member, to);
         }
         let copies = value.layout.copies() && to.copies();
         if copies && (value.layout.is_boxed() || to.is_boxed()) {

@@ -79,10 +79,13 @@ impl Lifted {
     fn call_of_object(&self, ir: &IRCode, stmt: &Stmt<Positions>) -> Option<(usize, Type)> {
         let Stmt::Invoke(invoke) = stmt else { return None };
         let method = invoked(&self.module, invoke)?;
-        if !matches!(invoke.callee, Operand::Value(_) | Operand::Argument(_)) || !self.looks_at_itself(method) {
+        if !self.looks_at_itself(method) {
             return None;
         }
-        let of = ir.operand_type(&invoke.callee);
+        let of = match &invoke.callee {
+            Operand::Value(_) | Operand::Argument(_) => ir.operand_type(&invoke.callee),
+            callee => self.module.type_of_global(callee)?.clone(),
+        };
         // The layout of what is declared is known.
         let is_declared = matches!(&of, Type::Named(name) if self.module.type_def(name).is_some());
         is_declared.then_some((method, of))

@@ -28,20 +28,32 @@ impl Layouts {
         types.iter().map(|ty| self.of(ty)).collect()
     }
 
-    /// Whether the members of a union are few and different, and each is numbers, pointers to objects, `nothing`, or made of few such.
+    /// Whether the members of a union are few and different, and each is numbers, pointers to objects, functions, `nothing`, a union of such, or made of few such.
     pub(super) fn is_small_union(&self, types: &[Type]) -> bool {
+        self.union_parts(types, MOST_PARTS).is_some()
+    }
+
+    /// How many parts a value of a union has; `None` if it is no small one, or there are more than so many.
+    fn union_parts(&self, types: &[Type], most: usize) -> Option<usize> {
         let declared: Vec<Type> = types.iter().map(|ty| self.as_declared(ty)).collect();
         let distinct = declared.iter().enumerate().all(|(at, ty)| declared.iter().take(at).all(|other| other != ty));
-        let parts =
-            declared.iter().map(|ty| self.part_count(ty, MOST_PARTS)).try_fold(0, |sum, parts| Some(sum + parts?));
-        (2..=MOST_MEMBERS).contains(&types.len()) && distinct && parts.is_some_and(|parts| parts < MOST_PARTS)
+        if !distinct || !(2..=MOST_MEMBERS).contains(&types.len()) {
+            return None;
+        }
+        let mut sum = 1;
+        for ty in &declared {
+            sum += self.part_count(ty, most.checked_sub(sum)?)?;
+        }
+        (sum <= most).then_some(sum)
     }
 
     /// How many parts a value of a member has; `None` if a union has no such members, or there are more than so many.
     fn part_count(&self, ty: &Type, most: usize) -> Option<usize> {
         match ty {
             Type::Scalar(_) | Type::Array(_) | Type::Ref(_) => Some(1),
-            Type::Nothing => Some(0),
+            Type::Nothing | Type::Function(_) => Some(0),
+            // The more deeply it lies, the fewer there may be: a type that is in itself has an end, too.
+            Type::Union(members) => self.union_parts(members, most.checked_sub(1)?),
             // Objects of classes may be of others.
             Type::Named(_) | Type::Tuple(_) | Type::NamedTuple(_) => match self.composition(ty) {
                 Composition::Pointer(_) => Some(1),
@@ -66,6 +78,25 @@ pub(super) fn first_part(members: &[Arc<Layout>], member: usize) -> usize {
 
 fn position(members: &[Arc<Layout>], layout: &Layout) -> Option<usize> {
     members.iter().position(|member| member.ty == layout.ty)
+}
+
+/// The only member of a union that is a tuple of which each value of the type can be one: of unions in the place of its elements.
+pub(super) fn covering_member(union: &Layout, ty: &Type) -> Option<Arc<Layout>> {
+    let (Shape::Union(members), Type::Tuple(_)) = (&union.shape, ty) else { return None };
+    let mut covering = members.iter().filter(|member| member.ty != *ty && covers(&member.ty, ty));
+    let only = covering.next()?;
+    covering.next().is_none().then(|| only.clone())
+}
+
+fn covers(wider: &Type, ty: &Type) -> bool {
+    match (wider, ty) {
+        (wider, ty) if wider == ty => true,
+        (Type::Tuple(wider), Type::Tuple(elements)) => {
+            wider.len() == elements.len() && wider.iter().zip(elements.iter()).all(|(wider, ty)| covers(wider, ty))
+        }
+        (Type::Union(members), ty) => members.contains(ty),
+        _ => false,
+    }
 }
 
 impl FunctionCompiler<'_, '_> {

@@ -6,10 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use super::constant::Number;
 use super::module::{is_untyped, untyped};
+use crate::constant::Constant;
 use crate::differentiability::DifferentiabilityWitness;
-use crate::globals::{GlobalArray, GlobalArrayError};
+use crate::globals::{GlobalConstant, GlobalConstantError, GlobalPart, GlobalValue};
 use crate::module::{DefinedTwice, TypeDef, TypeKind};
 use crate::name::Name;
+use crate::operand::GlobalRef;
 use crate::scalar::{Scalar, ScalarType};
 use crate::tables::{
     Class, Declaration, DerivativeKey, DerivativeKind, Entries, Entry, Protocol, Requirement, Witness,
@@ -59,10 +61,24 @@ pub(super) enum DeclarationForm {
         name: Name,
         #[serde(rename = "type")]
         ty: Type,
-        size: Vec<usize>,
-        /// Without their type, which is that of the array.
-        elements: Vec<Number>,
+        /// Of an array.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        size: Option<Vec<usize>>,
+        /// The elements of an array of numbers, without their type, which is that of the array.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        elements: Option<Vec<Number>>,
+        /// The elements of another array, or the fields of an object.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        parts: Option<Vec<PartForm>>,
     },
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum PartForm {
+    Constant(Constant),
+    Global(GlobalRef),
+    Undefined,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
@@ -138,14 +154,29 @@ impl From<Declaration> for DeclarationForm {
             Declaration::Differentiability(DifferentiabilityWitness { function, with_respect_to, jvp, vjp }) => {
                 DeclarationForm::DifferentiabilityWitness { function, with_respect_to, jvp, vjp }
             }
-            Declaration::Global(array) => DeclarationForm::Const {
-                name: array.name().clone(),
-                ty: array.ty(),
-                size: array.size().to_vec(),
-                elements: array.elements().iter().map(Number::from).collect(),
-            },
+            Declaration::Global(constant) => constant_form(&constant),
         }
     }
+}
+
+fn constant_form(constant: &GlobalConstant) -> DeclarationForm {
+    let (name, ty) = (constant.name().clone(), constant.ty().clone());
+    let forms = |parts: &[GlobalPart]| {
+        let form = |part: &GlobalPart| match part.clone() {
+            GlobalPart::Constant(constant) => PartForm::Constant(constant),
+            GlobalPart::Global(global) => PartForm::Global(global),
+            GlobalPart::Undefined => PartForm::Undefined,
+        };
+        Some(parts.iter().map(form).collect())
+    };
+    let (size, elements, parts) = match constant.value() {
+        GlobalValue::Numbers { size, elements } => {
+            (Some(size.clone()), Some(elements.iter().map(Number::from).collect()), None)
+        }
+        GlobalValue::Elements { size, elements } => (Some(size.clone()), None, forms(elements)),
+        GlobalValue::Fields(fields) => (None, None, forms(fields)),
+    };
+    DeclarationForm::Const { name, ty, size, elements, parts }
 }
 
 /// Why a form is no declaration.
@@ -154,9 +185,11 @@ pub(super) enum NoDeclaration {
     #[error("there are two entries for {0}")]
     Twice(#[from] DefinedTwice),
     #[error(transparent)]
-    Array(#[from] GlobalArrayError),
+    Constant(#[from] GlobalConstantError),
     #[error("the type of `{0}` is no array of numbers of as many dimensions")]
     NoNumbers(Name),
+    #[error("`{0}` has either elements, which are numbers, or parts, and an array has a size")]
+    Members(Name),
     #[error("{1} among the elements of `{0}` is none of its type")]
     Element(Name, Number),
 }
@@ -187,25 +220,53 @@ impl TryFrom<DeclarationForm> for Declaration {
             DeclarationForm::DifferentiabilityWitness { function, with_respect_to, jvp, vjp } => {
                 Declaration::Differentiability(DifferentiabilityWitness { function, with_respect_to, jvp, vjp })
             }
-            DeclarationForm::Const { name, ty, size, elements: numbers } => {
-                let element = match &ty {
-                    Type::Array(array) if usize::try_from(array.rank) == Ok(size.len()) => array.element.as_scalar(),
-                    _ => None,
-                };
-                let Some(element) = element else { return Err(NoDeclaration::NoNumbers(name)) };
-                let mut elements = Vec::with_capacity(numbers.len());
-                for number in numbers {
-                    let scalar = match (element, &number) {
-                        (ScalarType::Bool, Number::Integer(bit @ (0 | 1))) => Some(Scalar::Bool(*bit == 1)),
-                        _ => number.scalar(element),
-                    };
-                    match scalar {
-                        Some(scalar) => elements.push(scalar),
-                        None => return Err(NoDeclaration::Element(name, number)),
+            DeclarationForm::Const { name, ty, size, elements, parts } => {
+                let constant = match (size, elements, parts) {
+                    (Some(size), Some(numbers), None) => array_of_numbers(name, &ty, size, numbers)?,
+                    (size, None, Some(parts)) => {
+                        let part = |form| match form {
+                            PartForm::Constant(constant) => GlobalPart::Constant(constant),
+                            PartForm::Global(global) => GlobalPart::Global(global),
+                            PartForm::Undefined => GlobalPart::Undefined,
+                        };
+                        let parts = parts.into_iter().map(part).collect();
+                        match (ty, size) {
+                            (Type::Array(array), Some(size)) if usize::try_from(array.rank) == Ok(size.len()) => {
+                                GlobalConstant::elements(name, array.element.clone(), size, parts)?
+                            }
+                            (ty, None) => GlobalConstant::fields(name, ty, parts)?,
+                            _ => return Err(NoDeclaration::Members(name)),
+                        }
                     }
-                }
-                Declaration::Global(Arc::new(GlobalArray::new(name, element, size, elements)?))
+                    _ => return Err(NoDeclaration::Members(name)),
+                };
+                Declaration::Global(Arc::new(constant))
             }
         })
     }
+}
+
+fn array_of_numbers(
+    name: Name,
+    ty: &Type,
+    size: Vec<usize>,
+    numbers: Vec<Number>,
+) -> Result<GlobalConstant, NoDeclaration> {
+    let element = match ty {
+        Type::Array(array) if usize::try_from(array.rank) == Ok(size.len()) => array.element.as_scalar(),
+        _ => None,
+    };
+    let Some(element) = element else { return Err(NoDeclaration::NoNumbers(name)) };
+    let mut elements = Vec::with_capacity(numbers.len());
+    for number in numbers {
+        let scalar = match (element, &number) {
+            (ScalarType::Bool, Number::Integer(bit @ (0 | 1))) => Some(Scalar::Bool(*bit == 1)),
+            _ => number.scalar(element),
+        };
+        match scalar {
+            Some(scalar) => elements.push(scalar),
+            None => return Err(NoDeclaration::Element(name, number)),
+        }
+    }
+    Ok(GlobalConstant::numbers(name, element, size, elements)?)
 }

@@ -5,18 +5,21 @@ use std::fmt::{self, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
+use super::Style;
 use super::balanced::{balanced_length, find_depth_0, parted, split_depth_0};
-use super::expression::{Cursor, read_constant};
+use super::expression::{Cursor, read_operand};
 use super::function::is_plain_function_name;
 use super::header;
-use super::print::write_exact_scalar;
+use super::print::{StatementPrinter, write_exact_scalar};
 use crate::constant::{Constant, is_identifier, write_string};
 use crate::diagnostic::Diagnostic;
 use crate::differentiability::DifferentiabilityWitness;
-use crate::globals::{GlobalArray, GlobalArrayError};
+use crate::globals::{GlobalConstant, GlobalConstantError, GlobalPart, GlobalValue};
 use crate::module::{TypeDef, TypeKind};
 use crate::name::Name;
-use crate::scalar::{Scalar, ScalarType};
+use crate::names::Positions;
+use crate::operand::Operand;
+use crate::scalar::Scalar;
 use crate::tables::{
     Class, Declaration, DerivativeKey, DerivativeKind, Entries, Entry, Protocol, Requirement, Witness,
 };
@@ -37,8 +40,8 @@ pub(super) fn starts_declaration(line: &str) -> bool {
 pub(super) enum Unfinished {
     /// One that may be over with any of its lines.
     Declaration(Declaration),
-    /// An array, whose elements are counted when it is over.
-    Global { name: Name, element: ScalarType, size: Option<Vec<usize>>, elements: Vec<Scalar> },
+    /// A global constant, whose elements or fields are counted when it is over.
+    Global { name: Name, ty: Type, size: Option<Vec<usize>>, parts: Vec<GlobalPart> },
 }
 
 impl Unfinished {
@@ -46,11 +49,17 @@ impl Unfinished {
     pub(super) fn finish(self, start: &Range<usize>) -> Read<Declaration> {
         match self {
             Unfinished::Declaration(declaration) => Ok(declaration),
-            Unfinished::Global { name, element, size, elements } => {
-                let size = size.unwrap_or_else(|| vec![elements.len()]);
-                let array = GlobalArray::new(name, element, size, elements);
-                let error = |error: GlobalArrayError| Diagnostic::error(start.clone(), error.to_string(), "this array");
-                Ok(Declaration::Global(Arc::new(array.map_err(error)?)))
+            Unfinished::Global { name, ty, size, parts } => {
+                let constant = match ty {
+                    Type::Array(array) => {
+                        let size = size.unwrap_or_else(|| vec![parts.len()]);
+                        GlobalConstant::elements(name, array.element.clone(), size, parts)
+                    }
+                    ty => GlobalConstant::fields(name, ty, parts),
+                };
+                let error =
+                    |error: GlobalConstantError| Diagnostic::error(start.clone(), error.to_string(), "this constant");
+                Ok(Declaration::Global(Arc::new(constant.map_err(error)?)))
             }
         }
     }
@@ -73,8 +82,8 @@ pub(super) fn declare(mut cursor: Cursor<'_>) -> Read<Unfinished> {
     };
     if keyword == "const " {
         return global(text).ok_or_else(|| {
-            let message = "this is no array of numbers";
-            Diagnostic::error(span.clone(), message, "expected `NAME::Array{T,N} size M N`")
+            let message = "this is no array, tuple or struct";
+            Diagnostic::error(span.clone(), message, "expected `NAME::T`, or `NAME::Array{T,N} size M N`")
         });
     }
     Ok(Unfinished::Declaration(match keyword {
@@ -129,7 +138,7 @@ pub(super) fn declare(mut cursor: Cursor<'_>) -> Read<Unfinished> {
     }))
 }
 
-/// Reads `NAME::Vector{T}`, or `NAME::Array{T,N} size M N`.
+/// Reads `NAME::Vector{T}`, `NAME::Array{T,N} size M N`, or `NAME::T`.
 fn global(text: &str) -> Option<Unfinished> {
     let (name, rest) = text.split_once("::")?;
     let (ty, size) = match rest.split_once(" size ") {
@@ -138,16 +147,19 @@ fn global(text: &str) -> Option<Unfinished> {
         }
         None => (rest, None),
     };
-    let Type::Array(array) = Type::parse(ty.trim()) else { return None };
-    let rank = usize::try_from(array.rank).ok()?;
-    let fits = size.as_ref().map_or(rank == 1, |size| size.len() == rank && rank > 0);
+    let ty = Type::parse(ty.trim());
+    let fits = match (&ty, &size) {
+        (Type::Array(array), Some(size)) => usize::try_from(array.rank) == Ok(size.len()) && !size.is_empty(),
+        (Type::Array(array), None) => array.rank == 1,
+        (Type::Tuple(_) | Type::NamedTuple(_) | Type::Named(_) | Type::Ref(_), None) => true,
+        _ => false,
+    };
     let is_path = !name.is_empty() && !name.contains(char::is_whitespace);
-    let element = array.element.as_scalar().filter(|_| fits && is_path)?;
-    Some(Unfinished::Global { name: name.into(), element, size, elements: Vec::new() })
+    (fits && is_path).then(|| Unfinished::Global { name: name.into(), ty, size, parts: Vec::new() })
 }
 
 /// Reads a line inside a declaration: a field `name::T`, a case `name(T, …)`, an entry `name => function`, a requirement
-/// `name(x::T)::R`, elements of an array.
+/// `name(x::T)::R`, elements of an array or fields of an object.
 pub(super) fn declare_member(unfinished: &mut Unfinished, mut cursor: Cursor<'_>) -> Read<()> {
     let start = cursor.pos();
     let length = balanced_length(cursor.rest(), |rest| rest.starts_with(" # "));
@@ -155,7 +167,7 @@ pub(super) fn declare_member(unfinished: &mut Unfinished, mut cursor: Cursor<'_>
     let span = cursor.span(start, start + text.len());
     let declaration = match unfinished {
         Unfinished::Declaration(declaration) => declaration,
-        Unfinished::Global { element, elements, .. } => return add_elements(elements, *element, text, &span),
+        Unfinished::Global { ty, parts, .. } => return add_parts(parts, ty, text, &span),
     };
     match declaration {
         Declaration::Class(Class { methods, .. }) if cursor.eat("method ") => add_entry(methods, cursor, span),
@@ -178,24 +190,50 @@ pub(super) fn declare_member(unfinished: &mut Unfinished, mut cursor: Cursor<'_>
     }
 }
 
-/// Reads numbers with commas between them.
-fn add_elements(elements: &mut Vec<Scalar>, element: ScalarType, text: &str, span: &Range<usize>) -> Read<()> {
+/// Reads elements of an array, or fields of an object, with commas between them.
+fn add_parts(parts: &mut Vec<GlobalPart>, ty: &Type, text: &str, span: &Range<usize>) -> Read<()> {
+    let number = match ty {
+        Type::Array(array) => array.element.as_scalar(),
+        _ => None,
+    };
     let text = text.strip_suffix(',').unwrap_or(text);
-    for number in split_depth_0(text, ',').unwrap_or_default() {
-        let number = number.trim();
-        let read = match read_constant(number) {
+    for part in split_depth_0(text, ',').unwrap_or_default() {
+        let part = part.trim();
+        let read = match (read_part(part), number) {
             // How an integer is written does not say its width.
-            Some(Constant::Scalar(Scalar::Int64(value))) => Scalar::from_i128(element, value.into()),
-            Some(Constant::Scalar(scalar)) => Some(scalar),
+            (Some(GlobalPart::Constant(Constant::Scalar(Scalar::Int64(value)))), Some(ty)) => {
+                let number = Scalar::from_i128(ty, value.into());
+                number.map(|number| GlobalPart::Constant(Constant::Scalar(number)))
+            }
+            (read, None) => read,
+            (Some(GlobalPart::Constant(Constant::Scalar(number))), Some(ty)) => {
+                (number.scalar_type() == ty).then_some(GlobalPart::Constant(Constant::Scalar(number)))
+            }
             _ => None,
         };
-        let Some(scalar) = read.filter(|scalar| scalar.scalar_type() == element) else {
-            let message = format!("`{number}` is no {element}");
+        let Some(read) = read else {
+            let message = match number {
+                Some(ty) => format!("`{part}` is no {ty}"),
+                None => format!("`{part}` is no constant, and not the name of one"),
+            };
             return Err(Diagnostic::error(span.clone(), message, "among these elements"));
         };
-        elements.push(scalar);
+        parts.push(read);
     }
     Ok(())
+}
+
+/// The constant, or the global, that a text is.
+fn read_part(text: &str) -> Option<GlobalPart> {
+    if text == UNDEFINED {
+        return Some(GlobalPart::Undefined);
+    }
+    match read_operand(text)? {
+        Operand::Constant(constant) => Some(GlobalPart::Constant(constant)),
+        Operand::Quote(constant) => Some(GlobalPart::Constant((*constant).clone())),
+        Operand::Global(global) => Some(GlobalPart::Global((*global).clone())),
+        _ => None,
+    }
 }
 
 fn add_field(fields: &mut Vec<(Name, Type)>, text: &str, span: Range<usize>) -> Read<()> {
@@ -369,7 +407,10 @@ pub fn print_declaration(declaration: &Declaration) -> String {
     out
 }
 
-/// Elements of an array on a line.
+/// What was not assigned.
+const UNDEFINED: &str = "$(undef)";
+
+/// Elements of an array, or fields of an object, on a line.
 const ELEMENTS: usize = 8;
 
 /// Writes `struct … end`, `class … end` and so on.
@@ -438,27 +479,52 @@ fn write_declaration(out: &mut dyn Write, declaration: &Declaration) -> fmt::Res
                 }
             }
         }
-        Declaration::Global(array) => {
-            write!(out, "const {}::{}", array.name(), array.ty())?;
-            if array.size().len() > 1 {
-                out.write_str(" size")?;
-                array.size().iter().try_for_each(|dim| write!(out, " {dim}"))?;
-            }
-            writeln!(out)?;
-            for elements in array.elements().chunks(ELEMENTS) {
-                for (index, element) in elements.iter().enumerate() {
-                    out.write_str(if index > 0 { ", " } else { "    " })?;
-                    // The type of the array says the width of an integer.
-                    match element.is_unusual_nan() {
-                        true => write_exact_scalar(out, element)?,
-                        false => write!(out, "{element}")?,
-                    }
-                }
-                writeln!(out)?;
-            }
-        }
+        Declaration::Global(constant) => write_global(out, constant)?,
     }
     writeln!(out, "end")
+}
+
+fn write_global(out: &mut dyn Write, constant: &GlobalConstant) -> fmt::Result {
+    write!(out, "const {}::{}", constant.name(), constant.ty())?;
+    if let GlobalValue::Numbers { size, .. } | GlobalValue::Elements { size, .. } = constant.value()
+        && size.len() > 1
+    {
+        out.write_str(" size")?;
+        size.iter().try_for_each(|dim| write!(out, " {dim}"))?;
+    }
+    writeln!(out)?;
+    match constant.value() {
+        GlobalValue::Numbers { elements, .. } => write_parts(out, elements, |out, number| {
+            // The type of the array says the width of an integer.
+            match number.is_unusual_nan() {
+                true => write_exact_scalar(out, number),
+                false => write!(out, "{number}"),
+            }
+        }),
+        GlobalValue::Elements { elements: parts, .. } | GlobalValue::Fields(parts) => {
+            let printer = StatementPrinter::new(Style::Bbkit);
+            write_parts(out, parts, |out, part| {
+                let operand: Operand<Positions> = match part {
+                    GlobalPart::Constant(constant) => Operand::Constant(constant.clone()),
+                    GlobalPart::Global(global) => Operand::Global(Arc::new(global.clone())),
+                    GlobalPart::Undefined => return out.write_str(UNDEFINED),
+                };
+                out.write_str(&printer.operand(&operand))
+            })
+        }
+    }
+}
+
+/// Writes lines of some parts each, with commas between them.
+fn write_parts<T>(out: &mut dyn Write, parts: &[T], write: impl Fn(&mut dyn Write, &T) -> fmt::Result) -> fmt::Result {
+    for line in parts.chunks(ELEMENTS) {
+        for (index, part) in line.iter().enumerate() {
+            out.write_str(if index > 0 { ", " } else { "    " })?;
+            write(out, part)?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
 }
 
 fn write_fields(out: &mut dyn Write, fields: &[(Name, Type)]) -> fmt::Result {

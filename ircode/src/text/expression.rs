@@ -31,12 +31,17 @@ pub(super) type Read<T> = Result<T, Diagnostic>;
 
 /// The constant that a text is, as it stands among operands. `None` if it is something else.
 pub(crate) fn read_constant(text: &str) -> Option<Constant> {
-    let mut cursor = Cursor::new(text, 0);
-    let operand = cursor.operand(&mut Scope::default(), Context::Call).ok()?;
-    match operand {
-        Operand::Constant(constant) if cursor.at_end() => Some(constant),
+    match read_operand(text)? {
+        Operand::Constant(constant) => Some(constant),
         _ => None,
     }
+}
+
+/// The operand that a text is. `None` if it is none.
+pub(super) fn read_operand(text: &str) -> Option<Operand<Positions>> {
+    let mut cursor = Cursor::new(text, 0);
+    let operand = cursor.operand(&mut Scope::default(), Context::Call).ok()?;
+    cursor.at_end().then_some(operand)
 }
 
 /// What the names in a listing mean.

@@ -124,19 +124,19 @@ pub fn parse_module_with_parameters(text: &str, parameters: &[Option<Name>]) -> 
     }
 }
 
-/// Among operands a bare name is read as a function; where the file declares a type or an array of that name, it is that.
+/// Among operands a bare name is read as a function; where the file declares a type or a constant of that name, it is that.
 fn resolve_names(module: &mut Module<IRCode>) {
     let types: HashSet<Name> = module.types().iter().map(|def| def.name.clone()).collect();
-    let arrays = module.global_arrays().iter().map(|array| array.name().as_str());
-    let arrays: HashSet<Name> = arrays.map(|name| name.strip_prefix("Main.").unwrap_or(name).into()).collect();
-    if types.is_empty() && arrays.is_empty() {
+    let constants = module.global_constants().iter().map(|constant| constant.name().as_str());
+    let constants: HashSet<Name> = constants.map(|name| name.strip_prefix("Main.").unwrap_or(name).into()).collect();
+    if types.is_empty() && constants.is_empty() {
         return;
     }
     let resolve = |operand: &mut Operand<Positions>| match operand {
         Operand::Constant(Constant::Function(name)) if types.contains(name) => {
             *operand = Operand::Constant(Constant::of_type(Type::named(name.clone())));
         }
-        Operand::Constant(Constant::Function(name)) if arrays.contains(name) => *operand = Operand::global("", name),
+        Operand::Constant(Constant::Function(name)) if constants.contains(name) => *operand = Operand::global("", name),
         _ => {}
     };
     let names: Vec<Name> = module.functions().iter().map(|function| function.name.clone()).collect();

@@ -4,7 +4,8 @@ use std::fmt;
 
 use hashbrown::{HashMap, HashSet};
 
-use crate::module::{Function, Module};
+use crate::globals::{GlobalPart, GlobalValue};
+use crate::module::{Function, Module, TypeKind};
 use crate::name::Name;
 use crate::tables::{Class, Entry, Requirement, Witness};
 use crate::tangents::{Tangent, TangentTypes};
@@ -46,6 +47,7 @@ checks! {
     WitnessParameters = "DT09", "the parameters of a differentiability witness are there and have tangents";
     WitnessOnce = "DT10", "no two differentiability witnesses of a function are for the same parameters";
     DerivativeFits = "DT11", "a derivative takes the arguments of the function and what its kind of derivative takes beside them";
+    ConstantFits = "DT12", "a global constant has the fields of its type, and is made of what is declared before it";
 }
 
 impl fmt::Display for TableCheck {
@@ -123,13 +125,14 @@ impl std::error::Error for TableViolations {}
 ///
 /// # Errors
 ///
-/// All violations: those of classes, then those of witness tables, then those of differentiability witnesses, each in the order of
-/// the tables and their entries.
+/// All violations: those of classes, then those of witness tables, then those of differentiability witnesses, then those of global constants, each in the order
+/// of the tables and their entries.
 pub fn verify_tables<F>(module: &Module<F>, argtypes: impl Fn(&F) -> &[Type]) -> Result<(), TableViolations> {
     let mut verifier = Verifier { module, argtypes: &argtypes, violations: Vec::new() };
     module.classes().iter().for_each(|class| verifier.class(class));
     module.witnesses().iter().for_each(|witness| verifier.witness(witness));
     verifier.differentiability();
+    verifier.constants();
     match verifier.violations {
         violations if violations.is_empty() => Ok(()),
         violations => Err(TableViolations(violations)),
@@ -281,6 +284,46 @@ impl<'m, F> Verifier<'m, F> {
                     continue;
                 };
                 self.report(TableCheck::DerivativeFits, &table, Some(&entry), message);
+            }
+        }
+    }
+
+    /// Checks the global constants.
+    fn constants(&mut self) {
+        let module = self.module;
+        for (index, constant) in module.global_constants().iter().enumerate() {
+            let (parts, types) = match (constant.value(), constant.ty()) {
+                (GlobalValue::Elements { elements, .. }, Type::Array(array)) => {
+                    (elements, vec![&array.element; elements.len()])
+                }
+                (GlobalValue::Fields(parts), Type::Named(name)) => match module.type_def(name).map(|def| &def.kind) {
+                    Some(TypeKind::Struct { fields, .. }) => (parts, fields.iter().map(|(_, ty)| ty).collect()),
+                    _ => (parts, vec![&Type::Any; parts.len()]),
+                },
+                (GlobalValue::Fields(parts), Type::Tuple(types)) => (parts, types.iter().collect()),
+                (GlobalValue::Fields(parts), Type::NamedTuple(fields)) => {
+                    (parts, fields.iter().map(|(_, ty)| ty).collect())
+                }
+                (GlobalValue::Fields(parts), Type::Ref(element)) => (parts, vec![&**element]),
+                _ => continue,
+            };
+            if parts.len() != types.len() {
+                let message = format!("a {} has {} fields, but {} are given", constant.ty(), types.len(), parts.len());
+                self.report(TableCheck::ConstantFits, constant.name(), None, message);
+                continue;
+            }
+            for (part, expected) in parts.iter().zip(types) {
+                let named = module.global_part(index, part).and_then(|named| module.global_constants().get(named));
+                let message = match (part, named) {
+                    (GlobalPart::Global(global), None) if module.global_constant(global).is_some() => {
+                        format!("`{}` is not declared before it", global.name)
+                    }
+                    (_, Some(named)) if !self.fits(named.ty(), expected) => {
+                        format!("`{}` is a {}, where a {expected} is expected", named.name(), named.ty())
+                    }
+                    _ => continue,
+                };
+                self.report(TableCheck::ConstantFits, constant.name(), None, message);
             }
         }
     }

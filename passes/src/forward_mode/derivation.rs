@@ -113,7 +113,7 @@ impl<'a> Derivation<'a> {
         }
     }
 
-    /// Refuses code that may change a global array. The functions at these positions are differentiated.
+    /// Refuses code that may change a global constant. The functions at these positions are differentiated.
     pub(super) fn check_globals(&self, roots: &[usize]) -> Result<(), PassError> {
         changed_globals::refuse(NAME, self.module, roots, &self.candidates)
     }

@@ -84,7 +84,7 @@ impl Classifier<'_> {
         }
         match stmt {
             // Nothing changes it.
-            Stmt::Value(Operand::Global(global)) if self.module.global_array(global).is_some() => {
+            Stmt::Value(Operand::Global(global)) if self.module.global_constant(global).is_some() => {
                 return Operation::Zero;
             }
             Stmt::Value(operand) => return Operation::Copy(operand.clone()),

@@ -197,7 +197,9 @@ impl Classifier<'_> {
         }
         match &inst.stmt {
             // Nothing changes it.
-            Stmt::Value(Operand::Global(global)) if self.module.global_array(global).is_some() => Operation::Allocate,
+            Stmt::Value(Operand::Global(global)) if self.module.global_constant(global).is_some() => {
+                Operation::Allocate
+            }
             Stmt::Value(operand) => Operation::Copy(operand.clone()),
             Stmt::Pi(pi) => Operation::Copy(pi.value.clone()),
             Stmt::Phi(_) => Operation::Phi,

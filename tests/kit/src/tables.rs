@@ -1,11 +1,11 @@
-//! Random declarations: structs, enums, classes, protocols and witness tables, most of which fit together, and global arrays.
+//! Random declarations: structs, enums, classes, protocols and witness tables, most of which fit together, and global constants.
 
 use std::sync::Arc;
 
 use arbitrary::{Error, Result, Unstructured};
 use ircode::{
-    Class, Declaration, DerivativeKey, DerivativeKind, Entries, Entry, GlobalArray, IRCode, Module, Name, Protocol,
-    Requirement, Scalar, ScalarType, Type, TypeDef, TypeKind, Witness,
+    Class, Constant, Declaration, DerivativeKey, DerivativeKind, Entries, Entry, GlobalConstant, GlobalPart, GlobalRef,
+    IRCode, Module, Name, Protocol, Requirement, Scalar, ScalarType, Type, TypeDef, TypeKind, Witness,
 };
 
 const NAMES: &[&str] = &["area", "scale!", "f", "x", "größe", "n_1"];
@@ -64,16 +64,42 @@ fn declaration(u: &mut Unstructured<'_>, number: usize) -> Result<Declaration> {
             }
             Declaration::Protocol(Protocol { name, requirements })
         }
+        5 if u.arbitrary()? => {
+            let parts = (0..u.int_in_range(0..=3)?).map(|_| part(u, number)).collect::<Result<Vec<_>>>()?;
+            let constant = match u.int_in_range(0..=2)? {
+                0 => GlobalConstant::elements(name, Type::Any, vec![parts.len()], parts),
+                1 => GlobalConstant::fields(name, Type::named("A0"), parts),
+                _ => GlobalConstant::fields(name, Type::tuple(parts.iter().map(|_| Type::Any)), parts),
+            };
+            Declaration::Global(Arc::new(constant.map_err(|_| Error::IncorrectFormat)?))
+        }
         5 => {
             let element = *u.choose(&ScalarType::ALL)?;
             let size: Vec<usize> = (0..u.int_in_range(1..=3)?).map(|_| u.int_in_range(0..=3)).collect::<Result<_>>()?;
             let elements = (0..size.iter().product()).map(|_| scalar(u, element)).collect::<Result<Vec<_>>>()?;
-            let array = GlobalArray::new(name, element, size, elements);
+            let array = GlobalConstant::numbers(name, element, size, elements);
             Declaration::Global(Arc::new(array.map_err(|_| Error::IncorrectFormat)?))
         }
         _ => {
             let protocol = Name::from(format!("A{}", u.int_in_range(0..=number)?));
             Declaration::Witness(Witness { of: ty(u)?, protocol, entries: entries(u)? })
+        }
+    })
+}
+
+/// What a global constant of this number is made of.
+fn part(u: &mut Unstructured<'_>, number: usize) -> Result<GlobalPart> {
+    Ok(match u.int_in_range(0..=5)? {
+        0 => GlobalPart::Undefined,
+        1 => GlobalPart::Global(GlobalRef::new("Main", format!("A{}", u.int_in_range(0..=number)?))),
+        2 => GlobalPart::Global(GlobalRef::new("Main.M", "ROWS[1].x")),
+        3 => GlobalPart::Constant(Constant::Symbol((*u.choose(NAMES)?).into())),
+        4 => {
+            GlobalPart::Constant(Constant::Tuple(vec![Constant::String("a, \"b\" (".into()), Constant::Nothing].into()))
+        }
+        _ => {
+            let ty = *u.choose(&ScalarType::ALL)?;
+            GlobalPart::Constant(Constant::Scalar(scalar(u, ty)?))
         }
     })
 }
