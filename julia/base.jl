@@ -49,6 +49,54 @@ function cos(z::Complex{Float64})
     return Complex(c * cosh(y), -s * sinh(y))
 end
 
+# Texts are found in dictionaries by comparing them with all: where they would be found otherwise depends on their bytes. The names are those up to Julia 1.9.
+if VERSION < v"1.10"
+    function ht_keyindex(h::Dict{String}, key::String)
+        for i in 1:length(h.slots)
+            Base.isslotfilled(h, i) && h.keys[i] === key && return i
+        end
+        return -1
+    end
+    function ht_keyindex2!(h::Dict{String}, key::String)
+        free = 0
+        for i in 1:length(h.slots)
+            if !Base.isslotfilled(h, i)
+                free = i
+            elseif h.keys[i] === key
+                return i
+            end
+        end
+        if free == 0
+            free = length(h.slots) + 1
+            rehash!(h, 2 * length(h.slots))
+        end
+        return -free
+    end
+    # What is there stays where it is.
+    function rehash!(h::Dict{String}, newsz::Int)
+        count = length(h.slots)
+        newsz > count || return h
+        resize!(h.slots, newsz)
+        for i in count+1:newsz
+            h.slots[i] = 0x0
+        end
+        resize!(h.keys, newsz)
+        resize!(h.vals, newsz)
+        h.age += 1
+        return h
+    end
+    # The key and the value stay in their places.
+    function _delete!(h::Dict, index::Int)
+        h.slots[index] = 0x2
+        h.ndel += 1
+        h.count -= 1
+        h.age += 1
+        return h
+    end
+end
+
+deepcopy(x::Array{<:Union{Bool,Base.BitInteger,Base.IEEEFloat,Complex{<:Base.IEEEFloat}}}) = copy(x)
+
 # Without a loop: addresses are compared where they are asked for.
 mightalias(A::AbstractArray, B::AbstractArray) = !(isbits(A) || isbits(B)) && meet(Base.dataids(A), Base.dataids(B))
 meet(::Tuple{}, ids::Tuple) = false
@@ -262,3 +310,15 @@ function dumpbitcache(Bc::Vector{UInt64}, bind::Int, C::Vector{Bool})
 end
 
 end
+
+"The parts behind one another, along a dimension that is known."
+concatenated(::Val{1}, parts::AbstractVecOrMat...) = vcat(parts...)
+concatenated(::Val{2}, parts::AbstractVecOrMat...) = hcat(parts...)
+function concatenated(::Val{3}, first::AbstractMatrix, rest::AbstractMatrix...)
+    all(part -> size(part) == size(first), rest) || throw(DimensionMismatch("matrices of different sizes are put behind one another"))
+    return reshape(hcat(first, rest...), size(first, 1), size(first, 2), 1 + length(rest))
+end
+
+"The slices of a matrix."
+slices(::Val{1}, A::AbstractMatrix) = eachrow(A)
+slices(::Val{2}, A::AbstractMatrix) = eachcol(A)

@@ -15,15 +15,15 @@ mutable struct Writer
     structs::Union{Nothing,IdDict{Any,Nothing}}
     # Whether constants are written by their values where those are numbers or made of such, and not by their names.
     values::Bool
-    # Arrays that were named, by their names.
-    arrays::Dict{String,Array}
+    # Those that were named.
+    constants::Constants
     names::Set{String}
     functions::Int
     statements::Int
 end
 
 Writer(io::IO; types::Bool = false, values::Bool = false) =
-    Writer(io, IOBuffer(), IdDict{Any,String}(), types ? IdDict{Any,Nothing}() : nothing, values, Dict{String,Array}(), Set{String}(), 0, 0)
+    Writer(io, IOBuffer(), IdDict{Any,String}(), types ? IdDict{Any,Nothing}() : nothing, values, Constants(), Set{String}(), 0, 0)
 
 "Opens a dump, calls `f` with a [`Writer`](@ref), and closes the dump."
 function write_dump(f, io::IO; types::Bool = false, values::Bool = false)
@@ -44,8 +44,7 @@ write_dump(f, path::AbstractString; options...) = open(io -> write_dump(f, io; o
 
 Writes the code of `f` for arguments of these types, or of all its methods for the types of their signatures, to the
 file or stream `out`. With `callees`, also the code of every method that the code invokes, directly or not, as far as
-it can be inferred, the fields of the structs that occur, the values of global constants that are numbers or made of
-numbers, arrays of such included, and loops in the place of functions that call BLAS or LAPACK.
+it can be inferred, the fields of the structs that occur, the values of global constants, and loops in the place of functions that call BLAS or LAPACK.
 """
 function export_function(out, f, types; callees::Bool = false)
     mi = instance(Tuple{Core.Typeof(f),Base.to_tuple_type(types).parameters...})
@@ -103,7 +102,6 @@ function exported_code(mi::Core.MethodInstance, instances::Instances)
     ir.argtypes[1] = mi.specTypes.parameters[1]
     use_plain_numbers!(ir)
     use_plain_powers!(ir)
-    use_splat_calls!(ir)
     sharpen_calls!(ir, instances)
     is_open(result) && (result = typeintersect(result, returned_type(ir)))
     return instances.codes[mi] = (ci, result, ir)
@@ -288,8 +286,8 @@ function write_numbers(io::IO, numbers)
 end
 
 function write_type(writer::Writer, @nospecialize(ty))
-    # What an array holds is no part of its type where it can be changed when the program runs.
-    writer.values && ty isa CC.Const && ty.val isa Array && (ty = typeof(ty.val))
+    # What is made of arrays or objects is known by its name: these can be changed when the program runs.
+    writer.values && ty isa CC.Const && !is_simple(ty.val) && !(ty.val isa Module) && (ty = typeof(ty.val))
     # Of what is known of some fields nothing is more than their types say.
     writer.values && ty isa CC.PartialStruct && (ty = CC.widenconst(ty))
     text = get!(() -> encode_string(type_text(ty)), writer.texts, ty)
@@ -361,6 +359,12 @@ function write_expr(writer::Writer, stmt::Expr)
         write_args(writer, view(args, 2:length(args)))
     elseif stmt.head === :invoke && length(args) >= 2 && instance_of(args[1]) !== nothing
         write_invoke(writer, args)
+    elseif stmt.head === :(=) && length(args) == 2 && args[1] isa GlobalRef
+        print(io, "{\"expr\":{\"head\":\"=\",\"args\":[")
+        write_global(io, args[1])
+        print(io, ",")
+        write_operand(writer, args[2])
+        print(io, "]}}")
     else
         print(io, "{\"expr\":{\"head\":")
         write_string(io, string(stmt.head))
@@ -408,7 +412,7 @@ function write_operand(writer::Writer, @nospecialize(x))
         write_constant(writer, getfield(x.mod, x.name))
         print(io, "}")
     elseif x isa GlobalRef
-        writer.values && is_global_array(x) && (writer.arrays[global_path(x)] = getfield(x.mod, x.name))
+        writer.values && note_constant!(writer.constants, x)
         write_global(io, x)
     elseif x isa QuoteNode
         print(io, "{\"quote\":")
@@ -427,7 +431,12 @@ function write_operand(writer::Writer, @nospecialize(x))
 end
 
 "What is called is called by its name."
-write_callee(writer::Writer, @nospecialize(x)) = x isa GlobalRef ? write_global(writer.buffer, x) : write_operand(writer, x)
+function write_callee(writer::Writer, @nospecialize(x))
+    x isa GlobalRef || return write_operand(writer, x)
+    writer.values && is_value(x) && getfield(x.mod, x.name) isa Function && return write_operand(writer, x)
+    writer.values && note_constant!(writer.constants, x)
+    write_global(writer.buffer, x)
+end
 
 global_path(x::GlobalRef) = string(module_path(global_module(x)), ".", x.name)
 
@@ -596,17 +605,50 @@ function types_above(ty)
     return above
 end
 
-function write_global_array(io::IO, name, array)
-    print(io, "\n{\"const\":{\"name\":", encode_string(name), ",\"type\":", encode_string(type_text(typeof(array))), ",\"size\":")
-    write_numbers(io, size(array))
-    print(io, ",\"elements\":[")
-    each(x -> print(io, number_text(x)), io, array)
+function write_global_constant(writer::Writer, constant::GlobalConstant)
+    io = writer.buffer
+    print(io, "\n{\"const\":{\"name\":", encode_string(constant.name), ",\"type\":", encode_string(type_text(constant.type)))
+    constant.size === nothing || (print(io, ",\"size\":"); write_numbers(io, constant.size))
+    if is_number_array(constant.parts)
+        print(io, ",\"elements\":[")
+        each(x -> print(io, number_text(x)), io, constant.parts)
+    else
+        print(io, ",\"parts\":[")
+        each(part -> write_part(writer, part), io, constant.parts)
+    end
     print(io, "]}}")
 end
 
-"Ends a dump with what it declares: structs that were named, and arrays that are global constants."
+function write_part(writer::Writer, part)
+    io = writer.buffer
+    if part === nothing
+        print(io, "\"undefined\"")
+    elseif part isa Ref
+        print(io, "{\"constant\":")
+        write_constant(writer, part[])
+        print(io, "}")
+    else
+        path, name = part
+        print(io, "{\"global\":{\"module\":", encode_string(path), ",\"name\":", encode_string(name), "}}")
+    end
+end
+
+"Notes the structs of the constants, for their declarations."
+function note_structs_of_constants(writer::Writer)
+    for constant in writer.constants.list
+        note_structs(writer.structs, constant.type)
+        constant.type <: Array && note_structs(writer.structs, eltype(constant.type))
+        is_number_array(constant.parts) && continue
+        for part in constant.parts
+            part isa Ref && note_structs(writer.structs, typeof(part[]))
+        end
+    end
+end
+
+"Ends a dump with what it declares: structs that were named, and global constants."
 function write_types(writer::Writer)
     io = writer.buffer
+    note_structs_of_constants(writer)
     defs = sort!([(type_text(ty), ty) for ty in keys(writer.structs)], by = first)
     print(io, ",\"types\":[")
     each(io, defs) do (text, ty)
@@ -627,9 +669,9 @@ function write_types(writer::Writer)
         end
         print(io, "]}}")
     end
-    arrays = sort!(collect(writer.arrays), by = first)
-    isempty(defs) || isempty(arrays) || print(io, ",")
-    each(((name, array),) -> write_global_array(io, name, array), io, arrays)
+    constants = writer.constants.list
+    isempty(defs) || isempty(constants) || print(io, ",")
+    each(constant -> write_global_constant(writer, constant), io, constants)
     print(io, "]")
     write(writer.io, take!(io))
     return nothing

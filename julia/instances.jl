@@ -29,9 +29,50 @@ end
 
 Instances() = Instances(IdDict{Any,Int}(), IdDict{Any,Any}(), [], [], [])
 
-"Lets calls invoke the instances for the types of their arguments, and finds the types that follow."
+"""
+Lets calls invoke the instances for the types of their arguments, and finds the types that follow. What a loop carries may be of the types that it starts with: that is
+assumed, and holds if what follows from it says so of every turn.
+"""
 function sharpen_calls!(ir, instances::Instances)
     rows = columns(ir)
+    sharpen_once!(ir, rows, instances)
+    refused = Set{Int}()
+    while true
+        assumed = assumed_types(ir, rows, refused)
+        isempty(assumed) && return nothing
+        before = copy(rows.stmts), copy(rows.types)
+        for (i, ty) in assumed
+            rows.types[i] = ty
+        end
+        sharpen_once!(ir, rows, instances)
+        wrong = [i for (i, ty) in assumed if !(incoming_type(ir, rows, rows.stmts[i]) <: ty)]
+        isempty(wrong) && continue
+        union!(refused, wrong)
+        copyto!(rows.stmts, before[1])
+        copyto!(rows.types, before[2])
+    end
+end
+
+"What is known of some values of φs of open types, by the numbers of the φs."
+function assumed_types(ir, rows::Columns, refused::Set{Int})
+    assumed = Pair{Int,Any}[]
+    for i in 1:length(rows.stmts)
+        stmt = rows.stmts[i]
+        stmt isa Core.PhiNode && is_open(rows.types[i]) && !(i in refused) || continue
+        known = Union{filter(is_known_type, argument_types(ir, rows, assigned_values(stmt)))...}
+        known !== Union{} && known <: rows.types[i] && !(rows.types[i] <: known) || continue
+        length(Base.uniontypes(known)) <= MOST_COMBINATIONS && push!(assumed, i => known)
+    end
+    return assumed
+end
+
+"Whether values of a type are of one of some types that have no more exact one."
+is_known_type(@nospecialize(ty)) = ty !== Union{} && all(is_one_type, Base.uniontypes(ty))
+
+assigned_values(phi::Core.PhiNode) = [phi.values[i] for i in 1:length(phi.values) if isassigned(phi.values, i)]
+incoming_type(ir, rows::Columns, phi::Core.PhiNode) = Union{argument_types(ir, rows, assigned_values(phi))...}
+
+function sharpen_once!(ir, rows::Columns, instances::Instances)
     for round in 1:MOST_ROUNDS
         changed = false
         for i in 1:length(rows.stmts)
@@ -61,17 +102,61 @@ function sharper_call(ir, rows::Columns, @nospecialize(stmt), instances::Instanc
     if Meta.isexpr(stmt, :invoke)
         mi = instance_of(stmt.args[1])
         mi === nothing && return nothing
+        along = call_along_dimension(ir, rows, mi, stmt.args)
+        along === nothing || return along
         sharper = sharpened(mi, argument_types(ir, rows, stmt.args[3:end]), instances)
         return sharper === mi ? nothing : Expr(:invoke, sharper, stmt.args[2:end]...)
     elseif Meta.isexpr(stmt, :call)
+        is_splat(known_object(stmt.args[1])) && return splat_call(ir, rows, stmt)
         f = argument_type(ir, rows, stmt.args[1])
         is_one_type(f) && !(f <: Union{Core.Builtin,Core.IntrinsicFunction}) || return nothing
         types = argument_types(ir, rows, stmt.args[2:end])
         all(is_one_type, types) || return nothing
+        access = known_access(stmt.args, Tuple{f,types...})
+        access === nothing || return access
         mi = made_instance(Tuple{f,types...}, instances)
         return mi === nothing ? nothing : Expr(:invoke, mi, stmt.args...)
     end
     return nothing
+end
+
+"""
+The access to a field that a call of these types, function first, is, where the field is known: the method would be asked for any of them, and the type of what it gives then be that
+of any.
+"""
+function known_access(args, @nospecialize(sig))
+    length(args) in (3, 4) || return nothing
+    object, field = sig.parameters[2], known_object(args[3])
+    f = known_object(args[1])
+    if f === Base.getproperty && length(args) == 3
+        field isa Symbol && hasfield_of(object, field) || return nothing
+        method = dispatched_method(sig)
+        # The one that takes anything.
+        return method isa Method && method.sig.parameters[2] === Any ? Expr(:call, GlobalRef(Core, :getfield), args[2:3]...) : nothing
+    end
+    object <: Union{Tuple,NamedTuple} && field isa Union{Int,Symbol} && hasfield_of(object, field) || return nothing
+    f === Base.getindex && length(args) == 3 && return Expr(:call, GlobalRef(Core, :getfield), args[2:3]...)
+    f === Base.indexed_iterate && field isa Int && field <= Portable.MOST_ELEMENTS && return Expr(:call, GlobalRef(Portable, :element_and_next), args[2], Val(field))
+    return nothing
+end
+
+"Functions with the keyword `dims`, where the type of the result depends on the number, and those that take that as a type."
+const ALONG_DIMENSION = (cat_t = :concatenated, eachslice = :slices)
+
+"The call of a function that knows the dimension along which something is done, if it is known."
+function call_along_dimension(ir, rows::Columns, mi::Core.MethodInstance, args)
+    mi.def isa Method && length(args) >= 5 || return nothing
+    name = match(r"^#?(.+)##kw$", String(mi.def.name))
+    name !== nothing && haskey(ALONG_DIMENSION, Symbol(name[1])) || return nothing
+    options = known_object(args[3])
+    options isa NamedTuple{(:dims,),Tuple{Int}} || return nothing
+    f = getfield(Portable, ALONG_DIMENSION[Symbol(name[1])])
+    # Before the arrays, `cat_t` takes the type of the elements.
+    before = name[1] == "cat_t" ? 5 : 4
+    parts = args[before+1:end]
+    types = argument_types(ir, rows, parts)
+    all(is_one_type, types) && hasmethod(f, Tuple{Val{options.dims},types...}) || return nothing
+    return Expr(:call, GlobalRef(Portable, nameof(f)), Val(options.dims), parts...)
 end
 
 "The instance of the same method for arguments of these types, if they say more than its own."
@@ -105,17 +190,20 @@ function found_type(ir, rows::Columns, @nospecialize(stmt), instances::Instances
         code = mi === nothing ? nothing : exported_code(mi, instances)
         return code === nothing ? Any : CC.widenconst(code[2])
     elseif stmt isa Core.PhiNode
-        values = [stmt.values[i] for i in 1:length(stmt.values) if isassigned(stmt.values, i)]
-        return Union{argument_types(ir, rows, values)...}
+        return incoming_type(ir, rows, stmt)
     elseif stmt isa Core.PiNode
         return typeintersect(argument_type(ir, rows, stmt.val), stmt.typ isa Type ? stmt.typ : Any)
+    elseif stmt isa GlobalRef
+        return argument_type(ir, rows, stmt)
     elseif Meta.isexpr(stmt, :call)
         f = known_object(stmt.args[1])
         f === Core.tuple && return Tuple{argument_types(ir, rows, stmt.args[2:end])...}
         f === Core.getfield && length(stmt.args) >= 3 || return chosen_type(ir, rows, stmt, instances)
         object, field = argument_type(ir, rows, stmt.args[2]), known_object(stmt.args[3])
-        isconcretetype(object) && field isa Union{Int,Symbol} && hasfield_of(object, field) || return Any
-        return fieldtype(object, field)
+        field isa Union{Int,Symbol} || return Any
+        # Of what does not have the field it is an error.
+        members = filter(ty -> !(isconcretetype(ty) && !hasfield_of(ty, field)), Base.uniontypes(object))
+        return all(isconcretetype, members) ? Union{map(ty -> fieldtype(ty, field), members)...} : Any
     end
     return Any
 end
@@ -141,7 +229,9 @@ Notes what is put in boxes and in arrays of abstract types, and of which types c
 function note_kept!(ir, instances::Instances)
     rows, known = columns(ir), (length(instances.kept), length(instances.calls_of_unknown))
     for stmt in rows.stmts
+        stmt isa GlobalRef && note_elements!(instances, stmt)
         Meta.isexpr(stmt, :call) || continue
+        foreach(x -> x isa GlobalRef && note_elements!(instances, x), stmt.args)
         value = kept_value(ir, rows, stmt)
         if value !== nothing
             ty = argument_type(ir, rows, value)
@@ -152,6 +242,16 @@ function note_kept!(ir, instances::Instances)
         end
     end
     return known != (length(instances.kept), length(instances.calls_of_unknown))
+end
+
+"Notes of what types the elements of a global array are, where they may be of several."
+function note_elements!(instances::Instances, x::GlobalRef)
+    array = is_fixed(x) && is_of_program(x) ? getfield(x.mod, x.name) : nothing
+    array isa Array && !is_one_type(eltype(array)) || return
+    for i in eachindex(array)
+        ty = isassigned(array, i) ? typeof(array[i]) : Nothing
+        may_be_called(ty) && !(ty in instances.kept) && push!(instances.kept, ty)
+    end
 end
 
 "What a call puts in a box, or in an array whose elements may be of several types; `nothing` if it does neither."
@@ -181,8 +281,7 @@ function likely_type(ir, rows::Columns, @nospecialize(x))
     ty = argument_type(ir, rows, x)
     stmt = x isa Core.SSAValue ? rows.stmts[x.id] : nothing
     (is_one_type(ty) || !(stmt isa Core.PhiNode)) && return ty
-    values = [stmt.values[i] for i in 1:length(stmt.values) if isassigned(stmt.values, i)]
-    known = unique(filter(is_one_type, argument_types(ir, rows, values)))
+    known = unique(filter(is_one_type, argument_types(ir, rows, assigned_values(stmt))))
     return length(known) == 1 ? first(known) : ty
 end
 
@@ -214,7 +313,7 @@ function argument_type(ir, rows::Columns, @nospecialize(x))
     ty = operand_type(ir, rows, x)
     ty isa CC.Const && return Core.Typeof(ty.val)
     # What a global variable holds may be another value when the code runs.
-    x isa GlobalRef && !(isdefined(x.mod, x.name) && isconst(x.mod, x.name)) && return Any
+    x isa GlobalRef && !is_fixed(x) && return Any
     x isa Union{Core.SSAValue,Argument} || return Core.Typeof(known_object(x))
     return CC.widenconst(ty)
 end

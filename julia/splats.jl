@@ -12,8 +12,8 @@ The function of this module that gives what a call of a function of type `F` wit
 them; `nothing` if there is none. `dispatched` says of a signature which method a call dispatches to.
 """
 function splat_call(dispatched, @nospecialize(F), types::Vector{Any})
-    # The elements of tuples are arguments as they are.
-    all(isconcretetype, types) && !all(ty -> ty <: Tuple, types) || return nothing
+    all(isconcretetype, types) || return nothing
+    all(ty -> ty <: Tuple, types) && return F <: Core.Builtin ? nothing : (call_with, ())
     can_fold(F, types) && return fold, ()
     F === typeof(Base.vect) && element_type(types) !== nothing && return joined, ()
     F === typeof(hypot) && is_real_vector(types) && return hypotenuse, ()
@@ -81,12 +81,22 @@ function fill_from!(elements, count, part, rest...)
     return fill_from!(elements, count, rest...)
 end
 
-"Calls `f` with the elements of tuples and of an array of so many elements."
+"Calls `f` with the elements of tuples, or of tuples and of an array of so many elements."
 call_with(f, count::Val, parts...) = f(arguments(count, parts...)...)
+call_with(f, parts::Tuple...) = f(joined_tuples(parts...)...)
+joined_tuples() = ()
+joined_tuples(part::Tuple, rest::Tuple...) = (part..., joined_tuples(rest...)...)
 arguments(count::Val) = ()
 arguments(count::Val, part::Tuple, rest...) = (part..., arguments(count, rest...)...)
 function arguments(count::Val{N}, part, rest...) where {N}
     length(part) == N || throw(ArgumentError("a function is called with another number of arguments than it takes"))
     first = firstindex(part) - 1
     return (ntuple(i -> part[first+i], count)..., arguments(count, rest...)...)
+end
+
+"Of so many elements of a tuple it is known what iterating gives."
+const MOST_ELEMENTS = 16
+
+for i in 1:MOST_ELEMENTS
+    @eval element_and_next(elements::Tuple, ::Val{$i}) = (elements[$i], $(i + 1))
 end

@@ -5,15 +5,25 @@ const MachineNumber = Union{Bool,Base.BitInteger,Base.IEEEFloat}
 "Elements of an array that is written by its value, at most."
 const LARGEST_ARRAY = 1 << 16
 
-"Whether a global is a constant that is written by its value: a number, a type, or what is made of numbers."
-is_value(x::GlobalRef) = isdefined(x.mod, x.name) && isconst(x.mod, x.name) && is_value(getfield(x.mod, x.name))
-"Whether a global is a constant array of numbers, which a dump has by its elements. Larger ones it names only."
-function is_global_array(x::GlobalRef)
-    isdefined(x.mod, x.name) && isconst(x.mod, x.name) || return false
-    array = getfield(x.mod, x.name)
-    array isa Array && ndims(array) > 0 && length(array) <= LARGEST_ARRAY || return false
-    element = eltype(array)
-    return isconcretetype(element) && (element <: MachineNumber || element === Char && all(isvalid, array))
+"Whether a global is there and stays what it is: a constant. Those of programs that are none a dump has as they are when it is written."
+is_fixed(x::GlobalRef) = isdefined(x.mod, x.name) && (isconst(x.mod, x.name) || is_of_program(x))
+
+"Whether a global is none of Julia's own, which knows of the machine and of what is loaded."
+is_of_program(x::GlobalRef) = !(first(fullname(global_module(x))) in (:Base, :Core))
+
+"Whether a global is one that is written by its value, and not by its name: a number, a type, a text, or what is made of numbers; a function that has another name."
+function is_value(x::GlobalRef)
+    is_fixed(x) || return false
+    value = getfield(x.mod, x.name)
+    value isa Function && is_global_function(value) && return !isconst(x.mod, x.name)
+    return is_value(value) || is_of_program(x) && is_simple(value)
+end
+
+"Whether something is an array of numbers, which a dump has by its elements. Larger ones it names only."
+function is_number_array(@nospecialize(x))
+    x isa Array && ndims(x) > 0 && length(x) <= LARGEST_ARRAY || return false
+    element = eltype(x)
+    return isconcretetype(element) && (element <: MachineNumber || element === Char && all(isvalid, x))
 end
 
 function is_value(@nospecialize(x))
@@ -73,7 +83,7 @@ end
 
 "What an operand names or is, if that is known; `nothing` otherwise."
 known_object(@nospecialize(x)) =
-    x isa GlobalRef ? (isdefined(x.mod, x.name) && isconst(x.mod, x.name) ? getfield(x.mod, x.name) : nothing) :
+    x isa GlobalRef ? (is_fixed(x) ? getfield(x.mod, x.name) : nothing) :
     x isa QuoteNode ? x.value : x
 
 function operand_type(ir, rows::Columns, @nospecialize(x))
@@ -101,22 +111,16 @@ function use_plain_powers!(ir)
 end
 
 """
-Writes calls with the elements of arrays, or of what is iterated, as calls of functions that are there for that, where the type of what is called says
-what such a call does: the number of its arguments is known only when it runs.
+A call with the elements of arrays or tuples, or of what is iterated, as a call of a function that is there for that, where the type of what is called says what such a call does: the
+number of its arguments is known only when it runs. `nothing` if there is no such function.
 """
-function use_splat_calls!(ir)
-    rows = columns(ir)
-    for i in 1:length(rows.stmts)
-        stmt = rows.stmts[i]
-        Meta.isexpr(stmt, :call) && is_splat(known_object(stmt.args[1])) || continue
-        first = nameof(known_object(stmt.args[1])) === :_apply ? 2 : 3
-        f, parts = stmt.args[first], stmt.args[first+1:end]
-        found = Portable.splat_call(dispatched_method, argument_type(ir, rows, f), argument_types(ir, rows, parts))
-        found === nothing && continue
-        called, before = found
-        rows.stmts[i] = Expr(:call, GlobalRef(Portable, nameof(called)), f, before..., parts...)
-    end
-    return nothing
+function splat_call(ir, rows::Columns, stmt::Expr)
+    first = nameof(known_object(stmt.args[1])) === :_apply ? 2 : 3
+    f, parts = stmt.args[first], stmt.args[first+1:end]
+    found = Portable.splat_call(dispatched_method, argument_type(ir, rows, f), argument_types(ir, rows, parts))
+    found === nothing && return nothing
+    called, before = found
+    return Expr(:call, GlobalRef(Portable, nameof(called)), f, before..., parts...)
 end
 
 is_splat(@nospecialize(f)) = f isa Core.Builtin && nameof(f) in (:_apply, :_apply_iterate)

@@ -151,7 +151,7 @@ end
 @case("givens", (x, y) -> (g = LinearAlgebra.givensAlgorithm(x, y); g[1] + 2g[2] + 3g[3]), 1.5, 0.5)
 @case("identity_matrix", A -> weighted(A + 2I), A)
 @case("axpby", (x, y) -> weighted(invoke(axpby!, Tuple{Number,AbstractArray,Number,AbstractArray}, 2, x, 3, copy(y))), v, [1.0, 2.0, 0.5])
-@case("quadratic_form", (A, x) -> (s = zero(x[1]); for i in axes(A, 1), j in axes(A, 2); s += x[i] * A[i, j] * x[j]; end; s), A, v)
+@case("quadratic_form_by_loops", (A, x) -> (s = zero(x[1]); for i in axes(A, 1), j in axes(A, 2); s += x[i] * A[i, j] * x[j]; end; s), A, v)
 
 # Numbers.
 @case("exp", x -> exp(x), 1.25)
@@ -467,7 +467,7 @@ end
 @case("missing_value", (x, k) -> (missing, 1)[k] isa Missing ? x : x^2, 0.7, 2)
 @case("complex_constant", x -> real(complex(1.0, 2.0) * complex(x, 2.0)), 0.7)
 @case("identity_scaling", A -> weighted((A + I)[:, 1]), A)
-@case("identity_matrix", A -> sum(Matrix{eltype(A)}(I, 3, 3) * A), A)
+@case("identity_matrix_made", A -> sum(Matrix{eltype(A)}(I, 3, 3) * A), A)
 @case("stepped_view", x -> sum(view(x, 1:2:5)), a)
 @case("row_dot", (A, x) -> dot(view(A, 1, :), x), A, v)
 @case("row_axpy", (A, x) -> (C = copy(A); axpy!(2.0, x, view(C, 2, :)); weighted(C[2, :])), A, v)
@@ -731,5 +731,54 @@ end
 @case("all_elements", (x, A) -> dot(x[:], 1:3) + weighted(A[:]) + sum(sin.(x[:])), v, A)
 @case("returned_through_finally", x -> (f(y) = try; return y[1] * y[2]; finally; y[2] = 5; end; w = 2x; r = f(w); r + w[2] * r * x[1]), v)
 @case("stored_with_conversion", x -> (w = [x, 2x]; w[1] = [1, 2, 3]; push!(w, [4, 5, 6]); w[1][2] * w[2][1] + sum(w[3]) * x[2]), v)
+
+# Globals: constants that hold arrays, and what is no constant, as it is when the dump is written.
+struct Dense{F}
+    W::Matrix{Float64}
+    b::Vector{Float64}
+    f::F
+end
+(layer::Dense)(x) = layer.f.(layer.W * x .+ layer.b)
+const HIDDEN = Dense([0.3 0.2; -0.4 0.7], [0.1, 0.2], tanh)
+const NETWORK = (HIDDEN, Dense([0.5 -0.2], [0.05], identity))
+const SCHEDULE = (rates = [0.1, 0.2, 0.4], steps = 3, name = "adam")
+const ROWS = [[0.1, 0.3], [0.4, 0.2]]
+const PAIRS_OF_BOTH = [(0.1, 2), (0.4, 3)]
+const FLIPPED = [1.0 2.0; 3.0 4.0]'
+const SPANNED = view([1.0, 2.0, 3.0], 2:3)
+const SYMMETRIC = Symmetric([2.0 0.5; 0.5 1.0])
+const OF_SYMBOLS = Dict(:a => 0.5, :b => 1.5)
+const OF_INTEGERS = Dict(3 => 0.5, 8 => 1.5)
+const POLYNOMIAL = let c = [1.0, 2.0, 3.0]; x -> c[1] + c[2] * x + c[3] * x^2; end
+rate = 0.25
+turns = 3
+observed = ([0.1 0.4 0.7; 0.3 0.2 0.9], [1.0, 0.5, 0.2])
+samples = [([0.1, 0.3], 1.0), ([0.4, 0.2], 0.5)]
+options = (step = 0.1, turns = 4, act = sin, inner = (scale = [2.0, 0.5],))
+layers = [HIDDEN, HIDDEN]
+nothing_yet = nothing
+activation = sin
+limits = (0.0, 1.0)
+@case("global_layer", x -> sum(HIDDEN(x)), [0.4, 0.3])
+@case("global_network", x -> (for layer in NETWORK; x = layer(x); end; sum(x)), [0.4, 0.3])
+@case("global_named_tuple", x -> (for i in 1:SCHEDULE.steps; x -= SCHEDULE.rates[i] * sin(x); end; x), 0.4)
+@case("global_arrays_of_arrays_and_tuples", x -> sum(x * r[1] + x^2 * r[2] for r in ROWS) + sum(p[1] * x^p[2] for p in PAIRS_OF_BOTH), 0.4)
+@case("global_wrapped_arrays", x -> sum(FLIPPED * [x, 2x]) + sum(x .* SPANNED) + dot([x, x^2], SYMMETRIC * [x, x^2]), 0.4)
+@case("global_dictionaries", x -> x * OF_SYMBOLS[:a] + x^2 * OF_SYMBOLS[:b] + x^3 * OF_INTEGERS[8] + sum(c * x^k for (k, c) in OF_INTEGERS), 0.4)
+@case("global_closure", x -> POLYNOMIAL(x) * x, 0.4)
+@case("variable_numbers", x -> (s = 0.0; for i in 1:turns; s += rate * x^i; end; s), 0.4)
+@case("variable_data", w -> sum(abs2, observed[1]' * w .- observed[2]) + rate * sum(abs2, w), [0.4, 0.3])
+@case("variable_samples", w -> (s = 0.0; for (x, y) in samples; s += (dot(w, x) - y)^2; end; s), [0.4, 0.3])
+@case("variable_options", x -> (for i in 1:options.turns; x -= options.step * options.act(x); end; x * options.inner.scale[2]), 0.4)
+@case("variable_layers", x -> (for layer in layers; x = layer(x); end; sum(x)), [0.4, 0.3])
+@case("variable_without_a_number", x -> nothing_yet === nothing ? activation(x) * clamp(x, limits...) : x, 0.4)
+
+# Dictionaries with texts, and what depends on a dimension.
+@case("dictionary_of_texts", x -> (d = Dict("a" => x[1], "b" => x[2]); d["a"] *= d["b"]; d["c"] = x[1]; d["a"] * get(d, "c", 0.0) + get(d, "d", 2.0) * x[2] + length(d) * x[1]), [0.4, 0.3])
+@case("dictionary_that_shrinks", x -> (d = Dict(:a => x[1], :b => x[2]); delete!(d, :a); haskey(d, :a) ? x[1] : pop!(d, :b)^2), [0.4, 0.3])
+@case("cat_along_a_dimension", A -> weighted(cat(A, A', dims = 1)) + weighted(sin.(cat(A, 2A, dims = 2))) + weighted(cat(A, A'; dims = 3)), [0.4 0.3; 0.2 0.1])
+@case("slices", A -> sum(sum(r)^2 for r in eachslice(A, dims = 1)) + sum(prod(c) for c in eachslice(A, dims = 2)), [0.4 0.3; 0.2 0.1])
+@case("deep_copy", x -> (y = deepcopy(x); y[1] = x[2]^2; sum(y)), [0.4, 0.3])
+@case("literal_with_missing", x -> sum(skipmissing([x[1], missing, x[2]^2])) + sum(coalesce.([x[1]^2, missing], 0.5)), [0.4, 0.3])
 
 end

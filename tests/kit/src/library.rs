@@ -64,7 +64,11 @@ fn part(module: &Module<IRCode>, root: usize) -> Module<IRCode> {
         next += 1;
         let body = &module.functions()[function].body;
         for (stmt, ty) in body.stmts.stmts().iter().zip(body.stmts.types()) {
-            let of_value = |ty: &Type| module.methods(&format!("(::{ty})")).to_vec();
+            let of_one = |ty: &Type| module.methods(&format!("(::{ty})")).to_vec();
+            let of_value = |ty: &Type| match ty {
+                Type::Union(members) => members.iter().flat_map(of_one).collect(),
+                ty => of_one(ty),
+            };
             let callees = match stmt {
                 Stmt::Invoke(invoke) => {
                     let callee = invoke.instance.name.as_ref().and_then(|name| module.function_index(name));
