@@ -16,26 +16,29 @@ struct Constants
     list::Vector{GlobalConstant}
     # Arrays and mutable objects have one path and name, however often they are met.
     names::IdDict{Any,Tuple{String,String}}
-    # Whether globals that were met are among them.
-    met::Dict{String,Bool}
+    # Of globals that were met, path and name of the constants that they are; `nothing` of others.
+    met::Dict{String,Union{Nothing,Tuple{String,String}}}
 end
 
-Constants() = Constants(GlobalConstant[], IdDict{Any,Tuple{String,String}}(), Dict{String,Bool}())
+Constants() = Constants(GlobalConstant[], IdDict{Any,Tuple{String,String}}(), Dict{String,Union{Nothing,Tuple{String,String}}}())
 
-"Notes the constant that a global names, if a dump can hold it; says whether."
+"""
+Path and name of the constant that a global is, which this adds unless it is there; `nothing` if a dump cannot hold it. What is a part of another constant has the name that it has
+there.
+"""
 function note_constant!(constants::Constants, x::GlobalRef)
     path = global_path(x)
-    haskey(constants.met, path) && return constants.met[path]
+    return get!(() -> is_fixed(x) ? declared(constants, x, getfield(x.mod, x.name)) : nothing, constants.met, path)
+end
+
+function declared(constants::Constants, x::GlobalRef, @nospecialize(value))
+    is_number_array(value) || is_constant_object(x, value) || return nothing
     found = Constants(GlobalConstant[], copy(constants.names), constants.met)
-    is_fixed(x) || return constants.met[path] = false
-    value = getfield(x.mod, x.name)
-    is_declared = is_number_array(value) || is_constant_object(x, value)
-    is_declared = is_declared && declare!(found, module_path(global_module(x)), string(x.name), value, Any[]) !== nothing
-    if is_declared
-        append!(constants.list, found.list)
-        merge!(constants.names, found.names)
-    end
-    return constants.met[path] = is_declared
+    known = declare!(found, module_path(global_module(x)), string(x.name), value, Any[])
+    known === nothing && return nothing
+    append!(constants.list, found.list)
+    merge!(constants.names, found.names)
+    return known
 end
 
 is_constant_object(x::GlobalRef, @nospecialize(value)) = is_of_program(x) && !is_simple(value) && !(value isa Module)

@@ -412,8 +412,7 @@ function write_operand(writer::Writer, @nospecialize(x))
         write_constant(writer, getfield(x.mod, x.name))
         print(io, "}")
     elseif x isa GlobalRef
-        writer.values && note_constant!(writer.constants, x)
-        write_global(io, x)
+        write_named(writer, x)
     elseif x isa QuoteNode
         print(io, "{\"quote\":")
         write_constant(writer, x.value)
@@ -434,17 +433,24 @@ end
 function write_callee(writer::Writer, @nospecialize(x))
     x isa GlobalRef || return write_operand(writer, x)
     writer.values && is_value(x) && getfield(x.mod, x.name) isa Function && return write_operand(writer, x)
-    writer.values && note_constant!(writer.constants, x)
-    write_global(writer.buffer, x)
+    write_named(writer, x)
+end
+
+"Names a global, or the constant that it is."
+function write_named(writer::Writer, x::GlobalRef)
+    known = writer.values ? note_constant!(writer.constants, x) : nothing
+    known === nothing ? write_global(writer.buffer, x) : write_path(writer.buffer, known...)
 end
 
 global_path(x::GlobalRef) = string(module_path(global_module(x)), ".", x.name)
 
-function write_global(io::IO, x::GlobalRef)
+write_global(io::IO, x::GlobalRef) = write_path(io, module_path(global_module(x)), string(x.name))
+
+function write_path(io::IO, path::String, name::String)
     print(io, "{\"global\":{\"module\":")
-    write_string(io, module_path(global_module(x)))
+    write_string(io, path)
     print(io, ",\"name\":")
-    write_string(io, string(x.name))
+    write_string(io, name)
     print(io, "}}")
     return nothing
 end
@@ -628,8 +634,7 @@ function write_part(writer::Writer, part)
         write_constant(writer, part[])
         print(io, "}")
     else
-        path, name = part
-        print(io, "{\"global\":{\"module\":", encode_string(path), ",\"name\":", encode_string(name), "}}")
+        write_path(io, part...)
     end
 end
 

@@ -154,7 +154,10 @@ function operand(dump::Dump, form, sptypes)
     if kind == "global"
         object = global_object(dump, value["module"], value["name"])
         object === nothing || return object
-        return GlobalRef(module_of(dump, value["module"]), Symbol(value["name"]))
+        m, name = module_of(dump, value["module"]), value["name"]
+        # A part of a global, by how it is reached.
+        is_part = !isdefined(m, Symbol(name)) && occursin(r"[.\[]", name) && Meta.parse(name) isa Expr
+        return is_part ? QuoteNode(Core.eval(m, Meta.parse(name))) : GlobalRef(m, Symbol(name))
     elseif kind == "quote"
         return QuoteNode(constant(dump, value))
     elseif kind == "nested"

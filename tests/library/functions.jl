@@ -749,6 +749,7 @@ const SPANNED = view([1.0, 2.0, 3.0], 2:3)
 const SYMMETRIC = Symmetric([2.0 0.5; 0.5 1.0])
 const OF_SYMBOLS = Dict(:a => 0.5, :b => 1.5)
 const OF_INTEGERS = Dict(3 => 0.5, 8 => 1.5)
+const OUTSIDE = HIDDEN.W
 const POLYNOMIAL = let c = [1.0, 2.0, 3.0]; x -> c[1] + c[2] * x + c[3] * x^2; end
 rate = 0.25
 turns = 3
@@ -760,6 +761,7 @@ nothing_yet = nothing
 activation = sin
 limits = (0.0, 1.0)
 @case("global_layer", x -> sum(HIDDEN(x)), [0.4, 0.3])
+@case("global_array_of_two_names", x -> sum(HIDDEN(x)) + sum(OUTSIDE * x), [0.4, 0.3])
 @case("global_network", x -> (for layer in NETWORK; x = layer(x); end; sum(x)), [0.4, 0.3])
 @case("global_named_tuple", x -> (for i in 1:SCHEDULE.steps; x -= SCHEDULE.rates[i] * sin(x); end; x), 0.4)
 @case("global_arrays_of_arrays_and_tuples", x -> sum(x * r[1] + x^2 * r[2] for r in ROWS) + sum(p[1] * x^p[2] for p in PAIRS_OF_BOTH), 0.4)
