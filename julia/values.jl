@@ -8,8 +8,14 @@ const LARGEST_ARRAY = 1 << 16
 "Whether a global is there and stays what it is: a constant. Those of programs that are none a dump has as they are when it is written."
 is_fixed(x::GlobalRef) = isdefined(x.mod, x.name) && (isconst(x.mod, x.name) || is_of_program(x))
 
-"Whether a global is none of Julia's own, which knows of the machine and of what is loaded."
-is_of_program(x::GlobalRef) = !(first(fullname(global_module(x))) in (:Base, :Core))
+"The packages that come with Julia."
+const STANDARD_LIBRARY = Set{Symbol}(isdir(Sys.STDLIB) ? Symbol.(readdir(Sys.STDLIB)) : Symbol[])
+
+"Whether a global is none of Julia's own, which are buffers, or know of the machine and of what is loaded."
+function is_of_program(x::GlobalRef)
+    root = first(fullname(global_module(x)))
+    return !(root in (:Base, :Core) || root in STANDARD_LIBRARY)
+end
 
 "Whether a global is one that is written by its value, and not by its name: a number, a type, a text, or what is made of numbers; a function that has another name."
 function is_value(x::GlobalRef)
