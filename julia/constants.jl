@@ -1,6 +1,6 @@
 # Global constants in dumps that are to run away from this Julia: arrays, and objects that hold some, with what they are made of.
 
-"What constants are made of, at most: larger ones a dump names only."
+"So many objects the objects in one global may be, at most: larger ones a dump names only."
 const LARGEST_CONSTANT = LARGEST_ARRAY
 
 "A constant of a dump: its name, its type, its dimensions if it is an array, and its elements or fields, which are numbers or [`parts`](@ref)."
@@ -31,6 +31,7 @@ function note_constant!(constants::Constants, x::GlobalRef)
     return get!(() -> is_fixed(x) ? declared(constants, x, getfield(x.mod, x.name)) : nothing, constants.met, path)
 end
 
+"As [`note_constant!`](@ref), of a global that was not met yet; nothing is added where a part of it cannot be held."
 function declared(constants::Constants, x::GlobalRef, @nospecialize(value))
     is_number_array(value) || is_constant_object(x, value) || return nothing
     found = Constants(GlobalConstant[], copy(constants.names), constants.met)
@@ -41,6 +42,7 @@ function declared(constants::Constants, x::GlobalRef, @nospecialize(value))
     return known
 end
 
+"Whether a global of a program is declared, and not written where it stands."
 is_constant_object(x::GlobalRef, @nospecialize(value)) = is_of_program(x) && !is_simple(value) && !(value isa Module)
 
 "Whether an object is written where it stands."
@@ -65,6 +67,7 @@ function declare!(constants::Constants, path::String, name::String, @nospecializ
     return path, name
 end
 
+"The constant that is this object, behind those that it names; `nothing` if a dump cannot hold it."
 function array_or_object(constants::Constants, path::String, name::String, @nospecialize(x), open)
     whole = string(path, ".", name)
     if x isa Array
@@ -73,6 +76,8 @@ function array_or_object(constants::Constants, path::String, name::String, @nosp
         parts = parts_of(constants, path, i -> string(name, "[", i, "]"), i -> isassigned(x, i), i -> x[i], length(x), open)
         return parts === nothing ? nothing : GlobalConstant(whole, typeof(x), size(x), parts)
     end
+    # Later ones tell by their places which keys they hold.
+    x isa Dict && VERSION >= v"1.10" && return nothing
     x isa Dict && (x = tidied(x))
     ty = typeof(x)
     isstructtype(ty) && !(x isa Union{Type,Module,Task,Method,Core.MethodInstance,Core.SimpleVector,IO,String,Symbol,IdDict}) || return nothing
@@ -102,7 +107,6 @@ counts as used, and a search looks at all of them.
 """
 function tidied(x::Dict{K,V}) where {K,V}
     is_found_anywhere = !(K <: MachineNumber)
-    VERSION >= v"1.10" && is_found_anywhere && return nothing
     n = length(x.slots)
     y = Dict{K,V}()
     y.slots, y.keys, y.vals = copy(x.slots), cleared(K, n), cleared(V, n)
@@ -118,6 +122,7 @@ function tidied(x::Dict{K,V}) where {K,V}
     return y
 end
 
+"So many places, which are zeros or not assigned."
 function cleared(::Type{T}, n::Int) where {T}
     places = Vector{T}(undef, n)
     isbitstype(T) && GC.@preserve places ccall(:memset, Ptr{Cvoid}, (Ptr{Cvoid}, Cint, Csize_t), places, 0, sizeof(places))

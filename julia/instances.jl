@@ -249,7 +249,8 @@ function note_elements!(instances::Instances, x::GlobalRef)
     array = is_fixed(x) && is_of_program(x) ? getfield(x.mod, x.name) : nothing
     array isa Array && !is_one_type(eltype(array)) || return
     for i in eachindex(array)
-        ty = isassigned(array, i) ? typeof(array[i]) : Nothing
+        isassigned(array, i) || continue
+        ty = typeof(array[i])
         may_be_called(ty) && !(ty in instances.kept) && push!(instances.kept, ty)
     end
 end

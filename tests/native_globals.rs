@@ -40,6 +40,22 @@ function square(x::Float64)::Float64
 end
 ";
 
+/// A function that counts, and lets `fail` end the call where `x` is negative.
+fn counts_or_fails(parameters: &str, failing: &str) -> String {
+    format!(
+        "function f({parameters})::Float64
+1 ─ %1 = Main.count()::Float64
+│   %2 = Base.lt_float(x, 0.0)::Bool
+└──      goto #3 if not %2
+2 ─      Main.fail({failing})::Union{{}}
+└──      unreachable
+3 ─ %6 = Base.mul_float(%1, x)::Float64
+└──      return %6
+end
+"
+    )
+}
+
 fn module(text: &str) -> Module<IRCode> {
     verified(text).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -94,16 +110,8 @@ fn the_interpreter_goes_on_with_the_arrays_of_the_call() {
 │        Base.throw(%5)::Union{{}}
 └──      unreachable
 end
-function f(a::Vector{{Float64}}, x::Float64)::Float64
-1 ─ %1 = Main.count()::Float64
-│   %2 = Base.lt_float(x, 0.0)::Bool
-└──      goto #3 if not %2
-2 ─      Main.fail(a)::Union{{}}
-└──      unreachable
-3 ─ %6 = Base.mul_float(%1, x)::Float64
-└──      return %6
-end
-"
+{}",
+        counts_or_fails("a::Vector{Float64}, x::Float64", "a")
     );
     let module = module(&text);
     for x in [2.0, -1.0] {
@@ -214,16 +222,8 @@ fn the_interpreter_goes_on_with_the_objects_of_the_call() {
 │        Base.throw(%2)::Union{{}}
 └──      unreachable
 end
-function f(x::Float64)::Float64
-1 ─ %1 = Main.count()::Float64
-│   %2 = Base.lt_float(x, 0.0)::Bool
-└──      goto #3 if not %2
-2 ─      Main.fail(x)::Union{{}}
-└──      unreachable
-3 ─ %6 = Base.mul_float(%1, x)::Float64
-└──      return %6
-end
-"
+{}",
+        counts_or_fails("x::Float64", "x")
     );
     let module = module(&text);
     for x in [2.0, -1.0] {

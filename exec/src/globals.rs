@@ -91,7 +91,6 @@ impl Runtime<'_> {
             GlobalValue::Elements { elements: parts, .. } | GlobalValue::Fields(parts) => {
                 parts.iter().map(|part| self.part(index, part)).collect()
             }
-            _ => Ok(Vec::new()),
         }
     }
 

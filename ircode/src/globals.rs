@@ -25,7 +25,6 @@ pub struct GlobalConstant {
 
 /// What a global constant is.
 #[derive(Clone, PartialEq, Eq, Debug)]
-#[non_exhaustive]
 pub enum GlobalValue {
     /// An array of numbers.
     Numbers {

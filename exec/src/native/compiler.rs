@@ -12,7 +12,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module as _, ModuleError, ModuleReloc, default_libcall_names};
 use hashbrown::{HashMap, HashSet};
-use ircode::{Head, IRCode, Module, Stmt, Type};
+use ircode::{GlobalPart, GlobalValue, Head, IRCode, Module, Stmt, Type};
 
 use super::call_graph::{ANY_VALUE, Calls, INTERPRETED, callees_first, enters_a_handler, never_returns};
 use super::cells::closures_made;
@@ -646,6 +646,14 @@ fn incomplete_types(module: &Module<IRCode>, functions: &[usize]) -> HashSet<Typ
             {
                 found.insert(info.ty.clone());
             }
+        }
+    }
+    for constant in module.global_constants() {
+        if let GlobalValue::Fields(parts) = constant.value()
+            && parts.contains(&GlobalPart::Undefined)
+            && let Some(info) = struct_info(module, constant.ty(), parts.len())
+        {
+            found.insert(info.ty.clone());
         }
     }
     found
