@@ -151,12 +151,19 @@ impl Splitter<'_> {
         if members.len() > MOST || !members.iter().all(|member| self.is_exact(member)) {
             return None;
         }
-        let ways = members.iter().filter_map(|member| {
-            let fields = self.module.immutable_fields(member)?;
-            let (_, ty) = fields.get(field_position(&fields, field)?)?;
-            Some(Way { callee: None, tests: vec![(1, member.clone())], ty: Some((*ty).clone()) })
-        });
-        let ways: Vec<Way> = ways.collect();
+        let mut ways = Vec::with_capacity(members.len());
+        for member in members.iter() {
+            let Some(fields) = self.module.immutable_fields(member) else {
+                // An array or an object that can be changed may have the field, too.
+                match member {
+                    Type::Scalar(_) | Type::Nothing | Type::String | Type::Symbol => continue,
+                    _ => return None,
+                }
+            };
+            if let Some((_, ty)) = field_position(&fields, field).and_then(|at| fields.get(at)) {
+                ways.push(Way { callee: None, tests: vec![(1, member.clone())], ty: Some((*ty).clone()) });
+            }
+        }
         (!ways.is_empty()).then_some(ways)
     }
 
