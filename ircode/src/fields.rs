@@ -1,4 +1,4 @@
-//! The fields of values that cannot be changed.
+//! The fields of tuples and structs.
 
 use crate::constant::Constant;
 use crate::module::{Module, TypeKind};
@@ -28,12 +28,35 @@ impl<F> Module<F> {
             Type::Tuple(elements) if elements.iter().any(is_vararg) => None,
             Type::Tuple(elements) => Some(elements.iter().map(|ty| (None, ty)).collect()),
             Type::NamedTuple(fields) => Some(named(fields)),
-            Type::Named(name) => match self.type_def(name).map(|def| &def.kind) {
-                Some(TypeKind::Struct { mutable: false, fields }) => Some(named(fields)),
-                _ => None,
-            },
+            Type::Named(_) => self.struct_fields(ty).filter(|_| !self.is_mutable_struct(ty)),
             _ => None,
         }
+    }
+
+    /// The fields of values of this type, in order, if it is a struct that the module declares, mutable or not.
+    ///
+    /// ```
+    /// use ircode::{IRCode, Module, Type, TypeDef, TypeKind};
+    ///
+    /// let kind = TypeKind::Struct { mutable: true, fields: vec![("n".into(), Type::INT64)] };
+    /// let mut module: Module<IRCode> = Module::new();
+    /// module.add_type(TypeDef { name: "Counter".into(), supertypes: None, kind })?;
+    /// let counter = Type::named("Counter");
+    /// assert_eq!(module.struct_fields(&counter), Some(vec![(Some(&"n".into()), &Type::INT64)]));
+    /// assert_eq!(module.immutable_fields(&counter), None);
+    /// # Ok::<(), ircode::DefinedTwice>(())
+    /// ```
+    pub fn struct_fields<'t>(&'t self, ty: &'t Type) -> Option<Vec<Field<'t>>> {
+        let Type::Named(name) = ty else { return None };
+        match &self.type_def(name)?.kind {
+            TypeKind::Struct { fields, .. } => Some(named(fields)),
+            _ => None,
+        }
+    }
+
+    fn is_mutable_struct(&self, ty: &Type) -> bool {
+        let Type::Named(name) = ty else { return false };
+        matches!(self.type_def(name).map(|def| &def.kind), Some(TypeKind::Struct { mutable: true, .. }))
     }
 }
 
@@ -66,4 +89,16 @@ pub fn field_position(fields: &[Field<'_>], field: &Constant) -> Option<usize> {
         }
         _ => None,
     }
+}
+
+/// Whether arrays may have a field of this name or number: they have `ref` and `size` from Julia 1.11 on.
+///
+/// ```
+/// use ircode::{Constant, arrays_may_have};
+///
+/// assert!(arrays_may_have(&Constant::Symbol("size".into())));
+/// assert!(!arrays_may_have(&Constant::Symbol("factors".into())));
+/// ```
+pub fn arrays_may_have(field: &Constant) -> bool {
+    !matches!(field, Constant::Symbol(name) if !matches!(name.as_str(), "ref" | "size"))
 }

@@ -46,7 +46,7 @@ pub use constant::Constant;
 pub use differentiability::DifferentiabilityWitness;
 pub use element_copies::{Replacement, addresses_copied, element_copies, with_element_copies};
 pub use extensions::{ExtensionError, Extensions};
-pub use fields::{Field, field_position};
+pub use fields::{Field, arrays_may_have, field_position};
 pub use globals::{GlobalConstant, GlobalConstantError, GlobalPart, GlobalValue};
 pub use head::{HEADS, Head, HeadProperties};
 pub use instruction::{CallInfo, DebugInfo, Instruction, LineInfo, LineInfoNode, NewInstruction, Origin};

@@ -5,8 +5,8 @@ use std::cell::OnceCell;
 
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
 use ircode::{
-    Callee, Constant, Instruction, LineInfo, Module, Name, NewInstruction, Operand, Stmt, Type, field_position,
-    method_of,
+    Callee, Constant, Instruction, LineInfo, Module, Name, NewInstruction, Operand, Stmt, Type, arrays_may_have,
+    field_position, method_of,
 };
 
 use crate::dispatch::{self, Candidate};
@@ -153,10 +153,12 @@ impl Splitter<'_> {
         }
         let mut ways = Vec::with_capacity(members.len());
         for member in members.iter() {
-            let Some(fields) = self.module.immutable_fields(member) else {
-                // An array or an object that can be changed may have the field, too.
+            let fields = self.module.immutable_fields(member).or_else(|| self.module.struct_fields(member));
+            let Some(fields) = fields else {
+                // A reference has a field, too, and so have arrays.
                 match member {
                     Type::Scalar(_) | Type::Nothing | Type::String | Type::Symbol => continue,
+                    Type::Array(_) if !arrays_may_have(field) => continue,
                     _ => return None,
                 }
             };

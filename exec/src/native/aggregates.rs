@@ -6,7 +6,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, InstBuilder};
 use ircode::primitives::Primitive;
-use ircode::{Constant, Operand, Positions, Scalar, ScalarType, Type};
+use ircode::{Constant, Operand, Positions, Scalar, ScalarType, Type, arrays_may_have};
 
 use super::function::{Compiled, FunctionCompiler, Typed, trusted};
 use super::helpers::NEW;
@@ -90,11 +90,17 @@ impl FunctionCompiler<'_, '_> {
     /// A value of a union as one of its only member that has the field; `None` if several have it, or none.
     fn only_member_with(&mut self, value: &Typed, field: &Operand<Positions>) -> Option<Typed> {
         let Shape::Union(members) = &value.layout.shape else { return None };
-        let has_it = |member: &&Arc<Layout>| {
-            let index = self.field_index(&member.ty, field);
-            member.shape.fields().zip(index).is_some_and(|(fields, index)| index < fields.len())
+        let may_have_it = |member: &&Arc<Layout>| {
+            let below = |count: usize| self.field_index(&member.ty, field).is_some_and(|index| index < count);
+            match &member.shape {
+                Shape::Scalar(_) | Shape::Unit => false,
+                Shape::Array(..) => known_constant(field).is_none_or(arrays_may_have),
+                Shape::Fields(fields) | Shape::Record(fields, _) => below(fields.len()),
+                Shape::Object => self.module.struct_fields(&member.ty).is_none_or(|fields| below(fields.len())),
+                _ => true,
+            }
         };
-        let mut having = members.iter().filter(has_it);
+        let mut having = members.iter().filter(may_have_it);
         let only = having.next().filter(|_| having.next().is_none())?.clone();
         self.narrow_union(value, &only)
     }
