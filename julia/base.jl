@@ -18,8 +18,29 @@ end
 module Math
 
 # Where the argument is zero, the functions of it that have the derivatives of these there.
-sinc(x::Float64) = iszero(x) ? 1 - (pi * x)^2 / 6 : sinpi(x) / (pi * x)
-cosc(x::Float64) = iszero(x) ? -(pi^2 / 3) * x + 0.0 : (cospi(x) - sinpi(x) / (pi * x)) / x
+sinc(x::Union{Float64,Complex{Float64}}) = iszero(x) ? 1 - (pi * x)^2 / 6 : sinpi(x) / (pi * x)
+cosc(x::Union{Float64,Complex{Float64}}) = iszero(x) ? -(pi^2 / 3) * x + 0.0 : (cospi(x) - sinpi(x) / (pi * x)) / x
+
+# On the imaginary axis as elsewhere: what is left out there has a derivative.
+function sinpi(z::Complex{T}) where {T<:Union{Float32,Float64}}
+    x, y = reim(z)
+    isfinite(x) || return Complex(T(NaN), iszero(y) || isinf(y) ? y : T(NaN))
+    y = T(pi) * y
+    s, c = Base.sinpi(x), Base.cospi(x)
+    isfinite(y) || return Complex(iszero(s) ? s : s * cosh(y), iszero(c) ? copysign(c, y) : c * sinh(y))
+    return Complex(s * cosh(y), c * sinh(y))
+end
+function cospi(z::Complex{T}) where {T<:Union{Float32,Float64}}
+    x, y = reim(z)
+    if !isfinite(x)
+        iszero(y) && return Complex(T(NaN), isnan(x) ? zero(T) : -flipsign(y, x))
+        return isinf(y) ? Complex(T(Inf), T(NaN)) : Complex(T(NaN), T(NaN))
+    end
+    y = T(pi) * y
+    s, c = Base.sinpi(x), Base.cospi(x)
+    isfinite(y) || return Complex(iszero(c) ? c : c * cosh(y), iszero(s) ? -flipsign(s, y) : -s * sinh(y))
+    return Complex(c * cosh(y), -s * sinh(y))
+end
 
 end
 
@@ -30,24 +51,7 @@ using ..Portable: fill_from!, joined
 
 unique(x::Number) = [x]
 
-# On the axes as elsewhere: what is left out there has a derivative.
-function sin(z::Complex{Float64})
-    x, y = reim(z)
-    isfinite(x) || return Complex(NaN, iszero(y) || isinf(y) ? y : NaN)
-    iszero(x) && !isfinite(y) && return Complex(x, sinh(y))
-    s, c = sincos(x)
-    return Complex(s * cosh(y), c * sinh(y))
-end
-function cos(z::Complex{Float64})
-    x, y = reim(z)
-    if !isfinite(x)
-        iszero(y) && return Complex(NaN, isnan(x) ? 0.0 : -flipsign(y, x))
-        return isinf(y) ? Complex(Inf, NaN) : Complex(NaN, NaN)
-    end
-    iszero(x) && !isfinite(y) && return Complex(cosh(y), isnan(y) ? x : -flipsign(x, y))
-    s, c = sincos(x)
-    return Complex(c * cosh(y), -s * sinh(y))
-end
+include("complex.jl")
 
 # Texts are found in dictionaries by comparing them with all: where they would be found otherwise depends on their bytes. The names are those up to Julia 1.9.
 if VERSION < v"1.10"
@@ -159,7 +163,7 @@ end
 size_but(A::Array{T,N}, dims::Int, length::Int) where {T,N} = ntuple(d -> d == dims ? length : size(A, d), Val(N))
 
 # With the keywords before the function itself.
-function var"#reverse"(dims::Int, _, A::Array)
+function reverse(dims::Int, _, A::Array)
     step, block = strides_of(A, dims)
     reversed = similar(A)
     for start in 0:block:length(A)-1, row in 0:step:block-1, i in 1:step
@@ -169,7 +173,7 @@ function var"#reverse"(dims::Int, _, A::Array)
 end
 
 "What `f` makes of each column along a dimension: a column, or one value."
-function var"#mapslices"(dims::Int, _, f, A::Array)
+function mapslices(dims::Int, _, f, A::Array)
     step, block = strides_of(A, dims)
     column(start, i) = [A[start+row+i] for row in 0:step:block-1]
     isempty(A) && throw(ArgumentError("slices of empty arrays are not taken"))

@@ -45,7 +45,8 @@ function sharpen_calls!(ir, instances::Instances)
             rows.types[i] = ty
         end
         sharpen_once!(ir, rows, instances)
-        wrong = [i for (i, ty) in assumed if !(incoming_type(ir, rows, rows.stmts[i]) <: ty)]
+        impossible = impossible_values(ir, rows)
+        wrong = [i for (i, ty) in assumed if !(incoming_type(ir, rows, rows.stmts[i], impossible) <: ty)]
         isempty(wrong) && continue
         union!(refused, wrong)
         copyto!(rows.stmts, before[1])
@@ -70,11 +71,33 @@ end
 is_known_type(@nospecialize(ty)) = ty !== Union{} && all(is_one_type, Base.uniontypes(ty))
 
 assigned_values(phi::Core.PhiNode) = [phi.values[i] for i in 1:length(phi.values) if isassigned(phi.values, i)]
-incoming_type(ir, rows::Columns, phi::Core.PhiNode) = Union{argument_types(ir, rows, assigned_values(phi))...}
+incoming_type(ir, rows::Columns, phi::Core.PhiNode, impossible::BitSet) =
+    Union{argument_types(ir, rows, filter(x -> !is_among(impossible, x), assigned_values(phi)))...}
+
+"The values that are never made: those of which it is known, where they are asked for, that they are of another type, and what is made of them."
+function impossible_values(ir, rows::Columns)
+    found = BitSet()
+    for i in 1:length(rows.stmts)
+        stmt = rows.stmts[i]
+        never = if stmt isa Core.PiNode
+            is_among(found, stmt.val) ||
+                stmt.typ isa Type && typeintersect(argument_type(ir, rows, stmt.val), stmt.typ) === Union{}
+        elseif stmt isa Core.PhiNode
+            values = assigned_values(stmt)
+            !isempty(values) && all(x -> is_among(found, x), values)
+        else
+            stmt isa Expr && stmt.head in (:call, :invoke) && any(x -> is_among(found, x), stmt.args)
+        end
+        never && push!(found, i)
+    end
+    return found
+end
+is_among(found::BitSet, @nospecialize(x)) = x isa Core.SSAValue && x.id in found
 
 function sharpen_once!(ir, rows::Columns, instances::Instances)
     for round in 1:MOST_ROUNDS
         changed = false
+        impossible = impossible_values(ir, rows)
         for i in 1:length(rows.stmts)
             rows.types[i] === Union{} && continue
             stmt = rows.stmts[i]
@@ -83,7 +106,7 @@ function sharpen_once!(ir, rows::Columns, instances::Instances)
             changed |= called !== nothing
             # Of calls for which there are several instances, these are noted, too.
             is_open(rows.types[i]) || Meta.isexpr(stmt, :call) || continue
-            found = found_type(ir, rows, stmt, instances)
+            found = stmt isa Core.PhiNode ? incoming_type(ir, rows, stmt, impossible) : found_type(ir, rows, stmt, instances)
             is_open(rows.types[i]) || continue
             found !== Union{} && found <: rows.types[i] && !(rows.types[i] <: found) || continue
             rows.types[i] = found
@@ -97,7 +120,10 @@ end
 "Whether values of the type may have a more exact one; what is more than a type to the compiler says enough."
 is_open(@nospecialize(ty)) = ty isa Type && !is_one_type(ty)
 
-"An invoke of the instance for the types of the arguments; `nothing` if the statement is that already, or they are not known."
+"""
+An invoke of the instance for the types of the arguments, or the answer that these give to the question for a type; `nothing` if the statement is that already, or they are not
+known.
+"""
 function sharper_call(ir, rows::Columns, @nospecialize(stmt), instances::Instances)
     if Meta.isexpr(stmt, :invoke)
         mi = instance_of(stmt.args[1])
@@ -109,6 +135,7 @@ function sharper_call(ir, rows::Columns, @nospecialize(stmt), instances::Instanc
     elseif Meta.isexpr(stmt, :call)
         is_splat(known_object(stmt.args[1])) && return splat_call(ir, rows, stmt)
         f = argument_type(ir, rows, stmt.args[1])
+        f === typeof(isa) && return known_answer(ir, rows, stmt.args)
         is_one_type(f) && !(f <: Union{Core.Builtin,Core.IntrinsicFunction}) || return nothing
         types = argument_types(ir, rows, stmt.args[2:end])
         all(is_one_type, types) || return nothing
@@ -118,6 +145,13 @@ function sharper_call(ir, rows::Columns, @nospecialize(stmt), instances::Instanc
         return mi === nothing ? nothing : Expr(:invoke, mi, stmt.args...)
     end
     return nothing
+end
+
+"Whether a value is of a type, if its own type says so."
+function known_answer(ir, rows::Columns, args)
+    length(args) == 3 || return nothing
+    ty, asked = argument_type(ir, rows, args[2]), known_object(args[3])
+    return is_one_type(ty) && asked isa Type ? ty <: asked : nothing
 end
 
 """
@@ -189,8 +223,6 @@ function found_type(ir, rows::Columns, @nospecialize(stmt), instances::Instances
         mi = instance_of(stmt.args[1])
         code = mi === nothing ? nothing : exported_code(mi, instances)
         return code === nothing ? Any : CC.widenconst(code[2])
-    elseif stmt isa Core.PhiNode
-        return incoming_type(ir, rows, stmt)
     elseif stmt isa Core.PiNode
         return typeintersect(argument_type(ir, rows, stmt.val), stmt.typ isa Type ? stmt.typ : Any)
     elseif stmt isa GlobalRef

@@ -10,16 +10,24 @@ loaded(name, otherwise) = isempty(LOADED) ? otherwise : getfield(first(LOADED), 
 const SingularException = loaded(:SingularException, DomainError)
 const PosDefException = loaded(:PosDefException, DomainError)
 const LU = loaded(:LU, Union{})
+const Eigen = loaded(:Eigen, Union{})
 const Cholesky = loaded(:Cholesky, Union{})
 const QRCompactWY = loaded(:QRCompactWY, Union{})
 
-const Flipped = isempty(LOADED) ? Union{} :
-    Union{loaded(:Adjoint, Any){T,Matrix{T}} where T,loaded(:Transpose, Any){T,Matrix{T}} where T}
+const OfElements{T} = Union{Matrix{T},SubArray{T,2}}
+const Flipped = isempty(LOADED) ? Array{T,0} where T :
+    Union{loaded(:Adjoint, Any){T,<:OfElements{T}},loaded(:Transpose, Any){T,<:OfElements{T}}} where T
 
 # What `cholesky!` factorizes.
 const Symmetric = isempty(LOADED) ? Union{} :
     Union{loaded(:Symmetric, Any){T,Matrix{T}} where {T<:Union{Float32,Float64}},
           loaded(:Hermitian, Any){T,Matrix{T}} where {T<:Union{Float32,Float64,ComplexF32,ComplexF64}}}
+
+const RealSymmetric = isempty(LOADED) ? Union{} :
+    Union{loaded(:Symmetric, Any){T,Matrix{T}} where {T<:Union{Float32,Float64}},loaded(:Hermitian, Any){T,Matrix{T}} where {T<:Union{Float32,Float64}}}
+const symmetric = loaded(:Symmetric, identity)
+# The order of eigenvalues, if none is asked for.
+const Ascending = isempty(LOADED) ? Nothing : typeof(first(LOADED).eigsortby)
 
 include("splats.jl")
 include("linear_algebra.jl")
@@ -36,8 +44,8 @@ function instance(mi::Core.MethodInstance)
     path in ((:Base,), (:Base, :Math), (:Base, :Sort), (:LinearAlgebra,), (:LinearAlgebra, :BLAS), (:LinearAlgebra, :LAPACK)) || return mi
     of_base = Base.isoperator(mi.def.name) ? OperatorsOfBase : OfBase
     here = path === (:Base,) ? of_base : getfield(@__MODULE__, last(path))
-    # What has keywords calls a function of its own, which Julia gives a number.
-    with_keywords = match(r"^(#.+)#\d+$", String(mi.def.name))
+    # What has keywords calls a function of its own, which Julia gives a number. The keywords are its first arguments, then comes the function itself.
+    with_keywords = match(r"^#(.+)#\d+$", String(mi.def.name))
     name = with_keywords === nothing ? mi.def.name : Symbol(with_keywords[1])
     isdefined(here, name) || return mi
     f = getfield(here, name)

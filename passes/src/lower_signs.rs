@@ -14,8 +14,8 @@ pub const NAME: &str = "lower-signs";
 /// True if there was such a float.
 ///
 /// Julia's `flipsign(x, y)` is `bitcast(Float64, bitcast(UInt64, x) ⊻ (bitcast(UInt64, y) & 0x8000000000000000))`, and becomes
-/// `ifelse(bitcast(UInt64, y) & 0x8000000000000000 === 0x0, x, neg_float(x))`, to the last bit; where the bit is known to be set, `neg_float(x)`. It takes
-/// time linear in the function.
+/// `ifelse(bitcast(UInt64, y) & 0x8000000000000000 === 0x0, x, neg_float(x))`, to the last bit; where the bit is known to be set, `neg_float(x)`. Of a constant
+/// `y` that is positive, only the zero is left of it. It takes time linear in the function.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let found: Vec<Flipped> =
         bb.all_insts().filter_map(|(id, inst)| flipped(bb, context.module, id, &inst.stmt, inst.line)).collect();
@@ -52,6 +52,9 @@ fn flipped(bb: &BBCode, module: &Module<BBCode>, id: InstId, stmt: &Stmt<Ids>, l
     let [a, b] = bits_of(bb, module, made, "xor_int")?;
     let sign = 1 << (bits.bits() - 1);
     let is_sign = |operand: &Operand<Ids>| {
+        if constant_bits(operand) == Some(0) {
+            return true;
+        }
         let masked = bits_of(bb, module, operand, "and_int");
         masked.is_some_and(|sides| sides.iter().any(|side| constant_bits(side) == Some(sign)))
     };

@@ -26,7 +26,7 @@ pub fn read(file: &str) -> String {
 /// One of the functions.
 #[derive(Debug)]
 pub struct Case {
-    /// What it is called in `functions.jl`.
+    /// What it is called in `functions.jl` or `short_cuts.jl`.
     pub name: String,
     /// It, and what it invokes, directly or not.
     pub module: Module<IRCode>,
@@ -36,7 +36,7 @@ pub struct Case {
     pub expected: Json,
 }
 
-/// All of them, in the order of `functions.jl`.
+/// All of them, in the order of `functions.jl` and `short_cuts.jl`.
 ///
 /// # Panics
 ///
