@@ -14,6 +14,66 @@ end
 
 end
 
+"""
+Elements that turn out to be integers where others are floats: an array of these has floats in a dump, where Julia makes one of any real numbers. In it they are the same
+numbers.
+"""
+module Mixed
+
+"An array that holds what was in this one up to the place of an element that is of another type, and the element there."
+floats(array, x, at) = refilled(similar(array, typeof(x)), array, x, at)
+widened(array, x, at) = refilled(similar(array, Base.promote_typejoin(eltype(array), typeof(x))), array, x, at)
+function refilled(wider, array, x, at)
+    for i in 1:at-1
+        wider[i] = array[i]
+    end
+    wider[at] = x
+    return wider
+end
+
+end
+
+"For `Base.Broadcast`."
+module Broadcast
+
+using ..Portable: Mixed
+
+# Elements are counted in the order in which they lie.
+function copyto_nonleaf!(dest::Array{T}, bc::Base.Broadcast.Broadcasted, iter, state, count) where {T<:Union{Float32,Float64}}
+    while true
+        y = iterate(iter, state)
+        y === nothing && return dest
+        I, state = y
+        @inbounds x = bc[I]
+        count += 1
+        if x isa T
+            @inbounds dest[I] = x
+        elseif x isa Union{Int64,Bool}
+            @inbounds dest[I] = x
+        else
+            return Base.Broadcast.copyto_nonleaf!(Mixed.widened(dest, x, count), bc, iter, state, count)
+        end
+    end
+end
+function copyto_nonleaf!(dest::Array{T}, bc::Base.Broadcast.Broadcasted, iter, state, count) where {T<:Union{Int64,Bool}}
+    while true
+        y = iterate(iter, state)
+        y === nothing && return dest
+        I, state = y
+        @inbounds x = bc[I]
+        count += 1
+        if x isa T
+            @inbounds dest[I] = x
+        elseif x isa Union{Float32,Float64}
+            return copyto_nonleaf!(Mixed.floats(dest, x, count), bc, iter, state, count)
+        else
+            return Base.Broadcast.copyto_nonleaf!(Mixed.widened(dest, x, count), bc, iter, state, count)
+        end
+    end
+end
+
+end
+
 "For `Base.Math`."
 module Math
 
@@ -47,7 +107,7 @@ end
 "For `Base`: what its own functions do with types that only the run tells, or with the bits of arrays."
 module OfBase
 
-using ..Portable: fill_from!, joined
+using ..Portable: Mixed, fill_from!, joined
 
 unique(x::Number) = [x]
 
@@ -96,6 +156,39 @@ if VERSION < v"1.10"
         h.count -= 1
         h.age += 1
         return h
+    end
+end
+
+function collect_to!(dest::Array{T}, itr, offs, st) where {T<:Union{Float32,Float64}}
+    i = offs
+    while true
+        y = iterate(itr, st)
+        y === nothing && return dest
+        x, st = y
+        if x isa T
+            @inbounds dest[i] = x
+        elseif x isa Union{Int64,Bool}
+            @inbounds dest[i] = x
+        else
+            return Base.collect_to!(Mixed.widened(dest, x, i), itr, i + 1, st)
+        end
+        i += 1
+    end
+end
+function collect_to!(dest::Array{T}, itr, offs, st) where {T<:Union{Int64,Bool}}
+    i = offs
+    while true
+        y = iterate(itr, st)
+        y === nothing && return dest
+        x, st = y
+        if x isa T
+            @inbounds dest[i] = x
+        elseif x isa Union{Float32,Float64}
+            return collect_to!(Mixed.floats(dest, x, i), itr, i + 1, st)
+        else
+            return Base.collect_to!(Mixed.widened(dest, x, i), itr, i + 1, st)
+        end
+        i += 1
     end
 end
 

@@ -103,6 +103,7 @@ function exported_code(mi::Core.MethodInstance, instances::Instances)
     use_plain_numbers!(ir)
     use_plain_powers!(ir)
     sharpen_calls!(ir, instances)
+    specialize_arrays!(ir, instances) && sharpen_calls!(ir, instances)
     is_open(result) && (result = typeintersect(result, returned_type(ir)))
     return instances.codes[mi] = (ci, result, ir)
 end

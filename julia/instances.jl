@@ -108,7 +108,7 @@ function sharpen_once!(ir, rows::Columns, instances::Instances)
             is_open(rows.types[i]) || Meta.isexpr(stmt, :call) || continue
             found = stmt isa Core.PhiNode ? incoming_type(ir, rows, stmt, impossible) : found_type(ir, rows, stmt, instances)
             is_open(rows.types[i]) || continue
-            found !== Union{} && found <: rows.types[i] && !(rows.types[i] <: found) || continue
+            found !== Union{} && (found <: rows.types[i] || is_known_call(stmt, found)) && !(rows.types[i] <: found) || continue
             rows.types[i] = found
             changed = true
         end
@@ -117,8 +117,14 @@ function sharpen_once!(ir, rows::Columns, instances::Instances)
     return nothing
 end
 
+"""
+Whether a statement invokes what is known to give values of some types. That may be others than Julia says, as a dump has other code in the place of some functions, and what
+follows from it.
+"""
+is_known_call(@nospecialize(stmt), @nospecialize(found)) = Meta.isexpr(stmt, :invoke) && is_known_type(found)
+
 "Whether values of the type may have a more exact one; what is more than a type to the compiler says enough."
-is_open(@nospecialize(ty)) = ty isa Type && !is_one_type(ty)
+is_open(@nospecialize(ty)) = ty isa Type && (!is_one_type(ty) || ty === DataType)
 
 """
 An invoke of the instance for the types of the arguments, or the answer that these give to the question for a type; `nothing` if the statement is that already, or they are not
@@ -136,8 +142,12 @@ function sharper_call(ir, rows::Columns, @nospecialize(stmt), instances::Instanc
         is_splat(known_object(stmt.args[1])) && return splat_call(ir, rows, stmt)
         f = argument_type(ir, rows, stmt.args[1])
         f === typeof(isa) && return known_answer(ir, rows, stmt.args)
+        # As Julia asks for several types at once.
+        known_object(stmt.args[1]) === Core.Intrinsics.and_int && return any(x -> is_false(rows, x), stmt.args) ? false : nothing
         is_one_type(f) && !(f <: Union{Core.Builtin,Core.IntrinsicFunction}) || return nothing
         types = argument_types(ir, rows, stmt.args[2:end])
+        of_numbers = array_of_numbers(stmt, types)
+        of_numbers === nothing || return of_numbers
         all(is_one_type, types) || return nothing
         access = known_access(stmt.args, Tuple{f,types...})
         access === nothing || return access
@@ -147,11 +157,35 @@ function sharper_call(ir, rows::Columns, @nospecialize(stmt), instances::Instanc
     return nothing
 end
 
+is_false(rows::Columns, @nospecialize(x)) = x === false || x isa Core.SSAValue && rows.stmts[x.id] === false
+
+"Functions that make arrays for elements of a type."
+const MAKE_ARRAYS = (:similar, :_similar_for, :_array_for)
+
+"The call that makes an array of floats, of one that may make one of integers, too: they fit in it (`Mixed`)."
+function array_of_numbers(stmt::Expr, types)
+    f = known_object(stmt.args[1])
+    f isa Function && nameof(f) in MAKE_ARRAYS && parentmodule(f) in (Base, Base.Broadcast) || return nothing
+    at = findfirst(ty -> ty isa Union, types)
+    at === nothing && return nothing
+    joined = joined_number(Union{(ty isa DataType && ty.name === Type.body.name ? ty.parameters[1] : Any for ty in Base.uniontypes(types[at]))...})
+    return joined === nothing ? nothing : Expr(:call, stmt.args[1:at]..., joined, stmt.args[at+2:end]...)
+end
+
+"The type of floats that integers fit in, too, of a type that is one of both."
+function joined_number(@nospecialize(ty))
+    ty isa Union && ty <: Union{Float32,Float64,Int64,Bool} || return nothing
+    floats = filter(member -> member <: AbstractFloat, Base.uniontypes(ty))
+    return length(floats) == 1 ? first(floats) : nothing
+end
+
 "Whether a value is of a type, if its own type says so."
 function known_answer(ir, rows::Columns, args)
     length(args) == 3 || return nothing
     ty, asked = argument_type(ir, rows, args[2]), known_object(args[3])
-    return is_one_type(ty) && asked isa Type ? ty <: asked : nothing
+    is_known_type(ty) && asked isa Type || return nothing
+    ty <: asked && return true
+    return typeintersect(ty, asked) === Union{} ? false : nothing
 end
 
 """
@@ -229,6 +263,7 @@ function found_type(ir, rows::Columns, @nospecialize(stmt), instances::Instances
         return argument_type(ir, rows, stmt)
     elseif Meta.isexpr(stmt, :call)
         f = known_object(stmt.args[1])
+        f === typeof && length(stmt.args) == 2 && return type_of_types(argument_type(ir, rows, stmt.args[2]))
         f === Core.tuple && return Tuple{argument_types(ir, rows, stmt.args[2:end])...}
         f === Core.getfield && length(stmt.args) >= 3 || return chosen_type(ir, rows, stmt, instances)
         object, field = argument_type(ir, rows, stmt.args[2]), known_object(stmt.args[3])
@@ -239,6 +274,9 @@ function found_type(ir, rows::Columns, @nospecialize(stmt), instances::Instances
     end
     return Any
 end
+
+"The type of the types of values of a type."
+type_of_types(@nospecialize(ty)) = Union{(is_one_type(member) ? Type{member} : Any for member in Base.uniontypes(ty))...}
 
 "The type of what a call gives whose arguments, or what it calls, may be of some few types, each of which has an instance."
 function chosen_type(ir, rows::Columns, stmt::Expr, instances::Instances)
@@ -252,8 +290,9 @@ function chosen_type(ir, rows::Columns, stmt::Expr, instances::Instances)
     return any(code -> code === nothing, codes) ? Any : Union{map(code -> CC.widenconst(code[2]), vec(codes))...}
 end
 
-hasfield_of(@nospecialize(ty), field::Int) = 1 <= field <= fieldcount(ty)
-hasfield_of(@nospecialize(ty), field::Symbol) = field in fieldnames(ty)
+# A type is an object, too, but not one of the fields that its values have.
+hasfield_of(@nospecialize(ty), field::Int) = isconcretetype(ty) && 1 <= field <= fieldcount(ty)
+hasfield_of(@nospecialize(ty), field::Symbol) = isconcretetype(ty) && field in fieldnames(ty)
 
 """
 Notes what is put in boxes and in arrays of abstract types, and of which types calls are where that may be called or passed. Whether there was something new.

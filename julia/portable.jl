@@ -41,7 +41,7 @@ arguments.
 function instance(mi::Core.MethodInstance)
     mi.def isa Method || return mi
     path = fullname(mi.def.module)
-    path in ((:Base,), (:Base, :Math), (:Base, :Sort), (:LinearAlgebra,), (:LinearAlgebra, :BLAS), (:LinearAlgebra, :LAPACK)) || return mi
+    path in ((:Base,), (:Base, :Broadcast), (:Base, :Math), (:Base, :Sort), (:LinearAlgebra,), (:LinearAlgebra, :BLAS), (:LinearAlgebra, :LAPACK)) || return mi
     of_base = Base.isoperator(mi.def.name) ? OperatorsOfBase : OfBase
     here = path === (:Base,) ? of_base : getfield(@__MODULE__, last(path))
     # What has keywords calls a function of its own, which Julia gives a number. The keywords are its first arguments, then comes the function itself.

@@ -37,6 +37,17 @@ impl Candidate {
         }
     }
 
+    /// Whether it is a function of one of these names.
+    fn is_named(&self, names: &[&str]) -> bool {
+        match &self.value {
+            Operand::Global(global) => names.contains(&global.name.as_str()),
+            Operand::Constant(Constant::Function(name)) => {
+                names.contains(&last_name(name.split('(').next().unwrap_or(name)))
+            }
+            _ => true,
+        }
+    }
+
     /// Whether it may be called with so many arguments.
     pub(crate) fn takes(&self, arguments: usize) -> bool {
         self.arity.is_none_or(|arity| arity == arguments + self.captured.unwrap_or(0))
@@ -172,6 +183,27 @@ fn may_be(given: &Type, taken: &Type) -> bool {
     open(given) || open(taken) || given == taken
 }
 
+/// The names of the functions that a value may be, without the modules', if its type says which: objects are none of them.
+fn functions_of<'t>(module: &Module<BBCode>, ty: &'t Type) -> Option<Vec<&'t str>> {
+    let members = match ty {
+        Type::Union(members) => members.as_slice(),
+        ty => std::slice::from_ref(ty),
+    };
+    let mut names = Vec::new();
+    for member in members {
+        match member {
+            Type::Function(name) => names.push(last_name(name)),
+            Type::Named(name) if module.type_def(name).is_some() => {}
+            _ => return None,
+        }
+    }
+    (!names.is_empty()).then_some(names)
+}
+
+fn last_name(path: &str) -> &str {
+    path.rsplit('.').next().unwrap_or(path)
+}
+
 /// A call of a value.
 struct ValueCall {
     id: InstId,
@@ -210,14 +242,18 @@ pub(crate) fn dispatch(module: &Module<BBCode>, bb: &mut BBCode, candidates: &[C
     for call in calls {
         let given: Vec<Type> = call.args.iter().map(|arg| bb.operand_type(arg)).collect();
         let part = bundled::part_of_bundle(module, bb, &call.callee);
+        let called = bb.operand_type(&call.callee);
+        let names = functions_of(module, &called);
         let fits = |candidate: &&Candidate| {
             let captured = candidate.captured.unwrap_or(0);
             let types = |taken: &Vec<Type>| {
                 taken.len() == given.len() + captured
                     && given.iter().zip(taken).all(|(given, taken)| may_be(given, taken))
             };
-            let is_closure = matches!(bb.operand_type(&call.callee), Type::Closure(_));
-            part.is_none_or(|part| candidate.bundled.get(part) == Some(&true))
+            let is_closure = matches!(called, Type::Closure(_));
+            let is_one_of_them = names.as_ref().is_none_or(|names| candidate.is_named(names));
+            is_one_of_them
+                && part.is_none_or(|part| candidate.bundled.get(part) == Some(&true))
                 && (candidate.captured.is_some() || !is_closure)
                 && candidate.arity == Some(call.args.len() + captured)
                 && candidate.argtypes.as_ref().is_none_or(types)

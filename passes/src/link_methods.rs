@@ -73,7 +73,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
                     // An array of these elements, `T[a, b]`.
                     || primitive.name == "getindex" && args.first().is_some_and(|of| named_type(module, of).is_some())
                     // Elements at several places.
-                    || primitive.name == "getindex" && args.iter().skip(1).any(|index| is_array(module, bb, index))
+                    || primitive.name == "getindex" && args.iter().skip(1).any(|index| is_several(module, bb, index))
                     || lacks_rule(module, bb, &rules, primitive, args)
                     || lower_broadcast::is_opaque(bb, module, inst)
             }
@@ -136,8 +136,18 @@ fn converts(module: &Module<BBCode>, bb: &BBCode, primitive: &Primitive, args: &
     }
 }
 
-fn is_array(module: &Module<BBCode>, bb: &BBCode, operand: &Operand<Ids>) -> bool {
-    matches!(type_of(module, bb, operand), Type::Array(_))
+/// Whether an index is that of several elements: an array, or a range.
+fn is_several(module: &Module<BBCode>, bb: &BBCode, index: &Operand<Ids>) -> bool {
+    let is_range = |name: &str| {
+        let name = name.strip_prefix("Base.").unwrap_or(name);
+        ["UnitRange{", "StepRange{", "OneTo{"].iter().any(|range| name.starts_with(range))
+    };
+    let shown = index.as_constant().and_then(Constant::shown_object).map(|(ty, _)| ty);
+    match shown.unwrap_or_else(|| type_of(module, bb, index)) {
+        Type::Array(_) => true,
+        Type::Named(name) => is_range(&name),
+        _ => false,
+    }
 }
 
 /// Whether values of this type are structs, which primitives on arrays do not know.

@@ -25,7 +25,7 @@ const MOST: usize = 16;
 /// was such a call in the functions that it was run on: in the one of this name, or in all.
 ///
 /// A method fits whose types are the known ones of the arguments. The run can ask for types of which values have no other, more exact one; where a method that may fit
-/// takes something else, the call stays as it is.
+/// takes something else, the call stays as it is. So does that of a primitive, but where there is a method for each combination of types.
 pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
     let chosen: Vec<Name> = match function {
         Some(name) => vec![name.clone()],
@@ -123,19 +123,22 @@ impl Splitter<'_> {
                 stays = candidates.iter().any(|candidate| candidate.takes(given.len()));
             }
         } else {
-            if primitive.is_some() {
-                return None;
-            }
-            let Some(Callee::Unknown(path)) = self.module.called(&inst.stmt) else { return None };
-            let plain = path.rsplit('.').next().unwrap_or(&path);
-            let methods = match self.module.methods(&path) {
-                [] => self.module.methods(plain),
-                methods => methods,
+            let combinations = match primitive {
+                Some(_) => Some(self.combinations(&given)?),
+                None => None,
+            };
+            let methods = match primitive {
+                Some((primitive, _)) => self.module.methods(primitive.name),
+                None => self.methods_of(&inst.stmt)?,
             };
             for &position in methods {
                 let tests = self.tests(position, &given)?;
                 let name = &self.module.functions().get(position)?.name;
                 ways.extend(tests.map(|tests| Way { callee: Some(Operand::global("", name)), tests, ty: None }));
+            }
+            // What is a primitive for the rest stays one.
+            if combinations.is_some_and(|combinations| ways.len() != combinations) {
+                return None;
             }
         }
         if ways.is_empty() || ways.len() > MOST {
@@ -143,6 +146,30 @@ impl Splitter<'_> {
         }
         let operands = [call.callee.clone()].into_iter().chain(call.args.iter().cloned()).collect();
         Some(Split { operands, ways, stays, ty: inst.ty.clone(), line: inst.line })
+    }
+
+    /// The methods of a function that is called by its name.
+    fn methods_of(&self, stmt: &Stmt<Ids>) -> Option<&[usize]> {
+        let Some(Callee::Unknown(path)) = self.module.called(stmt) else { return None };
+        let plain = path.rsplit('.').next().unwrap_or(&path);
+        Some(match self.module.methods(&path) {
+            [] => self.module.methods(plain),
+            methods => methods,
+        })
+    }
+
+    /// Of how many combinations of types arguments may be, if some may be of several, all of which the run can ask for.
+    fn combinations(&self, given: &[Type]) -> Option<usize> {
+        let mut combinations: usize = 1;
+        for ty in given {
+            if let Type::Union(members) = ty {
+                combinations = combinations.checked_mul(members.len())?;
+                if combinations > MOST || !members.iter().all(|member| self.is_exact(member)) {
+                    return None;
+                }
+            }
+        }
+        (combinations > 1).then_some(combinations)
     }
 
     /// The fields of this name or number of an object that may be of one of some types.
@@ -215,7 +242,12 @@ impl Splitter<'_> {
     fn is_exact(&self, ty: &Type) -> bool {
         match ty {
             Type::Scalar(_) | Type::Nothing | Type::String | Type::Symbol => true,
-            Type::Array(array) => self.is_exact(&array.element),
+            Type::Array(array) => match &array.element {
+                Type::Any => true,
+                Type::Union(members) => members.iter().all(|member| self.is_exact(member)),
+                element => self.is_exact(element),
+            },
+            Type::TypeOf(ty) => self.is_exact(ty),
             Type::Tuple(elements) => elements.iter().all(|element| self.is_exact(element)),
             Type::Named(name) => self.module.type_def(name).is_some() && self.module.class(name).is_none(),
             _ => false,

@@ -111,8 +111,19 @@ pub(super) fn getindex(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Valu
 
 pub(super) fn setindex(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     match args {
-        [target @ Value::Array(_), value, indices @ ..] => {
-            set(runtime, target, value, indices)?;
+        [target @ Value::Array(array), value, indices @ ..] => {
+            // A number is converted, as Julia does it.
+            let element = match (value, &array.0.place.borrow().0.memory.0.element) {
+                (Value::Scalar(scalar), Type::Scalar(ty)) if scalar.scalar_type() != *ty => Some(*ty),
+                _ => None,
+            };
+            match element {
+                Some(element) => {
+                    let value = super::whole_arrays::as_element(runtime, value, &element.into())?;
+                    set(runtime, target, &value, indices)?;
+                }
+                None => set(runtime, target, value, indices)?,
+            }
             Ok(target.clone())
         }
         [reference @ Value::Struct(object), value] if matches!(object.0.ty.ty, Type::Ref(_)) => {

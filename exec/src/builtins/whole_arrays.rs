@@ -155,7 +155,7 @@ pub(super) fn fill(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
 }
 
 /// A value as an element of this type: numbers are converted, as Julia's `setindex!` does.
-fn as_element(runtime: &mut Runtime<'_>, value: &Value, element: &Type) -> Result<Value> {
+pub(super) fn as_element(runtime: &mut Runtime<'_>, value: &Value, element: &Type) -> Result<Value> {
     match (value, element) {
         _ if isa(value, element) => Ok(value.clone()),
         (Value::Scalar(_), Type::Scalar(_)) => runtime.construct(element, std::slice::from_ref(value)),

@@ -405,7 +405,12 @@ impl FunctionCompiler<'_, '_> {
                 let a = match (&a.layout.shape, &b.layout.shape) {
                     (Shape::Union(_), _) => None,
                     (_, Shape::Union(_)) => self.widen_to_union(a, &b.layout),
-                    _ => None,
+                    _ if a.layout.ty == b.layout.ty => None,
+                    _ => {
+                        let either = Type::union([a.layout.ty.clone(), b.layout.ty.clone()]);
+                        let either = self.compiler.layouts.of(&either);
+                        self.widen_to_union(a, &either)
+                    }
                 }
                 .unwrap_or_else(|| a.clone());
                 let b = self.convert(b.clone(), &a.layout)?;

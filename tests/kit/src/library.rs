@@ -26,7 +26,7 @@ pub fn read(file: &str) -> String {
 /// One of the functions.
 #[derive(Debug)]
 pub struct Case {
-    /// What it is called in `functions.jl` or `short_cuts.jl`.
+    /// What it is called in `functions.jl`, `short_cuts.jl` or `open_types.jl`.
     pub name: String,
     /// It, and what it invokes, directly or not.
     pub module: Module<IRCode>,
@@ -36,7 +36,7 @@ pub struct Case {
     pub expected: Json,
 }
 
-/// All of them, in the order of `functions.jl` and `short_cuts.jl`.
+/// All of them, in the order of `functions.jl`, `short_cuts.jl` and `open_types.jl`.
 ///
 /// # Panics
 ///
@@ -76,6 +76,12 @@ fn part(module: &Module<IRCode>, root: usize) -> Module<IRCode> {
                 }
                 Stmt::Call(call) => match module.callee(&call.callee) {
                     Some(Callee::Unknown(path)) => module.methods(&path).to_vec(),
+                    // One of several methods, perhaps.
+                    Some(Callee::Primitive(primitive))
+                        if call.args.iter().any(|arg| matches!(body.operand_type(arg), Type::Union(_))) =>
+                    {
+                        module.methods(primitive.name).to_vec()
+                    }
                     Some(_) => Vec::new(),
                     None => of_value(&body.operand_type(&call.callee)),
                 },

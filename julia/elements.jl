@@ -1,0 +1,203 @@
+# Arrays that may hold anything, as `[]` and `Any[x, 2]` make them: of what is put in follows what is taken out, so that what is done with it is known.
+
+"Functions in C that need not know of what type an array's elements are."
+const OF_ANY_ARRAY = (:jl_array_grow_end, :jl_array_grow_beg, :jl_array_del_end, :jl_array_del_beg, :jl_array_grow_at, :jl_array_del_at, :jl_array_sizehint)
+
+"""
+Gives arrays that may hold anything and that the code makes, but that hold one type, the type for it, and calls the instances for these arrays. Integers that are written
+among floats become floats there. An array stays what it is if others may see of which type it is: where it is returned, or put into something else. Where it holds several
+types, reading an element says of which types it may be, as long as no others may write. Whether there was such an array.
+"""
+function specialize_arrays!(ir, instances::Instances)
+    rows, found = columns(ir), false
+    for i in 1:length(rows.stmts)
+        elements = made_elements(ir, rows, i)
+        elements === nothing && continue
+        # What is an integer where it is read stays one.
+        is_mixed = any(x -> last(x) isa Int, elements)
+        found |= is_mixed && narrow_reads!(ir, rows, i, elements) ||
+            retype_array!(ir, rows, i, elements, instances) || narrow_reads!(ir, rows, i, elements)
+    end
+    return found
+end
+
+"What is put into the array that a statement makes, if that may hold several types: pairs of where, if that is known, and what."
+function made_elements(ir, rows::Columns, i)
+    ty, stmt = rows.types[i], rows.stmts[i]
+    ty isa Type && ty <: Vector && ty isa DataType && !isconcretetype(eltype(ty)) || return nothing
+    array, elements = Core.SSAValue(i), Pair{Any,Any}[]
+    if is_made_by_call(stmt)
+        append!(elements, [at => x for (at, x) in enumerate(stmt.args[4:end])])
+    elseif is_copied_tuple(rows, stmt)
+        append!(elements, [at => x for (at, x) in enumerate(rows.stmts[stmt.args[4].id].args[2:end])])
+    elseif !(Meta.isexpr(stmt, :foreigncall) && stmt.args[1] == QuoteNode(:jl_alloc_array_1d))
+        return nothing
+    end
+    for other in rows.stmts
+        is_store(other) && other.args[3] == array || continue
+        at = other.args[5]
+        push!(elements, (length(other.args) == 5 && at isa Int ? at : nothing) => other.args[4])
+    end
+    return elements
+end
+
+"`T[a, b]`, where `T` may be any type."
+function is_made_by_call(@nospecialize(stmt))
+    mi = Meta.isexpr(stmt, :invoke) ? instance_of(stmt.args[1]) : nothing
+    return mi !== nothing && mi.def isa Method && mi.def.name === :getindex && length(stmt.args) > 3 && known_object(stmt.args[3]) isa Type
+end
+
+"An array that is made for the elements of a tuple, which are what is copied into it."
+function is_copied_tuple(rows::Columns, @nospecialize(stmt))
+    mi = Meta.isexpr(stmt, :invoke) ? instance_of(stmt.args[1]) : nothing
+    mi !== nothing && mi.def isa Method && mi.def.name === :copyto! && length(stmt.args) == 4 && stmt.args[4] isa Core.SSAValue || return false
+    made = rows.stmts[stmt.args[4].id]
+    others = count(other -> any(==(stmt.args[3]), operands_of(other)), rows.stmts)
+    return stmt.args[3] isa Core.SSAValue && others == 1 && Meta.isexpr(made, :call) && builtin_name(made.args[1]) === :tuple
+end
+
+function retype_array!(ir, rows::Columns, i, elements, instances::Instances)
+    is_copied_tuple(rows, rows.stmts[i]) && return false
+    element = sole_type(ir, rows, elements, eltype(rows.types[i]))
+    element === nothing && return false
+    before = copy(rows.stmts), copy(rows.types)
+    made = remade(ir, rows, rows.stmts[i], element, instances)
+    made === nothing && return false
+    rows.stmts[i], rows.types[i] = made, Vector{element}
+    for (j, stmt) in enumerate(rows.stmts)
+        is_store(stmt) && stmt.args[3] == Core.SSAValue(i) || continue
+        rows.stmts[j] = Expr(:call, stmt.args[1:3]..., converted(stmt.args[4], element), stmt.args[5:end]...)
+    end
+    retype_uses!(ir, rows, i, isempty(elements), instances) &&
+        all(x -> argument_type(ir, rows, converted(x, element)) === element, map(last, elements)) && return true
+    copyto!(rows.stmts, before[1])
+    copyto!(rows.types, before[2])
+    return false
+end
+
+"The one type of what is put into an array that may be of several, as far as it is known."
+function sole_type(ir, rows::Columns, elements, @nospecialize(of))
+    # Nothing is put in here, but elsewhere, where what is both are floats, or it is empty.
+    isempty(elements) && return joined_number(of)
+    known = unique(Any[argument_type(ir, rows, x) for (_, x) in elements if !(x isa Int)])
+    filter!(isconcretetype, known)
+    isempty(known) && any(x -> last(x) isa Int, elements) && return Int
+    return length(known) == 1 ? first(known) : nothing
+end
+converted(@nospecialize(x), element) = x isa Int && element <: AbstractFloat ? element(x) : x
+
+"A statement that makes an array, for elements of this type."
+function remade(ir, rows::Columns, stmt::Expr, element, instances::Instances)
+    stmt.head === :foreigncall &&
+        return Expr(:foreigncall, stmt.args[1], Vector{element}, stmt.args[3:5]..., Vector{element}, stmt.args[7:end]...)
+    elements = map(x -> converted(x, element), stmt.args[4:end])
+    mi = made_instance(Tuple{typeof(getindex),Type{element},argument_types(ir, rows, elements)...}, instances)
+    return mi === nothing ? nothing : Expr(:invoke, mi, stmt.args[2], element, elements...)
+end
+
+function narrow_reads!(ir, rows::Columns, i, elements)
+    array, found = Core.SSAValue(i), false
+    for stmt in rows.stmts
+        any(==(array), operands_of(stmt)) || continue
+        Meta.isexpr(stmt, :call) && builtin_name(stmt.args[1]) in (:arraysize, :arraylen, :arrayref, :arrayset) && !(length(stmt.args) > 3 && stmt.args[4] == array) ||
+            return false
+    end
+    for (j, stmt) in enumerate(rows.stmts)
+        Meta.isexpr(stmt, :call) && builtin_name(stmt.args[1]) === :arrayref && stmt.args[3] == array && is_open(rows.types[j]) || continue
+        at = length(stmt.args) == 4 && stmt.args[4] isa Int ? stmt.args[4] : nothing
+        types = Any[argument_type(ir, rows, x) for (place, x) in elements if at === nothing || place === nothing || place == at]
+        known = Union{types...}
+        is_known_type(known) && known <: rows.types[j] && !(rows.types[j] <: known) || continue
+        rows.types[j] = known
+        found = true
+    end
+    return found
+end
+
+is_store(@nospecialize(stmt)) = Meta.isexpr(stmt, :call) && builtin_name(stmt.args[1]) === :arrayset && length(stmt.args) >= 5
+
+"The name of a function of Julia's compiler; not all versions have all."
+function builtin_name(@nospecialize(callee))
+    f = known_object(callee)
+    return f isa Union{Core.Builtin,Core.IntrinsicFunction} ? nameof(f) : nothing
+end
+
+"""
+Gives what is made of a value whose type has changed the types that follow. False if something must not be of another type than it was, as what is returned, if it may not.
+"""
+function retype_uses!(ir, rows::Columns, from, may_return::Bool, instances::Instances)
+    changed = BitSet(from)
+    for _ in 1:MOST_ROUNDS
+        before = length(changed)
+        for i in 1:length(rows.stmts)
+            stmt = rows.stmts[i]
+            may_return && stmt isa ReturnNode && continue
+            i != from && any(x -> is_among(changed, x), operands_of(stmt)) || continue
+            old = rows.types[i]
+            retyped = retyped_use(ir, rows, stmt, old, changed, instances)
+            retyped === nothing && return false
+            rows.stmts[i], ty = retyped
+            ty === old && continue
+            rows.types[i] = ty
+            ty isa Type && ty <: old || push!(changed, i)
+        end
+        sharpen_once!(ir, rows, instances)
+        length(changed) == before && return true
+    end
+    return false
+end
+
+operands_of(@nospecialize(stmt)) =
+    stmt isa Expr ? stmt.args :
+    stmt isa Core.PhiNode ? assigned_values(stmt) :
+    stmt isa Core.PiNode ? (stmt.val,) : stmt isa ReturnNode && isdefined(stmt, :val) ? (stmt.val,) : stmt isa GotoIfNot ? () : (stmt,)
+
+"The statement with its type, where types of operands have changed to others; `nothing` if these must not."
+function retyped_use(ir, rows::Columns, @nospecialize(stmt), @nospecialize(old), changed::BitSet, instances::Instances)
+    if Meta.isexpr(stmt, :call)
+        name, types = builtin_name(stmt.args[1]), argument_types(ir, rows, stmt.args[2:end])
+        name in (:arraysize, :arraylen, :isa, :(===)) && return stmt, old
+        name === :arrayref && return stmt, types[2] <: Array ? eltype(types[2]) : Any
+        name === :arrayset && return is_among(changed, stmt.args[4]) ? nothing : (stmt, types[2])
+        name === :tuple && return stmt, Tuple{types...}
+        name === :getfield && return stmt, isconcretetype(types[1]) ? found_type(ir, rows, stmt, instances) : Any
+        # A method that the run chooses.
+        return name === nothing ? (stmt, Any) : nothing
+    elseif Meta.isexpr(stmt, :invoke)
+        mi = instance_of(stmt.args[1])
+        mi === nothing && return nothing
+        sharp = Tuple{Base.unwrap_unionall(mi.specTypes).parameters[1],argument_types(ir, rows, stmt.args[3:end])...}
+        all(is_one_type, sharp.parameters) || return nothing
+        other = made_instance(sharp, instances)
+        other === nothing && return nothing
+        invoke = Expr(:invoke, other, stmt.args[2:end]...)
+        return invoke, old === Union{} ? old : found_type(ir, rows, invoke, instances)
+    elseif Meta.isexpr(stmt, :new)
+        ty = retyped_struct(known_object(stmt.args[1]), argument_types(ir, rows, stmt.args[2:end]))
+        return ty === nothing ? nothing : (Expr(:new, ty, stmt.args[2:end]...), ty)
+    elseif Meta.isexpr(stmt, :foreigncall)
+        name = stmt.args[1]
+        return name isa QuoteNode && name.value in OF_ANY_ARRAY ? (stmt, old) : nothing
+    elseif stmt isa Core.PhiNode
+        return stmt, incoming_type(ir, rows, stmt, BitSet())
+    elseif stmt isa Core.PiNode
+        return stmt, typeintersect(argument_type(ir, rows, stmt.val), stmt.typ isa Type ? stmt.typ : Any)
+    end
+    return nothing
+end
+
+"The struct type with other parameters in the places of those that are the types of fields, for fields of these types."
+function retyped_struct(@nospecialize(ty), types)
+    ty isa DataType && isconcretetype(ty) && fieldcount(ty) == length(types) || return nothing
+    parameters = Any[ty.parameters...]
+    for (i, own) in enumerate(types)
+        is = fieldtype(ty, i)
+        own <: is && continue
+        at = findall(p -> p === is, ty.parameters)
+        length(at) == 1 && is_one_type(own) || return nothing
+        parameters[first(at)] = own
+    end
+    isempty(parameters) && return ty
+    other = ty.name.wrapper{parameters...}
+    return isconcretetype(other) && all(i -> types[i] <: fieldtype(other, i), 1:length(types)) ? other : nothing
+end

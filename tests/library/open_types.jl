@@ -1,0 +1,21 @@
+# More functions, which leave the compiler in doubt about types: written as one writes Julia before one knows that it matters. Evaluated in the module of functions.jl.
+
+# Floats, or integers.
+relu(x) = x > 0 ? x : 0
+layer(W, x) = relu.(W * x)
+@case("broadcast_of_both", x -> sum(relu.(x)) + sum(relu.(x)[1:2]), v)
+@case("map_of_both", x -> (y = map(relu, x); y[1] * y[2] + sum(abs2, y)), v)
+@case("comprehension_of_both", x -> sum([relu(t) for t in x]) + sum([i == j ? x[i] : 0 for i in 1:3, j in 1:3]), v)
+@case("layers_of_both", (A, x) -> sum(layer(A, layer(A, x))), A, v)
+@case("matrix_of_both", A -> sum(relu.(A * A) .* relu.(A)), A)
+@case("ifelse_of_both", x -> sum(ifelse.(x .> 0, x, 0)), v)
+@case("only_integers_of_both", x -> sum(relu.(-abs.(x))) + x[1], v)
+
+# Arrays that may hold anything.
+@case("pushed_numbers", x -> (xs = []; for t in x; push!(xs, t^2); end; s = 0.0; for t in xs; s += t; end; s + sum(xs) * xs[1]), v)
+@case("pushed_numbers_mapped", x -> (xs = []; for t in x; push!(xs, t^2); end; sum(map(sin, xs)) + sum([cos(t) for t in xs])), v)
+@case("pushed_arrays", (A, x) -> (hs = []; for t in 1:3; x = tanh.(A * x); push!(hs, x); end; sum(hs[end]) + sum(hs[1] .* hs[2]) + sum(sum(h) for h in hs)), A, v)
+@case("numbers_in_any", x -> (xs = Any[x[1], 2, x[2]^2]; xs[1] * xs[2] + xs[3] + length(xs)), v)
+@case("numbers_in_reals", x -> (xs = Real[x[1], 2, x[2]^2]; s = 0.0; for t in xs; s += t * t; end; s * sum(xs)), v)
+@case("functions_in_an_array", x -> (y = x[1]; for f in [sin, cos, tanh]; y = f(y); end; y), v)
+@case("functions_in_any", x -> (y = x[1]; for f in Any[sin, t -> t^2]; y = f(y); end; y), v)
