@@ -69,10 +69,16 @@ function retype_array!(ir, rows::Columns, i, elements, instances::Instances)
         rows.stmts[j] = Expr(:call, stmt.args[1:3]..., converted(stmt.args[4], element), stmt.args[5:end]...)
     end
     retype_uses!(ir, rows, i, isempty(elements), instances) &&
-        all(x -> argument_type(ir, rows, converted(x, element)) === element, map(last, elements)) && return true
+        all(x -> argument_type(ir, rows, converted(x, element)) === element, map(last, elements)) && all_stores_fit(ir, rows, Vector{element}) && return true
     copyto!(rows.stmts, before[1])
     copyto!(rows.types, before[2])
     return false
+end
+
+"Whether what is put into arrays of a type, by whatever name, is of the type of their elements."
+function all_stores_fit(ir, rows::Columns, @nospecialize(of))
+    stores = filter(stmt -> is_store(stmt) && of <: argument_type(ir, rows, stmt.args[3]), rows.stmts)
+    return all(stmt -> argument_type(ir, rows, stmt.args[4]) <: eltype(of), stores)
 end
 
 "The one type of what is put into an array that may be of several, as far as it is known."
@@ -166,7 +172,9 @@ function retyped_use(ir, rows::Columns, @nospecialize(stmt), @nospecialize(old),
     elseif Meta.isexpr(stmt, :invoke)
         mi = instance_of(stmt.args[1])
         mi === nothing && return nothing
-        sharp = Tuple{Base.unwrap_unionall(mi.specTypes).parameters[1],argument_types(ir, rows, stmt.args[3:end])...}
+        types = argument_types(ir, rows, stmt.args[3:end])
+        may_put_others(mi, types) && return nothing
+        sharp = Tuple{Base.unwrap_unionall(mi.specTypes).parameters[1],types...}
         all(is_one_type, sharp.parameters) || return nothing
         other = made_instance(sharp, instances)
         other === nothing && return nothing
@@ -184,6 +192,13 @@ function retyped_use(ir, rows::Columns, @nospecialize(stmt), @nospecialize(old),
         return stmt, typeintersect(argument_type(ir, rows, stmt.val), stmt.typ isa Type ? stmt.typ : Any)
     end
     return nothing
+end
+
+"Whether a function that changes what it is passed, as its name says, may put something else into one of the arrays."
+function may_put_others(mi::Core.MethodInstance, types)
+    mi.def isa Method && endswith(String(mi.def.name), "!") || return false
+    elements = Any[eltype(ty) for ty in types if ty <: Array]
+    return !all(ty -> ty <: Union{Array,Function,Int,Bool} || ty in elements, types) || length(unique(elements)) > 1
 end
 
 "The struct type with other parameters in the places of those that are the types of fields, for fields of these types."
