@@ -34,7 +34,7 @@ function made_elements(ir, rows::Columns, i)
         return nothing
     end
     for other in rows.stmts
-        is_store(other) && other.args[3] == array || continue
+        is_store(other) && other.args[3] === array || continue
         at = other.args[5]
         push!(elements, (length(other.args) == 5 && at isa Int ? at : nothing) => other.args[4])
     end
@@ -52,7 +52,7 @@ function is_copied_tuple(rows::Columns, @nospecialize(stmt))
     mi = Meta.isexpr(stmt, :invoke) ? instance_of(stmt.args[1]) : nothing
     mi !== nothing && mi.def isa Method && mi.def.name === :copyto! && length(stmt.args) == 4 && stmt.args[4] isa Core.SSAValue || return false
     made = rows.stmts[stmt.args[4].id]
-    others = count(other -> any(==(stmt.args[3]), operands_of(other)), rows.stmts)
+    others = count(other -> any(x -> x === stmt.args[3], operands_of(other)), rows.stmts)
     return stmt.args[3] isa Core.SSAValue && others == 1 && Meta.isexpr(made, :call) && builtin_name(made.args[1]) === :tuple
 end
 
@@ -65,7 +65,7 @@ function retype_array!(ir, rows::Columns, i, elements, instances::Instances)
     made === nothing && return false
     rows.stmts[i], rows.types[i] = made, Vector{element}
     for (j, stmt) in enumerate(rows.stmts)
-        is_store(stmt) && stmt.args[3] == Core.SSAValue(i) || continue
+        is_store(stmt) && stmt.args[3] === Core.SSAValue(i) || continue
         rows.stmts[j] = Expr(:call, stmt.args[1:3]..., converted(stmt.args[4], element), stmt.args[5:end]...)
     end
     retype_uses!(ir, rows, i, isempty(elements), instances) &&
@@ -104,12 +104,12 @@ end
 function narrow_reads!(ir, rows::Columns, i, elements)
     array, found = Core.SSAValue(i), false
     for stmt in rows.stmts
-        any(==(array), operands_of(stmt)) || continue
-        Meta.isexpr(stmt, :call) && builtin_name(stmt.args[1]) in (:arraysize, :arraylen, :arrayref, :arrayset) && !(length(stmt.args) > 3 && stmt.args[4] == array) ||
+        any(x -> x === array, operands_of(stmt)) || continue
+        Meta.isexpr(stmt, :call) && builtin_name(stmt.args[1]) in (:arraysize, :arraylen, :arrayref, :arrayset) && !(length(stmt.args) > 3 && stmt.args[4] === array) ||
             return false
     end
     for (j, stmt) in enumerate(rows.stmts)
-        Meta.isexpr(stmt, :call) && builtin_name(stmt.args[1]) === :arrayref && stmt.args[3] == array && is_open(rows.types[j]) || continue
+        Meta.isexpr(stmt, :call) && builtin_name(stmt.args[1]) === :arrayref && stmt.args[3] === array && is_open(rows.types[j]) || continue
         at = length(stmt.args) == 4 && stmt.args[4] isa Int ? stmt.args[4] : nothing
         types = Any[argument_type(ir, rows, x) for (place, x) in elements if at === nothing || place === nothing || place == at]
         known = Union{types...}
@@ -143,9 +143,10 @@ function retype_uses!(ir, rows::Columns, from, may_return::Bool, instances::Inst
             retyped = retyped_use(ir, rows, stmt, old, changed, instances)
             retyped === nothing && return false
             rows.stmts[i], ty = retyped
-            ty === old && continue
+            # What the compiler knows of a value beside its type is still so.
+            (ty === old || ty === CC.widenconst(old)) && continue
             rows.types[i] = ty
-            ty isa Type && ty <: old || push!(changed, i)
+            ty isa Type && ty <: CC.widenconst(old) || push!(changed, i)
         end
         sharpen_once!(ir, rows, instances)
         length(changed) == before && return true
@@ -201,6 +202,15 @@ function may_put_others(mi::Core.MethodInstance, types)
     return !all(ty -> ty <: Union{Array,Function,Int,Bool} || ty in elements, types) || length(unique(elements)) > 1
 end
 
+"A type with these parameters; no type where they are out of its bounds."
+function applied(@nospecialize(wrapper), parameters)
+    try
+        return isempty(parameters) ? wrapper : wrapper{parameters...}
+    catch
+        return Union{}
+    end
+end
+
 "The struct type with other parameters in the places of those that are the types of fields, for fields of these types."
 function retyped_struct(@nospecialize(ty), types)
     ty isa DataType && isconcretetype(ty) && fieldcount(ty) == length(types) || return nothing
@@ -212,7 +222,6 @@ function retyped_struct(@nospecialize(ty), types)
         length(at) == 1 && is_one_type(own) || return nothing
         parameters[first(at)] = own
     end
-    isempty(parameters) && return ty
-    other = ty.name.wrapper{parameters...}
+    other = applied(ty.name.wrapper, parameters)
     return isconcretetype(other) && all(i -> types[i] <: fieldtype(other, i), 1:length(types)) ? other : nothing
 end
