@@ -82,13 +82,14 @@ sinc(x::Union{Float64,Complex{Float64}}) = iszero(x) ? 1 - (pi * x)^2 / 6 : sinp
 cosc(x::Union{Float64,Complex{Float64}}) = iszero(x) ? -(pi^2 / 3) * x + 0.0 : (cospi(x) - sinpi(x) / (pi * x)) / x
 
 # On the imaginary axis as elsewhere: what is left out there has a derivative.
+times(x, large) = iszero(x) && isinf(large) ? flipsign(x, large) : x * large
 function sinpi(z::Complex{T}) where {T<:Union{Float32,Float64}}
     x, y = reim(z)
     isfinite(x) || return Complex(T(NaN), iszero(y) || isinf(y) ? y : T(NaN))
     y = T(pi) * y
     s, c = Base.sinpi(x), Base.cospi(x)
-    isfinite(y) || return Complex(iszero(s) ? s : s * cosh(y), iszero(c) ? copysign(c, y) : c * sinh(y))
-    return Complex(s * cosh(y), c * sinh(y))
+    isfinite(y) || return Complex(iszero(s) ? s : s * cosh(y), iszero(c) ? (isnan(y) ? c : copysign(c, y)) : c * sinh(y))
+    return Complex(times(s, cosh(y)), times(c, sinh(y)))
 end
 function cospi(z::Complex{T}) where {T<:Union{Float32,Float64}}
     x, y = reim(z)
@@ -98,8 +99,8 @@ function cospi(z::Complex{T}) where {T<:Union{Float32,Float64}}
     end
     y = T(pi) * y
     s, c = Base.sinpi(x), Base.cospi(x)
-    isfinite(y) || return Complex(iszero(c) ? c : c * cosh(y), iszero(s) ? -flipsign(s, y) : -s * sinh(y))
-    return Complex(c * cosh(y), -s * sinh(y))
+    isfinite(y) || return Complex(iszero(c) ? c : c * cosh(y), iszero(s) ? (isnan(y) ? s : -flipsign(s, y)) : -s * sinh(y))
+    return Complex(times(c, cosh(y)), -times(s, sinh(y)))
 end
 
 end

@@ -2,12 +2,18 @@
 
 const ComplexFloat = Complex{<:Union{Float32,Float64}}
 
+"The product, where zero makes zero of what is too large, too."
+times(x, large) = iszero(x) && isinf(large) ? flipsign(x, large) : x * large
+
+"The sum, where zero keeps the sign of the first."
+plus(x, y) = signbit(x) ? -(-x - y) : x + y
+
 function sin(z::Complex{Float64})
     x, y = reim(z)
     isfinite(x) || return Complex(NaN, iszero(y) || isinf(y) ? y : NaN)
     iszero(x) && !isfinite(y) && return Complex(x, sinh(y))
     s, c = sincos(x)
-    return Complex(s * cosh(y), c * sinh(y))
+    return Complex(times(s, cosh(y)), c * sinh(y))
 end
 function cos(z::Complex{Float64})
     x, y = reim(z)
@@ -17,7 +23,7 @@ function cos(z::Complex{Float64})
     end
     iszero(x) && !isfinite(y) && return Complex(cosh(y), isnan(y) ? x : -flipsign(x, y))
     s, c = sincos(x)
-    return Complex(c * cosh(y), -s * sinh(y))
+    return Complex(c * cosh(y), -times(s, sinh(y)))
 end
 
 "`exp` of what is not finite, less `minus`."
@@ -85,6 +91,7 @@ function acos(z::ComplexFloat)
 end
 function atanh(z::Complex{T}) where {T<:Union{Float32,Float64}}
     x, y = reim(z)
+    iszero(x) && isnan(y) && return Complex(x, y)
     large = Base.sqrt(floatmax(T)) / 4
     if abs(x) > large || abs(y) > large
         isnan(y) && return Complex(isinf(x) ? copysign(zero(x), x) : real(1 / z), y)
@@ -109,22 +116,29 @@ function _cpow(z::Union{T,Complex{T}}, p::Union{T,Complex{T}}) where {T<:Union{F
     exponent = real(p)
     if isreal(p) && isinteger(exponent) && abs(exponent) < typemax(Int32)
         count = Int(exponent)
-        iszero(count) && iszero(z) && return Complex(one(T), flipsign(copysign(zero(T), exponent), imag(z)))
         count < 0 && iszero(z) && return Complex(T(NaN), T(NaN))
-        power = count < 0 ? Base.power_by_squaring(inv(complex(z)), -count) : Base.power_by_squaring(complex(z), count)
-        return iszero(z) || !isfinite(power) ? power : power * exp((p - count) * Base.log(complex(z)))
+        power = Complex(one(T), flipsign(copysign(zero(T), exponent), imag(z)))
+        if count < 0
+            power = Base.power_by_squaring(inv(complex(z)), -count)
+        elseif count > 0
+            power = Base.power_by_squaring(complex(z), count)
+        end
+        (iszero(z) || !isfinite(power)) && return power
+        rest = power * (exp((p - count) * Base.log(complex(z))) - 1)
+        return Complex(plus(real(power), real(rest)), plus(imag(power), imag(rest)))
     end
     iszero(z) && return power_of_zero(complex(z), exponent)
-    r, θ, factor = abs(z), angle(z), complex(one(T))
+    r, θ = abs(z), angle(z)
     size = r^exponent * Base.exp(-imag(p) * θ)
-    if isreal(z) && real(z) < 0 && isfinite(exponent)
-        # Half a turn is known better than by its angle.
-        factor = Complex(cospi(exponent), flipsign(sinpi(exponent), imag(z)))
-        θ = angle(-z)
+    is_back = isreal(z) && real(z) < 0 && isfinite(exponent)
+    turned, more = exponent * (is_back ? angle(-z) : θ), imag(p) * Base.log(r)
+    turned = isreal(p) ? plus(turned, more) : turned + more
+    if !isfinite(turned)
+        # In no direction.
+        return iszero(size) ? zero(Complex{T}) : Complex(T(NaN), T(NaN))
     end
-    turned = exponent * θ + imag(p) * Base.log(r)
-    isfinite(turned) && return size * factor * cis(turned)
-    # In no direction.
-    return iszero(size) ? zero(Complex{T}) : Complex(T(NaN), T(NaN))
+    is_back || return size * cis(turned)
+    # Half a turn is known better than by its angle.
+    return size * Complex(cospi(exponent), flipsign(sinpi(exponent), imag(z))) * cis(turned)
 end
 power_of_zero(z, exponent) = exponent > 1 ? z * z : exponent > 0 ? z : Complex(oftype(exponent, NaN), oftype(exponent, NaN))

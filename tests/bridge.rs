@@ -4,6 +4,7 @@
 
 #![allow(clippy::expect_used, clippy::panic, clippy::print_stdout, reason = "a test that cannot go on should stop")]
 
+use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -38,15 +39,26 @@ fn main() {
         println!("no Julia was found: the tests of the bridge are skipped; scripts/julia --install gets one");
     }
     let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("bridge");
-    let trial = Trial::test("functions_go_from_julia_to_bbkit_and_back", move || there_and_back(&julia, &folder));
-    libtest_mimic::run(&args, vec![trial.with_ignored_flag(!found)]).exit();
+    let for_values = julia.clone();
+    let trials = vec![
+        Trial::test("functions_go_from_julia_to_bbkit_and_back", move || there_and_back(&julia, &folder)),
+        Trial::test("complex_functions_have_julias_values", move || complex_values(&for_values)),
+    ];
+    libtest_mimic::run(&args, trials.into_iter().map(|trial| trial.with_ignored_flag(!found)).collect()).exit();
 }
 
-fn run(julia: &Path, script: &str, folder: &Path) -> Result<String, Failed> {
+fn complex_values(julia: &Path) -> Result<(), Failed> {
+    let compared = |arguments: &[&str]| run(julia, "tests/bridge/complex_values.jl", arguments);
+    assert_eq!(compared(&[])?, "");
+    assert!(compared(&["with one that is wrong"])?.contains("but Julia has"), "the wrong function was not found");
+    Ok(())
+}
+
+fn run(julia: &Path, script: &str, arguments: &[impl AsRef<OsStr>]) -> Result<String, Failed> {
     let output = Command::new(julia)
         .current_dir(env!("CARGO_MANIFEST_DIR"))
         .args(["--startup-file=no", script])
-        .arg(folder)
+        .args(arguments)
         .output()?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     match output.status.success() {
@@ -61,7 +73,7 @@ fn there_and_back(julia: &Path, folder: &Path) -> Result<(), Failed> {
         fs::remove_dir_all(folder)?;
     }
     fs::create_dir_all(folder)?;
-    run(julia, "tests/bridge/export.jl", folder)?;
+    run(julia, "tests/bridge/export.jl", &[folder])?;
     let entries: Vec<Json> = serde_json::from_str(&fs::read_to_string(folder.join("calls.json"))?)?;
     assert!(entries.len() >= 40, "only {} functions were exported", entries.len());
     let mut problems = Vec::new();
@@ -72,7 +84,7 @@ fn there_and_back(julia: &Path, folder: &Path) -> Result<(), Failed> {
         }
     }
     assert!(problems.is_empty(), "{}", problems.join("\n"));
-    let report = run(julia, "tests/bridge/import.jl", folder)?;
+    let report = run(julia, "tests/bridge/import.jl", &[folder])?;
     let count = |prefix: &str| report.lines().filter(|line| line.starts_with(prefix)).count();
     let gradients = entries.iter().filter(|entry| has_mark(entry, "grad")).count();
     // Each function comes back twice: as it was, and changed by passes.
