@@ -36,6 +36,8 @@ function exp(z::ComplexFloat)
     x, y = reim(z)
     isnan(x) || !isfinite(y) ? exp_of_infinite(x, y, zero(x)) : from_polar(Base.exp(x), y)
 end
+# Where Julia has the exponential inlined.
+is_real_and_infinite(angle, r) = iszero(angle) && !isfinite(r)
 function expm1(z::ComplexFloat)
     x, y = reim(z)
     (isnan(x) || !isfinite(y)) && return exp_of_infinite(x, y, one(x))
@@ -45,7 +47,7 @@ function expm1(z::ComplexFloat)
     return Complex(less - 2r * Base.sin(y / 2)^2, r * Base.sin(y))
 end
 function from_polar(r, angle)
-    iszero(angle) && !isfinite(r) && return Complex(r, angle)
+    is_real_and_infinite(angle, r) && return Complex(r, angle)
     s, c = sincos(angle)
     return Complex(r * c, r * s)
 end

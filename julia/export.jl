@@ -102,6 +102,7 @@ function exported_code(mi::Core.MethodInstance, instances::Instances)
     ir.argtypes[1] = mi.specTypes.parameters[1]
     use_plain_numbers!(ir)
     use_plain_powers!(ir)
+    use_whole_exponentials!(ir)
     sharpen_calls!(ir, instances)
     specialize_arrays!(ir, instances) && sharpen_calls!(ir, instances)
     is_open(result) && (result = typeintersect(result, returned_type(ir)))

@@ -117,6 +117,33 @@ function use_plain_powers!(ir)
 end
 
 """
+Where the exponential of a complex number is inlined, lets only numbers of which it is infinite take Julia's short cut for reals: the other way gives the same, and has a
+derivative for the imaginary part.
+"""
+function use_whole_exponentials!(ir)
+    rows, table = columns(ir), linetable(ir)
+    function is_inlined(row)
+        while 1 <= row <= length(table)
+            table[row].method == "exp" && endswith(table[row].file, "complex.jl") && return true
+            row = table[row].inlined_at
+        end
+        return false
+    end
+    exponential = nothing
+    for i in 1:length(rows.stmts)
+        stmt = rows.stmts[i]
+        is_inlined(rows.lines[i][1]) || continue
+        if Meta.isexpr(stmt, :invoke) && instance_of(stmt.args[1]) isa Core.MethodInstance && rows.types[i] === Float64
+            instance_of(stmt.args[1]).def.name === :exp && (exponential = Core.SSAValue(i))
+        elseif exponential !== nothing && Meta.isexpr(stmt, :call) && known_object(stmt.args[1]) === Core.Intrinsics.eq_float && stmt.args[3] === 0.0
+            rows.stmts[i] = Expr(:call, GlobalRef(Portable.OfBase, :is_real_and_infinite), stmt.args[2], exponential)
+            exponential = nothing
+        end
+    end
+    return nothing
+end
+
+"""
 A call with the elements of arrays or tuples, or of what is iterated, as a call of a function that is there for that, where the type of what is called says what such a call does: the
 number of its arguments is known only when it runs. `nothing` if there is no such function.
 """

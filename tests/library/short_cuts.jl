@@ -2,6 +2,7 @@
 
 # Complex functions on the axes, but not on the lines where they jump.
 parts(z) = 2 * real(z) + 3 * imag(z)
+@case("complex_exp_of_reals", (x, y) -> (z = complex(x, y); parts(exp(z)) + parts(exp(2z) * exp(-z / 2))), 0.7, 0.0)
 @case("complex_expm1_of_reals", (x, y) -> parts(expm1(complex(x, y))), 0.7, 0.0)
 @case("complex_root_on_the_imaginary_axis", (x, y) -> parts(sqrt(complex(x, y))) + parts(sqrt(complex(x, -y))), 0.0, 0.4)
 @case("complex_inverses_on_the_imaginary_axis", (x, y) -> (z = complex(x, y); parts(asin(z)) + parts(acos(z)) + parts(atanh(z)) + parts(acosh(z))), 0.0, 0.4)
