@@ -20,6 +20,8 @@ numbers.
 """
 module Mixed
 
+const OfOneType = Union{Float32,Float64,Int64,Bool}
+
 "An array that holds what was in this one up to the place of an element that is of another type, and the element there."
 floats(array, x, at) = refilled(similar(array, typeof(x)), array, x, at)
 widened(array, x, at) = refilled(similar(array, Base.promote_typejoin(eltype(array), typeof(x))), array, x, at)
@@ -39,7 +41,7 @@ module Broadcast
 using ..Portable: Mixed
 
 # Elements are counted in the order in which they lie.
-function copyto_nonleaf!(dest::Array{T}, bc::Base.Broadcast.Broadcasted, iter, state, count) where {T<:Union{Float32,Float64}}
+function copyto_nonleaf!(dest::Array{T}, bc::Base.Broadcast.Broadcasted, iter, state, count) where {T<:Mixed.OfOneType}
     while true
         y = iterate(iter, state)
         y === nothing && return dest
@@ -48,59 +50,14 @@ function copyto_nonleaf!(dest::Array{T}, bc::Base.Broadcast.Broadcasted, iter, s
         count += 1
         if x isa T
             @inbounds dest[I] = x
-        elseif x isa Union{Int64,Bool}
+        elseif T <: AbstractFloat && x isa Union{Int64,Bool}
             @inbounds dest[I] = x
-        else
-            return Base.Broadcast.copyto_nonleaf!(Mixed.widened(dest, x, count), bc, iter, state, count)
-        end
-    end
-end
-function copyto_nonleaf!(dest::Array{T}, bc::Base.Broadcast.Broadcasted, iter, state, count) where {T<:Union{Int64,Bool}}
-    while true
-        y = iterate(iter, state)
-        y === nothing && return dest
-        I, state = y
-        @inbounds x = bc[I]
-        count += 1
-        if x isa T
-            @inbounds dest[I] = x
-        elseif x isa Union{Float32,Float64}
+        elseif T <: Integer && x isa Union{Float32,Float64}
             return copyto_nonleaf!(Mixed.floats(dest, x, count), bc, iter, state, count)
         else
             return Base.Broadcast.copyto_nonleaf!(Mixed.widened(dest, x, count), bc, iter, state, count)
         end
     end
-end
-
-end
-
-"For `Base.Math`."
-module Math
-
-# Where the argument is zero, the functions of it that have the derivatives of these there.
-sinc(x::Union{Float64,Complex{Float64}}) = iszero(x) ? 1 - (pi * x)^2 / 6 : sinpi(x) / (pi * x)
-cosc(x::Union{Float64,Complex{Float64}}) = iszero(x) ? -(pi^2 / 3) * x + 0.0 : (cospi(x) - sinpi(x) / (pi * x)) / x
-
-# On the imaginary axis as elsewhere: what is left out there has a derivative.
-times(x, large) = iszero(x) && isinf(large) ? flipsign(x, large) : x * large
-function sinpi(z::Complex{T}) where {T<:Union{Float32,Float64}}
-    x, y = reim(z)
-    isfinite(x) || return Complex(T(NaN), iszero(y) || isinf(y) ? y : T(NaN))
-    y = T(pi) * y
-    s, c = Base.sinpi(x), Base.cospi(x)
-    isfinite(y) || return Complex(iszero(s) ? s : s * cosh(y), iszero(c) ? (isnan(y) ? c : copysign(c, y)) : c * sinh(y))
-    return Complex(times(s, cosh(y)), times(c, sinh(y)))
-end
-function cospi(z::Complex{T}) where {T<:Union{Float32,Float64}}
-    x, y = reim(z)
-    if !isfinite(x)
-        iszero(y) && return Complex(T(NaN), isnan(x) ? zero(T) : -flipsign(y, x))
-        return isinf(y) ? Complex(T(Inf), T(NaN)) : Complex(T(NaN), T(NaN))
-    end
-    y = T(pi) * y
-    s, c = Base.sinpi(x), Base.cospi(x)
-    isfinite(y) || return Complex(iszero(c) ? c : c * cosh(y), iszero(s) ? (isnan(y) ? s : -flipsign(s, y)) : -s * sinh(y))
-    return Complex(times(c, cosh(y)), -times(s, sinh(y)))
 end
 
 end
@@ -160,7 +117,7 @@ if VERSION < v"1.10"
     end
 end
 
-function collect_to!(dest::Array{T}, itr, offs, st) where {T<:Union{Float32,Float64}}
+function collect_to!(dest::Array{T}, itr, offs, st) where {T<:Mixed.OfOneType}
     i = offs
     while true
         y = iterate(itr, st)
@@ -168,23 +125,9 @@ function collect_to!(dest::Array{T}, itr, offs, st) where {T<:Union{Float32,Floa
         x, st = y
         if x isa T
             @inbounds dest[i] = x
-        elseif x isa Union{Int64,Bool}
+        elseif T <: AbstractFloat && x isa Union{Int64,Bool}
             @inbounds dest[i] = x
-        else
-            return Base.collect_to!(Mixed.widened(dest, x, i), itr, i + 1, st)
-        end
-        i += 1
-    end
-end
-function collect_to!(dest::Array{T}, itr, offs, st) where {T<:Union{Int64,Bool}}
-    i = offs
-    while true
-        y = iterate(itr, st)
-        y === nothing && return dest
-        x, st = y
-        if x isa T
-            @inbounds dest[i] = x
-        elseif x isa Union{Float32,Float64}
+        elseif T <: Integer && x isa Union{Float32,Float64}
             return collect_to!(Mixed.floats(dest, x, i), itr, i + 1, st)
         else
             return Base.collect_to!(Mixed.widened(dest, x, i), itr, i + 1, st)
@@ -405,6 +348,38 @@ function dumpbitcache(Bc::Vector{UInt64}, bind::Int, C::Vector{Bool})
         Bc[bind+chunk] = word
     end
     return nothing
+end
+
+end
+
+"For `Base.Math`."
+module Math
+
+using ..OfBase: times
+
+# Where the argument is zero, the functions of it that have the derivatives of these there.
+sinc(x::Union{Float64,Complex{Float64}}) = iszero(x) ? 1 - (pi * x)^2 / 6 : sinpi(x) / (pi * x)
+cosc(x::Union{Float64,Complex{Float64}}) = iszero(x) ? -(pi^2 / 3) * x + 0.0 : (cospi(x) - sinpi(x) / (pi * x)) / x
+
+# On the imaginary axis as elsewhere: what is left out there has a derivative.
+function sinpi(z::Complex{T}) where {T<:Union{Float32,Float64}}
+    x, y = reim(z)
+    isfinite(x) || return Complex(T(NaN), iszero(y) || isinf(y) ? y : T(NaN))
+    y = T(pi) * y
+    s, c = Base.sinpi(x), Base.cospi(x)
+    isfinite(y) || return Complex(iszero(s) ? s : s * cosh(y), iszero(c) ? (isnan(y) ? c : copysign(c, y)) : c * sinh(y))
+    return Complex(times(s, cosh(y)), times(c, sinh(y)))
+end
+function cospi(z::Complex{T}) where {T<:Union{Float32,Float64}}
+    x, y = reim(z)
+    if !isfinite(x)
+        iszero(y) && return Complex(T(NaN), isnan(x) ? zero(T) : -flipsign(y, x))
+        return isinf(y) ? Complex(T(Inf), T(NaN)) : Complex(T(NaN), T(NaN))
+    end
+    y = T(pi) * y
+    s, c = Base.sinpi(x), Base.cospi(x)
+    isfinite(y) || return Complex(iszero(c) ? c : c * cosh(y), iszero(s) ? (isnan(y) ? s : -flipsign(s, y)) : -s * sinh(y))
+    return Complex(times(c, cosh(y)), -times(s, sinh(y)))
 end
 
 end

@@ -328,9 +328,8 @@ end
 
 "What a call puts in a box, or in an array whose elements may be of several types; `nothing` if it does neither."
 function kept_value(ir, rows::Columns, stmt::Expr)
-    f = known_object(stmt.args[1])
-    f === Core.setfield! && length(stmt.args) == 4 && argument_type(ir, rows, stmt.args[2]) === Core.Box && return stmt.args[4]
-    f === Core.arrayset && length(stmt.args) >= 5 || return nothing
+    builtin_name(stmt.args[1]) === :setfield! && length(stmt.args) == 4 && argument_type(ir, rows, stmt.args[2]) === Core.Box && return stmt.args[4]
+    is_store(stmt) || return nothing
     array = argument_type(ir, rows, stmt.args[3])
     return array isa DataType && array <: Array && !is_one_type(eltype(array)) ? stmt.args[4] : nothing
 end

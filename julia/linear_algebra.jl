@@ -106,11 +106,15 @@ end
 function is_of_full_rank(A::Matrix{T}) where {T<:RealFloat}
     m, n = size(A)
     factors, _ = LAPACK.householder!(m >= n ? copy(A) : permutedims(A), min(m, n), true)
-    least, largest = T(Inf), zero(T)
-    for i in 1:min(m, n)
-        least, largest = min(least, abs(factors[i, i])), max(largest, abs(factors[i, i]))
-    end
+    least, largest = extremes_of_diagonal(factors)
     return least > Base.sqrt(eps(T)) * largest
+end
+function extremes_of_diagonal(A::Matrix{T}) where {T}
+    least, largest = T(Inf), zero(T)
+    for i in 1:min(size(A, 1), size(A, 2))
+        least, largest = min(least, abs(A[i, i])), max(largest, abs(A[i, i]))
+    end
+    return least, largest
 end
 
 least_squares(A::Matrix{<:Complex}, b) = throw(ArgumentError("only least squares of real numbers are written as loops"))
@@ -119,13 +123,8 @@ function least_squares(A::Matrix{T}, b::VecOrMat{T}) where {T<:Real}
     agree(m == size(b, 1))
     tall = m > n
     factors, triangles = LAPACK.householder!(tall ? copy(A) : permutedims(A), min(m, n), true)
-    largest = zero(T)
-    for i in 1:min(m, n)
-        largest = max(largest, abs(factors[i, i]))
-    end
-    for i in 1:min(m, n)
-        abs(factors[i, i]) > min(m, n) * eps(T) * largest || throw(ArgumentError("only systems of full rank are written as loops"))
-    end
+    least, largest = extremes_of_diagonal(factors)
+    least > min(m, n) * eps(T) * largest || throw(ArgumentError("only systems of full rank are written as loops"))
     columns = zeros(T, max(m, n), size(b, 2))
     for column in 1:size(b, 2), i in 1:m
         columns[i, column] = b[i, column]
@@ -186,12 +185,14 @@ exp!(A::Matrix{T}) where {T<:RealFloat} = MatrixExponential.exp!(A)
 const AnySymmetric = Union{RealSymmetric,Matrix{<:RealFloat}}
 
 exp(A::RealSymmetric) = SymmetricFunctions.exponential(A)
-sin(A::AnySymmetric) = SymmetricFunctions.sine(A)
-cos(A::AnySymmetric) = SymmetricFunctions.cosine(A)
-tan(A::AnySymmetric) = SymmetricFunctions.tangent(A)
-sinh(A::AnySymmetric) = SymmetricFunctions.hyperbolic_sine(A)
-cosh(A::AnySymmetric) = SymmetricFunctions.hyperbolic_cosine(A)
-tanh(A::AnySymmetric) = SymmetricFunctions.hyperbolic_tangent(A)
+for (name, own) in (
+    (:sin, :sine), (:cos, :cosine), (:tan, :tangent), (:sinh, :hyperbolic_sine), (:cosh, :hyperbolic_cosine), (:tanh, :hyperbolic_tangent),
+    (:asin, :inverse_sine), (:acos, :inverse_cosine), (:atan, :inverse_tangent),
+    (:asinh, :inverse_hyperbolic_sine), (:acosh, :inverse_hyperbolic_cosine), (:atanh, :inverse_hyperbolic_tangent),
+)
+    @eval $name(A::AnySymmetric) = SymmetricFunctions.$own(A)
+end
+sincos(A::AnySymmetric) = SymmetricFunctions.sine(A), SymmetricFunctions.cosine(A)
 log(A::AnySymmetric) = SymmetricFunctions.logarithm(A)
 sqrt(A::Matrix{<:RealFloat}) = SymmetricFunctions.root(A, eps(eltype(A)) * size(A, 1))
 sqrt(rtol::Real, _, A::RealSymmetric) = SymmetricFunctions.root(A, rtol)

@@ -18,13 +18,10 @@ const OfElements{T} = Union{Matrix{T},SubArray{T,2}}
 const Flipped = isempty(LOADED) ? Array{T,0} where T :
     Union{loaded(:Adjoint, Any){T,<:OfElements{T}},loaded(:Transpose, Any){T,<:OfElements{T}}} where T
 
-# What `cholesky!` factorizes.
-const Symmetric = isempty(LOADED) ? Union{} :
-    Union{loaded(:Symmetric, Any){T,Matrix{T}} where {T<:Union{Float32,Float64}},
-          loaded(:Hermitian, Any){T,Matrix{T}} where {T<:Union{Float32,Float64,ComplexF32,ComplexF64}}}
-
 const RealSymmetric = isempty(LOADED) ? Union{} :
     Union{loaded(:Symmetric, Any){T,Matrix{T}} where {T<:Union{Float32,Float64}},loaded(:Hermitian, Any){T,Matrix{T}} where {T<:Union{Float32,Float64}}}
+# What `cholesky!` factorizes.
+const Symmetric = isempty(LOADED) ? Union{} : Union{RealSymmetric,loaded(:Hermitian, Any){T,Matrix{T}} where {T<:Union{ComplexF32,ComplexF64}}}
 const symmetric = loaded(:Symmetric, identity)
 # The order of eigenvalues, if none is asked for.
 const Ascending = isempty(LOADED) ? Nothing : typeof(first(LOADED).eigsortby)

@@ -1,9 +1,10 @@
-# Functions of real symmetric matrices.
+# Functions of real symmetric matrices, and of some others.
 
 "In a module of its own, in which the operators are those of numbers."
 module SymmetricFunctions
 
 using ..LAPACK: LAPACK
+using ..MatrixExponential: MatrixExponential
 using ..Portable: RealSymmetric, symmetric
 
 "The symmetric half of a matrix, and the other one, which is zero: what it is of another matrix near this one has a derivative."
@@ -12,12 +13,12 @@ function halves(A::RealSymmetric)
     whole = eltype(A)[A[i, j] for i in 1:n, j in 1:n]
     return whole, zero(whole)
 end
+is_symmetric(A::RealSymmetric) = true
+is_symmetric(A::Matrix) = size(A, 1) == size(A, 2) && all(A[i, j] == A[j, i] for j in 1:size(A, 2) for i in 1:j)
 function halves(A::Matrix)
     n = size(A, 1)
     n == size(A, 2) || throw(DimensionMismatch("the matrix is not square"))
-    for j in 1:n, i in 1:j
-        A[i, j] == A[j, i] || throw(ArgumentError("only functions of symmetric matrices are written as loops"))
-    end
+    is_symmetric(A) || throw(ArgumentError("only functions of symmetric matrices are written as loops"))
     flipped = permutedims(A)
     return (A .+ flipped) ./ 2, (A .- flipped) ./ 2
 end
@@ -77,10 +78,34 @@ exponential(A) = of_eigenvalues(exp, exp, A)
 sine(A) = of_eigenvalues(sin, cos, A)
 cosine(A) = of_eigenvalues(cos, x -> -sin(x), A)
 tangent(A) = of_eigenvalues(tan, x -> 1 + tan(x)^2, A)
-hyperbolic_sine(A) = of_eigenvalues(sinh, cosh, A)
-hyperbolic_cosine(A) = of_eigenvalues(cosh, sinh, A)
-hyperbolic_tangent(A) = of_eigenvalues(tanh, x -> 1 - tanh(x)^2, A)
-logarithm(A) = of_eigenvalues(x -> log(not_negative(x, zero(x))), inv, A)
+inverse_sine(A) = of_eigenvalues(asin, x -> 1 / sqrt(1 - x^2), A)
+inverse_cosine(A) = of_eigenvalues(acos, x -> -1 / sqrt(1 - x^2), A)
+inverse_tangent(A) = of_eigenvalues(atan, x -> 1 / (1 + x^2), A)
+inverse_hyperbolic_sine(A) = of_eigenvalues(asinh, x -> 1 / sqrt(x^2 + 1), A)
+inverse_hyperbolic_cosine(A) = of_eigenvalues(acosh, x -> 1 / sqrt(x^2 - 1), A)
+inverse_hyperbolic_tangent(A) = of_eigenvalues(atanh, x -> 1 / (1 - x^2), A)
+# These are made of exponentials, of which any matrix has one.
+exponentials(A::Matrix) = MatrixExponential.exp!(copy(A)), MatrixExponential.exp!(-A)
+function hyperbolic_sine(A)
+    is_symmetric(A) && return of_eigenvalues(sinh, cosh, A)
+    grows, falls = exponentials(A)
+    return (grows .- falls) ./ 2
+end
+function hyperbolic_cosine(A)
+    is_symmetric(A) && return of_eigenvalues(cosh, sinh, A)
+    grows, falls = exponentials(A)
+    return (grows .+ falls) ./ 2
+end
+function hyperbolic_tangent(A)
+    is_symmetric(A) && return of_eigenvalues(tanh, x -> 1 - tanh(x)^2, A)
+    grows, falls = exponentials(A)
+    factors, pivots = LAPACK.getrf!(grows .+ falls)
+    return LAPACK.getrs!('N', factors, pivots, grows .- falls)
+end
+function logarithm(A)
+    is_triangular(A) && !is_symmetric(A) && return logarithm_of_triangular(A)
+    return of_eigenvalues(x -> log(not_negative(x, zero(x))), inv, A)
+end
 power(A, p) = of_eigenvalues(x -> not_negative(x, zero(x))^p, x -> p * x^(p - 1), A)
 
 "An eigenvalue of a matrix of which none is negative, but for what rounding leaves: zero then."
@@ -89,14 +114,74 @@ function not_negative(x, rounding)
     return max(x, zero(x))
 end
 
+largest(A) = foldl((most, x) -> max(most, abs(x)), A; init = zero(eltype(A)))
+
+"Whether a matrix is upper triangular."
+is_triangular(A::RealSymmetric) = false
+is_triangular(A::Matrix) = size(A, 1) == size(A, 2) && all(iszero(A[i, j]) for j in 1:size(A, 2) for i in j+1:size(A, 1))
+
+"""
+The square root of an upper triangular matrix, column by column: Björck and Hammarling, 1983. What is below the diagonal is zero, and has a derivative: that of the Sylvester equation
+that small changes fulfil.
+"""
+function root_of_triangular(A::Matrix{T}) where {T}
+    n = size(A, 1)
+    R, below = zeros(T, n, n), zeros(T, n, n)
+    quotient(x, y) = iszero(x) && iszero(y) ? zero(T) : x / y
+    for j in 1:n
+        R[j, j] = sqrt(A[j, j])
+        for i in j-1:-1:1
+            left = A[i, j]
+            for k in i+1:j-1
+                left -= R[i, k] * R[k, j]
+            end
+            R[i, j] = quotient(left, R[i, i] + R[j, j])
+        end
+    end
+    for j in 1:n, i in n:-1:1
+        left = i > j ? A[i, j] : zero(T)
+        for k in i+1:n
+            left -= R[i, k] * below[k, j]
+        end
+        for k in 1:j-1
+            left -= below[i, k] * R[k, j]
+        end
+        below[i, j] = quotient(left, R[i, i] + R[j, j])
+    end
+    return R .+ below
+end
+
+"""
+The logarithm of an upper triangular matrix, by inverse scaling and squaring: that of a root that is close to one, as a series in `(X - I) / (X + I)`. It is real, also where Julia's is of
+complex type.
+"""
+function logarithm_of_triangular(A::Matrix{T}) where {T}
+    all(A[i, i] > 0 for i in 1:size(A, 1)) || throw(ArgumentError("only logarithms of triangular matrices that are positive on the diagonal are written as loops"))
+    one_matrix = LAPACK.identity_matrix(T, size(A, 1))
+    X, times = A, T(2)
+    while size(A, 1) * largest(X .- one_matrix) > 0.1
+        X, times = root_of_triangular(X), 2 * times
+    end
+    factors, pivots = LAPACK.getrf!(X .+ one_matrix)
+    power = LAPACK.getrs!('N', factors, pivots, X .- one_matrix)
+    square, total = power * power, copy(power)
+    # The next is less than rounding errors.
+    for k in 3:2:11
+        power = power * square
+        total .+= power ./ k
+    end
+    return times .* total
+end
+
 "Eigenvalues that are negative by no more than `rtol` of the largest are taken for zero."
 function root(A, rtol)
-    largest = zero(eltype(A))
+    is_triangular(A) && !is_symmetric(A) && return root_of_triangular(A)
+    row = zero(eltype(A))
     # No eigenvalue is larger than the sum of a row's absolute values.
     for i in 1:size(A, 1)
-        largest = max(largest, sum(abs(A[i, j]) for j in 1:size(A, 2)))
+        row = max(row, sum(abs(A[i, j]) for j in 1:size(A, 2)))
     end
-    rounding = rtol * largest
+    rounding = rtol * row
     return of_eigenvalues(x -> sqrt(not_negative(x, rounding)), x -> 1 / (2 * sqrt(x)), A)
 end
 

@@ -124,7 +124,7 @@ function use_whole_exponentials!(ir)
     rows, table = columns(ir), linetable(ir)
     function is_inlined(row)
         while 1 <= row <= length(table)
-            table[row].method == "exp" && endswith(table[row].file, "complex.jl") && return true
+            table[row].method == "exp" && table[row].file == "complex.jl" && return true
             row = table[row].inlined_at
         end
         return false
@@ -133,8 +133,9 @@ function use_whole_exponentials!(ir)
     for i in 1:length(rows.stmts)
         stmt = rows.stmts[i]
         is_inlined(rows.lines[i][1]) || continue
-        if Meta.isexpr(stmt, :invoke) && instance_of(stmt.args[1]) isa Core.MethodInstance && rows.types[i] === Float64
-            instance_of(stmt.args[1]).def.name === :exp && (exponential = Core.SSAValue(i))
+        mi = Meta.isexpr(stmt, :invoke) ? instance_of(stmt.args[1]) : nothing
+        if mi !== nothing && mi.def isa Method && mi.def.name === :exp && rows.types[i] === Float64
+            exponential = Core.SSAValue(i)
         elseif exponential !== nothing && Meta.isexpr(stmt, :call) && known_object(stmt.args[1]) === Core.Intrinsics.eq_float && stmt.args[3] === 0.0
             rows.stmts[i] = Expr(:call, GlobalRef(Portable.OfBase, :is_real_and_infinite), stmt.args[2], exponential)
             exponential = nothing

@@ -21,7 +21,7 @@ const MOST: usize = 16;
 
 /// Turns calls of functions of which the module has methods, and calls of objects, into calls of these methods where the types of the arguments or of the object are not
 /// known: `Core.isa` asks for the types of one method after the other, and the calls take what they are known to be then. So does `getfield` of what is one of several tuples
-/// or immutable structs. Where none fits it is an error when the program runs, as it was; what may be a function that is called as a value stays such a call. True if there
+/// or structs. Where none fits it is an error when the program runs, as it was; what may be a function that is called as a value stays such a call. True if there
 /// was such a call in the functions that it was run on: in the one of this name, or in all.
 ///
 /// A method fits whose types are the known ones of the arguments. The run can ask for types of which values have no other, more exact one; where a method that may fit

@@ -59,3 +59,17 @@ function rebuilt(A)
 end
 rebuilt(A::Matrix{BigFloat}) = root(A)
 @case("eigenvectors_of_matrices_that_are_symmetric", A -> mixed(rebuilt(A)), S)
+
+# What is neither symmetric nor without a function of its own.
+function hyperbolic(A)
+    return mixed(sinh(A)) + 2 * mixed(cosh(A)) + 3 * mixed(tanh(A))
+end
+function hyperbolic(A::Matrix{BigFloat})
+    grows, falls = exponential(A), exponential(-A)
+    return mixed(grows - falls) / 2 + mixed(grows + falls) + 3 * mixed((grows + falls) \ (grows - falls))
+end
+arctangent(A) = atan(A)
+arctangent(A::Matrix{BigFloat}) = sum((-1)^k * A^(2k + 1) / (2k + 1) for k in 0:600)
+@case("hyperbolic_functions_of_matrices", A -> hyperbolic(A) + hyperbolic(A + A'), A / 4)
+@case("roots_of_triangular_matrices", A -> mixed(root(A)) + mixed(real.(logarithm(A))), T)
+@case("arctangent_of_symmetric", A -> mixed(arctangent(of_any_type(A))) + mixed(arctangent(A)), one_of_three / 2)
