@@ -60,16 +60,23 @@ function retype_array!(ir, rows::Columns, i, elements, instances::Instances)
     is_copied_tuple(rows, rows.stmts[i]) && return false
     element = sole_type(ir, rows, elements, eltype(rows.types[i]))
     element === nothing && return false
-    before = copy(rows.stmts), copy(rows.types)
     made = remade(ir, rows, rows.stmts[i], element, instances)
     made === nothing && return false
-    rows.stmts[i], rows.types[i] = made, Vector{element}
-    for (j, stmt) in enumerate(rows.stmts)
-        is_store(stmt) && stmt.args[3] === Core.SSAValue(i) || continue
-        rows.stmts[j] = Expr(:call, stmt.args[1:3]..., converted(stmt.args[4], element), stmt.args[5:end]...)
+    return or_as_before(rows) do
+        rows.stmts[i], rows.types[i] = made, Vector{element}
+        for (j, stmt) in enumerate(rows.stmts)
+            is_store(stmt) && stmt.args[3] === Core.SSAValue(i) || continue
+            rows.stmts[j] = Expr(:call, stmt.args[1:3]..., converted(stmt.args[4], element), stmt.args[5:end]...)
+        end
+        retype_uses!(ir, rows, i, isempty(elements), instances) &&
+            all(x -> argument_type(ir, rows, converted(x, element)) === element, map(last, elements)) && all_stores_fit(ir, rows, Vector{element})
     end
-    retype_uses!(ir, rows, i, isempty(elements), instances) &&
-        all(x -> argument_type(ir, rows, converted(x, element)) === element, map(last, elements)) && all_stores_fit(ir, rows, Vector{element}) && return true
+end
+
+"Changes statements and types, and takes that back if it does not come out well. Whether it did."
+function or_as_before(change, rows::Columns)
+    before = copy(rows.stmts), copy(rows.types)
+    change() && return true
     copyto!(rows.stmts, before[1])
     copyto!(rows.types, before[2])
     return false
@@ -175,7 +182,8 @@ function retyped_use(ir, rows::Columns, @nospecialize(stmt), @nospecialize(old),
         mi === nothing && return nothing
         types = argument_types(ir, rows, stmt.args[3:end])
         may_put_others(mi, types) && return nothing
-        sharp = Tuple{Base.unwrap_unionall(mi.specTypes).parameters[1],types...}
+        f = is_among(changed, stmt.args[2]) ? argument_type(ir, rows, stmt.args[2]) : Base.unwrap_unionall(mi.specTypes).parameters[1]
+        sharp = Tuple{f,types...}
         all(is_one_type, sharp.parameters) || return nothing
         other = made_instance(sharp, instances)
         other === nothing && return nothing
@@ -211,16 +219,19 @@ function applied(@nospecialize(wrapper), parameters)
     end
 end
 
-"The struct type with other parameters in the places of those that are the types of fields, for fields of these types."
+"""
+The struct type with other parameters in the places of those that are the types of fields, for fields of these types. A field that may hold any type is one for the type
+that it holds.
+"""
 function retyped_struct(@nospecialize(ty), types)
     ty isa DataType && isconcretetype(ty) && fieldcount(ty) == length(types) || return nothing
-    parameters = Any[ty.parameters...]
+    parameters, declared = Any[ty.parameters...], Base.unwrap_unionall(ty.name.wrapper)
     for (i, own) in enumerate(types)
         is = fieldtype(ty, i)
-        own <: is && continue
-        at = findall(p -> p === is, ty.parameters)
-        length(at) == 1 && is_one_type(own) || return nothing
-        parameters[first(at)] = own
+        at = findfirst(p -> p === fieldtype(declared, i), collect(declared.parameters))
+        own <: is && !(at !== nothing && is === DataType && is_one_type(own)) && continue
+        at !== nothing && is_one_type(own) || return nothing
+        parameters[at] = own
     end
     other = applied(ty.name.wrapper, parameters)
     return isconcretetype(other) && all(i -> types[i] <: fieldtype(other, i), 1:length(types)) ? other : nothing

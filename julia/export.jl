@@ -62,22 +62,42 @@ the program's own as structs of the number that they hold, and functions that ca
 or as Julia has them.
 """
 function export_instances(out, roots; callees::Bool = false, portable::Bool = callees)
+    codes = portable ? portable_codes(roots, callees) : plain_codes(roots, callees)
     write_dump(out; types = true, values = portable) do writer
-        queue, seen = copy(roots), IdDict{Any,Nothing}(mi => nothing for mi in roots)
-        instances = Instances()
-        while !isempty(queue)
-            mi = popfirst!(queue)
-            code = portable ? exported_code(mi, instances) : plain_code(mi)
-            # Only what was asked for must have code: what is called may be a builtin of the runtime.
-            code === nothing && (mi in roots ? error("no code can be inferred for $(call_text(mi))") : continue)
+        for (mi, code) in codes
             ci, result, ir = code
             write_function(writer, mi, ci, result, ir)
-            callees || continue
-            for callee in called_instances(ir, instances)
-                haskey(seen, callee) || (seen[callee] = nothing; push!(queue, callee))
-            end
         end
     end
+end
+
+plain_codes(roots, callees::Bool) = reached_codes(plain_code, ir -> callees ? called_instances(ir, Instances()) : [], roots)
+
+"The codes for a dump that is to run away from this Julia. What was taken for granted of boxes may turn out to be otherwise."
+function portable_codes(roots, callees::Bool)
+    boxes = Boxes()
+    while true
+        instances = Instances(boxes)
+        codes = reached_codes(mi -> exported_code(mi, instances), ir -> callees ? called_instances(ir, instances) : [], roots)
+        boxes.wrong[] || return codes
+        boxes = Boxes(boxes.unknown, boxes.floats)
+    end
+end
+
+"Method instances with their codes: these, and those that they call, directly or not."
+function reached_codes(code_of, called, roots)
+    queue, seen, codes = copy(roots), IdDict{Any,Nothing}(mi => nothing for mi in roots), Pair{Any,Any}[]
+    while !isempty(queue)
+        mi = popfirst!(queue)
+        code = code_of(mi)
+        # Only what was asked for must have code: what is called may be a builtin of the runtime.
+        code === nothing && (mi in roots ? error("no code can be inferred for $(call_text(mi))") : continue)
+        push!(codes, mi => code)
+        for callee in called(code[3])
+            haskey(seen, callee) || (seen[callee] = nothing; push!(queue, callee))
+        end
+    end
+    return codes
 end
 
 "The code of a method instance, its result and its IRCode, as Julia has them; `nothing` if there is none."
@@ -103,8 +123,16 @@ function exported_code(mi::Core.MethodInstance, instances::Instances)
     use_plain_numbers!(ir)
     use_plain_powers!(ir)
     use_whole_exponentials!(ir)
+    type_boxes!(ir, mi, instances.boxes)
     sharpen_calls!(ir, instances)
-    specialize_arrays!(ir, instances) && sharpen_calls!(ir, instances)
+    # Both change the code.
+    specialize_captured_types!(ir, instances) | specialize_arrays!(ir, instances) && sharpen_calls!(ir, instances)
+    check_boxes!(ir, mi, instances.boxes)
+    narrowed = with_narrowed_values(ir)
+    if narrowed !== nothing
+        ir = narrowed
+        sharpen_calls!(ir, instances)
+    end
     is_open(result) && (result = typeintersect(result, returned_type(ir)))
     return instances.codes[mi] = (ci, result, ir)
 end

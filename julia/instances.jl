@@ -14,10 +14,25 @@ const MOST_COMBINATIONS = 4
 const MOST_ROUNDS = 8
 
 """
+Of which types what is in boxes is, by the places where boxes are: fields of structs, and statements that make them, which are `origins` of what is in the former. Nothing is known of what is in those at
+`unknown` places, and `floats` are in those where integers are, too. Code is to be made anew, with these, once something is not so that was taken for granted in it.
+"""
+struct Boxes
+    types::Dict{Tuple{Any,Int},Any}
+    origins::Dict{Tuple{Any,Int},Tuple{Any,Int}}
+    unknown::Set{Tuple{Any,Int}}
+    floats::Dict{Tuple{Any,Int},Any}
+    wrong::Base.RefValue{Bool}
+end
+
+const Places = Dict{Tuple{Any,Int},Any}
+Boxes(unknown = Set{Tuple{Any,Int}}(), floats = Places()) = Boxes(Places(), Dict{Tuple{Any,Int},Tuple{Any,Int}}(), unknown, floats, Ref(false))
+
+"""
 What is known of the instances of a dump: how many there are of each method, and their codes. Of an instance whose code is being made there is
 what Julia has made of it. Of places that may hold values of any type — variables that closures capture and change, which Julia keeps in boxes, and elements of arrays — there are
 the types of functions and structs that are `kept` there, and the types in calls where one of them, that of what is called or of an argument, is left open. `chosen` are instances that were found since somebody asked and of which the run chooses one, by the types of what it
-passes.
+passes. Of boxes there is what is in them.
 """
 struct Instances
     made::IdDict{Any,Int}
@@ -25,9 +40,10 @@ struct Instances
     chosen::Vector{Any}
     kept::Vector{Any}
     calls_of_unknown::Vector{Vector{Any}}
+    boxes::Boxes
 end
 
-Instances() = Instances(IdDict{Any,Int}(), IdDict{Any,Any}(), [], [], [])
+Instances(boxes::Boxes = Boxes()) = Instances(IdDict{Any,Int}(), IdDict{Any,Any}(), [], [], [], boxes)
 
 """
 Lets calls invoke the instances for the types of their arguments, and finds the types that follow. What a loop carries may be of the types that it starts with: that is
@@ -142,6 +158,7 @@ function sharper_call(ir, rows::Columns, @nospecialize(stmt), instances::Instanc
         is_splat(known_object(stmt.args[1])) && return splat_call(ir, rows, stmt)
         f = argument_type(ir, rows, stmt.args[1])
         f === typeof(isa) && return known_answer(ir, rows, stmt.args)
+        f === typeof(Core.apply_type) && return known_type(ir, rows, stmt.args)
         # As Julia asks for several types at once.
         known_object(stmt.args[1]) === Core.Intrinsics.and_int && return any(x -> is_false(rows, x), stmt.args) ? false : nothing
         is_one_type(f) && !(f <: Union{Core.Builtin,Core.IntrinsicFunction}) || return nothing
@@ -153,6 +170,9 @@ function sharper_call(ir, rows::Columns, @nospecialize(stmt), instances::Instanc
         access === nothing || return access
         mi = made_instance(Tuple{f,types...}, instances)
         return mi === nothing ? nothing : Expr(:invoke, mi, stmt.args...)
+    elseif Meta.isexpr(stmt, :new) && stmt.args[1] isa Core.SSAValue
+        of = type_itself(ir, rows, stmt.args[1])
+        return isconcretetype(of) ? Expr(:new, of, stmt.args[2:end]...) : nothing
     end
     return nothing
 end
@@ -186,6 +206,20 @@ function known_answer(ir, rows::Columns, args)
     is_known_type(ty) && asked isa Type || return nothing
     ty <: asked && return true
     return typeintersect(ty, asked) === Union{} ? false : nothing
+end
+
+"The type that parameters make of a type, as closures are made that capture values whose types the compiler does not know; `nothing` if it is not known."
+function known_type(ir, rows::Columns, args)
+    known = Any[x isa Union{Core.SSAValue,Argument} ? type_itself(ir, rows, x) : known_object(x) for x in args[2:end]]
+    all(ty -> ty isa Union{DataType,UnionAll,Int}, known) && first(known) isa UnionAll || return nothing
+    made = applied(known[1], known[2:end])
+    return made isa Type && made !== Union{} ? made : nothing
+end
+
+"The type that a value is, if its own type says that it is a type, and which."
+function type_itself(ir, rows::Columns, @nospecialize(x))
+    ty = argument_type(ir, rows, x)
+    return ty isa DataType && ty.name === Type.body.name && !(ty.parameters[1] isa TypeVar) ? ty.parameters[1] : nothing
 end
 
 """
@@ -259,8 +293,11 @@ function found_type(ir, rows::Columns, @nospecialize(stmt), instances::Instances
         return code === nothing ? Any : CC.widenconst(code[2])
     elseif stmt isa Core.PiNode
         return typeintersect(argument_type(ir, rows, stmt.val), stmt.typ isa Type ? stmt.typ : Any)
-    elseif stmt isa GlobalRef
+    elseif stmt isa Union{GlobalRef,Type}
         return argument_type(ir, rows, stmt)
+    elseif Meta.isexpr(stmt, :new)
+        made = known_object(stmt.args[1])
+        return isconcretetype(made) ? made : Any
     elseif Meta.isexpr(stmt, :call)
         f = known_object(stmt.args[1])
         f === typeof && length(stmt.args) == 2 && return type_of_types(argument_type(ir, rows, stmt.args[2]))

@@ -154,7 +154,7 @@ impl Flow<'_> {
         let mut origins: SecondaryMap<InstId, Origins> = SecondaryMap::with_capacity(self.bb.inst_count());
         loop {
             let mut again = false;
-            for (id, inst) in self.bb.all_insts().filter(|(_, inst)| may_hold_array(&inst.ty)) {
+            for (id, inst) in self.bb.all_insts().filter(|(_, inst)| may_hold_array(self.module, &inst.ty)) {
                 let of = self.result(&inst.stmt, &origins);
                 let known = origins.get(id).copied().unwrap_or_default();
                 if known.or(of) != known {
@@ -184,12 +184,17 @@ impl Flow<'_> {
         match operand {
             Operand::Value(value) => origins.get(*value).copied().unwrap_or_default(),
             Operand::Argument(argument) => match argument.index() {
-                Some(index) if self.bb.argtypes.get(index).is_none_or(may_hold_array) => {
+                Some(index) if self.bb.argtypes.get(index).is_none_or(|ty| may_hold_array(self.module, ty)) => {
                     Origins { arguments: bit(index), global: None }
                 }
                 _ => Origins::default(),
             },
-            Operand::Global(global) => Origins { arguments: 0, global: self.module.global_constant(global) },
+            Operand::Global(global) => {
+                let constant = self.module.global_constant(global);
+                let declared = constant.and_then(|constant| self.module.global_constants().get(constant));
+                let holds = declared.is_some_and(|declared| may_hold_array(self.module, declared.ty()));
+                Origins { arguments: 0, global: constant.filter(|_| holds) }
+            }
             _ => Origins::default(),
         }
     }
@@ -317,7 +322,23 @@ impl Flow<'_> {
     }
 }
 
-/// Whether a value of this type may be or hold an array.
-fn may_hold_array(ty: &Type) -> bool {
-    !matches!(ty, Type::Scalar(_) | Type::Nothing | Type::Bottom | Type::String | Type::Symbol)
+/// Structs in structs are looked into so deep.
+const DEEPEST: usize = 8;
+
+/// Whether a value of this type may be or hold what can be changed: an array, or an object.
+fn may_hold_array(module: &Module<BBCode>, ty: &Type) -> bool {
+    may_hold_array_within(module, ty, DEEPEST)
+}
+
+fn may_hold_array_within(module: &Module<BBCode>, ty: &Type, deepest: usize) -> bool {
+    match ty {
+        Type::Scalar(_) | Type::Nothing | Type::Bottom | Type::String | Type::Symbol => false,
+        Type::Function(_) | Type::TypeOf(_) => false,
+        ty => match (module.immutable_fields(ty), deepest.checked_sub(1)) {
+            (Some(fields), Some(deepest)) => {
+                fields.iter().any(|(_, field)| may_hold_array_within(module, field, deepest))
+            }
+            _ => true,
+        },
+    }
 }

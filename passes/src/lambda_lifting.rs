@@ -79,7 +79,16 @@ fn called_value(stmt: &Stmt<Ids>) -> Option<(&Operand<Ids>, &[Operand<Ids>])> {
         Stmt::Invoke(invoke) => (&invoke.callee, &invoke.args),
         _ => return None,
     };
-    matches!(callee, Operand::Value(_) | Operand::Argument(_) | Operand::Global(_)).then_some((callee, args))
+    let is_value = match callee {
+        Operand::Value(_) | Operand::Argument(_) | Operand::Global(_) => true,
+        callee => shown_type(callee).is_some(),
+    };
+    is_value.then_some((callee, args))
+}
+
+/// The type of a closure that is written where it is called, as `var"#f#1"{Float64}(0.5)`.
+fn shown_type(operand: &Operand<Ids>) -> Option<Type> {
+    operand.as_constant()?.shown_object().map(|(ty, _)| ty)
 }
 
 /// The calls of structs in a function that are calls of a method of the module.
@@ -90,7 +99,7 @@ fn called_values(module: &Module<BBCode>, function: &str) -> Vec<Found> {
         if module.callee(callee).is_some() {
             return None;
         }
-        let of = type_of(module, bb, callee);
+        let of = shown_type(callee).unwrap_or_else(|| type_of(module, bb, callee));
         if !matches!(&of, Type::Named(name) if module.type_def(name).is_some()) {
             return None;
         }

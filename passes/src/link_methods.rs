@@ -58,14 +58,15 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
         };
         let known = module.callee(by_type.as_ref().unwrap_or(callee));
         let is_method = match &known {
-            Some(Callee::Unknown(_)) => true,
+            // Of a closure that nobody knows there is only the method.
+            Some(Callee::Unknown(_)) => !instance.is_some_and(|name| captures(module, name)),
             // A constructor that the module has.
             Some(Callee::Type(_)) => matches!(module.called(&inst.stmt), Some(Callee::Function(_))),
             // That a primitive is none here was found by the types: it is a method for other things.
             Some(Callee::Primitive(primitive)) => {
                 module.primitive_call(&inst.stmt).is_none() && by_type.is_none()
                     || matches!(primitive.compute, Compute::Scalars(_) | Compute::Convert(_))
-                        && args.iter().any(|arg| is_no_scalar(&type_of(module, bb, arg)))
+                        && args.iter().any(|arg| is_object(arg) || is_no_scalar(&type_of(module, bb, arg)))
                     || matches!(primitive.compute, Compute::Machine)
                         && args.iter().any(|arg| is_object(arg) || is_struct(module, &type_of(module, bb, arg)))
                     || converts(module, bb, primitive, args)
@@ -102,6 +103,12 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
         }
     }
     Ok(changed)
+}
+
+/// Whether this is the method of a struct that holds something.
+fn captures(module: &Module<BBCode>, method: &str) -> bool {
+    let of = module.function(method).and_then(|method| method.body.argtypes.first());
+    of.and_then(|of| module.struct_fields(of)).is_some_and(|fields| !fields.is_empty())
 }
 
 /// Whether a method uses what was called, `_1`.

@@ -179,7 +179,7 @@ impl Compiler {
             }
             (Constant::Nothing, _, Shape::Unit) => return (layout.ty == Type::Nothing).then_some(()),
             (Constant::Function(_), _, Shape::Unit) => return matches!(layout.ty, Type::Function(_)).then_some(()),
-            (Constant::String(_) | Constant::Symbol(_), _, Shape::Boxed) => {
+            (Constant::String(_) | Constant::Symbol(_) | Constant::Scalar(_) | Constant::Nothing, _, Shape::Boxed) => {
                 leaves.push(Leaf::Bits(self.constants.number_of(constant).into()));
                 return Some(());
             }

@@ -1,0 +1,144 @@
+# What is in variables that closures capture and change. Julia keeps them in boxes, of whose contents its compiler knows nothing; here all that puts something in is seen.
+
+"""
+Gives what is read from boxes the type of all that is put in, where that is one. Boxes are told apart by the fields that hold them; see [`Boxes`](@ref). Whether there was
+something to read. What is taken for granted must hold in the end: [`check_boxes!`](@ref).
+"""
+function type_boxes!(ir, mi::Core.MethodInstance, boxes::Boxes)
+    rows, found = columns(ir), false
+    for stmt in rows.stmts, x in operands_of(stmt)
+        x isa Union{Core.SSAValue,Argument} || note_object!(boxes, known_object(x), IdDict{Any,Nothing}())
+    end
+    for i in 1:length(rows.stmts)
+        rows.types[i] === Core.Box || continue
+        ty = contents_type(ir, rows, i, mi, boxes)
+        ty === nothing && continue
+        for (j, stmt) in enumerate(rows.stmts)
+            access = accesses(stmt, i)
+            access === :setfield! && (rows.stmts[j] = Expr(:call, stmt.args[1:3]..., converted(stmt.args[4], ty)))
+            access === :getfield && is_open(rows.types[j]) || continue
+            rows.types[j] = ty
+            found = true
+        end
+    end
+    return found
+end
+
+"The type of what is in the box that a statement makes or takes from a field; `nothing` if that may be of several."
+function contents_type(ir, rows::Columns, i::Int, mi, boxes::Boxes)
+    from, holders = place_of_box(ir, rows, i, mi), holders_of(ir, rows, i)
+    is_own = from === (mi, i)
+    ty = holders === nothing || is_own && !makes_box(rows.stmts[i]) ? nothing : is_own ? stored_type(ir, rows, i, from, boxes) : get(boxes.types, from, nothing)
+    places = (from, something(holders, ())...)
+    foreach(holder -> get!(boxes.origins, holder, get(boxes.origins, from, from)), something(holders, ()))
+    ty !== nothing && all(place -> note_contents!(boxes, place, ty), places) && return ty
+    foreach(place -> forget!(boxes, place), places)
+    return nothing
+end
+
+"Forgets what was taken for granted of boxes in which the code puts something else."
+function check_boxes!(ir, mi::Core.MethodInstance, boxes::Boxes)
+    rows = columns(ir)
+    for i in 1:length(rows.stmts)
+        rows.types[i] === Core.Box || continue
+        from = place_of_box(ir, rows, i, mi)
+        places = (from, something(holders_of(ir, rows, i), ())...)
+        ty = get(boxes.types, from, nothing)
+        stored = ty === nothing ? Any : Union{ty,argument_types(ir, rows, stored_values(rows, i))...}
+        stored === ty && all(place -> get(boxes.types, place, nothing) === ty, places) && continue
+        origin, float = get(boxes.origins, from, from), joined_number(stored)
+        if float !== nothing && ty === Int && !haskey(boxes.floats, origin)
+            boxes.floats[origin] = float
+            boxes.wrong[] = true
+        else
+            foreach(place -> forget!(boxes, place), places)
+        end
+    end
+end
+
+"Where a box is: the field from which a statement takes it, or, if the statement makes it, itself."
+function place_of_box(ir, rows::Columns, i::Int, mi)
+    stmt = rows.stmts[i]
+    Meta.isexpr(stmt, :call) && builtin_name(stmt.args[1]) === :getfield && length(stmt.args) >= 3 || return (mi, i)
+    object, field = argument_type(ir, rows, stmt.args[2]), known_object(stmt.args[3])
+    (field isa Symbol || field isa Int) && hasfield_of(object, field) || return (mi, i)
+    return (object, field isa Int ? field : Base.fieldindex(object, field))
+end
+
+"The fields in which a box is put; `nothing` if it goes anywhere else."
+function holders_of(ir, rows::Columns, i::Int)
+    holders, box = Any[], Core.SSAValue(i)
+    for (j, stmt) in enumerate(rows.stmts)
+        any(x -> x === box, operands_of(stmt)) || continue
+        accesses(stmt, i) === nothing || continue
+        Meta.isexpr(stmt, :new) || return nothing
+        ty = CC.widenconst(rows.types[j])
+        isconcretetype(ty) || return nothing
+        append!(holders, [(ty, at - 1) for at in 2:length(stmt.args) if stmt.args[at] === box])
+    end
+    return holders
+end
+
+"How a statement looks at what is in a box, or changes it, if it does nothing else with the box."
+function accesses(@nospecialize(stmt), i::Int)
+    Meta.isexpr(stmt, :call) && length(stmt.args) >= 3 && stmt.args[2] === Core.SSAValue(i) || return nothing
+    name = builtin_name(stmt.args[1])
+    known_object(stmt.args[3]) in (:contents, 1) && name in (:getfield, :setfield!, :isdefined) || return nothing
+    return name === :setfield! && stmt.args[4] === Core.SSAValue(i) ? nothing : name
+end
+
+makes_box(@nospecialize(stmt)) = Meta.isexpr(stmt, :new) || Meta.isexpr(stmt, :call) && known_object(stmt.args[1]) === Core.Box
+
+"What the code puts in the box that a statement makes or takes from a field."
+stored_values(rows::Columns, i::Int) = Any[
+    (makes_box(rows.stmts[i]) ? rows.stmts[i].args[2:end] : [])...,
+    (stmt.args[4] for stmt in rows.stmts if accesses(stmt, i) === :setfield!)...,
+]
+
+function stored_type(ir, rows::Columns, i::Int, from, boxes::Boxes)
+    haskey(boxes.floats, from) && return boxes.floats[from]
+    known = unique(filter(is_one_type, argument_types(ir, rows, stored_values(rows, i))))
+    return length(known) == 1 ? first(known) : nothing
+end
+
+"Notes what is in the boxes that a closure holds, or one in it."
+function note_object!(boxes::Boxes, @nospecialize(x), seen::IdDict{Any,Nothing})
+    ty = typeof(x)
+    isimmutable(x) && isstructtype(ty) && !haskey(seen, x) || return
+    seen[x] = nothing
+    for i in 1:nfields(x)
+        part = isdefined(x, i) ? getfield(x, i) : nothing
+        if part isa Core.Box
+            is_set = isdefined(part, :contents) && is_one_type(typeof(part.contents))
+            is_set ? note_contents!(boxes, (ty, i), typeof(part.contents)) : forget!(boxes, (ty, i))
+            isdefined(part, :contents) && note_object!(boxes, part.contents, seen)
+        else
+            note_object!(boxes, part, seen)
+        end
+    end
+end
+
+"Takes for granted what is in the boxes at a place. False if that is not so."
+function note_contents!(boxes::Boxes, place, @nospecialize(ty))
+    place in boxes.unknown && return false
+    get!(boxes.types, place, ty) === ty && return true
+    forget!(boxes, place)
+    return false
+end
+
+"Takes for granted that in the boxes of a struct is what is in those of another one with the same fields."
+function note_same_boxes!(boxes::Boxes, @nospecialize(old), @nospecialize(new))
+    for i in 1:fieldcount(old)
+        haskey(boxes.types, (old, i)) || continue
+        note_contents!(boxes, (new, i), boxes.types[(old, i)])
+        boxes.origins[(new, i)] = get(boxes.origins, (old, i), (old, i))
+    end
+end
+
+"Lets nothing be known of what is in the boxes at a place."
+function forget!(boxes::Boxes, place)
+    haskey(boxes.types, place) && (boxes.wrong[] = true)
+    delete!(boxes.types, place)
+    push!(boxes.unknown, place)
+    return nothing
+end

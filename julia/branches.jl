@@ -1,0 +1,77 @@
+# What branches say of the types of values. Julia's compiler gives the value behind a branch a name and a type of its own, if it knows of which types it may be; where that
+# shows only here, it has not done so.
+
+"The code with names for values where a branch has told their types; `nothing` if there is none that may show more."
+function with_narrowed_values(ir)
+    rows, found = columns(ir), false
+    for (number, block) in enumerate(ir.cfg.blocks)
+        at = last(block.stmts)
+        1 <= at <= length(rows.stmts) && rows.stmts[at] isa GotoIfNot || continue
+        asked = asked_type(rows, rows.stmts[at].cond)
+        asked === nothing && continue
+        value, of = asked
+        members = Base.uniontypes(argument_type(ir, rows, value))
+        length(members) > 1 && all(is_one_type, members) || continue
+        for (holds, to) in ((true, number + 1), (false, rows.stmts[at].dest))
+            narrow = Union{filter(member -> (member <: of) === holds, members)...}
+            narrow === Union{} && continue
+            found |= name_behind!(ir, rows, value, narrow, number, to)
+        end
+    end
+    return found ? CC.compact!(ir) : nothing
+end
+
+"The value that a condition asks for its type, with that type."
+function asked_type(rows::Columns, @nospecialize(condition))
+    condition isa Core.SSAValue || return nothing
+    asks = rows.stmts[condition.id]
+    Meta.isexpr(asks, :call) && length(asks.args) == 3 && asks.args[2] isa Core.SSAValue || return nothing
+    name, of = builtin_name(asks.args[1]), known_object(asks.args[3])
+    name === :isa && of isa Type && return asks.args[2], of
+    return name === :(===) && Base.issingletontype(typeof(of)) ? (asks.args[2], typeof(of)) : nothing
+end
+
+"Gives a value a name and a type behind an edge, for the uses there that may say more then. Whether there are any."
+function name_behind!(ir, rows::Columns, value::Core.SSAValue, @nospecialize(narrow), from::Int, to::Int)
+    behind = blocks_behind(ir, from, to)
+    to in behind || return false
+    stmts_of(number) = ir.cfg.blocks[number].stmts
+    uses = [i for number in behind for i in first(stmts_of(number)):last(stmts_of(number)) if is_narrowed_use(rows, i, value)]
+    isempty(uses) && return false
+    at = findfirst(i -> !(rows.stmts[i] isa Core.PhiNode), first(stmts_of(to)):last(stmts_of(to)))
+    named = insert_before!(ir, first(stmts_of(to)) + something(at, 1) - 1, Core.PiNode(value, narrow), narrow)
+    renamed(@nospecialize(x)) = x === value ? named : x
+    for i in uses
+        stmt = rows.stmts[i]
+        rows.stmts[i] = stmt isa ReturnNode ? ReturnNode(named) : Expr(stmt.head, map(renamed, stmt.args)...)
+    end
+    return true
+end
+
+is_narrowed_use(rows::Columns, i::Int, value::Core.SSAValue) = (stmt = rows.stmts[i];
+    stmt isa ReturnNode ? isdefined(stmt, :val) && stmt.val === value :
+    stmt isa Expr && stmt.head in (:call, :invoke, :new) && is_open(rows.types[i]) && any(x -> x === value, stmt.args))
+
+"The blocks that control gets to only along an edge, which is one of two from its block."
+function blocks_behind(ir, from::Int, to::Int)
+    blocks = ir.cfg.blocks
+    # Both ways may lead to the same block.
+    count(==(to), blocks[from].succs) == 1 || return BitSet()
+    return setdiff(reached(blocks, to), reached(blocks, 1, from => to))
+end
+
+"The blocks that control gets to from one, which is among them, without going along an edge."
+function reached(blocks, start::Int, edge = nothing)
+    seen, work = BitSet(), [start]
+    while !isempty(work)
+        number = pop!(work)
+        number in seen && continue
+        push!(seen, number)
+        append!(work, filter(next -> (number => next) != edge, blocks[number].succs))
+    end
+    return seen
+end
+
+"Puts a statement before the one at a position, once the code is compacted; gives what names it."
+insert_before!(ir, at::Int, @nospecialize(stmt), @nospecialize(ty)) =
+    OLD_COLUMNS ? CC.insert_node!(ir, at, ty, stmt) : CC.insert_node!(ir, at, CC.NewInstruction(stmt, ty))

@@ -1,0 +1,32 @@
+# More functions, in which closures capture what their types do not tell: types, and variables that are assigned more than once. Evaluated in the module of functions.jl.
+
+# Types.
+@case("captured_type", x -> (T = eltype(x); sum(T(i) * x[i] for i in 1:length(x))), v)
+@case("captured_type_in_sums", x -> (T = eltype(x); 1 // 2 * sum((T(p[i]) - sum(x[j] * T(p[i])^(j - 1) for j in 1:3))^2 for i in 1:4)), v)
+@case("captured_types", x -> (T = eltype(x); S = Int; sum(map(i -> T(S(i)) * x[i]^2, 1:3))), v)
+@case("captured_type_of_array", x -> (T = typeof(x); y = map(i -> sum(T([i * x[1], x[2]])), 1:2); y[1] * y[2]), v)
+
+# Variables that are assigned more than once.
+capped(x, most) = (n = length(x); if n > most; n = most; end; power(k) = sum(x[i]^k for i in 1:n); power(2) + power(3))
+@case("captured_count", x -> capped(x, 2) * capped(x, 9), v)
+@case("captured_ratio", x -> (n = 4; n = length(x); g() = (h = 1 // (n + 1); sum((x[i] + i * h)^2 + h^2 // 2 for i in 1:n)); g()), v)
+@case("captured_sum", x -> (s = 0.0; foreach(t -> (s += t^2), x); s * x[1]), v)
+@case("captured_sum_of_integer", x -> (s = 0; foreach(t -> (s += t^2), x); s * x[1]), v)
+@case("captured_array", x -> (y = x; for _ in 1:2; y = y .* y; end; g(i) = sum(y[1:i]); y = 2 * y; g(2) * g(3)), v)
+@case("captured_by_two", x -> (s = zero(eltype(x)); add(t) = (s += t; s); scale(t) = (s *= t; s); foreach(add, x); scale(x[1]); add(x[2]); s), v)
+@case("captured_in_closure", x -> (n = 2; n += 1; f(k) = (g(i) = x[i] * n^k; g(1) + g(n)); f(1) * f(2)), v)
+@case("captured_until", x -> (t = x[1]; n = 0; step!() = (t = cos(t); n += 1; abs(t) > 0.8); while step!() && n < 9; end; t * n), v)
+
+# Closures that are global constants.
+made_closure(n, w) = (z, x) -> (s = zero(eltype(x)); for i in 1:n; z[i] = x[i] * w[i]; s += sin(z[i]) * z[mod1(i + 1, i)]; end; s)
+const CLOSURE = made_closure(3, (0.5, 2.0, -1.0))
+@case("constant_closure", x -> CLOSURE(zeros(eltype(x), 3), x) * x[1], v)
+made_boxed(n) = (m = n; m = max(m, 2); y -> 1 // 2 * sum((exp(-y[1] * j / 10) - y[2] * exp(-one(eltype(y)) * j))^2 for j in 1:m))
+const BOXED = made_boxed(4)
+@case("constant_closure_with_variable", x -> BOXED(x), v)
+made_scratch(n) = (m = n; m = n + 1; y -> (m = length(y); sum(abs2, y) * m))
+const SCRATCH = made_scratch(4)
+@case("constant_closure_that_assigns", x -> SCRATCH(x), v)
+made_options(n) = (k = n; k = n + 1; f(y; n = length(y), k = k) = sum(y[i]^k for i in 1:n); f)
+const OPTIONS = made_options(2)
+@case("constant_closure_with_keywords", x -> OPTIONS(x) + OPTIONS(x, n = 2), v)
