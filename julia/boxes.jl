@@ -11,11 +11,14 @@ function type_boxes!(ir, mi::Core.MethodInstance, boxes::Boxes)
     end
     for i in 1:length(rows.stmts)
         rows.types[i] === Core.Box || continue
+        note_change!(ir, rows, i, mi, boxes)
         ty = contents_type(ir, rows, i, mi, boxes)
         ty === nothing && continue
         for (j, stmt) in enumerate(rows.stmts)
             access = accesses(stmt, i)
-            access === :setfield! && (rows.stmts[j] = Expr(:call, stmt.args[1:3]..., converted(stmt.args[4], ty)))
+            if access === :setfield! && converted(stmt.args[4], ty) !== stmt.args[4]
+                rows.stmts[j], rows.types[j] = Expr(:call, stmt.args[1:3]..., converted(stmt.args[4], ty)), ty
+            end
             access === :getfield && is_open(rows.types[j]) || continue
             rows.types[j] = ty
             found = true
@@ -28,7 +31,8 @@ end
 function contents_type(ir, rows::Columns, i::Int, mi, boxes::Boxes)
     from, holders = place_of_box(ir, rows, i, mi), holders_of(ir, rows, i)
     is_own = from === (mi, i)
-    ty = holders === nothing || is_own && !makes_box(rows.stmts[i]) ? nothing : is_own ? stored_type(ir, rows, i, from, boxes) : get(boxes.types, from, nothing)
+    can_be_known = holders !== nothing && !(from in boxes.failed) && (!is_own || makes_box(rows.stmts[i]))
+    ty = !can_be_known ? nothing : is_own ? get(() -> stored_type(ir, rows, i), boxes.expected, from) : get(boxes.types, from, nothing)
     places = (from, something(holders, ())...)
     foreach(holder -> get!(boxes.origins, holder, get(boxes.origins, from, from)), something(holders, ()))
     ty !== nothing && all(place -> note_contents!(boxes, place, ty), places) && return ty
@@ -36,24 +40,42 @@ function contents_type(ir, rows::Columns, i::Int, mi, boxes::Boxes)
     return nothing
 end
 
-"Forgets what was taken for granted of boxes in which the code puts something else."
+"Forgets what was taken for granted of boxes in which the code puts something else, and expects what it has turned out to put there."
 function check_boxes!(ir, mi::Core.MethodInstance, boxes::Boxes)
     rows = columns(ir)
     for i in 1:length(rows.stmts)
         rows.types[i] === Core.Box || continue
-        from = place_of_box(ir, rows, i, mi)
-        places = (from, something(holders_of(ir, rows, i), ())...)
+        from, holders = place_of_box(ir, rows, i, mi), holders_of(ir, rows, i)
+        places = (from, something(holders, ())...)
         ty = get(boxes.types, from, nothing)
-        stored = ty === nothing ? Any : Union{ty,argument_types(ir, rows, stored_values(rows, i))...}
+        if ty === nothing
+            is_new = holders !== nothing && from === (mi, i) && makes_box(rows.stmts[i]) && !(from in boxes.failed)
+            found = is_new && !haskey(boxes.expected, from) ? stored_type(ir, rows, i) : nothing
+            found === nothing ? foreach(place -> forget!(boxes, place), places) : expect!(boxes, from, found)
+            continue
+        end
+        stored = Union{ty,argument_types(ir, rows, stored_values(rows, i))...}
         stored === ty && all(place -> get(boxes.types, place, nothing) === ty, places) && continue
         origin, float = get(boxes.origins, from, from), joined_number(stored)
-        if float !== nothing && ty === Int && !haskey(boxes.floats, origin)
-            boxes.floats[origin] = float
-            boxes.wrong[] = true
-        else
-            foreach(place -> forget!(boxes, place), places)
-        end
+        is_first = ty === Int && get(boxes.expected, origin, Int) === Int
+        float !== nothing && is_first ? expect!(boxes, origin, float) : foreach(place -> forget!(boxes, place), places)
     end
+end
+
+function expect!(boxes::Boxes, origin, @nospecialize(ty))
+    boxes.expected[origin] = ty
+    boxes.wrong[] = true
+end
+
+"Notes that a closure changes what is in a box, which another function may have taken for settled."
+function note_change!(ir, rows::Columns, i::Int, mi, boxes::Boxes)
+    from = place_of_box(ir, rows, i, mi)
+    (from === (mi, i) || isempty(stored_values(rows, i))) && return
+    origin = get(boxes.origins, from, from)
+    origin in boxes.changing && return
+    push!(boxes.changing, origin)
+    boxes.wrong[] |= haskey(boxes.origins, from)
+    return nothing
 end
 
 "Where a box is: the field from which a statement takes it, or, if the statement makes it, itself."
@@ -95,10 +117,10 @@ stored_values(rows::Columns, i::Int) = Any[
     (stmt.args[4] for stmt in rows.stmts if accesses(stmt, i) === :setfield!)...,
 ]
 
-function stored_type(ir, rows::Columns, i::Int, from, boxes::Boxes)
-    haskey(boxes.floats, from) && return boxes.floats[from]
+"The type of all that the code puts in a box, as far as it is known; floats are put where integers are, too."
+function stored_type(ir, rows::Columns, i::Int)
     known = unique(filter(is_one_type, argument_types(ir, rows, stored_values(rows, i))))
-    return length(known) == 1 ? first(known) : nothing
+    return length(known) == 1 ? first(known) : isempty(known) ? nothing : joined_number(Union{known...})
 end
 
 "Notes what is in the boxes that a closure holds, or one in it."
@@ -120,7 +142,7 @@ end
 
 "Takes for granted what is in the boxes at a place. False if that is not so."
 function note_contents!(boxes::Boxes, place, @nospecialize(ty))
-    place in boxes.unknown && return false
+    (place in boxes.unknown || place in boxes.failed) && return false
     get!(boxes.types, place, ty) === ty && return true
     forget!(boxes, place)
     return false
@@ -137,8 +159,11 @@ end
 
 "Lets nothing be known of what is in the boxes at a place."
 function forget!(boxes::Boxes, place)
-    haskey(boxes.types, place) && (boxes.wrong[] = true)
-    delete!(boxes.types, place)
+    if haskey(boxes.types, place)
+        push!(boxes.failed, place, get(boxes.origins, place, place))
+        boxes.wrong[] = true
+        delete!(boxes.types, place)
+    end
     push!(boxes.unknown, place)
     return nothing
 end

@@ -57,17 +57,17 @@ function blocks_behind(ir, from::Int, to::Int)
     blocks = ir.cfg.blocks
     # Both ways may lead to the same block.
     count(==(to), blocks[from].succs) == 1 || return BitSet()
-    return setdiff(reached(blocks, to), reached(blocks, 1, from => to))
+    return setdiff(reached(blocks, to), reached(blocks, 1, ==(from => to)))
 end
 
-"The blocks that control gets to from one, which is among them, without going along an edge."
-function reached(blocks, start::Int, edge = nothing)
+"The blocks that control gets to from one, which is among them, without going along some edges."
+function reached(blocks, start::Int, is_left_out = edge -> false)
     seen, work = BitSet(), [start]
     while !isempty(work)
         number = pop!(work)
         number in seen && continue
         push!(seen, number)
-        append!(work, filter(next -> (number => next) != edge, blocks[number].succs))
+        append!(work, filter(next -> !is_left_out(number => next), blocks[number].succs))
     end
     return seen
 end

@@ -62,27 +62,35 @@ the program's own as structs of the number that they hold, and functions that ca
 or as Julia has them.
 """
 function export_instances(out, roots; callees::Bool = false, portable::Bool = callees)
-    codes = portable ? portable_codes(roots, callees) : plain_codes(roots, callees)
+    called = callees ? called_instances : (ir, instances) -> []
+    codes = portable ? portable_codes(roots, called) : reached_codes(plain_code, ir -> called(ir, Instances()), roots)
+    return export_codes(out, codes, portable)
+end
+
+"Writes method instances with their codes."
+function export_codes(out, codes, portable::Bool)
     write_dump(out; types = true, values = portable) do writer
-        for (mi, code) in codes
-            ci, result, ir = code
+        for (mi, (ci, result, ir)) in codes
             write_function(writer, mi, ci, result, ir)
         end
     end
 end
 
-plain_codes(roots, callees::Bool) = reached_codes(plain_code, ir -> callees ? called_instances(ir, Instances()) : [], roots)
+"So often codes are made anew, as something about boxes was not what it seemed to be; then nothing is taken for granted any more."
+const MOST_TRIALS = 12
 
-"The codes for a dump that is to run away from this Julia. What was taken for granted of boxes may turn out to be otherwise."
-function portable_codes(roots, callees::Bool)
+"The codes for a dump that is to run away from this Julia, of instances and of those of which `called(ir, instances)` says that their codes call them."
+function portable_codes(roots, called)
     boxes = Boxes()
-    while true
-        instances = Instances(boxes)
-        codes = reached_codes(mi -> exported_code(mi, instances), ir -> callees ? called_instances(ir, instances) : [], roots)
+    for _ in 1:MOST_TRIALS
+        codes = portable_codes(roots, called, Instances(boxes))
         boxes.wrong[] || return codes
-        boxes = Boxes(boxes.unknown, boxes.floats)
+        boxes = again(boxes)
     end
+    return portable_codes(roots, called, Instances(nothing))
 end
+portable_codes(roots, called, instances::Instances) =
+    reached_codes(mi -> exported_code(mi, instances), ir -> called(ir, instances), roots)
 
 "Method instances with their codes: these, and those that they call, directly or not."
 function reached_codes(code_of, called, roots)
@@ -123,11 +131,15 @@ function exported_code(mi::Core.MethodInstance, instances::Instances)
     use_plain_numbers!(ir)
     use_plain_powers!(ir)
     use_whole_exponentials!(ir)
-    type_boxes!(ir, mi, instances.boxes)
+    boxes = instances.boxes
+    if boxes !== nothing
+        settle_boxes!(ir, mi, boxes)
+        type_boxes!(ir, mi, boxes)
+    end
     sharpen_calls!(ir, instances)
     # Both change the code.
     specialize_captured_types!(ir, instances) | specialize_arrays!(ir, instances) && sharpen_calls!(ir, instances)
-    check_boxes!(ir, mi, instances.boxes)
+    boxes === nothing || check_boxes!(ir, mi, boxes)
     narrowed = with_narrowed_values(ir)
     if narrowed !== nothing
         ir = narrowed

@@ -107,6 +107,8 @@ function with_structs(dump::Dump, code::Symbol)
 end
 function with_structs(dump::Dump, code::Expr)
     code.head === :. && code.args[1] === :BBKit && return Expr(:., BBKit, code.args[2:end]...)
+    # Of what is in a box only derivatives know the type.
+    code.head === :curly && code.args[1] == :(Core.Box) && return :(Core.Box)
     return Expr(code.head, Any[with_structs(dump, arg) for arg in code.args]...)
 end
 

@@ -13,26 +13,35 @@ const MOST_COMBINATIONS = 4
 "So often the types of a function are gone through, at most."
 const MOST_ROUNDS = 8
 
+"A field of structs of a type, or a statement in the code of a method instance."
+const Place = Tuple{Any,Int}
+
 """
-Of which types what is in boxes is, by the places where boxes are: fields of structs, and statements that make them, which are `origins` of what is in the former. Nothing is known of what is in those at
-`unknown` places, and `floats` are in those where integers are, too. Code is to be made anew, with these, once something is not so that was taken for granted in it.
+Of which types what is in boxes is, by the places where boxes are: fields of structs, and statements that make them, which are `origins` of what is in the former. Nothing is known of what is in
+those at `unknown` places. Once something is not so that was taken for granted in code, all of it is to be made anew, with what was found out: the types that are `expected` of what is
+put in boxes, the places of which nothing can be known, as they have `failed`, and those where closures are `changing` what is in the box.
 """
 struct Boxes
-    types::Dict{Tuple{Any,Int},Any}
-    origins::Dict{Tuple{Any,Int},Tuple{Any,Int}}
-    unknown::Set{Tuple{Any,Int}}
-    floats::Dict{Tuple{Any,Int},Any}
+    types::Dict{Place,Any}
+    origins::Dict{Place,Place}
+    unknown::Set{Place}
+    expected::Dict{Place,Any}
+    failed::Set{Place}
+    changing::Set{Place}
     wrong::Base.RefValue{Bool}
 end
 
-const Places = Dict{Tuple{Any,Int},Any}
-Boxes(unknown = Set{Tuple{Any,Int}}(), floats = Places()) = Boxes(Places(), Dict{Tuple{Any,Int},Tuple{Any,Int}}(), unknown, floats, Ref(false))
+Boxes(expected = Dict{Place,Any}(), failed = Set{Place}(), changing = Set{Place}()) =
+    Boxes(Dict{Place,Any}(), Dict{Place,Place}(), Set{Place}(), expected, failed, changing, Ref(false))
+
+"To begin again with what was found out."
+again(boxes::Boxes) = Boxes(boxes.expected, boxes.failed, boxes.changing)
 
 """
 What is known of the instances of a dump: how many there are of each method, and their codes. Of an instance whose code is being made there is
 what Julia has made of it. Of places that may hold values of any type — variables that closures capture and change, which Julia keeps in boxes, and elements of arrays — there are
 the types of functions and structs that are `kept` there, and the types in calls where one of them, that of what is called or of an argument, is left open. `chosen` are instances that were found since somebody asked and of which the run chooses one, by the types of what it
-passes. Of boxes there is what is in them.
+passes. Of boxes there is what is in them, or nothing is taken for granted.
 """
 struct Instances
     made::IdDict{Any,Int}
@@ -40,10 +49,10 @@ struct Instances
     chosen::Vector{Any}
     kept::Vector{Any}
     calls_of_unknown::Vector{Vector{Any}}
-    boxes::Boxes
+    boxes::Union{Nothing,Boxes}
 end
 
-Instances(boxes::Boxes = Boxes()) = Instances(IdDict{Any,Int}(), IdDict{Any,Any}(), [], [], [], boxes)
+Instances(boxes::Union{Nothing,Boxes} = Boxes()) = Instances(IdDict{Any,Int}(), IdDict{Any,Any}(), [], [], [], boxes)
 
 """
 Lets calls invoke the instances for the types of their arguments, and finds the types that follow. What a loop carries may be of the types that it starts with: that is
@@ -293,7 +302,7 @@ function found_type(ir, rows::Columns, @nospecialize(stmt), instances::Instances
         return code === nothing ? Any : CC.widenconst(code[2])
     elseif stmt isa Core.PiNode
         return typeintersect(argument_type(ir, rows, stmt.val), stmt.typ isa Type ? stmt.typ : Any)
-    elseif stmt isa Union{GlobalRef,Type}
+    elseif stmt isa Union{GlobalRef,Type,Core.SSAValue,Argument}
         return argument_type(ir, rows, stmt)
     elseif Meta.isexpr(stmt, :new)
         made = known_object(stmt.args[1])

@@ -13,7 +13,10 @@ them; `nothing` if there is none. `dispatched` says of a signature which method 
 """
 function splat_call(dispatched, @nospecialize(F), types::Vector{Any})
     all(isconcretetype, types) || return nothing
-    all(ty -> ty <: Tuple, types) && return F <: Core.Builtin ? nothing : (call_with, ())
+    if all(ty -> ty <: Tuple, types)
+        F === typeof(Base.afoldl) && return fold_terms, ()
+        return F <: Core.Builtin ? nothing : (call_with, ())
+    end
     can_fold(F, types) && return fold, ()
     F === typeof(Base.vect) && element_type(types) !== nothing && return joined, ()
     F === typeof(hypot) && is_real_vector(types) && return hypotenuse, ()
@@ -48,6 +51,12 @@ function count_of_elements(dispatched, @nospecialize(F), types::Vector{Any})
     takes(n) = dispatched(Tuple{F,before...,fill(element, n)...,after...}) isa Method
     counts = filter(takes, 0:MOST_ARGUMENTS)
     return length(counts) == 1 ? first(counts) : nothing
+end
+
+"Sums and products of more terms than Julia writes out: the function and what comes first, and the others."
+@generated function fold_terms(::typeof(Base.afoldl), start::Tuple, rest::Tuple)
+    terms = Any[(:(start[$i]) for i in 2:fieldcount(start))..., (:(rest[$i]) for i in 1:fieldcount(rest))...]
+    return foldl((x, y) -> :(start[1]($x, $y)), terms)
 end
 
 fold(f, elements) = foldl(f, elements)

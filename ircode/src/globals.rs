@@ -266,6 +266,16 @@ fn plain(path: &str) -> &str {
 
 /// Global constants.
 impl<F> Module<F> {
+    /// Puts a constant in the place of the one at a position, which has the same name. False if it has another one, or there is none.
+    pub fn replace_global_constant(&mut self, position: usize, constant: GlobalConstant) -> bool {
+        let list = &mut self.tables.global_constants.list;
+        match list.get_mut(position).filter(|known| known.name == constant.name) {
+            Some(known) => *known = Arc::new(constant),
+            None => return false,
+        }
+        true
+    }
+
     /// The global constants, in the order in which they were declared.
     pub fn global_constants(&self) -> &[Arc<GlobalConstant>] {
         &self.tables.global_constants.list

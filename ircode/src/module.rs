@@ -344,6 +344,18 @@ impl<F> Module<F> {
         Ok(())
     }
 
+    /// Declares a type in the place of the one of this name, or adds it. What is made of the old one stays as it is.
+    pub fn replace_type(&mut self, def: TypeDef) {
+        let index = self.types_by_name.get(&def.name).copied();
+        match index.and_then(|index| self.types.get_mut(index)) {
+            Some(known) => *known = def,
+            None => {
+                self.types_by_name.insert(def.name.clone(), self.types.len());
+                self.types.push(def);
+            }
+        }
+    }
+
     /// The declaration of the type of this name. A prefix `Main.` makes no difference. `Core.Box`, in which Julia puts variables that closures change
     /// and which no listing declares, has one without that.
     pub fn type_def(&self, name: &str) -> Option<&TypeDef> {

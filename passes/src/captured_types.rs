@@ -2,16 +2,14 @@
 
 use bbcode::{BBCode, EditError, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
-use ircode::{Constant, Head, Instruction, Module, Name, NewInstruction, Operand, Stmt, Type, field_position};
+use ircode::{Constant, Module, Name, NewInstruction, Operand, Stmt, Type};
 
+use crate::boxes::{Access, Boxes, is_box};
 use crate::manager::run_on_function;
 use crate::{PassError, PassResult, infer_types, result_types};
 
 /// The pass's name on the command line.
 pub const NAME: &str = "captured-types";
-
-/// Where Julia keeps a variable that is captured and assigned more than once: an object whose only field may be anything.
-const BOX: &str = "Core.Box";
 
 /// So many times types are followed through the functions that call each other.
 const ROUNDS: usize = 8;
@@ -29,14 +27,14 @@ pub fn run(module: &mut Module<BBCode>, _: Option<&Name>) -> PassResult {
     let boxes = Boxes::of(module);
     let mut refused: HashSet<usize> = HashSet::new();
     loop {
-        let assumed = boxes.types(module, &refused);
+        let assumed = types(&boxes, module, &refused);
         if assumed.is_empty() {
             return Ok(false);
         }
         let mut trial = module.clone();
-        boxes.assert_types(&mut trial, &assumed)?;
+        assert_types(&boxes, &mut trial, &assumed)?;
         follow_types(&mut trial)?;
-        let wrong: Vec<usize> = boxes.wrong(&trial, &assumed);
+        let wrong: Vec<usize> = wrong(&boxes, &trial, &assumed);
         if wrong.is_empty() {
             *module = trial;
             return Ok(true);
@@ -60,215 +58,55 @@ fn follow_types(module: &mut Module<BBCode>) -> Result<(), PassError> {
     Ok(())
 }
 
-/// Where a box is.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-enum Place {
-    /// It is the value of a statement of this function.
-    Value(Name, InstId),
-    /// It is in this field of all values of a type.
-    Field(Type, usize),
-    /// It may be anywhere.
-    Anywhere,
+/// By class, the one type of what is known of what is assigned; for classes that are not refused and of which something is read that is not known.
+fn types(boxes: &Boxes, module: &Module<BBCode>, refused: &HashSet<usize>) -> HashMap<usize, Type> {
+    if !boxes.all_stores_are_known() {
+        return HashMap::new();
+    }
+    let open: HashSet<usize> =
+        boxes.loads.iter().filter(|load| is_open(module, load)).map(|load| boxes.class_of(load)).collect();
+    let stores = boxes.stores.iter().map(|(store, value)| {
+        let ty = type_in(module, &store.function, value).filter(|ty| !ty.is_unknown());
+        (boxes.class_of(store), ty)
+    });
+    let mut types: HashMap<usize, Option<Type>> = HashMap::new();
+    for (class, ty) in stores.chain(boxes.at_first().map(|(class, ty)| (class, ty.cloned()))) {
+        let Some(ty) = ty else { continue };
+        let known = types.entry(class).or_insert_with(|| Some(ty.clone()));
+        if known.as_ref().is_some_and(|known| *known != ty) {
+            *known = None;
+        }
+    }
+    let usable = |class: &usize| open.contains(class) && !refused.contains(class) && boxes.anywhere() != Some(*class);
+    let one = types.into_iter().filter_map(|(class, ty)| Some((class, ty?)));
+    one.filter(|(class, ty)| usable(class) && !matches!(ty, Type::Union(_) | Type::Bottom)).collect()
 }
 
-/// A statement that works on what is in a box.
-struct Access {
-    function: Name,
-    statement: InstId,
-    class: usize,
+/// Whether the type of what is read is not known.
+fn is_open(module: &Module<BBCode>, load: &Access) -> bool {
+    let inst = module.function(&load.function).and_then(|function| function.body.inst(load.statement));
+    inst.is_some_and(|inst| inst.ty.is_unknown())
 }
 
-/// The boxes of a module, in classes of those that may be the same.
-#[derive(Default)]
-struct Boxes {
-    places: HashMap<Place, usize>,
-    parents: Vec<usize>,
-    loads: Vec<Access>,
-    /// With what is assigned.
-    stores: Vec<(Access, Operand<Ids>)>,
-    /// Whether something is assigned to fields of objects that may be any box.
-    any_store: bool,
+/// Lets each load of which that is not known give a value of its type.
+fn assert_types(boxes: &Boxes, module: &mut Module<BBCode>, types: &HashMap<usize, Type>) -> Result<(), PassError> {
+    for load in boxes.loads.iter().filter(|load| is_open(module, load)).collect::<Vec<_>>() {
+        let Some(ty) = types.get(&boxes.class_of(load)) else { continue };
+        let Some(bb) = module.body_mut(&load.function) else { continue };
+        assert_type(bb, load.statement, ty).map_err(|error| PassError::new(NAME, &load.function, error.to_string()))?;
+    }
+    Ok(())
 }
 
-impl Boxes {
-    fn of(module: &Module<BBCode>) -> Boxes {
-        let mut boxes = Boxes::default();
-        for function in module.functions() {
-            for (id, inst) in function.body.all_insts() {
-                boxes.add(module, &function.name, &function.body, id, inst);
-            }
-        }
-        boxes
-    }
-
-    fn class(&mut self, place: Place) -> usize {
-        let next = self.parents.len();
-        let class = *self.places.entry(place).or_insert(next);
-        if class == next {
-            self.parents.push(next);
-        }
-        self.root(class)
-    }
-
-    fn root(&self, mut class: usize) -> usize {
-        while let Some(parent) = self.parents.get(class).filter(|parent| **parent != class) {
-            class = *parent;
-        }
-        class
-    }
-
-    fn join(&mut self, a: Place, b: Place) {
-        let (a, b) = (self.class(a), self.class(b));
-        if let Some(parent) = self.parents.get_mut(a) {
-            *parent = b;
-        }
-    }
-
-    /// A box is made, with what is in it at first.
-    fn made(&mut self, place: Place, id: InstId, contents: &[Operand<Ids>], bb: &BBCode) {
-        let Place::Value(function, _) = &place else { return };
-        for value in contents {
-            let access = Access { function: function.clone(), statement: id, class: self.class(place.clone()) };
-            self.stores.push((access, value.clone()));
-        }
-        if contents.iter().any(|value| is_box(&bb.operand_type(value))) {
-            self.join(place, Place::Anywhere);
-        }
-    }
-
-    fn add(&mut self, module: &Module<BBCode>, function: &Name, bb: &BBCode, id: InstId, inst: &Instruction<Ids>) {
-        let place_of = |operand: &Operand<Ids>| match operand {
-            Operand::Value(value) => Place::Value(function.clone(), *value),
-            _ => Place::Anywhere,
-        };
-        let own = Place::Value(function.clone(), id);
-        let access = |boxes: &mut Boxes, of: &Operand<Ids>| {
-            let class = boxes.class(place_of(of));
-            Access { function: function.clone(), statement: id, class }
-        };
-        let primitive = module.primitive_call(&inst.stmt).map(|(primitive, args)| (primitive.name, args));
-        match (&inst.stmt, primitive) {
-            (Stmt::Value(_) | Stmt::Pi(_) | Stmt::Phi(_), _) if is_box(&inst.ty) => {
-                inst.stmt.for_each_operand(&mut |operand| self.join(own.clone(), place_of(operand)));
-                return;
-            }
-            (Stmt::Call(call), _) if is_box(&inst.ty) && makes_box(&call.callee) => {
-                self.made(own, id, &call.args, bb);
-                return;
-            }
-            (Stmt::Expr(expr), _) if expr.head == Head::New => {
-                let fields = expr.args.get(1..).unwrap_or_default();
-                match &inst.ty {
-                    ty if is_box(ty) => {
-                        self.made(own, id, fields, bb);
-                        return;
-                    }
-                    ty @ Type::Named(_) if module.immutable_fields(ty).is_some() => {
-                        let boxed = fields.iter().enumerate().filter(|(_, field)| is_box(&bb.operand_type(field)));
-                        boxed.for_each(|(index, field)| self.join(place_of(field), Place::Field(ty.clone(), index)));
-                        return;
-                    }
-                    _ => {}
-                }
-            }
-            (Stmt::Expr(expr), _) if expr.head.is_for_compiler() => return,
-            (_, Some(("getfield" | "getproperty", [object, field, ..]))) => {
-                let ty = bb.operand_type(object);
-                if is_box(&ty) {
-                    let access = access(self, object);
-                    self.loads.push(access);
-                    return;
-                }
-                if is_box(&inst.ty) {
-                    let place = position(module, &ty, field).map(|index| Place::Field(ty, index));
-                    self.join(own, place.unwrap_or(Place::Anywhere));
-                    return;
-                }
-            }
-            (_, Some(("isdefined", [object, ..]))) if is_box(&bb.operand_type(object)) => return,
-            (_, Some(("setfield!" | "setproperty!", [object, _, value, ..]))) => {
-                let ty = bb.operand_type(object);
-                if is_box(&ty) && !is_box(&bb.operand_type(value)) {
-                    let access = access(self, object);
-                    self.stores.push((access, value.clone()));
-                    return;
-                }
-                // It may be a box whose type is not known.
-                self.any_store |= ty.is_unknown() || matches!(ty, Type::Union(_));
-            }
-            _ => {}
-        }
-        if is_box(&inst.ty) {
-            self.join(own, Place::Anywhere);
-        }
-        inst.stmt.for_each_operand(&mut |operand| {
-            if is_box(&bb.operand_type(operand)) {
-                self.join(place_of(operand), Place::Anywhere);
-            }
-        });
-    }
-
-    /// By class, the one type of what is known of what is assigned; for classes that are not refused and of which something is read that is not known.
-    fn types(&self, module: &Module<BBCode>, refused: &HashSet<usize>) -> HashMap<usize, Type> {
-        if self.any_store {
-            return HashMap::new();
-        }
-        let anywhere = self.places.get(&Place::Anywhere).map(|class| self.root(*class));
-        let open: HashSet<usize> = self.loads.iter().map(|load| self.root(load.class)).collect();
-        let mut types: HashMap<usize, Option<Type>> = HashMap::new();
-        for (store, value) in &self.stores {
-            let class = self.root(store.class);
-            let Some(ty) = type_in(module, &store.function, value).filter(|ty| !ty.is_unknown()) else { continue };
-            let known = types.entry(class).or_insert_with(|| Some(ty.clone()));
-            if known.as_ref().is_some_and(|known| *known != ty) {
-                *known = None;
-            }
-        }
-        let usable = |class: &usize| open.contains(class) && !refused.contains(class) && anywhere != Some(*class);
-        let one = types.into_iter().filter_map(|(class, ty)| Some((class, ty?)));
-        one.filter(|(class, ty)| usable(class) && !matches!(ty, Type::Union(_) | Type::Bottom)).collect()
-    }
-
-    /// Lets each of these loads give a value of its type.
-    fn assert_types(&self, module: &mut Module<BBCode>, types: &HashMap<usize, Type>) -> Result<(), PassError> {
-        for load in &self.loads {
-            let Some(ty) = types.get(&self.root(load.class)) else { continue };
-            let Some(bb) = module.body_mut(&load.function) else { continue };
-            assert_type(bb, load.statement, ty)
-                .map_err(|error| PassError::new(NAME, &load.function, error.to_string()))?;
-        }
-        Ok(())
-    }
-
-    /// The classes to which something else is assigned than was assumed.
-    fn wrong(&self, module: &Module<BBCode>, types: &HashMap<usize, Type>) -> Vec<usize> {
-        let stores = self.stores.iter().map(|(store, value)| (self.root(store.class), store, value));
-        let is_wrong = |class: usize, store: &Access| {
-            // The operand may be the assertion that came behind a load.
-            let now = assigned(module, store);
-            types.get(&class).is_some_and(|ty| now.as_ref() != Some(ty))
-        };
-        stores.filter(|(class, store, _)| is_wrong(*class, store)).map(|(class, ..)| class).collect()
-    }
-}
-
-/// Whether a call of this makes a box, as listings show it that are not optimised.
-fn makes_box(callee: &Operand<Ids>) -> bool {
-    matches!(callee, Operand::Global(global) if global.module == "Core" && global.name == "Box")
-}
-
-fn is_box(ty: &Type) -> bool {
-    matches!(ty, Type::Named(name) if name.as_str() == BOX)
-}
-
-/// The position of a field that is named by a constant.
-fn position(module: &Module<BBCode>, ty: &Type, field: &Operand<Ids>) -> Option<usize> {
-    let field: &Constant = match field {
-        Operand::Constant(constant) => constant,
-        Operand::Quote(constant) => constant,
-        _ => return None,
+/// The classes to which something else is assigned than was assumed.
+fn wrong(boxes: &Boxes, module: &Module<BBCode>, types: &HashMap<usize, Type>) -> Vec<usize> {
+    let stores = boxes.stores.iter().map(|(store, value)| (boxes.class_of(store), store, value));
+    let is_wrong = |class: usize, store: &Access| {
+        // The operand may be the assertion that came behind a load.
+        let now = assigned(module, store);
+        types.get(&class).is_some_and(|ty| now.as_ref() != Some(ty))
     };
-    field_position(&module.immutable_fields(ty)?, field)
+    stores.filter(|(class, store, _)| is_wrong(*class, store)).map(|(class, ..)| class).collect()
 }
 
 fn type_in(module: &Module<BBCode>, function: &str, operand: &Operand<Ids>) -> Option<Type> {

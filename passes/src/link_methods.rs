@@ -8,7 +8,9 @@ use ircode::{Callee, Constant, Module, Name, Operand, Stmt, Type};
 use crate::constant_folding::named_type;
 use crate::manager::{Context, run_on_function};
 use crate::rules::{RuleKind, RuleTable};
-use crate::{PassError, PassResult, captured_types, lambda_lifting, lower_broadcast, result_types, union_splitting};
+use crate::{
+    PassError, PassResult, captured_types, lambda_lifting, lower_broadcast, result_types, typed_boxes, union_splitting,
+};
 
 /// The pass's name on the command line.
 pub const NAME: &str = "link-methods";
@@ -28,6 +30,7 @@ pub(crate) fn run_on_all(module: &mut Module<BBCode>) -> PassResult {
         changed = true;
         lambda_lifting::run(module, None)?;
     }
+    changed |= typed_boxes::run(module, None)?;
     Ok(changed | result_types::run(module, None)?)
 }
 

@@ -13,8 +13,8 @@ use crate::{
     inlining, jump_threading, lambda_lifting, linearization, link_methods, loop_invariant_motion, loop_unrolling,
     lower_arithmetic, lower_broadcast, lower_copies, lower_exceptions, lower_fields, lower_projections, lower_signs,
     lower_switch, mem2reg, negation_propagation, preaccumulation, result_types, reverse_mode, scalar_promotion,
-    scalar_replacement, simplify, simplify_cfg, split_critical_edges, stack_hoisting, type_literals, union_splitting,
-    unknown_calls, unreachable_code, unroll_and_jam,
+    scalar_replacement, simplify, simplify_cfg, split_critical_edges, stack_hoisting, type_literals, typed_boxes,
+    union_splitting, unknown_calls, unreachable_code, unroll_and_jam,
 };
 
 /// What a pass returns: whether it changed anything.
@@ -108,6 +108,7 @@ pub const PASSES: &[Pass] = &[
     Pass { name: stack_hoisting::NAME,          about: "make stacks of loops once, before the loop",                    run: Run::Function(stack_hoisting::run) },
     Pass { name: split_critical_edges::NAME,    about: "give edges between branches and meetings blocks of their own",    run: Run::Function(split_critical_edges::run) },
     Pass { name: type_literals::NAME,           about: "give integer literals the width their use needs",                 run: Run::Function(type_literals::run) },
+    Pass { name: typed_boxes::NAME,             about: "give boxes of captured variables the type of what is in them",   run: Run::Module(typed_boxes::run) },
     Pass { name: union_splitting::NAME,         about: "choose by branches which method is called",                       run: Run::Module(union_splitting::run) },
     Pass { name: unknown_calls::NAME,           about: "end the code behind calls of what nobody knows",                  run: Run::Function(unknown_calls::run) },
     Pass { name: unreachable_code::NAME,        about: "remove blocks that are not reached",                              run: Run::Function(unreachable_code::run) },

@@ -7,7 +7,7 @@ use passes::{
     Context, PassError, PassResult, array_scalar_replacement, common_subexpressions, constant_folding,
     copy_propagation, dead_code, increment_merging, infer_types, jump_threading, loop_invariant_motion, loop_unrolling,
     lower_arithmetic, lower_broadcast, mem2reg, negation_propagation, preaccumulation, run_on_function,
-    scalar_promotion, simplify_cfg, stack_hoisting, type_literals, unreachable_code, unroll_and_jam,
+    scalar_promotion, simplify_cfg, stack_hoisting, type_literals, typed_boxes, unreachable_code, unroll_and_jam,
 };
 
 type FunctionPass = fn(&mut BBCode, &Context<'_>) -> PassResult;
@@ -59,6 +59,7 @@ const DERIVATIVE: &[FunctionPass] = &[
 ///
 /// [`PassError`], which verified code never gives.
 pub fn primal(module: &mut Module<BBCode>) -> Result<(), PassError> {
+    typed_boxes::run(module, None)?;
     names(module).iter().try_for_each(|name| run(module, name, PRIMAL))
 }
 

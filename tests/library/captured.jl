@@ -16,6 +16,7 @@ capped(x, most) = (n = length(x); if n > most; n = most; end; power(k) = sum(x[i
 @case("captured_by_two", x -> (s = zero(eltype(x)); add(t) = (s += t; s); scale(t) = (s *= t; s); foreach(add, x); scale(x[1]); add(x[2]); s), v)
 @case("captured_in_closure", x -> (n = 2; n += 1; f(k) = (g(i) = x[i] * n^k; g(1) + g(n)); f(1) * f(2)), v)
 @case("captured_until", x -> (t = x[1]; n = 0; step!() = (t = cos(t); n += 1; abs(t) > 0.8); while step!() && n < 9; end; t * n), v)
+@case("captured_type_and_count", x -> (n = 2; n = length(x); T = eltype(x); g() = sum(T(i) * x[i]^2 for i in 1:n); h() = (k = n; sum(T(k) * t for t in x)); g() + h()), v)
 
 # Closures that are global constants.
 made_closure(n, w) = (z, x) -> (s = zero(eltype(x)); for i in 1:n; z[i] = x[i] * w[i]; s += sin(z[i]) * z[mod1(i + 1, i)]; end; s)
@@ -30,3 +31,9 @@ const SCRATCH = made_scratch(4)
 made_options(n) = (k = n; k = n + 1; f(y; n = length(y), k = k) = sum(y[i]^k for i in 1:n); f)
 const OPTIONS = made_options(2)
 @case("constant_closure_with_keywords", x -> OPTIONS(x) + OPTIONS(x, n = 2), v)
+
+# Variables that are not assigned any more once they are captured.
+trace_of_square(x) = (x = reshape(x, 2, 2); sum(x[i, i] * x[i, 1] for i in 1:2))
+@case("captured_reshaped", x -> trace_of_square(x), p)
+@case("captured_in_loop", x -> (r = 0.0; for k in 1:2; y = k; y = x[1:k]; r += sum(y[i]^2 for i in 1:k); end; r), v)
+@case("captured_and_changed", x -> (y = 0; y = x[1]; f() = (y = y * x[2]; y); f() + f() * y), v)

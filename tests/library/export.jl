@@ -30,27 +30,16 @@ function partial(f, args, k)
     return [shifted(h -> (y = copy(x); y[i] += h; y)) for i in CartesianIndices(x)]
 end
 
-"""
-The method instances that the code of these invokes, directly or not. Left out is what never returns: it only builds exceptions and
-their texts.
-"""
-function with_callees(roots)
-    instances = BBKit.Instances()
-    for mi in roots
-        code = BBKit.exported_code(mi, instances)
-        code === nothing && continue
-        rows = BBKit.columns(code[3])
-        never = [BBKit.invoked(stmt) for (stmt, type) in zip(rows.stmts, rows.types) if type === Union{}]
-        for callee in BBKit.called_instances(code[3], instances)
-            callee in roots || callee in never || BBKit.exported_code(callee, instances) === nothing || push!(roots, callee)
-        end
-    end
-    return roots
+"The method instances that code invokes. Left out is what never returns: it only builds exceptions and their texts."
+function called_that_return(ir, instances)
+    rows = BBKit.columns(ir)
+    never = [BBKit.invoked(stmt) for (stmt, type) in zip(rows.stmts, rows.types) if type === Union{}]
+    return filter(callee -> !(callee in never), BBKit.called_instances(ir, instances))
 end
 
 # One dump for all, as they call much the same. Where each statement was written takes half of the space.
 roots = Any[BBKit.instance(Tuple{typeof(f),map(typeof, args)...}) for (_, f, args) in FUNCTIONS]
-dump = sprint(io -> BBKit.export_instances(io, with_callees(roots); portable = true))
+dump = sprint(io -> BBKit.export_codes(io, BBKit.portable_codes(roots, called_that_return), true))
 dump = replace(dump, r"\"linetable\":\[[^\[\]]*\]" => "\"linetable\":[]")
 dump = replace(dump, r",\"line\":(\[[0-9,]*\]|[0-9]+)(?=[,}])" => "")
 write(joinpath(ARGS[1], "library.json"), dump)

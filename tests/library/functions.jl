@@ -626,6 +626,10 @@ below(x) = x < 1 ? sqrt(x) : throw(TooLarge(x - 1))
 # Calls with the elements of arrays, of which Julia does not know how many there are.
 struct Quaternion{T}; w::T; x::T; y::T; z::T; end
 of_three(a, b, c) = a * b + c^2
+many(a, b, c) = a + b + c + a*b + a + b + c + a*b + a + b + c + a*b + a + b + c + a*b + a + b + c + a*b + a + b + c + a*b + a + b + c + a*b + a + b + c + a*b + a + b + c + a*b + a + b + c + a*b
+many_factors(a, b, c) = a * b * c * 2a * b * a * b * c * 3a*b * a * b * c * a*b * a * b * c * 5a*b * a * b * c * a*b * a * b * c * a*b * a * b * c * a*b * a * b * c * a*b
+@case("sum_of_forty_terms", x -> many(x[1], x[2], x[3]), v)
+@case("product_of_forty_factors", x -> many_factors(x[1], x[2], x[3]), v)
 @case("vector_of_splats", (x, t) -> (w = [t, x..., x[2:3]...]; sum(abs2, w) * w[1]), v, 0.4)
 @case("arguments_of_a_vector", x -> of_three(x...) + of_three(2.0, x[2:3]...) + of_three(x[1:2]..., 0.5), v)
 @case("fields_of_a_vector", (t, x) -> (q = Quaternion(t, x...); q.w * q.x + q.y * q.z), 0.7, v)

@@ -238,15 +238,20 @@ fn read_part(text: &str) -> Option<GlobalPart> {
 
 fn add_field(fields: &mut Vec<(Name, Type)>, text: &str, span: Range<usize>) -> Read<()> {
     let colon = find_depth_0(text, "::");
-    let name = colon.and_then(|colon| text.get(..colon)).unwrap_or(text).trim();
+    let written = colon.and_then(|colon| text.get(..colon)).unwrap_or(text).trim();
     let ty = colon.and_then(|colon| text.get(colon + 2..)).map_or(Type::Any, Type::parse);
-    if !is_identifier(name) || ty == Type::Untyped {
+    let mut cursor = Cursor::new(written, span.start);
+    let (name, is_name): (Name, bool) = match written.starts_with("var\"") {
+        true => (function_name(&mut cursor)?.into(), cursor.at_end()),
+        false => (written.into(), is_identifier(written)),
+    };
+    if !is_name || ty == Type::Untyped {
         return Err(Diagnostic::error(span, "this is no field of a struct", "expected `name::T`"));
     }
     if fields.iter().any(|(other, _)| *other == name) {
         return Err(Diagnostic::error(span, format!("there are two fields `{name}`"), "the second one"));
     }
-    fields.push((name.into(), ty));
+    fields.push((name, ty));
     Ok(())
 }
 
@@ -339,14 +344,17 @@ fn function_name(cursor: &mut Cursor<'_>) -> Read<String> {
     }
 }
 
+/// Writes a name that is no identifier as `var"name"`.
+fn write_quoted(out: &mut dyn Write, name: &Name) -> fmt::Result {
+    out.write_str("var")?;
+    write_string(out, name)
+}
+
 /// Writes the name of a function so that it can be read.
 fn write_function_name(out: &mut dyn Write, name: &Name) -> fmt::Result {
     match is_plain_function_name(name) {
         true => out.write_str(name),
-        false => {
-            out.write_str("var")?;
-            write_string(out, name)
-        }
+        false => write_quoted(out, name),
     }
 }
 
@@ -528,7 +536,14 @@ fn write_parts<T>(out: &mut dyn Write, parts: &[T], write: impl Fn(&mut dyn Writ
 }
 
 fn write_fields(out: &mut dyn Write, fields: &[(Name, Type)]) -> fmt::Result {
-    fields.iter().try_for_each(|(name, ty)| writeln!(out, "    {name}::{ty}"))
+    fields.iter().try_for_each(|(name, ty)| {
+        out.write_str("    ")?;
+        match is_identifier(name) {
+            true => out.write_str(name)?,
+            false => write_quoted(out, name)?,
+        }
+        writeln!(out, "::{ty}")
+    })
 }
 
 fn write_type(out: &mut dyn Write, ty: &Type) -> fmt::Result {

@@ -8,6 +8,9 @@ use ircode::{
     IRCode, Module, Name, Protocol, Requirement, Scalar, ScalarType, Type, TypeDef, TypeKind, Witness,
 };
 
+/// Fields that are no identifiers, as those of closures that capture functions.
+const OF_CLOSURES: &[&str] = &["#f#3", "a::b # c"];
+
 const NAMES: &[&str] = &["area", "scale!", "f", "x", "größe", "n_1"];
 const FUNCTIONS: &[&str] = &["f", "g", "Base.sin", "h(::Float64)", "an odd name", "f_vjp"];
 const TYPES: &[&str] =
@@ -119,7 +122,7 @@ fn ty(u: &mut Unstructured<'_>) -> Result<Type> {
 /// Different names with types.
 fn fields(u: &mut Unstructured<'_>) -> Result<Vec<(Name, Type)>> {
     let mut fields = Vec::new();
-    for name in NAMES.iter().filter(|name| !name.ends_with('!')) {
+    for name in NAMES.iter().filter(|name| !name.ends_with('!')).chain(OF_CLOSURES) {
         if u.ratio(1, 3)? {
             fields.push((Name::from(*name), ty(u)?));
         }

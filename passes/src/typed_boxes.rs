@@ -1,0 +1,177 @@
+//! Gives boxes of variables that closures capture and change the type of what is in them.
+
+use bbcode::{BBCode, EditError, Ids, InstId};
+use hashbrown::HashMap;
+use ircode::{
+    Constant, GlobalConstant, GlobalValue, Head, Module, Name, NewInstruction, Operand, Stmt, Type, TypeDef, TypeKind,
+};
+
+use crate::boxes::{Access, BOX, Boxes, Place, is_box};
+use crate::{PassError, PassResult};
+
+/// The pass's name on the command line.
+pub const NAME: &str = "typed-boxes";
+
+/// Where all that is in a `Core.Box` is of one type `T`, makes it a `Core.Box{T}`, a mutable struct whose field is of that type. True if there was such a box.
+///
+/// Boxes are followed as in [`captured_types`](crate::captured_types), in front of which nothing of what is in them may be known. A box that goes where it is not
+/// followed, or in which nothing may be when it is read, stays what it is: something is put in where it is made, or directly behind that. Structs and global constants that hold such boxes
+/// are declared with the new type; one that is made outside of the module must hold boxes of that type.
+pub fn run(module: &mut Module<BBCode>, _: Option<&Name>) -> PassResult {
+    let has_boxes = |function: &ircode::Function<BBCode>| function.body.all_insts().any(|(_, inst)| is_box(&inst.ty));
+    if !module.functions().iter().any(has_boxes) {
+        return Ok(false);
+    }
+    let boxes = Boxes::of(module);
+    let types = contents(&boxes, module);
+    if types.is_empty() {
+        return Ok(false);
+    }
+    let mut names: Vec<(String, &Type)> = types.values().map(|ty| (typed(ty), ty)).collect();
+    names.sort_by(|a, b| a.0.cmp(&b.0));
+    names.dedup_by(|a, b| a.0 == b.0);
+    for (name, ty) in names {
+        let kind = TypeKind::Struct { mutable: true, fields: vec![("contents".into(), ty.clone())] };
+        let def = TypeDef { name: name.as_str().into(), supertypes: Some(Vec::new()), kind };
+        module.add_type(def).map_err(|error| PassError::new(NAME, &name.into(), error.to_string()))?;
+    }
+    for made in &boxes.made {
+        if let Some(ty) = types.get(&boxes.class_of(made))
+            && let Some(bb) = module.body_mut(&made.function)
+        {
+            make(bb, made.statement, ty).map_err(|error| PassError::new(NAME, &made.function, error.to_string()))?;
+        }
+    }
+    for (place, class) in boxes.places() {
+        if let Some(ty) = types.get(&class) {
+            change_place(module, place, ty);
+        }
+    }
+    for load in &boxes.loads {
+        if let Some(ty) = types.get(&boxes.class_of(load))
+            && let Some(inst) = module.body_mut(&load.function).and_then(|bb| bb.inst_mut(load.statement))
+            && inst.ty.is_unknown()
+        {
+            inst.ty = ty.clone();
+        }
+    }
+    Ok(true)
+}
+
+/// The name of the type of boxes in which there is something of this type.
+fn typed(ty: &Type) -> String {
+    format!("{BOX}{{{ty}}}")
+}
+
+/// By class, the one type of all that is in the boxes, for classes of which that is known, and of which something is in all of them.
+fn contents(boxes: &Boxes, module: &Module<BBCode>) -> HashMap<usize, Type> {
+    if !boxes.all_stores_are_known() {
+        return HashMap::new();
+    }
+    let stored = boxes.stores.iter().map(|(store, value)| {
+        let ty = module.function(&store.function).map(|function| function.body.operand_type(value));
+        (boxes.class_of(store), ty)
+    });
+    let mut types: HashMap<usize, Option<Type>> = HashMap::new();
+    for (class, ty) in stored.chain(boxes.at_first().map(|(class, ty)| (class, ty.cloned()))) {
+        let ty = ty.filter(|ty| !ty.is_unknown() && !matches!(ty, Type::Union(_) | Type::Bottom));
+        let known = types.entry(class).or_insert_with(|| ty.clone());
+        if *known != ty {
+            *known = None;
+        }
+    }
+    for made in boxes.made.iter().filter(|made| !is_filled(module, made)) {
+        types.remove(&boxes.class_of(made));
+    }
+    if let Some(anywhere) = boxes.anywhere() {
+        types.remove(&anywhere);
+    }
+    types.into_iter().filter_map(|(class, ty)| Some((class, ty?))).collect()
+}
+
+/// Whether something is in a box from where it is made.
+fn is_filled(module: &Module<BBCode>, made: &Access) -> bool {
+    let Some(bb) = module.function(&made.function).map(|function| &function.body) else { return false };
+    let filled = bb.stmt(made.statement).is_some_and(|stmt| contents_operand(stmt).is_some());
+    filled || first_store(bb, made.statement).is_some()
+}
+
+/// What a statement that makes a box puts in it.
+fn contents_operand(stmt: &Stmt<Ids>) -> Option<&Operand<Ids>> {
+    match stmt {
+        Stmt::Expr(expr) if expr.head == Head::New => expr.args.get(1),
+        Stmt::Call(call) => call.args.first(),
+        _ => None,
+    }
+}
+
+/// The statement that puts something in a box, with what it puts there, if it is the first in its block that does anything with the box.
+fn first_store(bb: &BBCode, made: InstId) -> Option<(InstId, Operand<Ids>)> {
+    let block = bb.block_of(made)?;
+    let (id, inst) = bb.insts(block).skip_while(|(id, _)| *id != made).skip(1).find(|(_, inst)| {
+        let mut uses = false;
+        inst.stmt.for_each_operand(&mut |operand| uses |= operand.as_value() == Some(made));
+        uses
+    })?;
+    let Stmt::Call(call) = &inst.stmt else { return None };
+    let is_core = |module: &str| matches!(module, "Core" | "Base" | "");
+    let sets = matches!(&call.callee, Operand::Global(global) if global.name == "setfield!" && is_core(&global.module));
+    match call.args.as_slice() {
+        [object, _, value] if sets && object.as_value() == Some(made) => Some((id, value.clone())),
+        _ => None,
+    }
+}
+
+/// Makes a box a typed one, at once with what is in it.
+fn make(bb: &mut BBCode, made: InstId, ty: &Type) -> Result<(), EditError> {
+    let stmt = bb.stmt(made).ok_or(EditError::NoSuchInst(made))?;
+    let new = Type::named(typed(ty));
+    let made_with = |value: Operand<Ids>| {
+        let of = Operand::Constant(Constant::of_type(new.clone()));
+        Stmt::expr(Head::New, [of, value])
+    };
+    if let Some(value) = contents_operand(stmt).cloned() {
+        bb.replace(made, made_with(value))?;
+        return Ok(());
+    }
+    let Some((store, value)) = first_store(bb, made) else { return Ok(()) };
+    let line = bb.inst(made).map(|inst| inst.line).unwrap_or_default();
+    let filled = bb.insert_before(store, NewInstruction::new(made_with(value), new.clone()).with_line(line))?;
+    bb.remove(store)?;
+    bb.replace_all_uses(made, &filled.into())?;
+    bb.remove(made)?;
+    Ok(())
+}
+
+/// Says of a place that boxes there have what is of this type in them.
+fn change_place(module: &mut Module<BBCode>, place: &Place, ty: &Type) {
+    let new = Type::named(typed(ty));
+    match place {
+        Place::Value(function, id) => {
+            // One that was made without contents is gone.
+            let Some(inst) = module.body_mut(function).and_then(|bb| bb.inst_mut(*id)) else { return };
+            if let Stmt::Pi(pi) = &mut inst.stmt {
+                pi.ty = new.clone();
+            }
+            inst.ty = new;
+        }
+        Place::Field(Type::Named(name), index) => {
+            let Some(mut def) = module.type_def(name).cloned() else { return };
+            if let TypeKind::Struct { fields, .. } = &mut def.kind
+                && let Some((_, ty)) = fields.get_mut(*index)
+            {
+                *ty = new;
+                module.replace_type(def);
+            }
+        }
+        Place::Constant(position) => {
+            let Some(constant) = module.global_constants().get(*position) else { return };
+            if let GlobalValue::Fields(fields) = constant.value()
+                && let Ok(changed) = GlobalConstant::fields(constant.name().clone(), new, fields.clone())
+            {
+                module.replace_global_constant(*position, changed);
+            }
+        }
+        Place::Field(..) | Place::Anywhere => {}
+    }
+}
