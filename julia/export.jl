@@ -129,6 +129,7 @@ function exported_code(mi::Core.MethodInstance, instances::Instances)
     ci, result, ir = code
     ir.argtypes[1] = mi.specTypes.parameters[1]
     use_plain_numbers!(ir)
+    use_plain_elements!(ir)
     use_plain_powers!(ir)
     use_whole_exponentials!(ir)
     boxes = instances.boxes

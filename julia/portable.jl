@@ -26,6 +26,10 @@ const symmetric = loaded(:Symmetric, identity)
 # The order of eigenvalues, if none is asked for.
 const Ascending = isempty(LOADED) ? Nothing : typeof(first(LOADED).eigsortby)
 
+"Elements of the tuple with which an object starts, in the place of what is read and written by its address."
+element_of(object, i) = getfield(object, 1)[i]
+set_element_of!(object, value, i) = (setfield!(object, 1, Base.setindex(getfield(object, 1), value, i)); nothing)
+
 include("splats.jl")
 include("linear_algebra.jl")
 include("base.jl")

@@ -40,8 +40,10 @@ function element_type(types::Vector{Any})
     return length(elements) == 1 && isconcretetype(elements[1]) ? elements[1] : nothing
 end
 
-"How many elements the one array among tuples must have, if methods of `F` take no other number of arguments."
+"How many elements the one array among tuples must have, if methods of `F` take no other number of arguments, or values of the type `F` have so many elements."
 function count_of_elements(dispatched, @nospecialize(F), types::Vector{Any})
+    length_of_type = length_of(F)
+    length_of_type === nothing || length(types) > 1 || return length_of_type
     arrays = findall(ty -> ty <: AbstractArray, types)
     length(arrays) == 1 && all(ty -> ty <: Union{Tuple,AbstractArray}, types) || return nothing
     array = first(arrays)
@@ -57,6 +59,14 @@ end
 @generated function fold_terms(::typeof(Base.afoldl), start::Tuple, rest::Tuple)
     terms = Any[(:(start[$i]) for i in 2:fieldcount(start))..., (:(rest[$i]) for i in 1:fieldcount(rest))...]
     return foldl((x, y) -> :(start[1]($x, $y)), terms)
+end
+
+"How many elements the values of a type of vectors have, where the type says so."
+function length_of(@nospecialize(F))
+    F isa DataType && F.name === Type.body.name && F.parameters[1] isa DataType && F.parameters[1] <: AbstractVector || return nothing
+    hasmethod(length, Tuple{F}) || return nothing
+    found = length(F.parameters[1])
+    return found isa Int && found <= MOST_ARGUMENTS ? found : nothing
 end
 
 fold(f, elements) = foldl(f, elements)

@@ -2,7 +2,10 @@
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::HashMap;
-use ircode::{Constant, GlobalPart, GlobalValue, Head, Instruction, Module, Name, Operand, Stmt, Type, field_position};
+use ircode::{
+    Callee, Constant, GlobalPart, GlobalValue, Head, Instruction, Module, Name, Operand, Stmt, Type, TypeKind,
+    field_position,
+};
 
 use crate::link_methods::type_of;
 
@@ -14,8 +17,8 @@ pub(crate) const BOX: &str = "Core.Box";
 pub(crate) enum Place {
     /// It is the value of a statement of this function.
     Value(Name, InstId),
-    /// It is in this field of all values of a type.
-    Field(Type, usize),
+    /// It is in this field of all values of the struct declared under this name.
+    Field(Name, usize),
     /// It is the global constant at this position.
     Constant(usize),
     /// It may be anywhere.
@@ -29,6 +32,17 @@ pub(crate) struct Access {
     class: usize,
 }
 
+/// What is in a box before the program runs.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum AtFirst {
+    /// Nothing was assigned.
+    Undefined,
+    /// A value of this type.
+    Of(Type),
+    /// Nobody knows of which type.
+    Unknown,
+}
+
 /// The boxes of a module, in classes of those that may be the same.
 #[derive(Default)]
 pub(crate) struct Boxes {
@@ -39,15 +53,17 @@ pub(crate) struct Boxes {
     pub(crate) loads: Vec<Access>,
     /// With what is assigned.
     pub(crate) stores: Vec<(Access, Operand<Ids>)>,
-    /// By their positions, the global constants that are boxes, with the types of what is in them at first, if that was assigned and is known.
-    constants: Vec<(usize, Option<Type>)>,
+    /// By their positions, the global constants that are boxes, with what is in them.
+    constants: Vec<(usize, AtFirst)>,
+    /// The fields of structs that are declared as boxes: struct, name, position.
+    fields: Vec<(Name, Name, usize)>,
     /// Whether something is assigned to fields of objects that may be any box.
     any_store: bool,
 }
 
 impl Boxes {
     pub(crate) fn of(module: &Module<BBCode>) -> Boxes {
-        let mut boxes = Boxes::default();
+        let mut boxes = Boxes { fields: declared_as_boxes(module), ..Boxes::default() };
         boxes.add_constants(module);
         for function in module.functions() {
             for (id, inst) in function.body.all_insts() {
@@ -77,11 +93,36 @@ impl Boxes {
         self.root(access.class)
     }
 
-    /// The types of what is in the boxes of a class before the program runs; `None` for what is not known, or was not assigned.
-    pub(crate) fn at_first(&self) -> impl Iterator<Item = (usize, Option<&Type>)> {
+    /// What is in the boxes of a class before the program runs.
+    pub(crate) fn at_first(&self) -> impl Iterator<Item = (usize, &AtFirst)> {
         self.constants
             .iter()
-            .filter_map(|(position, ty)| Some((self.root(*self.places.get(&Place::Constant(*position))?), ty.as_ref())))
+            .filter_map(|(position, first)| Some((self.root(*self.places.get(&Place::Constant(*position))?), first)))
+    }
+
+    /// The boxes in this field of values of a type; those that may be anywhere for what is not declared as a box.
+    fn field(&self, module: &Module<BBCode>, ty: &Type, index: usize) -> Place {
+        let declared = declared_name(module, ty);
+        let found = self.fields.iter().find(|(of, _, at)| *at == index && Some(of) == declared);
+        found.map_or(Place::Anywhere, |(of, _, index)| Place::Field(of.clone(), *index))
+    }
+
+    /// Lets the boxes in fields be any, of which `is_among` holds by struct and name.
+    fn lose_fields(&mut self, is_among: impl Fn(&Name, &Name) -> bool) {
+        let lost = self.fields.iter().filter(|(of, name, _)| is_among(of, name));
+        let lost: Vec<Place> = lost.map(|(of, _, index)| Place::Field(of.clone(), *index)).collect();
+        for place in lost {
+            self.join(place, Place::Anywhere);
+        }
+    }
+
+    /// Lets the boxes in fields of values of a type be any; of all types, if it is not known.
+    fn lose_fields_of(&mut self, module: &Module<BBCode>, ty: &Type) {
+        if let Some(declared) = declared_name(module, ty) {
+            self.lose_fields(|of, _| of == declared);
+        } else if ty.is_unknown() || matches!(ty, Type::Union(_)) {
+            self.lose_fields(|_, _| true);
+        }
     }
 
     fn add_constants(&mut self, module: &Module<BBCode>) {
@@ -94,18 +135,23 @@ impl Boxes {
             let named = |part: &GlobalPart| module.global_part(position, part);
             if is_box(constant.ty()) {
                 self.class(Place::Constant(position));
-                let first = parts.first().and_then(|part| match (named(part), part) {
-                    (Some(named), _) => module.global_constants().get(named).map(|named| named.ty().clone()),
-                    (None, GlobalPart::Constant(constant)) => Some(constant.ty()).filter(|ty| !ty.is_unknown()),
-                    _ => None,
-                });
+                let first = match parts.first().map(|part| (named(part), part)) {
+                    Some((Some(named), _)) => {
+                        let ty = module.global_constants().get(named).map(|named| named.ty().clone());
+                        ty.map_or(AtFirst::Unknown, AtFirst::Of)
+                    }
+                    Some((None, GlobalPart::Constant(constant))) if !constant.ty().is_unknown() => {
+                        AtFirst::Of(constant.ty())
+                    }
+                    Some((None, GlobalPart::Undefined)) | None => AtFirst::Undefined,
+                    Some(_) => AtFirst::Unknown,
+                };
                 self.constants.push((position, first));
             }
             for (index, part) in parts.iter().enumerate() {
                 let Some(part) = named(part) else { continue };
                 if module.global_constants().get(part).is_some_and(|part| is_box(part.ty())) {
-                    let is_followed = module.immutable_fields(constant.ty()).is_some();
-                    let place = if is_followed { Place::Field(constant.ty().clone(), index) } else { Place::Anywhere };
+                    let place = self.field(module, constant.ty(), index);
                     self.join(place, Place::Constant(part));
                 }
             }
@@ -144,8 +190,13 @@ impl Boxes {
             let access = Access { function: function.clone(), statement: id, class: self.class(place.clone()) };
             self.stores.push((access, value.clone()));
         }
-        if contents.iter().any(|value| is_box(&bb.operand_type(value))) {
-            self.join(place, Place::Anywhere);
+        for value in contents.iter().filter(|value| is_box(&bb.operand_type(value))) {
+            self.join(place.clone(), Place::Anywhere);
+            let inner = match value {
+                Operand::Value(inner) => Place::Value(function.clone(), *inner),
+                _ => Place::Anywhere,
+            };
+            self.join(inner, Place::Anywhere);
         }
     }
 
@@ -170,7 +221,10 @@ impl Boxes {
         let primitive = module.primitive_call(&inst.stmt).map(|(primitive, args)| (primitive.name, args));
         match (&inst.stmt, primitive) {
             (Stmt::Value(_) | Stmt::Pi(_) | Stmt::Phi(_), _) if is_box(&inst.ty) => {
-                inst.stmt.for_each_operand(&mut |operand| self.join(own.clone(), place_of(operand)));
+                inst.stmt.for_each_operand(&mut |operand| {
+                    let from = if is_box(&bb.operand_type(operand)) { place_of(operand) } else { Place::Anywhere };
+                    self.join(own.clone(), from);
+                });
                 return;
             }
             (Stmt::Call(call), _) if is_box(&inst.ty) && makes_box(&call.callee) => {
@@ -184,15 +238,12 @@ impl Boxes {
                         self.made(own, id, fields, bb);
                         return;
                     }
-                    ty @ Type::Named(_) if module.immutable_fields(ty).is_some() => {
-                        let declared = module.immutable_fields(ty).unwrap_or_default();
+                    ty if module.immutable_fields(ty).is_some() => {
                         for (index, field) in fields.iter().enumerate() {
+                            let place = self.field(module, ty, index);
                             match is_box(&bb.operand_type(field)) {
-                                true => self.join(place_of(field), Place::Field(ty.clone(), index)),
-                                false if declared.get(index).is_some_and(|(_, declared)| is_box(declared)) => {
-                                    self.join(Place::Anywhere, Place::Field(ty.clone(), index));
-                                }
-                                false => {}
+                                true => self.join(place_of(field), place),
+                                false => self.join(Place::Anywhere, place),
                             }
                         }
                         return;
@@ -206,17 +257,41 @@ impl Boxes {
                 if is_box(&ty) {
                     let access = access(self, object);
                     self.loads.push(access);
+                    if is_box(&inst.ty) {
+                        self.join(own, Place::Anywhere);
+                    }
                     return;
                 }
-                if is_box(&inst.ty) {
-                    let place = position(module, &ty, field).map(|index| Place::Field(ty, index));
-                    self.join(own, place.unwrap_or(Place::Anywhere));
-                    return;
+                let place = match position(module, &ty, field) {
+                    Some(index) => self.field(module, &ty, index),
+                    None => Place::Anywhere,
+                };
+                // What is taken out as a value of unknown type may go anywhere.
+                match (is_box(&inst.ty), place) {
+                    (true, Place::Anywhere) => {
+                        self.lose_fields_of(module, &ty);
+                        self.join(own, Place::Anywhere);
+                    }
+                    (true, place) => self.join(own, place),
+                    (false, place) if inst.ty.is_unknown() || matches!(inst.ty, Type::Union(_)) => match &ty {
+                        Type::Named(_) if place != Place::Anywhere => self.join(place, Place::Anywhere),
+                        Type::Named(_) if position(module, &ty, field).is_some() => {}
+                        ty => {
+                            let of_any = ty.is_unknown() || matches!(ty, Type::Union(_));
+                            let named = field_name(field);
+                            match (of_any, named) {
+                                (true, Some(named)) => self.lose_fields(|_, name| *name == named),
+                                _ => self.lose_fields_of(module, ty),
+                            }
+                        }
+                    },
+                    _ => {}
                 }
+                return;
             }
             (_, Some(("isdefined", [object, ..]))) if is_box(&bb.operand_type(object)) => return,
             (_, Some(("setfield!" | "setproperty!", [object, _, value, ..]))) => {
-                let ty = bb.operand_type(object);
+                let ty = type_of(module, bb, object);
                 if is_box(&ty) && !is_box(&bb.operand_type(value)) {
                     let access = access(self, object);
                     self.stores.push((access, value.clone()));
@@ -227,14 +302,49 @@ impl Boxes {
             }
             _ => {}
         }
+        let calls_function = matches!(module.called(&inst.stmt), Some(Callee::Function(_)))
+            || matches!(&inst.stmt, Stmt::Invoke(invoke) if
+                invoke.instance.name.as_ref().is_some_and(|name| module.function_index(name).is_some()));
+        let copies = matches!(inst.stmt, Stmt::Value(_) | Stmt::Pi(_) | Stmt::Phi(_) | Stmt::PhiC(_));
         if is_box(&inst.ty) {
             self.join(own, Place::Anywhere);
+        } else if !calls_function && !copies && matches!(inst.ty, Type::Named(_)) {
+            // Made of what is not followed.
+            self.lose_fields_of(module, &inst.ty);
         }
         inst.stmt.for_each_operand(&mut |operand| {
             if is_box(&bb.operand_type(operand)) {
                 self.join(place_of(operand), Place::Anywhere);
+                if !calls_function {
+                    self.lose_fields_of(module, &inst.ty);
+                }
             }
         });
+    }
+}
+
+/// The name under which a struct type is declared.
+pub(crate) fn declared_name<'m>(module: &'m Module<BBCode>, ty: &Type) -> Option<&'m Name> {
+    let Type::Named(name) = ty else { return None };
+    module.type_def(name).map(|def| &def.name)
+}
+
+/// The fields of immutable structs of the module that are declared as boxes: struct, name, position.
+fn declared_as_boxes(module: &Module<BBCode>) -> Vec<(Name, Name, usize)> {
+    let mut found = Vec::new();
+    for def in module.types() {
+        let TypeKind::Struct { mutable: false, fields } = &def.kind else { continue };
+        let boxes = fields.iter().enumerate().filter(|(_, (_, ty))| is_box(ty));
+        found.extend(boxes.map(|(index, (name, _))| (def.name.clone(), name.clone(), index)));
+    }
+    found
+}
+
+/// The name by which a field is asked for, if it is one.
+fn field_name(field: &Operand<Ids>) -> Option<Name> {
+    match field.as_constant()? {
+        Constant::Symbol(name) => Some(name.clone()),
+        _ => None,
     }
 }
 

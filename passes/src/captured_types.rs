@@ -4,7 +4,7 @@ use bbcode::{BBCode, EditError, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::{Constant, Module, Name, NewInstruction, Operand, Stmt, Type};
 
-use crate::boxes::{Access, Boxes, is_box};
+use crate::boxes::{Access, AtFirst, Boxes, is_box};
 use crate::manager::run_on_function;
 use crate::{PassError, PassResult, infer_types, result_types};
 
@@ -70,12 +70,19 @@ fn types(boxes: &Boxes, module: &Module<BBCode>, refused: &HashSet<usize>) -> Ha
         (boxes.class_of(store), ty)
     });
     let mut types: HashMap<usize, Option<Type>> = HashMap::new();
-    for (class, ty) in stores.chain(boxes.at_first().map(|(class, ty)| (class, ty.cloned()))) {
+    let at_first = boxes.at_first().filter_map(|(class, first)| match first {
+        AtFirst::Of(ty) => Some((class, Some(ty.clone()))),
+        AtFirst::Undefined | AtFirst::Unknown => None,
+    });
+    for (class, ty) in stores.chain(at_first) {
         let Some(ty) = ty else { continue };
         let known = types.entry(class).or_insert_with(|| Some(ty.clone()));
         if known.as_ref().is_some_and(|known| *known != ty) {
             *known = None;
         }
+    }
+    for (class, _) in boxes.at_first().filter(|(_, first)| **first == AtFirst::Unknown) {
+        types.remove(&class);
     }
     let usable = |class: &usize| open.contains(class) && !refused.contains(class) && boxes.anywhere() != Some(*class);
     let one = types.into_iter().filter_map(|(class, ty)| Some((class, ty?)));

@@ -158,7 +158,7 @@ fn checkpoint_loops_in(
     name: &Name,
     chosen: impl Fn(usize, &Function<BBCode>) -> bool,
 ) -> Result<Report, PassError> {
-    link_methods::run_on_all(module)?;
+    link_methods::run_on_all(module, &[name])?;
     let rules = RuleTable::of_module(module).map_err(|error| PassError::new(NAME, name, error.to_string()))?;
     let mut changed: Vec<Function<BBCode>> = Vec::new();
     let mut report = Report::default();

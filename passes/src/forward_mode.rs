@@ -124,7 +124,8 @@ pub fn differentiate_all(
     functions: &[(Name, Option<Vec<usize>>)],
     directions: usize,
 ) -> Result<Vec<Name>, PassError> {
-    link_methods::run_on_all(module)?;
+    let entries: Vec<&Name> = functions.iter().map(|(name, _)| name).collect();
+    link_methods::run_on_all(module, &entries)?;
     let Some((first, _)) = functions.first() else { return Ok(Vec::new()) };
     let (generated, names) = generate_all(module, first, functions, directions)?;
     add(module, generated)?;
@@ -138,7 +139,8 @@ pub fn differentiate_all(
 ///
 /// All that there are, one for each function that has no derivative. Nothing is added to the module then.
 pub(crate) fn derive_all(module: &mut Module<BBCode>, roots: &[(Name, Vec<u32>)]) -> Result<Vec<Made>, Vec<PassError>> {
-    link_methods::run_on_all(module).map_err(|error| vec![error])?;
+    let entries: Vec<&Name> = roots.iter().map(|(name, _)| name).collect();
+    link_methods::run_on_all(module, &entries).map_err(|error| vec![error])?;
     let (generated, made) = generate_jvps(module, roots)?;
     add(module, generated).map_err(|error| vec![error])?;
     Ok(made)

@@ -16,8 +16,8 @@ use crate::{
 pub const NAME: &str = "link-methods";
 
 /// Runs the pass on every function of a module, and makes functions of the methods of closures: what is derived from dumps of Julia's code has to find what
-/// they invoke.
-pub(crate) fn run_on_all(module: &mut Module<BBCode>) -> PassResult {
+/// they invoke. The functions named get their arguments from outside.
+pub(crate) fn run_on_all(module: &mut Module<BBCode>, entries: &[&Name]) -> PassResult {
     let names: Vec<Name> = module.functions().iter().map(|function| function.name.clone()).collect();
     let mut changed = false;
     for name in &names {
@@ -30,7 +30,7 @@ pub(crate) fn run_on_all(module: &mut Module<BBCode>) -> PassResult {
         changed = true;
         lambda_lifting::run(module, None)?;
     }
-    changed |= typed_boxes::run(module, None)?;
+    changed |= typed_boxes::run_with(module, entries)?;
     Ok(changed | result_types::run(module, None)?)
 }
 

@@ -196,7 +196,7 @@ pub fn derive(module: &mut Module<BBCode>, name: &Name, options: &Options) -> Re
     if let Some(derivative) = straight::derive(module, name, options)? {
         return Ok(derivative);
     }
-    link_methods::run_on_all(module)?;
+    link_methods::run_on_all(module, &[name])?;
     let Added { derivative, passes, temporary, unclean } = add_derivative(module, name, options)?;
     if options.savings.one_function && options.carrier == Carrier::Stacks {
         // The vector-Jacobian product stays apart: it is there for the pullback itself.
@@ -308,7 +308,8 @@ fn generate_checkpointed(
 /// All that there are, one for each function that has no derivative. Nothing is added to the module then.
 pub(crate) fn derive_all(module: &mut Module<BBCode>, roots: &[(Name, Vec<u32>)]) -> Result<Vec<Made>, Vec<PassError>> {
     let Some((first, _)) = roots.first() else { return Ok(Vec::new()) };
-    link_methods::run_on_all(module).map_err(|error| vec![error])?;
+    let entries: Vec<&Name> = roots.iter().map(|(name, _)| name).collect();
+    link_methods::run_on_all(module, &entries).map_err(|error| vec![error])?;
     let names: Vec<Name> = roots.iter().map(|(name, _)| name.clone()).collect();
     let lowered = without_handlers(module, &names);
     let source = lowered.as_ref().map_or(&*module, |lowered| &lowered.module);

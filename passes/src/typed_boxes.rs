@@ -1,12 +1,14 @@
 //! Gives boxes of variables that closures capture and change the type of what is in them.
 
 use bbcode::{BBCode, EditError, Ids, InstId};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use ircode::{
-    Constant, GlobalConstant, GlobalValue, Head, Module, Name, NewInstruction, Operand, Stmt, Type, TypeDef, TypeKind,
+    Callee, Constant, Function, GlobalConstant, GlobalValue, Head, Module, Name, NewInstruction, Operand, Stmt, Type,
+    TypeDef, TypeKind,
 };
 
-use crate::boxes::{Access, BOX, Boxes, Place, is_box};
+use crate::boxes::{Access, AtFirst, BOX, Boxes, Place, declared_name, is_box};
+use crate::link_methods::type_of;
 use crate::{PassError, PassResult};
 
 /// The pass's name on the command line.
@@ -14,19 +16,35 @@ pub const NAME: &str = "typed-boxes";
 
 /// Where all that is in a `Core.Box` is of one type `T`, makes it a `Core.Box{T}`, a mutable struct whose field is of that type. True if there was such a box.
 ///
-/// Boxes are followed as in [`captured_types`](crate::captured_types), in front of which nothing of what is in them may be known. A box that goes where it is not
-/// followed, or in which nothing may be when it is read, stays what it is: something is put in where it is made, or directly behind that. Structs and global constants that hold such boxes
-/// are declared with the new type; one that is made outside of the module must hold boxes of that type.
-pub fn run(module: &mut Module<BBCode>, _: Option<&Name>) -> PassResult {
-    let has_boxes = |function: &ircode::Function<BBCode>| function.body.all_insts().any(|(_, inst)| is_box(&inst.ty));
+/// Boxes are followed as in [`captured_types`](crate::captured_types). A box that goes where it is not followed, or in which nothing may be when it is read, stays what it is: something
+/// is put in where it is made, or directly behind that. So does what may come from outside: what arguments of the function named hold, and of functions that no other one
+/// calls. Structs and global constants that hold such boxes are declared with the new type.
+///
+/// # Errors
+///
+/// If a type cannot be declared, or a box not be changed.
+pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
+    run_with(module, function.as_slice())
+}
+
+/// As [`run`], with several functions that get their arguments from outside.
+pub(crate) fn run_with(module: &mut Module<BBCode>, entries: &[&Name]) -> PassResult {
+    let has_boxes = |function: &Function<BBCode>| function.body.all_insts().any(|(_, inst)| is_box(&inst.ty));
     if !module.functions().iter().any(has_boxes) {
         return Ok(false);
     }
     let boxes = Boxes::of(module);
-    let types = contents(&boxes, module);
+    let types = contents(&boxes, module, &from_outside(module, entries));
     if types.is_empty() {
         return Ok(false);
     }
+    let mut trial = module.clone();
+    change(&mut trial, &boxes, &types)?;
+    *module = trial;
+    Ok(true)
+}
+
+fn change(module: &mut Module<BBCode>, boxes: &Boxes, types: &HashMap<usize, Type>) -> Result<(), PassError> {
     let mut names: Vec<(String, &Type)> = types.values().map(|ty| (typed(ty), ty)).collect();
     names.sort_by(|a, b| a.0.cmp(&b.0));
     names.dedup_by(|a, b| a.0 == b.0);
@@ -44,7 +62,7 @@ pub fn run(module: &mut Module<BBCode>, _: Option<&Name>) -> PassResult {
     }
     for (place, class) in boxes.places() {
         if let Some(ty) = types.get(&class) {
-            change_place(module, place, ty);
+            change_place(module, place, ty)?;
         }
     }
     for load in &boxes.loads {
@@ -55,7 +73,51 @@ pub fn run(module: &mut Module<BBCode>, _: Option<&Name>) -> PassResult {
             inst.ty = ty.clone();
         }
     }
-    Ok(true)
+    Ok(())
+}
+
+/// The structs that arguments from outside may be or hold: of these functions, and of those that no other one calls.
+fn from_outside(module: &Module<BBCode>, named: &[&Name]) -> HashSet<Name> {
+    let mut called = vec![false; module.functions().len()];
+    for (caller, each) in module.functions().iter().enumerate() {
+        for (_, inst) in each.body.all_insts() {
+            let callee = match &inst.stmt {
+                Stmt::Invoke(invoke) => invoke.instance.name.as_ref().and_then(|name| module.function_index(name)),
+                _ => None,
+            };
+            let callee = callee.or_else(|| match module.called(&inst.stmt) {
+                Some(Callee::Function(index)) => Some(index),
+                _ => None,
+            });
+            if let Some(called) = callee.filter(|callee| *callee != caller).and_then(|callee| called.get_mut(callee)) {
+                *called = true;
+            }
+        }
+    }
+    // A method of an object is called with it, by what has the object.
+    let is_entry = |each: &Function<BBCode>, called: bool| !called && !each.name.starts_with("(::");
+    let entries = module.functions().iter().zip(called);
+    let entries = entries.filter(|(each, called)| is_entry(each, *called) || named.contains(&&each.name));
+    let mut work: Vec<Type> =
+        entries.flat_map(|(each, _)| each.body.argtypes.iter().skip(1).cloned().collect::<Vec<_>>()).collect();
+    let mut found: HashSet<Name> = HashSet::new();
+    while let Some(ty) = work.pop() {
+        if let Some(name) = declared_name(module, &ty)
+            && !found.insert(name.clone())
+        {
+            continue;
+        }
+        match &ty {
+            Type::Union(members) => work.extend(members.iter().cloned()),
+            Type::Array(array) => work.push(array.element.clone()),
+            Type::Ref(element) => work.push((**element).clone()),
+            Type::Named(_) => {
+                work.extend(module.struct_fields(&ty).into_iter().flatten().map(|(_, ty)| ty.clone()));
+            }
+            ty => work.extend(module.immutable_fields(ty).into_iter().flatten().map(|(_, ty)| ty.clone())),
+        }
+    }
+    found
 }
 
 /// The name of the type of boxes in which there is something of this type.
@@ -63,18 +125,23 @@ fn typed(ty: &Type) -> String {
     format!("{BOX}{{{ty}}}")
 }
 
-/// By class, the one type of all that is in the boxes, for classes of which that is known, and of which something is in all of them.
-fn contents(boxes: &Boxes, module: &Module<BBCode>) -> HashMap<usize, Type> {
+/// By class, the one type of all that is in the boxes, for classes of which that is known, and of which something is in all of them. Boxes in structs that come
+/// `from_outside` are left out.
+fn contents(boxes: &Boxes, module: &Module<BBCode>, from_outside: &HashSet<Name>) -> HashMap<usize, Type> {
     if !boxes.all_stores_are_known() {
         return HashMap::new();
     }
     let stored = boxes.stores.iter().map(|(store, value)| {
-        let ty = module.function(&store.function).map(|function| function.body.operand_type(value));
+        let ty = module.function(&store.function).map(|function| type_of(module, &function.body, value));
         (boxes.class_of(store), ty)
     });
+    let at_first = boxes.at_first().map(|(class, first)| match first {
+        AtFirst::Of(ty) => (class, Some(ty.clone())),
+        AtFirst::Undefined | AtFirst::Unknown => (class, None),
+    });
     let mut types: HashMap<usize, Option<Type>> = HashMap::new();
-    for (class, ty) in stored.chain(boxes.at_first().map(|(class, ty)| (class, ty.cloned()))) {
-        let ty = ty.filter(|ty| !ty.is_unknown() && !matches!(ty, Type::Union(_) | Type::Bottom));
+    for (class, ty) in stored.chain(at_first) {
+        let ty = ty.filter(is_known);
         let known = types.entry(class).or_insert_with(|| ty.clone());
         if *known != ty {
             *known = None;
@@ -83,10 +150,18 @@ fn contents(boxes: &Boxes, module: &Module<BBCode>) -> HashMap<usize, Type> {
     for made in boxes.made.iter().filter(|made| !is_filled(module, made)) {
         types.remove(&boxes.class_of(made));
     }
-    if let Some(anywhere) = boxes.anywhere() {
-        types.remove(&anywhere);
+    for (place, class) in boxes.places() {
+        if matches!(place, Place::Anywhere) || matches!(place, Place::Field(of, _) if from_outside.contains(of)) {
+            types.remove(&class);
+        }
     }
     types.into_iter().filter_map(|(class, ty)| Some((class, ty?))).collect()
+}
+
+/// Whether a type says all of the values, and can be written in the name of another one.
+fn is_known(ty: &Type) -> bool {
+    let is_open = ty.is_unknown() || matches!(ty, Type::Union(_) | Type::Bottom);
+    !is_open && Type::parse(&ty.to_string()) == *ty
 }
 
 /// Whether something is in a box from where it is made.
@@ -107,13 +182,14 @@ fn contents_operand(stmt: &Stmt<Ids>) -> Option<&Operand<Ids>> {
 
 /// The statement that puts something in a box, with what it puts there, if it is the first in its block that does anything with the box.
 fn first_store(bb: &BBCode, made: InstId) -> Option<(InstId, Operand<Ids>)> {
-    let block = bb.block_of(made)?;
-    let (id, inst) = bb.insts(block).skip_while(|(id, _)| *id != made).skip(1).find(|(_, inst)| {
-        let mut uses = false;
-        inst.stmt.for_each_operand(&mut |operand| uses |= operand.as_value() == Some(made));
-        uses
-    })?;
-    let Stmt::Call(call) = &inst.stmt else { return None };
+    let (id, stmt) = std::iter::successors(bb.next_inst(made), |id| bb.next_inst(*id))
+        .filter_map(|id| Some((id, bb.stmt(id)?)))
+        .find(|(_, stmt)| {
+            let mut uses = false;
+            stmt.for_each_operand(&mut |operand| uses |= operand.as_value() == Some(made));
+            uses
+        })?;
+    let Stmt::Call(call) = stmt else { return None };
     let is_core = |module: &str| matches!(module, "Core" | "Base" | "");
     let sets = matches!(&call.callee, Operand::Global(global) if global.name == "setfield!" && is_core(&global.module));
     match call.args.as_slice() {
@@ -136,7 +212,10 @@ fn make(bb: &mut BBCode, made: InstId, ty: &Type) -> Result<(), EditError> {
     }
     let Some((store, value)) = first_store(bb, made) else { return Ok(()) };
     let line = bb.inst(made).map(|inst| inst.line).unwrap_or_default();
-    let filled = bb.insert_before(store, NewInstruction::new(made_with(value), new.clone()).with_line(line))?;
+    let filled = made_with(value.clone());
+    let filled = bb.insert_before(store, NewInstruction::new(filled, new.clone()).with_line(line))?;
+    // That it puts something there gives what it puts there.
+    bb.replace_all_uses(store, &value)?;
     bb.remove(store)?;
     bb.replace_all_uses(made, &filled.into())?;
     bb.remove(made)?;
@@ -144,19 +223,19 @@ fn make(bb: &mut BBCode, made: InstId, ty: &Type) -> Result<(), EditError> {
 }
 
 /// Says of a place that boxes there have what is of this type in them.
-fn change_place(module: &mut Module<BBCode>, place: &Place, ty: &Type) {
+fn change_place(module: &mut Module<BBCode>, place: &Place, ty: &Type) -> Result<(), PassError> {
     let new = Type::named(typed(ty));
     match place {
         Place::Value(function, id) => {
             // One that was made without contents is gone.
-            let Some(inst) = module.body_mut(function).and_then(|bb| bb.inst_mut(*id)) else { return };
+            let Some(inst) = module.body_mut(function).and_then(|bb| bb.inst_mut(*id)) else { return Ok(()) };
             if let Stmt::Pi(pi) = &mut inst.stmt {
                 pi.ty = new.clone();
             }
             inst.ty = new;
         }
-        Place::Field(Type::Named(name), index) => {
-            let Some(mut def) = module.type_def(name).cloned() else { return };
+        Place::Field(name, index) => {
+            let Some(mut def) = module.type_def(name).cloned() else { return Ok(()) };
             if let TypeKind::Struct { fields, .. } = &mut def.kind
                 && let Some((_, ty)) = fields.get_mut(*index)
             {
@@ -165,13 +244,15 @@ fn change_place(module: &mut Module<BBCode>, place: &Place, ty: &Type) {
             }
         }
         Place::Constant(position) => {
-            let Some(constant) = module.global_constants().get(*position) else { return };
-            if let GlobalValue::Fields(fields) = constant.value()
-                && let Ok(changed) = GlobalConstant::fields(constant.name().clone(), new, fields.clone())
-            {
+            let Some(constant) = module.global_constants().get(*position) else { return Ok(()) };
+            if let GlobalValue::Fields(fields) = constant.value() {
+                let name = constant.name().clone();
+                let changed = GlobalConstant::fields(name.clone(), new, fields.clone())
+                    .map_err(|error| PassError::new(NAME, &name, error.to_string()))?;
                 module.replace_global_constant(*position, changed);
             }
         }
-        Place::Field(..) | Place::Anywhere => {}
+        Place::Anywhere => {}
     }
+    Ok(())
 }

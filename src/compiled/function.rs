@@ -38,7 +38,7 @@ pub struct Function {
 impl private::Make for Function {
     fn make(builder: &Builder<'_, Self>) -> Result<Self, CompileError> {
         let (mut module, signature) = builder.prepared()?;
-        pipeline::primal(&mut module)?;
+        pipeline::primal(&mut module, &signature.function)?;
         if builder.settings.effort == Effort::Full {
             pipeline::jammed(&mut module)?;
         }

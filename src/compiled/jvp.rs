@@ -37,7 +37,7 @@ pub struct Jvp {
 impl private::Make for Jvp {
     fn make(builder: &Builder<'_, Self>) -> Result<Self, CompileError> {
         let (mut module, signature) = builder.prepared()?;
-        pipeline::primal(&mut module)?;
+        pipeline::primal(&mut module, &signature.function)?;
         let options = forward_mode::Options { with_respect_to: Some(signature.with_respect_to()), directions: 1 };
         let name = forward_mode::differentiate(&mut module, &signature.function, &options)?;
         pipeline::derivative(&mut module, &name, builder.settings.effort, builder.settings.reassociate)?;

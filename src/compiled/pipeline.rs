@@ -53,13 +53,13 @@ const DERIVATIVE: &[FunctionPass] = &[
     stack_hoisting::run,
 ];
 
-/// Makes all functions of a module ready to be differentiated or compiled.
+/// Makes all functions of a module ready to be differentiated or compiled, of which the one named is called from outside.
 ///
 /// # Errors
 ///
 /// [`PassError`], which verified code never gives.
-pub fn primal(module: &mut Module<BBCode>) -> Result<(), PassError> {
-    typed_boxes::run(module, None)?;
+pub fn primal(module: &mut Module<BBCode>, function: &Name) -> Result<(), PassError> {
+    typed_boxes::run(module, Some(function))?;
     names(module).iter().try_for_each(|name| run(module, name, PRIMAL))
 }
 

@@ -8,9 +8,9 @@
 
 # Variables that are assigned more than once.
 capped(x, most) = (n = length(x); if n > most; n = most; end; power(k) = sum(x[i]^k for i in 1:n); power(2) + power(3))
-@case("captured_count", x -> capped(x, 2) * capped(x, 9), v)
+@case("captured_powers", x -> capped(x, 2) * capped(x, 9), v)
 @case("captured_ratio", x -> (n = 4; n = length(x); g() = (h = 1 // (n + 1); sum((x[i] + i * h)^2 + h^2 // 2 for i in 1:n)); g()), v)
-@case("captured_sum", x -> (s = 0.0; foreach(t -> (s += t^2), x); s * x[1]), v)
+@case("captured_sum_of_squares", x -> (s = 0.0; foreach(t -> (s += t^2), x); s * x[1]), v)
 @case("captured_sum_of_integer", x -> (s = 0; foreach(t -> (s += t^2), x); s * x[1]), v)
 @case("captured_array", x -> (y = x; for _ in 1:2; y = y .* y; end; g(i) = sum(y[1:i]); y = 2 * y; g(2) * g(3)), v)
 @case("captured_by_two", x -> (s = zero(eltype(x)); add(t) = (s += t; s); scale(t) = (s *= t; s); foreach(add, x); scale(x[1]); add(x[2]); s), v)

@@ -118,7 +118,7 @@ pub fn differentiate(
     name: &Name,
     options: &Options,
 ) -> Result<LinearizationNames, PassError> {
-    link_methods::run_on_all(module)?;
+    link_methods::run_on_all(module, &[name])?;
     let generated = generate_all(module, name, options).map_err(|error| PassError { pass: NAME, ..error })?;
     for def in generated.types {
         let error = |twice: ircode::DefinedTwice| PassError::new(NAME, name, twice.to_string());

@@ -44,7 +44,7 @@ pub struct ActivityReport {
 ///
 /// [`PassError`], as for the derivative: at the first statement that is active and of which no derivative is known.
 pub fn activity(module: &mut Module<BBCode>, name: &Name, options: &Options) -> Result<ActivityReport, PassError> {
-    link_methods::run_on_all(module)?;
+    link_methods::run_on_all(module, &[name])?;
     let module = &*module;
     let rules = RuleTable::of_module(module).map_err(|error| PassError::new(NAME, name, error.to_string()))?;
     let absent = || PassError::new(NAME, name, format!("there is no function `{name}`"));

@@ -45,7 +45,7 @@ fn declaration(u: &mut Unstructured<'_>, number: usize) -> Result<Declaration> {
         }
         1 => {
             let mut cases: Vec<(Name, Vec<Type>)> = Vec::new();
-            for (case, first) in fields(u)? {
+            for (case, first) in parameters(u)? {
                 let rest = (0..u.int_in_range(0..=2)?).map(|_| ty(u)).collect::<Result<Vec<_>>>()?;
                 cases.push((case, if rest.is_empty() { rest } else { [vec![first], rest].concat() }));
             }
@@ -58,8 +58,8 @@ fn declaration(u: &mut Unstructured<'_>, number: usize) -> Result<Declaration> {
         }
         4 => {
             let mut requirements: Vec<Requirement> = Vec::new();
-            for (name, result) in fields(u)? {
-                let parameters = fields(u)?.into_iter();
+            for (name, result) in parameters(u)? {
+                let parameters = parameters(u)?.into_iter();
                 let parameters = parameters.map(|(name, ty)| Ok((u.arbitrary::<bool>()?.then_some(name), ty)));
                 let parameters = parameters.collect::<Result<_>>()?;
                 let result = if u.arbitrary()? { result } else { Type::Untyped };
@@ -119,10 +119,21 @@ fn ty(u: &mut Unstructured<'_>) -> Result<Type> {
     Ok(Type::parse(u.choose(TYPES)?))
 }
 
+/// Different identifiers with types.
+fn parameters(u: &mut Unstructured<'_>) -> Result<Vec<(Name, Type)>> {
+    let mut parameters = Vec::new();
+    for name in NAMES.iter().filter(|name| !name.ends_with('!')) {
+        if u.ratio(1, 3)? {
+            parameters.push((Name::from(*name), ty(u)?));
+        }
+    }
+    Ok(parameters)
+}
+
 /// Different names with types.
 fn fields(u: &mut Unstructured<'_>) -> Result<Vec<(Name, Type)>> {
-    let mut fields = Vec::new();
-    for name in NAMES.iter().filter(|name| !name.ends_with('!')).chain(OF_CLOSURES) {
+    let mut fields = parameters(u)?;
+    for name in OF_CLOSURES {
         if u.ratio(1, 3)? {
             fields.push((Name::from(*name), ty(u)?));
         }
