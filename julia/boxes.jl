@@ -7,13 +7,16 @@ something to read. What is taken for granted must hold in the end: [`check_boxes
 function type_boxes!(ir, mi::Core.MethodInstance, boxes::Boxes)
     rows, found = columns(ir), false
     for stmt in rows.stmts, x in operands_of(stmt)
-        x isa Union{Core.SSAValue,Argument} || note_object!(boxes, known_object(x), IdDict{Any,Nothing}())
+        is_named = x isa Union{Core.SSAValue,Argument} || x isa GlobalRef && !is_of_program(x)
+        is_named || note_object!(boxes, known_object(x), IdDict{Any,Nothing}())
     end
     for i in 1:length(rows.stmts)
         rows.types[i] === Core.Box || continue
         note_change!(ir, rows, i, mi, boxes)
         ty = contents_type(ir, rows, i, mi, boxes)
         ty === nothing && continue
+        # Before what asks for types has its answer.
+        check_floats!(rows, i, place_of_box(ir, rows, i, mi), mi, boxes)
         for (j, stmt) in enumerate(rows.stmts)
             access = accesses(stmt, i)
             if access === :setfield! && converted(stmt.args[4], ty) !== stmt.args[4]
@@ -32,9 +35,12 @@ function contents_type(ir, rows::Columns, i::Int, mi, boxes::Boxes)
     from, holders = place_of_box(ir, rows, i, mi), holders_of(ir, rows, i)
     is_own = from === (mi, i)
     can_be_known = holders !== nothing && !(from in boxes.failed) && (!is_own || makes_box(rows.stmts[i]))
-    ty = !can_be_known ? nothing : is_own ? get(() -> stored_type(ir, rows, i), boxes.expected, from) : get(boxes.types, from, nothing)
+    ty = !can_be_known ? nothing : is_own ? get(() -> stored_type(ir, rows, i, from, boxes), boxes.expected, from) : get(boxes.types, from, nothing)
     places = (from, something(holders, ())...)
-    foreach(holder -> get!(boxes.origins, holder, get(boxes.origins, from, from)), something(holders, ()))
+    for holder in something(holders, ())
+        get!(boxes.origins, holder, get(boxes.origins, from, from))
+        push!(get!(() -> Set{Place}(), boxes.into, from), holder)
+    end
     ty !== nothing && all(place -> note_contents!(boxes, place, ty), places) && return ty
     foreach(place -> forget!(boxes, place), places)
     return nothing
@@ -50,7 +56,7 @@ function check_boxes!(ir, mi::Core.MethodInstance, boxes::Boxes)
         ty = get(boxes.types, from, nothing)
         if ty === nothing
             is_new = holders !== nothing && from === (mi, i) && makes_box(rows.stmts[i]) && !(from in boxes.failed)
-            found = is_new && !haskey(boxes.expected, from) ? stored_type(ir, rows, i) : nothing
+            found = is_new && !haskey(boxes.expected, from) ? stored_type(ir, rows, i, from, boxes) : nothing
             found === nothing ? foreach(place -> forget!(boxes, place), places) : expect!(boxes, from, found)
             continue
         end
@@ -58,7 +64,7 @@ function check_boxes!(ir, mi::Core.MethodInstance, boxes::Boxes)
         stored === ty && all(place -> get(boxes.types, place, nothing) === ty, places) && continue
         origin, float = get(boxes.origins, from, from), joined_number(stored)
         is_first = ty === Int && get(boxes.expected, origin, Int) === Int
-        float !== nothing && is_first ? expect!(boxes, origin, float) : foreach(place -> forget!(boxes, place), places)
+        float !== nothing && is_first ? expect_float!(boxes, origin, float) : foreach(place -> forget!(boxes, place), places)
     end
 end
 
@@ -67,14 +73,71 @@ function expect!(boxes::Boxes, origin, @nospecialize(ty))
     boxes.wrong[] = true
 end
 
+function expect_float!(boxes::Boxes, origin, @nospecialize(ty))
+    push!(boxes.floats, origin)
+    expect!(boxes, origin, ty)
+end
+
+"Takes back that integers are floats in boxes where code may see the difference."
+function check_floats!(codes, boxes::Boxes)
+    isempty(boxes.floats) && return
+    for (mi, (_, _, ir)) in codes
+        rows = columns(ir)
+        for i in 1:length(rows.stmts)
+            rows.types[i] === Core.Box && check_floats!(rows, i, place_of_box(ir, rows, i, mi), mi, boxes)
+        end
+    end
+end
+
+function check_floats!(rows::Columns, i::Int, from, mi, boxes::Boxes)
+    # Statements that make boxes may have other numbers by now.
+    holds(origin) = first(from) === mi ? first(origin) === mi : reaches(boxes, origin, ==(from))
+    of = filter(origin -> !(origin in boxes.failed) && holds(origin), boxes.floats)
+    (isempty(of) || is_only_counted(rows, i)) && return
+    union!(boxes.failed, of)
+    boxes.wrong[] = true
+    return nothing
+end
+
+"Functions for which it makes no difference whether a number is an integer or the same float."
+const OF_NUMBERS = Any[+, -, *, /, min, max, <, <=, >, >=]
+
+"Whether what is in a box is only computed with, or returned, and integers that are put there are small."
+function is_only_counted(rows::Columns, i::Int)
+    is_small(x) = !(x isa Int) || abs(x) < 2^53
+    all(is_small, stored_values(rows, i)) || return false
+    for (j, read) in enumerate(rows.stmts)
+        accesses(read, i) === :getfield || continue
+        for stmt in rows.stmts
+            any(x -> x === Core.SSAValue(j), operands_of(stmt)) || continue
+            stmt isa ReturnNode || accesses(stmt, i) === :setfield! && continue
+            f = Meta.isexpr(stmt, :call) ? stmt.args[1] : Meta.isexpr(stmt, :invoke) ? stmt.args[2] : nothing
+            stmt isa ReturnNode || any(known -> known === known_object(f), OF_NUMBERS) || return false
+        end
+    end
+    return true
+end
+
+"Takes back that boxes are settled that come where what is in them changes."
+function check_settled!(boxes::Boxes)
+    for place in boxes.settled
+        reaches(boxes, place, in(boxes.changing)) || continue
+        push!(boxes.changing, place)
+        boxes.wrong[] = true
+    end
+end
+
+"Whether boxes at a place come to one of which something holds."
+function reaches(boxes::Boxes, from, holds, seen = Set{Place}())
+    from in seen && return false
+    push!(seen, from)
+    return holds(from) || any(next -> reaches(boxes, next, holds, seen), get(boxes.into, from, ()))
+end
+
 "Notes that a closure changes what is in a box, which another function may have taken for settled."
 function note_change!(ir, rows::Columns, i::Int, mi, boxes::Boxes)
     from = place_of_box(ir, rows, i, mi)
-    (from === (mi, i) || isempty(stored_values(rows, i))) && return
-    origin = get(boxes.origins, from, from)
-    origin in boxes.changing && return
-    push!(boxes.changing, origin)
-    boxes.wrong[] |= haskey(boxes.origins, from)
+    (from === (mi, i) || isempty(stored_values(rows, i))) || push!(boxes.changing, from)
     return nothing
 end
 
@@ -118,15 +181,24 @@ stored_values(rows::Columns, i::Int) = Any[
 ]
 
 "The type of all that the code puts in a box, as far as it is known; floats are put where integers are, too."
-function stored_type(ir, rows::Columns, i::Int)
+function stored_type(ir, rows::Columns, i::Int, from, boxes::Boxes)
     known = unique(filter(is_one_type, argument_types(ir, rows, stored_values(rows, i))))
-    return length(known) == 1 ? first(known) : isempty(known) ? nothing : joined_number(Union{known...})
+    length(known) < 2 && return isempty(known) ? nothing : first(known)
+    float = joined_number(Union{known...})
+    float === nothing || push!(boxes.floats, from)
+    return float
 end
 
-"Notes what is in the boxes that a closure holds, or one in it."
+"Notes what is in the boxes that a closure holds, or one in it, also in arrays and objects."
 function note_object!(boxes::Boxes, @nospecialize(x), seen::IdDict{Any,Nothing})
     ty = typeof(x)
-    isimmutable(x) && isstructtype(ty) && !haskey(seen, x) || return
+    haskey(seen, x) && return
+    if x isa Array
+        seen[x] = nothing
+        isbitstype(eltype(x)) || foreach(i -> isassigned(x, i) && note_object!(boxes, x[i], seen), eachindex(x))
+        return
+    end
+    isstructtype(ty) && !isbitstype(ty) && !(x isa Union{Type,Module,Method,Core.MethodInstance,Core.TypeName,Symbol,String,Core.SimpleVector}) || return
     seen[x] = nothing
     for i in 1:nfields(x)
         part = isdefined(x, i) ? getfield(x, i) : nothing
@@ -151,6 +223,7 @@ end
 "Takes for granted that in the boxes of a struct is what is in those of another one with the same fields."
 function note_same_boxes!(boxes::Boxes, @nospecialize(old), @nospecialize(new))
     for i in 1:fieldcount(old)
+        fieldtype(old, i) === Core.Box && push!(get!(() -> Set{Place}(), boxes.into, (old, i)), (new, i))
         haskey(boxes.types, (old, i)) || continue
         note_contents!(boxes, (new, i), boxes.types[(old, i)])
         boxes.origins[(new, i)] = get(boxes.origins, (old, i), (old, i))

@@ -26,6 +26,7 @@ function asked_type(rows::Columns, @nospecialize(condition))
     condition isa Core.SSAValue || return nothing
     asks = rows.stmts[condition.id]
     Meta.isexpr(asks, :call) && length(asks.args) == 3 && asks.args[2] isa Core.SSAValue || return nothing
+    asks.args[3] isa GlobalRef && !is_fixed(asks.args[3]) && return nothing
     name, of = builtin_name(asks.args[1]), known_object(asks.args[3])
     name === :isa && of isa Type && return asks.args[2], of
     return name === :(===) && Base.issingletontype(typeof(of)) ? (asks.args[2], typeof(of)) : nothing

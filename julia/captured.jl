@@ -1,7 +1,7 @@
 # Types that closures capture, as `T = eltype(x)` in `sum(T(i) for i in 1:n)`: Julia's closure says only that it holds a type, so that nothing is known of what is made with it.
 
 """
-Gives structs that hold a type in a field for any type one for the type that it is, and calls the instances for these. A struct stays what it is if others may see of which type it is.
+Gives closures that hold a type in a field for any type one for the type that it is, and calls the instances for these. A closure stays what it is if others may see of which type it is.
 Whether there was one.
 """
 function specialize_captured_types!(ir, instances::Instances)

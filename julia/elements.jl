@@ -164,7 +164,7 @@ end
 operands_of(@nospecialize(stmt)) =
     stmt isa Expr ? stmt.args :
     stmt isa Core.PhiNode ? assigned_values(stmt) :
-    stmt isa Core.PiNode ? (stmt.val,) : stmt isa ReturnNode && isdefined(stmt, :val) ? (stmt.val,) : stmt isa GotoIfNot ? () : (stmt,)
+    stmt isa Union{Core.PiNode,Core.UpsilonNode,ReturnNode} ? (isdefined(stmt, :val) ? (stmt.val,) : ()) : stmt isa GotoIfNot ? () : (stmt,)
 
 "The statement with its type, where types of operands have changed to others; `nothing` if these must not."
 function retyped_use(ir, rows::Columns, @nospecialize(stmt), @nospecialize(old), changed::BitSet, instances::Instances)
@@ -190,7 +190,9 @@ function retyped_use(ir, rows::Columns, @nospecialize(stmt), @nospecialize(old),
         invoke = Expr(:invoke, other, stmt.args[2:end]...)
         return invoke, old === Union{} ? old : found_type(ir, rows, invoke, instances)
     elseif Meta.isexpr(stmt, :new)
-        ty = retyped_struct(known_object(stmt.args[1]), argument_types(ir, rows, stmt.args[2:end]))
+        holds = known_object(stmt.args[1])
+        ty = retyped_struct(holds, argument_types(ir, rows, stmt.args[2:end]))
+        ty === nothing || ty === holds || instances.boxes === nothing || note_same_boxes!(instances.boxes, holds, ty)
         return ty === nothing ? nothing : (Expr(:new, ty, stmt.args[2:end]...), ty)
     elseif Meta.isexpr(stmt, :foreigncall)
         name = stmt.args[1]
@@ -220,7 +222,7 @@ function applied(@nospecialize(wrapper), parameters)
 end
 
 """
-The struct type with other parameters in the places of those that are the types of fields, for fields of these types. A field that may hold any type is one for the type
+The struct type with other parameters in the places of those that are the types of fields, for fields of these types. The field of a closure that may hold any type is one for the type
 that it holds.
 """
 function retyped_struct(@nospecialize(ty), types)
@@ -229,7 +231,7 @@ function retyped_struct(@nospecialize(ty), types)
     for (i, own) in enumerate(types)
         is = fieldtype(ty, i)
         at = findfirst(p -> p === fieldtype(declared, i), collect(declared.parameters))
-        own <: is && !(at !== nothing && is === DataType && is_one_type(own)) && continue
+        own <: is && !(at !== nothing && is === DataType && ty <: Function && is_one_type(own)) && continue
         at !== nothing && is_one_type(own) || return nothing
         parameters[at] = own
     end

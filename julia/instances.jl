@@ -18,24 +18,28 @@ const Place = Tuple{Any,Int}
 
 """
 Of which types what is in boxes is, by the places where boxes are: fields of structs, and statements that make them, which are `origins` of what is in the former. Nothing is known of what is in
-those at `unknown` places. Once something is not so that was taken for granted in code, all of it is to be made anew, with what was found out: the types that are `expected` of what is
-put in boxes, the places of which nothing can be known, as they have `failed`, and those where closures are `changing` what is in the box.
+those at `unknown` places. A box at one place goes `into` others, and those that were taken to be `settled` must not come where closures are `changing` what is in them. Once something
+is not so that was taken for granted in code, all of it is to be made anew, with what was found out: the types that are `expected` of what is put in boxes, those among them that are `floats`
+where integers are put in, too, the places of which nothing can be known, as they have `failed`, and those where what is in boxes changes.
 """
 struct Boxes
     types::Dict{Place,Any}
     origins::Dict{Place,Place}
+    into::Dict{Place,Set{Place}}
+    settled::Set{Place}
     unknown::Set{Place}
     expected::Dict{Place,Any}
+    floats::Set{Place}
     failed::Set{Place}
     changing::Set{Place}
     wrong::Base.RefValue{Bool}
 end
 
-Boxes(expected = Dict{Place,Any}(), failed = Set{Place}(), changing = Set{Place}()) =
-    Boxes(Dict{Place,Any}(), Dict{Place,Place}(), Set{Place}(), expected, failed, changing, Ref(false))
+Boxes(expected = Dict{Place,Any}(), floats = Set{Place}(), failed = Set{Place}(), changing = Set{Place}()) =
+    Boxes(Dict{Place,Any}(), Dict{Place,Place}(), Dict{Place,Set{Place}}(), Set{Place}(), Set{Place}(), expected, floats, failed, changing, Ref(false))
 
 "To begin again with what was found out."
-again(boxes::Boxes) = Boxes(boxes.expected, boxes.failed, boxes.changing)
+again(boxes::Boxes) = Boxes(boxes.expected, boxes.floats, boxes.failed, boxes.changing)
 
 """
 What is known of the instances of a dump: how many there are of each method, and their codes. Of an instance whose code is being made there is

@@ -11,7 +11,9 @@ function settle_boxes!(ir, mi::Core.MethodInstance, boxes::Boxes)
         stores = [j for (j, stmt) in enumerate(rows.stmts) if accesses(stmt, i) === :setfield!]
         length(rows.stmts[i].args) > 1 && pushfirst!(stores, i)
         length(stores) > 1 && !((mi, last(stores)) in boxes.changing) && holders_of(ir, rows, i) !== nothing || continue
-        is_settled(ir, rows, i, stores) && settle!(ir, rows, i, stores)
+        is_settled(ir, rows, i, stores) || continue
+        push!(boxes.settled, (mi, last(stores)))
+        settle!(ir, rows, i, stores)
     end
 end
 

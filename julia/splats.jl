@@ -14,7 +14,7 @@ them; `nothing` if there is none. `dispatched` says of a signature which method 
 function splat_call(dispatched, @nospecialize(F), types::Vector{Any})
     all(isconcretetype, types) || return nothing
     if all(ty -> ty <: Tuple, types)
-        F === typeof(Base.afoldl) && return fold_terms, ()
+        F === typeof(Base.afoldl) && length(types) == 2 && fieldcount(types[1]) > 1 && return fold_terms, ()
         return F <: Core.Builtin ? nothing : (call_with, ())
     end
     can_fold(F, types) && return fold, ()

@@ -37,3 +37,13 @@ trace_of_square(x) = (x = reshape(x, 2, 2); sum(x[i, i] * x[i, 1] for i in 1:2))
 @case("captured_reshaped", x -> trace_of_square(x), p)
 @case("captured_in_loop", x -> (r = 0.0; for k in 1:2; y = k; y = x[1:k]; r += sum(y[i]^2 for i in 1:k); end; r), v)
 @case("captured_and_changed", x -> (y = 0; y = x[1]; f() = (y = y * x[2]; y); f() + f() * y), v)
+
+# What closures change is not settled.
+added(x; init = 0.0) = (s = init; s = s + x[1]; foreach(t -> (s += t), x); s)
+@case("captured_in_two_instances", x -> added(x) + 2 * added(x; init = x[2]), v)
+function changed_and_read(k)
+    m = 0
+    m = k
+    return y -> (m = m * y; m), () -> m
+end
+@case("captured_in_two_boxes", x -> ((f, g) = changed_and_read(x[1]); (h, k) = changed_and_read(x[2]); (x[3] > 0 ? f : h)(5.0); g() + 10 * k()), v)
