@@ -1,11 +1,39 @@
 # What is in variables that closures capture and change. Julia keeps them in boxes, of whose contents its compiler knows nothing; here all that puts something in is seen.
 
+"A field of structs of a type, or a statement in the code of a method instance."
+const Place = Tuple{Any,Int}
+
 """
-Gives what is read from boxes the type of all that is put in, where that is one. Boxes are told apart by the fields that hold them; see [`Boxes`](@ref). Whether there was
-something to read. What is taken for granted must hold in the end: [`check_boxes!`](@ref).
+Of which types what is in boxes is, by the places where boxes are: fields of structs, and statements that make them, which are `origins` of what is in the former. Nothing is known of what is in
+those at `unknown` places. A box at one place goes `into` others, and those that were taken to be `settled` must not come where closures are `changing` what is in them. Once something
+is not so that was taken for granted in code, all of it is to be made anew, with what was found out: the types that are `expected` of what is put in boxes, those among them that are `floats`
+where integers are put in, too, the places of which nothing can be known, as they have `failed`, and those where what is in boxes changes.
+"""
+struct Boxes
+    types::Dict{Place,Any}
+    origins::Dict{Place,Place}
+    into::Dict{Place,Set{Place}}
+    settled::Set{Place}
+    unknown::Set{Place}
+    expected::Dict{Place,Any}
+    floats::Set{Place}
+    failed::Set{Place}
+    changing::Set{Place}
+    wrong::Base.RefValue{Bool}
+end
+
+Boxes(expected = Dict{Place,Any}(), floats = Set{Place}(), failed = Set{Place}(), changing = Set{Place}()) =
+    Boxes(Dict{Place,Any}(), Dict{Place,Place}(), Dict{Place,Set{Place}}(), Set{Place}(), Set{Place}(), expected, floats, failed, changing, Ref(false))
+
+"To begin again with what was found out."
+again(boxes::Boxes) = Boxes(boxes.expected, boxes.floats, boxes.failed, boxes.changing)
+
+"""
+Gives what is read from boxes the type of all that is put in, where that is one. Boxes are told apart by the fields that hold them; see [`Boxes`](@ref). What is taken for
+granted must hold in the end: [`check_boxes!`](@ref).
 """
 function type_boxes!(ir, mi::Core.MethodInstance, boxes::Boxes)
-    rows, found = columns(ir), false
+    rows = columns(ir)
     for stmt in rows.stmts, x in operands_of(stmt)
         is_named = x isa Union{Core.SSAValue,Argument} || x isa GlobalRef && !is_of_program(x)
         is_named || note_object!(boxes, known_object(x), IdDict{Any,Nothing}())
@@ -22,12 +50,9 @@ function type_boxes!(ir, mi::Core.MethodInstance, boxes::Boxes)
             if access === :setfield! && converted(stmt.args[4], ty) !== stmt.args[4]
                 rows.stmts[j], rows.types[j] = Expr(:call, stmt.args[1:3]..., converted(stmt.args[4], ty)), ty
             end
-            access === :getfield && is_open(rows.types[j]) || continue
-            rows.types[j] = ty
-            found = true
+            access === :getfield && is_open(rows.types[j]) && (rows.types[j] = ty)
         end
     end
-    return found
 end
 
 "The type of what is in the box that a statement makes or takes from a field; `nothing` if that may be of several."
@@ -229,6 +254,9 @@ function note_same_boxes!(boxes::Boxes, @nospecialize(old), @nospecialize(new))
         boxes.origins[(new, i)] = get(boxes.origins, (old, i), (old, i))
     end
 end
+
+# Nothing is taken for granted of boxes.
+note_same_boxes!(::Nothing, @nospecialize(old), @nospecialize(new)) = nothing
 
 "Lets nothing be known of what is in the boxes at a place."
 function forget!(boxes::Boxes, place)

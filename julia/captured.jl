@@ -12,7 +12,7 @@ function specialize_captured_types!(ir, instances::Instances)
         holds = known_object(stmt.args[1])
         ty = holds isa DataType && DataType in holds.parameters ? retyped_struct(holds, argument_types(ir, rows, stmt.args[2:end])) : nothing
         (ty === nothing || ty === holds) && continue
-        instances.boxes === nothing || note_same_boxes!(instances.boxes, holds, ty)
+        note_same_boxes!(instances.boxes, holds, ty)
         found |= or_as_before(rows) do
             rows.stmts[i], rows.types[i] = Expr(:new, ty, stmt.args[2:end]...), ty
             retype_uses!(ir, rows, i, false, instances)

@@ -192,7 +192,7 @@ function retyped_use(ir, rows::Columns, @nospecialize(stmt), @nospecialize(old),
     elseif Meta.isexpr(stmt, :new)
         holds = known_object(stmt.args[1])
         ty = retyped_struct(holds, argument_types(ir, rows, stmt.args[2:end]))
-        ty === nothing || ty === holds || instances.boxes === nothing || note_same_boxes!(instances.boxes, holds, ty)
+        ty === nothing || ty === holds || note_same_boxes!(instances.boxes, holds, ty)
         return ty === nothing ? nothing : (Expr(:new, ty, stmt.args[2:end]...), ty)
     elseif Meta.isexpr(stmt, :foreigncall)
         name = stmt.args[1]

@@ -63,16 +63,16 @@ or as Julia has them.
 """
 function export_instances(out, roots; callees::Bool = false, portable::Bool = callees)
     called = callees ? called_instances : (ir, instances) -> []
-    codes = portable ? portable_codes(roots, called) : reached_codes(plain_code, ir -> called(ir, Instances()), roots)
-    return export_codes(out, codes, portable)
+    portable && return export_codes(out, portable_codes(roots, called))
+    write_dump(out; types = true) do writer
+        each_reached((mi, code) -> write_function(writer, mi, code...), plain_code, ir -> called(ir, Instances()), roots)
+    end
 end
 
-"Writes method instances with their codes."
-function export_codes(out, codes, portable::Bool)
-    write_dump(out; types = true, values = portable) do writer
-        for (mi, (ci, result, ir)) in codes
-            write_function(writer, mi, ci, result, ir)
-        end
+"Writes method instances with their codes for a dump that is to run away from this Julia."
+function export_codes(out, codes)
+    write_dump(out; types = true, values = true) do writer
+        foreach(((mi, code),) -> write_function(writer, mi, code...), codes)
     end
 end
 
@@ -93,23 +93,25 @@ function portable_codes(roots, called)
     end
     return portable_codes(roots, called, Instances(nothing))
 end
-portable_codes(roots, called, instances::Instances) =
-    reached_codes(mi -> exported_code(mi, instances), ir -> called(ir, instances), roots)
+function portable_codes(roots, called, instances::Instances)
+    codes = Pair{Any,Any}[]
+    each_reached((mi, code) -> push!(codes, mi => code), mi -> exported_code(mi, instances), ir -> called(ir, instances), roots)
+    return codes
+end
 
-"Method instances with their codes: these, and those that they call, directly or not."
-function reached_codes(code_of, called, roots)
-    queue, seen, codes = copy(roots), IdDict{Any,Nothing}(mi => nothing for mi in roots), Pair{Any,Any}[]
+"Calls `f` with each of these method instances and its code, and with those that they call, directly or not, as soon as they are known."
+function each_reached(f, code_of, called, roots)
+    queue, seen = copy(roots), IdDict{Any,Nothing}(mi => nothing for mi in roots)
     while !isempty(queue)
         mi = popfirst!(queue)
         code = code_of(mi)
         # Only what was asked for must have code: what is called may be a builtin of the runtime.
         code === nothing && (mi in roots ? error("no code can be inferred for $(call_text(mi))") : continue)
-        push!(codes, mi => code)
+        f(mi, code)
         for callee in called(code[3])
             haskey(seen, callee) || (seen[callee] = nothing; push!(queue, callee))
         end
     end
-    return codes
 end
 
 "The code of a method instance, its result and its IRCode, as Julia has them; `nothing` if there is none."

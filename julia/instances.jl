@@ -13,34 +13,6 @@ const MOST_COMBINATIONS = 4
 "So often the types of a function are gone through, at most."
 const MOST_ROUNDS = 8
 
-"A field of structs of a type, or a statement in the code of a method instance."
-const Place = Tuple{Any,Int}
-
-"""
-Of which types what is in boxes is, by the places where boxes are: fields of structs, and statements that make them, which are `origins` of what is in the former. Nothing is known of what is in
-those at `unknown` places. A box at one place goes `into` others, and those that were taken to be `settled` must not come where closures are `changing` what is in them. Once something
-is not so that was taken for granted in code, all of it is to be made anew, with what was found out: the types that are `expected` of what is put in boxes, those among them that are `floats`
-where integers are put in, too, the places of which nothing can be known, as they have `failed`, and those where what is in boxes changes.
-"""
-struct Boxes
-    types::Dict{Place,Any}
-    origins::Dict{Place,Place}
-    into::Dict{Place,Set{Place}}
-    settled::Set{Place}
-    unknown::Set{Place}
-    expected::Dict{Place,Any}
-    floats::Set{Place}
-    failed::Set{Place}
-    changing::Set{Place}
-    wrong::Base.RefValue{Bool}
-end
-
-Boxes(expected = Dict{Place,Any}(), floats = Set{Place}(), failed = Set{Place}(), changing = Set{Place}()) =
-    Boxes(Dict{Place,Any}(), Dict{Place,Place}(), Dict{Place,Set{Place}}(), Set{Place}(), Set{Place}(), expected, floats, failed, changing, Ref(false))
-
-"To begin again with what was found out."
-again(boxes::Boxes) = Boxes(boxes.expected, boxes.floats, boxes.failed, boxes.changing)
-
 """
 What is known of the instances of a dump: how many there are of each method, and their codes. Of an instance whose code is being made there is
 what Julia has made of it. Of places that may hold values of any type — variables that closures capture and change, which Julia keeps in boxes, and elements of arrays — there are

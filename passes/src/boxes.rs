@@ -3,11 +3,10 @@
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::HashMap;
 use ircode::{
-    Callee, Constant, GlobalPart, GlobalValue, Head, Instruction, Module, Name, Operand, Stmt, Type, TypeKind,
-    field_position,
+    Constant, GlobalPart, GlobalValue, Head, Instruction, Module, Name, Operand, Stmt, Type, TypeKind, field_position,
 };
 
-use crate::link_methods::type_of;
+use crate::link_methods::{function_called, type_of};
 
 /// Where Julia keeps a variable that is captured and assigned more than once: an object whose only field may be anything.
 pub(crate) const BOX: &str = "Core.Box";
@@ -302,9 +301,7 @@ impl Boxes {
             }
             _ => {}
         }
-        let calls_function = matches!(module.called(&inst.stmt), Some(Callee::Function(_)))
-            || matches!(&inst.stmt, Stmt::Invoke(invoke) if
-                invoke.instance.name.as_ref().is_some_and(|name| module.function_index(name).is_some()));
+        let calls_function = function_called(module, &inst.stmt).is_some();
         let copies = matches!(inst.stmt, Stmt::Value(_) | Stmt::Pi(_) | Stmt::Phi(_) | Stmt::PhiC(_));
         if is_box(&inst.ty) {
             self.join(own, Place::Anywhere);

@@ -11,6 +11,7 @@ use slotmap::SecondaryMap;
 
 use crate::PassError;
 use crate::dispatch::Candidate;
+use crate::link_methods::function_called;
 use crate::preparation::part_index;
 
 /// Primitives that give a new object, of which no operand is a part.
@@ -126,18 +127,10 @@ fn reached(module: &Module<BBCode>, roots: &[usize], may_fail: bool) -> Vec<usiz
 fn called<'s>(module: &Module<BBCode>, stmt: &'s Stmt<Ids>) -> Option<(usize, &'s [Operand<Ids>])> {
     let args = match stmt {
         Stmt::Call(call) => &call.args,
-        Stmt::Invoke(invoke) => {
-            if let Some(function) = invoke.instance.name.as_ref().and_then(|name| module.function_index(name)) {
-                return Some((function, &invoke.args));
-            }
-            &invoke.args
-        }
+        Stmt::Invoke(invoke) => &invoke.args,
         _ => return None,
     };
-    match module.called(stmt)? {
-        Callee::Function(function) => Some((function, args)),
-        _ => None,
-    }
+    Some((function_called(module, stmt)?, args))
 }
 
 struct Flow<'a> {

@@ -125,6 +125,18 @@ fn reads_itself(bb: &BBCode) -> bool {
     reads
 }
 
+/// The position of the function that a statement calls, by the name of its instance or by that of the callee.
+pub(crate) fn function_called(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> Option<usize> {
+    let by_instance = match stmt {
+        Stmt::Invoke(invoke) => invoke.instance.name.as_ref().and_then(|name| module.function_index(name)),
+        _ => None,
+    };
+    by_instance.or_else(|| match module.called(stmt)? {
+        Callee::Function(function) => Some(function),
+        _ => None,
+    })
+}
+
 /// The type of an operand, also of one that names a global constant.
 pub(crate) fn type_of(module: &Module<BBCode>, bb: &BBCode, operand: &Operand<Ids>) -> Type {
     module.type_of_global(operand).cloned().unwrap_or_else(|| bb.operand_type(operand))

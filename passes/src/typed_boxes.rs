@@ -3,12 +3,12 @@
 use bbcode::{BBCode, EditError, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::{
-    Callee, Constant, Function, GlobalConstant, GlobalValue, Head, Module, Name, NewInstruction, Operand, Stmt, Type,
-    TypeDef, TypeKind,
+    Constant, Function, GlobalConstant, GlobalValue, Head, Module, Name, NewInstruction, Operand, Stmt, Type, TypeDef,
+    TypeKind,
 };
 
 use crate::boxes::{Access, AtFirst, BOX, Boxes, Place, declared_name, is_box};
-use crate::link_methods::type_of;
+use crate::link_methods::{function_called, type_of};
 use crate::{PassError, PassResult};
 
 /// The pass's name on the command line.
@@ -81,14 +81,7 @@ fn from_outside(module: &Module<BBCode>, named: &[&Name]) -> HashSet<Name> {
     let mut called = vec![false; module.functions().len()];
     for (caller, each) in module.functions().iter().enumerate() {
         for (_, inst) in each.body.all_insts() {
-            let callee = match &inst.stmt {
-                Stmt::Invoke(invoke) => invoke.instance.name.as_ref().and_then(|name| module.function_index(name)),
-                _ => None,
-            };
-            let callee = callee.or_else(|| match module.called(&inst.stmt) {
-                Some(Callee::Function(index)) => Some(index),
-                _ => None,
-            });
+            let callee = function_called(module, &inst.stmt);
             if let Some(called) = callee.filter(|callee| *callee != caller).and_then(|callee| called.get_mut(callee)) {
                 *called = true;
             }

@@ -40,7 +40,7 @@ end
 
 # One dump for all, as they call much the same. Where each statement was written takes half of the space.
 roots = Any[BBKit.instance(Tuple{typeof(f),map(typeof, args)...}) for (_, f, args) in FUNCTIONS]
-dump = sprint(io -> BBKit.export_codes(io, BBKit.portable_codes(roots, called_that_return), true))
+dump = sprint(io -> BBKit.export_codes(io, BBKit.portable_codes(roots, called_that_return)))
 dump = replace(dump, r"\"linetable\":\[[^\[\]]*\]" => "\"linetable\":[]")
 dump = replace(dump, r",\"line\":(\[[0-9,]*\]|[0-9]+)(?=[,}])" => "")
 write(joinpath(ARGS[1], "library.json"), dump)
