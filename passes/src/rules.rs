@@ -31,6 +31,7 @@
 //! what it is a method of, if the types of the rule say which method.
 
 mod bindings;
+mod entry;
 mod error;
 mod reading;
 
@@ -42,6 +43,7 @@ use ircode::primitives::Primitive;
 use ircode::{Body, Callee, Constant, Function, IRCode, Module, Name, Operand, Positions, Stmt, Type, parse_module};
 
 pub use bindings::Bindings;
+use entry::{Entry, Unread};
 pub use error::{RuleError, RuleErrorKind};
 
 /// The rules that come with bbkit.
@@ -58,7 +60,7 @@ const STANDARD: &[(&str, &str)] = &[
 ];
 
 /// The rules for functions of Julia's library that come with bbkit.
-const LIBRARY: (&str, &str) = ("library.ir", include_str!("../rules/library.ir"));
+const LIBRARY: &str = include_str!("../rules/library.ir");
 
 /// By the start of the names of the functions for which there are such rules: what they call, and what a function of the same name that a
 /// user wrote does not.
@@ -115,13 +117,13 @@ const OUTPUTS_KEPT: usize = 3;
 /// Derivative rules by primitive and by function.
 #[derive(Clone, Debug, Default)]
 pub struct RuleTable {
-    rules: Vec<Arc<Rule>>,
+    rules: Vec<Arc<Entry>>,
     by_name: HashMap<(&'static str, RuleKind), Vec<usize>>,
     by_function: HashMap<(Name, RuleKind), Vec<usize>>,
 }
 
 impl RuleTable {
-    /// The rules that come with bbkit.
+    /// The rules that come with bbkit. Each is read when it is first asked for.
     ///
     /// # Errors
     ///
@@ -130,7 +132,9 @@ impl RuleTable {
         static TABLE: LazyLock<Result<RuleTable, RuleError>> = LazyLock::new(|| {
             let mut table = RuleTable::default();
             for (file, text) in STANDARD {
-                table.add(file, text)?;
+                for unread in entry::split(text) {
+                    table.push(Entry::of_primitive(file, unread)?);
+                }
             }
             Ok(table)
         });
@@ -146,9 +150,12 @@ impl RuleTable {
     pub fn of_module<F: Body>(module: &Module<F>) -> Result<Cow<'static, RuleTable>, RuleError> {
         let standard = RuleTable::standard()?;
         let own = module.extensions().map(|extensions| extensions.rules()).unwrap_or_default();
-        let library = library_rules()?;
-        let wanted = |(target, _): &&LibraryRule| module.function(target).is_some_and(is_of_the_library);
-        let library: Vec<&Function<IRCode>> = library.iter().filter(wanted).map(|(_, rule)| rule).collect();
+        let wanted = |rule: &&Unread| {
+            let target = reading::target_and_kind(rule.name).and_then(|(target, _)| module.function(target));
+            target.is_some_and(is_of_the_library)
+        };
+        let library: Vec<&Function<IRCode>> =
+            library_rules().iter().filter(wanted).filter_map(Unread::function).collect();
         if own.is_empty() && library.is_empty() {
             return Ok(Cow::Borrowed(standard));
         }
@@ -159,12 +166,10 @@ impl RuleTable {
         for function in library {
             // One that does not fit is for another version of the function.
             if let Ok(rule) = reading::read_rule(function, module) {
-                table.push(Arc::new(rule));
+                table.push(Entry::from(rule));
             }
         }
-        for rule in &standard.rules {
-            table.push(rule.clone());
-        }
+        table.append(standard);
         Ok(Cow::Owned(table))
     }
 
@@ -190,15 +195,13 @@ impl RuleTable {
         for function in own {
             table.add_function("the module", function, module)?;
         }
-        for rule in &standard.rules {
-            table.push(rule.clone());
-        }
+        table.append(standard);
         Ok(Cow::Owned(table))
     }
 
     /// All rules, in the order in which they were added.
     pub fn rules(&self) -> impl Iterator<Item = &Rule> {
-        self.rules.iter().map(|rule| &**rule)
+        self.rules.iter().filter_map(|entry| entry.rule()).map(|rule| &**rule)
     }
 
     /// Adds the rules of a file, which are for built-in primitives. `file` names it in errors.
@@ -230,24 +233,30 @@ impl RuleTable {
             statement,
             kind,
         })?;
-        self.push(Arc::new(rule));
+        self.push(Entry::from(rule));
         Ok(())
     }
 
-    fn push(&mut self, rule: Arc<Rule>) {
-        let indices = match &rule.target {
-            RuleTarget::Primitive(primitive) => self.by_name.entry((primitive.name, rule.kind)).or_default(),
-            RuleTarget::Function(name) => self.by_function.entry((name.clone(), rule.kind)).or_default(),
+    /// Adds the rules of another table behind its own.
+    fn append(&mut self, other: &RuleTable) {
+        other.rules.iter().for_each(|entry| self.push(entry.clone()));
+    }
+
+    fn push(&mut self, entry: impl Into<Arc<Entry>>) {
+        let entry = entry.into();
+        let indices = match &entry.target {
+            RuleTarget::Primitive(primitive) => self.by_name.entry((primitive.name, entry.kind)).or_default(),
+            RuleTarget::Function(name) => self.by_function.entry((name.clone(), entry.kind)).or_default(),
         };
         indices.push(self.rules.len());
-        self.rules.push(rule);
+        self.rules.push(entry);
     }
 
     /// The rule for a primitive with arguments of these types, and what its type variables stand for.
     pub fn find(&self, primitive: &Primitive, kind: RuleKind, argtypes: &[Type]) -> Option<(Arc<Rule>, Bindings)> {
         let indices = self.by_name.get(&(primitive.rule, kind))?;
         indices.iter().find_map(|&index| {
-            let rule = self.rules.get(index)?;
+            let rule = self.rules.get(index)?.rule()?;
             Some((rule.clone(), rule.bind(argtypes)?))
         })
     }
@@ -256,14 +265,14 @@ impl RuleTable {
     /// fits where the function itself says what it takes.
     pub fn find_function(&self, function: &Name, kind: RuleKind, argtypes: &[Type]) -> Option<Arc<Rule>> {
         let indices = self.by_function.get(&(function.clone(), kind))?;
-        let rules = indices.iter().filter_map(|&index| self.rules.get(index));
+        let mut rules = indices.iter().filter_map(|&index| self.rules.get(index)?.rule());
         let fits = |rule: &&Arc<Rule>| {
             let each = |((taken, given), declared): ((&Type, &Type), &bool)| {
                 taken.is_unknown() || taken == given || (given.is_unknown() && *declared)
             };
             rule.argtypes.len() == argtypes.len() && rule.argtypes.iter().zip(argtypes).zip(&rule.declared).all(each)
         };
-        rules.into_iter().find(fits).cloned()
+        rules.find(fits).cloned()
     }
 
     /// Whether there is any rule of this kind for the primitive.
@@ -277,21 +286,10 @@ impl RuleTable {
     }
 }
 
-/// A rule for a function of Julia's library, with the name of that.
-type LibraryRule = (Name, Function<IRCode>);
-
-fn library_rules() -> Result<&'static [LibraryRule], RuleError> {
-    static RULES: LazyLock<Result<Vec<LibraryRule>, RuleError>> = LazyLock::new(|| {
-        let (file, text) = LIBRARY;
-        let error = |rule: Option<Name>, kind| RuleError { file: file.into(), rule, statement: None, kind };
-        let parsed = parse_module(text).map_err(|problem| error(None, RuleErrorKind::Text(problem.to_string())))?;
-        let with_target = |rule: &Function<IRCode>| match reading::target_and_kind(&rule.name) {
-            Some((target, _)) => Ok((target.into(), rule.clone())),
-            None => Err(error(Some(rule.name.clone()), RuleErrorKind::Name)),
-        };
-        parsed.module.functions().iter().map(with_target).collect()
-    });
-    RULES.as_ref().map(Vec::as_slice).map_err(Clone::clone)
+/// The rules for functions of Julia's library.
+fn library_rules() -> &'static [Unread] {
+    static RULES: LazyLock<Vec<Unread>> = LazyLock::new(|| entry::split(LIBRARY).collect());
+    &RULES
 }
 
 /// Whether a function calls what only the library's own function of that name calls.
@@ -491,13 +489,26 @@ mod tests {
 
     #[test]
     fn the_standard_rules_can_be_read() {
+        let mut read = RuleTable::default();
+        STANDARD.iter().try_for_each(|(file, text)| read.add(file, text)).unwrap();
         let table = RuleTable::standard().unwrap();
         assert!(table.rules().count() > 100);
+        // Read one by one, they are what they are when read together.
+        let written = |table: &RuleTable| Vec::from_iter(table.rules().map(|rule| rule.function.clone()));
+        assert_eq!(written(table), written(&read));
         for rule in table.rules() {
             let other = if rule.kind == RuleKind::Vjp { RuleKind::Jvp } else { RuleKind::Vjp };
             let primitive = rule.primitive().unwrap();
             assert!(table.has_rule(primitive, other), "{} has one kind of rule only", primitive.name);
         }
+    }
+
+    #[test]
+    fn the_rules_of_the_library_can_be_read() {
+        let parsed = parse_module(LIBRARY).unwrap();
+        let read = library_rules().iter().map(|rule| (rule.name, rule.function().unwrap()));
+        assert!(read.eq(parsed.module.functions().iter().map(|function| (&*function.name, function))));
+        assert!(library_rules().iter().all(|rule| reading::target_and_kind(rule.name).is_some()));
     }
 
     #[test]
