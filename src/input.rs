@@ -117,7 +117,7 @@ impl Input {
     /// [`InputError`].
     pub fn parse(path: &str, text: &str, parameters: &[Option<Name>]) -> Result<Input, InputError> {
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        if text.trim_start().starts_with(['{', '[']) {
+        if is_json(text.as_bytes()) {
             return Input::parse_json(path, text);
         }
         let parsed = parse_module_with_parameters(text, parameters).map_err(|error| InputError::Text {
@@ -323,4 +323,13 @@ fn place(function: &str, violation: &ircode::Violation<ircode::Positions>) -> St
 
 fn violation_text(function: &str, violation: &ircode::Violation<ircode::Positions>) -> String {
     format!("{}: {}", place(function, violation), violation.message)
+}
+
+/// Whether a text is JSON rather than listings, before which a line such as `[1] f(x)` may stand.
+pub(crate) fn is_json(text: &[u8]) -> bool {
+    match text.trim_ascii_start() {
+        [b'{', ..] => true,
+        [b'[', rest @ ..] => matches!(rest.trim_ascii_start().first(), None | Some(b'{' | b'[' | b'"' | b']')),
+        _ => false,
+    }
 }

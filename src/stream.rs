@@ -8,7 +8,7 @@ use bbcode::BBCode;
 use ircode::json::{Dump, DumpReader};
 use ircode::{DefinedTwice, Function, IRCode, JsonError, Module, Name};
 
-use crate::input::{Input, InputError};
+use crate::input::{Input, InputError, is_json};
 
 impl Input {
     /// Reads a file piece by piece, and calls `visit` with each: a piece holds a function, or declarations (all those of a
@@ -33,9 +33,9 @@ fn read(path: &str, mut input: impl BufRead, visit: &mut dyn FnMut(Input)) -> Re
     let unreadable = |message: String| InputError::Unreadable { path: path.into(), message };
     let start = input.fill_buf().map_err(|error| unreadable(error.to_string()))?;
     let text = start.strip_prefix("\u{feff}".as_bytes()).unwrap_or(start);
-    match text.trim_ascii_start().first() {
-        Some(b'{' | b'[') => read_dump(path, input, visit),
-        _ => read_text(path, input, visit),
+    match is_json(text) {
+        true => read_dump(path, input, visit),
+        false => read_text(path, input, visit),
     }
 }
 

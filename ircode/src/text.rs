@@ -2,6 +2,7 @@
 //!
 //! There are two styles, see [`Style`]. Both are read by the same parser.
 
+mod around;
 pub(crate) mod balanced;
 mod builder;
 mod clean;
@@ -25,6 +26,7 @@ pub(crate) mod print;
 mod spelling;
 mod statement;
 mod words;
+mod wrapped;
 
 pub use clean::clean;
 pub use declaration::print_declaration;

@@ -43,6 +43,8 @@ pub(super) struct Building {
     closed: bool,
     result: Option<Type>,
     stmts: InstructionStream,
+    /// How many of them there are up to the last that was called by its number.
+    named: usize,
     spans: Vec<Range<usize>>,
     /// The first statement of each block.
     block_starts: Vec<usize>,
@@ -150,6 +152,7 @@ impl Building {
             closed: false,
             result: None,
             stmts: InstructionStream::default(),
+            named: 0,
             spans: Vec::new(),
             block_starts: Vec::new(),
             pending: Vec::new(),
@@ -290,15 +293,53 @@ impl Building {
                 self.push_pending(stmt, ty, &attributes, span, id.map(|(id, _)| id), after);
             }
             (None, Some((id, id_span))) if id != ordinal => {
+                if id < ordinal && self.take_unnamed_as_pending((ordinal - id) as usize) {
+                    self.push(stmt, ty, &attributes, span);
+                    self.named = self.stmts.len();
+                    return Ok(());
+                }
                 if id < ordinal {
                     let message = format!("this is the statement %{ordinal}, but it is called %{id}");
                     return Err(Diagnostic::error(id_span, message, "names are the numbers of statements"));
                 }
                 self.push_pending(stmt, ty, &attributes, span, Some(id), false);
             }
-            _ => self.push(stmt, ty, &attributes, span),
+            (_, id) => {
+                self.push(stmt, ty, &attributes, span);
+                if id.is_some() {
+                    self.named = self.stmts.len();
+                }
+            }
         }
         Ok(())
+    }
+
+    /// Julia prints no name for a pending node that is not used: there is one statement more then than numbers. Takes the last so many of those without a name for
+    /// such nodes, if no others can be. Whether it did.
+    fn take_unnamed_as_pending(&mut self, count: usize) -> bool {
+        let unnamed = self.named..self.stmts.len();
+        let may_be = |index: &usize| {
+            let stmt = self.stmts.stmts().get(*index);
+            stmt.is_some_and(|stmt| !stmt.is_terminator() && !matches!(stmt, Stmt::Phi(_)))
+        };
+        let found: Vec<usize> = unnamed.filter(may_be).collect();
+        if found.len() != count || self.named == 0 {
+            return false;
+        }
+        for start in &mut self.block_starts {
+            *start -= found.iter().filter(|&index| index < start).count();
+        }
+        let rows = std::mem::take(&mut self.stmts).into_rows().zip(std::mem::take(&mut self.spans));
+        for (index, (inst, span)) in rows.enumerate() {
+            if found.contains(&index) {
+                let at = PendingAt::Before(self.stmts.len());
+                self.pending.push(Pending { at, inst, span, id: None });
+            } else {
+                self.stmts.push(inst);
+                self.spans.push(span);
+            }
+        }
+        true
     }
 
     fn instruction(&self, mut stmt: Stmt<Positions>, ty: Type, attributes: &Attributes) -> Instruction<Positions> {

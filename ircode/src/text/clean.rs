@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::wrapped::unbroken;
 use super::{irtools, page};
 
 /// The listings of a text as a person sees them: without escape sequences of terminals, and of pages — with code between fences, sessions,
@@ -18,14 +19,18 @@ use super::{irtools, page};
 pub fn clean(text: &str) -> Cow<'_, str> {
     let text = if text.as_bytes().contains(&0x1b) { Cow::Owned(without_escapes(text)) } else { Cow::Borrowed(text) };
     // A space that does not break is what some pages make of one; in a string it stays.
-    let unbroken = text.contains('\u{a0}') && (text.contains("─\u{a0}") || text.contains("│\u{a0}"));
-    let text = if unbroken { Cow::Owned(text.replace('\u{a0}', " ")) } else { text };
+    let spaced = text.contains('\u{a0}') && (text.contains("─\u{a0}") || text.contains("│\u{a0}"));
+    let text = if spaced { Cow::Owned(text.replace('\u{a0}', " ")) } else { text };
     // In a string of a program the sign of an interpolation is escaped.
     let escaped = ESCAPED.iter().any(|escaped| text.contains(escaped));
     let text = if escaped { Cow::Owned(unescaped(&text)) } else { text };
     let text = if text.lines().any(is_annotated) { Cow::Owned(without_annotations(&text)) } else { text };
     let text = match irtools::as_listings(&text) {
         Cow::Owned(listings) => Cow::Owned(listings),
+        Cow::Borrowed(_) => text,
+    };
+    let text = match unbroken(&text) {
+        Cow::Owned(whole) => Cow::Owned(whole),
         Cow::Borrowed(_) => text,
     };
     match page::listings(&text) {

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::around::without_words;
+use super::declaration::starts_declaration;
 use super::expression::Cursor;
 use super::gutter::{Gutter, gutter};
 
@@ -9,7 +11,7 @@ use super::gutter::{Gutter, gutter};
 /// of something else is gone. Lines stay lines.
 pub(super) fn listings(text: &str) -> Cow<'_, str> {
     let mut text = Cow::Borrowed(text);
-    for step in [from_workers, fenced, in_block_comments, behind_prefix, behind_prompts] {
+    for step in [from_workers, fenced, in_block_comments, behind_prefix, behind_prompts, without_words] {
         if let Some(changed) = step(&text) {
             text = Cow::Owned(changed);
         }
@@ -35,15 +37,35 @@ fn is_fence(line: &str) -> bool {
     line.starts_with("```") || line.starts_with("~~~")
 }
 
-/// What stands between fences.
+/// Whether a line is what is left of a fence where only the listings of a page are read.
+pub(super) fn is_fence_of_page(line: &str) -> bool {
+    line.strip_prefix('#').is_some_and(is_fence)
+}
+
+/// What stands between fences: if there is a listing, only what has one, and declarations.
 fn fenced(text: &str) -> Option<String> {
     let fences = (text.contains('`') || text.contains('~')) && text.lines().any(is_fence);
     fences.then(|| {
-        let mut inside = false;
+        // For what stands between one fence and the next, whether it has a listing or begins as a declaration.
+        let mut has_code: Vec<bool> = vec![false];
+        let mut is_first = true;
+        for line in text.lines() {
+            let fence = is_fence(line);
+            if fence {
+                has_code.push(false);
+            } else if let Some(has_code) = has_code.last_mut() {
+                let blank = line.trim().is_empty() || line.trim_start().starts_with('#');
+                *has_code |= starts_block(line) || is_first && starts_declaration(line.trim_start());
+                is_first &= blank;
+            }
+            is_first |= fence;
+        }
+        let reads_all = !text.lines().any(starts_block);
+        let mut part = 0;
         with_comments(text, |line| {
             let fence = is_fence(line);
-            inside ^= fence;
-            inside && !fence
+            part += usize::from(fence);
+            part % 2 == 1 && !fence && (reads_all || has_code.get(part) == Some(&true))
         })
     })
 }
@@ -137,7 +159,7 @@ fn behind_prompts(text: &str) -> Option<String> {
 }
 
 /// The text in which each line that is not to be read is a comment.
-fn with_comments(text: &str, mut is_read: impl FnMut(&str) -> bool) -> String {
+pub(super) fn with_comments(text: &str, mut is_read: impl FnMut(&str) -> bool) -> String {
     let mut out = String::with_capacity(text.len());
     for line in text.split_inclusive('\n') {
         if !is_read(line) && !line.trim().is_empty() {
@@ -148,7 +170,7 @@ fn with_comments(text: &str, mut is_read: impl FnMut(&str) -> bool) -> String {
     out
 }
 
-fn margin(line: &str) -> Option<Gutter> {
+pub(super) fn margin(line: &str) -> Option<Gutter> {
     gutter(&mut Cursor::new(line, 0)).ok().flatten()
 }
 
@@ -157,7 +179,7 @@ pub(super) fn starts_block(line: &str) -> bool {
     margin(line).is_some_and(|margin| margin.block.is_some())
 }
 
-fn is_part_of_listing(line: &str) -> bool {
+pub(super) fn is_part_of_listing(line: &str) -> bool {
     let trimmed = line.trim_start();
     margin(line).is_some() || ["CodeInfo(", ")", "=>", "Body::"].iter().any(|start| trimmed.starts_with(start))
 }

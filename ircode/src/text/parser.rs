@@ -15,6 +15,7 @@ use super::expression::Cursor;
 use super::gutter::gutter;
 use super::header;
 use super::irtools;
+use super::page::is_fence_of_page;
 use crate::code::IRCode;
 use crate::constant::Constant;
 use crate::diagnostic::{Diagnostic, render};
@@ -223,6 +224,9 @@ impl Parser {
         let whole = start..start + trimmed.len();
         // In a table of variables what has no name of its own is one: `#self#::Core.Const(f)`, `#unused#::Type{Int64}`.
         let hidden = self.variables.reading.is_some() && is_hidden_variable(trimmed);
+        if is_fence_of_page(trimmed) && self.building.as_ref().is_some_and(Building::headerless) {
+            return self.end_of_page_part(offset);
+        }
         if trimmed.is_empty() || trimmed.starts_with('#') && !hidden {
             return Ok(());
         }
@@ -264,6 +268,8 @@ impl Parser {
         if self.menu.line(trimmed) {
             return Ok(());
         }
+        let has_result = trimmed.starts_with([')', '=']) || trimmed.starts_with("Body::");
+        let trimmed = if has_result { without_comment(trimmed) } else { trimmed };
         if let Some((result, next)) = self.enclosed.as_ref().and_then(|enclosed| enclosed.next(trimmed))
             && let Some(building) = &mut self.building
         {
@@ -420,6 +426,17 @@ impl Parser {
         Ok(())
     }
 
+    /// Behind a fence of a page, no listing goes on.
+    fn end_of_page_part(&mut self, end: usize) -> Result<(), Diagnostic> {
+        match self.building.as_ref().and_then(|building| building.unfinished(end)) {
+            Some(error) => {
+                self.building = None;
+                Err(error)
+            }
+            None => self.finish_listing(),
+        }
+    }
+
     fn end_of_file(&mut self, end: usize) {
         if let Some(Declaring { start, .. }) = self.declaring.take() {
             self.errors.push(Diagnostic::error(start, "this declaration does not end", "expected `end` behind it"));
@@ -438,6 +455,16 @@ impl Parser {
 
 /// What opens the listing of lowered code at the top level.
 const THUNK: &str = ":($(Expr(:thunk, CodeInfo(";
+
+/// A line that ends with a type, without the comment behind that. Types have names with such a sign, in quotes or behind `where`.
+fn without_comment(line: &str) -> &str {
+    let is_comment = |&(at, _): &(usize, &str)| {
+        let before = line.get(..at).unwrap_or_default();
+        before.matches('"').count() % 2 == 0 && !before.trim_end().ends_with("where")
+    };
+    let comment = line.match_indices(" #").find(is_comment);
+    comment.and_then(|(at, _)| line.get(..at)).unwrap_or(line).trim_end()
+}
 
 fn is_margin(line: &str) -> bool {
     matches!(gutter(&mut Cursor::new(line, 0)), Ok(Some(_)))
@@ -484,4 +511,72 @@ fn unexpected_line(line: &str, span: Range<usize>) -> Diagnostic {
     }
     let error = Diagnostic::error(span, "this is no statement of a listing", "expected a block number, `│` or `└──`");
     error.with_help("comments start with `#`; functions with `function NAME(_2::T)::R`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LISTING: &str = "CodeInfo(\n1 ─ %1 = Base.add_int(_2, 1)::Int64\n└──      return %1\n) => Int64\n";
+
+    #[test]
+    fn comments_behind_a_result_are_none_of_its_type() {
+        let plain = parse_function(LISTING).unwrap();
+        assert_eq!(parse_function(&LISTING.replace(") => Int64", ") => Int64   # <- a comment")).unwrap(), plain);
+        let with_body = |body: &str| parse_function(&format!("Body::{body}\n1 ─      return 1\n")).unwrap().result;
+        assert_eq!(with_body("Union{Float64, Int64} #THIS ONE"), with_body("Union{Float64, Int64}"));
+        for ty in ["Main.var\"#f#3\"", "Vector{#s12} where #s12<:Real"] {
+            assert_eq!(with_body(ty), Type::parse(ty));
+        }
+    }
+
+    #[test]
+    fn a_listing_ends_with_the_code_of_a_page() {
+        let open = LISTING.replace(") => Int64\n", "");
+        let page = format!("```\n{open}```\nand\n```\n{LISTING}```\n");
+        let error = parse_module(&page).unwrap_err();
+        assert!(error.to_string().contains("the text ends inside of this CodeInfo"), "{error}");
+        let page = format!("```\n{LISTING}```\n```julia\ny = x + 1\n```\n");
+        assert_eq!(parse_module(&page).unwrap().module.functions().len(), 1);
+    }
+
+    #[test]
+    fn a_pending_node_without_a_name_is_found_by_the_numbers_of_others() {
+        let text = "
+  1 ─      nothing::Nothing
+4 2 ┄ %2 = φ (#1 => 1, #3 => %7)::Int64
+  │   %3 = φ (#1 => 0, #3 => %6)::Int64
+  │   %4 = Base.slt_int(%3, _2)::Bool
+  └──      goto #4 if not %4
+5 3 ─      (Core.Intrinsics.mul_int)(%3, 2)::Int64
+  │   %6 = Base.add_int(%3, 1)::Int64
+6 │   %7 = (Core.Intrinsics.add_int)(%2, %6)::Int64
+7 └──      goto #2
+8 4 ─      return %2
+";
+        let body = parse_function(text).unwrap().body;
+        let anchors: Vec<_> = body.new_nodes.iter().map(|node| (node.anchor.to_string(), node.attach_after)).collect();
+        assert_eq!((body.stmts.len(), anchors), (9, vec![("%6".to_string(), false)]));
+        // There are two that it may be.
+        let two = text.replace("%7", "%8").replace("%6", "%7");
+        let two = two.replace("5 3 ─      (Core", "5 3 ─      nothing::Nothing\n  │        (Core");
+        let error = parse_function(&two).unwrap_err();
+        assert!(error.to_string().contains("this is the statement %8, but it is called %7"), "{error}");
+    }
+
+    #[test]
+    fn what_names_a_function_is_one() {
+        let of = |callee: &str| parse_function(&format!("1 ─ %1 = {callee}(_2, _2)::Float64\n└──      return %1\n"));
+        assert_eq!(of(":(Base.mul_float)").unwrap(), of("(Base.mul_float)").unwrap());
+        let global = parse_function("1 ─ %1 = :>::Core.Const(>)\n└──      return %1\n").unwrap();
+        assert_eq!(global.body.stmts.stmts().first(), Some(&crate::Stmt::Value(Operand::global("Main", ">"))));
+        let symbol = parse_function("1 ─ %1 = :>::Core.Const(:>)\n└──      return %1\n").unwrap();
+        assert!(matches!(symbol.body.stmts.stmts().first(), Some(crate::Stmt::Value(Operand::Quote(_)))));
+    }
+
+    #[test]
+    fn code_with_variables_is_refused() {
+        let error = parse_module("1 ─      Core.NewvarNode(:(y))\n└──      return _2\n").unwrap_err();
+        assert!(error.to_string().contains("this is of a variable"), "{error}");
+    }
 }

@@ -48,6 +48,16 @@ impl<'a> Cursor<'a> {
             return Err(self.expected("a type"));
         }
         self.check_brackets(start, text)?;
+        // Julia 1.12 shows an operator of the module that is active as it shows a symbol; the constant that it is is none.
+        let stmt = match &stmt {
+            Stmt::Value(Operand::Quote(quoted)) => match &**quoted {
+                Constant::Symbol(name) if *text == *format!("Core.Const({name})") => {
+                    Stmt::Value(Operand::global("Main", name))
+                }
+                _ => stmt,
+            },
+            _ => stmt,
+        };
         // `::#UNDEF` is a type that Julia has not assigned.
         Ok((stmt, (text != "#UNDEF").then(|| sharing::parse_type(text))))
     }
@@ -74,6 +84,11 @@ impl<'a> Cursor<'a> {
             }
             self.seek(start);
         }
+        if self.starts_with("Core.NewvarNode(") {
+            let error =
+                Diagnostic::error(self.span(self.pos(), self.pos() + 1), "this is of a variable", "not in SSA form");
+            return Err(error.with_help("lowered code is not typed SSA code: print it with code_typed or code_ircode"));
+        }
         if self.is_quoted_control() {
             self.expect(":(")?;
             let stmt = self.expr(scope)?;
@@ -94,6 +109,12 @@ impl<'a> Cursor<'a> {
     fn is_quoted_control(&self) -> bool {
         let Some(head) = self.rest().strip_prefix(":($(Expr(:") else { return false };
         ["enter,", "leave,", "pop_exception,", "the_exception)"].iter().any(|start| head.starts_with(start))
+    }
+
+    /// Whether this is `:(Base.mul_float)(`: how Julia 0.7-alpha printed what a call calls.
+    fn is_quoted_callee(&self) -> bool {
+        let Some(name) = self.rest().strip_prefix(":(") else { return false };
+        name.trim_start_matches(|c| is_identifier_part(c) || c == '.').starts_with(")(")
     }
 
     /// The word that Julia 1.12 prints before a call: what kind of function it calls. Whether there was one.
@@ -381,6 +402,9 @@ impl<'a> Cursor<'a> {
 
     /// A call, an infix call, or a bare operand.
     pub(super) fn expression(&mut self, scope: &mut Scope, context: Context) -> Read<Stmt<Positions>> {
+        if self.is_quoted_callee() {
+            self.expect(":")?;
+        }
         let start = self.pos();
         if self.starts_with("(") {
             if let Some(stmt) = self.parenthesised(scope, context)? {

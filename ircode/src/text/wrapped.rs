@@ -1,0 +1,99 @@
+//! Lines that were broken at the width of a page or a terminal, wherever that was in a statement.
+
+use std::borrow::Cow;
+
+use super::page::{is_part_of_listing, margin};
+
+/// Pages are at least so wide, in characters.
+const LEAST_WIDTH: usize = 40;
+
+/// The text with lines of a listing as they were before they were broken: what stands below a line of the full width, and has no margin, goes on with
+/// it. Where a line ended, an empty one is left, so that those below keep their numbers.
+pub(super) fn unbroken(text: &str) -> Cow<'_, str> {
+    let width = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
+    let broken = |line: &str| line.chars().count() == width;
+    let goes_on_below = |line: &str| !line.trim().is_empty() && margin(line).is_none() && !is_end(line);
+    let pairs = || text.lines().zip(text.lines().skip(1));
+    let may_go_on = |&(line, next): &(&str, &str)| broken(line) && margin(line).is_some() && goes_on_below(next);
+    if width < LEAST_WIDTH || !pairs().any(|pair| may_go_on(&pair)) {
+        return Cow::Borrowed(text);
+    }
+    // One line alone may be the longest by chance, and have words below it.
+    let many = pairs().filter(may_go_on).count() > 1;
+    let mut out = String::with_capacity(text.len());
+    // Whether the next line goes on with this one, and how many lines are left out so far.
+    let (mut goes_on, mut left_out) = (false, 0);
+    for line in text.lines() {
+        let continues = goes_on && goes_on_below(line);
+        if continues {
+            left_out += 1;
+        } else {
+            out.extend(std::iter::repeat_n('\n', left_out));
+            left_out = 0;
+            if !out.is_empty() {
+                out.push('\n');
+            }
+        }
+        out.push_str(line);
+        goes_on = broken(line) && (continues || margin(line).is_some() && (many || is_unfinished(line)));
+    }
+    out.extend(std::iter::repeat_n('\n', left_out + 1));
+    Cow::Owned(out)
+}
+
+/// Whether something is to follow what a line ends with.
+fn is_unfinished(line: &str) -> bool {
+    let mut brackets = [0_usize; 3];
+    for c in line.chars() {
+        if let Some(kind) = "([{".find(c) {
+            brackets[kind] += 1;
+        } else if let Some(kind) = ")]}".find(c) {
+            brackets[kind] = brackets[kind].saturating_sub(1);
+        }
+    }
+    line.ends_with([':', ',']) || brackets != [0; 3]
+}
+
+/// Whether a line ends a listing, and is no end of a statement.
+fn is_end(line: &str) -> bool {
+    let trimmed = line.trim_start();
+    trimmed == "end" || is_part_of_listing(line) && !trimmed.starts_with(")::") && !trimmed.starts_with("),")
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::{parse_function, parse_module};
+
+    #[test]
+    fn statements_go_on_below() {
+        let whole = "\
+1 ─ %1 = (Base.add_float)(x, y)::Float64
+│   %2 = %new(Main.Box.OfComplex{Float32}, %1, %1)::Main.Box.OfComplex{Float32}
+│   %3 = Main.f(%2, %2, %2, %2, %2, %2, %2, %2, %2, %2, %2, %2, %2, %2, %2, %2)::Float64
+└──      return %3
+";
+        let mut broken = String::new();
+        for line in whole.lines() {
+            let characters: Vec<char> = line.chars().collect();
+            for part in characters.chunks(45) {
+                broken.extend(part);
+                broken.push('\n');
+            }
+        }
+        assert_ne!(broken, whole);
+        assert_eq!(parse_function(&broken).unwrap().body, parse_function(whole).unwrap().body);
+    }
+
+    #[test]
+    fn a_long_line_that_others_follow_is_whole() {
+        let text = "\
+CodeInfo(
+1 ─ %1 = (Base.add_float)(x, y)::Float64
+└──      return %1
+) => Float64
+";
+        assert_eq!(parse_module(text).unwrap().module.functions().len(), 1);
+        let text = "1 ─ %1 = (Base.add_float)(_2, _2)::Float64\nwords\n└──      return %1\n";
+        assert!(parse_module(text).is_err());
+    }
+}
