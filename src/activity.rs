@@ -4,7 +4,7 @@ use ircode::{Function, IRCode, Module, Style, Type, print_body, print_function};
 use passes::reverse_mode::{ActivityReport, Options};
 
 use crate::GradientError;
-use crate::gradient::{selected_arguments, specialize, to_bbcode};
+use crate::gradient::{selected_arguments, specialize, verified};
 
 /// Analyses a function as reverse mode does: which statements depend on the arguments, on which the results depend, and
 /// which are differentiated because both holds. `wrt` are the arguments, as [`GradientOptions::wrt`](crate::GradientOptions)
@@ -19,7 +19,7 @@ pub fn activity(module: &Module<IRCode>, name: &str, wrt: Option<&[String]>) -> 
         Some(function) => passes::argument_types(module, function),
         None => Vec::new(),
     };
-    let mut module = to_bbcode(module)?;
+    let mut module = verified(module, &name)?;
     specialize(&mut module, &name, &types)?;
     let with_respect_to = selected_arguments(&module, &name, wrt)?;
     let options = Options { with_respect_to, vjp: true, ..Options::default() };

@@ -5,7 +5,7 @@ use exec::{Limits, Machine, Value, float_places, tangent_floats};
 use ircode::{IRCode, Module, Type};
 
 use crate::GradientError;
-use crate::gradient::{Selection, run_error, selection, shape_error, specialize, to_bbcode, to_ircode};
+use crate::gradient::{Selection, run_error, selection, shape_error, specialize, to_ircode, verified};
 use crate::jvp::packed;
 
 /// So many directions are taken at once, where nothing else is asked for: more would save little of what they share.
@@ -27,7 +27,7 @@ impl Prepared {
         wrt: Option<&[String]>,
     ) -> Result<Self, GradientError> {
         let types: Vec<Type> = args.iter().map(Value::type_of).collect();
-        let mut code = to_bbcode(module)?;
+        let mut code = verified(module, &module.full_name(name))?;
         specialize(&mut code, &name.into(), &types)?;
         let selection = selection(&code, name, wrt)?;
         Ok(Prepared { module: to_ircode(&code)?, code, selection })

@@ -7,7 +7,8 @@ mod wrt;
 
 use bbcode::{BBCode, ConversionError};
 use exec::{Limits, Machine, RunError, Value, ValueError};
-use ircode::{IRCode, Module, Name, Type};
+use hashbrown::HashSet;
+use ircode::{Callee, IRCode, Module, Name, Positions, Type, Violations};
 pub use passes::reverse_mode::{Carrier, Savings};
 use passes::reverse_mode::{Derivative, DerivativeNames, Options, derive};
 use passes::{PassError, infer_types, run_on_function};
@@ -27,6 +28,25 @@ use crate::engine::{Engine, EngineError, Ran, RunOptions, run};
 /// [`ConversionError`], which verified code without pending nodes never gives.
 pub fn to_bbcode(module: &Module<IRCode>) -> Result<Module<BBCode>, ConversionError> {
     module.map(|function| BBCode::try_from(&function.body))
+}
+
+/// A module keyed by ID, of which the function and what it calls by name is valid.
+pub(crate) fn verified(module: &Module<IRCode>, name: &Name) -> Result<Module<BBCode>, GradientError> {
+    let mut work = Vec::from_iter(module.function_index(name));
+    let mut seen: HashSet<usize> = work.iter().copied().collect();
+    while let Some(function) = work.pop().and_then(|index| module.functions().get(index)) {
+        if let Err(violations) = function.body.verify() {
+            return Err(GradientError::Invalid { function: function.name.clone(), violations });
+        }
+        for stmt in function.body.stmts.stmts() {
+            if let Some(Callee::Function(callee)) = module.called(stmt)
+                && seen.insert(callee)
+            {
+                work.push(callee);
+            }
+        }
+    }
+    Ok(to_bbcode(module)?)
 }
 
 /// A module numbered by position.
@@ -143,6 +163,14 @@ pub enum GradientError {
     /// The code cannot be converted.
     #[error("{0}")]
     Conversion(#[from] ConversionError),
+    /// The code of the function, or of one that it calls, is not valid.
+    #[error("`{function}` is not valid: {violations}")]
+    Invalid {
+        /// The function.
+        function: Name,
+        /// What is wrong.
+        violations: Violations<Positions>,
+    },
     /// The function cannot be differentiated.
     #[error("{0}")]
     Pass(#[from] PassError),
@@ -307,7 +335,7 @@ impl Derived {
     ) -> Result<Derived, GradientError> {
         let types: Vec<Type> = args.iter().map(Value::type_of).collect();
         let function = module.full_name(name);
-        let mut module = to_bbcode(module)?;
+        let mut module = verified(module, &function)?;
         specialize(&mut module, &function, &types)?;
         let wrt = match (&options.wrt, module.function(&function)) {
             (Some(wrt), Some(function)) => Some(wrt::selected(&module, function, wrt)?),
@@ -423,7 +451,7 @@ pub fn derivative(
     types: &[Type],
 ) -> Result<(Module<IRCode>, DerivativeNames), GradientError> {
     let name = module.full_name(name);
-    let mut module = to_bbcode(module)?;
+    let mut module = verified(module, &name)?;
     specialize(&mut module, &name, types)?;
     let derivative = derive(&mut module, &name, &Options::default())?;
     Ok((into_ircode(module)?, derivative.names))

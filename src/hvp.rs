@@ -8,7 +8,7 @@ use passes::reverse_mode::{self, DerivativeNames};
 
 use crate::GradientError;
 use crate::engine::{Ran, RunOptions, run};
-use crate::gradient::{into_ircode, specialize, to_bbcode};
+use crate::gradient::{into_ircode, specialize, verified};
 use crate::jvp::packed;
 
 /// The value of a function, its gradient, and the product of its Hessian and a vector.
@@ -132,7 +132,7 @@ pub fn hessian_function(
     directions: usize,
 ) -> Result<Option<(Module<IRCode>, HessianNames)>, GradientError> {
     let name = module.full_name(name);
-    let mut module: Module<BBCode> = to_bbcode(module)?;
+    let mut module: Module<BBCode> = verified(module, &name)?;
     specialize(&mut module, &name, types)?;
     second_derivative(module, &name, None, directions)
 }

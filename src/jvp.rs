@@ -9,7 +9,7 @@ use serde_json::Value as Json;
 
 use crate::GradientError;
 use crate::engine::{Ran, RunOptions, run};
-use crate::gradient::{into_ircode, run_error, specialize, to_bbcode};
+use crate::gradient::{into_ircode, run_error, specialize, verified};
 
 /// A value with its tangents.
 #[derive(Clone, Debug)]
@@ -125,7 +125,7 @@ pub fn jvp_function(
     options: &Options,
 ) -> Result<(Module<IRCode>, Name), GradientError> {
     let name = module.full_name(name);
-    let mut module: Module<BBCode> = to_bbcode(module)?;
+    let mut module: Module<BBCode> = verified(module, &name)?;
     specialize(&mut module, &name, types)?;
     let derivative = differentiate(&mut module, &name, options)?;
     Ok((into_ircode(module)?, derivative))

@@ -6,7 +6,7 @@ use ircode::{IRCode, Module, Name, Type};
 use passes::linearization::{LinearizationNames, Options, differentiate};
 
 use crate::GradientError;
-use crate::gradient::{into_ircode, specialize, to_bbcode};
+use crate::gradient::{into_ircode, specialize, verified};
 use crate::jvp::packed;
 
 /// A value with its differential.
@@ -98,7 +98,7 @@ pub fn linearized_function(
     options: &Options,
 ) -> Result<(Module<IRCode>, LinearizationNames), GradientError> {
     let name = module.full_name(name);
-    let mut module: Module<BBCode> = to_bbcode(module)?;
+    let mut module: Module<BBCode> = verified(module, &name)?;
     specialize(&mut module, &name, types)?;
     let names = differentiate(&mut module, &name, options)?;
     Ok((into_ircode(module)?, names))

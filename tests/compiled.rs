@@ -586,3 +586,51 @@ fn what_is_not_compiled_is_said() {
     assert!(error.contains("the result is a Vector{Float64}, which has no gradient"), "{error}");
     assert!(matches!(module.jvp("itself").compile().unwrap_err(), CompileError::Result { .. }));
 }
+
+/// `%3` is not computed on every way to its use, and a jump stands in the middle of a block.
+const INVALID: [&str; 2] = [
+    "
+function f(x::Float64)::Float64
+1 ─ %1 = Base.lt_float(x, 1.0)::Bool
+└──      goto #3 if not %1
+2 ─ %3 = Base.mul_float(x, 2.0)::Float64
+└──      goto #3
+3 ┄ %5 = Base.add_float(%3, 1.0)::Float64
+└──      return %5
+end
+",
+    "
+function f(x::Float64)::Float64
+1 ─ %1 = Main.g(x)::Float64
+└──      return %1
+end
+function g(x::Float64)::Float64
+1 ─ %1 = Base.lt_float(x, 1.0)::Bool
+└──      goto #2
+2 ─      goto #4 if not %1
+│   %4 = Base.mul_float(x, 2.0)::Float64
+└──      goto #3
+3 ─      return %4
+4 ─      return x
+end
+",
+];
+
+#[test]
+fn code_that_is_not_valid_is_refused() {
+    for text in INVALID {
+        let module = module_of(text);
+        let is_told = |error: CompileError| {
+            let invalid = matches!(&error, CompileError::Derivative(bbkit::GradientError::Invalid { .. }));
+            assert!(invalid, "{error}");
+        };
+        is_told(module.primal("f").compile().map(drop).unwrap_err());
+        is_told(module.gradient("f").compile().map(drop).unwrap_err());
+        is_told(module.jvp("f").compile().map(drop).unwrap_err());
+        let args = [Value::from(5.0)];
+        let gradient = bbkit::gradient(&module, "f", &args, Limits::default());
+        assert!(matches!(gradient, Err(bbkit::GradientError::Invalid { .. })));
+        let refused = bbkit::exec::native::Program::compile(&module, &["f"], Limits::default()).map(drop).unwrap_err();
+        assert!(refused.to_string().contains("not valid"), "{refused}");
+    }
+}

@@ -3,6 +3,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
 
+use exec::{Limits, Value};
 use ircode::primitives::lookup;
 use ircode::{IRCode, Module, Name, Type, parse_module};
 use passes::rules::{RuleKind, RuleTable, RuleTarget};
@@ -362,4 +363,40 @@ end
     let other = code("Base.Math.sincos_domain_error").replace("Tuple{Float64, Float64}\n1", "Float64\n1");
     let other = other.replace("Core.tuple(x, x)::Tuple{Float64, Float64}", "Base.add_float(x, x)::Float64");
     assert_eq!(has_rule(&other), [false, false]);
+}
+
+/// The rules say 100 where the derivatives of the code are 2x.
+#[test]
+fn the_derivative_of_a_function_with_a_rule_is_by_the_rule() {
+    let text = "
+function sq(x::Float64)::Float64
+1 ─ %1 = Base.mul_float(x, x)::Float64
+└──      return %1
+end
+function f(x::Float64)::Float64
+1 ─ %1 = Main.sq(x)::Float64
+└──      return %1
+end
+";
+    let rules = "
+function sq_vjp(x::Float64, out::Float64, seed::Float64)::Tuple{Float64}
+1 ─ %1 = Base.mul_float(seed, 100.0)::Float64
+│   %2 = Core.tuple(%1)::Tuple{Float64}
+└──      return %2
+end
+function sq_jvp(x::Float64, out::Float64, dx::Float64)::Float64
+1 ─ %1 = Base.mul_float(dx, 100.0)::Float64
+└──      return %1
+end
+";
+    let mut module: Module<IRCode> = parse_module(text).unwrap().module;
+    module.add_rules(rules).unwrap();
+    let args = [Value::from(3.0)];
+    for function in ["sq", "f"] {
+        let gradient = bbkit::gradient(&module, function, &args, Limits::default()).unwrap();
+        assert_eq!(gradient.gradient.iter().map(ToString::to_string).collect::<Vec<_>>(), ["100.0"], "{function}");
+        let direction = vec![Value::from(1.0)];
+        let jvp = bbkit::jvp(&module, function, &args, &[direction], Limits::default()).unwrap();
+        assert_eq!(jvp.tangents.iter().map(ToString::to_string).collect::<Vec<_>>(), ["100.0"], "{function}");
+    }
 }

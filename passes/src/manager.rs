@@ -215,8 +215,11 @@ impl<'o> PassManager<'o> {
     ///
     /// # Errors
     ///
-    /// The first [`PassError`]. The module is then as the failing pass left it.
+    /// The first [`PassError`]. The module is then as the failing pass left it. Also if there is no such function.
     pub fn run(&mut self, module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
+        if let Some(name) = function.filter(|name| module.function(name).is_none()) {
+            return Err(PassError::new("pass-manager", name, format!("there is no function `{name}`")));
+        }
         if self.verify_each {
             for each in module.functions() {
                 verify("verify", each)?;

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use bbcode::{BBCode, BlockId, InstId};
-use ircode::{DebugInfo, Function, LineInfo, Module, Name, NewInstruction, Operand, Scalar, Stmt, Type};
+use bbcode::{BBCode, BlockId, Ids, InstId};
+use ircode::{Constant, DebugInfo, Function, LineInfo, Module, Name, NewInstruction, Operand, Scalar, Stmt, Type};
 
+use crate::builder::FunctionBuilder;
 use crate::dispatch::{self, Candidate};
 use crate::manager::Context;
+use crate::rules::{RuleKind, RuleTable};
 use crate::{
     PassError, assert_numbers, closure_folding, constant_folding, copy_elements, copy_propagation, infer_types,
     lower_arithmetic, lower_broadcast, lower_copies, lower_fields, lower_projections, lower_signs, mem2reg,
@@ -21,6 +23,26 @@ const SLOTS_IN_SLOTS: usize = 8;
 pub(crate) fn part_index(number: &Scalar) -> Option<usize> {
     let index = u32::try_from(number.to_i128().checked_sub(1)?).ok()?;
     usize::try_from(index).ok()
+}
+
+/// A function that has a derivative rule of its own, as one that calls it: what is asked for as a derivative of it is by the rule, too.
+pub(crate) fn by_its_rule(
+    pass: &'static str,
+    rules: &RuleTable,
+    kind: RuleKind,
+    function: &Function<BBCode>,
+) -> Result<Option<Function<BBCode>>, PassError> {
+    let types = function.body.argtypes.get(1..).unwrap_or_default();
+    if function.varargs || rules.find_function(&function.name, kind, types).is_none() {
+        return Ok(None);
+    }
+    let mut caller = FunctionBuilder::new(function.name.clone(), function.result.clone());
+    let arguments: Vec<Operand<Ids>> = types.iter().map(|ty| caller.parameter("", ty.clone())).collect();
+    let callee = Operand::Constant(Constant::Function(function.name.clone()));
+    let result = caller.push(Stmt::call(callee, arguments), function.result.clone());
+    caller.ret(result);
+    let caller = caller.finish().map_err(|error| PassError::new(pass, &function.name, error.to_string()))?;
+    Ok(Some(caller))
 }
 
 /// A copy of the body of a function in which slots are values, generic arithmetic and maps are what they do, types and callees

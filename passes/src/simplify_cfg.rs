@@ -70,8 +70,7 @@ fn forward_empty_blocks(bb: &mut BBCode) -> bool {
     let mut instead: HashMap<(BlockId, BlockId), Vec<BlockId>> = HashMap::new();
     let mut forwarded: Vec<(BlockId, BlockId)> = Vec::new();
     let mut moved: HashSet<(BlockId, BlockId)> = HashSet::new();
-    let blocks: Vec<BlockId> = graph.order().iter().copied().filter(|block| Some(*block) != bb.entry()).collect();
-    for block in blocks {
+    for block in targets_first(bb, graph.order()) {
         let Some(target) = only_way_on(bb, block).filter(|target| *target != block) else { continue };
         let only_goes_on =
             bb.insts(block).all(|(_, inst)| inst.stmt.is_nothing() || matches!(inst.stmt, Stmt::Goto(_)));
@@ -114,6 +113,23 @@ fn forward_empty_blocks(bb: &mut BBCode) -> bool {
     let changed = bb.block_count() < graph.order().len();
     rename_forwarded(bb, &forwarded, &instead);
     changed
+}
+
+/// The blocks but the entry, each behind the one to which alone control goes on from it: what goes to a chain of empty blocks is sent on once then, and not by
+/// each of them.
+fn targets_first(bb: &BBCode, order: &[BlockId]) -> Vec<BlockId> {
+    let mut sorted = Vec::with_capacity(order.len());
+    let mut seen: SecondaryMap<BlockId, ()> = SecondaryMap::new();
+    let mut chain = Vec::new();
+    for &first in order {
+        let mut next = Some(first);
+        while let Some(block) = next.filter(|block| bb.block(*block).is_some() && seen.insert(*block, ()).is_none()) {
+            chain.push(block);
+            next = only_way_on(bb, block);
+        }
+        sorted.extend(chain.drain(..).rev().filter(|block| Some(*block) != bb.entry()));
+    }
+    sorted
 }
 
 /// All values that are `nothing`, copies of copies included: a copy is a `nothing` itself when what it copies has been replaced, and

@@ -11,7 +11,7 @@ use passes::reverse_mode;
 use super::CompileError;
 use super::signature::Signature;
 use crate::Savings;
-use crate::gradient::{into_ircode, specialize, to_bbcode};
+use crate::gradient::{into_ircode, specialize, verified};
 
 /// A function, or a derivative of it, that is about to be compiled.
 #[derive(Clone, Debug)]
@@ -145,7 +145,7 @@ impl<'m, T: Compilable> Builder<'m, T> {
     /// The module keyed by ID, with the types that were given, and what the function takes.
     pub(super) fn prepared(&self) -> Result<(Module<BBCode>, Signature), CompileError> {
         let Settings { function: name, types, wrt, .. } = &self.settings;
-        let mut module = to_bbcode(self.module)?;
+        let mut module = verified(self.module, name)?;
         specialize(&mut module, name, types)?;
         let Some(function) = self.module.function(name) else {
             return Err(CompileError::NoSuchFunction(name.clone()));

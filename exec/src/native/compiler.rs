@@ -185,6 +185,20 @@ impl Compiler {
         }
     }
 
+    /// Refuses code that is not valid: what Cranelift makes of it could be anything.
+    fn verify(module: &Module<IRCode>, calls: &Calls) -> Result<(), Rejected> {
+        for &function in &calls.reached {
+            let verified = module.functions().get(function).map(|function| function.body.verify());
+            if let Some(Err(violations)) = verified {
+                let first = violations.0.first();
+                let statement = first.and_then(|violation| violation.statement?.index());
+                let what = format!("code that is not valid ({})", first.map(ToString::to_string).unwrap_or_default());
+                return Err(Rejected { function, refusal: Refusal { statement, what } });
+            }
+        }
+        Ok(())
+    }
+
     fn run_on(
         module: Arc<Module<IRCode>>,
         entries: &[usize],
@@ -192,6 +206,7 @@ impl Compiler {
         limits: Limits,
         effort: Effort,
     ) -> Result<Finished, Rejected> {
+        Self::verify(&module, calls)?;
         match Self::run_as(module.clone(), entries, calls, limits, effort, true)? {
             Some(finished) => Ok(finished),
             None => match Self::run_as(module, entries, calls, limits, effort, false)? {

@@ -16,9 +16,9 @@ use crate::changed_globals;
 use crate::derivative_entries::RegisteredDerivatives;
 use crate::dispatch::{self, Candidate};
 use crate::infer_types::returned_type;
-use crate::preparation::prepared_body;
+use crate::preparation::{by_its_rule, prepared_body};
 use crate::reverse_mode::{Thunks, free_entry, numbers_of, takers_of_bits};
-use crate::rules::RuleTable;
+use crate::rules::{RuleKind, RuleTable};
 use crate::tangents::{Tangent, TangentTypes};
 use crate::witnesses::given_derivative;
 
@@ -130,7 +130,8 @@ impl<'a> Derivation<'a> {
     }
 
     fn prepare(&self, position: usize, function: &Function<BBCode>) -> Result<Prepared, PassError> {
-        let mut bb = prepared_body(NAME, self.module, function, &self.candidates)?;
+        let by_rule = by_its_rule(NAME, self.rules, RuleKind::Jvp, function)?;
+        let mut bb = prepared_body(NAME, self.module, by_rule.as_ref().unwrap_or(function), &self.candidates)?;
         let error = |error: EditError| PassError::new(NAME, &function.name, error.to_string());
         if self.frees_entry {
             free_entry(&mut bb).map_err(error)?;

@@ -23,8 +23,8 @@ use crate::dispatch::{self, Candidate};
 use crate::failing::failing_statements;
 use crate::infer_types::returned_type;
 use crate::manager::Context;
-use crate::preparation::prepared_body;
-use crate::rules::RuleTable;
+use crate::preparation::{by_its_rule, prepared_body};
+use crate::rules::{RuleKind, RuleTable};
 use crate::tangents::{Tangent, TangentTypes};
 use crate::witnesses::given_derivative;
 use crate::{
@@ -274,7 +274,8 @@ impl<'a> Derivation<'a> {
     }
 
     fn prepare(&self, function: &Function<BBCode>) -> Result<Prepared, PassError> {
-        let mut bb = prepared_body(NAME, self.module, function, &self.candidates)?;
+        let by_rule = by_its_rule(NAME, self.rules, RuleKind::Vjp, function)?;
+        let mut bb = prepared_body(NAME, self.module, by_rule.as_ref().unwrap_or(function), &self.candidates)?;
         let outside = <Ids as ircode::Names>::virtual_block();
         let first = bb.entry();
         for (id, inst) in bb.all_insts() {
