@@ -268,7 +268,7 @@ _typed_vcat(::Type{T}, blocks::Tuple{AbstractVecOrMat,Vararg{AbstractVecOrMat}})
 
 "Blocks side by side in rows, of so many each."
 function typed_hvcat(::Type{T}, rows::Tuple{Vararg{Int}}, blocks::Block...) where {T}
-    heights, widths, counts = joined(Base.vect, map(height, blocks)), joined(Base.vect, map(width, blocks)), joined(Base.vect, rows)
+    heights, widths, counts = sizes(height, blocks), sizes(width, blocks), joined(Base.vect, rows)
     sum(counts) == length(blocks) || throw(ArgumentError("there are more or fewer blocks than the rows have"))
     tops, lefts = similar(heights), similar(heights)
     block, top, across = 0, 0, -1
@@ -283,18 +283,26 @@ function typed_hvcat(::Type{T}, rows::Tuple{Vararg{Int}}, blocks::Block...) wher
         across in (-1, left) || throw(DimensionMismatch("rows of blocks differ in width"))
         top, across = top + high, left
     end
-    return place!(Matrix{T}(undef, top, across), tops, lefts, 1, blocks...)
+    return place_all!(Matrix{T}(undef, top, across), tops, lefts, blocks)
 end
-place!(whole, tops, lefts, block) = whole
-function place!(whole, tops, lefts, block, x::Number, rest...)
-    whole[tops[block]+1, lefts[block]+1] = x
-    return place!(whole, tops, lefts, block + 1, rest...)
+
+# There may be more blocks than Julia's compiler takes apart one by one.
+"A number of each block."
+@generated function sizes(f, blocks::Tuple)
+    n = fieldcount(blocks)
+    filled = [:(found[$i] = f(blocks[$i])) for i in 1:n]
+    return Expr(:block, :(found = Vector{Int}(undef, $n)), filled..., :found)
 end
-function place!(whole, tops, lefts, block, x, rest...)
+"Each block in its place."
+@generated function place_all!(whole, tops, lefts, blocks::Tuple)
+    placed = [:(place!(whole, tops[$i], lefts[$i], blocks[$i])) for i in 1:fieldcount(blocks)]
+    return Expr(:block, placed..., :whole)
+end
+place!(whole, top, left, x::Number) = (whole[top+1, left+1] = x; nothing)
+function place!(whole, top, left, x)
     for j in 1:size(x, 2), i in 1:size(x, 1)
-        whole[tops[block]+i, lefts[block]+j] = x[i, j]
+        whole[top+i, left+j] = x[i, j]
     end
-    return place!(whole, tops, lefts, block + 1, rest...)
 end
 
 function _accumulate!(op, B::Array, A::Array, dims::Integer, init::Union{Nothing,Some})
@@ -358,8 +366,8 @@ module Math
 using ..OfBase: times
 
 # Where the argument is zero, the functions of it that have the derivatives of these there.
-sinc(x::Union{Float64,Complex{Float64}}) = iszero(x) ? 1 - (pi * x)^2 / 6 : sinpi(x) / (pi * x)
-cosc(x::Union{Float64,Complex{Float64}}) = iszero(x) ? -(pi^2 / 3) * x + 0.0 : (cospi(x) - sinpi(x) / (pi * x)) / x
+sinc(x::Union{Float64,Complex{Float64}}) = iszero(x) ? 1 - (pi * x)^2 / 6 : Base.sinpi(x) / (pi * x)
+cosc(x::Union{Float64,Complex{Float64}}) = iszero(x) ? -(pi^2 / 3) * x + 0.0 : (Base.cospi(x) - Base.sinpi(x) / (pi * x)) / x
 
 # On the imaginary axis as elsewhere: what is left out there has a derivative.
 function sinpi(z::Complex{T}) where {T<:Union{Float32,Float64}}

@@ -122,6 +122,14 @@ function scale_result!(beta, y)
     return nothing
 end
 
+# New arrays of complex numbers hold nothing yet that could be multiplied.
+function scale_result!(beta, y::AbstractArray{<:Complex})
+    for i in 1:length(y)
+        y[i] = iszero(beta) ? zero(eltype(y)) : beta * y[i]
+    end
+    return nothing
+end
+
 "A product, in which zero makes zero of infinities and NaN, too: of what is not looked at."
 multiplied(beta, y) = iszero(beta) && !isfinite(y) ? zero(y) : beta * y
 

@@ -71,16 +71,23 @@ function contents_type(ir, rows::Columns, i::Int, mi, boxes::Boxes)
     return nothing
 end
 
-"Forgets what was taken for granted of boxes in which the code puts something else, and expects what it has turned out to put there."
-function check_boxes!(ir, mi::Core.MethodInstance, boxes::Boxes)
+"The statements that give boxes."
+statements_of_boxes(ir) = findall(==(Core.Box), columns(ir).types)
+
+"""
+Forgets what was taken for granted of boxes in which the code puts something else, and expects what it has turned out to put there. Statements had other `numbers` when it was
+taken for granted.
+"""
+function check_boxes!(ir, mi::Core.MethodInstance, boxes::Boxes, numbers::Dict{Int,Int})
     rows = columns(ir)
-    for i in 1:length(rows.stmts)
-        rows.types[i] === Core.Box || continue
+    for i in statements_of_boxes(ir)
         from, holders = place_of_box(ir, rows, i, mi), holders_of(ir, rows, i)
+        is_own = from === (mi, i)
+        is_own && (from = (mi, get(numbers, i, i)))
         places = (from, something(holders, ())...)
         ty = get(boxes.types, from, nothing)
         if ty === nothing
-            is_new = holders !== nothing && from === (mi, i) && makes_box(rows.stmts[i]) && !(from in boxes.failed)
+            is_new = holders !== nothing && is_own && makes_box(rows.stmts[i]) && !(from in boxes.failed)
             found = is_new && !haskey(boxes.expected, from) ? stored_type(ir, rows, i, from, boxes) : nothing
             found === nothing ? foreach(place -> forget!(boxes, place), places) : expect!(boxes, from, found)
             continue

@@ -73,6 +73,6 @@ function reached(blocks, start::Int, is_left_out = edge -> false)
     return seen
 end
 
-"Puts a statement before the one at a position, once the code is compacted; gives what names it."
-insert_before!(ir, at::Int, @nospecialize(stmt), @nospecialize(ty)) =
-    OLD_COLUMNS ? CC.insert_node!(ir, at, ty, stmt) : CC.insert_node!(ir, at, CC.NewInstruction(stmt, ty))
+"Puts a statement before the one at a position, or behind it, once the code is compacted; gives what names it."
+insert_before!(ir, at::Int, @nospecialize(stmt), @nospecialize(ty); after::Bool = false) =
+    OLD_COLUMNS ? CC.insert_node!(ir, at, ty, stmt, after) : CC.insert_node!(ir, at, CC.NewInstruction(stmt, ty), after)

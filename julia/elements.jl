@@ -127,6 +127,25 @@ function narrow_reads!(ir, rows::Columns, i, elements)
     return found
 end
 
+"Whether an instance makes an array of what an iterator gives."
+collects(mi::Core.MethodInstance) = mi.def isa Method && mi.def.module === Base && mi.def.name === :collect
+
+"""
+Where an array of what is iterated would have elements of one type, or of any if there are none, as Julia's compiler does not know what is made with what closures capture, gives the empty
+one the type of the other.
+"""
+function type_empty_arrays!(ir)
+    members = Base.uniontypes(returned_type(ir))
+    length(members) == 2 && all(ty -> ty <: Array && isconcretetype(ty), members) || return
+    empty, other = eltype(members[1]) === Any ? members : reverse(members)
+    eltype(empty) === Any && ndims(empty) == ndims(other) && eltype(other) !== Any || return
+    rows = columns(ir)
+    for (i, stmt) in enumerate(rows.stmts)
+        Meta.isexpr(stmt, :foreigncall) && rows.types[i] === empty && stmt.args[2] === empty || continue
+        rows.stmts[i], rows.types[i] = Expr(:foreigncall, stmt.args[1], other, stmt.args[3:5]..., other, stmt.args[7:end]...), other
+    end
+end
+
 is_store(@nospecialize(stmt)) = Meta.isexpr(stmt, :call) && builtin_name(stmt.args[1]) === :arrayset && length(stmt.args) >= 5
 
 "The name of a function of Julia's compiler; not all versions have all."
@@ -139,13 +158,13 @@ end
 Gives what is made of a value whose type has changed the types that follow. False if something must not be of another type than it was, as what is returned, if it may not.
 """
 function retype_uses!(ir, rows::Columns, from, may_return::Bool, instances::Instances)
-    changed = BitSet(from)
+    from, changed = BitSet(from), BitSet(from)
     for _ in 1:MOST_ROUNDS
         before = length(changed)
         for i in 1:length(rows.stmts)
             stmt = rows.stmts[i]
             may_return && stmt isa ReturnNode && continue
-            i != from && any(x -> is_among(changed, x), operands_of(stmt)) || continue
+            !(i in from) && any(x -> is_among(changed, x), operands_of(stmt)) || continue
             old = rows.types[i]
             retyped = retyped_use(ir, rows, stmt, old, changed, instances)
             retyped === nothing && return false
@@ -170,11 +189,17 @@ operands_of(@nospecialize(stmt)) =
 function retyped_use(ir, rows::Columns, @nospecialize(stmt), @nospecialize(old), changed::BitSet, instances::Instances)
     if Meta.isexpr(stmt, :call)
         name, types = builtin_name(stmt.args[1]), argument_types(ir, rows, stmt.args[2:end])
+        any(is_open_tuple, types) && return use_of_open_tuple(ir, rows, stmt, types, old, instances)
+        any(has_open_tuple, types) && name in (:isa, :(===)) && return nothing
         name in (:arraysize, :arraylen, :isa, :(===)) && return stmt, old
         name === :arrayref && return stmt, types[2] <: Array ? eltype(types[2]) : Any
         name === :arrayset && return is_among(changed, stmt.args[4]) ? nothing : (stmt, types[2])
         name === :tuple && return stmt, Tuple{types...}
         name === :getfield && return stmt, isconcretetype(types[1]) ? found_type(ir, rows, stmt, instances) : Any
+        if name === :apply_type
+            made = known_type(ir, rows, stmt.args)
+            return made === nothing ? nothing : (made, Type{made})
+        end
         # A method that the run chooses.
         return name === nothing ? (stmt, Any) : nothing
     elseif Meta.isexpr(stmt, :invoke)
@@ -190,7 +215,7 @@ function retyped_use(ir, rows::Columns, @nospecialize(stmt), @nospecialize(old),
         invoke = Expr(:invoke, other, stmt.args[2:end]...)
         return invoke, old === Union{} ? old : found_type(ir, rows, invoke, instances)
     elseif Meta.isexpr(stmt, :new)
-        holds = known_object(stmt.args[1])
+        holds = stmt.args[1] isa Core.SSAValue ? type_itself(ir, rows, stmt.args[1]) : known_object(stmt.args[1])
         ty = retyped_struct(holds, argument_types(ir, rows, stmt.args[2:end]))
         ty === nothing || ty === holds || note_same_boxes!(instances.boxes, holds, ty)
         return ty === nothing ? nothing : (Expr(:new, ty, stmt.args[2:end]...), ty)
@@ -200,7 +225,9 @@ function retyped_use(ir, rows::Columns, @nospecialize(stmt), @nospecialize(old),
     elseif stmt isa Core.PhiNode
         return stmt, incoming_type(ir, rows, stmt, BitSet())
     elseif stmt isa Core.PiNode
-        return stmt, typeintersect(argument_type(ir, rows, stmt.val), stmt.typ isa Type ? stmt.typ : Any)
+        ty = argument_type(ir, rows, stmt.val)
+        is_open_tuple(ty) && return nothing
+        return stmt, typeintersect(ty, stmt.typ isa Type ? stmt.typ : Any)
     end
     return nothing
 end

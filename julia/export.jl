@@ -128,12 +128,13 @@ methods are called by their instances for the types of the arguments.
 """
 function exported_code(mi::Core.MethodInstance, instances::Instances)
     haskey(instances.codes, mi) && return instances.codes[mi]
-    code = plain_code(Portable.instance(mi))
+    code = is_opened(mi) ? code_with_open_tuples(mi, instances) : plain_code(Portable.instance(mi))
     # What calls itself asks for it.
     instances.codes[mi] = code
     code === nothing && return nothing
     ci, result, ir = code
     ir.argtypes[1] = mi.specTypes.parameters[1]
+    leave_logging_out!(ir)
     use_plain_numbers!(ir)
     use_plain_elements!(ir)
     use_plain_powers!(ir)
@@ -144,16 +145,25 @@ function exported_code(mi::Core.MethodInstance, instances::Instances)
         type_boxes!(ir, mi, boxes)
     end
     sharpen_calls!(ir, instances)
+    # What follows may give statements other numbers.
+    numbers = statements_of_boxes(ir)
+    ir = narrowed(ir, instances)
+    collects(mi) && type_empty_arrays!(ir)
     # Both change the code.
     specialize_captured_types!(ir, instances) | specialize_arrays!(ir, instances) && sharpen_calls!(ir, instances)
-    boxes === nothing || check_boxes!(ir, mi, boxes)
-    narrowed = with_narrowed_values(ir)
-    if narrowed !== nothing
-        ir = narrowed
-        sharpen_calls!(ir, instances)
-    end
+    ir = narrowed(something(with_open_tuples(ir, instances), ir), instances)
+    boxes === nothing || check_boxes!(ir, mi, boxes, Dict(zip(statements_of_boxes(ir), numbers)))
+    is_open(result) && type_recursion!(ir, mi, instances)
     is_open(result) && (result = typeintersect(result, returned_type(ir)))
     return instances.codes[mi] = (ci, result, ir)
+end
+
+"The code with what its branches say of types, and what follows from that."
+function narrowed(ir, instances::Instances)
+    found = with_narrowed_values(ir)
+    found === nothing && return ir
+    sharpen_calls!(found, instances)
+    return found
 end
 
 "The type of what code returns, as its statements show."

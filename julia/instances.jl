@@ -10,6 +10,9 @@ const MOST_INSTANCES = 64
 "Where values of several types may be passed, there are at most so many combinations for which a dump has the instances."
 const MOST_COMBINATIONS = 4
 
+"Types of arguments have parameters in parameters, at most so deep: functions that pass ever new closures of closures to themselves have no end of them."
+const MOST_NESTED = 24
+
 "So often the types of a function are gone through, at most."
 const MOST_ROUNDS = 8
 
@@ -55,6 +58,26 @@ function sharpen_calls!(ir, instances::Instances)
     end
 end
 
+"""
+Where code calls itself, the type of what that gives: all that is returned elsewhere is assumed, and holds if what follows from it is returned, too.
+"""
+function type_recursion!(ir, mi::Core.MethodInstance, instances::Instances)
+    rows = columns(ir)
+    calls_itself(x) = x isa Core.SSAValue && Meta.isexpr(rows.stmts[x.id], :invoke) && instance_of(rows.stmts[x.id].args[1]) === mi
+    own = filter(i -> calls_itself(Core.SSAValue(i)) && is_open(rows.types[i]), 1:length(rows.stmts))
+    isempty(own) && return nothing
+    returned = [stmt.val for stmt in rows.stmts if stmt isa ReturnNode && isdefined(stmt, :val)]
+    assumed = Union{argument_types(ir, rows, filter(!calls_itself, returned))...}
+    is_known_type(assumed) || return nothing
+    before = copy(rows.stmts), copy(rows.types)
+    foreach(i -> rows.types[i] = assumed, own)
+    sharpen_once!(ir, rows, instances)
+    returned_type(ir) <: assumed && return nothing
+    copyto!(rows.stmts, before[1])
+    copyto!(rows.types, before[2])
+    return nothing
+end
+
 "What is known of some values of φs of open types, by the numbers of the φs."
 function assumed_types(ir, rows::Columns, refused::Set{Int})
     assumed = Pair{Int,Any}[]
@@ -87,13 +110,14 @@ function impossible_values(ir, rows::Columns)
             values = assigned_values(stmt)
             !isempty(values) && all(x -> is_among(found, x), values)
         else
-            stmt isa Expr && stmt.head in (:call, :invoke) && any(x -> is_among(found, x), stmt.args)
+            stmt isa Expr && stmt.head in (:call, :invoke, :new) && any(x -> is_among(found, x), stmt.args)
         end
         never && push!(found, i)
     end
     return found
 end
-is_among(found::BitSet, @nospecialize(x)) = x isa Core.SSAValue && x.id in found
+# Arguments have negative numbers there.
+is_among(found::BitSet, @nospecialize(x)) = x isa Core.SSAValue && x.id in found || x isa Argument && -x.n in found
 
 function sharpen_once!(ir, rows::Columns, instances::Instances)
     for round in 1:MOST_ROUNDS
@@ -137,16 +161,20 @@ function sharper_call(ir, rows::Columns, @nospecialize(stmt), instances::Instanc
         mi === nothing && return nothing
         along = call_along_dimension(ir, rows, mi, stmt.args)
         along === nothing || return along
+        other = something(counted_ntuple(ir, rows, stmt.args[2:end]), matrix_of_floats(ir, rows, stmt.args[2:end]), Some(nothing))
+        other === nothing || return other
         sharper = sharpened(mi, argument_types(ir, rows, stmt.args[3:end]), instances)
         return sharper === mi ? nothing : Expr(:invoke, sharper, stmt.args[2:end]...)
     elseif Meta.isexpr(stmt, :call)
-        is_splat(known_object(stmt.args[1])) && return splat_call(ir, rows, stmt)
+        is_splat(known_object(stmt.args[1])) && return something(splat_call(ir, rows, stmt), open_call(ir, rows, stmt, instances), Some(nothing))
         f = argument_type(ir, rows, stmt.args[1])
         f === typeof(isa) && return known_answer(ir, rows, stmt.args)
         f === typeof(Core.apply_type) && return known_type(ir, rows, stmt.args)
         # As Julia asks for several types at once.
         known_object(stmt.args[1]) === Core.Intrinsics.and_int && return any(x -> is_false(rows, x), stmt.args) ? false : nothing
         is_one_type(f) && !(f <: Union{Core.Builtin,Core.IntrinsicFunction}) || return nothing
+        counted = counted_ntuple(ir, rows, stmt.args)
+        counted === nothing || return counted
         types = argument_types(ir, rows, stmt.args[2:end])
         of_numbers = array_of_numbers(stmt, types)
         of_numbers === nothing || return of_numbers
@@ -163,6 +191,15 @@ function sharper_call(ir, rows::Columns, @nospecialize(stmt), instances::Instanc
 end
 
 is_false(rows::Columns, @nospecialize(x)) = x === false || x isa Core.SSAValue && rows.stmts[x.id] === false
+
+"The call that makes a matrix of floats in which the integers that are written among them are floats, too, as they are in the matrix: of many arguments of several types Julia forgets the types."
+function matrix_of_floats(ir, rows::Columns, call)
+    before = known_object(call[1]) === Base.hvcat ? 2 : known_object(call[1]) === Base.typed_hvcat ? 3 : return nothing
+    elements = call[before+1:end]
+    floats = unique(filter(ty -> ty !== Int, argument_types(ir, rows, elements)))
+    length(floats) == 1 && first(floats) <: Union{Float32,Float64} && any(x -> x isa Int, elements) || return nothing
+    return Expr(:call, call[1:before]..., map(x -> converted(x, first(floats)), elements)...)
+end
 
 "Functions that make arrays for elements of a type."
 const MAKE_ARRAYS = (:similar, :_similar_for, :_array_for)
@@ -264,11 +301,14 @@ function made_instance(@nospecialize(sig), instances::Instances, of = nothing)
     method isa Method && (of === nothing || method === of) || return nothing
     mi = instance_of_method(method, sig)
     haskey(instances.codes, mi) && return mi
-    get(instances.made, method, 0) < MOST_INSTANCES || return nothing
+    get(instances.made, method, 0) < MOST_INSTANCES && nesting(sig) <= MOST_NESTED || return nothing
     inferred_code(mi) === nothing && return nothing
     instances.made[method] = get(instances.made, method, 0) + 1
     return mi
 end
+
+"How deep parameters of types are in parameters of others."
+nesting(@nospecialize(ty)) = ty isa DataType && !isempty(ty.parameters) ? 1 + maximum(map(nesting, Any[ty.parameters...])) : 0
 
 "The type of what a statement gives, as the types of its operands say; `Any` if they do not."
 function found_type(ir, rows::Columns, @nospecialize(stmt), instances::Instances)

@@ -171,14 +171,15 @@ function inferred_code(mi::Core.MethodInstance, cache = compiled(mi))
     return infer(mi)
 end
 
-function infer(mi::Core.MethodInstance)
+"The code of an instance with the type of its result, inferred anew, and optimised or as it was written."
+function infer(mi::Core.MethodInstance, optimised::Bool = true)
     world = isdefined(Base, :get_world_counter) ? Base.get_world_counter() : typemax(UInt)
     found = if isdefined(CC, :Params)
-        CC.typeinf_code(mi.def, mi.specTypes, mi.sparam_vals, true, CC.Params(world))
+        CC.typeinf_code(mi.def, mi.specTypes, mi.sparam_vals, optimised, CC.Params(world))
     elseif hasmethod(CC.typeinf_code, Tuple{CC.NativeInterpreter,Method,Any,Core.SimpleVector,Bool})
-        CC.typeinf_code(CC.NativeInterpreter(world), mi.def, mi.specTypes, mi.sparam_vals, true)
+        CC.typeinf_code(CC.NativeInterpreter(world), mi.def, mi.specTypes, mi.sparam_vals, optimised)
     else
-        CC.typeinf_code(CC.NativeInterpreter(world), mi, true)
+        CC.typeinf_code(CC.NativeInterpreter(world), mi, optimised)
     end
     # From Julia 1.12 on the code itself says what it returns.
     ci, result = found isa Tuple ? found : (found, found isa Core.CodeInfo ? found.rettype : Any)

@@ -30,6 +30,7 @@ const Ascending = isempty(LOADED) ? Nothing : typeof(first(LOADED).eigsortby)
 element_of(object, i) = getfield(object, 1)[i]
 set_element_of!(object, value, i) = (setfield!(object, 1, Base.setindex(getfield(object, 1), value, i)); nothing)
 
+include("open_tuple.jl")
 include("splats.jl")
 include("linear_algebra.jl")
 include("base.jl")

@@ -4,6 +4,9 @@
 const Folded = Union{typeof(+),typeof(*),typeof(max),typeof(min),typeof(hcat),typeof(vcat)}
 const Concatenated = Union{typeof(hcat),typeof(vcat)}
 
+"What has elements of one type, but how many is known only when it runs."
+const Elements = Union{AbstractArray,OpenTuple}
+
 "So many arguments are tried where a function may take one number of them only."
 const MOST_ARGUMENTS = 32
 
@@ -19,9 +22,10 @@ function splat_call(dispatched, @nospecialize(F), types::Vector{Any})
     end
     can_fold(F, types) && return fold, ()
     F === typeof(Base.vect) && element_type(types) !== nothing && return joined, ()
+    F === typeof(push!) && types[1] <: Tuple{AbstractVector} && element_type(types[2:end]) !== nothing && return push_all!, ()
     F === typeof(hypot) && is_real_vector(types) && return hypotenuse, ()
-    count = count_of_elements(dispatched, F, types)
-    return count === nothing ? nothing : (call_with, (Val(count),))
+    counts = counts_of_elements(dispatched, F, types)
+    return isempty(counts) ? nothing : (call_with, (Val(counts),))
 end
 
 can_fold(@nospecialize(F), types::Vector{Any}) =
@@ -35,24 +39,30 @@ is_real_vector(types::Vector{Any}) = length(types) == 1 && types[1] <: AbstractV
 
 "The type of all elements of tuples and arrays of these types; `nothing` if it is not one."
 function element_type(types::Vector{Any})
-    all(ty -> ty <: Union{Tuple,AbstractArray}, types) || return nothing
+    all(ty -> ty <: Union{Tuple,Elements}, types) || return nothing
     elements = unique(Iterators.flatten(ty <: Tuple ? fieldtypes(ty) : (eltype(ty),) for ty in types))
     return length(elements) == 1 && isconcretetype(elements[1]) ? elements[1] : nothing
 end
 
-"How many elements the one array among tuples must have, if methods of `F` take no other number of arguments, or values of the type `F` have so many elements."
-function count_of_elements(dispatched, @nospecialize(F), types::Vector{Any})
+"A function may take some few numbers of arguments, at most so many."
+const MOST_COUNTS = 4
+
+"""
+How many elements the one array among tuples may have, if methods of `F` take only some few numbers of arguments, or values of the type `F` have so many elements. Nothing if that is
+not known.
+"""
+function counts_of_elements(dispatched, @nospecialize(F), types::Vector{Any})
     length_of_type = length_of(F)
-    length_of_type === nothing || length(types) > 1 || return length_of_type
-    arrays = findall(ty -> ty <: AbstractArray, types)
-    length(arrays) == 1 && all(ty -> ty <: Union{Tuple,AbstractArray}, types) || return nothing
+    length_of_type === nothing || length(types) > 1 || return (length_of_type,)
+    arrays = findall(ty -> ty <: Elements, types)
+    length(arrays) == 1 && all(ty -> ty <: Union{Tuple,Elements}, types) || return ()
     array = first(arrays)
     before, after = [collect(Any, Iterators.flatten(map(fieldtypes, tuples))) for tuples in (types[1:array-1], types[array+1:end])]
     element = eltype(types[array])
-    isconcretetype(element) || return nothing
+    isconcretetype(element) || return ()
     takes(n) = dispatched(Tuple{F,before...,fill(element, n)...,after...}) isa Method
     counts = filter(takes, 0:MOST_ARGUMENTS)
-    return length(counts) == 1 ? first(counts) : nothing
+    return length(counts) <= MOST_COUNTS ? Tuple(counts) : ()
 end
 
 "Sums and products of more terms than Julia writes out: the function and what comes first, and the others."
@@ -86,6 +96,11 @@ function joined(::typeof(Base.vect), parts...)
 end
 hypotenuse(::typeof(hypot), x) = length(x) == 2 ? hypot(x[1], x[2]) : sqrt(sum(abs2, x))
 
+function push_all!(::typeof(push!), (array,), parts...)
+    foreach(part -> foreach(x -> push!(array, x), part), parts)
+    return array
+end
+
 "Puts elements behind the first so many."
 fill_from!(elements, count) = elements
 fill_from!(elements, count, ::Tuple{}, rest...) = fill_from!(elements, count, rest...)
@@ -100,15 +115,24 @@ function fill_from!(elements, count, part, rest...)
     return fill_from!(elements, count, rest...)
 end
 
-"Calls `f` with the elements of tuples, or of tuples and of an array of so many elements."
-call_with(f, count::Val, parts...) = f(arguments(count, parts...)...)
+"Calls `f` with the elements of tuples, or of tuples and of an array that has one of some numbers of elements."
+function call_with(f, ::Val{counts}, parts...) where {counts}
+    if length_of_array(parts...) == counts[1]
+        return f(arguments(Val(counts[1]), parts...)...)
+    elseif length(counts) == 1
+        throw(ArgumentError("a function is called with another number of arguments than it takes"))
+    end
+    return call_with(f, Val(Base.tail(counts)), parts...)
+end
+length_of_array(part) = length(part)
+length_of_array(part::Tuple, rest...) = length_of_array(rest...)
+length_of_array(part, rest...) = length(part)
 call_with(f, parts::Tuple...) = f(joined_tuples(parts...)...)
 joined_tuples() = ()
 joined_tuples(part::Tuple, rest::Tuple...) = (part..., joined_tuples(rest...)...)
 arguments(count::Val) = ()
 arguments(count::Val, part::Tuple, rest...) = (part..., arguments(count, rest...)...)
 function arguments(count::Val{N}, part, rest...) where {N}
-    length(part) == N || throw(ArgumentError("a function is called with another number of arguments than it takes"))
     first = firstindex(part) - 1
     return (ntuple(i -> part[first+i], count)..., arguments(count, rest...)...)
 end

@@ -11,9 +11,10 @@ is_fixed(x::GlobalRef) = isdefined(x.mod, x.name) && (isconst(x.mod, x.name) || 
 "The packages that come with Julia."
 const STANDARD_LIBRARY = Set{Symbol}(isdir(Sys.STDLIB) ? Symbol.(readdir(Sys.STDLIB)) : Symbol[])
 
-"Whether a global is none of Julia's own, which are buffers, or know of the machine and of what is loaded."
-function is_of_program(x::GlobalRef)
-    root = first(fullname(global_module(x)))
+"Whether a global, or a module, is none of Julia's own, which are buffers, or know of the machine and of what is loaded."
+is_of_program(x::GlobalRef) = is_of_program(global_module(x))
+function is_of_program(m::Module)
+    root = first(fullname(m))
     return !(root in (:Base, :Core) || root in STANDARD_LIBRARY)
 end
 
@@ -149,12 +150,17 @@ A call with the elements of arrays or tuples, or of what is iterated, as a call 
 number of its arguments is known only when it runs. `nothing` if there is no such function.
 """
 function splat_call(ir, rows::Columns, stmt::Expr)
-    first = nameof(known_object(stmt.args[1])) === :_apply ? 2 : 3
-    f, parts = stmt.args[first], stmt.args[first+1:end]
+    f, parts = splatted(stmt)
     found = Portable.splat_call(dispatched_method, argument_type(ir, rows, f), argument_types(ir, rows, parts))
     found === nothing && return nothing
     called, before = found
     return Expr(:call, GlobalRef(Portable, nameof(called)), f, before..., parts...)
+end
+
+"What a call with elements calls, and the values whose elements these are."
+function splatted(stmt::Expr)
+    first = nameof(known_object(stmt.args[1])) === :_apply ? 2 : 3
+    return stmt.args[first], stmt.args[first+1:end]
 end
 
 is_splat(@nospecialize(f)) = f isa Core.Builtin && nameof(f) in (:_apply, :_apply_iterate)

@@ -47,3 +47,7 @@ function changed_and_read(k)
     return y -> (m = m * y; m), () -> m
 end
 @case("captured_in_two_boxes", x -> ((f, g) = changed_and_read(x[1]); (h, k) = changed_and_read(x[2]); (x[3] > 0 ? f : h)(5.0); g() + 10 * k()), v)
+
+# Variables that are assigned what closures make of them.
+@case("captured_and_assigned_from", x -> (v = x; v = [v[j] * 2 for j in 1:2]; sum(v) * v[1]), v)
+@case("captured_and_counted_down", x -> (r = 0.1; for _ in 1:3; r -= sum(c * r for c in x); end; r), v)

@@ -19,3 +19,10 @@ layer(W, x) = relu.(W * x)
 @case("numbers_in_reals", x -> (xs = Real[x[1], 2, x[2]^2]; s = 0.0; for t in xs; s += t * t; end; s * sum(xs)), v)
 @case("functions_in_an_array", x -> (y = x[1]; for f in [sin, cos, tanh]; y = f(y); end; y), v)
 @case("functions_in_any", x -> (y = x[1]; for f in Any[sin, t -> t^2]; y = f(y); end; y), v)
+
+# Large matrices of numbers of two types, and complex ones.
+@case("matrix_of_sixteen", x -> (A = [x[1] 0 0 2; 0 1 0 x[2]; 0 0 x[3] 0; 0 0 0 1]; sum(A * A)), v)
+@case("complex_matrix_products", x -> (A = complex.(reshape([x; x[1]], 2, 2), 1.0); sum(abs2, A * A) + sum(abs2, A * A[:, 1])), v)
+
+# Code that logs.
+@case("warning_not_given", x -> (x[1] < -5 && @warn("small"); x[1]^2 * x[2]), v)

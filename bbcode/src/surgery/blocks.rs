@@ -174,7 +174,8 @@ impl BBCode {
     }
 
     /// Merges a block into its only predecessor, of which it is the only successor. Its φs become what they take from there.
-    /// Takes time linear in the statements of the block and in the uses of its φs.
+    /// Takes time linear in the statements of the block and in the uses of its φs, and, as blocks do not know their predecessors, in the blocks of the
+    /// function: [`BBCode::cfg`] is made anew. `passes::simplify_cfg` merges all that can be in one walk.
     ///
     /// ```
     /// use bbcode::BBCode;

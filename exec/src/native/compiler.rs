@@ -12,7 +12,7 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module as _, ModuleError, ModuleReloc, default_libcall_names};
 use hashbrown::{HashMap, HashSet};
-use ircode::{GlobalPart, GlobalValue, Head, IRCode, Module, Stmt, Type};
+use ircode::{Check, GlobalPart, GlobalValue, Head, IRCode, Module, Positions, Stmt, Type, Violation};
 
 use super::call_graph::{ANY_VALUE, Calls, INTERPRETED, callees_first, enters_a_handler, never_returns};
 use super::cells::closures_made;
@@ -189,8 +189,12 @@ impl Compiler {
     fn verify(module: &Module<IRCode>, calls: &Calls) -> Result<(), Rejected> {
         for &function in &calls.reached {
             let verified = module.functions().get(function).map(|function| function.body.verify());
-            if let Some(Err(violations)) = verified {
-                let first = violations.0.first();
+            // What types terminators have does not matter here, and inlining keeps those of the program.
+            let is_wrong = |violation: &&Violation<Positions>| violation.check != Check::TerminatorType;
+            if let Some(Err(violations)) = verified
+                && violations.0.iter().any(|violation| is_wrong(&violation))
+            {
+                let first = violations.0.iter().find(is_wrong);
                 let statement = first.and_then(|violation| violation.statement?.index());
                 let what = format!("code that is not valid ({})", first.map(ToString::to_string).unwrap_or_default());
                 return Err(Rejected { function, refusal: Refusal { statement, what } });
