@@ -326,13 +326,14 @@ fn each_pass(bench: &Bench) {
 }
 
 fn hard_shapes(bench: &Bench) {
-    let shapes: [(&str, Shape); 11] = [
+    let shapes: [(&str, Shape); 12] = [
         ("one block", shapes::unused),
         ("one value", shapes::one_value),
         ("one user", shapes::one_user),
         ("copies", shapes::copies),
         ("chain of φs", shapes::phi_chain),
         ("empty blocks", shapes::empty_blocks),
+        ("early exits", shapes::early_exits),
         ("wide switch", shapes::wide_switch),
         ("decided switch", shapes::decided_switch),
         ("wide join", shapes::wide_join),

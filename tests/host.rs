@@ -206,7 +206,6 @@ end
 #[test]
 fn a_rule_that_is_none_is_refused_with_its_name() {
     for (text, problem) in [
-        ("function softplus(x::T)::T\n1 ─ return x\nend", "`softplus`: the name of a rule ends in"),
         (
             "function nothing_vjp(x::T, out::T, seed::T)::T\n1 ─ return x\nend",
             "neither a function nor a primitive `nothing`",
@@ -219,6 +218,11 @@ fn a_rule_that_is_none_is_refused_with_its_name() {
         let error = slope(&module, 0.0).unwrap_err().to_string();
         assert!(error.contains("the rules in the module cannot be used") && error.contains(problem), "{error}");
     }
+    // Where the name says that it is none, nothing is added.
+    let mut module = of_x("Main.softplus(x)", "Float64");
+    let error = module.add_rules("function softplus(x::T)::T\n1 ─ return x\nend").unwrap_err().to_string();
+    assert!(error.contains("ends in `_vjp` or `_jvp`, which `softplus` does not"), "{error}");
+    assert!(module.extensions().is_none_or(|extensions| extensions.rules().is_empty()));
 }
 
 #[test]

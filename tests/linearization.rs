@@ -111,8 +111,8 @@ fn a_wrong_differential_is_caught() {
 
 #[test]
 fn code_that_catches_is_refused_with_its_place() {
-    let text = "function f(x::Float64)::Float64\n1 ─ %1 = enter #3\n2 ─      $(Expr(:leave, :(%1)))\n└──      return x\n\
-                3 ┄      $(Expr(:pop_exception, :(%1)))::Any\n└──      return 0.0\nend\n";
+    let text = "function f(x::Float64)::Float64\n1 ─ %1 = enter #4\n2 ─      $(Expr(:leave, :(%1)))\n3 ─      return x\n\
+                4 ┄      $(Expr(:pop_exception, :(%1)))::Any\n└──      return 0.0\nend\n";
     let module = ircode::parse_module(text).unwrap().module;
     let error = bbkit::linearize(&module, "f", &[Value::from(1.0)], LIMITS).unwrap_err();
     assert!(matches!(&error, GradientError::Pass(error) if error.pass == "linearization" && error.place.is_some()));

@@ -34,6 +34,9 @@ pub enum ExtensionError {
     /// A rule of this name is registered already.
     #[error("a derivative rule `{0}` is registered already")]
     RuleTwice(Name),
+    /// The name is not that of a derivative rule.
+    #[error("the name of a derivative rule ends in `_vjp` or `_jvp`, which `{0}` does not")]
+    NoRule(Name),
     /// The text of the rules cannot be read.
     #[error("{0}")]
     Text(#[from] TextError),
@@ -107,8 +110,12 @@ impl<F> Module<F> {
     ///
     /// # Errors
     ///
-    /// [`ExtensionError::RuleTwice`] if the module has a rule of this name.
+    /// [`ExtensionError::NoRule`] if no rule has such a name, [`ExtensionError::RuleTwice`] if the module has a rule of this name.
     pub fn add_rule(&mut self, rule: Function<IRCode>) -> Result<(), ExtensionError> {
+        // What tells rules for different types apart may stand behind that.
+        if !["_vjp", "_jvp"].iter().any(|kind| rule.name.contains(kind)) {
+            return Err(ExtensionError::NoRule(rule.name));
+        }
         if self.extensions().is_some_and(|extensions| extensions.rules_by_name.contains_key(&rule.name)) {
             return Err(ExtensionError::RuleTwice(rule.name));
         }
@@ -173,6 +180,15 @@ function halve_vjp(x::T, out::T, seed::T)::Tuple{T}
 └──      return %2
 end
 ";
+
+    #[test]
+    fn what_is_no_rule_is_not_added() {
+        let mut module: Module<IRCode> = Module::new();
+        let error = module.add_rules(&RULE.replace("halve_vjp", "halve")).unwrap_err();
+        assert_eq!(error, ExtensionError::NoRule("halve".into()));
+        assert!(module.extensions().is_none());
+        module.add_rules(RULE).unwrap();
+    }
 
     fn primitive<F>(module: &Module<F>, path: &str) -> Option<&'static str> {
         match module.function_callee(path) {

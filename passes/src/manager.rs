@@ -321,3 +321,19 @@ fn verify(pass: &'static str, function: &Function<BBCode>) -> Result<(), PassErr
         PassError::new(pass, &function.name, format!("the program is not valid after this:\n{listing}"))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ircode::parse_module;
+
+    #[test]
+    fn a_function_that_is_not_there_is_an_error() {
+        let module = parse_module("function f(x::Float64)::Float64\n1 ─      return x\nend\n").unwrap().module;
+        let mut module: Module<BBCode> = module.map_into(BBCode::try_from).unwrap();
+        let mut manager = PassManager::new([find_pass("dead-code").unwrap()]);
+        assert!(!manager.run(&mut module, Some(&"f".into())).unwrap());
+        let error = manager.run(&mut module, Some(&"g".into())).unwrap_err();
+        assert!(error.to_string().contains("there is no function `g`"), "{error}");
+    }
+}

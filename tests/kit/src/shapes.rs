@@ -365,6 +365,26 @@ pub fn detours(size: usize) -> Result<BBCode, EditError> {
     f.finish(argument(2))
 }
 
+/// Conditions, each of which goes on to the next, or out: by a block of its own that is empty and goes to that of the next, as `a && b && c` is compiled.
+pub fn early_exits(size: usize) -> Result<BBCode, EditError> {
+    let mut f = Writer::new();
+    let exits: Vec<_> = (0..size / 3).map(|_| f.bb.push_block()).collect();
+    for &exit in &exits {
+        let next = f.bb.push_block();
+        f.branch(argument(4), next, exit)?;
+        f.at = next;
+    }
+    let end = f.bb.push_block();
+    f.goto(end)?;
+    let nexts = exits.iter().skip(1).copied().chain([end]);
+    for (&exit, next) in exits.iter().zip(nexts) {
+        f.at = exit;
+        f.goto(next)?;
+    }
+    f.at = end;
+    f.finish(argument(2))
+}
+
 /// Blocks of which every second is not reached.
 pub fn unreached(size: usize) -> Result<BBCode, EditError> {
     let mut f = Writer::new();
