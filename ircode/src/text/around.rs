@@ -81,7 +81,7 @@ fn kinds(text: &str) -> Vec<Line> {
 }
 
 /// Whether there is a function with a header, which its first block follows.
-fn has_header(text: &str) -> bool {
+pub(super) fn has_header(text: &str) -> bool {
     let mut lines =
         text.lines().map(str::trim_start).filter(|line| !line.is_empty() && !line.starts_with(['#', ';'])).peekable();
     while let Some(line) = lines.next() {

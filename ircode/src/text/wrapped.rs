@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 
+use super::around::has_header;
 use super::page::{is_part_of_listing, margin};
 
 /// Pages are at least so wide, in characters.
@@ -10,6 +11,10 @@ const LEAST_WIDTH: usize = 40;
 /// The text with lines of a listing as they were before they were broken: what stands below a line of the full width, and has no margin, goes on with
 /// it. Where a line ended, an empty one is left, so that those below keep their numbers.
 pub(super) fn unbroken(text: &str) -> Cow<'_, str> {
+    // What bbkit prints is on no such page.
+    if has_header(text) {
+        return Cow::Borrowed(text);
+    }
     let width = text.lines().map(|line| line.chars().count()).max().unwrap_or(0);
     let broken = |line: &str| line.chars().count() == width;
     let goes_on_below = |line: &str| !line.trim().is_empty() && margin(line).is_none() && !is_end(line);
