@@ -617,6 +617,19 @@ end
 ];
 
 #[test]
+fn the_gradient_of_a_function_with_a_rule_is_by_the_rule() {
+    let square = "function sq(x::Float64)::Float64\n1 ─ %1 = Base.mul_float(x, x)::Float64\n└──      return %1\nend\n";
+    let mut module = module_of(square);
+    // Other than the derivative of the code.
+    let rule = "function sq_vjp(x::Float64, out::Float64, seed::Float64)::Tuple{Float64}\n\
+                1 ─ %1 = Base.mul_float(seed, 100.0)::Float64\n│   %2 = Core.tuple(%1)::Tuple{Float64}\n└──      return %2\nend\n";
+    module.add_rules(rule).unwrap();
+    let gradient = module.gradient("sq").compile().unwrap();
+    let mut dx = 0.0;
+    assert_eq!((gradient.call((3.0,), &mut dx).unwrap(), dx), (9.0, 100.0));
+}
+
+#[test]
 fn code_that_is_not_valid_is_refused() {
     for text in INVALID {
         let module = module_of(text);

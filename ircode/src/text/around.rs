@@ -20,7 +20,7 @@ enum Line {
 }
 
 /// The text with words before, between and behind its listings as comments. Inside of a listing every line stays what it is, so that
-/// what is damaged is an error; so it does in files of functions with headers.
+/// what is damaged is an error, and so does all of a file of functions with headers.
 pub(super) fn without_words(text: &str) -> Option<String> {
     if has_header(text) || !text.lines().any(starts_block) {
         return None;

@@ -32,7 +32,7 @@ use crate::base_names::base_name;
 use crate::derivative_entries::RegisteredDerivatives;
 use crate::effects::call_effects;
 use crate::preparation::{debug_info_of_copy, origin_line};
-use crate::rules::{Bindings, Rule, RuleTable, RuleTarget};
+use crate::rules::{Bindings, Rule, RuleKind, RuleTable, RuleTarget};
 use crate::with_respect_to::wanted_arguments;
 use crate::{PassError, constant_folding, type_literals};
 
@@ -53,6 +53,10 @@ pub(super) fn derive(
         return Ok(None);
     };
     let rules = RuleTable::of_module(module).map_err(|error| PassError::new(NAME, name, error.to_string()))?;
+    // By its own rule, if it has one, and not by what its code does.
+    if rules.has_function_rule(name, RuleKind::Vjp) {
+        return Ok(None);
+    }
     let Some(mut straight) = Straight::of(module, &rules, function, options) else { return Ok(None) };
     let made = straight.classify().and_then(|()| {
         straight.mark();
@@ -523,7 +527,6 @@ mod tests {
     use ircode::{IRCode, parse_module};
 
     use super::*;
-    use crate::rules::RuleKind;
 
     /// The gradient of the function `f` of a module, if it is written as one function at once.
     fn written_at_once(text: &str) -> Option<String> {
