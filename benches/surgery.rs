@@ -198,6 +198,20 @@ fn changing(bench: &Bench) {
             }
         },
     );
+    bench.row(
+        "split blocks, and merge them again (a block)",
+        |size| {
+            let bb = make(shapes::dag, size);
+            let inner: Vec<InstId> = bb.blocks().filter_map(|block| bb.last_inst(block)).collect();
+            (inner.len(), (bb, inner))
+        },
+        |(bb, inner)| {
+            for &inst in inner.iter() {
+                let new = bb.split_block(inst).expect("a terminator is no φ");
+                bb.merge(new).expect("it was one block");
+            }
+        },
+    );
     bench.row("first call of users()", counted(shapes::dag), |bb| {
         let first = bb.entry().and_then(|entry| bb.first_inst(entry)).expect("there is a statement");
         bb.users(first)

@@ -7,6 +7,7 @@ use slotmap::SecondaryMap;
 
 use crate::code::BBCode;
 use crate::ids::BlockId;
+use crate::store::Store;
 
 /// The control-flow graph of a [`BBCode`] at one moment: blocks by number in layout order, and their edges. It does not
 /// follow later changes of the code.
@@ -30,23 +31,33 @@ impl BBCode {
 
     /// Puts the successors of a block into an empty list.
     pub(crate) fn push_successors(&self, block: BlockId, succs: &mut Vec<BlockId>) {
-        let Some(data) = self.store.block(block) else { return };
-        let last = data.last.and_then(|last| self.stmt(last));
-        if let Some(last) = last {
-            last.for_each_target(|target| succs.push(target));
-        }
-        let odd = data.edges.as_deref();
-        for missing in odd.map(|odd| odd.missing_succs.as_slice()).unwrap_or_default() {
-            if let Some(at) = succs.iter().position(|succ| succ == missing) {
-                succs.remove(at);
-            }
-        }
-        if last.is_none_or(|last| last.falls_through()) {
-            succs.extend(data.next);
-        }
-        let extra = odd.map(|odd| odd.extra_succs.as_slice()).unwrap_or_default();
         // What was removed since is no successor any more.
-        succs.extend(extra.iter().filter(|&&succ| self.store.block(succ).is_some()));
+        self.store.push_edges(block, succs, |succ| self.store.block(succ).is_some());
+    }
+
+    /// The blocks that lead to a block, once an edge, in an order that is the same on every run and means nothing.
+    ///
+    /// As [`BBCode::users`], the first call takes time linear in the function; a later one takes time linear in what it returns and in
+    /// what was changed since. [`BlockGraph::predecessors`] has them in layout order.
+    ///
+    /// ```
+    /// use bbcode::BBCode;
+    /// use ircode::parse_function;
+    ///
+    /// let mut bb = BBCode::try_from(&parse_function("
+    /// 1 ─      goto #3 if not _2
+    /// 2 ─      nothing
+    /// 3 ┄      return 1
+    /// ")?.body)?;
+    /// let blocks: Vec<_> = bb.blocks().collect();
+    /// let new = bb.split_edge(blocks[0], blocks[2])?;
+    /// let mut preds = bb.predecessors(blocks[2]);
+    /// preds.sort();
+    /// assert_eq!(preds, [blocks[1], new]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn predecessors(&mut self, block: BlockId) -> Vec<BlockId> {
+        self.store.predecessor_chains().to(block).collect()
     }
 
     /// Computes the control-flow graph.
@@ -77,6 +88,28 @@ impl BBCode {
     /// Mooncake's unique-predecessor analysis. See [`UniquePredecessors`].
     pub fn characterise_unique_predecessor_blocks(&self) -> UniquePredecessors {
         self.cfg().unique_predecessors(self)
+    }
+}
+
+impl Store {
+    /// Puts where the edges of a block lead into an empty list. `is_there` is asked about those that no statement names.
+    pub(crate) fn push_edges(&self, block: BlockId, succs: &mut Vec<BlockId>, is_there: impl Fn(BlockId) -> bool) {
+        let Some(data) = self.block(block) else { return };
+        let last = data.last.and_then(|last| self.node(last)).map(|node| &node.inst.stmt);
+        if let Some(last) = last {
+            last.for_each_target(|target| succs.push(target));
+        }
+        let odd = data.edges.as_deref();
+        for missing in odd.map(|odd| odd.missing_succs.as_slice()).unwrap_or_default() {
+            if let Some(at) = succs.iter().position(|succ| succ == missing) {
+                succs.remove(at);
+            }
+        }
+        if last.is_none_or(|last| last.falls_through()) {
+            succs.extend(data.next);
+        }
+        let extra = odd.map(|odd| odd.extra_succs.as_slice()).unwrap_or_default();
+        succs.extend(extra.iter().filter(|&&succ| is_there(succ)));
     }
 }
 

@@ -3,6 +3,7 @@
 mod analyses;
 mod blocks;
 mod cfg;
+mod chains;
 mod code;
 mod convert;
 mod display;

@@ -7,10 +7,10 @@ use ircode::{Instruction, Operand, Stmt};
 use slotmap::{Key, SlotMap};
 
 use crate::analyses::Analyses;
+use crate::chains::Chains;
 use crate::code::{BBlock, OddEdges};
 use crate::ids::{BlockId, Ids, InstId};
 use crate::transaction::{Journal, Notes};
-use crate::uses::UseChains;
 
 /// A statement in its place.
 #[derive(Clone, Debug)]
@@ -41,7 +41,10 @@ pub(crate) struct Store {
     transactions: u64,
     pub(crate) noted_insts: Notes,
     pub(crate) noted_blocks: Notes,
-    chains: Option<Box<UseChains>>,
+    /// Which statements use each value.
+    uses: Option<Box<Chains<InstId>>>,
+    /// Which blocks lead to each block.
+    predecessors: Option<Box<Chains<BlockId>>>,
     pub(crate) analyses: Analyses,
     /// Whether φs name all edges on which they have a value, as far as is known: see [`crate::BBCode::name_phi_edges`].
     pub(crate) phis_named: bool,
@@ -64,7 +67,8 @@ impl Clone for Store {
             transactions: 0,
             noted_insts: Notes::default(),
             noted_blocks: Notes::default(),
-            chains: None,
+            uses: None,
+            predecessors: None,
             analyses: self.analyses.clone(),
             phis_named: self.phis_named,
         };
@@ -138,11 +142,14 @@ impl Store {
         let node = self.insts.get_mut(inst).filter(|node| !node.block.is_null())?;
         if node.next.is_none() {
             self.analyses.forget();
+            if let Some(chains) = &mut self.predecessors {
+                chains.suspend(node.block);
+            }
         }
         if node.next.is_none() || matches!(node.inst.stmt, Stmt::Phi(_)) {
             self.phis_named = false;
         }
-        if let Some(chains) = &mut self.chains {
+        if let Some(chains) = &mut self.uses {
             chains.suspend(inst);
         }
         Some(&mut node.inst)
@@ -152,7 +159,7 @@ impl Store {
     pub(crate) fn rewrite_operands(&mut self, inst: InstId, visit: &mut dyn FnMut(&mut Operand<Ids>)) {
         self.record_inst(inst);
         if let Some(node) = self.insts.get_mut(inst).filter(|node| !node.block.is_null()) {
-            if let Some(chains) = &mut self.chains {
+            if let Some(chains) = &mut self.uses {
                 chains.suspend(inst);
             }
             node.inst.stmt.for_each_operand_mut(visit);
@@ -172,13 +179,16 @@ impl Store {
                 self.record_inst(inst);
             }
         }
-        self.chains = None;
+        self.uses = None;
         self.insts.values_mut().filter(|node| !node.block.is_null()).map(|node| &mut node.inst)
     }
 
     /// A block of which anything is to be changed.
     pub(crate) fn block_mut(&mut self, block: BlockId) -> Option<&mut BBlock> {
         self.forget_control_flow();
+        if let Some(chains) = &mut self.predecessors {
+            chains.suspend(block);
+        }
         self.block_links_mut(block)
     }
 
@@ -199,8 +209,8 @@ impl Store {
         if let Some(journal) = self.journals.last_mut() {
             journal.insts.added(inst, &mut self.noted_insts);
         }
-        if let Some(chains) = &mut self.chains {
-            chains.suspend(inst);
+        if let Some(chains) = &mut self.uses {
+            chains.add(inst);
         }
         inst
     }
@@ -211,6 +221,9 @@ impl Store {
         if let Some(journal) = self.journals.last_mut() {
             journal.blocks.added(block, &mut self.noted_blocks);
         }
+        if let Some(chains) = &mut self.predecessors {
+            chains.add(block);
+        }
         block
     }
 
@@ -218,7 +231,7 @@ impl Store {
     pub(crate) fn remove_node(&mut self, inst: InstId) -> Option<Node> {
         self.record_inst(inst);
         let node = self.insts.get_mut(inst).filter(|node| !node.block.is_null())?;
-        if let Some(chains) = &mut self.chains {
+        if let Some(chains) = &mut self.uses {
             chains.forget(inst);
         }
         match self.journals.last_mut() {
@@ -238,6 +251,9 @@ impl Store {
         self.forget_control_flow();
         self.record_block(block);
         let data = self.blocks.get_mut(block).filter(|block| !block.removed)?;
+        if let Some(chains) = &mut self.predecessors {
+            chains.forget(block);
+        }
         match self.journals.last_mut() {
             None => self.blocks.remove(block),
             Some(journal) => {
@@ -251,17 +267,34 @@ impl Store {
     }
 
     /// The use chains, up to date. Made where there are none yet.
-    pub(crate) fn chains(&mut self) -> &mut UseChains {
+    pub(crate) fn use_chains(&mut self) -> &mut Chains<InstId> {
         let insts = &self.insts;
-        let chains = self.chains.get_or_insert_with(|| {
-            let mut chains = UseChains::with_capacity(insts.len());
-            for (inst, node) in insts.iter().filter(|(_, node)| !node.block.is_null()) {
-                chains.link(inst, &node.inst.stmt);
-            }
-            Box::new(chains)
-        });
-        chains.resume(|inst| insts.get(inst).filter(|node| !node.block.is_null()).map(|node| &node.inst.stmt));
+        let chains = self.uses.get_or_insert_with(|| Box::new(Chains::new(insts.keys())));
+        let find = |inst| insts.get(inst).filter(|node| !node.block.is_null());
+        chains.resume(
+            |inst| find(inst).is_some(),
+            |inst, visit| {
+                if let Some(node) = find(inst) {
+                    node.inst.stmt.for_each_use(visit);
+                }
+            },
+        );
         chains
+    }
+
+    /// Which blocks lead to each block, up to date. Made where it is not known yet.
+    pub(crate) fn predecessor_chains(&mut self) -> &Chains<BlockId> {
+        let mut chains = self.predecessors.take().unwrap_or_else(|| Box::new(Chains::new(self.blocks.keys())));
+        chains.resume(
+            |block| self.block(block).is_some(),
+            |block, visit| {
+                let mut succs = Vec::new();
+                // A block that is only marked as removed may come back.
+                self.push_edges(block, &mut succs, |_| true);
+                succs.into_iter().for_each(visit);
+            },
+        );
+        self.predecessors.insert(chains)
     }
 
     /// Control flow changes: what was computed of it is wrong, and φs may lack edges.
@@ -302,22 +335,30 @@ impl Store {
         self.marked_insts -= journal.insts.removed.len();
         self.marked_blocks -= journal.blocks.removed.len();
         for (inst, before) in journal.insts.take_back(&mut self.noted_insts) {
-            if let Some(chains) = &mut self.chains {
+            if let Some(chains) = &mut self.uses {
                 chains.forget(inst);
             }
             match before {
                 None => drop(self.insts.remove(inst)),
                 Some(before) => {
                     if let Some(node) = self.insts.get_mut(inst) {
+                        if let Some(chains) = &mut self.predecessors {
+                            // It may be the terminator of that block, to which it comes back.
+                            chains.suspend(before.block);
+                        }
                         *node = before;
-                        if let Some(chains) = &mut self.chains {
-                            chains.suspend(inst);
+                        if let Some(chains) = &mut self.uses {
+                            chains.add(inst);
                         }
                     }
                 }
             }
         }
         for (block, before) in journal.blocks.take_back(&mut self.noted_blocks) {
+            if let Some(chains) = &mut self.predecessors {
+                chains.forget(block);
+                chains.add(block);
+            }
             match before {
                 None => drop(self.blocks.remove(block)),
                 Some(before) => {

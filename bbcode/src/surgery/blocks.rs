@@ -174,8 +174,7 @@ impl BBCode {
     }
 
     /// Merges a block into its only predecessor, of which it is the only successor. Its φs become what they take from there.
-    /// Takes time linear in the statements of the block and in the uses of its φs, and, as blocks do not know their predecessors, in the blocks of the
-    /// function: [`BBCode::cfg`] is made anew. `passes::simplify_cfg` merges all that can be in one walk.
+    /// Takes time linear in the statements of the block and in the uses of its φs, and as [`BBCode::predecessors`].
     ///
     /// ```
     /// use bbcode::BBCode;
@@ -202,8 +201,7 @@ impl BBCode {
         if data.odd_edges().is_some() {
             return refuse(block, "it has edges that no terminator implies");
         }
-        let cfg = self.cfg();
-        let mut preds = cfg.predecessors(block);
+        let mut preds = self.store.predecessor_chains().to(block);
         let (Some(into), None) = (preds.next(), preds.next()) else {
             return refuse(block, "it has not exactly one predecessor");
         };

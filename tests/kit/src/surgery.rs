@@ -284,6 +284,16 @@ impl Script<'_, '_> {
             if !cached.successors(block.name).eq(succs.iter().copied()) {
                 return self.wrong(format!("the graph is out of date at {}", block.name));
             }
+            let (mut chained, mut scanned) = (self.bb.predecessors(block.name), Vec::new());
+            for from in &self.model.0 {
+                let edges = self.model.successors(from.name).into_iter().filter(|to| *to == block.name);
+                scanned.extend(edges.map(|_| from.name));
+            }
+            chained.sort_unstable();
+            scanned.sort_unstable();
+            if chained != scanned {
+                return self.wrong(format!("{} is led to by {scanned:?}, but the chains say {chained:?}", block.name));
+            }
         }
         Ok(())
     }
