@@ -11,6 +11,93 @@ use crate::jvp::packed;
 /// So many directions are taken at once, where nothing else is asked for: more would save little of what they share.
 const CHUNK: usize = 8;
 
+/// How far values are followed into what holds others; objects may hold themselves.
+const DEEPEST: usize = 16;
+
+/// The forms of arguments, as far as their tangents are known to have the same.
+#[derive(Clone, Debug)]
+pub(crate) struct Forms(Vec<Form>);
+
+#[derive(Clone, Debug)]
+enum Form {
+    /// A float of this type.
+    Float(Type),
+    /// An array of these dimensions, with the forms of its elements where they are no scalars.
+    Array(Vec<usize>, Vec<Form>),
+    Tuple(Vec<Form>),
+    Other,
+}
+
+impl Forms {
+    pub(crate) fn of(args: &[Value]) -> Self {
+        Forms(args.iter().map(|arg| Form::of(arg, DEEPEST)).collect())
+    }
+
+    /// Whether a direction has one tangent for each argument, of its form.
+    pub(crate) fn check(&self, direction: &[Value]) -> Result<(), GradientError> {
+        if self.0.len() != direction.len() {
+            return Err(GradientError::Direction { arguments: self.0.len(), tangents: direction.len() });
+        }
+        for (index, (form, tangent)) in self.0.iter().zip(direction).enumerate() {
+            form.check(tangent).map_err(|because| GradientError::Tangent { argument: index + 2, because })?;
+        }
+        Ok(())
+    }
+}
+
+impl Form {
+    fn of(value: &Value, depth: usize) -> Self {
+        let all = |values: &[Value]| values.iter().map(|value| Form::of(value, depth - 1)).collect();
+        let is_of_scalars = |ty: Type| matches!(ty, Type::Array(array) if matches!(array.element, Type::Scalar(_)));
+        if depth == 0 {
+            return Form::Other;
+        }
+        match value {
+            _ if value.as_float().is_some() => Form::Float(value.type_of()),
+            Value::Tuple(_) => Form::Tuple(all(value.as_tuple().unwrap_or_default())),
+            Value::Array(_) => {
+                let dims = value.array_dims().unwrap_or_default();
+                match is_of_scalars(value.type_of()) {
+                    true => Form::Array(dims, Vec::new()),
+                    false => Form::Array(dims, all(&value.array_elements().unwrap_or_default())),
+                }
+            }
+            _ => Form::Other,
+        }
+    }
+
+    /// What is wrong with the tangent of a value of this form.
+    fn check(&self, tangent: &Value) -> Result<(), String> {
+        let given = tangent.type_of();
+        let parts;
+        let forms = match self {
+            // What it means that there is none is left to the derivative: where types are not known it stands for zero.
+            _ if matches!(tangent, Value::Nothing) => return Ok(()),
+            Form::Float(ty) if *ty != given => return Err(format!("{tangent} is no {ty}")),
+            Form::Float(_) | Form::Other => return Ok(()),
+            Form::Array(dims, forms) => {
+                match tangent.array_dims() {
+                    Some(others) if *dims == others => {}
+                    Some(others) => {
+                        return Err(format!("its dimensions are {others:?}, and those of the argument {dims:?}"));
+                    }
+                    None => return Err(format!("a {given} is no array")),
+                }
+                parts = if forms.is_empty() { Vec::new() } else { tangent.array_elements().unwrap_or_default() };
+                forms
+            }
+            Form::Tuple(forms) => {
+                parts = tangent.as_tuple().ok_or_else(|| format!("a {given} is no tuple"))?.to_vec();
+                if parts.len() != forms.len() {
+                    return Err(format!("it has {} elements, and the argument {}", parts.len(), forms.len()));
+                }
+                forms
+            }
+        };
+        forms.iter().zip(&parts).try_for_each(|(form, part)| form.check(part))
+    }
+}
+
 /// A function made ready to be differentiated at some arguments.
 pub(crate) struct Prepared {
     /// Its module, with types as far as they are known from the arguments.

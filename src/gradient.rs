@@ -187,6 +187,22 @@ pub enum GradientError {
     /// The seed is no tangent of the result.
     #[error("the seed{}{}: {}", if .0.place.is_empty() { "" } else { " at " }, .0.place, .0.message)]
     Seed(ValueError),
+    /// A direction has not one tangent for each argument.
+    #[error("a direction of {tangents} tangent{}, where there {} {arguments} argument{}", if *.tangents == 1 { "" } else { "s" }, if *.arguments == 1 { "is" } else { "are" }, if *.arguments == 1 { "" } else { "s" })]
+    Direction {
+        /// How many arguments there are.
+        arguments: usize,
+        /// How many tangents there are.
+        tangents: usize,
+    },
+    /// A tangent is not of the form that belongs to its argument.
+    #[error("the tangent of the argument _{argument}: {because}")]
+    Tangent {
+        /// The argument: 2 is the first.
+        argument: usize,
+        /// What it is, and what it should be.
+        because: String,
+    },
     /// Native code was asked for, and cannot run the derivative.
     #[error("{0}")]
     NotNative(String),

@@ -7,6 +7,7 @@ use passes::forward_mode;
 use passes::reverse_mode::{self, DerivativeNames};
 
 use crate::GradientError;
+use crate::directions::Forms;
 use crate::engine::{Ran, RunOptions, run};
 use crate::gradient::{into_ircode, specialize, verified};
 use crate::jvp::packed;
@@ -63,7 +64,8 @@ pub struct HessianNames {
 ///
 /// # Errors
 ///
-/// [`GradientError`] if the function, or its gradient, cannot be differentiated, or if it fails on these arguments.
+/// [`GradientError`] if the function, or its gradient, cannot be differentiated, or if it fails on these arguments;
+/// [`GradientError::Direction`] and [`GradientError::Tangent`] for a vector that does not belong to the arguments.
 pub fn hvp(
     module: &Module<IRCode>,
     name: &str,
@@ -86,6 +88,7 @@ pub fn hvp_with(
     vector: &[Value],
     options: &RunOptions,
 ) -> Result<Hvp, GradientError> {
+    Forms::of(args).check(vector)?;
     let name = &module.full_name(name);
     let types: Vec<Type> = args.iter().map(Value::type_of).collect();
     let limits = options.limits;

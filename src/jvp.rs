@@ -8,6 +8,7 @@ use passes::forward_mode::{Options, differentiate};
 use serde_json::Value as Json;
 
 use crate::GradientError;
+use crate::directions::Forms;
 use crate::engine::{Ran, RunOptions, run};
 use crate::gradient::{into_ircode, run_error, specialize, verified};
 
@@ -54,8 +55,8 @@ pub struct Jvp {
 ///
 /// # Errors
 ///
-/// [`GradientError`] if the function cannot be differentiated, or fails on these arguments; a tangent that is not of the type that
-/// belongs to its argument is an error of the run.
+/// [`GradientError`] if the function cannot be differentiated, or fails on these arguments; [`GradientError::Direction`] and
+/// [`GradientError::Tangent`] for tangents that do not belong to the arguments.
 pub fn jvp(
     module: &Module<IRCode>,
     name: &str,
@@ -78,6 +79,8 @@ pub fn jvp_with(
     directions: &[Vec<Value>],
     options: &RunOptions,
 ) -> Result<Jvp, GradientError> {
+    let forms = Forms::of(args);
+    directions.iter().try_for_each(|direction| forms.check(direction))?;
     let types: Vec<Type> = args.iter().map(Value::type_of).collect();
     let name = &module.full_name(name);
     let derived_as = Options { directions: directions.len(), ..Options::default() };

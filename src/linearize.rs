@@ -6,6 +6,7 @@ use ircode::{IRCode, Module, Name, Type};
 use passes::linearization::{LinearizationNames, Options, differentiate};
 
 use crate::GradientError;
+use crate::directions::Forms;
 use crate::gradient::{into_ircode, specialize, verified};
 use crate::jvp::packed;
 
@@ -22,6 +23,8 @@ pub struct Linearization {
     pub names: LinearizationNames,
     /// The function.
     function: Name,
+    /// The forms of the arguments that it was given.
+    forms: Forms,
 }
 
 impl Linearization {
@@ -30,8 +33,9 @@ impl Linearization {
     ///
     /// # Errors
     ///
-    /// A tangent that is not of the type that belongs to its argument is an error of the run.
+    /// [`GradientError::Direction`] and [`GradientError::Tangent`]; else an error of the run.
     pub fn apply(&self, direction: &[Value], limits: Limits) -> Result<Value, GradientError> {
+        self.forms.check(direction)?;
         let mut machine = Machine::with_limits(&self.module, limits);
         let tangents = packed(&machine, &self.module, &self.function, direction)?;
         Ok(machine.apply(&self.differential, &tangents)?)
@@ -76,13 +80,14 @@ pub fn linearize(
     let name = &module.full_name(name);
     let (derived, names) = linearized_function(module, name, &types, &Options::default())?;
     let mut machine = Machine::with_limits(&derived, limits);
+    let forms = Forms::of(args);
     let args = packed(&machine, module, name, args)?;
     let result = machine.call(&names.linearized, &args)?;
     let mut elements = result.as_tuple().unwrap_or_default().iter().cloned();
     let value = elements.next().unwrap_or(Value::Nothing);
     let differential = elements.next().unwrap_or(Value::Nothing);
     drop(machine);
-    Ok(Linearization { value, differential, module: derived, names, function: name.clone() })
+    Ok(Linearization { value, differential, module: derived, names, function: name.clone(), forms })
 }
 
 /// The module with the linearization of a function, and what that is called: to be run by a machine of the caller's own. `types` are those

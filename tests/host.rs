@@ -155,8 +155,27 @@ fn failures_say_what_failed() {
     let error = failing(|| HostError::Operands("an array"));
     assert!(error.to_string().starts_with("`writing` takes an array, but got 0.0::Float64"), "{error}");
 
+    let error = Machine::new(&module).define("writting", |_, _| Ok(Value::Nothing)).call("f", &x).unwrap_err();
+    assert!(matches!(&error.kind, RunErrorKind::NoSuchPrimitive(name) if name == "writting"), "{error}");
+
     let error = Machine::new(&of_x("Main.softplus(x, x)", "Float64")).call("f", &x).unwrap_err();
     assert!(error.to_string().contains("`softplus` takes 1 operand"), "{error}");
+}
+
+#[test]
+fn the_host_makes_nothing_of_values_of_other_types() {
+    let module = parse_module("struct Point\n    x::Float64\n    y::Union{Nothing, Int64}\nend\n").unwrap().module;
+    let machine = Machine::new(&module);
+    let (one, two) = (Value::from(1.0), Value::from(2));
+    let error = machine.array(Type::FLOAT64, vec![2], vec![one.clone(), two.clone()]).unwrap_err();
+    assert_eq!(error.to_string(), "the element 2 must be a Float64, but is a Int64");
+    let point = |fields: [&Value; 2]| machine.structure(&Type::named("Point"), fields.map(Value::clone).to_vec());
+    assert_eq!(
+        point([&one, &one]).unwrap_err().to_string(),
+        "the field y must be a Union{Nothing, Int64}, but is a Float64"
+    );
+    assert!(point([&one, &two]).is_ok() && point([&one, &Value::Nothing]).is_ok());
+    assert!(machine.array(Type::Any, vec![2], vec![one, two]).is_ok());
 }
 
 const RULE: &str = "

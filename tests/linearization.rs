@@ -46,6 +46,54 @@ fn values(module: &Module<IRCode>, function: &str, args: &[Json]) -> Option<Vec<
 }
 
 #[test]
+fn tangents_that_do_not_belong_to_the_arguments_are_refused() {
+    let module = ircode::parse_module(
+        "
+function f(x::Vector{Float64}, pair::Tuple{Float64, Int64}, y::Float32)::Float64
+1 ─ %1 = Base.arrayref(true, x, 1)::Float64
+│   %2 = Core.getfield(pair, 1)::Float64
+│   %3 = Base.mul_float(%1, %2)::Float64
+└──      return %3
+end
+",
+    )
+    .unwrap()
+    .module;
+    let machine = Machine::new(&module);
+    let array = |values: &[f64]| {
+        let values: Vec<Value> = values.iter().map(|&value| Value::from(value)).collect();
+        machine.array(ircode::Type::FLOAT64, vec![values.len()], values).unwrap()
+    };
+    let single = |value: f32| Value::from(ircode::Scalar::Float32(value));
+    let args = [array(&[2.0, 3.0]), machine.tuple(vec![Value::from(5.0), Value::from(1)]).unwrap(), single(1.0)];
+    let pair = machine.tuple(vec![Value::from(10.0), Value::Nothing]).unwrap();
+    let linear = bbkit::linearize(&module, "f", &args, LIMITS).unwrap();
+    let right = [array(&[1.0, 0.0]), pair.clone(), single(0.0)];
+    let expected = 5.0 + 2.0 * 10.0;
+    assert_eq!(linear.apply(&right, LIMITS).unwrap().as_float(), Some(expected));
+    let found = bbkit::jvp(&module, "f", &args, &[right.to_vec()], LIMITS).unwrap();
+    assert_eq!(found.tangents[0].as_float(), Some(expected));
+
+    let short = machine.tuple(vec![Value::from(10.0)]).unwrap();
+    for (direction, message) in [
+        (vec![array(&[1.0, 0.0]), pair.clone()], "a direction of 2 tangents, where there are 3 arguments"),
+        (
+            vec![array(&[1.0, 0.0, 0.0]), pair.clone(), single(0.0)],
+            "the tangent of the argument _2: its dimensions are [3], and those of the argument [2]",
+        ),
+        (vec![Value::from(1.0), pair.clone(), single(0.0)], "the tangent of the argument _2: a Float64 is no array"),
+        (
+            vec![array(&[1.0, 0.0]), short, single(0.0)],
+            "the tangent of the argument _3: it has 1 elements, and the argument 2",
+        ),
+        (vec![array(&[1.0, 0.0]), pair, Value::from(0.0)], "the tangent of the argument _4: 0.0 is no Float32"),
+    ] {
+        assert_eq!(linear.apply(&direction, LIMITS).unwrap_err().to_string(), message);
+        assert_eq!(bbkit::jvp(&module, "f", &args, &[direction], LIMITS).unwrap_err().to_string(), message);
+    }
+}
+
+#[test]
 fn the_differential_is_the_derivative_of_every_function_with_a_known_one() {
     let (mut compared, mut all) = (0, 0);
     for (module, function, args) in ["grad", "jvp"].into_iter().flat_map(calls) {

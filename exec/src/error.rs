@@ -60,6 +60,17 @@ pub enum RunErrorKind {
         /// The type of what was passed.
         got: String,
     },
+    /// An element of an array, or a field of a struct, that the host makes is not of the type that this has.
+    ElementType {
+        /// Which: `the element 2`, `the field re`.
+        element: String,
+        /// The type of elements, or that which is declared for the field.
+        expected: String,
+        /// The type of the value.
+        got: String,
+    },
+    /// The host has said what this primitive does, but the module has none of this name that machines define.
+    NoSuchPrimitive(Name),
     /// A value is not of the type that its statement declares; only where [types are checked](crate::Machine::check_types).
     WrongType {
         /// The statement.
@@ -127,6 +138,15 @@ impl fmt::Display for RunErrorKind {
             }
             RunErrorKind::ArgumentType { argument, expected, got } => {
                 write!(f, "the argument _{argument} must be a {expected}, but is a {got}")
+            }
+            RunErrorKind::ElementType { element, expected, got } => {
+                write!(f, "{element} must be a {expected}, but is a {got}")
+            }
+            RunErrorKind::NoSuchPrimitive(name) => {
+                write!(
+                    f,
+                    "`{name}` is defined for the machine, but the module has no primitive of this name that a machine defines"
+                )
             }
             RunErrorKind::WrongType { statement, declared, value, got } => {
                 write!(f, "{statement} declares {declared}, but {value} is of type {got}")

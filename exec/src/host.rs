@@ -1,7 +1,7 @@
 //! Primitives of the host that work on other things than scalars.
 
-use ircode::Type;
 use ircode::primitives::Primitive;
+use ircode::{Type, TypeKind};
 
 use crate::builtins::Runtime;
 use crate::error::RunErrorKind;
@@ -63,7 +63,7 @@ impl Objects<'_> {
     ///
     /// # Errors
     ///
-    /// [`HostError::End`] at the memory limit, or if there are not as many elements as the dimensions say.
+    /// [`HostError::End`] at the memory limit, or if there are not as many elements as the dimensions say, or one is of another type.
     pub fn array(&self, element: Type, dims: Vec<usize>, elements: Vec<Value>) -> Result<Value, HostError> {
         self.runtime.filled_array(element, dims, elements).map_err(|fault| self.error(fault))
     }
@@ -72,7 +72,7 @@ impl Objects<'_> {
     ///
     /// # Errors
     ///
-    /// [`HostError::End`] at the memory limit, or if the type is no struct with as many fields.
+    /// [`HostError::End`] at the memory limit, or if the type is no struct with as many fields of these types.
     pub fn structure(&self, ty: &Type, fields: Vec<Value>) -> Result<Value, HostError> {
         self.runtime.declared_structure(ty, fields).map_err(|fault| self.error(fault))
     }
@@ -93,11 +93,31 @@ impl Runtime<'_> {
             let what = "an array with the wrong number of elements".into();
             return Err(Fault::Fatal(RunErrorKind::Unsupported(what)));
         }
+        for (index, value) in elements.iter().enumerate() {
+            self.check_element(|| format!("the element {}", index + 1), value, &element)?;
+        }
         self.array(element, dims, elements)
+    }
+
+    /// Whether what the host puts somewhere may be of the type that belongs there.
+    fn check_element(&self, element: impl Fn() -> String, value: &Value, ty: &Type) -> Result<(), Fault> {
+        // What is not assigned yet is of no type.
+        if matches!(value, Value::Undefined) || self.known_isa(value, ty) != Some(false) {
+            return Ok(());
+        }
+        let (expected, got) = (ty.to_string(), value.type_of().to_string());
+        Err(Fault::Fatal(RunErrorKind::ElementType { element: element(), expected, got }))
     }
 
     /// A struct of a type that the module declares, with all its fields.
     pub(crate) fn declared_structure(&self, ty: &Type, fields: Vec<Value>) -> Result<Value, Fault> {
+        if let Type::Named(name) = ty
+            && let Some(TypeKind::Struct { fields: declared, .. }) = self.module.type_def(name).map(|def| &def.kind)
+        {
+            for ((name, ty), value) in declared.iter().zip(&fields) {
+                self.check_element(|| format!("the field {name}"), value, ty)?;
+            }
+        }
         match struct_info(self.module, ty, fields.len()) {
             Some(info) if info.names.len() == fields.len() => self.structure(info, fields),
             _ => Err(Fault::Fatal(RunErrorKind::Unsupported(format!("a {ty} of {} fields", fields.len())))),

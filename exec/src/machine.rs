@@ -8,7 +8,7 @@ mod values;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use ircode::primitives::Primitive;
+use ircode::primitives::{Compute, Primitive};
 use ircode::text::{StatementPrinter, write_typed};
 use ircode::{BlockNumber, IRCode, Module, Name, SSAValue, Scalar, Style, Type};
 
@@ -167,7 +167,8 @@ impl<'m> Machine<'m> {
 
     /// Says what a primitive does that the host has registered with the module as
     /// [`Primitive::machine`](ircode::primitives::Primitive::machine): one that works on other things than scalars. It is
-    /// given the operands, of which there are as many as the primitive takes, and what makes arrays and tuples.
+    /// given the operands, of which there are as many as the primitive takes, and what makes arrays and tuples. A name that is not
+    /// registered so is an error of every call.
     ///
     /// ```
     /// use exec::{Machine, Value};
@@ -240,6 +241,13 @@ impl<'m> Machine<'m> {
         let outside = |kind| RunError { kind, trace: Vec::new() };
         let index = self.module.function_index(function);
         let index = index.ok_or_else(|| outside(RunErrorKind::NoSuchFunction(function.into())))?;
+        let is_defined_by_machines = |name: &Name| {
+            let primitive = self.module.primitive(name);
+            primitive.is_some_and(|primitive| matches!(primitive.compute, Compute::Machine))
+        };
+        if let Some(unknown) = self.runtime.host.keys().find(|name| !is_defined_by_machines(name)) {
+            return Err(outside(RunErrorKind::NoSuchPrimitive(unknown.clone())));
+        }
         self.runtime.reset_globals().map_err(|fault| outside(self.fatal(fault)))?;
         let code = self.code(index).map_err(outside)?;
         let fixed = code.argtypes.len().saturating_sub(if code.varargs { 2 } else { 1 });

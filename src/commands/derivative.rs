@@ -104,7 +104,11 @@ pub(crate) fn describe(input: &Input, error: &GradientError) -> Failure {
         GradientError::Wrt(error) => format!("--wrt {error}"),
         GradientError::Seed(error) => format!("--seed{}: {}", error.place, error.message),
         GradientError::NotNative(why) => format!("--engine native: {why}"),
-        GradientError::Conversion(_) | GradientError::Invalid { .. } | GradientError::NoNumber(_) => error.to_string(),
+        GradientError::Conversion(_)
+        | GradientError::Invalid { .. }
+        | GradientError::NoNumber(_)
+        | GradientError::Direction { .. }
+        | GradientError::Tangent { .. } => error.to_string(),
     })
 }
 

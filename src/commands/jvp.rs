@@ -115,19 +115,8 @@ pub(super) fn direction(
             Json::Null => machine.zero_tangent(arg, &ty).map_err(|kind| problem(kind.to_string()))?,
             json => tangent_from_json(&machine, &input.module, json, &ty).map_err(problem)?,
         });
-        same_shape(arg, direction.last().unwrap_or(&Value::Nothing)).map_err(problem)?;
     }
     Ok(direction)
-}
-
-/// An array and its tangent have the same dimensions.
-fn same_shape(arg: &Value, tangent: &Value) -> Result<(), String> {
-    match (arg.array_dims(), tangent.array_dims()) {
-        (Some(dims), Some(others)) if dims != others => {
-            Err(format!("the dimensions of its tangent are {others:?}, but its own are {dims:?}"))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// The functions of the derivative: those that the program does not have.

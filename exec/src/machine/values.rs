@@ -23,7 +23,7 @@ impl Machine<'_> {
     /// # Errors
     ///
     /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if there are not as many elements as the dimensions
-    /// say.
+    /// say; [`RunErrorKind::ElementType`].
     pub fn array(&self, element: Type, dims: Vec<usize>, elements: Vec<Value>) -> Result<Value, RunErrorKind> {
         self.runtime.filled_array(element, dims, elements).map_err(|fault| self.fatal(fault))
     }
@@ -32,7 +32,8 @@ impl Machine<'_> {
     ///
     /// # Errors
     ///
-    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if the type is no struct with as many fields.
+    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if the type is no struct with as many fields;
+    /// [`RunErrorKind::ElementType`].
     pub fn structure(&self, ty: &Type, fields: Vec<Value>) -> Result<Value, RunErrorKind> {
         self.runtime.declared_structure(ty, fields).map_err(|fault| self.fatal(fault))
     }
