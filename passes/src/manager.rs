@@ -44,7 +44,8 @@ pub struct Pass {
 impl Pass {
     /// Whether the program computes the same as before, to the last bit, but for the sign of a NaN, and fails as before. All passes keep to that but [`preaccumulation`]
     /// and [`increment_merging`], which compute in another order, [`assert_numbers`], which fails with another error, and [`lower_copies`], which
-    /// fails where what is copied is not assigned.
+    /// fails where what is copied is not assigned. A read of a φ that is undefined on the way taken does not count as a failure: that nothing does so is
+    /// what such a φ says, and `copy-propagation` and `simplify-cfg` make use of it.
     pub fn is_exact(&self) -> bool {
         let others = [preaccumulation::NAME, increment_merging::NAME, assert_numbers::NAME, lower_copies::NAME];
         !others.contains(&self.name)
