@@ -38,7 +38,8 @@ function name_behind!(ir, rows::Columns, value::Core.SSAValue, @nospecialize(nar
     to in behind || return false
     stmts_of(number) = ir.cfg.blocks[number].stmts
     uses = [i for number in behind for i in first(stmts_of(number)):last(stmts_of(number)) if is_narrowed_use(rows, i, value)]
-    isempty(uses) && return false
+    phis = [i for i in 1:length(rows.stmts) if is_narrowed_phi(rows, i, value, behind)]
+    isempty(uses) && isempty(phis) && return false
     at = findfirst(i -> !(rows.stmts[i] isa Core.PhiNode), first(stmts_of(to)):last(stmts_of(to)))
     named = insert_before!(ir, first(stmts_of(to)) + something(at, 1) - 1, Core.PiNode(value, narrow), narrow)
     renamed(@nospecialize(x)) = x === value ? named : x
@@ -46,8 +47,20 @@ function name_behind!(ir, rows::Columns, value::Core.SSAValue, @nospecialize(nar
         stmt = rows.stmts[i]
         rows.stmts[i] = stmt isa ReturnNode ? ReturnNode(named) : Expr(stmt.head, map(renamed, stmt.args)...)
     end
+    for i in phis
+        phi = Core.PhiNode(copy(rows.stmts[i].edges), copy(rows.stmts[i].values))
+        foreach(entry -> phi.values[entry] = named, narrowed_entries(phi, value, behind))
+        rows.stmts[i] = phi
+    end
     return true
 end
+
+"The entries of a φ that take a value from blocks behind a branch."
+narrowed_entries(phi::Core.PhiNode, value::Core.SSAValue, behind::BitSet) =
+    [i for i in 1:length(phi.values) if isassigned(phi.values, i) && phi.values[i] === value && phi.edges[i] in behind]
+
+is_narrowed_phi(rows::Columns, i::Int, value::Core.SSAValue, behind::BitSet) =
+    rows.stmts[i] isa Core.PhiNode && is_open(rows.types[i]) && !isempty(narrowed_entries(rows.stmts[i], value, behind))
 
 is_narrowed_use(rows::Columns, i::Int, value::Core.SSAValue) = (stmt = rows.stmts[i];
     stmt isa ReturnNode ? isdefined(stmt, :val) && stmt.val === value :

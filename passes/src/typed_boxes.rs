@@ -16,9 +16,8 @@ pub const NAME: &str = "typed-boxes";
 
 /// Where all that is in a `Core.Box` is of one type `T`, makes it a `Core.Box{T}`, a mutable struct whose field is of that type. True if there was such a box.
 ///
-/// Boxes are followed as in [`captured_types`](crate::captured_types). A box that goes where it is not followed, or in which nothing may be when it is read, stays what it is: something
-/// is put in where it is made, or directly behind that. So does what may come from outside: what arguments of the function named hold, and of functions that no other one
-/// calls. Structs and global constants that hold such boxes are declared with the new type.
+/// Boxes are followed as in [`captured_types`](crate::captured_types). A box that goes where it is not followed, or in which nothing may be when it is read, stays what it is. So does what may come from outside: what arguments of the function named hold, and of functions that no other one
+/// calls. A box that is made empty is made where something is put in first, if that comes before everything else that is done with it. Structs and global constants that hold such boxes are declared with the new type.
 ///
 /// # Errors
 ///
@@ -34,17 +33,23 @@ pub(crate) fn run_with(module: &mut Module<BBCode>, entries: &[&Name]) -> PassRe
         return Ok(false);
     }
     let boxes = Boxes::of(module);
-    let types = contents(&boxes, module, &from_outside(module, entries));
+    let first_stores = first_stores(module, &boxes);
+    let types = contents(&boxes, module, &first_stores, &from_outside(module, entries));
     if types.is_empty() {
         return Ok(false);
     }
     let mut trial = module.clone();
-    change(&mut trial, &boxes, &types)?;
+    change(&mut trial, &boxes, &first_stores, &types)?;
     *module = trial;
     Ok(true)
 }
 
-fn change(module: &mut Module<BBCode>, boxes: &Boxes, types: &HashMap<usize, Type>) -> Result<(), PassError> {
+fn change(
+    module: &mut Module<BBCode>,
+    boxes: &Boxes,
+    first_stores: &FirstStores,
+    types: &HashMap<usize, Type>,
+) -> Result<(), PassError> {
     let mut names: Vec<(String, &Type)> = types.values().map(|ty| (typed(ty), ty)).collect();
     names.sort_by(|a, b| a.0.cmp(&b.0));
     names.dedup_by(|a, b| a.0 == b.0);
@@ -57,7 +62,9 @@ fn change(module: &mut Module<BBCode>, boxes: &Boxes, types: &HashMap<usize, Typ
         if let Some(ty) = types.get(&boxes.class_of(made))
             && let Some(bb) = module.body_mut(&made.function)
         {
-            make(bb, made.statement, ty).map_err(|error| PassError::new(NAME, &made.function, error.to_string()))?;
+            let first_store = first_stores.get(&(made.function.clone(), made.statement)).copied();
+            make(bb, made.statement, first_store, ty)
+                .map_err(|error| PassError::new(NAME, &made.function, error.to_string()))?;
         }
     }
     for (place, class) in boxes.places() {
@@ -120,7 +127,12 @@ fn typed(ty: &Type) -> String {
 
 /// By class, the one type of all that is in the boxes, for classes of which that is known, and of which something is in all of them. Boxes in structs that come
 /// `from_outside` are left out.
-fn contents(boxes: &Boxes, module: &Module<BBCode>, from_outside: &HashSet<Name>) -> HashMap<usize, Type> {
+fn contents(
+    boxes: &Boxes,
+    module: &Module<BBCode>,
+    first_stores: &FirstStores,
+    from_outside: &HashSet<Name>,
+) -> HashMap<usize, Type> {
     if !boxes.all_stores_are_known() {
         return HashMap::new();
     }
@@ -140,8 +152,12 @@ fn contents(boxes: &Boxes, module: &Module<BBCode>, from_outside: &HashSet<Name>
             *known = None;
         }
     }
-    for made in boxes.made.iter().filter(|made| !is_filled(module, made)) {
-        types.remove(&boxes.class_of(made));
+    for made in &boxes.made {
+        let stmt = module.function(&made.function).and_then(|function| function.body.stmt(made.statement));
+        let is_filled = stmt.is_some_and(|stmt| contents_operand(stmt).is_some());
+        if !is_filled && !first_stores.contains_key(&(made.function.clone(), made.statement)) {
+            types.remove(&boxes.class_of(made));
+        }
     }
     for (place, class) in boxes.places() {
         if matches!(place, Place::Anywhere) || matches!(place, Place::Field(of, _) if from_outside.contains(of)) {
@@ -157,13 +173,6 @@ fn is_known(ty: &Type) -> bool {
     !is_open && Type::parse(&ty.to_string()) == *ty
 }
 
-/// Whether something is in a box from where it is made.
-fn is_filled(module: &Module<BBCode>, made: &Access) -> bool {
-    let Some(bb) = module.function(&made.function).map(|function| &function.body) else { return false };
-    let filled = bb.stmt(made.statement).is_some_and(|stmt| contents_operand(stmt).is_some());
-    filled || first_store(bb, made.statement).is_some()
-}
-
 /// What a statement that makes a box puts in it.
 fn contents_operand(stmt: &Stmt<Ids>) -> Option<&Operand<Ids>> {
     match stmt {
@@ -173,26 +182,69 @@ fn contents_operand(stmt: &Stmt<Ids>) -> Option<&Operand<Ids>> {
     }
 }
 
-/// The statement that puts something in a box, with what it puts there, if it is the first in its block that does anything with the box.
-fn first_store(bb: &BBCode, made: InstId) -> Option<(InstId, Operand<Ids>)> {
-    let (id, stmt) = std::iter::successors(bb.next_inst(made), |id| bb.next_inst(*id))
-        .filter_map(|id| Some((id, bb.stmt(id)?)))
-        .find(|(_, stmt)| {
-            let mut uses = false;
-            stmt.for_each_operand(&mut |operand| uses |= operand.as_value() == Some(made));
-            uses
-        })?;
-    let Stmt::Call(call) = stmt else { return None };
+/// By the statements that make boxes without contents, those that put something in first: before everything else that is done with the box there, and
+/// once for each box.
+type FirstStores = HashMap<(Name, InstId), InstId>;
+
+fn first_stores(module: &Module<BBCode>, boxes: &Boxes) -> FirstStores {
+    let mut uses_by_function: HashMap<&Name, HashMap<InstId, Vec<InstId>>> = HashMap::new();
+    for made in &boxes.made {
+        uses_by_function.entry(&made.function).or_default().insert(made.statement, Vec::new());
+    }
+    let mut found = FirstStores::new();
+    for (name, mut uses) in uses_by_function {
+        let Some(function) = module.function(name) else { continue };
+        uses.retain(|made, _| function.body.stmt(*made).is_some_and(|stmt| contents_operand(stmt).is_none()));
+        for (id, inst) in function.body.all_insts() {
+            inst.stmt.for_each_use(|value| {
+                if let Some(uses) = uses.get_mut(&value) {
+                    uses.push(id);
+                }
+            });
+        }
+        for (made, uses) in uses {
+            if let Some(store) = first_store(&function.body, made, &uses) {
+                found.insert((function.name.clone(), made), store);
+            }
+        }
+    }
+    found
+}
+
+fn first_store(bb: &BBCode, made: InstId, uses: &[InstId]) -> Option<InstId> {
+    let mut stores = uses.iter().copied().filter(|id| stored(bb, made, *id).is_some());
+    let any = stores.next()?;
+    let first = stores.fold(any, |first, other| if bb.is_available(other, first) { other } else { first });
+    let comes_first = |id: InstId| match bb.stmt(id) {
+        Some(Stmt::Phi(phi)) => {
+            let of_box = |operand: &Operand<Ids>| operand.as_value() == Some(made);
+            let mut entries = phi.entries.iter().filter(|entry| entry.value.as_ref().is_some_and(of_box));
+            entries.all(|entry| bb.is_available_at_end(first, entry.edge))
+        }
+        _ => id == first || bb.is_available(first, id),
+    };
+    let (from, to) = (bb.block_of(made)?, bb.block_of(first)?);
+    let loops = bb.loops();
+    // In a loop of its own it would be put into one box several times.
+    let is_once = from == to || loops.header_of(from) == loops.header_of(to) && !loops.is_irreducible(to);
+    (is_once && bb.is_available(made, first) && uses.iter().copied().all(comes_first)).then_some(first)
+}
+
+/// What a statement puts in a box, if it does and does nothing else with the box.
+fn stored(bb: &BBCode, made: InstId, id: InstId) -> Option<Operand<Ids>> {
+    let Some(Stmt::Call(call)) = bb.stmt(id) else { return None };
     let is_core = |module: &str| matches!(module, "Core" | "Base" | "");
     let sets = matches!(&call.callee, Operand::Global(global) if global.name == "setfield!" && is_core(&global.module));
     match call.args.as_slice() {
-        [object, _, value] if sets && object.as_value() == Some(made) => Some((id, value.clone())),
+        [object, _, value] if sets && object.as_value() == Some(made) && value.as_value() != Some(made) => {
+            Some(value.clone())
+        }
         _ => None,
     }
 }
 
 /// Makes a box a typed one, at once with what is in it.
-fn make(bb: &mut BBCode, made: InstId, ty: &Type) -> Result<(), EditError> {
+fn make(bb: &mut BBCode, made: InstId, first_store: Option<InstId>, ty: &Type) -> Result<(), EditError> {
     let stmt = bb.stmt(made).ok_or(EditError::NoSuchInst(made))?;
     let new = Type::named(typed(ty));
     let made_with = |value: Operand<Ids>| {
@@ -203,7 +255,9 @@ fn make(bb: &mut BBCode, made: InstId, ty: &Type) -> Result<(), EditError> {
         bb.replace(made, made_with(value))?;
         return Ok(());
     }
-    let Some((store, value)) = first_store(bb, made) else { return Ok(()) };
+    let Some((store, value)) = first_store.and_then(|store| Some((store, stored(bb, made, store)?))) else {
+        return Ok(());
+    };
     let line = bb.inst(made).map(|inst| inst.line).unwrap_or_default();
     let filled = made_with(value.clone());
     let filled = bb.insert_before(store, NewInstruction::new(filled, new.clone()).with_line(line))?;
