@@ -82,7 +82,7 @@ pub(super) fn run_again(
             Some(shadow) => shadow,
             // Nobody reads what is added to it.
             None => {
-                let zero = emit.own("zero_tangent", [arg], tangent.ty())?;
+                let zero = emit.zero_tangent(arg, tangent)?;
                 emit.shadow_part(zero, tangent)?
             }
         });

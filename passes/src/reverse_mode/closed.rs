@@ -165,13 +165,14 @@ pub(super) fn zero_tangents(
         return Ok(zeros);
     }
     if let [only] = *shadowed.as_slice() {
-        zeros[only] = Some(emit.own("zero_tangent", [argument(only)], tangents[only].ty())?);
+        zeros[only] = Some(emit.zero_tangent(argument(only), &tangents[only])?);
         return Ok(zeros);
     }
     let operands: Vec<Operand<_>> = shadowed.iter().map(|&index| argument(index)).collect();
     let types: Vec<Type> = shadowed.iter().map(|&index| plan.primal.argtypes[index].clone()).collect();
     let all = emit.tuple(operands, types)?;
-    let all = emit.own("zero_tangent", [all], Type::tuple(shadowed.iter().map(|&index| tangents[index].ty())))?;
+    let all =
+        emit.zero_tangent(all, &Tangent::Fields(shadowed.iter().map(|&index| tangents[index].clone()).collect()))?;
     for (position, &index) in shadowed.iter().enumerate() {
         zeros[index] = Some(emit.field(all.clone(), position, tangents[index].ty())?);
     }

@@ -91,7 +91,7 @@ impl Forward<'_, '_> {
             let types: Vec<Type> = operands.iter().map(|operand| emit.bb.operand_type(operand)).collect();
             let tangents: Vec<Tangent> = types.iter().map(|ty| plan.derivation.tangents.of(ty)).collect();
             let all = emit.tuple(operands, types)?;
-            let zeros = emit.own("zero_tangent", [all], Type::tuple(tangents.iter().map(Tangent::ty)))?;
+            let zeros = emit.zero_tangent(all, &Tangent::Fields(tangents.as_slice().into()))?;
             for (index, ((argument, _), tangent)) in scratch.iter().zip(&tangents).enumerate() {
                 let zero = emit.field(zeros.clone(), index, tangent.ty())?;
                 let shadow = emit.shadow_part(zero, tangent)?;
@@ -188,7 +188,7 @@ impl Forward<'_, '_> {
     ) -> Generated<Operand<Ids>> {
         let tangent = self.plan.derivation.tangents.of(&self.bb.operand_type(operand));
         let mut emit = emitter(&mut self.bb)?;
-        let zero = emit.own("zero_tangent", [operand.clone()], tangent.ty())?;
+        let zero = emit.zero_tangent(operand.clone(), &tangent)?;
         emit.shadow_part(zero, &tangent)
     }
 
@@ -365,7 +365,7 @@ impl Forward<'_, '_> {
                 self.made.insert(Saved::Shadow(id), Operand::Value(part));
             }
             Operation::Allocate if !shadow.is_none() => {
-                let made = Emitter::after(&mut self.bb, id).own("zero_tangent", [result], shadow.ty())?;
+                let made = Emitter::after(&mut self.bb, id).zero_tangent(result, &shadow)?;
                 self.made.insert(Saved::Shadow(id), made);
             }
             Operation::NewObject(fields) if !shadow.is_none() => {

@@ -608,7 +608,7 @@ impl Generator<'_, '_> {
         let ty = self.emit(here.block, here.line).bb.operand_type(&of);
         let tangent = self.plan.derivation.tangents.of(&ty);
         let mut emit = self.emit(here.block, here.line);
-        let zero = emit.own("zero_tangent", [of], tangent.ty())?;
+        let zero = emit.zero_tangent(of, &tangent)?;
         emit.shadow_part(zero, &tangent)
     }
 

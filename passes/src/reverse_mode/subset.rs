@@ -128,7 +128,7 @@ impl Thunk<'_> {
         for (index, tangent) in self.tangents.iter().enumerate().skip(1) {
             operands.push(match (wanted(index), tangent.is_none(), primal.get(index - 1)) {
                 (true, _, _) => argument(self.own + index - 1),
-                (false, false, Some(value)) => emit.own("zero_tangent", [value.clone()], tangent.ty())?,
+                (false, false, Some(value)) => emit.zero_tangent(value.clone(), tangent)?,
                 _ => Operand::nothing(),
             });
         }
@@ -155,7 +155,7 @@ impl Thunk<'_> {
                 operands.push(argument(next));
                 next += 1;
             } else if let (Some(value), Some(tangent)) = (primal.get(index - 1), self.tangents.get(index)) {
-                let zero = emit.own("zero_tangent", [value.clone()], tangent.ty())?;
+                let zero = emit.zero_tangent(value.clone(), tangent)?;
                 operands.push(emit.shadow_part(zero, tangent)?);
             }
         }

@@ -12,6 +12,20 @@ type Emitted<T> = Result<T, EditError>;
 pub(super) type Leaves = Operands<Ids>;
 
 impl Emitter<'_> {
+    /// The tangent of a value with all floats zero.
+    pub(super) fn zero_tangent(&mut self, of: Operand<Ids>, tangent: &Tangent) -> Emitted<Operand<Ids>> {
+        let mut has_dynamic = false;
+        if let Tangent::Fields(_) = tangent {
+            tangent.for_each_leaf(&mut |leaf| has_dynamic |= matches!(leaf, Tangent::Dynamic { .. }));
+        }
+        let mut operands = vec![of.clone()];
+        if has_dynamic {
+            // Of a tuple of values that turn out to have no tangents there would be none, and not one of `nothing`s.
+            operands.push(type_operand(self.bb.operand_type(&of)));
+        }
+        self.own("zero_tangent", operands, tangent.ty())
+    }
+
     /// The part of a tangent that has identity.
     pub(super) fn shadow_part(&mut self, value: Operand<Ids>, tangent: &Tangent) -> Emitted<Operand<Ids>> {
         let shadow = tangent.shadow();

@@ -205,7 +205,7 @@ impl Plan<'_> {
                 Given::Unused(of) => {
                     let of = parameters.get(*of).cloned().unwrap_or_else(Operand::nothing);
                     let tangent = self.derivation.tangents.of(&emit.bb.operand_type(&of));
-                    let zero = emit.own("zero_tangent", [of], tangent.ty())?;
+                    let zero = emit.zero_tangent(of, &tangent)?;
                     emit.shadow_part(zero, &tangent)?
                 }
             };
