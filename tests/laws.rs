@@ -16,7 +16,7 @@ use kit::memory_gradient::memory_gradient_is_right;
 use kit::mutation::mutate;
 use kit::mutation_programs::mutation_program;
 use kit::native::native_agrees;
-use kit::numeric::{Options, Program, numeric, numeric_with};
+use kit::numeric::{Options, Program, numeric, numeric_with, search};
 use kit::seeds::for_each;
 use kit::untyped::without_types;
 use passes::reverse_mode::{self, DerivativeNames, Savings, differentiate};
@@ -65,6 +65,19 @@ fn passes_keep_the_meaning_of_numeric_programs() {
 fn gradients_of_numeric_programs_are_right() {
     for_each(1000, numeric, |program: &Program| {
         gradient_is_right(&program.module, "f", &program.args, LIMITS, &derive)
+    })
+    .unwrap();
+}
+
+#[test]
+fn gradients_of_loops_that_are_left_in_the_middle_are_right() {
+    let linear_maps = |module: &mut Module<BBCode>| {
+        let options = reverse_mode::Options { carrier: reverse_mode::Carrier::LinearMaps, ..Default::default() };
+        reverse_mode::derive(module, &"f".into(), &options).map(|derivative| derivative.names)
+    };
+    for_each(600, search, |program: &Program| {
+        gradient_is_dual(&program.module, "f", &program.args, LIMITS, &derive)?;
+        gradient_is_dual(&program.module, "f", &program.args, LIMITS, &linear_maps)
     })
     .unwrap();
 }

@@ -23,6 +23,8 @@ pub(super) struct Adjoint {
     leaf: Tangent,
     /// The nearest block that dominates all its uses.
     dominator: usize,
+    /// The nearest block that comes before all its uses in each round of a loop.
+    since_round: usize,
     /// The highest [rank](super::shape::Shape::rank) of a block that uses it.
     last_use: u32,
     /// The only block that uses it, if there is only one.
@@ -98,7 +100,15 @@ impl Generator<'_, '_> {
         cotangent.for_each_leaf(&mut |leaf| {
             any = true;
             let (leaf, sum) = (leaf.clone(), Sum::Value(None));
-            self.adjoints.push(Adjoint { place, leaf, dominator: home, last_use, only_block: Some(home), sum });
+            self.adjoints.push(Adjoint {
+                place,
+                leaf,
+                dominator: home,
+                since_round: home,
+                last_use,
+                only_block: Some(home),
+                sum,
+            });
         });
         any
     }
@@ -143,9 +153,11 @@ impl Generator<'_, '_> {
         for index in self.adjoints_of(operand).into_iter().flatten() {
             let Some(adjoint) = self.adjoints.get(index) else { continue };
             let dominator = self.shape.common(adjoint.dominator, block);
+            let since_round = self.shape.common_since_round(adjoint.since_round, block);
             let rank = self.shape.rank(block);
             if let Some(adjoint) = self.adjoints.get_mut(index) {
                 adjoint.dominator = dominator;
+                adjoint.since_round = since_round;
                 adjoint.last_use = adjoint.last_use.max(rank);
                 adjoint.only_block = adjoint.only_block.filter(|&only| only == block);
             }
@@ -166,7 +178,13 @@ impl Generator<'_, '_> {
                 }
                 Place::Argument => None,
             };
-            let place = self.shape.start_of_life(&self.plan.loops, adjoint.dominator, home, adjoint.last_use);
+            let place = self.shape.start_of_life(
+                &self.plan.loops,
+                adjoint.dominator,
+                adjoint.since_round,
+                home,
+                adjoint.last_use,
+            );
             let (ty, zeroed) = (adjoint.leaf.ty(), self.shape.innermost(place) != home);
             let zero = zero(&adjoint.leaf);
             let slot = self.emit(ENTRY, LineInfo::NONE).own("new_slot", [type_operand(ty.clone())], Type::slot(ty))?;

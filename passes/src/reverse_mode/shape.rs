@@ -15,6 +15,9 @@ pub(super) struct Shape {
     pub(super) edges: HashMap<(usize, usize), usize>,
     pub(super) exit: usize,
     domtree: DomTree,
+    /// What every way to a block goes through since the reverse of the last round of any loop began: the dominators with an edge more from the entry to
+    /// where each such round begins. `None` if the function has no loops.
+    since_round: Option<DomTree>,
     /// The innermost loop of the function that each block of the pullback is the reverse of a part of.
     loops: Vec<Option<LoopId>>,
     /// For each loop, a block outside of it that every way into its reverse goes through.
@@ -63,14 +66,31 @@ impl Shape {
         ranks.push(0);
         arrows.extend(plan.returns.iter().filter_map(|&ret| Some((ENTRY, reverse[ret]?))));
         arrows.extend(reverse.first().copied().flatten().map(|entry| (entry, exit)));
-        let domtree = FlowGraph::new(loops.len(), arrows).dominators();
+        let mut rounds = Vec::new();
+        for (id, found) in plan.loops.iter() {
+            for latch in plan.predecessors(found.header).into_iter().filter(|&pred| plan.loops.contains(id, pred)) {
+                rounds.extend(edges.get(&(found.header, latch)).copied().or(reverse[latch]));
+            }
+        }
+        let domtree = FlowGraph::new(loops.len(), arrows.iter().copied()).dominators();
         let before_loop = blocks_before_loops(&plan.loops, &domtree, &loops);
-        Shape { reverse, edges, exit, domtree, loops, before_loop, ranks: order.map(|_| ranks) }
+        let since_round = (!rounds.is_empty()).then(|| {
+            arrows.extend(rounds.into_iter().map(|round| (ENTRY, round)));
+            FlowGraph::new(loops.len(), arrows).dominators()
+        });
+        Shape { reverse, edges, exit, domtree, since_round, loops, before_loop, ranks: order.map(|_| ranks) }
     }
 
     /// The nearest block through which every way to both goes.
     pub(super) fn common(&self, a: usize, b: usize) -> usize {
         self.domtree.nearest_common_dominator(a, b).unwrap_or(ENTRY)
+    }
+
+    /// The nearest block through which every way to both goes in each round of the reverse of a loop. Control may come into that in the middle of
+    /// a round, where the loop is left there, and then the first round goes through blocks that others do not.
+    pub(super) fn common_since_round(&self, a: usize, b: usize) -> usize {
+        let domtree = self.since_round.as_ref().unwrap_or(&self.domtree);
+        domtree.nearest_common_dominator(a, b).unwrap_or(ENTRY)
     }
 
     /// When control gets to what a block of the pullback is the reverse of: in an order of the function in which loops are
@@ -80,8 +100,11 @@ impl Shape {
     }
 
     /// Where the slot of an adjoint is to be zeroed: in a block after which all contributions come and before which
-    /// there are none that count. `dominator` is the nearest block that dominates all places where the slot is used, `home`
-    /// the loop in which the value is computed, `last_use` the highest rank of those places.
+    /// there are none that count. `dominator` is the nearest block that dominates all places where the slot is used, `since_round` the nearest that does in
+    /// each round, `home` the loop in which the value is computed, `last_use` the highest rank of those places.
+    ///
+    /// In the loop of the value itself a block must come before the uses in each round. Outside of it, the slot is zeroed when the value's own block takes what
+    /// is in it, too.
     ///
     /// A block is right if it stands in no loop that `home` is not in — there the contributions of several iterations
     /// would have to add up — and if no contribution reaches it before the value's own block takes them. In terms of the
@@ -94,18 +117,23 @@ impl Shape {
         &self,
         loops: &LoopForest,
         dominator: usize,
+        since_round: usize,
         home: Option<LoopId>,
         last_use: u32,
     ) -> usize {
         if self.ranks.is_none() {
             return ENTRY;
         }
+        let is_in_home = |block: usize| home.is_some() && self.innermost(block) == home;
+        if is_in_home(since_round) && self.rank(since_round) >= last_use {
+            return since_round;
+        }
         let mut block = dominator;
         while block != ENTRY {
-            let here = self.loops.get(block).copied().flatten();
+            let here = self.innermost(block);
             let outermost_too_deep = loops.child_toward(loops.common(here, home), here);
             let left = match outermost_too_deep {
-                None if self.rank(block) >= last_use => return block,
+                None if self.rank(block) >= last_use && !is_in_home(block) => return block,
                 None => here,
                 too_deep => too_deep,
             };

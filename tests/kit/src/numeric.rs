@@ -1,10 +1,14 @@
 //! Random programs that compute with numbers: any control flow, always ending, arguments included.
 
+mod search;
+
 use arbitrary::{Result, Unstructured};
 use bbcode::{BBCode, BlockId, Ids};
 use exec::Value;
 use ircode::{IRCode, Module, Operand, ScalarType, Type};
 use passes::{FunctionBuilder, Variable};
+
+pub use search::search;
 
 /// A program with arguments on which to run it.
 #[derive(Clone, Debug)]
@@ -17,6 +21,9 @@ pub struct Program {
     pub args: Vec<Value>,
 }
 
+/// With more fuel than this it is an error if there is none left.
+const MUCH_FUEL: i64 = 5;
+
 /// What programs have beside numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Options {
@@ -26,7 +33,7 @@ pub struct Options {
 
 /// A random program of one function: blocks that go anywhere — into loops from the side, back to themselves, to several
 /// returns, to a `throw` — on variables of a float type, of `Int64` and of `Bool`. Loops end, as each way backwards costs
-/// of a fuel.
+/// of a fuel; where that ends, the program returns or, if there was much of it, throws: so there are loops that are only left in the middle.
 ///
 /// # Errors
 ///
@@ -138,18 +145,25 @@ impl Writer<'_> {
             self.floats.push(variable);
         }
         let fuel = self.f.variable("fuel", Type::INT64);
-        self.f.set(fuel, i64::from(u.int_in_range(1u8..=8)?));
+        let start = i64::from(u.int_in_range(1u8..=8)?);
+        self.f.set(fuel, start);
         let count = self.f.variable("count", Type::INT64);
         self.f.set(count, start_count);
         self.ints = vec![fuel, count];
 
         let blocks: Vec<BlockId> = (0..u.int_in_range(1..=most_blocks)?).map(|_| self.f.block()).collect();
         let exit = self.f.block();
+        let empty = if start > MUCH_FUEL { self.f.block() } else { exit };
         self.f.goto(*blocks.first().unwrap_or(&exit));
         for (here, &block) in blocks.iter().enumerate() {
             self.f.switch_to(block);
             self.statements(u)?;
-            self.terminator(u, here, block, &blocks, fuel, exit)?;
+            self.terminator(u, here, block, &blocks, (fuel, empty), exit)?;
+        }
+        if empty != exit {
+            self.f.switch_to(empty);
+            self.f.call("throw", [here_number(blocks.len())], Type::Bottom);
+            self.f.unreachable();
         }
         self.f.switch_to(exit);
         let result = self.sum();
@@ -288,7 +302,7 @@ impl Writer<'_> {
         here: usize,
         block: BlockId,
         blocks: &[BlockId],
-        fuel: Variable,
+        fuel: (Variable, BlockId),
         exit: BlockId,
     ) -> Result<()> {
         match u.int_in_range(0..=9)? {
@@ -332,7 +346,7 @@ impl Writer<'_> {
         here: usize,
         block: BlockId,
         blocks: &[BlockId],
-        fuel: Variable,
+        (fuel, empty): (Variable, BlockId),
         exit: BlockId,
     ) -> Result<BlockId> {
         let chosen = u.choose_index(blocks.len() + 1)?;
@@ -346,7 +360,7 @@ impl Writer<'_> {
         let less = self.f.call("Base.sub_int", [left, 1.into()], Type::INT64);
         self.f.set(fuel, less.clone());
         let more = self.f.call("Base.slt_int", [0.into(), less], Type::BOOL);
-        self.f.branch(more, target, exit);
+        self.f.branch(more, target, empty);
         self.f.switch_to(block);
         Ok(gate)
     }
