@@ -362,6 +362,7 @@ impl<'p, 'a> Recomputation<'p, 'a> {
                 saved.insert(id, ());
             }
         }
+        self.save_what_does_not_follow(&graph, &mut saved);
         saved
     }
 
@@ -418,24 +419,20 @@ impl<'p, 'a> Recomputation<'p, 'a> {
                 (node.must_be_saved, node.places, node.operands) = (false, SmallVec::new(), Vec::new());
             }
         }
-        self.save_what_follows_from_variables(&mut graph);
         graph
     }
 
-    /// What runs once and was to follow from what is needed in a loop is saved itself, if that is a variable that runs backwards wherever it is needed.
-    fn save_what_follows_from_variables(&self, graph: &mut Graph) {
-        let needed = graph.values.iter().zip(&graph.nodes).filter(|(_, node)| node.is_needed);
-        let needed: SecondaryMap<InstId, ()> = needed.map(|(&value, _)| (value, ())).collect();
-        for at in
-            (0..graph.values.len()).filter(|at| graph.values.get(*at).is_some_and(|value| self.depth(*value) == 0))
-        {
-            let is_there = |operand: &usize| {
-                graph.values.get(*operand).is_none_or(|&value| self.depth(value) == 0 || needed.contains_key(value))
-            };
-            let follows =
-                graph.nodes.get(at).is_none_or(|node| node.must_be_saved || node.operands.iter().all(is_there));
-            if let Some(node) = graph.nodes.get_mut(at).filter(|_| !follows) {
-                (node.must_be_saved, node.operands) = (true, Vec::new());
+    /// Saves what runs once and was to follow from what is needed in a loop, where that is not saved: a variable that runs backwards is there in the reverse of
+    /// its loop only, and so is what is computed from it again.
+    fn save_what_does_not_follow(&self, graph: &Graph, saved: &mut SecondaryMap<InstId, ()>) {
+        let mut once: Vec<usize> = (0..graph.values.len()).collect();
+        once.retain(|&at| self.depth(graph.values[at]) == 0);
+        once.sort_by_key(|&at| self.facts.order.get(graph.values[at]).copied());
+        let mut known: Vec<Option<bool>> = vec![None; graph.values.len()];
+        for at in once {
+            if !follows(graph, saved, &mut known, at) {
+                saved.insert(graph.values[at], ());
+                known[at] = Some(true);
             }
         }
     }
@@ -558,6 +555,20 @@ struct Node {
     is_needed: bool,
     /// The nodes that it is computed from.
     operands: Vec<usize>,
+}
+
+/// Whether a value is saved, or computed from what is. No deeper than [`MOST_STEPS`].
+fn follows(graph: &Graph, saved: &SecondaryMap<InstId, ()>, known: &mut [Option<bool>], at: usize) -> bool {
+    let (Some(&value), Some(node)) = (graph.values.get(at), graph.nodes.get(at)) else { return false };
+    if let Some(known) = known.get(at).copied().flatten() {
+        return known;
+    }
+    let found = saved.contains_key(value)
+        || !node.must_be_saved && node.operands.iter().all(|&operand| follows(graph, saved, known, operand));
+    if let Some(known) = known.get_mut(at) {
+        *known = Some(found);
+    }
+    found
 }
 
 /// The classes of objects that a statement may change: arguments may be one object.
