@@ -395,7 +395,8 @@ impl FunctionCompiler<'_, '_> {
                 _ => None,
             });
         }
-        let value = self.operand(ir, operand)?;
+        // What may be undefined is an error where it is used, which need not happen in the loop.
+        let (value, None) = self.peek(ir, operand)? else { return Ok(None) };
         Ok(value.one().filter(|_| value.layout.scalar() == Some(ScalarType::Int64)))
     }
 
@@ -408,7 +409,7 @@ impl FunctionCompiler<'_, '_> {
         check: &Check,
         rounds: ir::Value,
     ) -> Compiled<Option<ir::Value>> {
-        let object = self.operand(ir, &check.object)?;
+        let (object, None) = self.peek(ir, &check.object)? else { return Ok(None) };
         let (data, size) = match (check.space, self.array(&object)) {
             (Space::Array, Some(array)) => {
                 (self.header_word(&array, array::DATA), self.header_word(&array, array::LENGTH))
