@@ -42,7 +42,7 @@ pub struct Report {
 }
 
 /// Turns loops into calls of functions of some of their rounds, so that reverse mode need not save what happens in all of them. The
-/// program computes the same, to the last bit, and so does its gradient.
+/// program computes the same, to the last bit, and so does its gradient, but for what is said of sums below.
 ///
 /// A loop over carried values becomes
 ///
@@ -68,7 +68,8 @@ pub struct Report {
 ///
 /// Sums of cotangents keep their order. Therefore a float that a loop only reads goes through the segments as a carried value
 /// does: its cotangent then goes from segment to segment, and is not summed up in each. And carried values on which
-/// no derivative depends count as constants in results of segments, or else infinities in them would come to be multiplied with zero.
+/// no derivative depends count as constants in results of segments, or else infinities in them would come to be multiplied with zero. The order of a sum
+/// may change where what a loop reads is also taken out of a tuple or struct behind it; and loops that reverse mode would have written out are not.
 ///
 /// A loop stays as it is, and loops in it are looked at, if
 ///

@@ -108,7 +108,9 @@ impl<'a> Survey<'a> {
                 Some(operation) => operation.changed_object().is_some(),
                 None => false,
             };
-            if returns || stores {
+            // What is put in an object that is made is found in it: those of a call, too.
+            let makes_objects = !self.tangents.of(&inst.ty).shadow().is_none();
+            if returns || stores || makes_objects {
                 inst.stmt.for_each_operand(&mut |operand| need(operand, &mut work));
             }
         }
