@@ -187,6 +187,34 @@ impl Type {
         self.as_scalar().filter(|ty| ty.is_float())
     }
 
+    /// Visits the [names](Type::Named) that stand in the type.
+    ///
+    /// ```
+    /// use ircode::Type;
+    ///
+    /// let mut names = Vec::new();
+    /// Type::parse("Tuple{Float64, Vector{Point}, Line}").for_each_name(&mut |name| names.push(name.to_string()));
+    /// assert_eq!(names, ["Point", "Line"]);
+    /// ```
+    pub fn for_each_name(&self, visit: &mut dyn FnMut(&Name)) {
+        match self {
+            Type::Named(name) => visit(name),
+            Type::Tuple(types) | Type::Union(types) => types.iter().for_each(|ty| ty.for_each_name(visit)),
+            Type::NamedTuple(fields) => fields.iter().for_each(|(_, ty)| ty.for_each_name(visit)),
+            Type::Array(array) => array.element.for_each_name(visit),
+            Type::Ref(of)
+            | Type::Memory(of)
+            | Type::MemoryRef(of)
+            | Type::Stack(of)
+            | Type::Slot(of)
+            | Type::TypeOf(of) => of.for_each_name(visit),
+            Type::Closure(ty) | Type::DifferentiableFunction(ty) => {
+                ty.parameters.iter().chain([&ty.result]).for_each(|ty| ty.for_each_name(visit));
+            }
+            _ => {}
+        }
+    }
+
     /// Whether nothing is known of the values: untyped or `Any`.
     pub fn is_unknown(&self) -> bool {
         matches!(self, Type::Untyped | Type::Any)

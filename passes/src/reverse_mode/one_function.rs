@@ -105,7 +105,15 @@ pub(super) fn remove_what_is_not_called(module: &mut Module<BBCode>, temporary: 
         .collect();
     let is_left = |name: &Name| module.function(name).is_some() && !removed.contains(name);
     let gone = temporary.iter().filter(|temporary| !temporary.functions.iter().any(is_left));
-    let types: HashSet<Name> = gone.filter_map(|temporary| temporary.trace.clone()).collect();
+    let mut types: HashSet<Name> = gone.filter_map(|temporary| temporary.trace.clone()).collect();
+    // A large trace may not have been taken apart where several ways bring one.
+    if !types.is_empty() {
+        for (_, inst) in functions.iter().filter(|each| is_left(&each.name)).flat_map(|each| each.body.all_insts()) {
+            inst.ty.for_each_name(&mut |name| {
+                types.remove(name);
+            });
+        }
+    }
     module.retain(|function| !removed.contains(&function.name), |def| !types.contains(&def.name));
 }
 
