@@ -117,6 +117,9 @@ if VERSION < v"1.10"
     end
 end
 
+"`Dict(kv)` without the care for what is no collection of pairs, which is an exception in any case."
+dictionary(kv::Union{Base.Generator,Base.Iterators.Zip,AbstractVector}) = Base.dict_with_eltype((K, V) -> Dict{K,V}, kv, eltype(kv))
+
 function collect_to!(dest::Array{T}, itr, offs, st) where {T<:Mixed.OfOneType}
     i = offs
     while true

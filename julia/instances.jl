@@ -447,6 +447,10 @@ function argument_type(ir, rows::Columns, @nospecialize(x))
     ty isa CC.Const && return Core.Typeof(ty.val)
     # What a global variable holds may be another value when the code runs.
     x isa GlobalRef && !is_fixed(x) && return Any
-    x isa Union{Core.SSAValue,Argument} || return Core.Typeof(known_object(x))
+    if !(x isa Union{Core.SSAValue,Argument})
+        known = known_object(x)
+        # There is no `Type{Vararg}`.
+        return known isa Type && Base.isvarargtype(known) ? Any : Core.Typeof(known)
+    end
     return CC.widenconst(ty)
 end

@@ -45,6 +45,13 @@ function instance(mi::Core.MethodInstance)
     path = fullname(mi.def.module)
     path in ((:Base,), (:Base, :Broadcast), (:Base, :Math), (:Base, :Sort), (:LinearAlgebra,), (:LinearAlgebra, :BLAS), (:LinearAlgebra, :LAPACK)) || return mi
     of_base = Base.isoperator(mi.def.name) ? OperatorsOfBase : OfBase
+    types = Base.unwrap_unionall(mi.specTypes)
+    types isa DataType || return mi
+    arguments = types.parameters[2:end]
+    exact = all(parentmodule(@__MODULE__).is_one_type, arguments)
+    if types.parameters[1] === Type{Dict} && exact && hasmethod(OfBase.dictionary, Tuple{arguments...})
+        return parentmodule(@__MODULE__).instance(Tuple{typeof(OfBase.dictionary),arguments...})
+    end
     here = path === (:Base,) ? of_base : getfield(@__MODULE__, last(path))
     # What has keywords calls a function of its own, which Julia gives a number. The keywords are its first arguments, then comes the function itself.
     with_keywords = match(r"^#(.+)#\d+$", String(mi.def.name))
@@ -53,10 +60,7 @@ function instance(mi::Core.MethodInstance)
     f = getfield(here, name)
     # A function of its own: what it only uses stays what it is.
     f isa Function && parentmodule(f) === here || return mi
-    types = Base.unwrap_unionall(mi.specTypes)
-    types isa DataType || return mi
-    arguments = types.parameters[2:end]
-    all(parentmodule(@__MODULE__).is_one_type, arguments) && hasmethod(f, Tuple{arguments...}) || return mi
+    exact && hasmethod(f, Tuple{arguments...}) || return mi
     return parentmodule(@__MODULE__).instance(Tuple{typeof(f),arguments...})
 end
 

@@ -40,8 +40,11 @@ impl Default for CheckOptions {
     }
 }
 
-/// Reverse mode and forward mode do the same in another order: so far apart they may be.
+/// Reverse mode and forward mode do the same in another order: so far apart they may be,
 const ROUNDING: f64 = 1e-9;
+
+/// and so many times the epsilon of the smallest floats that there are.
+const EPSILONS: f64 = 100.0;
 
 /// Of no more entries than this one is looked for that is to blame.
 const MOST_ENTRIES: usize = 200;
@@ -163,13 +166,17 @@ fn agree(subject: &Subject<'_>, found: &[f64], expected: &Vec<f64>) -> Outcome {
         }
     }
     match worst {
-        (error, _) if error <= ROUNDING => Outcome::Passed(Some(error)),
+        (error, _) if error <= rounding(subject) => Outcome::Passed(Some(error)),
         (_, index) => {
             let (found, expected) = (found.get(index).copied(), expected.get(index).copied());
             let (found, expected) = (found.unwrap_or(f64::NAN), expected.unwrap_or(f64::NAN));
             Outcome::Failed(format!("{} is {found}, expected {expected}", subject.place(index)))
         }
     }
+}
+
+fn rounding(subject: &Subject<'_>) -> f64 {
+    ROUNDING.max(EPSILONS * subject.epsilon())
 }
 
 /// How much two numbers differ, relative to the larger or to a scale; 0 if both are the same infinity or no number.
@@ -255,7 +262,7 @@ fn forward_mode(
     tolerance: f64,
 ) -> Result<Outcome, GradientError> {
     let mut worst: f64 = 0.0;
-    let allowed = if tolerance > 1e-5 { tolerance } else { ROUNDING };
+    let allowed = if tolerance > 1e-5 { tolerance } else { rounding(subject) };
     for (direction, floats) in directions {
         let forward = match subject.forward(direction) {
             Ok(forward) => forward,

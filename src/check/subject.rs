@@ -165,9 +165,12 @@ impl<'s> Subject<'s> {
 
     /// Whether some float of the arguments or the result has less than 64 bits, so that differences say little.
     pub(super) fn has_small_floats(&self) -> bool {
-        let module = self.module;
-        let small = |ty: &Type| holds_small_floats(module, ty);
-        self.types.iter().any(small) || small(&self.result)
+        self.epsilon() > f64::EPSILON
+    }
+
+    /// How far the smallest floats in arguments and result are apart at one.
+    pub(super) fn epsilon(&self) -> f64 {
+        self.types.iter().chain([&self.result]).map(|ty| epsilon(self.module, ty)).fold(f64::EPSILON, f64::max)
     }
 
     /// The decimal digits of the finest step of differences.
@@ -306,8 +309,13 @@ impl<'s> Subject<'s> {
     }
 }
 
-fn holds_small_floats(module: &Module<IRCode>, ty: &Type) -> bool {
+/// How far the smallest floats in values of a type are apart at one.
+fn epsilon(module: &Module<IRCode>, ty: &Type) -> f64 {
     let tangents = TangentTypes::new(module);
-    let text = tangents.of(ty).ty().to_string();
-    text.contains("Float32") || text.contains("Float16") || ty.to_string().contains("Float32")
+    let text = format!("{} {ty}", tangents.of(ty).ty());
+    match (text.contains("Float16"), text.contains("Float32")) {
+        (true, _) => 2f64.powi(-10),
+        (false, true) => f64::from(f32::EPSILON),
+        (false, false) => f64::EPSILON,
+    }
 }

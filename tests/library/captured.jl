@@ -51,3 +51,5 @@ end
 # Variables that are assigned what closures make of them.
 @case("captured_and_assigned_from", x -> (v = x; v = [v[j] * 2 for j in 1:2]; sum(v) * v[1]), v)
 @case("captured_and_counted_down", x -> (r = 0.1; for _ in 1:3; r -= sum(c * r for c in x); end; r), v)
+@case("captured_and_iterated", x -> (v = zeros(3); for _ in 1:4; v = [maximum(x[i] + 0.9 * v[j] for j in 1:3) for i in 1:3]; end; sum(v)), v)
+@case("captured_and_mapped_from", x -> (n = 0; s = 0; foreach(t -> (n += 1; s += t * n), x); s / n), v)

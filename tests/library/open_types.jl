@@ -26,3 +26,8 @@ layer(W, x) = relu.(W * x)
 
 # Code that logs.
 @case("warning_not_given", x -> (x[1] < -5 && @warn("small"); x[1]^2 * x[2]), v)
+
+# Dictionaries made of what gives pairs.
+@case("dictionary_of_generator", x -> (d = Dict(i => x[i]^2 for i in 1:3); d[1] * d[2] + d[3]), [0.4, 0.3, 0.7])
+@case("dictionary_of_zip", x -> (d = Dict(zip((:a, :b, :c), x)); d[:a] * d[:b] + d[:c]^2), [0.4, 0.3, 0.7])
+@case("dictionary_of_dictionary", x -> (d = Dict("a" => x[1]); e = Dict(k => 2t for (k, t) in d); e["a"] * x[2]), [0.4, 0.3])

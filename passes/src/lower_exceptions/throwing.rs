@@ -2,11 +2,14 @@
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::HashSet;
-use ircode::primitives::{Primitive, ResultType};
+use ircode::primitives::{Primitive, ResultType, foreign_call};
 use ircode::{CallGraph, Callee, Constant, Head, Instruction, Module, Operand, Stmt, Type, method_of};
 
 use super::regions::Regions;
 use crate::effects::{call_effects, mutable_field_type};
+
+/// Functions of C that throw nothing, whatever they are given.
+const NEVER_THROW: &[&str] = &["memset", "memmove", "memcpy", "memcmp", "strlen"];
 
 /// How a statement throws.
 #[derive(Clone, Copy, Debug)]
@@ -62,6 +65,11 @@ impl Throwing {
             return (expr.head == Head::ThrowUndefIfNot).then_some(Throws::Unknown);
         }
         if !matches!(inst.stmt, Stmt::Call(_) | Stmt::Invoke(_) | Stmt::Expr(_)) {
+            return None;
+        }
+        if let Stmt::Expr(expr) = &inst.stmt
+            && foreign_call(expr).is_some_and(|(name, _)| NEVER_THROW.contains(&name))
+        {
             return None;
         }
         if let Some((primitive, args)) = module.primitive_call(&inst.stmt) {
