@@ -411,10 +411,16 @@ impl Derived {
         drop(machine);
         let engine = RunOptions { limits, engine: options.engine };
         let (result, ran) = run(&self.module, &self.closed, &operands, &engine)?;
-        let (value, all) = match result.as_tuple() {
+        let (value, mut all) = match result.as_tuple() {
             Some([value, all @ ..]) => (value.clone(), all.to_vec()),
             _ => (Value::Nothing, Vec::new()),
         };
+        // What is no float has none, though its parameter may be anything.
+        for (cotangent, operand) in all.iter_mut().zip(&operands) {
+            if operand.as_scalar().is_some_and(|scalar| !scalar.scalar_type().is_float()) {
+                *cotangent = Value::Nothing;
+            }
+        }
         let value = match self.closed == self.derivative.names.vjp && self.takes_back() && has_identity(&value) {
             // It is as it was before the function by now.
             true => {

@@ -115,6 +115,8 @@ fn read_text(path: &str, mut input: impl BufRead, visit: &mut dyn FnMut(Input)) 
     let mut names = Names::default();
     let (mut piece, mut first_line, mut line_number) = (Vec::new(), 1, 0);
     let mut pieces = 0;
+    // The last function, with its first line.
+    let mut before = (String::new(), 1);
     let mut place = Place::Outside;
     loop {
         let start = piece.len();
@@ -132,12 +134,18 @@ fn read_text(path: &str, mut input: impl BufRead, visit: &mut dyn FnMut(Input)) 
         // Behind the last function there may be nothing but comments.
         let blank = text.lines().all(|line| line.trim().is_empty() || line.trim_start().starts_with('#'));
         if !(blank && pieces > 0 && length == 0) {
+            if pieces > 0 && !is_cut {
+                // A listing without header may have words around it, but not in a file of functions.
+                let both = format!("{}{text}", before.0);
+                Input::parse(path, &both, &[]).map_err(|error| error.at_line(before.1))?;
+            }
             let read = Input::parse(path, text, &[]).map_err(|error| error.at_line(first_line))?;
             for function in read.module.functions() {
                 names.add(path, &function.name)?;
             }
             pieces += 1;
             visit(Input { first_line, ..read });
+            before = (text.into(), first_line);
         }
         if length == 0 {
             return Ok(());

@@ -170,6 +170,13 @@ impl Outside {
     /// Removes the loops, and lets what stands behind them use what came out of the calls. What is threaded becomes
     /// a variable.
     pub(super) fn finish(mut self, bb: &mut BBCode) -> Result<(), EditError> {
+        let removed: HashSet<BlockId> = self.removed.iter().copied().collect();
+        let leads_into = |block: &BlockId| bb.next(*block).is_some_and(|next| removed.contains(&next));
+        let left: Vec<BlockId> = bb.blocks().filter(|block| !removed.contains(block) && leads_into(block)).collect();
+        // Control does not fall out of these: what does was redirected.
+        for block in left {
+            bb.set_next(block, None)?;
+        }
         for block in std::mem::take(&mut self.removed) {
             bb.remove_block(block)?;
         }
