@@ -18,12 +18,14 @@ mutable struct Writer
     # Those that were named.
     constants::Constants
     names::Set{String}
+    # The types of what is in fields whose declared types say less.
+    fields::Dict{Place,Any}
     functions::Int
     statements::Int
 end
 
 Writer(io::IO; types::Bool = false, values::Bool = false) =
-    Writer(io, IOBuffer(), IdDict{Any,String}(), types ? IdDict{Any,Nothing}() : nothing, values, Constants(), Set{String}(), 0, 0)
+    Writer(io, IOBuffer(), IdDict{Any,String}(), types ? IdDict{Any,Nothing}() : nothing, values, Constants(), Set{String}(), Dict{Place,Any}(), 0, 0)
 
 "Opens a dump, calls `f` with a [`Writer`](@ref), and closes the dump."
 function write_dump(f, io::IO; types::Bool = false, values::Bool = false)
@@ -69,9 +71,18 @@ function export_instances(out, roots; callees::Bool = false, portable::Bool = ca
     end
 end
 
+"Codes of method instances for a dump that is to run away from this Julia, and what is in fields of structs whose declared types say less."
+struct Codes
+    list::Vector{Pair{Any,Any}}
+    fields::Fields
+end
+
+Base.iterate(codes::Codes, state...) = iterate(codes.list, state...)
+
 "Writes method instances with their codes for a dump that is to run away from this Julia."
-function export_codes(out, codes)
+function export_codes(out, codes::Codes)
     write_dump(out; types = true, values = true) do writer
+        merge!(writer.fields, codes.fields.expected)
         foreach(((mi, code),) -> write_function(writer, mi, code...), codes)
     end
 end
@@ -81,17 +92,21 @@ const MOST_TRIALS = 12
 
 "The codes for a dump that is to run away from this Julia, of instances and of those of which `called(ir, instances)` says that their codes call them."
 function portable_codes(roots, called)
-    boxes = Boxes()
+    boxes, fields = Boxes(), Fields(roots)
     for trial in 1:2MOST_TRIALS
-        codes = portable_codes(roots, called, Instances(boxes))
+        codes = portable_codes(roots, called, Instances(boxes, fields))
         check_settled!(boxes)
         check_floats!(codes, boxes)
-        boxes.wrong[] || return codes
+        changed = settle_fields!(fields, codes)
+        boxes.wrong[] || changed || return Codes(codes, fields)
         boxes = again(boxes)
         # What is not found out by now is not known.
-        trial < MOST_TRIALS || (union!(boxes.failed, keys(boxes.expected)); empty!(boxes.expected))
+        trial < MOST_TRIALS && continue
+        union!(boxes.failed, keys(boxes.expected))
+        empty!(boxes.expected)
+        give_up!(fields)
     end
-    return portable_codes(roots, called, Instances(nothing))
+    return Codes(portable_codes(roots, called, Instances(nothing)), Fields())
 end
 function portable_codes(roots, called, instances::Instances)
     codes = Pair{Any,Any}[]
@@ -724,7 +739,8 @@ function write_types(writer::Writer)
         mutable = isdefined(Base, :ismutabletype) ? Base.ismutabletype(ty) : ty.mutable
         mutable && print(io, ",\"mutable\":true")
         print(io, ",\"fields\":[")
-        each(io, declared_fields(ty)) do (name, type)
+        each(io, enumerate(declared_fields(ty))) do (i, (name, type))
+            type = get(writer.fields, (ty, i), type)
             print(io, "[")
             write_string(io, string(name))
             print(io, ",")

@@ -20,7 +20,7 @@ const MOST_ROUNDS = 8
 What is known of the instances of a dump: how many there are of each method, and their codes. Of an instance whose code is being made there is
 what Julia has made of it. Of places that may hold values of any type — variables that closures capture and change, which Julia keeps in boxes, and elements of arrays — there are
 the types of functions and structs that are `kept` there, and the types in calls where one of them, that of what is called or of an argument, is left open. `chosen` are instances that were found since somebody asked and of which the run chooses one, by the types of what it
-passes. Of boxes there is what is in them, or nothing is taken for granted.
+passes. Of boxes there is what is in them, or nothing is taken for granted; of fields of structs, too.
 """
 struct Instances
     made::IdDict{Any,Int}
@@ -29,9 +29,11 @@ struct Instances
     kept::Vector{Any}
     calls_of_unknown::Vector{Vector{Any}}
     boxes::Union{Nothing,Boxes}
+    fields::Fields
 end
 
-Instances(boxes::Union{Nothing,Boxes} = Boxes()) = Instances(IdDict{Any,Int}(), IdDict{Any,Any}(), [], [], [], boxes)
+Instances(boxes::Union{Nothing,Boxes} = Boxes(), fields::Fields = Fields()) =
+    Instances(IdDict{Any,Int}(), IdDict{Any,Any}(), [], [], [], boxes, fields)
 
 """
 Lets calls invoke the instances for the types of their arguments, and finds the types that follow. What a loop carries may be of the types that it starts with: that is
@@ -332,7 +334,7 @@ function found_type(ir, rows::Columns, @nospecialize(stmt), instances::Instances
         field isa Union{Int,Symbol} || return Any
         # Of what does not have the field it is an error.
         members = filter(ty -> !(isconcretetype(ty) && !hasfield_of(ty, field)), Base.uniontypes(object))
-        return all(isconcretetype, members) ? Union{map(ty -> fieldtype(ty, field), members)...} : Any
+        return all(isconcretetype, members) ? Union{map(ty -> type_of_field(instances.fields, ty, field), members)...} : Any
     end
     return Any
 end

@@ -31,3 +31,35 @@ layer(W, x) = relu.(W * x)
 @case("dictionary_of_generator", x -> (d = Dict(i => x[i]^2 for i in 1:3); d[1] * d[2] + d[3]), [0.4, 0.3, 0.7])
 @case("dictionary_of_zip", x -> (d = Dict(zip((:a, :b, :c), x)); d[:a] * d[:b] + d[:c]^2), [0.4, 0.3, 0.7])
 @case("dictionary_of_dictionary", x -> (d = Dict("a" => x[1]); e = Dict(k => 2t for (k, t) in d); e["a"] * x[2]), [0.4, 0.3])
+
+# Fields without a type, or of an abstract one.
+struct Pendulum
+    mass
+    length
+end
+energy(p::Pendulum, angle) = p.mass * p.length^2 * (1 - cos(angle))
+@case("fields_without_types", x -> energy(Pendulum(x[1], 2.0), x[2]) + energy(Pendulum(1.0, x[3]), 0.3), v)
+struct Affine
+    W::AbstractMatrix
+    b::AbstractVector
+    act::Function
+end
+(a::Affine)(x) = a.act.(a.W * x .+ a.b)
+@case("fields_of_abstract_types", (A, x) -> (for a in [Affine(A, x, tanh), Affine(2A, x[end:-1:1], tanh)]; x = a(x); end; sum(x)), A, v)
+mutable struct Oscillator
+    x
+    v
+end
+function oscillate(k)
+    s = Oscillator(1.0, 0.0)
+    for _ in 1:5
+        s.v = s.v - 0.1 * k * s.x
+        s.x = s.x + 0.1 * s.v
+    end
+    return s.x^2
+end
+@case("changed_fields_without_types", k -> oscillate(k), 0.7)
+struct Whatever
+    it
+end
+@case("fields_of_two_types", x -> Whatever(x[1]).it * Whatever(2).it + x[2], v)
