@@ -103,6 +103,9 @@ impl Header {
                 if ty.is_empty() {
                     return Err(Diagnostic::error(span, "the type of this parameter is missing", "expected a type"));
                 }
+                if find_depth_0(ty, "::").is_some() {
+                    return Err(Diagnostic::error(span, "these are several parameters", "expected a `,` between them"));
+                }
                 (text.get(..colon).unwrap_or_default().trim(), annotation(ty, &span)?)
             }
             None => (text, Type::Untyped),
