@@ -55,9 +55,10 @@ function settle_fields!(fields::Fields, codes)
         place in fields.failed && continue
         known = get(fields.expected, place, nothing)
         known === ty && continue
-        changed |= known !== nothing || is_one_type(ty)
+        is_known = is_one_type(ty) || is_one_of_few_functions(ty)
+        changed |= known !== nothing || is_known
         # What was taken for granted and did not hold is not tried again: it may have been what led to it.
-        if known === nothing && is_one_type(ty)
+        if known === nothing && is_known
             fields.expected[place] = ty
         else
             delete!(fields.expected, place)
@@ -66,6 +67,9 @@ function settle_fields!(fields::Fields, codes)
     end
     return changed
 end
+
+is_one_of_few_functions(@nospecialize(ty)) =
+    ty <: Function && is_known_type(ty) && length(Base.uniontypes(ty)) <= MOST_COMBINATIONS
 
 "Takes nothing for granted any more."
 function give_up!(fields::Fields)

@@ -46,6 +46,11 @@ struct Affine
 end
 (a::Affine)(x) = a.act.(a.W * x .+ a.b)
 @case("fields_of_abstract_types", (A, x) -> (for a in [Affine(A, x, tanh), Affine(2A, x[end:-1:1], tanh)]; x = a(x); end; sum(x)), A, v)
+struct Gate
+    act::Function
+end
+through(g::Gate, x) = g.act(x)
+@case("fields_of_some_functions", x -> through(Gate(tanh), x[1]) + through(Gate(sin), x[2]) * x[1], v)
 mutable struct Oscillator
     x
     v
