@@ -69,7 +69,8 @@ pub struct Report {
 /// Sums of cotangents keep their order. Therefore a float that a loop only reads goes through the segments as a carried value
 /// does: its cotangent then goes from segment to segment, and is not summed up in each. And carried values on which
 /// no derivative depends count as constants in results of segments, or else infinities in them would come to be multiplied with zero. The order of a sum
-/// may change where what a loop reads is also taken out of a tuple or struct behind it; and loops that reverse mode would have written out are not.
+/// may change all the same where what a loop reads is also taken out of a tuple or struct behind it, seldom where a loop is left in the middle of a round, and
+/// where reverse mode would have written out the loop.
 ///
 /// A loop stays as it is, and loops in it are looked at, if
 ///

@@ -24,8 +24,8 @@ pub(crate) struct CarrierOption {
     /// How what the pullback needs travels to it: on a stack a block (Mooncake), or in closures and enums (Swift).
     #[arg(long, value_enum, value_name = "CARRIER", default_value = "stacks")]
     carrier: CarrierName,
-    /// Checkpoint loops: hold memory for about √(2n) of n rounds at a time, and run their bodies once more. The gradient is the same to the
-    /// last bit. Loops of which this is not possible are named.
+    /// Checkpoint loops: hold memory for about √(2n) of n rounds at a time, and run their bodies once more. The gradient is the same, but
+    /// for the order of a sum in few programs. Loops of which this is not possible are named.
     #[arg(long)]
     checkpoint: bool,
 }
