@@ -8,7 +8,8 @@ mod wrt;
 use bbcode::{BBCode, ConversionError};
 use exec::{Limits, Machine, RunError, Value, ValueError};
 use hashbrown::HashSet;
-use ircode::{Callee, IRCode, Module, Name, Positions, Type, Violations};
+use ircode::primitives::{Compute, ResultType};
+use ircode::{Callee, IRCode, Module, Name, Positions, SSAValue, Type, Violations};
 pub use passes::reverse_mode::{Carrier, Savings};
 use passes::reverse_mode::{Derivative, DerivativeNames, Options, derive};
 use passes::{PassError, infer_types, run_on_function};
@@ -38,6 +39,11 @@ pub(crate) fn verified(module: &Module<IRCode>, name: &Name) -> Result<Module<BB
         if let Err(violations) = function.body.verify() {
             return Err(GradientError::Invalid { function: function.name.clone(), violations });
         }
+        if let Some((statement, gives)) = misdeclared(module, &function.body) {
+            let declares = function.body.stmts.types().get(statement).cloned().unwrap_or(Type::Untyped);
+            let statement = SSAValue::from_index(statement);
+            return Err(GradientError::Misdeclared { function: function.name.clone(), statement, declares, gives });
+        }
         for stmt in function.body.stmts.stmts() {
             if let Some(Callee::Function(callee)) = module.called(stmt)
                 && seen.insert(callee)
@@ -47,6 +53,21 @@ pub(crate) fn verified(module: &Module<IRCode>, name: &Name) -> Result<Module<BB
         }
     }
     Ok(to_bbcode(module)?)
+}
+
+/// A statement, counted from 0, that declares a number type, but whose primitive gives a number of another type: one of the two is a float, so that a derivative would be
+/// made, or not, of what is not there. With the type that it gives.
+fn misdeclared(module: &Module<IRCode>, body: &IRCode) -> Option<(usize, Type)> {
+    let mut statements = body.stmts.stmts().iter().zip(body.stmts.types()).enumerate();
+    statements.find_map(|(index, (stmt, declared))| {
+        let declared = declared.as_scalar()?;
+        let (primitive, args) = module.primitive_call(stmt)?;
+        let (Compute::Scalars(_), ResultType::Operand(operand)) = (primitive.compute, primitive.result) else {
+            return None;
+        };
+        let gives = body.operand_type(args.get(operand)?).as_scalar()?;
+        (gives != declared && (gives.is_float() || declared.is_float())).then(|| (index, gives.into()))
+    })
 }
 
 /// A module numbered by position.
@@ -170,6 +191,18 @@ pub enum GradientError {
         function: Name,
         /// What is wrong.
         violations: Violations<Positions>,
+    },
+    /// A statement declares another type than what it calls gives.
+    #[error("`{function}`, {statement}: it declares {declares}, but gives {gives}")]
+    Misdeclared {
+        /// The function.
+        function: Name,
+        /// The statement.
+        statement: SSAValue,
+        /// The type that it declares.
+        declares: Type,
+        /// The type of what it gives.
+        gives: Type,
     },
     /// The function cannot be differentiated.
     #[error("{0}")]

@@ -106,6 +106,7 @@ pub(crate) fn describe(input: &Input, error: &GradientError) -> Failure {
         GradientError::NotNative(why) => format!("--engine native: {why}"),
         GradientError::Conversion(_)
         | GradientError::Invalid { .. }
+        | GradientError::Misdeclared { .. }
         | GradientError::NoNumber(_)
         | GradientError::Direction { .. }
         | GradientError::Tangent { .. } => error.to_string(),
