@@ -36,7 +36,7 @@ function type_boxes!(ir, mi::Core.MethodInstance, boxes::Boxes)
     rows = columns(ir)
     for stmt in rows.stmts, x in operands_of(stmt)
         is_named = x isa Union{Core.SSAValue,Argument} || x isa GlobalRef && !is_of_program(x)
-        is_named || note_object!(boxes, known_object(x), IdDict{Any,Nothing}())
+        is_named || note_object!(boxes, known_object(x))
     end
     for i in 1:length(rows.stmts)
         rows.types[i] === Core.Box || continue
@@ -221,27 +221,32 @@ function stored_type(ir, rows::Columns, i::Int, from, boxes::Boxes)
     return float
 end
 
-"Notes what is in the boxes that a closure holds, or one in it, also in arrays and objects."
-function note_object!(boxes::Boxes, @nospecialize(x), seen::IdDict{Any,Nothing})
+"""
+Calls `visit` with the fields of an object and of those in it, also in arrays: with the type of the object, the number of the field, and what is in it. Fields that are not assigned are
+left out.
+"""
+function each_field(visit, @nospecialize(x), seen::IdDict{Any,Nothing})
     ty = typeof(x)
     haskey(seen, x) && return
     if x isa Array
         seen[x] = nothing
-        isbitstype(eltype(x)) || foreach(i -> isassigned(x, i) && note_object!(boxes, x[i], seen), eachindex(x))
+        isbitstype(eltype(x)) || foreach(i -> isassigned(x, i) && each_field(visit, x[i], seen), eachindex(x))
         return
     end
     isstructtype(ty) && !isbitstype(ty) && !(x isa Union{Type,Module,Method,Core.MethodInstance,Core.TypeName,Symbol,String,Core.SimpleVector}) || return
     seen[x] = nothing
     for i in 1:nfields(x)
-        part = isdefined(x, i) ? getfield(x, i) : nothing
-        if part isa Core.Box
-            is_set = isdefined(part, :contents) && is_one_type(typeof(part.contents))
-            is_set ? note_contents!(boxes, (ty, i), typeof(part.contents)) : forget!(boxes, (ty, i))
-            isdefined(part, :contents) && note_object!(boxes, part.contents, seen)
-        else
-            note_object!(boxes, part, seen)
-        end
+        isdefined(x, i) || continue
+        visit(ty, i, getfield(x, i))
+        each_field(visit, getfield(x, i), seen)
     end
+end
+
+"Notes what is in the boxes that a closure holds, or one in it, also in arrays and objects."
+note_object!(boxes::Boxes, @nospecialize(x)) = each_field(x, IdDict{Any,Nothing}()) do ty, i, part
+    part isa Core.Box || return
+    is_set = isdefined(part, :contents) && is_one_type(typeof(part.contents))
+    is_set ? note_contents!(boxes, (ty, i), typeof(part.contents)) : forget!(boxes, (ty, i))
 end
 
 "Takes for granted what is in the boxes at a place. False if that is not so."

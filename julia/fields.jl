@@ -102,20 +102,6 @@ function note_stores!(stored, ir, rows::Columns, @nospecialize(stmt), seen::IdDi
 end
 
 "Notes what is in the fields of an object that stands in code, or of one in it, also in arrays."
-function note_stored!(stored, @nospecialize(x), seen::IdDict{Any,Nothing})
-    ty = typeof(x)
-    (haskey(seen, x) || x isa Union{Type,Module,Method,Core.MethodInstance,Core.TypeName,Symbol,String,Core.SimpleVector}) && return
-    if x isa Array
-        seen[x] = nothing
-        isbitstype(eltype(x)) || foreach(i -> isassigned(x, i) && note_stored!(stored, x[i], seen), eachindex(x))
-        return
-    end
-    isstructtype(ty) && !isbitstype(ty) || return
-    seen[x] = nothing
-    open = open_fields(ty)
-    for i in 1:nfields(x)
-        isdefined(x, i) || continue
-        i in open && (stored[(ty, i)] = Union{get(stored, (ty, i), Union{}),Core.Typeof(getfield(x, i))})
-        note_stored!(stored, getfield(x, i), seen)
-    end
+note_stored!(stored, @nospecialize(x), seen::IdDict{Any,Nothing}) = each_field(x, seen) do ty, i, part
+    i in open_fields(ty) && (stored[(ty, i)] = Union{get(stored, (ty, i), Union{}),Core.Typeof(part)})
 end
