@@ -13,8 +13,8 @@ pub(super) struct Probe {
     pub(super) args: Vec<Operand<Ids>>,
 }
 
-/// How a call of this primitive at a statement is tried: by doing the same, where that changes nothing but may fail. The function is given as it is now
-/// and as it was.
+/// How a call of this primitive at a statement is tried: by doing the same, where that changes nothing but may fail, and by what fails where it does, where
+/// it changes something. The function is given as it is now and as it was.
 pub(super) fn of(
     lowering: &mut Lowering<'_>,
     function: &Name,
@@ -26,8 +26,8 @@ pub(super) fn of(
     let Some(inst) = bb.inst(at) else { return Err(refused("it is gone".into())) };
     let (mut stmt, mut ty) = (inst.stmt.clone(), inst.ty.clone());
     if primitive.effects.writes && primitive.result != ResultType::Bottom {
-        match read_instead(lowering, bb, &stmt) {
-            Some((read, element)) => (stmt, ty) = (read, element),
+        match instead(lowering, bb, &stmt) {
+            Some(other) => (stmt, ty) = other,
             None => {
                 let what = primitive.name;
                 return Err(refused(format!(
@@ -58,13 +58,36 @@ pub(super) fn of(
     Ok(Probe { name, args })
 }
 
-/// The read, and its type, of an element that a statement writes: where one can be read it can be written, if there are no elements that are not assigned.
-fn read_instead(lowering: &Lowering<'_>, bb: &BBCode, stmt: &Stmt<Ids>) -> Option<(Stmt<Ids>, Type)> {
-    let (primitive, [check, array, _, indices @ ..]) = lowering.module.primitive_call(stmt)? else { return None };
-    let Type::Array(of) = bb.operand_type(array) else { return None };
-    let reads = primitive.name == "arrayset" && matches!(of.element, Type::Scalar(_));
-    let operands = [check, array].into_iter().chain(indices).cloned().collect::<Vec<_>>();
-    reads.then(|| (Stmt::call(Operand::global("Base", "arrayref"), operands), of.element.clone()))
+/// What fails where a statement does that changes something, and its type. It only reads: where an element can be read it can be written, whatever is there.
+fn instead(lowering: &Lowering<'_>, bb: &BBCode, stmt: &Stmt<Ids>) -> Option<(Stmt<Ids>, Type)> {
+    let module = lowering.module;
+    let holds = |element: &Type, value: &Operand<Ids>| module.is_a(&bb.operand_type(value), element) == Some(true);
+    let read = |array: &Operand<Ids>, element: &Type, indices: Vec<Operand<Ids>>| {
+        let operands = std::iter::once(array.clone()).chain(indices);
+        let kept = Type::union([Type::Nothing, Type::tuple([element.clone()])]);
+        (Stmt::call(Operand::global("BBKit", "saved_element"), operands), kept)
+    };
+    let (primitive, args) = module.primitive_call(stmt)?;
+    match (primitive.name, args) {
+        ("arrayset", [_, array, value, indices @ ..]) | ("setindex!", [array, value, indices @ ..]) => {
+            let Type::Array(of) = bb.operand_type(array) else { return None };
+            holds(&of.element, value).then(|| read(array, &of.element, indices.to_vec()))
+        }
+        ("jl_array_del_beg" | "jl_array_del_end", [array, number]) => {
+            let Type::Array(of) = bb.operand_type(array) else { return None };
+            let number = number.as_constant()?.as_scalar()?.to_i128();
+            let last = i64::try_from(number).ok().filter(|number| *number > 0)?;
+            Some(read(array, &of.element, vec![last.into()]))
+        }
+        ("memoryrefset!", [place, value, ..]) => {
+            let ty = bb.operand_type(place);
+            let Type::MemoryRef(element) = &ty else { return None };
+            let operands = [place.clone(), 1_i64.into(), true.into()];
+            let same_place = Stmt::call(Operand::global("Base", "memoryrefnew"), operands);
+            holds(element, value).then(|| (same_place, ty.clone()))
+        }
+        _ => None,
+    }
 }
 
 /// `try stmt; (false, nothing) catch e; (true, nothing, e) end`.
