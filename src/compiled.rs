@@ -104,10 +104,10 @@ pub enum CompileError {
     #[error("there is no function `{0}`")]
     NoSuchFunction(Name),
     /// The function cannot be differentiated.
-    #[error("{0}")]
+    #[error(transparent)]
     Derivative(#[from] GradientError),
     /// The derivative has a statement that is not compiled. The interpreter can run it: [`gradient_with`](crate::gradient_with()).
-    #[error("{0}")]
+    #[error(transparent)]
     NotCompiled(#[from] NotCompiled),
     /// The function is differentiated with respect to an argument of this number, counted from 0, that it does not have, that was named
     /// before, or that is of a type that has no derivative or is not passed in slices; or the function takes an argument there that nothing
@@ -149,7 +149,7 @@ impl From<bbcode::ConversionError> for CompileError {
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum CallError {
     /// The run failed as it would in the interpreter: an exception, an index out of bounds, a limit.
-    #[error("{0}")]
+    #[error(transparent)]
     Run(RunError),
     /// An argument, or its tangent, is not of the type that the function takes.
     #[error("{what} {argument} must be {expected}, but is {given}")]

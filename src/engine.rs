@@ -82,7 +82,7 @@ impl std::fmt::Display for Ran {
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum EngineError {
     /// The run failed.
-    #[error("{0}")]
+    #[error(transparent)]
     Run(#[from] RunError),
     /// Native code was asked for, and cannot run this.
     #[error("{0}")]

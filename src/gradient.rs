@@ -9,7 +9,7 @@ use bbcode::{BBCode, ConversionError};
 use exec::{Limits, Machine, RunError, Value, ValueError};
 use hashbrown::HashSet;
 use ircode::primitives::{Compute, ResultType};
-use ircode::{Callee, IRCode, Module, Name, Positions, SSAValue, Type, Violations};
+use ircode::{Callee, IRCode, Module, Name, Positions, SSAValue, TableViolations, Type, Violations, verify_tables};
 pub use passes::reverse_mode::{Carrier, Savings};
 use passes::reverse_mode::{Derivative, DerivativeNames, Options, derive};
 use passes::{PassError, infer_types, run_on_function};
@@ -31,9 +31,19 @@ pub fn to_bbcode(module: &Module<IRCode>) -> Result<Module<BBCode>, ConversionEr
     module.map(|function| BBCode::try_from(&function.body))
 }
 
-/// A module keyed by ID, of which the function and what it calls by name is valid.
+/// A module keyed by ID, of which the function is valid, and what it calls or names, in tables of methods and of derivatives, too.
 pub(crate) fn verified(module: &Module<IRCode>, name: &Name) -> Result<Module<BBCode>, GradientError> {
     let mut work = Vec::from_iter(module.function_index(name));
+    if module.has_tables() || module.differentiability_witnesses().len() > 0 {
+        verify_tables(module, |body| &body.argtypes)?;
+        for declaration in module.declarations() {
+            let entries = declaration.entries().into_iter().flatten().map(|entry| &entry.function);
+            work.extend(entries.filter_map(|name| module.function_index(name)));
+        }
+        let derivatives =
+            module.differentiability_witnesses().iter().flat_map(|witness| witness.jvp.iter().chain(&witness.vjp));
+        work.extend(derivatives.filter_map(|name| module.function_index(name)));
+    }
     let mut seen: HashSet<usize> = work.iter().copied().collect();
     while let Some(function) = work.pop().and_then(|index| module.functions().get(index)) {
         if let Err(violations) = function.body.verify() {
@@ -50,6 +60,9 @@ pub(crate) fn verified(module: &Module<IRCode>, name: &Name) -> Result<Module<BB
             {
                 work.push(callee);
             }
+            stmt.for_each_operand(&mut |operand| {
+                work.extend(module.named_function(operand).filter(|named| seen.insert(*named)));
+            });
         }
     }
     Ok(to_bbcode(module)?)
@@ -182,7 +195,7 @@ impl GradientOptions {
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum GradientError {
     /// The code cannot be converted.
-    #[error("{0}")]
+    #[error(transparent)]
     Conversion(#[from] ConversionError),
     /// The code of the function, or of one that it calls, is not valid.
     #[error("`{function}` is not valid: {violations}")]
@@ -192,6 +205,9 @@ pub enum GradientError {
         /// What is wrong.
         violations: Violations<Positions>,
     },
+    /// The tables of methods or of derivatives, or the global constants, are not valid.
+    #[error(transparent)]
+    Tables(#[from] TableViolations),
     /// A statement declares another type than what it calls gives.
     #[error("`{function}`, {statement}: it declares {declares}, but gives {gives}")]
     Misdeclared {
@@ -205,17 +221,17 @@ pub enum GradientError {
         gives: Type,
     },
     /// The function cannot be differentiated.
-    #[error("{0}")]
+    #[error(transparent)]
     Pass(#[from] PassError),
     /// The function fails on these arguments.
-    #[error("{0}")]
+    #[error(transparent)]
     Run(#[from] RunError),
     /// The function gives something that is no number, for all that the listing shows: a global of which it does not
     /// say the value.
     #[error("the value is {0}, which is no number")]
     NoNumber(String),
     /// There is no such argument or field to differentiate with respect to.
-    #[error("{0}")]
+    #[error(transparent)]
     Wrt(#[from] WrtError),
     /// The seed is no tangent of the result.
     #[error("the seed{}{}: {}", if .0.place.is_empty() { "" } else { " at " }, .0.place, .0.message)]

@@ -25,6 +25,8 @@ pub struct Input {
     pub path: String,
     /// The text of the file.
     pub source: Arc<str>,
+    /// The text in which functions stand, if that is not the text of the file: without colours, prompts and what else is around listings.
+    pub cleaned: Option<Arc<str>>,
     /// The functions.
     pub module: Module<IRCode>,
     /// For text: where each function stands in it, in the order of the functions.
@@ -85,7 +87,7 @@ impl InputError {
 impl Input {
     /// A program that was not read from text.
     pub fn of_module(path: &str, module: Module<IRCode>) -> Input {
-        Input { path: path.into(), source: "".into(), module, maps: Vec::new(), first_line: 1 }
+        Input { path: path.into(), source: "".into(), cleaned: None, module, maps: Vec::new(), first_line: 1 }
     }
 
     /// Reads a file; `-` is standard input.
@@ -128,6 +130,7 @@ impl Input {
         Ok(Input {
             path: path.into(),
             source: text.into(),
+            cleaned: parsed.cleaned,
             module: parsed.module,
             maps: parsed.functions,
             first_line: 1,
@@ -218,7 +221,7 @@ impl Input {
     pub fn describe_at_header(&self, function: &str, part: Option<&str>, message: &str) -> String {
         let header = || {
             let first = self.map(function)?.statements.iter().map(|span| span.start).min()?;
-            let before = self.source.get(..first)?;
+            let before = self.text().get(..first)?;
             let start = before.rfind("\nfunction ").map_or(0, |newline| newline + 1);
             let length = before.get(start..)?.find('\n')?;
             let header = before.get(start..start + length)?;
@@ -234,9 +237,14 @@ impl Input {
         }
     }
 
+    /// The text to which places refer.
+    fn text(&self) -> &str {
+        self.cleaned.as_ref().unwrap_or(&self.source)
+    }
+
     /// Diagnostics, drawn on the lines of the source.
     fn drawn(&self, diagnostics: &[Diagnostic]) -> String {
-        render_from_line(&self.source, self.first_line, Some(&self.path), diagnostics)
+        render_from_line(self.text(), self.first_line, Some(&self.path), diagnostics)
     }
 
     /// Where a statement stands in the source, or else the one from which it was made.

@@ -23,10 +23,10 @@ pub struct PassStatistics {
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum PassStatisticsError {
     /// The code cannot be converted.
-    #[error("{0}")]
+    #[error(transparent)]
     Gradient(#[from] GradientError),
     /// The function fails before the passes.
-    #[error("{0}")]
+    #[error(transparent)]
     Run(#[from] RunError),
     /// The function fails after the passes only.
     #[error("the passes changed what `{function}` does: it gave {before}, and fails now: {after}")]

@@ -168,7 +168,7 @@ fn run_here(module: &Module<IRCode>, function: &str, call: &Json) -> Result<(), 
     match Machine::new(module).call(function, &args) {
         Ok(value) if json(&value)? == outcome["value"] => {}
         Err(error) => match (&error.kind, outcome["error"].as_str()) {
-            (RunErrorKind::Exception(exception), Some(expected)) if exception.type_of().to_string() == expected => {}
+            (RunErrorKind::Exception(exception), Some(expected)) if exception.ty().to_string() == expected => {}
             _ => return Err(format!("{}: {error}, expected {outcome}", call["args"])),
         },
         Ok(value) => return Err(format!("{}: {value}, expected {outcome}", call["args"])),

@@ -322,6 +322,38 @@ fn what_a_function_changes_is_taken_back() {
     assert!(matches!(vjp.call(&mut v), Err(CallError::Refused(_))));
 }
 
+/// What is collected in a tuple is changed through it: a slice that is only lent to be read must be copied first.
+#[test]
+fn what_a_function_of_any_number_of_arguments_changes_is_not_the_callers() {
+    let module = module_of(
+        "
+function doubles(rest::Tuple{Float64, Vector{Float64}})::Float64
+; varargs
+1 ─ %1 = Base.getfield(rest, 1)::Float64
+│   %2 = Base.getfield(rest, 2)::Vector{Float64}
+│   %3 = Base.lt_float(%1, 0.0)::Bool
+└──      goto #3 if not %3
+2 ─ %5 = Base.neg_float(%1)::Float64
+│   %6 = invoke Main.doubles(%5::Float64, %2::Vector{Float64})::Float64
+└──      return %6
+3 ─ %8 = Base.arrayref(true, %2, 1)::Float64
+│   %9 = Base.mul_float(%8, %1)::Float64
+│        Base.arrayset(true, %2, %9, 1)::Vector{Float64}
+└──      return %9
+end
+
+function passes_on(v::Vector{Float64})::Float64
+1 ─ %1 = invoke Main.doubles(-2.0::Float64, v::Vector{Float64})::Float64
+└──      return %1
+end
+",
+    );
+    let jvp = module.jvp("passes_on").compile().unwrap();
+    let (v, dv) = ([3.0, 5.0], [1.0, 0.0]);
+    assert_eq!(jvp.call(&v, &dv).unwrap(), (6.0, 2.0));
+    assert_eq!((v, dv), ([3.0, 5.0], [1.0, 0.0]));
+}
+
 #[test]
 fn an_array_that_is_returned_has_a_pullback() {
     let module = module_of(IN_PLACE);

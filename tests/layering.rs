@@ -35,7 +35,7 @@ fn unsafe_code_is_forbidden() {
     let root = env!("CARGO_MANIFEST_DIR");
     let workspace = std::fs::read_to_string(format!("{root}/Cargo.toml")).unwrap();
     assert!(workspace.contains("unsafe_code = \"forbid\""));
-    // exec has lints of its own: it is where native code will be run from.
+    // exec has lints of its own: it is where native code is made and run.
     for folder in ["ircode", "bbcode", "passes", "tests/kit", "."] {
         let manifest = std::fs::read_to_string(format!("{root}/{folder}/Cargo.toml")).unwrap();
         assert!(manifest.contains("[lints]\nworkspace = true"), "{folder} does not take the lints of the workspace");

@@ -130,7 +130,7 @@ impl BBCode {
         self.store.reserve(statements, 0);
     }
 
-    /// The block of this name; `None` if it was removed, or is of another function.
+    /// The block of this name; `None` if it was removed. A name of another function may be that of a block here: names are not told apart by function.
     pub fn block(&self, block: BlockId) -> Option<&BBlock> {
         self.store.block(block)
     }
@@ -166,7 +166,7 @@ impl BBCode {
         self.blocks().flat_map(|block| self.insts(block))
     }
 
-    /// The instruction of this name; `None` if it was removed, or is of another function.
+    /// The instruction of this name; `None` if it was removed. A name of another function may be that of an instruction here, as with [blocks](Self::block).
     pub fn inst(&self, inst: InstId) -> Option<&Instruction<Ids>> {
         self.store.node(inst).map(|node| &node.inst)
     }

@@ -37,6 +37,9 @@ pub enum ConversionError {
     /// A block is named that does not exist, or not any more.
     #[error("{0} is named but does not exist")]
     NoSuchBlockId(BlockId),
+    /// So many edges come to a block from outside, which no code has.
+    #[error("{0} edges come to a block from outside")]
+    TooManyVirtualEdges(u32),
     /// There are more statements or blocks than 32 bits can number.
     #[error("the function is too large")]
     TooLarge,

@@ -129,6 +129,9 @@ impl BBCode {
             let mut ids = |numbers: Vec<BlockNumber>| -> Result<Vec<BlockId>, ConversionError> {
                 numbers.into_iter().map(|number| rename.block(number)).collect()
             };
+            if block.virtual_preds > MAX_VIRTUAL_PREDS {
+                return Err(ConversionError::TooManyVirtualEdges(block.virtual_preds));
+            }
             let odd = OddEdges {
                 virtual_preds: block.virtual_preds,
                 extra_succs: ids(block.extra_succs)?,
@@ -136,13 +139,15 @@ impl BBCode {
                 extra_preds: ids(block.extra_preds)?,
             };
             let next = block.next.map(|next| rename.block(next)).transpose()?;
-            let missing = |_| ConversionError::NoSuchBlockId(id);
-            bb.set_odd_edges(id, odd).map_err(missing)?;
-            bb.set_next(id, next).map_err(missing)?;
+            bb.set_odd_edges(id, odd).map_err(|_| ConversionError::NoSuchBlockId(id))?;
+            bb.set_next(id, next).map_err(|_| ConversionError::NoSuchBlockId(next.unwrap_or(id)))?;
         }
         Ok(bb)
     }
 }
+
+/// IRCode lists edges from outside one by one, and code has one where a handler is entered.
+const MAX_VIRTUAL_PREDS: u32 = 1 << 16;
 
 struct FromNumbers<'a> {
     insts: &'a [InstId],

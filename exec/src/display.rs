@@ -9,127 +9,143 @@ use crate::value::Value;
 /// Values nested deeper than this are shown as `…`.
 const MAX_DEPTH: usize = 64;
 
+/// As are those in others, after so many values: what is shared is shown wherever it is, and forty tuples can hold more than there is paper for.
+const MOST: usize = 1 << 24;
+
 /// Shows the value as Julia's `repr` does: `1.0`, `"text"`, `(1, 2.0)`, `[1.0, 2.0]`, `Point(1.0, 2.0)`.
 impl fmt::Display for Value {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_value(f, self, 0)
+        Writer { f, left: MOST }.write_value(self, 0)
     }
 }
 
-fn write_value(f: &mut fmt::Formatter<'_>, value: &Value, depth: usize) -> fmt::Result {
-    if depth > MAX_DEPTH {
-        return f.write_str("…");
-    }
-    match value {
-        Value::Undefined => f.write_str("#undef"),
-        Value::Nothing => f.write_str("nothing"),
-        Value::Scalar(scalar) => write!(f, "{scalar}"),
-        Value::String(text) => write!(f, "{}", Constant::String(text.clone())),
-        Value::Symbol(name) => write!(f, "{}", Constant::Symbol(name.clone())),
-        Value::Type(ty) => write!(f, "{ty}"),
-        Value::Function(name) | Value::Text(name) => write!(f, "{name}"),
-        Value::Tuple(tuple) => {
-            let fields = tuple.0.fields.values();
-            f.write_str("(")?;
-            write_list(f, fields, ", ", depth)?;
-            f.write_str(if fields.len() == 1 { ",)" } else { ")" })
+struct Writer<'a, 'f> {
+    f: &'a mut fmt::Formatter<'f>,
+    /// How many values may be shown in others from here on.
+    left: usize,
+}
+
+impl Writer<'_, '_> {
+    fn write_value(&mut self, value: &Value, depth: usize) -> fmt::Result {
+        self.left = self.left.saturating_sub(usize::from(depth > 0));
+        if depth > MAX_DEPTH || self.left == 0 {
+            return self.f.write_str("…");
         }
-        Value::NamedTuple(tuple) if tuple.0.names.is_empty() => f.write_str("NamedTuple()"),
-        Value::NamedTuple(tuple) => {
-            f.write_str("(")?;
-            for (i, (name, value)) in tuple.0.names.iter().zip(tuple.0.fields.values()).enumerate() {
-                write!(f, "{}{name} = ", if i > 0 { ", " } else { "" })?;
-                write_value(f, value, depth + 1)?;
+        match value {
+            Value::Undefined => self.f.write_str("#undef"),
+            Value::Nothing => self.f.write_str("nothing"),
+            Value::Scalar(scalar) => write!(self.f, "{scalar}"),
+            Value::String(text) => write!(self.f, "{}", Constant::String(text.clone())),
+            Value::Symbol(name) => write!(self.f, "{}", Constant::Symbol(name.clone())),
+            Value::Type(ty) => write!(self.f, "{ty}"),
+            Value::Function(name) | Value::Text(name) => write!(self.f, "{name}"),
+            Value::Tuple(tuple) => {
+                let fields = tuple.0.fields.values();
+                self.f.write_str("(")?;
+                self.write_list(fields, ", ", depth)?;
+                self.f.write_str(if fields.len() == 1 { ",)" } else { ")" })
             }
-            f.write_str(if tuple.0.names.len() == 1 { ",)" } else { ")" })
-        }
-        Value::SimpleVector(tuple) => {
-            f.write_str("svec(")?;
-            write_list(f, tuple.0.fields.values(), ", ", depth)?;
-            f.write_str(")")
-        }
-        Value::Struct(object) => {
-            write!(f, "{}(", object.0.ty.ty)?;
-            write_list(f, object.0.fields.borrow().values(), ", ", depth)?;
-            f.write_str(")")
-        }
-        Value::Enum(object) => {
-            write!(f, "{}.{}(", object.0.ty, object.0.case)?;
-            write_list(f, object.0.fields.values(), ", ", depth)?;
-            f.write_str(")")
-        }
-        Value::Closure(object) => {
-            write!(f, "{}(", object.0.function)?;
-            write_list(f, object.0.fields.values(), ", ", depth)?;
-            f.write_str(")…")
-        }
-        Value::DifferentiableFunction(object) => {
-            f.write_str("differentiable(")?;
-            write_list(f, object.0.fields.values(), ", ", depth)?;
-            f.write_str(")")
-        }
-        Value::Array(array) => {
-            let elements = value.array_elements().unwrap_or_default();
-            write_array(f, &elements, &array.0.dims.borrow(), depth)
-        }
-        Value::Memory(memory) => {
-            f.write_str("Memory[")?;
-            write_list(f, memory.0.fields.borrow().values(), ", ", depth)?;
-            f.write_str("]")
-        }
-        Value::MemoryRef(place) => write!(f, "MemoryRef(@{})", place.0.offset + 1),
-        Value::Stack(stack) => {
-            f.write_str("Stack[")?;
-            write_list(f, stack.0.fields.borrow().values(), ", ", depth)?;
-            f.write_str("]")
-        }
-        Value::Slot(slot) => {
-            f.write_str("Slot(")?;
-            write_list(f, slot.0.fields.borrow().values(), ", ", depth)?;
-            f.write_str(")")
+            Value::NamedTuple(tuple) if tuple.0.names.is_empty() => self.f.write_str("NamedTuple()"),
+            Value::NamedTuple(tuple) => {
+                self.f.write_str("(")?;
+                for (i, (name, value)) in tuple.0.names.iter().zip(tuple.0.fields.values()).enumerate() {
+                    write!(self.f, "{}{name} = ", if i > 0 { ", " } else { "" })?;
+                    self.write_value(value, depth + 1)?;
+                }
+                self.f.write_str(if tuple.0.names.len() == 1 { ",)" } else { ")" })
+            }
+            Value::SimpleVector(tuple) => {
+                self.f.write_str("svec(")?;
+                self.write_list(tuple.0.fields.values(), ", ", depth)?;
+                self.f.write_str(")")
+            }
+            Value::Struct(object) => {
+                write!(self.f, "{}(", object.0.ty.ty)?;
+                self.write_list(object.0.fields.borrow().values(), ", ", depth)?;
+                self.f.write_str(")")
+            }
+            Value::Enum(object) => {
+                write!(self.f, "{}.{}(", object.0.ty, object.0.case)?;
+                self.write_list(object.0.fields.values(), ", ", depth)?;
+                self.f.write_str(")")
+            }
+            Value::Closure(object) => {
+                write!(self.f, "{}(", object.0.function)?;
+                self.write_list(object.0.fields.values(), ", ", depth)?;
+                self.f.write_str(")…")
+            }
+            Value::DifferentiableFunction(object) => {
+                self.f.write_str("differentiable(")?;
+                self.write_list(object.0.fields.values(), ", ", depth)?;
+                self.f.write_str(")")
+            }
+            Value::Array(array) => {
+                let elements = value.array_elements().unwrap_or_default();
+                self.write_array(&elements, &array.0.dims.borrow(), depth)
+            }
+            Value::Memory(memory) => {
+                self.f.write_str("Memory[")?;
+                self.write_list(memory.0.fields.borrow().values(), ", ", depth)?;
+                self.f.write_str("]")
+            }
+            Value::MemoryRef(place) => write!(self.f, "MemoryRef(@{})", place.0.offset + 1),
+            Value::Stack(stack) => {
+                self.f.write_str("Stack[")?;
+                self.write_list(stack.0.fields.borrow().values(), ", ", depth)?;
+                self.f.write_str("]")
+            }
+            Value::Slot(slot) => {
+                self.f.write_str("Slot(")?;
+                self.write_list(slot.0.fields.borrow().values(), ", ", depth)?;
+                self.f.write_str(")")
+            }
         }
     }
-}
 
-fn write_list(f: &mut fmt::Formatter<'_>, values: &[Value], separator: &str, depth: usize) -> fmt::Result {
-    for (i, value) in values.iter().enumerate() {
-        if i > 0 {
-            f.write_str(separator)?;
+    fn write_list(&mut self, values: &[Value], separator: &str, depth: usize) -> fmt::Result {
+        for (i, value) in values.iter().enumerate() {
+            if i > 0 {
+                self.f.write_str(separator)?;
+            }
+            self.write_value(value, depth + 1)?;
         }
-        write_value(f, value, depth + 1)?;
+        Ok(())
     }
-    Ok(())
-}
 
-/// `[1, 2]`, `[1 3; 2 4]`, and for higher ranks the slices one after another.
-fn write_array(f: &mut fmt::Formatter<'_>, elements: &[Value], dims: &[usize], depth: usize) -> fmt::Result {
-    match dims {
-        [] | [_] => {
-            f.write_str("[")?;
-            write_list(f, elements, ", ", depth)?;
-            f.write_str("]")
-        }
-        [rows, columns] => {
-            f.write_str("[")?;
-            for row in 0..*rows {
-                f.write_str(if row > 0 { "; " } else { "" })?;
-                for column in 0..*columns {
-                    f.write_str(if column > 0 { " " } else { "" })?;
-                    if let Some(element) = elements.get(row + column * rows) {
-                        write_value(f, element, depth + 1)?;
+    /// `[1, 2]`, `[1 3; 2 4]`, and for higher ranks the slices one after another.
+    fn write_array(&mut self, elements: &[Value], dims: &[usize], depth: usize) -> fmt::Result {
+        match dims {
+            [] | [_] => {
+                self.f.write_str("[")?;
+                self.write_list(elements, ", ", depth)?;
+                self.f.write_str("]")
+            }
+            [rows, columns] => {
+                self.f.write_str("[")?;
+                for row in 0..*rows {
+                    self.f.write_str(if row > 0 { "; " } else { "" })?;
+                    for column in 0..*columns {
+                        self.f.write_str(if column > 0 { " " } else { "" })?;
+                        if let Some(element) = elements.get(row + column * rows) {
+                            self.write_value(element, depth + 1)?;
+                        }
                     }
                 }
+                self.f.write_str("]")
             }
-            f.write_str("]")
-        }
-        [inner @ .., last] => {
-            let size: usize = inner.iter().product();
-            f.write_str("[")?;
-            for slice in 0..*last {
-                f.write_str(if slice > 0 { ";;; " } else { "" })?;
-                write_array(f, elements.get(slice * size..(slice + 1) * size).unwrap_or_default(), inner, depth + 1)?;
+            [inner @ .., last] => {
+                let size: usize = inner.iter().product();
+                self.f.write_str("[")?;
+                for slice in 0..*last {
+                    self.f.write_str(if slice > 0 { ";;; " } else { "" })?;
+                    self.write_array(
+                        elements.get(slice * size..(slice + 1) * size).unwrap_or_default(),
+                        inner,
+                        depth + 1,
+                    )?;
+                }
+                self.f.write_str("]")
             }
-            f.write_str("]")
         }
     }
 }
@@ -185,9 +201,25 @@ pub(crate) fn exception_text(value: &Value) -> String {
         ("InexactError", [Value::Symbol(function), ty, value]) => {
             format!("InexactError: {function}({ty}, {value})")
         }
-        ("BoundsError", [array, index]) => format!("BoundsError: attempt to access {array} at index [{index}]"),
+        ("BoundsError", [array, index]) => {
+            format!("BoundsError: attempt to access {} at index [{index}]", summary(array))
+        }
         ("UndefVarError", [Value::Symbol(name)]) => format!("UndefVarError: {name} not defined"),
         _ => value.to_string(),
+    }
+}
+
+/// A value, or what it is if it is an array of many elements, as Julia's `summary` says that.
+fn summary(value: &Value) -> String {
+    const MOST: usize = 100;
+    let dims = value.array_dims().unwrap_or_default();
+    if dims.iter().product::<usize>() <= MOST || dims.is_empty() {
+        return value.to_string();
+    }
+    let ty = value.type_of();
+    match dims.as_slice() {
+        [length] => format!("{length}-element {ty}"),
+        dims => format!("{} {ty}", dims.iter().map(usize::to_string).collect::<Vec<_>>().join("×")),
     }
 }
 

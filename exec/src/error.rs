@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use ircode::{BlockNumber, Name, Origin, SSAValue};
+use ircode::{BlockNumber, Constant, Name, Origin, SSAValue, Type};
 
 use crate::value::Value;
 
@@ -31,11 +31,99 @@ pub struct Place {
     pub origin: Option<Origin>,
 }
 
+/// An exception as it was when it ended a run. It shares nothing with the program, and can go to another thread.
+///
+/// ```
+/// use exec::{Machine, RunErrorKind, Value};
+/// use ircode::{Constant, parse_module};
+///
+/// let module = parse_module("
+/// function f(x::Float64)::Float64
+/// 1 ─ %1 = Main.log(x)::Float64
+/// └──      return %1
+/// end
+/// ")?.module;
+/// let error = Machine::new(&module).call("f", &[Value::from(-2.0)]).unwrap_err();
+/// let RunErrorKind::Exception(exception) = error.kind else { return Err(error.into()) };
+/// assert_eq!(exception.ty().to_string(), "DomainError");
+/// assert_eq!(exception.field("val"), Some(&Constant::float64(-2.0)));
+/// # Ok::<(), Box<dyn std::error::Error + Send + Sync>>(())
+/// ```
+#[derive(Clone, PartialEq, Debug)]
+pub struct Exception {
+    ty: Type,
+    message: String,
+    value: Option<Constant>,
+    fields: Vec<(Name, Constant)>,
+}
+
+impl Exception {
+    /// What there is to say of a value that was thrown.
+    pub(crate) fn of(value: &Value) -> Exception {
+        let fields = match value {
+            Value::Struct(object) => {
+                let values = object.0.fields.borrow();
+                let named = object.0.ty.names.iter().zip(values.values());
+                named.filter_map(|(name, value)| Some((name.clone(), constant(value)?))).collect()
+            }
+            _ => Vec::new(),
+        };
+        Exception {
+            ty: value.type_of(),
+            message: crate::display::exception_text(value),
+            value: constant(value),
+            fields,
+        }
+    }
+
+    /// Its type: `DomainError`; any other type too, as Julia throws any value.
+    pub fn ty(&self) -> &Type {
+        &self.ty
+    }
+
+    /// What was thrown, if it is a number, a text, a symbol, a type or nothing.
+    pub fn value(&self) -> Option<&Constant> {
+        self.value.as_ref()
+    }
+
+    /// A field of what was thrown, if it has one of this name that holds such a constant.
+    pub fn field(&self, name: &str) -> Option<&Constant> {
+        self.fields.iter().find(|(field, _)| field.as_str() == name).map(|(_, value)| value)
+    }
+}
+
+/// As Julia says it: `DomainError with -2.0: …`.
+impl fmt::Display for Exception {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}
+
+fn constant(value: &Value) -> Option<Constant> {
+    Some(match value {
+        Value::Nothing => Constant::Nothing,
+        Value::Scalar(scalar) => Constant::Scalar(scalar.clone()),
+        Value::String(text) => Constant::String(text.clone()),
+        Value::Symbol(name) => Constant::Symbol(name.clone()),
+        Value::Type(ty) => Constant::of_type((**ty).clone()),
+        _ => return None,
+    })
+}
+
+impl RunError {
+    /// That of an exception.
+    #[cfg(feature = "native")]
+    pub(crate) fn thrown(exception: &Value, trace: Vec<Place>) -> RunError {
+        RunError { kind: RunErrorKind::Exception(Exception::of(exception)), trace }
+    }
+}
+
 /// What can go wrong.
 #[derive(Clone, Debug)]
 pub enum RunErrorKind {
-    /// An exception that the program threw and did not catch.
-    Exception(Value),
+    /// An exception that the program threw and did not catch. The value itself, with the objects that it holds, is there
+    /// [from the machine](crate::Machine::exception).
+    Exception(Exception),
     /// A function was called that is neither in the module nor a primitive.
     UnknownFunction(Name),
     /// A primitive was called that the host has registered, and of which this machine was not told what it does.
@@ -121,7 +209,7 @@ pub enum RunErrorKind {
 impl fmt::Display for RunErrorKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            RunErrorKind::Exception(value) => write!(f, "{}", crate::display::exception_text(value)),
+            RunErrorKind::Exception(exception) => write!(f, "{exception}"),
             RunErrorKind::UnknownFunction(name) => {
                 write!(f, "`{name}` is called, which is neither a function of this module nor a primitive")
             }

@@ -16,13 +16,14 @@ mod machine;
 #[cfg(feature = "native")]
 pub mod native;
 mod object;
+mod phi_edges;
 mod prepare;
 mod shown_objects;
 mod statistics;
 mod value;
 mod walk;
 
-pub use error::{Place, RunError, RunErrorKind};
+pub use error::{Exception, Place, RunError, RunErrorKind};
 pub use host::{HostError, Objects};
 pub use json::{ValueError, value_to_json};
 pub use limits::Limits;

@@ -14,7 +14,7 @@ use ircode::{BlockNumber, IRCode, Module, Name, SSAValue, Scalar, Style, Type};
 
 use crate::builtins::{Runtime, splatted};
 use crate::compact::{self, Steps};
-use crate::error::{Place, RunError, RunErrorKind};
+use crate::error::{Exception, Place, RunError, RunErrorKind};
 use crate::host::{HostError, Objects};
 use crate::limits::Limits;
 use crate::object::{Meter, OutOfMemory};
@@ -54,6 +54,8 @@ pub struct Machine<'m> {
     steps: u64,
     runtime: Runtime<'m>,
     tracer: Option<Tracer<'m>>,
+    /// What came out of the last call.
+    exception: Option<Value>,
     /// Whether values are held against the types of statements.
     checks_types: bool,
     /// The structs whose fields count as saved, by the names of their types.
@@ -141,6 +143,7 @@ impl<'m> Machine<'m> {
             steps: 0,
             runtime: Runtime::new(module, Meter::new(limits.memory)),
             tracer: None,
+            exception: None,
             checks_types: false,
             saves: BTreeSet::new(),
         }
@@ -239,6 +242,7 @@ impl<'m> Machine<'m> {
     /// [`RunError`]: an exception that was not caught, something that cannot be run, a limit.
     pub fn call(&mut self, function: &str, args: &[Value]) -> Result<Value, RunError> {
         let outside = |kind| RunError { kind, trace: Vec::new() };
+        self.exception = None;
         let index = self.module.function_index(function);
         let index = index.ok_or_else(|| outside(RunErrorKind::NoSuchFunction(function.into())))?;
         let is_defined_by_machines = |name: &Name| {
@@ -258,13 +262,26 @@ impl<'m> Machine<'m> {
             }
         }
         let mut run = Run { machine: self, frames: Vec::new(), registers: Vec::new(), exceptions: Vec::new() };
-        run.push_frame(index, None, args.to_vec()).map_err(|fault| outside(run.machine.fatal(fault)))?;
+        run.push_frame(index, None, args.to_vec()).map_err(|fault| outside(run.machine.over(fault)))?;
         run.execute()
+    }
+
+    /// The exception that came out of the last [call](Self::call), with the objects that it holds.
+    pub fn exception(&self) -> Option<&Value> {
+        self.exception.as_ref()
+    }
+
+    /// Why a call is over that comes to such an end.
+    fn over(&mut self, fault: Fault) -> RunErrorKind {
+        if let Fault::Throw(exception) = &fault {
+            self.exception = Some(exception.clone());
+        }
+        self.fatal(fault)
     }
 
     fn fatal(&self, fault: Fault) -> RunErrorKind {
         match fault {
-            Fault::Throw(value) => RunErrorKind::Exception(value),
+            Fault::Throw(exception) => RunErrorKind::Exception(Exception::of(&exception)),
             Fault::Fatal(kind) => kind,
             Fault::OutOfMemory => RunErrorKind::MemoryLimit(self.limits.memory),
         }
@@ -306,7 +323,9 @@ impl Run<'_, '_> {
                     let trace = if self.has_handler() { Vec::new() } else { self.trace() };
                     match self.unwind(&exception) {
                         Ok(true) => {}
-                        Ok(false) => return Err(RunError { kind: RunErrorKind::Exception(exception), trace }),
+                        Ok(false) => {
+                            return Err(RunError { kind: self.machine.over(Fault::Throw(exception)), trace });
+                        }
                         Err(fault) => return Err(self.error(fault)),
                     }
                 }
@@ -315,8 +334,9 @@ impl Run<'_, '_> {
         }
     }
 
-    fn error(&self, fault: Fault) -> RunError {
-        RunError { kind: self.machine.fatal(fault), trace: self.trace() }
+    fn error(&mut self, fault: Fault) -> RunError {
+        let trace = self.trace();
+        RunError { kind: self.machine.over(fault), trace }
     }
 
     fn has_handler(&self) -> bool {

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use ircode::primitives::{Compute, Primitive, Scope, foreign_primitive};
 use ircode::{
-    BlockNumber, Body, Callee, Constant, Function, Head, IRCode, InvokeNode, Module, Name, Operand, Positions,
-    SSAValue, Scalar, Stmt, Type, TypeKind, UnnamedPhiEdge, with_element_copies,
+    BlockNumber, Callee, Constant, Function, Head, IRCode, InvokeNode, Module, Name, Operand, Positions, SSAValue,
+    Scalar, Stmt, Type, TypeKind, with_element_copies,
 };
 
 use crate::builtins::{Runtime, builtin};
@@ -15,6 +15,7 @@ use crate::compact::{Compact, translate};
 use crate::constants::global_value;
 use crate::error::RunErrorKind;
 use crate::machine::MAPPING;
+use crate::phi_edges::PhiEdges;
 use crate::value::{StructInfo, Value};
 
 pub(crate) use code::{After, Code, Edge, Op, ScalarFunction, Source};
@@ -86,7 +87,7 @@ pub(crate) fn prepare(
         arguments,
         edges: Vec::new(),
         constants: Vec::new(),
-        unnamed: ir.view().unnamed_phi_edges(),
+        phi_edges: PhiEdges::of(ir),
     };
     let mut ops = Vec::with_capacity(ir.stmts.len());
     let mut after = Vec::with_capacity(ir.stmts.len());
@@ -156,8 +157,7 @@ struct Preparer<'a> {
     arguments: usize,
     edges: Vec<Edge>,
     constants: Vec<Value>,
-    /// What φs take from edges that they do not name.
-    unnamed: Vec<UnnamedPhiEdge<Positions>>,
+    phi_edges: PhiEdges,
 }
 
 type Prepared<T> = Result<T, RunErrorKind>;
@@ -322,13 +322,7 @@ impl Preparer<'_> {
         for index in block.stmts.clone() {
             match self.ir.stmts.stmts().get(index) {
                 Some(Stmt::Phi(phi)) => {
-                    let entry = phi.entries.iter().find(|entry| entry.edge == from);
-                    let phi = SSAValue::from_index(index);
-                    let unnamed = || self.unnamed.iter().find(|edge| edge.phi == phi && edge.pred == from);
-                    let value = match entry {
-                        Some(entry) => entry.value.clone(),
-                        None => unnamed().map(|edge| edge.value.clone()),
-                    };
+                    let value = self.phi_edges.taken(index, phi, from).cloned();
                     let source = value.as_ref().map(|operand| self.source(operand)).transpose()?;
                     moves.push(((self.arguments + index) as u32, source));
                 }

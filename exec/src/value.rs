@@ -309,22 +309,27 @@ impl Value {
         }
     }
 
-    /// The type of the value, with `Tuple` for tuples that nest deep: types are bounded in depth, values are not.
+    /// The type of the value, with `Any` for tuples that nest deep, or hold too much: types are bounded, values are not.
     fn shallow_type(&self) -> Type {
-        fn depth_limited(value: &Value, depth: usize) -> Type {
+        fn limited(value: &Value, depth: usize, left: &mut usize) -> Type {
+            let fields = match value {
+                Value::Tuple(tuple) => tuple.0.fields.values(),
+                Value::NamedTuple(tuple) => tuple.0.fields.values(),
+                other => return other.type_of(),
+            };
+            if depth == 0 || *left == 0 {
+                return Type::Any;
+            }
+            *left = left.saturating_sub(fields.len());
+            let types = fields.iter().map(|field| limited(field, depth - 1, left));
             match value {
-                Value::Tuple(_) | Value::NamedTuple(_) if depth == 0 => Type::Any,
-                Value::Tuple(tuple) => {
-                    Type::tuple(tuple.0.fields.values().iter().map(|field| depth_limited(field, depth - 1)))
-                }
                 Value::NamedTuple(tuple) => {
-                    let types = tuple.0.fields.values().iter().map(|field| depth_limited(field, depth - 1));
                     Type::NamedTuple(Arc::new(tuple.0.names.iter().cloned().zip(types).collect()))
                 }
-                other => other.type_of(),
+                _ => Type::tuple(types),
             }
         }
-        depth_limited(self, 16)
+        limited(self, 16, &mut { 1 << 16 })
     }
 
     /// Julia's `===`: same bits for numbers, same contents for what cannot be changed, same object for what can.

@@ -73,7 +73,7 @@ impl<'m, F: Body> CallGraph<'m, F> {
                 }
                 stmt.for_each_operand(&mut |operand| {
                     if !callee.is_some_and(|callee| std::ptr::eq(callee, operand))
-                        && let Some(named) = named_function(module, operand)
+                        && let Some(named) = module.named_function(operand)
                     {
                         escapes[named] = true;
                     }
@@ -173,14 +173,17 @@ fn called<N: Names>(stmt: &Stmt<N>) -> Option<&Operand<N>> {
     }
 }
 
-fn named_function<F, N: Names>(module: &Module<F>, operand: &Operand<N>) -> Option<usize> {
-    let named = match operand {
-        Operand::Global(_) | Operand::Constant(Constant::Function(_)) | Operand::Quote(_) => module.callee(operand),
-        _ => None,
-    };
-    match named {
-        Some(Callee::Function(index)) => Some(index),
-        _ => None,
+impl<F> Module<F> {
+    /// The function of the module that an operand names, by its position.
+    pub fn named_function<N: Names>(&self, operand: &Operand<N>) -> Option<usize> {
+        let named = match operand {
+            Operand::Global(_) | Operand::Constant(Constant::Function(_)) | Operand::Quote(_) => self.callee(operand),
+            _ => None,
+        };
+        match named {
+            Some(Callee::Function(index)) => Some(index),
+            _ => None,
+        }
     }
 }
 

@@ -100,7 +100,7 @@ impl Constant {
         if !name.starts_with(is_identifier_start) || !is_balanced(arguments) {
             return None;
         }
-        Some((Type::parse(name), shown_list(arguments)?))
+        Some((Type::parse(name), shown_list(arguments, 0)?))
     }
 
     /// The scalar, if the constant is one.
@@ -162,11 +162,15 @@ impl fmt::Display for Constant {
     }
 }
 
+/// Tuples of objects that are nested deeper are texts.
+const DEEPEST: usize = 32;
+
 /// The constants of a list. Objects in tuples are known by their texts, too.
-fn shown_list(text: &str) -> Option<Vec<Constant>> {
+fn shown_list(text: &str, depth: usize) -> Option<Vec<Constant>> {
     let element = |text: &str| {
         let inside = text.strip_prefix('(').and_then(|text| text.strip_suffix(')')).filter(|text| is_balanced(text));
-        match (read_constant(text), inside.and_then(shown_list)) {
+        let inside = inside.filter(|_| depth < DEEPEST).and_then(|inside| shown_list(inside, depth + 1));
+        match (read_constant(text), inside) {
             (Some(Constant::Text(_)) | None, Some(elements)) if elements.len() > 1 => Constant::Tuple(elements.into()),
             (known, _) => known.unwrap_or_else(|| Constant::Text(text.into())),
         }
@@ -243,7 +247,9 @@ pub(crate) fn is_identifier_part(c: char) -> bool {
     is_identifier_start(c) || c.is_numeric() || c == '!' || ('\u{300}'..='\u{36f}').contains(&c) || c == '′'
 }
 
-/// Symbols that Julia takes as letters: ∂, ∇, ∞ and a few others.
+/// Symbols that Julia takes as letters: ∂, ∇, ∞, signs of currencies, pictures and others, of Unicode's categories Sc and So for the most part.
 fn is_symbol_letter(c: char) -> bool {
-    matches!(c, '∂' | '∇' | '∞' | '∅' | '∆' | '∑' | '∏' | '°' | '′' | '″')
+    matches!(c, '∂' | '∇' | '∞' | '∅' | '∆' | '∎'..='∑' | '∟'..='∢' | '∫'..='∳' | '⊤' | '⊥' | '⊾' | '⊿' | '⋀'..='⋃')
+        || matches!(c, '°' | '′' | '″' | '¢'..='¥' | '¦' | '©' | '®' | '₠'..='₿' | '⅀'..='⅄' | '■'..='▶' | '▸'..='❧')
+        || matches!(c, '♯' | '➔'..='➿' | '⦛'..='⦴' | '⨀'..='⨆' | '⨉'..='⨖' | '⨛' | '⨜' | '\u{1f000}'..='\u{1faff}')
 }

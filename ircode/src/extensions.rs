@@ -35,10 +35,10 @@ pub enum ExtensionError {
     #[error("a derivative rule `{0}` is registered already")]
     RuleTwice(Name),
     /// The name is not that of a derivative rule.
-    #[error("the name of a derivative rule ends in `_vjp` or `_jvp`, which `{0}` does not")]
+    #[error("the name of a derivative rule has `_vjp` or `_jvp` in it, which `{0}` has not")]
     NoRule(Name),
     /// The text of the rules cannot be read.
-    #[error("{0}")]
+    #[error(transparent)]
     Text(#[from] TextError),
 }
 

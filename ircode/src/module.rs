@@ -279,7 +279,7 @@ impl<F> Module<F> {
         }
     }
 
-    /// Gives a function another name, in tables of methods too. Bodies are not looked at.
+    /// Gives a function another name, in tables of methods too. Bodies are not looked at. Where there is no such function, nothing changes.
     ///
     /// # Errors
     ///

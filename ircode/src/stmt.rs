@@ -325,6 +325,21 @@ impl<N: Names> Stmt<N> {
         }
     }
 
+    /// Whether it is an `unreachable`: a return without a value.
+    pub fn is_unreachable(&self) -> bool {
+        matches!(self, Stmt::Return(node) if node.value.is_none())
+    }
+
+    /// Whether the statement may stand in a block behind an `unreachable`, where Julia leaves φs without edges, hints for the compiler and constants.
+    pub fn may_follow_unreachable(&self) -> bool {
+        match self {
+            Stmt::Phi(phi) => phi.entries.is_empty(),
+            Stmt::Expr(expr) => expr.head == Head::Meta,
+            Stmt::Value(operand) => operand.as_value().is_none(),
+            _ => false,
+        }
+    }
+
     /// Whether control can go on to the fallthrough successor of the block that ends in this statement. What never
     /// returns because of its type `Union{}` is not seen here.
     pub fn falls_through(&self) -> bool {

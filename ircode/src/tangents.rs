@@ -8,7 +8,7 @@
 //! value and is added to in place, what is a value flows backwards. [`Tangent::shadow`] and [`Tangent::cotangent`] are the
 //! parts. In forward mode the tangent goes beside the value as a whole.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::sync::Arc;
 
 use hashbrown::{HashMap, HashSet};
@@ -16,9 +16,11 @@ use hashbrown::{HashMap, HashSet};
 use crate::fields::is_vararg;
 use crate::module::{Module, TypeDef, TypeKind};
 use crate::name::Name;
+use crate::primitives::ResultType;
 use crate::scalar::ScalarType;
 use crate::subtypes::EXCEPTIONS;
 use crate::types::Type;
+use crate::view::Body;
 
 /// What the tangent of a value is.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -90,6 +92,18 @@ impl Tangent {
         }
     }
 
+    /// Whether its type is too large to be written out: types share what they are made of.
+    fn is_large(&self) -> bool {
+        fn exceeds(tangent: &Tangent, left: &mut usize) -> bool {
+            match left.checked_sub(1) {
+                Some(less) => *left = less,
+                None => return true,
+            }
+            tangent.fields().iter().any(|field| exceeds(field, left))
+        }
+        exceeds(self, &mut { LARGEST })
+    }
+
     /// The number of [leaves](Self::for_each_leaf).
     pub fn leaf_count(&self) -> usize {
         match self {
@@ -119,33 +133,70 @@ pub struct TangentTypes<'m, F> {
     module: &'m Module<F>,
     known: RefCell<HashMap<Type, Tangent>>,
     declared: RefCell<Vec<TypeDef>>,
+    /// The structs whose shadows are declared, by place, but not their fields.
+    pending: RefCell<Vec<(usize, Name)>>,
     names: RefCell<HashSet<Name>>,
-    /// Whether a value that is said to be a function may hold something: the module declares structs that are Julia's closures.
-    has_closures: bool,
+    /// The declared types below types that are not declared, by the names of these without modules and parameters.
+    below: HashMap<Name, Vec<Name>>,
+    /// Whether the code makes closures by `partial_apply`: of these a type need not say more than that they are functions. Found when it is asked.
+    applies_partially: OnceCell<bool>,
+    makes_closures: fn(&Module<F>) -> bool,
 }
 
 /// Types that nest deeper than this have dynamic tangents.
 const MAX_DEPTH: usize = 32;
 
-impl<'m, F> TangentTypes<'m, F> {
-    /// For the types that this module declares.
+/// Types of more fields than these, all in all, have dynamic tangents.
+const LARGEST: usize = 1 << 20;
+
+impl<'m, F: Body> TangentTypes<'m, F> {
+    /// For the types that this module declares, and the closures that its code makes.
     pub fn new(module: &'m Module<F>) -> Self {
-        let is_closure = |def: &TypeDef| match &def.kind {
-            TypeKind::Struct { fields, .. } => def.name.contains("var\"#") && !fields.is_empty(),
-            TypeKind::Enum { .. } => false,
-        };
+        TangentTypes { makes_closures, ..TangentTypes::of_declarations(module) }
+    }
+}
+
+impl<'m, F> TangentTypes<'m, F> {
+    /// For the types that this module declares, whatever its code does.
+    pub fn of_declarations(module: &'m Module<F>) -> Self {
+        let mut below: HashMap<Name, Vec<Name>> = HashMap::new();
+        for def in module.types() {
+            let above = module.supertypes(&def.name).unwrap_or_default();
+            let mut names: Vec<&str> = above
+                .iter()
+                .filter_map(|ty| match ty {
+                    Type::Named(name) if module.type_def(name).is_none() => Some(plain_name(name)),
+                    _ => None,
+                })
+                .collect();
+            // Julia's closures, where it is not said what they are.
+            if def.name.contains("var\"#") && !names.contains(&"Function") {
+                names.push("Function");
+            }
+            for name in names {
+                below.entry(name.into()).or_default().push(def.name.clone());
+            }
+        }
         TangentTypes {
             module,
             known: RefCell::default(),
             declared: RefCell::default(),
+            pending: RefCell::default(),
             names: RefCell::default(),
-            has_closures: module.types().iter().any(is_closure),
+            below,
+            makes_closures: |_| false,
+            applies_partially: OnceCell::new(),
         }
     }
 
-    /// Whether values of a type that the module does not declare have no tangent, by the type's name in Julia.
-    fn is_without_tangent(&self, name: &str) -> bool {
-        is_without_tangent(name) || !self.has_closures && last_part(name) == "Function"
+    /// The declared types of which the values of a type may be that is not declared.
+    fn below(&self, name: &str) -> &[Name] {
+        self.below.get(plain_name(name)).map_or(&[], Vec::as_slice)
+    }
+
+    /// Whether values of a type that the module does not declare may be closures of which their type does not say what they hold.
+    fn may_be_closure(&self, name: &str) -> bool {
+        plain_name(name) == "Function" && *self.applies_partially.get_or_init(|| (self.makes_closures)(self.module))
     }
 
     /// The tangent of values of this type.
@@ -170,7 +221,9 @@ impl<'m, F> TangentTypes<'m, F> {
     /// assert_eq!(of("MeanSquaredError"), "Any");
     /// ```
     pub fn of(&self, ty: &Type) -> Tangent {
-        self.at_depth(ty, 0)
+        let tangent = self.at_depth(ty, 0);
+        self.declare_pending();
+        tangent
     }
 
     /// The types that tangents of mutable structs have, in the order in which they were first asked for. Those that the
@@ -187,7 +240,10 @@ impl<'m, F> TangentTypes<'m, F> {
         if depth > MAX_DEPTH {
             return self.dynamic(ty);
         }
-        let found = self.find(ty, depth);
+        let mut found = self.find(ty, depth);
+        if found.is_large() {
+            found = self.dynamic(ty);
+        }
         self.known.borrow_mut().insert(ty.clone(), found.clone());
         found
     }
@@ -268,27 +324,41 @@ impl<'m, F> TangentTypes<'m, F> {
             // What the compiler knows of a value: one that is always the same has no derivative.
             None if ty.is_known_value() => Tangent::None,
             None if ty.widened().is_some() => ty.widened().map_or(Tangent::ANY, |ty| self.at_depth(&ty, depth + 1)),
-            None if self.is_without_tangent(name) => Tangent::None,
+            None if is_without_tangent(name) => self.dynamic(ty),
             None if matches!(last_part(name), "Real" | "Number" | "AbstractFloat") => {
-                Tangent::Dynamic { shadow: false, cotangent: true }
+                let shadow = self.below(name).iter().any(|below| self.holds(&Type::named(below.clone())).1);
+                Tangent::Dynamic { shadow, cotangent: true }
             }
             None => Tangent::ANY,
         }
     }
 
-    /// Declares the type of the shadow of a mutable struct.
+    /// Declares the type of the shadow of a mutable struct; its fields are found later, as structs may hold one another without end.
     fn declare_shadow(&self, name: &Name) {
         let shadow = shadow_name(name);
-        let Some(TypeKind::Struct { fields, .. }) = self.module.type_def(name).map(|def| &def.kind) else { return };
-        if self.names.borrow_mut().insert(shadow.clone()) {
+        let is_struct = matches!(self.module.type_def(name).map(|def| &def.kind), Some(TypeKind::Struct { .. }));
+        if is_struct && self.names.borrow_mut().insert(shadow.clone()) {
             let place = self.declared.borrow().len();
             self.declared.borrow_mut().push(TypeDef::structure(shadow, []));
-            let fields = fields.iter().map(|(field, ty)| (field.clone(), self.of(ty).ty())).collect();
-            let kind = TypeKind::Struct { mutable: true, fields };
+            self.pending.borrow_mut().push((place, name.clone()));
+        }
+    }
+
+    /// Finds the fields of the shadows that were declared.
+    fn declare_pending(&self) {
+        while let Some((place, name)) = self.next_pending() {
+            let Some(TypeKind::Struct { fields, .. }) = self.module.type_def(&name).map(|def| &def.kind) else {
+                continue;
+            };
+            let fields = fields.iter().map(|(field, ty)| (field.clone(), self.at_depth(ty, 0).ty())).collect();
             if let Some(declared) = self.declared.borrow_mut().get_mut(place) {
-                declared.kind = kind;
+                declared.kind = TypeKind::Struct { mutable: true, fields };
             }
         }
+    }
+
+    fn next_pending(&self) -> Option<(usize, Name)> {
+        self.pending.borrow_mut().pop()
     }
 
     /// What is known of a tangent that depends on the value.
@@ -341,7 +411,9 @@ impl<'m, F> TangentTypes<'m, F> {
                         let payloads = cases.iter().flat_map(|(_, payload)| payload);
                         work.extend(payloads.map(|ty| (ty.clone(), inside)));
                     }
-                    None if self.is_without_tangent(name) => {}
+                    None if is_without_tangent(name) && !self.may_be_closure(name) => {
+                        work.extend(self.below(name).iter().map(|below| (Type::named(below.clone()), inside)));
+                    }
                     None => {
                         found(true);
                         found(inside);
@@ -411,8 +483,24 @@ pub(crate) fn last_part(name: &str) -> &str {
     name.rsplit('.').next().unwrap_or(name)
 }
 
-/// Whether values of a type that the module does not declare have no tangent, by the type's name in Julia. What exceptions hold is not
-/// followed: they are made to be thrown.
+/// The name of a type without the modules before it and the parameters behind it.
+fn plain_name(name: &str) -> &str {
+    last_part(name.split('{').next().unwrap_or(name))
+}
+
+/// Whether code of a module makes closures by `partial_apply`.
+fn makes_closures<F: Body>(module: &Module<F>) -> bool {
+    module.functions().iter().any(|function| {
+        let mut makes = false;
+        function.body.for_each_stmt(&mut |stmt| {
+            makes |= module.primitive_call(stmt).is_some_and(|(primitive, _)| primitive.result == ResultType::Closure);
+        });
+        makes
+    })
+}
+
+/// Whether values of a type that the module does not declare have no tangent, by the type's name in Julia, as long as the module declares no types below it. What
+/// exceptions of Julia's library hold is not followed: they are made to be thrown.
 fn is_without_tangent(name: &str) -> bool {
     const NAMES: &[&str] = &[
         "Integer",
@@ -436,17 +524,19 @@ fn is_without_tangent(name: &str) -> bool {
         "TTY",
         "Task",
         "Exception",
+        "Function",
     ];
-    let name = last_part(name.split('{').next().unwrap_or(name));
+    let name = plain_name(name);
     NAMES.contains(&name) || EXCEPTIONS.contains(&name)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::code::IRCode;
 
-    fn declared() -> Module<()> {
-        let mut module: Module<()> = Module::new();
+    fn declared() -> Module<IRCode> {
+        let mut module: Module<IRCode> = Module::new();
         let mut mutable = |name: &str, fields: &[(&str, &str)], mutable: bool| {
             let fields = fields.iter().map(|(field, ty)| ((*field).into(), Type::parse(ty))).collect();
             module

@@ -197,22 +197,52 @@ impl Type {
     /// assert_eq!(names, ["Point", "Line"]);
     /// ```
     pub fn for_each_name(&self, visit: &mut dyn FnMut(&Name)) {
+        if let Type::Named(name) = self {
+            visit(name);
+        }
+        self.any_part(&mut |part| {
+            part.for_each_name(visit);
+            false
+        });
+    }
+
+    /// Whether something holds of a type that this one is directly made of.
+    fn any_part(&self, holds: &mut dyn FnMut(&Type) -> bool) -> bool {
         match self {
-            Type::Named(name) => visit(name),
-            Type::Tuple(types) | Type::Union(types) => types.iter().for_each(|ty| ty.for_each_name(visit)),
-            Type::NamedTuple(fields) => fields.iter().for_each(|(_, ty)| ty.for_each_name(visit)),
-            Type::Array(array) => array.element.for_each_name(visit),
+            Type::Tuple(types) | Type::Union(types) => types.iter().any(holds),
+            Type::NamedTuple(fields) => fields.iter().any(|(_, ty)| holds(ty)),
+            Type::Array(array) => holds(&array.element),
             Type::Ref(of)
             | Type::Memory(of)
             | Type::MemoryRef(of)
             | Type::Stack(of)
             | Type::Slot(of)
-            | Type::TypeOf(of) => of.for_each_name(visit),
-            Type::Closure(ty) | Type::DifferentiableFunction(ty) => {
-                ty.parameters.iter().chain([&ty.result]).for_each(|ty| ty.for_each_name(visit));
-            }
-            _ => {}
+            | Type::TypeOf(of) => holds(of),
+            Type::Closure(ty) | Type::DifferentiableFunction(ty) => ty.parameters.iter().chain([&ty.result]).any(holds),
+            _ => false,
         }
+    }
+
+    /// Whether the type, written out, is of more than this many types, or nests deeper than [`Type::parse`] reads. Types share what they are made of: of forty
+    /// statements, a type can be made that nobody can write down. What finds types asks this, and settles for [`Type::Any`].
+    ///
+    /// ```
+    /// use ircode::Type;
+    ///
+    /// let pair = |ty: Type| Type::tuple([ty.clone(), ty]);
+    /// assert!(!pair(Type::FLOAT64).is_larger_than(3));
+    /// assert!(pair(Type::FLOAT64).is_larger_than(2));
+    /// assert!((0..30).fold(Type::FLOAT64, |ty, _| pair(ty)).is_larger_than(1_000_000));
+    /// ```
+    pub fn is_larger_than(&self, count: usize) -> bool {
+        fn exceeds(ty: &Type, depth: usize, left: &mut usize) -> bool {
+            if depth > parse::MAX_DEPTH || *left == 0 {
+                return true;
+            }
+            *left -= 1;
+            ty.any_part(&mut |part| exceeds(part, depth + 1, left))
+        }
+        exceeds(self, 0, &mut { count })
     }
 
     /// Whether nothing is known of the values: untyped or `Any`.
@@ -229,19 +259,8 @@ impl Type {
     /// assert!(!Type::parse("Vector{Tuple{Float64, Int64}}").names_declared());
     /// ```
     pub fn names_declared(&self) -> bool {
-        match self {
-            Type::Named(_) | Type::Closure(_) | Type::DifferentiableFunction(_) => true,
-            Type::Tuple(types) | Type::Union(types) => types.iter().any(Type::names_declared),
-            Type::NamedTuple(fields) => fields.iter().any(|(_, ty)| ty.names_declared()),
-            Type::Array(array) => array.element.names_declared(),
-            Type::Ref(of)
-            | Type::Memory(of)
-            | Type::MemoryRef(of)
-            | Type::Stack(of)
-            | Type::Slot(of)
-            | Type::TypeOf(of) => of.names_declared(),
-            _ => false,
-        }
+        matches!(self, Type::Named(_) | Type::Closure(_) | Type::DifferentiableFunction(_))
+            || self.any_part(&mut Type::names_declared)
     }
 
     /// The members, of a union; the type itself otherwise.

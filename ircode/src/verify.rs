@@ -359,9 +359,10 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
     fn check_block_end(&mut self, block: &BlockView<N>, statements: &[&StatementView<'a, N>]) {
         // Julia's compaction may leave statements behind an enter, which then still ends the block.
         let enter = statements.iter().copied().find(|statement| !matches!(statement.stmt, Stmt::Phi(_)));
+        let before_dead = statements.iter().rev().find(|statement| !statement.stmt.may_follow_unreachable());
         let last = match enter.filter(|first| matches!(first.stmt, Stmt::Enter(_))) {
             Some(enter) if !statements.last().is_some_and(|last| last.stmt.is_terminator()) => Some(enter),
-            _ => statements.last().copied(),
+            _ => before_dead.filter(|last| last.stmt.is_unreachable()).or(statements.last()).copied(),
         };
         let mut expected: SmallVec<[N::Block; 8]> = SmallVec::new();
         let mut check = Check::FallthroughEdges;
@@ -418,12 +419,8 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
         domtree: &DomTree,
     ) {
         let mut in_phis = true;
-        // Julia 1.5 leaves `unreachable`s and φs without edges behind an `unreachable`, where a call turned out to return never.
-        let is_dead = |stmt: &Stmt<N>| match stmt {
-            Stmt::Return(node) => node.value.is_none(),
-            Stmt::Phi(phi) => phi.entries.is_empty(),
-            _ => false,
-        };
+        // Julia 1.5 leaves `unreachable`s and what does nothing behind an `unreachable`, where a call turned out to return never.
+        let is_dead = |stmt: &Stmt<N>| stmt.is_unreachable() || stmt.may_follow_unreachable();
         let dead = match statements.iter().rposition(|statement| !is_dead(statement.stmt)) {
             Some(last) => last + 1,
             None => 0,

@@ -66,6 +66,9 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     Ok(found)
 }
 
+/// Types of more parts than these, written out, are not said.
+const LARGEST: usize = 1 << 16;
+
 /// Types that are being found.
 struct Inference {
     /// The statements without types, in reverse postorder.
@@ -112,6 +115,7 @@ impl Inference {
         let Some(&id) = self.open.get(position) else { return };
         let Some(inst) = bb.inst(id) else { return };
         let ty = match result_type(bb, module, inst) {
+            Some(ty) if ty.is_larger_than(LARGEST) => Type::Any,
             Some(ty) => ty,
             // Operands that are known later may tell.
             None if inst.ty == Type::Untyped => return,

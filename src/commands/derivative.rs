@@ -107,6 +107,7 @@ pub(crate) fn describe(input: &Input, error: &GradientError) -> Failure {
         GradientError::Conversion(_)
         | GradientError::Invalid { .. }
         | GradientError::Misdeclared { .. }
+        | GradientError::Tables(_)
         | GradientError::NoNumber(_)
         | GradientError::Direction { .. }
         | GradientError::Tangent { .. } => error.to_string(),

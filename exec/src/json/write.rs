@@ -13,23 +13,30 @@ pub(super) const CAPTURED: &str = "captured";
 /// Values nested deeper than this are not written.
 const MAX_DEPTH: usize = 100;
 
+/// Values of more parts are not written: what is shared is written wherever it is.
+const MOST: usize = 1 << 26;
+
 /// A value as JSON: numbers as numbers, or as strings where JSON has none; tuples and vectors as lists, arrays of higher
 /// rank as lists of the slices along their last dimension; structs as objects; a case of an enum as an object of one member,
 /// the list of its payload; a closure as `{"function": "f", "captured": [values]}`; `nothing` as `null`, and so what is not assigned in an object.
 ///
 /// # Errors
 ///
-/// [`RunErrorKind::Unsupported`] for values that have no JSON, and for those that nest too deep.
+/// [`RunErrorKind::Unsupported`] for values that have no JSON, and for those that nest too deep or are too large.
 pub fn value_to_json(value: &Value) -> Result<Json, RunErrorKind> {
-    to_json(value, 0)
+    to_json(value, 0, &mut { MOST })
 }
 
-fn to_json(value: &Value, depth: usize) -> Result<Json, RunErrorKind> {
+fn to_json(value: &Value, depth: usize, left: &mut usize) -> Result<Json, RunErrorKind> {
+    let Some(less) = left.checked_sub(1) else {
+        return Err(RunErrorKind::Unsupported(format!("writing a value of more than {MOST} parts")));
+    };
+    *left = less;
     if depth > MAX_DEPTH {
         return Err(RunErrorKind::Unsupported(format!("writing a value nested deeper than {MAX_DEPTH}")));
     }
-    let list = |values: &[Value]| -> Result<Json, RunErrorKind> {
-        Ok(Json::Array(values.iter().map(|value| to_json(value, depth + 1)).collect::<Result<_, _>>()?))
+    let mut list = |values: &[Value]| -> Result<Json, RunErrorKind> {
+        Ok(Json::Array(values.iter().map(|value| to_json(value, depth + 1, left)).collect::<Result<_, _>>()?))
     };
     Ok(match value {
         Value::Nothing | Value::Undefined => Json::Null,
@@ -40,7 +47,7 @@ fn to_json(value: &Value, depth: usize) -> Result<Json, RunErrorKind> {
         Value::NamedTuple(tuple) => {
             let mut members = Map::new();
             for (name, value) in tuple.0.names.iter().zip(tuple.0.fields.values()) {
-                members.insert(name.to_string(), to_json(value, depth + 1)?);
+                members.insert(name.to_string(), to_json(value, depth + 1, left)?);
             }
             Json::Object(members)
         }
@@ -51,7 +58,7 @@ fn to_json(value: &Value, depth: usize) -> Result<Json, RunErrorKind> {
             }
             let mut members = Map::new();
             for (name, value) in object.0.ty.names.iter().zip(fields.values()) {
-                members.insert(name.to_string(), to_json(value, depth + 1)?);
+                members.insert(name.to_string(), to_json(value, depth + 1, left)?);
             }
             Json::Object(members)
         }
@@ -68,7 +75,7 @@ fn to_json(value: &Value, depth: usize) -> Result<Json, RunErrorKind> {
         }
         Value::Array(_) => {
             let elements = value.array_elements().unwrap_or_default();
-            slices(&elements, &value.array_dims().unwrap_or_default(), depth)?
+            slices(&elements, &value.array_dims().unwrap_or_default(), depth, left)?
         }
         Value::Stack(stack) => list(stack.0.fields.borrow().values())?,
         Value::Memory(memory) => list(memory.0.fields.borrow().values())?,
@@ -76,15 +83,15 @@ fn to_json(value: &Value, depth: usize) -> Result<Json, RunErrorKind> {
     })
 }
 
-fn slices(elements: &[Value], dims: &[usize], depth: usize) -> Result<Json, RunErrorKind> {
+fn slices(elements: &[Value], dims: &[usize], depth: usize, left: &mut usize) -> Result<Json, RunErrorKind> {
     let Some((last, inner)) = dims.split_last() else {
-        return to_json(elements.first().unwrap_or(&Value::Nothing), depth + 1);
+        return to_json(elements.first().unwrap_or(&Value::Nothing), depth + 1, left);
     };
     let size: usize = inner.iter().product();
     let mut list = Vec::with_capacity(*last);
     for slice in 0..*last {
         let elements = elements.get(slice * size..(slice + 1) * size).unwrap_or_default();
-        list.push(slices(elements, inner, depth + 1)?);
+        list.push(slices(elements, inner, depth + 1, left)?);
     }
     Ok(Json::Array(list))
 }

@@ -220,7 +220,7 @@ impl Machine<'_> {
     ///
     /// [`RunErrorKind::Unsupported`] if there is no such primitive, and what the primitive has against the operands.
     pub fn primitive(&mut self, name: &str, operands: &[Value]) -> Result<Value, RunErrorKind> {
-        let Some(primitive) = ircode::primitives::lookup(name) else {
+        let Some(primitive) = self.module.primitive(name) else {
             return Err(RunErrorKind::Unsupported(format!("the primitive {name}, which is not there,")));
         };
         let result = self.runtime.call_primitive(primitive, operands);

@@ -9,7 +9,7 @@ use ircode::{Callee, Name};
 use super::cells::CONTENTS;
 use super::context::Context;
 use super::layout::{Inside, Layout, Layouts, Shape};
-use super::marshal::{Result, identity, out_of_memory, refused, set_word, storage_of_any, word};
+use super::marshal::{Result, are_assigned, identity, out_of_memory, refused, set_word, storage_of_any, word};
 use crate::value::Value;
 use crate::walk::any_inside;
 
@@ -121,6 +121,7 @@ impl Context {
         if contents.len() != inside.fields.len() {
             return mismatch();
         }
+        are_assigned(&contents)?;
         let Some(cell) = self.memory.take(CONTENTS as usize + inside.size as usize) else {
             return Err(out_of_memory(self));
         };

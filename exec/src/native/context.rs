@@ -84,7 +84,7 @@ pub(super) struct Context {
     runtime: Option<Box<Runtime<'static>>>,
     /// What the program has printed.
     output: Arc<Mutex<String>>,
-    pub(super) error: Option<RunErrorKind>,
+    pub(super) error: Option<Fault>,
     /// Why native code cannot go on where the interpreter can: what it met is of another type than the code says, for instance.
     pub(super) refused: Option<String>,
     /// The places in functions that the interpreter has run through which the error came, innermost first.
@@ -172,7 +172,7 @@ impl Context {
 
     fn out_of_stack(&mut self) -> u8 {
         self.refused = Some("a recursion that needs so much of the stack".into());
-        self.fail_outside(RunErrorKind::DepthLimit(self.shared.limits.depth));
+        self.fail_outside(Fault::Fatal(RunErrorKind::DepthLimit(self.shared.limits.depth)));
         1
     }
 
@@ -225,31 +225,31 @@ impl Context {
     }
 
     /// Ends the call with this error, at a site.
-    pub(super) fn fail(&mut self, site: u32, kind: RunErrorKind) {
-        self.fail_outside(kind);
+    pub(super) fn fail(&mut self, site: u32, fault: Fault) {
+        self.fail_outside(fault);
         self.pass_through(site);
     }
 
     /// The error for something that failed. What native code cannot do is remembered, as that is no error of the program.
-    pub(super) fn kind_of(&mut self, refused: Refused) -> RunErrorKind {
+    pub(super) fn fault_of(&mut self, refused: Refused) -> Fault {
         match refused {
             Refused::Value(what) => {
                 self.refused = Some(what.clone());
-                RunErrorKind::Unsupported(what)
+                Fault::Fatal(RunErrorKind::Unsupported(what))
             }
-            Refused::Fault(fault) => self.fault_kind(fault),
+            Refused::Fault(fault) => fault,
         }
     }
 
     /// Ends the call with the error for something that failed at a site.
     pub(super) fn refuse_or_fail(&mut self, site: u32, refused: Refused) {
-        let kind = self.kind_of(refused);
-        self.fail(site, kind);
+        let fault = self.fault_of(refused);
+        self.fail(site, fault);
     }
 
     /// Ends the call with this error, which has come about in no statement of the function that runs.
-    pub(super) fn fail_outside(&mut self, kind: RunErrorKind) {
-        self.error = Some(kind);
+    pub(super) fn fail_outside(&mut self, fault: Fault) {
+        self.error = Some(fault);
         self.inner_places.clear();
         self.first_sites.clear();
         self.last_sites.clear();
@@ -285,10 +285,13 @@ impl Context {
         let output = self.output.clone();
         let print = move |text: &str| output.lock().unwrap_or_else(PoisonError::into_inner).push_str(text);
         let mut machine = Machine::with_limits(&module, rest).on_output(print).with_globals(globals);
-        machine.call(&function.name, args).map_err(|error| {
+        let called = machine.call(&function.name, args);
+        called.map_err(|error| {
             self.inner_places = error.trace;
+            if let Some(exception) = machine.exception() {
+                return Fault::Throw(exception.clone()).into();
+            }
             match error.kind {
-                RunErrorKind::Exception(exception) => Fault::Throw(exception).into(),
                 RunErrorKind::DepthLimit(_) => Fault::Fatal(RunErrorKind::DepthLimit(limits.depth)).into(),
                 // In the interpreter, calls of one function by another do not ask for this.
                 RunErrorKind::ArgumentType { .. } => {
@@ -306,7 +309,7 @@ impl Context {
             return false;
         }
         match self.error.take() {
-            Some(RunErrorKind::Exception(exception)) => {
+            Some(Fault::Throw(exception)) => {
                 self.forget_exceptions(depth);
                 self.exceptions.push(exception);
                 self.caught = self.exceptions.len() as u64;
@@ -338,15 +341,6 @@ impl Context {
         let done = work(self, &mut layouts);
         self.layouts = Some(layouts);
         done
-    }
-
-    /// What a fault of the interpreter means.
-    pub(super) fn fault_kind(&self, fault: Fault) -> RunErrorKind {
-        match fault {
-            Fault::Throw(value) => RunErrorKind::Exception(value),
-            Fault::Fatal(kind) => kind,
-            Fault::OutOfMemory => RunErrorKind::MemoryLimit(self.shared.limits.memory),
-        }
     }
 }
 

@@ -21,7 +21,7 @@ use super::handlers::{Handlers, ends_block, enters_handlers};
 use super::layout::{Layout, Parts, Shape};
 use super::loops::{counted_loops, flow_graph};
 use super::outlined::Spare;
-use super::phis::{PhiEdges, compile_order, completed, open_phis, phi_type};
+use super::phis::{compile_order, completed, open_phis, phi_type};
 use super::scopes::Scopes;
 use super::sites::{Interpreted, What, Work};
 use super::stacks::{LocalStack, local_stacks};
@@ -29,6 +29,7 @@ use super::unions::covering_member;
 use super::variables::Held;
 use super::versions::{Version, VersionedLoop};
 use crate::constants::global_value;
+use crate::phi_edges::PhiEdges;
 use crate::shown_objects::shown_struct;
 use crate::value::Value;
 

@@ -100,13 +100,10 @@ unsafe extern "C" fn fill(address: u64, count: u64, bits: u64, size: u64) {
 
 /// Adds so many floats to others.
 unsafe extern "C" fn add<T: Copy + std::ops::AddAssign>(to: u64, from: u64, count: u64) {
-    let count = count as usize;
-    // SAFETY: called by machine code with so many elements of two arrays that have no memory in common, each at a multiple of its size.
-    let (to, from) = unsafe {
-        (std::slice::from_raw_parts_mut(to as *mut T, count), std::slice::from_raw_parts(from as *const T, count))
-    };
-    for (to, from) in to.iter_mut().zip(from) {
-        *to += *from;
+    let (to, from) = (to as *mut T, from as *const T);
+    for index in 0..count as usize {
+        // SAFETY: called by machine code with so many elements of two arrays, each at a multiple of its size. They may share memory, so that there are no slices of them.
+        unsafe { *to.add(index) += *from.add(index) };
     }
 }
 
@@ -159,10 +156,9 @@ unsafe extern "C" fn fail(context: *mut Context, site: u32, operands: u64) {
         on(context, |context, shared| {
             let Some(at) = shared.sites.get(site as usize) else { return };
             let exception = |context: &mut Context, name: &str, names: &[&str], fields: Vec<Value>| {
-                let fault = context.runtime().exception(name, names, fields);
-                context.fault_kind(fault)
+                context.runtime().exception(name, names, fields)
             };
-            let kind = match &at.what {
+            let fault = match &at.what {
                 What::Bounds { array, indices } => {
                     // SAFETY: the operands are the array and as many indices.
                     let array = context.with_layouts(|context, layouts| {
@@ -179,8 +175,8 @@ unsafe extern "C" fn fail(context: *mut Context, site: u32, operands: u64) {
                     };
                     match (array, index) {
                         (Ok(array), Ok(index)) => exception(context, "BoundsError", &["a", "i"], vec![array, index]),
-                        (Err(refused), _) => context.kind_of(refused),
-                        (_, Err(fault)) => context.fault_kind(fault),
+                        (Err(refused), _) => context.fault_of(refused),
+                        (_, Err(fault)) => fault,
                     }
                 }
                 What::Stretch { array } => {
@@ -193,7 +189,7 @@ unsafe extern "C" fn fail(context: *mut Context, site: u32, operands: u64) {
                     let indices = Value::Text(format!("{first}:{last}").into());
                     match array {
                         Ok(array) => exception(context, "BoundsError", &["a", "i"], vec![array, indices]),
-                        Err(refused) => context.kind_of(refused),
+                        Err(refused) => context.fault_of(refused),
                     }
                 }
                 What::NegativeCount => {
@@ -207,27 +203,27 @@ unsafe extern "C" fn fail(context: *mut Context, site: u32, operands: u64) {
                 What::NotAssigned(name) => {
                     exception(context, "UndefVarError", &["var"], vec![Value::Symbol(name.clone())])
                 }
-                What::Undefined(what) => RunErrorKind::Undefined(what.clone()),
-                What::UnknownFunction(name) => RunErrorKind::UnknownFunction(name.clone()),
-                What::Unsupported(what) => RunErrorKind::Unsupported(what.clone()),
-                What::Refused(what) => context.kind_of(Refused::Value((*what).into())),
-                What::Unreachable => RunErrorKind::ReachedUnreachable,
-                What::FellThrough => RunErrorKind::FellThrough,
+                What::Undefined(what) => Fault::Fatal(RunErrorKind::Undefined(what.clone())),
+                What::UnknownFunction(name) => Fault::Fatal(RunErrorKind::UnknownFunction(name.clone())),
+                What::Unsupported(what) => Fault::Fatal(RunErrorKind::Unsupported(what.clone())),
+                What::Refused(what) => context.fault_of(Refused::Value((*what).into())),
+                What::Unreachable => Fault::Fatal(RunErrorKind::ReachedUnreachable),
+                What::FellThrough => Fault::Fatal(RunErrorKind::FellThrough),
                 What::Depth => {
                     // The call did not come about: the error is the caller's.
-                    context.fail_outside(RunErrorKind::DepthLimit(shared.limits.depth));
+                    context.fail_outside(Fault::Fatal(RunErrorKind::DepthLimit(shared.limits.depth)));
                     return;
                 }
                 What::NewArray { .. }
                 | What::Reshape { .. }
                 | What::NewStack { .. }
                 | What::NewObject { .. }
-                | What::Grow { .. } => RunErrorKind::MemoryLimit(shared.limits.memory),
+                | What::Grow { .. } => Fault::OutOfMemory,
                 What::Call | What::CallValue(_) | What::Interpreted(_) => {
-                    RunErrorKind::Unsupported("a failure without a reason".into())
+                    Fault::Fatal(RunErrorKind::Unsupported("a failure without a reason".into()))
                 }
             };
-            context.fail(site, kind);
+            context.fail(site, fault);
         });
     }
 }
@@ -404,7 +400,7 @@ unsafe extern "C" fn new(context: *mut Context, site: u32, operands: u64) -> u64
     unsafe {
         on(context, |context, shared| {
             let Some(at) = shared.sites.get(site as usize) else { return 0 };
-            let out_of_memory = RunErrorKind::MemoryLimit(shared.limits.memory);
+            let out_of_memory = Fault::OutOfMemory;
             let made = match &at.what {
                 What::NewObject { bytes } => match context.memory.take_zeros(*bytes as usize) {
                     Some(object) => Ok(object.as_ptr() as u64),
@@ -430,8 +426,8 @@ unsafe extern "C" fn new(context: *mut Context, site: u32, operands: u64) -> u64
             };
             match made {
                 Ok(address) => address,
-                Err(kind) => {
-                    context.fail(site, kind);
+                Err(fault) => {
+                    context.fail(site, fault);
                     0
                 }
             }
@@ -440,12 +436,12 @@ unsafe extern "C" fn new(context: *mut Context, site: u32, operands: u64) -> u64
 }
 
 /// An array of zeros; `None` if there is no memory for it.
-fn new_array(context: &mut Context, bytes: u32, dims: &[i64]) -> Option<Result<u64, RunErrorKind>> {
+fn new_array(context: &mut Context, bytes: u32, dims: &[i64]) -> Option<Result<u64, Fault>> {
     let length = dims.iter().try_fold(1_u64, |length, &dim| length.checked_mul(u64::try_from(dim).ok()?));
     let Some(length) = length.filter(|&length| i64::try_from(length).is_ok()) else {
         let message = Value::String("invalid Array dimensions".into());
         let fault = context.runtime().exception("ArgumentError", &["msg"], vec![message]);
-        return Some(Err(context.fault_kind(fault)));
+        return Some(Err(fault));
     };
     let data = context.memory.take_zeros(usize::try_from(length.checked_mul(u64::from(bytes))?).ok()?.max(16))?;
     new_header(context, data.as_ptr() as u64, length, dims).map(Ok)
@@ -507,7 +503,7 @@ unsafe extern "C" fn grow(context: *mut Context, site: u32, header: u64, least: 
                     0
                 }
                 None => {
-                    context.fail(site, RunErrorKind::MemoryLimit(shared.limits.memory));
+                    context.fail(site, Fault::OutOfMemory);
                     1
                 }
             }

@@ -137,7 +137,8 @@ impl Context {
                 let mut values = Vec::with_capacity(fields.len());
                 let mut part = 0;
                 for field in fields {
-                    values.push(self.load_parts(layouts, layout, part, field, address)?);
+                    // SAFETY: the value lies there, as the caller promises.
+                    values.push(unsafe { self.load_parts(layouts, layout, part, field, address)? });
                     part += field.parts.len();
                 }
                 self.aggregate(&layout.ty, values)?
@@ -146,7 +147,8 @@ impl Context {
                 // SAFETY: the number of the member is the first part.
                 let member = usize::from(unsafe { byte(address) });
                 let Some(layout_of) = members.get(member) else { return refused("a value of no member of a union") };
-                self.load_parts(layouts, layout, first_part(members, member), layout_of, address)?
+                // SAFETY: the value lies there, as the caller promises.
+                unsafe { self.load_parts(layouts, layout, first_part(members, member), layout_of, address)? }
             }
             Shape::Record(_, inside) => {
                 // SAFETY: the value is a pointer to its fields, as `inside` says.
@@ -175,7 +177,11 @@ impl Context {
     }
 
     /// A field of an aggregate that lies in parts: they may be further apart than in a value of its own.
-    fn load_parts(
+    ///
+    /// # Safety
+    ///
+    /// A value of the layout `whole` lies at the address.
+    unsafe fn load_parts(
         &mut self,
         layouts: &mut Layouts,
         whole: &Layout,
@@ -346,7 +352,8 @@ impl Context {
         Ok(values)
     }
 
-    /// Puts a value at an address.
+    /// Puts a value at an address. One that is not assigned is a pointer to nothing, where the code looks out for it; what is passed to code that does not
+    /// must be [assigned](are_assigned).
     ///
     /// # Safety
     ///
@@ -379,6 +386,7 @@ impl Context {
             }
             Shape::Fields(fields) => {
                 let Some(values) = fields_of(value, &layout.ty, fields.len()) else { return refused(mismatch()) };
+                are_assigned(&values)?;
                 let mut part = 0;
                 for (field, value) in fields.iter().zip(values) {
                     // SAFETY: as the caller promises.
@@ -401,6 +409,9 @@ impl Context {
             }
             Shape::Record(fields, inside) => {
                 let Some(values) = fields_of(value, &layout.ty, fields.len()) else { return refused(mismatch()) };
+                if !self.shared.incomplete.contains(&layout.ty) {
+                    are_assigned(&values)?;
+                }
                 let Some(start) = self.memory.take(inside.size as usize) else { return Err(out_of_memory(self)) };
                 let start = start.as_ptr() as u64;
                 for ((field, at), value) in inside.fields.iter().zip(values) {
@@ -741,6 +752,14 @@ fn unit_value(ty: &Type) -> Value {
 }
 
 /// The fields of a tuple, a named tuple or an immutable struct of this type.
+/// Refuses values of which some are not assigned: the code reads them as they are.
+pub(super) fn are_assigned(values: &[Value]) -> Result<()> {
+    match values.iter().any(|value| matches!(value, Value::Undefined)) {
+        true => refused("a value that is not assigned"),
+        false => Ok(()),
+    }
+}
+
 fn fields_of(value: &Value, ty: &Type, count: usize) -> Option<Vec<Value>> {
     let fields = match value {
         Value::Tuple(tuple) if matches!(ty, Type::Tuple(_)) => tuple.0.fields.values().to_vec(),

@@ -14,11 +14,11 @@ use super::decided::with_decided_branches;
 use super::effort::Effort;
 use super::function::Refusal;
 use super::lifted::Lifted;
-use super::marshal::Refused;
+use super::marshal::{Refused, are_assigned};
 use super::sites::What;
 use crate::error::{Place, RunError, RunErrorKind};
 use crate::limits::Limits;
-use crate::machine::place;
+use crate::machine::{Fault, place};
 use crate::value::{Value, known_isa};
 
 /// The stack with which a call starts, at least.
@@ -52,7 +52,7 @@ impl fmt::Display for NotCompiled {
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum CallError {
     /// The run failed, as it would in the interpreter.
-    #[error("{0}")]
+    #[error(transparent)]
     Run(RunError),
     /// What was passed [in place](Program::call_in_place) is not of the type of its parameter.
     #[error("argument {argument} must be of type {expected}, but is {given}")]
@@ -232,6 +232,21 @@ impl Program {
         args: &[Value],
         output: &mut dyn FnMut(&str),
     ) -> Result<Value, CallError> {
+        self.call_catching(function, args, output)?.map_err(|(_, error)| CallError::Run(error))
+    }
+
+    /// The same, of which an exception that comes out of the call is an outcome like any other: the value itself, with the objects that it
+    /// holds, and what there is to say of it.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`], for all that is no exception.
+    pub fn call_catching(
+        &self,
+        function: &str,
+        args: &[Value],
+        output: &mut dyn FnMut(&str),
+    ) -> Result<Result<Value, (Value, RunError)>, CallError> {
         let outside = |kind| CallError::Run(RunError { kind, trace: Vec::new() });
         let entry = self.names.iter().position(|name| name.as_str() == function);
         let entry = entry.and_then(|entry| self.finished.entries.get(entry));
@@ -254,7 +269,7 @@ impl Program {
             true => {
                 let (own, collected) = args.split_at(fixed);
                 let collected = context.runtime().tuple(collected.to_vec());
-                let collected = collected.map_err(|fault| self.refused(context, fault.into()))?;
+                let collected = collected.map_err(|fault| self.stopped(fault.into()))?;
                 let args: Vec<Value> = own.iter().cloned().chain([collected]).collect();
                 self.call_on(context, entry, &args, output)
             }
@@ -268,12 +283,13 @@ impl Program {
         entry: &Entry,
         args: &[Value],
         output: &mut dyn FnMut(&str),
-    ) -> Result<Value, CallError> {
+    ) -> Result<Result<Value, (Value, RunError)>, CallError> {
         let sizes = entry.signature.parameters.iter().map(|layout| layout.size.next_multiple_of(16) as usize);
         let mut operands = vec![0_u128; sizes.sum::<usize>() / 16 + 1];
         let mut result = vec![0_u128; entry.signature.result.size as usize / 16 + 1];
         let address = operands.as_mut_ptr() as u64;
         let stored = context.with_layouts(|context, layouts| {
+            are_assigned(args)?;
             let mut at = address;
             for (arg, layout) in args.iter().zip(&entry.signature.parameters) {
                 // SAFETY: there is room for all arguments, each at a multiple of 16 bytes.
@@ -283,10 +299,10 @@ impl Program {
             let hiding = args.iter().zip(&entry.signature.parameters).filter(|(_, layout)| layout.hides_objects);
             context.check_apart(&hiding.map(|(arg, _)| arg.clone()).collect::<Vec<_>>())
         });
-        stored.map_err(|refused| self.refused(context, refused))?;
+        stored.map_err(|refused| self.stopped(refused))?;
         // SAFETY: the arguments are those of the signature, and there is room for the result.
         let run = unsafe { self.run(context, entry, address, result.as_mut_ptr() as u64) };
-        if let Err(CallError::Refused(what)) = run {
+        if let Err(Stopped::Refused(what)) = run {
             // The caller's objects are as they were: the interpreter can start anew.
             return Err(CallError::Refused(what));
         }
@@ -295,23 +311,30 @@ impl Program {
             let returned = match run {
                 // SAFETY: the call has put its result there.
                 Ok(()) => Ok(unsafe { context.load(layouts, &entry.signature.result, result.as_ptr() as u64)? }),
-                Err(error) => Err(error),
+                Err(stopped) => Err(stopped),
             };
             // Last, as it is what the caller sees if the result cannot be had.
             context.write_back(layouts)?;
             Ok(returned)
         });
-        let result = finished.unwrap_or_else(|refused| Err(self.refused(context, refused)));
-        if !printed.is_empty() && !matches!(result, Err(CallError::Refused(_))) {
+        let result = finished.unwrap_or_else(|refused| Err(self.stopped(refused)));
+        if !printed.is_empty() && !matches!(result, Err(Stopped::Refused(_))) {
             output(&printed);
         }
-        result
+        match result {
+            Ok(value) => Ok(Ok(value)),
+            Err(Stopped::Thrown(exception, trace)) => {
+                let error = RunError::thrown(&exception, trace);
+                Ok(Err((exception, error)))
+            }
+            Err(stopped) => Err(stopped.into()),
+        }
     }
 
-    fn refused(&self, context: &Context, refused: Refused) -> CallError {
+    fn stopped(&self, refused: Refused) -> Stopped {
         match refused {
-            Refused::Value(what) => CallError::Refused(what),
-            Refused::Fault(fault) => CallError::Run(RunError { kind: context.fault_kind(fault), trace: Vec::new() }),
+            Refused::Value(what) => Stopped::Refused(what),
+            Refused::Fault(fault) => Stopped::failed(fault, Vec::new(), self.limits().memory),
         }
     }
 
@@ -348,10 +371,9 @@ impl Program {
         entry: &Entry,
         arguments: u64,
         result: u64,
-    ) -> Result<(), CallError> {
+    ) -> Result<(), Stopped> {
         if !context.make_globals() {
-            let kind = RunErrorKind::MemoryLimit(context.memory.limit());
-            return Err(CallError::Run(RunError { kind, trace: Vec::new() }));
+            return Err(Stopped::failed(Fault::OutOfMemory, Vec::new(), context.memory.limit()));
         }
         let address = entry.address as *const ();
         // SAFETY: the trampoline at this address has this signature; the code lives as long as `self`.
@@ -369,7 +391,7 @@ impl Program {
             return Ok(());
         }
         if let Some(what) = context.refused.take() {
-            return Err(CallError::Refused(what));
+            return Err(Stopped::Refused(what));
         }
         let shared = &self.finished.shared;
         let sites = context.first_sites.iter().chain(&context.last_sites);
@@ -382,8 +404,38 @@ impl Program {
         if let Some(middle) = trace.len().checked_sub(2 * TRACE_ENDS) {
             trace.drain(TRACE_ENDS..TRACE_ENDS + middle);
         }
-        let kind = context.error.take().unwrap_or(RunErrorKind::ReachedUnreachable);
-        Err(CallError::Run(RunError { kind, trace }))
+        let fault = context.error.take().unwrap_or(Fault::Fatal(RunErrorKind::ReachedUnreachable));
+        Err(Stopped::failed(fault, trace, shared.limits.memory))
+    }
+}
+
+/// Why machine code has not come to its end.
+pub(super) enum Stopped {
+    /// It cannot go on where the interpreter can.
+    Refused(String),
+    /// An exception came out of it, from the statement and through the calls that are told.
+    Thrown(Value, Vec<Place>),
+    /// Another end of the run, and where.
+    Ended(RunErrorKind, Vec<Place>),
+}
+
+impl Stopped {
+    fn failed(fault: Fault, trace: Vec<Place>, memory: usize) -> Stopped {
+        match fault {
+            Fault::Throw(exception) => Stopped::Thrown(exception, trace),
+            Fault::Fatal(kind) => Stopped::Ended(kind, trace),
+            Fault::OutOfMemory => Stopped::Ended(RunErrorKind::MemoryLimit(memory), trace),
+        }
+    }
+}
+
+impl From<Stopped> for CallError {
+    fn from(stopped: Stopped) -> Self {
+        match stopped {
+            Stopped::Refused(what) => CallError::Refused(what),
+            Stopped::Thrown(exception, trace) => CallError::Run(RunError::thrown(&exception, trace)),
+            Stopped::Ended(kind, trace) => CallError::Run(RunError { kind, trace }),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which arguments a function does nothing to but read them: such arrays can be lent to native code where they lie.
 
 use hashbrown::HashMap;
-use ircode::{Callee, IRCode, Module, Operand, Positions, Stmt};
+use ircode::{Argument, Callee, IRCode, Module, Operand, Positions, Stmt};
 use smallvec::SmallVec;
 
 /// Primitives that read the array among their operands, and do not keep it.
@@ -66,10 +66,7 @@ enum Sink {
 fn sinks(module: &Module<IRCode>, ir: &IRCode) -> Vec<Sink> {
     let origins = origins(ir);
     let origin = |operand: &Operand<Positions>| match operand {
-        Operand::Argument(argument) => match argument.index().and_then(|index| index.checked_sub(1)) {
-            Some(index) if index < MOST => 1 << index,
-            _ => 0,
-        },
+        Operand::Argument(argument) => bit(*argument),
         Operand::Value(value) => value.index().and_then(|index| origins.get(index)).copied().unwrap_or(0),
         _ => 0,
     };
@@ -96,8 +93,13 @@ fn sinks(module: &Module<IRCode>, ir: &IRCode) -> Vec<Sink> {
         };
         match called {
             Some((function, args)) => {
+                // The last parameter of a function that takes any number is the tuple of all that is left.
+                let last = match module.functions().get(function) {
+                    Some(called) if called.varargs => called.body.argtypes.len().saturating_sub(2),
+                    _ => usize::MAX,
+                };
                 for (argument, operand) in args.into_iter().enumerate() {
-                    let origins = origin(operand);
+                    let (origins, argument) = (origin(operand), argument.min(last));
                     if origins != 0 {
                         sinks.push(Sink::Passed { origins, function, argument });
                     }
@@ -118,30 +120,36 @@ fn sinks(module: &Module<IRCode>, ir: &IRCode) -> Vec<Sink> {
 /// By statement, which arguments it may be: through φs, π-nodes and copies.
 fn origins(ir: &IRCode) -> Vec<u64> {
     let mut origins = vec![0_u64; ir.stmts.len()];
-    loop {
-        let mut again = false;
-        for (index, stmt) in ir.stmts.stmts().iter().enumerate() {
-            if !matches!(stmt, Stmt::Phi(_) | Stmt::Pi(_) | Stmt::Value(_)) {
-                continue;
-            }
-            let mut bits = 0;
-            stmt.for_each_operand(&mut |operand| {
-                bits |= match operand {
-                    Operand::Argument(argument) => match argument.index().and_then(|index| index.checked_sub(1)) {
-                        Some(index) if index < MOST => 1 << index,
-                        _ => 0,
-                    },
-                    Operand::Value(value) => value.index().and_then(|index| origins.get(index)).copied().unwrap_or(0),
-                    _ => 0,
-                };
-            });
-            if let Some(known) = origins.get_mut(index).filter(|known| **known | bits != **known) {
-                *known |= bits;
-                again = true;
-            }
+    // What a statement may be, those may be that forward it.
+    let mut forwarded: HashMap<usize, Vec<usize>> = HashMap::new();
+    let mut work = Vec::new();
+    for (index, stmt) in ir.stmts.stmts().iter().enumerate() {
+        if !matches!(stmt, Stmt::Phi(_) | Stmt::Pi(_) | Stmt::Value(_)) {
+            continue;
         }
-        if !again {
-            return origins;
-        }
+        let mut bits = 0;
+        stmt.for_each_operand(&mut |operand| match operand {
+            Operand::Argument(argument) => bits |= bit(*argument),
+            Operand::Value(value) => {
+                forwarded.entry(value.index().unwrap_or(usize::MAX)).or_default().push(index);
+            }
+            _ => {}
+        });
+        work.extend((bits != 0).then_some((index, bits)));
+    }
+    while let Some((index, bits)) = work.pop() {
+        let Some(known) = origins.get_mut(index).filter(|known| **known | bits != **known) else { continue };
+        *known |= bits;
+        let bits = *known;
+        work.extend(forwarded.get(&index).into_iter().flatten().map(|&index| (index, bits)));
+    }
+    origins
+}
+
+/// The bit of an argument, `_2` first; none of those that are not counted.
+fn bit(argument: Argument) -> u64 {
+    match argument.index().and_then(|index| index.checked_sub(1)) {
+        Some(index) if index < MOST => 1 << index,
+        _ => 0,
     }
 }

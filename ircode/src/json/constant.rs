@@ -197,8 +197,13 @@ impl Number {
     pub(super) fn scalar(&self, ty: ScalarType) -> Option<Scalar> {
         if ty.is_float() {
             return match self {
-                Number::Integer(value) => Scalar::from_float(ty, *value as f64),
-                Number::Float(value) => Scalar::from_float(ty, *value),
+                // What the type does not have would become another number.
+                Number::Integer(value) => {
+                    let float = Scalar::from_float(ty, *value as f64)?;
+                    (float.as_float()? as i128 == *value as i128).then_some(float)
+                }
+                Number::Float(value) => Scalar::from_float(ty, *value)
+                    .filter(|float| float.as_float().is_some_and(|float| float.is_finite() || !value.is_finite())),
                 Number::Text(text) => match text.as_str() {
                     "NaN" => Scalar::from_float(ty, f64::NAN),
                     "Infinity" => Scalar::from_float(ty, f64::INFINITY),

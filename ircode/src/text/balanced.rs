@@ -53,7 +53,7 @@ impl Scanner<'_> {
 
 /// The length in bytes of the character literal that the text starts with, quotes included.
 pub(crate) fn character_length(bytes: &[u8]) -> Option<usize> {
-    let text = std::str::from_utf8(bytes.get(..bytes.len().min(16))?)
+    let text = std::str::from_utf8(bytes.get(..bytes.len().min(24))?)
         .or_else(|error| std::str::from_utf8(bytes.get(..error.valid_up_to()).unwrap_or_default()));
     let text = text.ok()?;
     let mut chars = text.char_indices();

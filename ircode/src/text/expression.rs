@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::balanced::balanced_length;
 use super::object::operator_alone;
-use super::operators::operator_prefix;
+use super::operators::{operator_prefix, operator_symbol};
 use super::words::{is_known_type_name, word};
 use crate::constant::{Constant, is_identifier_part, is_identifier_start};
 use crate::diagnostic::Diagnostic;
@@ -258,7 +258,7 @@ impl<'a> Cursor<'a> {
         match first {
             '%' => self.value(scope, context),
             '_' | '@' if self.is_numbered_argument() => self.numbered_argument(),
-            '"' => Ok(Operand::Constant(Constant::String(self.string()?.into()))),
+            '"' => self.string_operand(),
             '\'' => self.character(),
             ':' => self.nested(|cursor| cursor.quoted(scope, context)),
             '$' => self.nested(|cursor| cursor.interpolated(scope)),
@@ -293,6 +293,10 @@ impl<'a> Cursor<'a> {
     fn numbered_argument(&mut self) -> Read<Operand<Positions>> {
         self.eat("@");
         self.expect("_")?;
+        self.argument_number()
+    }
+
+    fn argument_number(&mut self) -> Read<Operand<Positions>> {
         let start = self.at;
         match self.number("the number of an argument")? {
             number if number <= MAX_ARGUMENT => Ok(Operand::argument(number)),
@@ -374,11 +378,11 @@ impl<'a> Cursor<'a> {
         let dots = self.take_while(|c| c == '.');
         if !dots.is_empty() {
             // `:.`, `:..`, or a broadcasted operator.
-            let op = if dots.len() == 1 { operator_prefix(self.rest()).unwrap_or_default() } else { "" };
+            let op = if dots.len() == 1 { operator_symbol(self.rest()).unwrap_or_default() } else { "" };
             self.at += op.len();
             return Ok(format!("{dots}{op}"));
         }
-        if let Some(op) = operator_prefix(self.rest()) {
+        if let Some(op) = operator_symbol(self.rest()) {
             self.at += op.len();
             return Ok(op.to_string());
         }
@@ -705,9 +709,9 @@ impl<'a> Cursor<'a> {
                 }
             }
             ("Core.Compiler" | "Core", "Argument") => {
-                let number = self.number("the number of an argument")?;
+                let argument = self.argument_number()?;
                 self.expect(")")?;
-                return Ok(Operand::argument(number));
+                return Ok(argument);
             }
             ("Core.Compiler" | "Core", "SSAValue") => {
                 let number = self.number("the number of a value")?;

@@ -14,8 +14,25 @@ impl Cursor<'_> {
     /// A string literal with Julia's escapes.
     pub(super) fn string(&mut self) -> Read<String> {
         let start = self.at;
+        String::from_utf8(self.string_bytes()?).map_err(|_| {
+            let span = self.span(start, self.at);
+            Diagnostic::error(span, "the bytes of this string are no UTF-8", "expected characters")
+        })
+    }
+
+    /// A string that is an operand. Julia's may have any bytes; of one that is no UTF-8 the literal is kept.
+    pub(super) fn string_operand(&mut self) -> Read<Operand<Positions>> {
+        let start = self.at;
+        Ok(Operand::Constant(match String::from_utf8(self.string_bytes()?) {
+            Ok(text) => Constant::String(text.into()),
+            Err(_) => Constant::Text(self.text(start..self.at).into()),
+        }))
+    }
+
+    fn string_bytes(&mut self) -> Read<Vec<u8>> {
+        let start = self.at;
         self.expect("\"")?;
-        let mut text = String::new();
+        let mut bytes = Vec::new();
         loop {
             let Some(c) = self.peek() else {
                 let span = self.span(start, self.at);
@@ -23,14 +40,15 @@ impl Cursor<'_> {
             };
             self.at += c.len_utf8();
             match c {
-                '"' => return Ok(text),
-                '\\' => text.push(self.escape()?),
-                c => text.push(c),
+                '"' => return Ok(bytes),
+                '\\' => self.escape(&mut bytes)?,
+                c => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
             }
         }
     }
 
-    pub(super) fn escape(&mut self) -> Read<char> {
+    /// Adds the bytes for which an escape stands.
+    fn escape(&mut self, bytes: &mut Vec<u8>) -> Read<()> {
         let start = self.at;
         let Some(c) = self.peek() else { return Err(self.expected("an escaped character")) };
         self.at += c.len_utf8();
@@ -39,41 +57,75 @@ impl Cursor<'_> {
             let length = digits.bytes().take(most).take_while(u8::is_ascii_hexdigit).count();
             let value = digits.get(..length).and_then(|d| u32::from_str_radix(d, 16).ok());
             cursor.at += length;
-            value.and_then(char::from_u32).ok_or_else(|| {
+            value.filter(|value| *value <= u32::from(char::MAX)).ok_or_else(|| {
                 Diagnostic::error(cursor.span(start, cursor.at), "this escape is no character", "expected hex digits")
             })
         };
-        match c {
-            'n' => Ok('\n'),
-            't' => Ok('\t'),
-            'r' => Ok('\r'),
-            '0' => Ok('\0'),
-            'a' => Ok('\u{7}'),
-            'b' => Ok('\u{8}'),
-            'e' => Ok('\u{1b}'),
-            'f' => Ok('\u{c}'),
-            'v' => Ok('\u{b}'),
-            'x' => hex(self, 2),
-            'u' => hex(self, 4),
-            'U' => hex(self, 8),
-            '\\' | '"' | '\'' | '$' | '`' => Ok(c),
+        let c = match c {
+            'n' => '\n',
+            't' => '\t',
+            'r' => '\r',
+            '0' => '\0',
+            'a' => '\u{7}',
+            'b' => '\u{8}',
+            'e' => '\u{1b}',
+            'f' => '\u{c}',
+            'v' => '\u{b}',
+            // A byte, which may be a part of a character.
+            'x' => {
+                bytes.push(hex(self, 2)? as u8);
+                return Ok(());
+            }
+            'u' | 'U' => {
+                let value = hex(self, if c == 'u' { 4 } else { 8 })?;
+                match char::from_u32(value) {
+                    Some(c) => c,
+                    // Half of a surrogate pair, which Julia writes as if it were a character.
+                    None => {
+                        let part = |shift: u32| 0x80 | (value >> shift) as u8 & 0x3f;
+                        bytes.extend([0xe0 | (value >> 12) as u8, part(6), part(0)]);
+                        return Ok(());
+                    }
+                }
+            }
+            '\\' | '"' | '\'' | '$' | '`' => c,
             other => {
                 let span = self.span(start, self.at);
-                Err(Diagnostic::error(span, format!("`\\{other}` is no escape"), "unknown escape"))
+                return Err(Diagnostic::error(span, format!("`\\{other}` is no escape"), "unknown escape"));
             }
-        }
+        };
+        bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes());
+        Ok(())
     }
 
+    /// A character literal: a character, an escape, or the bytes of one, which need not be whole.
     pub(super) fn character(&mut self) -> Read<Operand<Positions>> {
+        let start = self.at;
         let Some(length) = character_length(self.rest().as_bytes()) else {
             return Err(self.expected("a character literal"));
         };
         let end = self.at + length;
         self.at += 1;
-        let c =
-            if self.eat("\\") { self.escape()? } else { self.peek().ok_or_else(|| self.expected("a character"))? };
+        let mut bytes = Vec::new();
+        while self.at + 1 < end {
+            let Some(c) = self.peek() else { break };
+            self.at += c.len_utf8();
+            match c {
+                '\\' => self.escape(&mut bytes)?,
+                c => bytes.extend_from_slice(c.encode_utf8(&mut [0; 4]).as_bytes()),
+            }
+        }
         self.at = end;
-        Ok(Operand::from(Scalar::from_char(c)))
+        let whole = std::str::from_utf8(&bytes).map(|text| text.chars().count() == 1);
+        let mut raw = [0; 4];
+        match raw.get_mut(..bytes.len()) {
+            Some(first) if whole.unwrap_or(!bytes.is_empty()) => first.copy_from_slice(&bytes),
+            _ => {
+                let span = self.span(start, end);
+                return Err(Diagnostic::error(span, "this is no single character", "expected one character"));
+            }
+        }
+        Ok(Operand::from(Scalar::Char(u32::from_be_bytes(raw))))
     }
 
     pub(super) fn is_negative_number(&self) -> bool {

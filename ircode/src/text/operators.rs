@@ -186,6 +186,19 @@ pub(crate) fn operator_prefix(text: &str) -> Option<&str> {
     [longest, operator_of_characters(text)].into_iter().flatten().max_by_key(|op| op.len())
 }
 
+/// Operators that are syntax and call nothing. Julia prints their symbols as those of others: `:&&`.
+const SYNTACTIC: &[&str] = &["&&", "||", "->", "-->", "<--", "<-->", "--", "$", "?", "'", "="];
+
+/// The longest operator that the text starts with, of which there is a symbol: syntax and updating operators (`+=`), too.
+pub(crate) fn operator_symbol(text: &str) -> Option<&str> {
+    let called = operator_prefix(text);
+    let syntactic = SYNTACTIC.iter().copied().chain(called).filter(|op| text.starts_with(op));
+    let updating = syntactic.clone().chain(called).map(|op| (op, text.get(op.len()..).unwrap_or_default()));
+    let updating = updating.filter(|(op, rest)| !op.ends_with(['=', ':']) && rest.starts_with('='));
+    let lengths = updating.map(|(op, _)| op.len() + 1).chain(syntactic.map(str::len));
+    lengths.max().and_then(|length| text.get(..length))
+}
+
 /// Whether the text is an operator that may follow an operand.
 pub(super) fn infix_operator(rest: &str) -> Option<&str> {
     if rest.is_empty() || rest.starts_with("::") {

@@ -1,5 +1,6 @@
 //! Reading files: listings as Julia prints them, and functions with headers.
 
+use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -36,6 +37,8 @@ pub struct ParsedModule {
     pub module: Module<IRCode>,
     /// What is known about each function beside its code, in the order of [`Module::functions`].
     pub functions: Vec<SourceMap>,
+    /// The text in which they stand, if that was [cleaned](crate::text::clean); otherwise it is the text that was given.
+    pub cleaned: Option<Arc<str>>,
 }
 
 /// Where a function stands in its source, and how it was written.
@@ -110,7 +113,8 @@ pub fn parse_module_with_parameters(text: &str, parameters: &[Option<Name>]) -> 
         enclosed: None,
         listings: 0,
     };
-    let text = &*clean(text);
+    let cleaned = clean(text);
+    let text = &*cleaned;
     with_sharing(&mut Shared::default(), || parser.read(text));
     if parser.errors.is_empty()
         && parser.module.module.functions().is_empty()
@@ -120,7 +124,12 @@ pub fn parse_module_with_parameters(text: &str, parameters: &[Option<Name>]) -> 
     }
     resolve_names(&mut parser.module.module);
     match parser.errors {
-        errors if errors.is_empty() => Ok(parser.module),
+        errors if errors.is_empty() => {
+            if let Cow::Owned(cleaned) = cleaned {
+                parser.module.cleaned = Some(cleaned.into());
+            }
+            Ok(parser.module)
+        }
         diagnostics => Err(TextError { diagnostics, source: text.into() }),
     }
 }

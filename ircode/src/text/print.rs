@@ -481,7 +481,7 @@ fn write_global_name(out: &mut dyn Write, name: &str, behind_module: bool) -> fm
 
 /// A name as it stands in `var"…"`.
 fn escaped(name: &str) -> String {
-    name.replace('\\', "\\\\").replace('"', "\\\"")
+    name.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n").replace('\r', "\\r")
 }
 
 /// Writes a scalar so that its type and all its bits can be read back.

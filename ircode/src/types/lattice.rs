@@ -4,6 +4,9 @@ use super::Type;
 use crate::constant::Constant;
 use crate::text::balanced::split_depth_0;
 
+/// Elements of the lattice that are nested deeper tell nothing: the compiler makes none that deep.
+const DEEPEST: usize = 32;
+
 impl Type {
     /// The type that an element of the compiler's lattice stands for, where a listing shows one in the place of a type:
     /// `Core.Compiler.MaybeUndef(Float64)` is a `Float64`, `Core.Const(1)` an `Int64`. `None` if it is a type already.
@@ -18,6 +21,18 @@ impl Type {
     /// assert_eq!(Type::FLOAT64.widened(), None);
     /// ```
     pub fn widened(&self) -> Option<Type> {
+        let mut widened = self.widened_once()?;
+        for _ in 0..DEEPEST {
+            match widened.widened_once() {
+                Some(inner) => widened = inner,
+                None => return Some(widened),
+            }
+        }
+        Some(Type::Any)
+    }
+
+    /// What stands in an element of the lattice, which may be another.
+    fn widened_once(&self) -> Option<Type> {
         let Type::Named(text) = self else { return None };
         let (path, inside) = text.strip_suffix(')')?.split_once('(')?;
         let name = ["Core.Compiler.", "Compiler.", "Core."].iter().find_map(|prefix| path.strip_prefix(prefix));
@@ -29,10 +44,7 @@ impl Type {
                 let ty = Type::parse(first.strip_suffix("()")?);
                 ty.is_named().then_some(ty)
             }),
-            "MaybeUndef" | "PartialStruct" | "PartialOpaque" | "LimitedAccuracy" => {
-                let ty = Type::parse(first);
-                Some(ty.widened().unwrap_or(ty))
-            }
+            "MaybeUndef" | "PartialStruct" | "PartialOpaque" | "LimitedAccuracy" => Some(Type::parse(first)),
             "Conditional" | "InterConditional" => Some(Type::BOOL),
             _ => None,
         }

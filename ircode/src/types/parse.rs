@@ -8,10 +8,16 @@ use crate::scalar::ScalarType;
 use crate::text::balanced::{find_depth_0, split_depth_0};
 
 /// Types nested deeper than this are kept as text: Julia prints none that deep, and it bounds the recursion.
-const MAX_DEPTH: usize = 32;
+pub(super) const MAX_DEPTH: usize = 32;
 
 /// An `NTuple` that is longer is kept as text.
 const LONGEST: usize = 256;
+
+/// And one that stands for more types than these, as others may be in it.
+const LARGEST: usize = 1 << 16;
+
+/// An array type of more dimensions is kept as text.
+const MAX_RANK: u32 = 64;
 
 pub(super) fn parse(text: &str) -> Type {
     let text = text.trim();
@@ -54,7 +60,7 @@ fn structural(text: &str, depth: usize) -> Option<Type> {
         ("NTuple", [length, element]) => {
             let length: usize = length.trim().parse().ok().filter(|length| *length <= LONGEST)?;
             let element = nested(element, depth)?;
-            Some(Type::tuple(std::iter::repeat_n(element, length)))
+            Some(Type::tuple(std::iter::repeat_n(element, length))).filter(|ty| !ty.is_larger_than(LARGEST))
         }
         ("Union", []) => Some(Type::Bottom),
         ("Union", [_]) => None,
@@ -71,7 +77,7 @@ fn structural(text: &str, depth: usize) -> Option<Type> {
         ("Array", [element, rank]) => {
             let rank = rank.trim();
             let value: u32 = rank.parse().ok()?;
-            (value.to_string() == rank).then_some(())?;
+            (value.to_string() == rank && value <= MAX_RANK).then_some(())?;
             Some(Type::array(nested(element, depth)?, value))
         }
         ("Base.RefValue", [element]) => Some(Type::Ref(Arc::new(nested(element, depth)?))),

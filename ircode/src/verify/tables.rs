@@ -224,7 +224,7 @@ impl<'m, F> Verifier<'m, F> {
     /// Checks the differentiability witnesses.
     fn differentiability(&mut self) {
         let module = self.module;
-        let tangents = TangentTypes::new(module);
+        let tangents = TangentTypes::of_declarations(module);
         let mut seen: HashSet<(&str, Vec<u32>)> = HashSet::new();
         for witness in module.differentiability_witnesses() {
             let table = witness.name();
@@ -239,12 +239,17 @@ impl<'m, F> Verifier<'m, F> {
             let with_tangents: Vec<u32> = with_tangents.map(|(number, _)| number).collect();
             let without = witness.with_respect_to.iter().find(|number| !with_tangents.contains(number));
             if let Some(&number) = without {
-                let message = match types.get(number as usize - 1) {
+                let message = match (number as usize).checked_sub(1).and_then(|index| types.get(index)) {
                     Some(ty) => {
                         format!("the parameter _{number} of `{}` is a {ty:?}, which has no tangent", function.name)
                     }
                     None => format!("`{}` has no parameter _{number}", function.name),
                 };
+                self.report(TableCheck::WitnessParameters, &table, None, message);
+                continue;
+            }
+            if !witness.with_respect_to.is_sorted_by(|a, b| a < b) {
+                let message = "the parameters are not in ascending order".into();
                 self.report(TableCheck::WitnessParameters, &table, None, message);
                 continue;
             }

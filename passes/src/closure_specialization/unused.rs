@@ -56,7 +56,7 @@ pub(super) fn remove_types(module: &mut Module<BBCode>, candidates: &[Name]) -> 
     let mut mentioned: HashSet<Name> = HashSet::new();
     let mut work: Vec<Name> = Vec::new();
     let mut mention = |module: &Module<BBCode>, ty: &Type, work: &mut Vec<Name>| {
-        for_each_name(ty, &mut |name| {
+        ty.for_each_name(&mut |name| {
             if let Some(def) = module.type_def(name)
                 && mentioned.insert(def.name.clone())
             {
@@ -101,23 +101,4 @@ pub(super) fn remove_types(module: &mut Module<BBCode>, candidates: &[Name]) -> 
         module.retain(|_| true, |def| !goes(def));
     }
     names
-}
-
-fn for_each_name(ty: &Type, visit: &mut dyn FnMut(&Name)) {
-    match ty {
-        Type::Named(name) => visit(name),
-        Type::Tuple(parts) | Type::Union(parts) => parts.iter().for_each(|part| for_each_name(part, visit)),
-        Type::NamedTuple(parts) => parts.iter().for_each(|(_, part)| for_each_name(part, visit)),
-        Type::Array(array) => for_each_name(&array.element, visit),
-        Type::Ref(of)
-        | Type::Memory(of)
-        | Type::MemoryRef(of)
-        | Type::Stack(of)
-        | Type::Slot(of)
-        | Type::TypeOf(of) => for_each_name(of, visit),
-        Type::Closure(closure) => {
-            closure.parameters.iter().chain([&closure.result]).for_each(|part| for_each_name(part, visit));
-        }
-        _ => {}
-    }
 }

@@ -18,6 +18,8 @@ enum Target {
     Handler(InstId),
     /// Out of the function, which returns it.
     Caller,
+    /// Out of the function, which throws it.
+    Out,
 }
 
 /// A statement that may throw, and what becomes of that.
@@ -118,10 +120,14 @@ impl Rewriter<'_, '_> {
             let target = match regions.handler(block) {
                 Some(enter) => Target::Handler(enter),
                 None if self.returns.is_some() => Target::Caller,
-                None => continue,
+                None => Target::Out,
             };
             for (inst, data) in self.bb.insts(block) {
                 let Some(throws) = self.lowering.throwing.how(self.lowering.module, &self.bb, data) else { continue };
+                // What is thrown there goes its way. But there will be no current exception that could be thrown again.
+                if matches!(target, Target::Out) && !matches!(throws, Throws::Again) {
+                    continue;
+                }
                 let handled = match throws {
                     Throws::Again => regions.handled(&self.bb, block, inst),
                     _ => None,
@@ -331,6 +337,11 @@ impl Rewriter<'_, '_> {
                 let (outcome, ty) = (self.outcome(true, value, exception), self.lowering.outcome(&result));
                 let outcome = self.push(block, outcome, ty, line)?;
                 self.push(block, Stmt::ret(Operand::Value(outcome)), Type::Any, line)?;
+            }
+            Target::Out => {
+                let throw = Stmt::call(Operand::global("Core", "throw"), exception);
+                self.push(block, throw, Type::Bottom, line)?;
+                self.push(block, Stmt::unreachable(), Type::Any, line)?;
             }
         }
         Ok(())

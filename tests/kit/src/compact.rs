@@ -1,6 +1,6 @@
 //! The law for the compact form of the interpreter's code: it does what the interpreter does statement by statement.
 
-use exec::{Limits, Machine, RunError, RunErrorKind, Value, first_difference};
+use exec::{Limits, Machine, RunError, Value, first_difference};
 use ircode::{IRCode, Module};
 
 use crate::laws::{Broken, broken};
@@ -8,6 +8,7 @@ use crate::laws::{Broken, broken};
 /// What can be seen of a run.
 struct Seen {
     result: Result<Value, RunError>,
+    exception: Option<Value>,
     args: Vec<Value>,
     printed: String,
     statistics: exec::Statistics,
@@ -34,9 +35,9 @@ pub fn compact_agrees(
         let mut machine = if shown { machine.on_step(|_| ()) } else { machine };
         let args = args();
         let result = machine.call(name, &args);
-        let statistics = machine.statistics();
+        let (statistics, exception) = (machine.statistics(), machine.exception().cloned());
         drop(machine);
-        Seen { result, args, printed, statistics }
+        Seen { result, exception, args, printed, statistics }
     };
     let mut compact = module.clone();
     changed(&mut compact);
@@ -56,8 +57,8 @@ pub fn compact_agrees(
 
 fn difference(a: &Seen, b: &Seen) -> Option<String> {
     let result = |seen: &Seen| match &seen.result {
-        Ok(value) | Err(RunError { kind: RunErrorKind::Exception(value), .. }) => value.clone(),
-        Err(_) => Value::Nothing,
+        Ok(value) => value.clone(),
+        Err(_) => seen.exception.clone().unwrap_or(Value::Nothing),
     };
     let all = |seen: &Seen| -> Vec<Value> { std::iter::once(result(seen)).chain(seen.args.iter().cloned()).collect() };
     let errors = match (&a.result, &b.result) {

@@ -346,13 +346,15 @@ fn exact(value: &Value) -> String {
 /// Runs a function. `None` if a limit ended the run: what is seen of it then says nothing.
 pub fn outcome(module: &Module<IRCode>, name: &str, args: &[Value], limits: Limits) -> Option<Outcome> {
     let mut printed = String::new();
-    let result = Machine::with_limits(module, limits).on_output(|text| printed.push_str(text)).call(name, args);
-    let result = match result {
+    let mut machine = Machine::with_limits(module, limits).on_output(|text| printed.push_str(text));
+    let called = machine.call(name, args);
+    let exception = machine.exception().map(exact);
+    drop(machine);
+    let result = match called {
         Ok(value) => Ok(exact(&value)),
         Err(error) => match error.kind {
             RunErrorKind::StepLimit(_) | RunErrorKind::MemoryLimit(_) | RunErrorKind::DepthLimit(_) => return None,
-            RunErrorKind::Exception(value) => Err(exact(&value)),
-            other => Err(other.to_string()),
+            other => Err(exception.unwrap_or_else(|| other.to_string())),
         },
     };
     Some(Outcome { result, printed, args: args.iter().map(exact).collect::<Vec<_>>().join(", ") })

@@ -58,8 +58,10 @@ pub fn native_agrees(
     const LAW: &str = "native code does what the interpreter does";
     let mut printed = String::new();
     let given = args();
-    let expected = Machine::with_limits(module, limits).on_output(|text| printed.push_str(text)).call(name, &given);
-    if let Err(error) = &expected
+    let mut machine = Machine::with_limits(module, limits).on_output(|text| printed.push_str(text));
+    let expected = machine.call(name, &given).map_err(|error| (machine.exception().cloned(), error));
+    drop(machine);
+    if let Err((_, error)) = &expected
         && matches!(error.kind, RunErrorKind::StepLimit(_) | RunErrorKind::MemoryLimit(_))
     {
         return Ok(Verdict::Limited);
@@ -77,14 +79,15 @@ pub fn native_agrees(
         for time in times {
             let own = args();
             let mut printed_now = String::new();
-            let found = match program.call_with_output(name, &own, &mut |text| printed_now.push_str(text)) {
-                Ok(value) => Ok(value),
+            let found = match program.call_catching(name, &own, &mut |text| printed_now.push_str(text)) {
+                Ok(Ok(value)) => Ok(value),
+                Ok(Err((exception, error))) => Err((Some(exception), error)),
                 Err(CallError::Refused(what)) => return Ok(Verdict::Refused(format!("{what}, passed on"))),
                 Err(other @ CallError::Argument { .. }) => return Err(broken(LAW, other.to_string())),
                 Err(CallError::Run(error)) if matches!(error.kind, RunErrorKind::MemoryLimit(_)) => {
                     return Ok(Verdict::Limited);
                 }
-                Err(CallError::Run(error)) => Err(error),
+                Err(CallError::Run(error)) => Err((None, error)),
             };
             let problem = match (&expected, &found) {
                 (Ok(expected), Ok(found)) => difference(module, expected, &given, found, &own),
@@ -93,9 +96,9 @@ pub fn native_agrees(
             };
             let problem = problem.or_else(|| (printed != printed_now).then(|| format!("{printed_now:?} is printed")));
             if let Some(problem) = problem {
-                let shown = |result: &Result<Value, RunError>, args: &[Value]| match result {
+                let shown = |result: &Result<Value, Failed>, args: &[Value]| match result {
                     Ok(value) => format!("{value} and {args:?}", args = Shown(args)),
-                    Err(error) => format!("{error} and {args:?}", args = Shown(args)),
+                    Err((_, error)) => format!("{error} and {args:?}", args = Shown(args)),
                 };
                 let (expected, found) = (shown(&expected, &given), shown(&found, &own));
                 return Err(broken(LAW, format!("{problem}: expected {expected}, but there is{time} {found}")));
@@ -104,6 +107,9 @@ pub fn native_agrees(
     }
     Ok(Verdict::Same)
 }
+
+/// An error, and the exception if it is one.
+type Failed = (Option<Value>, RunError);
 
 /// Values as a user sees them.
 struct Shown<'v>(&'v [Value]);
@@ -131,14 +137,14 @@ fn difference(module: &Module<IRCode>, a: &Value, a_args: &[Value], b: &Value, b
 /// How two errors differ: in what they are, or where.
 fn error_difference(
     module: &Module<IRCode>,
-    a: &RunError,
+    (a_exception, a): &Failed,
     a_args: &[Value],
-    b: &RunError,
+    (b_exception, b): &Failed,
     b_args: &[Value],
 ) -> Option<String> {
-    let problem = match (&a.kind, &b.kind) {
-        (RunErrorKind::Exception(a), RunErrorKind::Exception(b)) => difference(module, a, a_args, b, b_args),
-        (a, b) if a.to_string() != b.to_string() => Some("the errors differ".into()),
+    let problem = match (a_exception, b_exception) {
+        (Some(a), Some(b)) => difference(module, a, a_args, b, b_args),
+        _ if a.kind.to_string() != b.kind.to_string() => Some("the errors differ".into()),
         _ => difference(module, &Value::Nothing, a_args, &Value::Nothing, b_args),
     };
     problem.or_else(|| (a.trace != b.trace).then(|| "the places of the errors differ".into()))
