@@ -89,3 +89,66 @@ end
 "Puts a statement before the one at a position, or behind it, once the code is compacted; gives what names it."
 insert_before!(ir, at::Int, @nospecialize(stmt), @nospecialize(ty); after::Bool = false) =
     OLD_COLUMNS ? CC.insert_node!(ir, at, ty, stmt, after) : CC.insert_node!(ir, at, CC.NewInstruction(stmt, ty), after)
+
+"Takes away the ways that control never goes, as a branch asks what is known: their edges, what stands in blocks that nothing reaches any more, and what φs take from these."
+function leave_dead_ways_out!(ir)
+    rows, blocks, found = columns(ir), ir.cfg.blocks, false
+    for (number, block) in enumerate(blocks)
+        at = last(block.stmts)
+        1 <= at <= length(rows.stmts) && rows.stmts[at] isa GotoIfNot || continue
+        decided, dest = decided_condition(rows, rows.stmts[at].cond), rows.stmts[at].dest
+        (decided === nothing || dest == number + 1) && continue
+        rows.stmts[at] = decided ? nothing : Core.GotoNode(dest)
+        leave_edge_out!(blocks, number, decided ? dest : number + 1)
+        found = true
+    end
+    found || return
+    live = reached(blocks, 1)
+    for number in setdiff(1:length(blocks), live)
+        foreach(next -> leave_edge_out!(blocks, number, next), copy(blocks[number].succs))
+        for i in first(blocks[number].stmts):last(blocks[number].stmts)
+            rows.stmts[i], rows.types[i] = i == last(blocks[number].stmts) ? ReturnNode() : nothing, Any
+        end
+    end
+    for number in live, i in first(blocks[number].stmts):last(blocks[number].stmts)
+        phi = rows.stmts[i]
+        phi isa Core.PhiNode || continue
+        kept = [k for (k, edge) in enumerate(phi.edges) if edge in blocks[number].preds]
+        length(kept) < length(phi.edges) && all(k -> isassigned(phi.values, k), kept) || continue
+        rows.stmts[i] = Core.PhiNode(phi.edges[kept], phi.values[kept])
+        rows.types[i] = typeintersect(CC.widenconst(rows.types[i]), Union{argument_types(ir, rows, phi.values[kept])...})
+    end
+    # What φs take now may decide others.
+    leave_dead_ways_out!(ir)
+end
+
+function leave_edge_out!(blocks, from::Int, to::Int)
+    filter!(!=(to), blocks[from].succs)
+    filter!(!=(from), blocks[to].preds)
+end
+
+"Whether a condition holds, where that is known; `nothing` if it is not."
+function decided_condition(rows::Columns, @nospecialize(condition))
+    known = known_operand(rows, condition)
+    known === nothing || return known.value isa Bool ? known.value : nothing
+    asks = condition isa Core.SSAValue ? rows.stmts[condition.id] : nothing
+    Meta.isexpr(asks, :call) || return nothing
+    name, args = builtin_name(asks.args[1]), [known_operand(rows, x) for x in asks.args[2:end]]
+    any(isnothing, args) && return nothing
+    name === nothing && known_object(asks.args[1]) === isnothing && length(args) == 1 && return args[1].value === nothing
+    name === :(===) && length(args) == 2 && return args[1].value === args[2].value
+    return name === :isa && length(args) == 2 && args[2].value isa Type ? args[1].value isa args[2].value : nothing
+end
+
+"What an operand always is, in a `Some`; `nothing` if that is not known."
+function known_operand(rows::Columns, @nospecialize(x))
+    # In code that is never reached φs may take each other.
+    for _ in 1:length(rows.stmts)
+        x isa Core.SSAValue || x isa Core.PhiNode && length(x.values) == 1 && isassigned(x.values, 1) || break
+        x = x isa Core.SSAValue ? rows.stmts[x.id] : x.values[1]
+    end
+    x isa Core.SSAValue && return nothing
+    x isa Union{Expr,Core.PhiNode,Core.PiNode,Core.PhiCNode,Core.UpsilonNode,GotoIfNot,ReturnNode,Argument} && return nothing
+    x isa GlobalRef && !is_fixed(x) && return nothing
+    return Some(known_object(x))
+end

@@ -156,7 +156,10 @@ function exported_code(mi::Core.MethodInstance, instances::Instances)
     use_whole_exponentials!(ir)
     boxes = instances.boxes
     if boxes !== nothing
+        read_first_contents!(ir)
+        leave_dead_ways_out!(ir)
         settle_boxes!(ir, mi, boxes)
+        leave_dead_ways_out!(ir)
         type_boxes!(ir, mi, boxes)
     end
     sharpen_calls!(ir, instances)

@@ -17,6 +17,26 @@ function settle_boxes!(ir, mi::Core.MethodInstance, boxes::Boxes)
     end
 end
 
+"Reads boxes that no closure has yet, and in which one thing was put before, as that: a default that is asked for before it is replaced."
+function read_first_contents!(ir)
+    rows = columns(ir)
+    for i in 1:length(rows.stmts)
+        rows.types[i] === Core.Box && makes_box(rows.stmts[i]) || continue
+        uses = [j for (j, stmt) in enumerate(rows.stmts) if any(x -> x === Core.SSAValue(i), operands_of(stmt))]
+        reads = filter(j -> accesses(rows.stmts[j], i) in (:getfield, :isdefined), uses)
+        changes = filter(j -> !(j in reads), length(rows.stmts[i].args) > 1 ? [i; uses] : uses)
+        for j in reads
+            before = filter(change -> may_come_before(ir, change, j), changes)
+            length(before) == 1 && comes_before(ir, before[1], j) || continue
+            is_made = before[1] == i
+            is_made || accesses(rows.stmts[before[1]], i) === :setfield! || continue
+            stored = is_made ? rows.stmts[i].args[2] : rows.stmts[before[1]].args[4]
+            rows.stmts[j] = accesses(rows.stmts[j], i) === :isdefined ? true : stored
+            rows.types[j] = argument_type(ir, rows, rows.stmts[j])
+        end
+    end
+end
+
 "Makes a box where all is put in, and reads it as that."
 function settle!(ir, rows::Columns, i::Int, stores::Vector{Int})
     stored = [j == i ? rows.stmts[i].args[2] : rows.stmts[j].args[4] for j in stores]

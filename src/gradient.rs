@@ -5,11 +5,16 @@ mod seed;
 mod statistics;
 mod wrt;
 
+use std::cell::OnceCell;
+
 use bbcode::{BBCode, ConversionError};
 use exec::{Limits, Machine, RunError, Value, ValueError};
 use hashbrown::HashSet;
+use ircode::graph::FlowGraph;
 use ircode::primitives::{Compute, ResultType};
-use ircode::{Callee, IRCode, Module, Name, Positions, SSAValue, TableViolations, Type, Violations, verify_tables};
+use ircode::{
+    BlockNumber, Callee, IRCode, Module, Name, Positions, SSAValue, TableViolations, Type, Violations, verify_tables,
+};
 pub use passes::reverse_mode::{Carrier, Savings};
 use passes::reverse_mode::{Derivative, DerivativeNames, Options, derive};
 use passes::{PassError, infer_types, run_on_function};
@@ -71,6 +76,12 @@ pub(crate) fn verified(module: &Module<IRCode>, name: &Name) -> Result<Module<BB
 /// A statement, counted from 0, that declares a number type, but whose primitive gives a number of another type: one of the two is a float, so that a derivative would be
 /// made, or not, of what is not there. With the type that it gives.
 fn misdeclared(module: &Module<IRCode>, body: &IRCode) -> Option<(usize, Type)> {
+    // Of code that is never reached nobody asks for the derivative, and passes may have put other constants there.
+    let reached = OnceCell::new();
+    let is_reached = |index: usize| {
+        let number = body.cfg.block_of(index).and_then(BlockNumber::index);
+        number.is_some_and(|number| reached.get_or_init(|| reachable(body)).get(number) == Some(&true))
+    };
     let mut statements = body.stmts.stmts().iter().zip(body.stmts.types()).enumerate();
     statements.find_map(|(index, (stmt, declared))| {
         let declared = declared.as_scalar()?;
@@ -79,8 +90,19 @@ fn misdeclared(module: &Module<IRCode>, body: &IRCode) -> Option<(usize, Type)> 
             return None;
         };
         let gives = body.operand_type(args.get(operand)?).as_scalar()?;
-        (gives != declared && (gives.is_float() || declared.is_float())).then(|| (index, gives.into()))
+        let differs = gives != declared && (gives.is_float() || declared.is_float());
+        (differs && is_reached(index)).then(|| (index, gives.into()))
     })
+}
+
+/// Which blocks can be reached, by number.
+fn reachable(body: &IRCode) -> Vec<bool> {
+    let blocks = &body.cfg.blocks;
+    let edges = blocks
+        .iter()
+        .enumerate()
+        .flat_map(|(from, block)| block.succs.iter().filter_map(|to| to.index()).map(move |to| (from, to)));
+    FlowGraph::new(blocks.len(), edges).reachable()
 }
 
 /// A module numbered by position.

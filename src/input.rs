@@ -189,6 +189,19 @@ impl Input {
         self.drawn(&[diagnostic]).trim_end().to_string()
     }
 
+    /// A message about a statement, drawn on its line where that is known.
+    pub fn describe_at(&self, function: &Name, statement: SSAValue, message: &str) -> String {
+        let body = self.module.function(function).map(|function| &function.body);
+        let block = body.and_then(|body| body.cfg.block_of(statement.index()?));
+        match (self.find(function, statement, None), block) {
+            (Some(span), Some(block)) => {
+                let diagnostic = Diagnostic::error(span, message, in_function(function, block));
+                self.drawn(&[diagnostic]).trim_end().to_string()
+            }
+            _ => format!("`{function}`, {statement}: {message}"),
+        }
+    }
+
     /// What a failure of the interpreter says, drawn on the line of the source where that is known.
     pub fn describe_run_error(&self, error: &RunError) -> String {
         let Some(place) = error.trace.first() else { return error.to_string() };

@@ -162,13 +162,12 @@ impl<'m, F> TangentTypes<'m, F> {
         let mut below: HashMap<Name, Vec<Name>> = HashMap::new();
         for def in module.types() {
             let above = module.supertypes(&def.name).unwrap_or_default();
-            let mut names: Vec<&str> = above
-                .iter()
-                .filter_map(|ty| match ty {
-                    Type::Named(name) if module.type_def(name).is_none() => Some(plain_name(name)),
-                    _ => None,
-                })
-                .collect();
+            let open = above.iter().filter_map(|ty| match ty {
+                Type::Named(name) if module.type_def(name).is_none() => Some(plain_name(name)),
+                _ => None,
+            });
+            // What exceptions hold is not followed: they are made to be thrown.
+            let mut names: Vec<&str> = open.filter(|name| *name != "Exception").collect();
             // Julia's closures, where it is not said what they are.
             if def.name.contains("var\"#") && !names.contains(&"Function") {
                 names.push("Function");

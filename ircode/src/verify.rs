@@ -605,7 +605,9 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
     }
 
     fn check_expression(&mut self, statement: &StatementView<'a, N>, expr: &ExprNode<N>) {
-        if expr.head == Head::Assign {
+        // Before 1.10 globals were assigned to so, and most listings do not say how old they are.
+        let may_be_old = self.view.julia.is_none() && matches!(expr.args.first(), Some(Operand::Global(_)));
+        if expr.head == Head::Assign && !may_be_old {
             let message = "it is an assignment".to_string();
             self.at(Check::NoAssignment, statement, message);
         }

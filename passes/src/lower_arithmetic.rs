@@ -11,16 +11,21 @@ use crate::{PassError, PassResult};
 pub const NAME: &str = "lower-arithmetic";
 
 /// Turns calls of `+`, `-`, `*`, `/`, comparisons, `min`, `max` and `abs` on floats into the intrinsics that they are on
-/// those types, promoting operands of different types first. What is not on floats, or of unknown types, stays. True if
-/// there was something.
+/// those types, promoting operands of different types first, and lets `setindex!` of another number in an array of floats take that number as such a float. What is
+/// not on floats, or of unknown types, stays. True if there was something.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let ids: Vec<InstId> = bb.all_insts().map(|(id, _)| id).collect();
     let mut changed = false;
     for id in ids {
         let Some(inst) = bb.inst(id) else { continue };
-        let Some((intrinsic, args, ty)) = lowered(bb, context.module, inst) else { continue };
-        lower(bb, id, intrinsic, &args, ty)
-            .map_err(|error| PassError::new(NAME, context.function, error.to_string()).at(bb, id))?;
+        let done = if let Some((intrinsic, args, ty)) = lowered(bb, context.module, inst) {
+            lower(bb, id, intrinsic, &args, ty)
+        } else if let Some((value, ty)) = converted(bb, context.module, inst) {
+            convert_stored(bb, id, &value, ty)
+        } else {
+            continue;
+        };
+        done.map_err(|error| PassError::new(NAME, context.function, error.to_string()).at(bb, id))?;
         changed = true;
     }
     Ok(changed)
@@ -70,6 +75,34 @@ fn lowered(
     Some((intrinsic, args, ty))
 }
 
+/// The number that a `setindex!` stores as a float of another type, and that type.
+fn converted(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> Option<(Operand<Ids>, ScalarType)> {
+    let ("setindex!", [array, value, _, ..]) =
+        module.primitive_call(&inst.stmt).map(|(known, args)| (known.name, args))?
+    else {
+        return None;
+    };
+    let Type::Array(array) = bb.operand_type(array) else { return None };
+    let ty = array.element.as_scalar().filter(|ty| ty.is_float())?;
+    let from = bb.operand_type(value).as_scalar()?;
+    let is_number = from.is_float() || from.is_integer() || from == ScalarType::Bool;
+    (from != ty && is_number).then(|| (value.clone(), ty))
+}
+
+fn convert_stored(bb: &mut BBCode, id: InstId, value: &Operand<Ids>, ty: ScalarType) -> Result<(), bbcode::EditError> {
+    let float = promote(bb, id, value, ty)?;
+    if let Some(Stmt::Call(call)) = bb.inst_mut(id).map(|inst| &mut inst.stmt)
+        && let Some(stored) = call.args.get_mut(1)
+    {
+        *stored = float;
+    } else if let Some(Stmt::Invoke(invoke)) = bb.inst_mut(id).map(|inst| &mut inst.stmt)
+        && let Some(stored) = invoke.args.get_mut(1)
+    {
+        *stored = float;
+    }
+    Ok(())
+}
+
 fn lower(
     bb: &mut BBCode,
     id: InstId,
@@ -113,6 +146,7 @@ fn promote(
     let from = bb.operand_type(operand).as_scalar();
     let conversion = match from {
         Some(from) if from == ty => return Ok(operand.clone()),
+        Some(from) if from.is_float() && from.bits() > ty.bits() => "fptrunc",
         Some(from) if from.is_float() => "fpext",
         Some(from) if from.is_signed_integer() => "sitofp",
         _ => "uitofp",

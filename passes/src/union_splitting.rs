@@ -98,13 +98,18 @@ impl Splitter<'_> {
             return Some(Split { operands, ways, stays: false, ty: inst.ty.clone(), line: inst.line });
         }
         let is_value = matches!(call.callee, Operand::Value(_) | Operand::Argument(_));
+        let shown = || call.callee.as_constant().and_then(Constant::shown_object).map(|(ty, _)| ty);
         let given: Vec<Type> = call.args.iter().map(|arg| type_of(self.module, bb, arg)).collect();
         let mut ways = Vec::new();
         let mut stays = false;
         if is_value {
             let object = bb.operand_type(&call.callee);
-            if self.module.callee(&call.callee).is_some() || !self.is_open(&object) {
+            if self.module.callee(&call.callee).is_some() {
                 return None;
+            }
+            let known = plain(&object);
+            if !self.is_open(&object) || !self.is_open(&known) {
+                return self.methods_of_object(inst, &known, &given);
             }
             for (position, ty) in &self.objects {
                 if self.may_be(&object, ty) && self.is_exact(ty) {
@@ -122,6 +127,8 @@ impl Splitter<'_> {
                 let candidates = self.candidates.get_or_init(|| dispatch::candidates(self.module, &[], true));
                 stays = candidates.iter().any(|candidate| candidate.takes(given.len()));
             }
+        } else if let (None, Some(object)) = (primitive, shown()) {
+            return self.methods_of_object(inst, &object, &given);
         } else {
             let combinations = match primitive {
                 Some(_) => Some(self.combinations(&given)?),
@@ -146,6 +153,24 @@ impl Splitter<'_> {
         }
         let operands = [call.callee.clone()].into_iter().chain(call.args.iter().cloned()).collect();
         Some(Split { operands, ways, stays, ty: inst.ty.clone(), line: inst.line })
+    }
+
+    /// What becomes of a call of an object of this type, if the types of the arguments decide which of its methods that is.
+    fn methods_of_object(&self, inst: &Instruction<Ids>, object: &Type, given: &[Type]) -> Option<Split> {
+        let Stmt::Call(call) = &inst.stmt else { return None };
+        // What holds nothing is not looked at by its methods.
+        let holds_nothing = self.module.struct_fields(object).is_none_or(|fields| fields.is_empty());
+        let mut ways = Vec::new();
+        for (position, _) in self.objects.iter().filter(|(_, ty)| ty == object) {
+            let name = &self.module.functions().get(*position)?.name;
+            let callee = holds_nothing.then(|| Operand::global("", name));
+            ways.extend(self.tests(*position, given)?.map(|tests| Way { callee, tests, ty: None }));
+        }
+        if ways.is_empty() || ways.len() > MOST || ways.iter().any(|way| way.tests.is_empty()) {
+            return None;
+        }
+        let operands = [&call.callee].into_iter().chain(&call.args).cloned().collect();
+        Some(Split { operands, ways, stays: false, ty: inst.ty.clone(), line: inst.line })
     }
 
     /// The methods of a function that is called by its name.

@@ -2,7 +2,7 @@
 
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
 use hashbrown::HashSet;
-use ircode::{Callee, Head, Instruction, Module, NewInstruction, Operand, Stmt, Type};
+use ircode::{Callee, Constant, Head, Instruction, Module, NewInstruction, Operand, Stmt, Type};
 
 use crate::manager::Context;
 use crate::{PassError, PassResult};
@@ -18,15 +18,37 @@ pub const NAME: &str = "unknown-calls";
 /// that whoever asks for its derivative learns at once what is missing. In functions that catch errors, and in listings that do not say their own name, which
 /// may be the one that is called, everything stays, too.
 ///
+/// So does a call of arithmetic, or of a function of arrays, on what is `nothing` where it stands: Julia has no such methods. Its compiler writes such calls where it
+/// has asked whether a value is of another type.
+///
 /// Foreign functions that copy elements are known to [`copy_elements`](crate::copy_elements), which comes first.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let catches = bb.all_insts().any(|(_, inst)| matches!(inst.stmt, Stmt::Enter(_)));
     if catches || context.function.is_empty() {
         return Ok(false);
     }
-    let ends = |inst: &Instruction<Ids>| inst.ty != Type::Bottom && is_unknown(context.module, &inst.stmt);
-    let first_in = |block| bb.insts(block).find(|(_, inst)| ends(inst)).map(|(id, _)| (block, id));
-    let first: Vec<(BlockId, InstId)> = bb.blocks().filter_map(first_in).collect();
+    let mut first: Vec<(BlockId, InstId)> = Vec::new();
+    for block in bb.blocks().collect::<Vec<_>>() {
+        let may_end = bb.insts(block).filter(|(_, inst)| inst.ty != Type::Bottom).filter_map(|(id, inst)| {
+            if is_unknown(context.module, &inst.stmt) {
+                return Some((id, None));
+            }
+            let operands = without_method_for_nothing(context.module, &inst.stmt)?;
+            let operands =
+                operands.iter().filter(|operand| bb.operand_type(operand).members().contains(&Type::Nothing));
+            Some((id, Some(operands.cloned().collect::<Vec<_>>())))
+                .filter(|(_, operands)| operands != &Some(Vec::new()))
+        });
+        for (id, operands) in may_end.collect::<Vec<_>>() {
+            let ends = |operands: Vec<Operand<Ids>>| {
+                operands.iter().any(|operand| is_nothing(bb, context.module, block, operand))
+            };
+            if operands.is_none_or(ends) {
+                first.push((block, id));
+                break;
+            }
+        }
+    }
     if first.is_empty() || !returns_without(bb, first.iter().map(|(block, _)| *block).collect()) {
         return Ok(false);
     }
@@ -52,6 +74,55 @@ fn is_unknown(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
         }
         _ => false,
     }
+}
+
+/// The operands of a call of a function that Julia has no method of for `nothing` in the place of one of these.
+fn without_method_for_nothing<'s>(module: &Module<BBCode>, stmt: &'s Stmt<Ids>) -> Option<&'s [Operand<Ids>]> {
+    const ON_NUMBERS: &[&str] = &["+", "-", "*", "/", "^", "<", "<=", ">", ">=", "min", "max", "abs"];
+    const ON_ARRAYS: &[&str] = &["getindex", "setindex!", "length", "sum", "dot", "maximum", "minimum"];
+    let (primitive, args) = module.primitive_call(stmt)?;
+    match primitive.name {
+        name if ON_NUMBERS.contains(&name) => Some(args),
+        name if ON_ARRAYS.contains(&name) => args.get(..1),
+        _ => None,
+    }
+}
+
+/// Whether an operand is `nothing` in a block: by its type, or as the branches say by which control gets there from the blocks that have no other way.
+fn is_nothing(bb: &mut BBCode, module: &Module<BBCode>, block: BlockId, operand: &Operand<Ids>) -> bool {
+    /// No compiler asks longer before.
+    const MOST_BLOCKS: usize = 16;
+    let ty = bb.operand_type(operand);
+    let (true, [a, b]) = (operand.as_value().is_some(), ty.members()) else { return ty == Type::Nothing };
+    let other = match (a, b) {
+        (Type::Nothing, other) | (other, Type::Nothing) => other,
+        _ => return false,
+    };
+    let mut to = block;
+    for _ in 0..MOST_BLOCKS {
+        let [from] = *bb.predecessors(to) else { return false };
+        if let Some((_, Instruction { stmt: Stmt::GotoIfNot(branch), .. })) = bb.terminator(from)
+            && bb.next(from) != Some(branch.dest)
+            && let Some(asks) = branch.cond.as_value().and_then(|cond| bb.stmt(cond))
+            && let Some((primitive, [value, of])) = module.primitive_call(asks)
+            && value == operand
+        {
+            let holds = to != branch.dest;
+            let asked = match (primitive.name, of.as_constant(), module.callee(of)) {
+                ("isa", Some(Constant::Type(ty)), _) => Some((**ty).clone()),
+                ("isa", _, Some(Callee::Type(ty))) => Some(ty),
+                ("===", Some(Constant::Nothing), _) => Some(Type::Nothing),
+                _ => None,
+            };
+            match asked {
+                Some(Type::Nothing) => return holds,
+                Some(ty) if ty == *other => return !holds,
+                _ => {}
+            }
+        }
+        to = from;
+    }
+    false
 }
 
 /// Whether the entry reaches a return without these blocks.

@@ -103,10 +103,12 @@ pub(crate) fn describe(input: &Input, error: &GradientError) -> Failure {
         GradientError::Run(error) => input.describe_run_error(error),
         GradientError::Wrt(error) => format!("--wrt {error}"),
         GradientError::Seed(error) => format!("--seed{}: {}", error.place, error.message),
+        GradientError::Misdeclared { function, statement, declares, gives } => {
+            input.describe_at(function, *statement, &format!("it declares {declares}, but gives {gives}"))
+        }
         GradientError::NotNative(why) => format!("--engine native: {why}"),
         GradientError::Conversion(_)
         | GradientError::Invalid { .. }
-        | GradientError::Misdeclared { .. }
         | GradientError::Tables(_)
         | GradientError::NoNumber(_)
         | GradientError::Direction { .. }

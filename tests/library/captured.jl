@@ -53,3 +53,12 @@ end
 @case("captured_and_counted_down", x -> (r = 0.1; for _ in 1:3; r -= sum(c * r for c in x); end; r), v)
 @case("captured_and_iterated", x -> (v = zeros(3); for _ in 1:4; v = [maximum(x[i] + 0.9 * v[j] for j in 1:3) for i in 1:3]; end; sum(v)), v)
 @case("captured_and_mapped_from", x -> (n = 0; s = 0; foreach(t -> (n += 1; s += t * n), x); s / n), v)
+
+# Defaults that are replaced before a closure has them.
+scaled_by_default(x; n = nothing) = (n = n === nothing ? 2.0 : n; sum(x[i] * n for i in 1:2))
+@case("captured_default_number", x -> scaled_by_default(x) + scaled_by_default(x; n = x[1]), v)
+function weighted_by_default(x; w = nothing)
+    isnothing(w) && (w = fill(0.5, length(x)))
+    return sum(w .* x) + sum(i -> w[i] * x[i]^2, 1:2)
+end
+@case("captured_default_vector", x -> weighted_by_default(x) * weighted_by_default(x; w = x), v)

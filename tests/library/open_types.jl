@@ -68,3 +68,29 @@ struct Whatever
     it
 end
 @case("fields_of_two_types", x -> Whatever(x[1]).it * Whatever(2).it + x[2], v)
+
+# Values that may be nothing, where branches say that they are not.
+slab_hit(a, d) = d[1] < a ? nothing : a * d[2]
+function nearest_hit(d)
+    nearest, n = Inf, zeros(3)
+    for a in (0.1, 0.2)
+        t = slab_hit(a, d)
+        if t !== nothing && t < nearest
+            nearest, n = t, t * d
+        end
+    end
+    return sum(n) + nearest
+end
+@case("nothing_asked_with_and", d -> nearest_hit(d), [0.3, 0.5, 1.0])
+last_above(x) = (b = nothing; for v in x; if v > 0.4; b = (v, 2v); end; end; b[1] * b[2])
+@case("nothing_replaced_in_a_loop", x -> last_above(x), [0.3, 0.5, 0.7])
+
+# Closures that are called with elements of an abstract type.
+abstract type EnergyTerm end
+struct QuadraticTerm <: EnergyTerm; k::Float64; end
+struct LinearTerm <: EnergyTerm; a::Float64; end
+term_energy(t::QuadraticTerm, q) = t.k * q^2
+term_energy(t::LinearTerm, q) = t.a * q
+energy_terms(p) = EnergyTerm[QuadraticTerm(p[1]), LinearTerm(p[2])]
+@case("abstract_elements_summed", p -> sum(t -> term_energy(t, 0.3), energy_terms(p)), [0.3, 0.5])
+@case("abstract_elements_mapped", p -> (q = map(t -> term_energy(t, 0.3), energy_terms(p)); q[1] * q[2]), [0.3, 0.5])

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::wrapped::unbroken;
+use super::wrapped::{unbroken, with_whole_objects};
 use super::{irtools, page};
 
 /// The listings of a text as a person sees them: without escape sequences of terminals, and of pages — with code between fences, sessions,
@@ -30,6 +30,10 @@ pub fn clean(text: &str) -> Cow<'_, str> {
         Cow::Borrowed(_) => text,
     };
     let text = match unbroken(&text) {
+        Cow::Owned(whole) => Cow::Owned(whole),
+        Cow::Borrowed(_) => text,
+    };
+    let text = match with_whole_objects(&text) {
         Cow::Owned(whole) => Cow::Owned(whole),
         Cow::Borrowed(_) => text,
     };

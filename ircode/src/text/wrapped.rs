@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use super::around::has_header;
+use super::balanced::is_balanced;
 use super::page::{is_part_of_listing, margin};
 
 /// Pages are at least so wide, in characters.
@@ -46,6 +47,64 @@ pub(super) fn unbroken(text: &str) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
+/// An object that is shown on more lines is none.
+const MOST_LINES: usize = 200;
+
+/// The text with objects on one line that Julia shows on several, as it does with blocks of quoted code, without the comments in them. Where a line ended, an empty
+/// one is left.
+pub(super) fn with_whole_objects(text: &str) -> Cow<'_, str> {
+    let begins = |line: &str| line.contains("$(") && margin(line).is_some() && !is_balanced(line);
+    if !text.contains("QuoteNode(") || !text.lines().any(begins) {
+        return Cow::Borrowed(text);
+    }
+    let lines: Vec<&str> = text.split('\n').collect();
+    let mut out = String::with_capacity(text.len());
+    let mut at = 0;
+    while let Some(&line) = lines.get(at) {
+        let whole = if begins(line) { whole_object(lines.get(at..).unwrap_or_default()) } else { None };
+        let (shown, count) = match &whole {
+            Some((whole, count)) => (whole.as_str(), *count),
+            None => (line, 1),
+        };
+        if at > 0 {
+            out.push('\n');
+        }
+        out.push_str(shown);
+        out.extend(std::iter::repeat_n('\n', count - 1));
+        at += count;
+    }
+    Cow::Owned(out)
+}
+
+/// The first of these lines with those that belong to it, and how many they are; `None` if its brackets do not close before the next statement.
+fn whole_object(lines: &[&str]) -> Option<(String, usize)> {
+    let mut whole = without_remarks(lines.first()?.trim_end());
+    for (count, line) in lines.iter().enumerate().take(MOST_LINES).skip(1) {
+        if margin(line).is_some() {
+            return None;
+        }
+        whole.push(' ');
+        whole.push_str(&without_remarks(line.trim()));
+        if is_balanced(&whole) {
+            return Some((whole, count + 1));
+        }
+    }
+    None
+}
+
+/// A line without `#= … =#`.
+fn without_remarks(line: &str) -> String {
+    let mut out = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some((before, behind)) = rest.split_once("#=") {
+        let Some((_, after)) = behind.split_once("=#") else { break };
+        out.push_str(before.trim_end());
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
 /// Whether something is to follow what a line ends with.
 fn is_unfinished(line: &str) -> bool {
     let mut brackets = [0_usize; 3];
@@ -87,6 +146,25 @@ mod tests {
         }
         assert_ne!(broken, whole);
         assert_eq!(parse_function(&broken).unwrap().body, parse_function(whole).unwrap().body);
+    }
+
+    #[test]
+    fn objects_of_several_lines_are_whole() {
+        let text = "\
+CodeInfo(
+1 ─ %1 = $(Expr(:copyast, :($(QuoteNode(:(if neg #= f.jl:3 =#
+          print(out, \"-(\")
+      end))))))::Any
+│   %2 = (Main.f)(%1)::Any
+└──      return %2
+) => Any
+";
+        let parsed = parse_module(text).unwrap();
+        assert_eq!(parsed.module.functions()[0].body.stmts.len(), 3);
+        let second = &parsed.functions[0].statements[1];
+        let cleaned = parsed.cleaned.unwrap();
+        assert_eq!(&cleaned[second.clone()], "%2 = (Main.f)(%1)::Any");
+        assert_eq!(cleaned[..second.start].lines().count(), 5);
     }
 
     #[test]

@@ -393,6 +393,8 @@ impl Classifier<'_> {
         }
         match (primitive.name, args) {
             ("identity" | "typeassert", [value, ..]) => Operation::Copy(value.clone()),
+            // Functions of tables hold nothing.
+            ("class_method" | "witness_method", _) => Operation::Steps,
             ("ifelse", [condition, then, otherwise]) => {
                 Operation::Choose { condition: condition.clone(), then: then.clone(), otherwise: otherwise.clone() }
             }
