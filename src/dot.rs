@@ -21,8 +21,9 @@ pub fn dot(module: &Module<IRCode>) -> String {
                 let _ = write_typed(&mut text, &printer, statement.stmt, statement.ty);
                 text.push('\n');
             }
-            let label = quoted(&text).replace("\\n", "\\l");
-            let _ = writeln!(out, "    f{number}_b{} [label={label}];", i + 1);
+            // Each line ends flush left.
+            let label: String = text.lines().map(|line| format!("{}\\l", escaped(line))).collect();
+            let _ = writeln!(out, "    f{number}_b{} [label=\"{label}\"];", i + 1);
             for succ in &block.succs {
                 let _ = writeln!(
                     out,
@@ -54,5 +55,9 @@ fn edge_label(
 
 /// A string of DOT.
 fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n"))
+    format!("\"{}\"", escaped(text))
+}
+
+fn escaped(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', "\\n")
 }

@@ -39,7 +39,7 @@ pub fn to_bbcode(module: &Module<IRCode>) -> Result<Module<BBCode>, ConversionEr
 /// A module keyed by ID, of which the function is valid, and what it calls or names, in tables of methods and of derivatives, too.
 pub(crate) fn verified(module: &Module<IRCode>, name: &Name) -> Result<Module<BBCode>, GradientError> {
     let mut work = Vec::from_iter(module.function_index(name));
-    if module.has_tables() || module.differentiability_witnesses().len() > 0 {
+    if module.has_tables() || !module.differentiability_witnesses().is_empty() {
         verify_tables(module, |body| &body.argtypes)?;
         for declaration in module.declarations() {
             let entries = declaration.entries().into_iter().flatten().map(|entry| &entry.function);

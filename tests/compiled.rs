@@ -452,6 +452,17 @@ end
 
 fn is_shared<T: Send + Sync>(_: &T) {}
 
+/// So that `?` takes them into `Box<dyn Error + Send + Sync>`, and a thread can return them.
+#[test]
+fn errors_go_to_other_threads() {
+    is_shared::<Option<(CompileError, CallError, bbkit::GradientError, bbkit::EngineError, bbkit::exec::RunError)>>(
+        &None,
+    );
+    is_shared::<Option<(bbkit::exec::native::CallError, bbkit::InputError, bbkit::PassStatisticsError)>>(&None);
+    is_shared::<Option<(bbkit::bbcode::EditError, bbkit::bbcode::ConversionError, bbkit::passes::PassError)>>(&None);
+    is_shared::<Option<(bbkit::ircode::TextError, bbkit::ircode::JsonError, bbkit::ircode::TableViolations)>>(&None);
+}
+
 #[test]
 fn threads_share_a_gradient() {
     let kernel = &KERNELS[0];

@@ -151,3 +151,28 @@ end
     assert_eq!(listing.matches("Core.tuple(").count(), 3, "{listing}");
     assert!(!listing.contains("tangent"), "{listing}");
 }
+
+/// Types and values share what they are made of: of sixty statements comes a tuple that nobody can write down.
+#[test]
+fn tuples_of_shared_tuples() {
+    let mut text = String::from("function f(x::Float64)\n1 ─ %1 = Core.tuple(x, x)\n");
+    for number in 2..=60 {
+        writeln!(text, "│   %{number} = Core.tuple(%{0}, %{0})", number - 1).unwrap();
+    }
+    for number in 61..=119 {
+        writeln!(text, "│   %{number} = Core.getfield(%{}, 1)", number - 1).unwrap();
+    }
+    text.push_str("│   %120 = Core.getfield(%119, 2)\n└──        return %120\nend\n");
+    let module = parse_module(&text).unwrap().module;
+    let value = bbkit::exec::Machine::new(&module).call("f", &[Value::from(3.0)]).unwrap();
+    assert_eq!(value.as_float(), Some(3.0));
+    let half = parse_module(&text.replace("return %120", "return %60")).unwrap().module;
+    let tuple = bbkit::exec::Machine::new(&half).call("f", &[Value::from(3.0)]).unwrap();
+    assert!(tuple.to_string().contains('…') && !tuple.type_of().to_string().is_empty());
+    assert!(bbkit::exec::value_to_json(&tuple).is_err());
+    // The derivative is there, or it is told why not.
+    match bbkit::gradient(&module, "f", &[Value::from(3.0)], Default::default()) {
+        Ok(result) => assert_eq!(result.gradient[0].as_float(), Some(1.0)),
+        Err(error) => assert!(error.to_string().contains("no derivative rule for `getfield`"), "{error}"),
+    }
+}

@@ -570,3 +570,30 @@ end
     let moves = code(resize);
     assert!(matches!(agrees(&moves, &|| args(&moves)), Verdict::Refused(what) if what.contains("jl_array_ptr")));
 }
+
+/// Machine code reads what it is given as it is: what is not assigned must not get there.
+#[test]
+fn what_is_not_assigned_is_not_passed() {
+    let text = "
+mutable struct Cell
+    x::Float64
+end
+struct Named
+    values::Vector{Float64}
+end
+function f(cell::Cell)::Float64
+1 ─ %1 = Base.getfield(cell, :x)::Float64
+└──      return %1
+end
+function g(named::Named)::Float64
+1 ─ %1 = Base.getfield(named, :values)::Vector{Float64}
+│   %2 = Base.arrayref(true, %1, 1)::Float64
+└──      return %2
+end
+";
+    let module = module(text);
+    let program = Program::compile(&module, &["f", "g"], Limits::default()).unwrap();
+    assert!(matches!(program.call("f", &[Value::Undefined]), Err(CallError::Refused(_))));
+    let named = Machine::new(&module).structure(&Type::named("Named"), vec![Value::Undefined]).unwrap();
+    assert!(matches!(program.call("g", &[named]), Err(CallError::Refused(_))));
+}

@@ -1,7 +1,7 @@
 //! What φs take on each edge.
 
 use ircode::{BlockNumber, Body, IRCode, Operand, PhiNode, Positions, SSAValue, Stmt, UnnamedPhiEdge};
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 /// What φs take on each edge.
 #[derive(Debug)]
@@ -9,7 +9,7 @@ pub(crate) struct PhiEdges {
     /// What they take from edges that they do not name, in the order of the φs and then of the edges.
     unnamed: Vec<UnnamedPhiEdge<Positions>>,
     /// The entries of φs that name many edges, by φ and edge: going over all of them on each edge would take quadratic time.
-    wide: HashMap<(usize, BlockNumber), usize>,
+    wide: BTreeMap<(usize, BlockNumber), usize>,
 }
 
 /// φs that name more edges than this are found in a table.
@@ -17,7 +17,7 @@ const WIDE: usize = 16;
 
 impl PhiEdges {
     pub(crate) fn of(ir: &IRCode) -> PhiEdges {
-        let mut wide = HashMap::new();
+        let mut wide = BTreeMap::new();
         for (index, stmt) in ir.stmts.stmts().iter().enumerate() {
             if let Stmt::Phi(phi) = stmt
                 && phi.entries.len() > WIDE

@@ -200,7 +200,7 @@ impl Number {
                 // What the type does not have would become another number.
                 Number::Integer(value) => {
                     let float = Scalar::from_float(ty, *value as f64)?;
-                    (float.as_float()? as i128 == *value as i128).then_some(float)
+                    (float.as_float()? as i128 == *value).then_some(float)
                 }
                 Number::Float(value) => Scalar::from_float(ty, *value)
                     .filter(|float| float.as_float().is_some_and(|float| float.is_finite() || !value.is_finite())),

@@ -22,7 +22,7 @@ enum Line {
 /// The text with words before, between and behind its listings as comments. Inside of a listing every line stays what it is, so that
 /// what is damaged is an error, and so does all of a file of functions with headers.
 pub(super) fn without_words(text: &str) -> Option<String> {
-    if has_header(text) || !text.lines().any(starts_block) {
+    if has_header(text) || has_misspelled_header(text) || !text.lines().any(starts_block) {
         return None;
     }
     let lines = kinds(text);
@@ -86,6 +86,25 @@ pub(super) fn has_header(text: &str) -> bool {
         text.lines().map(str::trim_start).filter(|line| !line.is_empty() && !line.starts_with(['#', ';'])).peekable();
     while let Some(line) = lines.next() {
         if line.starts_with("function ") && lines.peek().is_some_and(|next| starts_block(next)) {
+            return true;
+        }
+    }
+    false
+}
+
+/// Whether a line before a first block was meant as the header of a function: its first word is nearly `function`, or how other languages write that.
+fn has_misspelled_header(text: &str) -> bool {
+    let is_meant = |line: &str| {
+        let word = line.split_whitespace().next().unwrap_or_default();
+        let common = |pairs: &mut dyn Iterator<Item = (u8, u8)>| pairs.take_while(|(a, b)| a == b).count();
+        let start = common(&mut word.bytes().zip("function".bytes()));
+        let end = common(&mut word.bytes().rev().zip("function".bytes().rev()));
+        let is_near = (6..=10).contains(&word.len()) && start + end >= 6;
+        (is_near || ["func", "fn", "fun", "def"].contains(&word)) && line.contains('(')
+    };
+    let mut lines = text.lines().map(str::trim_start).peekable();
+    while let Some(line) = lines.next() {
+        if lines.peek().is_some_and(|next| starts_block(next)) && is_meant(line) {
             return true;
         }
     }

@@ -3,7 +3,7 @@
 use super::balanced::{balanced_length, is_balanced};
 use super::expression::{Context, Cursor, Read, Scope};
 use super::operators::operator_prefix;
-use crate::constant::{Constant, is_identifier_part};
+use crate::constant::{Constant, is_identifier_part, is_identifier_start};
 use crate::diagnostic::Diagnostic;
 use crate::json::sharing;
 use crate::names::Positions;
@@ -20,6 +20,13 @@ impl Cursor<'_> {
             return operand;
         }
         let end = self.at;
+        // Behind an argument of a function with a header comes no other operand without a comma.
+        let behind = self.rest().trim_start();
+        let is_another = behind.starts_with(|c: char| is_identifier_start(c) || c == '%' || c.is_ascii_digit())
+            && !["isa ", "in "].iter().any(|word| behind.starts_with(word));
+        if matches!(operand, Ok(Operand::Argument(_))) && scope.slots.is_none() && is_another {
+            return operand;
+        }
         self.at = start;
         let length = balanced_length(self.rest(), ends);
         let text = self.rest().get(..length).unwrap_or_default();

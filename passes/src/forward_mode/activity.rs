@@ -53,6 +53,8 @@ pub(super) struct Activity {
     /// The reason that starts at a statement, by statement.
     reason_at: Vec<Option<usize>>,
     arguments: usize,
+    /// Why an exception has no derivative in which something is stored.
+    changed_exception: Option<usize>,
 }
 
 /// What the analysis is of.
@@ -97,7 +99,16 @@ impl Activity {
         let (states, causes) = (vec![State::None; class.len()], vec![None; class.len()]);
         let reason_at = vec![None; ir.stmts.len()];
         let reasons = Vec::new();
-        let mut activity = Activity { kinds: analysis.kinds, class, states, causes, reasons, reason_at, arguments };
+        let mut activity = Activity {
+            kinds: analysis.kinds,
+            class,
+            states,
+            causes,
+            reasons,
+            reason_at,
+            arguments,
+            changed_exception: None,
+        };
         for index in wanted.iter().enumerate().filter(|(_, wanted)| **wanted).map(|(index, _)| index) {
             if let Some(&class) = activity.class.get(index) {
                 activity.states[class] = State::Active;
@@ -178,12 +189,13 @@ impl Activity {
         (0..self.arguments).find(|&index| self.class.get(index) == Some(&class)).map(Argument::from_index)
     }
 
-    /// The reason why what is in one of the arguments has no derivative, if there is one.
+    /// The reason why what is in one of the arguments has no derivative, or in an object that was thrown, if there is one.
     pub(super) fn problem_of_arguments(&self) -> Option<usize> {
-        (0..self.arguments).find_map(|cell| match self.states.get(*self.class.get(cell)?)? {
+        let of_arguments = (0..self.arguments).find_map(|cell| match self.states.get(*self.class.get(cell)?)? {
             State::Opaque(reason) => Some(*reason),
             _ => None,
-        })
+        });
+        of_arguments.or(self.changed_exception)
     }
 
     /// Finds how values depend on the arguments: from definitions to uses, until nothing changes.
@@ -295,9 +307,28 @@ impl Activity {
                 }
             });
         }
+        // Where something is put into what was thrown it is not seen in the object that this is.
+        if let Operation::Same { args, .. } = operation
+            && operation.changes(subject.module, stmt)
+        {
+            let objects = args.iter().filter(|(_, role)| *role == Role::Tangent);
+            let mut of_exception = objects.filter_map(|(object, _)| match self.state(object) {
+                State::Opaque(reason) => Some(reason),
+                _ => None,
+            });
+            let is_exception = |reason: &usize| {
+                let at = self.reasons.get(*reason).map(|reason| reason.at);
+                at.and_then(|at| subject.operations.get(at)).is_some_and(|made| matches!(made, Operation::Exception))
+            };
+            self.changed_exception = self.changed_exception.or_else(|| of_exception.find(is_exception));
+        }
         // Objects without tangents hold integers, which may be made of bits.
         let bits = joined == State::Bits || takes_bits && joined == State::Active;
-        if bits && operation.changes(subject.module, stmt) {
+        let writes = || {
+            let primitive = subject.module.primitive_call(stmt);
+            primitive.is_some_and(|(primitive, _)| primitive.effects.writes) || operation.changes(subject.module, stmt)
+        };
+        if bits && writes() {
             stmt.for_each_operand(&mut |operand| {
                 if self.kind(operand).is_none()
                     && has_elements(subject.module, &subject.ir.operand_type(operand))

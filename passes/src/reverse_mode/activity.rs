@@ -782,6 +782,9 @@ impl<'a> Analysis<'a> {
 pub(crate) fn may_hold_integers(ty: &Type) -> bool {
     match ty {
         Type::Scalar(scalar) => scalar.is_integer(),
+        Type::Union(members) => members.iter().any(may_hold_integers),
+        Type::Array(array) => may_hold_integers(&array.element),
+        Type::Ref(of) | Type::Memory(of) | Type::MemoryRef(of) => may_hold_integers(of),
         other => matches!(other, Type::Tuple(_) | Type::NamedTuple(_) | Type::Named(_)),
     }
 }
