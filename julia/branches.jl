@@ -96,7 +96,7 @@ function leave_dead_ways_out!(ir)
     for (number, block) in enumerate(blocks)
         at = last(block.stmts)
         1 <= at <= length(rows.stmts) && rows.stmts[at] isa GotoIfNot || continue
-        decided, dest = decided_condition(rows, rows.stmts[at].cond), rows.stmts[at].dest
+        decided, dest = decided_condition(ir, rows, rows.stmts[at].cond), rows.stmts[at].dest
         (decided === nothing || dest == number + 1) && continue
         rows.stmts[at] = decided ? nothing : Core.GotoNode(dest)
         leave_edge_out!(blocks, number, decided ? dest : number + 1)
@@ -128,16 +128,23 @@ function leave_edge_out!(blocks, from::Int, to::Int)
 end
 
 "Whether a condition holds, where that is known; `nothing` if it is not."
-function decided_condition(rows::Columns, @nospecialize(condition))
+function decided_condition(ir, rows::Columns, @nospecialize(condition))
     known = known_operand(rows, condition)
     known === nothing || return known.value isa Bool ? known.value : nothing
     asks = condition isa Core.SSAValue ? rows.stmts[condition.id] : nothing
     Meta.isexpr(asks, :call) || return nothing
     name, args = builtin_name(asks.args[1]), [known_operand(rows, x) for x in asks.args[2:end]]
+    asks_for_nothing = name === nothing && known_object(asks.args[1]) === isnothing && length(args) == 1
+    asks_for_nothing && push!(args, Some(nothing))
+    length(args) == 2 || return nothing
+    if name === :(===) || asks_for_nothing
+        any(isnothing, args) || return args[1].value === args[2].value
+        # Values of other types are others.
+        types = argument_types(ir, rows, asks_for_nothing ? [asks.args[2], nothing] : asks.args[2:end])
+        return typeintersect(types...) === Union{} ? false : nothing
+    end
     any(isnothing, args) && return nothing
-    name === nothing && known_object(asks.args[1]) === isnothing && length(args) == 1 && return args[1].value === nothing
-    name === :(===) && length(args) == 2 && return args[1].value === args[2].value
-    return name === :isa && length(args) == 2 && args[2].value isa Type ? args[1].value isa args[2].value : nothing
+    return name === :isa && args[2].value isa Type ? args[1].value isa args[2].value : nothing
 end
 
 "What an operand always is, in a `Some`; `nothing` if that is not known."

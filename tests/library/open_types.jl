@@ -87,8 +87,8 @@ last_above(x) = (b = nothing; for v in x; if v > 0.4; b = (v, 2v); end; end; b[1
 
 # Closures that are called with elements of an abstract type.
 abstract type EnergyTerm end
-struct QuadraticTerm <: EnergyTerm; k::Float64; end
-struct LinearTerm <: EnergyTerm; a::Float64; end
+struct QuadraticTerm{T} <: EnergyTerm; k::T; end
+struct LinearTerm{T} <: EnergyTerm; a::T; end
 term_energy(t::QuadraticTerm, q) = t.k * q^2
 term_energy(t::LinearTerm, q) = t.a * q
 energy_terms(p) = EnergyTerm[QuadraticTerm(p[1]), LinearTerm(p[2])]

@@ -142,6 +142,7 @@ impl Machine<'_> {
                     _ => Err(format!("{} cannot be a {ty}", kind_of(json)).into()),
                 },
             },
+            (json, Type::Nothing) => Err(format!("{} cannot be a Nothing: give null", kind_of(json)).into()),
             (json, ty) => Err(format!("{} cannot be a {ty:?}", kind_of(json)).into()),
         }
     }

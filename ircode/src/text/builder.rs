@@ -178,14 +178,14 @@ impl Building {
     }
 
     /// The error of a text that ends here, if it must not.
-    pub(super) fn unfinished(&self, end: usize) -> Option<Diagnostic> {
-        let error = |start: &Range<usize>, what: &str| {
+    pub(super) fn unfinished(&self) -> Option<Diagnostic> {
+        let error = |start: &Range<usize>, what: &str, closes: &str| {
             let message = format!("the text ends inside of this {what}");
-            Some(Diagnostic::error(start.clone(), message, format!("expected its end before byte {end}")))
+            Some(Diagnostic::error(start.clone(), message, format!("expected `{closes}` below")))
         };
         match (&self.header, &self.code_info) {
-            (Some(header), _) => error(&header.span, "function"),
-            (None, Some(open)) => error(open, "CodeInfo"),
+            (Some(header), _) => error(&header.span, "function", "end"),
+            (None, Some(open)) => error(open, "CodeInfo", ")"),
             (None, None) => None,
         }
     }

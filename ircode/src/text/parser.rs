@@ -223,7 +223,7 @@ impl Parser {
             }
         }
         if self.errors.len() < MAX_ERRORS {
-            self.end_of_file(text.len());
+            self.end_of_file();
         }
     }
 
@@ -234,7 +234,7 @@ impl Parser {
         // In a table of variables what has no name of its own is one: `#self#::Core.Const(f)`, `#unused#::Type{Int64}`.
         let hidden = self.variables.reading.is_some() && is_hidden_variable(trimmed);
         if is_fence_of_page(trimmed) && self.building.as_ref().is_some_and(Building::headerless) {
-            return self.end_of_page_part(offset);
+            return self.end_of_page_part();
         }
         if trimmed.is_empty() || trimmed.starts_with('#') && !hidden {
             return Ok(());
@@ -436,8 +436,8 @@ impl Parser {
     }
 
     /// Behind a fence of a page, no listing goes on.
-    fn end_of_page_part(&mut self, end: usize) -> Result<(), Diagnostic> {
-        match self.building.as_ref().and_then(|building| building.unfinished(end)) {
+    fn end_of_page_part(&mut self) -> Result<(), Diagnostic> {
+        match self.building.as_ref().and_then(|building| building.unfinished()) {
             Some(error) => {
                 self.building = None;
                 Err(error)
@@ -446,12 +446,12 @@ impl Parser {
         }
     }
 
-    fn end_of_file(&mut self, end: usize) {
+    fn end_of_file(&mut self) {
         if let Some(Declaring { start, .. }) = self.declaring.take() {
             self.errors.push(Diagnostic::error(start, "this declaration does not end", "expected `end` behind it"));
         }
         if let Some(building) = &self.building
-            && let Some(error) = building.unfinished(end)
+            && let Some(error) = building.unfinished()
         {
             self.errors.push(error);
             return;

@@ -83,7 +83,11 @@ fn part(module: &Module<IRCode>, root: usize) -> Module<IRCode> {
                         module.methods(primitive.name).to_vec()
                     }
                     Some(_) => Vec::new(),
-                    None => of_value(&body.operand_type(&call.callee)),
+                    None => {
+                        let shown = call.callee.as_constant().and_then(|constant| constant.shown_object());
+                        let ty = shown.map_or_else(|| body.operand_type(&call.callee), |(ty, _)| ty);
+                        of_value(&ty.widened().unwrap_or(ty))
+                    }
                 },
                 Stmt::Expr(expr) if expr.head == Head::New => of_value(ty),
                 _ => Vec::new(),
