@@ -99,6 +99,7 @@ impl Differentiate for Module<IRCode> {
 
 /// Why a derivative is not there as machine code.
 #[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CompileError {
     /// There is no function of this name.
     #[error("there is no function `{0}`")]
@@ -147,6 +148,7 @@ impl From<bbcode::ConversionError> for CompileError {
 
 /// Why a call gives no value. What was written to of the caller's memory until then is not defined.
 #[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CallError {
     /// The run failed as it would in the interpreter: an exception, an index out of bounds, a limit.
     #[error(transparent)]
@@ -198,6 +200,7 @@ impl From<exec::native::CallError> for CallError {
                 CallError::Argument { what: "argument", argument, expected: format!("of type {expected}"), given }
             }
             exec::native::CallError::Refused(what) => CallError::Refused(what),
+            other => CallError::Refused(other.to_string()),
         }
     }
 }

@@ -80,6 +80,7 @@ impl std::fmt::Display for Ran {
 
 /// Why a run gives no value.
 #[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum EngineError {
     /// The run failed.
     #[error(transparent)]
@@ -254,7 +255,7 @@ fn call_native(
 
     program.call_with_output(name, args, output).map_err(|error| match error {
         CallError::Run(error) => EngineError::Run(error),
-        refused @ (CallError::Refused(_) | CallError::Argument { .. }) => EngineError::NotNative(refused.to_string()),
+        refused => EngineError::NotNative(refused.to_string()),
     })
 }
 

@@ -215,6 +215,7 @@ impl GradientOptions {
 
 /// Why there is no gradient.
 #[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum GradientError {
     /// The code cannot be converted.
     #[error(transparent)]

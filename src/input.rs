@@ -37,6 +37,7 @@ pub struct Input {
 
 /// Why a program cannot be read.
 #[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum InputError {
     /// The file cannot be read.
     #[error("{path}: {message}")]

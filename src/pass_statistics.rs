@@ -21,6 +21,7 @@ pub struct PassStatistics {
 
 /// Why nothing can be said of what passes save.
 #[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum PassStatisticsError {
     /// The code cannot be converted.
     #[error(transparent)]

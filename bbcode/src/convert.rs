@@ -10,6 +10,7 @@ use crate::ids::{BlockId, InstId};
 
 /// Why code cannot be converted. Verified code without pending nodes always can.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ConversionError {
     /// IRCode has pending nodes.
     #[error("there are {0} pending nodes: compact the code first")]

@@ -6,6 +6,7 @@ use crate::ids::{BlockId, Ids, InstId};
 
 /// Why code cannot be edited so.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum EditError {
     /// There is no such statement, or not any more.
     #[error("there is no statement {0}")]

@@ -120,6 +120,7 @@ impl RunError {
 
 /// What can go wrong.
 #[derive(Clone, Debug)]
+#[non_exhaustive]
 pub enum RunErrorKind {
     /// An exception that the program threw and did not catch. The value itself, with the objects that it holds, is there
     /// [from the machine](crate::Machine::exception).

@@ -227,6 +227,7 @@ impl IRCode {
 
 /// Why an instruction cannot be inserted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum InsertError {
     /// There is no such value.
     #[error("there is no statement {0} to insert at")]

@@ -40,6 +40,7 @@ pub enum Renumbered {
 
 /// Why code cannot be compacted. Verified code always can.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CompactError {
     /// A statement uses a value that does not exist.
     #[error("{user} uses {used}, which does not exist")]

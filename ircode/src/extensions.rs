@@ -24,6 +24,7 @@ pub struct Extensions {
 
 /// Why a primitive or a rule cannot be registered.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum ExtensionError {
     /// The name is that of a primitive which is built in.
     #[error("`{0}` is a built-in primitive")]

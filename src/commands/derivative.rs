@@ -107,12 +107,7 @@ pub(crate) fn describe(input: &Input, error: &GradientError) -> Failure {
             input.describe_at(function, *statement, &format!("it declares {declares}, but gives {gives}"))
         }
         GradientError::NotNative(why) => format!("--engine native: {why}"),
-        GradientError::Conversion(_)
-        | GradientError::Invalid { .. }
-        | GradientError::Tables(_)
-        | GradientError::NoNumber(_)
-        | GradientError::Direction { .. }
-        | GradientError::Tangent { .. } => error.to_string(),
+        other => other.to_string(),
     })
 }
 

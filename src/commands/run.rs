@@ -67,6 +67,7 @@ impl Run {
         let (value, ran) = result.map_err(|error| match error {
             EngineError::Run(error) => Failure(input.describe_run_error(&error)),
             EngineError::NotNative(why) => Failure(format!("--engine native: {why}")),
+            other => Failure(other.to_string()),
         })?;
         self.engine.explain(&ran);
         match self.json {

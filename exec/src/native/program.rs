@@ -50,6 +50,7 @@ impl fmt::Display for NotCompiled {
 
 /// Why a call of native code gives no value.
 #[derive(Clone, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum CallError {
     /// The run failed, as it would in the interpreter.
     #[error(transparent)]

@@ -27,7 +27,7 @@ use crate::types::Type;
 impl Primitive {
     /// A function of scalars that takes this number of operands. It must give the same result for the same operands
     /// unless its effects say otherwise: calls of constants are computed before the program runs. It is never called
-    /// with another number of operands.
+    /// with another number of operands. It should not panic: where machine code calls it, that ends the process.
     pub const fn scalars(
         name: &'static str,
         operands: usize,

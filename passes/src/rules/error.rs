@@ -29,6 +29,7 @@ impl std::error::Error for RuleError {}
 
 /// What is wrong with a rule.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
 pub enum RuleErrorKind {
     /// The text cannot be read.
     #[error("{0}")]
