@@ -128,7 +128,7 @@ function narrow_reads!(ir, rows::Columns, i, elements)
 end
 
 "Whether an instance makes an array of what an iterator gives."
-collects(mi::Core.MethodInstance) = mi.def isa Method && mi.def.module === Base && mi.def.name === :collect
+collects(mi::Core.MethodInstance) = mi.def isa Method && mi.def.module === Base && mi.def.name in (:collect, :collect_similar, :_collect, :map)
 
 """
 Where an array of what is iterated would have elements of one type, or of any if there are none, as Julia's compiler does not know what is made with what closures capture, gives the empty

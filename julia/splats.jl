@@ -16,6 +16,10 @@ them; `nothing` if there is none. `dispatched` says of a signature which method 
 """
 function splat_call(dispatched, @nospecialize(F), types::Vector{Any})
     all(isconcretetype, types) || return nothing
+    if any(ty -> ty <: Base.Generator, types) && length(types) <= 3
+        collected = Any[ty <: Base.Generator ? Base.promote_op(collect, ty) : ty for ty in types]
+        return splat_call(dispatched, F, collected) === nothing ? nothing : (call_collected, ())
+    end
     if all(ty -> ty <: Tuple, types)
         F === typeof(Base.afoldl) && length(types) == 2 && fieldcount(types[1]) > 1 && return fold_terms, ()
         return F <: Core.Builtin ? nothing : (call_with, ())
@@ -114,6 +118,13 @@ function fill_from!(elements, count, part, rest...)
     end
     return fill_from!(elements, count, rest...)
 end
+
+"Calls `f` with what generators give, or the elements of others."
+call_collected(f, a) = f(elements_of(a)...)
+call_collected(f, a, b) = f(elements_of(a)..., elements_of(b)...)
+call_collected(f, a, b, c) = f(elements_of(a)..., elements_of(b)..., elements_of(c)...)
+elements_of(part) = part
+elements_of(part::Base.Generator) = collect(part)
 
 "Calls `f` with the elements of tuples, or of tuples and of an array that has one of some numbers of elements."
 function call_with(f, ::Val{counts}, parts...) where {counts}

@@ -62,3 +62,4 @@ function weighted_by_default(x; w = nothing)
     return sum(w .* x) + sum(i -> w[i] * x[i]^2, 1:2)
 end
 @case("captured_default_vector", x -> weighted_by_default(x) * weighted_by_default(x; w = x), v)
+@case("captured_reassigned_mapped", x -> (x = x .- 0.1; sum(map(v -> v * x[1], x)) * x[2]), v)

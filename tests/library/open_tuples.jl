@@ -47,3 +47,9 @@ root_of(f, df, z, args...) = (for _ in 1:4; z -= f(z, args...) / df(z, args...);
 total_of(x) = sum(x)
 total_of(x::Tuple) = prod(x)
 @case("tuple_for_method", x -> total_of((x[1], x[2], x[3])) * total_of(x), v)
+
+# What a generator gives as arguments.
+struct FourNumbers{T}; w::T; x::T; y::T; z::T; end
+@case("generator_splatted", x -> (q = FourNumbers((x[1] / i for i in 1:4)...); q.w * q.x + q.y * q.z * x[2]), [0.9, 0.4])
+weighted_sum_of(a, b, c) = a + 2b + 3c
+@case("generator_splatted_behind", x -> weighted_sum_of(x[2], (x[1]^i for i in 1:2)...), [0.9, 0.4])

@@ -84,13 +84,3 @@ end
 @case("nothing_asked_with_and", d -> nearest_hit(d), [0.3, 0.5, 1.0])
 last_above(x) = (b = nothing; for v in x; if v > 0.4; b = (v, 2v); end; end; b[1] * b[2])
 @case("nothing_replaced_in_a_loop", x -> last_above(x), [0.3, 0.5, 0.7])
-
-# Closures that are called with elements of an abstract type.
-abstract type EnergyTerm end
-struct QuadraticTerm{T} <: EnergyTerm; k::T; end
-struct LinearTerm{T} <: EnergyTerm; a::T; end
-term_energy(t::QuadraticTerm, q) = t.k * q^2
-term_energy(t::LinearTerm, q) = t.a * q
-energy_terms(p) = EnergyTerm[QuadraticTerm(p[1]), LinearTerm(p[2])]
-@case("abstract_elements_summed", p -> sum(t -> term_energy(t, 0.3), energy_terms(p)), [0.3, 0.5])
-@case("abstract_elements_mapped", p -> (q = map(t -> term_energy(t, 0.3), energy_terms(p)); q[1] * q[2]), [0.3, 0.5])
