@@ -8,7 +8,10 @@ use std::path::Path;
 
 use bbcode::BBCode;
 use bbkit::Input;
-use ircode::{Check, GlobalRef, IRCode, Module, TableCheck, verify, verify_tables, verify_with_globals};
+use ircode::{
+    Check, Declaration, DifferentiabilityWitness, GlobalRef, IRCode, Module, TableCheck, parse_module, verify,
+    verify_tables, verify_with_globals,
+};
 
 const TABLE: &str = include_str!("verifier/README.md");
 
@@ -194,4 +197,16 @@ fn a_witness_of_another_convention_is_told_of_thunks() {
         "error[DT07]: Square: HasArea, `area`: `square_area` takes 3 arguments, but 2 are given\n  = help: an entry may name \
          a thunk: a function that takes what is given, and calls this one with what it takes"
     );
+}
+
+/// A dump may say anything of the parameters of a derivative; a text that does is not read.
+#[test]
+fn the_parameters_of_a_witness_are_ascending_and_there() {
+    let text = "function f(x::Float64, y::Float64)::Float64\n1 ─ return x\nend\n";
+    for numbers in [vec![3, 2], vec![2, 2], vec![0], vec![4]] {
+        let mut module = parse_module(text).expect("a function").module;
+        let witness = DifferentiabilityWitness::open("f", numbers.clone());
+        module.declare(Declaration::Differentiability(witness)).expect("one witness");
+        assert_eq!(table_violations(&module), [TableCheck::WitnessParameters], "{numbers:?}");
+    }
 }

@@ -81,6 +81,14 @@ fn without_method_for_nothing<'s>(module: &Module<BBCode>, stmt: &'s Stmt<Ids>) 
     const ON_NUMBERS: &[&str] = &["+", "-", "*", "/", "^", "<", "<=", ">", ">=", "min", "max", "abs"];
     const ON_ARRAYS: &[&str] = &["getindex", "setindex!", "length", "sum", "dot", "maximum", "minimum"];
     let (primitive, args) = module.primitive_call(stmt)?;
+    // The program may have such a method.
+    let methods = module.methods(primitive.name).iter().filter_map(|&method| module.functions().get(method));
+    if methods
+        .into_iter()
+        .any(|method| method.body.argtypes.iter().skip(1).any(|ty| ty.members().contains(&Type::Nothing)))
+    {
+        return None;
+    }
     match primitive.name {
         name if ON_NUMBERS.contains(&name) => Some(args),
         name if ON_ARRAYS.contains(&name) => args.get(..1),

@@ -9,7 +9,7 @@ use super::{Failure, diagnose, fail, output};
 #[derive(Args)]
 #[command(after_help = "\
 Examples:
-  bbkit roundtrip tests/*.ir           the last line counts functions, statements and mismatches")]
+  bbkit roundtrip examples/*.ir        the last line counts functions, statements and mismatches")]
 pub(crate) struct Roundtrip {
     /// The files; `-` is standard input.
     #[arg(required = true)]

@@ -14,7 +14,7 @@ use super::{Failure, diagnose, fail, output};
 #[command(after_help = "\
 Examples:
   bbkit verify file.ir                 violations go to standard error, with their places
-  bbkit verify tests/*.ir && echo fine")]
+  bbkit verify examples/*.ir && echo fine")]
 pub(crate) struct Verify {
     /// The files; `-` is standard input.
     #[arg(required = true)]
