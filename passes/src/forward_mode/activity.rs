@@ -255,6 +255,12 @@ impl Activity {
                 let message = "what an exception carries is not differentiated".to_string();
                 self.opaque(index, message, Some("return a value from the try block instead"))
             }
+            // An exception whose type is known has no tangent, but what it carries may.
+            Operation::Copy(_) | Operation::Merge | Operation::Choose(..)
+                if kind.is_none() && matches!(joined, State::Opaque(_)) && ty.as_scalar().is_none() =>
+            {
+                joined
+            }
             _ if kind.is_none() => {
                 let takes = takes_bits || primitive == Some("bitcast");
                 let bits = joined == State::Bits || takes && joined == State::Active;

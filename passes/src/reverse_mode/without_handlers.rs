@@ -63,6 +63,8 @@ impl WithoutHandlers {
         let tells = error.message.contains("try/catch");
         match of_function.filter(|_| tells) {
             Some((_, left)) if left.help.is_some() => left.clone(),
+            // Forward mode does not follow what exceptions hold either.
+            Some((_, left)) if left.pass == NAME => left.clone(),
             Some((_, left)) => left.clone().with_help("forward mode differentiates it"),
             None => error,
         }
