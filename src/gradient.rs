@@ -10,10 +10,10 @@ use std::cell::OnceCell;
 use bbcode::{BBCode, ConversionError};
 use exec::{Limits, Machine, RunError, Value, ValueError};
 use hashbrown::HashSet;
-use ircode::graph::FlowGraph;
 use ircode::primitives::{Compute, ResultType};
 use ircode::{
-    BlockNumber, Callee, IRCode, Module, Name, Positions, SSAValue, TableViolations, Type, Violations, verify_tables,
+    BlockNumber, Body, Callee, IRCode, Module, Name, Positions, SSAValue, TableViolations, Type, Violations,
+    verify_tables,
 };
 pub use passes::reverse_mode::{Carrier, Savings};
 use passes::reverse_mode::{Derivative, DerivativeNames, Options, derive};
@@ -80,7 +80,7 @@ fn misdeclared(module: &Module<IRCode>, body: &IRCode) -> Option<(usize, Type)> 
     let reached = OnceCell::new();
     let is_reached = |index: usize| {
         let number = body.cfg.block_of(index).and_then(BlockNumber::index);
-        number.is_some_and(|number| reached.get_or_init(|| reachable(body)).get(number) == Some(&true))
+        number.is_some_and(|number| reached.get_or_init(|| body.view().graph().reachable()).get(number) == Some(&true))
     };
     let mut statements = body.stmts.stmts().iter().zip(body.stmts.types()).enumerate();
     statements.find_map(|(index, (stmt, declared))| {
@@ -93,16 +93,6 @@ fn misdeclared(module: &Module<IRCode>, body: &IRCode) -> Option<(usize, Type)> 
         let differs = gives != declared && (gives.is_float() || declared.is_float());
         (differs && is_reached(index)).then(|| (index, gives.into()))
     })
-}
-
-/// Which blocks can be reached, by number.
-fn reachable(body: &IRCode) -> Vec<bool> {
-    let blocks = &body.cfg.blocks;
-    let edges = blocks
-        .iter()
-        .enumerate()
-        .flat_map(|(from, block)| block.succs.iter().filter_map(|to| to.index()).map(move |to| (from, to)));
-    FlowGraph::new(blocks.len(), edges).reachable()
 }
 
 /// A module numbered by position.

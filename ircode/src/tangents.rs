@@ -140,6 +140,7 @@ pub struct TangentTypes<'m, F> {
     below: HashMap<Name, Vec<Name>>,
     /// Whether the code makes closures by `partial_apply`: of these a type need not say more than that they are functions. Found when it is asked.
     applies_partially: OnceCell<bool>,
+    /// What finds that: where only declarations are at hand, there is no code to ask.
     makes_closures: fn(&Module<F>) -> bool,
 }
 

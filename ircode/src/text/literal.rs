@@ -223,3 +223,41 @@ fn negated(scalar: &Scalar) -> Scalar {
     let ty = scalar.scalar_type();
     Scalar::from_bits(ty, scalar.to_bits() ^ (1 << (ty.bits() - 1)))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{Constant, Operand, Scalar, Stmt, parse_function};
+
+    /// The operands of a call that is read.
+    fn operands(text: &str) -> Vec<Constant> {
+        let function = parse_function(&format!("1 ─ %1 = Core.tuple({text})::Any\n└──      return %1\n")).unwrap();
+        let Stmt::Call(call) = &function.body.stmts.stmts()[0] else { panic!("no call") };
+        call.args.iter().filter_map(Operand::as_constant).cloned().collect()
+    }
+
+    #[test]
+    fn bytes_are_bytes() {
+        // As a Julia 1.5 session shows them: repr(reinterpret(Char, bits)) of each.
+        let characters = [
+            ("'\\xff'", 0xff00_0000_u32),
+            ("'\\ud800'", 0xeda0_8000),
+            ("'\\xe2\\x88'", 0xe288_0000),
+            ("'\\xc0\\x80'", 0xc080_0000),
+            ("'€'", 0xe282_ac00),
+        ];
+        for (text, bits) in characters {
+            assert_eq!(operands(text), [Constant::Scalar(Scalar::Char(bits))], "{text}");
+        }
+        assert_eq!(operands(r#""\xe2\x82\xac""#), [Constant::String("€".into())]);
+        assert_eq!(operands(r#""\xff\xfe""#), [Constant::Text(r#""\xff\xfe""#.into())]);
+        assert!(parse_function("1 ─ return '\\nabc'\n").is_err());
+    }
+
+    #[test]
+    fn operators_have_symbols() {
+        let names = ["&&", "||", "->", "$", "+=", ".+=", "//=", "=>", "?", "∫", "😀"];
+        for name in names {
+            assert_eq!(operands(&format!(":{name}, 1"))[0], Constant::Symbol(name.into()));
+        }
+    }
+}
