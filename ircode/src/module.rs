@@ -6,7 +6,9 @@ use hashbrown::HashMap;
 
 use crate::extensions::Extensions;
 use crate::name::Name;
+use crate::subtypes::EXCEPTIONS;
 use crate::tables::Tables;
+use crate::tangents::plain_name;
 use crate::text::balanced::balanced_length;
 use crate::text::declaration::is_declarable;
 use crate::types::Type;
@@ -365,6 +367,23 @@ impl<F> Module<F> {
     fn declared_type(&self, name: &str) -> Option<&TypeDef> {
         let find = |name: &str| self.types_by_name.get(name).and_then(|&index| self.types.get(index));
         find(name).or_else(|| name.strip_prefix("Main.").and_then(find))
+    }
+
+    /// Whether values of a type are exceptions of which the module does not say what they hold: those of Julia's library, and what is called like one.
+    ///
+    /// ```
+    /// use ircode::{IRCode, Module, Type};
+    ///
+    /// let module: Module<IRCode> = Module::new();
+    /// assert!(module.is_undeclared_exception(&Type::named("Base.DimensionMismatch")));
+    /// assert!(module.is_undeclared_exception(&Type::named("TooColdError")));
+    /// assert!(!module.is_undeclared_exception(&Type::named("MeanSquared")));
+    /// ```
+    pub fn is_undeclared_exception(&self, ty: &Type) -> bool {
+        let Type::Named(name) = ty else { return false };
+        let plain = plain_name(name);
+        let is_named = plain.ends_with("Error") || plain.ends_with("Exception");
+        (is_named || EXCEPTIONS.contains(&plain)) && self.type_def(name).is_none()
     }
 
     /// The same module, extensions included, with other bodies.

@@ -484,7 +484,7 @@ pub(crate) fn last_part(name: &str) -> &str {
 }
 
 /// The name of a type without the modules before it and the parameters behind it.
-fn plain_name(name: &str) -> &str {
+pub(crate) fn plain_name(name: &str) -> &str {
     last_part(name.split('{').next().unwrap_or(name))
 }
 
@@ -519,7 +519,6 @@ fn is_without_tangent(name: &str) -> bool {
         "Missing",
         "Ptr",
         "Cvoid",
-        "SimpleVector",
         "IO",
         "TTY",
         "Task",

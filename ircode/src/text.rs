@@ -23,6 +23,7 @@ pub(crate) mod operators;
 mod page;
 mod parser;
 pub(crate) mod print;
+mod slot_names;
 mod spelling;
 mod statement;
 mod words;

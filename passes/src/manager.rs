@@ -150,6 +150,34 @@ pub struct Step {
 /// What is called after each step.
 type Observer<'o> = Box<dyn FnMut(&Step, &Module<BBCode>) + 'o>;
 
+/// What a manager runs on functions, one at a time.
+type OnFunctions<'o> = Box<dyn FnMut(&mut BBCode, &Context<'_>) -> PassResult + 'o>;
+
+/// What a manager runs on the module.
+type OnModule<'o> = Box<dyn FnMut(&mut Module<BBCode>, Option<&Name>) -> PassResult + 'o>;
+
+/// A pass of a manager, which may have a state.
+enum Work<'o> {
+    Functions(OnFunctions<'o>),
+    Module(OnModule<'o>),
+}
+
+/// A pass of a manager, by name.
+struct Entry<'o> {
+    name: &'static str,
+    work: Work<'o>,
+}
+
+impl<'o> From<&Pass> for Entry<'o> {
+    fn from(pass: &Pass) -> Entry<'o> {
+        let work = match pass.run {
+            Run::Function(run) => Work::Functions(Box::new(run)),
+            Run::Module(run) => Work::Module(Box::new(run)),
+        };
+        Entry { name: pass.name, work }
+    }
+}
+
 /// Runs passes one after another over the functions of a module.
 ///
 /// ```
@@ -171,7 +199,7 @@ type Observer<'o> = Box<dyn FnMut(&Step, &Module<BBCode>) + 'o>;
 /// ```
 #[derive(Default)]
 pub struct PassManager<'o> {
-    passes: Vec<&'static Pass>,
+    passes: Vec<Entry<'o>>,
     verify_each: bool,
     bisect_limit: Option<usize>,
     observer: Option<Observer<'o>>,
@@ -180,14 +208,56 @@ pub struct PassManager<'o> {
 
 impl std::fmt::Debug for PassManager<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("PassManager").field("passes", &self.passes).field("steps", &self.steps).finish_non_exhaustive()
+        let passes: Vec<&str> = self.passes.iter().map(|pass| pass.name).collect();
+        f.debug_struct("PassManager").field("passes", &passes).field("steps", &self.steps).finish_non_exhaustive()
     }
 }
 
 impl<'o> PassManager<'o> {
     /// A manager that runs these passes in this order.
     pub fn new(passes: impl IntoIterator<Item = &'static Pass>) -> Self {
-        PassManager { passes: passes.into_iter().collect(), ..PassManager::default() }
+        PassManager { passes: passes.into_iter().map(Entry::from).collect(), ..PassManager::default() }
+    }
+
+    /// Runs a pass of your own on each function, behind those that there are. It may have a state, as it is any closure, and returns whether it changed
+    /// anything. `name` is what steps and errors call it.
+    ///
+    /// ```
+    /// use bbcode::BBCode;
+    /// use ircode::parse_module;
+    /// use passes::{PassManager, find_pass};
+    ///
+    /// let text = "function f(x::Float64)::Float64\n1 ─ %1 = Base.mul_float(2.0, 3.0)::Float64\n└──      return x\nend\n";
+    /// let mut module = parse_module(text)?.module.map(|function| BBCode::try_from(&function.body))?;
+    /// let mut counts = Vec::new();
+    /// PassManager::new([find_pass("dead-code")?])
+    ///     .function_pass("count", |body, context| {
+    ///         counts.push((context.function.to_string(), body.inst_count()));
+    ///         Ok(false)
+    ///     })
+    ///     .verify_each(true)
+    ///     .run(&mut module, None)?;
+    /// assert_eq!(counts, [("f".to_string(), 1)]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn function_pass(
+        mut self,
+        name: &'static str,
+        run: impl FnMut(&mut BBCode, &Context<'_>) -> PassResult + 'o,
+    ) -> Self {
+        self.passes.push(Entry { name, work: Work::Functions(Box::new(run)) });
+        self
+    }
+
+    /// Runs a pass of your own on the module, as [`function_pass`](Self::function_pass) does on functions. It is given the name of the function that
+    /// [`run`](Self::run) is to be confined to, if there is one.
+    pub fn module_pass(
+        mut self,
+        name: &'static str,
+        run: impl FnMut(&mut Module<BBCode>, Option<&Name>) -> PassResult + 'o,
+    ) -> Self {
+        self.passes.push(Entry { name, work: Work::Module(Box::new(run)) });
+        self
     }
 
     /// Verifies the program before the first pass and after each: what a pass breaks is an error of that pass.
@@ -226,30 +296,33 @@ impl<'o> PassManager<'o> {
                 verify("verify", each)?;
             }
         }
-        let mut changed = false;
-        for pass in self.passes.clone() {
-            match pass.run {
-                Run::Module(run) => {
-                    changed |= self.step(module, pass, None, |module| {
-                        let changed = run(module, function)?;
-                        Ok(changed)
-                    })?;
+        let mut passes = std::mem::take(&mut self.passes);
+        let changed =
+            passes.iter_mut().try_fold(false, |changed, pass| Ok(changed | self.pass(module, pass, function)?));
+        self.passes = passes;
+        changed
+    }
+
+    /// Runs one pass, on all that it is to work on.
+    fn pass(&mut self, module: &mut Module<BBCode>, pass: &mut Entry<'o>, function: Option<&Name>) -> PassResult {
+        match &mut pass.work {
+            Work::Module(run) => self.step(module, pass.name, None, |module| run(module, function)),
+            Work::Functions(run) => {
+                let mut changed = false;
+                let names: Vec<Name> = module.functions().iter().map(|function| function.name.clone()).collect();
+                for name in names.iter().filter(|name| function.is_none_or(|function| function == *name)) {
+                    changed |=
+                        self.step(module, pass.name, Some(name), |module| run_on_function(module, name, &mut *run))?;
                 }
-                Run::Function(run) => {
-                    let names: Vec<Name> = module.functions().iter().map(|function| function.name.clone()).collect();
-                    for name in names.iter().filter(|name| function.is_none_or(|function| function == *name)) {
-                        changed |= self.step(module, pass, Some(name), |module| run_on_function(module, name, run))?;
-                    }
-                }
+                Ok(changed)
             }
         }
-        Ok(changed)
     }
 
     fn step(
         &mut self,
         module: &mut Module<BBCode>,
-        pass: &'static Pass,
+        pass: &'static str,
         function: Option<&Name>,
         run: impl FnOnce(&mut Module<BBCode>) -> PassResult,
     ) -> PassResult {
@@ -260,15 +333,15 @@ impl<'o> PassManager<'o> {
         let time = start.elapsed();
         if self.verify_each && !skipped {
             match function {
-                Some(name) => module.function(name).map_or(Ok(()), |each| verify(pass.name, each))?,
-                None => module.functions().iter().try_for_each(|each| verify(pass.name, each))?,
+                Some(name) => module.function(name).map_or(Ok(()), |each| verify(pass, each))?,
+                None => module.functions().iter().try_for_each(|each| verify(pass, each))?,
             }
             ircode::verify_tables(module, |body| &body.argtypes).map_err(|violations| {
                 let name = function.cloned().unwrap_or_else(|| Name::from(""));
-                PassError::new(pass.name, &name, format!("the tables are not valid after this:\n{violations}"))
+                PassError::new(pass, &name, format!("the tables are not valid after this:\n{violations}"))
             })?;
         }
-        let step = Step { number, pass: pass.name, function: function.cloned(), changed, time, skipped };
+        let step = Step { number, pass, function: function.cloned(), changed, time, skipped };
         if let Some(observer) = &mut self.observer {
             observer(&step, module);
         }
@@ -305,7 +378,7 @@ pub(crate) fn named_or_only(module: &Module<BBCode>, function: Option<&Name>) ->
 pub fn run_on_function(
     module: &mut Module<BBCode>,
     name: &Name,
-    run: fn(&mut BBCode, &Context<'_>) -> PassResult,
+    run: impl FnOnce(&mut BBCode, &Context<'_>) -> PassResult,
 ) -> PassResult {
     let Some(body) = module.body_mut(name) else { return Ok(false) };
     let mut body = std::mem::take(body);

@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
-use super::expression::{Cursor, FIRST_SLOT, Scope};
+use super::expression::{Cursor, Scope};
 use super::gutter::Gutter;
 use super::header::Header;
 use super::parser::SourceMap;
 use super::print::default_type;
+use super::slot_names::{FIRST_SLOT, SlotNames, likely_order, names_of_types};
 use super::statement::{ends_statement, is_annotation};
 use crate::cfg::Cfg;
 use crate::code::{IRCode, NewNode};
@@ -109,7 +110,8 @@ impl Building {
             .iter()
             .enumerate()
             .filter_map(|(i, (name, _))| name.clone().map(|name| (name, Argument::from_index(i + 1))));
-        let scope = Scope { parameters: parameters.collect(), slots: None };
+        // Of two of one name the first is meant.
+        let scope = Scope { parameters: parameters.rev().collect(), slots: None };
         let start = header.span.clone();
         Building { scope, result: Some(header.result.clone()), header: Some(header), ..Building::empty(start) }
     }
@@ -126,7 +128,7 @@ impl Building {
             .iter()
             .enumerate()
             .filter_map(|(i, (name, _))| name.clone().map(|name| (name, Argument::from_index(i + 1))));
-        let scope = Scope { parameters: numbered.collect(), slots: Some(Vec::new()) };
+        let scope = Scope { parameters: numbered.rev().collect(), slots: Some(SlotNames::default()) };
         Building { scope, given, count, result, ..Building::empty(start..start) }
     }
 
@@ -537,21 +539,23 @@ impl Building {
     /// Numbers the names of arguments that a listing without header uses, in their likely order. Returns them in that
     /// order. In the listing of an IRCode, arguments are numbers already, and the names are those of objects.
     fn number_slots(&mut self) -> Vec<Name> {
-        let slots = self.scope.slots.take().unwrap_or_default();
-        if slots.is_empty() {
-            return Vec::new();
-        }
-        let order = likely_order(&slots);
+        let Some(slots) = self.scope.slots.take().filter(|slots| !slots.names().is_empty()) else { return Vec::new() };
+        // An IRCode numbers its arguments, so a name in its listing is that of an object.
+        let is_ircode = !self.is_code_info && (self.has_lines || self.uses_numbers());
+        let insts = self.stmts.stmts().iter().zip(self.stmts.types());
+        let pending = self.pending.iter().map(|pending| (&pending.inst.stmt, &pending.inst.ty));
+        let types = names_of_types(&slots, insts.chain(pending), is_ircode);
+        let order = likely_order(slots.names().iter().filter(|name| !types.contains(*name)));
         let places: HashMap<Name, usize> =
             order.iter().cloned().enumerate().map(|(place, name)| (name, place)).collect();
         let known = self.given.len();
-        // An IRCode numbers its arguments, so a name in its listing is that of an object.
-        let is_ircode = !self.is_code_info && (self.has_lines || self.uses_numbers());
         let rename = |operand: &mut Operand<Positions>| {
             if let Operand::Argument(argument) = operand
-                && let Some(name) = argument.0.checked_sub(FIRST_SLOT).and_then(|slot| slots.get(slot as usize))
+                && let Some(name) = slots.name(*argument)
             {
-                *operand = if is_ircode {
+                *operand = if types.contains(name) {
+                    Operand::Constant(Constant::of_type(Type::named(name.clone())))
+                } else if is_ircode {
                     Operand::Constant(Constant::Function(name.clone()))
                 } else {
                     let place = known + places.get(name).copied().unwrap_or_default();
@@ -600,28 +604,6 @@ impl Building {
         let types = self.given.iter().map(|(_, ty)| ty.clone()).chain(std::iter::repeat(Type::Untyped));
         std::iter::once(Type::Untyped).chain(types).take(count).collect()
     }
-}
-
-/// The order in which arguments of these names are likely declared, given the order in which they appear: names that
-/// follow one another in the alphabet are sorted; otherwise `x`, `y` and `z` come first, then `a` to `d`.
-fn likely_order(names: &[Name]) -> Vec<Name> {
-    let mut sorted = names.to_vec();
-    sorted.sort_unstable();
-    let follows = |pair: &[Name]| match pair {
-        [a, b] => match (a.char_indices().next_back(), b.char_indices().next_back()) {
-            (Some((i, last)), Some((j, next))) => a.get(..i) == b.get(..j) && last as u32 + 1 == next as u32,
-            _ => false,
-        },
-        _ => false,
-    };
-    let x_leads = !sorted.iter().skip(1).any(|name| name == "x");
-    if x_leads && sorted.windows(2).all(follows) {
-        return sorted;
-    }
-    let usual = |name: &Name| ["x", "y", "z", "a", "b", "c", "d"].iter().position(|usual| name == usual);
-    let mut order = names.to_vec();
-    order.sort_by_key(|name| usual(name).unwrap_or(usize::MAX));
-    order
 }
 
 fn second_listing(span: Range<usize>) -> Diagnostic {

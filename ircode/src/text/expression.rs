@@ -4,9 +4,12 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
+use hashbrown::HashMap;
+
 use super::balanced::balanced_length;
 use super::object::operator_alone;
 use super::operators::{operator_prefix, operator_symbol};
+use super::slot_names::{FIRST_SLOT, SlotNames};
 use super::words::{is_known_type_name, word};
 use crate::constant::{Constant, is_identifier_part, is_identifier_start};
 use crate::diagnostic::Diagnostic;
@@ -23,9 +26,6 @@ const MAX_DEPTH: usize = 24;
 
 /// No function has more arguments than this.
 const MAX_ARGUMENT: u32 = 1 << 16;
-
-/// Arguments past this number stand for names of which it is not known yet which argument they are.
-pub(super) const FIRST_SLOT: u32 = 1 << 24;
 
 pub(super) type Read<T> = Result<T, Diagnostic>;
 
@@ -48,26 +48,21 @@ pub(super) fn read_operand(text: &str) -> Option<Operand<Positions>> {
 #[derive(Debug, Default)]
 pub(super) struct Scope {
     /// Names of arguments that the header gives.
-    pub(super) parameters: Vec<(Name, Argument)>,
-    /// In a listing without header: names that may be those of arguments, in the order in which they appeared. They are
-    /// read as arguments from [`FIRST_SLOT`] on.
-    pub(super) slots: Option<Vec<Name>>,
+    pub(super) parameters: HashMap<Name, Argument>,
+    /// In a listing without header: names that may be those of arguments.
+    pub(super) slots: Option<SlotNames>,
 }
 
 impl Scope {
     /// What a name that stands alone means: an argument, or an object of that name.
     pub(super) fn resolve(&mut self, name: &str) -> Operand<Positions> {
-        if let Some((_, argument)) = self.parameters.iter().find(|(parameter, _)| *parameter == name) {
+        if let Some(argument) = self.parameters.get(name) {
             return Operand::Argument(*argument);
         }
         if let Some(slots) = &mut self.slots
             && crate::primitives::lookup(name).is_none()
         {
-            let index = slots.iter().position(|slot| *slot == name).unwrap_or_else(|| {
-                slots.push(name.into());
-                slots.len() - 1
-            });
-            return Operand::Argument(Argument(FIRST_SLOT + index as u32));
+            return Operand::Argument(slots.argument(name));
         }
         Operand::Constant(Constant::Function(name.into()))
     }

@@ -541,7 +541,7 @@ impl<'a> Cursor<'a> {
         let inside = self.rest().strip_prefix("typeof(")?;
         let name = inside.get(..inside.find(')')?)?;
         let known = name.contains('.') || crate::primitives::lookup(name).is_some();
-        if !known || scope.parameters.iter().any(|(parameter, _)| *parameter == name) {
+        if !known || scope.parameters.contains_key(name) {
             return None;
         }
         let text = self.rest().get(.."typeof(".len() + name.len() + 1)?;

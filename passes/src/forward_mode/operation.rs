@@ -93,7 +93,7 @@ impl Classifier<'_> {
             _ => {}
         }
         // It is made to be thrown. What it holds is not followed, nor does holding it change anything.
-        if self.is_exception(ty) {
+        if self.module.is_undeclared_exception(ty) {
             return Operation::Exception;
         }
         if let Some((primitive, args)) = self.module.primitive_call(stmt) {
@@ -438,29 +438,6 @@ impl Classifier<'_> {
                 | "print" | "println" | "string" | "print_to_string", _) => Operation::Steps,
             _ => Operation::Unknown,
         }
-    }
-
-    /// Whether values of the type are exceptions: Julia's by their names, and what is called like one and not declared.
-    fn is_exception(&self, ty: &Type) -> bool {
-        const KNOWN: &[&str] = &[
-            "ArgumentError",
-            "AssertionError",
-            "BoundsError",
-            "DivideError",
-            "DomainError",
-            "ErrorException",
-            "InexactError",
-            "KeyError",
-            "MethodError",
-            "OverflowError",
-            "TypeError",
-            "UndefVarError",
-        ];
-        let Type::Named(name) = ty else { return false };
-        let name = name.split('{').next().unwrap_or(name);
-        let last = name.rsplit('.').next().unwrap_or(name);
-        let is_named = last.ends_with("Error") || last.ends_with("Exception");
-        KNOWN.contains(&last) || is_named && self.module.type_def(name).is_none()
     }
 
     fn setfield(&self, callee: Op, object: &Op, field: &Op, value: &Op) -> Operation {
