@@ -5,15 +5,11 @@ mod seed;
 mod statistics;
 mod wrt;
 
-use std::cell::OnceCell;
-
 use bbcode::{BBCode, ConversionError};
 use exec::{Limits, Machine, RunError, Value, ValueError};
 use hashbrown::HashSet;
-use ircode::primitives::{Compute, ResultType};
 use ircode::{
-    BlockNumber, Body, Callee, IRCode, Module, Name, Positions, SSAValue, TableViolations, Type, Violations,
-    verify_tables,
+    Callee, IRCode, Module, Name, Positions, SSAValue, TableViolations, Type, Violations, verify_tables,
 };
 pub use passes::reverse_mode::{Carrier, Savings};
 use passes::reverse_mode::{Derivative, DerivativeNames, Options, derive};
@@ -54,11 +50,6 @@ pub(crate) fn verified(module: &Module<IRCode>, name: &Name) -> Result<Module<BB
         if let Err(violations) = function.body.verify() {
             return Err(GradientError::Invalid { function: function.name.clone(), violations });
         }
-        if let Some((statement, gives)) = misdeclared(module, &function.body) {
-            let declares = function.body.stmts.types().get(statement).cloned().unwrap_or(Type::Untyped);
-            let statement = SSAValue::from_index(statement);
-            return Err(GradientError::Misdeclared { function: function.name.clone(), statement, declares, gives });
-        }
         for stmt in function.body.stmts.stmts() {
             if let Some(Callee::Function(callee)) = module.called(stmt)
                 && seen.insert(callee)
@@ -70,29 +61,18 @@ pub(crate) fn verified(module: &Module<IRCode>, name: &Name) -> Result<Module<BB
             });
         }
     }
-    Ok(to_bbcode(module)?)
-}
-
-/// A statement, counted from 0, that declares a number type, but whose primitive gives a number of another type: one of the two is a float, so that a derivative would be
-/// made, or not, of what is not there. With the type that it gives.
-fn misdeclared(module: &Module<IRCode>, body: &IRCode) -> Option<(usize, Type)> {
-    // Of code that is never reached nobody asks for the derivative, and passes may have put other constants there.
-    let reached = OnceCell::new();
-    let is_reached = |index: usize| {
-        let number = body.cfg.block_of(index).and_then(BlockNumber::index);
-        number.is_some_and(|number| reached.get_or_init(|| body.view().graph().reachable()).get(number) == Some(&true))
-    };
-    let mut statements = body.stmts.stmts().iter().zip(body.stmts.types()).enumerate();
-    statements.find_map(|(index, (stmt, declared))| {
-        let declared = declared.as_scalar()?;
-        let (primitive, args) = module.primitive_call(stmt)?;
-        let (Compute::Scalars(_), ResultType::Operand(operand)) = (primitive.compute, primitive.result) else {
-            return None;
-        };
-        let gives = body.operand_type(args.get(operand)?).as_scalar()?;
-        let differs = gives != declared && (gives.is_float() || declared.is_float());
-        (differs && is_reached(index)).then(|| (index, gives.into()))
-    })
+    let module = to_bbcode(module)?;
+    let mut visited = Vec::from_iter(seen);
+    visited.sort_unstable();
+    for function in visited.into_iter().filter_map(|index| module.functions().get(index)) {
+        if let Some((id, gives)) = infer_types::misdeclared(&function.body, &module) {
+            let position = function.body.all_insts().position(|(other, _)| other == id).unwrap_or_default();
+            let declares = function.body.inst(id).map_or(Type::Untyped, |inst| inst.ty.clone());
+            let statement = SSAValue::from_index(position);
+            return Err(GradientError::Misdeclared { function: function.name.clone(), statement, declares, gives });
+        }
+    }
+    Ok(module)
 }
 
 /// A module numbered by position.

@@ -16,6 +16,7 @@ mod call_graph;
 mod calls;
 mod cell_values;
 mod cells;
+mod code;
 mod compiler;
 mod constants;
 mod context;

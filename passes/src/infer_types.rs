@@ -1,9 +1,10 @@
 //! Finds the types that a listing does not show.
 
+use std::cell::OnceCell;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use bbcode::{BBCode, Ids, InstId};
+use bbcode::{BBCode, BlockId, Ids, InstId};
 use ircode::primitives::{Primitive, ResultType, promoted};
 use ircode::{Callee, Head, Instruction, Module, Operand, ScalarType, Stmt, Type, field_position};
 use slotmap::SecondaryMap;
@@ -204,6 +205,40 @@ fn set_type(bb: &mut BBCode, id: InstId, ty: Type) {
 /// Whether the type of a statement is to be found.
 fn is_open(inst: &Instruction<Ids>) -> bool {
     inst.ty.is_unknown() && !inst.stmt.is_terminator()
+}
+
+/// A statement that declares another number type than follows from its operands, itself or in a tuple or an array: one of the two is a float, so that a derivative
+/// would be made, or not, of what is not there. With the type that follows.
+pub fn misdeclared(bb: &BBCode, module: &Module<BBCode>) -> Option<(InstId, Type)> {
+    // Of code that is never reached nobody asks for the derivative, and passes may have put other constants there.
+    let reached = OnceCell::new();
+    let is_reached = |block: BlockId| {
+        let graph = bb.cfg();
+        let reached = reached.get_or_init(|| graph.reachable());
+        graph.number(block).is_some_and(|index| reached.get(index) == Some(&true))
+    };
+    bb.blocks().find_map(|block| {
+        bb.insts(block).find_map(|(id, inst)| {
+            if inst.stmt.is_terminator() || inst.ty.is_unknown() {
+                return None;
+            }
+            let gives = result_type(bb, module, inst)?;
+            (contradicts(&inst.ty, &gives) && is_reached(block)).then_some((id, gives))
+        })
+    })
+}
+
+/// Whether no value is of both types, for the numbers in them, of which one is a float.
+fn contradicts(declared: &Type, found: &Type) -> bool {
+    match (declared, found) {
+        (Type::Scalar(declared), Type::Scalar(found)) => declared != found && (declared.is_float() || found.is_float()),
+        (Type::Tuple(declared), Type::Tuple(found)) => {
+            declared.len() == found.len()
+                && declared.iter().zip(found.iter()).any(|(declared, found)| contradicts(declared, found))
+        }
+        (Type::Array(declared), Type::Array(found)) => contradicts(&declared.element, &found.element),
+        _ => false,
+    }
 }
 
 /// The type of a statement's result; `None` if it does not follow from what is known.

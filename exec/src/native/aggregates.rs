@@ -240,6 +240,10 @@ impl FunctionCompiler<'_, '_> {
 
     /// A new object in memory.
     fn fill(&mut self, layout: Arc<Layout>, inside: &Arc<Inside>, fields: &[Typed]) -> Compiled<Typed> {
+        if fields.len() < inside.fields.len() && !self.compiler.incomplete.contains(&layout.ty) {
+            // What reads its fields takes them for assigned.
+            return self.refuse(format!("a {} of which not all fields are given", layout.ty));
+        }
         let object = self.allocate(What::NewObject { bytes: inside.size.max(16) }, &[])?;
         for (field, (wanted, at)) in fields.iter().zip(&inside.fields) {
             let field = self.convert(field.clone(), wanted)?;

@@ -316,13 +316,22 @@ impl FunctionCompiler<'_, '_> {
         let rank = dims.len() as u32;
         let mut operands = vec![array.header];
         let mut count = self.word(1);
+        let mut fits = self.builder.ins().iconst(clif::I8, 1);
         for dim in &dims {
             let (Some(ScalarType::Int64), Some(word)) = (dim.layout.scalar(), dim.one()) else { return Ok(None) };
-            count = self.builder.ins().imul(count, word);
+            // Two dimensions below zero, or products that wrap, may make the right count: no index into such an array would be in its memory.
+            let counts = self.builder.ins().icmp_imm_s(IntCC::SignedGreaterThanOrEqual, word, 0);
+            let product = self.builder.ins().imul(count, word);
+            let wraps = self.product_overflows(ScalarType::Int64, false, (count, word), product);
+            let exact = self.builder.ins().bxor_imm_u(wraps, 1);
+            let both = self.builder.ins().band(counts, exact);
+            fits = self.builder.ins().band(fits, both);
+            count = product;
             operands.push(word);
         }
         let length = self.size_word(&array, self::array::LENGTH);
-        let fits = self.builder.ins().icmp(IntCC::Equal, count, length);
+        let equal = self.builder.ins().icmp(IntCC::Equal, count, length);
+        let fits = self.builder.ins().band(fits, equal);
         self.guard(fits, What::Refused("dimensions for another number of elements"), &[]);
         let made = self.allocate(What::Reshape { rank }, &operands)?;
         Ok(Some(Typed { layout, parts: Parts::from_slice(&[made]) }))

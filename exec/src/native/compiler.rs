@@ -1,5 +1,4 @@
 //! Modules made machine code: which functions, how they call one another, and the memory of the code.
-#![allow(unsafe_code, reason = "gives the memory of code back")]
 
 use std::sync::Arc;
 
@@ -12,10 +11,11 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module as _, ModuleError, ModuleReloc, default_libcall_names};
 use hashbrown::{HashMap, HashSet};
-use ircode::{Check, GlobalPart, GlobalValue, Head, IRCode, Module, Positions, Stmt, Type, Violation};
+use ircode::{Callee, Check, GlobalPart, GlobalValue, Head, IRCode, Module, Positions, Stmt, Type, Violation};
 
 use super::call_graph::{ANY_VALUE, Calls, INTERPRETED, callees_first, enters_a_handler, never_returns};
 use super::cells::closures_made;
+use super::code::Code;
 use super::constants::Constants;
 use super::context::Shared;
 use super::effort::Effort;
@@ -56,7 +56,7 @@ pub(super) struct Compiler {
     pub(super) callable: HashSet<usize>,
     /// The functions that the interpreter runs.
     pub(super) interpreted: HashSet<usize>,
-    pub(super) jit: JITModule,
+    pub(super) jit: Code,
     signatures: HashMap<usize, Signature>,
     functions: HashMap<usize, FuncId>,
     /// What is declared of the helpers and the functions of mathematics, by name.
@@ -84,31 +84,6 @@ pub(super) struct Compiler {
     hints: usize,
     /// What the functions do to objects, if memory is to be given back before a call is over.
     pub(super) summarized: Option<Summarized>,
-}
-
-/// Code in memory, which is given back when nobody holds it.
-pub(super) struct Code {
-    jit: Option<JITModule>,
-}
-
-// SAFETY: code is not changed any more once it is finished, and the module is used only to give its memory back.
-unsafe impl Send for Code {}
-// SAFETY: as above.
-unsafe impl Sync for Code {}
-
-impl Drop for Code {
-    fn drop(&mut self) {
-        if let Some(jit) = self.jit.take() {
-            // SAFETY: whoever runs the code holds this object, so nobody does.
-            unsafe { jit.free_memory() };
-        }
-    }
-}
-
-impl std::fmt::Debug for Code {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Code").finish_non_exhaustive()
-    }
 }
 
 /// A function that can be called from outside.
@@ -251,7 +226,7 @@ impl Compiler {
             layouts: Layouts::new(module.clone(), Arc::new(closures_made(&module, &calls.reached))),
             callable: calls.escaping.iter().copied().collect(),
             interpreted: calls.interpreted.clone(),
-            jit: JITModule::new(builder),
+            jit: Code::new(JITModule::new(builder)),
             signatures: HashMap::new(),
             functions: HashMap::new(),
             helpers: HashMap::new(),
@@ -299,8 +274,6 @@ impl Compiler {
             frames.insert(number, frame + below);
         }
         if compiler.summarized.as_ref().is_some_and(|summarized| summarized.surprised) {
-            // SAFETY: the code was never run.
-            unsafe { compiler.jit.free_memory() };
             return Ok(None);
         }
         for (what, id) in compiler.all_preserving() {
@@ -357,7 +330,7 @@ impl Compiler {
                 limits,
             }),
             stack: stack::need(&calls.called, &calls.recursive, &frames).bytes,
-            _code: Code { jit: Some(jit) },
+            _code: jit,
             bytes,
             interpreted: Vec::new(),
         }))
@@ -656,12 +629,19 @@ fn incomplete_types(module: &Module<IRCode>, functions: &[usize]) -> HashSet<Typ
     let mut found = HashSet::new();
     for body in functions.iter().filter_map(|&number| module.functions().get(number)).map(|function| &function.body) {
         for stmt in body.stmts.stmts() {
-            let Stmt::Expr(expr) = stmt else { continue };
-            let made = expr.args.split_first().filter(|_| expr.head == Head::New);
+            let made = match stmt {
+                Stmt::Expr(expr) if expr.head == Head::New => {
+                    let (ty, fields) =
+                        expr.args.split_first().map_or((None, 0), |(ty, fields)| (Some(ty), fields.len()));
+                    ty.and_then(|ty| made_type(module, body, ty)).map(|ty| (ty, fields))
+                }
+                Stmt::Call(call) => constructed(module, stmt).map(|ty| (ty, call.args.len())),
+                Stmt::Invoke(invoke) => constructed(module, stmt).map(|ty| (ty, invoke.args.len())),
+                _ => None,
+            };
             if let Some((ty, fields)) = made
-                && let Some(ty) = made_type(module, body, ty)
-                && let Some(info) = struct_info(module, &ty, fields.len())
-                && fields.len() < info.names.len()
+                && let Some(info) = struct_info(module, &ty, fields)
+                && fields < info.names.len()
             {
                 found.insert(info.ty.clone());
             }
@@ -676,6 +656,14 @@ fn incomplete_types(module: &Module<IRCode>, functions: &[usize]) -> HashSet<Typ
         }
     }
     found
+}
+
+/// The type that a statement calls.
+fn constructed(module: &Module<IRCode>, stmt: &Stmt<Positions>) -> Option<Type> {
+    match module.called(stmt) {
+        Some(Callee::Type(ty)) => Some(ty),
+        _ => None,
+    }
 }
 
 /// The type of what a function returns.

@@ -10,6 +10,7 @@ use ircode::{Operand, Positions, Type};
 
 use super::function::{Compiled, FunctionCompiler, Typed, trusted};
 use super::layout::{Layout, Parts, Shape};
+use super::sites::What;
 
 /// A place in memory: an address, how far behind it, and what lies there.
 type Place = (ir::Value, i32, Arc<Layout>);
@@ -27,7 +28,7 @@ impl FunctionCompiler<'_, '_> {
                 place.and_then(|place| self.kept(&place))
             }
             ("restore_element!", [array, kept, indices @ ..]) => match self.element_address(array, indices)? {
-                Some(place) => self.put_back(&place, kept)?,
+                Some(place) => self.put_back(&place, kept, true)?,
                 None => None,
             },
             ("saved_field", [object, _]) => {
@@ -36,7 +37,11 @@ impl FunctionCompiler<'_, '_> {
             }
             ("restore_field!", [object, kept, _]) => {
                 match args.get(2).and_then(|field| self.field_place(object, field)) {
-                    Some(place) => self.put_back(&place, kept)?,
+                    // Of other types no object is known to have fields that are not assigned.
+                    Some(place) => {
+                        let may_be_absent = self.compiler.incomplete.contains(&object.layout.ty);
+                        self.put_back(&place, kept, may_be_absent)?
+                    }
                     None => None,
                 }
             }
@@ -80,12 +85,21 @@ impl FunctionCompiler<'_, '_> {
         Some(self.union(&layout, members, number, &[(tuple, &value.parts)]))
     }
 
-    fn put_back(&mut self, (address, at, element): &Place, kept: &Typed) -> Compiled<Option<Typed>> {
+    /// Puts back what was kept, or that nothing was assigned, where who reads the place reckons with that.
+    fn put_back(
+        &mut self,
+        (address, at, element): &Place,
+        kept: &Typed,
+        may_be_absent: bool,
+    ) -> Compiled<Option<Typed>> {
         let Some((layout, _, tuple)) = self.kept_layout(&element.ty) else { return Ok(None) };
         let kept = self.convert(kept.clone(), &layout)?;
         let (Some(assigned), Some(mut value)) = (self.is_member(&kept, tuple), self.member(&kept, tuple)) else {
             return Ok(None);
         };
+        if !may_be_absent {
+            self.guard(assigned, What::Refused("a field that is not assigned any more"), &[]);
+        }
         if let (true, Some(pointer)) = (element.is_pointer() || element.is_cell(), value.one()) {
             let nothing = self.word(0);
             value.parts = Parts::from_slice(&[self.builder.ins().select(assigned, pointer, nothing)]);

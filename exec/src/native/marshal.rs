@@ -41,7 +41,7 @@ pub(super) struct Marshal {
 impl Marshal {
     pub(super) fn clear(&mut self) {
         // Clearing what is empty costs time that grows with the capacity.
-        if !self.native.is_empty() || !self.interpreted.is_empty() {
+        if !self.native.is_empty() || !self.interpreted.is_empty() || !self.storages.is_empty() {
             self.native.clear();
             self.interpreted.clear();
             self.given.clear();

@@ -50,7 +50,7 @@ impl FunctionCompiler<'_, '_> {
     }
 
     /// Whether the exact product is another number than the wrapped one.
-    fn product_overflows(
+    pub(super) fn product_overflows(
         &mut self,
         ty: ScalarType,
         signed: bool,

@@ -93,7 +93,7 @@ impl FunctionCompiler<'_, '_> {
         };
         let local = made_here.and_then(|made| self.local_stacks.get(&made).copied().flatten());
         let words = Stack { header, local };
-        Ok(match (primitive.name, rest) {
+        let done = match (primitive.name, rest) {
             ("stack_push!", [value]) => {
                 let value = self.convert(value.clone(), &element)?;
                 self.push_on_stack(words, &value)?;
@@ -133,7 +133,12 @@ impl FunctionCompiler<'_, '_> {
                 Some(self.load_value(&element, address, 0))
             }
             _ => None,
-        })
+        };
+        if done.is_none() && local.is_some() {
+            // Nobody else sees the length of a local stack.
+            return self.refuse(format!("`{}` of such operands", primitive.name));
+        }
+        Ok(done)
     }
 
     fn new_stack(&mut self, operands: &[Typed]) -> Compiled<Option<Typed>> {

@@ -121,7 +121,11 @@ impl FunctionCompiler<'_, '_> {
     fn call_of_function(&mut self, function: usize, arguments: Vec<Typed>, annotated: &Type) -> Compiled<Typed> {
         let value = self.call_as(function, arguments, *annotated == Type::Bottom)?;
         let ends = self.module.functions().get(function).is_some_and(never_returns);
-        Ok(if ends && *annotated != Type::Bottom { self.never(annotated) } else { value })
+        match ends && *annotated != Type::Bottom {
+            // Nothing holds a function to what it says of itself.
+            true => self.give_up(What::Refused("the result of a function that returns none"), annotated),
+            false => Ok(value),
+        }
     }
 
     /// A call of a value: of the function that its type names, or of what the run finds.
