@@ -8,9 +8,7 @@ mod wrt;
 use bbcode::{BBCode, ConversionError};
 use exec::{Limits, Machine, RunError, Value, ValueError};
 use hashbrown::HashSet;
-use ircode::{
-    Callee, IRCode, Module, Name, Positions, SSAValue, TableViolations, Type, Violations, verify_tables,
-};
+use ircode::{Callee, IRCode, Module, Name, Positions, SSAValue, TableViolations, Type, Violations, verify_tables};
 pub use passes::reverse_mode::{Carrier, Savings};
 use passes::reverse_mode::{Derivative, DerivativeNames, Options, derive};
 use passes::{PassError, infer_types, run_on_function};

@@ -38,6 +38,11 @@ const PREFERRED: &[&str] = &[
 
 const PREFERRED_FOR_ARRAYS: &[&str] = &["copy", "unsafe_copyto!"];
 
+/// Whether a primitive is one for arrays, so that a module may have methods of the same name for what is no array.
+pub(crate) fn is_for_arrays(primitive: &Primitive) -> bool {
+    primitive.scope == Scope::Arrays || PREFERRED_FOR_ARRAYS.contains(&primitive.name)
+}
+
 /// The function of the module that is the method invoked, as dumps of Julia's code name it. Where Julia's own is made of pointers and streams, the
 /// primitive is preferred.
 pub(crate) fn invoked(module: &Module<IRCode>, invoke: &InvokeNode<Positions>) -> Option<usize> {
@@ -110,7 +115,7 @@ pub(crate) fn prepare(
     let mut code = Code {
         name: function.name.clone(),
         arguments: (!ir.argtypes.is_empty()).then_some(ir.argtypes.len()),
-        argtypes: ir.argtypes.iter().map(value_type).collect(),
+        argtypes: ir.argtypes.iter().map(|ty| argument_type(module, ty)).collect(),
         varargs: function.varargs,
         registers: arguments + ops.len(),
         types: if with_types { declared_types(ir) } else { Vec::new() },
@@ -133,6 +138,11 @@ fn value_type(ty: &Type) -> Type {
         None if ty.is_known_value() => Type::Any,
         None => ty.clone(),
     }
+}
+
+/// The type of an argument, by which methods are chosen: a method for one function is for no other.
+fn argument_type(module: &Module<IRCode>, ty: &Type) -> Type {
+    module.type_of_known_function(ty).unwrap_or_else(|| value_type(ty))
 }
 
 /// The number of arguments that the code has or uses.
@@ -344,7 +354,7 @@ impl Preparer<'_> {
         if let Some((primitive, args)) = self.module.primitive_call(stmt) {
             // What is no array has methods of its own, which are found when it is known what it is.
             let has_methods = || !self.module.methods(primitive.name).is_empty();
-            if MAPPING.contains(&primitive.name) || primitive.scope == Scope::Arrays && has_methods() {
+            if MAPPING.contains(&primitive.name) || is_for_arrays(primitive) && has_methods() {
                 // By the same path: under another one the module may have a function of its own.
                 let path = match callee {
                     Operand::Global(global) if !global.module.is_empty() => {

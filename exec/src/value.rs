@@ -569,6 +569,9 @@ pub(crate) fn known_isa(value: &Value, ty: &Type) -> Option<bool> {
         (Type::DifferentiableFunction(expected), Value::DifferentiableFunction(object)) => {
             Some(matches!(&object.0.ty, Type::DifferentiableFunction(ty) if may_stand_for(ty, expected)))
         }
+        // A function of which the module has no code, or methods only; or a type that it does not declare.
+        (Type::Function(name), Value::Text(path)) if path == name => Some(true),
+        (Type::Function(name), Value::Type(of)) if matches!(&**of, Type::Named(of) if of == name) => Some(true),
         (Type::TypeOf(inner), _) => Some(matches!(value, Value::Type(ty) if ty == inner)),
         (Type::Named(name), Value::Type(of)) => type_isa(of, name),
         (Type::Named(_), Value::Struct(object)) => is_below(&object.0.ty.ty, object.0.ty.supertypes.as_deref(), ty),

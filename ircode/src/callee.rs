@@ -162,6 +162,26 @@ impl<F> Module<F> {
         }
     }
 
+    /// The type of the function of which the compiler's lattice says that a value is always this one: `typeof(sin)` for `Core.Const(Base.sin)`. `None` if it
+    /// is a type that the module or Julia's Base declares.
+    ///
+    /// ```
+    /// use ircode::{IRCode, Module, Type};
+    ///
+    /// let module: Module<IRCode> = Module::new();
+    /// assert_eq!(module.type_of_known_function(&Type::parse("Core.Const(Base.sin)")), Some(Type::parse("typeof(sin)")));
+    /// assert_eq!(module.type_of_known_function(&Type::parse("Core.Const(Main.area)")), Some(Type::parse("typeof(Main.area)")));
+    /// assert_eq!(module.type_of_known_function(&Type::parse("Core.Const(Base.Float64)")), None);
+    /// ```
+    pub fn type_of_known_function(&self, ty: &Type) -> Option<Type> {
+        Some(Type::Function(match self.function_callee(ty.known_function()?) {
+            Callee::Function(index) => self.functions().get(index)?.name.clone(),
+            Callee::Primitive(primitive) => primitive.name.into(),
+            Callee::Unknown(path) => path,
+            Callee::Type(_) => return None,
+        }))
+    }
+
     /// What a global is.
     pub fn global_callee(&self, global: &GlobalRef) -> Callee {
         let GlobalRef { module, name, .. } = global;

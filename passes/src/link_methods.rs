@@ -115,7 +115,7 @@ fn captures(module: &Module<BBCode>, method: &str) -> bool {
 }
 
 /// Whether a method uses what was called, `_1`.
-fn reads_itself(bb: &BBCode) -> bool {
+pub(crate) fn reads_itself(bb: &BBCode) -> bool {
     let mut reads = false;
     for (_, inst) in bb.all_insts() {
         inst.stmt.for_each_operand(&mut |operand| {

@@ -87,7 +87,9 @@ pub(crate) fn prepared_body(
         }
     }
     closure_folding::run(&mut bb, &context)?;
-    infer_types::run(&mut bb, &context)?;
+    if infer_types::run(&mut bb, &context)? {
+        lower_arithmetic::run(&mut bb, &context)?;
+    }
     bb.remove_unreachable_blocks();
     let dispatched = dispatch::dispatch(module, &mut bb, candidates);
     if dispatched.map_err(|error| PassError::new(pass, &function.name, error.to_string()))? {

@@ -10,7 +10,7 @@ use ircode::{
 };
 
 use crate::dispatch::{self, Candidate};
-use crate::link_methods::type_of;
+use crate::link_methods::{reads_itself, type_of};
 use crate::{PassError, PassResult};
 
 /// The pass's name on the command line.
@@ -162,8 +162,8 @@ impl Splitter<'_> {
         let holds_nothing = self.module.struct_fields(object).is_none_or(|fields| fields.is_empty());
         let mut ways = Vec::new();
         for (position, _) in self.objects.iter().filter(|(_, ty)| ty == object) {
-            let name = &self.module.functions().get(*position)?.name;
-            let callee = holds_nothing.then(|| Operand::global("", name));
+            let method = self.module.functions().get(*position)?;
+            let callee = (holds_nothing || !reads_itself(&method.body)).then(|| Operand::global("", &method.name));
             ways.extend(self.tests(*position, given)?.map(|tests| Way { callee, tests, ty: None }));
         }
         if ways.is_empty() || ways.len() > MOST || ways.iter().any(|way| way.tests.is_empty()) {
@@ -230,8 +230,9 @@ impl Splitter<'_> {
         }
         let mut tests = Vec::new();
         for (index, (given, taken)) in given.iter().zip(taken).enumerate() {
-            // What the compiler knows of a value beside its type makes no difference.
-            let (given, taken) = (&plain(given), &plain(taken));
+            // What the compiler knows of a value beside its type makes no difference, but which function it is.
+            let known = |ty: &Type| self.module.type_of_known_function(ty).unwrap_or_else(|| plain(ty));
+            let (given, taken) = (&known(given), &known(taken));
             if given == taken {
                 continue;
             }
@@ -266,7 +267,7 @@ impl Splitter<'_> {
     /// Whether values of a type have no other, more exact one, and the run can ask for it.
     fn is_exact(&self, ty: &Type) -> bool {
         match ty {
-            Type::Scalar(_) | Type::Nothing | Type::String | Type::Symbol => true,
+            Type::Scalar(_) | Type::Nothing | Type::String | Type::Symbol | Type::Function(_) => true,
             Type::Array(array) => match &array.element {
                 Type::Any => true,
                 Type::Union(members) => members.iter().all(|member| self.is_exact(member)),

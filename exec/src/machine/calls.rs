@@ -2,13 +2,12 @@
 
 use std::sync::Arc;
 
-use ircode::primitives::Scope;
 use ircode::{Callee, Name, Type};
 
 use super::mapping::{MAPPING, Mapping};
 use super::{Fault, Frame, Run, Step, named};
 use crate::error::RunErrorKind;
-use crate::prepare::{Code, Source};
+use crate::prepare::{Code, Source, is_for_arrays};
 use crate::value::{Value, isa};
 
 impl Run<'_, '_> {
@@ -145,7 +144,7 @@ impl Run<'_, '_> {
             Callee::Function(function) => Ok(Step::Call(function, None, args)),
             Callee::Primitive(primitive) => {
                 let is_array = |arg: &Value| matches!(arg, Value::Array(_));
-                if primitive.scope == Scope::Arrays
+                if is_for_arrays(primitive)
                     && !args.iter().any(is_array)
                     && let Some(function) = self.method(primitive.name, &args)
                 {

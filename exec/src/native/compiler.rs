@@ -163,6 +163,10 @@ impl Compiler {
     /// Refuses code that is not valid: what Cranelift makes of it could be anything.
     fn verify(module: &Module<IRCode>, calls: &Calls) -> Result<(), Rejected> {
         for &function in &calls.reached {
+            if module.functions().get(function).is_some_and(|function| !function.body.new_nodes.is_empty()) {
+                let what = "code with pending nodes, which is to be compacted first,".into();
+                return Err(Rejected { function, refusal: Refusal { statement: None, what } });
+            }
             let verified = module.functions().get(function).map(|function| function.body.verify());
             // What types terminators have does not matter here, and inlining keeps those of the program.
             let is_wrong = |violation: &&Violation<Positions>| violation.check != Check::TerminatorType;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, InstBuilder};
-use ircode::primitives::{Compute, Primitive, ResultType, Scope, foreign_primitive};
+use ircode::primitives::{Compute, Primitive, ResultType, foreign_primitive};
 use ircode::{BlockNumber, Callee, ExprNode, Head, IRCode, Module, Operand, Positions, SSAValue, Scalar, Stmt, Type};
 
 use super::addresses::{ADDRESS, OBJECT_ID};
@@ -14,7 +14,7 @@ use super::helpers::CALL_VALUE;
 use super::layout::{Layout, Parts, Shape};
 use super::sites::{ValueCall, What, Work};
 use crate::machine::MAPPING;
-use crate::prepare::{foreign_text, invoked, struct_info};
+use crate::prepare::{foreign_text, invoked, is_for_arrays, struct_info};
 
 /// Primitives whose result holds what they are given.
 const KEEPING: &[&str] =
@@ -201,7 +201,7 @@ impl FunctionCompiler<'_, '_> {
             return self.refuse(format!("`{}` of another number of operands", primitive.name));
         }
         // What is no array has methods of its own, which are found when it is known what it is.
-        let has_methods = primitive.scope == Scope::Arrays && !self.module.methods(primitive.name).is_empty();
+        let has_methods = is_for_arrays(primitive) && !self.module.methods(primitive.name).is_empty();
         let mut operands = self.operands(ir, args)?;
         if primitive.name == "rethrow" && operands.is_empty() {
             operands.push(self.the_exception(ir, &Type::Any)?);

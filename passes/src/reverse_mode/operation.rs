@@ -384,10 +384,11 @@ impl Classifier<'_> {
             object: object.clone(),
             indices: indices.to_vec(),
         };
-        let is_object = |operand: &Operand<Ids>| {
-            let ty = self.bb.operand_type(operand);
-            matches!(ty, Type::Array(_) | Type::Memory(_) | Type::Stack(_)) || self.is_mutable_struct(&ty)
+        let is_indexed = |operand: &Operand<Ids>| {
+            matches!(self.bb.operand_type(operand), Type::Array(_) | Type::Memory(_) | Type::Stack(_) | Type::Ref(_))
         };
+        let is_object =
+            |operand: &Operand<Ids>| is_indexed(operand) || self.is_mutable_struct(&self.bb.operand_type(operand));
         if let Some((rule, bindings)) = self.find_rule(primitive, args) {
             return Operation::Rule { rule, bindings, args: args.to_vec() };
         }
@@ -417,10 +418,10 @@ impl Classifier<'_> {
             ("getindex", [object, index]) if self.field_count(&self.bb.operand_type(object)).is_some() => {
                 self.field(object, index)
             }
-            ("getindex", [object, indices @ ..]) if is_object(object) && self.are_integers(indices) => {
+            ("getindex", [object, indices @ ..]) if is_indexed(object) && self.are_integers(indices) => {
                 Operation::Load(place(Access::Index, object, indices))
             }
-            ("setindex!", [object, value, indices @ ..]) if is_object(object) && self.are_integers(indices) => {
+            ("setindex!", [object, value, indices @ ..]) if is_indexed(object) && self.are_integers(indices) => {
                 let place = place(Access::Index, object, indices);
                 Operation::Store { place, value: value.clone(), gives_value: false }
             }
