@@ -7,7 +7,8 @@ const Place = Tuple{Any,Int}
 Of which types what is in boxes is, by the places where boxes are: fields of structs, and statements that make them, which are `origins` of what is in the former. Nothing is known of what is in
 those at `unknown` places. A box at one place goes `into` others, and those that were taken to be `settled` must not come where closures are `changing` what is in them. Once something
 is not so that was taken for granted in code, all of it is to be made anew, with what was found out: the types that are `expected` of what is put in boxes, those among them that are `floats`
-where integers are put in, too, the places of which nothing can be known, as they have `failed`, and those where what is in boxes changes.
+where integers are put in, too, the places of which nothing can be known, as they have `failed`, those where what is in boxes changes, and the `holders`: fields of closures in which a
+box was seen to be put that were known only once it was taken for granted what is in the box.
 """
 struct Boxes
     types::Dict{Place,Any}
@@ -19,14 +20,26 @@ struct Boxes
     floats::Set{Place}
     failed::Set{Place}
     changing::Set{Place}
+    holders::Dict{Place,Set{Place}}
+    "What had failed before."
+    failed_before::Set{Place}
+    "Whether holders were found."
+    found::Base.RefValue{Bool}
     wrong::Base.RefValue{Bool}
 end
 
-Boxes(expected = Dict{Place,Any}(), floats = Set{Place}(), failed = Set{Place}(), changing = Set{Place}()) =
-    Boxes(Dict{Place,Any}(), Dict{Place,Place}(), Dict{Place,Set{Place}}(), Set{Place}(), Set{Place}(), expected, floats, failed, changing, Ref(false))
+Boxes(expected = Dict{Place,Any}(), floats = Set{Place}(), failed = Set{Place}(), changing = Set{Place}(), holders = Dict{Place,Set{Place}}()) =
+    Boxes(Dict{Place,Any}(), Dict{Place,Place}(), Dict{Place,Set{Place}}(), Set{Place}(), Set{Place}(), expected, floats, failed, changing, holders, copy(failed), Ref(false), Ref(false))
 
-"To begin again with what was found out."
-again(boxes::Boxes) = Boxes(boxes.expected, boxes.floats, boxes.failed, boxes.changing)
+"To begin again with what was found out. As long as there are closures of which it was not known that they hold boxes, what failed may have failed because of that."
+again(boxes::Boxes) = Boxes(boxes.expected, boxes.floats, boxes.found[] ? boxes.failed_before : boxes.failed, boxes.changing, boxes.holders)
+
+"Lets nothing be known of what there still are only expectations of."
+function give_up!(boxes::Boxes)
+    union!(boxes.failed, keys(boxes.expected), keys(boxes.holders))
+    empty!(boxes.expected)
+    empty!(boxes.holders)
+end
 
 """
 Gives what is read from boxes the type of all that is put in, where that is one. Boxes are told apart by the fields that hold them; see [`Boxes`](@ref). What is taken for
@@ -57,9 +70,10 @@ end
 
 "The type of what is in the box that a statement makes or takes from a field; `nothing` if that may be of several."
 function contents_type(ir, rows::Columns, i::Int, mi, boxes::Boxes)
-    from, holders = place_of_box(ir, rows, i, mi), holders_of(ir, rows, i)
+    from, holders = place_of_box(ir, rows, i, mi), holders_of(ir, rows, i, true)
     is_own = from === (mi, i)
     can_be_known = holders !== nothing && !(from in boxes.failed) && (!is_own || makes_box(rows.stmts[i]))
+    is_own && holders !== nothing && append!(holders, get(boxes.holders, from, ()))
     ty = !can_be_known ? nothing : is_own ? get(() -> stored_type(ir, rows, i, from, boxes), boxes.expected, from) : get(boxes.types, from, nothing)
     places = (from, something(holders, ())...)
     for holder in something(holders, ())
@@ -86,6 +100,18 @@ function check_boxes!(ir, mi::Core.MethodInstance, boxes::Boxes, numbers::Dict{I
         is_own && (from = (mi, get(numbers, i, i)))
         places = (from, something(holders, ())...)
         ty = get(boxes.types, from, nothing)
+        if ty !== nothing && holders === nothing
+            foreach(place -> forget!(boxes, place), places)
+            continue
+        elseif ty !== nothing && is_own
+            known = get!(() -> Set{Place}(), boxes.holders, from)
+            new = filter(place -> !haskey(boxes.types, place) && !(place in known), holders)
+            if !isempty(new)
+                union!(known, new)
+                boxes.found[] = boxes.wrong[] = true
+                continue
+            end
+        end
         if ty === nothing
             is_new = holders !== nothing && is_own && makes_box(rows.stmts[i]) && !(from in boxes.failed)
             found = is_new && !haskey(boxes.expected, from) ? stored_type(ir, rows, i, from, boxes) : nothing
@@ -182,14 +208,18 @@ function place_of_box(ir, rows::Columns, i::Int, mi)
     return (object, field isa Int ? field : Base.fieldindex(object, field))
 end
 
-"The fields in which a box is put; `nothing` if it goes anywhere else."
-function holders_of(ir, rows::Columns, i::Int)
+"""
+The fields in which a box is put; `nothing` if it goes anywhere else. Those of closures of which it is not known yet what they are, as what they hold beside the box depends on what is in that,
+may be left out.
+"""
+function holders_of(ir, rows::Columns, i::Int, open = false)
     holders, box = Any[], Core.SSAValue(i)
     for (j, stmt) in enumerate(rows.stmts)
         any(x -> x === box, operands_of(stmt)) || continue
         accesses(stmt, i) === nothing || continue
         Meta.isexpr(stmt, :new) || return nothing
         ty = CC.widenconst(rows.types[j])
+        open && ty isa UnionAll && continue
         isconcretetype(ty) || return nothing
         append!(holders, [(ty, at - 1) for at in 2:length(stmt.args) if stmt.args[at] === box])
     end

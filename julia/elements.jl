@@ -235,6 +235,8 @@ end
 "Whether a function that changes what it is passed, as its name says, may put something else into one of the arrays."
 function may_put_others(mi::Core.MethodInstance, types)
     mi.def isa Method && endswith(String(mi.def.name), "!") || return false
+    # What does not fit it puts in another array.
+    mi.def.module === Base && mi.def.name in (:collect_to!, :collect_to_with_first!) && return false
     elements = Any[eltype(ty) for ty in types if ty <: Array]
     return !all(ty -> ty <: Union{Array,Function,Int,Bool} || ty in elements, types) || length(unique(elements)) > 1
 end

@@ -102,8 +102,7 @@ function portable_codes(roots, called)
         boxes = again(boxes)
         # What is not found out by now is not known.
         trial < MOST_TRIALS && continue
-        union!(boxes.failed, keys(boxes.expected))
-        empty!(boxes.expected)
+        give_up!(boxes)
         give_up!(fields)
     end
     return Codes(portable_codes(roots, called, Instances(nothing)), Fields())

@@ -61,7 +61,7 @@ function sharpen_calls!(ir, instances::Instances)
 end
 
 """
-Where code calls itself, the type of what that gives: all that is returned elsewhere is assumed, and holds if what follows from it is returned, too.
+Where code calls itself, the type of what that gives: what is known of all that is returned elsewhere is assumed, and holds if what follows from it is returned, too.
 """
 function type_recursion!(ir, mi::Core.MethodInstance, instances::Instances)
     rows = columns(ir)
@@ -69,7 +69,7 @@ function type_recursion!(ir, mi::Core.MethodInstance, instances::Instances)
     own = filter(i -> calls_itself(Core.SSAValue(i)) && is_open(rows.types[i]), 1:length(rows.stmts))
     isempty(own) && return nothing
     returned = [stmt.val for stmt in rows.stmts if stmt isa ReturnNode && isdefined(stmt, :val)]
-    assumed = Union{argument_types(ir, rows, filter(!calls_itself, returned))...}
+    assumed = Union{filter(is_known_type, argument_types(ir, rows, filter(!calls_itself, returned)))...}
     is_known_type(assumed) || return nothing
     before = copy(rows.stmts), copy(rows.types)
     foreach(i -> rows.types[i] = assumed, own)

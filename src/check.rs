@@ -12,7 +12,7 @@ pub use self::differences::{Differences, compare_with_differences};
 pub use self::report::{Check, CheckReport, Outcome};
 
 use self::subject::{Random, Subject, dot};
-use crate::gradient::{Carrier, Derived};
+use crate::gradient::{Carrier, Derived, Savings};
 use crate::{GradientError, GradientOptions};
 
 /// How a derivative is checked.
@@ -29,14 +29,23 @@ pub struct CheckOptions {
     pub carrier: Carrier,
     /// Whether loops are checkpointed.
     pub checkpoint: bool,
+    /// What makes the derivative small.
+    pub savings: Savings,
     /// What each run may use.
     pub limits: Limits,
 }
 
 impl Default for CheckOptions {
     fn default() -> Self {
-        let (carrier, limits) = (Carrier::default(), Limits::default());
-        CheckOptions { directions: 3, seed: 1, tolerance: None, carrier, checkpoint: false, limits }
+        CheckOptions {
+            directions: 3,
+            seed: 1,
+            tolerance: None,
+            carrier: Carrier::default(),
+            checkpoint: false,
+            savings: Savings::default(),
+            limits: Limits::default(),
+        }
     }
 }
 
@@ -87,8 +96,11 @@ pub fn check_gradient(
     args: &[Value],
     options: &CheckOptions,
 ) -> Result<CheckReport, GradientError> {
-    let gradient_options =
-        GradientOptions::new().limits(options.limits).carrier(options.carrier).checkpoint(options.checkpoint);
+    let gradient_options = GradientOptions::new()
+        .limits(options.limits)
+        .carrier(options.carrier)
+        .checkpoint(options.checkpoint)
+        .savings(options.savings);
     let derived = Derived::of(module, name, args, &gradient_options, true)?;
     check_derived(&derived.module, name, &derived.derivative.names, args, options)
 }

@@ -9,8 +9,10 @@ mod operands;
 mod phis;
 mod statements;
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+
 use bbcode::{BBCode, BlockId, InstId};
-use ircode::{Constant, IRCode, Module, Name, Operand, Scalar, Stmt, Type};
+use ircode::{Constant, IRCode, Module, Name, Operand, Scalar, Stmt, Style, Type, print_module};
 
 use crate::{to_bbcode, to_ircode};
 
@@ -93,6 +95,7 @@ pub fn reduce_with(
     if !(options.allow_invalid || is_valid(&state)) || !interesting(module) {
         return best;
     }
+    let mut seen = vec![fingerprint(module)];
     // Every step makes the program smaller in a measure that cannot fall for ever; this is against mistakes.
     for _ in 0..MOST_ROUNDS {
         let mut reducer = Reducer { state, best, options, interesting, progress, tests, step: "", changed: false };
@@ -102,9 +105,12 @@ pub fn reduce_with(
         }
         let changed = reducer.changed;
         (best, tests) = (reducer.best, reducer.tests);
-        if !changed {
+        // What conversion adds, as a block for a goto, may bring back what was there a round before.
+        let fingerprint = fingerprint(&best);
+        if !changed || seen.contains(&fingerprint) {
             break;
         }
+        seen.push(fingerprint);
         // Numbered anew: what was removed takes no place any more.
         match to_bbcode(&best) {
             Ok(renumbered) => state = renumbered,
@@ -232,6 +238,13 @@ impl Reducer<'_> {
         }
         made
     }
+}
+
+/// A number that programs of different texts hardly have in common.
+fn fingerprint(module: &Module<IRCode>) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    print_module(module, Style::Bbkit).hash(&mut hasher);
+    hasher.finish()
 }
 
 fn is_valid(module: &Module<BBCode>) -> bool {

@@ -19,8 +19,8 @@ use crate::reverse_mode::free_entry;
 use crate::reverse_mode::survey::Survey;
 use crate::rules::RuleTable;
 use crate::{
-    PassError, dispatch, infer_types, link_methods, lower_arithmetic, lower_projections, mem2reg, type_literals,
-    unreachable_code,
+    PassError, dispatch, infer_types, link_methods, lower_arithmetic, lower_projections, lower_signs, mem2reg,
+    type_literals, unreachable_code,
 };
 
 /// The pass's name on the command line.
@@ -269,7 +269,7 @@ impl Checkpointing<'_> {
 /// nothing goes to the entry.
 fn prepare(bb: &mut BBCode, context: &Context<'_>) -> Result<(), PassError> {
     bb.name_phi_edges();
-    let passes = [unreachable_code::run, type_literals::run, infer_types::run, lower_arithmetic::run];
+    let passes = [unreachable_code::run, type_literals::run, infer_types::run, lower_arithmetic::run, lower_signs::run];
     for run in [passes.as_slice(), &[lower_projections::run, mem2reg::run, infer_types::run]].concat() {
         run(bb, context)?;
     }

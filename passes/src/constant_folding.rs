@@ -2,7 +2,7 @@
 
 use bbcode::{BBCode, Ids};
 use ircode::primitives::{Compute, Primitive};
-use ircode::{CallNode, Callee, Constant, Instruction, Module, Names, Operand, Scalar, Stmt, Type};
+use ircode::{CallNode, Callee, Constant, Instruction, Module, Names, Operand, Scalar, ScalarType, Stmt, Type};
 
 use crate::PassResult;
 use crate::effects::field_type;
@@ -220,17 +220,24 @@ fn identity(
         let (primitive, args) = module.primitive_call(stmt)?;
         (primitive.name == name).then(|| args.first().cloned()).flatten()
     };
+    // What is no float of that type fails.
+    let same = |x: &Operand<Ids>, constant: &Operand<Ids>, value: f64| {
+        (float(constant, value) && bb.operand_type(x) == bb.operand_type(constant)).then(|| x.clone())
+    };
+    let negated = |x: &Operand<Ids>| {
+        inner(x, "neg_float").filter(|x| bb.operand_type(x).as_scalar().is_some_and(ScalarType::is_float))
+    };
     match (primitive.name, args) {
-        ("add_float", [x, zero]) if float(zero, -0.0) => Some(x.clone()),
-        ("add_float", [zero, x]) if float(zero, -0.0) => Some(x.clone()),
-        ("sub_float", [x, zero]) if float(zero, 0.0) => Some(x.clone()),
-        ("mul_float", [x, one]) if float(one, 1.0) => Some(x.clone()),
-        ("mul_float", [one, x]) if float(one, 1.0) => Some(x.clone()),
-        ("div_float", [x, one]) if float(one, 1.0) => Some(x.clone()),
+        ("add_float", [x, zero]) if float(zero, -0.0) => same(x, zero, -0.0),
+        ("add_float", [zero, x]) => same(x, zero, -0.0),
+        ("sub_float", [x, zero]) => same(x, zero, 0.0),
+        ("mul_float", [x, one]) if float(one, 1.0) => same(x, one, 1.0),
+        ("mul_float", [one, x]) => same(x, one, 1.0),
+        ("div_float", [x, one]) => same(x, one, 1.0),
         ("add_int" | "sub_int", [x, zero]) if integer(zero) == Some(0) && bb.operand_type(x) == Type::INT64 => {
             Some(x.clone())
         }
-        ("neg_float", [x]) => inner(x, "neg_float"),
+        ("neg_float", [x]) => negated(x),
         ("not_int", [x]) if bb.operand_type(x) == Type::BOOL => inner(x, "not_int"),
         ("ifelse", [condition, a, b]) => (a == b && bb.operand_type(condition) == Type::BOOL).then(|| a.clone()),
         ("getfield", [object, field, ..]) => {

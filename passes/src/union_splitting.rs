@@ -4,6 +4,7 @@
 use std::cell::OnceCell;
 
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
+use ircode::primitives::Primitive;
 use ircode::{
     Callee, Constant, Instruction, LineInfo, Module, Name, NewInstruction, Operand, Stmt, Type, arrays_may_have,
     field_position, method_of,
@@ -129,6 +130,8 @@ impl Splitter<'_> {
             }
         } else if let (None, Some(object)) = (primitive, shown()) {
             return self.methods_of_object(inst, &object, &given);
+        } else if let Some(method) = primitive.and_then(|(primitive, _)| self.method_of_structs(primitive, &given)) {
+            ways.push(Way { callee: Some(Operand::global("", method)), tests: Vec::new(), ty: None });
         } else {
             let combinations = match primitive {
                 Some(_) => Some(self.combinations(&given)?),
@@ -153,6 +156,16 @@ impl Splitter<'_> {
         }
         let operands = [call.callee.clone()].into_iter().chain(call.args.iter().cloned()).collect();
         Some(Split { operands, ways, stays, ty: inst.ty.clone(), line: inst.line })
+    }
+
+    /// The method that a call of a primitive is where what is asked for its elements is no array, but a struct of the module.
+    fn method_of_structs(&self, primitive: &Primitive, given: &[Type]) -> Option<&Name> {
+        const OF_ELEMENTS: &[&str] = &["getindex", "setindex!", "push!", "length", "size"];
+        let of = given.first().filter(|_| OF_ELEMENTS.contains(&primitive.name))?;
+        self.module.struct_fields(of).filter(|_| self.is_exact(of))?;
+        let mut methods = self.module.methods(primitive.name).iter();
+        let fits = methods.find(|position| self.tests(**position, given) == Some(Some(Vec::new())));
+        Some(&self.module.functions().get(*fits?)?.name)
     }
 
     /// What becomes of a call of an object of this type, if the types of the arguments decide which of its methods that is.

@@ -5,7 +5,7 @@ use bbkit::{
     SavingsRow, check_gradient, compare_with_differences, gradient_statistics, gradient_with, html, savings_report,
 };
 use clap::Args;
-use exec::{Statistics, Value};
+use exec::{Machine, Statistics, Value};
 use serde_json::Value as Json;
 
 use super::arguments::CallOptions;
@@ -72,17 +72,21 @@ impl Grad {
         let limits = self.call.limits();
         let options = self.with_respect_to.options(limits).carrier(self.carrier.get()).savings(self.savings.get()?);
         let options = options.checkpoint(self.carrier.checkpoint()).engine(self.engine.get(&self.call)?);
+        // A derivative that is not right may leave the arguments changed, and what is compared with it is to start from the same.
+        let machine = Machine::new(&input.module);
+        let own = || machine.copies(&args).map_err(|kind| Failure(kind.to_string()));
         let statistics = match self.stats {
-            true => Some(gradient_statistics(&input.module, &name, &args, &options)),
+            true => Some(gradient_statistics(&input.module, &name, &own()?, &options)),
             false => None,
         };
         let statistics = statistics.transpose().map_err(|error| describe(&input, &error))?;
         let savings = match self.stats && options.carrier == Carrier::Stacks {
-            true => Some(savings_report(&input.module, &name, &args, &options)),
+            true => Some(savings_report(&input.module, &name, &own()?, &options)),
             false => None,
         };
         let savings = savings.transpose().map_err(|error| describe(&input, &error))?;
-        let result = gradient_with(&input.module, &name, &args, &options).map_err(|error| describe(&input, &error))?;
+        let result = gradient_with(&input.module, &name, &own()?, &options);
+        let result = result.map_err(|error| describe(&input, &error))?;
         warn(&result.warnings);
         self.engine.explain(&result.ran);
         if let Some(path) = &self.html {
@@ -107,6 +111,7 @@ impl Grad {
                     limits,
                     carrier: options.carrier,
                     checkpoint: options.checkpoint,
+                    savings: options.savings,
                     ..CheckOptions::default()
                 };
                 let checked = check_gradient(&module, &name, &args, &options);

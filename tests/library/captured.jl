@@ -63,3 +63,23 @@ function weighted_by_default(x; w = nothing)
 end
 @case("captured_default_vector", x -> weighted_by_default(x) * weighted_by_default(x; w = x), v)
 @case("captured_reassigned_mapped", x -> (x = x .- 0.1; sum(map(v -> v * x[1], x)) * x[2]), v)
+
+# Variables that a closure is made of and changes, beside a value that is made of them.
+@case("captured_and_divided_by_sum", q -> (for n in 1:2; s = sum(abs2, q); q = [q[i] / s for i in 1:2]; end; q[1] - q[2]^2), v)
+@case("captured_and_scaled_by_maximum", q -> (for n in 1:3; m = maximum(q); r = q .* 2; q = [q[i] / m + r[j] * q[i] for i in 1:2, j in 1:2]; q = vec(q); end; q[1] * q[4]), v)
+@case("captured_filtered", u -> (u = u .+ 0.5; sum(u[i]^2 for i in 1:3 if isodd(i))), v)
+@case("captured_type_of_empty", w -> (T = eltype(w); rows = [T[] for _ in 1:2]; push!(rows[1], w[1]); push!(rows[2], w[2], w[3]); sum(rows[1]) * sum(rows[2])), v)
+memo_sum(x) = (memo = Dict{Int,eltype(x)}(); f(i) = (i == 0 && return zero(eltype(x)); haskey(memo, i) && return memo[i]; r = f(i - 1) * x[2] + x[1]; memo[i] = r; r); f(4))
+@case("captured_memo", x -> memo_sum(x), v)
+
+# One of several functions.
+squared_index(k) = k * k
+doubled_index(k) = 2k
+next_index(k) = k + 1
+previous_index(k) = k - 1
+@noinline called_index(f, k) = f(k) - 1
+@case("index_by_one_of_four", x -> (g = x[1] > 2 ? squared_index : x[1] > 0 ? next_index : x[1] > -1 ? doubled_index : previous_index; x[called_index(g, 2)]^2), v)
+cubed(x) = x^3
+@noinline called_twice(f, x) = f(f(x))
+@case("one_of_four_functions", x -> (g = x[1] > 2 ? sin : x[1] > 1 ? exp : x[2] < 0 ? cubed : cos; called_twice(g, x[1]) * x[2]), v)
+@case("one_of_four_broadcast", x -> (g = x[1] > 2 ? sin : x[1] > 1 ? exp : x[2] < 0 ? cubed : cos; sum(g.(x)) + maximum(map(g, x))), v)

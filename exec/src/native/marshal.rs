@@ -751,7 +751,6 @@ fn unit_value(ty: &Type) -> Value {
     }
 }
 
-/// The fields of a tuple, a named tuple or an immutable struct of this type.
 /// Refuses values of which some are not assigned: the code reads them as they are.
 pub(super) fn are_assigned(values: &[Value]) -> Result<()> {
     match values.iter().any(|value| matches!(value, Value::Undefined)) {
@@ -760,6 +759,7 @@ pub(super) fn are_assigned(values: &[Value]) -> Result<()> {
     }
 }
 
+/// The fields of a tuple, a named tuple or an immutable struct of this type.
 fn fields_of(value: &Value, ty: &Type, count: usize) -> Option<Vec<Value>> {
     let fields = match value {
         Value::Tuple(tuple) if matches!(ty, Type::Tuple(_)) => tuple.0.fields.values().to_vec(),

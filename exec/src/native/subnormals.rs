@@ -1,7 +1,9 @@
 //! Subnormal numbers taken for zero while native code runs.
 //!
 //! Adjoints of long recurrences decay to numbers below 2⁻¹⁰²² and stay there, and processors take up to a hundred times as long for
-//! those. With this on, results differ from the interpreter's in such numbers, and in nothing else.
+//! those. With this on, results differ from the interpreter's in such numbers, and in nothing else. That holds for what helpers and the interpreter compute for native
+//! code meanwhile, too: they are code of Rust, which takes the mode that it starts with for granted, but none of them does more with floats than add them and call the
+//! functions of `libm`, whose results are the same in this mode but for such numbers.
 #![allow(unsafe_code, reason = "sets the processor's mode for floats")]
 
 /// Runs something with subnormal numbers taken for zero, where the processor can do that: the bits FTZ and DAZ of MXCSR, or FZ of
@@ -28,8 +30,8 @@ fn mode() -> u64 {
 #[cfg(target_arch = "x86_64")]
 fn set_mode(mode: u64) {
     let mode = mode as u32;
-    // SAFETY: what is loaded is what the register held before, with the bits for subnormal numbers changed; no code of Rust runs
-    // under them but the helpers of native code, which do not depend on them.
+    // SAFETY: what is loaded is what the register held before, with the bits for subnormal numbers changed. Code of Rust that runs under them, of helpers and of the
+    // interpreter, computes with floats only when it runs, and nothing of memory depends on what comes out.
     unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const mode, options(nostack, readonly, preserves_flags)) };
 }
 
@@ -46,8 +48,7 @@ fn mode() -> u64 {
 
 #[cfg(target_arch = "aarch64")]
 fn set_mode(mode: u64) {
-    // SAFETY: what is written is what the register held before, with the bit for subnormal numbers changed; no code of Rust runs
-    // under it but the helpers of native code, which do not depend on it.
+    // SAFETY: as on the other processor: what is written is what the register held before, with the bit for subnormal numbers changed.
     unsafe { std::arch::asm!("msr fpcr, {}", in(reg) mode, options(nomem, nostack, preserves_flags)) };
 }
 

@@ -54,11 +54,17 @@ fn of_turns(x: f64, turn: f64, sine: bool) -> f64 {
     let quarters = (2.0 * rest / turn).round();
     let angle = (rest - quarters * turn / 2.0) / turn * std::f64::consts::PI;
     let shift = if sine { 0 } else { 1 };
-    match (quarters as i64 + shift).rem_euclid(4) {
+    let value = match (quarters as i64 + shift).rem_euclid(4) {
         0 => float64::sin(angle),
         1 => float64::cos(angle),
         2 => -float64::sin(angle),
         _ => -float64::cos(angle),
+    };
+    match (value == 0.0, sine) {
+        // As in Julia: a zero of the sine has the sign of x, and one of the cosine is positive.
+        (true, true) => 0.0_f64.copysign(x),
+        (true, false) => 0.0,
+        (false, _) => value,
     }
 }
 
@@ -164,5 +170,15 @@ mod tests {
             assert!((value - expected).abs() <= 1.2e-16, "{value} instead of {expected} at {x}");
         }
         assert!(matches!(checked_sin(&[Scalar::Int64(1)]), Err(Failure::Operands(_))));
+        // What Julia gives: zeros of the sine have the sign of x.
+        for (f, x, expected) in [
+            (sinpi as fn(&[Scalar]) -> Result, 1.0, 0.0),
+            (sinpi, -0.0, -0.0),
+            (sinpi, -2.0, -0.0),
+            (sinpi, -1.0, -0.0),
+            (cospi, -1.5, 0.0),
+        ] {
+            assert_eq!(at(f, x).unwrap().as_float().unwrap().to_bits(), f64::to_bits(expected), "at {x}");
+        }
     }
 }

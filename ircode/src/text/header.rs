@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use hashbrown::HashSet;
+
 use super::balanced::{balanced_length, find_depth_0, is_balanced, split_depth_0};
 use super::expression::Cursor;
 use crate::constant::is_identifier;
@@ -78,10 +80,17 @@ pub(super) fn function(mut cursor: Cursor<'_>) -> Read<Header> {
         Diagnostic::error(span, "this list of parameters cannot be read", "expected `_2::T, _3::T`")
     };
     let mut at = inside;
+    let mut names = HashSet::new();
     for (i, parameter) in split_depth_0(parameters, ',').ok_or_else(bad_list)?.into_iter().enumerate() {
         let span = cursor.span(at, at + parameter.len());
         at += parameter.len() + 1;
-        header.add_parameter(i, parameter.trim(), span)?;
+        header.add_parameter(i, parameter.trim(), span.clone())?;
+        // `_1` adds none, and there is none before it.
+        if let Some((Some(name), _)) = header.parameters.last()
+            && !names.insert(name.clone())
+        {
+            return Err(Diagnostic::error(span, format!("there are two parameters `{name}`"), "the second one"));
+        }
     }
     if cursor.eat("::") {
         let from = cursor.pos();
@@ -97,6 +106,11 @@ pub(super) fn function(mut cursor: Cursor<'_>) -> Read<Header> {
 
 impl Header {
     fn add_parameter(&mut self, position: usize, text: &str, span: Range<usize>) -> Read<()> {
+        if text.ends_with("...") {
+            let message = "a parameter that collects arguments is the tuple of them here";
+            let help = "declare the tuple, `rest::Tuple{Float64, Float64}`, and write `; varargs` on the line below the header";
+            return Err(Diagnostic::error(span, message, "ends with `...`").with_help(help));
+        }
         let (name, ty) = match find_depth_0(text, "::") {
             Some(colon) => {
                 let ty = text.get(colon + 2..).unwrap_or_default().trim();
@@ -134,11 +148,7 @@ impl Header {
             let message = format!("`{name}` is no name of a parameter");
             return Err(Diagnostic::error(span, message, "expected a name or `_n`"));
         }
-        let name = Name::from(name);
-        if self.parameters.iter().any(|(other, _)| other.as_ref() == Some(&name)) {
-            return Err(Diagnostic::error(span, format!("there are two parameters `{name}`"), "the second one"));
-        }
-        self.parameters.push((Some(name), ty));
+        self.parameters.push((Some(Name::from(name)), ty));
         Ok(())
     }
 }

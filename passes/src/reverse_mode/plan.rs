@@ -205,14 +205,16 @@ impl<'a> Plan<'a> {
             .map(|block| can_choose && !counts.contains(&block) && several_predecessors(&graph, block))
             .map(|chooses| chooses.then_some(Meeting::Saved))
             .collect();
+        let comes_from_one = |next: usize| next != 0 && graph.graph().predecessors(next).len() == 1;
         let known = |block: usize| {
             let mut successors = graph.graph().successors(block);
-            let known = |next| counts.contains(&next) || can_choose || graph.graph().predecessors(next).len() == 1;
-            successors.all(known)
+            successors.all(|next| counts.contains(&next) || can_choose || comes_from_one(next))
         };
         let records = graph.order().iter().enumerate().map(|(number, &block)| {
             let goes_on = graph.successors(block).next().is_some();
-            goes_on && !unique.is_unique_predecessor(block) && !known(number)
+            let is_only_one =
+                unique.is_unique_predecessor(block) && graph.graph().successors(number).all(|next| next != 0);
+            goes_on && !is_only_one && !known(number)
         });
         let records = records.collect();
         let maybe_undefined = maybe_undefined(&primal, &graph);
@@ -654,6 +656,8 @@ impl Plan<'_> {
                 let whole: Vec<&Operand<bbcode::Ids>> = match self.activity.operation(id) {
                     Operation::Rule { args, .. } => args.iter().chain([&result]).collect(),
                     Operation::CopyObject(source) => vec![source, &result],
+                    // What is taken from the shadow is the last of it.
+                    Operation::StackPop { stack } => vec![stack],
                     Operation::Whole { object, from, .. } => std::iter::once(object).chain(from).collect(),
                     // What is put back has its place.
                     Operation::Resize { object, rest, kind } if self.keeps_shadow_of_removed(object, rest, *kind) => {

@@ -110,7 +110,9 @@ impl<'a> Survey<'a> {
             };
             // What is put in an object that is made is found in it: those of a call, too.
             let makes_objects = !self.tangents.of(&inst.ty).shadow().is_none();
-            if returns || stores || makes_objects {
+            // What becomes of bits is not looked at here: they may become a float again.
+            let takes_bits = self.module.primitive_call(&inst.stmt).is_some_and(|(known, _)| known.name == "bitcast");
+            if returns || stores || makes_objects || takes_bits {
                 inst.stmt.for_each_operand(&mut |operand| need(operand, &mut work));
             }
         }

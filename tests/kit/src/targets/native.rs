@@ -1,5 +1,5 @@
 //! Native code and compact code do what the interpreter does statement by statement: on programs that
-//! compute with numbers, that change memory, throw and print, that ask for types, on loops over arrays, and on gradients.
+//! compute with numbers, that change memory, throw and print, that ask for types, on loops over arrays, on gradients, and on valid code that makes no sense.
 
 use arbitrary::{Result, Unstructured};
 use exec::Value;
@@ -12,6 +12,7 @@ use crate::compact::compact_agrees;
 use crate::dynamic::dynamic;
 use crate::laws::Checked;
 use crate::memory::memory;
+use crate::mutation::mutate;
 use crate::mutation_programs::mutation_program;
 use crate::native::native_agrees;
 use crate::numeric::{Options as Numeric, numeric_with};
@@ -105,5 +106,19 @@ fn made(u: &mut Unstructured<'_>) -> Result<Program> {
         let name = derivative.names.value_and_gradient.to_string();
         return Ok(Program { original: module, module: derived, name, args });
     }
+    // Types are trusted, but for what would be another thing in memory: code that is valid and makes no sense must not crash either.
+    let module = if u.ratio(1, 4)? { mutated(u, &module)? } else { module };
     Ok(Program { original: module.clone(), module, name: "f".into(), args })
+}
+
+/// The module with another `f` that is valid, too, or the same.
+fn mutated(u: &mut Unstructured<'_>, module: &Module<IRCode>) -> Result<Module<IRCode>> {
+    let mut changed = module.clone();
+    if let Some(mut function) = module.function("f").cloned() {
+        mutate(u, &mut function)?;
+        if function.body.new_nodes.is_empty() && function.body.verify().is_ok() {
+            changed.replace_function(function);
+        }
+    }
+    Ok(changed)
 }
