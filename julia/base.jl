@@ -71,15 +71,21 @@ unique(x::Number) = [x]
 
 include("complex.jl")
 
-# Texts are found in dictionaries by comparing them with all: where they would be found otherwise depends on their bytes. The names are those up to Julia 1.9.
+"""
+Keys that are found in dictionaries by comparing them with all: where they would be found otherwise depends on the bytes of texts, or on numbers that each build of Julia gives to symbols and types, and
+that its compiler computes for keys that are written in code.
+"""
+const Compared = Union{String,Symbol,Char,Enum}
+
+# The names are those up to Julia 1.9.
 if VERSION < v"1.10"
-    function ht_keyindex(h::Dict{String}, key::String)
+    function ht_keyindex(h::Dict{K}, key::K) where {K<:Compared}
         for i in 1:length(h.slots)
             Base.isslotfilled(h, i) && h.keys[i] === key && return i
         end
         return -1
     end
-    function ht_keyindex2!(h::Dict{String}, key::String)
+    function ht_keyindex2!(h::Dict{K}, key::K) where {K<:Compared}
         free = 0
         for i in 1:length(h.slots)
             if !Base.isslotfilled(h, i)
@@ -95,7 +101,7 @@ if VERSION < v"1.10"
         return -free
     end
     # What is there stays where it is.
-    function rehash!(h::Dict{String}, newsz::Int)
+    function rehash!(h::Dict{<:Compared}, newsz::Int)
         count = length(h.slots)
         newsz > count || return h
         resize!(h.slots, newsz)

@@ -553,8 +553,8 @@ function write_constant(writer::Writer, @nospecialize(x))
         print(io, x)
     elseif x isa MachineNumber
         print(io, "{\"", typeof(x), "\":", number_text(x), "}")
-    elseif x isa Char && isvalid(x)
-        print(io, "{\"Char\":", UInt32(x), "}")
+    elseif x isa Char
+        print(io, "{\"Char\":", number_text(x), "}")
     elseif x isa String && isvalid(x)
         member("String")
         write_string(io, x)
@@ -613,7 +613,8 @@ function number_text(x::Integer)
     small = -(Int128(2)^53) < x < Int128(2)^53
     return small ? string(Int128(x)) : string("\"", x, "\"")
 end
-number_text(x::Char) = string(UInt32(x))
+# As Julia holds it: the bytes of UTF-8, the first in the highest bits.
+number_text(x::Char) = string(reinterpret(UInt32, x))
 function number_text(x::Base.IEEEFloat)
     isinf(x) && return x > 0 ? "\"Infinity\"" : "\"-Infinity\""
     x === -zero(x) && return "\"-0.0\""

@@ -182,7 +182,7 @@ function constant(dump::Dump, form)
     form isa Union{Nothing,Bool} && return form
     kind, value = only_member(form)
     haskey(SCALARS, kind) && return scalar(SCALARS[kind], value)
-    kind == "Char" && return Char(value isa AbstractString ? parse(UInt32, value) : value)
+    kind == "Char" && return reinterpret(Char, UInt32(value isa AbstractString ? parse(UInt32, value) : value))
     kind == "String" && return value
     kind == "Symbol" && return Symbol(value)
     kind == "Type" && return type_of(dump, value)

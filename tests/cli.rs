@@ -123,7 +123,7 @@ fn bad_input_gets_one_clear_error() {
         (
             &["grad", "-", "--args", "[1.0]"],
             F.replace("Base.mul_float(x, x)", "Base.fptosi(Int64, x)").into(),
-            "no derivative",
+            "it declares Float64, but gives Int64",
         ),
         (&["opt", "-", "--passes", "no-such-pass"], F.into(), "there is no pass `no-such-pass`"),
         (&["opt", "-", "--passes", "mem2reg", "--fn", "g"], F.into(), "no function `g`"),

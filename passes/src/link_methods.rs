@@ -68,6 +68,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
             // That a primitive is none here was found by the types: it is a method for other things.
             Some(Callee::Primitive(primitive)) => {
                 module.primitive_call(&inst.stmt).is_none() && by_type.is_none()
+                    || !primitive.takes(args.len())
                     || matches!(primitive.compute, Compute::Scalars(_) | Compute::Convert(_))
                         && args.iter().any(|arg| is_object(arg) || is_no_scalar(&type_of(module, bb, arg)))
                     || matches!(primitive.compute, Compute::Machine)

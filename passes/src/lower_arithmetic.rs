@@ -110,17 +110,30 @@ fn lower(
     args: &[Operand<Ids>],
     ty: ScalarType,
 ) -> Result<(), bbcode::EditError> {
-    let mut operands = Vec::with_capacity(args.len());
-    for arg in args {
-        operands.push(promote(bb, id, arg, ty)?);
+    // `a + b + c` is `(a + b) + c`: the first sum is in the type that a and b have together, which may be another one.
+    let sums = args.len().saturating_sub(2);
+    let mut rest = args.iter().cloned();
+    let mut left = rest.next();
+    for other in rest.by_ref().take(sums) {
+        let Some(sum) = left else { break };
+        let types = [&sum, &other].map(|operand| bb.operand_type(operand).as_scalar().unwrap_or(ty));
+        let (stmt, of) = match promoted(types[0], types[1]) {
+            Some(of) if !of.is_float() => {
+                let name = if intrinsic == "mul_float" { "*" } else { "+" };
+                let of = if of == ScalarType::Bool { ScalarType::Int64 } else { of };
+                (Stmt::call(Operand::global("Base", name), [sum, other]), of)
+            }
+            of => {
+                let of = of.unwrap_or(ty);
+                let operands = [promote(bb, id, &sum, of)?, promote(bb, id, &other, of)?];
+                (Stmt::call(Operand::global("Base", intrinsic), operands), of)
+            }
+        };
+        left = Some(Operand::Value(bb.insert_before(id, NewInstruction::new(stmt, of.into()))?));
     }
-    // `a + b + c` is `(a + b) + c`.
-    while operands.len() > 2 {
-        let rest = operands.split_off(2);
-        let partial = Stmt::call(Operand::global("Base", intrinsic), operands);
-        let partial = bb.insert_before(id, NewInstruction::new(partial, ty.into()))?;
-        operands = vec![Operand::Value(partial)];
-        operands.extend(rest);
+    let mut operands = Vec::with_capacity(2);
+    for operand in left.iter().cloned().chain(rest) {
+        operands.push(promote(bb, id, &operand, ty)?);
     }
     let result = bb.inst(id).map(|inst| inst.ty.clone()).unwrap_or(Type::Untyped);
     if let Some(inst) = bb.inst_mut(id) {

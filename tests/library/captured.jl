@@ -66,7 +66,7 @@ end
 
 # Variables that a closure is made of and changes, beside a value that is made of them.
 @case("captured_and_divided_by_sum", q -> (for n in 1:2; s = sum(abs2, q); q = [q[i] / s for i in 1:2]; end; q[1] - q[2]^2), v)
-@case("captured_and_scaled_by_maximum", q -> (for n in 1:3; m = maximum(q); r = q .* 2; q = [q[i] / m + r[j] * q[i] for i in 1:2, j in 1:2]; q = vec(q); end; q[1] * q[4]), v)
+@case("captured_and_scaled_by_maximum", q -> (for n in 1:3; m = maximum(q); r = q .* 2; q = [q[i] / m + r[i] * q[i] for i in 1:2]; end; q[1] * q[2]), v)
 @case("captured_filtered", u -> (u = u .+ 0.5; sum(u[i]^2 for i in 1:3 if isodd(i))), v)
 @case("captured_type_of_empty", w -> (T = eltype(w); rows = [T[] for _ in 1:2]; push!(rows[1], w[1]); push!(rows[2], w[2], w[3]); sum(rows[1]) * sum(rows[2])), v)
 memo_sum(x) = (memo = Dict{Int,eltype(x)}(); f(i) = (i == 0 && return zero(eltype(x)); haskey(memo, i) && return memo[i]; r = f(i - 1) * x[2] + x[1]; memo[i] = r; r); f(4))
@@ -82,4 +82,9 @@ previous_index(k) = k - 1
 cubed(x) = x^3
 @noinline called_twice(f, x) = f(f(x))
 @case("one_of_four_functions", x -> (g = x[1] > 2 ? sin : x[1] > 1 ? exp : x[2] < 0 ? cubed : cos; called_twice(g, x[1]) * x[2]), v)
-@case("one_of_four_broadcast", x -> (g = x[1] > 2 ? sin : x[1] > 1 ? exp : x[2] < 0 ? cubed : cos; sum(g.(x)) + maximum(map(g, x))), v)
+
+# Keys that are written in code.
+letter_count(c) = (d = Dict('m' => 2.0, 'k' => 3.0); d['q'] = d['m'] + 1; delete!(d, 'k'); d[c] * length(d))
+@case("keys_of_letters", x -> x[1] * letter_count('m') + x[2] * letter_count('q'), v)
+@case("keys_of_symbols", x -> (d = Dict(:w => x[1], :b => x[2]); d[:w] = d[:w] * d[:b]; d[:c] = d[:w] + 1; sum(abs2, values(d)) + d[:c] * d[:b]), v)
+@case("letters_compared", x -> sum(c == 'a' ? x[1] : c < 'x' ? x[2] : x[3]^2 for c in ('a', 'b', 'z')), v)

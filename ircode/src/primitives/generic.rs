@@ -74,8 +74,13 @@ fn arithmetic(
     rest.try_fold(first, |sum, value| f(&[sum, value]))
 }
 
+/// A sum, from the left: two integers before a float are added as integers.
 pub(super) fn add(args: &[Scalar]) -> Result<Scalar> {
-    arithmetic(args, int::add_int, float::add_float)
+    let of = |args: &[Scalar]| arithmetic(args, int::add_int, float::add_float);
+    match args {
+        [] | [_] => of(args),
+        [first, rest @ ..] => rest.iter().try_fold(first.clone(), |sum, next| of(&[sum, next.clone()])),
+    }
 }
 
 /// `a - b`, or `-a`.
