@@ -5,6 +5,7 @@
 //! read from anywhere in it.
 
 mod chain;
+mod exceptions;
 mod users;
 
 use std::collections::VecDeque;
@@ -14,6 +15,7 @@ use bbcode::{BBCode, Ids, InstId};
 use ircode::{Callee, Head, Instruction, Module, Name, Operand, Stmt, Type};
 use slotmap::SecondaryMap;
 
+use self::exceptions::taken_from_exception;
 use self::users::{Users, goes_around};
 use super::NAME;
 use super::objects::{Class, Objects};
@@ -781,21 +783,6 @@ impl<'a> Analysis<'a> {
         let place = |reason: &Reason| reason.at.and_then(|at| position.get(at).copied()).unwrap_or(0);
         problems.into_iter().min_by_key(|(reason, _)| place(reason))
     }
-}
-
-/// A statement that takes something that may have a derivative out of an exception of Julia's library: what is in there is not followed.
-fn taken_from_exception(subject: &Subject<'_>, operations: &SecondaryMap<InstId, Operation>) -> Option<InstId> {
-    let unknown = operations.iter().filter(|(_, operation)| matches!(operation, Operation::Unknown));
-    let mut taking = unknown.filter(|(id, _)| {
-        let Some(inst) = subject.bb.inst(*id) else { return false };
-        let called = subject.module.primitive_call(&inst.stmt);
-        let object = called.filter(|(primitive, _)| matches!(primitive.name, "getfield" | "getproperty" | "getindex"));
-        object.and_then(|(_, args)| args.first()).is_some_and(|object| {
-            subject.module.is_undeclared_exception(&subject.bb.operand_type(object))
-                && !subject.tangents.of(&inst.ty).is_none()
-        })
-    });
-    taking.next().map(|(id, _)| id)
 }
 
 /// Whether values of a type without tangent may be integers, or hold some.
