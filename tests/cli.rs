@@ -390,3 +390,14 @@ fn the_cost_of_a_gradient_is_counted() {
     assert_eq!(json["statistics"]["primal"]["statements"], 2);
     assert_eq!(json["statistics"]["gradient"]["statements"], executed);
 }
+
+#[test]
+fn a_guess_at_the_order_of_arguments_is_told() {
+    let two = "CodeInfo(\n1 ─ %1 = Base.sitofp(Float64, n)::Float64\n│   %2 = Base.mul_float(_2, %1)::Float64\n└──      return %2\n) => Float64\n";
+    let output = bbkit(&["opt", "-", "--passes", "dead-code"], two.as_bytes());
+    assert!(stderr(&output).contains("taken are n for _2"), "{}", stderr(&output));
+    // Of one argument there is no order.
+    let one = two.replace("_2", "n");
+    let output = bbkit(&["opt", "-", "--passes", "dead-code"], one.as_bytes());
+    assert_eq!(stderr(&output), "");
+}

@@ -222,7 +222,11 @@ pub fn misdeclared(bb: &BBCode, module: &Module<BBCode>) -> Option<(InstId, Type
             if inst.stmt.is_terminator() || inst.ty.is_unknown() {
                 return None;
             }
-            let gives = result_type(bb, module, inst)?;
+            // This is asked of every statement of what is differentiated: most are calls of primitives.
+            let gives = match module.primitive_call(&inst.stmt) {
+                Some((primitive, args)) => primitive_type(bb, module, primitive, args)?,
+                None => result_type(bb, module, inst)?,
+            };
             (contradicts(&inst.ty, &gives) && is_reached(block)).then_some((id, gives))
         })
     })

@@ -8,6 +8,8 @@ use exec::Machine;
 use ircode::{Argument, Name, Operand, Type};
 use serde_json::Value as Json;
 
+use super::diagnose;
+
 /// The names of `_2`, `_3`, …, as far as the listing uses them.
 pub(super) type Order = Vec<Option<Name>>;
 
@@ -60,6 +62,19 @@ pub(super) fn order_of_names(input: &Input, args: &Json) -> Option<Found> {
     // Whatever the order, each named argument gets its own value.
     found.ambiguous &= !named;
     Some(found)
+}
+
+/// Warns of a listing that is to become another one, and of which it was guessed which argument is which: where that is printed, all have numbers.
+pub(super) fn warn_of_guess(input: &Input) {
+    let Some(map) = input.maps.iter().find(|map| map.headerless) else { return };
+    let names = &map.guessed_order;
+    if names.len() >= 2 || !names.is_empty() && map.has_numbers {
+        let taken: Vec<String> = names.iter().zip(2..).map(|(name, number)| format!("{name} for _{number}")).collect();
+        diagnose(&format!(
+            "warning: the listing does not say in which order its arguments come; taken are {}",
+            taken.join(", ")
+        ));
+    }
 }
 
 /// How well an order fits: the values that are written as their parameters are typed, then the arguments that are used.

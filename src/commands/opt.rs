@@ -9,6 +9,7 @@ use ircode::{Name, Style};
 use passes::{PASSES, PassManager, find_pass};
 use passes::{checkpoint_loops, closure_specialization};
 
+use super::argument_order::warn_of_guess;
 use super::arguments::CallOptions;
 use super::derivative::describe;
 use super::show::{Form, shown, style, title};
@@ -98,7 +99,11 @@ impl Opt {
                 let (input, name, args) = call.prepare(&self.file)?;
                 (input, Some((name, args, call.limits())))
             }
-            None => (Input::read(&self.file)?, None),
+            None => {
+                let input = Input::read(&self.file)?;
+                warn_of_guess(&input);
+                (input, None)
+            }
         };
         let function: Option<Name> = match &self.function {
             Some(name) => Some(select(&mut input, Some(name))?),

@@ -465,6 +465,7 @@ impl Building {
         if self.block_starts.is_empty() {
             return Err(Diagnostic::error(self.start.clone(), "this function has no statements", "expected block 1"));
         }
+        let has_numbers = self.uses_numbers();
         let guessed_order = self.number_slots();
         let len = self.stmts.len();
         let ends = self.block_starts.iter().skip(1).copied().chain([len]);
@@ -508,7 +509,7 @@ impl Building {
         };
         let varargs = self.varargs;
         let function = Function { name, parameters, varargs, result: self.result.unwrap_or(Type::Untyped), body };
-        Ok((function, SourceMap { statements: self.spans, headerless, guessed_order }))
+        Ok((function, SourceMap { statements: self.spans, headerless, guessed_order, has_numbers }))
     }
 
     /// Gives pending nodes the numbers behind the statements: named ones must be called by them.

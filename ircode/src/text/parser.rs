@@ -52,6 +52,8 @@ pub struct SourceMap {
     /// from `_2` on: names that follow one another in the alphabet (`a`, `b`; `x0`, `x1`) in that order, others as they
     /// appear.
     pub guessed_order: Vec<Name>,
+    /// Whether it names some arguments by their numbers beside these, which may be the same ones.
+    pub has_numbers: bool,
 }
 
 /// Errors in a text, with the text.
