@@ -8,7 +8,7 @@ Of which types what is in boxes is, by the places where boxes are: fields of str
 those at `unknown` places. A box at one place goes `into` others, and those that were taken to be `settled` must not come where closures are `changing` what is in them. Once something
 is not so that was taken for granted in code, all of it is to be made anew, with what was found out: the types that are `expected` of what is put in boxes, those among them that are `floats`
 where integers are put in, too, the places of which nothing can be known, as they have `failed`, those where what is in boxes changes, and the `holders`: fields of closures in which a
-box was seen to be put that were known only once it was taken for granted what is in the box.
+box was seen to be put that were known only once it was taken for granted what is in the box. Once such are `found`, only what had `failed_before` counts.
 """
 struct Boxes
     types::Dict{Place,Any}
@@ -21,9 +21,7 @@ struct Boxes
     failed::Set{Place}
     changing::Set{Place}
     holders::Dict{Place,Set{Place}}
-    "What had failed before."
     failed_before::Set{Place}
-    "Whether holders were found."
     found::Base.RefValue{Bool}
     wrong::Base.RefValue{Bool}
 end
@@ -104,10 +102,9 @@ function check_boxes!(ir, mi::Core.MethodInstance, boxes::Boxes, numbers::Dict{I
             foreach(place -> forget!(boxes, place), places)
             continue
         elseif ty !== nothing && is_own
-            known = get!(() -> Set{Place}(), boxes.holders, from)
-            new = filter(place -> !haskey(boxes.types, place) && !(place in known), holders)
+            new = filter(place -> !haskey(boxes.types, place) && !(place in get(boxes.holders, from, ())), holders)
             if !isempty(new)
-                union!(known, new)
+                union!(get!(() -> Set{Place}(), boxes.holders, from), new)
                 boxes.found[] = boxes.wrong[] = true
                 continue
             end

@@ -211,28 +211,24 @@ fn identity(
     primitive: &Primitive,
     args: &[Operand<Ids>],
 ) -> Option<Operand<Ids>> {
-    let float = |operand: &Operand<Ids>, value: f64| {
-        let scalar = operand.as_constant().and_then(Constant::as_scalar).and_then(Scalar::as_float);
-        scalar.is_some_and(|scalar| scalar.to_bits() == value.to_bits())
-    };
     let inner = |operand: &Operand<Ids>, name: &str| -> Option<Operand<Ids>> {
         let stmt = bb.stmt(operand.as_value()?)?;
         let (primitive, args) = module.primitive_call(stmt)?;
         (primitive.name == name).then(|| args.first().cloned()).flatten()
     };
-    // What is no float of that type fails.
+    // The one operand, if the other is this number: what is no float of its type fails.
     let same = |x: &Operand<Ids>, constant: &Operand<Ids>, value: f64| {
-        (float(constant, value) && bb.operand_type(x) == bb.operand_type(constant)).then(|| x.clone())
+        let scalar = constant.as_constant().and_then(Constant::as_scalar).and_then(Scalar::as_float)?;
+        let is_value = scalar.to_bits() == value.to_bits();
+        (is_value && bb.operand_type(x) == bb.operand_type(constant)).then(|| x.clone())
     };
     let negated = |x: &Operand<Ids>| {
         inner(x, "neg_float").filter(|x| bb.operand_type(x).as_scalar().is_some_and(ScalarType::is_float))
     };
     match (primitive.name, args) {
-        ("add_float", [x, zero]) if float(zero, -0.0) => same(x, zero, -0.0),
-        ("add_float", [zero, x]) => same(x, zero, -0.0),
+        ("add_float", [a, b]) => same(a, b, -0.0).or_else(|| same(b, a, -0.0)),
         ("sub_float", [x, zero]) => same(x, zero, 0.0),
-        ("mul_float", [x, one]) if float(one, 1.0) => same(x, one, 1.0),
-        ("mul_float", [one, x]) => same(x, one, 1.0),
+        ("mul_float", [a, b]) => same(a, b, 1.0).or_else(|| same(b, a, 1.0)),
         ("div_float", [x, one]) => same(x, one, 1.0),
         ("add_int" | "sub_int", [x, zero]) if integer(zero) == Some(0) && bb.operand_type(x) == Type::INT64 => {
             Some(x.clone())

@@ -635,9 +635,8 @@ fn incomplete_types(module: &Module<IRCode>, functions: &[usize]) -> HashSet<Typ
         for stmt in body.stmts.stmts() {
             let made = match stmt {
                 Stmt::Expr(expr) if expr.head == Head::New => {
-                    let (ty, fields) =
-                        expr.args.split_first().map_or((None, 0), |(ty, fields)| (Some(ty), fields.len()));
-                    ty.and_then(|ty| made_type(module, body, ty)).map(|ty| (ty, fields))
+                    let made = expr.args.split_first();
+                    made.and_then(|(ty, fields)| Some((made_type(module, body, ty)?, fields.len())))
                 }
                 Stmt::Call(call) => constructed(module, stmt).map(|ty| (ty, call.args.len())),
                 Stmt::Invoke(invoke) => constructed(module, stmt).map(|ty| (ty, invoke.args.len())),

@@ -1,9 +1,10 @@
 //! Subnormal numbers taken for zero while native code runs.
 //!
 //! Adjoints of long recurrences decay to numbers below 2⁻¹⁰²² and stay there, and processors take up to a hundred times as long for
-//! those. With this on, results differ from the interpreter's in such numbers, and in nothing else. That holds for what helpers and the interpreter compute for native
-//! code meanwhile, too: they are code of Rust, which takes the mode that it starts with for granted, but none of them does more with floats than add them and call the
-//! functions of `libm`, whose results are the same in this mode but for such numbers.
+//! those. With this on, results differ from the interpreter's in such numbers, and in nothing else.
+//!
+//! Helpers, and the interpreter where native code asks for it, run in this mode, too. They are code of Rust, whose rules want the mode that it starts with: so far the
+//! compilers make nothing of that but the instructions that are written, which take such numbers for zero as native code does.
 #![allow(unsafe_code, reason = "sets the processor's mode for floats")]
 
 /// Runs something with subnormal numbers taken for zero, where the processor can do that: the bits FTZ and DAZ of MXCSR, or FZ of
@@ -30,8 +31,8 @@ fn mode() -> u64 {
 #[cfg(target_arch = "x86_64")]
 fn set_mode(mode: u64) {
     let mode = mode as u32;
-    // SAFETY: what is loaded is what the register held before, with the bits for subnormal numbers changed. Code of Rust that runs under them, of helpers and of the
-    // interpreter, computes with floats only when it runs, and nothing of memory depends on what comes out.
+    // SAFETY: what is loaded is what the register held before, with the bits for subnormal numbers changed. That code of Rust runs under them is said above; nothing
+    // of memory depends on what it computes with floats.
     unsafe { std::arch::asm!("ldmxcsr [{}]", in(reg) &raw const mode, options(nostack, readonly, preserves_flags)) };
 }
 

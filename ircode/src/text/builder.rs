@@ -110,8 +110,7 @@ impl Building {
             .iter()
             .enumerate()
             .filter_map(|(i, (name, _))| name.clone().map(|name| (name, Argument::from_index(i + 1))));
-        // Of two of one name the first is meant.
-        let scope = Scope { parameters: parameters.rev().collect(), slots: None };
+        let scope = Scope { parameters: parameters.collect(), slots: None };
         let start = header.span.clone();
         Building { scope, result: Some(header.result.clone()), header: Some(header), ..Building::empty(start) }
     }
@@ -128,6 +127,7 @@ impl Building {
             .iter()
             .enumerate()
             .filter_map(|(i, (name, _))| name.clone().map(|name| (name, Argument::from_index(i + 1))));
+        // Of two of one name the first is meant.
         let scope = Scope { parameters: numbered.rev().collect(), slots: Some(SlotNames::default()) };
         Building { scope, given, count, result, ..Building::empty(start..start) }
     }
