@@ -199,7 +199,7 @@ pub enum GradientError {
     /// The tables of methods or of derivatives, or the global constants, are not valid.
     #[error(transparent)]
     Tables(#[from] TableViolations),
-    /// A statement declares another type than what it calls gives.
+    /// A statement declares another number type than follows from its operands.
     #[error("`{function}`, {statement}: it declares {declares}, but gives {gives}")]
     Misdeclared {
         /// The function.

@@ -26,7 +26,8 @@ const MOST: usize = 16;
 /// was such a call in the functions that it was run on: in the one of this name, or in all.
 ///
 /// A method fits whose types are the known ones of the arguments. The run can ask for types of which values have no other, more exact one; where a method that may fit
-/// takes something else, the call stays as it is. So does that of a primitive, but where there is a method for each combination of types.
+/// takes something else, the call stays as it is. So does that of a primitive, but where there is a method for each combination of types, or for a
+/// struct that is asked for elements: that is called without a question.
 pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
     let chosen: Vec<Name> = match function {
         Some(name) => vec![name.clone()],
