@@ -1,7 +1,9 @@
 //! Making a function of a region.
 
 use hashbrown::{HashMap, HashSet};
-use ircode::{Argument, Function, Head, Name, NewInstruction, Operand, PhiEntry, Stmt, Type};
+use ircode::{
+    Argument, Function, Head, Instruction, Name, NewInstruction, Operand, PhiEntries, PhiEntry, PhiNode, Stmt, Type,
+};
 
 use super::ClonedRegion;
 use crate::code::BBCode;
@@ -59,6 +61,26 @@ impl Inputs {
             _ => None,
         }
     }
+}
+
+/// The region when control comes in by one block.
+struct Entered<'p> {
+    plan: &'p Plan,
+    /// That block, in which the call will stand.
+    before: BlockId,
+    /// What the region's first φs take from outside.
+    merged: HashMap<InstId, Operand<Ids>>,
+    /// The φs behind the region that take something on the edges from there.
+    exit_phis: Vec<(InstId, Instruction<Ids>)>,
+    inputs: Inputs,
+}
+
+/// The body of the function.
+struct Body {
+    body: BBCode,
+    names: ClonedRegion,
+    /// The types of what it returns: the outputs, then what the φs behind the region take.
+    results: Vec<Type>,
 }
 
 impl BBCode {
@@ -232,22 +254,47 @@ impl BBCode {
     }
 
     fn outline_as_planned(&mut self, name: Name, plan: &Plan) -> Result<Outlined, EditError> {
-        // One block from which control comes in, with φs for what the region's first φs take from outside.
+        let (before, merged) = self.merge_entry(plan)?;
+        let mut exit_phis: Vec<(InstId, Instruction<Ids>)> = Vec::new();
+        for (id, inst) in self.phi_nodes(plan.exit) {
+            let mut edges = inst.stmt.as_phi().into_iter().flat_map(|phi| phi.entries.iter().map(|entry| entry.edge));
+            if edges.any(|edge| plan.inside.contains(&edge)) {
+                exit_phis.push((id, inst.clone()));
+            }
+        }
+        let inputs = self.inputs(plan, &merged, &exit_phis);
+        let entered = Entered { plan, before, merged, exit_phis, inputs };
+        let Body { body, names, results } = self.outlined_body(&name, &entered)?;
+        let result = match results.as_slice() {
+            [] => Type::Nothing,
+            [only] => only.clone(),
+            several => Type::tuple(several.iter().cloned()),
+        };
+        let function = Function::new(name, result, body);
+        let call = self.call_outlined(&function, &results, entered)?;
+        for &block in &plan.region {
+            self.remove_block(block)?;
+        }
+        Ok(Outlined { function, call, names })
+    }
+
+    /// Makes one block from which control comes in, and there φs of what the region's first φs take from outside: these by the first φs.
+    fn merge_entry(&mut self, plan: &Plan) -> Result<(BlockId, HashMap<InstId, Operand<Ids>>), EditError> {
         let before = self.insert_block_before(plan.entry)?;
         let mut merged: HashMap<InstId, Operand<Ids>> = HashMap::new();
-        let entry_phis: Vec<(InstId, ircode::Instruction<Ids>)> =
+        let entry_phis: Vec<(InstId, Instruction<Ids>)> =
             self.phi_nodes(plan.entry).map(|(id, inst)| (id, inst.clone())).collect();
         for (id, inst) in &entry_phis {
             let Stmt::Phi(phi) = &inst.stmt else { continue };
             let outside = phi.entries.iter().filter(|entry| !plan.inside.contains(&entry.edge)).cloned();
-            let entries: ircode::PhiEntries<Ids> = outside.collect();
+            let entries: PhiEntries<Ids> = outside.collect();
             let value = match entries.as_slice() {
                 [] => continue,
                 [PhiEntry { value: Some(value), .. }] if self.value_inside(Some(value), &plan.inside).is_none() => {
                     value.clone()
                 }
                 _ => {
-                    let phi = NewInstruction::new(Stmt::Phi(ircode::PhiNode { entries }), inst.ty.clone());
+                    let phi = NewInstruction::new(Stmt::Phi(PhiNode { entries }), inst.ty.clone());
                     Operand::Value(self.push(before, phi.with_line(inst.line))?)
                 }
             };
@@ -256,14 +303,24 @@ impl BBCode {
         for &pred in &plan.outside_preds {
             self.retarget(pred, plan.entry, before);
         }
+        Ok((before, merged))
+    }
+
+    /// What the region, and the φs behind it on the edges from there, take from elsewhere.
+    fn inputs(
+        &self,
+        plan: &Plan,
+        merged: &HashMap<InstId, Operand<Ids>>,
+        exit_phis: &[(InstId, Instruction<Ids>)],
+    ) -> Inputs {
         let mut inputs = Inputs::default();
+        let mut add = |operand: &Operand<Ids>| {
+            if self.value_inside(Some(operand), &plan.inside).is_none() {
+                inputs.add(operand);
+            }
+        };
         for &block in &plan.region {
             for (id, inst) in self.insts(block) {
-                let mut add = |operand: &Operand<Ids>| {
-                    if self.value_inside(Some(operand), &plan.inside).is_none() {
-                        inputs.add(operand);
-                    }
-                };
                 match &inst.stmt {
                     Stmt::Phi(phi) if block == plan.entry => {
                         merged.get(&id).into_iter().for_each(&mut add);
@@ -274,32 +331,29 @@ impl BBCode {
                 }
             }
         }
-        let exit_phis: Vec<(InstId, ircode::Instruction<Ids>)> =
-            self.phi_nodes(plan.exit).map(|(id, inst)| (id, inst.clone())).collect();
-        // What the exit's φs take from the region's edges need not come from the region.
         for phi in exit_phis.iter().filter_map(|(_, inst)| inst.stmt.as_phi()) {
             let own = phi.entries.iter().filter(|entry| plan.inside.contains(&entry.edge));
-            for value in own.filter_map(|entry| entry.value.as_ref()) {
-                if self.value_inside(Some(value), &plan.inside).is_none() {
-                    inputs.add(value);
-                }
-            }
+            own.filter_map(|entry| entry.value.as_ref()).for_each(&mut add);
         }
+        inputs
+    }
 
-        // The function.
+    /// The region as the body of a function, between a first block and a last one that returns the outputs and what the φs behind the region take.
+    fn outlined_body(&self, name: &Name, entered: &Entered<'_>) -> Result<Body, EditError> {
+        let Entered { plan, before, merged, exit_phis, inputs } = entered;
         let mut argtypes = vec![Type::function(name.clone())];
         argtypes.extend(inputs.operands.iter().map(|input| self.operand_type(input)));
-        let mut function = BBCode { debuginfo: self.debuginfo.clone(), julia: self.julia, ..BBCode::new(argtypes) };
-        let (start, mut names) = (function.push_block(), ClonedRegion::default());
+        let mut body = BBCode { debuginfo: self.debuginfo.clone(), julia: self.julia, ..BBCode::new(argtypes) };
+        let (start, mut names) = (body.push_block(), ClonedRegion::default());
         for &block in &plan.region {
-            names.blocks.insert(block, function.push_block());
+            names.blocks.insert(block, body.push_block());
         }
-        let end = function.push_block();
-        let goto = |to: BlockId| NewInstruction::new(Stmt::goto(to), Type::Any);
-        function.push(start, goto(names.block(plan.entry)).with_line(self.last_line(before)))?;
+        let end = body.push_block();
+        let goto = NewInstruction::new(Stmt::goto(names.block(plan.entry)), Type::Any);
+        body.push(start, goto.with_line(self.last_line(*before)))?;
         for &block in &plan.region {
             for (id, inst) in self.insts(block) {
-                names.insts.insert(id, function.append_unchecked(names.block(block), inst.clone()));
+                names.insts.insert(id, body.append_unchecked(names.block(block), inst.clone()));
             }
         }
         let inner = |operand: &Operand<Ids>| match operand {
@@ -311,8 +365,8 @@ impl BBCode {
         };
         for &block in &plan.region {
             let new = names.block(block);
-            for (old, id) in self.inst_ids(block).zip(function.inst_ids(new).collect::<Vec<_>>()) {
-                let Some(inst) = function.inst_mut(id) else { continue };
+            for (old, id) in self.inst_ids(block).zip(body.inst_ids(new).collect::<Vec<_>>()) {
+                let Some(inst) = body.inst_mut(id) else { continue };
                 if let Stmt::Phi(phi) = &mut inst.stmt {
                     if block == plan.entry {
                         phi.entries.retain(|entry| plan.inside.contains(&entry.edge));
@@ -330,46 +384,46 @@ impl BBCode {
                 inst.stmt.for_each_operand_mut(&mut |operand| *operand = inner(operand));
             }
             let next = self.next(block).map(|next| names.blocks.get(&next).copied().unwrap_or(end));
-            function.set_next(new, next)?;
+            body.set_next(new, next)?;
         }
-        // What it returns.
-        let mut results: Vec<(Operand<Ids>, Type)> = Vec::new();
-        for &output in &plan.outputs {
-            let operand = Operand::Value(output);
-            results.push((inner(&operand), self.operand_type(&operand)));
-        }
-        let mut exit_results: Vec<InstId> = Vec::new();
-        for (id, inst) in &exit_phis {
+        let outputs = plan.outputs.iter().map(|output| Operand::Value(*output));
+        let (mut returned, mut results): (Vec<Operand<Ids>>, Vec<Type>) =
+            outputs.map(|output| (inner(&output), self.operand_type(&output))).unzip();
+        for (_, inst) in exit_phis {
             let Stmt::Phi(phi) = &inst.stmt else { continue };
-            if !phi.entries.iter().any(|entry| plan.inside.contains(&entry.edge)) {
-                continue;
-            }
-            exit_results.push(*id);
             let own = phi.entries.iter().filter(|entry| plan.inside.contains(&entry.edge));
-            let entries: ircode::PhiEntries<Ids> = own
+            let entries: PhiEntries<Ids> = own
                 .map(|entry| PhiEntry { edge: names.block(entry.edge), value: entry.value.as_ref().map(&inner) })
                 .collect();
-            let phi = NewInstruction::new(Stmt::Phi(ircode::PhiNode { entries }), inst.ty.clone()).with_line(inst.line);
-            results.push((Operand::Value(function.push(end, phi)?), inst.ty.clone()));
+            let phi = NewInstruction::new(Stmt::Phi(PhiNode { entries }), inst.ty.clone()).with_line(inst.line);
+            returned.push(Operand::Value(body.push(end, phi)?));
+            results.push(inst.ty.clone());
         }
-        let (returned, result) = match results.as_slice() {
-            [] => (Operand::nothing(), Type::Nothing),
-            [(only, ty)] => (only.clone(), ty.clone()),
-            several => {
-                let ty = Type::tuple(several.iter().map(|(_, ty)| ty.clone()));
-                let elements = several.iter().map(|(operand, _)| operand.clone());
-                let tuple = Stmt::call(Operand::global("Core", "tuple"), elements);
-                (Operand::Value(function.push(end, NewInstruction::new(tuple, ty.clone()))?), ty)
+        let value = match returned.as_slice() {
+            [] => Operand::nothing(),
+            [only] => only.clone(),
+            _ => {
+                let tuple = Stmt::call(Operand::global("Core", "tuple"), returned);
+                Operand::Value(body.push(end, NewInstruction::new(tuple, Type::tuple(results.iter().cloned())))?)
             }
         };
-        function.push(end, NewInstruction::new(Stmt::ret(returned), Type::Any))?;
+        body.push(end, NewInstruction::new(Stmt::ret(value), Type::Any))?;
+        Ok(Body { body, names, results })
+    }
 
-        // The call.
+    /// Calls the function where control came in, goes on where it left, and takes from the result what was taken from the region.
+    fn call_outlined(
+        &mut self,
+        function: &Function<BBCode>,
+        results: &[Type],
+        entered: Entered<'_>,
+    ) -> Result<InstId, EditError> {
+        let Entered { plan, before, exit_phis, inputs, .. } = entered;
         let line = self.last_line(plan.region.first().copied().unwrap_or(before));
-        let call = Stmt::call(Operand::global("", &name), inputs.operands);
-        let call = self.push(before, NewInstruction::new(call, result.clone()).with_line(line))?;
+        let call = Stmt::call(Operand::global("", &function.name), inputs.operands);
+        let call = self.push(before, NewInstruction::new(call, function.result.clone()).with_line(line))?;
         let mut parts: Vec<Operand<Ids>> = Vec::new();
-        for (index, (_, ty)) in results.iter().enumerate() {
+        for (index, ty) in results.iter().enumerate() {
             parts.push(match results.len() {
                 1 => Operand::Value(call),
                 _ => {
@@ -387,15 +441,12 @@ impl BBCode {
                 *operand = part.clone();
             }
         });
-        for (id, part) in exit_results.iter().zip(parts.iter().skip(plan.outputs.len())) {
+        for ((id, _), part) in exit_phis.iter().zip(parts.iter().skip(plan.outputs.len())) {
             if let Some(Stmt::Phi(phi)) = self.inst_mut(*id).map(|inst| &mut inst.stmt) {
                 phi.entries.retain(|entry| !plan.inside.contains(&entry.edge));
                 phi.entries.push(PhiEntry { edge: before, value: Some(part.clone()) });
             }
         }
-        for &block in &plan.region {
-            self.remove_block(block)?;
-        }
-        Ok(Outlined { function: Function::new(name, result, function), call, names })
+        Ok(call)
     }
 }

@@ -1,6 +1,9 @@
 //! The forward pass: the function with shadows beside what has identity, and with statements that save what the pullback
 //! needs and return it beside the value.
 
+mod changes;
+mod shadows;
+
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
 use hashbrown::HashMap;
 use ircode::{Argument, Constant, Head, LineInfo, NewInstruction, Operand, PhiEntry, Scalar, Stmt, Type};
@@ -9,10 +12,9 @@ use super::Carrier;
 use super::conditions::{Meeting, choice, choice_type};
 use super::emit::{Emitter, block_number, type_operand};
 use super::linear_maps::rule_pullbacks::{Captured, RulePullback};
-use super::needs::element_type;
-use super::operation::{Operation, Place, Whole};
+use super::operation::Operation;
 use super::plan::{Plan, SavedArgument, Travel};
-use super::saved::{Saved, kept_type};
+use super::saved::Saved;
 use crate::checkpointed::unmark;
 use crate::tangents::Tangent;
 
@@ -169,274 +171,34 @@ impl Forward<'_, '_> {
         Ok(())
     }
 
-    /// The shadow of an operand, if it is there already; `nothing` where its type has none.
-    fn known_shadow(&self, operand: &Operand<Ids>) -> Option<Operand<Ids>> {
-        let known = match operand {
-            Operand::Value(value) => self.made.get(&Saved::Shadow(*value)).cloned(),
-            Operand::Argument(argument) => self.arguments.get(argument).cloned(),
-            _ => None,
-        };
-        let ty = self.bb.operand_type(operand);
-        known.or_else(|| self.plan.derivation.tangents.of(&ty).shadow().is_none().then(Operand::nothing))
-    }
-
-    /// A shadow of zeros for something that is not active.
-    fn fresh_shadow<'b>(
-        &'b mut self,
-        operand: &Operand<Ids>,
-        emitter: impl FnOnce(&'b mut BBCode) -> Generated<Emitter<'b>>,
-    ) -> Generated<Operand<Ids>> {
-        let tangent = self.plan.derivation.tangents.of(&self.bb.operand_type(operand));
-        let mut emit = emitter(&mut self.bb)?;
-        let zero = emit.zero_tangent(operand.clone(), &tangent)?;
-        emit.shadow_part(zero, &tangent)
-    }
-
-    /// The shadow of an operand of a statement, made before it if need be.
-    fn shadow(&mut self, operand: &Operand<Ids>, before: InstId) -> Generated<Operand<Ids>> {
-        match self.known_shadow(operand) {
-            Some(known) => Ok(known),
-            None => self.fresh_shadow(operand, |bb| Ok(Emitter::before(bb, before))),
-        }
-    }
-
+    /// What stands beside a statement: its shadow, what is kept of what it changes, and the pullback of what has a rule.
     fn statement(&mut self, id: InstId) -> Generated<()> {
         let plan = self.plan;
-        let result = Operand::Value(id);
-        let shadow = plan.activity.shadow(&result);
+        let shadow = plan.activity.shadow(&Operand::Value(id));
+        let operation = plan.activity.operation(id);
         // Most statements have a rule, no shadow, and nothing to keep.
-        if let Operation::Rule { rule, .. } = plan.activity.operation(id)
+        if let Operation::Rule { rule, .. } = operation
             && shadow.is_none()
             && plan.carrier == Carrier::Stacks
             && !rule.changes_first()
         {
             return Ok(());
         }
-        let mut pullbacks = Vec::new();
+        if let Operation::Call { .. } = operation {
+            return self.call(id);
+        }
         let next = self.bb.next_inst(id);
-        match plan.activity.operation(id).clone() {
-            Operation::Call { .. } => return self.call(id),
-            Operation::Store { place, value, .. } => self.store(id, &place, &value)?,
-            Operation::Append { object, value } if plan.has_shadow(&object) => {
-                let of = super::needs::element_type(&self.bb.operand_type(&object));
-                let tangent = plan.derivation.tangents.of(&of);
-                let target = self.shadow(&object, id)?;
-                let from = self.shadow(&value, id)?;
-                let is_stack = matches!(self.bb.operand_type(&object), Type::Stack(_));
-                let mut emit = Emitter::after(&mut self.bb, id);
-                let element = emit.stored_tangent(&tangent, from)?;
-                let ty = emit.bb.operand_type(&target);
-                match is_stack {
-                    true => emit.own("stack_push!", [target, element], Type::Nothing)?,
-                    false => emit.call("Base", "push!", [target, element], ty)?,
-                };
-                if !plan.takes_back_length(&object) {
-                    let length = match is_stack {
-                        true => emit.own("stack_length", [object], Type::INT64)?,
-                        false => emit.call("Base", "arraylen", [object], Type::INT64)?,
-                    };
-                    self.made.insert(Saved::Old(id), length);
-                }
-            }
-            Operation::StackPop { stack } if plan.has_shadow(&stack) => {
-                let target = self.shadow(&stack, id)?;
-                let of = super::needs::element_type(&self.bb.operand_type(&stack));
-                let tangent = plan.derivation.tangents.of(&of);
-                let mut emit = Emitter::before(&mut self.bb, id);
-                let popped = emit.own("stack_pop!", [target], tangent.ty())?;
-                self.made.insert(Saved::OldShadow(id), popped.clone());
-                if !shadow.is_none() {
-                    let part = emit.shadow_part(popped, &tangent)?;
-                    self.made.insert(Saved::Shadow(id), part);
-                }
-            }
-            Operation::Resize { object, rest, kind } => {
-                if !kind.grows && plan.restores(&object) {
-                    let saved = self.removed(id, &object, kind.removes_last(&rest))?;
-                    self.made.insert(Saved::Old(id), saved);
-                }
-                if plan.has_shadow(&object) {
-                    let target = self.shadow(&object, id)?;
-                    if plan.keeps_shadow_of_removed(&object, &rest, kind) {
-                        let saved = self.removed(id, &target, kind.removes_last(&rest))?;
-                        self.made.insert(Saved::OldShadow(id), saved);
-                    }
-                    let mut emit = Emitter::after(&mut self.bb, id);
-                    emit.call("Base", &kind.primitive(), std::iter::once(target).chain(rest), Type::Nothing)?;
-                }
-            }
-            Operation::Whole { object, from, kind } => {
-                if plan.restores(&object) {
-                    let ty = self.bb.operand_type(&object);
-                    let saved = Emitter::before(&mut self.bb, id).own("snapshot", [object.clone()], ty)?;
-                    self.made.insert(Saved::Old(id), saved);
-                }
-                // What the shadow of a restored object holds besides floats is restored, too.
-                let of = super::needs::element_type(&self.bb.operand_type(&object));
-                let holds_objects = !plan.derivation.tangents.of(&of).shadow().is_none();
-                if let (Whole::Restore, Some(from), true) = (kind, from, holds_objects && plan.has_shadow(&object)) {
-                    let (target, source) = (self.shadow(&object, id)?, self.shadow(&from, id)?);
-                    Emitter::after(&mut self.bb, id).own("restore!", [target, source], Type::Nothing)?;
-                }
-            }
-            Operation::Sum(a, b) if !shadow.is_none() => {
-                let (a, b) = (self.shadow(&a, id)?, self.shadow(&b, id)?);
-                let sum = Emitter::after(&mut self.bb, id).own("add_tangents", [a, b], shadow.ty())?;
-                self.made.insert(Saved::Shadow(id), sum);
-            }
-            Operation::Copy(of) if !shadow.is_none() => {
-                let tangents = &plan.derivation.tangents;
-                let [from, to] = [&of, &result].map(|operand| tangents.of(&self.bb.operand_type(operand)).shadow());
-                let mut copied = self.shadow(&of, id)?;
-                // What is known of a type only when the program runs may have `nothing` for a shadow of zeros.
-                if matches!(from, Tangent::Dynamic { .. }) {
-                    copied = Emitter::after(&mut self.bb, id).shadow_as(copied, &from, &to)?;
-                }
-                self.made.insert(Saved::Shadow(id), copied);
-            }
-            Operation::Choose { condition, then, otherwise } if !shadow.is_none() => {
-                let (then, otherwise) = (self.shadow(&then, id)?, self.shadow(&otherwise, id)?);
-                let chosen = Emitter::before(&mut self.bb, id).call(
-                    "Core",
-                    "ifelse",
-                    [condition, then, otherwise],
-                    shadow.ty(),
-                )?;
-                self.made.insert(Saved::Shadow(id), chosen);
-            }
-            Operation::Aggregate(fields) if !shadow.is_none() => {
-                let mut parts = Vec::with_capacity(fields.len());
-                for (number, field) in fields.iter().enumerate() {
-                    // The declared type of a field may say that it holds nothing, where that of a constant does not.
-                    let holds_nothing = match &shadow {
-                        Tangent::Fields(fields) => fields.get(number).is_some_and(Tangent::is_none),
-                        _ => false,
-                    };
-                    parts.push(if holds_nothing { Operand::nothing() } else { self.shadow(field, id)? });
-                }
-                let types = match &shadow {
-                    Tangent::Fields(fields) => fields.iter().map(Tangent::ty).collect(),
-                    _ => parts.iter().map(|part| self.bb.operand_type(part)).collect::<Vec<_>>(),
-                };
-                parts.resize(types.len(), Operand::nothing());
-                let tuple = Emitter::before(&mut self.bb, id).tuple(parts, types)?;
-                self.made.insert(Saved::Shadow(id), tuple);
-            }
-            Operation::Field { object, index, .. } if !shadow.is_none() => {
-                let of = self.shadow(&object, id)?;
-                let mut emit = Emitter::after(&mut self.bb, id);
-                let field = match plan.derivation.tangents.of(&emit.bb.operand_type(&object)).shadow() {
-                    Tangent::Fields(_) => emit.field(of, index, shadow.ty())?,
-                    _ => emit.own("tangent_field", [of, Operand::from(index as i64 + 1)], shadow.ty())?,
-                };
-                self.made.insert(Saved::Shadow(id), field);
-            }
-            Operation::AnyField { object, index, .. } if !shadow.is_none() => {
-                let of = self.shadow(&object, id)?;
-                let mut emit = Emitter::after(&mut self.bb, id);
-                let field = match plan.derivation.tangents.of(&emit.bb.operand_type(&object)).shadow() {
-                    Tangent::Fields(_) => emit.call("Base", "getfield", [of, index], shadow.ty())?,
-                    _ => emit.own("tangent_field", [of, index], shadow.ty())?,
-                };
-                self.made.insert(Saved::Shadow(id), field);
-            }
-            Operation::Load(place) if !shadow.is_none() => {
-                let object = self.shadow(&place.object, id)?;
-                let tangent = plan.place_tangent(&place);
-                let mut emit = Emitter::after(&mut self.bb, id);
-                let load = place.at(object, place.indices.clone()).load();
-                let element = Operand::Value(emit.stmt(load, tangent.ty())?);
-                let part = emit.shadow_part(element, &tangent)?;
-                self.made.insert(Saved::Shadow(id), part);
-            }
-            Operation::Part { of } if !shadow.is_none() => {
-                let of = self.shadow(&of, id)?;
-                let Some(mut stmt) = self.bb.stmt(id).cloned() else { return Ok(()) };
-                match plan.derivation.module.primitive_call(&stmt) {
-                    // `jl_reshape_array(type, array, dims)`
-                    Some((primitive, [_, _, dims])) if primitive.name == "jl_reshape_array" => {
-                        let args = [type_operand(shadow.ty()), of, dims.clone()];
-                        stmt = Stmt::call(Operand::global("Base", primitive.name), args);
-                    }
-                    _ => replace_first(&mut stmt, of, &shadow),
-                }
-                let mut emit = Emitter::after(&mut self.bb, id);
-                let part = emit.stmt(stmt, shadow.ty())?;
-                self.made.insert(Saved::Shadow(id), Operand::Value(part));
-            }
-            Operation::Allocate if !shadow.is_none() => {
-                let made = Emitter::after(&mut self.bb, id).zero_tangent(result, &shadow)?;
-                self.made.insert(Saved::Shadow(id), made);
-            }
-            Operation::NewObject(fields) if !shadow.is_none() => {
-                let ty = self.bb.operand_type(&result);
-                let types = self.field_types(&ty);
-                let mut parts = Vec::with_capacity(fields.len() + 1);
-                parts.push(type_operand(shadow.ty()));
-                for (index, field) in fields.iter().enumerate() {
-                    let of = types.get(index).cloned().unwrap_or(Type::Any);
-                    let tangent = plan.derivation.tangents.of(&of);
-                    let part = self.shadow(field, id)?;
-                    parts.push(Emitter::before(&mut self.bb, id).stored_tangent(&tangent, part)?);
-                }
-                // Fields that are assigned later are read as soon as that is reversed.
-                let mut all = parts.len();
-                for of in types.iter().skip(fields.len()) {
-                    let tangent = plan.derivation.tangents.of(of);
-                    let mut emit = Emitter::before(&mut self.bb, id);
-                    let none = emit.shadow_as(Operand::nothing(), &Tangent::None, &tangent.shadow())?;
-                    parts.push(emit.stored_tangent(&tangent, none)?);
-                    if !matches!(tangent, Tangent::None | Tangent::Object(_)) {
-                        all = parts.len();
-                    }
-                }
-                parts.truncate(all);
-                let made = Emitter::before(&mut self.bb, id).stmt(Stmt::expr(Head::New, parts), shadow.ty())?;
-                self.made.insert(Saved::Shadow(id), Operand::Value(made));
-            }
-            Operation::Rule { rule, args, .. } => {
-                if let Some(pullback) = plan.rule_pullbacks.get(id) {
-                    pullbacks.push(pullback);
-                }
-                let changed = args.first().filter(|_| rule.changes_first()).cloned();
-                if let Some(first) = changed.clone().filter(|first| plan.is_reversed(id) && plan.restores(first)) {
-                    let ty = self.bb.operand_type(&first);
-                    let saved = Emitter::before(&mut self.bb, id).own("snapshot", [first], ty)?;
-                    self.made.insert(Saved::Old(id), saved);
-                }
-                if !shadow.is_none() {
-                    let made = match changed {
-                        Some(first) => self.shadow(&first, id)?,
-                        None => self.fresh_shadow(&result, |bb| Ok(Emitter::after(bb, id)))?,
-                    };
-                    self.made.insert(Saved::Shadow(id), made);
-                }
-            }
-            Operation::CopyObject(source) if !shadow.is_none() => {
-                let of = self.shadow(&source, id)?;
-                let mut emit = Emitter::after(&mut self.bb, id);
-                let made = emit.own("snapshot", [of], shadow.ty())?;
-                emit.own("reset_shadow!", [made.clone()], Type::Nothing)?;
-                self.made.insert(Saved::Shadow(id), made);
-            }
-            _ => {}
+        self.change(id, operation)?;
+        if !shadow.is_none()
+            && let Some(made) = self.shadow_of_result(id, operation, &shadow)?
+        {
+            self.made.insert(Saved::Shadow(id), made);
         }
         // It captures shadows that were just made.
-        for pullback in pullbacks {
+        if let Operation::Rule { .. } = operation
+            && let Some(pullback) = plan.rule_pullbacks.get(id)
+        {
             self.rule_pullback(id, next, pullback)?;
-        }
-        // What gives back one of its operands.
-        let alias = match plan.activity.operation(id) {
-            Operation::Store { value, gives_value: true, .. } => Some(value.clone()),
-            Operation::Store { place, .. } => Some(place.object.clone()),
-            Operation::Append { object, .. } if !matches!(self.bb.operand_type(object), Type::Stack(_)) => {
-                Some(object.clone())
-            }
-            _ => None,
-        };
-        if let Some(of) = alias.filter(|_| !shadow.is_none()) {
-            let shadow = self.shadow(&of, id)?;
-            self.made.insert(Saved::Shadow(id), shadow);
         }
         Ok(())
     }
@@ -459,65 +221,6 @@ impl Forward<'_, '_> {
         };
         let closure = emit.own("partial_apply", args, pullback.ty.clone())?;
         self.made.insert(Saved::Trace(id), closure);
-        Ok(())
-    }
-
-    /// The types of the fields of a mutable struct or reference.
-    fn field_types(&self, ty: &Type) -> Vec<Type> {
-        match ty {
-            Type::Ref(element) => vec![(**element).clone()],
-            Type::Named(name) => match self.plan.derivation.module.type_def(name).map(|def| &def.kind) {
-                Some(ircode::TypeKind::Struct { fields, .. }) => fields.iter().map(|(_, ty)| ty.clone()).collect(),
-                _ => Vec::new(),
-            },
-            _ => Vec::new(),
-        }
-    }
-
-    /// What has to be kept of a vector before elements of it are taken away: the last one, or a copy of all.
-    fn removed(&mut self, id: InstId, vector: &Operand<Ids>, only_last: bool) -> Generated<Operand<Ids>> {
-        let ty = self.bb.operand_type(vector);
-        let mut emit = Emitter::before(&mut self.bb, id);
-        if !only_last {
-            return emit.own("snapshot", [vector.clone()], ty);
-        }
-        let last = emit.call("Base", "arraylen", [vector.clone()], Type::INT64)?;
-        emit.own("saved_element", [vector.clone(), last], kept_type(&element_type(&ty)))
-    }
-
-    /// Before a store: what was there is kept, and the shadow gets the shadow of the value.
-    fn store(&mut self, id: InstId, place: &Place, value: &Operand<Ids>) -> Generated<()> {
-        let plan = self.plan;
-        let ty = plan.place_type(place);
-        let (keep, _) = place.keepers();
-        let kept_indices = Place::keeper_indices(&place.indices, &place.access);
-        if plan.restores(&place.object) {
-            let mut emit = Emitter::before(&mut self.bb, id);
-            let old = match plan.is_plain(&ty) {
-                true => Operand::Value(emit.stmt(place.load(), ty.clone())?),
-                false => {
-                    let args = std::iter::once(place.object.clone()).chain(kept_indices.iter().cloned());
-                    emit.own(keep, args, kept_type(&ty))?
-                }
-            };
-            self.made.insert(Saved::Old(id), old);
-        }
-        let tangent = plan.place_tangent(place);
-        if !plan.has_shadow(&place.object) || matches!(tangent, Tangent::Float(_) | Tangent::None) {
-            return Ok(());
-        }
-        let object = self.shadow(&place.object, id)?;
-        let from = self.shadow(value, id)?;
-        let mut emit = Emitter::before(&mut self.bb, id);
-        if !tangent.shadow().is_none() && plan.restores(&place.object) {
-            let args = std::iter::once(object.clone()).chain(kept_indices);
-            let old = emit.own(keep, args, kept_type(&tangent.ty()))?;
-            self.made.insert(Saved::OldShadow(id), old);
-        }
-        let mut emit = Emitter::after(&mut self.bb, id);
-        let element = emit.stored_tangent(&tangent, from)?;
-        let store = place.at(object, place.indices.clone()).store(element);
-        emit.stmt(store, Type::Any)?;
         Ok(())
     }
 
@@ -740,30 +443,6 @@ impl Forward<'_, '_> {
         let results = emit.tuple(elements, types)?;
         self.bb.replace(ret, Stmt::ret(results))?;
         Ok(())
-    }
-}
-
-/// Puts the shadow in the place of the first operand, and its type in that of the type.
-fn replace_first(stmt: &mut Stmt<Ids>, of: Operand<Ids>, shadow: &Tangent) {
-    match stmt {
-        Stmt::Call(call) => {
-            if let Some(first) = call.args.first_mut() {
-                *first = of;
-            }
-        }
-        Stmt::Invoke(invoke) => {
-            if let Some(first) = invoke.args.first_mut() {
-                *first = of;
-            }
-        }
-        // `%new(Vector{Float64}, place, size)`
-        Stmt::Expr(expr) => {
-            if let [ty, first, ..] = expr.args.as_mut_slice() {
-                *ty = type_operand(shadow.ty());
-                *first = of;
-            }
-        }
-        _ => {}
     }
 }
 
