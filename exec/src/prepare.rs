@@ -36,7 +36,7 @@ const PREFERRED: &[&str] = &[
     "DivideError",
 ];
 
-const PREFERRED_FOR_ARRAYS: &[&str] = &["copy", "unsafe_copyto!"];
+const PREFERRED_FOR_ARRAYS: &[&str] = &["copy"];
 
 /// Whether a primitive is one for arrays, so that a module may have methods of the same name for what is no array.
 pub(crate) fn is_for_arrays(primitive: &Primitive) -> bool {

@@ -68,8 +68,16 @@ pub enum ResultType {
     Operand(usize),
     /// The common type of all operands after Julia's promotion of numbers.
     Promoted,
+    /// The same, but `Int64` if all are of type `Bool`.
+    Sum,
     /// The float type that Julia's `float` gives for the operands.
     Float,
+    /// That of a power: the type of the first operand if the second is an integer, else the promoted one.
+    Power,
+    /// The promoted type; of integers of different types, one that is signed if the operand at this index is.
+    SignedAs(usize),
+    /// The type of the operand at this index, `Int64` if that is `Bool`: a `Bool` has no sign.
+    WithSign(usize),
     /// The type that the first operand names.
     Named,
     /// `Bool`.
@@ -207,6 +215,57 @@ pub enum ScalarException {
     Overflow(&'static str),
 }
 
+impl ResultType {
+    /// The type of the number that this is for operands of these types; `None` if it is none, or follows from more than the types of numbers.
+    ///
+    /// ```
+    /// use ircode::ScalarType::{Bool, Float32, Int64};
+    /// use ircode::primitives::lookup;
+    ///
+    /// let of = |name, types: &[_]| lookup(name).and_then(|primitive| primitive.result.of_numbers(types));
+    /// assert_eq!(of("+", &[Bool, Bool]), Some(Int64));
+    /// assert_eq!(of("*", &[Int64, Float32]), Some(Float32));
+    /// ```
+    pub fn of_numbers(self, types: &[ScalarType]) -> Option<ScalarType> {
+        let all = || {
+            let (first, rest) = types.split_first()?;
+            rest.iter().try_fold(*first, |ty, other| promoted(ty, *other))
+        };
+        let bool_as_int = |ty| if ty == ScalarType::Bool { ScalarType::Int64 } else { ty };
+        match self {
+            ResultType::Operand(index) => types.get(index).copied(),
+            ResultType::WithSign(index) => types.get(index).copied().map(bool_as_int),
+            ResultType::Promoted => all(),
+            // From the left: two Bools make an integer before a third number is added.
+            ResultType::Sum => {
+                let (first, rest) = types.split_first()?;
+                let mut sum = rest.iter().try_fold(*first, |sum, other| promoted(sum, *other).map(bool_as_int));
+                if rest.is_empty() {
+                    sum = sum.map(bool_as_int);
+                }
+                sum.filter(|ty| *ty != ScalarType::Char)
+            }
+            ResultType::Float => all()
+                .filter(|ty| *ty != ScalarType::Char)
+                .map(|ty| if ty.is_float() { ty } else { ScalarType::Float64 }),
+            ResultType::Power => match types {
+                [base, exponent] if !exponent.is_float() => Some(*base),
+                _ => all(),
+            },
+            ResultType::SignedAs(index) => {
+                let (ty, own) = (all()?, *types.get(index)?);
+                match ty.is_integer() && own.is_integer() {
+                    true => ScalarType::integer(ty.bits(), own.is_signed_integer()),
+                    false => Some(ty),
+                }
+            }
+            ResultType::Bool => Some(ScalarType::Bool),
+            ResultType::Int64 => Some(ScalarType::Int64),
+            _ => None,
+        }
+    }
+}
+
 /// The primitive of this name.
 pub fn lookup(name: &str) -> Option<&'static Primitive> {
     static BY_NAME: LazyLock<HashMap<&'static str, &'static Primitive>> =
@@ -283,5 +342,60 @@ mod tests {
         assert!(of_path("Mooncake.rrule!!").is_none());
         assert!(found("LinearAlgebra", "dot") && found("Base", "sum") && found("BBKit", "matmul"));
         assert!(!found("Main", "matmul") && !found("Base", "slice") && of_path("Main.slice").is_none());
+    }
+
+    /// Values of each type at which functions do different things: zero, one, some number, a negative one, the ends.
+    fn samples(ty: ScalarType) -> Vec<Scalar> {
+        match ty {
+            ScalarType::Char => vec![Scalar::from_bits(ty, 0x61 << 24)],
+            _ if ty.is_float() => {
+                [0.0, -0.0, 0.5, 1.0, -3.0, f64::NAN].into_iter().filter_map(|x| Scalar::from_float(ty, x)).collect()
+            }
+            _ => [0, 1, 3, u128::MAX, 1 << (ty.bits() - 1)].map(|bits| Scalar::from_bits(ty, bits)).to_vec(),
+        }
+    }
+
+    fn tuples<T: Clone>(of: &[T], length: usize) -> Vec<Vec<T>> {
+        (0..length).fold(vec![Vec::new()], |tuples, _| {
+            let longer = |tuple: Vec<T>| of.iter().map(move |last| [tuple.as_slice(), &[last.clone()]].concat());
+            tuples.into_iter().flat_map(longer).collect()
+        })
+    }
+
+    /// The type that the table says a number has is the one that it has. Operands of three types are not tried in all ways.
+    #[test]
+    fn results_have_the_types_that_the_table_says() {
+        let mut known = 0;
+        for primitive in TABLE {
+            let Compute::Scalars(compute) = primitive.compute else { continue };
+            for count in primitive.min_operands..=primitive.max_operands.unwrap_or(3).min(3) {
+                let types: &[ScalarType] = match count {
+                    3 => &[
+                        ScalarType::Bool,
+                        ScalarType::Int64,
+                        ScalarType::UInt8,
+                        ScalarType::Float32,
+                        ScalarType::Float64,
+                    ],
+                    _ => &ScalarType::ALL,
+                };
+                for types in tuples(types, count) {
+                    let values: Vec<Vec<Scalar>> = types.iter().map(|ty| samples(*ty)).collect();
+                    let longest = values.iter().map(Vec::len).max().unwrap_or(0);
+                    for at in 0..longest * longest {
+                        let pick = |(number, of): (usize, &Vec<Scalar>)| {
+                            of.get((at / longest.pow(number as u32 % 2)) % of.len()).cloned()
+                        };
+                        let args: Vec<Scalar> = values.iter().enumerate().filter_map(pick).collect();
+                        let Ok(result) = compute(&args) else { continue };
+                        if let Some(ty) = primitive.result.of_numbers(&types) {
+                            assert_eq!(result.scalar_type(), ty, "{} of {args:?} is {result:?}", primitive.name);
+                            known += 1;
+                        }
+                    }
+                }
+            }
+        }
+        assert!(known > 10_000, "only {known} results were compared");
     }
 }

@@ -93,6 +93,12 @@ impl ScalarType {
         self.bits().div_ceil(8) as usize
     }
 
+    /// The integer type of this width in bits.
+    pub(crate) fn integer(bits: u32, signed: bool) -> Option<ScalarType> {
+        let mut all = ScalarType::ALL.into_iter().filter(|ty| ty.is_integer());
+        all.find(|ty| ty.bits() == bits && ty.is_signed_integer() == signed)
+    }
+
     /// Whether this is one of the ten integer types; `Bool` and `Char` are not.
     pub fn is_integer(self) -> bool {
         self.is_signed_integer()
@@ -233,10 +239,11 @@ impl Scalar {
         }
     }
 
-    /// The float of this type nearest to `value`; `None` if `ty` is no float type.
+    /// The float of this type nearest to `value`, for a `Float16` after rounding to a `Float32` as in Julia; `None` if `ty` is no float
+    /// type.
     pub fn from_float(ty: ScalarType, value: f64) -> Option<Scalar> {
         match ty {
-            ScalarType::Float16 => Some(Scalar::Float16(f16::from_f64(value))),
+            ScalarType::Float16 => Some(Scalar::Float16(f16::from_f32(value as f32))),
             ScalarType::Float32 => Some(Scalar::Float32(value as f32)),
             ScalarType::Float64 => Some(Scalar::Float64(value)),
             _ => None,

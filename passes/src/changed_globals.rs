@@ -11,11 +11,14 @@ use slotmap::SecondaryMap;
 
 use crate::PassError;
 use crate::dispatch::Candidate;
-use crate::link_methods::function_called;
+use crate::link_methods::{function_called, type_of};
 use crate::preparation::part_index;
 
 /// Primitives that give a new object, of which no operand is a part.
-const NEW: &[&str] = &["copy", "jl_array_copy", "similar", "fill", "snapshot", "zero_tangent"];
+const NEW: &[&str] = &["similar", "zero_tangent"];
+
+/// Primitives that give a new object that holds what the first operand holds.
+const COPIES: &[&str] = &["copy", "jl_array_copy", "snapshot"];
 
 /// Primitives whose changed operand is not the first one.
 const SECOND: &[&str] = &["arrayset"];
@@ -229,6 +232,8 @@ impl Flow<'_> {
         if let Some((primitive, args)) = self.module.primitive_call(stmt) {
             return match primitive.name {
                 name if NEW.contains(&name) => Origins::default(),
+                name if COPIES.contains(&name) && !self.shares_contents(args.first()) => Origins::default(),
+                "fill" => self.all(args.first(), origins),
                 "getfield" => match self.field(args) {
                     Some(field) => self.origin(field, origins),
                     None => self.all(args.first(), origins),
@@ -266,7 +271,7 @@ impl Flow<'_> {
             }
             return match primitive.name {
                 "print" | "println" => Origins::default(),
-                "copyto!" | "memmove" | "memcpy" => self.all(args.first(), origins),
+                "copyto!" if !self.shares_contents(args.first()) => self.all(args.first(), origins),
                 // Derivatives do not depend on what has no tangent, such as a counter.
                 "setfield!" | "setproperty!" | "arrayset" | "setindex!"
                     if self.sets_no_tangent(primitive.name, args) =>
@@ -296,6 +301,16 @@ impl Flow<'_> {
             },
             _ => Origins::default(),
         }
+    }
+
+    /// Whether what this object holds may be changed where a copy of the object holds it, too.
+    fn shares_contents(&self, object: Option<&Operand<Ids>>) -> bool {
+        let held = match object.map(|object| type_of(self.module, self.bb, object)) {
+            Some(Type::Array(array)) => array.element.clone(),
+            Some(Type::Ref(element) | Type::Memory(element) | Type::Stack(element)) => (*element).clone(),
+            _ => return true,
+        };
+        may_hold_array(self.module, &held)
     }
 
     /// Whether what is put in an object is an integer or the like.

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use bbcode::{BBCode, BlockId, Ids, InstId};
-use ircode::primitives::{Primitive, ResultType, promoted};
+use ircode::primitives::{Primitive, ResultType};
 use ircode::{Callee, Head, Instruction, Module, Operand, ScalarType, Stmt, Type, field_position};
 use slotmap::SecondaryMap;
 
@@ -317,7 +317,12 @@ fn primitive_type(bb: &BBCode, module: &Module<BBCode>, primitive: &Primitive, a
     let operand = |index: usize| args.get(index).map(|arg| bb.operand_type(arg)).filter(|ty| *ty != Type::Untyped);
     match primitive.result {
         ResultType::Operand(index) => operand(index),
-        ResultType::Promoted | ResultType::Float => {
+        ResultType::Promoted
+        | ResultType::Sum
+        | ResultType::Float
+        | ResultType::Power
+        | ResultType::SignedAs(_)
+        | ResultType::WithSign(_) => {
             let types: Vec<Type> = args.iter().map(|arg| bb.operand_type(arg)).collect();
             number_type(primitive.result, &types)
         }
@@ -389,14 +394,8 @@ fn primitive_type(bb: &BBCode, module: &Module<BBCode>, primitive: &Primitive, a
 
 /// The type of what arithmetic on numbers of these types gives.
 fn number_type(result: ResultType, types: &[Type]) -> Option<Type> {
-    let mut types = types.iter().map(Type::as_scalar);
-    let first = types.next()??;
-    let ty = types.try_fold(first, |ty, other| promoted(ty, other?))?;
-    match result {
-        ResultType::Float if !ty.is_float() => Some(Type::FLOAT64),
-        ResultType::Promoted if ty == ScalarType::Bool => Some(Type::INT64),
-        _ => Some(ty.into()),
-    }
+    let types: Option<Vec<ScalarType>> = types.iter().map(Type::as_scalar).collect();
+    result.of_numbers(&types?).map(Type::from)
 }
 
 /// The type of what a call of a function or primitive with operands of these types gives, as far as it follows from the
@@ -405,11 +404,10 @@ pub(crate) fn result_of_call(module: &Module<BBCode>, callee: &Operand<Ids>, typ
     match module.callee(callee)? {
         Callee::Primitive(primitive) => match primitive.result {
             ResultType::Operand(index) => types.get(index).cloned(),
-            ResultType::Promoted | ResultType::Float => number_type(primitive.result, types),
             ResultType::Bool => Some(Type::BOOL),
             ResultType::Int64 => Some(Type::INT64),
             ResultType::Tuple => Some(Type::tuple(types.iter().cloned())),
-            _ => None,
+            result => number_type(result, types),
         },
         _ => callee_type(module, callee),
     }

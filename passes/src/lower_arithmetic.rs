@@ -1,8 +1,8 @@
 //! Turns Julia's generic arithmetic into intrinsics, where the types are known.
 
 use bbcode::{BBCode, Ids, InstId};
-use ircode::primitives::promoted;
-use ircode::{Constant, Instruction, Module, NewInstruction, Operand, ScalarType, Stmt, Type};
+use ircode::primitives::{lookup, promoted};
+use ircode::{Constant, Instruction, Module, NewInstruction, Operand, Scalar, ScalarType, Stmt, Type};
 
 use crate::manager::Context;
 use crate::{PassError, PassResult};
@@ -10,8 +10,8 @@ use crate::{PassError, PassResult};
 /// The pass's name on the command line.
 pub const NAME: &str = "lower-arithmetic";
 
-/// Turns calls of `+`, `-`, `*`, `/`, comparisons, `min`, `max` and `abs` on floats into the intrinsics that they are on
-/// those types, promoting operands of different types first, and lets `setindex!` of another number in an array of floats take that number as such a float. What is
+/// Turns calls of `+`, `-`, `*`, `/`, comparisons, `min`, `max`, `abs`, `muladd` and `fma` on floats into the intrinsics that they are on
+/// those types, promoting operands of different types first, also those of `hypot` and `atan`; a factor or summand of type `Bool` chooses. Lets `setindex!` of another number in an array of floats take that number as such a float. What is
 /// not on floats, or of unknown types, stays. True if there was something.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let ids: Vec<InstId> = bb.all_insts().map(|(id, _)| id).collect();
@@ -53,16 +53,22 @@ fn lowered(
         (">=", 2) => "le_float",
         ("==", 2) => "eq_float",
         ("!=", 2) => "ne_float",
+        ("muladd", 3) => "muladd_float",
+        ("fma", 3) => "fma_float",
+        // These stay what they are.
+        ("hypot", 2) => "hypot",
+        ("atan", 2) => "atan",
         _ => return None,
     };
     let types: Option<Vec<ScalarType>> = args.iter().map(|arg| bb.operand_type(arg).as_scalar()).collect();
     let types = types?;
+    let is_mixed = types.iter().any(|ty| Some(ty) != types.first());
     // Comparing numbers of different types is exact in Julia, not by promotion.
-    if compares(intrinsic) && types.iter().any(|ty| Some(ty) != types.first()) {
+    if compares(intrinsic) && is_mixed || primitive.name == intrinsic && !is_mixed {
         return None;
     }
-    // `false * x` is zero in Julia, whatever x is.
-    if primitive.name == "*" && types.contains(&ScalarType::Bool) {
+    // There Julia makes a Float64 of the integer.
+    if intrinsic == "atan" && types.iter().any(|ty| !ty.is_float()) && !types.contains(&ScalarType::Float64) {
         return None;
     }
     let mut types = types.into_iter();
@@ -110,39 +116,66 @@ fn lower(
     args: &[Operand<Ids>],
     ty: ScalarType,
 ) -> Result<(), bbcode::EditError> {
-    // `a + b + c` is `(a + b) + c`: the first sum is in the type that a and b have together, which may be another one.
-    let sums = args.len().saturating_sub(2);
-    let mut rest = args.iter().cloned();
-    let mut left = rest.next();
-    for other in rest.by_ref().take(sums) {
-        let Some(sum) = left else { break };
-        let types = [&sum, &other].map(|operand| bb.operand_type(operand).as_scalar().unwrap_or(ty));
-        let (stmt, of) = match promoted(types[0], types[1]) {
-            Some(of) if !of.is_float() => {
-                let name = if intrinsic == "mul_float" { "*" } else { "+" };
-                let of = if of == ScalarType::Bool { ScalarType::Int64 } else { of };
-                (Stmt::call(Operand::global("Base", name), [sum, other]), of)
-            }
-            of => {
-                let of = of.unwrap_or(ty);
-                let operands = [promote(bb, id, &sum, of)?, promote(bb, id, &other, of)?];
-                (Stmt::call(Operand::global("Base", intrinsic), operands), of)
-            }
-        };
-        left = Some(Operand::Value(bb.insert_before(id, NewInstruction::new(stmt, of.into()))?));
-    }
-    let mut operands = Vec::with_capacity(2);
-    for operand in left.iter().cloned().chain(rest) {
-        operands.push(promote(bb, id, &operand, ty)?);
-    }
     let result = bb.inst(id).map(|inst| inst.ty.clone()).unwrap_or(Type::Untyped);
+    let stmt = match (intrinsic, args) {
+        ("add_float" | "mul_float", [first, rest @ .., last]) => {
+            // `a + b + c` is `(a + b) + c`: the first sum is in the type that a and b have together, which may be another one.
+            let mut left = first.clone();
+            for other in rest {
+                let (stmt, of) = folded(bb, id, intrinsic, &left, other, ty)?;
+                left = Operand::Value(bb.insert_before(id, NewInstruction::new(stmt, of.into()))?);
+            }
+            folded(bb, id, intrinsic, &left, last, ty)?.0
+        }
+        _ => {
+            let operands: Result<Vec<Operand<Ids>>, _> = args.iter().map(|arg| promote(bb, id, arg, ty)).collect();
+            Stmt::call(Operand::global("Base", intrinsic), operands?)
+        }
+    };
     if let Some(inst) = bb.inst_mut(id) {
-        inst.stmt = Stmt::call(Operand::global("Base", intrinsic), operands);
+        inst.stmt = stmt;
         if result.is_unknown() {
             inst.ty = if compares(intrinsic) { Type::BOOL } else { ty.into() };
         }
     }
     Ok(())
+}
+
+/// The sum or product of two numbers, which are of these types or else of that one, and its type.
+fn folded(
+    bb: &mut BBCode,
+    id: InstId,
+    intrinsic: &'static str,
+    a: &Operand<Ids>,
+    b: &Operand<Ids>,
+    ty: ScalarType,
+) -> Result<(Stmt<Ids>, ScalarType), bbcode::EditError> {
+    let types = [a, b].map(|operand| bb.operand_type(operand).as_scalar().unwrap_or(ty));
+    let of = promoted(types[0], types[1]).unwrap_or(ty);
+    if !of.is_float() {
+        let name = if intrinsic == "mul_float" { "*" } else { "+" };
+        let of = lookup(name).and_then(|primitive| primitive.result.of_numbers(&types)).unwrap_or(of);
+        return Ok((Stmt::call(Operand::global("Base", name), [a.clone(), b.clone()]), of));
+    }
+    let mut before = |name: &str, operands: [Operand<Ids>; 2]| {
+        let stmt = Stmt::call(Operand::global("Base", name), operands);
+        bb.insert_before(id, NewInstruction::new(stmt, of.into())).map(Operand::Value)
+    };
+    let (keep, x) = match types {
+        [ScalarType::Bool, _] => (a, b),
+        [_, ScalarType::Bool] => (b, a),
+        _ => {
+            let operands = [promote(bb, id, a, of)?, promote(bb, id, b, of)?];
+            return Ok((Stmt::call(Operand::global("Base", intrinsic), operands), of));
+        }
+    };
+    // Julia's own methods: `false` leaves what it is added to as it is, `-0.0` too, and is a zero with the sign of what it is multiplied by.
+    let number = |x: f64| Scalar::from_float(of, x).map_or_else(Operand::nothing, Operand::from);
+    let (then, otherwise) = match intrinsic {
+        "mul_float" => (x.clone(), before("copysign_float", [number(0.0), x.clone()])?),
+        _ => (before("add_float", [number(1.0), x.clone()])?, x.clone()),
+    };
+    Ok((Stmt::call(Operand::global("Core", "ifelse"), [keep.clone(), then, otherwise]), of))
 }
 
 fn compares(intrinsic: &str) -> bool {

@@ -227,7 +227,7 @@ fn callee_of(module: &Module<IRCode>, stmt: &Stmt<Positions>) -> Option<usize> {
         Stmt::Value(Operand::Nested(nested)) => return callee_of(module, nested),
         Stmt::Call(call) => &call.callee,
         Stmt::Invoke(invoke) => {
-            let named = invoke.instance.name.as_ref().and_then(|name| module.function_index(name));
+            let named = crate::prepare::invoked(module, invoke);
             if named.is_some() {
                 return named;
             }

@@ -86,8 +86,7 @@ fn sinks(module: &Module<IRCode>, ir: &IRCode) -> Vec<Sink> {
                 _ => None,
             },
             Stmt::Invoke(invoke) => {
-                let function = invoke.instance.name.as_ref().and_then(|name| module.function_index(name));
-                function.map(|function| (function, invoke.args.iter().collect()))
+                crate::prepare::invoked(module, invoke).map(|function| (function, invoke.args.iter().collect()))
             }
             _ => None,
         };

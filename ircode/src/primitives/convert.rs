@@ -81,7 +81,7 @@ pub(super) fn sitofp(ty: ScalarType, value: &Scalar) -> Result {
     Ok(match ty {
         ScalarType::Float64 => Scalar::Float64(integer as f64),
         ScalarType::Float32 => Scalar::Float32(integer as f32),
-        _ => Scalar::Float16(f16::from_f64(integer as f64)),
+        _ => Scalar::Float16(f16::from_f32(integer as f32)),
     })
 }
 
@@ -93,7 +93,7 @@ pub(super) fn uitofp(ty: ScalarType, value: &Scalar) -> Result {
     Ok(match ty {
         ScalarType::Float64 => Scalar::Float64(value.to_bits() as f64),
         ScalarType::Float32 => Scalar::Float32(value.to_bits() as f32),
-        _ => Scalar::Float16(f16::from_f64(value.to_bits() as f64)),
+        _ => Scalar::Float16(f16::from_f32(value.to_bits() as f32)),
     })
 }
 

@@ -105,8 +105,8 @@ pub(super) fn fma_float(args: &[Scalar]) -> Result {
         [Scalar::Float64(a), Scalar::Float64(b), Scalar::Float64(c)] => Ok(Scalar::Float64(a.mul_add(*b, *c))),
         [Scalar::Float32(a), Scalar::Float32(b), Scalar::Float32(c)] => Ok(Scalar::Float32(a.mul_add(*b, *c))),
         [Scalar::Float16(a), Scalar::Float16(b), Scalar::Float16(c)] => {
-            // The product is exact in f64, and the sum too up to a rounding far below the last digit of a Float16.
-            Ok(Scalar::Float16(f16::from_f64(a.to_f64() * b.to_f64() + c.to_f64())))
+            // As in Julia: the product is exact in Float32, and the sum is rounded there first.
+            Ok(Scalar::Float16(f16::from_f32(a.to_f32() * b.to_f32() + c.to_f32())))
         }
         _ => Err(Failure::Operands(THREE_FLOATS)),
     }

@@ -1,14 +1,21 @@
 //! Math functions: those of the module `float64`, of which most are the crate `libm`'s, so that they give the same bits on every machine.
 //!
 //! Julia's `sin`, `log` and others throw a `DomainError` where C's return NaN; both are here, the C ones under the prefix
-//! `libm.`.
+//! `libm.`. Integers are converted to floats first.
 
-use super::float::{binary, unary};
-use super::float64;
-use super::{Failure, ScalarException, one};
+use super::generic::{floats, promote};
+use super::{Failure, ScalarException, float, float64};
 use crate::scalar::Scalar;
 
 type Result = std::result::Result<Scalar, Failure>;
+
+fn unary(args: &[Scalar], double: fn(f64) -> f64, single: fn(f32) -> f32) -> Result {
+    float::unary(&floats(args)?, double, single)
+}
+
+fn binary(args: &[Scalar], double: fn(f64, f64) -> f64, single: fn(f32, f32) -> f32) -> Result {
+    float::binary(&floats(args)?, double, single)
+}
 
 macro_rules! functions {
     ($($name:ident = $double:path, $single:path;)*) => {
@@ -68,10 +75,23 @@ fn of_turns(x: f64, turn: f64, sine: bool) -> f64 {
     }
 }
 
+/// Integers without whole turns, so that floats hold them; one that is negative stays so.
+fn within_a_turn(args: &[Scalar], whole: i128) -> Vec<Scalar> {
+    let reduced = |x: &Scalar| match x {
+        Scalar::UInt128(wide) => Scalar::Int64((**wide % whole.unsigned_abs()) as i64),
+        x if x.scalar_type().is_integer() => match (x.to_i128() % whole, x.to_i128() < 0) {
+            (0, true) => Scalar::Int64(-whole as i64),
+            (rest, _) => Scalar::Int64(rest as i64),
+        },
+        x => x.clone(),
+    };
+    args.iter().map(reduced).collect()
+}
+
 macro_rules! turns {
     ($($name:ident = $turn:literal, $sine:literal;)*) => {
         $(fn $name(args: &[Scalar]) -> Result {
-            unary(args, |x| of_turns(x, $turn, $sine), |x| of_turns(f64::from(x), $turn, $sine) as f32)
+            unary(&within_a_turn(args, 2 * $turn as i128), |x| of_turns(x, $turn, $sine), |x| of_turns(f64::from(x), $turn, $sine) as f32)
         })*
     };
 }
@@ -84,10 +104,19 @@ turns! {
 }
 
 pub(super) fn hypot(args: &[Scalar]) -> Result {
-    binary(args, float64::hypot, libm::hypotf)
+    binary(&promote(args)?.1, float64::hypot, libm::hypotf)
 }
 
+fn sqrt(args: &[Scalar]) -> Result {
+    float::sqrt(&floats(args)?)
+}
+
+/// `atan(y, x)`. Julia makes a float of an integer before it promotes: a `Float64`, whatever the other is.
 pub(super) fn atan2(args: &[Scalar]) -> Result {
+    let has_integer = args.iter().any(|arg| !arg.scalar_type().is_float());
+    if has_integer && args.iter().any(|arg| matches!(arg, Scalar::Float32(_) | Scalar::Float16(_))) {
+        return Err(Failure::Operands("two floats, or two numbers that become Float64"));
+    }
     binary(args, float64::atan2, libm::atan2f)
 }
 
@@ -107,13 +136,14 @@ pub(super) fn atan_or_atan2(args: &[Scalar]) -> Result {
 
 /// Computes `f` where `inside` holds of the operand, or it is NaN, and throws Julia's `DomainError` elsewhere.
 fn in_domain(args: &[Scalar], inside: fn(f64) -> bool, message: &'static str, f: fn(&[Scalar]) -> Result) -> Result {
-    match one(args, "a float")?.as_float() {
-        Some(x) if x.is_nan() || inside(x) => f(args),
-        Some(_) => {
+    let values = floats(args)?;
+    match values.as_slice() {
+        [x] if x.as_float().is_some_and(|x| x.is_nan() || inside(x)) => f(args),
+        [_] => {
             let value = args.first().cloned().unwrap_or(Scalar::Bool(false));
             Err(Failure::Exception(ScalarException::Domain { value, message }))
         }
-        None => Err(Failure::Operands("a float")),
+        _ => Err(Failure::Operands("a number")),
     }
 }
 
@@ -139,7 +169,7 @@ checked! {
     checked_log2 = log2, |x| x >= 0.0, "log2 will only return a complex result if called with a complex argument.";
     checked_log10 = log10, |x| x >= 0.0, "log10 will only return a complex result if called with a complex argument.";
     checked_log1p = log1p, |x| x >= -1.0, "log1p will only return a complex result if called with a complex argument.";
-    checked_sqrt = super::float::sqrt, |x| x >= 0.0, "sqrt will only return a complex result if called with a complex argument.";
+    checked_sqrt = sqrt, |x| x >= 0.0, "sqrt will only return a complex result if called with a complex argument.";
 }
 
 #[cfg(test)]
@@ -169,7 +199,8 @@ mod tests {
             let value = at(f, x).unwrap().as_float().unwrap();
             assert!((value - expected).abs() <= 1.2e-16, "{value} instead of {expected} at {x}");
         }
-        assert!(matches!(checked_sin(&[Scalar::Int64(1)]), Err(Failure::Operands(_))));
+        assert_eq!(checked_sin(&[Scalar::Int64(1)]), at(checked_sin, 1.0));
+        assert!(matches!(checked_sin(&[Scalar::from_bits(crate::ScalarType::Char, 1)]), Err(Failure::Operands(_))));
         // What Julia gives: zeros of the sine have the sign of x.
         for (f, x, expected) in [
             (sinpi as fn(&[Scalar]) -> Result, 1.0, 0.0),

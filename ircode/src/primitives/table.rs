@@ -53,6 +53,8 @@ const MAKES: Effects = Effects { reads: true, ..Effects::ALLOCATES };
 const SAME: ResultType = ResultType::Operand(0);
 const BOOL: ResultType = ResultType::Bool;
 const PROMOTED: ResultType = ResultType::Promoted;
+const SUM: ResultType = ResultType::Sum;
+const POWER: ResultType = ResultType::Power;
 const FLOAT: ResultType = ResultType::Float;
 
 /// All primitives.
@@ -203,19 +205,19 @@ pub static TABLE: &[Primitive] = &[
     scalars("libm.remainder", 2, FLOAT, PURE, math::remainder).with_rule("rem_float"),
 
     // Julia's generic functions on numbers.
-    scalars("+", 1, PROMOTED, THROWS, generic::add).any_number(),
-    scalars("-", 1, PROMOTED, THROWS, generic::sub).up_to(2),
+    scalars("+", 1, SUM, THROWS, generic::add).any_number(),
+    scalars("-", 1, SUM, THROWS, generic::sub).up_to(2),
     scalars("*", 1, PROMOTED, THROWS, generic::mul).any_number(),
     scalars("/", 2, FLOAT, THROWS, generic::div),
-    scalars("^", 2, PROMOTED, THROWS, generic::power),
+    scalars("^", 2, POWER, THROWS, generic::power),
     // What `^` is after inlining: by repeated multiplication, and from Julia 1.9 on for floats.
-    scalars("power_by_squaring", 2, SAME, THROWS, generic::power_by_squaring).with_rule("^"),
-    scalars("pow_body", 2, SAME, THROWS, generic::power).with_rule("^"),
-    scalars("%", 2, PROMOTED, THROWS, generic::rem).with_rule("rem_float"),
-    scalars("rem", 2, PROMOTED, THROWS, generic::rem).with_rule("rem_float"),
-    scalars("mod", 2, PROMOTED, THROWS, generic::modulo),
-    scalars("div", 2, PROMOTED, THROWS, generic::quotient),
-    scalars("÷", 2, PROMOTED, THROWS, generic::quotient).with_rule("div"),
+    scalars("power_by_squaring", 2, POWER, THROWS, generic::power_by_squaring).with_rule("^"),
+    scalars("pow_body", 2, POWER, THROWS, generic::power).with_rule("^"),
+    scalars("%", 2, ResultType::SignedAs(0), THROWS, generic::rem).with_rule("rem_float"),
+    scalars("rem", 2, ResultType::SignedAs(0), THROWS, generic::rem).with_rule("rem_float"),
+    scalars("mod", 2, ResultType::SignedAs(1), THROWS, generic::modulo),
+    scalars("div", 2, ResultType::SignedAs(0), THROWS, generic::quotient),
+    scalars("÷", 2, ResultType::SignedAs(0), THROWS, generic::quotient).with_rule("div"),
     scalars("<", 2, BOOL, THROWS, generic::lt),
     scalars("<=", 2, BOOL, THROWS, generic::le),
     scalars(">", 2, BOOL, THROWS, generic::gt),
@@ -230,15 +232,15 @@ pub static TABLE: &[Primitive] = &[
     scalars("inv", 1, FLOAT, THROWS, generic::inv),
     scalars("sign", 1, SAME, THROWS, generic::sign),
     scalars("signbit", 1, BOOL, THROWS, generic::signbit),
-    scalars("copysign", 2, SAME, THROWS, generic::copysign).with_rule("copysign_float"),
-    scalars("flipsign", 2, SAME, THROWS, generic::flipsign).with_rule("flipsign_float"),
+    scalars("copysign", 2, ResultType::WithSign(0), THROWS, generic::copysign).with_rule("copysign_float"),
+    scalars("flipsign", 2, ResultType::WithSign(0), THROWS, generic::flipsign).with_rule("flipsign_float"),
     scalars("floor", 1, SAME, THROWS, generic::floor).with_rule("floor_llvm"),
     scalars("ceil", 1, SAME, THROWS, generic::ceil).with_rule("ceil_llvm"),
     scalars("trunc", 1, SAME, THROWS, generic::trunc).with_rule("trunc_llvm"),
     scalars("round", 1, SAME, THROWS, generic::round).with_rule("rint_llvm"),
     scalars("clamp", 3, PROMOTED, THROWS, generic::clamp),
-    scalars("muladd", 3, SAME, THROWS, float::muladd_float).with_rule("muladd_float"),
-    scalars("fma", 3, SAME, THROWS, float::fma_float).with_rule("fma_float"),
+    scalars("muladd", 3, PROMOTED, THROWS, generic::muladd).with_rule("muladd_float"),
+    scalars("fma", 3, PROMOTED, THROWS, generic::fma).with_rule("fma_float"),
     scalars("zero", 1, SAME, THROWS, generic::zero),
     scalars("one", 1, SAME, THROWS, generic::unit),
     scalars("float", 1, FLOAT, THROWS, generic::to_floating),
