@@ -269,6 +269,17 @@ height(x) = size(x, 1)
 width(x::Number) = 1
 width(x) = size(x, 2)
 
+"A matrix of numbers of several types, given in rows, which all become those of the matrix."
+function hvcat_fill(matrix::Matrix{T}, numbers::Tuple{Vararg{Number}}) where {T<:Number}
+    length(numbers) == length(matrix) || throw(ArgumentError("mismatched number of elements"))
+    rows = numbers isa Tuple{Vararg{T}} ? numbers : map(number -> convert(T, number), numbers)
+    k = 0
+    for i in 1:size(matrix, 1), j in 1:size(matrix, 2)
+        matrix[i, j] = rows[k += 1]
+    end
+    return matrix
+end
+
 _typed_hcat(::Type{T}, blocks::Tuple{Block,Vararg{Block}}) where {T} = typed_hvcat(T, (length(blocks),), blocks...)
 
 _typed_vcat(::Type{T}, parts::Tuple{AbstractVector,Vararg{AbstractVector}}) where {T} =

@@ -240,6 +240,24 @@ function gemm!(transA::AbstractChar, transB::AbstractChar, alpha::Number, A::Abs
     return C
 end
 
+"The product of matrices whose elements need not be of one type. What it is added to is not looked at where `beta` is zero: there may be nothing yet."
+function product!(transA, transB, alpha, A, B, beta, C)
+    known_form(transA)
+    known_form(transB)
+    m, inner = transA == 'N' ? (size(A, 1), size(A, 2)) : (size(A, 2), size(A, 1))
+    other, n = transB == 'N' ? (size(B, 1), size(B, 2)) : (size(B, 2), size(B, 1))
+    agree(inner == other && m == size(C, 1) && n == size(C, 2))
+    for j in 1:n, i in 1:m
+        sum = zero(eltype(A)) * zero(eltype(B))
+        sum += sum
+        for k in 1:inner
+            sum += element(transA, A, i, k) * element(transB, B, k, j)
+        end
+        C[i, j] = iszero(beta) ? alpha * sum : alpha * sum + beta * C[i, j]
+    end
+    return C
+end
+
 function ger!(alpha::Number, x::AbstractVector{T}, y::AbstractVector{T}, A::AbstractMatrix{T}) where {T<:Float}
     agree(size(A) == (length(x), length(y)))
     for j in 1:length(y)

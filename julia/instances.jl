@@ -8,7 +8,7 @@
 const MOST_INSTANCES = 64
 
 "Where values of several types may be passed, there are at most so many combinations for which a dump has the instances."
-const MOST_COMBINATIONS = 4
+const MOST_COMBINATIONS = 16
 
 "Types of arguments have parameters in parameters, at most so deep: functions that pass ever new closures of closures to themselves have no end of them."
 const MOST_NESTED = 24

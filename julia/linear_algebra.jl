@@ -27,6 +27,21 @@ gemm_wrapper!(C::AbstractVecOrMat{T}, transA::AbstractChar, transB::AbstractChar
 gemm_wrapper!(C::AbstractVecOrMat{T}, transA::AbstractChar, transB::AbstractChar, A::AbstractVecOrMat{T}, B::AbstractVecOrMat{T}, add) where {T<:Float} =
     gemm_wrapper!(C, transA, transB, A, B, add.alpha, add.beta)
 
+# Complex numbers times real ones, of which Julia takes the complex ones as twice as many real ones.
+const AsReal{T} = Base.ReinterpretArray{T,N,Complex{T}} where {N}
+function gemv!(y::AsReal{T}, transA::AbstractChar, A::AsReal{T}, x::AbstractVector{T}, alpha::Number, beta::Number) where {T<:RealFloat}
+    BLAS.product!(transA, 'N', alpha, parent(A), x, beta, parent(y))
+    return y
+end
+function gemm_wrapper!(C::AsReal{T}, transA::AbstractChar, transB::AbstractChar, A::AsReal{T}, B::AbstractVecOrMat{T}, add) where {T<:RealFloat}
+    BLAS.product!(transA, transB, add.alpha, parent(A), B, add.beta, parent(C))
+    return C
+end
+
+# Elements of other types.
+_generic_matmatmul!(C::AbstractVecOrMat{<:Number}, transA::AbstractChar, transB::AbstractChar, A::AbstractVecOrMat{<:Number}, B::AbstractVecOrMat{<:Number}, add) =
+    BLAS.product!(transA, transB, add.alpha, A, B, add.beta, C)
+
 for (name, transposed) in ((:syrk_wrapper!, 'T'), (:herk_wrapper!, 'C'))
     @eval $name(C::AbstractMatrix{T}, trans::AbstractChar, A::AbstractVecOrMat{T}, alpha::Number, beta::Number) where {T<:Float} =
         gemm_wrapper!(C, trans, trans == 'N' ? $transposed : 'N', A, A, alpha, beta)
@@ -70,6 +85,11 @@ function (\)(A::Matrix{T}, b::VecOrMat{T}) where {T<:Float}
     end
     return least_squares(A, b)
 end
+
+const Whole = Union{Bool,Int32,Int64}
+(\)(A::Matrix{<:Whole}, b::VecOrMat{<:Union{Whole,RealFloat}}) = as_floats(A, b) \ as_floats(b, A)
+(\)(A::Matrix{<:RealFloat}, b::VecOrMat{<:Whole}) = A \ as_floats(b, A)
+as_floats(A, B) = convert(Array{float(promote_type(eltype(A), eltype(B))),ndims(A)}, A)
 
 "The elements in an array of their own."
 dense(A::Array) = A

@@ -58,6 +58,11 @@ fn carriers() {
 }
 
 #[test]
+fn compiled() {
+    run("compiled", 170_000..170_300);
+}
+
+#[test]
 fn checkpoints() {
     run("checkpoints", 160_000..160_300);
 }

@@ -120,6 +120,8 @@ pub enum ResultType {
     Matrix(usize),
     /// What the product of two matrices or vectors is: a vector if a matrix is multiplied by one, else a matrix.
     Product,
+    /// What the product of elements of two arrays is, by Julia's promotion of numbers.
+    ProductOfElements,
     /// An array of the first operand; the others are its dimensions, or a tuple of them.
     Filled,
     /// An array of what the first operand, a function, gives for elements of the others.

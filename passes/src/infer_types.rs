@@ -370,6 +370,11 @@ fn primitive_type(bb: &BBCode, module: &Module<BBCode>, primitive: &Primitive, a
         },
         ResultType::Vector(index) => Some(Type::array(element_type(&operand(index)?)?, 1)),
         ResultType::Matrix(index) => Some(Type::array(element_type(&operand(index)?)?, 2)),
+        ResultType::ProductOfElements => {
+            let elements = [element_type(&operand(0)?)?, element_type(&operand(1)?)?];
+            number_type(ResultType::Promoted, &elements)
+                .or_else(|| (elements[0] == elements[1]).then(|| elements[0].clone()))
+        }
         ResultType::Product => product_type(&operand(0)?, &operand(1)?),
         ResultType::Filled => {
             let rank = match args {

@@ -10,6 +10,7 @@ use hashbrown::HashMap;
 use ircode::{Argument, Function, Module, Name, Operand, Stmt, Type};
 
 use crate::link_methods::type_of;
+use crate::union_splitting::known_type;
 use crate::{PassError, PassResult};
 
 /// The pass's name on the command line.
@@ -117,7 +118,13 @@ fn called_values(module: &Module<BBCode>, function: &str) -> Vec<Found> {
 /// The method for values of a type that takes arguments of just these types, if there is one.
 fn only_method(module: &Module<BBCode>, of: &Type, types: &[Type]) -> Option<Name> {
     let methods = module.methods(&format!("(::{of})")).iter().filter_map(|&method| module.functions().get(method));
-    let mut fitting = methods.filter(|method| !method.varargs && method.body.argtypes.get(1..) == Some(types));
+    let takes = |method: &&Function<BBCode>| {
+        let taken = method.body.argtypes.get(1..).unwrap_or_default();
+        let same =
+            |(taken, given): (&Type, &Type)| taken == given || known_type(module, taken) == known_type(module, given);
+        !method.varargs && taken.len() == types.len() && taken.iter().zip(types).all(same)
+    };
+    let mut fitting = methods.filter(takes);
     let method = fitting.next()?;
     let known = !types.iter().any(Type::is_unknown) && fitting.next().is_none();
     known.then(|| method.name.clone())

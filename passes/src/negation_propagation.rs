@@ -144,18 +144,26 @@ impl Signs {
                 signs.0.insert(id, true);
             }
         }
-        for &id in order.iter().rev() {
-            let Some(stmt) = bb.stmt(id) else { continue };
-            let found = arithmetic(module, stmt);
+        // What is used by something else first: a φ may use what comes after it, around a loop. Arithmetic uses what comes before it.
+        let stmts = || order.iter().rev().filter_map(|&id| Some((id, bb.stmt(id)?)));
+        for (_, stmt) in stmts().filter(|(_, stmt)| arithmetic(module, stmt).is_none()) {
+            stmt.for_each_use(|value| {
+                if let Some(may_flip) = signs.0.get_mut(value) {
+                    *may_flip = false;
+                }
+            });
+        }
+        for (id, stmt) in stmts() {
+            let Some(found) = arithmetic(module, stmt) else { continue };
             stmt.for_each_use(|value| {
                 let operand = Operand::Value(value);
                 let can_do = match found {
-                    Some(Arithmetic::Add(a, b)) if a == b => signs.may_flip(id),
+                    Arithmetic::Add(a, b) if a == b => signs.may_flip(id),
                     // Only one of two can be subtracted.
-                    Some(Arithmetic::Add(_, b)) => *b == operand || !signs.has_sign(b),
-                    Some(Arithmetic::Subtract(a, b)) => a != b && *b == operand,
-                    Some(Arithmetic::Multiply(_, a, b)) => a == b || signs.may_flip(id),
-                    Some(Arithmetic::Negate(_)) | None => false,
+                    Arithmetic::Add(_, b) => *b == operand || !signs.has_sign(b),
+                    Arithmetic::Subtract(a, b) => a != b && *b == operand,
+                    Arithmetic::Multiply(_, a, b) => a == b || signs.may_flip(id),
+                    Arithmetic::Negate(_) => false,
                 };
                 if let Some(may_flip) = signs.0.get_mut(value) {
                     *may_flip &= can_do;

@@ -244,9 +244,7 @@ impl Splitter<'_> {
         }
         let mut tests = Vec::new();
         for (index, (given, taken)) in given.iter().zip(taken).enumerate() {
-            // What the compiler knows of a value beside its type makes no difference, but which function it is.
-            let known = |ty: &Type| self.module.type_of_known_function(ty).unwrap_or_else(|| plain(ty));
-            let (given, taken) = (&known(given), &known(taken));
+            let (given, taken) = (&known_type(self.module, given), &known_type(self.module, taken));
             if given == taken {
                 continue;
             }
@@ -293,6 +291,11 @@ impl Splitter<'_> {
             _ => false,
         }
     }
+}
+
+/// A type by which methods are told apart: what the compiler knows of a value beside its type makes no difference, but which function it is.
+pub(crate) fn known_type(module: &Module<BBCode>, ty: &Type) -> Type {
+    module.type_of_known_function(ty).unwrap_or_else(|| plain(ty))
 }
 
 fn plain(ty: &Type) -> Type {

@@ -107,7 +107,7 @@ impl<'m, T: Compilable> Builder<'m, T> {
     /// With derivatives that may be rounded in another order than in the interpreter, which is faster: adjoints that loops carry are
     /// [multiplied by one number a round](passes::preaccumulation), what is added to an element several times is
     /// [added up first](passes::increment_merging), and rounds that read the same numbers may be reversed
-    /// [as soon as they were run](reverse_mode::Options::reassociate).
+    /// [as soon as they were run](reverse_mode::Options::reassociate). The value may be rounded otherwise, too.
     pub fn reassociate(self, reassociate: bool) -> Self {
         self.with(|settings| settings.reassociate = reassociate)
     }

@@ -1,4 +1,4 @@
-# Writes into the folder given library.json, the code of all functions of functions.jl, short_cuts.jl, open_types.jl, captured.jl, own_vectors.jl and open_tuples.jl and of what they call, and cases.json, their
+# Writes into the folder given library.json, the code of all functions of functions.jl and of the other files here, and of what they call, and cases.json, their
 # arguments with Julia's value and the gradient: `scripts/julia tests/library/export.jl tests/library`.
 #
 # Gradients are central differences in 1000-bit arithmetic, so they are right to the last bit of a Float64.
@@ -6,7 +6,7 @@
 include(joinpath(@__DIR__, "..", "..", "julia", "BBKit.jl"))
 # By its name alone, which the dumps repeat.
 include_string(Main, read(joinpath(@__DIR__, "functions.jl"), String), "functions.jl")
-foreach(name -> include_string(Library, read(joinpath(@__DIR__, name), String), name), ["short_cuts.jl", "open_types.jl", "captured.jl", "own_vectors.jl", "open_tuples.jl"])
+foreach(name -> include_string(Library, read(joinpath(@__DIR__, name), String), name), ["short_cuts.jl", "open_types.jl", "captured.jl", "own_vectors.jl", "open_tuples.jl", "several_types.jl"])
 using .Library: FUNCTIONS
 allunique(first.(FUNCTIONS)) || error("two functions have the same name")
 

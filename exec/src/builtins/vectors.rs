@@ -138,11 +138,11 @@ pub(super) fn delete_begin(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<
 pub(super) fn delete_at(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let (array, element, count) = vector(args)?;
     let at = position(args, length(array))?;
-    if at + count > length(array) {
+    let Some(end) = at.checked_add(count).filter(|&end| end <= length(array)) else {
         return too_many(runtime, array);
-    }
+    };
     let mut elements = Value::Array(array.clone()).array_elements().unwrap_or_default();
-    elements.drain(at..at + count);
+    elements.drain(at..end);
     replace(runtime, array, &element, elements, 0)?;
     Ok(Value::Nothing)
 }

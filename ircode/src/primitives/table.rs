@@ -314,7 +314,7 @@ pub static TABLE: &[Primitive] = &[
     on_arrays("minimum", 1, ResultType::Element(0), READS),
     on_arrays("argmax", 1, ResultType::Int64, READS),
     on_arrays("argmin", 1, ResultType::Int64, READS),
-    on_arrays("dot", 2, ResultType::Element(0), READS),
+    on_arrays("dot", 2, ResultType::ProductOfElements, READS),
     on_arrays("fill", 2, ResultType::Filled, ALLOCATES).any_number(),
     on_arrays("fill!", 2, SAME, WRITES),
     on_arrays("copyto!", 2, SAME, WRITES).up_to(5),

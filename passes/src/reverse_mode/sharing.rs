@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::objects::{Class, Objects};
 use super::operation::{Classifier, Operation};
-use super::summary::{Summaries, computes_numbers, is_call_of_value, mutable_parts};
+use super::summary::{Summaries, computes_numbers, is_call_of_function, mutable_parts};
 use crate::rules::RuleTable;
 
 /// Two arguments, by their indices, the lesser first: 1 is `_2`.
@@ -95,7 +95,8 @@ impl Calls {
             }
             let operation = classifier.operation(id, &|_| Some(id));
             // A value that is called is one of the functions that may be called from elsewhere.
-            let is_call = matches!(inst.stmt, Stmt::Call(_) | Stmt::Invoke(_)) && !is_call_of_value(module, &inst.stmt);
+            let is_call =
+                matches!(inst.stmt, Stmt::Call(_) | Stmt::Invoke(_)) && !is_call_of_function(module, bb, &inst.stmt);
             if matches!(operation, Operation::Unknown) && is_call && module.primitive_call(&inst.stmt).is_none() {
                 return None;
             }

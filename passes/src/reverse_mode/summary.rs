@@ -118,7 +118,7 @@ fn direct(module: &Module<BBCode>, rules: &RuleTable, bb: &BBCode, closed: bool)
                     let integers = args.get(1).is_some_and(|arg| of_integer(&bb.operand_type(arg)));
                     primitive.name == "bitcast" && !(integers && of_integer(&inst.ty))
                 });
-                if closed && is_call_of_value(module, &inst.stmt) {
+                if closed && is_call_of_function(module, bb, &inst.stmt) {
                     callees.push(ANY_CANDIDATE);
                 } else if !pure && matches!(inst.stmt, Stmt::Call(_) | Stmt::Invoke(_) | Stmt::Expr(_)) {
                     summary = Summary::ANYTHING;
@@ -155,14 +155,15 @@ pub(super) fn computes_numbers(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> boo
     })
 }
 
-/// Whether what is called is known only when the program runs.
-pub(super) fn is_call_of_value(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
+/// Whether a function is called that is known only when the program runs: no object, whose methods are none of the functions that are called as values.
+pub(super) fn is_call_of_function(module: &Module<BBCode>, bb: &BBCode, stmt: &Stmt<Ids>) -> bool {
     let callee = match stmt {
         Stmt::Call(call) => &call.callee,
         Stmt::Invoke(invoke) => &invoke.callee,
         _ => return false,
     };
-    matches!(callee, Operand::Value(_) | Operand::Argument(_)) && module.callee(callee).is_none()
+    let is_object = || matches!(bb.operand_type(callee), Type::Named(name) if module.type_def(&name).is_some());
+    matches!(callee, Operand::Value(_) | Operand::Argument(_)) && module.callee(callee).is_none() && !is_object()
 }
 
 /// Whether an object is seen to be made in the function.

@@ -4,6 +4,7 @@
 mod carriers;
 mod checkpoints;
 mod compaction;
+mod compiled;
 mod determinism;
 mod gradient;
 mod independent_rounds;
@@ -19,6 +20,8 @@ mod safety;
 mod surgery;
 mod there_and_back;
 mod unroll_and_jam;
+
+pub use compiled::compiled_agrees;
 
 use arbitrary::{Result, Unstructured};
 use exec::Limits;
@@ -44,6 +47,7 @@ pub const TARGETS: &[Target] = &[
     ("checkpoints", checkpoints::check),
     ("linearization", linearization::check),
     ("native", native::check),
+    ("compiled", compiled::check),
     ("unroll_and_jam", unroll_and_jam::check),
     ("independent_rounds", independent_rounds::check),
     ("one_block", one_block::check),

@@ -1,0 +1,47 @@
+# More functions: numbers, elements, objects and functions of several types in one place. Evaluated in the module of functions.jl.
+
+# Matrices of integers, of Bools and of complex numbers, times such of floats.
+@case("integer_matrix_products", P -> (H = [1 0; 2 1; 3 4]; sum(H * P * H') + weighted(vec(P * [1 2 3; 4 5 6]))), [1.0 0.3; -0.4 0.8])
+@case("masks_as_matrices", A -> (D = A .> 0.35; sum(abs2, A' * D) + sum(D * A')), [0.4 0.3; 0.1 0.5; 0.7 0.8])
+@case("permuted_rows", A -> weighted(vec(Matrix(1I, 3, 3)[[3, 1, 2], :] * A)), [0.4 0.3; 0.1 0.5; 0.7 0.8])
+@case("complex_times_real_matrix", A -> (F = [cis(-2 * j * k / 3) for j in 0:2, k in 0:2]; sum(abs2, F * A) + real(sum(F * A[:, 1])) + sum(abs2, A' * F)), [0.4 0.3; 0.1 0.5; 0.7 0.8])
+@case("integer_row_times_vector", u -> [1, 2, 3]' * u + dot([3, 2, 1], sin.(u)), [0.4, 0.3, 0.2])
+@case("least_squares_of_integers", b -> weighted([1 2; 3 4; 5 6; 7 9] \ b), [0.4, 0.3, 0.2, 0.9])
+@case("matrix_of_several_types", x -> (Y = [0 -im; 1im x]; real(x * Y[1, 2] * Y[2, 1]) * real(Y[2, 2])), 0.4)
+
+# Sums that start as integers and become floats.
+combined(a, b, c) = muladd(a, b, c) + clamp(c, -1.0, 1.0)
+function three_sums(u)
+    a = 0
+    b = 0
+    c = 0
+    for x in u
+        a += x
+        b += x^2
+        c -= x
+    end
+    return combined(a, b, c)
+end
+@case("three_sums_from_integers", u -> three_sums(u), [0.4, 0.3, 0.2])
+
+# Objects of more than four types, and functions that change what they are given, one after the other.
+abstract type Step end
+struct Doubled <: Step end
+struct Increased <: Step end
+struct Squared <: Step end
+struct Halved <: Step end
+struct Shifted <: Step; by::Float64; end
+taken(::Doubled, r) = 2r
+taken(::Increased, r) = r + 1
+taken(::Squared, r) = r^2
+taken(::Halved, r) = r / 2
+taken(s::Shifted, r) = r - s.by * r
+@case("objects_of_five_types", x -> (r = x; for s in Step[Doubled(), Increased(), Squared(), Halved(), Shifted(0.3)]; r = taken(s, r); end; r), 0.4)
+changed!(::Doubled, r) = (r[] *= 2)
+changed!(::Increased, r) = (r[] += 1)
+@case("objects_for_each", u -> (r = Ref(u[1]); foreach(s -> changed!(s, r), Step[Doubled(), Increased(), Doubled()]); r[] * u[2]), [0.4, 0.3])
+@case("functions_for_each", u -> (r = Ref(u[1]); foreach(h -> h(r), Function[s -> (s[] *= 2), s -> (s[] += u[2])]); r[]^2), [0.4, 0.3])
+@case("functions_that_change_until_one_says_so", u -> (r = copy(u); n = count(h -> h(r), Function[s -> (s[1] *= s[2]; true), s -> (s[2] += s[1]; false)]); n * r[1] * r[2]), [0.4, 0.3])
+
+const STEPS_OF = Real[0.5, 2, 3]
+@case("global_numbers_of_several_types", x -> x * STEPS_OF[1]::Float64 + x^2 * STEPS_OF[2]::Int, 0.4)
