@@ -42,6 +42,14 @@ impl<F> Module<F> {
         }
     }
 
+    /// The type that an operand names.
+    pub fn named_type<N: Names>(&self, operand: &Operand<N>) -> Option<Type> {
+        match self.callee(operand)? {
+            Callee::Type(ty) => Some(ty),
+            _ => None,
+        }
+    }
+
     /// What a call or an invoke calls; `None` if that is known only when the program runs, and for all other statements.
     ///
     /// This is what its callee [names](Self::callee), but for types: calling a type makes a value of it by a method, a constructor. Where the module has it, or

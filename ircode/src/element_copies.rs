@@ -13,7 +13,7 @@ use crate::constant::Constant;
 use crate::module::{Module, TypeKind};
 use crate::names::{Names, SSAValue};
 use crate::operand::Operand;
-use crate::primitives::foreign_call;
+use crate::primitives::{MemoryEffect, foreign_call};
 use crate::scalar::{Scalar, ScalarType};
 use crate::stmt::{ExprNode, Stmt};
 use crate::types::Type;
@@ -87,7 +87,7 @@ pub fn addresses_copied<N: Names>(stmt: &Stmt<N>) -> Option<(&Operand<N>, Option
 pub fn element_copies<F, N: Names>(module: &Module<F>, view: &View<'_, N>) -> Vec<Replacement<N>> {
     let shifts = |statement: &StatementView<'_, N>| {
         let primitive = module.primitive_call(statement.stmt);
-        primitive.is_some_and(|(primitive, _)| SHIFTING.contains(&primitive.name))
+        primitive.is_some_and(|(primitive, _)| primitive.memory == MemoryEffect::Resize { shifts: true })
     };
     let indices = (0..view.statements.len()).zip(&view.statements);
     let shifts = indices.filter(|(_, statement)| shifts(statement)).map(|(index, _)| index).collect();
@@ -199,9 +199,6 @@ struct Fill<N: Names> {
     array: Operand<N>,
     byte: Operand<N>,
 }
-
-/// Primitives after which the first element of an array lies elsewhere.
-const SHIFTING: &[&str] = &["jl_array_grow_beg", "jl_array_grow_at", "jl_array_del_beg", "jl_array_del_at"];
 
 struct Found<'a, 'v, F, N: Names> {
     module: &'a Module<F>,

@@ -54,7 +54,8 @@ impl<F> Module<F> {
         }
     }
 
-    fn is_mutable_struct(&self, ty: &Type) -> bool {
+    /// Whether this is a mutable struct that the module declares.
+    pub fn is_mutable_struct(&self, ty: &Type) -> bool {
         let Type::Named(name) = ty else { return false };
         matches!(self.type_def(name).map(|def| &def.kind), Some(TypeKind::Struct { mutable: true, .. }))
     }

@@ -214,6 +214,36 @@ impl<N: Names> Operand<N> {
         }
     }
 
+    /// The symbol that the operand is, quoted or not.
+    pub fn as_symbol(&self) -> Option<&Name> {
+        match self.as_constant()? {
+            Constant::Symbol(name) => Some(name),
+            _ => None,
+        }
+    }
+
+    /// The `Int64` that the operand is.
+    pub fn as_int64(&self) -> Option<i64> {
+        match self.as_constant()?.as_scalar()? {
+            Scalar::Int64(number) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// The position, counted from 0, that the operand is as an integer that counts from 1.
+    ///
+    /// ```
+    /// use ircode::{Constant, Operand, Positions};
+    ///
+    /// assert_eq!(Operand::<Positions>::from(3).as_position(), Some(2));
+    /// assert_eq!(Operand::<Positions>::from(0).as_position(), None);
+    /// assert_eq!(Operand::<Positions>::Constant(Constant::Symbol("x".into())).as_position(), None);
+    /// ```
+    pub fn as_position(&self) -> Option<usize> {
+        let number = self.as_constant()?.as_scalar().filter(|number| number.scalar_type().is_integer())?;
+        usize::try_from(number.to_i128().checked_sub(1)?).ok()
+    }
+
     /// Whether this is the literal `nothing`.
     pub fn is_nothing(&self) -> bool {
         matches!(self, Operand::Constant(Constant::Nothing))

@@ -46,6 +46,28 @@ pub struct Primitive {
     pub rule: &'static str,
     /// Which names mean it.
     pub scope: Scope,
+    /// What it does with arrays and stacks that others have to know.
+    pub memory: MemoryEffect,
+}
+
+/// What a primitive does with arrays and stacks, as far as passes and the compiler of native code ask for that.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum MemoryEffect {
+    /// Nothing of what follows.
+    #[default]
+    Other,
+    /// It makes an array that shares no memory with any other. The operands behind the first one are its dimensions, or one is a tuple of them.
+    NewArray {
+        /// Whether it is a tuple.
+        by_tuple: bool,
+    },
+    /// It may give the array that is its first operand another length.
+    Resize {
+        /// Whether the first element may lie elsewhere then, though there is room behind the last.
+        shifts: bool,
+    },
+    /// It works on the stack that is its first operand, and keeps it nowhere.
+    Stack,
 }
 
 /// Which names mean a primitive.
@@ -177,7 +199,7 @@ pub enum Compute {
     Scalars(fn(&[Scalar]) -> Result<Scalar, Failure>),
     /// A scalar of the type that the first operand names.
     Convert(fn(ScalarType, &Scalar) -> Result<Scalar, Failure>),
-    /// It works on other things than scalars, and only the interpreter runs it.
+    /// It works on other things than scalars: memory, tuples, calls. What it does is said by `exec`.
     Machine,
 }
 
@@ -359,7 +381,8 @@ mod tests {
 
     fn tuples<T: Clone>(of: &[T], length: usize) -> Vec<Vec<T>> {
         (0..length).fold(vec![Vec::new()], |tuples, _| {
-            let longer = |tuple: Vec<T>| of.iter().map(move |last| [tuple.as_slice(), &[last.clone()]].concat());
+            let longer =
+                |tuple: Vec<T>| of.iter().map(move |last| [tuple.as_slice(), std::slice::from_ref(last)].concat());
             tuples.into_iter().flat_map(longer).collect()
         })
     }

@@ -5,7 +5,6 @@ use ircode::{Constant, LineInfo, Module, NewInstruction, Operand, Scalar, Stmt, 
 use slotmap::SecondaryMap;
 
 use crate::local_arrays::{dimensions, local_arrays};
-use crate::loop_ranges::integer;
 use crate::manager::Context;
 use crate::{PassError, PassResult, mem2reg};
 
@@ -72,7 +71,7 @@ fn replaceable(bb: &BBCode, module: &Module<BBCode>) -> Vec<Array> {
     for (made, element) in local_arrays(bb, module) {
         let Some(dims) = bb.stmt(made).and_then(|stmt| dimensions(module, bb, stmt)) else { continue };
         let dims: Option<Vec<usize>> =
-            dims.iter().map(|dim| integer(dim).and_then(|dim| usize::try_from(dim).ok())).collect();
+            dims.iter().map(|dim| dim.as_int64().and_then(|dim| usize::try_from(dim).ok())).collect();
         let Some(dims) = dims else { continue };
         let length = dims.iter().try_fold(1_usize, |length, dim| length.checked_mul(*dim));
         if length.is_some_and(|length| length <= MOST_ELEMENTS) && zero(&element).is_some() {
@@ -133,7 +132,7 @@ fn replaceable(bb: &BBCode, module: &Module<BBCode>) -> Vec<Array> {
 
 /// Which element constant indices name, in memory order, from 0; `None` if they are not constant or there is no such element.
 fn position(dims: &[usize], indices: &[Operand<Ids>]) -> Option<usize> {
-    let index = |operand: &Operand<Ids>| usize::try_from(integer(operand)?).ok()?.checked_sub(1);
+    let index = |operand: &Operand<Ids>| usize::try_from(operand.as_int64()?).ok()?.checked_sub(1);
     if let [only] = indices {
         return index(only).filter(|&index| index < dims.iter().product());
     }

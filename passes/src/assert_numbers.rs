@@ -5,7 +5,6 @@ use ircode::primitives::Primitive;
 use ircode::{Constant, LineInfo, Module, NewInstruction, Operand, ScalarType, Stmt, Type};
 use smallvec::SmallVec;
 
-use crate::constant_folding::named_type;
 use crate::manager::Context;
 use crate::{PassError, PassResult};
 
@@ -107,7 +106,7 @@ fn tests_before(bb: &BBCode, module: &Module<BBCode>, id: InstId, value: &Operan
             && let Some((primitive, [of, ty])) = module.primitive_call(asked)
             && (primitive.name, of) == ("isa", value)
         {
-            found.extend(named_type(module, ty));
+            found.extend(module.named_type(ty));
         }
         block = test;
     }

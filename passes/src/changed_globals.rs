@@ -322,7 +322,7 @@ impl Flow<'_> {
 
     /// Whether `%new` makes something that can be changed.
     fn makes_object(&self, args: &[Operand<Ids>]) -> bool {
-        let Some(ty) = args.first().and_then(|ty| crate::constant_folding::named_type(self.module, ty)) else {
+        let Some(ty) = args.first().and_then(|ty| self.module.named_type(ty)) else {
             return true;
         };
         let Type::Named(name) = ty else { return false };

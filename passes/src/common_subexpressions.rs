@@ -4,7 +4,7 @@ use bbcode::{BBCode, BlockGraph, Ids, InstId};
 use hashbrown::hash_table::Entry;
 use hashbrown::{DefaultHashBuilder, HashMap, HashSet, HashTable};
 use ircode::graph::{LoopForest, LoopId};
-use ircode::primitives::Primitive;
+use ircode::primitives::{MemoryEffect, Primitive};
 use ircode::{Constant, GlobalRef, Instruction, Module, Operand, ScalarType, Stmt, Type};
 use slotmap::SecondaryMap;
 use std::hash::BuildHasher;
@@ -207,13 +207,14 @@ fn may_write(module: &Module<BBCode>, bb: &BBCode, inst: &Instruction<Ids>) -> b
         return false;
     }
     match module.primitive_call(&inst.stmt) {
-        Some((primitive, _)) => primitive.effects.writes && !IN_STACKS.contains(&primitive.name),
+        Some((primitive, _)) => {
+            // What changes stacks and slots changes nothing else.
+            let in_stacks = primitive.memory == MemoryEffect::Stack || primitive.name == "slot_set!";
+            primitive.effects.writes && !in_stacks
+        }
         None => effects(module, bb, inst).writes,
     }
 }
-
-/// What changes stacks and slots, and nothing else.
-const IN_STACKS: &[&str] = &["stack_push!", "stack_pop!", "stack_empty!", "stack_set!", "slot_set!"];
 
 /// What reads arrays, references and mutable structs.
 const LOADS: &[&str] = &["arrayref", "const_arrayref", "getindex", "arraylen", "arraysize", "getfield", "memoryrefget"];

@@ -2,11 +2,10 @@
 
 use bbcode::{BBCode, Ids};
 use ircode::primitives::{Compute, Primitive};
-use ircode::{CallNode, Callee, Constant, Instruction, Module, Names, Operand, Scalar, ScalarType, Stmt, Type};
+use ircode::{CallNode, Callee, Constant, Instruction, Module, Operand, Scalar, ScalarType, Stmt, Type};
 
 use crate::PassResult;
 use crate::effects::field_type;
-use crate::loop_ranges::integer;
 use crate::manager::Context;
 use crate::replace::Replacements;
 
@@ -98,11 +97,11 @@ fn joined_sum(bb: &BBCode, module: &Module<BBCode>, stmt: &Stmt<Ids>) -> Option<
 /// The operand and the constant that an integer of 64 bits is the sum of.
 fn sum_with_constant<'b>(bb: &BBCode, module: &Module<BBCode>, stmt: &'b Stmt<Ids>) -> Option<(&'b Operand<Ids>, i64)> {
     // Most calls are seen not to be one without asking what they call.
-    if matches!(stmt, Stmt::Call(call) if !call.args.iter().any(|arg| integer(arg).is_some())) {
+    if matches!(stmt, Stmt::Call(call) if !call.args.iter().any(|arg| arg.as_int64().is_some())) {
         return None;
     }
     let (primitive, [a, b]) = module.primitive_call(stmt)? else { return None };
-    let (rest, more) = match (primitive.name, integer(a), integer(b)) {
+    let (rest, more) = match (primitive.name, a.as_int64(), b.as_int64()) {
         ("add_int", None, Some(number)) => (a, number),
         ("add_int", Some(number), None) => (b, number),
         ("sub_int", None, Some(number)) => (a, number.wrapping_neg()),
@@ -160,7 +159,7 @@ fn value_of_call(
     args: &[Operand<Ids>],
 ) -> Option<Operand<Ids>> {
     if let ("isa", [value, ty]) = (primitive.name, args) {
-        let known = module.is_a(&bb.operand_type(value), &named_type(module, ty)?);
+        let known = module.is_a(&bb.operand_type(value), &module.named_type(ty)?);
         return known.map(|known| Constant::bool(known).into());
     }
     folded(module, primitive, args).or_else(|| identity(bb, module, primitive, args))
@@ -186,21 +185,9 @@ pub(crate) fn folded(module: &Module<BBCode>, primitive: &Primitive, args: &[Ope
             f(&scalars?).ok().map(Operand::from)
         }
         (Compute::Convert(f), [ty, value]) => {
-            let ty = named_type(module, ty)?.as_scalar()?;
+            let ty = module.named_type(ty)?.as_scalar()?;
             f(ty, &scalar(value)?).ok().map(Operand::from)
         }
-        _ => None,
-    }
-}
-
-/// The type that an operand names.
-pub(crate) fn named_type<F, N: Names>(module: &Module<F>, operand: &Operand<N>) -> Option<Type> {
-    match operand {
-        Operand::Constant(Constant::Type(ty)) => Some((**ty).clone()),
-        Operand::Global(global) => match module.global_callee(global) {
-            Callee::Type(ty) => Some(ty),
-            _ => None,
-        },
         _ => None,
     }
 }
@@ -230,7 +217,7 @@ fn identity(
         ("sub_float", [x, zero]) => same(x, zero, 0.0),
         ("mul_float", [a, b]) => same(a, b, 1.0).or_else(|| same(b, a, 1.0)),
         ("div_float", [x, one]) => same(x, one, 1.0),
-        ("add_int" | "sub_int", [x, zero]) if integer(zero) == Some(0) && bb.operand_type(x) == Type::INT64 => {
+        ("add_int" | "sub_int", [x, zero]) if zero.as_int64() == Some(0) && bb.operand_type(x) == Type::INT64 => {
             Some(x.clone())
         }
         ("neg_float", [x]) => negated(x),

@@ -2,7 +2,7 @@
 
 use bbcode::{BBCode, Ids};
 use ircode::primitives::{Effects, Primitive};
-use ircode::{Constant, Head, Instruction, Module, Names, Operand, Stmt, Type, TypeKind};
+use ircode::{Constant, Head, Instruction, Module, Names, Operand, Stmt, Type, TypeKind, field_position};
 
 /// What executing the statement may do beside giving a value.
 pub fn effects<F>(module: &Module<F>, bb: &BBCode, inst: &Instruction<Ids>) -> Effects {
@@ -57,28 +57,9 @@ fn cannot_throw<F>(module: &Module<F>, bb: &BBCode, name: &str, args: &[Operand<
 
 /// The type of the field of an immutable object that a constant names; `None` if it is not seen to exist.
 pub fn field_type<F>(module: &Module<F>, object: &Type, field: &Operand<Ids>) -> Option<Type> {
-    let constant = field.as_constant()?;
-    let number = constant.as_scalar().and_then(|scalar| usize::try_from(scalar.to_i128()).ok()?.checked_sub(1));
-    let name = match constant {
-        Constant::Symbol(name) => Some(name),
-        _ => None,
-    };
-    let named = |fields: &[(ircode::Name, Type)]| {
-        let found = match name {
-            Some(name) => fields.iter().find(|(known, _)| known == name),
-            None => number.and_then(|number| fields.get(number)),
-        };
-        found.map(|(_, ty)| ty.clone())
-    };
-    match object {
-        Type::Tuple(elements) => elements.get(number?).cloned(),
-        Type::NamedTuple(fields) => named(fields),
-        Type::Named(type_name) => match module.type_def(type_name).map(|def| &def.kind) {
-            Some(TypeKind::Struct { mutable: false, fields }) => named(fields),
-            _ => None,
-        },
-        _ => None,
-    }
+    let fields = module.immutable_fields(object)?;
+    let position = field_position(&fields, field.as_constant()?)?;
+    fields.get(position).map(|(_, ty)| (*ty).clone())
 }
 
 /// The type of the field of a mutable struct that an operand names. Where only the run tells which it is, that which all of its fields have; `None` if they

@@ -10,7 +10,6 @@ use ircode::{Callee, Head, Instruction, Module, Operand, ScalarType, Stmt, Type,
 use slotmap::SecondaryMap;
 
 use crate::PassResult;
-use crate::constant_folding::named_type;
 use crate::effects::field_type;
 use crate::manager::Context;
 
@@ -285,7 +284,7 @@ pub(crate) fn result_type(bb: &BBCode, module: &Module<BBCode>, inst: &Instructi
         Stmt::Call(call) => called_type(bb, module, &call.callee),
         Stmt::Invoke(invoke) => called_type(bb, module, &invoke.callee),
         Stmt::Expr(expr) => match expr.head {
-            Head::New => named_type(module, expr.args.first()?),
+            Head::New => module.named_type(expr.args.first()?),
             Head::Boundscheck | Head::IsDefined => Some(Type::BOOL),
             Head::ThrowUndefIfNot => Some(Type::Any),
             _ => None,
@@ -326,7 +325,7 @@ fn primitive_type(bb: &BBCode, module: &Module<BBCode>, primitive: &Primitive, a
             let types: Vec<Type> = args.iter().map(|arg| bb.operand_type(arg)).collect();
             number_type(primitive.result, &types)
         }
-        ResultType::Named => named_type(module, args.first()?),
+        ResultType::Named => module.named_type(args.first()?),
         ResultType::Bool => Some(Type::BOOL),
         ResultType::Int64 => Some(Type::INT64),
         ResultType::Nothing => Some(Type::Nothing),
@@ -339,8 +338,8 @@ fn primitive_type(bb: &BBCode, module: &Module<BBCode>, primitive: &Primitive, a
         }
         ResultType::WithFlag => Some(Type::tuple([operand(0)?, Type::BOOL])),
         ResultType::Element(index) => element_type(&operand(index)?),
-        ResultType::Stack => named_type(module, args.first()?).map(Type::stack),
-        ResultType::Slot => named_type(module, args.first()?).map(Type::slot),
+        ResultType::Stack => module.named_type(args.first()?).map(Type::stack),
+        ResultType::Slot => module.named_type(args.first()?).map(Type::slot),
         ResultType::Closure => module.closure_type(args.first()?, args.len() - 1),
         ResultType::DifferentiableFunction => {
             let original = match operand(0) {
@@ -391,7 +390,7 @@ fn primitive_type(bb: &BBCode, module: &Module<BBCode>, primitive: &Primitive, a
         ResultType::Field => field_type(module, &operand(0)?, args.get(1)?),
         ResultType::Branches => Some(Type::union([operand(1)?, operand(2)?])),
         ResultType::Unknown => match (primitive.name, args) {
-            ("typeassert", [_, ty]) => named_type(module, ty),
+            ("typeassert", [_, ty]) => module.named_type(ty),
             _ => None,
         },
     }

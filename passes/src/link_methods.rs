@@ -5,7 +5,6 @@ use hashbrown::HashMap;
 use ircode::primitives::{Compute, Primitive, Scope};
 use ircode::{Callee, Constant, Module, Name, Operand, Stmt, Type};
 
-use crate::constant_folding::named_type;
 use crate::manager::{Context, run_on_function};
 use crate::rules::{RuleKind, RuleTable};
 use crate::{
@@ -76,7 +75,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
                     || converts(module, bb, primitive, args)
                     || primitive.scope == Scope::Arrays && !args.iter().any(|arg| may_be_array(bb, module, arg))
                     // An array of these elements, `T[a, b]`.
-                    || primitive.name == "getindex" && args.first().is_some_and(|of| named_type(module, of).is_some())
+                    || primitive.name == "getindex" && args.first().is_some_and(|of| module.named_type(of).is_some())
                     // Elements at several places.
                     || primitive.name == "getindex" && args.iter().skip(1).any(|index| is_several(module, bb, index))
                     || lacks_rule(module, bb, &rules, primitive, args)
@@ -193,7 +192,7 @@ fn lacks_rule(
 /// Whether a value may be an array, as far as its type tells.
 fn may_be_array(bb: &BBCode, module: &Module<BBCode>, operand: &Operand<Ids>) -> bool {
     let ty = type_of(module, bb, operand);
-    matches!(ty, Type::Array(_)) || ty.is_unknown() && named_type(module, operand).is_none()
+    matches!(ty, Type::Array(_)) || ty.is_unknown() && module.named_type(operand).is_none()
 }
 
 /// The function that all values of this type are.

@@ -1,12 +1,15 @@
 //! Arrays that a function makes and shows to nobody.
 
 use bbcode::{BBCode, Ids, InstId};
+use ircode::primitives::MemoryEffect;
 use ircode::{Module, Operand, Stmt, Type};
 use slotmap::SecondaryMap;
 
-use crate::loop_ranges::integer;
 use crate::replace::Replacements;
 use crate::simplify_cfg::fill_empty_blocks;
+
+/// What makes an array of dimensions that are operands.
+const NEW_ARRAY: MemoryEffect = MemoryEffect::NewArray { by_tuple: false };
 
 /// The arrays of numbers that the function makes and shows to nobody, with the types of their elements.
 pub(crate) fn local_arrays(bb: &BBCode, module: &Module<BBCode>) -> SecondaryMap<InstId, Type> {
@@ -15,9 +18,7 @@ pub(crate) fn local_arrays(bb: &BBCode, module: &Module<BBCode>) -> SecondaryMap
     for (id, inst) in bb.all_insts() {
         let Some((primitive, args)) = module.primitive_call(&inst.stmt) else { continue };
         match (primitive.name, args, &inst.ty) {
-            ("new_array" | "jl_alloc_array_1d" | "jl_alloc_array_2d" | "jl_alloc_array_3d", _, Type::Array(array))
-                if array.element.as_scalar().is_some() =>
-            {
+            (_, _, Type::Array(array)) if primitive.memory == NEW_ARRAY && array.element.as_scalar().is_some() => {
                 arrays.insert(id, array.element.clone());
             }
             ("arrayset", [_, array, ..], _) => {
@@ -54,8 +55,8 @@ pub(crate) fn local_arrays(bb: &BBCode, module: &Module<BBCode>) -> SecondaryMap
 /// The dimensions of an array that this statement makes; `None` if it makes none, or dimensions are not seen to be integers of 64 bits.
 pub(crate) fn dimensions<'a>(module: &Module<BBCode>, bb: &BBCode, stmt: &'a Stmt<Ids>) -> Option<&'a [Operand<Ids>]> {
     let (primitive, args) = module.primitive_call(stmt)?;
-    let dims = match (primitive.name, args) {
-        ("new_array" | "jl_alloc_array_1d" | "jl_alloc_array_2d" | "jl_alloc_array_3d", [_, dims @ ..]) => dims,
+    let dims = match (primitive.memory, args) {
+        (NEW_ARRAY, [_, dims @ ..]) => dims,
         _ => return None,
     };
     dims.iter().all(|dim| bb.operand_type(dim) == Type::INT64).then_some(dims)
@@ -74,7 +75,7 @@ pub(crate) fn fold_sizes(bb: &mut BBCode, module: &Module<BBCode>) -> bool {
         let Some(dims) = of.and_then(|of| dimensions(module, bb, bb.stmt(of)?)) else { continue };
         let size = match (primitive.name, args) {
             ("arraysize", [_, number]) => {
-                integer(number).and_then(|number| dims.get(usize::try_from(number).ok()?.checked_sub(1)?))
+                number.as_int64().and_then(|number| dims.get(usize::try_from(number).ok()?.checked_sub(1)?))
             }
             ("arraylen", [_]) if dims.len() == 1 => dims.first(),
             _ => None,

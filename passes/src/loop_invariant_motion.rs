@@ -8,7 +8,6 @@ use ircode::{Instruction, Module, Operand, Scalar, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use crate::PassResult;
-use crate::constant_folding::named_type;
 use crate::effects::field_type;
 use crate::infer_types::result_type;
 use crate::manager::Context;
@@ -200,7 +199,7 @@ pub(crate) fn is_total(bb: &BBCode, module: &Module<BBCode>, stmt: &Stmt<Ids>) -
             args.iter().all(plain) && f(&scalars).is_ok()
         }),
         (Compute::Convert(f), _, [ty, value]) if primitive.effects == Effects::PURE => {
-            let to = named_type(module, ty).and_then(|ty| ty.as_scalar());
+            let to = module.named_type(ty).and_then(|ty| ty.as_scalar());
             let from = bb.operand_type(value).as_scalar();
             plain(value) && to.zip(from).is_some_and(|(to, from)| f(to, &Scalar::from_bits(from, 0)).is_ok())
         }

@@ -2,7 +2,7 @@
 
 use bbcode::{BBCode, BlockGraph, BlockId, Ids, InstId};
 use ircode::graph::{DomTree, LoopForest, LoopId};
-use ircode::{Module, Operand, Scalar, Stmt, Type};
+use ircode::{Module, Operand, Stmt, Type};
 
 /// So many sums are looked through for what an integer is.
 const DEEPEST: usize = 16;
@@ -61,17 +61,17 @@ impl<'a> LoopRanges<'a> {
         let mut sum = Sum { root: Some(operand.clone()), offset: 0 };
         for _ in 0..DEEPEST {
             let Some(root) = &sum.root else { break };
-            if let Some(number) = integer(root) {
+            if let Some(number) = root.as_int64() {
                 sum = Sum { root: None, offset: sum.offset.wrapping_add(number) };
                 break;
             }
             let (rest, more) = match self.binary(root) {
-                Some(("add_int", a, b)) => match (integer(a), integer(b)) {
+                Some(("add_int", a, b)) => match (a.as_int64(), b.as_int64()) {
                     (None, Some(number)) => (a, number),
                     (Some(number), None) => (b, number),
                     _ => break,
                 },
-                Some(("sub_int", a, b)) => match integer(b) {
+                Some(("sub_int", a, b)) => match b.as_int64() {
                     Some(number) => (a, number.wrapping_neg()),
                     None => break,
                 },
@@ -170,7 +170,7 @@ impl<'a> LoopRanges<'a> {
 
     /// Whether an integer is known not to be less than another one.
     fn is_at_least(&self, more: &Operand<Ids>, less: &Operand<Ids>, known: &[(Operand<Ids>, bool)]) -> bool {
-        if let (Some(more), Some(less)) = (integer(more), integer(less)) {
+        if let (Some(more), Some(less)) = (more.as_int64(), less.as_int64()) {
             return more >= less;
         }
         known.iter().any(|(condition, holds)| match (self.binary(condition), holds) {
@@ -183,10 +183,10 @@ impl<'a> LoopRanges<'a> {
 
     /// What is chosen where the other choice is a constant that is less than a bound below which the integer is not.
     fn without_lesser_choices(&self, mut operand: Operand<Ids>, least: &Operand<Ids>) -> Operand<Ids> {
-        let Some(least) = integer(least) else { return operand };
+        let Some(least) = least.as_int64() else { return operand };
         for _ in 0..DEEPEST {
             let Some(("ifelse", [_, then, otherwise])) = self.primitive(&operand) else { break };
-            let is_less = |choice: &Operand<Ids>| integer(choice).is_some_and(|number| number < least);
+            let is_less = |choice: &Operand<Ids>| choice.as_int64().is_some_and(|number| number < least);
             operand = match (is_less(then), is_less(otherwise)) {
                 (false, true) => then.clone(),
                 (true, false) => otherwise.clone(),
@@ -194,13 +194,5 @@ impl<'a> LoopRanges<'a> {
             };
         }
         operand
-    }
-}
-
-/// What an operand is if it is a constant of 64 bits.
-pub(crate) fn integer(operand: &Operand<Ids>) -> Option<i64> {
-    match operand.as_constant()?.as_scalar()? {
-        Scalar::Int64(number) => Some(*number),
-        _ => None,
     }
 }

@@ -25,7 +25,6 @@ use ircode::{Constant, Head, Module, NewInstruction, Operand, Stmt, Type, field_
 use slotmap::SecondaryMap;
 
 use crate::PassResult;
-use crate::constant_folding::named_type;
 use crate::manager::Context;
 use crate::replace::Replacements;
 use crate::simplify_cfg::fill_empty_blocks;
@@ -118,7 +117,7 @@ impl Slots {
         let mut work: Vec<InstId> = Vec::new();
         for (id, inst) in bb.all_insts() {
             match (slot_call(module, &inst.stmt), &inst.ty) {
-                (Some(SlotCall::New(of)), Type::Slot(ty)) if named_type(module, of).as_ref() == Some(&**ty) => {
+                (Some(SlotCall::New(of)), Type::Slot(ty)) if module.named_type(of).as_ref() == Some(&**ty) => {
                     let part = slots.part(slots.roots.len(), (**ty).clone());
                     slots.roots.push(Root { inst: id, part, count: 1, stays: false });
                     slots.addresses.insert(id, part);

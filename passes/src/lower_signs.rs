@@ -3,7 +3,6 @@
 use bbcode::{BBCode, EditError, Ids, InstId};
 use ircode::{Constant, LineInfo, Module, NewInstruction, Operand, Scalar, ScalarType, Stmt, Type};
 
-use crate::constant_folding::named_type;
 use crate::manager::Context;
 use crate::{PassError, PassResult};
 
@@ -82,7 +81,7 @@ fn flipped(bb: &BBCode, module: &Module<BBCode>, id: InstId, stmt: &Stmt<Ids>, l
 /// The type that a value is read as, bit by bit, and the value.
 fn bitcast<'s>(module: &Module<BBCode>, stmt: &'s Stmt<Ids>) -> Option<(ScalarType, &'s Operand<Ids>)> {
     match module.primitive_call(stmt)? {
-        (primitive, [ty, of]) if primitive.name == "bitcast" => Some((named_type(module, ty)?.as_scalar()?, of)),
+        (primitive, [ty, of]) if primitive.name == "bitcast" => Some((module.named_type(ty)?.as_scalar()?, of)),
         _ => None,
     }
 }

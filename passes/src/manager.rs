@@ -61,7 +61,7 @@ pub enum Run {
     Module(fn(&mut Module<BBCode>, Option<&Name>) -> PassResult),
 }
 
-/// All passes, by name.
+/// All passes.
 #[rustfmt::skip]
 pub const PASSES: &[Pass] = &[
     Pass { name: array_scalar_replacement::NAME, about: "make values of the elements of small arrays",                  run: Run::Function(array_scalar_replacement::run) },

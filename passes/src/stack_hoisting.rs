@@ -2,6 +2,7 @@
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::HashSet;
+use ircode::primitives::MemoryEffect;
 use ircode::{NewInstruction, Operand, Stmt, Type};
 
 use crate::PassResult;
@@ -11,9 +12,6 @@ use crate::preheaders::Preheaders;
 
 /// The pass's name on the command line.
 pub const NAME: &str = "stack-hoisting";
-
-/// What works on the stack that is its first operand, and keeps nothing of it.
-const OPERATIONS: &[&str] = &["stack_push!", "stack_get", "stack_set!", "stack_pop!", "stack_length", "stack_empty!"];
 
 /// Makes a stack that is new on every round of a loop before the loop, and empties it where it was made. True if there was one.
 ///
@@ -72,15 +70,15 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
 
 /// The statements that make stacks on which nothing but operations on stacks work, in the order of the function.
 fn stacks_of_their_own(bb: &BBCode, context: &Context<'_>) -> Vec<InstId> {
-    let name = |stmt: &Stmt<Ids>| context.module.primitive_call(stmt).map(|(primitive, _)| primitive.name);
-    let made: Vec<InstId> =
-        bb.all_insts().filter(|(_, inst)| name(&inst.stmt) == Some("new_stack")).map(|(id, _)| id).collect();
+    let primitive = |stmt: &Stmt<Ids>| context.module.primitive_call(stmt).map(|(primitive, _)| primitive);
+    let makes = |stmt: &Stmt<Ids>| primitive(stmt).is_some_and(|primitive| primitive.name == "new_stack");
+    let made: Vec<InstId> = bb.all_insts().filter(|(_, inst)| makes(&inst.stmt)).map(|(id, _)| id).collect();
     if made.is_empty() {
         return made;
     }
     let mut shared: HashSet<InstId> = HashSet::new();
     for (_, inst) in bb.all_insts() {
-        let mut is_first = name(&inst.stmt).is_some_and(|name| OPERATIONS.contains(&name));
+        let mut is_first = primitive(&inst.stmt).is_some_and(|primitive| primitive.memory == MemoryEffect::Stack);
         inst.stmt.for_each_use(|used| {
             if !is_first {
                 shared.insert(used);

@@ -11,7 +11,7 @@ use cranelift_codegen::ir::{self, InstBuilder};
 use hashbrown::HashMap;
 use ircode::{IRCode, Module, Operand, ScalarType, Stmt, Type};
 
-use super::call_graph::SHIFTING;
+use super::call_graph;
 use super::function::{FunctionCompiler, Typed};
 use super::layout::{Parts, Shape, array};
 
@@ -38,11 +38,12 @@ pub(super) fn compared_addresses(module: &Module<IRCode>, ir: &IRCode, shifts: b
         let mut current = block.stmts.start;
         for index in block.stmts.clone() {
             let Some(stmt) = ir.stmts.stmts().get(index) else { continue };
-            let primitive = module.primitive_call(stmt).map(|(primitive, _)| primitive.name);
+            let primitive = module.primitive_call(stmt).map(|(primitive, _)| primitive);
             let calls = matches!(stmt, Stmt::Call(_) | Stmt::Invoke(_)) && primitive.is_none();
-            if shifts && (calls || primitive.is_some_and(|primitive| SHIFTING.contains(&primitive))) {
+            if shifts && (calls || primitive.is_some_and(call_graph::shifts)) {
                 current = index;
             }
+            let primitive = primitive.map(|primitive| primitive.name);
             if matches!(primitive, Some(ADDRESS | OBJECT_ID)) {
                 found.insert(index, true);
                 origins.insert(index, index);

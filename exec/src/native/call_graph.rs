@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use hashbrown::{HashMap, HashSet};
 use ircode::graph::FlowGraph;
+use ircode::primitives::{MemoryEffect, Primitive};
 use ircode::{CallGraph, Callee, Function, Head, IRCode, Module, Operand, Positions, Stmt, Type};
 
 use super::phis::successors;
@@ -37,9 +38,10 @@ pub(super) const ANY_VALUE: usize = usize::MAX;
 /// In the graph of calls, what the interpreter runs.
 pub(super) const INTERPRETED: usize = usize::MAX - 1;
 
-/// Primitives that may make an array longer or shorter at its front, or anywhere.
-pub(super) const SHIFTING: &[&str] =
-    &["jl_array_grow_beg", "jl_array_grow_at", "jl_array_del_beg", "jl_array_del_at", "restore!"];
+/// Whether a primitive may make an array longer or shorter at its front, or anywhere.
+pub(super) fn shifts(primitive: &Primitive) -> bool {
+    primitive.memory == MemoryEffect::Resize { shifts: true }
+}
 
 impl Calls {
     /// What these functions call, directly or not, without those that are left out or left to the interpreter.
@@ -181,9 +183,8 @@ impl Calls {
             let mut callees = Vec::new();
             if let Some(function) = module.functions().get(number) {
                 for stmt in function.body.stmts.stmts() {
-                    let primitive = module.primitive_call(stmt).map_or("", |(primitive, _)| primitive.name);
                     self.resized.add(module, &function.body, stmt);
-                    self.shifts |= SHIFTING.contains(&primitive);
+                    self.shifts |= module.primitive_call(stmt).is_some_and(|(primitive, _)| shifts(primitive));
                     callees.extend(callee_of(module, stmt).map(|callee| match self.interpreted.contains(&callee) {
                         true => INTERPRETED,
                         false => callee,

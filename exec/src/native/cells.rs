@@ -8,7 +8,7 @@ use std::sync::Arc;
 use cranelift_codegen::ir::InstBuilder;
 use cranelift_codegen::ir::condcodes::IntCC;
 use ircode::primitives::Primitive;
-use ircode::{Callee, Constant, IRCode, Module, Name, Operand, Positions, ScalarType, Type};
+use ircode::{Callee, IRCode, Module, Operand, Positions, ScalarType, Type};
 
 use super::function::{Compiled, FunctionCompiler, Typed};
 use super::layout::{Inside, Layout, Parts, Shape};
@@ -68,24 +68,6 @@ fn function_of(module: &Module<IRCode>, ty: &Type) -> Option<usize> {
     }
 }
 
-/// The symbol that an operand is.
-fn symbol(operand: Option<&Operand<Positions>>) -> Option<&Name> {
-    match operand? {
-        Operand::Constant(Constant::Symbol(name)) => Some(name),
-        Operand::Quote(constant) => match &**constant {
-            Constant::Symbol(name) => Some(name),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-/// The position that an operand is, counted from 0; it counts from 1.
-fn position(operand: Option<&Operand<Positions>>) -> Option<usize> {
-    let number = operand?.as_constant()?.as_scalar()?.to_i128();
-    usize::try_from(number.checked_sub(1)?).ok()
-}
-
 /// Whether a value can be had in another layout.
 fn fits(from: &Layout, to: &Layout) -> bool {
     from.is_as(to) || from.copies() && to.copies() && (from.is_boxed() || to.is_boxed())
@@ -106,7 +88,9 @@ impl FunctionCompiler<'_, '_> {
     ) -> Compiled<Option<Typed>> {
         match (primitive.name, operands) {
             ("new_case", [ty, _, payload @ ..]) => {
-                let (Type::TypeOf(ty), Some(case)) = (&ty.layout.ty, symbol(args.get(1))) else { return Ok(None) };
+                let (Type::TypeOf(ty), Some(case)) = (&ty.layout.ty, args.get(1).and_then(Operand::as_symbol)) else {
+                    return Ok(None);
+                };
                 let layout = self.compiler.layouts.of(ty);
                 let number = self.compiler.layouts.case_number(ty, case);
                 let Some((number, Shape::Enum)) = number.map(|number| (number, &layout.shape)) else { return Ok(None) };
@@ -118,8 +102,10 @@ impl FunctionCompiler<'_, '_> {
                 }
             }
             ("is_case", [value, _]) if matches!(value.layout.shape, Shape::Enum) => {
-                let number =
-                    symbol(args.get(1)).and_then(|case| self.compiler.layouts.case_number(&value.layout.ty, case));
+                let number = args
+                    .get(1)
+                    .and_then(Operand::as_symbol)
+                    .and_then(|case| self.compiler.layouts.case_number(&value.layout.ty, case));
                 let (Some(number), Some(cell)) = (number, value.one()) else { return Ok(None) };
                 let case = self.load_word(cell, 0);
                 let same = self.builder.ins().icmp_imm_s(IntCC::Equal, case, number as i64);
@@ -149,7 +135,7 @@ impl FunctionCompiler<'_, '_> {
                 Ok(Some(self.scalar(ScalarType::Bool, same)))
             }
             ("captured", [closure, function, _]) if matches!(closure.layout.shape, Shape::Closure) => {
-                self.captured(closure, function, position(args.get(2)))
+                self.captured(closure, function, args.get(2).and_then(Operand::as_position))
             }
             _ => Ok(None),
         }
@@ -186,9 +172,12 @@ impl FunctionCompiler<'_, '_> {
     ) -> Compiled<Option<Typed>> {
         let Some(cell) = operands.first().and_then(Typed::one) else { return Ok(None) };
         let ty = operands.first().map_or(Type::Any, |value| value.layout.ty.clone());
-        let number = symbol(args.get(1)).and_then(|case| self.compiler.layouts.case_number(&ty, case));
+        let number =
+            args.get(1).and_then(Operand::as_symbol).and_then(|case| self.compiler.layouts.case_number(&ty, case));
         let inside = number.and_then(|number| self.compiler.layouts.case(&ty, number));
-        let (Some(number), Some((_, inside)), Some(part)) = (number, inside, position(args.get(2))) else {
+        let (Some(number), Some((_, inside)), Some(part)) =
+            (number, inside, args.get(2).and_then(Operand::as_position))
+        else {
             return Ok(None);
         };
         let Some((layout, at)) = inside.fields.get(part) else { return Ok(None) };

@@ -6,8 +6,8 @@ use std::rc::Rc;
 
 use hashbrown::{HashMap, HashSet};
 use ircode::graph::FlowGraph;
-use ircode::primitives::Primitive;
-use ircode::{Constant, IRCode, Module, Operand, Positions, Scalar, Stmt, Type};
+use ircode::primitives::{MemoryEffect, Primitive};
+use ircode::{IRCode, Module, Operand, Positions, Stmt, Type};
 use smallvec::SmallVec;
 
 use super::endings::{Ending, endings, used_behind};
@@ -25,9 +25,6 @@ const LARGEST: usize = 2000;
 
 /// More rounds than this are no use to a program, and indices stay far from the ends of 64 bits.
 pub(super) const MOST_ROUNDS: i64 = 1 << 40;
-
-/// What makes an array of the dimensions that are its operands, behind the type.
-const NEW_ARRAYS: &[&str] = &["jl_alloc_array_1d", "jl_alloc_array_2d", "jl_alloc_array_3d", "new_array"];
 
 /// How deep expressions of indices are looked into.
 pub(super) const DEPTH: u32 = 16;
@@ -293,9 +290,9 @@ impl Finder<'_> {
         let is_phi =
             |operand: &Operand<Positions>| matches!(operand, Operand::Value(value) if value.index() == Some(phi));
         match primitive.name {
-            "add_int" if is_phi(a) => integer(b),
-            "add_int" if is_phi(b) => integer(a),
-            "sub_int" if is_phi(a) => integer(b)?.checked_neg(),
+            "add_int" if is_phi(a) => b.as_int64(),
+            "add_int" if is_phi(b) => a.as_int64(),
+            "sub_int" if is_phi(a) => b.as_int64()?.checked_neg(),
             _ => None,
         }
     }
@@ -368,7 +365,7 @@ impl Finder<'_> {
 
     /// An integer expression in terms of the number of the round.
     pub(super) fn index(&self, operand: &Operand<Positions>, depth: u32) -> Option<Index> {
-        if let Some(constant) = integer(operand) {
+        if let Some(constant) = operand.as_int64() {
             return Some(Index { constant, ..Index::default() });
         }
         let invariant = || Some(Index { terms: SmallVec::from_iter([(1, operand.clone())]), ..Index::default() });
@@ -377,7 +374,7 @@ impl Finder<'_> {
         };
         let (statement, stmt) = self.stmt(operand)?;
         if let Some((first, step)) = self.variables.get(&statement) {
-            let start = match integer(first) {
+            let start = match first.as_int64() {
                 Some(constant) => Index { constant, ..Index::default() },
                 None => Index { terms: SmallVec::from_iter([(1, first.clone())]), ..Index::default() },
             };
@@ -398,7 +395,7 @@ impl Finder<'_> {
         match primitive.name {
             "add_int" => self.index(a, depth)?.plus(&self.index(b, depth)?, 1),
             "sub_int" => self.index(a, depth)?.plus(&self.index(b, depth)?, -1),
-            "mul_int" => match (integer(a), integer(b)) {
+            "mul_int" => match (a.as_int64(), b.as_int64()) {
                 (_, Some(factor)) => self.index(a, depth)?.times(factor),
                 (Some(factor), _) => self.index(b, depth)?.times(factor),
                 // A product of what does not change is computed before the loop.
@@ -593,17 +590,9 @@ pub(super) fn known_dims(module: &Module<IRCode>, ir: &IRCode, array: &Operand<P
         // A shadow is as large as what it is the shadow of.
         (primitive, args) = made(like)?;
     }
-    if !NEW_ARRAYS.contains(&primitive.name) {
+    if primitive.memory != (MemoryEffect::NewArray { by_tuple: false }) {
         return None;
     }
-    let dims = args.get(1..)?.iter().map(|dim| integer(dim).filter(|dim| (0..MOST_ROUNDS).contains(dim)));
+    let dims = args.get(1..)?.iter().map(|dim| dim.as_int64().filter(|dim| (0..MOST_ROUNDS).contains(dim)));
     dims.collect()
-}
-
-/// The number that an operand is.
-pub(super) fn integer(operand: &Operand<Positions>) -> Option<i64> {
-    match operand {
-        Operand::Constant(Constant::Scalar(Scalar::Int64(value))) => Some(*value),
-        _ => None,
-    }
 }

@@ -12,7 +12,7 @@ use ircode::{IRCode, Operand, Positions, Stmt, Type};
 
 use super::function::{Compiled, FunctionCompiler, Typed, trusted};
 use super::layout::{Shape, array};
-use super::loops::{CountedLoop, DEPTH, Finder, Index, integer};
+use super::loops::{CountedLoop, DEPTH, Finder, Index};
 use super::straight::{Object, StraightLoop, origin};
 
 /// More of them would not find registers.
@@ -156,7 +156,7 @@ fn is_field(finder: &Finder<'_>, tuple: usize, field: &Operand<Positions>) -> bo
         Some(Type::Tuple(fields)) => fields.len(),
         _ => 0,
     };
-    integer(field).and_then(|field| usize::try_from(field).ok()).is_some_and(|field| (1..=fields).contains(&field))
+    field.as_int64().and_then(|field| usize::try_from(field).ok()).is_some_and(|field| (1..=fields).contains(&field))
 }
 
 impl Cell {

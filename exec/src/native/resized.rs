@@ -1,18 +1,8 @@
 //! Which arrays may get another length while code runs: of the others what their headers say is read once.
 
 use hashbrown::HashSet;
+use ircode::primitives::MemoryEffect;
 use ircode::{IRCode, Module, Positions, ScalarType, Stmt, Type};
-
-/// Primitives that may give an array another length, beside `restore!`. It is their first operand.
-const RESIZING: &[&str] = &[
-    "push!",
-    "jl_array_grow_end",
-    "jl_array_grow_beg",
-    "jl_array_grow_at",
-    "jl_array_del_end",
-    "jl_array_del_beg",
-    "jl_array_del_at",
-];
 
 /// The arrays that may get another length: of numbers by their types, so that arrays of floats are not among them where lists of integers grow, and
 /// all others as one.
@@ -49,7 +39,7 @@ impl Resized {
     /// Takes on what a statement may give another length.
     pub(super) fn add(&mut self, module: &Module<IRCode>, ir: &IRCode, stmt: &Stmt<Positions>) {
         let Some((primitive, args)) = module.primitive_call(stmt) else { return };
-        if !RESIZING.contains(&primitive.name) && primitive.name != "restore!" {
+        if !matches!(primitive.memory, MemoryEffect::Resize { .. }) {
             return;
         }
         let types: Vec<Type> = args.iter().map(|arg| ir.operand_type(arg)).collect();

@@ -10,16 +10,13 @@ use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, InstBuilder};
 use cranelift_frontend::Variable;
 use hashbrown::HashSet;
-use ircode::primitives::Primitive;
+use ircode::primitives::{MemoryEffect, Primitive};
 use ircode::{IRCode, Module, Operand, Positions, ScalarType, Stmt, Type};
 
 use super::function::{Compiled, FunctionCompiler, Typed, trusted};
 use super::layout::{Layout, Parts, Shape, array};
 use super::preserving::Preserving;
 use super::sites::What;
-
-/// What works on the stack that is its first operand, and on nothing else.
-const OPERATIONS: &[&str] = &["stack_push!", "stack_get", "stack_set!", "stack_pop!", "stack_empty!", "stack_length"];
 
 /// Where a function makes more stacks than this, none is in variables: there are not so many registers, and all that is alive costs time to
 /// compile in all blocks.
@@ -39,16 +36,17 @@ impl LocalStack {
     }
 }
 
-/// The statements that make stacks on which nothing but [`OPERATIONS`] work, in this function.
+/// The statements that make stacks on which nothing but operations on stacks work, in this function.
 pub(super) fn local_stacks(module: &Module<IRCode>, ir: &IRCode) -> HashSet<usize> {
-    let name = |stmt: &Stmt<Positions>| module.primitive_call(stmt).map(|(primitive, _)| primitive.name);
-    let made = ir.stmts.stmts().iter().enumerate().filter(|(_, stmt)| name(stmt) == Some("new_stack"));
+    let primitive = |stmt: &Stmt<Positions>| module.primitive_call(stmt).map(|(primitive, _)| primitive);
+    let makes = |stmt: &Stmt<Positions>| primitive(stmt).is_some_and(|primitive| primitive.name == "new_stack");
+    let made = ir.stmts.stmts().iter().enumerate().filter(|(_, stmt)| makes(stmt));
     let mut local: HashSet<usize> = made.map(|(index, _)| index).collect();
     if local.is_empty() {
         return local;
     }
     for stmt in ir.stmts.stmts() {
-        let operates = name(stmt).is_some_and(|name| OPERATIONS.contains(&name));
+        let operates = primitive(stmt).is_some_and(|primitive| primitive.memory == MemoryEffect::Stack);
         let mut first = operates;
         stmt.for_each_operand(&mut |operand| {
             if let Operand::Value(value) = operand

@@ -3,7 +3,7 @@
 
 use cranelift_codegen::ir::condcodes::FloatCC;
 use hashbrown::{HashMap, HashSet};
-use ircode::primitives::Primitive;
+use ircode::primitives::{MemoryEffect, Primitive};
 use ircode::{Constant, GotoIfNot, Operand, PhiNode, Positions, Scalar, Stmt, Type};
 use smallvec::SmallVec;
 
@@ -11,10 +11,6 @@ use super::helpers::MATH;
 use super::loops::{CountedLoop, DEPTH, Finder, Index, known_dims};
 use super::mathematics;
 use super::paths::{Visit, path};
-
-/// What makes an object that nothing else has in its memory.
-const FRESH: &[&str] =
-    &["jl_alloc_array_1d", "jl_alloc_array_2d", "jl_alloc_array_3d", "jl_new_array", "new_array", "zero_tangent"];
 
 /// A loop as the operations of one round.
 #[derive(Debug, Default)]
@@ -601,7 +597,12 @@ pub(super) fn origin(finder: &Finder<'_>, operand: &Operand<Positions>) -> Optio
             let primitive = finder.ir.stmts.stmts().get(made).and_then(|stmt| finder.primitive(stmt));
             match primitive {
                 Some((primitive, _)) if primitive.name == "new_stack" => Origin::Stack(made),
-                Some((primitive, _)) if FRESH.contains(&primitive.name) => Origin::Made(made),
+                Some((primitive, _))
+                    if matches!(primitive.memory, MemoryEffect::NewArray { .. })
+                        || primitive.name == "zero_tangent" =>
+                {
+                    Origin::Made(made)
+                }
                 _ => Origin::Unknown,
             }
         }

@@ -1,6 +1,6 @@
 //! Declaring primitives: those of the table, and those that a host registers.
 
-use super::{Compute, Effects, Failure, Primitive, ResultType, Scope};
+use super::{Compute, Effects, Failure, MemoryEffect, Primitive, ResultType, Scope};
 use crate::scalar::{Scalar, ScalarType};
 use crate::types::Type;
 
@@ -44,6 +44,7 @@ impl Primitive {
             compute: Compute::Scalars(f),
             rule: name,
             scope: Scope::Anywhere,
+            memory: MemoryEffect::Other,
         }
     }
 
@@ -62,11 +63,12 @@ impl Primitive {
             compute: Compute::Convert(f),
             rule: name,
             scope: Scope::Anywhere,
+            memory: MemoryEffect::Other,
         }
     }
 
-    /// What works on other things than scalars, and takes this number of operands. Only the interpreter runs it; what it
-    /// does is said there (`exec::Machine::define`).
+    /// What works on other things than scalars, and takes this number of operands. What it does is said where it runs
+    /// (`exec::Machine::define`).
     pub const fn machine(name: &'static str, operands: usize, result: ResultType, effects: Effects) -> Primitive {
         Primitive {
             name,
@@ -77,6 +79,7 @@ impl Primitive {
             compute: Compute::Machine,
             rule: name,
             scope: Scope::Anywhere,
+            memory: MemoryEffect::Other,
         }
     }
 
@@ -98,6 +101,11 @@ impl Primitive {
     /// The same, meant by other names.
     pub const fn in_scope(self, scope: Scope) -> Primitive {
         Primitive { scope, ..self }
+    }
+
+    /// The same, which does this with arrays or stacks.
+    pub const fn on_memory(self, memory: MemoryEffect) -> Primitive {
+        Primitive { memory, ..self }
     }
 
     /// Whether an invoke of a method for operands of these types may mean it: as far as the primitives for arrays

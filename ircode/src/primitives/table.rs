@@ -1,6 +1,6 @@
 //! The table itself.
 
-use super::{Effects, Primitive, ResultType, Scope, convert, float, generic, int, math};
+use super::{Effects, MemoryEffect, Primitive, ResultType, Scope, convert, float, generic, int, math};
 
 const fn scalars(
     name: &'static str,
@@ -40,6 +40,10 @@ const fn on_arrays(name: &'static str, operands: usize, result: ResultType, effe
 const fn bbkit(name: &'static str, operands: usize, result: ResultType, effects: Effects) -> Primitive {
     Primitive::machine(name, operands, result, effects).in_scope(Scope::Bbkit)
 }
+
+const NEW_ARRAY: MemoryEffect = MemoryEffect::NewArray { by_tuple: false };
+const RESIZE: MemoryEffect = MemoryEffect::Resize { shifts: false };
+const SHIFT: MemoryEffect = MemoryEffect::Resize { shifts: true };
 
 const PURE: Effects = Effects::PURE;
 const THROWS: Effects = Effects::THROWS;
@@ -301,12 +305,12 @@ pub static TABLE: &[Primitive] = &[
     machine("arraylen", 1, Some(1), ResultType::Int64, READS),
     machine("arraysize", 2, Some(2), ResultType::Int64, READS),
     on_arrays("mightalias", 2, BOOL, READS),
-    machine("new_array", 2, None, ResultType::Unknown, ALLOCATES),
+    machine("new_array", 2, None, ResultType::Unknown, ALLOCATES).on_memory(NEW_ARRAY),
     machine("length", 1, Some(1), ResultType::Int64, READS),
     machine("size", 1, Some(2), ResultType::Unknown, READS),
     machine("getindex", 1, None, ResultType::Element(0), READS),
     machine("setindex!", 2, None, ResultType::Operand(0), WRITES),
-    machine("push!", 2, Some(2), ResultType::Operand(0), WRITES),
+    machine("push!", 2, Some(2), ResultType::Operand(0), WRITES).on_memory(RESIZE),
     machine("copy", 1, Some(1), SAME, ALLOCATES),
     // Functions of Julia's library on whole arrays. Sums and products are taken from the first element to the last.
     on_arrays("sum", 1, ResultType::Element(0), READS),
@@ -335,20 +339,20 @@ pub static TABLE: &[Primitive] = &[
     bbkit("add_slice!", 3, SAME, WRITES),
     bbkit("fill_slice!", 4, SAME, WRITES),
     // What Julia's runtime does for them, by the names of its C functions.
-    machine("jl_alloc_array_1d", 2, Some(2), ResultType::Named, ALLOCATES),
-    machine("jl_alloc_array_2d", 3, Some(3), ResultType::Named, ALLOCATES),
-    machine("jl_alloc_array_3d", 4, Some(4), ResultType::Named, ALLOCATES),
-    machine("jl_new_array", 2, Some(2), ResultType::Named, ALLOCATES),
+    machine("jl_alloc_array_1d", 2, Some(2), ResultType::Named, ALLOCATES).on_memory(NEW_ARRAY),
+    machine("jl_alloc_array_2d", 3, Some(3), ResultType::Named, ALLOCATES).on_memory(NEW_ARRAY),
+    machine("jl_alloc_array_3d", 4, Some(4), ResultType::Named, ALLOCATES).on_memory(NEW_ARRAY),
+    machine("jl_new_array", 2, Some(2), ResultType::Named, ALLOCATES).on_memory(MemoryEffect::NewArray { by_tuple: true }),
     machine("jl_array_copy", 1, Some(1), SAME, ALLOCATES),
     machine("jl_array_ptr", 1, Some(1), ResultType::Unknown, READS),
     machine("jl_object_id", 1, Some(1), ResultType::Unknown, READS),
     machine("jl_reshape_array", 3, Some(3), ResultType::Named, ALLOCATES),
-    machine("jl_array_grow_end", 2, Some(2), ResultType::Nothing, WRITES),
-    machine("jl_array_grow_beg", 2, Some(2), ResultType::Nothing, WRITES),
-    machine("jl_array_grow_at", 3, Some(3), ResultType::Nothing, WRITES),
-    machine("jl_array_del_end", 2, Some(2), ResultType::Nothing, WRITES),
-    machine("jl_array_del_beg", 2, Some(2), ResultType::Nothing, WRITES),
-    machine("jl_array_del_at", 3, Some(3), ResultType::Nothing, WRITES),
+    machine("jl_array_grow_end", 2, Some(2), ResultType::Nothing, WRITES).on_memory(RESIZE),
+    machine("jl_array_grow_beg", 2, Some(2), ResultType::Nothing, WRITES).on_memory(SHIFT),
+    machine("jl_array_grow_at", 3, Some(3), ResultType::Nothing, WRITES).on_memory(SHIFT),
+    machine("jl_array_del_end", 2, Some(2), ResultType::Nothing, WRITES).on_memory(RESIZE),
+    machine("jl_array_del_beg", 2, Some(2), ResultType::Nothing, WRITES).on_memory(SHIFT),
+    machine("jl_array_del_at", 3, Some(3), ResultType::Nothing, WRITES).on_memory(SHIFT),
     machine("jl_array_sizehint", 2, Some(2), ResultType::Nothing, WRITES),
     machine("sizeof", 1, Some(1), ResultType::Int64, READS),
     // Memory, from Julia 1.11 on.
@@ -381,12 +385,12 @@ pub static TABLE: &[Primitive] = &[
     // The elements of tuples and arrays in one tuple: `(xs..., ys...)`.
     machine("splat_tuple", 0, None, ResultType::Unknown, Effects { throws: true, ..MAKES }).in_scope(Scope::Bbkit),
     machine("new_stack", 1, Some(1), ResultType::Stack, ALLOCATES),
-    machine("stack_push!", 2, Some(2), ResultType::Nothing, WRITES),
-    machine("stack_get", 2, Some(2), ResultType::Element(0), READS),
-    machine("stack_set!", 3, Some(3), ResultType::Nothing, WRITES),
-    machine("stack_pop!", 1, Some(1), ResultType::Element(0), WRITES),
-    machine("stack_empty!", 1, Some(1), ResultType::Nothing, WRITES),
-    machine("stack_length", 1, Some(1), ResultType::Int64, READS),
+    machine("stack_push!", 2, Some(2), ResultType::Nothing, WRITES).on_memory(MemoryEffect::Stack),
+    machine("stack_get", 2, Some(2), ResultType::Element(0), READS).on_memory(MemoryEffect::Stack),
+    machine("stack_set!", 3, Some(3), ResultType::Nothing, WRITES).on_memory(MemoryEffect::Stack),
+    machine("stack_pop!", 1, Some(1), ResultType::Element(0), WRITES).on_memory(MemoryEffect::Stack),
+    machine("stack_empty!", 1, Some(1), ResultType::Nothing, WRITES).on_memory(MemoryEffect::Stack),
+    machine("stack_length", 1, Some(1), ResultType::Int64, READS).on_memory(MemoryEffect::Stack),
     machine("new_slot", 1, Some(1), ResultType::Slot, ALLOCATES),
     machine("slot_get", 1, Some(1), ResultType::Element(0), READS),
     machine("slot_set!", 2, Some(2), ResultType::Nothing, WRITES),
@@ -407,7 +411,7 @@ pub static TABLE: &[Primitive] = &[
     machine("reset_shadow!", 1, Some(1), ResultType::Nothing, WRITES),
     // Undoing mutations.
     machine("snapshot", 1, Some(1), SAME, Effects { reads: true, ..ALLOCATES }),
-    machine("restore!", 2, Some(2), ResultType::Nothing, WRITES),
+    machine("restore!", 2, Some(2), ResultType::Nothing, WRITES).on_memory(SHIFT),
     machine("saved_element", 1, None, ResultType::Unknown, READS),
     machine("restore_element!", 2, None, ResultType::Nothing, WRITES),
     machine("saved_field", 2, Some(2), ResultType::Unknown, READS),

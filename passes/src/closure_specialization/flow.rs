@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
-use ircode::{Callee, Constant, Module, Name, Operand, Stmt, Type};
+use ircode::{Module, Name, Operand, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use super::places::{Place, in_order, seen_through};
@@ -61,32 +61,6 @@ impl Known<'_> {
             _ => {}
         }
     }
-}
-
-/// The type that an operand names.
-pub(super) fn named_type(module: &Module<BBCode>, operand: &Operand<Ids>) -> Option<Type> {
-    match (operand, module.callee(operand)) {
-        (Operand::Constant(Constant::Type(ty)), _) => Some((**ty).clone()),
-        (_, Some(Callee::Type(ty))) => Some(ty),
-        _ => None,
-    }
-}
-
-/// The symbol that an operand is.
-pub(super) fn symbol(operand: &Operand<Ids>) -> Option<&str> {
-    match operand {
-        Operand::Quote(constant) => match &**constant {
-            Constant::Symbol(name) => Some(name.as_str()),
-            _ => None,
-        },
-        Operand::Constant(Constant::Symbol(name)) => Some(name.as_str()),
-        _ => None,
-    }
-}
-
-/// The index that an operand is, counted from 0.
-pub(super) fn index(operand: &Operand<Ids>) -> Option<usize> {
-    usize::try_from(operand.as_constant()?.as_scalar()?.to_i128()).ok()?.checked_sub(1)
 }
 
 impl Flow {
@@ -156,8 +130,8 @@ impl Flow {
         }
         let Some((primitive, args)) = known.module.primitive_call(stmt) else { return Shape::Plain };
         let found = match (primitive.name, args) {
-            ("new_case", [ty, ..]) => named_type(known.module, ty).and_then(|ty| known.enum_of(&ty)).map(Shape::Thing),
-            ("payload", [of, case, part]) => match (self.shape(of), symbol(case), index(part)) {
+            ("new_case", [ty, ..]) => known.module.named_type(ty).and_then(|ty| known.enum_of(&ty)).map(Shape::Thing),
+            ("payload", [of, case, part]) => match (self.shape(of), case.as_symbol(), part.as_position()) {
                 (Shape::Thing(thing), Some(case), Some(part)) => {
                     known.things.payload(thing, case, part).map(|(shape, _)| shape)
                 }
@@ -167,7 +141,7 @@ impl Flow {
                 Shape::Thing(thing) => known.things.element(thing).map(|(shape, _)| shape),
                 _ => None,
             },
-            ("getfield", [of, field, ..]) => match (self.shape(of), index(field)) {
+            ("getfield", [of, field, ..]) => match (self.shape(of), field.as_position()) {
                 (Shape::Tuple(parts), Some(field)) => parts.get(field).cloned().map(held),
                 _ => None,
             },
@@ -224,7 +198,7 @@ impl Flow {
             match (primitive.name, args) {
                 ("is_case", _) | ("stack_length", _) if matches!(first, Shape::Thing(_)) => return,
                 ("payload", [_, case, part]) => {
-                    let part = symbol(case).zip(index(part));
+                    let part = case.as_symbol().zip(part.as_position());
                     if let Shape::Thing(thing) = first {
                         if part.is_none_or(|(case, part)| known.things.payload(thing, case, part).is_none()) {
                             self.misuse(&first, &Misuse::NotConstant);
@@ -233,14 +207,14 @@ impl Flow {
                     }
                 }
                 ("stack_get" | "stack_pop!", _) if matches!(first, Shape::Thing(_)) => rest.start = 1,
-                ("getfield", [_, field, ..]) if index(field).is_some() && matches!(first, Shape::Tuple(_)) => {
+                ("getfield", [_, field, ..]) if field.as_position().is_some() && matches!(first, Shape::Tuple(_)) => {
                     rest.start = 1;
                 }
                 ("tuple", _) if matches!(result, Shape::Tuple(_)) => return,
                 ("new_case", [_, case, payload @ ..]) => {
                     if let Shape::Thing(thing) = result {
                         for (part, operand) in payload.iter().enumerate() {
-                            let cell = symbol(case).and_then(|case| known.things.payload(thing, case, part));
+                            let cell = case.as_symbol().and_then(|case| known.things.payload(thing, case, part));
                             self.check_stored(known, bb, thing, operand, cell.map(|(shape, _)| shape));
                         }
                         return;

@@ -7,7 +7,7 @@ use hashbrown::{HashMap, HashSet};
 use ircode::{Module, Name, Operand, Stmt, Type, TypeKind};
 use slotmap::SecondaryMap;
 
-use super::flow::{Flow, Known, named_type, stored, symbol};
+use super::flow::{Flow, Known, stored};
 use super::places::seen_through;
 use super::report::Misuse;
 use super::things::{Cell, Kind, Shape, State, Thing, Things};
@@ -46,7 +46,7 @@ impl Candidates {
             let Some((primitive, args)) = module.primitive_call(&inst.stmt) else { continue };
             match (primitive.name, args, &inst.ty) {
                 ("new_case", [ty, ..], _) => {
-                    if let Some(Type::Named(name)) = named_type(module, ty)
+                    if let Some(Type::Named(name)) = module.named_type(ty)
                         && let Some(def) = module.type_def(&name)
                         && let TypeKind::Enum { cases } = &def.kind
                         && !found.enums.contains_key(&def.name)
@@ -93,12 +93,12 @@ impl Candidates {
         for (_, inst) in bb.all_insts() {
             match module.primitive_call(&inst.stmt) {
                 Some((primitive, [ty, case, payload @ ..])) if primitive.name == "new_case" => {
-                    let thing = named_type(module, ty).and_then(|ty| known.enum_of(&ty));
+                    let thing = module.named_type(ty).and_then(|ty| known.enum_of(&ty));
                     let Some(Thing { kind: Kind::Enum { cases, .. }, .. }) = thing.and_then(|at| things.all.get(at))
                     else {
                         continue;
                     };
-                    let case = symbol(case).and_then(|case| cases.iter().position(|(name, _)| name == case));
+                    let case = case.as_symbol().and_then(|case| cases.iter().position(|(name, _)| name == case));
                     if let (Some(thing), Some(case)) = (thing, case) {
                         payload.iter().enumerate().for_each(|(part, operand)| note(thing, (case, part), operand));
                     }

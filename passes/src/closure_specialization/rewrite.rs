@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 use ircode::{Constant, Module, NewInstruction, Operand, Stmt, Type};
 
 use super::clones::{Target, Way};
-use super::flow::{Flow, holds, index, symbol};
+use super::flow::{Flow, holds};
 use super::places::{Place, in_order, seen_through};
 use super::things::{Made, Shape, Things};
 use crate::replace::Replacements;
@@ -84,7 +84,7 @@ impl Rewriter<'_> {
                 let new = self.left(shape, ty).unwrap_or_else(|| ty.clone());
                 let mut call = vec![Operand::Constant(Constant::of_type(new.clone())), case.clone()];
                 for (part, operand) in payload.iter().enumerate() {
-                    let cell = symbol(case).and_then(|case| self.things.payload(*thing, case, part));
+                    let cell = case.as_symbol().and_then(|case| self.things.payload(*thing, case, part));
                     let (cell, ty) = cell.unwrap_or((Shape::Plain, Type::Any));
                     call.extend(self.what_is_left(bb, id, &cell, operand, &ty)?);
                 }
@@ -107,7 +107,7 @@ impl Rewriter<'_> {
                 self.replace(bb, id, Stmt::call(Operand::global("BBKit", name), args), ty.clone())?;
             }
             ("payload", [of, case, part], Shape::Thing(thing), _) => {
-                let (Some(name), Some(at)) = (symbol(case), index(part)) else { return Ok(None) };
+                let (Some(name), Some(at)) = (case.as_symbol(), part.as_position()) else { return Ok(None) };
                 let known = |part: usize| self.things.payload(*thing, name, part);
                 let Some((cell, declared)) = known(at) else { return Ok(None) };
                 let before =
@@ -130,7 +130,7 @@ impl Rewriter<'_> {
                 let tuple = seen_through(bb, &replaced.resolve(of));
                 let stmt = tuple.as_value().and_then(|tuple| bb.stmt(tuple));
                 let parts = stmt.and_then(|stmt| self.module.primitive_call(stmt)).map(|(_, parts)| parts);
-                return Ok(parts.and_then(|parts| parts.get(index(field)?)).cloned());
+                return Ok(parts.and_then(|parts| parts.get(field.as_position()?)).cloned());
             }
             ("tuple", _, _, Shape::Tuple(_)) => {
                 let new = self.held_type(shape, ty);

@@ -2,7 +2,7 @@
 
 use bbcode::{BBCode, Ids};
 use hashbrown::HashSet;
-use ircode::{Callee, Constant, DerivativeKey, DerivativeKind, Entry, Module, Name, Operand, Stmt, Type};
+use ircode::{DerivativeKey, DerivativeKind, Entry, Module, Name, Operand, Stmt, Type};
 
 /// The positions of the functions that the value may be, in the order of the tables, each once: what `class_method` and
 /// `witness_method` find for the static type of the object and all that inherits from it. `None` if the value is not seen to
@@ -12,7 +12,7 @@ pub(super) fn looked_up(module: &Module<BBCode>, bb: &BBCode, value: &Operand<Id
     let (primitive, args) = module.primitive_call(stmt)?;
     let found: Vec<&Entry> = match (primitive.name, args) {
         ("class_method", [object, method, derivative @ ..]) => {
-            let (method, key) = (symbol(method)?, derivative_key(derivative)?);
+            let (method, key) = (method.as_symbol()?, derivative_key(derivative)?);
             let entry = |class: &Name| module.class_method(class, method, key.as_ref());
             match classes(module, &bb.operand_type(object)) {
                 Some(classes) => classes.into_iter().filter_map(entry).collect(),
@@ -20,7 +20,7 @@ pub(super) fn looked_up(module: &Module<BBCode>, bb: &BBCode, value: &Operand<Id
             }
         }
         ("witness_method", [object, protocol, method, derivative @ ..]) => {
-            let (protocol, method, key) = (symbol(protocol)?, symbol(method)?, derivative_key(derivative)?);
+            let (protocol, method, key) = (protocol.as_symbol()?, method.as_symbol()?, derivative_key(derivative)?);
             let entry = |of: &Type| module.witness_method(of, protocol, method, key.as_ref());
             let all = || {
                 let tables = module.witnesses().iter();
@@ -30,7 +30,7 @@ pub(super) fn looked_up(module: &Module<BBCode>, bb: &BBCode, value: &Operand<Id
                 Some(classes) => Some(classes.into_iter().map(|name| Type::named(name.clone())).collect()),
                 None => module.witness(ty, protocol).map(|_| vec![ty.clone()]),
             };
-            let types: Option<Vec<Type>> = match named_type(module, object) {
+            let types: Option<Vec<Type>> = match module.named_type(object) {
                 Some(ty) => Some(vec![ty]),
                 None => own(&bb.operand_type(object)),
             };
@@ -68,28 +68,10 @@ fn classes<'m>(module: &'m Module<BBCode>, ty: &Type) -> Option<Vec<&'m Name>> {
     Some(module.class_and_subclasses(name).into_iter().map(|class| &class.name).collect())
 }
 
-fn symbol(operand: &Operand<Ids>) -> Option<&Name> {
-    match operand {
-        Operand::Constant(Constant::Symbol(name)) => Some(name),
-        Operand::Quote(quoted) => match &**quoted {
-            Constant::Symbol(name) => Some(name),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-fn named_type(module: &Module<BBCode>, operand: &Operand<Ids>) -> Option<Type> {
-    match module.callee(operand)? {
-        Callee::Type(ty) => Some(ty),
-        _ => None,
-    }
-}
-
 /// The derivative that the last operands name: no derivative where there are none. `None` if they name nothing.
 fn derivative_key(operands: &[Operand<Ids>]) -> Option<Option<DerivativeKey>> {
     let Some((kind, numbers)) = operands.split_first() else { return Some(None) };
-    let kind = DerivativeKind::of_name(symbol(kind)?)?;
+    let kind = DerivativeKind::of_name(kind.as_symbol()?)?;
     let number = |operand: &Operand<Ids>| u32::try_from(operand.as_constant()?.as_scalar()?.to_i128()).ok();
     let with_respect_to = numbers.iter().map(number).collect::<Option<Vec<u32>>>()?;
     Some(Some(DerivativeKey { kind, with_respect_to }))

@@ -6,7 +6,6 @@ use bbcode::BBCode;
 use ircode::primitives::{Primitive, lookup};
 use ircode::{Callee, Constant, Head, IRCode, Module, Name, Operand, Positions, Stmt, Type, TypeKind};
 
-use crate::constant_folding::named_type;
 use crate::effects::mutable_field_type;
 use crate::preparation::part_index;
 use crate::rules::{Bindings, Rule, RuleKind, RuleTable};
@@ -124,7 +123,7 @@ impl Classifier<'_> {
     /// The type of an operand, with that of globals that name types: `Base.Float64` is a `Type{Float64}`.
     pub(super) fn type_of(&self, operand: &Op) -> Type {
         match operand {
-            Operand::Global(global) if global.known_value().is_none() => match named_type(self.module, operand) {
+            Operand::Global(global) if global.known_value().is_none() => match self.module.named_type(operand) {
                 Some(ty) => Type::type_of(ty),
                 None => Type::Untyped,
             },
@@ -162,13 +161,13 @@ impl Classifier<'_> {
 
     fn expression(&self, head: &Head, args: &[Op]) -> Operation {
         match (head, args) {
-            (Head::New, [ty, fields @ ..]) => match named_type(self.module, ty) {
+            (Head::New, [ty, fields @ ..]) => match self.module.named_type(ty) {
                 Some(ty) => self.construct(&ty, fields),
                 None => Operation::Unknown,
             },
             // The fields of an immutable struct have the tangents of the tuple that they come from.
-            (Head::SplatNew, [ty, fields]) => match named_type(self.module, ty) {
-                Some(ty) if self.fields(&ty).is_some() && !self.is_mutable_struct(&ty) => {
+            (Head::SplatNew, [ty, fields]) => match self.module.named_type(ty) {
+                Some(ty) if self.fields(&ty).is_some() && !self.is_mutable_object(&ty) => {
                     Operation::Copy(fields.clone())
                 }
                 _ => Operation::Unknown,
@@ -245,14 +244,8 @@ impl Classifier<'_> {
         }
     }
 
-    fn is_mutable_struct(&self, ty: &Type) -> bool {
-        match ty {
-            Type::Ref(_) => true,
-            Type::Named(name) => {
-                matches!(self.module.type_def(name).map(|def| &def.kind), Some(TypeKind::Struct { mutable: true, .. }))
-            }
-            _ => false,
-        }
+    fn is_mutable_object(&self, ty: &Type) -> bool {
+        matches!(ty, Type::Ref(_)) || self.module.is_mutable_struct(ty)
     }
 
     /// The field that a constant names, counted from 0, with its type.
@@ -289,7 +282,7 @@ impl Classifier<'_> {
             _ => {}
         }
         let named = self.named_field(&ty, field);
-        if self.is_mutable_struct(&ty) {
+        if self.is_mutable_object(&ty) {
             return same(mutable_field_type(self.module, &ty, field).map_or(Tangent::ANY, |ty| self.tangents.of(&ty)));
         }
         // A tuple of which the type does not say how many elements there are.
@@ -367,7 +360,7 @@ impl Classifier<'_> {
             ("copy" | "jl_array_copy" | "snapshot", [object]) => same(&[Twin], result(self.kind(object))),
             ("jl_array_grow_end" | "jl_array_grow_beg" | "jl_array_grow_at" | "jl_array_del_end"
                 | "jl_array_del_beg" | "jl_array_del_at" | "jl_array_sizehint", _) => same(&[Twin], Gives::Nothing),
-            ("jl_reshape_array", [ty, array, dims]) => match named_type(self.module, ty).map(|ty| self.tangents.of(&ty)) {
+            ("jl_reshape_array", [ty, array, dims]) => match self.module.named_type(ty).map(|ty| self.tangents.of(&ty)) {
                 Some(kind @ Tangent::Object(_)) => {
                     let ty = Operand::Constant(Constant::of_type(kind.ty()));
                     let args = vec![(ty, Keep), (array.clone(), Twin), (dims.clone(), Keep)];
@@ -378,7 +371,7 @@ impl Classifier<'_> {
             ("new_array" | "jl_alloc_array_1d" | "jl_alloc_array_2d" | "jl_alloc_array_3d" | "jl_new_array"
                 | "memorynew" | "zero_tangent", _) => Operation::Zero,
             ("new_stack", [ty]) => {
-                let element = named_type(self.module, ty);
+                let element = self.module.named_type(ty);
                 match element.map(|element| self.tangents.of(&Type::stack(element))) {
                     Some(Tangent::Object(Type::Stack(element))) => {
                         let ty = Operand::Constant(Constant::of_type((*element).clone()));
@@ -424,7 +417,7 @@ impl Classifier<'_> {
             // The primitives that derivatives consist of are linear in tangents.
             ("add_tangents", _) => same(&[Stored(Tangent::ANY), Stored(Tangent::ANY)], result(Tangent::ANY)),
             ("tangent_field" | "shadow_of" | "cotangent_of", _) => same(&[Stored(Tangent::ANY)], result(Tangent::ANY)),
-            ("tangent_float", [ty, _]) => match named_type(self.module, ty).map(|ty| self.tangents.of(&ty)) {
+            ("tangent_float", [ty, _]) => match self.module.named_type(ty).map(|ty| self.tangents.of(&ty)) {
                 Some(kind @ Tangent::Float(_)) => same(&[Keep, Stored(Tangent::ANY)], result(kind)),
                 _ => Operation::Unknown,
             },
@@ -471,7 +464,7 @@ impl Classifier<'_> {
     }
 
     fn payload_types(&self, ty: &Op, case: &Op) -> Option<Vec<Type>> {
-        let Type::Named(name) = named_type(self.module, ty)? else { return None };
+        let Type::Named(name) = self.module.named_type(ty)? else { return None };
         let Constant::Symbol(case) = case.as_constant()? else { return None };
         match self.module.type_def(&name).map(|def| &def.kind) {
             Some(TypeKind::Enum { cases }) => {

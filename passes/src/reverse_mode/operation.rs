@@ -6,7 +6,6 @@ use bbcode::{BBCode, Ids, InstId};
 use ircode::primitives::{self, Compute, Primitive};
 use ircode::{Argument, Callee, Constant, Head, Module, Operand, Stmt, Type, TypeKind, method_of};
 
-use crate::constant_folding::named_type;
 use crate::dispatch::as_taken;
 use crate::effects::mutable_field_type;
 use crate::preparation::part_index;
@@ -261,11 +260,11 @@ impl Classifier<'_> {
 
     fn expression(&self, head: &Head, args: &[Operand<Ids>]) -> Operation {
         match (head, args) {
-            (Head::New, [ty, fields @ ..]) => match named_type(self.module, ty) {
+            (Head::New, [ty, fields @ ..]) => match self.module.named_type(ty) {
                 Some(ty) => self.construct(&ty, fields),
                 None => Operation::Unknown,
             },
-            (Head::SplatNew, [ty, fields]) => match named_type(self.module, ty) {
+            (Head::SplatNew, [ty, fields]) => match self.module.named_type(ty) {
                 Some(ty) if self.field_count(&ty).is_some() => Operation::Copy(fields.clone()),
                 _ => Operation::Unknown,
             },
@@ -335,14 +334,8 @@ impl Classifier<'_> {
         found.filter(|&index| self.field_count(ty).is_none_or(|count| index < count))
     }
 
-    fn is_mutable_struct(&self, ty: &Type) -> bool {
-        match ty {
-            Type::Ref(_) => true,
-            Type::Named(name) => {
-                matches!(self.module.type_def(name).map(|def| &def.kind), Some(TypeKind::Struct { mutable: true, .. }))
-            }
-            _ => false,
-        }
+    fn is_mutable_object(&self, ty: &Type) -> bool {
+        matches!(ty, Type::Ref(_)) || self.module.is_mutable_struct(ty)
     }
 
     fn field(&self, object: &Operand<Ids>, field: &Operand<Ids>) -> Operation {
@@ -362,7 +355,7 @@ impl Classifier<'_> {
             (Type::Array(_) | Type::Memory(_), _) => return Operation::Steps,
             _ => {}
         }
-        if self.is_mutable_struct(&ty) {
+        if self.is_mutable_object(&ty) {
             if mutable_field_type(self.module, &ty, field).is_none() {
                 return Operation::Unknown;
             }
@@ -388,7 +381,7 @@ impl Classifier<'_> {
             matches!(self.bb.operand_type(operand), Type::Array(_) | Type::Memory(_) | Type::Stack(_) | Type::Ref(_))
         };
         let is_object =
-            |operand: &Operand<Ids>| is_indexed(operand) || self.is_mutable_struct(&self.bb.operand_type(operand));
+            |operand: &Operand<Ids>| is_indexed(operand) || self.is_mutable_object(&self.bb.operand_type(operand));
         if let Some((rule, bindings)) = self.find_rule(primitive, args) {
             return Operation::Rule { rule, bindings, args: args.to_vec() };
         }
@@ -402,7 +395,7 @@ impl Classifier<'_> {
             ("tuple", fields) => Operation::Aggregate(fields.to_vec()),
             ("getfield" | "getproperty", [object, field, ..]) => self.field(object, field),
             ("setfield!" | "setproperty!", [object, field, value, ..])
-                if self.is_mutable_struct(&self.bb.operand_type(object))
+                if self.is_mutable_object(&self.bb.operand_type(object))
                     && mutable_field_type(self.module, &self.bb.operand_type(object), field).is_some() =>
             {
                 let place = place(Access::Field, object, std::slice::from_ref(field));

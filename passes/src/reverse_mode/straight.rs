@@ -242,7 +242,7 @@ impl<'m> Straight<'m> {
                     Operand::Value(_) | Operand::Argument(_) => depends |= self.varies(arg),
                     Operand::Constant(_) => {}
                     // The type to which something is converted.
-                    Operand::Global(_) if constant_folding::named_type(self.module, arg).is_some() => {}
+                    Operand::Global(_) if self.module.named_type(arg).is_some() => {}
                     _ => return None,
                 }
             }
@@ -334,9 +334,7 @@ impl<'m> Straight<'m> {
     /// The type of an operand, with that of globals that name types.
     fn type_of(&self, operand: &Operand<Ids>) -> Type {
         match operand {
-            Operand::Global(_) => {
-                constant_folding::named_type(self.module, operand).map_or(Type::Untyped, Type::type_of)
-            }
+            Operand::Global(_) => self.module.named_type(operand).map_or(Type::Untyped, Type::type_of),
             other => self.function.body.operand_type(other),
         }
     }

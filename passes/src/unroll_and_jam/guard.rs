@@ -5,7 +5,6 @@ use ircode::{Constant, Operand, Type};
 
 use super::nests::{Load, MOST_ROUNDS, Nest};
 use super::rows::{Rows, Writer};
-use crate::loop_ranges::integer;
 
 /// A call with two operands, and what it gives.
 struct Made {
@@ -196,7 +195,7 @@ impl Guard<'_, '_> {
             1 => self.length(array)?,
             _ => self.call("arraysize", [array, Operand::from(dimension as i64 + 1)], Type::INT64)?,
         };
-        if integer(index).is_some_and(|index| index > 0) {
+        if index.as_int64().is_some_and(|index| index > 0) {
             return self.in_order(index, &size);
         }
         // Less than 1 is more than any size, without a sign.

@@ -5,6 +5,7 @@ use std::rc::Rc;
 use bbcode::{BBCode, BlockGraph, BlockId, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::graph::{DomTree, LoopForest, LoopId};
+use ircode::primitives::MemoryEffect;
 use ircode::{Module, Operand, Stmt, Type};
 use slotmap::SecondaryMap;
 
@@ -12,7 +13,6 @@ use super::early::Early;
 use super::rows::{Names, named};
 use crate::effects::effects;
 use crate::loop_invariant_motion::is_total;
-use crate::loop_ranges::integer;
 
 /// Bodies of inner loops may have so many statements.
 const MOST_STATEMENTS: usize = 16;
@@ -38,10 +38,6 @@ const ROUNDS: usize = 4;
 
 /// And so many if not: all but one may have to do the rest alone.
 const ROUNDS_THAT_DIFFER: usize = 2;
-
-/// What makes an array that nothing else has.
-const FRESH: &[&str] =
-    &["jl_alloc_array_1d", "jl_alloc_array_2d", "jl_alloc_array_3d", "jl_new_array", "new_array", "zero_tangent"];
 
 /// A φ at the header of a loop, with what it starts with and what it takes from the end of each round.
 #[derive(Clone, Debug)]
@@ -478,7 +474,9 @@ impl<'a> Search<'a, '_> {
         let fresh = |operand: &Operand<Ids>| {
             let stmt = operand.as_value().and_then(|value| self.bb.stmt(value));
             let call = stmt.and_then(|stmt| self.module.primitive_call(stmt));
-            call.is_some_and(|(primitive, _)| FRESH.contains(&primitive.name))
+            call.is_some_and(|(primitive, _)| {
+                matches!(primitive.memory, MemoryEffect::NewArray { .. }) || primitive.name == "zero_tangent"
+            })
         };
         let from_outside = |operand: &Operand<Ids>| matches!(operand, Operand::Argument(_));
         a != b && (fresh(a) && (fresh(b) || from_outside(b)) || from_outside(a) && fresh(b))
@@ -538,8 +536,8 @@ impl Outer<'_> {
         if let Some(carried) = self.carried.get(&value) {
             let (primitive, args) = module.primitive_call(bb.stmt(carried.next.as_value()?)?)?;
             return match (primitive.name, args) {
-                ("add_int", [a, b]) if a.as_value() == Some(value) => integer(b),
-                ("sub_int", [a, b]) if a.as_value() == Some(value) => integer(b)?.checked_neg(),
+                ("add_int", [a, b]) if a.as_value() == Some(value) => b.as_int64(),
+                ("sub_int", [a, b]) if a.as_value() == Some(value) => b.as_int64()?.checked_neg(),
                 _ => None,
             };
         }
@@ -597,9 +595,9 @@ impl Inner {
         let (primitive, args) = module.primitive_call(bb.stmt(carried.next.as_value()?)?)?;
         let is_phi = |operand: &Operand<Ids>| operand.as_value() == Some(phi);
         let step = match (primitive.name, args) {
-            ("add_int", [a, b]) if is_phi(a) => integer(b)?,
-            ("add_int", [a, b]) if is_phi(b) => integer(a)?,
-            ("sub_int", [a, b]) if is_phi(a) => integer(b)?.checked_neg()?,
+            ("add_int", [a, b]) if is_phi(a) => b.as_int64()?,
+            ("add_int", [a, b]) if is_phi(b) => a.as_int64()?,
+            ("sub_int", [a, b]) if is_phi(a) => b.as_int64()?.checked_neg()?,
             _ => return None,
         };
         (bb.operand_type(&Operand::Value(phi)) == Type::INT64 && step.abs() <= MOST_FACTOR).then_some(step)
@@ -633,7 +631,7 @@ impl Inner {
         let factor = match primitive.name {
             "add_int" => factor(a)?.checked_add(factor(b)?)?,
             "sub_int" => factor(a)?.checked_sub(factor(b)?)?,
-            "mul_int" => match (integer(a), integer(b)) {
+            "mul_int" => match (a.as_int64(), b.as_int64()) {
                 (_, Some(times)) => factor(a)?.checked_mul(times)?,
                 (Some(times), _) => factor(b)?.checked_mul(times)?,
                 _ => return None,

@@ -1,7 +1,7 @@
 //! Whether two rounds of a loop read the same number: then their derivatives are added up, and the order matters to the last bit.
 
 use bbcode::{BlockId, Ids, InstId};
-use ircode::{Operand, Scalar, Stmt, Type};
+use ircode::{Operand, Stmt, Type};
 
 use super::IndependentLoop;
 use super::search::only_asks;
@@ -85,7 +85,7 @@ impl Accesses<'_, '_> {
 
     /// An index, in terms of what does not change in the loop and of the φs of the header.
     fn linear(&self, operand: &Operand<Ids>, depth: u32) -> Option<Linear> {
-        if let Some(constant) = integer(operand) {
+        if let Some(constant) = operand.as_int64() {
             return Some(Linear { terms: Vec::new(), constant });
         }
         let one = || Some(Linear { terms: vec![(operand.clone(), 1)], constant: 0 });
@@ -110,7 +110,7 @@ impl Accesses<'_, '_> {
         match primitive.name {
             "add_int" => Some(self.linear(a, depth)?.plus(&self.linear(b, depth)?, 1)),
             "sub_int" => Some(self.linear(a, depth)?.plus(&self.linear(b, depth)?, -1)),
-            "mul_int" => match (integer(a), integer(b)) {
+            "mul_int" => match (a.as_int64(), b.as_int64()) {
                 (_, Some(factor)) => Some(self.linear(a, depth)?.times(factor)),
                 (Some(factor), _) => Some(self.linear(b, depth)?.times(factor)),
                 _ => None,
@@ -166,13 +166,5 @@ impl Accesses<'_, '_> {
             most = most.max(difference.constant);
         }
         most.checked_sub(least).is_some_and(|spread| spread.unsigned_abs() < stride.unsigned_abs())
-    }
-}
-
-/// The number that an operand is.
-fn integer(operand: &Operand<Ids>) -> Option<i64> {
-    match operand.as_constant()?.as_scalar()? {
-        Scalar::Int64(number) => Some(*number),
-        _ => None,
     }
 }
