@@ -43,18 +43,33 @@ function note_outside!(fields::Fields, @nospecialize(ty), seen::IdDict{Any,Nothi
     return
 end
 
+"The types of what is put in fields: of all, and of what has a type that is known."
+struct Stored
+    types::Dict{Place,Any}
+    known::Dict{Place,Any}
+end
+Stored() = Stored(Dict{Place,Any}(), Dict{Place,Any}())
+
+function note!(stored::Stored, place::Place, @nospecialize(ty))
+    stored.types[place] = Union{get(stored.types, place, Union{}),ty}
+    is_one_type(ty) && (stored.known[place] = Union{get(stored.known, place, Union{}),ty})
+    return nothing
+end
+
 "Finds out of which types what is in fields turned out to be. Whether that is something else than was taken for granted."
 function settle_fields!(fields::Fields, codes)
-    stored, seen = Dict{Place,Any}(), IdDict{Any,Nothing}()
+    stored, seen = Stored(), IdDict{Any,Nothing}()
     for (_, (_, _, ir)) in codes
         rows = columns(ir)
         foreach(stmt -> note_stores!(stored, ir, rows, stmt, seen), rows.stmts)
     end
     changed = false
-    for (place, ty) in stored
+    for (place, ty) in stored.types
         place in fields.failed && continue
         known = get(fields.expected, place, nothing)
         known === ty && continue
+        # What is not known may follow from what is read there.
+        known === nothing && !is_known_type(ty) && (ty = get(stored.known, place, Any))
         is_known = is_one_type(ty) || is_one_of_few_functions(ty)
         changed |= known !== nothing || is_known
         # What was taken for granted and did not hold is not tried again: it may have been what led to it.
@@ -78,30 +93,29 @@ function give_up!(fields::Fields)
     return nothing
 end
 
-function note_stores!(stored, ir, rows::Columns, @nospecialize(stmt), seen::IdDict{Any,Nothing})
+function note_stores!(stored::Stored, ir, rows::Columns, @nospecialize(stmt), seen::IdDict{Any,Nothing})
     foreach(x -> x isa Union{Core.SSAValue,Argument} || note_stored!(stored, known_object(x), seen), operands_of(stmt))
-    note!(ty, i, @nospecialize(value)) = stored[(ty, i)] = Union{get(stored, (ty, i), Union{}),value}
     stmt isa Expr && length(stmt.args) >= 1 || return nothing
     if stmt.head === :new || stmt.head === :call && argument_type(ir, rows, stmt.args[1]) <: Type
         made = known_object(stmt.args[1])
         for i in open_fields(made)
             # Fields that are not assigned are read by nobody.
-            i < length(stmt.args) && note!(made, i, argument_type(ir, rows, stmt.args[i+1]))
+            i < length(stmt.args) && note!(stored, (made, i), argument_type(ir, rows, stmt.args[i+1]))
         end
     elseif stmt.head === :splatnew
         made = known_object(stmt.args[1])
-        foreach(i -> note!(made, i, Any), open_fields(made))
+        foreach(i -> note!(stored, (made, i), Any), open_fields(made))
     elseif stmt.head === :call && builtin_name(stmt.args[1]) === :setfield! && length(stmt.args) >= 4
         object, field = argument_type(ir, rows, stmt.args[2]), known_object(stmt.args[3])
         for i in open_fields(object)
             is_meant = field isa Int ? field === i : field isa Symbol ? fieldname(object, i) === field : true
-            is_meant && note!(object, i, argument_type(ir, rows, stmt.args[4]))
+            is_meant && note!(stored, (object, i), argument_type(ir, rows, stmt.args[4]))
         end
     end
     return nothing
 end
 
 "Notes what is in the fields of an object that stands in code, or of one in it, also in arrays."
-note_stored!(stored, @nospecialize(x), seen::IdDict{Any,Nothing}) = each_field(x, seen) do ty, i, part
-    i in open_fields(ty) && (stored[(ty, i)] = Union{get(stored, (ty, i), Union{}),Core.Typeof(part)})
+note_stored!(stored::Stored, @nospecialize(x), seen::IdDict{Any,Nothing}) = each_field(x, seen) do ty, i, part
+    i in open_fields(ty) && note!(stored, (ty, i), Core.Typeof(part))
 end

@@ -363,14 +363,15 @@ Notes what is put in boxes and in arrays of abstract types, and of which types c
 """
 function note_kept!(ir, instances::Instances)
     rows, known = columns(ir), (length(instances.kept), length(instances.calls_of_unknown))
+    note(@nospecialize(ty)) = is_one_type(ty) && may_be_called(ty) && !(ty in instances.kept) && push!(instances.kept, ty)
     for stmt in rows.stmts
         stmt isa GlobalRef && note_elements!(instances, stmt)
+        is_made_by_call(stmt) && !is_one_type(known_object(stmt.args[3])) && foreach(note, argument_types(ir, rows, stmt.args[4:end]))
         Meta.isexpr(stmt, :call) || continue
         foreach(x -> x isa GlobalRef && note_elements!(instances, x), stmt.args)
         value = kept_value(ir, rows, stmt)
         if value !== nothing
-            ty = argument_type(ir, rows, value)
-            is_one_type(ty) && may_be_called(ty) && !(ty in instances.kept) && push!(instances.kept, ty)
+            note(argument_type(ir, rows, value))
         else
             types = Any[likely_type(ir, rows, x) for x in stmt.args]
             is_call_of_kept(types) && !(types in instances.calls_of_unknown) && push!(instances.calls_of_unknown, types)

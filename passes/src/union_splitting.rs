@@ -238,8 +238,15 @@ impl Splitter<'_> {
     /// What must be tested before a method is called: `Some(None)` if it does not fit, `None` if that cannot be tested.
     fn tests(&self, position: usize, given: &[Type]) -> Option<Option<Vec<(usize, Type)>>> {
         let function = self.module.functions().get(position)?;
-        let taken = function.body.argtypes.get(1..)?;
-        if function.varargs || taken.len() != given.len() {
+        let taken: Vec<&Type> = match (function.body.argtypes.get(1..)?, function.varargs) {
+            // What it collects, of which the type says how many there are.
+            ([first @ .., Type::Tuple(rest)], true) if !rest.iter().any(|ty| !self.is_exact(ty)) => {
+                first.iter().chain(rest.iter()).collect()
+            }
+            (_, true) => return Some(None),
+            (taken, false) => taken.iter().collect(),
+        };
+        if taken.len() != given.len() {
             return Some(None);
         }
         let mut tests = Vec::new();

@@ -45,3 +45,21 @@ changed!(::Increased, r) = (r[] += 1)
 
 const STEPS_OF = Real[0.5, 2, 3]
 @case("global_numbers_of_several_types", x -> x * STEPS_OF[1]::Float64 + x^2 * STEPS_OF[2]::Int, 0.4)
+function three_at_once(u)
+    a = 0
+    b = 0
+    c = 0
+    for x in u
+        a += x
+        b += x^2
+        c -= x
+    end
+    return a * b * c + (a + b + c + length(u)) * sum([a, b, c])
+end
+@case("three_numbers_at_once_from_integers", u -> three_at_once(u), [0.4, 0.3, 0.2])
+@case("objects_without_fields_for_each", u -> (r = Ref(u[1]); foreach(s -> (r[] = taken(s, r[]) * u[2]), Step[Doubled(), Increased(), Squared(), Halved(), Increased()]); r[]), [0.4, 0.3])
+
+# Fields without types, of which one follows from the other.
+mutable struct Moving; x; v; end
+moved!(p::Moving, dt) = (p.v += p.x * dt; p.x += p.v * dt; p)
+@case("fields_that_follow_from_each_other", u -> (p = Moving(u[1], 0.0); moved!(p, u[2]); moved!(p, u[2]); p.x * p.v), [0.4, 1.1])

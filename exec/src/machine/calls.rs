@@ -173,11 +173,16 @@ impl Run<'_, '_> {
         let mut found = None;
         for &function in self.machine.module.methods(of) {
             let Ok(code) = self.machine.code(function) else { continue };
-            let types = code.argtypes.get(1..).unwrap_or_default();
-            if types.len() != args.len() || !args.iter().zip(types).all(|(arg, ty)| isa(arg, ty)) {
+            let (first, rest): (&[Type], &[Type]) = match code.argtypes.get(1..).unwrap_or_default() {
+                // What it collects.
+                [first @ .., Type::Tuple(rest)] if code.varargs => (first, rest),
+                types => (types, &[]),
+            };
+            let pairs = || args.iter().zip(first.iter().chain(rest));
+            if first.len() + rest.len() != args.len() || !pairs().all(|(arg, ty)| isa(arg, ty)) {
                 continue;
             }
-            if args.iter().zip(types).all(|(arg, ty)| arg.type_of() == *ty) {
+            if pairs().all(|(arg, ty)| arg.type_of() == *ty) {
                 return Some(function);
             }
             found = found.or(Some(function));
