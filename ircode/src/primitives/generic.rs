@@ -444,11 +444,11 @@ pub(super) fn not(args: &[Scalar]) -> Result<Scalar> {
 mod tests {
     use super::*;
 
-    fn int(value: i64) -> Scalar {
+    pub(super) fn int(value: i64) -> Scalar {
         Scalar::Int64(value)
     }
 
-    fn double(value: f64) -> Scalar {
+    pub(super) fn double(value: f64) -> Scalar {
         Scalar::Float64(value)
     }
 

@@ -150,15 +150,8 @@ pub(in crate::primitives) fn steprange_last(args: &[Scalar]) -> Result<Scalar> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::primitives::generic::tests::{double, int};
     use crate::primitives::generic::{clamp, sign};
-
-    fn int(value: i64) -> Scalar {
-        Scalar::Int64(value)
-    }
-
-    fn double(value: f64) -> Scalar {
-        Scalar::Float64(value)
-    }
 
     #[test]
     fn ranges_end_at_their_last_element() {

@@ -116,14 +116,7 @@ fn integer_power(x: &Scalar, y: &Scalar) -> Result<Scalar> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn int(value: i64) -> Scalar {
-        Scalar::Int64(value)
-    }
-
-    fn double(value: f64) -> Scalar {
-        Scalar::Float64(value)
-    }
+    use crate::primitives::generic::tests::{double, int};
 
     #[test]
     fn powers_are_julias() {
