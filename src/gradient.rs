@@ -554,7 +554,6 @@ pub(crate) fn specialize(module: &mut Module<BBCode>, name: &Name, types: &[Type
     Ok(())
 }
 
-/// A failure outside of any function.
 /// A tangent that is not of the shape of its value, as where a function gives something else each time it is called.
 pub(crate) fn shape_error(error: ValueError) -> GradientError {
     run_error(exec::RunErrorKind::Unsupported(format!("the tangent of {}: {}", error.place, error.message)))
@@ -579,6 +578,7 @@ pub(crate) fn selection(
     Ok(Some(Selection { arguments: wrt::arguments(&selected), places }))
 }
 
+/// A failure outside of any function.
 pub(crate) fn run_error(kind: exec::RunErrorKind) -> GradientError {
     GradientError::Run(RunError { kind, trace: Vec::new() })
 }

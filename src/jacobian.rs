@@ -20,6 +20,11 @@ pub enum Mode {
 }
 
 /// What is asked of a Jacobian or a Hessian.
+///
+/// ```
+/// let options = bbkit::JacobianOptions::new().wrt(["x"]).mode(bbkit::Mode::Reverse);
+/// assert_eq!(options.mode, Some(bbkit::Mode::Reverse));
+/// ```
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct JacobianOptions {
     /// The arguments with respect to which the function is differentiated, by number or name, or fields of these, as in
@@ -34,6 +39,38 @@ pub struct JacobianOptions {
     pub limits: Limits,
     /// What runs the function and its derivative.
     pub engine: Engine,
+}
+
+impl JacobianOptions {
+    /// Of all arguments, in the mode that takes fewer runs, by the interpreter.
+    pub fn new() -> Self {
+        JacobianOptions::default()
+    }
+
+    /// The same with respect to these arguments or fields of arguments.
+    pub fn wrt<S: Into<String>>(self, wrt: impl IntoIterator<Item = S>) -> Self {
+        JacobianOptions { wrt: Some(wrt.into_iter().map(Into::into).collect()), ..self }
+    }
+
+    /// The same in this mode.
+    pub fn mode(self, mode: Mode) -> Self {
+        JacobianOptions { mode: Some(mode), ..self }
+    }
+
+    /// The same with at most so many directions at once.
+    pub fn chunk(self, chunk: usize) -> Self {
+        JacobianOptions { chunk: Some(chunk), ..self }
+    }
+
+    /// The same where each run may use this.
+    pub fn limits(self, limits: Limits) -> Self {
+        JacobianOptions { limits, ..self }
+    }
+
+    /// The same run by this engine.
+    pub fn engine(self, engine: Engine) -> Self {
+        JacobianOptions { engine, ..self }
+    }
 }
 
 /// The first derivatives of all floats of a result with respect to all floats of the arguments.

@@ -33,6 +33,8 @@ pub use liveness::Liveness;
 pub use phi_edges::PhiEdgeChange;
 pub use surgery::{ClonedRegion, CopiedInsts, Cursor, Inlined, Outlined};
 pub use transaction::Transaction;
+// Of which maps are that the public interface has.
+pub use {hashbrown, slotmap};
 
 /// φ keyed by ID.
 pub type IDPhiNode = ircode::PhiNode<Ids>;

@@ -37,3 +37,5 @@ pub use value::{
 pub use walk::{
     check_tangent, first_difference, float_place, float_places, holds_closures, tangent_floats, value_floats,
 };
+// What values are written as.
+pub use serde_json;

@@ -75,3 +75,5 @@ pub use verify::{
 };
 pub use version::{JuliaVersion, NoVersion};
 pub use view::{BlockNames, BlockView, Body, PendingView, StatementView, View};
+// Of which lists of operands and numbers of 16 bits are in the public interface.
+pub use {half, smallvec};

@@ -1,12 +1,11 @@
 //! A function with its derivative at some arguments, and what the checks run of it.
 
-use exec::{
-    Limits, Machine, RunError, RunErrorKind, Value, first_difference, float_place, tangent_floats, value_floats,
-};
+use exec::{Limits, Machine, RunErrorKind, Value, first_difference, float_place, tangent_floats, value_floats};
 use ircode::tangents::{Tangent, TangentTypes};
 use ircode::{IRCode, Module, Type};
 use passes::reverse_mode::DerivativeNames;
 
+use crate::gradient::run_error;
 use crate::{GradientError, jvp};
 
 /// Numbers between -1 and 1, by xorshift.
@@ -66,10 +65,6 @@ pub(super) struct Subject<'s> {
     magnitude: f64,
     /// How many numbers there are.
     count: usize,
-}
-
-fn run_error(kind: RunErrorKind) -> GradientError {
-    GradientError::Run(RunError { kind, trace: Vec::new() })
 }
 
 fn shape_error(error: exec::ValueError) -> GradientError {
