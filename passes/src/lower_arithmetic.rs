@@ -11,8 +11,9 @@ use crate::{PassError, PassResult};
 pub const NAME: &str = "lower-arithmetic";
 
 /// Turns calls of `+`, `-`, `*`, `/`, comparisons, `min`, `max`, `abs`, `muladd` and `fma` on floats into the intrinsics that they are on
-/// those types, promoting operands of different types first, also those of `hypot` and `atan`; a factor or summand of type `Bool` chooses. Lets `setindex!` of another number in an array of floats take that number as such a float. What is
-/// not on floats, or of unknown types, stays. True if there was something.
+/// those types, promoting operands of different types first, also those of `hypot` and `atan`; a factor or summand of type `Bool`
+/// chooses. Lets `setindex!` of another number in an array of floats take that number as such a float. What is not on floats, or of
+/// unknown types, stays. True if there was something.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let ids: Vec<InstId> = bb.all_insts().map(|(id, _)| id).collect();
     let mut changed = false;
@@ -141,7 +142,7 @@ fn lower(
     Ok(())
 }
 
-/// The sum or product of two numbers, which are of these types or else of that one, and its type.
+/// The sum or product of two numbers, and its type. One of which the type is not known is of the type `ty`.
 fn folded(
     bb: &mut BBCode,
     id: InstId,
