@@ -13,6 +13,7 @@ use bbkit::exec::{Limits, Machine, RunErrorKind, Value};
 use bbkit::ircode::{IRCode, Module, Scalar, Type, from_json, parse_module};
 use bbkit::{Differentiate, Savings};
 use kit::kernels::{Inputs, KERNELS, Kernel, inputs};
+use kit::targets::compiled_agrees;
 
 /// A size for each kernel that takes little time.
 fn size(kernel: &Kernel) -> usize {
@@ -693,4 +694,32 @@ fn code_that_is_not_valid_is_refused() {
         let refused = bbkit::exec::native::Program::compile(&module, &["f"], Limits::default()).map(drop).unwrap_err();
         assert!(refused.to_string().contains("not valid"), "{refused}");
     }
+}
+
+/// Rounds of `s = 1 - s y y`: in the reverse the negated adjoint goes through two products around the loop.
+const ROUNDS: &str = "
+function f(x::Float64, y::Float64, n::Int64)::Float64
+1 ─      goto #2
+2 ┄ %2 = φ (#1 => 0, #3 => %6)::Int64
+│   %3 = φ (#1 => x, #3 => %9)::Float64
+│   %4 = Base.slt_int(%2, n)::Bool
+└──      goto #4 if not %4
+3 ─ %6 = Base.add_int(%2, 1)::Int64
+│   %7 = Base.mul_float(%3, y)::Float64
+│   %8 = Base.mul_float(%7, y)::Float64
+│   %9 = Base.sub_float(1.0, %8)::Float64
+└──      goto #2
+4 ─      return %3
+end
+";
+
+#[test]
+fn a_compiled_gradient_of_something_else_is_found() {
+    let module = parse_module(ROUNDS).unwrap().module;
+    let args = || vec![Value::from(0.7), Value::from(0.6), Value::from(3)];
+    compiled_agrees(&module, &args, &|_| ()).unwrap();
+    let planted = |module: &mut Module<IRCode>| {
+        *module = parse_module(&ROUNDS.replace("sub_float", "add_float")).unwrap().module;
+    };
+    assert!(compiled_agrees(&module, &args, &planted).is_err(), "the planted bug was not found");
 }

@@ -49,8 +49,12 @@ fn difference(name: &str, case: &Case<'_>) -> Option<String> {
     let same = match (&ours, &case.result) {
         (Ok(ours), Ok(julias)) => ours == julias || is_close(name, ours, julias),
         (Err(Failure::Exception(exception)), Err(name)) => exception_name(exception) == *name,
-        // Julia makes a Float64 of these, as of no other numbers.
-        (Err(Failure::Operands(_)), _) => name == "atan" && case.operands.iter().any(|x| !x.scalar_type().is_float()),
+        // Of an integer and a narrower float Julia makes a Float64 here, as nowhere else: that is refused.
+        (Err(Failure::Operands(_)), _) => {
+            let narrow = |x: &Scalar| matches!(x, Scalar::Float16(_) | Scalar::Float32(_));
+            let operands = &case.operands;
+            name == "atan" && operands.iter().any(narrow) && operands.iter().any(|x| !x.scalar_type().is_float())
+        }
         _ => false,
     };
     (!same).then(|| format!("{}, not {ours:?}", case.line))

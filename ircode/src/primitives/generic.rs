@@ -64,6 +64,12 @@ pub(super) fn promote(args: &[Scalar]) -> Result<(ScalarType, Vec<Scalar>)> {
     Ok((ty, values))
 }
 
+/// The type that a result has for these operands.
+fn type_of(result: ResultType, args: &[Scalar]) -> Result<ScalarType> {
+    let types: Vec<ScalarType> = args.iter().map(Scalar::scalar_type).collect();
+    result.of_numbers(&types).ok_or(Failure::Operands(NUMBERS))
+}
+
 /// The bits of an integer of any type, those that it does not have as its sign is.
 fn extended(value: &Scalar) -> u128 {
     match value {
@@ -78,8 +84,7 @@ fn arithmetic(
     on_int: fn(&[Scalar]) -> Result<Scalar>,
     on_float: fn(&[Scalar]) -> Result<Scalar>,
 ) -> Result<Scalar> {
-    let types: Vec<ScalarType> = args.iter().map(Scalar::scalar_type).collect();
-    let ty = ResultType::Sum.of_numbers(&types).ok_or(Failure::Operands(NUMBERS))?;
+    let ty = type_of(ResultType::Sum, args)?;
     let (f, values) = match ty.is_float() {
         true => (on_float, promote(args)?.1),
         false => (on_int, args.iter().map(|arg| Scalar::from_bits(ty, extended(arg))).collect()),
@@ -135,8 +140,7 @@ pub(super) fn div(args: &[Scalar]) -> Result<Scalar> {
 
 /// Numbers in the float type to which they are promoted, `Float64` for integers.
 pub(super) fn floats(args: &[Scalar]) -> Result<Vec<Scalar>> {
-    let types: Vec<ScalarType> = args.iter().map(Scalar::scalar_type).collect();
-    let ty = ResultType::Float.of_numbers(&types).ok_or(Failure::Operands(NUMBERS))?;
+    let ty = type_of(ResultType::Float, args)?;
     args.iter().map(|arg| convert::convert(ty, arg)).collect()
 }
 

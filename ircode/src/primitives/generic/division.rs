@@ -1,10 +1,8 @@
 //! Quotients and remainders, and the last elements of ranges.
 
-use super::{Result, abs, extended, le, on_integer_or_float, promote, unit};
-use crate::primitives::{Failure, ScalarException, float, int, two};
+use super::{Result, abs, extended, le, on_integer_or_float, promote, type_of, unit};
+use crate::primitives::{Failure, ResultType, ScalarException, float, int, two};
 use crate::scalar::{Scalar, ScalarType};
-
-const MIXED: Failure = Failure::Operands("two integers");
 
 /// Whether one is a signed integer and the other an unsigned one. Julia does not promote these: results have the sign of one of them.
 fn is_mixed(x: &Scalar, y: &Scalar) -> bool {
@@ -24,8 +22,7 @@ fn size(value: &Scalar) -> (bool, u128) {
 pub(in crate::primitives) fn rem(args: &[Scalar]) -> Result<Scalar> {
     match args {
         [x, y] if is_mixed(x, y) => {
-            let width = x.scalar_type().bits().max(y.scalar_type().bits());
-            let ty = ScalarType::integer(width, x.scalar_type().is_signed_integer()).ok_or(MIXED)?;
+            let ty = type_of(ResultType::SignedAs(0), args)?;
             let (negative, size) = size(x);
             let rest = size.checked_rem(self::size(y).1).ok_or(Failure::Exception(ScalarException::Divide))?;
             Ok(Scalar::from_bits(ty, if negative { rest.wrapping_neg() } else { rest }))
@@ -46,8 +43,7 @@ pub(in crate::primitives) fn quotient(args: &[Scalar]) -> Result<Scalar> {
     if let [x, y] = args
         && is_mixed(x, y)
     {
-        let width = x.scalar_type().bits().max(y.scalar_type().bits());
-        let ty = ScalarType::integer(width, x.scalar_type().is_signed_integer()).ok_or(MIXED)?;
+        let ty = type_of(ResultType::SignedAs(0), args)?;
         let ((x_negative, x), (y_negative, y)) = (size(x), size(y));
         let quotient = x.checked_div(y).ok_or(Failure::Exception(ScalarException::Divide))?;
         let negative = x_negative != y_negative;
@@ -71,8 +67,7 @@ pub(in crate::primitives) fn modulo(args: &[Scalar]) -> Result<Scalar> {
         && is_mixed(x, y)
     {
         // `rem(y + rem(x, y), y)` in the type of the divisor, as wide as the wider of the two.
-        let width = x.scalar_type().bits().max(y.scalar_type().bits());
-        let ty = ScalarType::integer(width, y.scalar_type().is_signed_integer()).ok_or(MIXED)?;
+        let ty = type_of(ResultType::SignedAs(1), args)?;
         let [rest, divisor] = [&rem(args)?, y].map(|value| Scalar::from_bits(ty, extended(value)));
         return remainder_of_integers(&[int::add_int(&[divisor.clone(), rest])?, divisor]);
     }
