@@ -4,6 +4,13 @@
 //! what never changes, so that Cranelift reads them once and outside of loops. What is only used to get at elements it reads while there
 //! are such; what becomes a value of the program it might read as late as that is used, when the memory may have been given back: that is read where it stands.
 
+mod kept;
+pub(super) mod resized;
+mod shadows;
+pub(super) mod slices;
+pub(super) mod stacks;
+mod vector_ends;
+
 use std::sync::Arc;
 
 use cranelift_codegen::ir::condcodes::IntCC;
@@ -12,17 +19,17 @@ use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData};
 use ircode::primitives::Primitive;
 use ircode::{ScalarType, Type};
 
+use super::function::sites::What;
 use super::function::{Compiled, FunctionCompiler, Typed, trusted};
 use super::layout::{Layout, Parts, Shape, array};
-use super::sites::What;
 
 /// What an array is made of.
-pub(super) struct ArrayParts {
-    pub(super) header: ir::Value,
-    pub(super) element: Arc<Layout>,
-    pub(super) rank: u32,
+pub(crate) struct ArrayParts {
+    pub(crate) header: ir::Value,
+    pub(crate) element: Arc<Layout>,
+    pub(crate) rank: u32,
     /// Whether it may get another length.
-    pub(super) resizes: bool,
+    pub(crate) resizes: bool,
 }
 
 impl ArrayParts {
@@ -37,7 +44,7 @@ impl ArrayParts {
 }
 
 impl FunctionCompiler<'_, '_> {
-    pub(super) fn array_primitive(
+    pub(crate) fn array_primitive(
         &mut self,
         primitive: &'static Primitive,
         operands: &[Typed],
@@ -84,7 +91,7 @@ impl FunctionCompiler<'_, '_> {
         })
     }
 
-    pub(super) fn array(&mut self, value: &Typed) -> Option<ArrayParts> {
+    pub(crate) fn array(&mut self, value: &Typed) -> Option<ArrayParts> {
         match &value.layout.shape {
             Shape::Array(element, rank) => {
                 let resizes = self.compiler.resized().contains(&value.layout.ty);
@@ -96,7 +103,7 @@ impl FunctionCompiler<'_, '_> {
     }
 
     /// A word of an array's header.
-    pub(super) fn header_word(&mut self, array: &ArrayParts, at: i32) -> ir::Value {
+    pub(crate) fn header_word(&mut self, array: &ArrayParts, at: i32) -> ir::Value {
         let flags = match array.resizes {
             true => trusted(),
             false => MemFlagsData::trusted().with_readonly().with_can_move(),
@@ -105,7 +112,7 @@ impl FunctionCompiler<'_, '_> {
     }
 
     /// A dimension of an array of this rank, counted from 0, as it is now.
-    pub(super) fn dimension_word(&mut self, header: ir::Value, rank: u32, dimension: u32) -> ir::Value {
+    pub(crate) fn dimension_word(&mut self, header: ir::Value, rank: u32, dimension: u32) -> ir::Value {
         let at = if rank == 1 { array::LENGTH } else { array::DIMENSIONS + 8 * dimension as i32 };
         self.load_word(header, at)
     }
@@ -153,7 +160,7 @@ impl FunctionCompiler<'_, '_> {
 
     /// Where an element lies: an address, and how far behind it. Bounds are checked where it is not known that they hold: one
     /// index counts in memory order, several one a dimension, and what comes behind the last dimension is 1.
-    pub(super) fn element_address(
+    pub(crate) fn element_address(
         &mut self,
         whole: &Typed,
         indices: &[Typed],
@@ -219,7 +226,7 @@ impl FunctionCompiler<'_, '_> {
     }
 
     /// The address of the element at this offset, counted in elements from 0.
-    pub(super) fn at(&mut self, data: ir::Value, offset: ir::Value, element: &Layout) -> ir::Value {
+    pub(crate) fn at(&mut self, data: ir::Value, offset: ir::Value, element: &Layout) -> ir::Value {
         let bytes = match element.size {
             8 => self.builder.ins().ishl_imm_u(offset, 3),
             size => self.builder.ins().imul_imm_s(offset, i64::from(size)),
@@ -243,7 +250,7 @@ impl FunctionCompiler<'_, '_> {
     }
 
     /// An element that was not assigned is a pointer to nothing.
-    pub(super) fn check_assigned(&mut self, value: &Typed) {
+    pub(crate) fn check_assigned(&mut self, value: &Typed) {
         if let (true, Some(pointer)) = (value.layout.is_pointer() || value.layout.is_cell(), value.one()) {
             let assigned = self.builder.ins().icmp_imm_s(IntCC::NotEqual, pointer, 0);
             self.guard(assigned, What::Exception("UndefRefError"), &[]);
@@ -263,7 +270,7 @@ impl FunctionCompiler<'_, '_> {
     }
 
     /// A value as one of the type of a place in which it is stored; `None` if it is no such value.
-    pub(super) fn stored(&mut self, value: &Typed, place: &Layout) -> Option<Typed> {
+    pub(crate) fn stored(&mut self, value: &Typed, place: &Layout) -> Option<Typed> {
         if value.layout.ty == place.ty {
             return Some(value.clone());
         }

@@ -1,5 +1,12 @@
 //! Modules made machine code: which functions, how they call one another, and the memory of the code.
 
+pub(super) mod call_graph;
+pub(super) mod code;
+pub(super) mod lifted;
+pub(super) mod preserving;
+pub(super) mod read_only;
+pub(super) mod stack;
+
 use std::sync::Arc;
 
 use cranelift_codegen::control::ControlPlane;
@@ -13,58 +20,57 @@ use cranelift_module::{FuncId, Linkage, Module as _, ModuleError, ModuleReloc, d
 use hashbrown::{HashMap, HashSet};
 use ircode::{Callee, Check, GlobalPart, GlobalValue, Head, IRCode, Module, Positions, Stmt, Type, Violation};
 
-use super::call_graph::{ANY_VALUE, Calls, INTERPRETED, callees_first, enters_a_handler, never_returns};
-use super::cells::closures_made;
-use super::code::Code;
-use super::constants::Constants;
-use super::context::Shared;
+use super::arrays::resized::Resized;
 use super::effort::Effort;
+use super::function::scopes::Summarized;
+use super::function::sites::{Site, What};
+use super::function::statement::made_type;
 use super::function::{Compiled, FunctionCompiler, Refusal};
-use super::globals::Global;
-use super::helpers::{
+use super::layout::{Layout, Layouts, Parts};
+use super::loops::outlined::{self, Spare};
+use super::runtime::context::Shared;
+use super::runtime::helpers::{
     ADD_FLOATS, ADD_SINGLES, CALL_VALUE, CATCH, CONTINUE, FAIL, FILL, GROW, INTERPRET, MOVE, NEW, PASS_THROUGH,
     POP_EXCEPTION, RELEASE, ZERO, symbols,
 };
-use super::layout::{Layout, Layouts, Parts};
-use super::lifted::Lifted;
-use super::outlined::{self, Spare};
-use super::preserving::Preserving;
-use super::read_only::Changed;
-use super::resized::Resized;
-use super::scopes::Summarized;
-use super::sites::{Site, What};
-use super::stack;
-use super::statement::made_type;
+use super::values::cells::closures_made;
+use super::values::constants::Constants;
+use super::values::globals::Global;
 use crate::limits::Limits;
 use crate::prepare::struct_info;
+use call_graph::{ANY_VALUE, Calls, INTERPRETED, callees_first, enters_a_handler, never_returns};
+use code::Code;
+use lifted::Lifted;
+use preserving::Preserving;
+use read_only::Changed;
 
 /// What a function takes and gives.
 #[derive(Clone, Debug)]
-pub(super) struct Signature {
+pub(crate) struct Signature {
     /// From `_2` on.
-    pub(super) parameters: Vec<Arc<Layout>>,
+    pub(crate) parameters: Vec<Arc<Layout>>,
     /// Whether the last parameter is a tuple of all that is passed from there on.
-    pub(super) varargs: bool,
-    pub(super) result: Arc<Layout>,
+    pub(crate) varargs: bool,
+    pub(crate) result: Arc<Layout>,
 }
 
 /// What is known while a module is being compiled.
-pub(super) struct Compiler {
-    pub(super) module: Arc<Module<IRCode>>,
-    pub(super) layouts: Layouts,
+pub(crate) struct Compiler {
+    pub(crate) module: Arc<Module<IRCode>>,
+    pub(crate) layouts: Layouts,
     /// The functions that can be called as values.
-    pub(super) callable: HashSet<usize>,
+    pub(crate) callable: HashSet<usize>,
     /// The functions that the interpreter runs.
-    pub(super) interpreted: HashSet<usize>,
-    pub(super) jit: Code,
+    pub(crate) interpreted: HashSet<usize>,
+    pub(crate) jit: Code,
     signatures: HashMap<usize, Signature>,
     functions: HashMap<usize, FuncId>,
     /// What is declared of the helpers and the functions of mathematics, by name.
     helpers: HashMap<String, FuncId>,
     /// What is called by functions that leave all registers as they are.
-    pub(super) preserving: HashMap<Preserving, FuncId>,
+    pub(crate) preserving: HashMap<Preserving, FuncId>,
     /// What the function that is being compiled calls.
-    pub(super) called: HashMap<FuncId, ir::FuncRef>,
+    pub(crate) called: HashMap<FuncId, ir::FuncRef>,
     /// Whether functions count how deep calls nest.
     counted: bool,
     /// The functions that may call themselves, directly or not.
@@ -75,47 +81,47 @@ pub(super) struct Compiler {
     shifts: bool,
     catches: bool,
     /// The types of which objects are made without all of their fields.
-    pub(super) incomplete: HashSet<Type>,
-    pub(super) constants: Constants,
+    pub(crate) incomplete: HashSet<Type>,
+    pub(crate) constants: Constants,
     /// The global arrays and objects that the code uses.
-    pub(super) globals: Vec<Global>,
+    pub(crate) globals: Vec<Global>,
     effort: Effort,
-    pub(super) sites: Vec<Site>,
+    pub(crate) sites: Vec<Site>,
     hints: usize,
     /// What the functions do to objects, if memory is to be given back before a call is over.
-    pub(super) summarized: Option<Summarized>,
+    pub(crate) summarized: Option<Summarized>,
 }
 
 /// A function that can be called from outside.
 #[derive(Clone, Debug)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     /// The address of its trampoline: of the context, the address of the arguments, and that for the result.
-    pub(super) address: usize,
-    pub(super) signature: Signature,
+    pub(crate) address: usize,
+    pub(crate) signature: Signature,
     /// By argument, `_2` first: whether the function does nothing but read it.
-    pub(super) reads_only: Vec<bool>,
+    pub(crate) reads_only: Vec<bool>,
 }
 
 /// What is ready to run.
 #[derive(Debug)]
-pub(super) struct Finished {
+pub(crate) struct Finished {
     /// Held for as long as the entries may be called.
     _code: Code,
-    pub(super) shared: Arc<Shared>,
-    pub(super) entries: Vec<Entry>,
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) entries: Vec<Entry>,
     /// The bytes of the stack that it may need, or between two recursive calls.
-    pub(super) stack: u64,
+    pub(crate) stack: u64,
     /// The bytes of machine code.
-    pub(super) bytes: usize,
+    pub(crate) bytes: usize,
     /// What the interpreter runs of it, and why.
-    pub(super) interpreted: Vec<Rejected>,
+    pub(crate) interpreted: Vec<Rejected>,
 }
 
 /// Why a module is not compiled: the function, the statement, and what about it.
 #[derive(Clone, Debug)]
-pub(super) struct Rejected {
-    pub(super) function: usize,
-    pub(super) refusal: Refusal,
+pub(crate) struct Rejected {
+    pub(crate) function: usize,
+    pub(crate) refusal: Refusal,
 }
 
 impl Compiler {
@@ -123,7 +129,7 @@ impl Compiler {
     ///
     /// What may be called as a value is compiled too, unless it cannot be. What is called only where the run is about to fail is left to
     /// the interpreter if nobody catches the error, or if it cannot be compiled.
-    pub(super) fn run(
+    pub(crate) fn run(
         lifted: &Lifted,
         entries: &[usize],
         limits: Limits,
@@ -393,12 +399,12 @@ impl Compiler {
         (bytes, frame)
     }
 
-    pub(super) fn target(&self) -> TargetFrontendConfig {
+    pub(crate) fn target(&self) -> TargetFrontendConfig {
         self.jit.target_config()
     }
 
     /// What a function takes and gives.
-    pub(super) fn signature(&mut self, number: usize) -> Compiled<&Signature> {
+    pub(crate) fn signature(&mut self, number: usize) -> Compiled<&Signature> {
         if !self.signatures.contains_key(&number) {
             let module = self.module.clone();
             let refuse = |what: &str| Refusal { statement: None, what: what.into() };
@@ -448,18 +454,18 @@ impl Compiler {
     }
 
     /// A function of the module, to be called by the one that is being compiled.
-    pub(super) fn callee(&mut self, number: usize, caller: &mut ir::Function) -> Compiled<ir::FuncRef> {
+    pub(crate) fn callee(&mut self, number: usize, caller: &mut ir::Function) -> Compiled<ir::FuncRef> {
         let id = self.declare(number)?;
         Ok(self.reference(id, caller))
     }
 
     /// What is declared, to be called by the function that is being compiled.
-    pub(super) fn reference(&mut self, id: FuncId, caller: &mut ir::Function) -> ir::FuncRef {
+    pub(crate) fn reference(&mut self, id: FuncId, caller: &mut ir::Function) -> ir::FuncRef {
         *self.called.entry(id).or_insert_with(|| self.jit.declare_func_in_func(id, caller))
     }
 
     /// A helper, to be called by the function that is being compiled.
-    pub(super) fn helper(&mut self, name: &'static str, caller: &mut ir::Function) -> ir::FuncRef {
+    pub(crate) fn helper(&mut self, name: &'static str, caller: &mut ir::Function) -> ir::FuncRef {
         let (operands, result): (&[ir::Type], Option<ir::Type>) = match name {
             FAIL => (&[clif::I64, clif::I32, clif::I64], None),
             PASS_THROUGH => (&[clif::I64, clif::I32], None),
@@ -479,7 +485,7 @@ impl Compiler {
     }
 
     /// A function of so many `Float64`s.
-    pub(super) fn math(&mut self, name: &str, operands: usize, caller: &mut ir::Function) -> ir::FuncRef {
+    pub(crate) fn math(&mut self, name: &str, operands: usize, caller: &mut ir::Function) -> ir::FuncRef {
         self.import(name, &vec![clif::F64; operands], Some(clif::F64), caller)
     }
 
@@ -518,7 +524,7 @@ impl Compiler {
     }
 
     /// The [trampoline](Self::trampoline) of a recursive function, for the function that is being compiled.
-    pub(super) fn entry(&mut self, number: usize, caller: &mut ir::Function) -> Compiled<ir::FuncRef> {
+    pub(crate) fn entry(&mut self, number: usize, caller: &mut ir::Function) -> Compiled<ir::FuncRef> {
         let abi = self.entry_abi();
         let id = self.declare_entry(number, &abi)?;
         Ok(self.reference(id, caller))
@@ -568,49 +574,49 @@ impl Compiler {
     }
 
     /// Adds a site, and gives its number.
-    pub(super) fn add_site(&mut self, function: usize, statement: usize, what: What) -> u32 {
+    pub(crate) fn add_site(&mut self, function: usize, statement: usize, what: What) -> u32 {
         self.sites.push(Site { function, statement, what });
         self.sites.len() as u32 - 1
     }
 
     /// A number under which a stack remembers how long it became.
-    pub(super) fn new_hint(&mut self) -> usize {
+    pub(crate) fn new_hint(&mut self) -> usize {
         self.hints += 1;
         self.hints - 1
     }
 
     /// Whether functions count how deep calls nest: all of them, if some call themselves.
-    pub(super) fn counts_calls(&self) -> bool {
+    pub(crate) fn counts_calls(&self) -> bool {
         self.counted
     }
 
     /// Whether a function is only called where a run is about to fail.
-    pub(super) fn runs_seldom(&self, number: usize) -> bool {
+    pub(crate) fn runs_seldom(&self, number: usize) -> bool {
         !self.warm.is_empty() && !self.warm.contains(&number)
     }
 
     /// Whether a function may call itself, directly or not.
-    pub(super) fn is_recursive(&self, number: usize) -> bool {
+    pub(crate) fn is_recursive(&self, number: usize) -> bool {
         self.recursive.contains(&number)
     }
 
     /// Whether loops are compiled in several versions.
-    pub(super) fn makes_versions(&self) -> bool {
+    pub(crate) fn makes_versions(&self) -> bool {
         self.effort == Effort::Full
     }
 
     /// The arrays that may grow or shrink.
-    pub(super) fn resized(&self) -> &Arc<Resized> {
+    pub(crate) fn resized(&self) -> &Arc<Resized> {
         &self.resized
     }
 
     /// Whether something may catch an exception.
-    pub(super) fn catches(&self) -> bool {
+    pub(crate) fn catches(&self) -> bool {
         self.catches
     }
 
     /// Whether it may do so at the front.
-    pub(super) fn shifts(&self) -> bool {
+    pub(crate) fn shifts(&self) -> bool {
         self.shifts
     }
 }

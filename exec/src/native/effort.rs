@@ -42,7 +42,7 @@ impl Effort {
     }
 
     /// The processor that this program runs on, to compile functions for of which the largest has so many statements.
-    pub(super) fn isa(self, largest: usize) -> Result<OwnedTargetIsa, String> {
+    pub(crate) fn isa(self, largest: usize) -> Result<OwnedTargetIsa, String> {
         // Finding out what it can do takes longer than compiling a small function.
         static BEST: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
         static LARGE: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();

@@ -6,6 +6,18 @@
 //! A function takes the context, the address for its result if that has several parts, and the parts of its arguments from
 //! `_2` on. It returns whether it failed, and its result if that is one part.
 
+pub(super) mod calls;
+pub(super) mod decided;
+mod direct_calls;
+mod escapes;
+pub(super) mod handlers;
+pub(super) mod phis;
+mod recursion;
+pub(super) mod scopes;
+pub(super) mod sites;
+pub(super) mod statement;
+pub(super) mod variables;
+
 use std::sync::Arc;
 
 use cranelift_codegen::ir::types as clif;
@@ -15,44 +27,44 @@ use cranelift_module::FuncId;
 use hashbrown::{HashMap, HashSet};
 use ircode::{Constant, GlobalRef, Head, IRCode, Module, Operand, Positions, Scalar, ScalarType, Stmt, Type};
 
-use super::call_graph::failing_blocks;
+use super::arrays::stacks::{LocalStack, local_stacks};
 use super::compiler::Compiler;
-use super::handlers::{Handlers, ends_block, enters_handlers};
+use super::compiler::call_graph::failing_blocks;
 use super::layout::{Layout, Parts, Shape};
+use super::loops::outlined::Spare;
+use super::loops::versions::{Version, VersionedLoop};
 use super::loops::{counted_loops, flow_graph};
-use super::outlined::Spare;
-use super::phis::{compile_order, completed, open_phis, phi_type};
-use super::scopes::Scopes;
-use super::sites::{Interpreted, What, Work};
-use super::stacks::{LocalStack, local_stacks};
-use super::unions::covering_member;
-use super::variables::Held;
-use super::versions::{Version, VersionedLoop};
+use super::values::unions::covering_member;
 use crate::constants::global_value;
 use crate::phi_edges::PhiEdges;
 use crate::shown_objects::shown_struct;
 use crate::value::Value;
+use handlers::{Handlers, ends_block, enters_handlers};
+use phis::{compile_order, completed, open_phis, phi_type};
+use scopes::Scopes;
+use sites::{Interpreted, What, Work};
+use variables::Held;
 
 /// Why a function is not compiled.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) struct Refusal {
+pub(crate) struct Refusal {
     /// The statement, counted from 0.
-    pub(super) statement: Option<usize>,
-    pub(super) what: String,
+    pub(crate) statement: Option<usize>,
+    pub(crate) what: String,
 }
 
-pub(super) type Compiled<T> = Result<T, Refusal>;
+pub(crate) type Compiled<T> = Result<T, Refusal>;
 
 /// A value in registers.
 #[derive(Clone, Debug)]
-pub(super) struct Typed {
-    pub(super) layout: Arc<Layout>,
-    pub(super) parts: Parts<ir::Value>,
+pub(crate) struct Typed {
+    pub(crate) layout: Arc<Layout>,
+    pub(crate) parts: Parts<ir::Value>,
 }
 
 impl Typed {
     /// The only part of the value.
-    pub(super) fn one(&self) -> Option<ir::Value> {
+    pub(crate) fn one(&self) -> Option<ir::Value> {
         match self.parts.as_slice() {
             [one] => Some(*one),
             _ => None,
@@ -61,77 +73,77 @@ impl Typed {
 }
 
 /// What is known while a function is being compiled.
-pub(super) struct FunctionCompiler<'c, 'f> {
-    pub(super) compiler: &'c mut Compiler,
-    pub(super) builder: FunctionBuilder<'f>,
-    pub(super) module: Arc<Module<IRCode>>,
+pub(crate) struct FunctionCompiler<'c, 'f> {
+    pub(crate) compiler: &'c mut Compiler,
+    pub(crate) builder: FunctionBuilder<'f>,
+    pub(crate) module: Arc<Module<IRCode>>,
     /// The number of the function in its module.
-    pub(super) number: usize,
+    pub(crate) number: usize,
     /// The statement that is being compiled.
-    pub(super) statement: usize,
-    pub(super) context: ir::Value,
-    pub(super) result: Arc<Layout>,
-    pub(super) result_address: Option<ir::Value>,
-    pub(super) values: Vec<Option<Held>>,
-    pub(super) arguments: Vec<Option<Held>>,
+    pub(crate) statement: usize,
+    pub(crate) context: ir::Value,
+    pub(crate) result: Arc<Layout>,
+    pub(crate) result_address: Option<ir::Value>,
+    pub(crate) values: Vec<Option<Held>>,
+    pub(crate) arguments: Vec<Option<Held>>,
     /// By statement, whether it is used behind a loop that it is in and of which there are several versions.
-    pub(super) of_several: Vec<bool>,
+    pub(crate) of_several: Vec<bool>,
     /// Whether the builder is that of a loop that becomes a function of its own.
-    pub(super) outlining: bool,
-    pub(super) blocks: Vec<Option<ir::Block>>,
+    pub(crate) outlining: bool,
+    pub(crate) blocks: Vec<Option<ir::Block>>,
     /// By block, whether it is only reached where a run is about to fail.
     seldom: Vec<bool>,
     /// The number of the block that is being compiled.
     block_number: usize,
     /// Where control goes when the call has failed.
-    pub(super) failed: ir::Block,
+    pub(crate) failed: ir::Block,
     /// Where control goes with an error now: there, or to a handler.
-    pub(super) unwinding: ir::Block,
-    pub(super) handlers: Handlers,
+    pub(crate) unwinding: ir::Block,
+    pub(crate) handlers: Handlers,
     /// Places for operands of helpers, by their size.
-    pub(super) slots: HashMap<u32, ir::StackSlot>,
+    pub(crate) slots: HashMap<u32, ir::StackSlot>,
     /// Where a call fails with so many operands, by where control goes then. Hundreds of checks would each have a call, and the register
     /// allocator's time grows with their number times the values that live around them.
-    pub(super) exits: HashMap<(ir::Block, usize), ir::Block>,
+    pub(crate) exits: HashMap<(ir::Block, usize), ir::Block>,
     /// The stacks that the function makes for itself, by the statements that make them; known once these are compiled.
-    pub(super) local_stacks: HashMap<usize, Option<LocalStack>>,
+    pub(crate) local_stacks: HashMap<usize, Option<LocalStack>>,
     /// Arrays and indices that were compared in this block: the first time decides.
-    pub(super) checked: HashSet<(ir::Value, ir::Value)>,
+    pub(crate) checked: HashSet<(ir::Value, ir::Value)>,
     /// The loops that are compiled in several versions, by their headers.
-    pub(super) loops: Vec<VersionedLoop>,
-    pub(super) versioned: HashMap<usize, usize>,
+    pub(crate) loops: Vec<VersionedLoop>,
+    pub(crate) versioned: HashMap<usize, usize>,
     /// The version that is being compiled.
-    pub(super) version: Option<Version>,
+    pub(crate) version: Option<Version>,
     /// What φs take on each edge.
     phi_edges: PhiEdges,
     /// Whether calls count how deep they nest.
-    pub(super) counted: bool,
-    pub(super) scopes: Scopes,
+    pub(crate) counted: bool,
+    pub(crate) scopes: Scopes,
     /// Which addresses of arrays are only compared, if it was asked for.
-    pub(super) addresses: Option<HashMap<usize, bool>>,
+    pub(crate) addresses: Option<HashMap<usize, bool>>,
     /// How many functions of mathematics have been written out.
-    pub(super) written: usize,
+    pub(crate) written: usize,
     /// The types of the variables.
-    pub(super) variable_types: Vec<ir::Type>,
+    pub(crate) variable_types: Vec<ir::Type>,
     /// Where loops are made functions of their own.
-    pub(super) spares: std::slice::IterMut<'f, Spare>,
+    pub(crate) spares: std::slice::IterMut<'f, Spare>,
     /// The functions that are such loops, in the order of the spares.
-    pub(super) outlined: Vec<FuncId>,
+    pub(crate) outlined: Vec<FuncId>,
     /// The blocks of such loops.
-    pub(super) outlined_blocks: HashSet<usize>,
+    pub(crate) outlined_blocks: HashSet<usize>,
 }
 
 /// Failures with more operands have exits of their own.
 const MOST_SHARED: usize = 4;
 
 /// Memory that the code has made, or has checked to be inside of what was made.
-pub(super) fn trusted() -> MemFlagsData {
+pub(crate) fn trusted() -> MemFlagsData {
     MemFlagsData::trusted()
 }
 
 impl<'c, 'f> FunctionCompiler<'c, 'f> {
     /// Compiles the function of this number into the builder's function, and loops of it into the spares: gives the functions that these are.
-    pub(super) fn run(
+    pub(crate) fn run(
         compiler: &'c mut Compiler,
         mut builder: FunctionBuilder<'f>,
         spares: &'f mut [Spare],
@@ -262,17 +274,17 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         self.compile_block(ir, number)
     }
 
-    pub(super) fn block(&self, number: usize) -> Option<ir::Block> {
+    pub(crate) fn block(&self, number: usize) -> Option<ir::Block> {
         self.blocks.get(number).copied().flatten()
     }
 
     /// The error for something that is not compiled, at the current statement.
-    pub(super) fn refuse<T>(&self, what: impl Into<String>) -> Compiled<T> {
+    pub(crate) fn refuse<T>(&self, what: impl Into<String>) -> Compiled<T> {
         Err(Refusal { statement: Some(self.statement), what: what.into() })
     }
 
     /// Zero of a register's type.
-    pub(super) fn zero(&mut self, ty: ir::Type) -> ir::Value {
+    pub(crate) fn zero(&mut self, ty: ir::Type) -> ir::Value {
         match ty {
             clif::F64 => self.builder.ins().f64const(0.0),
             clif::F32 => self.builder.ins().f32const(0.0),
@@ -303,7 +315,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         Ok(())
     }
 
-    pub(super) fn compile_block(&mut self, ir: &IRCode, number: usize) -> Compiled<()> {
+    pub(crate) fn compile_block(&mut self, ir: &IRCode, number: usize) -> Compiled<()> {
         let Some(range) = ir.cfg.blocks.get(number).map(|block| block.stmts.clone()) else { return Ok(()) };
         self.checked.clear();
         self.block_number = number;
@@ -388,7 +400,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
     }
 
     /// Goes to a block, with what its φs take from this edge.
-    pub(super) fn jump(&mut self, ir: &IRCode, from: usize, to: Option<usize>) -> Compiled<()> {
+    pub(crate) fn jump(&mut self, ir: &IRCode, from: usize, to: Option<usize>) -> Compiled<()> {
         let Some((to, block)) = to.and_then(|to| Some((to, self.block(to)?))) else {
             return self.refuse("a jump to a block that is not there");
         };
@@ -445,7 +457,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
     }
 
     /// The header of a stack that a statement made, and the bytes of a value on it.
-    pub(super) fn stack_header(&mut self, made: usize) -> Option<(ir::Value, u32)> {
+    pub(crate) fn stack_header(&mut self, made: usize) -> Option<(ir::Value, u32)> {
         let held = self.held(made)?;
         let Shape::Stack(element) = &held.layout.shape else { return None };
         let bytes = self.compiler.layouts.of(element).size;
@@ -454,7 +466,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
     }
 
     /// What an operand is, and whether it is defined if that is not sure.
-    pub(super) fn peek(&mut self, ir: &IRCode, operand: &Operand<Positions>) -> Compiled<(Typed, Option<ir::Value>)> {
+    pub(crate) fn peek(&mut self, ir: &IRCode, operand: &Operand<Positions>) -> Compiled<(Typed, Option<ir::Value>)> {
         let held = match operand {
             Operand::Value(value) => value.index().and_then(|index| self.values.get(index)).cloned().flatten(),
             Operand::Argument(argument) => match argument.index() {
@@ -473,7 +485,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
     }
 
     /// The value of an operand, which must be defined.
-    pub(super) fn operand(&mut self, ir: &IRCode, operand: &Operand<Positions>) -> Compiled<Typed> {
+    pub(crate) fn operand(&mut self, ir: &IRCode, operand: &Operand<Positions>) -> Compiled<Typed> {
         let (value, defined) = self.peek(ir, operand)?;
         if let Some(defined) = defined {
             let name = match operand {
@@ -485,22 +497,22 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         Ok(value)
     }
 
-    pub(super) fn operands(&mut self, ir: &IRCode, operands: &[Operand<Positions>]) -> Compiled<Vec<Typed>> {
+    pub(crate) fn operands(&mut self, ir: &IRCode, operands: &[Operand<Positions>]) -> Compiled<Vec<Typed>> {
         operands.iter().map(|operand| self.operand(ir, operand)).collect()
     }
 
     /// The only value of a type.
-    pub(super) fn unit(&mut self, ty: Type) -> Typed {
+    pub(crate) fn unit(&mut self, ty: Type) -> Typed {
         Typed { layout: self.compiler.layouts.of(&ty), parts: Parts::new() }
     }
 
     /// A number in one register.
-    pub(super) fn scalar(&mut self, ty: ScalarType, part: ir::Value) -> Typed {
+    pub(crate) fn scalar(&mut self, ty: ScalarType, part: ir::Value) -> Typed {
         Typed { layout: self.compiler.layouts.of(&Type::Scalar(ty)), parts: Parts::from_slice(&[part]) }
     }
 
     /// A number that is known.
-    pub(super) fn scalar_constant(&mut self, scalar: &Scalar) -> Typed {
+    pub(crate) fn scalar_constant(&mut self, scalar: &Scalar) -> Typed {
         let bits = scalar.to_bits();
         let part = match scalar {
             Scalar::Float64(value) => self.builder.ins().f64const(*value),
@@ -538,7 +550,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
     }
 
     /// What a global means that is no constant of the module.
-    pub(super) fn named_value(&mut self, global: &GlobalRef) -> Compiled<Typed> {
+    pub(crate) fn named_value(&mut self, global: &GlobalRef) -> Compiled<Typed> {
         Ok(match global_value(&self.module, global) {
             Value::Scalar(known) => self.scalar_constant(&known),
             Value::Function(name) => self.unit(Type::Function(name)),
@@ -552,7 +564,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         })
     }
 
-    pub(super) fn constant(&mut self, constant: &Constant) -> Compiled<Typed> {
+    pub(crate) fn constant(&mut self, constant: &Constant) -> Compiled<Typed> {
         if let Some((ty, fields)) = shown_struct(&self.module, constant) {
             let fields = fields.iter().map(|field| self.constant(field)).collect::<Compiled<Vec<_>>>()?;
             return self.new_struct(&ty, &fields);
@@ -585,7 +597,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
     }
 
     /// The value in another layout of the same value: boxed, or taken out of its box.
-    pub(super) fn convert(&mut self, value: Typed, to: &Arc<Layout>) -> Compiled<Typed> {
+    pub(crate) fn convert(&mut self, value: Typed, to: &Arc<Layout>) -> Compiled<Typed> {
         if Arc::ptr_eq(&value.layout, to) || value.layout.ty == to.ty && value.layout.is_boxed() == to.is_boxed() {
             return Ok(value);
         }
@@ -627,7 +639,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
     }
 
     /// Control goes on if `fine` is not 0, and the call fails otherwise.
-    pub(super) fn guard(&mut self, fine: ir::Value, what: What, operands: &[ir::Value]) {
+    pub(crate) fn guard(&mut self, fine: ir::Value, what: What, operands: &[ir::Value]) {
         let (on, off) = (self.builder.create_block(), self.builder.create_block());
         self.builder.set_cold_block(off);
         self.builder.ins().brif(fine, on, &[], off, &[]);
@@ -638,12 +650,12 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
     }
 
     /// No more ways lead to these blocks than there are: Cranelift's frontend finds variables in them faster.
-    pub(super) fn seal(&mut self, blocks: &[ir::Block]) {
+    pub(crate) fn seal(&mut self, blocks: &[ir::Block]) {
         blocks.iter().for_each(|block| self.builder.seal_block(*block));
     }
 
     /// The call fails; ends the block.
-    pub(super) fn fail(&mut self, what: What, operands: &[ir::Value]) {
+    pub(crate) fn fail(&mut self, what: What, operands: &[ir::Value]) {
         self.store_residents();
         let site = self.site(what);
         let words = operands.iter().all(|operand| self.builder.func.dfg.value_type(*operand) == clif::I64);
@@ -671,13 +683,13 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
     /// Tells the helper why the call fails.
     fn call_failure(&mut self, site: ir::Value, operands: &[ir::Value]) {
         let address = self.words(operands);
-        let fail = self.compiler.helper(super::helpers::FAIL, self.builder.func);
+        let fail = self.compiler.helper(super::runtime::helpers::FAIL, self.builder.func);
         self.builder.ins().call(fail, &[self.context, site, address]);
         self.builder.ins().jump(self.unwinding, &[]);
     }
 
     /// Words in memory, each at a multiple of 16 bytes; their address.
-    pub(super) fn words(&mut self, words: &[ir::Value]) -> ir::Value {
+    pub(crate) fn words(&mut self, words: &[ir::Value]) -> ir::Value {
         if words.is_empty() {
             return self.builder.ins().iconst(clif::I64, 0);
         }
@@ -689,7 +701,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
     }
 
     /// A place on the stack for operands and results of one call.
-    pub(super) fn slot(&mut self, bytes: u32) -> ir::StackSlot {
+    pub(crate) fn slot(&mut self, bytes: u32) -> ir::StackSlot {
         let bytes = bytes.max(16).next_power_of_two();
         match self.slots.get(&bytes) {
             Some(slot) => *slot,
@@ -703,13 +715,13 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
     }
 
     /// The number of a new site at the current statement.
-    pub(super) fn site(&mut self, what: What) -> ir::Value {
+    pub(crate) fn site(&mut self, what: What) -> ir::Value {
         let site = self.compiler.add_site(self.number, self.statement, what);
         self.builder.ins().iconst(clif::I32, i64::from(site))
     }
 
     /// Goes on if the status of a helper is 0.
-    pub(super) fn check(&mut self, status: ir::Value) {
+    pub(crate) fn check(&mut self, status: ir::Value) {
         let on = self.builder.create_block();
         if self.has_residents() {
             let off = self.builder.create_block();
@@ -727,13 +739,13 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
     }
 
     /// Lets the interpreter do something.
-    pub(super) fn interpret(&mut self, work: Work, operands: &[Typed], result: Arc<Layout>) -> Compiled<Typed> {
+    pub(crate) fn interpret(&mut self, work: Work, operands: &[Typed], result: Arc<Layout>) -> Compiled<Typed> {
         let seldom = self.seldom.get(self.block_number).copied().unwrap_or(false);
         self.interpret_as(work, operands, result, seldom)
     }
 
     /// As [`interpret`](Self::interpret), where machine code does it unless something unusual happens.
-    pub(super) fn interpret_seldom(&mut self, work: Work, operands: &[Typed], result: Arc<Layout>) -> Compiled<Typed> {
+    pub(crate) fn interpret_seldom(&mut self, work: Work, operands: &[Typed], result: Arc<Layout>) -> Compiled<Typed> {
         self.interpret_as(work, operands, result, true)
     }
 
@@ -741,11 +753,11 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         self.expect_interpreted(&work, operands, &result);
         let layouts = operands.iter().map(|operand| operand.layout.clone()).collect();
         let what = What::Interpreted(Interpreted { work, operands: layouts, result: result.clone(), seldom });
-        self.helped(super::helpers::INTERPRET, what, operands, result)
+        self.helped(super::runtime::helpers::INTERPRET, what, operands, result)
     }
 
     /// Lets a helper do something that takes operands from memory, each at a multiple of 16 bytes, and puts its result in their place.
-    pub(super) fn helped(
+    pub(crate) fn helped(
         &mut self,
         helper: &'static str,
         what: What,
@@ -779,7 +791,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
 
 impl Shape {
     /// The fields, if the value has such in registers.
-    pub(super) fn fields(&self) -> Option<&[Arc<Layout>]> {
+    pub(crate) fn fields(&self) -> Option<&[Arc<Layout>]> {
         match self {
             Shape::Fields(fields) => Some(fields),
             _ => None,

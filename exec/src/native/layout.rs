@@ -3,7 +3,7 @@
 //! A value is a list of *parts*, each of which fits a register: a number is one part, a tuple or an immutable struct the
 //! parts of its fields one after the other, what has identity (arrays, references, mutable structs, stacks) one pointer
 //! to its object. A case of an enum and a closure are one pointer, too, to a cell that is never changed (see
-//! [`cells`](super::cells)). What has only one value (`nothing`, a function) has no parts. Everything else — strings, symbols,
+//! [`cells`](super::values::cells)). What has only one value (`nothing`, a function) has no parts. Everything else — strings, symbols,
 //! what is of type `Any` — is a [`Shape::Boxed`]: the number of an interpreter's [`Value`](crate::Value), on
 //! which the interpreter's own primitives work.
 
@@ -15,7 +15,7 @@ use hashbrown::{HashMap, HashSet};
 use ircode::{IRCode, Module, Name, ScalarType, Type, TypeKind};
 use smallvec::SmallVec;
 
-use super::cells::Made;
+use super::values::cells::Made;
 use crate::prepare::declared;
 use crate::value::may_stand_for;
 
@@ -23,33 +23,33 @@ use crate::value::may_stand_for;
 const MOST_PARTS: usize = 64;
 
 /// The parts of a value, where there are few of them.
-pub(super) type Parts<T> = SmallVec<[T; 2]>;
+pub(crate) type Parts<T> = SmallVec<[T; 2]>;
 
 /// How values of one type lie.
 #[derive(Debug)]
-pub(super) struct Layout {
-    pub(super) ty: Type,
-    pub(super) shape: Shape,
+pub(crate) struct Layout {
+    pub(crate) ty: Type,
+    pub(crate) shape: Shape,
     /// The types of the parts.
-    pub(super) parts: Parts<ir::Type>,
+    pub(crate) parts: Parts<ir::Type>,
     /// Where each part lies in memory, from the start of the value.
-    pub(super) offsets: Parts<u32>,
+    pub(crate) offsets: Parts<u32>,
     /// How many bytes the value takes in memory: a multiple of `align`.
-    pub(super) size: u32,
-    pub(super) align: u32,
+    pub(crate) size: u32,
+    pub(crate) align: u32,
     /// What the values are to the memory of a call.
-    pub(super) kind: Kind,
+    pub(crate) kind: Kind,
     /// Whether native objects with identity may be in it.
     objects: bool,
     /// Whether a value of the interpreter in it may hold objects with identity.
-    pub(super) hides_objects: bool,
+    pub(crate) hides_objects: bool,
     /// As an element of an array: where the byte lies that says whether it was assigned.
-    pub(super) assigned: Option<u32>,
+    pub(crate) assigned: Option<u32>,
 }
 
 /// What the values of a layout are to the memory of a call: what comes later holds what comes before.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Nothing: numbers, and what is made of numbers.
     Plain,
     /// Several parts, with pointers among them.
@@ -81,7 +81,7 @@ impl Kind {
 
 /// What kind of value it is.
 #[derive(Clone, Debug)]
-pub(super) enum Shape {
+pub(crate) enum Shape {
     Scalar(ScalarType),
     /// The only value of its type.
     Unit,
@@ -107,7 +107,7 @@ pub(super) enum Shape {
 }
 
 /// What values of a type are made of: the types of what is in them.
-pub(super) enum Composition {
+pub(crate) enum Composition {
     /// Nothing that has a type of its own.
     Plain,
     /// Fields, which lie in the value.
@@ -131,27 +131,27 @@ impl Composition {
 
 /// Where the fields of an object lie.
 #[derive(Debug)]
-pub(super) struct Inside {
-    pub(super) fields: Vec<(Arc<Layout>, u32)>,
-    pub(super) size: u32,
+pub(crate) struct Inside {
+    pub(crate) fields: Vec<(Arc<Layout>, u32)>,
+    pub(crate) size: u32,
 }
 
 /// The header of an array: where each of its words lies.
 pub(super) mod array {
     /// The address of the first element.
-    pub(in crate::native) const DATA: i32 = 0;
+    pub(crate) const DATA: i32 = 0;
     /// The number of elements.
-    pub(in crate::native) const LENGTH: i32 = 8;
+    pub(crate) const LENGTH: i32 = 8;
     /// The number of elements for which there is room behind [`DATA`].
-    pub(in crate::native) const CAPACITY: i32 = 16;
+    pub(crate) const CAPACITY: i32 = 16;
     /// The first dimension, followed by the others.
-    pub(in crate::native) const DIMENSIONS: i32 = 24;
+    pub(crate) const DIMENSIONS: i32 = 24;
 
     /// Of a stack: the number under which it is remembered how much room it needed.
-    pub(in crate::native) const HINT: i32 = DIMENSIONS;
+    pub(crate) const HINT: i32 = DIMENSIONS;
 
     /// The bytes of a header.
-    pub(in crate::native) const fn size(rank: u32) -> usize {
+    pub(crate) const fn size(rank: u32) -> usize {
         let words = if rank == 0 { 1 } else { rank };
         DIMENSIONS as usize + 8 * words as usize
     }
@@ -183,39 +183,39 @@ impl Layout {
     }
 
     /// The scalar type, if the value is a number, a `Bool` or a `Char`.
-    pub(super) fn scalar(&self) -> Option<ScalarType> {
+    pub(crate) fn scalar(&self) -> Option<ScalarType> {
         match self.shape {
             Shape::Scalar(ty) => Some(ty),
             _ => None,
         }
     }
 
-    pub(super) fn is_boxed(&self) -> bool {
+    pub(crate) fn is_boxed(&self) -> bool {
         matches!(self.shape, Shape::Boxed)
     }
 
     /// Whether the value is a pointer to something that has identity and lies in native memory.
-    pub(super) fn is_pointer(&self) -> bool {
+    pub(crate) fn is_pointer(&self) -> bool {
         matches!(self.shape, Shape::Array(..) | Shape::Object | Shape::Reference | Shape::Stack(_))
     }
 
     /// Whether the value is a pointer to a cell, or 0 where it was not assigned.
-    pub(super) fn is_cell(&self) -> bool {
+    pub(crate) fn is_cell(&self) -> bool {
         matches!(self.shape, Shape::Enum | Shape::Closure)
     }
 
     /// Whether the value can be made a [`Value`](crate::Value) by copying: it holds nothing with identity.
-    pub(super) fn copies(&self) -> bool {
+    pub(crate) fn copies(&self) -> bool {
         !self.objects
     }
 
     /// Whether a value of the interpreter is in it, not behind a pointer.
-    pub(super) fn holds_boxed(&self) -> bool {
+    pub(crate) fn holds_boxed(&self) -> bool {
         self.holds(&Layout::is_boxed)
     }
 
     /// Whether a union is in it, not behind a pointer.
-    pub(super) fn holds_unions(&self) -> bool {
+    pub(crate) fn holds_unions(&self) -> bool {
         match &self.shape {
             Shape::Union(_) => true,
             Shape::Fields(fields) | Shape::Record(fields, _) => fields.iter().any(|field| field.holds_unions()),
@@ -224,7 +224,7 @@ impl Layout {
     }
 
     /// Whether a cell is in it, not behind a pointer to something else.
-    pub(super) fn holds_cells(&self) -> bool {
+    pub(crate) fn holds_cells(&self) -> bool {
         self.holds(&Layout::is_cell)
     }
 
@@ -238,7 +238,7 @@ impl Layout {
     }
 
     /// Whether values of both layouts lie in the same way, and one can stand for the other: closures differ in nothing but their types.
-    pub(super) fn is_as(&self, other: &Layout) -> bool {
+    pub(crate) fn is_as(&self, other: &Layout) -> bool {
         match (&self.shape, &other.shape) {
             (Shape::Closure, Shape::Closure) => true,
             (Shape::Fields(own), Shape::Fields(others)) if self.ty != other.ty => {
@@ -259,7 +259,7 @@ impl Layout {
 
 /// The layouts of the types of a module.
 #[derive(Debug)]
-pub(super) struct Layouts {
+pub(crate) struct Layouts {
     module: Arc<Module<IRCode>>,
     known: HashMap<Type, Arc<Layout>>,
     /// The layouts of elements of arrays, where these are others.
@@ -279,7 +279,7 @@ pub(super) struct Layouts {
 
 impl Layouts {
     /// For a program that makes these closures.
-    pub(super) fn new(module: Arc<Module<IRCode>>, closures: Arc<Vec<Made>>) -> Self {
+    pub(crate) fn new(module: Arc<Module<IRCode>>, closures: Arc<Vec<Made>>) -> Self {
         Layouts {
             module,
             closures,
@@ -294,7 +294,7 @@ impl Layouts {
     }
 
     /// The layout of a type.
-    pub(super) fn of(&mut self, ty: &Type) -> Arc<Layout> {
+    pub(crate) fn of(&mut self, ty: &Type) -> Arc<Layout> {
         if let Some(known) = self.known.get(ty) {
             return known.clone();
         }
@@ -329,7 +329,7 @@ impl Layouts {
 
     /// How elements of this type lie in an array. What is no number and no pointer has a byte behind it that is 0 until the element is
     /// assigned: reading it before is an error.
-    pub(super) fn element(&mut self, ty: &Type) -> Arc<Layout> {
+    pub(crate) fn element(&mut self, ty: &Type) -> Arc<Layout> {
         let plain = self.of(ty);
         if plain.scalar().is_some() || plain.is_pointer() || plain.is_cell() || plain.is_boxed() || *ty == Type::Nothing
         {
@@ -454,12 +454,12 @@ impl Layouts {
     }
 
     /// The type under the name that the module declares.
-    pub(super) fn as_declared(&self, ty: &Type) -> Type {
+    pub(crate) fn as_declared(&self, ty: &Type) -> Type {
         declared(&self.module, ty).unwrap_or_else(|| ty.clone())
     }
 
     /// What values of a type are made of.
-    pub(super) fn composition(&self, ty: &Type) -> Composition {
+    pub(crate) fn composition(&self, ty: &Type) -> Composition {
         match ty {
             Type::Union(types) if self.is_small_union(types) => Composition::Fields(types.to_vec()),
             Type::Scalar(_) | Type::Nothing | Type::Function(_) | Type::TypeOf(_) => Composition::Plain,
@@ -489,7 +489,7 @@ impl Layouts {
     }
 
     /// The closures that the program makes which may be of this type.
-    pub(super) fn closures_of(&self, ty: &Type) -> Vec<Made> {
+    pub(crate) fn closures_of(&self, ty: &Type) -> Vec<Made> {
         let may_be = |made: &&Made| match (&made.ty, ty) {
             (Type::Closure(made), Type::Closure(expected)) => may_stand_for(made, expected),
             _ => false,
@@ -498,12 +498,12 @@ impl Layouts {
     }
 
     /// The closures that the program makes.
-    pub(super) fn closures(&self) -> Arc<Vec<Made>> {
+    pub(crate) fn closures(&self) -> Arc<Vec<Made>> {
         self.closures.clone()
     }
 
     /// The types of a function's parameters, from `_2` on.
-    pub(super) fn parameters(&self, number: usize) -> Vec<Type> {
+    pub(crate) fn parameters(&self, number: usize) -> Vec<Type> {
         let function = self.module.functions().get(number);
         let types = function.into_iter().flat_map(|function| function.body.argtypes.iter().skip(1));
         types.map(|ty| ty.widened().unwrap_or_else(|| ty.clone())).collect()
@@ -517,7 +517,7 @@ impl Layouts {
     }
 
     /// Where captured values lie in the cell of a closure.
-    pub(super) fn captured(&mut self, function: Option<usize>, count: usize) -> Arc<Inside> {
+    pub(crate) fn captured(&mut self, function: Option<usize>, count: usize) -> Arc<Inside> {
         if let Some(known) = self.captures.get(&(function, count)) {
             return known.clone();
         }
@@ -529,7 +529,7 @@ impl Layouts {
     }
 
     /// The name of a case of an enum, and where its payload lies in the cell.
-    pub(super) fn case(&mut self, ty: &Type, number: usize) -> Option<(Name, Arc<Inside>)> {
+    pub(crate) fn case(&mut self, ty: &Type, number: usize) -> Option<(Name, Arc<Inside>)> {
         let module = self.module.clone();
         let Type::Named(name) = ty else { return None };
         let TypeKind::Enum { cases } = &module.type_def(name)?.kind else { return None };
@@ -544,7 +544,7 @@ impl Layouts {
     }
 
     /// The number of a case of an enum.
-    pub(super) fn case_number(&self, ty: &Type, case: &str) -> Option<usize> {
+    pub(crate) fn case_number(&self, ty: &Type, case: &str) -> Option<usize> {
         let Type::Named(name) = ty else { return None };
         match &self.module.type_def(name)?.kind {
             TypeKind::Enum { cases } => cases.iter().position(|(known, _)| known.as_str() == case),
@@ -593,7 +593,7 @@ impl Layouts {
     }
 
     /// Where the fields of an object of this type lie; `None` if it is no reference or mutable struct in native memory.
-    pub(super) fn inside(&mut self, ty: &Type) -> Option<Arc<Inside>> {
+    pub(crate) fn inside(&mut self, ty: &Type) -> Option<Arc<Inside>> {
         if let Some(known) = self.insides.get(ty) {
             return Some(known.clone());
         }
@@ -612,7 +612,7 @@ impl Layouts {
     }
 
     /// The position of a field, counted from 0, by its name.
-    pub(super) fn field_named(&self, ty: &Type, field: &str) -> Option<usize> {
+    pub(crate) fn field_named(&self, ty: &Type, field: &str) -> Option<usize> {
         match ty {
             Type::NamedTuple(fields) => fields.iter().position(|(name, _)| name.as_str() == field),
             Type::Ref(_) => (field == "x").then_some(0),
@@ -638,7 +638,7 @@ fn inside_of(layouts: &[Arc<Layout>]) -> Inside {
 }
 
 /// The register type of a scalar.
-pub(super) fn part_of(ty: ScalarType) -> ir::Type {
+pub(crate) fn part_of(ty: ScalarType) -> ir::Type {
     match ty {
         ScalarType::Float64 => clif::F64,
         ScalarType::Float32 => clif::F32,

@@ -2,6 +2,15 @@
 //! arrays, as all are between the first and the last (range-check elimination by predication before the loop, as in Gupta,
 //! "Optimizing array bound checks using flow analysis", 1993, and in the compilers of Java).
 
+pub(super) mod endings;
+pub(super) mod outlined;
+mod paths;
+pub(super) mod residents;
+pub(super) mod straight;
+pub(super) mod turns;
+mod vectors;
+pub(super) mod versions;
+
 use std::rc::Rc;
 
 use hashbrown::{HashMap, HashSet};
@@ -10,11 +19,11 @@ use ircode::primitives::{MemoryEffect, Primitive};
 use ircode::{IRCode, Module, Operand, Positions, Stmt, Type};
 use smallvec::SmallVec;
 
-use super::endings::{Ending, endings, used_behind};
-use super::phis::successors;
-use super::residents::Residents;
-use super::resized::Resized;
-use super::straight::{StraightLoop, straight_loop};
+use super::arrays::resized::Resized;
+use super::function::phis::successors;
+use endings::{Ending, endings, used_behind};
+use residents::Residents;
+use straight::{StraightLoop, straight_loop};
 
 /// Steps of induction variables and factors of indices up to this size are followed: no product of one with a number of
 /// rounds leaves 64 bits.
@@ -24,72 +33,72 @@ const MOST: i64 = 1 << 16;
 const LARGEST: usize = 2000;
 
 /// More rounds than this are no use to a program, and indices stay far from the ends of 64 bits.
-pub(super) const MOST_ROUNDS: i64 = 1 << 40;
+pub(crate) const MOST_ROUNDS: i64 = 1 << 40;
 
 /// How deep expressions of indices are looked into.
-pub(super) const DEPTH: u32 = 16;
+pub(crate) const DEPTH: u32 = 16;
 
 /// An innermost loop of which the number of rounds is known before it starts.
 #[derive(Debug)]
-pub(super) struct CountedLoop {
-    pub(super) header: usize,
+pub(crate) struct CountedLoop {
+    pub(crate) header: usize,
     /// The only block outside of the loop from which control enters it.
-    pub(super) before: usize,
+    pub(crate) before: usize,
     /// The blocks, header first, in an order in which each comes after those that dominate it.
-    pub(super) blocks: Vec<usize>,
-    pub(super) rounds: Rounds,
+    pub(crate) blocks: Vec<usize>,
+    pub(crate) rounds: Rounds,
     /// The block whose branch decides whether the loop goes on, and where it goes on.
-    pub(super) test: usize,
-    pub(super) stays: usize,
+    pub(crate) test: usize,
+    pub(crate) stays: usize,
     /// What must hold before the loop starts, so that no access leaves its array.
-    pub(super) checks: Vec<Check>,
+    pub(crate) checks: Vec<Check>,
     /// The accesses that need no check then, with the number of the (first) check that covers them.
-    pub(super) covered: HashMap<usize, usize>,
+    pub(crate) covered: HashMap<usize, usize>,
     /// The stacks that grow by one value in each round, by the statements that make them, with how often.
-    pub(super) grown: Vec<(usize, i64)>,
+    pub(crate) grown: Vec<(usize, i64)>,
     /// The statements that push on these.
-    pub(super) pushes: HashSet<usize>,
+    pub(crate) pushes: HashSet<usize>,
     /// The number of statements.
-    pub(super) statements: usize,
+    pub(crate) statements: usize,
     /// What a round does, if it is one sequence of operations on numbers.
-    pub(super) straight: Option<Rc<StraightLoop>>,
+    pub(crate) straight: Option<Rc<StraightLoop>>,
     /// The elements that can stay in registers.
-    pub(super) residents: Option<Rc<Residents>>,
+    pub(crate) residents: Option<Rc<Residents>>,
     /// The statements whose values are used behind the loop.
-    pub(super) behind: Vec<usize>,
+    pub(crate) behind: Vec<usize>,
     /// How those are had where turns have done the last round; `None` if they are not, or a turn cannot do it.
-    pub(super) endings: Option<Vec<Ending>>,
+    pub(crate) endings: Option<Vec<Ending>>,
 }
 
 impl CountedLoop {
     /// The block to which the test leads when the loop is done.
-    pub(super) fn exit(&self, ir: &IRCode) -> Option<usize> {
+    pub(crate) fn exit(&self, ir: &IRCode) -> Option<usize> {
         successors(ir, self.test).into_iter().find(|to| !self.blocks.contains(to))
     }
 }
 
 /// The number of the last round, counted from 0: `step · (bound − first) − less`.
 #[derive(Debug)]
-pub(super) struct Rounds {
-    pub(super) first: Operand<Positions>,
-    pub(super) bound: Operand<Positions>,
-    pub(super) step: i64,
-    pub(super) less: i64,
+pub(crate) struct Rounds {
+    pub(crate) first: Operand<Positions>,
+    pub(crate) bound: Operand<Positions>,
+    pub(crate) step: i64,
+    pub(crate) less: i64,
     /// Whether the test runs once more after the last round.
-    pub(super) tests_beyond: bool,
+    pub(crate) tests_beyond: bool,
 }
 
 /// An index, in terms of the number of the round: `factor · round + Σ factorᵢ · valueᵢ + constant`.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub(super) struct Index {
-    pub(super) factor: i64,
-    pub(super) terms: SmallVec<[(i64, Operand<Positions>); 3]>,
-    pub(super) constant: i64,
+pub(crate) struct Index {
+    pub(crate) factor: i64,
+    pub(crate) terms: SmallVec<[(i64, Operand<Positions>); 3]>,
+    pub(crate) constant: i64,
 }
 
 /// What is accessed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Space {
+pub(crate) enum Space {
     /// An array, by one index.
     Array,
     /// A dimension of an array, by one of several indices.
@@ -99,18 +108,18 @@ pub(super) enum Space {
 
 /// An index must stay inside of an object in all rounds.
 #[derive(Clone, PartialEq, Debug)]
-pub(super) struct Check {
-    pub(super) object: Operand<Positions>,
-    pub(super) space: Space,
-    pub(super) index: Index,
+pub(crate) struct Check {
+    pub(crate) object: Operand<Positions>,
+    pub(crate) space: Space,
+    pub(crate) index: Index,
     /// How far apart the indices are that were brought together: the index is the least of them.
-    pub(super) spread: i64,
+    pub(crate) spread: i64,
     /// Whether the access happens once more after the last round.
-    pub(super) beyond: bool,
+    pub(crate) beyond: bool,
 }
 
 /// The loops of a function that can be counted.
-pub(super) fn counted_loops(
+pub(crate) fn counted_loops(
     module: &Module<IRCode>,
     ir: &IRCode,
     graph: &FlowGraph,
@@ -192,7 +201,7 @@ pub(super) fn counted_loops(
 }
 
 /// The edges between blocks, as the terminators say.
-pub(super) fn flow_graph(ir: &IRCode) -> FlowGraph {
+pub(crate) fn flow_graph(ir: &IRCode) -> FlowGraph {
     let count = ir.cfg.blocks.len();
     let edges = ir.cfg.blocks.iter().enumerate().flat_map(|(number, block)| {
         let last = block.stmts.clone().next_back().and_then(|last| ir.stmts.stmts().get(last));
@@ -210,15 +219,15 @@ pub(super) fn flow_graph(ir: &IRCode) -> FlowGraph {
 }
 
 /// A loop that is being looked at.
-pub(super) struct Finder<'a> {
-    pub(super) module: &'a Module<IRCode>,
-    pub(super) ir: &'a IRCode,
+pub(crate) struct Finder<'a> {
+    pub(crate) module: &'a Module<IRCode>,
+    pub(crate) ir: &'a IRCode,
     blocks: &'a [usize],
     header: usize,
     before: usize,
     latch: usize,
     /// The φs of the header that change by the same in each round: what they start with, and by how much.
-    pub(super) variables: HashMap<usize, (Operand<Positions>, i64)>,
+    pub(crate) variables: HashMap<usize, (Operand<Positions>, i64)>,
 }
 
 impl Finder<'_> {
@@ -228,12 +237,12 @@ impl Finder<'_> {
         Some((index, self.ir.stmts.stmts().get(index)?))
     }
 
-    pub(super) fn primitive(&self, stmt: &Stmt<Positions>) -> Option<(&'static Primitive, Vec<Operand<Positions>>)> {
+    pub(crate) fn primitive(&self, stmt: &Stmt<Positions>) -> Option<(&'static Primitive, Vec<Operand<Positions>>)> {
         self.module.primitive_call(stmt).map(|(primitive, args)| (primitive, args.to_vec()))
     }
 
     /// The type that is known of a value or an argument.
-    pub(super) fn type_of(&self, operand: &Operand<Positions>) -> Option<&Type> {
+    pub(crate) fn type_of(&self, operand: &Operand<Positions>) -> Option<&Type> {
         match operand {
             Operand::Value(value) => self.ir.stmts.types().get(value.index()?),
             Operand::Argument(argument) => self.ir.argtypes.get(argument.index()?),
@@ -241,11 +250,11 @@ impl Finder<'_> {
         }
     }
 
-    pub(super) fn has_block(&self, block: usize) -> bool {
+    pub(crate) fn has_block(&self, block: usize) -> bool {
         self.blocks.contains(&block)
     }
 
-    pub(super) fn is_inside(&self, statement: usize) -> bool {
+    pub(crate) fn is_inside(&self, statement: usize) -> bool {
         self.blocks
             .iter()
             .any(|&block| self.ir.cfg.blocks.get(block).is_some_and(|block| block.stmts.contains(&statement)))
@@ -272,12 +281,12 @@ impl Finder<'_> {
     }
 
     /// The statements of the header.
-    pub(super) fn header_statements(&self) -> std::ops::Range<usize> {
+    pub(crate) fn header_statements(&self) -> std::ops::Range<usize> {
         self.ir.cfg.blocks.get(self.header).map(|block| block.stmts.clone()).unwrap_or_default()
     }
 
     /// What a φ of the header takes from the round before.
-    pub(super) fn next_of(&self, phi: usize) -> Option<Operand<Positions>> {
+    pub(crate) fn next_of(&self, phi: usize) -> Option<Operand<Positions>> {
         let Some(Stmt::Phi(phi)) = self.ir.stmts.stmts().get(phi) else { return None };
         let mut entries = phi.entries.iter().filter(|entry| entry.edge.index() == Some(self.latch));
         entries.next()?.value.clone()
@@ -364,7 +373,7 @@ impl Finder<'_> {
     }
 
     /// An integer expression in terms of the number of the round.
-    pub(super) fn index(&self, operand: &Operand<Positions>, depth: u32) -> Option<Index> {
+    pub(crate) fn index(&self, operand: &Operand<Positions>, depth: u32) -> Option<Index> {
         if let Some(constant) = operand.as_int64() {
             return Some(Index { constant, ..Index::default() });
         }
@@ -552,7 +561,7 @@ impl Check {
 }
 
 impl Index {
-    pub(super) fn plus(mut self, other: &Index, sign: i64) -> Option<Index> {
+    pub(crate) fn plus(mut self, other: &Index, sign: i64) -> Option<Index> {
         self.factor = self.factor.checked_add(other.factor.checked_mul(sign)?)?;
         self.constant = self.constant.wrapping_add(other.constant.wrapping_mul(sign));
         for (factor, operand) in &other.terms {
@@ -566,7 +575,7 @@ impl Index {
         (self.factor.abs() <= MOST && self.terms.len() <= 8).then_some(self)
     }
 
-    pub(super) fn times(mut self, by: i64) -> Option<Index> {
+    pub(crate) fn times(mut self, by: i64) -> Option<Index> {
         if by.unsigned_abs() > MOST as u64 {
             return None;
         }
@@ -580,7 +589,7 @@ impl Index {
 }
 
 /// The dimensions of an array that the function makes for numbers that it knows.
-pub(super) fn known_dims(module: &Module<IRCode>, ir: &IRCode, array: &Operand<Positions>) -> Option<Vec<i64>> {
+pub(crate) fn known_dims(module: &Module<IRCode>, ir: &IRCode, array: &Operand<Positions>) -> Option<Vec<i64>> {
     let made = |array: &Operand<Positions>| match array {
         Operand::Value(made) => module.primitive_call(ir.stmts.stmts().get(made.index()?)?),
         _ => None,

@@ -1,6 +1,11 @@
 //! Compiled programs: calling them with values of the interpreter, and with memory of the caller.
 #![allow(unsafe_code, reason = "calls machine code")]
 
+pub(super) mod cell_values;
+mod in_place;
+pub(super) mod marshal;
+mod pending;
+
 use std::borrow::Cow;
 use std::fmt;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,18 +13,21 @@ use std::sync::{Arc, Mutex};
 
 use ircode::{IRCode, Module, Name, SSAValue, Type, with_element_copies};
 
+pub use in_place::{Argument, Numbers};
+pub use pending::Pending;
+
+use super::compiler::lifted::Lifted;
 use super::compiler::{Compiler, Entry, Finished, Rejected};
-use super::context::{Context, TRACE_ENDS};
-use super::decided::with_decided_branches;
 use super::effort::Effort;
 use super::function::Refusal;
-use super::lifted::Lifted;
-use super::marshal::{Refused, are_assigned};
-use super::sites::What;
+use super::function::decided::with_decided_branches;
+use super::function::sites::What;
+use super::runtime::context::{Context, TRACE_ENDS};
 use crate::error::{Place, RunError, RunErrorKind};
 use crate::limits::Limits;
 use crate::machine::{Fault, place};
 use crate::value::{Value, known_isa};
+use marshal::{Refused, are_assigned};
 
 /// The stack with which a call starts, at least.
 const STACK: usize = 1 << 20;
@@ -101,7 +109,7 @@ impl From<RunError> for CallError {
 pub struct Program {
     names: Vec<Name>,
     interpreted: Vec<NotCompiled>,
-    pub(super) finished: Finished,
+    pub(crate) finished: Finished,
     /// What calls work with, while nobody uses it.
     #[allow(clippy::vec_box, reason = "each goes to a call and comes back, and is large")]
     idle: Mutex<Vec<Box<Context>>>,
@@ -162,11 +170,11 @@ impl Program {
         })
     }
 
-    pub(super) fn names(&self) -> &[Name] {
+    pub(crate) fn names(&self) -> &[Name] {
         &self.names
     }
 
-    pub(super) fn limits(&self) -> &Limits {
+    pub(crate) fn limits(&self) -> &Limits {
         &self.finished.shared.limits
     }
 
@@ -208,7 +216,7 @@ impl Program {
     }
 
     /// Remembers what a call has taken.
-    pub(super) fn measure(&self, context: &Context) {
+    pub(crate) fn measure(&self, context: &Context) {
         self.most_memory.fetch_max(context.memory.peak(), Ordering::Relaxed);
     }
 
@@ -340,7 +348,7 @@ impl Program {
     }
 
     /// Lets somebody use what a call works with.
-    pub(super) fn with_context<T>(&self, work: impl FnOnce(&mut Context) -> T) -> T {
+    pub(crate) fn with_context<T>(&self, work: impl FnOnce(&mut Context) -> T) -> T {
         let mut context = self.take_context();
         let done = work(&mut context);
         self.give_back(context);
@@ -348,13 +356,13 @@ impl Program {
     }
 
     /// What a call works with, to be [given back](Self::give_back).
-    pub(super) fn take_context(&self) -> Box<Context> {
+    pub(crate) fn take_context(&self) -> Box<Context> {
         let context = self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner).pop();
         context.unwrap_or_else(|| Box::new(Context::new(self.finished.shared.clone())))
     }
 
     /// Keeps for the next call what one has worked with.
-    pub(super) fn give_back(&self, mut context: Box<Context>) {
+    pub(crate) fn give_back(&self, mut context: Box<Context>) {
         context.clear();
         self.measure(&context);
         self.idle.lock().unwrap_or_else(std::sync::PoisonError::into_inner).push(context);
@@ -366,7 +374,7 @@ impl Program {
     ///
     /// The arguments of its signature lie at `arguments`, each at a multiple of 16 bytes, and there is room for its result
     /// at `result`.
-    pub(super) unsafe fn run(
+    pub(crate) unsafe fn run(
         &self,
         context: &mut Context,
         entry: &Entry,
@@ -383,7 +391,7 @@ impl Program {
         let mut call = || {
             context.start(reserve);
             match self.flushes_subnormals {
-                true => super::subnormals::flushed(|| code(context, arguments, result)),
+                true => super::runtime::subnormals::flushed(|| code(context, arguments, result)),
                 false => code(context, arguments, result),
             }
         };
@@ -411,7 +419,7 @@ impl Program {
 }
 
 /// Why machine code has not come to its end.
-pub(super) enum Stopped {
+pub(crate) enum Stopped {
     /// It cannot go on where the interpreter can.
     Refused(String),
     /// An exception came out of it, from the statement and through the calls that are told.

@@ -1,16 +1,19 @@
 //! Operations on numbers, as machine instructions where there are such that do just what the interpreter does.
 
+pub(super) mod mathematics;
+pub(super) mod operations;
+mod overflow;
+
 use cranelift_codegen::ir::condcodes::{FloatCC, IntCC};
 use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, InstBuilder};
 use ircode::primitives::Primitive;
 use ircode::{ScalarType, Type};
 
+use super::function::sites::{What, Work};
 use super::function::{Compiled, FunctionCompiler, Typed, trusted};
-use super::helpers::{FMOD, MATH, POW};
 use super::layout::{Layout, Shape, part_of};
-use super::operations;
-use super::sites::{What, Work};
+use super::runtime::helpers::{FMOD, MATH, POW};
 
 /// Whether the operand is an integer of a register's width, and what machine instructions on integers may be used for.
 fn is_word(ty: ScalarType) -> bool {
@@ -23,7 +26,7 @@ fn is_plain_float(ty: ScalarType) -> bool {
 
 impl FunctionCompiler<'_, '_> {
     /// The value of a primitive on numbers, if machine instructions compute it; `None` if not.
-    pub(super) fn scalar_primitive(
+    pub(crate) fn scalar_primitive(
         &mut self,
         primitive: &'static Primitive,
         operands: &[Typed],
@@ -435,7 +438,7 @@ impl FunctionCompiler<'_, '_> {
     }
 
     /// Whether two values are the same: the same bits, or the same object. `None` if only the interpreter can say it.
-    pub(super) fn egal(&mut self, a: &Typed, b: &Typed) -> Option<ir::Value> {
+    pub(crate) fn egal(&mut self, a: &Typed, b: &Typed) -> Option<ir::Value> {
         let is_open = |value: &Typed| value.layout.is_boxed() || matches!(value.layout.shape, Shape::Union(_));
         if is_open(a) || is_open(b) {
             return None;
@@ -466,7 +469,7 @@ impl FunctionCompiler<'_, '_> {
     }
 
     /// One word of memory.
-    pub(super) fn load_word(&mut self, address: ir::Value, at: i32) -> ir::Value {
+    pub(crate) fn load_word(&mut self, address: ir::Value, at: i32) -> ir::Value {
         self.builder.ins().load(clif::I64, trusted(), address, at)
     }
 }

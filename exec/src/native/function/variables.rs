@@ -1,0 +1,159 @@
+//! Where the values of statements are: what a statement gives once and for all is a value of Cranelift, what is given at several places is in variables
+//! of Cranelift's frontend, one for each part, and one that says whether there is a value where there may be none.
+//!
+//! The frontend looks for a variable in all blocks between where it is given and where it is used, and keeps a table of blocks for each: a variable for
+//! each statement takes quadratic time and memory in long functions.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use cranelift_codegen::ir::types as clif;
+use cranelift_codegen::ir::{self, InstBuilder};
+use cranelift_frontend::Variable;
+use ircode::{IRCode, Stmt};
+
+use super::{FunctionCompiler, Typed};
+use crate::native::layout::{Layout, Parts};
+
+/// The value of a statement or an argument.
+#[derive(Clone, Debug)]
+pub(crate) struct Held {
+    pub(crate) layout: Arc<Layout>,
+    /// The values that it is wherever it is used in code that is compiled now, and whether it is there, if it may not be.
+    pub(crate) fixed: Option<(Parts<ir::Value>, Option<ir::Value>)>,
+    /// The variables; none where the values are known and nothing has asked for variables.
+    pub(crate) variables: Parts<Variable>,
+    /// Says whether the value is defined, where it may not be.
+    pub(crate) defined: Option<Variable>,
+}
+
+impl Held {
+    /// All its variables.
+    pub(crate) fn all(&self) -> impl Iterator<Item = Variable> {
+        self.variables.iter().copied().chain(self.defined)
+    }
+}
+
+impl FunctionCompiler<'_, '_> {
+    /// A variable for a part of this type.
+    pub(crate) fn variable(&mut self, part: ir::Type) -> Variable {
+        self.variable_types.push(part);
+        self.builder.declare_var(part)
+    }
+
+    /// Variables for a value.
+    pub(crate) fn hold(&mut self, layout: &Arc<Layout>) -> Held {
+        let variables = layout.parts.iter().map(|part| self.variable(*part)).collect();
+        Held { layout: layout.clone(), fixed: None, variables, defined: None }
+    }
+
+    /// A value that is the same wherever it is used in code that is compiled now.
+    pub(crate) fn fixed(layout: &Arc<Layout>, parts: Parts<ir::Value>) -> Held {
+        Held { layout: layout.clone(), fixed: Some((parts, None)), variables: Parts::new(), defined: None }
+    }
+
+    /// Variables for a value that may be none.
+    pub(crate) fn hold_open(&mut self, layout: &Arc<Layout>) -> Held {
+        let held = self.hold(layout);
+        Held { defined: Some(self.variable(clif::I8)), ..held }
+    }
+
+    /// The variables of a statement.
+    pub(crate) fn held(&self, statement: usize) -> Option<Held> {
+        self.values.get(statement).cloned().flatten()
+    }
+
+    pub(crate) fn set_held(&mut self, statement: usize, held: Held) {
+        if let Some(slot) = self.values.get_mut(statement) {
+            *slot = Some(held);
+        }
+    }
+
+    /// What is used where a value is, and whether it is there, if it may be none.
+    pub(crate) fn value_in(&mut self, held: &Held) -> (Typed, Option<ir::Value>) {
+        if let Some((parts, defined)) = held.fixed.as_ref().filter(|_| !self.outlining || held.variables.is_empty()) {
+            return (Typed { layout: held.layout.clone(), parts: parts.clone() }, *defined);
+        }
+        self.value_in_variables(held)
+    }
+
+    /// What its variables hold, and whether that is a value, if it may be none.
+    pub(crate) fn value_in_variables(&mut self, held: &Held) -> (Typed, Option<ir::Value>) {
+        let parts = held.variables.iter().map(|variable| self.builder.use_var(*variable)).collect();
+        let defined = held.defined.map(|flag| self.builder.use_var(flag));
+        (Typed { layout: held.layout.clone(), parts }, defined)
+    }
+
+    /// Gives variables a value, which is there unless `defined` says that it may not be.
+    pub(crate) fn give(&mut self, held: &Held, parts: &[ir::Value], defined: Option<ir::Value>) {
+        for (variable, part) in held.variables.iter().zip(parts) {
+            self.builder.def_var(*variable, *part);
+        }
+        if let Some(flag) = held.defined {
+            let defined = defined.unwrap_or_else(|| self.builder.ins().iconst(clif::I8, 1));
+            self.builder.def_var(flag, defined);
+        }
+    }
+
+    /// Gives variables no value.
+    pub(crate) fn give_nothing(&mut self, held: &Held) {
+        let zeros: Parts<ir::Value> = held.layout.parts.iter().map(|part| self.zero(*part)).collect();
+        let nothing = self.builder.ins().iconst(clif::I8, 0);
+        self.give(held, &zeros, Some(nothing));
+    }
+
+    /// The variable of a φ that is one number.
+    pub(crate) fn phi_variable(&self, phi: usize) -> Option<Variable> {
+        match self.values.get(phi)?.as_ref()? {
+            Held { variables, defined: None, .. } if variables.len() == 1 => variables.first().copied(),
+            _ => None,
+        }
+    }
+
+    /// Whether what uses a statement may find the value that it has in any of several versions of a loop.
+    fn is_of_several(&self, index: usize) -> bool {
+        self.of_several.get(index).copied().unwrap_or(false)
+    }
+
+    /// Takes the values of the φs of the block that begins here out of their variables.
+    pub(crate) fn fix_phis(&mut self, ir: &IRCode, statements: Range<usize>) {
+        let phis = statements.take_while(|index| ir.stmts.stmts().get(*index).is_some_and(Stmt::may_stand_among_phis));
+        for index in phis {
+            if self.is_of_several(index) || !matches!(ir.stmts.stmts().get(index), Some(Stmt::Phi(_))) {
+                continue;
+            }
+            let Some(held) = self.held(index) else { continue };
+            let (value, defined) = self.value_in_variables(&held);
+            self.set_held(index, Held { fixed: Some((value.parts, defined)), ..held });
+        }
+    }
+
+    /// The variables of a value, into which it is put, for a loop that is a function of its own.
+    pub(crate) fn in_variables(&mut self, held: &mut Held) -> Parts<Variable> {
+        if let Some((parts, defined)) = held.fixed.clone() {
+            if held.variables.is_empty() {
+                held.variables = self.hold(&held.layout).variables;
+            }
+            self.give(held, &parts, defined);
+        }
+        held.all().collect()
+    }
+
+    /// Whether the statement has a value already.
+    pub(crate) fn is_compiled(&self, statement: usize) -> bool {
+        self.values.get(statement).is_some_and(Option::is_some)
+    }
+
+    /// Gives a statement its value.
+    pub(crate) fn define(&mut self, index: usize, value: &Typed) {
+        if !self.is_of_several(index) {
+            self.set_held(index, FunctionCompiler::fixed(&value.layout, value.parts.clone()));
+            return;
+        }
+        // In another version of a loop it has variables already.
+        let known = self.held(index).filter(|held| held.layout.ty == value.layout.ty);
+        let held = known.unwrap_or_else(|| self.hold(&value.layout));
+        self.give(&held, &value.parts, None);
+        self.set_held(index, held);
+    }
+}

@@ -1,0 +1,403 @@
+//! Calls on memory of the caller: numbers, and slices that are arrays to native code without being copied.
+#![allow(unsafe_code, reason = "lends slices to machine code")]
+
+use std::fmt;
+use std::sync::Arc;
+
+use ircode::{Scalar, ScalarType, Type};
+use smallvec::SmallVec;
+
+use super::{CallError, Program};
+use crate::error::{RunError, RunErrorKind};
+use crate::native::compiler::Entry;
+use crate::native::layout::{Layout, Shape, array};
+use crate::native::runtime::context::Context;
+
+/// What is passed to native code.
+#[derive(Debug)]
+pub enum Argument<'a> {
+    /// A `Float64`.
+    Float64(f64),
+    /// An `Int64`.
+    Int64(i64),
+    /// A `Bool`.
+    Bool(bool),
+    /// A number of any type.
+    Scalar(Scalar),
+    /// A vector of `Float64` that stays as it is. A function that may change it works on a copy.
+    Floats(&'a [f64]),
+    /// A vector of `Float64` that the function may change. It cannot make it longer or shorter for the caller.
+    FloatsMut(&'a mut [f64]),
+    /// A vector of `Int64` that stays as it is.
+    Integers(&'a [i64]),
+    /// An array of `Float64` of these dimensions that stays as it is, the first dimension running fastest.
+    Array(&'a [f64], &'a [usize]),
+    /// An array of `Float64` of these dimensions that the function may change.
+    ArrayMut(&'a mut [f64], &'a [usize]),
+    /// An array of zeros of these dimensions, which is made for the call.
+    Zeros(&'a [usize]),
+    /// A tuple or an immutable struct that consists of these `Float64`s, those of tuples and structs inside of it in their places.
+    Fields(&'a [f64]),
+    /// The only value of a type that has no other, as `nothing`.
+    Nothing,
+}
+
+/// The most dimensions that arrays of floats have in place.
+const MOST_DIMENSIONS: u32 = 3;
+
+/// Whether there is an [`Argument`] that can be passed for a parameter of this layout.
+fn can_be_passed(layout: &Layout) -> bool {
+    match &layout.shape {
+        Shape::Array(Type::Scalar(ScalarType::Float64), rank) => *rank <= MOST_DIMENSIONS,
+        Shape::Array(Type::Scalar(ScalarType::Int64), rank) => *rank == 1,
+        Shape::Scalar(_) | Shape::Unit => true,
+        Shape::Fields(_) => layout.parts.is_empty() || consists_of_floats(layout),
+        _ => layout.parts.is_empty(),
+    }
+}
+
+fn consists_of_floats(layout: &Layout) -> bool {
+    let mut all = true;
+    collect(layout, &mut |ty| all &= ty == Some(ScalarType::Float64));
+    all
+}
+
+impl Argument<'_> {
+    /// Whether it can be passed for a parameter.
+    fn fits(&self, layout: &Layout) -> bool {
+        let floats = |expected: usize| match layout.shape {
+            Shape::Array(Type::Scalar(ScalarType::Float64), rank) => rank as usize == expected,
+            _ => false,
+        };
+        match self {
+            Argument::Float64(_) => layout.scalar() == Some(ScalarType::Float64),
+            Argument::Int64(_) => layout.scalar() == Some(ScalarType::Int64),
+            Argument::Bool(_) => layout.scalar() == Some(ScalarType::Bool),
+            Argument::Scalar(scalar) => layout.scalar() == Some(scalar.scalar_type()),
+            Argument::Floats(_) | Argument::FloatsMut(_) => floats(1),
+            Argument::Integers(_) => matches!(layout.shape, Shape::Array(Type::Scalar(ScalarType::Int64), 1)),
+            Argument::Array(numbers, dims) => floats(dims.len()) && elements(dims) == Some(numbers.len()),
+            Argument::ArrayMut(numbers, dims) => floats(dims.len()) && elements(dims) == Some(numbers.len()),
+            Argument::Zeros(dims) => floats(dims.len()) && elements(dims).is_some(),
+            Argument::Fields(numbers) => {
+                let floats = matches!(layout.shape, Shape::Fields(_)) && consists_of_floats(layout);
+                floats && layout.parts.len() == numbers.len()
+            }
+            Argument::Nothing => matches!(layout.shape, Shape::Unit) || layout.parts.is_empty(),
+        }
+    }
+}
+
+/// What it is, for an error: `a Vector{Float64}`.
+impl fmt::Display for Argument<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Argument::Float64(_) => write!(f, "a {}", Type::FLOAT64),
+            Argument::Int64(_) => write!(f, "an {}", Type::INT64),
+            Argument::Bool(_) => write!(f, "a {}", Type::BOOL),
+            Argument::Scalar(scalar) => write!(f, "a number of type {}", scalar.scalar_type()),
+            Argument::Floats(_) | Argument::FloatsMut(_) => write!(f, "a {}", Type::array(Type::FLOAT64, 1)),
+            Argument::Integers(_) => write!(f, "a {}", Type::array(Type::INT64, 1)),
+            Argument::Array(numbers, dims) => array_of(f, numbers.len(), dims),
+            Argument::ArrayMut(numbers, dims) => array_of(f, numbers.len(), dims),
+            Argument::Zeros(dims) => match elements(dims) {
+                Some(_) => write!(f, "a {}", Type::array(Type::FLOAT64, dims.len() as u32)),
+                None => write!(f, "more zeros than any memory holds, of dimensions {dims:?}"),
+            },
+            Argument::Fields(numbers) => write!(f, "{} fields of type {}", numbers.len(), Type::FLOAT64),
+            Argument::Nothing => write!(f, "nothing"),
+        }
+    }
+}
+
+/// The number of elements of an array of these dimensions, if there can be so many.
+fn elements(dims: &[usize]) -> Option<usize> {
+    let count = dims.iter().try_fold(1_usize, |count, size| count.checked_mul(*size))?;
+    count.checked_mul(8).map(|_| count)
+}
+
+fn array_of(f: &mut fmt::Formatter<'_>, numbers: usize, dims: &[usize]) -> fmt::Result {
+    let ty = Type::array(Type::FLOAT64, dims.len() as u32);
+    match elements(dims) == Some(numbers) {
+        true => write!(f, "a {ty}"),
+        false => write!(f, "{numbers} numbers for a {ty} of dimensions {dims:?}"),
+    }
+}
+
+/// The numbers that a call returned.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Numbers(SmallVec<[Scalar; 16]>);
+
+impl Numbers {
+    /// The numbers in the order in which they lie in the result: the fields of a tuple one after the other.
+    pub fn scalars(&self) -> &[Scalar] {
+        &self.0
+    }
+
+    /// The number at this position, counted from 0, if it is a float.
+    pub fn float(&self, at: usize) -> Option<f64> {
+        self.0.get(at).and_then(Scalar::as_float)
+    }
+}
+
+/// The bytes of the headers of arrays that are lent.
+const HEADER: usize = array::size(MOST_DIMENSIONS);
+
+impl Program {
+    /// The number of a function that was compiled to be called, for [`call_in_place`](Self::call_in_place).
+    pub fn number(&self, function: &str) -> Option<usize> {
+        self.names().iter().position(|name| name.as_str() == function)
+    }
+
+    /// The first parameter of a function, counted from 0, for which there is no [`Argument`] to be passed, and its type.
+    pub fn impassable(&self, function: usize) -> Option<(usize, &Type)> {
+        let entry = self.finished.entries.get(function)?;
+        let mut parameters = entry.signature.parameters.iter().enumerate();
+        parameters.find(|(_, layout)| !can_be_passed(layout)).map(|(index, layout)| (index, &layout.ty))
+    }
+
+    /// Calls the function of this [number](Self::number) on memory of the caller. From the second call on nothing is asked of the
+    /// system. What the function returns must consist of numbers, or is left out.
+    ///
+    /// ```
+    /// use exec::Limits;
+    /// use exec::native::{Argument, Program};
+    /// use ircode::parse_module;
+    ///
+    /// let module = parse_module("
+    /// function first_doubled(v::Vector{Float64})::Float64
+    /// 1 ─ %1 = Base.arrayref(true, v, 1)::Float64
+    /// │   %2 = Base.add_float(%1, %1)::Float64
+    /// │        Base.arrayset(true, v, %2, 1)::Vector{Float64}
+    /// └──      return %2
+    /// end
+    /// ")?.module;
+    /// let program = Program::compile(&module, &["first_doubled"], Limits::default())?;
+    /// let function = program.number("first_doubled").unwrap();
+    /// let mut v = [1.5, 2.0];
+    /// let result = program.call_in_place(function, &mut [Argument::FloatsMut(&mut v)])?;
+    /// assert_eq!((result.float(0), v), (Some(3.0), [3.0, 2.0]));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`]: what the run gives, or an argument that the function does not take.
+    pub fn call_in_place(&self, function: usize, args: &mut [Argument<'_>]) -> Result<Numbers, CallError> {
+        let entry = self.entry(function)?;
+        self.check_arguments(function, &entry.signature.parameters, args)?;
+        self.with_context(|context| self.call_lent(context, entry, args))
+    }
+
+    pub(crate) fn entry(&self, function: usize) -> Result<&Entry, CallError> {
+        let missing = || outside(RunErrorKind::NoSuchFunction(format!("{function}").as_str().into()));
+        self.finished.entries.get(function).ok_or_else(missing)
+    }
+
+    /// Whether these can be passed for the parameters of a function, or for the last ones of them.
+    pub(crate) fn check_arguments(
+        &self,
+        function: usize,
+        parameters: &[Arc<Layout>],
+        args: &[Argument<'_>],
+    ) -> Result<(), CallError> {
+        let expected = parameters.len();
+        if args.len() != expected {
+            let name = self.names().get(function).cloned().unwrap_or_else(|| "".into());
+            return Err(outside(RunErrorKind::Arity { function: name, expected, got: args.len() }));
+        }
+        for (index, (arg, layout)) in args.iter().zip(parameters).enumerate() {
+            if !arg.fits(layout) {
+                let (expected, given) = (layout.ty.clone(), arg.to_string());
+                return Err(CallError::Argument { argument: index, expected, given });
+            }
+        }
+        Ok(())
+    }
+
+    fn call_lent(&self, context: &mut Context, entry: &Entry, args: &mut [Argument<'_>]) -> Result<Numbers, CallError> {
+        let parameters = &entry.signature.parameters;
+        let lent = self.room(context, size_of(parameters))?;
+        self.lend(context, parameters, &entry.reads_only, args, lent)?;
+        let result = self.room(context, entry.signature.result.size as usize)?;
+        // SAFETY: the arguments are those of the signature, one a multiple of 16 bytes; the slices live until the call is
+        // over, and nobody else changes them meanwhile. There is room for the result.
+        unsafe { self.run(context, entry, lent, result)? };
+        for (arg, place) in args.iter().zip(places(lent, parameters)) {
+            let (start, length) = match arg {
+                Argument::FloatsMut(numbers) => (numbers.as_ptr() as u64, numbers.len()),
+                Argument::ArrayMut(numbers, _) => (numbers.as_ptr() as u64, numbers.len()),
+                _ => continue,
+            };
+            // SAFETY: `lend` has put the address of the header there, which is in memory that the context holds, too.
+            let (data, now) = unsafe { data_of((place as *const u64).read()) };
+            if data as u64 != start || now != length {
+                return Err(CallError::Refused("a slice that becomes longer or shorter".into()));
+            }
+        }
+        // SAFETY: the call has put its result there.
+        Ok(unsafe { numbers_at(&entry.signature.result, result, &entry.signature.result.offsets) })
+    }
+
+    /// Room for so many bytes, in the memory of the call.
+    pub(crate) fn room(&self, context: &mut Context, bytes: usize) -> Result<u64, CallError> {
+        let room = context.memory.take(bytes.max(16));
+        room.map(|room| room.as_ptr() as u64).ok_or_else(|| self.out_of_memory())
+    }
+
+    fn out_of_memory(&self) -> CallError {
+        outside(RunErrorKind::MemoryLimit(self.limits().memory))
+    }
+
+    /// Puts arguments, which [fit](Argument::fits) the parameters, at an address as machine code takes them: each at a multiple of 16 bytes,
+    /// of an array the address of its header. Arrays that it only reads, and those that the caller lends to be changed, are used where
+    /// they lie; of others there are copies in the memory of the call. There must be [room](size_of) for all of them.
+    pub(crate) fn lend(
+        &self,
+        context: &mut Context,
+        parameters: &[Arc<Layout>],
+        reads_only: &[bool],
+        args: &mut [Argument<'_>],
+        address: u64,
+    ) -> Result<(), CallError> {
+        let all = args.iter_mut().zip(parameters).zip(places(address, parameters)).enumerate();
+        for (index, ((arg, layout), place)) in all {
+            let reads_only = reads_only.get(index) == Some(&true);
+            // What the function may change, and the caller not, is copied.
+            let mut shared = |start: *const u8, length: usize| -> Result<u64, CallError> {
+                if reads_only {
+                    return Ok(start as u64);
+                }
+                let copy = context.memory.take((8 * length).max(16)).ok_or_else(|| self.out_of_memory())?.as_ptr();
+                // SAFETY: there is room for as many numbers of eight bytes as the slice has.
+                unsafe { std::ptr::copy_nonoverlapping(start, copy, 8 * length) };
+                Ok(copy as u64)
+            };
+            let place = place as *mut [u64; 2];
+            // SAFETY: there is room for the argument, of at least 16 bytes, which is aligned as all memory of a call.
+            let put = |pair: usize, words: [u64; 2]| unsafe { place.add(pair).write(words) };
+            let (data, length, dims): (u64, usize, &[usize]) = match arg {
+                Argument::Float64(value) => {
+                    put(0, [value.to_bits(), 0]);
+                    continue;
+                }
+                Argument::Int64(value) => {
+                    put(0, [*value as u64, 0]);
+                    continue;
+                }
+                Argument::Bool(value) => {
+                    put(0, [u64::from(*value), 0]);
+                    continue;
+                }
+                Argument::Scalar(scalar) => {
+                    let bits = scalar.to_bits();
+                    put(0, [bits as u64, (bits >> 64) as u64]);
+                    continue;
+                }
+                Argument::Nothing => {
+                    (0..layout.size.div_ceil(16) as usize).for_each(|pair| put(pair, [0, 0]));
+                    continue;
+                }
+                // All parts are of eight bytes, one after the other.
+                Argument::Fields(numbers) => {
+                    let bits = |number: Option<&f64>| number.map_or(0, |number| number.to_bits());
+                    for (index, pair) in numbers.chunks(2).enumerate() {
+                        put(index, [bits(pair.first()), bits(pair.get(1))]);
+                    }
+                    continue;
+                }
+                Argument::Floats(numbers) => (shared(numbers.as_ptr().cast(), numbers.len())?, numbers.len(), &[]),
+                Argument::Integers(numbers) => (shared(numbers.as_ptr().cast(), numbers.len())?, numbers.len(), &[]),
+                Argument::Array(numbers, dims) => {
+                    (shared(numbers.as_ptr().cast(), numbers.len())?, numbers.len(), dims)
+                }
+                Argument::FloatsMut(numbers) => (numbers.as_mut_ptr() as u64, numbers.len(), &[]),
+                Argument::ArrayMut(numbers, dims) => (numbers.as_mut_ptr() as u64, numbers.len(), dims),
+                Argument::Zeros(dims) => {
+                    let length = elements(dims).ok_or_else(|| self.out_of_memory())?;
+                    let zeros = context.memory.take_zeros((8 * length).max(16)).ok_or_else(|| self.out_of_memory())?;
+                    (zeros.as_ptr() as u64, length, dims)
+                }
+            };
+            if dims.len() > MOST_DIMENSIONS as usize {
+                return Err(CallError::Refused(format!("an array of more than {MOST_DIMENSIONS} dimensions in place")));
+            }
+            let header = context.memory.take(HEADER).ok_or_else(|| self.out_of_memory())?.as_ptr();
+            let mut words = [data, length as u64, length as u64, length as u64, 0, 0];
+            for (word, size) in words.iter_mut().skip(array::DIMENSIONS as usize / 8).zip(dims) {
+                *word = *size as u64;
+            }
+            // SAFETY: there is room for as many words, and memory of a call is aligned to 16 bytes.
+            unsafe { header.cast::<[u64; HEADER / 8]>().write(words) };
+            put(0, [header as u64, 0]);
+        }
+        Ok(())
+    }
+}
+
+/// The bytes that arguments take, each at a multiple of 16.
+pub(crate) fn size_of(parameters: &[Arc<Layout>]) -> usize {
+    parameters.iter().map(|layout| layout.size.next_multiple_of(16) as usize).sum()
+}
+
+/// Where each argument lies of those that begin at an address.
+pub(crate) fn places(address: u64, parameters: &[Arc<Layout>]) -> impl Iterator<Item = u64> {
+    let mut next = address;
+    parameters.iter().map(move |layout| {
+        let place = next;
+        next += u64::from(layout.size.next_multiple_of(16));
+        place
+    })
+}
+
+/// An error that no statement has made.
+pub(crate) fn outside(kind: RunErrorKind) -> CallError {
+    CallError::Run(RunError { kind, trace: Vec::new() })
+}
+
+/// The address and the number of the elements of an array, from its header.
+///
+/// # Safety
+///
+/// A header lies at this address.
+pub(crate) unsafe fn data_of(header: u64) -> (*mut f64, usize) {
+    let header = header as *const u64;
+    // SAFETY: as the caller says.
+    unsafe {
+        let data = header.byte_offset(array::DATA as isize).read();
+        let length = header.byte_offset(array::LENGTH as isize).read();
+        (data as *mut f64, length as usize)
+    }
+}
+
+/// The numbers in a value, in the order of its parts, which lie at offsets from an address.
+///
+/// # Safety
+///
+/// A value of this layout lies there.
+pub(crate) unsafe fn numbers_at(layout: &Layout, address: u64, offsets: &[u32]) -> Numbers {
+    let mut numbers = Numbers::default();
+    let bytes = address as *const u8;
+    let mut part = 0;
+    collect(layout, &mut |ty| {
+        if let (Some(ty), Some(offset)) = (ty, offsets.get(part)) {
+            let mut bits = [0_u8; 16];
+            // SAFETY: the part lies at its offset in the value.
+            unsafe {
+                std::ptr::copy_nonoverlapping(bytes.add(*offset as usize), bits.as_mut_ptr(), ty.bytes());
+            }
+            numbers.0.push(Scalar::from_bits(ty, u128::from_le_bytes(bits)));
+        }
+        part += 1;
+    });
+    numbers
+}
+
+/// Visits the parts of a value, with their types where these are numbers.
+fn collect(layout: &Layout, visit: &mut impl FnMut(Option<ScalarType>)) {
+    match &layout.shape {
+        Shape::Scalar(ty) => visit(Some(*ty)),
+        Shape::Fields(fields) => fields.iter().for_each(|field| collect(field, visit)),
+        _ => layout.parts.iter().for_each(|_| visit(None)),
+    }
+}
