@@ -332,7 +332,7 @@ fn check_laws(path: &Path, points: &[Point], tolerance: f64) -> Result<(), Faile
         // Made anew for each run, which may change them.
         let fresh = || arguments(&input.module, point).unwrap();
         is_safe(module.function(name).unwrap(), &fresh(), LIMITS, Downstream::default(), &[])?;
-        for pass in PASSES.iter().filter(|pass| pass.is_exact() && matches!(pass.run, Run::Function(_))) {
+        for pass in PASSES.iter().filter(|pass| pass.is_exact && matches!(pass.run, Run::Function(_))) {
             let run = |module: &mut Module<BBCode>| PassManager::new([pass]).verify_each(true).run(module, None);
             keeps_meaning(&module, name, &fresh, LIMITS, &run).map_err(|broken| format!("{}: {broken}", pass.name))?;
         }

@@ -306,7 +306,7 @@ fn passes_keep_the_meaning_of_the_programs() {
     for entry in &table {
         let module = program(&format!("{}.ir", entry["file"].as_str().unwrap()));
         let function = entry["function"].as_str().unwrap();
-        for pass in PASSES.iter().filter(|pass| pass.is_exact() && matches!(pass.run, Run::Function(_))) {
+        for pass in PASSES.iter().filter(|pass| pass.is_exact && matches!(pass.run, Run::Function(_))) {
             let run = |module: &mut Module<BBCode>| PassManager::new([pass]).verify_each(true).run(module, None);
             for case in cases.iter().filter(|case| is_for(entry, case)) {
                 let args = || arguments(&module, case, entry);

@@ -4,7 +4,7 @@ use bbcode::{BBCode, EditError, Ids, InstId};
 use ircode::{Constant, LineInfo, Module, NewInstruction, Operand, Scalar, Stmt, Type};
 use slotmap::SecondaryMap;
 
-use crate::local_arrays::{dimensions, local_arrays};
+use crate::analyses::local_arrays::{dimensions, local_arrays};
 use crate::manager::Context;
 use crate::{PassError, PassResult, mem2reg};
 

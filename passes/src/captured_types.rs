@@ -4,7 +4,7 @@ use bbcode::{BBCode, EditError, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::{Constant, Module, Name, NewInstruction, Operand, Stmt, Type};
 
-use crate::boxes::{Access, AtFirst, Boxes, is_box};
+use crate::analyses::boxes::{Access, AtFirst, Boxes, is_box};
 use crate::manager::run_on_function;
 use crate::{PassError, PassResult, infer_types, result_types};
 

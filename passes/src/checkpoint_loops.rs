@@ -11,16 +11,17 @@ use ircode::{BlockNumber, Callee, Function, Module, Name, Stmt};
 use self::outside::Outside;
 use self::regions::{Found, regions};
 use self::segment::segment;
-use crate::base_names::base_name;
-use crate::checkpointed::marked;
+use crate::differentiation::base_names::base_name;
+use crate::differentiation::checkpointed::marked;
+use crate::differentiation::dispatch;
 use crate::error::PassPlace;
 use crate::manager::{Context, PassResult};
 use crate::reverse_mode::free_entry;
 use crate::reverse_mode::survey::Survey;
 use crate::rules::RuleTable;
 use crate::{
-    PassError, dispatch, infer_types, link_methods, lower_arithmetic, lower_projections, lower_signs, mem2reg,
-    type_literals, unreachable_code,
+    PassError, infer_types, link_methods, lower_arithmetic, lower_projections, lower_signs, mem2reg, type_literals,
+    unreachable_code,
 };
 
 /// The pass's name on the command line.

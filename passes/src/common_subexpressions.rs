@@ -11,7 +11,7 @@ use std::hash::BuildHasher;
 use std::sync::Arc;
 
 use crate::PassResult;
-use crate::effects::{call_effects, effects, field_type};
+use crate::analyses::effects::{call_effects, effects, field_type};
 use crate::manager::Context;
 use crate::replace::Replacements;
 use crate::simplify_cfg::fill_empty_blocks;

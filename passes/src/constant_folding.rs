@@ -5,7 +5,7 @@ use ircode::primitives::{Compute, Primitive};
 use ircode::{CallNode, Callee, Constant, Instruction, Module, Operand, Scalar, ScalarType, Stmt, Type};
 
 use crate::PassResult;
-use crate::effects::field_type;
+use crate::analyses::effects::field_type;
 use crate::manager::Context;
 use crate::replace::Replacements;
 

@@ -5,7 +5,7 @@ use ircode::{Instruction, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use crate::PassResult;
-use crate::effects::effects;
+use crate::analyses::effects::effects;
 use crate::manager::Context;
 use crate::simplify_cfg::fill_empty_blocks;
 

@@ -16,9 +16,9 @@ use ircode::{
 };
 
 use self::original::{Original, original};
+use crate::differentiation::witnesses::{given_derivative, minimal_superset, parameters_of};
 use crate::manager::PassResult;
 use crate::tangents::TangentTypes;
-use crate::witnesses::{given_derivative, minimal_superset, parameters_of};
 use crate::{PassError, forward_mode, reverse_mode};
 
 /// The pass's name on the command line.

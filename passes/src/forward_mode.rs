@@ -39,10 +39,10 @@ use ircode::{Function, IRCode, Module, Name, Type};
 use self::derivation::{Derivation, Prepared, Signature};
 use self::transform::{Transform, Transformed};
 use crate::differentiability::Made;
+use crate::differentiation::with_respect_to::wanted_arguments;
 use crate::manager::{PassResult, named_or_only, run_on_function};
 use crate::reverse_mode::numbers_of;
 use crate::rules::RuleTable;
-use crate::with_respect_to::wanted_arguments;
 use crate::{PassError, constant_folding, dead_code, link_methods};
 
 /// The pass's name on the command line.

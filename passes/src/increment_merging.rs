@@ -5,7 +5,7 @@ use hashbrown::HashMap;
 use ircode::{Constant, Instruction, Module, NewInstruction, Operand, Scalar, Stmt};
 use smallvec::SmallVec;
 
-use crate::effects::effects;
+use crate::analyses::effects::effects;
 use crate::manager::Context;
 use crate::{PassError, PassResult};
 

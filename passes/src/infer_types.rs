@@ -10,7 +10,7 @@ use ircode::{Callee, Head, Instruction, Module, Operand, ScalarType, Stmt, Type,
 use slotmap::SecondaryMap;
 
 use crate::PassResult;
-use crate::effects::field_type;
+use crate::analyses::effects::field_type;
 use crate::manager::Context;
 
 /// The pass's name on the command line.

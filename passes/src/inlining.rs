@@ -115,9 +115,9 @@ fn callee(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> Option<usize> {
     }
 }
 
-/// Whether a function has no `try` region, and is not to be [run again](crate::checkpointed) as a whole.
+/// Whether a function has no `try` region, and is not to be [run again](crate::differentiation::checkpointed) as a whole.
 fn is_plain(function: &Function<BBCode>) -> bool {
     let tries = |stmt: &Stmt<Ids>| matches!(stmt, Stmt::Enter(_) | Stmt::PhiC(_) | Stmt::Upsilon(_));
-    crate::checkpointed::marked(&function.body).is_none()
+    crate::differentiation::checkpointed::marked(&function.body).is_none()
         && !function.body.all_insts().any(|(_, inst)| tries(&inst.stmt))
 }

@@ -7,8 +7,8 @@ use ircode::{Constant, LineInfo, Module, NewInstruction, Operand, PhiEntry, Scal
 use slotmap::SecondaryMap;
 
 use crate::PassResult;
+use crate::analyses::effects::effects;
 use crate::constant_folding::folded;
-use crate::effects::effects;
 use crate::manager::Context;
 use crate::mem2reg;
 

@@ -8,7 +8,7 @@ use ircode::{Instruction, Module, Operand, Scalar, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use crate::PassResult;
-use crate::effects::field_type;
+use crate::analyses::effects::field_type;
 use crate::infer_types::result_type;
 use crate::manager::Context;
 use crate::preheaders::{Preheaders, outside_predecessors};
@@ -56,7 +56,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
 
 /// The statements that move, in an order in which operands come first, each with the loop before which it goes.
 fn find_moves(bb: &BBCode, module: &Module<BBCode>, graph: &BlockGraph, forest: &LoopForest) -> Vec<(InstId, LoopId)> {
-    let undefined = may_be_undefined(bb, graph);
+    let undefined = bb.maybe_undefined();
     let closed = closed_loops(bb, graph, forest);
     // The loops that values are in once they have moved.
     let mut home: SecondaryMap<InstId, Option<LoopId>> = SecondaryMap::new();
@@ -131,51 +131,6 @@ pub(crate) fn can_have_preheader(bb: &BBCode, graph: &BlockGraph, header: usize,
         _ => false,
     };
     header != 0 && !odd(block) && !outside.is_empty() && outside.iter().all(|&from| !odd(from) && !caught(from))
-}
-
-/// The values that may be undefined when they are read.
-pub(crate) fn may_be_undefined(bb: &BBCode, graph: &BlockGraph) -> SecondaryMap<InstId, ()> {
-    let mut undefined: SecondaryMap<InstId, ()> = SecondaryMap::new();
-    let mut work: Vec<InstId> = Vec::new();
-    let mut phis_of: SecondaryMap<InstId, Vec<InstId>> = SecondaryMap::new();
-    for (number, &block) in graph.order().iter().enumerate() {
-        // Counted once; φs name an edge once however often it is there.
-        let mut preds: Option<usize> = None;
-        for (id, inst) in bb.insts(block) {
-            let unsure = match &inst.stmt {
-                Stmt::Phi(phi) => {
-                    for entry in &phi.entries {
-                        if let Some(users) =
-                            entry.value.as_ref().and_then(Operand::as_value).and_then(|value| phis_of.entry(value))
-                        {
-                            users.or_default().push(id);
-                        }
-                    }
-                    let preds = *preds.get_or_insert_with(|| {
-                        let mut preds: Vec<usize> = graph.graph().predecessors(number).collect();
-                        preds.sort_unstable();
-                        preds.dedup();
-                        preds.len()
-                    });
-                    number == 0 || phi.entries.len() < preds || phi.entries.iter().any(|entry| entry.value.is_none())
-                }
-                Stmt::PhiC(_) | Stmt::Upsilon(_) => true,
-                _ => false,
-            };
-            if unsure {
-                undefined.insert(id, ());
-                work.push(id);
-            }
-        }
-    }
-    while let Some(id) = work.pop() {
-        for &phi in phis_of.get(id).map(Vec::as_slice).unwrap_or_default() {
-            if undefined.insert(phi, ()).is_none() {
-                work.push(phi);
-            }
-        }
-    }
-    undefined
 }
 
 /// Whether a statement gives a value whatever values of their types its operands are, and does nothing else.

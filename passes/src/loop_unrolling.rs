@@ -7,8 +7,8 @@ use hashbrown::{HashMap, HashSet};
 use ircode::graph::{DomTree, LoopForest, LoopId};
 use ircode::{Constant, Module, Operand, Scalar, Stmt};
 
+use crate::analyses::local_arrays::fold_sizes;
 use crate::constant_folding::{self, folded};
-use crate::local_arrays::fold_sizes;
 use crate::manager::Context;
 use crate::replace::Replacements;
 use crate::{PassError, PassResult, simplify_cfg};

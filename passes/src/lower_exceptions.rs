@@ -12,7 +12,7 @@ use bbcode::BBCode;
 use hashbrown::HashMap;
 use ircode::{CallGraph, Function, Module, Name, Stmt, Type};
 
-use crate::base_names::base_name;
+use crate::differentiation::base_names::base_name;
 use crate::{PassError, PassResult};
 use rewrite::rewrite;
 use throwing::Throwing;

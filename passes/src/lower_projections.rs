@@ -25,10 +25,10 @@ use ircode::{Constant, Head, Module, NewInstruction, Operand, Stmt, Type, field_
 use slotmap::SecondaryMap;
 
 use crate::PassResult;
+use crate::analyses::slots::{MAX_PARTS, SlotCall, slot_call};
 use crate::manager::Context;
 use crate::replace::Replacements;
 use crate::simplify_cfg::fill_empty_blocks;
-use crate::slots::{MAX_PARTS, SlotCall, slot_call};
 
 /// The pass's name on the command line.
 pub const NAME: &str = "lower-projections";

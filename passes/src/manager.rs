@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use bbcode::BBCode;
-use ircode::{Function, Module, Name};
+use ircode::{Function, Module, Name, TableViolations};
 
 use crate::reverse_mode::linear_maps;
 use crate::{
@@ -39,17 +39,36 @@ pub struct Pass {
     pub about: &'static str,
     /// How it is run.
     pub run: Run,
+    /// Whether the program computes the same as before, to the last bit, but for the sign of a NaN, and fails as before. All passes keep to that but
+    /// [`preaccumulation`] and [`increment_merging`], which compute in another order, [`assert_numbers`], which fails with another error, and
+    /// [`lower_copies`], which fails where what is copied is not assigned. A read of a φ that is undefined on the way taken does not count as a
+    /// failure: that nothing does so is what such a φ says, and `copy-propagation` and `simplify-cfg` make use of it.
+    pub is_exact: bool,
 }
 
 impl Pass {
-    /// Whether the program computes the same as before, to the last bit, but for the sign of a NaN, and fails as before. All passes keep to that but [`preaccumulation`]
-    /// and [`increment_merging`], which compute in another order, [`assert_numbers`], which fails with another error, and [`lower_copies`], which
-    /// fails where what is copied is not assigned. A read of a φ that is undefined on the way taken does not count as a failure: that nothing does so is
-    /// what such a φ says, and `copy-propagation` and `simplify-cfg` make use of it.
-    pub fn is_exact(&self) -> bool {
-        let others = [preaccumulation::NAME, increment_merging::NAME, assert_numbers::NAME, lower_copies::NAME];
-        !others.contains(&self.name)
+    /// The same pass, which is not [exact](Pass::is_exact).
+    const fn inexact(self) -> Pass {
+        Pass { is_exact: false, ..self }
     }
+}
+
+/// An exact pass on functions.
+const fn function_pass(
+    name: &'static str,
+    about: &'static str,
+    run: fn(&mut BBCode, &Context<'_>) -> PassResult,
+) -> Pass {
+    Pass { name, about, run: Run::Function(run), is_exact: true }
+}
+
+/// An exact pass on modules.
+const fn module_pass(
+    name: &'static str,
+    about: &'static str,
+    run: fn(&mut Module<BBCode>, Option<&Name>) -> PassResult,
+) -> Pass {
+    Pass { name, about, run: Run::Module(run), is_exact: true }
 }
 
 /// On what a pass works.
@@ -61,59 +80,59 @@ pub enum Run {
     Module(fn(&mut Module<BBCode>, Option<&Name>) -> PassResult),
 }
 
-/// All passes.
+/// All passes, by name.
 #[rustfmt::skip]
 pub const PASSES: &[Pass] = &[
-    Pass { name: array_scalar_replacement::NAME, about: "make values of the elements of small arrays",                  run: Run::Function(array_scalar_replacement::run) },
-    Pass { name: assert_numbers::NAME,          about: "let arithmetic on what may be nothing say that it is a number",  run: Run::Function(assert_numbers::run) },
-    Pass { name: captured_types::NAME,          about: "give types to variables that closures capture and change",       run: Run::Module(captured_types::run) },
-    Pass { name: checkpoint_loops::NAME,        about: "turn loops into calls of some rounds, which reverse mode runs again",     run: Run::Module(checkpoint_loops::run) },
-    Pass { name: closure_folding::NAME,         about: "call what a closure applies, where it is seen to be made",     run: Run::Function(closure_folding::run) },
-    Pass { name: closure_specialization::NAME,  about: "give functions what closures capture in the place of closures",    run: Run::Module(closure_specialization::run) },
-    Pass { name: common_subexpressions::NAME,   about: "compute once what is computed twice",                             run: Run::Function(common_subexpressions::run) },
-    Pass { name: constant_folding::NAME,        about: "compute what is known before the program runs",                   run: Run::Function(constant_folding::run) },
-    Pass { name: constant_propagation::NAME,    about: "find what is constant on the ways that can be taken",             run: Run::Function(constant_propagation::run) },
-    Pass { name: copy_elements::NAME,           about: "copy elements where code copies from address to address",         run: Run::Function(copy_elements::run) },
-    Pass { name: copy_propagation::NAME,        about: "replace copies by what they are copies of",                       run: Run::Function(copy_propagation::run) },
-    Pass { name: dead_code::NAME,               about: "remove statements whose values nobody uses",                      run: Run::Function(dead_code::run) },
-    Pass { name: derivative_entries::NAME,      about: "add the derivatives of differentiable methods to tables",          run: Run::Module(derivative_entries::run) },
-    Pass { name: differentiability::NAME,       about: "fill in the derivatives of differentiable functions",          run: Run::Module(differentiability::run) },
-    Pass { name: increment_merging::NAME,       about: "add to an element once what is added to it several times",              run: Run::Function(increment_merging::run) },
-    Pass { name: infer_types::NAME,             about: "find types that the listing does not show",                       run: Run::Function(infer_types::run) },
-    Pass { name: inlining::NAME,                about: "put the bodies of functions in the place of calls",               run: Run::Module(inlining::run) },
-    Pass { name: jump_threading::NAME,          about: "go straight to where a condition leads that is known on an edge",   run: Run::Function(jump_threading::run) },
-    Pass { name: lambda_lifting::NAME,          about: "call methods of closures as functions that take the closure",       run: Run::Module(lambda_lifting::run) },
-    Pass { name: link_methods::NAME,            about: "let invokes name the functions of the module",                    run: Run::Function(link_methods::run) },
-    Pass { name: loop_invariant_motion::NAME,   about: "move out of loops what is the same on every round",               run: Run::Function(loop_invariant_motion::run) },
-    Pass { name: loop_unrolling::NAME,          about: "write out short loops of a known number of rounds",            run: Run::Function(loop_unrolling::run) },
-    Pass { name: lower_arithmetic::NAME,        about: "turn generic arithmetic on known types into intrinsics",          run: Run::Function(lower_arithmetic::run) },
-    Pass { name: lower_broadcast::NAME,         about: "turn maps over arrays into loops",                                run: Run::Function(lower_broadcast::run) },
-    Pass { name: lower_copies::NAME,            about: "turn copies of elements that are no numbers into loops",         run: Run::Function(lower_copies::run) },
-    Pass { name: lower_exceptions::NAME,        about: "turn try/catch into branches",                                 run: Run::Module(lower_exceptions::run) },
-    Pass { name: lower_fields::NAME,            about: "turn names of fields that the run tells into numbers",            run: Run::Function(lower_fields::run) },
-    Pass { name: lower_projections::NAME,       about: "give parts of slots that have addresses slots of their own",      run: Run::Function(lower_projections::run) },
-    Pass { name: lower_signs::NAME,             about: "turn signs that are changed by bits into negations",          run: Run::Function(lower_signs::run) },
-    Pass { name: lower_switch::NAME,            about: "turn switches into branches",                                     run: Run::Function(lower_switch::run) },
-    Pass { name: mem2reg::NAME,                 about: "turn slots into values",                                          run: Run::Function(mem2reg::run) },
-    Pass { name: negation_propagation::NAME,    about: "subtract what is added negated",                                  run: Run::Function(negation_propagation::run) },
-    Pass { name: preaccumulation::NAME,         about: "multiply adjoints that loops carry by one number a round",         run: Run::Function(preaccumulation::run) },
-    Pass { name: forward_mode::NAME,            about: "add a function of the value and its tangent",                         run: Run::Module(forward_mode::run) },
-    Pass { name: linearization::NAME,           about: "add functions of the value and of the differential",              run: Run::Module(linearization::run) },
-    Pass { name: reverse_mode::NAME,            about: "add the functions of the derivative",                             run: Run::Module(reverse_mode::run) },
-    Pass { name: linear_maps::NAME,             about: "add the functions of the derivative, with linear maps as closures",     run: Run::Module(linear_maps::run) },
-    Pass { name: result_types::NAME,            about: "find what functions return that do not say so",                run: Run::Module(result_types::run) },
-    Pass { name: scalar_promotion::NAME,        about: "keep in a value what a loop changes in one place of an array",     run: Run::Function(scalar_promotion::run) },
-    Pass { name: scalar_replacement::NAME,      about: "take tuples, structs and enums apart",                        run: Run::Function(scalar_replacement::run) },
-    Pass { name: simplify::NAME,                about: "inline, specialise closures and take objects apart, until nothing changes",     run: Run::Module(simplify::run) },
-    Pass { name: simplify_cfg::NAME,            about: "fold branches and join blocks",                                   run: Run::Function(simplify_cfg::run) },
-    Pass { name: stack_hoisting::NAME,          about: "make stacks of loops once, before the loop",                    run: Run::Function(stack_hoisting::run) },
-    Pass { name: split_critical_edges::NAME,    about: "give edges between branches and meetings blocks of their own",    run: Run::Function(split_critical_edges::run) },
-    Pass { name: type_literals::NAME,           about: "give integer literals the width their use needs",                 run: Run::Function(type_literals::run) },
-    Pass { name: typed_boxes::NAME,             about: "give boxes of captured variables the type of what is in them",   run: Run::Module(typed_boxes::run) },
-    Pass { name: union_splitting::NAME,         about: "choose by branches which method is called",                       run: Run::Module(union_splitting::run) },
-    Pass { name: unknown_calls::NAME,           about: "end the code behind calls of what nobody knows",                  run: Run::Function(unknown_calls::run) },
-    Pass { name: unreachable_code::NAME,        about: "remove blocks that are not reached",                              run: Run::Function(unreachable_code::run) },
-    Pass { name: unroll_and_jam::NAME,          about: "run sums of several rounds of a loop side by side",               run: Run::Function(unroll_and_jam::run) },
+    function_pass(array_scalar_replacement::NAME, "make values of the elements of small arrays", array_scalar_replacement::run),
+    function_pass(assert_numbers::NAME, "let arithmetic on what may be nothing say that it is a number", assert_numbers::run).inexact(),
+    module_pass(captured_types::NAME, "give types to variables that closures capture and change", captured_types::run),
+    module_pass(checkpoint_loops::NAME, "turn loops into calls of some rounds, which reverse mode runs again", checkpoint_loops::run),
+    function_pass(closure_folding::NAME, "call what a closure applies, where it is seen to be made", closure_folding::run),
+    module_pass(closure_specialization::NAME, "give functions what closures capture in the place of closures", closure_specialization::run),
+    function_pass(common_subexpressions::NAME, "compute once what is computed twice", common_subexpressions::run),
+    function_pass(constant_folding::NAME, "compute what is known before the program runs", constant_folding::run),
+    function_pass(constant_propagation::NAME, "find what is constant on the ways that can be taken", constant_propagation::run),
+    function_pass(copy_elements::NAME, "copy elements where code copies from address to address", copy_elements::run),
+    function_pass(copy_propagation::NAME, "replace copies by what they are copies of", copy_propagation::run),
+    function_pass(dead_code::NAME, "remove statements whose values nobody uses", dead_code::run),
+    module_pass(derivative_entries::NAME, "add the derivatives of differentiable methods to tables", derivative_entries::run),
+    module_pass(differentiability::NAME, "fill in the derivatives of differentiable functions", differentiability::run),
+    module_pass(forward_mode::NAME, "add a function of the value and its tangent", forward_mode::run),
+    function_pass(increment_merging::NAME, "add to an element once what is added to it several times", increment_merging::run).inexact(),
+    function_pass(infer_types::NAME, "find types that the listing does not show", infer_types::run),
+    module_pass(inlining::NAME, "put the bodies of functions in the place of calls", inlining::run),
+    function_pass(jump_threading::NAME, "go straight to where a condition leads that is known on an edge", jump_threading::run),
+    module_pass(lambda_lifting::NAME, "call methods of closures as functions that take the closure", lambda_lifting::run),
+    module_pass(linear_maps::NAME, "add the functions of the derivative, with linear maps as closures", linear_maps::run),
+    module_pass(linearization::NAME, "add functions of the value and of the differential", linearization::run),
+    function_pass(link_methods::NAME, "let invokes name the functions of the module", link_methods::run),
+    function_pass(loop_invariant_motion::NAME, "move out of loops what is the same on every round", loop_invariant_motion::run),
+    function_pass(loop_unrolling::NAME, "write out short loops of a known number of rounds", loop_unrolling::run),
+    function_pass(lower_arithmetic::NAME, "turn generic arithmetic on known types into intrinsics", lower_arithmetic::run),
+    function_pass(lower_broadcast::NAME, "turn maps over arrays into loops", lower_broadcast::run),
+    function_pass(lower_copies::NAME, "turn copies of elements that are no numbers into loops", lower_copies::run).inexact(),
+    module_pass(lower_exceptions::NAME, "turn try/catch into branches", lower_exceptions::run),
+    function_pass(lower_fields::NAME, "turn names of fields that the run tells into numbers", lower_fields::run),
+    function_pass(lower_projections::NAME, "give parts of slots that have addresses slots of their own", lower_projections::run),
+    function_pass(lower_signs::NAME, "turn signs that are changed by bits into negations", lower_signs::run),
+    function_pass(lower_switch::NAME, "turn switches into branches", lower_switch::run),
+    function_pass(mem2reg::NAME, "turn slots into values", mem2reg::run),
+    function_pass(negation_propagation::NAME, "subtract what is added negated", negation_propagation::run),
+    function_pass(preaccumulation::NAME, "multiply adjoints that loops carry by one number a round", preaccumulation::run).inexact(),
+    module_pass(result_types::NAME, "find what functions return that do not say so", result_types::run),
+    module_pass(reverse_mode::NAME, "add the functions of the derivative", reverse_mode::run),
+    function_pass(scalar_promotion::NAME, "keep in a value what a loop changes in one place of an array", scalar_promotion::run),
+    function_pass(scalar_replacement::NAME, "take tuples, structs and enums apart", scalar_replacement::run),
+    module_pass(simplify::NAME, "inline, specialise closures and take objects apart, until nothing changes", simplify::run),
+    function_pass(simplify_cfg::NAME, "fold branches and join blocks", simplify_cfg::run),
+    function_pass(split_critical_edges::NAME, "give edges between branches and meetings blocks of their own", split_critical_edges::run),
+    function_pass(stack_hoisting::NAME, "make stacks of loops once, before the loop", stack_hoisting::run),
+    function_pass(type_literals::NAME, "give integer literals the width their use needs", type_literals::run),
+    module_pass(typed_boxes::NAME, "give boxes of captured variables the type of what is in them", typed_boxes::run),
+    module_pass(union_splitting::NAME, "choose by branches which method is called", union_splitting::run),
+    function_pass(unknown_calls::NAME, "end the code behind calls of what nobody knows", unknown_calls::run),
+    function_pass(unreachable_code::NAME, "remove blocks that are not reached", unreachable_code::run),
+    function_pass(unroll_and_jam::NAME, "run sums of several rounds of a loop side by side", unroll_and_jam::run),
 ];
 
 /// There is no pass of this name.
@@ -295,6 +314,13 @@ impl<'o> PassManager<'o> {
             for each in module.functions() {
                 verify("verify", each)?;
             }
+            verify_tables(module).map_err(|tables| {
+                PassError::new(
+                    "verify",
+                    &Name::from(""),
+                    format!("the tables are not valid before any pass:\n{tables}"),
+                )
+            })?;
         }
         let mut passes = std::mem::take(&mut self.passes);
         let changed =
@@ -336,9 +362,9 @@ impl<'o> PassManager<'o> {
                 Some(name) => module.function(name).map_or(Ok(()), |each| verify(pass, each))?,
                 None => module.functions().iter().try_for_each(|each| verify(pass, each))?,
             }
-            ircode::verify_tables(module, |body| &body.argtypes).map_err(|violations| {
+            verify_tables(module).map_err(|tables| {
                 let name = function.cloned().unwrap_or_else(|| Name::from(""));
-                PassError::new(pass, &name, format!("the tables are not valid after this:\n{violations}"))
+                PassError::new(pass, &name, format!("the tables are not valid after this:\n{tables}"))
             })?;
         }
         let step = Step { number, pass, function: function.cloned(), changed, time, skipped };
@@ -389,6 +415,10 @@ pub fn run_on_function(
     result
 }
 
+fn verify_tables(module: &Module<BBCode>) -> Result<(), TableViolations> {
+    ircode::verify_tables(module, |body| &body.argtypes)
+}
+
 fn verify(pass: &'static str, function: &Function<BBCode>) -> Result<(), PassError> {
     function.body.verify().map_err(|violations| {
         let listing = bbcode::display_violations(&function.body, &violations);
@@ -400,6 +430,11 @@ fn verify(pass: &'static str, function: &Function<BBCode>) -> Result<(), PassErr
 mod tests {
     use super::*;
     use ircode::parse_module;
+
+    #[test]
+    fn passes_are_listed_by_name() {
+        assert!(PASSES.is_sorted_by_key(|pass| pass.name));
+    }
 
     #[test]
     fn a_function_that_is_not_there_is_an_error() {

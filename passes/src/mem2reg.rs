@@ -8,10 +8,10 @@ use ircode::{LineInfo, Module, NewInstruction, Operand, PhiEntries, PhiEntry, St
 use slotmap::SecondaryMap;
 
 use crate::PassResult;
+use crate::analyses::slots::{SlotCall, slot_call};
 use crate::manager::Context;
 use crate::replace::Replacements;
 use crate::simplify_cfg::fill_empty_blocks;
-use crate::slots::{SlotCall, slot_call};
 
 /// The pass's name on the command line.
 pub const NAME: &str = "mem2reg";

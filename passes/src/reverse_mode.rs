@@ -78,10 +78,10 @@ use self::operation::Operation;
 use self::plan::Plan;
 use self::without_handlers::without_handlers;
 use crate::differentiability::Made;
+use crate::differentiation::with_respect_to::wanted_arguments;
 use crate::manager::{PassResult, named_or_only, run_on_function};
 use crate::rules::{RuleTable, RuleTarget};
 use crate::tangents::Tangent;
-use crate::with_respect_to::wanted_arguments;
 use crate::{PassError, checkpoint_loops, constant_folding, dead_code, link_methods, mem2reg, simplify_cfg};
 
 pub(crate) use self::activity::may_hold_integers;

@@ -6,10 +6,10 @@ use ircode::graph::LoopId;
 use ircode::{NewInstruction, Operand, Stmt, Type};
 use slotmap::SecondaryMap;
 
-use crate::effects::effects;
-use crate::local_arrays::local_arrays;
+use crate::analyses::effects::effects;
+use crate::analyses::local_arrays::local_arrays;
+use crate::analyses::loop_ranges::LoopRanges;
 use crate::loop_invariant_motion::can_have_preheader;
-use crate::loop_ranges::LoopRanges;
 use crate::manager::Context;
 use crate::preheaders::{Preheaders, outside_predecessors};
 use crate::{PassError, PassResult};

@@ -7,7 +7,7 @@ use ircode::{
     TypeKind,
 };
 
-use crate::boxes::{AtFirst, BOX, Boxes, Place, declared_name, is_box};
+use crate::analyses::boxes::{AtFirst, BOX, Boxes, Place, declared_name, is_box};
 use crate::link_methods::{function_called, type_of};
 use crate::{PassError, PassResult};
 

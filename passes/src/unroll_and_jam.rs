@@ -10,7 +10,6 @@ use bbcode::BBCode;
 use ircode::Stmt;
 
 use self::nests::{Changes, Search};
-use crate::loop_invariant_motion::may_be_undefined;
 use crate::manager::Context;
 use crate::{PassError, PassResult};
 
@@ -92,7 +91,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
         return Ok(false);
     }
     let domtree = graph.dominators();
-    let undefined = may_be_undefined(bb, &graph);
+    let undefined = bb.maybe_undefined();
     let search =
         Search { module: context.module, bb, graph: &graph, loops: &loops, domtree: &domtree, undefined: &undefined };
     let nests = search.nests();

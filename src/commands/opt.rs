@@ -1,6 +1,7 @@
 //! `bbkit opt`: run passes.
 
 use std::cell::RefCell;
+use std::convert::Infallible;
 
 use bbkit::html::PipelineRecorder;
 use bbkit::{Input, PassStatisticsError, pass_statistics, to_bbcode, to_ircode};
@@ -22,7 +23,7 @@ pub(crate) struct Opt {
     /// The file, or `-`.
     file: String,
     /// The passes, in the order in which they run.
-    #[arg(long, value_delimiter = ',', required = true, value_name = "PASSES")]
+    #[arg(long, value_delimiter = ',', required = true, value_name = "PASSES", value_parser = trimmed)]
     passes: Vec<String>,
     /// Run them on this function only.
     #[arg(long = "fn", value_name = "NAME")]
@@ -64,8 +65,14 @@ pub(crate) struct Opt {
     opt_bisect_limit: Option<usize>,
 }
 
+/// A name, without the spaces that may stand behind commas.
+fn trimmed(name: &str) -> Result<String, Infallible> {
+    Ok(name.trim().to_string())
+}
+
 fn after_help() -> String {
-    let passes: Vec<String> = PASSES.iter().map(|pass| format!("  {:<22} {}", pass.name, pass.about)).collect();
+    let width = PASSES.iter().map(|pass| pass.name.len()).max().unwrap_or(0);
+    let passes: Vec<String> = PASSES.iter().map(|pass| format!("  {:<width$} {}", pass.name, pass.about)).collect();
     format!(
         "Passes:\n{}\n\nExamples:\n  bbkit opt file.ir --passes mem2reg,dead-code --print-after-all\n  \
          bbkit opt file.ir --fn f --passes reverse-mode    the module with f_fwd and f_pb\n  bbkit opt file.ir --passes \

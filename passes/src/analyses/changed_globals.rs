@@ -10,9 +10,9 @@ use ircode::{Callee, Head, Module, Name, Operand, Stmt, Type, TypeKind};
 use slotmap::SecondaryMap;
 
 use crate::PassError;
-use crate::dispatch::Candidate;
+use crate::differentiation::dispatch::Candidate;
+use crate::differentiation::preparation::part_index;
 use crate::link_methods::{function_called, type_of};
-use crate::preparation::part_index;
 
 /// Primitives that give a new object, of which no operand is a part.
 const NEW: &[&str] = &["similar", "zero_tangent"];

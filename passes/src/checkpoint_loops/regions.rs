@@ -6,7 +6,6 @@ use ircode::graph::{DomTree, LoopForest, LoopId};
 use ircode::{Operand, Stmt, Type};
 use slotmap::SecondaryMap;
 
-use crate::loop_invariant_motion::may_be_undefined;
 use crate::reverse_mode::survey::{Obstacle, Part, Surveyed};
 
 /// A loop with more ways out stays: each value that is used outside takes an operand for each.
@@ -72,7 +71,7 @@ pub(super) fn regions(bb: &BBCode, surveyed: &Surveyed<'_>, own: Option<BlockId>
     for (id, each) in forest.iter() {
         each.parent.into_iter().for_each(|parent| children.entry(parent).or_default().push(id));
     }
-    let undefined = may_be_undefined(bb, &graph);
+    let undefined = bb.maybe_undefined();
     let survey = Regions {
         bb,
         surveyed,

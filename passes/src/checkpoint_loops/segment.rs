@@ -7,7 +7,7 @@ use ircode::{
 };
 
 use super::regions::Region;
-use crate::checkpointed::mark;
+use crate::differentiation::checkpointed::mark;
 use crate::reverse_mode::survey::Surveyed;
 
 /// A function of some rounds of a loop.

@@ -6,7 +6,7 @@ use bbcode::{BBCode, BlockId, Ids, InstId};
 use ircode::{Constant, DebugInfo, Function, LineInfo, Module, Name, NewInstruction, Operand, Scalar, Stmt, Type};
 
 use crate::builder::FunctionBuilder;
-use crate::dispatch::{self, Candidate};
+use crate::differentiation::dispatch::{self, Candidate};
 use crate::manager::Context;
 use crate::rules::{RuleKind, RuleTable};
 use crate::{

@@ -8,7 +8,7 @@ use super::linearization::CallApart;
 use super::transform::{Done, Failure, Transform};
 use super::writer::Op;
 use crate::derivative_entries::Registered;
-use crate::dispatch::as_taken;
+use crate::differentiation::dispatch::as_taken;
 use crate::rules::RuleKind;
 use crate::tangents::Tangent;
 

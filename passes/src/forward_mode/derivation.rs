@@ -11,16 +11,16 @@ use super::NAME;
 use super::failing::{leave_calls, may_be_caught};
 use super::operation::{Classifier, Operation};
 use crate::PassError;
-use crate::base_names::BaseNames;
-use crate::changed_globals;
+use crate::analyses::changed_globals;
 use crate::derivative_entries::RegisteredDerivatives;
-use crate::dispatch::{self, Candidate};
+use crate::differentiation::base_names::BaseNames;
+use crate::differentiation::dispatch::{self, Candidate};
+use crate::differentiation::preparation::{by_its_rule, prepared_body};
+use crate::differentiation::witnesses::given_derivative;
 use crate::infer_types::returned_type;
-use crate::preparation::{by_its_rule, prepared_body};
 use crate::reverse_mode::{Thunks, free_entry, numbers_of, takers_of_bits};
 use crate::rules::{RuleKind, RuleTable};
 use crate::tangents::{Tangent, TangentTypes};
-use crate::witnesses::given_derivative;
 
 /// A function made ready to be differentiated.
 #[derive(Debug)]
@@ -139,7 +139,7 @@ impl<'a> Derivation<'a> {
         fill_empty_blocks(&mut bb).map_err(error)?;
         let inferred = returned_type(&bb);
         let result = if function.result.is_unknown() { inferred } else { function.result.clone() };
-        crate::checkpointed::unmark(&mut bb);
+        crate::differentiation::checkpointed::unmark(&mut bb);
         let ir = IRCode::try_from(bb).map_err(|error| PassError::new(NAME, &function.name, error.to_string()))?;
         let classifier = Classifier { module: self.module, rules: self.rules, tangents: &self.tangents, ir: &ir };
         let stmts = ir.stmts.stmts().iter().zip(ir.stmts.types());

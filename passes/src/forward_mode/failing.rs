@@ -4,8 +4,8 @@ use bbcode::{BBCode, InstId};
 use ircode::{Body, CallGraph, IRCode, Module, Name, Stmt};
 
 use super::operation::Operation;
-use crate::dispatch::Candidate;
-use crate::failing::failing_statements;
+use crate::analyses::failing::failing_statements;
+use crate::differentiation::dispatch::Candidate;
 
 /// For each function of a module, whose invokes name what they call, whether an exception that it throws may be caught where something is
 /// differentiated: something that contains a `try` block is it, or leads to it by calls. Where there is such a block, what is used as a value may be called

@@ -6,8 +6,8 @@ use bbcode::BBCode;
 use ircode::primitives::{Primitive, lookup};
 use ircode::{Callee, Constant, Head, IRCode, Module, Name, Operand, Positions, Stmt, Type, TypeKind};
 
-use crate::effects::mutable_field_type;
-use crate::preparation::part_index;
+use crate::analyses::effects::mutable_field_type;
+use crate::differentiation::preparation::part_index;
 use crate::rules::{Bindings, Rule, RuleKind, RuleTable};
 use crate::tangents::{Tangent, TangentTypes};
 

@@ -15,7 +15,7 @@ use super::operation::{Gives, Operation, Role};
 use super::rule::Application;
 use super::writer::{Op, Writer, zero};
 use crate::PassError;
-use crate::slots::{self, why_it_stays};
+use crate::analyses::slots::{self, why_it_stays};
 use crate::tangents::Tangent;
 
 /// Why a function is not derived.

@@ -6,7 +6,7 @@ use ircode::primitives::{Primitive, ResultType, foreign_call};
 use ircode::{CallGraph, Callee, Constant, Head, Instruction, Module, Operand, Stmt, Type, method_of};
 
 use super::regions::Regions;
-use crate::effects::{call_effects, mutable_field_type};
+use crate::analyses::effects::{call_effects, mutable_field_type};
 
 /// Functions of C that throw nothing, whatever they are given.
 const NEVER_THROW: &[&str] = &["memset", "memmove", "memcpy", "memcmp", "strlen"];

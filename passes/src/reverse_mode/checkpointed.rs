@@ -9,7 +9,7 @@ use super::derivation::{Called, Derivation};
 use super::emit::Emitter;
 use super::operation::Operation;
 use super::pullback::Generated;
-use crate::checkpointed::marked;
+use crate::differentiation::checkpointed::marked;
 use crate::tangents::Tangent;
 
 impl Derivation<'_> {
@@ -21,7 +21,7 @@ impl Derivation<'_> {
         body.is_some_and(|body| marked(body).is_some()) && !summary.writes && !summary.acts
     }
 
-    /// Lets the elements of results that the [mark](crate::checkpointed) names count as constants: where the function makes the
+    /// Lets the elements of results that the [mark](crate::differentiation::checkpointed) names count as constants: where the function makes the
     /// tuple, and where what it calls is taken apart.
     pub(super) fn leave_out_constants(
         &self,

@@ -16,17 +16,17 @@ use super::operation::{Classifier, Operation};
 use super::sharing::Sharing;
 use super::summary::Summaries;
 use super::{Carrier, NAME, Savings, numbers_of};
-use crate::base_names::{BaseNames, base_name};
-use crate::changed_globals;
+use crate::analyses::changed_globals;
+use crate::analyses::failing::failing_statements;
 use crate::derivative_entries::RegisteredDerivatives;
-use crate::dispatch::{self, Candidate};
-use crate::failing::failing_statements;
+use crate::differentiation::base_names::{BaseNames, base_name};
+use crate::differentiation::dispatch::{self, Candidate};
+use crate::differentiation::preparation::{by_its_rule, prepared_body};
+use crate::differentiation::witnesses::given_derivative;
 use crate::infer_types::returned_type;
 use crate::manager::Context;
-use crate::preparation::{by_its_rule, prepared_body};
 use crate::rules::{RuleKind, RuleTable};
 use crate::tangents::{Tangent, TangentTypes};
-use crate::witnesses::given_derivative;
 use crate::{
     PassError, array_scalar_replacement, common_subexpressions, constant_folding, copy_propagation, dead_code,
     jump_threading, loop_unrolling, scalar_promotion, simplify_cfg,

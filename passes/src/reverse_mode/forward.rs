@@ -15,7 +15,7 @@ use super::linear_maps::rule_pullbacks::{Captured, RulePullback};
 use super::operation::Operation;
 use super::plan::{Plan, SavedArgument, Travel};
 use super::saved::Saved;
-use crate::checkpointed::unmark;
+use crate::differentiation::checkpointed::unmark;
 use crate::tangents::Tangent;
 
 /// Generates `f_fwd(args…, shadows…) -> (value, shadow, trace)` from the function, which is taken out of the plan.

@@ -30,7 +30,7 @@ pub(super) use self::joined::joined;
 
 use super::derivation::DerivativeNames;
 use super::plan::Plan;
-use crate::base_names::base_name;
+use crate::differentiation::base_names::base_name;
 
 /// A loop of independent rounds.
 #[derive(Debug)]

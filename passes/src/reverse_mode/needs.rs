@@ -11,7 +11,7 @@ use super::conditions::Meeting;
 use super::operation::{Access, Operation, Place, Resize};
 use super::plan::{Plan, SavedArgument};
 use super::saved::Saved;
-use crate::effects::mutable_field_type;
+use crate::analyses::effects::mutable_field_type;
 use crate::rules::{Bindings, Rule, RuleTarget};
 use crate::tangents::Tangent;
 

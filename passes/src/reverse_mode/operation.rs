@@ -6,9 +6,9 @@ use bbcode::{BBCode, Ids, InstId};
 use ircode::primitives::{self, Compute, Primitive};
 use ircode::{Argument, Callee, Constant, Head, Module, Operand, Stmt, Type, TypeKind, method_of};
 
-use crate::dispatch::as_taken;
-use crate::effects::mutable_field_type;
-use crate::preparation::part_index;
+use crate::analyses::effects::mutable_field_type;
+use crate::differentiation::dispatch::as_taken;
+use crate::differentiation::preparation::part_index;
 use crate::rules::{Bindings, Rule, RuleKind, RuleTable};
 
 /// What a statement does with its operands.

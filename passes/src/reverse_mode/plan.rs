@@ -217,7 +217,7 @@ impl<'a> Plan<'a> {
             goes_on && !is_only_one && !known(number)
         });
         let records = records.collect();
-        let maybe_undefined = maybe_undefined(&primal, &graph);
+        let maybe_undefined = primal.maybe_undefined();
         let scope = Scope {
             module: derivation.module,
             bb: &primal,
@@ -717,35 +717,4 @@ impl Plan<'_> {
             }
         }
     }
-}
-
-/// The φs that have no value on some edge, and the copies and φs of them.
-fn maybe_undefined(bb: &BBCode, graph: &BlockGraph) -> SecondaryMap<InstId, ()> {
-    let mut found: SecondaryMap<InstId, ()> = SecondaryMap::new();
-    let mut changed = true;
-    while changed {
-        changed = false;
-        for (number, &block) in graph.order().iter().enumerate() {
-            for (id, inst) in bb.insts(block) {
-                let undefined =
-                    |operand: &Operand<bbcode::Ids>| operand.as_value().is_some_and(|value| found.contains_key(value));
-                let open = match &inst.stmt {
-                    Stmt::Phi(phi) => {
-                        let has_value = |pred: usize| {
-                            let entry = phi.entries.iter().find(|entry| graph.number(entry.edge) == Some(pred));
-                            entry.and_then(|entry| entry.value.as_ref()).is_some_and(|value| !undefined(value))
-                        };
-                        !graph.graph().predecessors(number).all(has_value)
-                    }
-                    Stmt::Value(operand) => undefined(operand),
-                    Stmt::Pi(pi) => undefined(&pi.value),
-                    _ => false,
-                };
-                if open && found.insert(id, ()).is_none() {
-                    changed = true;
-                }
-            }
-        }
-    }
-    found
 }

@@ -14,7 +14,7 @@ use super::plan::SavedArgument;
 use super::pullback::{Generated, Generator};
 use super::saved::Saved;
 use super::tangent_code::{Leaves, zero};
-use crate::effects::mutable_field_type;
+use crate::analyses::effects::mutable_field_type;
 use crate::rules::{Bindings, Rule, RuleTarget};
 use crate::tangents::Tangent;
 

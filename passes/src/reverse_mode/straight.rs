@@ -28,12 +28,12 @@ use super::emit::callee;
 use super::operation::{Classifier, Operation, argument};
 use super::tangent_code::zero;
 use super::{Carrier, Derivative, NAME, Options, closed_kinds};
-use crate::base_names::base_name;
+use crate::analyses::effects::call_effects;
 use crate::derivative_entries::RegisteredDerivatives;
-use crate::effects::call_effects;
-use crate::preparation::{debug_info_of_copy, origin_line};
+use crate::differentiation::base_names::base_name;
+use crate::differentiation::preparation::{debug_info_of_copy, origin_line};
+use crate::differentiation::with_respect_to::wanted_arguments;
 use crate::rules::{Bindings, Rule, RuleKind, RuleTable, RuleTarget};
-use crate::with_respect_to::wanted_arguments;
 use crate::{PassError, constant_folding, type_literals};
 
 /// Adds the gradient of a function to its module, if the function is one block of operations on numbers, and nothing else was asked for

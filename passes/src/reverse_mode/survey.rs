@@ -8,8 +8,8 @@ use slotmap::SecondaryMap;
 
 use super::operation::{Classifier, Operation};
 use super::summary::{Summaries, holds_objects};
-use crate::checkpointed::marked;
-use crate::effects::effects;
+use crate::analyses::effects::effects;
+use crate::differentiation::checkpointed::marked;
 use crate::rules::RuleTable;
 use crate::tangents::TangentTypes;
 

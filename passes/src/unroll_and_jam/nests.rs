@@ -11,7 +11,7 @@ use slotmap::SecondaryMap;
 
 use super::early::Early;
 use super::rows::{Names, named};
-use crate::effects::effects;
+use crate::analyses::effects::effects;
 use crate::loop_invariant_motion::is_total;
 
 /// Bodies of inner loops may have so many statements.

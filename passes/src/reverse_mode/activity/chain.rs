@@ -9,7 +9,7 @@ use super::super::objects::Class;
 use super::super::operation::argument;
 use super::{Analysis, Cause, Dependence, Reason};
 use crate::PassError;
-use crate::slots::{self, why_it_stays};
+use crate::analyses::slots::{self, why_it_stays};
 
 impl Analysis<'_> {
     /// The error that a reason is, with the statements by which the result depends on it.

@@ -8,7 +8,7 @@ use slotmap::SecondaryMap;
 
 use super::accesses::rounds_meet;
 use super::{IndependentLoop, Input, SeedStep};
-use crate::effects::effects;
+use crate::analyses::effects::effects;
 use crate::reverse_mode::operation::Operation;
 use crate::reverse_mode::plan::Plan;
 use crate::tangents::Tangent;

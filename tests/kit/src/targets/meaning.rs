@@ -27,7 +27,7 @@ pub(super) fn check(data: &[u8]) -> Checked {
 fn made(u: &mut Unstructured<'_>) -> Result<Checked> {
     let derivatives = [forward_mode::NAME, linearization::NAME, reverse_mode::NAME, linear_maps::NAME];
     let on_functions: Vec<&'static Pass> =
-        PASSES.iter().filter(|pass| pass.is_exact() && !derivatives.contains(&pass.name)).collect();
+        PASSES.iter().filter(|pass| pass.is_exact && !derivatives.contains(&pass.name)).collect();
     let sequence: Vec<&'static Pass> =
         (0..u.int_in_range(0..=6)?).map(|_| u.choose(&on_functions).copied()).collect::<Result<_>>()?;
     let forgets = u.ratio(1, 3)?;

@@ -1,0 +1,10 @@
+//! What passes ask of functions before they change them.
+
+pub(crate) mod argument_types;
+pub(crate) mod boxes;
+pub(crate) mod changed_globals;
+pub mod effects;
+pub(crate) mod failing;
+pub(crate) mod local_arrays;
+pub(crate) mod loop_ranges;
+pub(crate) mod slots;

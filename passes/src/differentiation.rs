@@ -1,0 +1,8 @@
+//! What reverse and forward mode have in common.
+
+pub(crate) mod base_names;
+pub(crate) mod checkpointed;
+pub(crate) mod dispatch;
+pub(crate) mod preparation;
+pub(crate) mod with_respect_to;
+pub(crate) mod witnesses;
