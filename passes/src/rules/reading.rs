@@ -40,7 +40,7 @@ pub(super) fn read_rule<F: Body>(function: &Function<IRCode>, names: &Module<F>)
                 return Err(kind.into());
             }
             let in_place = single_block(function, names)?;
-            let outputs = outputs(function, kind, argtypes.len())?;
+            let outputs = outputs(function, kind, argtypes.len(), names)?;
             let rule = Rule {
                 target: RuleTarget::Primitive(primitive),
                 kind,
@@ -54,7 +54,9 @@ pub(super) fn read_rule<F: Body>(function: &Function<IRCode>, names: &Module<F>)
                 slices: Default::default(),
             };
             check_parameters(&rule)?;
-            check_outputs(&rule)?;
+            check_outputs(&rule, names)?;
+            let out = function.body.argtypes.get(rule.argtypes.len() + 1).cloned().unwrap_or(Type::Untyped);
+            check_result(&rule, &out, names)?;
             Ok(rule)
         }
         Target::Function(index) => {
@@ -251,27 +253,30 @@ fn single_block<F>(rule: &Function<IRCode>, names: &Module<F>) -> Read<Vec<bool>
 }
 
 /// What the rule of a primitive returns: an operand an argument, or the tangent.
-fn outputs(rule: &Function<IRCode>, kind: RuleKind, count: usize) -> Read<Vec<Operand<Positions>>> {
+fn outputs<F>(
+    rule: &Function<IRCode>,
+    kind: RuleKind,
+    count: usize,
+    names: &Module<F>,
+) -> Read<Vec<Operand<Positions>>> {
     let ir = &rule.body;
     let returned = match ir.stmts.stmts().last() {
         Some(Stmt::Return(ret)) => ret.value.clone(),
         _ => None,
     };
     let returned = returned.ok_or(RuleErrorKind::NoReturn)?;
-    match kind {
-        RuleKind::Jvp => Ok(vec![returned]),
-        RuleKind::Vjp => match returned.as_value().and_then(|value| ir.stmt(value)) {
-            Some(Stmt::Call(call)) if call.args.len() == count => Ok(call.args.to_vec()),
-            Some(Stmt::Call(call)) => {
-                let given = format!("one of {}", call.args.len());
-                Err(RuleErrorKind::Returns { expected: format!("a tuple of {count}"), given }.into())
-            }
-            _ => {
-                let given = "something else".into();
-                Err(RuleErrorKind::Returns { expected: format!("a tuple of {count}"), given }.into())
-            }
-        },
+    if kind == RuleKind::Jvp {
+        return Ok(vec![returned]);
     }
+    let made = returned.as_value().and_then(|value| ir.stmt(value)).and_then(|stmt| names.primitive_call(stmt));
+    let given = match made {
+        Some((primitive, elements)) if primitive.name == "tuple" => match elements.len() {
+            given if given == count => return Ok(elements.to_vec()),
+            given => format!("one of {given}"),
+        },
+        _ => "something else".into(),
+    };
+    Err(RuleErrorKind::Returns { expected: format!("a tuple of {count}"), given }.into())
 }
 
 /// Holds a parameter to a type, where both are known.
@@ -314,15 +319,39 @@ fn check_parameters(rule: &Rule) -> Read<()> {
     }
 }
 
-/// The cotangent of an array is in its shadow.
-fn check_outputs(rule: &Rule) -> Read<()> {
-    for (index, (output, shadow)) in rule.outputs.iter().zip(&rule.shadows).enumerate() {
+/// Holds the cotangents that the rule of a primitive returns to the types of the arguments. That of an array is in its shadow.
+fn check_outputs<F>(rule: &Rule, names: &Module<F>) -> Read<()> {
+    if rule.kind == RuleKind::Jvp {
+        return Ok(());
+    }
+    let outputs = rule.outputs.iter().zip(rule.argtypes.iter().zip(&rule.shadows));
+    for (number, (output, (ty, shadow))) in (2..).zip(outputs) {
         if shadow.is_some() && !matches!(output, Operand::Constant(Constant::Nothing)) {
-            let expected = format!("`nothing` for _{}, an array, to whose shadow cotangents are added", index + 2);
+            let expected = format!("`nothing` for _{number}, an array, to whose shadow cotangents are added");
             return Err(RuleErrorKind::Returns { expected, given: "something else".into() }.into());
+        }
+        let given = returned_type(rule, output);
+        if let Some(expected) = cotangent(ty, names)
+            && !is_cotangent(&given, &expected)
+        {
+            let expected = format!("a {expected} for _{number}");
+            return Err(RuleErrorKind::Returns { expected, given: format!("a {given}") }.into());
         }
     }
     Ok(())
+}
+
+/// The type of what a rule returns for an argument of a type, where a rule is held to it.
+fn cotangent<F>(ty: &Type, names: &Module<F>) -> Option<Type> {
+    match is_array(ty) || is_changeable(names, ty) {
+        true => Some(Type::Nothing),
+        false => tangent(ty),
+    }
+}
+
+/// Whether a value of a type may be returned where a cotangent of the other type is expected: `nothing` is zero.
+fn is_cotangent(given: &Type, expected: &Type) -> bool {
+    given.is_unknown() || given == expected || *given == Type::Nothing
 }
 
 /// Reads the rule of a function, and holds it to the function's signature.
@@ -389,22 +418,17 @@ fn is_changeable<F>(module: &Module<F>, ty: &Type) -> bool {
     }
 }
 
-/// Holds what the rule of a function returns to what its kind must: as it is declared, and where it returns.
+/// Holds what a rule returns to what its kind must: as it is declared, and where it returns.
 fn check_result<F>(rule: &Rule, out: &Type, names: &Module<F>) -> Read<()> {
     let function = &rule.function;
     let ir = &function.body;
-    let cotangent = |ty: &Type| match is_array(ty) || is_changeable(names, ty) {
-        true => Some(Type::Nothing),
-        false => tangent(ty),
-    };
-    let cotangents: Vec<Option<Type>> = rule.argtypes.iter().map(cotangent).collect();
+    let cotangents: Vec<Option<Type>> = rule.argtypes.iter().map(|ty| cotangent(ty, names)).collect();
     let fits = |given: &Type| match rule.kind {
         RuleKind::Jvp => tangent(out).is_none_or(|expected| expected == *given),
         RuleKind::Vjp => match given {
             Type::Tuple(types) => {
-                let each = |(given, expected): (&Type, &Option<Type>)| match expected {
-                    Some(expected) => given.is_unknown() || given == expected || *given == Type::Nothing,
-                    None => true,
+                let each = |(given, expected): (&Type, &Option<Type>)| {
+                    expected.as_ref().is_none_or(|expected| is_cotangent(given, expected))
                 };
                 types.len() == cotangents.len() && types.iter().zip(&cotangents).all(each)
             }
@@ -429,12 +453,19 @@ fn check_result<F>(rule: &Rule, out: &Type, names: &Module<F>) -> Read<()> {
         let Stmt::Return(ret) = stmt else { continue };
         let Some(value) = &ret.value else { continue };
         returns = true;
-        let given = operand_type(ir, value);
+        let given = returned_type(rule, value);
         if !given.is_unknown() && !fits(&given) {
             return wrong(&given, Some(SSAValue::from_index(index)));
         }
     }
     if returns { Ok(()) } else { Err(RuleErrorKind::NoReturn.into()) }
+}
+
+/// The type of what a rule returns. A float that is written in the rule of a primitive takes the type that is needed.
+fn returned_type(rule: &Rule, operand: &Operand<Positions>) -> Type {
+    let ty = operand_type(&rule.function.body, operand);
+    let is_written = matches!(operand, Operand::Constant(_)) && ty.as_float().is_some();
+    if is_written && matches!(rule.target, RuleTarget::Primitive(_)) { Type::Untyped } else { ty }
 }
 
 fn operand_type(ir: &IRCode, operand: &Operand<Positions>) -> Type {
