@@ -179,7 +179,7 @@ fn what_stands_among_phis_hides_none() {
 fn a_goto_has_no_result_to_use() {
     let mut code = bb("1 ─ goto #2\n2 ─ %2 = Base.neg_int(_2)::Int64\n└── return %2");
     let all = insts(&code);
-    assert!(matches!(code.replace_all_uses(all[1], &all[0].into()), Err(EditError::NotAvailable { .. })));
+    assert!(matches!(code.replace_all_uses(all[1], &all[0].into()), Err(EditError::NoValue(_))));
 }
 
 #[test]
@@ -194,4 +194,99 @@ fn code_that_was_put_in_the_place_of_other_code_is_whole() {
     assert_eq!(code, other);
     let block = code.push_block();
     assert!(code.blocks().any(|each| each == block));
+}
+
+/// A block that another one is named for twice, as Julia's edges may be: `; #2 preds #1 #1`.
+const NAMED_TWICE: &str = "
+function f(_2::Int64)::Int64
+; #2 preds #1 #1 succs
+1 ─ %1 = Base.neg_int(_2)::Int64
+│   %2 = Base.neg_int(%1)::Int64
+2 ─ %3 = return %2
+end
+";
+
+/// Both representations of the code are valid.
+#[track_caller]
+fn is_valid(bb: &BBCode) {
+    bb.verify().unwrap();
+    IRCode::try_from(bb).unwrap().verify().unwrap();
+}
+
+#[test]
+fn an_edge_that_is_named_twice_goes_along() {
+    let original = bb(NAMED_TWICE);
+    is_valid(&original);
+    let ([entry, second], at) = (blocks(&original)[..].try_into().unwrap(), insts(&original)[1]);
+    let mut split = original.clone();
+    let new = split.split_block(at).unwrap();
+    is_valid(&split);
+    assert_eq!(split.block(second).unwrap().odd_edges().unwrap().extra_preds, [new]);
+    let mut on_edge = original.clone();
+    on_edge.split_edge(entry, second).unwrap();
+    is_valid(&on_edge);
+    // What is put between them in the layout makes a goto necessary.
+    let mut between = original.clone();
+    let block = between.insert_block_after(entry).unwrap();
+    between.push(block, NewInstruction::new(Stmt::unreachable(), Type::Any)).unwrap();
+    is_valid(&between);
+    is_valid(&between.laid_out().unwrap());
+}
+
+#[test]
+fn a_predecessor_that_leads_elsewhere_is_none() {
+    let mut changed = bb(NAMED_TWICE);
+    let [entry, second]: [BlockId; 2] = blocks(&changed)[..].try_into().unwrap();
+    changed.set_next(entry, None).unwrap();
+    changed.push(entry, NewInstruction::new(Stmt::ret(1), Type::Any)).unwrap();
+    is_valid(&changed);
+    assert!(changed.block(second).is_some());
+    // One that never led there is kept, and complained of.
+    let stale = bb(&NAMED_TWICE.replace("#1 #1", "#1 #2"));
+    assert!(stale.verify().unwrap_err().to_string().contains("IR04"));
+    assert_eq!(stale, BBCode::try_from(&IRCode::try_from(&stale).unwrap()).unwrap());
+}
+
+#[test]
+fn a_block_that_a_stale_goto_names_is_not_merged() {
+    let mut bb = bb("
+function f(_2::Int64)::Int64
+; #2 preds succs
+; #3 preds #1 succs
+1 ─ %1 = goto #3
+2 ─ %2 = goto #3
+3 ─ %3 = return _2
+end
+");
+    is_valid(&bb);
+    let error = bb.merge(blocks(&bb)[2]).unwrap_err().to_string();
+    assert!(error.contains("a terminator names the block that does not lead to it"), "{error}");
+    is_valid(&bb);
+}
+
+#[test]
+fn what_may_be_undefined_is_no_argument_and_no_result() {
+    let program = "
+function f(x::Float64, b::Bool)::Float64
+1 ─      goto #2
+2 ─      goto #4 if not b
+3 ─ %3 = Base.sin(x)::Float64
+4 ┄ %4 = φ (#3 => %3)::Float64
+└──      goto #5
+5 ─ %6 = Base.add_float(x, 1.0)::Float64
+└──      goto #7 if not b
+6 ─ %8 = Base.add_float(%4, %6)::Float64
+7 ┄ %9 = φ (#5 => 0.0, #6 => %8)::Float64
+└──      goto #8
+8 ─      return %9
+end
+";
+    let mut code = bb(program);
+    let inner = blocks(&code);
+    for region in [&inner[4..7], &inner[1..4]] {
+        let error = code.outline("part", region).unwrap_err().to_string();
+        assert!(error.contains("may be undefined"), "{error}");
+    }
+    let [x, no] = [Value::from(1.5), Value::from(false)];
+    assert_eq!(run(&code, &[], &[x, no]), "0.0");
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use ircode::Stmt;
-use ircode::graph::{DomTree, Frontiers, LoopForest, PostDomTree};
+use ircode::graph::{DomTree, Frontiers, LoopForest, LoopId, PostDomTree};
 
 use crate::cfg::BlockGraph;
 use crate::code::BBCode;
@@ -125,6 +125,7 @@ impl BBCode {
     /// assert_eq!(loops.header_of(blocks[2]), Some(blocks[1]));
     /// assert_eq!((loops.depth(blocks[2]), loops.depth(blocks[3])), (1, 0));
     /// assert!(!loops.is_irreducible(blocks[2]));
+    /// assert!(loops.blocks(blocks[1]).eq([blocks[1], blocks[2]]) && loops.latches(blocks[1]).eq([blocks[2]]));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn loops(&self) -> Arc<Loops> {
@@ -167,21 +168,19 @@ impl BBCode {
     }
 
     pub(crate) fn check_available(&self, value: InstId, at: InstId) -> Result<(), EditError> {
-        self.check_has_result(value, at)?;
+        self.check_has_result(value)?;
         if self.is_available(value, at) { Ok(()) } else { Err(EditError::NotAvailable { value, at }) }
     }
 
     pub(crate) fn check_available_at_end(&self, value: InstId, edge: BlockId, at: InstId) -> Result<(), EditError> {
-        self.check_has_result(value, at)?;
+        self.check_has_result(value)?;
         if self.is_available_at_end(value, edge) { Ok(()) } else { Err(EditError::NotAvailable { value, at }) }
     }
 
     /// Jumps and returns give no value.
-    fn check_has_result(&self, value: InstId, at: InstId) -> Result<(), EditError> {
+    fn check_has_result(&self, value: InstId) -> Result<(), EditError> {
         match self.stmt(value).ok_or(EditError::NoSuchInst(value))? {
-            Stmt::Goto(_) | Stmt::GotoIfNot(_) | Stmt::Return(_) | Stmt::Switch(_) => {
-                Err(EditError::NotAvailable { value, at })
-            }
+            Stmt::Goto(_) | Stmt::GotoIfNot(_) | Stmt::Return(_) | Stmt::Switch(_) => Err(EditError::NoValue(value)),
             _ => Ok(()),
         }
     }
@@ -237,9 +236,14 @@ impl Dominators {
         frontiers.of(number).filter_map(|number| self.cfg.block(number))
     }
 
-    /// The tree on the numbers of the graph.
+    /// The tree on the numbers of [`Dominators::cfg`].
     pub fn tree(&self) -> &DomTree {
         &self.tree
+    }
+
+    /// The control-flow graph whose dominators they are.
+    pub fn cfg(&self) -> &Arc<BlockGraph> {
+        &self.cfg
     }
 }
 
@@ -255,6 +259,16 @@ impl PostDominators {
     /// The nearest other block that post-dominates this one; `None` if that is the end itself.
     pub fn immediate(&self, block: BlockId) -> Option<BlockId> {
         self.cfg.block(self.tree.immediate_post_dominator(self.cfg.number(block)?)?)
+    }
+
+    /// The tree on the numbers of [`PostDominators::cfg`].
+    pub fn tree(&self) -> &PostDomTree {
+        &self.tree
+    }
+
+    /// The control-flow graph whose post-dominators they are.
+    pub fn cfg(&self) -> &Arc<BlockGraph> {
+        &self.cfg
     }
 }
 
@@ -281,8 +295,43 @@ impl Loops {
         self.forest.iter().filter_map(|(_, found)| self.cfg.block(found.header))
     }
 
-    /// The loops on the numbers of the graph.
+    /// Whether a block is in the loop with this header, or in one inside of it. False if there is no such loop.
+    pub fn contains(&self, header: BlockId, block: BlockId) -> bool {
+        let ids = self.id(header).zip(self.cfg.number(block));
+        ids.is_some_and(|(id, number)| self.forest.contains(id, number))
+    }
+
+    /// The blocks of the loop with this header, those of loops inside included, in layout order. Takes time linear in the blocks of the
+    /// function.
+    pub fn blocks(&self, header: BlockId) -> impl Iterator<Item = BlockId> + '_ {
+        self.cfg.order().iter().copied().filter(move |&block| self.contains(header, block))
+    }
+
+    /// The header of the loop around the one with this header.
+    pub fn parent(&self, header: BlockId) -> Option<BlockId> {
+        let parent = self.forest.get(self.id(header)?)?.parent?;
+        self.cfg.block(self.forest.get(parent)?.header)
+    }
+
+    /// The blocks of the loop from which control goes back to its header, in layout order.
+    pub fn latches(&self, header: BlockId) -> impl Iterator<Item = BlockId> + '_ {
+        self.cfg.predecessors(header).filter(move |&pred| self.contains(header, pred))
+    }
+
+    /// The loop with this header.
+    fn id(&self, header: BlockId) -> Option<LoopId> {
+        let number = self.cfg.number(header)?;
+        let id = self.forest.innermost(number)?;
+        self.forest.get(id).filter(|found| found.header == number).map(|_| id)
+    }
+
+    /// The loops on the numbers of [`Loops::cfg`].
     pub fn forest(&self) -> &LoopForest {
         &self.forest
+    }
+
+    /// The control-flow graph whose loops they are.
+    pub fn cfg(&self) -> &Arc<BlockGraph> {
+        &self.cfg
     }
 }

@@ -54,19 +54,23 @@ pub struct OddEdges {
     pub extra_succs: Vec<BlockId>,
     /// Targets of the last statement that are no successors, which only a block that is never reached may have.
     pub missing_succs: Vec<BlockId>,
-    /// Predecessors that are named more often than they name this block.
+    /// Predecessors that are named more often than they name this block. They count as long as they lead to it.
     pub extra_preds: Vec<BlockId>,
+    /// Predecessors that are named and do not lead to this block, which the verifier complains of.
+    pub stale_preds: Vec<BlockId>,
 }
 
 impl OddEdges {
     /// The blocks that are named.
     pub(crate) fn named(&self) -> impl Iterator<Item = BlockId> + '_ {
-        self.extra_succs.iter().chain(&self.missing_succs).chain(&self.extra_preds).copied()
+        let preds = self.extra_preds.iter().chain(&self.stale_preds);
+        self.extra_succs.iter().chain(&self.missing_succs).chain(preds).copied()
     }
 
     /// Forgets edges from and to blocks that are gone.
     pub(crate) fn forget(&mut self, gone: impl Fn(BlockId) -> bool) {
-        for blocks in [&mut self.extra_succs, &mut self.missing_succs, &mut self.extra_preds] {
+        let preds = [&mut self.extra_preds, &mut self.stale_preds];
+        for blocks in [&mut self.extra_succs, &mut self.missing_succs].into_iter().chain(preds) {
             blocks.retain(|&block| !gone(block));
         }
     }
@@ -95,6 +99,30 @@ impl BBlock {
 }
 
 impl BBCode {
+    /// The predecessors of a block that no edge accounts for, those outside of the function left aside.
+    pub(crate) fn unaccounted_preds(&self, block: BlockId) -> impl Iterator<Item = BlockId> + '_ {
+        let odd = self.block(block).and_then(BBlock::odd_edges);
+        let leads = move |pred: &&BlockId| self.successors(**pred).contains(&block);
+        let exists = |pred: &&BlockId| self.block(**pred).is_some();
+        let extra = odd.into_iter().flat_map(move |odd| odd.extra_preds.iter().filter(leads));
+        let stale = odd.into_iter().flat_map(move |odd| odd.stale_preds.iter().filter(exists));
+        extra.chain(stale).copied()
+    }
+
+    /// Says of the predecessors that no edge accounts for whether there are edges at all.
+    pub(crate) fn tell_stale_preds(&mut self, block: BlockId) {
+        let Some(odd) = self.block(block).and_then(BBlock::odd_edges) else { return };
+        let (extra, stale): (Vec<BlockId>, Vec<BlockId>) =
+            odd.extra_preds.iter().partition(|pred| self.successors(**pred).contains(&block));
+        if !stale.is_empty() {
+            let mut odd = odd.clone();
+            odd.extra_preds = extra;
+            odd.stale_preds.extend(stale);
+            // The block is there.
+            let _ = self.set_odd_edges(block, odd);
+        }
+    }
+
     /// A function without blocks, of these argument types, the function itself first.
     pub fn new(argtypes: Vec<Type>) -> Self {
         BBCode { argtypes, ..BBCode::default() }

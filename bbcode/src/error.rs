@@ -11,6 +11,17 @@ pub enum EditError {
     /// There is no such statement, or not any more.
     #[error("there is no statement {0}")]
     NoSuchInst(InstId),
+    /// The statement has no value.
+    #[error("{0} has no value that could be used")]
+    NoValue(InstId),
+    /// The statement is no φ of the block.
+    #[error("{inst} is no φ of {block}")]
+    NotAPhi {
+        /// The statement.
+        inst: InstId,
+        /// The block.
+        block: BlockId,
+    },
     /// There is no such block, or not any more.
     #[error("there is no block {0}")]
     NoSuchBlock(BlockId),
@@ -77,11 +88,11 @@ pub enum EditError {
         edge: BlockId,
     },
     /// Two blocks cannot be made one.
-    #[error("{block} cannot be merged into {into}: {because}")]
+    #[error("{block} cannot be merged into its predecessor: {because}")]
     NotMergeable {
         /// The second of the blocks.
         block: BlockId,
-        /// The first.
+        /// The first, or the block itself if there is not exactly one predecessor.
         into: BlockId,
         /// The reason.
         because: &'static str,

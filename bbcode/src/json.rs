@@ -81,7 +81,7 @@ impl BBCode {
                 virtual_preds: odd.virtual_preds,
                 extra_succs: numbers(&odd.extra_succs),
                 missing_succs: numbers(&odd.missing_succs),
-                extra_preds: numbers(&odd.extra_preds),
+                extra_preds: numbers(&self.unaccounted_preds(block).collect::<Vec<BlockId>>()),
                 statements,
             });
         }
@@ -137,10 +137,14 @@ impl BBCode {
                 extra_succs: ids(block.extra_succs)?,
                 missing_succs: ids(block.missing_succs)?,
                 extra_preds: ids(block.extra_preds)?,
+                stale_preds: Vec::new(),
             };
             let next = block.next.map(|next| rename.block(next)).transpose()?;
             bb.set_odd_edges(id, odd).map_err(|_| ConversionError::NoSuchBlockId(id))?;
             bb.set_next(id, next).map_err(|_| ConversionError::NoSuchBlockId(next.unwrap_or(id)))?;
+        }
+        for block in blocks {
+            bb.tell_stale_preds(block);
         }
         Ok(bb)
     }

@@ -17,6 +17,7 @@ mod phi_edges;
 mod store;
 mod surgery;
 mod transaction;
+mod undefined;
 mod uses;
 mod view;
 

@@ -2,7 +2,7 @@
 
 use ircode::{Body, PhiEntries, PhiEntry, Stmt};
 
-use crate::code::BBCode;
+use crate::code::{BBCode, BBlock};
 use crate::ids::{BlockId, InstId};
 
 /// An edge whose φ entries go to other edges, see [`BBCode::replace_phi_edges`].
@@ -80,6 +80,20 @@ impl BBCode {
                     }
                 }
                 phi.entries = entries;
+            }
+            if let Some(odd) = self.block(block).and_then(BBlock::odd_edges)
+                && odd.extra_preds.iter().any(|pred| !changes_of(*pred).is_empty())
+            {
+                let mut odd = odd.clone();
+                odd.extra_preds = std::mem::take(&mut odd.extra_preds)
+                    .into_iter()
+                    .flat_map(|pred| match changes_of(pred) {
+                        [] => vec![pred],
+                        changes => changes.iter().flat_map(|change| change.new.iter().copied()).collect(),
+                    })
+                    .collect();
+                // The block is there.
+                let _ = self.set_odd_edges(block, odd);
             }
         }
     }

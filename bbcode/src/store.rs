@@ -48,6 +48,8 @@ pub(crate) struct Store {
     pub(crate) analyses: Analyses,
     /// Whether φs name all edges on which they have a value, as far as is known: see [`crate::BBCode::name_phi_edges`].
     pub(crate) phis_named: bool,
+    /// Whether some block has had targets that are no successors.
+    pub(crate) stale_targets: bool,
 }
 
 /// A copy is not part of the transactions that are open for the original.
@@ -71,6 +73,7 @@ impl Clone for Store {
             predecessors: None,
             analyses: self.analyses.clone(),
             phis_named: self.phis_named,
+            stale_targets: self.stale_targets,
         };
         for journal in &self.journals {
             copy.sweep(journal);
@@ -199,6 +202,7 @@ impl Store {
     }
 
     pub(crate) fn set_odd_edges(&mut self, block: BlockId, edges: OddEdges) -> Option<()> {
+        self.stale_targets |= !edges.missing_succs.is_empty();
         self.block_mut(block)?.edges = (!edges.is_empty()).then(|| Arc::new(edges));
         Some(())
     }

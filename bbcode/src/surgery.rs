@@ -16,7 +16,7 @@ pub use region::{ClonedRegion, CopiedInsts};
 
 use ircode::Stmt;
 
-use crate::code::BBCode;
+use crate::code::{BBCode, BBlock};
 use crate::ids::{BlockId, InstId};
 
 impl BBCode {
@@ -55,8 +55,16 @@ impl BBCode {
         self.last_inst(block).filter(|&last| self.ends_block(last))
     }
 
-    /// In the φs of `block`, lets what came from `from` come from `to`.
-    pub(crate) fn rename_phi_edge(&mut self, block: BlockId, from: BlockId, to: BlockId) {
+    /// Lets what came to `block` from `from` come from `to`: in its φs, and where `from` is named more often than it leads there.
+    pub(crate) fn rename_incoming(&mut self, block: BlockId, from: BlockId, to: BlockId) {
+        if let Some(odd) = self.block(block).and_then(BBlock::odd_edges)
+            && odd.extra_preds.contains(&from)
+        {
+            let mut odd = odd.clone();
+            odd.extra_preds.iter_mut().filter(|pred| **pred == from).for_each(|pred| *pred = to);
+            // The block is there.
+            let _ = self.set_odd_edges(block, odd);
+        }
         self.for_each_phi_mut(block, |_, phi| {
             for entry in phi.entries.iter_mut().filter(|entry| entry.edge == from) {
                 entry.edge = to;

@@ -58,7 +58,7 @@ impl Body for BBCode {
         for (block, mut preds) in blocks.iter_mut().zip(preds) {
             if let Some(odd) = self.block(block.name).and_then(|block| block.odd_edges()) {
                 preds.extend((0..odd.virtual_preds).map(|_| BlockId::null()));
-                preds.extend(odd.extra_preds.iter().copied().filter(|&pred| self.block(pred).is_some()));
+                preds.extend(self.unaccounted_preds(block.name));
             }
             block.preds = preds;
         }

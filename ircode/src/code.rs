@@ -177,9 +177,11 @@ impl IRCode {
         let index = position.index().ok_or(InsertError::NoSuchValue(position))?;
         let (anchor, attach_after) = match index.checked_sub(self.stmts.len()) {
             None => (position, attach_after),
-            Some(_) if !attach_after => return Err(InsertError::BeforePending(position)),
             Some(pending) => {
                 let node = self.new_nodes.get(pending).ok_or(InsertError::NoSuchValue(position))?;
+                if !attach_after {
+                    return Err(InsertError::BeforePending(position));
+                }
                 (node.anchor, node.attach_after)
             }
         };

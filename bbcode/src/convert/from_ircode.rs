@@ -219,7 +219,9 @@ fn set_edges(ir: &IRCode, bb: &mut BBCode, blocks: &[BlockId]) -> Result<(), Con
                 return Err(ConversionError::EdgesDisagree { from, to: BlockNumber::from_index(number) });
             }
             if expected.next_if_eq(&pred).is_none() {
-                odd.extra_preds.push(find_block(blocks, pred)?);
+                let leads = incoming.of(number).binary_search(&pred).is_ok();
+                let preds = if leads { &mut odd.extra_preds } else { &mut odd.stale_preds };
+                preds.push(find_block(blocks, pred)?);
             }
         }
         if let Some(from) = expected.next() {

@@ -104,10 +104,8 @@ impl Numbered {
         for (block, data) in bb.blocks().zip(&mut blocks) {
             if let Some(odd) = bb.block(block).and_then(|block| block.odd_edges()) {
                 data.preds.extend((0..odd.virtual_preds).map(|_| BlockNumber::VIRTUAL));
-                for pred in &odd.extra_preds {
-                    // A predecessor that was removed since is none any more.
-                    data.preds.extend(rename.blocks.get(*pred));
-                }
+                // A predecessor that was removed since is none any more.
+                data.preds.extend(bb.unaccounted_preds(block).filter_map(|pred| rename.blocks.get(pred)));
             }
         }
         Ok(Numbered { rename, cfg: Cfg { blocks }, stmts: InstructionStream::with_capacity(bb.inst_count()) })

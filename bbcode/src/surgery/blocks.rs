@@ -2,7 +2,7 @@
 
 use ircode::{LineInfo, NewInstruction, Operand, Stmt, Type};
 
-use crate::code::{BBCode, OddEdges};
+use crate::code::{BBCode, BBlock, OddEdges};
 use crate::error::EditError;
 use crate::ids::{BlockId, Ids, InstId};
 
@@ -75,12 +75,12 @@ impl BBCode {
         }
         if let Some(odd) = odd.as_deref().cloned() {
             // What comes in stays, what goes out moves.
-            let OddEdges { virtual_preds, extra_succs, missing_succs, extra_preds } = odd;
+            let OddEdges { virtual_preds, extra_succs, missing_succs, extra_preds, stale_preds } = odd;
             self.set_odd_edges(new, OddEdges { extra_succs, missing_succs, ..OddEdges::default() })?;
-            self.set_odd_edges(block, OddEdges { virtual_preds, extra_preds, ..OddEdges::default() })?;
+            self.set_odd_edges(block, OddEdges { virtual_preds, extra_preds, stale_preds, ..OddEdges::default() })?;
         }
         for succ in succs {
-            self.rename_phi_edge(succ, block, new);
+            self.rename_incoming(succ, block, new);
         }
         self.store.phis_named = named;
         Ok(new)
@@ -129,7 +129,7 @@ impl BBCode {
         };
         self.push(new, NewInstruction::new(Stmt::goto(to), Type::Any).with_line(line))?;
         self.retarget(from, to, new);
-        self.rename_phi_edge(to, from, new);
+        self.rename_incoming(to, from, new);
         self.store.phis_named = true;
         Ok(new)
     }
@@ -212,6 +212,10 @@ impl BBCode {
         if self.block(into).is_some_and(|data| data.odd_edges().is_some_and(|odd| odd.leaves())) {
             return refuse(into, "control leaves the predecessor in ways that no terminator names");
         }
+        let names_it = |data: &BBlock| data.odd_edges().is_some_and(|odd| odd.missing_succs.contains(&block));
+        if self.store.stale_targets && self.blocks().filter_map(|other| self.block(other)).any(names_it) {
+            return refuse(into, "a terminator names the block that does not lead to it");
+        }
         match self.terminator(into).map(|(_, inst)| &inst.stmt) {
             None | Some(Stmt::Goto(_)) => {}
             Some(_) => return refuse(into, "the predecessor does not end in a goto"),
@@ -242,7 +246,7 @@ impl BBCode {
         }
         self.append_block(into, block)?;
         for succ in succs {
-            self.rename_phi_edge(succ, block, into);
+            self.rename_incoming(succ, block, into);
         }
         Ok(into)
     }

@@ -61,7 +61,7 @@ impl BBCode {
     /// # Errors
     ///
     /// [`EditError::NoSuchBlock`], [`EditError::NoSuchEdge`], [`EditError::FixedEdge`] as [`BBCode::split_edge`];
-    /// [`EditError::MissingPhiValue`]; [`EditError::NoSuchInst`] if `values` names what is no φ of `new`; [`EditError::AlreadyAnEdge`] if there is an edge
+    /// [`EditError::MissingPhiValue`]; [`EditError::NotAPhi`] if `values` names what is none of `new`; [`EditError::AlreadyAnEdge`] if there is an edge
     /// from `from` to `new` on which a φ takes something else; [`EditError::NotValid`] with what would not hold.
     pub fn redirect_edge(
         &mut self,
@@ -82,7 +82,7 @@ impl BBCode {
             bb.for_each_phi_mut(old, |_, phi| phi.entries.retain(|entry| entry.edge != from));
             for (phi, value) in values {
                 let node = bb.phi_nodes(new).find(|(id, _)| id == phi).and_then(|(_, inst)| inst.stmt.as_phi());
-                let node = node.ok_or(EditError::NoSuchInst(*phi))?;
+                let node = node.ok_or(EditError::NotAPhi { inst: *phi, block: new })?;
                 let taken = node.entries.iter().find(|entry| entry.edge == from).map(|entry| entry.value.as_ref());
                 // φs do not tell two edges from one block apart.
                 if already && taken != Some(Some(value)) {

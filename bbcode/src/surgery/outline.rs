@@ -131,7 +131,8 @@ impl BBCode {
     /// # Errors
     ///
     /// [`EditError::NoSuchBlock`]; [`EditError::NotOutlinable`] if the region is empty, holds the function's entry, a return, or part of a `try`,
-    /// uses static parameters, is entered at several blocks, or leaves to none or to several.
+    /// uses static parameters, is entered at several blocks, or leaves to none or to several; also where a value that goes in or comes out
+    /// [may be undefined](BBCode::maybe_undefined), as arguments and results are read.
     pub fn outline(&mut self, name: impl Into<Name>, region: &[BlockId]) -> Result<Outlined, EditError> {
         let mut edit = self.transaction();
         edit.ensure_phis_named();
@@ -148,6 +149,9 @@ impl BBCode {
 
     fn plan_outlining(&self, region: &[BlockId]) -> Result<Plan, EditError> {
         let refuse = |because: &str| Err(EditError::NotOutlinable(because.into()));
+        if region.is_empty() {
+            return refuse("there are none");
+        }
         for &block in region {
             self.block(block).ok_or(EditError::NoSuchBlock(block))?;
         }
@@ -157,6 +161,7 @@ impl BBCode {
             return refuse("they hold the entry of the function");
         }
         let cfg = self.cfg();
+        let undefined = self.maybe_undefined();
         let (mut entry, mut exit, mut outside_preds) = (None, None, Vec::new());
         for &block in &region {
             if self.block(block).is_some_and(|data| data.odd_edges().is_some()) {
@@ -244,8 +249,32 @@ impl BBCode {
             }
         }
         let order = region.iter().flat_map(|&block| self.inst_ids(block));
-        let outputs = order.filter(|id| outputs.contains(id)).collect();
+        let outputs: Vec<InstId> = order.filter(|id| outputs.contains(id)).collect();
+        if outputs.iter().chain(&self.passed(&inside, entry, exit)).any(|id| undefined.contains_key(*id)) {
+            return refuse("a value that goes in or comes out may be undefined");
+        }
         Ok(Plan { region, inside, entry, exit, outside_preds, outputs })
+    }
+
+    /// The values that become arguments of the function, or that the φs behind the region take from it.
+    fn passed(&self, inside: &HashSet<BlockId>, entry: BlockId, exit: BlockId) -> Vec<InstId> {
+        let mut passed = Vec::new();
+        for &block in inside {
+            for (_, inst) in self.insts(block) {
+                inst.stmt.for_each_use(|value| {
+                    if !self.block_of(value).is_some_and(|block| inside.contains(&block)) {
+                        passed.push(value);
+                    }
+                });
+            }
+        }
+        for (block, mine) in [(entry, false), (exit, true)] {
+            for phi in self.phi_nodes(block).filter_map(|(_, inst)| inst.stmt.as_phi()) {
+                let taken = phi.entries.iter().filter(|entry| inside.contains(&entry.edge) == mine);
+                passed.extend(taken.filter_map(|entry| entry.value.as_ref()?.as_value()));
+            }
+        }
+        passed
     }
 
     fn value_inside(&self, operand: Option<&Operand<Ids>>, inside: &HashSet<BlockId>) -> Option<InstId> {

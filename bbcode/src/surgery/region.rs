@@ -118,7 +118,9 @@ impl BBCode {
     /// Copies blocks with their statements to the end of the layout. Edges and values inside of the region become those
     /// of the copy; the copy leaves to the same blocks outside, whose φs take from it the copies of what they take from
     /// the region. Nothing goes into the copy: that takes a [redirected edge](BBCode::redirect_edge). φs of the copy forget the
-    /// edges from outside of the region, and φᶜs outside take the copies of ϒs too. Takes time linear in the function.
+    /// edges from outside of the region, and φᶜs outside take the copies of ϒs too. What else uses values of the region outside of it goes on using
+    /// those of the original, which the copy does not compute: give such values φs where control leaves, before control is sent through the copy
+    /// (as in loop-closed SSA form). Takes time linear in the function.
     ///
     /// ```
     /// use bbcode::BBCode;
@@ -233,12 +235,15 @@ impl BBCode {
         let _ = self.set_next(new, next.map(|next| copy.block(next)));
         if let Some(odd) = edges {
             let rename = |blocks: &[BlockId]| blocks.iter().map(|&block| copy.block(block)).collect();
-            let inside = odd.extra_preds.iter().filter(|pred| copy.blocks.contains_key(*pred));
+            let inside = |preds: &[BlockId]| -> Vec<BlockId> {
+                preds.iter().filter(|pred| copy.blocks.contains_key(*pred)).map(|&pred| copy.block(pred)).collect()
+            };
             let edges = OddEdges {
                 virtual_preds: if self.entry() == Some(block) { 0 } else { odd.virtual_preds },
                 extra_succs: rename(&odd.extra_succs),
                 missing_succs: rename(&odd.missing_succs),
-                extra_preds: inside.map(|&pred| copy.block(pred)).collect(),
+                extra_preds: inside(&odd.extra_preds),
+                stale_preds: inside(&odd.stale_preds),
             };
             let _ = self.set_odd_edges(new, edges);
         }
@@ -308,6 +313,7 @@ impl BBCode {
                     extra_succs: rename(&odd.extra_succs),
                     missing_succs: rename(&odd.missing_succs),
                     extra_preds: rename(&odd.extra_preds),
+                    stale_preds: rename(&odd.stale_preds),
                 };
                 self.set_odd_edges(new, edges)?;
             }

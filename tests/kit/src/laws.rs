@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use bbcode::BBCode;
+use bbcode::{BBCode, OddEdges};
 use exec::{Limits, Machine, RunErrorKind, Value, value_to_json};
 use ircode::{Function, IRCode, JuliaVersion, Module, Stmt, Style, print_module};
 use passes::{Pass, PassError, PassManager, PassResult};
@@ -109,11 +109,13 @@ fn has_edges_of_its_own(body: &IRCode) -> bool {
         let odd = bb.block(block).and_then(|block| block.odd_edges());
         let stops = bb.next(block).is_none()
             && bb.last_inst(block).and_then(|last| bb.stmt(last)).is_none_or(Stmt::falls_through);
-        stops
-            || odd.is_some_and(|odd| {
-                !(odd.extra_succs.is_empty() && odd.missing_succs.is_empty() && odd.extra_preds.is_empty())
-            })
+        stops || odd.is_some_and(|odd| !has_real_edges_only(odd))
     })
+}
+
+/// Whether the terminators and fallthroughs account for all edges, but for those from outside of the function.
+fn has_real_edges_only(odd: &OddEdges) -> bool {
+    *odd == OddEdges { virtual_preds: odd.virtual_preds, ..OddEdges::default() }
 }
 
 /// Whether the edges are said as conversion says them: by the terminators and fallthroughs alone. Those of code that is not
@@ -125,8 +127,7 @@ fn says_edges_once(bb: &BBCode) -> bool {
             && last.is_none_or(|last| last.stmt.falls_through() && last.ty != ircode::Type::Bottom);
         let goes_twice = bb.next(block).is_some() && last.is_some_and(|last| !last.stmt.falls_through());
         let odd = bb.block(block).and_then(|block| block.odd_edges());
-        let plain = odd
-            .is_none_or(|odd| odd.extra_succs.is_empty() && odd.missing_succs.is_empty() && odd.extra_preds.is_empty());
+        let plain = odd.is_none_or(has_real_edges_only);
         plain && !stops && !goes_twice
     })
 }

@@ -146,6 +146,7 @@ fn shuffled(u: &mut Unstructured<'_>, bb: &BBCode) -> Result<BBCode> {
                 extra_succs: all(&odd.extra_succs),
                 missing_succs: all(&odd.missing_succs),
                 extra_preds: all(&odd.extra_preds),
+                stale_preds: all(&odd.stale_preds),
             };
             let _ = new.set_odd_edges(copy, odd);
         }
