@@ -10,11 +10,12 @@ mod side;
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Arc;
 
-use bbcode::BBCode;
+use bbcode::{BBCode, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::text::print_declaration;
-use ircode::{Declaration, Function, Module, Name};
+use ircode::{Declaration, Function, Module, Name, Operand, Stmt};
 
 /// What counts as a difference.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -83,7 +84,7 @@ impl ModuleDiff {
 ///
 /// Names of values and blocks make no difference, nor does the order in which blocks other than the entry are laid out
 /// — with the gotos that a layout asks for —, the order of the entries of a φ, or that of the φs of a block. Functions
-/// are compared with those of the same name; if each program has exactly one, these two, whatever they are called. The
+/// are compared with those of the same name; if each program has exactly one, these two, whatever they are called and call themselves. The
 /// order of functions and of types makes no difference either.
 ///
 /// Nothing is taken for equal that is not: what stands for what is guessed, and then compared. Of programs that are equal,
@@ -146,7 +147,7 @@ pub fn diff(a: &Module<BBCode>, b: &Module<BBCode>, options: DiffOptions) -> Mod
     diff
 }
 
-/// Compares two functions up to renaming, see [`diff`]. Their own names make no difference.
+/// Compares two functions up to renaming, see [`diff`]. Their own names make no difference, also where they call themselves.
 pub fn diff_functions(a: &Function<BBCode>, b: &Function<BBCode>, options: DiffOptions) -> FunctionDiff {
     function_diff(Some(a), Some(b), options)
 }
@@ -158,7 +159,38 @@ fn function_diff(a: Option<&Function<BBCode>>, b: Option<&Function<BBCode>>, opt
         _ => None,
     };
     let name = b.or(a).map_or_else(|| Name::from(""), |function| function.name.clone());
-    FunctionDiff { name, change, rows: rows::rows(a, b, options) }
+    let renamed = a.filter(|a| a.name != name).map(|a| called(a, &name));
+    FunctionDiff { name, change, rows: rows::rows(renamed.as_ref().or(a), b, options) }
+}
+
+/// A function that calls itself by another name. What is called by that name in it is another function, and is told apart.
+fn called(function: &Function<BBCode>, name: &Name) -> Function<BBCode> {
+    let own = &function.name;
+    let other = Name::from(format!("{name} of the first"));
+    let new = |old: &Name| match old {
+        old if old == own => Some(name.clone()),
+        old if old == name => Some(other.clone()),
+        _ => None,
+    };
+    let mut function = function.clone();
+    let insts: Vec<InstId> = function.body.all_insts().map(|(id, _)| id).collect();
+    for id in insts {
+        let Some(inst) = function.body.inst_mut(id) else { continue };
+        if let Stmt::Invoke(invoke) = &mut inst.stmt
+            && let Some(new) = invoke.instance.name.as_ref().and_then(new)
+        {
+            Arc::make_mut(&mut invoke.instance).name = Some(new);
+        }
+        inst.stmt.for_each_operand_mut(&mut |operand| {
+            if let Operand::Global(global) = operand
+                && matches!(global.module.as_str(), "" | "Main")
+                && let Some(new) = new(&global.name)
+            {
+                *operand = Operand::global(&global.module, &new);
+            }
+        });
+    }
+    function
 }
 
 /// The lines of the declarations that differ: those of the second program in its order, then those that only the first

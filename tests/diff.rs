@@ -67,7 +67,7 @@ fn disguised(bb: &BBCode, seed: u64) -> BBCode {
         made.set_next(names.blocks[block], bb.next(block).map(|next| names.blocks[next])).unwrap();
         if let Some(odd) = bb.block(block).unwrap().odd_edges() {
             let mut odd = odd.clone();
-            for list in [&mut odd.extra_preds, &mut odd.extra_succs, &mut odd.missing_succs] {
+            for list in [&mut odd.extra_preds, &mut odd.stale_preds, &mut odd.extra_succs, &mut odd.missing_succs] {
                 list.iter_mut().for_each(|block| *block = names.blocks[*block]);
             }
             made.set_odd_edges(names.blocks[block], odd).unwrap();
@@ -405,4 +405,35 @@ fn long_programs_are_compared() {
         let other = to_bbcode(&make(50_000).unwrap()).unwrap();
         assert!(!diff(&module, &other, ALL).is_equal(), "{name}");
     }
+}
+
+/// Two programs of one function each.
+fn compared(a: &str, b: &str) -> String {
+    let read = |text: &str| to_bbcode(&ircode::parse_module(text).unwrap().module).unwrap();
+    diff(&read(a), &read(b), DiffOptions::default()).to_string()
+}
+
+#[test]
+fn a_function_that_calls_itself_is_equal_only_to_one_that_does() {
+    let program = |name: &str, called: &str| {
+        format!("function {name}(x::Float64)::Float64\n1 ─ %1 = Main.{called}(x)::Float64\n└──      return %1\nend\n")
+    };
+    assert_eq!(compared(&program("f", "f"), &program("g", "g")), "");
+    assert_eq!(compared(&program("f", "h"), &program("g", "h")), "");
+    // The one calls another `g`, which is not what calls itself.
+    assert_ne!(compared(&program("g", "g"), &program("f", "g")), "");
+    assert_ne!(compared(&program("f", "g"), &program("g", "g")), "");
+}
+
+#[test]
+fn what_is_not_reached_may_name_a_goto() {
+    let program = "
+function f(x::Float64)::Float64
+1 ─      return x
+2 ─      goto #3
+3 ─ %3 = Base.mul_float(%2, x)::Float64
+└──      return %3
+end
+";
+    assert_eq!(compared(program, program), "");
 }

@@ -337,9 +337,8 @@ fn edges(names: &Namer<'_, '_>, block: &BlockId) -> Option<String> {
     if odd.virtual_preds > 0 {
         parts.push(format!("{} from outside", odd.virtual_preds));
     }
-    for (what, blocks) in
-        [("also to", &odd.extra_succs), ("not to", &odd.missing_succs), ("also from", &odd.extra_preds)]
-    {
+    let preds: Vec<BlockId> = odd.extra_preds.iter().chain(&odd.stale_preds).copied().collect();
+    for (what, blocks) in [("also to", &odd.extra_succs), ("not to", &odd.missing_succs), ("also from", &preds)] {
         let mut shown: Vec<ShownName<BlockId>> = blocks.iter().map(|&block| names.block_name(block)).collect();
         shown.sort_unstable();
         if !shown.is_empty() {

@@ -3,13 +3,14 @@
 use std::ops::Range;
 
 use bbcode::{BBCode, BlockGraph, BlockId, Ids, InstId};
+use hashbrown::HashSet;
 use ircode::{Instruction, Stmt};
 use slotmap::SecondaryMap;
 
 /// A function, numbered densely.
 ///
 /// Where control goes on at the end of a block is the same whether a goto says so or the layout: a final goto is no
-/// statement here. A block with nothing but a goto, which only the fallthrough of one block leads to, is what laying out
+/// statement here, unless something that is not reached names it as if it had a value. A block with nothing but a goto, which only the fallthrough of one block leads to, is what laying out
 /// puts behind a goto-if-not: it counts as a part of that block.
 pub(super) struct Side<'a> {
     pub(super) bb: &'a BBCode,
@@ -40,15 +41,16 @@ pub(super) struct SideBlock {
 impl<'a> Side<'a> {
     pub(super) fn new(bb: &'a BBCode) -> Self {
         let graph = bb.cfg();
+        let named = named_gotos(bb);
         let mut parts: SecondaryMap<BlockId, BlockId> = SecondaryMap::new();
         let mut exits: SecondaryMap<BlockId, BlockId> = SecondaryMap::new();
         for block in bb.blocks() {
-            let mut exit = exit(bb, block);
+            let mut exit = exit(bb, &named, block);
             if let Some((_, last)) = bb.terminator(block)
                 && last.stmt.falls_through()
             {
                 while let Some((part, on)) =
-                    exit.and_then(|exit| Some((exit, passes_on(bb, &graph, &last.stmt, exit)?)))
+                    exit.and_then(|exit| Some((exit, passes_on(bb, &graph, &named, &last.stmt, exit)?)))
                 {
                     parts.insert(part, block);
                     exit = Some(on);
@@ -67,7 +69,7 @@ impl<'a> Side<'a> {
             numbers: SecondaryMap::new(),
         };
         for block in bb.blocks().filter(|block| !parts.contains_key(*block)) {
-            side.add_block(block, exits.get(block).copied());
+            side.add_block(block, exits.get(block).copied(), &named);
         }
         for (part, block) in &parts {
             if let Some(&number) = side.numbers.get(*block) {
@@ -80,10 +82,11 @@ impl<'a> Side<'a> {
         side
     }
 
-    fn add_block(&mut self, block: BlockId, exit: Option<BlockId>) {
+    fn add_block(&mut self, block: BlockId, exit: Option<BlockId>, named: &HashSet<InstId>) {
         let bb = self.bb;
         let number = self.blocks.len();
-        let goto = bb.terminator(block).filter(|(_, last)| matches!(last.stmt, Stmt::Goto(_))).map(|(id, _)| id);
+        let is_goto = |id: &InstId, last: &Instruction<Ids>| matches!(last.stmt, Stmt::Goto(_)) && !named.contains(id);
+        let goto = bb.terminator(block).filter(|(id, last)| is_goto(id, last)).map(|(id, _)| id);
         let start = self.statements.len();
         self.statements.extend(bb.phi_nodes(block));
         let middle = self.statements.len();
@@ -142,22 +145,42 @@ impl<'a> Side<'a> {
     }
 }
 
+/// The gotos that are named as if they had a value, which only code that is not reached may do.
+fn named_gotos(bb: &BBCode) -> HashSet<InstId> {
+    let mut named = HashSet::new();
+    for (_, inst) in bb.all_insts() {
+        inst.stmt.for_each_use(|value| {
+            if matches!(bb.stmt(value), Some(Stmt::Goto(_))) {
+                named.insert(value);
+            }
+        });
+    }
+    named
+}
+
 /// Where control goes at the end of a block that its last statement does not send elsewhere.
-fn exit(bb: &BBCode, block: BlockId) -> Option<BlockId> {
-    match bb.last_inst(block).and_then(|last| bb.stmt(last)) {
-        Some(Stmt::Goto(goto)) => Some(goto.label),
+fn exit(bb: &BBCode, named: &HashSet<InstId>, block: BlockId) -> Option<BlockId> {
+    let last = bb.last_inst(block);
+    match last.and_then(|last| bb.stmt(last)) {
+        Some(Stmt::Goto(goto)) => Some(goto.label).filter(|_| last.is_none_or(|last| !named.contains(&last))),
         Some(last) if !last.falls_through() => None,
         _ => bb.next(block),
     }
 }
 
 /// Where a block goes on to, if it does nothing but that for the block that ends in `last`.
-fn passes_on(bb: &BBCode, graph: &BlockGraph, last: &Stmt<Ids>, block: BlockId) -> Option<BlockId> {
+fn passes_on(
+    bb: &BBCode,
+    graph: &BlockGraph,
+    named: &HashSet<InstId>,
+    last: &Stmt<Ids>,
+    block: BlockId,
+) -> Option<BlockId> {
     let only_goto = match bb.first_inst(block) {
         None => true,
         Some(first) => bb.last_inst(block) == Some(first) && matches!(bb.stmt(first), Some(Stmt::Goto(_))),
     };
-    let on = exit(bb, block).filter(|on| *on != block)?;
+    let on = exit(bb, named, block).filter(|on| *on != block)?;
     // φs tell the two ways apart where the block before also goes there directly.
     let mut direct = false;
     last.for_each_target(|target| direct |= target == on);
