@@ -19,6 +19,7 @@ mod arguments;
 mod derivative;
 mod engine;
 mod matrix;
+mod outline;
 mod rules;
 
 use std::io::{ErrorKind, Write};

@@ -45,4 +45,4 @@ pub use jvp::{Jvp, jvp, jvp_function, jvp_with, tangent_from_json};
 pub use linearize::{Linearization, linearize, linearized_function};
 pub use pass_statistics::{PassStatistics, PassStatisticsError, pass_statistics};
 pub use reduce::{ReduceOptions, ReduceProgress, reduce, reduce_with};
-pub use roundtrip::{Mismatch, Ways, roundtrip};
+pub use roundtrip::{Mismatch, Ways, roundtrip, roundtrip_declarations};

@@ -1,7 +1,9 @@
 //! Whether a function survives every way there and back.
 
 use bbcode::{BBCode, ConversionError};
-use ircode::{Function, IRCode, JuliaVersion, Module, Style, from_json, parse_module, print_function, to_json};
+use ircode::{
+    Function, IRCode, JuliaVersion, Module, Style, from_json, parse_module, print_function, print_module, to_json,
+};
 
 /// A way on which a function did not survive.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,6 +19,43 @@ pub struct Mismatch {
 /// others, is left out where there are any. Returns what did not come back as it was.
 pub fn roundtrip(function: &Function<IRCode>) -> Vec<Mismatch> {
     Ways::default().check(function)
+}
+
+/// Takes the declarations of a module — types, classes, tables, global constants — through text in bbkit's style and JSON. Returns what
+/// did not come back as it was.
+///
+/// ```
+/// use bbkit::roundtrip_declarations;
+/// use ircode::parse_module;
+///
+/// let module = parse_module("struct P\n    x::Float64\nend\n")?.module;
+/// assert_eq!(roundtrip_declarations(&module), []);
+/// # Ok::<(), ircode::TextError>(())
+/// ```
+pub fn roundtrip_declarations<F>(module: &Module<F>) -> Vec<Mismatch> {
+    let mut mismatches = Vec::new();
+    let mut declarations: Module<IRCode> = Module::new();
+    for declaration in module.declarations() {
+        if let Err(twice) = declarations.declare(declaration) {
+            mismatches.push(Mismatch { way: "declare", problem: twice.to_string() });
+        }
+    }
+    if declarations.declarations().next().is_none() {
+        return mismatches;
+    }
+    let text = print_module(&declarations, Style::Bbkit);
+    let read = parse_module(&text).map(|parsed| parsed.module).map_err(|error| error.to_string());
+    let json = to_json(&declarations);
+    let loaded = json.and_then(|json| from_json(&json).map_err(|error| error.to_string()));
+    for (way, back) in [("text (bbkit)", read), ("json", loaded)] {
+        let problem = match back {
+            Ok(back) if back == declarations => continue,
+            Ok(back) => first_difference(&text, &print_module(&back, Style::Bbkit)),
+            Err(problem) => problem,
+        };
+        mismatches.push(Mismatch { way, problem });
+    }
+    mismatches
 }
 
 /// The manners of Julia's versions, each with its name.

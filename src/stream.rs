@@ -5,8 +5,9 @@ use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 
 use bbcode::BBCode;
+use ircode::diagnostic::Diagnostic;
 use ircode::json::{Dump, DumpReader};
-use ircode::{DefinedTwice, Function, IRCode, JsonError, Module, Name};
+use ircode::{DefinedTwice, Function, IRCode, JsonError, Module, Name, TextError};
 
 use crate::input::{Input, InputError, is_json};
 
@@ -39,25 +40,13 @@ fn read(path: &str, mut input: impl BufRead, visit: &mut dyn FnMut(Input)) -> Re
     }
 }
 
-/// Refuses a second function of a name.
-#[derive(Default)]
-struct Names(BTreeSet<Name>);
-
-impl Names {
-    fn add(&mut self, path: &str, name: &Name) -> Result<(), InputError> {
-        match self.0.insert(name.clone()) {
-            true => Ok(()),
-            false => Err(InputError::Unreadable { path: path.into(), message: format!("`{name}` is defined twice") }),
-        }
-    }
-}
-
 fn read_dump(path: &str, input: impl Read, visit: &mut dyn FnMut(Input)) -> Result<(), InputError> {
     let fail = |error: JsonError| InputError::Json { path: path.into(), error };
     let conversion = |message: String| InputError::Conversion { path: path.into(), message };
     let mut reader = DumpReader::new(input);
     let bbcode = reader.representation().map_err(fail)? == BBCode::REPRESENTATION;
-    let mut names = Names::default();
+    let twice = |twice: DefinedTwice| InputError::Unreadable { path: path.into(), message: twice.to_string() };
+    let mut names: BTreeSet<Name> = BTreeSet::new();
     loop {
         let function: Option<Function<IRCode>> = if bbcode {
             let function: Option<Function<BBCode>> = reader.next_function().map_err(fail)?;
@@ -69,8 +58,6 @@ fn read_dump(path: &str, input: impl Read, visit: &mut dyn FnMut(Input)) -> Resu
         let Some(function) = function else {
             let mut module = Module::new();
             for declaration in reader.declarations() {
-                let twice =
-                    |twice: DefinedTwice| InputError::Unreadable { path: path.into(), message: twice.to_string() };
                 module.declare(declaration.clone()).map_err(twice)?;
             }
             if module.declarations().next().is_some() {
@@ -78,10 +65,11 @@ fn read_dump(path: &str, input: impl Read, visit: &mut dyn FnMut(Input)) -> Resu
             }
             return Ok(());
         };
-        names.add(path, &function.name)?;
+        if !names.insert(function.name.clone()) {
+            return Err(twice(DefinedTwice(function.name)));
+        }
         let mut module = Module::new();
-        // A module of one function has no other of its name.
-        let _ = module.add_function(function);
+        module.add_function(function).map_err(twice)?;
         visit(Input::of_module(path, module));
     }
 }
@@ -110,9 +98,25 @@ impl Place {
     }
 }
 
+/// What is wrong with a piece of text that has a function of which there was one of the same name.
+fn second_function(path: &str, text: &str, first_line: usize, name: &Name) -> InputError {
+    let lines = text.split_inclusive('\n').scan(0, |at, line| {
+        let start = *at;
+        *at += line.len();
+        Some((start, line))
+    });
+    // A piece has one function.
+    let header = lines.into_iter().find(|(_, line)| line.starts_with("function "));
+    let (start, line) = header.unwrap_or_default();
+    let span = start..start + line.trim_end().len();
+    let message = DefinedTwice(name.clone()).to_string();
+    let diagnostics = vec![Diagnostic::error(span, message, "the second function of that name")];
+    InputError::Text { path: path.into(), error: TextError { diagnostics, source: text.into() }, first_line }
+}
+
 fn read_text(path: &str, mut input: impl BufRead, visit: &mut dyn FnMut(Input)) -> Result<(), InputError> {
     let unreadable = |message: String| InputError::Unreadable { path: path.into(), message };
-    let mut names = Names::default();
+    let mut names: BTreeSet<Name> = BTreeSet::new();
     let (mut piece, mut first_line, mut line_number) = (Vec::new(), 1, 0);
     let mut pieces = 0;
     // The last function, with its first line.
@@ -141,7 +145,9 @@ fn read_text(path: &str, mut input: impl BufRead, visit: &mut dyn FnMut(Input)) 
             }
             let read = Input::parse(path, text, &[]).map_err(|error| error.at_line(first_line))?;
             for function in read.module.functions() {
-                names.add(path, &function.name)?;
+                if !names.insert(function.name.clone()) {
+                    return Err(second_function(path, text, first_line, &function.name));
+                }
             }
             pieces += 1;
             visit(Input { first_line, ..read });

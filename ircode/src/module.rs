@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use crate::extensions::Extensions;
 use crate::name::Name;
@@ -140,10 +140,19 @@ impl<F: PartialEq> PartialEq for Module<F> {
     }
 }
 
-/// A function or a type of this name is there already.
+/// There is something of this name already: a function or a type, a parameter of the function, or a field or case of the type.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("`{0}` is defined twice")]
 pub struct DefinedTwice(pub Name);
+
+/// Finds a name that comes twice in something.
+fn all_different<'n>(mut names: impl Iterator<Item = &'n Name>, of: &Name) -> Result<(), DefinedTwice> {
+    let mut seen: HashSet<&Name> = HashSet::new();
+    match names.find(|name| !seen.insert(name)) {
+        Some(name) => Err(DefinedTwice(format!("{name} of {of}").into())),
+        None => Ok(()),
+    }
+}
 
 /// What the function of this name is a method of: `sin`, for `sin(::Float64)`. `None` if the name is no call.
 ///
@@ -260,11 +269,12 @@ impl<F> Module<F> {
     ///
     /// # Errors
     ///
-    /// [`DefinedTwice`] if there is one of this name.
+    /// [`DefinedTwice`] if there is one of this name, or if two of its parameters have the same name.
     pub fn add_function(&mut self, function: Function<F>) -> Result<(), DefinedTwice> {
         if self.by_name.contains_key(&function.name) {
             return Err(DefinedTwice(function.name));
         }
+        all_different(function.parameters.iter().flatten(), &function.name)?;
         self.index(function.name.clone(), self.functions.len());
         self.functions.push(function);
         Ok(())
@@ -340,6 +350,10 @@ impl<F> Module<F> {
                 known.supertypes = def.supertypes;
             }
             return Ok(());
+        }
+        match &def.kind {
+            TypeKind::Struct { fields, .. } => all_different(fields.iter().map(|(name, _)| name), &def.name)?,
+            TypeKind::Enum { cases } => all_different(cases.iter().map(|(name, _)| name), &def.name)?,
         }
         self.types_by_name.insert(def.name.clone(), self.types.len());
         self.types.push(def);

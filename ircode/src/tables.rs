@@ -437,6 +437,22 @@ impl<F> Module<F> {
         Some(supers.map(|name| Type::Named((0..depth).fold(name, |name, _| shadow_name(&name)))).collect())
     }
 
+    /// Whether what is declared to be of this type may be of another one below it: of a class, or the tangent of one.
+    ///
+    /// ```
+    /// let module = ircode::parse_module("class Shape\n    scale::Float64\nend\nclass Circle <: Shape\n    r::Float64\nend\n")?.module;
+    /// assert!(module.may_be_of_subclass("Circle") && module.may_be_of_subclass("BBKit.Tangent{Shape}"));
+    /// assert!(!module.may_be_of_subclass("Square"));
+    /// # Ok::<(), ircode::TextError>(())
+    /// ```
+    pub fn may_be_of_subclass(&self, name: &str) -> bool {
+        let mut of = plain(name);
+        while let Some(inner) = shadowed_name(of) {
+            of = inner;
+        }
+        self.class(of).is_some()
+    }
+
     /// Whether objects of the first class are objects of the second, too.
     pub fn is_subclass(&self, class: &str, of: &str) -> bool {
         self.class_chain(class).any(|class| class.name.as_str() == plain(of))

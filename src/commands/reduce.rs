@@ -14,7 +14,8 @@ use super::{Failure, fail, output, say, select, verified};
 /// Shrink a program as long as a command finds it interesting: delta debugging on the code itself.
 ///
 /// The command is run by `sh -c` for each candidate, `{}` being the path of a file with the candidate. As of C-Reduce, a
-/// candidate is interesting if the command exits with 0; with --fails, if it does not. The smallest interesting program
+/// candidate is interesting if the command exits with 0; with --fails, if it does not, but for 126 and 127, by which the shell says that
+/// it cannot run the command. The smallest interesting program
 /// goes to standard output, what becomes of it meanwhile to standard error.
 #[derive(Args)]
 #[command(after_help = "\
@@ -70,6 +71,12 @@ fn seconds(text: &str) -> Result<f64, String> {
 
 impl Reduce {
     pub(crate) fn run(self) -> Result<(), Failure> {
+        if let Some(folder) = self.output.as_deref().and_then(|path| Path::new(path).parent())
+            && !folder.as_os_str().is_empty()
+            && !folder.is_dir()
+        {
+            return fail(format!("--output: there is no folder {}", folder.display()));
+        }
         if !self.test.contains("{}") {
             return fail("--test: the command must say by `{}` where the path of the program goes");
         }
@@ -131,12 +138,13 @@ impl Reduce {
 
     fn is_interesting(&self, outcome: &Outcome) -> bool {
         let expected = self.expect.as_ref().is_none_or(|text| outcome.text.contains(text.as_str()));
-        outcome.success.is_some_and(|success| success != self.fails) && expected
+        outcome.success.is_some_and(|success| success != self.fails) && expected && !outcome.is_missing
     }
 
     /// Why the program as it was given is not interesting.
     fn complaint(&self, outcome: &Outcome) -> String {
         let why = match (outcome.success, &self.expect) {
+            _ if outcome.is_missing => "the command cannot be run".into(),
             (None, _) => format!("the command ran for more than {} seconds", self.timeout),
             (Some(true), _) if self.fails => "the command does not fail".into(),
             (Some(false), _) if !self.fails => "the command fails".into(),
@@ -154,6 +162,8 @@ impl Reduce {
 /// What came of a run: whether the command succeeded, `None` if it was stopped; and what it printed.
 struct Outcome {
     success: Option<bool>,
+    /// Whether the shell could not run it, or did not find it.
+    is_missing: bool,
     text: String,
 }
 
@@ -193,9 +203,9 @@ impl<'r> Bench<'r> {
         let mut child = command.spawn().map_err(failed(Path::new("sh")))?;
         let end = Instant::now() + Duration::from_secs_f64(self.options.timeout);
         let mut pause = Duration::from_micros(200);
-        let success = loop {
+        let status = loop {
             match child.try_wait().map_err(failed(Path::new("sh")))? {
-                Some(status) => break Some(status.success()),
+                Some(status) => break Some(status),
                 None if Instant::now() >= end => {
                     stop(&mut child);
                     break None;
@@ -205,7 +215,11 @@ impl<'r> Bench<'r> {
             pause = (pause * 2).min(Duration::from_millis(20));
         };
         let bytes = fs::read(&printed).map_err(failed(&printed))?;
-        Ok(Outcome { success, text: String::from_utf8_lossy(&bytes).into_owned() })
+        Ok(Outcome {
+            success: status.map(|status| status.success()),
+            is_missing: status.is_some_and(|status| matches!(status.code(), Some(126 | 127))),
+            text: String::from_utf8_lossy(&bytes).into_owned(),
+        })
     }
 }
 

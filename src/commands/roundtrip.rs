@@ -1,8 +1,9 @@
 //! `bbkit roundtrip`: take programs every way there and back.
 
-use bbkit::{Input, roundtrip};
+use bbkit::{Input, Mismatch, roundtrip, roundtrip_declarations};
 use clap::Args;
 
+use super::outline::Outline;
 use super::{Failure, diagnose, fail, output};
 
 /// Take programs every way there and back — between the representations, through text and JSON — and compare.
@@ -20,20 +21,31 @@ impl Roundtrip {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let (mut functions, mut statements, mut mismatches, mut unreadable) = (0, 0, 0, false);
         for file in &self.files {
+            let mut outline = Outline::default();
+            let mut report = |name: &str, mismatch: Mismatch| {
+                mismatches += 1;
+                diagnose(&format!("{file}: {name}: {}: {}", mismatch.way, mismatch.problem));
+            };
             let read = Input::read_pieces(file, &mut |input| {
+                outline.add(&input);
+                roundtrip_declarations(&input.module).into_iter().for_each(|mismatch| report("declarations", mismatch));
                 for function in input.module.functions() {
                     functions += 1;
                     statements += function.body.value_count();
-                    for mismatch in roundtrip(function) {
-                        mismatches += 1;
-                        let name = if function.name.is_empty() { "the listing" } else { &function.name };
-                        diagnose(&format!("{file}: {name}: {}: {}", mismatch.way, mismatch.problem));
-                    }
+                    let name = if function.name.is_empty() { "the listing" } else { &function.name };
+                    roundtrip(function).into_iter().for_each(|mismatch| report(name, mismatch));
                 }
             });
-            if let Err(error) = read {
-                diagnose(&error.to_string());
-                unreadable = true;
+            match read {
+                Ok(()) => {
+                    for problem in outline.problems() {
+                        report("declarations", Mismatch { way: "verify", problem });
+                    }
+                }
+                Err(error) => {
+                    diagnose(&error.to_string());
+                    unreadable = true;
+                }
             }
         }
         output(&format!("{functions} functions, {statements} statements, {mismatches} mismatches\n"));

@@ -1,11 +1,9 @@
 //! `bbkit verify`: check programs.
 
-use std::convert::Infallible;
-
 use bbkit::Input;
 use clap::Args;
-use ircode::{Module, Type, verify_tables};
 
+use super::outline::Outline;
 use super::{Failure, diagnose, fail, output};
 
 /// Check programs: that all names name something, that values are defined before they are used, that edges agree with
@@ -26,17 +24,10 @@ impl Verify {
         let mut failed = false;
         for file in &self.files {
             let (mut count, mut violations) = (0, 0);
-            // Tables are checked against all functions of the file, of which only the types of arguments are kept.
-            let mut outline: Module<Vec<Type>> = Module::new();
-            let mut problems = Vec::new();
+            let mut outline = Outline::default();
             let read = Input::read_pieces(file, &mut |input| {
-                for declaration in input.module.declarations() {
-                    problems.extend(outline.declare(declaration).err().map(|twice| format!("error: {twice}")));
-                }
+                outline.add(&input);
                 for function in input.module.functions() {
-                    let Ok(signature) = function.map(|body| Ok::<_, Infallible>(body.argtypes.clone()));
-                    // A second function of a name is refused when it is read.
-                    let _ = outline.add_function(signature);
                     count += 1;
                     if let Err(problem) = input.verify(&function.name) {
                         diagnose(&problem);
@@ -46,9 +37,8 @@ impl Verify {
             });
             match read {
                 Ok(()) => {
-                    let tables = verify_tables(&outline, Vec::as_slice).err();
-                    problems.extend(tables.map(|found| found.to_string()));
-                    problems.iter().for_each(|problem| diagnose(problem));
+                    let problems = outline.problems();
+                    problems.iter().for_each(|problem| diagnose(&format!("{problem}\n --> {file}")));
                     let plural = if count == 1 { "" } else { "s" };
                     if violations == 0 {
                         let tables = if problems.is_empty() { "valid" } else { "valid, but the tables are not" };

@@ -163,6 +163,10 @@ impl<R: Read> DumpReader<R> {
                 if self.input.peek()?.is_some() {
                     return Err(self.input.fault("trailing characters".into()));
                 }
+                self.check_heading()?;
+                if !self.listed {
+                    return Err(JsonError::in_piece("", 0, "the member `functions` is missing".into(), 1, 0));
+                }
                 return Ok(());
             }
             let (key, line, offset) = self.input.value()?;
@@ -537,6 +541,7 @@ end
             ("{\"bbkit\":2,\"representation\":\"ircode\",\"functions\":[]}", "version 2"),
             ("{\"bbkit\":1,\"representation\":\"bbcode\",\"functions\":[]}", "a dump of bbcode"),
             ("{\"bbkit\":1,\"functions\":[]}", "`representation` is missing"),
+            ("{\"bbkit\":1,\"representation\":\"ircode\"}", "`functions` is missing"),
             ("{\"functions\":{},\"bbkit\":1}", "list of functions"),
         ] {
             let error = read(text).map(|functions| functions.len()).unwrap_err().to_string();
