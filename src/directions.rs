@@ -1,7 +1,7 @@
 //! The floats among the arguments of a function, and the directions along each of them.
 
 use bbcode::BBCode;
-use exec::{Limits, Machine, Value, float_places, tangent_floats};
+use exec::{Limits, Machine, Value, first_shared_tangent, float_places, tangent_floats};
 use ircode::{IRCode, Module, Type};
 
 use crate::GradientError;
@@ -16,7 +16,11 @@ const DEEPEST: usize = 16;
 
 /// The forms of arguments, as far as their tangents are known to have the same.
 #[derive(Clone, Debug)]
-pub(crate) struct Forms(Vec<Form>);
+pub(crate) struct Forms {
+    forms: Vec<Form>,
+    /// The arguments, of which tangents are not to say different things where they share objects.
+    args: Vec<Value>,
+}
 
 #[derive(Clone, Debug)]
 enum Form {
@@ -30,18 +34,24 @@ enum Form {
 
 impl Forms {
     pub(crate) fn of(args: &[Value]) -> Self {
-        Forms(args.iter().map(|arg| Form::of(arg, DEEPEST)).collect())
+        Forms { forms: args.iter().map(|arg| Form::of(arg, DEEPEST)).collect(), args: args.to_vec() }
     }
 
-    /// Whether a direction has one tangent for each argument, of its form.
+    /// Whether a direction has one tangent for each argument, of its form, and each object one of its own.
     pub(crate) fn check(&self, direction: &[Value]) -> Result<(), GradientError> {
-        if self.0.len() != direction.len() {
-            return Err(GradientError::Direction { arguments: self.0.len(), tangents: direction.len() });
+        if self.forms.len() != direction.len() {
+            return Err(GradientError::Direction { arguments: self.forms.len(), tangents: direction.len() });
         }
-        for (index, (form, tangent)) in self.0.iter().zip(direction).enumerate() {
+        for (index, (form, tangent)) in self.forms.iter().zip(direction).enumerate() {
             form.check(tangent).map_err(|because| GradientError::Tangent { argument: index + 2, because })?;
         }
-        Ok(())
+        match first_shared_tangent(&self.args, direction) {
+            Some(index) => {
+                let because = "an object in the argument has two tangents, or the one of another object".into();
+                Err(GradientError::Tangent { argument: index + 2, because })
+            }
+            None => Ok(()),
+        }
     }
 }
 

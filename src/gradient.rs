@@ -5,6 +5,8 @@ mod seed;
 mod statistics;
 mod wrt;
 
+use std::borrow::Cow;
+
 use bbcode::{BBCode, ConversionError};
 use exec::{Limits, Machine, RunError, Value, ValueError};
 use hashbrown::HashSet;
@@ -533,8 +535,14 @@ pub fn specialized(module: &Module<IRCode>, name: &str, args: &[Value]) -> Resul
     Ok(into_ircode(module)?)
 }
 
-/// Takes types that a function does not show from those of its arguments.
+/// Takes types that a function does not show from those of its arguments, of which it may collect the last in a tuple.
 pub(crate) fn specialize(module: &mut Module<BBCode>, name: &Name, types: &[Type]) -> Result<(), PassError> {
+    let collecting = module.function(name).filter(|function| function.varargs);
+    let fixed = collecting.map(|function| function.body.argtypes.len().saturating_sub(2).min(types.len()));
+    let types: Cow<'_, [Type]> = match fixed.map(|fixed| types.split_at(fixed)) {
+        Some((own, collected)) => [own, &[Type::tuple(collected.iter().cloned())]].concat().into(),
+        None => types.into(),
+    };
     let Some(body) = module.body_mut(name) else { return Ok(()) };
     if body.julia.is_some() {
         // A dump of Julia's own code has all types and the widths of all literals.
@@ -542,7 +550,7 @@ pub(crate) fn specialize(module: &mut Module<BBCode>, name: &Name, types: &[Type
     }
     let mut body = std::mem::take(body);
     let context = passes::Context { module, function: name };
-    let result = infer_types::specialize(&mut body, &context, types);
+    let result = infer_types::specialize(&mut body, &context, &types);
     if let Some(place) = module.body_mut(name) {
         *place = body;
     }

@@ -9,7 +9,7 @@ use passes::reverse_mode::{self, DerivativeNames};
 use crate::GradientError;
 use crate::directions::Forms;
 use crate::engine::{Ran, RunOptions, run};
-use crate::gradient::{into_ircode, specialize, verified};
+use crate::gradient::{into_ircode, run_error, specialize, verified};
 use crate::jvp::packed;
 
 /// The value of a function, its gradient, and the product of its Hessian and a vector.
@@ -97,7 +97,9 @@ pub fn hvp_with(
     };
     let machine = Machine::with_limits(&derived, limits);
     let mut all = packed(&machine, module, name, args)?;
-    all.extend(packed(&machine, module, name, vector)?);
+    // The vector may be the arguments themselves, which the function may change.
+    let vector = machine.copies(vector).map_err(run_error)?;
+    all.extend(packed(&machine, module, name, &vector)?);
     drop(machine);
     let (result, ran) = run(&derived, &names.directional, &all, options)?;
     let part = |index: usize| {

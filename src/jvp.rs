@@ -1,7 +1,7 @@
 //! From a module to a derivative in a direction, in one step.
 
 use bbcode::BBCode;
-use exec::{Limits, Machine, Value};
+use exec::{Limits, Machine, Value, share_objects};
 use ircode::tangents::{TangentTypes, shadow_name, shadowed_name};
 use ircode::{Declaration, IRCode, Module, Name, Type, TypeKind};
 use passes::forward_mode::{Options, differentiate};
@@ -32,8 +32,8 @@ pub struct Jvp {
 /// struct, an array for an array, `nothing` where the type has none. [`tangent_from_json`] and [`Machine::zero_tangent`] make
 /// them. Types of arguments that the function does not declare are taken from `args`.
 ///
-/// Objects among the arguments and tangents are changed in place as the function changes them. Where two arguments are one object, their
-/// tangents must be one object, too.
+/// Objects among the arguments and tangents are changed in place as the function changes them; a direction that shares objects with the arguments,
+/// or with a direction before it, is copied first. Where two arguments are one object, their tangents must be one object, too, and only there.
 ///
 /// ```
 /// use exec::Value;
@@ -86,9 +86,12 @@ pub fn jvp_with(
     let derived_as = Options { directions: directions.len(), ..Options::default() };
     let (derived, derivative) = jvp_function(module, name, &types, &derived_as)?;
     let machine = Machine::with_limits(&derived, options.limits);
-    let mut all = Vec::new();
-    for values in std::iter::once(args).chain(directions.iter().map(Vec::as_slice)) {
-        all.extend(packed(&machine, module, name, values)?);
+    let mut all = packed(&machine, module, name, args)?;
+    for direction in directions {
+        let given = packed(&machine, module, name, direction)?;
+        // What changes its argument would change the tangent, too, or that of another direction.
+        let own = if share_objects(&all, &given) { machine.copies(&given).map_err(run_error)? } else { given };
+        all.extend(own);
     }
     drop(machine);
     let (result, ran) = run(&derived, &derivative, &all, options)?;

@@ -7,7 +7,7 @@ use passes::linearization::{LinearizationNames, Options, differentiate};
 
 use crate::GradientError;
 use crate::directions::Forms;
-use crate::gradient::{into_ircode, specialize, verified};
+use crate::gradient::{into_ircode, run_error, specialize, verified};
 use crate::jvp::packed;
 
 /// A value with its differential.
@@ -37,7 +37,9 @@ impl Linearization {
     pub fn apply(&self, direction: &[Value], limits: Limits) -> Result<Value, GradientError> {
         self.forms.check(direction)?;
         let mut machine = Machine::with_limits(&self.module, limits);
-        let tangents = packed(&machine, &self.module, &self.function, direction)?;
+        // They may be objects that are arguments, too, or are to be used again.
+        let direction = machine.copies(direction).map_err(run_error)?;
+        let tangents = packed(&machine, &self.module, &self.function, &direction)?;
         Ok(machine.apply(&self.differential, &tangents)?)
     }
 }
@@ -45,8 +47,8 @@ impl Linearization {
 /// The value of a function and its differential, which gives the derivative in any direction: [`passes::linearization`] has how. Types of
 /// arguments that the function does not declare are taken from `args`.
 ///
-/// Objects among the arguments are changed in place as the function changes them, and so are objects among the tangents when the
-/// differential is applied: it is given new ones each time. Where two arguments are one object, their tangents must be one object, too.
+/// Objects among the arguments are changed in place as the function changes them; those among the tangents are copied. Where two arguments are one
+/// object, their tangents must be one object, too, and only there.
 ///
 /// ```
 /// use exec::Value;

@@ -633,6 +633,12 @@ fn what_is_not_compiled_is_said() {
     let error = told(module.gradient("itself").compile().unwrap_err());
     assert!(error.contains("the result is a Vector{Float64}, which has no gradient"), "{error}");
     assert!(matches!(module.jvp("itself").compile().unwrap_err(), CompileError::Result { .. }));
+    // A union that may be a number is none.
+    let union = module_of(
+        "function f(x::Float64, b::Bool)::Union{Float64, Int64}\n1 ─      goto #3 if not b\n2 ─      return x\n3 ─      return 3\nend\n",
+    );
+    assert!(matches!(union.gradient("f").compile().unwrap_err(), CompileError::Result { .. }));
+    assert!(matches!(union.hvp("f").compile().unwrap_err(), CompileError::Result { .. }));
 }
 
 /// `%3` is not computed on every way to its use, and a jump stands in the middle of a block.

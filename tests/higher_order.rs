@@ -290,6 +290,18 @@ fn of_branches() {
 }
 
 #[test]
+fn of_powers() {
+    let points = [At::Float(0.8, 1.5), At::Float(0.0, 1.5)];
+    check("power_of_two", &points, |x| x[0].times(2f64.ln()).exp());
+    check("power_of_square", &points, |x| (x[0] * x[0]).times(2f64.ln()).exp());
+}
+
+#[test]
+fn of_one_object_as_two_arguments() {
+    check("of_classes", &[At::Float(1.5, 1.5)], |x| powi(x[0], 2));
+}
+
+#[test]
 fn of_recursion() {
     let refused = [("RRR", TANGENT_FIELD), ("RFR", TANGENT_FIELD)];
     check_but("fourth", &FLOAT, &refused, |x| powi(x[0], 4));

@@ -18,6 +18,7 @@ pub mod native;
 mod object;
 mod phi_edges;
 mod prepare;
+mod sharing;
 mod shown_objects;
 mod statistics;
 mod value;
@@ -28,6 +29,7 @@ pub use host::{HostError, Objects};
 pub use json::{ValueError, value_to_json};
 pub use limits::Limits;
 pub use machine::Machine;
+pub use sharing::{first_shared_tangent, share_objects};
 pub use statistics::{Allocations, Statistics};
 pub use value::Value;
 pub use value::{

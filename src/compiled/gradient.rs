@@ -91,17 +91,15 @@ pub(super) fn accumulating<T: super::Compilable>(
     let options = passes::reverse_mode::Options { accumulate: true, only_joined: true, ..builder.reverse(signature) };
     let Derivative { names, warnings } = passes::reverse_mode::derive(module, &signature.function, &options)?;
     let name = names.accumulate_gradient;
-    match module.function(&name).map(|function| function.body.argtypes.get(signature.parameters.len() + 1)) {
-        Some(Some(&Type::FLOAT64)) => Ok((name, warnings)),
-        Some(_) => {
-            let results = module.function(&name).map(|function| function.result.clone());
-            let value = match results {
-                Some(Type::Tuple(types)) => types.first().cloned(),
-                _ => None,
-            };
-            Err(builder.result_error(value.unwrap_or(Type::Any), "gradients of a Float64"))
-        }
-        None => Err(builder.result_error(Type::Bottom, "gradients of a Float64")),
+    // The seed of a union that may be a Float64 is one, too.
+    let value = match module.function(&name).map(|function| &function.result) {
+        Some(Type::Tuple(types)) => types.first().cloned(),
+        Some(_) => None,
+        None => Some(Type::Bottom),
+    };
+    match value {
+        Some(Type::FLOAT64) => Ok((name, warnings)),
+        value => Err(builder.result_error(value.unwrap_or(Type::Any), "gradients of a Float64")),
     }
 }
 

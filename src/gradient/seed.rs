@@ -1,6 +1,6 @@
 //! The cotangent of a result from which the pullback starts.
 
-use exec::{Limits, Machine, RunErrorKind, Value, ValueError, check_tangent};
+use exec::{Limits, Machine, RunErrorKind, Value, check_tangent};
 use ircode::tangents::{Tangent, TangentTypes};
 use ircode::{IRCode, Module, Scalar, Type};
 use serde_json::Value as Json;
@@ -51,10 +51,14 @@ pub(super) fn tangent(
         }
     };
     match seed {
-        Seed::Value(seed) => check_tangent(&value, &zero, seed).map(|()| seed.clone()),
-        Seed::Json(json) => machine.tangent_from_json(json, &value, &zero),
+        Seed::Value(seed) => {
+            check_tangent(&value, &zero, seed).map_err(GradientError::Seed)?;
+            // It may be an argument, too, which the function may change.
+            let copies = machine.copies(std::slice::from_ref(seed)).map_err(run_error)?;
+            Ok(copies.into_iter().next().unwrap_or(Value::Nothing))
+        }
+        Seed::Json(json) => machine.tangent_from_json(json, &value, &zero).map_err(GradientError::Seed),
     }
-    .map_err(|error: ValueError| GradientError::Seed(error))
 }
 
 /// The tangent with all floats zero, if the type alone says what that is.

@@ -207,7 +207,7 @@ pub(super) fn mutable_parts<F>(module: &Module<F>, ty: &Type) -> Option<HashSet<
             }
             Type::Named(name) => {
                 let def = module.type_def(name)?;
-                if module.class(name).is_some() {
+                if module.may_be_of_subclass(name) {
                     // An object may be of a class below.
                     return None;
                 }

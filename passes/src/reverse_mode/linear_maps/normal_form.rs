@@ -59,6 +59,10 @@ fn unite_returns(bb: &mut BBCode) -> Result<(), EditError> {
     bb.push(exit, NewInstruction::new(Stmt::ret(Operand::Value(phi)), Type::Any).with_line(line))?;
     for (_, id, _) in returned {
         bb.replace(id, Stmt::goto(exit))?;
+        // A return may have a type, and a goto has none.
+        if let Some(inst) = bb.inst_mut(id) {
+            inst.ty = Type::Any;
+        }
     }
     Ok(())
 }
