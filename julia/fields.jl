@@ -1,5 +1,8 @@
 # Fields of structs that may hold anything, as those without a type do: of what is put in them in all of a dump follows what is taken out, and a dump declares them so.
 
+"Of how many types the numbers in a field are at most."
+const MOST_NUMBERS = 3
+
 """
 Of which types what is in fields is whose declared type says less, by the struct and the number of the field: the types that are `expected`, taken for granted where code reads
 fields, and the fields of which nothing can be known, as they have `failed`. What is taken for granted must hold in the end: [`settle_fields!`](@ref).
@@ -70,10 +73,11 @@ function settle_fields!(fields::Fields, codes)
         known === ty && continue
         # What is not known may follow from what is read there.
         known === nothing && !is_known_type(ty) && (ty = get(stored.known, place, Any))
-        is_known = is_one_type(ty) || is_one_of_few_functions(ty)
+        is_known = is_one_type(ty) || is_one_of_few_functions(ty) || is_one_of_few_numbers(ty)
         changed |= known !== nothing || is_known
-        # What was taken for granted and did not hold is not tried again: it may have been what led to it.
-        if known === nothing && is_known
+        # What was taken for granted and did not hold is not tried again, as it may have been what led to it: unless numbers of another type
+        # come to it, as in sums that start with the integer 0.
+        if known === nothing && is_known || known !== nothing && known <: ty && is_one_of_few_numbers(ty)
             fields.expected[place] = ty
         else
             delete!(fields.expected, place)
@@ -85,6 +89,8 @@ end
 
 is_one_of_few_functions(@nospecialize(ty)) =
     ty <: Function && is_known_type(ty) && length(Base.uniontypes(ty)) <= MOST_COMBINATIONS
+
+is_one_of_few_numbers(@nospecialize(ty)) = ty <: Union{Nothing,Number} && is_known_type(ty) && length(Base.uniontypes(ty)) <= MOST_NUMBERS
 
 "Takes nothing for granted any more."
 function give_up!(fields::Fields)

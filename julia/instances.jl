@@ -37,24 +37,27 @@ Instances(boxes::Union{Nothing,Boxes} = Boxes(), fields::Fields = Fields()) =
 
 """
 Lets calls invoke the instances for the types of their arguments, and finds the types that follow. What a loop carries may be of the types that it starts with: that is
-assumed, and holds if what follows from it says so of every turn.
+assumed, and holds if what follows from it says so of every turn. Numbers of another type that come to it are assumed, too, as in sums that start with the integer 0.
 """
 function sharpen_calls!(ir, instances::Instances)
     rows = columns(ir)
     sharpen_once!(ir, rows, instances)
-    refused = Set{Int}()
+    refused, wider = Set{Int}(), Dict{Int,Any}()
     while true
-        assumed = assumed_types(ir, rows, refused)
+        assumed = assumed_types(ir, rows, refused, wider)
         isempty(assumed) && return nothing
         before = copy(rows.stmts), copy(rows.types)
         for (i, ty) in assumed
             rows.types[i] = ty
         end
         sharpen_once!(ir, rows, instances)
-        impossible = impossible_values(ir, rows)
-        wrong = [i for (i, ty) in assumed if !(incoming_type(ir, rows, rows.stmts[i], impossible) <: ty)]
-        isempty(wrong) && continue
-        union!(refused, wrong)
+        impossible = impossible_values(ir, rows, instances)
+        incoming = [Union{incoming_type(ir, rows, rows.stmts[i], impossible),ty} for (i, ty) in assumed]
+        all(is <: ty for ((_, ty), is) in zip(assumed, incoming)) && continue
+        for ((i, ty), is) in zip(assumed, incoming)
+            is <: ty && continue
+            is_one_of_few_numbers(is) ? (wider[i] = is) : push!(refused, i)
+        end
         copyto!(rows.stmts, before[1])
         copyto!(rows.types, before[2])
     end
@@ -81,12 +84,12 @@ function type_recursion!(ir, mi::Core.MethodInstance, instances::Instances)
 end
 
 "What is known of some values of φs of open types, by the numbers of the φs."
-function assumed_types(ir, rows::Columns, refused::Set{Int})
+function assumed_types(ir, rows::Columns, refused::Set{Int}, wider::Dict{Int,Any})
     assumed = Pair{Int,Any}[]
     for i in 1:length(rows.stmts)
         stmt = rows.stmts[i]
         stmt isa Core.PhiNode && is_open(rows.types[i]) && !(i in refused) || continue
-        known = Union{filter(is_known_type, argument_types(ir, rows, assigned_values(stmt)))...}
+        known = Union{get(wider, i, Union{}),filter(is_known_type, argument_types(ir, rows, assigned_values(stmt)))...}
         known !== Union{} && known <: rows.types[i] && !(rows.types[i] <: known) || continue
         length(Base.uniontypes(known)) <= MOST_COMBINATIONS && push!(assumed, i => known)
     end
@@ -100,8 +103,11 @@ assigned_values(phi::Core.PhiNode) = [phi.values[i] for i in 1:length(phi.values
 incoming_type(ir, rows::Columns, phi::Core.PhiNode, impossible::BitSet) =
     Union{argument_types(ir, rows, filter(x -> !is_among(impossible, x), assigned_values(phi)))...}
 
-"The values that are never made: those of which it is known, where they are asked for, that they are of another type, and what is made of them."
-function impossible_values(ir, rows::Columns)
+"""
+The values that are never made: those of which it is known, where they are asked for, that they are of another type, what functions give that fail on
+`nothing`, and what is made of these.
+"""
+function impossible_values(ir, rows::Columns, instances::Instances)
     found = BitSet()
     for i in 1:length(rows.stmts)
         stmt = rows.stmts[i]
@@ -112,19 +118,24 @@ function impossible_values(ir, rows::Columns)
             values = assigned_values(stmt)
             !isempty(values) && all(x -> is_among(found, x), values)
         else
-            stmt isa Expr && stmt.head in (:call, :invoke, :new) && any(x -> is_among(found, x), stmt.args)
+            stmt isa Expr && stmt.head in (:call, :invoke, :new) && (any(x -> is_among(found, x), stmt.args) || fails_on_nothing(ir, rows, stmt, instances))
         end
         never && push!(found, i)
     end
     return found
 end
+
+"Whether functions give nothing back, as they fail on `nothing`."
+fails_on_nothing(ir, rows::Columns, stmt::Expr, instances::Instances) =
+    Nothing in argument_types(ir, rows, stmt.args) && found_type(ir, rows, stmt, instances) === Union{}
+
 # Arguments have negative numbers there.
 is_among(found::BitSet, @nospecialize(x)) = x isa Core.SSAValue && x.id in found || x isa Argument && -x.n in found
 
 function sharpen_once!(ir, rows::Columns, instances::Instances)
     for round in 1:MOST_ROUNDS
         changed = false
-        impossible = impossible_values(ir, rows)
+        impossible = impossible_values(ir, rows, instances)
         for i in 1:length(rows.stmts)
             rows.types[i] === Union{} && continue
             stmt = rows.stmts[i]
@@ -347,11 +358,14 @@ function chosen_type(ir, rows::Columns, stmt::Expr, instances::Instances)
     members = [Base.uniontypes(ty) for ty in argument_types(ir, rows, stmt.args)]
     prod(length, members) <= MOST_COMBINATIONS && all(types -> all(is_one_type, types), members) || return Any
     any(f -> f <: Union{Core.Builtin,Core.IntrinsicFunction}, first(members)) && return Any
-    found = [made_instance(Tuple{types...}, instances) for types in Iterators.product(members...)]
+    signatures = [Tuple{types...} for types in Iterators.product(members...)]
+    # Where `nothing` has no method, the call fails.
+    possible = filter(sig -> !(Nothing in sig.parameters) || dispatched_method(sig) !== nothing, vec(signatures))
+    found = [made_instance(sig, instances) for sig in possible]
     any(mi -> mi === nothing, found) && return Any
     append!(instances.chosen, found)
     codes = [exported_code(mi, instances) for mi in found]
-    return any(code -> code === nothing, codes) ? Any : Union{map(code -> CC.widenconst(code[2]), vec(codes))...}
+    return any(code -> code === nothing, codes) ? Any : Union{map(code -> CC.widenconst(code[2]), codes)...}
 end
 
 # A type is an object, too, but not one of the fields that its values have.

@@ -71,6 +71,10 @@ fn vector(machine: &Machine<'_>, floats: &[f64]) -> Value {
     machine.array(Type::FLOAT64, vec![floats.len()], values).unwrap()
 }
 
+fn one(value: &Value) -> &[Value] {
+    std::slice::from_ref(value)
+}
+
 #[test]
 fn a_direction_may_be_the_argument_itself() {
     let module = parse_module(IN_PLACE).unwrap().module;
@@ -78,20 +82,20 @@ fn a_direction_may_be_the_argument_itself() {
     let at = || vector(&machine, &[1.5, 2.0]);
     // d(x² y²) = 2x y² dx + 2x² y dy.
     let a = at();
-    let pushed = jvp(&module, "in_place", &[a.clone()], &[vec![a]], Limits::default()).unwrap();
+    let pushed = jvp(&module, "in_place", one(&a), &[vec![a.clone()]], Limits::default()).unwrap();
     assert_eq!(pushed.tangents[0].as_float(), Some(36.0));
     // The Hessian is (2y², 4xy; 4xy, 2x²).
     let a = at();
-    let product = hvp(&module, "in_place", &[a.clone()], &[a], Limits::default()).unwrap().product;
+    let product = hvp(&module, "in_place", one(&a), one(&a), Limits::default()).unwrap().product;
     assert_eq!(product[0].to_string(), "[36.0, 27.0]");
     let a = at();
-    let linear = linearize(&module, "in_place", &[a.clone()], Limits::default()).unwrap();
+    let linear = linearize(&module, "in_place", one(&a), Limits::default()).unwrap();
     let direction = at();
     for _ in 0..2 {
-        assert_eq!(linear.apply(&[direction.clone()], Limits::default()).unwrap().as_float(), Some(36.0));
+        assert_eq!(linear.apply(one(&direction), Limits::default()).unwrap().as_float(), Some(36.0));
     }
     let a = at();
-    let pulled = vjp(&module, "squared", &[a.clone()], &a, Limits::default()).unwrap();
+    let pulled = vjp(&module, "squared", one(&a), &a, Limits::default()).unwrap();
     assert_eq!(pulled.gradient[0].to_string(), "[4.5, 2.0]");
 }
 

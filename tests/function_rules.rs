@@ -218,6 +218,25 @@ fn rules_that_do_not_fit_their_function_are_refused() {
                 .into(),
             "it must return `nothing` for _2, an array, to whose shadow cotangents are added",
         ),
+        // What is returned is no tuple, but has as many operands.
+        (
+            "function hypot_vjp(x::T, y::T, out::T, seed::T)::Tuple{T, T}\n1 ─ %1 = Base.mul_float(seed, x)::T\n└──      return %1\nend".into(),
+            "it must return a tuple of 2",
+        ),
+        (
+            "function hypot_vjp(x::T, y::T, out::T, seed::T)::Tuple{T, T}\n1 ─ %1 = Base.lt_float(x, y)::Bool\n\
+             │   %2 = Core.tuple(seed, %1)::Tuple{T, Bool}\n└──      return %2\nend"
+                .into(),
+            "it must return a T for _3, but returns a Bool",
+        ),
+        (
+            "function hypot_vjp(x::T, y::T, out::T, seed::T)::T\n1 ─ %1 = Core.tuple(seed, seed)::Tuple{T, T}\n└──      return %1\nend".into(),
+            "it must return a Tuple{T, T}, but returns a T",
+        ),
+        (
+            "function hypot_jvp(x::T, y::T, out::T, dx::T, dy::T)::T\n1 ─ %1 = Base.lt_float(x, dx)::Bool\n└──      return %1\nend".into(),
+            "it must return a T, but returns a Bool",
+        ),
     ] {
         let error = table(&text).unwrap_err();
         assert!(error.contains(problem), "{text}\n{error}");

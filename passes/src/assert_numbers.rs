@@ -18,6 +18,11 @@ const ON_NUMBERS: &[&str] = &[
     "hypot", "float", "muladd", "fma",
 ];
 
+/// Whether a primitive fails on `nothing`.
+pub(crate) fn is_arithmetic(primitive: &Primitive) -> bool {
+    ON_NUMBERS.contains(&primitive.name)
+}
+
 /// So many tests on the way to a statement are looked at.
 const MOST_TESTS: usize = 16;
 
@@ -63,7 +68,7 @@ fn number(
         ("convert", [Operand::Constant(Constant::Type(to)), _]) => index == 1 && to.as_scalar().is_some(),
         _ => false,
     };
-    if !converts && !ON_NUMBERS.contains(&primitive.name) {
+    if !converts && !is_arithmetic(primitive) {
         return None;
     }
     let is_none = |ty: &Type| match ty {

@@ -10,7 +10,8 @@ use ircode::{
     field_position, method_of,
 };
 
-use crate::dispatch::{self, Candidate};
+use crate::assert_numbers::is_arithmetic;
+use crate::differentiation::dispatch::{self, Candidate};
 use crate::link_methods::{reads_itself, type_of};
 use crate::{PassError, PassResult};
 
@@ -26,8 +27,8 @@ const MOST: usize = 16;
 /// was such a call in the functions that it was run on: in the one of this name, or in all.
 ///
 /// A method fits whose types are the known ones of the arguments. The run can ask for types of which values have no other, more exact one; where a method that may fit
-/// takes something else, the call stays as it is. So does that of a primitive, but where there is a method for each combination of types, or for a
-/// struct that is asked for elements: that is called without a question.
+/// takes something else, the call stays as it is. So does that of a primitive, but where there is a method for each combination of types, arithmetic
+/// on `nothing` left aside, which fails; or for a struct that is asked for elements: that is called without a question.
 pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
     let chosen: Vec<Name> = match function {
         Some(name) => vec![name.clone()],
@@ -66,10 +67,19 @@ struct Split {
     /// What is called and the arguments, all of which may decide.
     operands: Vec<Operand<Ids>>,
     ways: Vec<Way>,
-    /// Whether something else may be called, too.
-    stays: bool,
+    rest: Rest,
     ty: Type,
     line: LineInfo,
+}
+
+/// What is done where no method fits.
+enum Rest {
+    /// The run fails: nothing is called of which anything is known.
+    Fails,
+    /// The call, which fails.
+    FailingCall,
+    /// The call: it may be of something else.
+    Call,
 }
 
 /// A method, and the operands that must be of these types, by number.
@@ -97,13 +107,13 @@ impl Splitter<'_> {
         {
             let ways = self.fields(&bb.operand_type(object), field)?;
             let operands = [call.callee.clone()].into_iter().chain(call.args.iter().cloned()).collect();
-            return Some(Split { operands, ways, stays: false, ty: inst.ty.clone(), line: inst.line });
+            return Some(Split { operands, ways, rest: Rest::Fails, ty: inst.ty.clone(), line: inst.line });
         }
         let is_value = matches!(call.callee, Operand::Value(_) | Operand::Argument(_));
         let shown = || call.callee.as_constant().and_then(Constant::shown_object).map(|(ty, _)| ty);
         let given: Vec<Type> = call.args.iter().map(|arg| type_of(self.module, bb, arg)).collect();
         let mut ways = Vec::new();
-        let mut stays = false;
+        let mut rest = Rest::Fails;
         if is_value {
             let object = bb.operand_type(&call.callee);
             if self.module.callee(&call.callee).is_some() {
@@ -127,7 +137,9 @@ impl Splitter<'_> {
             let is_one_of_them = matches!(&object, Type::Union(members) if members.iter().all(is_method));
             if !ways.is_empty() && !is_one_of_them {
                 let candidates = self.candidates.get_or_init(|| dispatch::candidates(self.module, &[], true));
-                stays = candidates.iter().any(|candidate| candidate.takes(given.len()));
+                if candidates.iter().any(|candidate| candidate.takes(given.len())) {
+                    rest = Rest::Call;
+                }
             }
         } else if let (None, Some(object)) = (primitive, shown()) {
             return self.methods_of_object(inst, &object, &given);
@@ -135,7 +147,7 @@ impl Splitter<'_> {
             ways.push(Way { callee: Some(Operand::global("", method)), tests: Vec::new(), ty: None });
         } else {
             let combinations = match primitive {
-                Some(_) => Some(self.combinations(&given)?),
+                Some(_) => Some(self.combinations(&given, |_| true)?),
                 None => None,
             };
             let methods = match primitive {
@@ -147,16 +159,25 @@ impl Splitter<'_> {
                 let name = &self.module.functions().get(position)?.name;
                 ways.extend(tests.map(|tests| Way { callee: Some(Operand::global("", name)), tests, ty: None }));
             }
-            // What is a primitive for the rest stays one.
-            if combinations.is_some_and(|combinations| ways.len() != combinations) {
-                return None;
+            if let (Some((primitive, _)), Some(combinations)) = (primitive, combinations)
+                && ways.len() != combinations
+            {
+                let takes_nothing = |way: &Way| way.tests.iter().any(|(_, ty)| *ty == Type::Nothing);
+                // What is a primitive for the rest stays one.
+                if !is_arithmetic(primitive) || ways.iter().any(takes_nothing) {
+                    return None;
+                }
+                if ways.len() != self.combinations(&given, |ty| *ty != Type::Nothing)? {
+                    return None;
+                }
+                rest = Rest::FailingCall;
             }
         }
         if ways.is_empty() || ways.len() > MOST {
             return None;
         }
         let operands = [call.callee.clone()].into_iter().chain(call.args.iter().cloned()).collect();
-        Some(Split { operands, ways, stays, ty: inst.ty.clone(), line: inst.line })
+        Some(Split { operands, ways, rest, ty: inst.ty.clone(), line: inst.line })
     }
 
     /// The method that a call of a primitive is where what is asked for its elements is no array, but a struct of the module.
@@ -184,7 +205,7 @@ impl Splitter<'_> {
             return None;
         }
         let operands = [&call.callee].into_iter().chain(&call.args).cloned().collect();
-        Some(Split { operands, ways, stays: false, ty: inst.ty.clone(), line: inst.line })
+        Some(Split { operands, ways, rest: Rest::Fails, ty: inst.ty.clone(), line: inst.line })
     }
 
     /// The methods of a function that is called by its name.
@@ -197,12 +218,13 @@ impl Splitter<'_> {
         })
     }
 
-    /// Of how many combinations of types arguments may be, if some may be of several, all of which the run can ask for.
-    fn combinations(&self, given: &[Type]) -> Option<usize> {
+    /// Of how many combinations of types arguments may be, if some may be of several, all of which the run can ask for: of those types that are
+    /// `counted`.
+    fn combinations(&self, given: &[Type], counted: impl Fn(&Type) -> bool) -> Option<usize> {
         let mut combinations: usize = 1;
         for ty in given {
             if let Type::Union(members) = ty {
-                combinations = combinations.checked_mul(members.len())?;
+                combinations = combinations.checked_mul(members.iter().filter(|ty| counted(ty)).count())?;
                 if combinations > MOST || !members.iter().all(|member| self.is_exact(member)) {
                     return None;
                 }
@@ -294,7 +316,7 @@ impl Splitter<'_> {
             },
             Type::TypeOf(ty) => self.is_exact(ty),
             Type::Tuple(elements) => elements.iter().all(|element| self.is_exact(element)),
-            Type::Named(name) => self.module.type_def(name).is_some() && self.module.class(name).is_none(),
+            Type::Named(name) => self.module.type_def(name).is_some() && !self.module.may_be_of_subclass(name),
             _ => false,
         }
     }
@@ -311,8 +333,8 @@ fn plain(ty: &Type) -> Type {
 
 /// Puts tests and calls in the place of a call.
 fn branch(bb: &mut BBCode, id: InstId, split: Split) -> Result<(), EditError> {
-    let Split { operands, ways, stays, ty, line } = split;
-    let Some(mut test) = bb.block_of(id) else { return Ok(()) };
+    let Split { operands, ways, rest: remaining, ty, line } = split;
+    let (Some(mut test), Some(call)) = (bb.block_of(id), bb.stmt(id).cloned()) else { return Ok(()) };
     let written = |stmt: Stmt<Ids>, ty: Type| NewInstruction::new(stmt, ty).with_line(line);
     let rest = bb.split_block(id)?;
     // A block with nothing else ends with a goto.
@@ -345,23 +367,23 @@ fn branch(bb: &mut BBCode, id: InstId, split: Split) -> Result<(), EditError> {
         entries.push((test, Some(Operand::Value(call))));
         test = other;
     }
-    let call = |bb: &BBCode| bb.stmt(id).cloned();
-    match (stays, call(bb)) {
-        (true, Some(call)) => {
-            let call = bb.push(test, written(call, ty.clone()))?;
-            bb.push(test, written(Stmt::goto(rest), Type::Any))?;
-            entries.push((test, Some(Operand::Value(call))));
-        }
-        _ => {
-            let message = Operand::Constant(Constant::String(
-                "none of the methods that are here takes what is passed to: ".into(),
-            ));
+    let last = match remaining {
+        Rest::Call | Rest::FailingCall => call,
+        Rest::Fails => {
+            let message = "none of the methods that are here takes what is passed to: ";
             let called = operands.into_iter().next().unwrap_or_else(Operand::nothing);
-            let error = Stmt::call(Operand::global("Base", "error"), [message, called]);
-            bb.push(test, written(error, Type::Bottom))?;
-            bb.push(test, written(Stmt::unreachable(), Type::Any))?;
-            bb.set_next(test, None)?;
+            let message = Operand::Constant(Constant::String(message.into()));
+            Stmt::call(Operand::global("Base", "error"), [message, called])
         }
+    };
+    if matches!(remaining, Rest::Call) {
+        let call = bb.push(test, written(last, ty.clone()))?;
+        bb.push(test, written(Stmt::goto(rest), Type::Any))?;
+        entries.push((test, Some(Operand::Value(call))));
+    } else {
+        bb.push(test, written(last, Type::Bottom))?;
+        bb.push(test, written(Stmt::unreachable(), Type::Any))?;
+        bb.set_next(test, None)?;
     }
     let phi = bb.insert_at_start(rest, written(Stmt::phi(entries), ty))?;
     bb.replace(id, Stmt::Value(Operand::Value(phi)))?;

@@ -9,21 +9,6 @@
 @case("least_squares_of_integers", b -> weighted([1 2; 3 4; 5 6; 7 9] \ b), [0.4, 0.3, 0.2, 0.9])
 @case("matrix_of_several_types", x -> (Y = [0 -im; 1im x]; real(x * Y[1, 2] * Y[2, 1]) * real(Y[2, 2])), 0.4)
 
-# Sums that start as integers and become floats.
-combined(a, b, c) = muladd(a, b, c) + clamp(c, -1.0, 1.0)
-function three_sums(u)
-    a = 0
-    b = 0
-    c = 0
-    for x in u
-        a += x
-        b += x^2
-        c -= x
-    end
-    return combined(a, b, c)
-end
-@case("three_sums_from_integers", u -> three_sums(u), [0.4, 0.3, 0.2])
-
 # Objects of more than four types, and functions that change what they are given, one after the other.
 abstract type Step end
 struct Doubled <: Step end
@@ -45,7 +30,10 @@ changed!(::Increased, r) = (r[] += 1)
 
 const STEPS_OF = Real[0.5, 2, 3]
 @case("global_numbers_of_several_types", x -> x * STEPS_OF[1]::Float64 + x^2 * STEPS_OF[2]::Int, 0.4)
-function three_at_once(u)
+
+# Sums that start as integers and become floats.
+combined(a, b, c) = muladd(a, b, c) + clamp(c, -1.0, 1.0)
+function three_sums(u)
     a = 0
     b = 0
     c = 0
@@ -54,12 +42,40 @@ function three_at_once(u)
         b += x^2
         c -= x
     end
-    return a * b * c + (a + b + c + length(u)) * sum([a, b, c])
+    return combined(a, b, c) + a * b * c + (a + b + c + length(u)) * sum([a, b, c])
 end
-@case("three_numbers_at_once_from_integers", u -> three_at_once(u), [0.4, 0.3, 0.2])
+@case("three_sums_from_integers", u -> three_sums(u), [0.4, 0.3, 0.2])
 @case("objects_without_fields_for_each", u -> (r = Ref(u[1]); foreach(s -> (r[] = taken(s, r[]) * u[2]), Step[Doubled(), Increased(), Squared(), Halved(), Increased()]); r[]), [0.4, 0.3])
 
 # Fields without types, of which one follows from the other.
 mutable struct Moving; x; v; end
 moved!(p::Moving, dt) = (p.v += p.x * dt; p.x += p.v * dt; p)
 @case("fields_that_follow_from_each_other", u -> (p = Moving(u[1], 0.0); moved!(p, u[2]); moved!(p, u[2]); p.x * p.v), [0.4, 1.1])
+
+# Fields without types that hold integers or nothing first, and floats then.
+mutable struct Running; sum; count; best; end
+function seen!(r::Running, x)
+    r.sum += x
+    r.count += 1
+    r.best = r.best === nothing ? x : max(r.best, x)
+    return r
+end
+@case("running_sum_and_maximum", u -> (r = Running(0, 0, nothing); foreach(x -> seen!(r, x), u); r.sum / r.count + r.best), [0.4, 0.3, 0.5])
+@case("fields_that_become_floats", u -> (r = Running(0, 0, 0); for x in u; r.sum += x; r.count += 1; r.best += r.sum * x; end; r.best / r.count), [0.4, 0.3, 0.2])
+mutable struct Heavy; rate; velocity; steps; end
+step!(m::Heavy, g) = (m.steps += 1; m.velocity = 0.9 * m.velocity + 0.1 * g; m.rate * m.velocity / (1 - 0.9^m.steps))
+@case("velocity_that_starts_at_zero", x -> (m = Heavy(0.1, 0, 0); for _ in 1:4; x -= step!(m, 2x + sin(x)); end; x), 1.5)
+function largest_and_least(u)
+    largest = 0
+    for x in u
+        if x > largest
+            largest = x
+        end
+    end
+    least = nothing
+    for x in u
+        least = least === nothing ? x : min(least, x)
+    end
+    return (largest - least) * largest
+end
+@case("largest_from_zero_and_least_from_nothing", u -> largest_and_least(u), [0.4, 0.3, 0.2])
