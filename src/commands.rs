@@ -83,6 +83,11 @@ pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", text.trim_end());
 }
 
+/// Prints what stands before a result: to standard error where the result is JSON, which is to be all that is on standard output.
+pub(crate) fn before_result(text: &str, json: bool) {
+    if json { say(text) } else { output(text) }
+}
+
 /// The function that `--fn` names, or the only one there is. A listing without header is given the name.
 pub(crate) fn select(input: &mut Input, name: Option<&str>) -> Result<Name, Failure> {
     if let Some(name) = name {

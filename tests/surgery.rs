@@ -290,3 +290,28 @@ end
     let [x, no] = [Value::from(1.5), Value::from(false)];
     assert_eq!(run(&code, &[], &[x, no]), "0.0");
 }
+
+#[test]
+fn a_transaction_that_was_forgotten_is_part_of_the_one_around_it() {
+    let mut code = bb("1 ─ %1 = Base.neg_int(_2)::Int64\n└── return %1");
+    let before = code.clone();
+    let (entry, first) = (blocks(&code)[0], insts(&code)[0]);
+    for is_kept in [false, true] {
+        let mut outer = code.transaction();
+        outer.replace(first, Stmt::Value(1.into())).unwrap();
+        let mut inner = outer.transaction();
+        let added = NewInstruction::new(Stmt::Value(2.into()), Type::INT64);
+        inner.insert_before_terminator(entry, added).unwrap();
+        std::mem::forget(inner);
+        if is_kept {
+            outer.commit()
+        } else {
+            outer.rollback()
+        }
+        assert_eq!(code == before, !is_kept);
+        assert_eq!(code.inst_count(), before.inst_count() + usize::from(is_kept));
+    }
+    // Nothing is open any more.
+    code.transaction().rollback();
+    is_valid(&code);
+}

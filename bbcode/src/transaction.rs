@@ -222,17 +222,18 @@ impl Transaction<'_> {
     /// Keeps the changes.
     pub fn commit(mut self) {
         self.heading = None;
-        if self.bb.store.journals.len() != self.depth {
-            return;
-        }
         let store = &mut self.bb.store;
-        let Some(journal) = store.journals.pop() else { return };
-        match store.journals.last_mut() {
-            Some(outer) => {
-                outer.insts.absorb(journal.insts, &mut store.noted_insts);
-                outer.blocks.absorb(journal.blocks, &mut store.noted_blocks);
+        // Behind it there are those of transactions that were forgotten without being dropped, which are part of this one.
+        while store.journals.len() >= self.depth
+            && let Some(journal) = store.journals.pop()
+        {
+            match store.journals.last_mut() {
+                Some(outer) => {
+                    outer.insts.absorb(journal.insts, &mut store.noted_insts);
+                    outer.blocks.absorb(journal.blocks, &mut store.noted_blocks);
+                }
+                None => store.sweep(&journal),
             }
-            None => store.sweep(&journal),
         }
     }
 
@@ -248,11 +249,14 @@ impl Drop for Transaction<'_> {
         let Heading { argtypes, sptypes, debuginfo, julia, meta, first, last } = heading;
         let bb = &mut *self.bb;
         // Other code was put in the place of the whole: there is nothing to go back to.
-        if bb.store.journals.len() != self.depth {
+        if bb.store.journals.len() < self.depth {
             return;
         }
         (bb.argtypes, bb.sptypes, bb.debuginfo, bb.julia, bb.meta) = (argtypes, sptypes, debuginfo, julia, meta);
-        if let Some(journal) = bb.store.journals.pop() {
+        // Transactions inside of it may have been forgotten without being dropped.
+        while bb.store.journals.len() >= self.depth
+            && let Some(journal) = bb.store.journals.pop()
+        {
             bb.store.undo(journal);
         }
         bb.store.set_ends(first, last);

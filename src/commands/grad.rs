@@ -13,7 +13,7 @@ use super::derivative::{self, CarrierOption, SavingsOption, WithRespectTo, descr
 use super::engine::EngineOptions;
 use super::rules::RuleOptions;
 use super::show::{Form, title};
-use super::{Failure, fail, output, write_page};
+use super::{Failure, before_result, fail, output, write_page};
 
 /// The value of a function and its gradient, by reverse-mode differentiation.
 #[derive(Args)]
@@ -57,7 +57,7 @@ pub(crate) struct Grad {
     /// is saved with more and more of the techniques that make it small.
     #[arg(long)]
     stats: bool,
-    /// Print the functions of the derivative before the result.
+    /// Print the functions of the derivative before the result; with --json, to standard error.
     #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "ircode")]
     show: Option<Form>,
     /// Write a page with the functions of the derivative, each beside the function from which it was made.
@@ -97,7 +97,7 @@ impl Grad {
             write_page(path, &page)?;
         }
         if let Some(form) = self.show {
-            output(&shown(&result, form)?);
+            before_result(&shown(&result, form)?, self.json);
         }
         let module = bbkit::specialized(&input.module, &name, &args)?;
         // Differences are of whole arguments.

@@ -11,7 +11,7 @@ use super::derivative::{describe, json_of};
 use super::engine::EngineOptions;
 use super::jvp::{direction, shown};
 use super::rules::RuleOptions;
-use super::{Failure, output};
+use super::{Failure, before_result, output};
 
 /// The value of a function, its gradient, and the product of its Hessian and a vector, by forward mode over reverse mode.
 ///
@@ -42,7 +42,7 @@ pub(crate) struct HvpCommand {
     /// Print {"value": …, "gradient": […], "product": […]}: one entry an argument, null where there is no tangent.
     #[arg(long)]
     json: bool,
-    /// Print the functions of the derivatives before the result.
+    /// Print the functions of the derivatives before the result; with --json, to standard error.
     #[arg(long)]
     show: bool,
 }
@@ -57,7 +57,7 @@ impl HvpCommand {
             hvp_with(&input.module, &name, &args, &vector, &options).map_err(|error| describe(&input, &error))?;
         self.engine.explain(&result.ran);
         if self.show {
-            output(&shown(&input, &result.module));
+            before_result(&shown(&input, &result.module), self.json);
         }
         match self.json {
             true => output(&format!("{}\n", json(&result)?)),

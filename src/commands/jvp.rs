@@ -10,7 +10,7 @@ use super::arguments::CallOptions;
 use super::derivative::describe;
 use super::engine::EngineOptions;
 use super::rules::RuleOptions;
-use super::{Failure, fail, output};
+use super::{Failure, before_result, fail, output};
 
 /// The value of a function and its derivative in a direction, by forward-mode differentiation.
 ///
@@ -44,7 +44,8 @@ pub(crate) struct JvpCommand {
     /// Print {"value": …, "tangent": …}, or "tangents" with a list if there are several directions.
     #[arg(long)]
     json: bool,
-    /// Print the function that computes the value and the tangents, and those that it calls, before the result.
+    /// Print the function that computes the value and the tangents, and those that it calls, before the result; with
+    /// --json, to standard error.
     #[arg(long)]
     show: bool,
     /// Run the linearized function, which gives a differential beside the value, and apply that to each direction.
@@ -78,7 +79,7 @@ impl JvpCommand {
         let result = result.map_err(|error| describe(&input, &error))?;
         self.engine.explain(&result.ran);
         if self.show {
-            output(&shown(&input, &result.module));
+            before_result(&shown(&input, &result.module), self.json);
         }
         match self.json {
             true => output(&format!("{}\n", json(&result)?)),

@@ -7,7 +7,7 @@ use super::arguments::{CallOptions, parse_json};
 use super::derivative::{CarrierOption, WithRespectTo, describe, json_members, shown, text, warn};
 use super::engine::EngineOptions;
 use super::show::Form;
-use super::{Failure, output};
+use super::{Failure, before_result, output};
 
 /// The value of a function and the cotangents of its arguments, from a cotangent of its result.
 ///
@@ -37,7 +37,7 @@ pub(crate) struct Vjp {
     /// there is no tangent.
     #[arg(long)]
     json: bool,
-    /// Print the functions of the derivative before the result.
+    /// Print the functions of the derivative before the result; with --json, to standard error.
     #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "ircode")]
     show: Option<Form>,
 }
@@ -53,7 +53,7 @@ impl Vjp {
         warn(&result.warnings);
         self.engine.explain(&result.ran);
         if let Some(form) = self.show {
-            output(&shown(&result, form)?);
+            before_result(&shown(&result, form)?, self.json);
         }
         match self.json {
             true => output(&format!("{{{}}}\n", json_members(&result)?)),
