@@ -19,8 +19,8 @@ mod arguments;
 mod derivative;
 mod engine;
 mod matrix;
-mod outline;
 mod rules;
+mod tables;
 
 use std::io::{ErrorKind, Write};
 

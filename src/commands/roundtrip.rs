@@ -3,7 +3,7 @@
 use bbkit::{Input, Mismatch, roundtrip, roundtrip_declarations};
 use clap::Args;
 
-use super::outline::Outline;
+use super::tables::Tables;
 use super::{Failure, diagnose, fail, output};
 
 /// Take programs every way there and back — between the representations, through text and JSON — and compare.
@@ -21,13 +21,13 @@ impl Roundtrip {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let (mut functions, mut statements, mut mismatches, mut unreadable) = (0, 0, 0, false);
         for file in &self.files {
-            let mut outline = Outline::default();
+            let mut tables = Tables::default();
             let mut report = |name: &str, mismatch: Mismatch| {
                 mismatches += 1;
                 diagnose(&format!("{file}: {name}: {}: {}", mismatch.way, mismatch.problem));
             };
             let read = Input::read_pieces(file, &mut |input| {
-                outline.add(&input);
+                tables.add(&input);
                 roundtrip_declarations(&input.module).into_iter().for_each(|mismatch| report("declarations", mismatch));
                 for function in input.module.functions() {
                     functions += 1;
@@ -38,7 +38,7 @@ impl Roundtrip {
             });
             match read {
                 Ok(()) => {
-                    for problem in outline.problems() {
+                    for problem in tables.problems() {
                         report("declarations", Mismatch { way: "verify", problem });
                     }
                 }

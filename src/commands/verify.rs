@@ -3,7 +3,7 @@
 use bbkit::Input;
 use clap::Args;
 
-use super::outline::Outline;
+use super::tables::Tables;
 use super::{Failure, diagnose, fail, output};
 
 /// Check programs: that all names name something, that values are defined before they are used, that edges agree with
@@ -24,9 +24,9 @@ impl Verify {
         let mut failed = false;
         for file in &self.files {
             let (mut count, mut violations) = (0, 0);
-            let mut outline = Outline::default();
+            let mut tables = Tables::default();
             let read = Input::read_pieces(file, &mut |input| {
-                outline.add(&input);
+                tables.add(&input);
                 for function in input.module.functions() {
                     count += 1;
                     if let Err(problem) = input.verify(&function.name) {
@@ -37,12 +37,12 @@ impl Verify {
             });
             match read {
                 Ok(()) => {
-                    let problems = outline.problems();
+                    let problems = tables.problems();
                     problems.iter().for_each(|problem| diagnose(&format!("{problem}\n --> {file}")));
                     let plural = if count == 1 { "" } else { "s" };
                     if violations == 0 {
-                        let tables = if problems.is_empty() { "valid" } else { "valid, but the tables are not" };
-                        output(&format!("{file}: {count} function{plural}, {tables}\n"));
+                        let verdict = if problems.is_empty() { "valid" } else { "valid, but the tables are not" };
+                        output(&format!("{file}: {count} function{plural}, {verdict}\n"));
                         failed |= !problems.is_empty();
                     } else {
                         output(&format!("{file}: {count} function{plural}, {violations} not valid\n"));

@@ -7,12 +7,12 @@ use ircode::{Module, Type, verify_tables};
 
 /// The declarations of a program, and of its functions the types of the arguments.
 #[derive(Default)]
-pub(super) struct Outline {
+pub(super) struct Tables {
     module: Module<Vec<Type>>,
     problems: Vec<String>,
 }
 
-impl Outline {
+impl Tables {
     /// Adds a piece of the program.
     pub(super) fn add(&mut self, input: &Input) {
         for declaration in input.module.declarations() {
