@@ -129,6 +129,18 @@ fn bad_input_gets_one_clear_error() {
         (&["opt", "-", "--passes", "mem2reg", "--fn", "g"], F.into(), "no function `g`"),
         (&["show", "-", "--as", "html", "--style", "bbkit"], F.into(), "no place"),
         (&["grad", "-", "--args", "[1.0]", "--show=html"], F.into(), "--html FILE"),
+        (&["verify", "-"], format!("{F}{F}").into(), "the second function of that name"),
+        (&["verify", "-"], json("{\"bbkit\": 1, \"representation\": \"ircode\"}"), "`functions` is missing"),
+        (
+            &["verify", "-"],
+            json(
+                "{\"bbkit\": 1, \"representation\": \"ircode\", \"functions\": [{\"name\": \"f\", \"parameters\": [\"x\", \"x\"], \
+                 \"result\": \"Int64\", \"body\": {\"argtypes\": [\"typeof(f)\", \"Int64\", \"Int64\"], \"blocks\": [], \"statements\": []}}]}",
+            ),
+            "`x of f` is defined twice",
+        ),
+        (&["reduce", "-", "--test", "no-such-command {}", "--fails"], F.into(), "the command cannot be run"),
+        (&["reduce", "-", "--test", "false {}", "--fails", "-o", "no/such/x"], F.into(), "there is no folder no/such"),
         (&["frobnicate"], vec![], "frobnicate"),
         (&["grad"], vec![], "required"),
     ];
@@ -400,4 +412,13 @@ fn a_guess_at_the_order_of_arguments_is_told() {
     let one = two.replace("_2", "n");
     let output = bbkit(&["opt", "-", "--passes", "dead-code"], one.as_bytes());
     assert_eq!(stderr(&output), "");
+}
+
+#[test]
+fn declarations_go_there_and_back_too() {
+    let text = "class Shape\n    scale::Float64\nend\nclass Circle <: Shape\n    r::Float64\nend\n";
+    assert!(bbkit(&["roundtrip", "-"], text.as_bytes()).status.success());
+    let output = bbkit(&["roundtrip", "-"], text.replace("class Shape", "class Form").as_bytes());
+    assert_eq!(stdout(&output), "0 functions, 0 statements, 1 mismatches\n");
+    assert!(stderr(&output).contains("no class `Shape` is declared before it"), "{}", stderr(&output));
 }
