@@ -52,6 +52,16 @@ function from_polar(r, angle)
     return Complex(r * c, r * s)
 end
 
+# As Julia's, but for the smaller part, which is squared as it is: its absolute value has no second derivative at zero.
+function log(z::ComplexFloat)
+    x, y = reim(z)
+    square, exponent = Base.ssqs(x, y)
+    larger, smaller = abs(x) < abs(y) ? (abs(y), x) : (abs(x), y)
+    is_near_one = exponent == 0 && 0.5 < larger * larger && (larger <= 1.25 || square < 3)
+    size = is_near_one ? Base.log1p((larger - 1) * (larger + 1) + smaller * smaller) / 2 : Base.log(square) / 2 + exponent * Base.log(oftype(x, 2))
+    return Complex(size, angle(z))
+end
+
 # Kahan's, as Julia's.
 function sqrt(z::ComplexFloat)
     x, y = reim(z)
@@ -102,13 +112,15 @@ function atanh(z::Complex{T}) where {T<:Union{Float32,Float64}}
     sign = copysign(one(T), x)
     x, y = sign * x, sign * y
     # Next to a pole the square is none.
-    around = abs(y) + 1 / large
+    shifted = y + copysign(1 / large, y)
+    around = abs(shifted)
     if x == 1 && around < Base.sqrt(Base.sqrt(floatmin(T)))
         iszero(y) && return sign * Complex(T(Inf), y)
         real_part = Base.log(Base.sqrt(Base.sqrt(4 + y * y)) / Base.sqrt(around))
         return sign * Complex(real_part, copysign(T(pi) / 2 + Base.atan(around / 2), y) / 2)
     end
-    square = around^2
+    # Of the absolute value, it had no second derivative at zero.
+    square = shifted^2
     real_part = Base.log1p(4x / ((1 - x)^2 + square)) / 4
     return sign * Complex(real_part, angle(Complex((1 - x) * (1 + x) - square, 2y)) / 2)
 end
@@ -126,7 +138,7 @@ function _cpow(z::Union{T,Complex{T}}, p::Union{T,Complex{T}}) where {T<:Union{F
             power = Base.power_by_squaring(complex(z), count)
         end
         (iszero(z) || !isfinite(power)) && return power
-        rest = power * (exp((p - count) * Base.log(complex(z))) - 1)
+        rest = power * (exp((p - count) * log(complex(z))) - 1)
         return Complex(plus(real(power), real(rest)), plus(imag(power), imag(rest)))
     end
     iszero(z) && return power_of_zero(complex(z), exponent)

@@ -109,6 +109,7 @@ pub fn parse_module_with_parameters(text: &str, parameters: &[Option<Name>]) -> 
         errors: Vec::new(),
         building: None,
         declaring: None,
+        header_failed: false,
         parameters: parameters.to_vec(),
         variables: Variables::default(),
         menu: Menu::default(),
@@ -189,6 +190,8 @@ struct Parser {
     errors: Vec<Diagnostic>,
     building: Option<Building>,
     declaring: Option<Declaring>,
+    /// Whether the header of the function that is being read cannot be read: its `end` is to be expected all the same.
+    header_failed: bool,
     /// The names of the arguments of a listing without header.
     parameters: Vec<Option<Name>>,
     variables: Variables,
@@ -251,6 +254,10 @@ impl Parser {
         if trimmed == "end" {
             return match in_header {
                 true => self.finish_function(),
+                false if std::mem::take(&mut self.header_failed) => {
+                    self.building = None;
+                    Ok(())
+                }
                 false => Err(Diagnostic::error(whole, "there is no function to end here", "unexpected `end`")),
             };
         }
@@ -265,12 +272,11 @@ impl Parser {
                 let error =
                     Diagnostic::error(whole, "a function starts inside another one", "expected `end` before this");
                 // Go on with the new function, so that its errors are found too.
-                self.building = Some(Building::with_header(header::function(Cursor::new(trimmed, start))?));
+                self.start_function(trimmed, start)?;
                 return Err(error);
             }
             self.finish_listing()?;
-            self.building = Some(Building::with_header(header::function(Cursor::new(trimmed, start))?));
-            return Ok(());
+            return self.start_function(trimmed, start);
         }
         if let (Some(attribute), Some(building)) = (trimmed.strip_prefix("; "), &mut self.building) {
             let at = start + 2;
@@ -411,6 +417,13 @@ impl Parser {
             Some(_) => self.finish_function(),
             None => Ok(()),
         }
+    }
+
+    fn start_function(&mut self, line: &str, start: usize) -> Result<(), Diagnostic> {
+        self.header_failed = true;
+        self.building = Some(Building::with_header(header::function(Cursor::new(line, start))?));
+        self.header_failed = false;
+        Ok(())
     }
 
     fn finish_function(&mut self) -> Result<(), Diagnostic> {
