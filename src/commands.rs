@@ -96,24 +96,33 @@ pub(crate) fn select(input: &mut Input, name: Option<&str>) -> Result<Name, Fail
         }
         return match input.module.function(&input.module.full_name(name)) {
             Some(function) => Ok(function.name.clone()),
-            None => fail(format!("{}: there is no function `{name}`; there {}", input.path, listed(input))),
+            None => fail(format!("{}: there is no function `{name}`; there {}", input.path, listed(input, name))),
         };
     }
     match input.module.functions() {
         [only] => Ok(only.name.clone()),
         // A dump of Julia's code with its callees begins with what was asked for.
         [first, ..] if ircode::method_of(&first.name).is_some() => Ok(first.name.clone()),
-        _ => fail(format!("{}: which function? Name one with --fn; there {}", input.path, listed(input))),
+        _ => fail(format!("{}: which function? Name one with --fn; there {}", input.path, listed(input, ""))),
     }
 }
 
-fn listed(input: &Input) -> String {
+/// So many functions are named in an error: dumps have thousands.
+const MOST_NAMED: usize = 10;
+
+/// Which functions there are, those first that are called as was asked.
+fn listed(input: &Input, asked: &str) -> String {
+    let path = asked.split_once('(').map_or(asked, |(path, _)| path);
     let shown = |name: &Name| if name.is_empty() { "the listing without a name".into() } else { format!("`{name}`") };
-    let names: Vec<String> = input.module.functions().iter().map(|function| shown(&function.name)).collect();
-    match names.as_slice() {
+    let mut names: Vec<&Name> = input.module.functions().iter().map(|function| &function.name).collect();
+    names.sort_by_key(|name| !name.contains(path));
+    let count = names.len();
+    let named: Vec<String> = names.into_iter().take(MOST_NAMED).map(shown).collect();
+    match named.as_slice() {
         [] => "are no functions".into(),
         [only] => format!("is {only}"),
-        names => format!("are {}", names.join(", ")),
+        named if named.len() < count => format!("are {count}, among them {}", named.join(", ")),
+        named => format!("are {}", named.join(", ")),
     }
 }
 

@@ -69,7 +69,7 @@ fn contents(value: &Value) -> Vec<Value> {
 ///
 /// let module: Module<IRCode> = Module::new();
 /// let machine = Machine::new(&module);
-/// let vector = machine.zero_tangent(&Type::parse("Vector{Float64}"))?;
+/// let vector = machine.array(Type::FLOAT64, vec![1], vec![2.0.into()])?;
 /// let pair = machine.tuple(vec![vector.clone(), 1.0.into()])?;
 /// assert!(share_objects(&[vector.clone()], &[pair]));
 /// assert!(!share_objects(&[vector.clone()], &machine.copies(&[vector])?));
