@@ -58,7 +58,7 @@ impl BBCode {
     ///
     /// # Errors
     ///
-    /// [`EditError::NoSuchInst`], and [`EditError::NotAvailable`] if some use would come before what it uses: then
+    /// [`EditError::NoSuchInst`], [`EditError::NoValue`], and [`EditError::NotAvailable`] if some use would come before what it uses: then
     /// nothing is replaced. Whether a value is there at a use in another block is looked up in the dominator tree.
     pub fn replace_all_uses(&mut self, value: InstId, by: &Operand<Ids>) -> Result<usize, EditError> {
         self.store.node(value).ok_or(EditError::NoSuchInst(value))?;

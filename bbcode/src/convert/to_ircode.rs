@@ -104,7 +104,6 @@ impl Numbered {
         for (block, data) in bb.blocks().zip(&mut blocks) {
             if let Some(odd) = bb.block(block).and_then(|block| block.odd_edges()) {
                 data.preds.extend((0..odd.virtual_preds).map(|_| BlockNumber::VIRTUAL));
-                // A predecessor that was removed since is none any more.
                 data.preds.extend(bb.unaccounted_preds(block).filter_map(|pred| rename.blocks.get(pred)));
             }
         }

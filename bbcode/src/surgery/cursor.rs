@@ -130,7 +130,7 @@ impl Cursor<'_> {
     ///
     /// # Errors
     ///
-    /// As [`BBCode::insert_before`] and [`BBCode::push`]; [`EditError::NotAvailable`], [`EditError::NoSuchInst`],
+    /// As [`BBCode::insert_before`] and [`BBCode::push`]; [`EditError::NotAvailable`], [`EditError::NoValue`], [`EditError::NoSuchInst`],
     /// [`EditError::NoSuchArgument`] and [`EditError::NoSuchBlock`] for what the statement names.
     pub fn insert(&mut self, inst: NewInstruction<Ids>) -> Result<InstId, EditError> {
         self.check(&inst.stmt)?;
