@@ -15,6 +15,8 @@ use ircode::{
 use passes::PassError;
 use passes::rules::{RuleError, RuleErrorKind};
 
+use crate::GradientError;
+
 /// So many violations of a function are drawn.
 const MOST_VIOLATIONS: usize = 100;
 
@@ -149,6 +151,22 @@ impl Input {
             from_json(text).map_err(fail)?
         };
         Ok(Input { source: text.into(), ..Input::of_module(path, module) })
+    }
+
+    /// Adds a copy of the method of a closure or of a callable struct that [takes what it is called on](passes::lambda_lifting::lift) as
+    /// its first argument, and gives its name.
+    ///
+    /// # Errors
+    ///
+    /// [`GradientError`] if there is no such function, or code cannot be converted, which verified code always can.
+    pub fn lift(&mut self, method: &Name) -> Result<Name, GradientError> {
+        let mut module = crate::to_bbcode(&self.module)?;
+        let lifted = passes::lambda_lifting::lift(&mut module, method)?;
+        // It stands where the method stands.
+        let map = self.map(method).cloned();
+        self.module = crate::into_ircode(module)?;
+        self.maps.extend(map);
+        Ok(lifted)
     }
 
     /// What is known of the source of a function.

@@ -219,8 +219,8 @@ impl<F> Module<F> {
     }
 
     /// The name of the function that users mean by this one: itself if there is such a function; of `f`, `f(::Float64)` or
-    /// `Main.Models.f(::Float64)`, as dumps of Julia's code name it, if that is the only method of an `f`. A name that means none, or more than
-    /// one, stays as it is.
+    /// `Main.Models.f(::Float64)`, as dumps of Julia's code name it, if that is the only method of an `f`; else of a type `Line` the only method
+    /// that its objects have, `(::Line)(::Float64)`. A name that means none, or more than one, stays as it is.
     ///
     /// ```
     /// use ircode::parse_module;
@@ -232,22 +232,32 @@ impl<F> Module<F> {
     /// ")?.module;
     /// assert_eq!(module.full_name("f"), "Main.Models.f(::Float64)");
     /// assert_eq!(module.full_name("g"), "g");
+    ///
+    /// let module = parse_module("
+    /// function var\"(::Main.Line{Float64})(::Float64)\"(x::Float64)::Float64
+    /// 1 ─     return x
+    /// end
+    /// ")?.module;
+    /// assert_eq!(module.full_name("Line"), "(::Main.Line{Float64})(::Float64)");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     pub fn full_name(&self, name: &str) -> Name {
         if self.function(name).is_some() {
             return name.into();
         }
-        let is_path = |function: &&Function<F>| {
-            let path = method_of(&function.name).and_then(|path| path.strip_suffix(name));
-            path.is_some_and(|path| path.ends_with('.'))
+        let is_path = |path: &str| path.strip_suffix(name).is_some_and(|modules| modules.ends_with('.'));
+        let calls_objects_of = |path: &str| {
+            let ty = path.strip_prefix("(::").and_then(|path| path.strip_suffix(')'));
+            let ty = ty.map(|ty| ty.split_once('{').map_or(ty, |(plain, _)| plain));
+            ty.is_some_and(|ty| ty == name || is_path(ty))
+        };
+        let only_method = |is_meant: &dyn Fn(&str) -> bool| {
+            let mut found = self.functions.iter().filter(|function| method_of(&function.name).is_some_and(is_meant));
+            found.next().filter(|_| found.next().is_none())
         };
         let only = match self.methods(name) {
             [only] => self.functions.get(*only),
-            [] => {
-                let mut found = self.functions.iter().filter(is_path);
-                found.next().filter(|_| found.next().is_none())
-            }
+            [] => only_method(&is_path).or_else(|| only_method(&calls_objects_of)),
             _ => None,
         };
         only.map_or_else(|| name.into(), |function| function.name.clone())
@@ -379,7 +389,12 @@ impl<F> Module<F> {
     }
 
     fn declared_type(&self, name: &str) -> Option<&TypeDef> {
-        let find = |name: &str| self.types_by_name.get(name).and_then(|&index| self.types.get(index));
+        self.types.get(self.type_index(name)?)
+    }
+
+    /// The position of the declaration of this name.
+    pub(crate) fn type_index(&self, name: &str) -> Option<usize> {
+        let find = |name: &str| self.types_by_name.get(name).copied();
         find(name).or_else(|| name.strip_prefix("Main.").and_then(find))
     }
 

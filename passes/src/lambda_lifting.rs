@@ -7,9 +7,10 @@
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::HashMap;
-use ircode::{Argument, Function, Module, Name, Operand, Stmt, Type};
+use ircode::{Argument, Function, Module, Name, Names, Operand, Stmt, Type};
 
 use crate::link_methods::type_of;
+use crate::manager::Context;
 use crate::union_splitting::known_type;
 use crate::{PassError, PassResult};
 
@@ -53,6 +54,82 @@ pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
         }
     }
     Ok(changed)
+}
+
+/// Adds a copy of the method of a closure or of a callable struct that takes what it is called on as its first argument, named `self`, and
+/// gives its name: the derivative of the method with respect to what is captured is that of the copy with respect to an argument.
+///
+/// # Errors
+///
+/// If there is no such function.
+///
+/// ```
+/// use bbcode::BBCode;
+/// use ircode::{Module, parse_module};
+/// use passes::lambda_lifting::lift;
+///
+/// let module = parse_module("
+/// struct Line
+///     slope::Float64
+/// end
+///
+/// function var"(::Line)(::Float64)"(x::Float64)::Float64
+/// 1 ─ %1 = Base.getfield(_1, :slope)::Float64
+/// │   %2 = Base.mul_float(%1, x)::Float64
+/// └──      return %2
+/// end
+/// ")?.module;
+/// let mut module: Module<BBCode> = module.map(|function| BBCode::try_from(&function.body))?;
+/// let lifted = lift(&mut module, &"(::Line)(::Float64)".into())?;
+/// let function = module.function(&lifted).ok_or("it is added")?;
+/// assert_eq!(function.parameters[0].as_deref(), Some("self"));
+/// assert_eq!(function.body.argtypes[1].to_string(), "Line");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn lift(module: &mut Module<BBCode>, method: &Name) -> Result<Name, PassError> {
+    let missing = || PassError::new(NAME, method, "there is no function of this name");
+    let function = module.function(method).ok_or_else(missing)?;
+    let of = match function.body.argtypes.first() {
+        Some(Type::Function(_)) | None => Type::Untyped,
+        Some(ty) => ty.clone(),
+    };
+    let is_taken = function.parameters.iter().flatten().any(|name| name == "self");
+    let made = lifted_copy(module, function, &of, Some("self".into()).filter(|_| !is_taken));
+    let name = made.name.clone();
+    module.add_function(made).map_err(|error| PassError::new(NAME, method, error.to_string()))?;
+    Ok(name)
+}
+
+/// Whether a statement reads what its function is called on, which is of this type: fields of a closure or of a callable struct.
+pub fn reads_self<F, N: Names>(module: &Module<F>, of: Option<&Type>, stmt: &Stmt<N>) -> bool {
+    let is_self = |operand: &Operand<N>| matches!(operand, Operand::Argument(argument) if argument.index() == Some(0));
+    let mut uses = false;
+    stmt.for_each_operand(&mut |operand| uses |= is_self(operand));
+    if !uses || matches!(of, Some(Type::TypeOf(_))) {
+        return false;
+    }
+    // Listings do not always say what it is.
+    let is_field = || {
+        module.primitive_call(stmt).is_some_and(|(primitive, args)| {
+            matches!(primitive.name, "getfield" | "getproperty" | "setfield!" | "setproperty!")
+                && args.first().is_some_and(is_self)
+        })
+    };
+    let fields = of.and_then(|ty| module.struct_fields(ty));
+    fields.map_or_else(is_field, |fields| !fields.is_empty())
+}
+
+/// Refuses what reads what its function is called on: its derivatives are functions of their own, which are not called on it.
+pub(crate) fn refuse_self(pass: &'static str, bb: &BBCode, context: &Context<'_>) -> Result<(), PassError> {
+    let of = bb.argtypes.first();
+    match bb.all_insts().find(|(_, inst)| reads_self(context.module, of, &inst.stmt)) {
+        None => Ok(()),
+        Some((read, _)) => {
+            let message = "what the function is called on (`_1`) is no argument, and its derivatives do not have it";
+            let help = "`lambda_lifting::lift` makes it an argument; on the command line --self gives it";
+            Err(PassError::new(pass, context.function, message).at(bb, read).with_help(help))
+        }
+    }
 }
 
 /// A name for the copy of a method that takes what is called, which no function has.
@@ -132,14 +209,29 @@ fn only_method(module: &Module<BBCode>, of: &Type, types: &[Type]) -> Option<Nam
 
 /// Adds the copy of a method that takes a value of this type first, and gives its name.
 fn add_lifted(module: &mut Module<BBCode>, (method, of): &(Name, Type)) -> Result<Option<Name>, PassError> {
-    let name: Name = fresh_name(module, method).into();
     let Some(original) = module.function(method) else { return Ok(None) };
-    let mut made: Function<BBCode> = original.clone();
-    made.name = name.clone();
-    if !made.parameters.is_empty() {
-        made.parameters.insert(0, None);
+    let made = lifted_copy(module, original, of, None);
+    let name = made.name.clone();
+    module.add_function(made).map_err(|error| PassError::new(NAME, &name, error.to_string()))?;
+    Ok(Some(name))
+}
+
+/// A copy of a method that takes a value of this type first, under a name that no function has.
+fn lifted_copy(
+    module: &Module<BBCode>,
+    method: &Function<BBCode>,
+    of: &Type,
+    parameter: Option<Name>,
+) -> Function<BBCode> {
+    let mut made = method.clone();
+    made.name = fresh_name(module, &method.name).into();
+    if parameter.is_some() {
+        made.parameters.resize(made.body.argtypes.len().saturating_sub(1), None);
     }
-    let itself = Type::Function(name.clone());
+    if parameter.is_some() || !made.parameters.is_empty() {
+        made.parameters.insert(0, parameter);
+    }
+    let itself = Type::Function(made.name.clone());
     made.body.argtypes.splice(..made.body.argtypes.len().min(1), [itself, of.clone()]);
     made.body.for_each_operand_mut(|operand| {
         if let Operand::Argument(argument) = operand
@@ -148,6 +240,5 @@ fn add_lifted(module: &mut Module<BBCode>, (method, of): &(Name, Type)) -> Resul
             *operand = Argument::from_index(index + 1).into();
         }
     });
-    module.add_function(made).map_err(|error| PassError::new(NAME, &name, error.to_string()))?;
-    Ok(Some(name))
+    made
 }

@@ -3,7 +3,7 @@
 use bbkit::Input;
 use clap::Args;
 use exec::{Limits, Machine, Value, ValueError};
-use ircode::{Name, Type};
+use ircode::{Name, Positions, SSAValue, Stmt, Type};
 use serde_json::Value as Json;
 
 use super::argument_order::{Found, Order, order_of_names};
@@ -21,6 +21,10 @@ pub(crate) struct CallOptions {
     /// a case of an enum is {"case": [payload]}, a closure {"function": "f", "captured": [values]}.
     #[arg(long, value_name = "JSON", default_value = "[]")]
     pub(crate) args: String,
+    /// What the function is called on, if it is the method of a closure or of a callable struct: a list of its fields, or an object
+    /// by name. It becomes the first argument, `_2`, named `self`; all other options count and name it with the others.
+    #[arg(long = "self", value_name = "JSON")]
+    pub(crate) called_on: Option<String>,
     /// The names of the arguments `_2`, `_3`, … of a listing without header, which does not say in which order they come.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) params: Vec<String>,
@@ -69,8 +73,15 @@ impl CallOptions {
         let name = super::select(&mut input, self.function.as_deref())?;
         super::verified(&input)?;
         input.compact()?;
-        let values = self.values(&mut input, &name, &json)?;
-        Ok((input, name, values))
+        let Some(called_on) = &self.called_on else {
+            let values = self.values(&mut input, &name, &json)?;
+            refuse_self(&input, &name)?;
+            return Ok((input, name, values));
+        };
+        let called_on = parse_json("--self", called_on)?;
+        let lifted = input.lift(&name)?;
+        let values = self.values(&mut input, &lifted, &with_self(called_on, json))?;
+        Ok((input, lifted, values))
     }
 
     /// The arguments as values of the types of the parameters. A listing may have more arguments than it uses.
@@ -139,6 +150,28 @@ impl CallOptions {
         }
         Ok(converted)
     }
+}
+
+/// The arguments with what the function is called on before the others.
+fn with_self(called_on: Json, args: Json) -> Json {
+    match args {
+        Json::Array(values) => [called_on].into_iter().chain(values).collect(),
+        Json::Object(mut members) => {
+            members.insert("self".into(), called_on);
+            Json::Object(members)
+        }
+        other => other,
+    }
+}
+
+/// A function that reads what it is called on must be told that.
+fn refuse_self(input: &Input, name: &Name) -> Result<(), Failure> {
+    let Some(function) = input.module.function(name) else { return Ok(()) };
+    let of = function.body.argtypes.first();
+    let reads = |stmt: &Stmt<Positions>| passes::lambda_lifting::reads_self(&input.module, of, stmt);
+    let Some(at) = function.body.stmts.stmts().iter().position(reads) else { return Ok(()) };
+    let message = "the function reads what it is called on (`_1`): --self gives that, as a list of its fields or an object by name";
+    Err(Failure(input.describe_at(name, SSAValue::from_index(at), message)))
 }
 
 /// What an option says in JSON.

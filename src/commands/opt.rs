@@ -97,7 +97,7 @@ impl Opt {
         let name = self.stats.as_ref()?;
         let function = Some(name).filter(|name| !name.is_empty()).or(self.function.as_ref()).cloned();
         let args = self.args.clone().unwrap_or_else(|| "[]".into());
-        Some(CallOptions { function, args, params: Vec::new(), max_steps: self.max_steps })
+        Some(CallOptions { function, args, called_on: None, params: Vec::new(), max_steps: self.max_steps })
     }
 
     pub(crate) fn run(self) -> Result<(), Failure> {

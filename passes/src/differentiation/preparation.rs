@@ -11,8 +11,8 @@ use crate::manager::Context;
 use crate::rules::{RuleKind, RuleTable};
 use crate::{
     PassError, assert_numbers, closure_folding, constant_folding, copy_elements, copy_propagation, infer_types,
-    lower_arithmetic, lower_broadcast, lower_copies, lower_fields, lower_projections, lower_signs, mem2reg,
-    simplify_cfg, type_literals, unknown_calls, unreachable_code,
+    lambda_lifting, lower_arithmetic, lower_broadcast, lower_copies, lower_fields, lower_projections, lower_signs,
+    mem2reg, simplify_cfg, type_literals, unknown_calls, unreachable_code,
 };
 
 /// How deep slots may hold the addresses of others that become values.
@@ -80,6 +80,7 @@ pub(crate) fn prepared_body(
         run(&mut bb, &context)?;
     }
     copy_elements::refuse_addresses(pass, &bb, &context)?;
+    lambda_lifting::refuse_self(pass, &bb, &context)?;
     // A slot may hold the address of another one, which is a variable like others once the first is gone.
     for _ in 0..SLOTS_IN_SLOTS {
         if !(lower_projections::run(&mut bb, &context)? | mem2reg::run(&mut bb, &context)?) {
