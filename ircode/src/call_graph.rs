@@ -4,7 +4,7 @@ use hashbrown::HashSet;
 
 use crate::callee::Callee;
 use crate::constant::Constant;
-use crate::graph::FlowGraph;
+use crate::graph::{Components, FlowGraph};
 use crate::module::Module;
 use crate::names::Names;
 use crate::operand::Operand;
@@ -47,8 +47,7 @@ pub struct CallGraph<'m, F> {
     calls: FlowGraph,
     escapes: Vec<bool>,
     calls_unknown: Vec<bool>,
-    components: Vec<Vec<usize>>,
-    recursive: Vec<bool>,
+    components: Components,
 }
 
 impl<'m, F: Body> CallGraph<'m, F> {
@@ -94,15 +93,8 @@ impl<'m, F: Body> CallGraph<'m, F> {
             }
         }
         let calls = FlowGraph::new(len, edges);
-        let components = strongly_connected(&calls);
-        let mut recursive: Vec<bool> =
-            (0..len).map(|node| calls.successors(node).any(|callee| callee == node)).collect();
-        for component in components.iter().filter(|component| component.len() > 1) {
-            for &member in component {
-                recursive[member] = true;
-            }
-        }
-        CallGraph { module, calls, escapes, calls_unknown, components, recursive }
+        let components = Components::new(&calls);
+        CallGraph { module, calls, escapes, calls_unknown, components }
     }
 
     /// The module.
@@ -133,7 +125,7 @@ impl<'m, F: Body> CallGraph<'m, F> {
 
     /// Whether a function calls itself, directly or through others.
     pub fn is_recursive(&self, function: usize) -> bool {
-        self.recursive.get(function).is_some_and(|&recursive| recursive)
+        self.components.is_on_cycle(function)
     }
 
     /// These functions and those that they may call, directly or not, each once: where one calls something unknown, that may be each function that
@@ -160,7 +152,7 @@ impl<'m, F: Body> CallGraph<'m, F> {
     /// All functions, in groups that call each other; each group behind those that it calls, and in it the order of the module. These are the
     /// strongly connected components (Tarjan 1972).
     pub fn bottom_up(&self) -> &[Vec<usize>] {
-        &self.components
+        &self.components.members
     }
 }
 
@@ -187,57 +179,6 @@ impl<F> Module<F> {
     }
 }
 
-/// The strongly connected components of all nodes, successors first.
-fn strongly_connected(graph: &FlowGraph) -> Vec<Vec<usize>> {
-    const UNSEEN: u32 = u32::MAX;
-    let mut number = vec![UNSEEN; graph.len()];
-    let mut low = vec![UNSEEN; graph.len()];
-    let mut open: Vec<usize> = Vec::new();
-    let mut is_open = vec![false; graph.len()];
-    let mut components = Vec::new();
-    let mut count = 0;
-    for root in 0..graph.len() {
-        if number[root] != UNSEEN {
-            continue;
-        }
-        let mut stack = vec![(root, graph.successors(root))];
-        (number[root], low[root]) = (count, count);
-        count += 1;
-        open.push(root);
-        is_open[root] = true;
-        while let Some((node, succs)) = stack.last_mut() {
-            let node = *node;
-            match succs.next() {
-                Some(next) if number[next] == UNSEEN => {
-                    (number[next], low[next]) = (count, count);
-                    count += 1;
-                    open.push(next);
-                    is_open[next] = true;
-                    stack.push((next, graph.successors(next)));
-                }
-                Some(next) if is_open[next] => low[node] = low[node].min(number[next]),
-                Some(_) => {}
-                None => {
-                    stack.pop();
-                    if let Some((parent, _)) = stack.last() {
-                        low[*parent] = low[*parent].min(low[node]);
-                    }
-                    if low[node] == number[node] {
-                        let start = open.iter().rposition(|&other| other == node).unwrap_or(0);
-                        let mut component = open.split_off(start);
-                        for &member in &component {
-                            is_open[member] = false;
-                        }
-                        component.sort_unstable();
-                        components.push(component);
-                    }
-                }
-            }
-        }
-    }
-    components
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -262,13 +203,5 @@ end
         assert!(graph.escapes(1) && !graph.escapes(0));
         assert!(graph.calls_unknown(0) && !graph.calls_unknown(1));
         assert_eq!(graph.callees(0).len(), 0);
-    }
-
-    #[test]
-    fn components_come_behind_what_they_reach() {
-        let graph = FlowGraph::new(6, [(0, 1), (1, 2), (2, 1), (2, 3), (4, 4), (5, 0)]);
-        assert_eq!(strongly_connected(&graph), [vec![3], vec![1, 2], vec![0], vec![4], vec![5]]);
-        let chain = FlowGraph::new(200_000, (1..200_000).map(|node| (node - 1, node)));
-        assert_eq!(strongly_connected(&chain).len(), 200_000);
     }
 }

@@ -1,6 +1,7 @@
 //! Flow graphs over dense block indices, and what is computed on them. Both representations number their blocks
 //! densely to use these: [`IRCode`](crate::IRCode) by position, `BBCode` by layout order.
 
+mod components;
 mod domtree;
 mod frontiers;
 mod loops;
@@ -9,6 +10,7 @@ mod postdominators;
 mod testing;
 mod tree;
 
+pub(crate) use components::Components;
 pub use domtree::DomTree;
 pub use frontiers::Frontiers;
 pub use loops::{Loop, LoopForest, LoopId};

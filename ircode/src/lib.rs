@@ -24,6 +24,7 @@ mod names;
 mod operand;
 mod phi;
 pub mod primitives;
+mod recursive_types;
 mod scalar;
 mod stmt;
 mod stream;

@@ -138,6 +138,8 @@ pub struct TangentTypes<'m, F> {
     names: RefCell<HashSet<Name>>,
     /// The declared types below types that are not declared, by the names of these without modules and parameters.
     below: HashMap<Name, Vec<Name>>,
+    /// The types that hold themselves. Found when it is asked.
+    recursive: OnceCell<HashSet<Name>>,
     /// Whether the code makes closures by `partial_apply`: of these a type need not say more than that they are functions. Found when it is asked.
     applies_partially: OnceCell<bool>,
     /// What finds that: where only declarations are at hand, there is no code to ask.
@@ -184,6 +186,7 @@ impl<'m, F> TangentTypes<'m, F> {
             pending: RefCell::default(),
             names: RefCell::default(),
             below,
+            recursive: OnceCell::new(),
             makes_closures: |_| false,
             applies_partially: OnceCell::new(),
         }
@@ -315,7 +318,7 @@ impl<'m, F> TangentTypes<'m, F> {
                 object
             }
             Some(TypeKind::Struct { mutable: false, fields }) => {
-                if fields.iter().any(|(_, field)| self.reaches(field, name)) {
+                if self.is_recursive(name) {
                     return self.dynamic(ty);
                 }
                 of_fields(fields.iter().map(|(_, ty)| self.at_depth(ty, depth + 1)).collect())
@@ -359,6 +362,12 @@ impl<'m, F> TangentTypes<'m, F> {
 
     fn next_pending(&self) -> Option<(usize, Name)> {
         self.pending.borrow_mut().pop()
+    }
+
+    /// Whether values of the declared type of this name may hold others of it.
+    fn is_recursive(&self, name: &str) -> bool {
+        let recursive = self.recursive.get_or_init(|| self.module.recursive_types());
+        self.module.type_def(name).is_some_and(|def| recursive.contains(&def.name))
     }
 
     /// What is known of a tangent that depends on the value.
@@ -422,33 +431,6 @@ impl<'m, F> TangentTypes<'m, F> {
             }
         }
         (in_objects || outside, in_objects, outside)
-    }
-
-    /// Whether values of this type may hold one of the type of this name.
-    fn reaches(&self, ty: &Type, name: &Name) -> bool {
-        let mut seen: HashSet<Name> = HashSet::new();
-        let mut work = vec![ty.clone()];
-        while let Some(ty) = work.pop() {
-            match &ty {
-                Type::Tuple(elements) | Type::Union(elements) => work.extend(elements.iter().cloned()),
-                Type::NamedTuple(fields) => work.extend(fields.iter().map(|(_, ty)| ty.clone())),
-                Type::Array(array) => work.push(array.element.clone()),
-                Type::Ref(element) | Type::Memory(element) | Type::MemoryRef(element) => work.push((**element).clone()),
-                Type::Stack(element) | Type::Slot(element) => work.push((**element).clone()),
-                Type::Named(other) if other == name => return true,
-                Type::Named(other) if seen.insert(other.clone()) => {
-                    match self.module.type_def(other).map(|def| &def.kind) {
-                        Some(TypeKind::Struct { fields, .. }) => work.extend(fields.iter().map(|(_, ty)| ty.clone())),
-                        Some(TypeKind::Enum { cases }) => {
-                            work.extend(cases.iter().flat_map(|(_, payload)| payload).cloned());
-                        }
-                        None => {}
-                    }
-                }
-                _ => {}
-            }
-        }
-        false
     }
 }
 

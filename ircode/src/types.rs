@@ -207,7 +207,7 @@ impl Type {
     }
 
     /// Whether something holds of a type that this one is directly made of.
-    fn any_part(&self, holds: &mut dyn FnMut(&Type) -> bool) -> bool {
+    pub(crate) fn any_part(&self, holds: &mut dyn FnMut(&Type) -> bool) -> bool {
         match self {
             Type::Tuple(types) | Type::Union(types) => types.iter().any(holds),
             Type::NamedTuple(fields) => fields.iter().any(|(_, ty)| holds(ty)),

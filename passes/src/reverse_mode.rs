@@ -68,7 +68,7 @@ mod without_handlers;
 
 use bbcode::BBCode;
 use hashbrown::HashSet;
-use ircode::{Function, Module, Name, Type};
+use ircode::{Function, Module, Name, Type, TypeDef, TypeKind};
 
 use self::closed::Closed;
 use self::derivation::{Derivation, Signature};
@@ -326,16 +326,31 @@ pub(crate) fn derive_all(module: &mut Module<BBCode>, roots: &[(Name, Vec<u32>)]
 
 /// Adds what was generated to the module, for the function of this name.
 fn add(module: &mut Module<BBCode>, name: &Name, generated: Generated) -> Result<(), PassError> {
+    let types: Vec<Name> = generated.types.iter().map(|def| def.name.clone()).collect();
     for def in generated.types {
         let error = |twice: ircode::DefinedTwice| PassError::new(NAME, name, twice.to_string());
         module.add_type(def).map_err(error)?;
     }
+    give_identity(module, &types);
     let mut names = Vec::new();
     for function in generated.functions {
         names.extend(Some(function.name.clone()).filter(|name| !generated.unclean.contains(name)));
         module.replace_function(function);
     }
     names.iter().try_for_each(|name| clean_up(module, name))
+}
+
+/// Makes the traces of functions that call themselves mutable: the tangents of immutable structs that hold themselves are known only at
+/// run time, so that the derivative of the derivative could not be compiled.
+fn give_identity(module: &mut Module<BBCode>, types: &[Name]) {
+    let recursive = module.recursive_types();
+    for name in types.iter().filter(|name| recursive.contains(*name)) {
+        let Some(TypeDef { name, supertypes, kind: TypeKind::Struct { fields, .. } }) = module.type_def(name).cloned()
+        else {
+            continue;
+        };
+        module.replace_type(TypeDef { name, supertypes, kind: TypeKind::Struct { mutable: true, fields } });
+    }
 }
 
 /// Turns slots into values, and removes what is not needed.
