@@ -124,6 +124,23 @@ pub(crate) struct Rejected {
     pub(crate) refusal: Refusal,
 }
 
+impl Rejected {
+    /// A function that is not compiled as a whole.
+    fn of(function: usize, what: String) -> Self {
+        Rejected { function, refusal: Refusal { statement: None, what } }
+    }
+}
+
+/// Where functions are compiled, one after the other, and what is used again for the next.
+struct Bench {
+    context: CodegenContext,
+    frontend: FunctionBuilderContext,
+    /// For loops that are functions of their own.
+    spares: Vec<Spare>,
+    /// The bytes of machine code so far.
+    bytes: usize,
+}
+
 impl Compiler {
     /// Compiles the functions of these numbers, and all that they call.
     ///
@@ -171,7 +188,7 @@ impl Compiler {
         for &function in &calls.reached {
             if module.functions().get(function).is_some_and(|function| !function.body.new_nodes.is_empty()) {
                 let what = "code with pending nodes, which is to be compacted first,".into();
-                return Err(Rejected { function, refusal: Refusal { statement: None, what } });
+                return Err(Rejected::of(function, what));
             }
             let verified = module.functions().get(function).map(|function| function.body.verify());
             // What types terminators have does not matter here, and inlining keeps those of the program.
@@ -200,10 +217,10 @@ impl Compiler {
             Some(finished) => Ok(finished),
             None => match Self::run_as(module, entries, calls, limits, effort, false)? {
                 Some(finished) => Ok(finished),
-                None => Err(Rejected {
-                    function: entries.first().copied().unwrap_or(0),
-                    refusal: Refusal { statement: None, what: "code that is not what its types say".into() },
-                }),
+                None => {
+                    let first = entries.first().copied().unwrap_or(0);
+                    Err(Rejected::of(first, "code that is not what its types say".into()))
+                }
             },
         }
     }
@@ -218,21 +235,68 @@ impl Compiler {
         gives_back: bool,
     ) -> Result<Option<Finished>, Rejected> {
         let first = entries.first().copied().unwrap_or(0);
-        let broken = |function: usize, what: String| Rejected { function, refusal: Refusal { statement: None, what } };
-        let reached = calls.reached.iter().filter_map(|&number| module.functions().get(number));
-        let largest = reached.map(|function| function.body.stmts.len()).max().unwrap_or(0);
-        let isa = effort.isa(largest).map_err(|what| broken(first, what))?;
-        let mut builder = JITBuilder::with_isa(isa, default_libcall_names());
+        let mut compiler = Self::new(module, calls, limits, effort).map_err(|what| Rejected::of(first, what))?;
+        if gives_back {
+            compiler.summarized = Some(compiler.summarize(&calls.called));
+        }
+        let mut bench = Bench {
+            context: compiler.jit.make_context(),
+            frontend: FunctionBuilderContext::new(),
+            spares: (0..outlined::MOST).map(|_| Spare::new()).collect(),
+            bytes: 0,
+        };
+        let mut frames: HashMap<usize, u64> = [(ANY_VALUE, stack::VALUE_CALL), (INTERPRETED, stack::VALUE_CALL)].into();
+        for &number in &calls.reached {
+            frames.insert(number, compiler.compile_function(number, &mut bench)?);
+        }
+        if compiler.summarized.as_ref().is_some_and(|summarized| summarized.surprised) {
+            return Ok(None);
+        }
+        for (what, id) in compiler.all_preserving() {
+            compiler.compile_preserving(what, &mut bench.context, &mut bench.frontend);
+            compiler.finish(id, &mut bench).map_err(|what| Rejected::of(first, what))?;
+        }
+        // The entries first, then what may be called as a value.
+        let values = calls.escaping.iter().filter(|number| !entries.contains(number));
+        let callable: Vec<usize> = entries.iter().chain(values).copied().collect();
+        for &number in calls.reached.iter().filter(|number| calls.recursive.contains(*number)) {
+            if !callable.contains(&number) {
+                compiler.compile_trampoline(number, &mut bench)?;
+            }
+        }
+        let mut trampolines = Vec::with_capacity(callable.len());
+        for &number in &callable {
+            trampolines.push(compiler.compile_trampoline(number, &mut bench)?);
+        }
+        compiler.keep_globals_of_interpreted().map_err(|(function, ty)| {
+            let what = format!("a global constant of the type {ty}, in a function that is left to the interpreter,");
+            Rejected::of(function, what)
+        })?;
+        compiler.jit.finalize_definitions().map_err(|error| Rejected::of(first, error.to_string()))?;
+        let changed = Changed::of(&compiler.module, &calls.reached);
+        let mut made = Vec::with_capacity(callable.len());
+        for (&number, id) in callable.iter().zip(trampolines) {
+            made.push(compiler.callable_entry(number, id, &changed)?);
+        }
+        let stack = stack::need(&calls.called, &calls.recursive, &frames).bytes;
+        let by_number = callable.iter().copied().zip(made.iter().cloned()).collect();
+        made.truncate(entries.len());
+        Ok(Some(compiler.finished(made, by_number, limits, stack, bench.bytes)))
+    }
+
+    /// Ready to compile the functions that calls reach.
+    fn new(module: Arc<Module<IRCode>>, calls: &Calls, limits: Limits, effort: Effort) -> Result<Self, String> {
+        let reached = || calls.reached.iter().filter_map(|&number| module.functions().get(number));
+        let largest = reached().map(|function| function.body.stmts.len()).max().unwrap_or(0);
+        let mut builder = JITBuilder::with_isa(effort.isa(largest)?, default_libcall_names());
         for (name, address) in symbols() {
             builder.symbol(name, address);
         }
-        let changed = Changed::of(&module, &calls.reached);
         // The interpreter goes on counting where native code was.
         let counted = !calls.recursive.is_empty()
             || !calls.interpreted.is_empty()
             || stack::need(&calls.called, &calls.recursive, &HashMap::new()).calls > limits.depth;
-        let mut frames: HashMap<usize, u64> = [(ANY_VALUE, stack::VALUE_CALL), (INTERPRETED, stack::VALUE_CALL)].into();
-        let mut compiler = Compiler {
+        Ok(Compiler {
             layouts: Layouts::new(module.clone(), Arc::new(closures_made(&module, &calls.reached))),
             callable: calls.escaping.iter().copied().collect(),
             interpreted: calls.interpreted.clone(),
@@ -247,7 +311,7 @@ impl Compiler {
             warm: calls.warm.clone(),
             resized: Arc::new(calls.resized.clone()),
             shifts: calls.shifts,
-            catches: calls.reached.iter().any(|&number| module.functions().get(number).is_some_and(enters_a_handler)),
+            catches: reached().any(enters_a_handler),
             effort,
             sites: Vec::new(),
             incomplete: incomplete_types(&module, &calls.reached),
@@ -256,94 +320,68 @@ impl Compiler {
             hints: 0,
             summarized: None,
             module,
-        };
-        if gives_back {
-            compiler.summarized = Some(compiler.summarize(&calls.called));
+        })
+    }
+
+    /// Compiles a function, and the loops that are functions of their own. Gives the bytes of the stack that a call takes.
+    fn compile_function(&mut self, number: usize, bench: &mut Bench) -> Result<u64, Rejected> {
+        let refused = |refusal| Rejected { function: number, refusal };
+        self.called.clear();
+        let abi = self.abi(number).map_err(refused)?;
+        let id = self.declare(number).map_err(refused)?;
+        bench.context.func.signature = abi;
+        let builder = FunctionBuilder::new(&mut bench.context.func, &mut bench.frontend);
+        let outlined = FunctionCompiler::run(self, builder, &mut bench.spares, number).map_err(refused)?;
+        let frame = self.finish(id, bench).map_err(|what| Rejected::of(number, what))?;
+        let mut below = 0;
+        for (id, spare) in outlined.into_iter().zip(&mut bench.spares) {
+            let (size, frame) = self.finish_soon(id, &mut spare.context).map_err(|what| Rejected::of(number, what))?;
+            bench.bytes += size;
+            below = below.max(frame + stack::CALL);
         }
-        let mut bytes = 0;
-        let mut context = compiler.jit.make_context();
-        let mut frontend = FunctionBuilderContext::new();
-        let mut spares: Vec<Spare> = (0..outlined::MOST).map(|_| Spare::new()).collect();
-        for &number in &calls.reached {
-            compiler.called.clear();
-            let abi = compiler.abi(number).map_err(|refusal| Rejected { function: number, refusal })?;
-            let id = compiler.declare(number).map_err(|refusal| Rejected { function: number, refusal })?;
-            context.func.signature = abi;
-            let builder = FunctionBuilder::new(&mut context.func, &mut frontend);
-            let outlined = FunctionCompiler::run(&mut compiler, builder, &mut spares, number)
-                .map_err(|refusal| Rejected { function: number, refusal })?;
-            let (size, frame) = compiler.finish(id, &mut context).map_err(|what| broken(number, what))?;
-            bytes += size;
-            let mut below = 0;
-            for (id, spare) in outlined.into_iter().zip(&mut spares) {
-                let (size, frame) =
-                    compiler.finish_soon(id, &mut spare.context).map_err(|what| broken(number, what))?;
-                bytes += size;
-                below = below.max(frame + stack::CALL);
-            }
-            frames.insert(number, frame + below);
-        }
-        if compiler.summarized.as_ref().is_some_and(|summarized| summarized.surprised) {
-            return Ok(None);
-        }
-        for (what, id) in compiler.all_preserving() {
-            compiler.compile_preserving(what, &mut context, &mut frontend);
-            bytes += compiler.finish(id, &mut context).map_err(|what| broken(first, what))?.0;
-        }
-        for &number in calls.reached.iter().filter(|number| calls.recursive.contains(*number)) {
-            if !entries.contains(&number) && !calls.escaping.contains(&number) {
-                let id = compiler
-                    .trampoline(number, &mut context, &mut frontend)
-                    .map_err(|refusal| Rejected { function: number, refusal })?;
-                bytes += compiler.finish(id, &mut context).map_err(|what| broken(number, what))?.0;
-            }
-        }
-        let mut trampolines = Vec::new();
-        let values = calls.escaping.iter().filter(|number| !entries.contains(number));
-        for &number in entries.iter().chain(values) {
-            let id = compiler
-                .trampoline(number, &mut context, &mut frontend)
-                .map_err(|refusal| Rejected { function: number, refusal })?;
-            bytes += compiler.finish(id, &mut context).map_err(|what| broken(number, what))?.0;
-            let signature = compiler.signature(number).map_err(|refusal| Rejected { function: number, refusal })?;
-            let count = signature.parameters.len();
-            let reads_only = (0..count).map(|argument| !changed.is_changed(number, argument)).collect();
-            trampolines.push((id, signature.clone(), reads_only));
-        }
-        compiler.keep_globals_of_interpreted().map_err(|(function, ty)| {
-            let what = format!("a global constant of the type {ty}, in a function that is left to the interpreter,");
-            Rejected { function, refusal: Refusal { statement: None, what } }
-        })?;
-        compiler.jit.finalize_definitions().map_err(|error| broken(first, error.to_string()))?;
-        let jit = compiler.jit;
-        let entries_made = trampolines.into_iter().map(|(id, signature, reads_only)| Entry {
-            address: jit.get_finalized_function(id) as usize,
+        Ok(frame + below)
+    }
+
+    /// Compiles what a function is called through from outside.
+    fn compile_trampoline(&mut self, number: usize, bench: &mut Bench) -> Result<FuncId, Rejected> {
+        let made = self.trampoline(number, &mut bench.context, &mut bench.frontend);
+        let id = made.map_err(|refusal| Rejected { function: number, refusal })?;
+        self.finish(id, bench).map_err(|what| Rejected::of(number, what))?;
+        Ok(id)
+    }
+
+    /// A function that can be called through this trampoline, whose code is where it stays.
+    fn callable_entry(&mut self, number: usize, trampoline: FuncId, changed: &Changed) -> Result<Entry, Rejected> {
+        let signature = self.signature(number).map_err(|refusal| Rejected { function: number, refusal })?.clone();
+        let count = signature.parameters.len();
+        Ok(Entry {
+            address: self.jit.get_finalized_function(trampoline) as usize,
             signature,
-            reads_only,
-        });
-        let mut all: Vec<Entry> = entries_made.collect();
-        let by_number = entries.iter().chain(calls.escaping.iter().filter(|number| !entries.contains(number)));
-        let callable = by_number.copied().zip(all.iter().cloned()).collect();
-        all.truncate(entries.len());
-        Ok(Some(Finished {
-            entries: all,
-            shared: Arc::new(Shared {
-                module: compiler.module,
-                sites: compiler.sites,
-                constants: compiler.constants,
-                globals: compiler.globals,
-                hints: compiler.hints,
-                callable,
-                closures: compiler.layouts.closures(),
-                resized: compiler.resized,
-                incomplete: compiler.incomplete,
-                limits,
-            }),
-            stack: stack::need(&calls.called, &calls.recursive, &frames).bytes,
-            _code: jit,
-            bytes,
-            interpreted: Vec::new(),
-        }))
+            reads_only: (0..count).map(|argument| !changed.is_changed(number, argument)).collect(),
+        })
+    }
+
+    fn finished(
+        self,
+        entries: Vec<Entry>,
+        callable: HashMap<usize, Entry>,
+        limits: Limits,
+        stack: u64,
+        bytes: usize,
+    ) -> Finished {
+        let shared = Shared {
+            closures: self.layouts.closures(),
+            module: self.module,
+            sites: self.sites,
+            constants: self.constants,
+            globals: self.globals,
+            hints: self.hints,
+            callable,
+            resized: self.resized,
+            incomplete: self.incomplete,
+            limits,
+        };
+        Finished { entries, shared: Arc::new(shared), stack, _code: self.jit, bytes, interpreted: Vec::new() }
     }
 
     /// What the functions do to objects: those first that call no others. What calls itself is not known.
@@ -364,12 +402,14 @@ impl Compiler {
     }
 
     /// Compiles what is in the context; gives the bytes of its code, and of its frame on the stack.
-    fn finish(&mut self, id: FuncId, context: &mut CodegenContext) -> Result<(usize, u64), String> {
-        self.jit.define_function(id, context).map_err(|error| match error {
+    fn finish(&mut self, id: FuncId, bench: &mut Bench) -> Result<u64, String> {
+        self.jit.define_function(id, &mut bench.context).map_err(|error| match error {
             ModuleError::Compilation(error) => shown(error),
             other => other.to_string(),
         })?;
-        Ok(self.measured(context))
+        let (bytes, frame) = self.measured(&mut bench.context);
+        bench.bytes += bytes;
+        Ok(frame)
     }
 
     /// As [`Compiler::finish`], with little effort.

@@ -282,21 +282,19 @@ impl Parser {
             let at = start + 2;
             return building.attribute_line(Cursor::new(attribute, at));
         }
+        self.listing_line(trimmed, start)
+    }
+
+    /// A line of a listing, which is a statement or one of the things that Julia prints around them.
+    fn listing_line(&mut self, trimmed: &str, start: usize) -> Result<(), Diagnostic> {
         if self.menu.line(trimmed) {
             return Ok(());
         }
+        let whole = start..start + trimmed.len();
         let has_result = trimmed.starts_with([')', '=']) || trimmed.starts_with("Body::");
         let trimmed = if has_result { without_comment(trimmed) } else { trimmed };
-        if let Some((result, next)) = self.enclosed.as_ref().and_then(|enclosed| enclosed.next(trimmed))
-            && let Some(building) = &mut self.building
-        {
-            building.close_code_info(whole.clone(), result)?;
-            self.enclosed = Some(next);
-            return self.open_code_info(whole);
-        }
-        if let Some(enclosed) = Enclosed::opening(trimmed) {
-            self.enclosed = Some(enclosed);
-            return self.open_code_info(whole);
+        if let Some(done) = self.enclosed_line(trimmed, &whole) {
+            return done;
         }
         // Most lines are statements, of which this is the margin.
         let margin = trimmed.starts_with(['│', '└']) || trimmed.starts_with(|c: char| c.is_ascii_digit());
@@ -320,27 +318,8 @@ impl Parser {
         if self.variables.reading == Some(false) && [" = ", " <: "].iter().any(|sign| trimmed.contains(sign)) {
             return Ok(());
         }
-        if trimmed.starts_with("CodeInfo(") || trimmed == THUNK {
-            return self.open_code_info(whole);
-        }
-        if trimmed.starts_with(')')
-            && let (Some(enclosed), Some(building)) = (self.enclosed.take(), &mut self.building)
-        {
-            return match enclosed.closing(trimmed) {
-                Some(result) => building.close_code_info(whole, result),
-                None => Err(Diagnostic::error(whole, "this does not close what is open here", "unexpected `)`")),
-            };
-        }
-        if let Some(rest) = trimmed.strip_prefix(')') {
-            let result = rest.trim_start().strip_prefix("=>");
-            if let Some(building) = &mut self.building
-                && (result.is_some() || rest.chars().all(|c| c == ')' || c == ' '))
-            {
-                return building.close_code_info(whole, result);
-            }
-        }
-        if let (Some(result), Some(building)) = (trimmed.strip_prefix("=> "), &mut self.building) {
-            return building.result_below(whole, result);
+        if let Some(done) = self.code_info_line(trimmed, &whole) {
+            return done;
         }
         let mut cursor = Cursor::new(trimmed, start);
         match gutter(&mut cursor)? {
@@ -358,6 +337,47 @@ impl Parser {
             }
             None => Err(unexpected_line(trimmed, whole)),
         }
+    }
+
+    /// A line that opens a `CodeInfo(` in something else, or closes one there and opens the next.
+    fn enclosed_line(&mut self, trimmed: &str, whole: &Range<usize>) -> Option<Result<(), Diagnostic>> {
+        if let Some((result, next)) = self.enclosed.as_ref().and_then(|enclosed| enclosed.next(trimmed))
+            && let Some(building) = &mut self.building
+        {
+            let closed = building.close_code_info(whole.clone(), result);
+            return Some(closed.and_then(|()| {
+                self.enclosed = Some(next);
+                self.open_code_info(whole.clone())
+            }));
+        }
+        let enclosed = Enclosed::opening(trimmed)?;
+        self.enclosed = Some(enclosed);
+        Some(self.open_code_info(whole.clone()))
+    }
+
+    /// A line that opens or closes a `CodeInfo(`, or tells the result below it.
+    fn code_info_line(&mut self, trimmed: &str, whole: &Range<usize>) -> Option<Result<(), Diagnostic>> {
+        if trimmed.starts_with("CodeInfo(") || trimmed == THUNK {
+            return Some(self.open_code_info(whole.clone()));
+        }
+        let Some(rest) = trimmed.strip_prefix(')') else {
+            let result = trimmed.strip_prefix("=> ")?;
+            return Some(self.building.as_mut()?.result_below(whole.clone(), result));
+        };
+        let enclosed = self.enclosed.take();
+        let building = self.building.as_mut()?;
+        if let Some(enclosed) = enclosed {
+            return Some(match enclosed.closing(trimmed) {
+                Some(result) => building.close_code_info(whole.clone(), result),
+                None => {
+                    let what = "this does not close what is open here";
+                    Err(Diagnostic::error(whole.clone(), what, "unexpected `)`"))
+                }
+            });
+        }
+        let result = rest.trim_start().strip_prefix("=>");
+        let closes = result.is_some() || rest.chars().all(|c| c == ')' || c == ' ');
+        closes.then(|| building.close_code_info(whole.clone(), result))
     }
 
     fn open_code_info(&mut self, span: Range<usize>) -> Result<(), Diagnostic> {
