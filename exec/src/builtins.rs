@@ -19,7 +19,6 @@ mod vectors;
 pub(crate) mod whole_arrays;
 
 #[cfg(feature = "native")]
-pub(crate) use structs::is_bits;
 pub(crate) use structs::splatted;
 #[cfg(feature = "native")]
 pub(crate) use tangents::USED_TWICE;
@@ -256,9 +255,17 @@ impl<'m> Runtime<'m> {
         self.structure(ty, values)
     }
 
+    /// What a place of this type holds before anything is put there: zeros for types that are bits, nothing at all for others.
+    pub(crate) fn unassigned(&self, ty: &Type) -> Result<Value, Fault> {
+        Ok(match ty {
+            Type::Scalar(scalar) => Value::Scalar(Scalar::from_bits(*scalar, 0)),
+            ty => self.zero_bits(ty)?.unwrap_or(Value::Undefined),
+        })
+    }
+
     /// The value of a type that is zeros as bits; `None` of types whose values are not bits.
     fn zero_bits(&self, ty: &Type) -> Result<Option<Value>, Fault> {
-        if structs::is_bits(self.module, ty) != Some(true) {
+        if self.module.is_bits_type(ty) != Some(true) {
             return Ok(None);
         }
         let zeros = |types: &[Type]| -> Result<Option<Vec<Value>>, Fault> {

@@ -517,15 +517,6 @@ impl Value {
     }
 }
 
-/// What an unassigned element of this type reads as: zeros for bits types, nothing at all for others.
-pub(crate) fn unassigned(ty: &Type) -> Value {
-    match ty {
-        Type::Scalar(scalar) => Value::Scalar(Scalar::from_bits(*scalar, 0)),
-        Type::Nothing => Value::Nothing,
-        _ => Value::Undefined,
-    }
-}
-
 /// The value of a constant that needs no memory of its own.
 pub(crate) fn simple_constant(constant: &Constant) -> Option<Value> {
     Some(match constant {

@@ -1,5 +1,6 @@
 #![doc = include_str!("../README.md")]
 
+mod bits_types;
 mod call_graph;
 mod callee;
 pub mod cfg;

@@ -8,7 +8,7 @@ use ircode::{Scalar, Type};
 use super::control::{index, unsupported};
 use super::{Runtime, expected};
 use crate::machine::Fault;
-use crate::value::{ArrayRef, PlaceObject, PlaceRef, Value, unassigned};
+use crate::value::{ArrayRef, PlaceObject, PlaceRef, Value};
 
 type Result<T> = std::result::Result<T, Fault>;
 
@@ -217,7 +217,7 @@ pub(super) fn undefined_array(
         length = product;
     }
     runtime.meter.would_fit(length)?;
-    runtime.array(element.clone(), sizes, vec![unassigned(element); length])
+    runtime.array(element.clone(), sizes, vec![runtime.unassigned(element)?; length])
 }
 
 /// `push!(vector, value)`.

@@ -8,7 +8,7 @@ use super::arrays::{may_hold, place_behind, store};
 use super::control::{index, unsupported};
 use super::{Runtime, expected};
 use crate::machine::Fault;
-use crate::value::{PlaceObject, PlaceRef, Value, unassigned};
+use crate::value::{PlaceObject, PlaceRef, Value};
 
 type Result<T> = std::result::Result<T, Fault>;
 
@@ -28,7 +28,7 @@ pub(super) fn memorynew(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Val
         return Err(runtime.exception("ArgumentError", &["msg"], vec![message]));
     };
     runtime.meter.would_fit(length)?;
-    Ok(Value::Memory(runtime.memory((**element).clone(), vec![unassigned(element); length])?))
+    Ok(Value::Memory(runtime.memory((**element).clone(), vec![runtime.unassigned(element)?; length])?))
 }
 
 /// `memoryref(memory)`, the place of the first element; `memoryrefnew(place, i[, boundscheck])`, that of the `i`-th from

@@ -115,9 +115,6 @@ pub(super) fn fields_of(value: &Value) -> Option<Vec<Value>> {
     }
 }
 
-/// Structs nested deeper are not looked into.
-const NESTED: usize = 8;
-
 /// The types of the fields of a struct, or of a reference; none of what is neither.
 pub(super) fn field_types(module: &Module<IRCode>, ty: &Type) -> Vec<Type> {
     match ty {
@@ -128,39 +125,6 @@ pub(super) fn field_types(module: &Module<IRCode>, ty: &Type) -> Vec<Type> {
         },
         _ => Vec::new(),
     }
-}
-
-/// Julia's `isbitstype`: whether values of this type are bits without references. `None` if it is not known.
-pub(crate) fn is_bits(module: &Module<IRCode>, ty: &Type) -> Option<bool> {
-    is_bits_inside(module, ty, 0)
-}
-
-fn is_bits_inside(module: &Module<IRCode>, ty: &Type, depth: usize) -> Option<bool> {
-    if depth > NESTED {
-        return None;
-    }
-    let parts: Vec<&Type> = match ty {
-        Type::Scalar(_) | Type::Nothing => return Some(true),
-        Type::Array(_) | Type::Ref(_) | Type::Memory(_) | Type::String | Type::Symbol => return Some(false),
-        Type::Tuple(types) => types.iter().collect(),
-        Type::NamedTuple(fields) => fields.iter().map(|(_, ty)| ty).collect(),
-        Type::Named(name) => match &module.type_def(name)?.kind {
-            TypeKind::Struct { mutable: true, .. } => return Some(false),
-            TypeKind::Struct { fields, .. } => fields.iter().map(|(_, ty)| ty).collect(),
-            TypeKind::Enum { .. } => return None,
-        },
-        _ => return None,
-    };
-    // One part with references decides, whatever the others are.
-    let mut answer = Some(true);
-    for part in parts {
-        match is_bits_inside(module, part, depth + 1) {
-            Some(true) => {}
-            Some(false) => return Some(false),
-            None => answer = None,
-        }
-    }
-    answer
 }
 
 /// `getfield(object, field)`; a third operand asks for a bounds check, which is made in any case.
@@ -177,7 +141,7 @@ pub(super) fn getfield(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Valu
             return Ok(Value::from(memory.0.fields.borrow().values().len() as i64));
         }
         (Value::Type(ty), Some("isbitstype")) => {
-            let known = is_bits(runtime.module, ty).map(Value::from);
+            let known = runtime.module.is_bits_type(ty).map(Value::from);
             return known.ok_or_else(|| unsupported(format!("whether {ty} has no references")));
         }
         (Value::Tuple(_) | Value::NamedTuple(_) | Value::SimpleVector(_) | Value::Struct(_), _) => {}

@@ -9,7 +9,7 @@ use super::arrays::{array, undefined_array};
 use super::control::index;
 use super::{Runtime, expected};
 use crate::machine::Fault;
-use crate::value::{ArrayRef, PlaceObject, PlaceRef, Value, unassigned};
+use crate::value::{ArrayRef, PlaceObject, PlaceRef, Value};
 
 type Result<T> = std::result::Result<T, Fault>;
 
@@ -48,7 +48,7 @@ fn set_length(array: &ArrayRef, length: usize) {
 /// Gives the vector other elements, with room for as many more in front of them.
 fn replace(runtime: &Runtime<'_>, array: &ArrayRef, element: &Type, elements: Vec<Value>, room: usize) -> Result<()> {
     let length = elements.len();
-    let mut all = vec![unassigned(element); room];
+    let mut all = vec![runtime.unassigned(element)?; room];
     all.extend(elements);
     let memory = runtime.memory(element.clone(), all)?;
     *array.0.place.borrow_mut() = PlaceRef(Rc::new(PlaceObject { memory, offset: room }));
@@ -61,11 +61,12 @@ pub(super) fn grow_end(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Valu
     let (array, element, count) = vector(args)?;
     runtime.meter.would_fit(count)?;
     let place = array.0.place.borrow().clone();
+    let unassigned = runtime.unassigned(&element)?;
     let mut memory = place.0.memory.0.fields.borrow_mut();
     for at in (place.0.offset + length(array)..).take(count) {
         match memory.values_mut().get_mut(at) {
-            Some(slot) => *slot = unassigned(&element),
-            None => memory.push(unassigned(&element))?,
+            Some(slot) => *slot = unassigned.clone(),
+            None => memory.push(unassigned.clone())?,
         }
     }
     set_length(array, length(array) + count);
@@ -78,17 +79,18 @@ pub(super) fn grow_begin(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Va
     let (array, element, count) = vector(args)?;
     runtime.meter.would_fit(count)?;
     let place = array.0.place.borrow().clone();
+    let unassigned = runtime.unassigned(&element)?;
     match place.0.offset.checked_sub(count) {
         Some(offset) => {
             let moved = PlaceObject { memory: place.0.memory.clone(), offset };
             for slot in moved.memory.0.fields.borrow_mut().values_mut().iter_mut().skip(offset).take(count) {
-                *slot = unassigned(&element);
+                *slot = unassigned.clone();
             }
             *array.0.place.borrow_mut() = PlaceRef(Rc::new(moved));
             set_length(array, length(array) + count);
         }
         None => {
-            let mut elements = vec![unassigned(&element); count];
+            let mut elements = vec![unassigned; count];
             elements.extend(Value::Array(array.clone()).array_elements().unwrap_or_default());
             let room = elements.len();
             replace(runtime, array, &element, elements, room)?;
@@ -103,7 +105,7 @@ pub(super) fn grow_at(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value
     let at = position(args, length(array))?;
     runtime.meter.would_fit(count)?;
     let mut elements = Value::Array(array.clone()).array_elements().unwrap_or_default();
-    elements.splice(at..at, vec![unassigned(&element); count]);
+    elements.splice(at..at, vec![runtime.unassigned(&element)?; count]);
     replace(runtime, array, &element, elements, 0)?;
     Ok(Value::Nothing)
 }
@@ -112,9 +114,10 @@ pub(super) fn grow_at(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value
 pub(super) fn delete_end(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let (array, element, count) = vector(args)?;
     let Some(left) = length(array).checked_sub(count) else { return too_many(runtime, array) };
+    let unassigned = runtime.unassigned(&element)?;
     let place = array.0.place.borrow().clone();
     for slot in place.0.memory.0.fields.borrow_mut().values_mut().iter_mut().skip(place.0.offset + left).take(count) {
-        *slot = unassigned(&element);
+        *slot = unassigned.clone();
     }
     set_length(array, left);
     Ok(Value::Nothing)
@@ -124,9 +127,10 @@ pub(super) fn delete_end(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Va
 pub(super) fn delete_begin(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let (array, element, count) = vector(args)?;
     let Some(left) = length(array).checked_sub(count) else { return too_many(runtime, array) };
+    let unassigned = runtime.unassigned(&element)?;
     let place = array.0.place.borrow().clone();
     for slot in place.0.memory.0.fields.borrow_mut().values_mut().iter_mut().skip(place.0.offset).take(count) {
-        *slot = unassigned(&element);
+        *slot = unassigned.clone();
     }
     let moved = PlaceObject { memory: place.0.memory.clone(), offset: place.0.offset + count };
     *array.0.place.borrow_mut() = PlaceRef(Rc::new(moved));

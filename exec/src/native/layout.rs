@@ -327,12 +327,12 @@ impl Layouts {
         layout
     }
 
-    /// How elements of this type lie in an array. What is no number and no pointer has a byte behind it that is 0 until the element is
+    /// How elements of this type lie in an array. What is no pointer and not of bits has a byte behind it that is 0 until the element is
     /// assigned: reading it before is an error.
     pub(crate) fn element(&mut self, ty: &Type) -> Arc<Layout> {
         let plain = self.of(ty);
-        if plain.scalar().is_some() || plain.is_pointer() || plain.is_cell() || plain.is_boxed() || *ty == Type::Nothing
-        {
+        let is_bits = self.module.is_bits_type(ty) == Some(true);
+        if is_bits || plain.is_pointer() || plain.is_cell() || plain.is_boxed() {
             return plain;
         }
         let flagged = self.elements.entry(ty.clone()).or_insert_with(|| {

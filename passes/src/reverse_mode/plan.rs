@@ -597,7 +597,7 @@ impl Plan<'_> {
 
     /// Whether places of this type always hold a value, so that it can be read before it was set.
     pub(super) fn is_plain(&self, ty: &Type) -> bool {
-        matches!(ty, Type::Scalar(_) | Type::Nothing)
+        self.derivation.module.is_bits_type(ty) == Some(true)
     }
 
     /// The derivative that the call that a statement is calls.

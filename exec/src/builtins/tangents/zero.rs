@@ -130,8 +130,8 @@ impl Zeros<'_, '_> {
         let fields = match (&value, &tangent) {
             (_, Tangent::None) => return Ok(Some(Value::Nothing)),
             (_, Tangent::Float(ty)) => return Ok(Some(zero_float(*ty))),
-            // An element that is not assigned has no tangent that is.
-            (Value::Undefined, _) => return Ok(Some(Value::Undefined)),
+            // An element that is not assigned has no tangent that is, if its type allows that.
+            (Value::Undefined, _) => return self.runtime.unassigned(&tangent.ty()).map(Some),
             (_, Tangent::Object(_)) => return self.shadow(&value).map(Some),
             (_, Tangent::Fields(tangents)) => {
                 let fields = fields_of(&value).filter(|fields| fields.len() == tangents.len());
@@ -284,13 +284,15 @@ impl Zeros<'_, '_> {
         }
         let contents = memory.0.fields.borrow();
         self.runtime.meter.would_fit(contents.values().len())?;
-        let shadow = match &tangent {
-            Tangent::Float(ty) => self.runtime.memory(tangent.ty(), vec![zero_float(*ty); contents.values().len()])?,
-            _ => {
-                let shadow = self.runtime.memory(tangent.ty(), Vec::new())?;
-                self.fill(&Value::Memory(shadow.clone()), contents.values(), &tangent);
-                shadow
-            }
+        let ty = tangent.ty();
+        // Zeros of bits are the same for all elements.
+        let shadow = if self.runtime.module.is_bits_type(&ty) == Some(true) {
+            let zero = self.runtime.unassigned(&ty)?;
+            self.runtime.memory(ty, vec![zero; contents.values().len()])?
+        } else {
+            let shadow = self.runtime.memory(ty, Vec::new())?;
+            self.fill(&Value::Memory(shadow.clone()), contents.values(), &tangent);
+            shadow
         };
         self.shadows.insert(at, Value::Memory(shadow.clone()));
         Ok(Some(shadow))

@@ -8,7 +8,7 @@ use cranelift_codegen::ir::{self, InstBuilder};
 use ircode::primitives::Primitive;
 use ircode::{Constant, Operand, Positions, Scalar, ScalarType, Type, arrays_may_have};
 
-use crate::builtins::{USED_TWICE, is_bits};
+use crate::builtins::USED_TWICE;
 use crate::native::function::sites::What;
 use crate::native::function::{Compiled, FunctionCompiler, Typed, trusted};
 use crate::native::layout::{Inside, Kind, Layout, Parts, Shape};
@@ -31,7 +31,7 @@ impl FunctionCompiler<'_, '_> {
                 if let (Type::TypeOf(ty), Some(Constant::Symbol(name))) =
                     (&object.layout.ty, args.get(1).and_then(known_constant))
                 {
-                    let known = if name.as_str() == "isbitstype" { is_bits(&self.module, ty) } else { None };
+                    let known = if name.as_str() == "isbitstype" { self.module.is_bits_type(ty) } else { None };
                     return Ok(known.map(|known| self.scalar_constant(&Scalar::Bool(known))));
                 }
                 let member = args.get(1).and_then(|field| self.only_member_with(object, field));
