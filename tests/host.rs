@@ -25,12 +25,20 @@ static THROWING: Primitive = Primitive::scalars("throwing", 1, SAME, Effects::TH
 static READING: Primitive = Primitive::scalars("reading", 1, SAME, Effects::READS, softplus);
 static WRITING: Primitive = Primitive::machine("writing", 1, ResultType::Nothing, Effects::WRITES).up_to(2);
 static DOUBLED: Primitive = Primitive::machine("doubled", 1, SAME, Effects::ALLOCATES);
+static PANICKING: Primitive = Primitive::scalars("panicking", 1, SAME, Effects::THROWS, panicking);
 static SINE: Primitive = Primitive::scalars("sine", 1, SAME, Effects::PURE, sine).with_rule("sin");
 
 fn logistic(operands: &[Scalar]) -> Result<Scalar, Failure> {
     match operands {
         [Scalar::Float64(x)] => Ok(Scalar::Float64(1.0 / (1.0 + (-x).exp()))),
         _ => Err(Failure::Operands("a Float64")),
+    }
+}
+
+fn panicking(operands: &[Scalar]) -> Result<Scalar, Failure> {
+    match operands {
+        [Scalar::Float64(x)] if *x > 1.0 => std::panic::panic_any("the host gives up"),
+        _ => softplus(operands),
     }
 }
 
@@ -43,7 +51,7 @@ fn sine(operands: &[Scalar]) -> Result<Scalar, Failure> {
 
 fn host(text: &str) -> Module<IRCode> {
     let mut module = parse_module(text).unwrap().module;
-    for primitive in [&SOFTPLUS, &LOGISTIC, &THROWING, &READING, &WRITING, &DOUBLED, &SINE] {
+    for primitive in [&SOFTPLUS, &LOGISTIC, &THROWING, &READING, &WRITING, &DOUBLED, &PANICKING, &SINE] {
         module.register(primitive).unwrap();
     }
     module
@@ -254,4 +262,26 @@ fn functions_of_the_module_come_first() {
     module.add_function(Function { name: "softplus".into(), ..body }).unwrap();
     let value = Machine::new(&module).call("f", &[Value::from(3.0)]).unwrap();
     assert_eq!(value.as_float(), Some(3.0));
+}
+
+/// A panic of a host's function comes out of compiled code as it comes out of the interpreter, and what was compiled can be called again.
+#[cfg(feature = "native")]
+#[test]
+fn panics_come_through_machine_code() {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use bbkit::Differentiate;
+
+    let module = of_x("Main.panicking(x)", "Float64");
+    let compiled = module.primal("f").compile().unwrap();
+    let machine = |x: f64| Machine::new(&module).call("f", &[Value::from(x)]).unwrap().as_float().unwrap();
+    let native = |x: f64| compiled.call((x,)).unwrap().float(0);
+    for x in [2.0, 0.5, 3.0] {
+        let [by_machine, by_native] = [&machine as &dyn Fn(f64) -> f64, &native].map(|call| {
+            let told = catch_unwind(AssertUnwindSafe(|| call(x)));
+            told.map_err(|panic| panic.downcast_ref::<&str>().map(|what| (*what).to_string()))
+        });
+        assert_eq!(by_native, by_machine);
+        assert_eq!(by_native.is_err(), x > 1.0);
+    }
 }

@@ -399,6 +399,9 @@ impl Program {
         if failed == 0 {
             return Ok(());
         }
+        if let Some(panic) = context.panic.take() {
+            std::panic::resume_unwind(panic);
+        }
         if let Some(what) = context.refused.take() {
             return Err(Stopped::Refused(what));
         }

@@ -87,6 +87,8 @@ pub(crate) struct Context {
     pub(crate) error: Option<Fault>,
     /// Why native code cannot go on where the interpreter can: what it met is of another type than the code says, for instance.
     pub(crate) refused: Option<String>,
+    /// What a function of the host panicked with, to be gone on with outside of machine code.
+    pub(crate) panic: Option<Box<dyn std::any::Any + Send>>,
     /// The places in functions that the interpreter has run through which the error came, innermost first.
     pub(crate) inner_places: Vec<Place>,
     /// The sites through which it came from there on: as many as are told at the start, and the last ones.
@@ -136,6 +138,7 @@ impl Context {
             output: Arc::default(),
             error: None,
             refused: None,
+            panic: None,
             inner_places: Vec::new(),
             first_sites: Vec::new(),
             last_sites: std::collections::VecDeque::new(),

@@ -4,6 +4,8 @@
 //! and have put the error into the context.
 #![allow(unsafe_code, reason = "called by machine code, with addresses of its memory")]
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
 use ircode::Scalar;
 use ircode::primitives::ResultType;
 use smallvec::SmallVec;
@@ -270,7 +272,16 @@ unsafe extern "C" fn interpret(context: *mut Context, site: u32, operands: u64) 
                 return 1;
             };
             // SAFETY: the operands are those of the site, and there is room for its result.
-            let done = context.with_layouts(|context, layouts| interpret_on(context, layouts, work, operands));
+            let work = || context.with_layouts(|context, layouts| interpret_on(context, layouts, work, operands));
+            // Nothing unwinds through machine code.
+            let done = match catch_unwind(AssertUnwindSafe(work)) {
+                Ok(done) => done,
+                Err(panic) => {
+                    context.panic = Some(panic);
+                    context.fail(site, Fault::Fatal(RunErrorKind::ReachedUnreachable));
+                    return 1;
+                }
+            };
             match done {
                 Ok(()) => 0,
                 Err(refused) => {
