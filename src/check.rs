@@ -214,7 +214,8 @@ fn differences(
     let mut worst: Option<f64> = None;
     for (direction, floats) in directions {
         let product = dot(gradient, floats);
-        let Some(error) = best(subject, direction, product, scale(gradient, floats).max(subject.noise()))? else {
+        let scale = scale(gradient, floats).max(subject.noise());
+        let Some(error) = best(subject, direction, product, scale, tolerance)? else {
             continue;
         };
         worst = Some(worst.map_or(error, |worst| worst.max(error)));
@@ -229,10 +230,16 @@ fn differences(
 }
 
 /// How far a derivative in a direction is from differences of that step that agrees best.
-fn best(subject: &Subject<'_>, direction: &[Value], product: f64, scale: f64) -> Result<Option<f64>, GradientError> {
+fn best(
+    subject: &Subject<'_>,
+    direction: &[Value],
+    product: f64,
+    scale: f64,
+    tolerance: f64,
+) -> Result<Option<f64>, GradientError> {
     let mut best: Option<f64> = None;
-    for digits in 1..=subject.finest_step() {
-        let Some(difference) = subject.difference(direction, 10f64.powi(-digits))? else { continue };
+    for step in subject.steps(tolerance, scale) {
+        let Some(difference) = subject.difference(direction, step)? else { continue };
         let error = relative(product, difference, scale);
         best = Some(best.map_or(error, |best| best.min(error)));
     }
@@ -245,8 +252,8 @@ fn blamed(subject: &Subject<'_>, gradient: &[f64], error: f64, tolerance: f64) -
     for (index, &known) in gradient.iter().enumerate().take(MOST_ENTRIES) {
         let direction = subject.unit(index)?;
         let mut best: Option<(f64, f64)> = None;
-        for digits in 1..=subject.finest_step() {
-            let Some(difference) = subject.difference(&direction, 10f64.powi(-digits))? else { continue };
+        for step in subject.steps(tolerance, known.abs().max(subject.noise())) {
+            let Some(difference) = subject.difference(&direction, step)? else { continue };
             let error = relative(known, difference, 1e-10);
             if best.is_none_or(|(least, _)| error < least) {
                 best = Some((error, difference));

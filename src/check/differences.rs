@@ -51,7 +51,9 @@ pub fn compare_with_differences(
             (Some(scalar), Some(known)) if scalar.scalar_type().is_float() => steps(scalar)
                 .filter_map(|step| central(module, name, args, index, step, limits))
                 .filter(|(difference, noise)| {
-                    *noise <= tolerance(scalar.scalar_type() != ScalarType::Float64) * scale(known, *difference)
+                    // Infinite values say nothing.
+                    noise.is_finite()
+                        && *noise <= tolerance(scalar.scalar_type() != ScalarType::Float64) * scale(known, *difference)
                 })
                 .fold(None, |best: Option<(f64, f64)>, (difference, _)| {
                     let error = relative(known, difference);
@@ -81,15 +83,19 @@ fn scale(a: f64, b: f64) -> f64 {
     a.abs().max(b.abs()).max(1.0)
 }
 
-/// Steps from a tenth down, relative to the argument.
+/// Below this, steps that are relative to one are too large.
+const SMALL: f64 = 1e-4;
+
+/// Steps from a tenth down, relative to the argument or to one, whichever is more; relative to a small argument, too.
 fn steps(x: &Scalar) -> impl Iterator<Item = f64> {
-    let scale = x.as_float().unwrap_or(1.0).abs().max(1.0);
+    let size = x.as_float().unwrap_or(1.0).abs();
     let smallest: i32 = match x.scalar_type() {
         ScalarType::Float64 => 8,
         ScalarType::Float32 => 4,
         _ => 2,
     };
-    (1..=smallest).map(move |digits| scale * 10f64.powi(-digits))
+    let scales = [size.max(1.0)].into_iter().chain((0.0 < size && size < SMALL).then_some(size));
+    scales.flat_map(move |scale| (1..=smallest).map(move |digits| scale * 10f64.powi(-digits)))
 }
 
 /// The value at arguments that stay as they are, whatever the function writes into them.

@@ -168,9 +168,17 @@ impl<'s> Subject<'s> {
         self.types.iter().chain([&self.result]).map(|ty| epsilon(self.module, ty)).fold(f64::EPSILON, f64::max)
     }
 
-    /// The decimal digits of the finest step of differences.
-    pub(super) fn finest_step(&self) -> i32 {
-        if self.has_small_floats() { 4 } else { 8 }
+    /// The steps of differences along a direction, from a tenth down; where some number is smaller than the finest of these can tell,
+    /// fractions of it as well, as far as rounding leaves the value accurate to this tolerance there.
+    pub(super) fn steps(&self, tolerance: f64, scale: f64) -> Vec<f64> {
+        let finest = if self.has_small_floats() { 4 } else { 8 };
+        let powers = || (1..=finest).map(|digits| 10f64.powi(-digits));
+        let numbers = value_floats(&self.args, &self.zeros).unwrap_or_default();
+        let smallest = numbers.into_iter().map(f64::abs).filter(|size| *size > 0.0).fold(f64::INFINITY, f64::min);
+        let rounding = self.epsilon() * self.magnitude;
+        let fractions = powers().map(|power| smallest * power).filter(|step| rounding / step <= tolerance * scale);
+        let has_small = smallest < 10f64.powi(-finest / 2);
+        powers().chain(fractions.filter(|_| has_small)).collect()
     }
 
     /// Where the number of this index stands.
