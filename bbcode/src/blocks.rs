@@ -219,7 +219,7 @@ impl BBCode {
             gone.insert(block, ());
             gone_insts.extend(self.inst_ids(block).map(|inst| (inst, ())));
             // The block is there: it was found in the layout.
-            let _ = self.remove_block(block);
+            let _ = self.remove_block_unchecked(block);
         }
         if gone.is_empty() {
             return false;

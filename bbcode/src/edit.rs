@@ -363,12 +363,13 @@ impl BBCode {
         Ok(removed)
     }
 
-    /// Removes a block with its statements, in time linear in their number. Edges to it are not looked at.
+    /// Removes a block with its statements, in time linear in their number. Edges to it and uses of its values are not looked at, nor
+    /// what φs take from it: [`BBCode::remove_block`] does that.
     ///
     /// # Errors
     ///
     /// [`EditError::NoSuchBlock`].
-    pub fn remove_block(&mut self, block: BlockId) -> Result<(), EditError> {
+    pub fn remove_block_unchecked(&mut self, block: BlockId) -> Result<(), EditError> {
         let removed = self.store.remove_block(block).ok_or(EditError::NoSuchBlock(block))?;
         let mut at = removed.first;
         while let Some(node) = at.and_then(|inst| self.store.remove_node(inst)) {
@@ -417,7 +418,7 @@ impl BBCode {
             emptied.first = None;
             emptied.last = None;
         }
-        self.remove_block(block)
+        self.remove_block_unchecked(block)
     }
 
     /// Puts a list of statements that belongs to another block at the end of this one.
@@ -529,10 +530,10 @@ mod tests {
         assert_eq!(bb.blocks().collect::<Vec<_>>(), [a, b, c, d, e]);
         assert_eq!((bb.entry(), bb.last_block()), (Some(a), Some(e)));
         for block in [a, c, e] {
-            bb.remove_block(block).unwrap();
+            bb.remove_block_unchecked(block).unwrap();
         }
         assert_eq!(bb.blocks().collect::<Vec<_>>(), [b, d]);
         assert_eq!(bb.set_next(b, Some(c)), Err(EditError::NoSuchBlock(c)));
-        assert_eq!(bb.remove_block(c), Err(EditError::NoSuchBlock(c)));
+        assert_eq!(bb.remove_block_unchecked(c), Err(EditError::NoSuchBlock(c)));
     }
 }

@@ -127,6 +127,14 @@ pub enum EditError {
         /// One that uses it.
         user: InstId,
     },
+    /// A block cannot be removed while control comes to it.
+    #[error("{block} is reached from {}", from.map_or_else(|| "outside".to_string(), |from| from.to_string()))]
+    Reached {
+        /// The block.
+        block: BlockId,
+        /// One that leads to it; none for the entry.
+        from: Option<BlockId>,
+    },
     /// The code would not be valid after the change; this is the first thing that would be wrong.
     #[error("the code would not be valid: {0}")]
     NotValid(Box<Violation<Ids>>),

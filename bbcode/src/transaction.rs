@@ -158,7 +158,7 @@ impl BBCode {
     /// let negated = bb.first_inst(block).unwrap();
     ///
     /// let mut edit = bb.transaction();
-    /// edit.remove_block(block)?;
+    /// edit.remove_block_unchecked(block)?;
     /// assert_eq!((edit.inst_count(), edit.stmt(negated)), (0, None));
     /// edit.rollback();
     ///

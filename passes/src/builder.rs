@@ -1,5 +1,7 @@
 //! Making functions from Rust, without text and without φs.
 
+use std::sync::atomic::{AtomicU64, Ordering};
+
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId, Switch, display_violations};
 use ircode::{Argument, Constant, Function, LineInfo, Module, Name, NewInstruction, Operand, Stmt, Type};
 
@@ -66,12 +68,20 @@ pub struct FunctionBuilder {
     block: BlockId,
     line: LineInfo,
     variables: Vec<(Name, InstId, Type)>,
+    /// Which builder it is.
+    number: u64,
     error: Option<BuildError>,
 }
 
 /// A local variable of a function that is being built; it is of no use to another builder.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Variable(usize);
+pub struct Variable {
+    builder: u64,
+    index: usize,
+}
+
+/// How many builders there were. Nothing that is built depends on it.
+static BUILDERS: AtomicU64 = AtomicU64::new(0);
 
 /// Why a function cannot be built.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -124,6 +134,7 @@ impl FunctionBuilder {
             block: entry,
             line: LineInfo::NONE,
             variables,
+            number: BUILDERS.fetch_add(1, Ordering::Relaxed),
             error: None,
         }
     }
@@ -144,7 +155,7 @@ impl FunctionBuilder {
         if let Some(slot) = self.checked(slot) {
             self.variables.push((name.into(), slot, ty));
         }
-        Variable(self.variables.len().wrapping_sub(1))
+        Variable { builder: self.number, index: self.variables.len().wrapping_sub(1) }
     }
 
     /// Assigns a value to a variable.
@@ -164,7 +175,8 @@ impl FunctionBuilder {
     }
 
     fn slot(&mut self, variable: Variable) -> Option<(Operand<Ids>, Type)> {
-        let found = self.variables.get(variable.0).map(|(_, slot, ty)| (Operand::Value(*slot), ty.clone()));
+        let own = self.variables.get(variable.index).filter(|_| variable.builder == self.number);
+        let found = own.map(|(_, slot, ty)| (Operand::Value(*slot), ty.clone()));
         if found.is_none() {
             self.fail(BuildError::ForeignVariable(self.name.clone()));
         }
@@ -310,7 +322,10 @@ mod tests {
         assert!(matches!(f.finish(), Err(BuildError::Edit { error: EditError::BehindTerminator(_), .. })));
 
         let mut f = FunctionBuilder::new("f", Type::FLOAT64);
-        f.set(Variable(3), 1.0);
+        let mut other = FunctionBuilder::new("g", Type::FLOAT64);
+        let foreign = other.variable("x", Type::FLOAT64);
+        f.variable("y", Type::FLOAT64);
+        f.set(foreign, 1.0);
         f.ret(1.0);
         assert_eq!(f.finish().err(), Some(BuildError::ForeignVariable("f".into())));
 

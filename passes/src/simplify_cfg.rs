@@ -106,7 +106,7 @@ fn forward_empty_blocks(bb: &mut BBCode) -> bool {
             instead.insert((target, block), from.clone());
         }
         preds.entry(target).or_default().extend(from);
-        let _ = bb.remove_block(block);
+        let _ = bb.remove_block_unchecked(block);
         gone.insert(block, target);
     }
     retarget_switches(bb, gone);

@@ -60,7 +60,7 @@ fn bypass(module: &mut Module<BBCode>, name: &Name, block: BlockId) -> bool {
         replaced.insert(id, by);
     }
     // The block is there.
-    let _ = bb.remove_block(block);
+    let _ = bb.remove_block_unchecked(block);
     replaced.apply(bb);
     true
 }

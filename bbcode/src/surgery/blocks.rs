@@ -1,4 +1,4 @@
-//! Splitting and merging blocks.
+//! Removing, splitting and merging blocks.
 
 use ircode::{LineInfo, NewInstruction, Operand, Stmt, Type};
 
@@ -7,6 +7,73 @@ use crate::error::EditError;
 use crate::ids::{BlockId, Ids, InstId};
 
 impl BBCode {
+    /// Removes a block to which nothing leads and whose values nothing else uses; φs of the blocks that it leads to lose what they take
+    /// from it. Takes time linear in its statements, in their users, in these φs, and in the number of blocks.
+    ///
+    /// ```
+    /// use bbcode::{BBCode, EditError};
+    /// use ircode::parse_function;
+    ///
+    /// let mut bb = BBCode::try_from(&parse_function("
+    /// 1 ─      goto #3
+    /// 2 ─      nothing
+    /// 3 ┄ %3 = φ (#2 => false, #1 => true)::Bool
+    /// └──      return %3
+    /// ")?.body)?;
+    /// let blocks: Vec<_> = bb.blocks().collect();
+    /// let reached = EditError::Reached { block: blocks[2], from: Some(blocks[0]) };
+    /// bb.remove_block(blocks[1])?;
+    /// assert_eq!(bb.remove_block(blocks[2]), Err(reached));
+    /// assert_eq!(bb.to_string(), "1 ─ %1 = goto #3\n3 ─ %3 = φ (#1 => true)::Bool\n└── %4 = return %3\n");
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`EditError::NoSuchBlock`]; [`EditError::Reached`], of the entry too; [`EditError::InUse`].
+    pub fn remove_block(&mut self, block: BlockId) -> Result<(), EditError> {
+        if self.block(block).is_none() {
+            return Err(EditError::NoSuchBlock(block));
+        }
+        if self.entry() == Some(block) {
+            return Err(EditError::Reached { block, from: None });
+        }
+        if let Some(from) = self.predecessors(block).into_iter().find(|&from| from != block) {
+            return Err(EditError::Reached { block, from: Some(from) });
+        }
+        let insts: Vec<InstId> = self.inst_ids(block).collect();
+        for used in insts {
+            let users = self.users(used);
+            let stays = |user: &InstId| match self.stmt(*user).and_then(Stmt::as_phi) {
+                _ if self.block_of(*user) == Some(block) => false,
+                Some(phi) => {
+                    phi.entries.iter().any(|entry| entry.edge != block && entry.value == Some(Operand::Value(used)))
+                }
+                None => true,
+            };
+            if let Some(user) = users.into_iter().find(stays) {
+                return Err(EditError::InUse { used, user });
+            }
+        }
+        let mut succs = self.successors(block);
+        succs.sort_unstable();
+        succs.dedup();
+        for succ in succs.into_iter().filter(|&succ| succ != block) {
+            self.for_each_phi_mut(succ, |_, phi| phi.entries.retain(|entry| entry.edge != block));
+            let odd = self.block(succ).and_then(|succ| succ.odd_edges()).cloned();
+            if let Some(mut odd) = odd.filter(|odd| odd.named().any(|named| named == block)) {
+                odd.forget(|named| named == block);
+                self.set_odd_edges(succ, odd)?;
+            }
+        }
+        // What ends in a return never falls through, whatever stands behind it.
+        let before: Vec<BlockId> = self.blocks().filter(|&other| self.next(other) == Some(block)).collect();
+        for before in before {
+            self.set_next(before, None)?;
+        }
+        self.remove_block_unchecked(block)
+    }
+
     /// Splits a block before a statement: that and what follows goes to a new block behind it, to which the first one
     /// falls through, or goes if nothing is left in it. φs that took a value from the block take it from the new one.
     /// Takes time linear in what moves.

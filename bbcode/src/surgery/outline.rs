@@ -302,7 +302,7 @@ impl BBCode {
         let function = Function::new(name, result, body);
         let call = self.call_outlined(&function, &results, entered)?;
         for &block in &plan.region {
-            self.remove_block(block)?;
+            self.remove_block_unchecked(block)?;
         }
         Ok(Outlined { function, call, names })
     }

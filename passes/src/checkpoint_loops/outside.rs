@@ -178,7 +178,7 @@ impl Outside {
             bb.set_next(block, None)?;
         }
         for block in std::mem::take(&mut self.removed) {
-            bb.remove_block(block)?;
+            bb.remove_block_unchecked(block)?;
         }
         let outputs = std::mem::take(&mut self.outputs);
         let part = |operand: &Operand<Ids>| operand.as_value().and_then(|value| outputs.get(&value)).cloned();
