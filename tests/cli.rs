@@ -128,7 +128,7 @@ fn bad_input_gets_one_clear_error() {
         (&["opt", "-", "--passes", "no-such-pass"], F.into(), "there is no pass `no-such-pass`"),
         (&["opt", "-", "--passes", "mem2reg", "--fn", "g"], F.into(), "no function `g`"),
         (&["show", "-", "--as", "html", "--style", "bbkit"], F.into(), "no place"),
-        (&["grad", "-", "--args", "[1.0]", "--show=html"], F.into(), "--html FILE"),
+        (&["grad", "-", "--args", "[1.0]", "--show=html"], F.into(), "invalid value 'html'"),
         (&["verify", "-"], format!("{F}{F}").into(), "the second function of that name"),
         (&["verify", "-"], json("{\"bbkit\": 1, \"representation\": \"ircode\"}"), "`functions` is missing"),
         (

@@ -126,7 +126,7 @@ pub(crate) fn refuse_self(pass: &'static str, bb: &BBCode, context: &Context<'_>
         None => Ok(()),
         Some((read, _)) => {
             let message = "what the function is called on (`_1`) is no argument, and its derivatives do not have it";
-            let help = "`lambda_lifting::lift` makes it an argument; on the command line --self gives it";
+            let help = "`lambda_lifting::lift` makes it an argument, as --self does where a function is run or differentiated at once";
             Err(PassError::new(pass, context.function, message).at(bb, read).with_help(help))
         }
     }

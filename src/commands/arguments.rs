@@ -75,12 +75,21 @@ impl CallOptions {
         input.compact()?;
         let Some(called_on) = &self.called_on else {
             let values = self.values(&mut input, &name, &json)?;
-            refuse_self(&input, &name)?;
+            if let Some(at) = first_read_of_self(&input, &name) {
+                let message = "the function reads what it is called on (`_1`): --self gives that, \
+                               as a list of its fields or an object by name";
+                return Err(Failure(input.describe_at(&name, at, message)));
+            }
             return Ok((input, name, values));
         };
         let called_on = parse_json("--self", called_on)?;
+        if !name.starts_with("(::") && first_read_of_self(&input, &name).is_none() {
+            return fail(format!("--self: `{name}` is no method of a closure or a callable struct"));
+        }
         let lifted = input.lift(&name)?;
-        let values = self.values(&mut input, &lifted, &with_self(called_on, json))?;
+        let parameter = input.module.function(&lifted).and_then(|function| function.parameters.first()?.clone());
+        let json = with_self(called_on, json, parameter.as_ref().map_or("_2", Name::as_str));
+        let values = self.values(&mut input, &lifted, &json)?;
         Ok((input, lifted, values))
     }
 
@@ -120,9 +129,13 @@ impl CallOptions {
         };
         let expected = types.len();
         if values.len() < expected || values.len() > expected && !listing {
+            // What it is called on is counted apart.
+            let own = usize::from(self.called_on.is_some());
+            let name = name.strip_prefix("lifted ").filter(|_| own > 0).unwrap_or(name);
             let shown = if name.is_empty() { "the listing".to_string() } else { format!("`{name}`") };
-            let plural = if expected == 1 { "" } else { "s" };
-            return fail(format!("--args: {shown} takes {expected} argument{plural}, but there are {}", values.len()));
+            let (takes, given) = (expected - own.min(expected), values.len() - own.min(values.len()));
+            let plural = if takes == 1 { "" } else { "s" };
+            return fail(format!("--args: {shown} takes {takes} argument{plural}, but there are {given}"));
         }
         if let Some(body) = input.module.body_mut(name)
             && listing
@@ -143,6 +156,10 @@ impl CallOptions {
             });
             match value {
                 Ok(value) => converted.push(value),
+                Err(ValueError { place, message }) if index == 0 && self.called_on.is_some() => {
+                    let at = if place.is_empty() { String::new() } else { format!("{place}: ") };
+                    return fail(format!("--self: {at}{message}"));
+                }
                 Err(ValueError { place, message }) => {
                     return fail(format!("--args: the argument _{}{place}: {message}", index + 2));
                 }
@@ -153,25 +170,22 @@ impl CallOptions {
 }
 
 /// The arguments with what the function is called on before the others.
-fn with_self(called_on: Json, args: Json) -> Json {
+fn with_self(called_on: Json, args: Json, parameter: &str) -> Json {
     match args {
         Json::Array(values) => [called_on].into_iter().chain(values).collect(),
         Json::Object(mut members) => {
-            members.insert("self".into(), called_on);
+            members.insert(parameter.into(), called_on);
             Json::Object(members)
         }
         other => other,
     }
 }
 
-/// A function that reads what it is called on must be told that.
-fn refuse_self(input: &Input, name: &Name) -> Result<(), Failure> {
-    let Some(function) = input.module.function(name) else { return Ok(()) };
-    let of = function.body.argtypes.first();
-    let reads = |stmt: &Stmt<Positions>| passes::lambda_lifting::reads_self(&input.module, of, stmt);
-    let Some(at) = function.body.stmts.stmts().iter().position(reads) else { return Ok(()) };
-    let message = "the function reads what it is called on (`_1`): --self gives that, as a list of its fields or an object by name";
-    Err(Failure(input.describe_at(name, SSAValue::from_index(at), message)))
+/// The first statement of a function that reads what it is called on.
+fn first_read_of_self(input: &Input, name: &Name) -> Option<SSAValue> {
+    let body = &input.module.function(name)?.body;
+    let reads = |stmt: &Stmt<Positions>| passes::lambda_lifting::reads_self(&input.module, body.argtypes.first(), stmt);
+    body.stmts.stmts().iter().position(reads).map(SSAValue::from_index)
 }
 
 /// What an option says in JSON.

@@ -1,7 +1,8 @@
 //! What the commands that differentiate share: what they are with respect to, and how their results are printed.
 
 use bbkit::{Carrier, Gradient, GradientError, GradientOptions, Input, Savings, to_bbcode};
-use clap::Args;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use clap::{Args, ValueEnum};
 use exec::{Limits, Value, value_to_json};
 use ircode::{Function, IRCode, Module, Name, Style, print_function};
 use serde_json::Value as Json;
@@ -111,11 +112,15 @@ pub(crate) fn describe(input: &Input, error: &GradientError) -> Failure {
     })
 }
 
+/// The forms in which the functions of a derivative are printed: a page goes to a file.
+pub(crate) fn printed_forms() -> impl TypedValueParser<Value = Form> {
+    let forms = Form::value_variants().iter().filter(|form| **form != Form::Html);
+    let names = forms.filter_map(Form::to_possible_value);
+    PossibleValuesParser::new(names).try_map(|name| Form::from_str(&name, false))
+}
+
 /// The functions of the derivative.
 pub(crate) fn shown(result: &Gradient, form: Form) -> Result<String, Failure> {
-    if form == Form::Html {
-        return fail("a page is written to a file: name it with --html FILE");
-    }
     let names = [&result.names.forward, &result.names.pullback];
     let mut text = String::new();
     let bbcode = if form == Form::Bbcode { Some(to_bbcode(&result.module)?) } else { None };

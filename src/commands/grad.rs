@@ -9,7 +9,9 @@ use exec::{Machine, Statistics, Value};
 use serde_json::Value as Json;
 
 use super::arguments::CallOptions;
-use super::derivative::{self, CarrierOption, SavingsOption, WithRespectTo, describe, json_of, shown, text, warn};
+use super::derivative::{
+    self, CarrierOption, SavingsOption, WithRespectTo, describe, json_of, printed_forms, shown, text, warn,
+};
 use super::engine::EngineOptions;
 use super::rules::RuleOptions;
 use super::show::{Form, title};
@@ -58,7 +60,10 @@ pub(crate) struct Grad {
     #[arg(long)]
     stats: bool,
     /// Print the functions of the derivative before the result; with --json, to standard error.
-    #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "ircode")]
+    #[arg(
+        long, value_parser = printed_forms(), value_name = "FORM",
+        num_args = 0..=1, require_equals = true, default_missing_value = "ircode"
+    )]
     show: Option<Form>,
     /// Write a page with the functions of the derivative, each beside the function from which it was made.
     #[arg(long, value_name = "FILE")]

@@ -4,7 +4,7 @@ use bbkit::vjp_with;
 use clap::Args;
 
 use super::arguments::{CallOptions, parse_json};
-use super::derivative::{CarrierOption, WithRespectTo, describe, json_members, shown, text, warn};
+use super::derivative::{CarrierOption, WithRespectTo, describe, json_members, printed_forms, shown, text, warn};
 use super::engine::EngineOptions;
 use super::show::Form;
 use super::{Failure, before_result, output};
@@ -38,7 +38,10 @@ pub(crate) struct Vjp {
     #[arg(long)]
     json: bool,
     /// Print the functions of the derivative before the result; with --json, to standard error.
-    #[arg(long, value_enum, value_name = "FORM", num_args = 0..=1, require_equals = true, default_missing_value = "ircode")]
+    #[arg(
+        long, value_parser = printed_forms(), value_name = "FORM",
+        num_args = 0..=1, require_equals = true, default_missing_value = "ircode"
+    )]
     show: Option<Form>,
 }
 

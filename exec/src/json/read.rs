@@ -61,7 +61,8 @@ impl Machine<'_> {
     /// a `Ref`, whose field is called `x`. A case of an enum is an object of one member, the list of its payload
     /// (`{"circle": [1.5]}`), or a string where there is none. A closure
     /// is an object of a function and the list of what it captures, which may be left out where that is nothing
-    /// (`{"function": "scaled", "captured": [1.5]}`). Of a union the first member counts that fits; a number goes to the
+    /// (`{"function": "scaled", "captured": [1.5]}`). Where nothing is known of the type, any other object is a named tuple, whose fields are
+    /// in the order of their names. Of a union the first member counts that fits; a number goes to the
     /// one that it is by itself, if that is among them.
     ///
     /// ```
@@ -125,6 +126,15 @@ impl Machine<'_> {
             }
             (json, Type::Closure(_)) => self.closure_from_json(module, json, ty),
             (Json::Array(elements), ty) if ty.is_unknown() => self.untyped_array(module, elements),
+            (Json::Object(members), ty) if ty.is_unknown() && members.contains_key(FUNCTION) => {
+                self.closure_from_json(module, json, &Type::Any)
+            }
+            (Json::Object(members), ty) if ty.is_unknown() => {
+                let fields: Vec<(Name, Type)> =
+                    members.keys().map(|name| (name.as_str().into(), Type::Untyped)).collect();
+                let values = self.fields_from_json(module, json, ty, &fields)?;
+                Ok(self.named_tuple(fields.into_iter().map(|(name, _)| name).collect(), values)?)
+            }
             (_, Type::Named(name)) => match module.type_def(name).map(|def| &def.kind) {
                 Some(TypeKind::Struct { fields, .. }) => {
                     if let Some((class, json)) = of_class(module, name, json, fields) {
