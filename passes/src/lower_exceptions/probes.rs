@@ -45,13 +45,15 @@ pub(super) fn of(
             args.push(std::mem::replace(operand, parameter));
         }
     });
-    let key = format!("{stmt:?}({argtypes:?})");
+    // What static parameters stand for is not in the statement.
+    let key = format!("{stmt:?}({argtypes:?}){:?}", bb.sptypes);
     if let Some(name) = lowering.probes.get(&key) {
         return Ok(Probe { name: name.clone(), args });
     }
     let name = lowering.free_name(&format!("{}_throws", primitive.name.trim_end_matches('!')));
     argtypes.insert(0, Type::function(name.clone()));
-    let body = body(stmt, ty, argtypes, lowering.carries).map_err(|error| refused(error.to_string()))?;
+    let mut body = body(stmt, ty, argtypes, lowering.carries).map_err(|error| refused(error.to_string()))?;
+    body.sptypes.clone_from(&bb.sptypes);
     let result = lowering.outcome(&Type::Bottom);
     lowering.add(Function { result, ..Function::new(name.clone(), Type::Any, body) });
     lowering.probes.insert(key, name.clone());
