@@ -13,12 +13,59 @@ function specialize_arrays!(ir, instances::Instances)
     for i in 1:length(rows.stmts)
         elements = made_elements(ir, rows, i)
         elements === nothing && continue
-        # What is an integer where it is read stays one.
+        # What is an integer where it is read stays one, and so does what is asked whether it is one.
         is_mixed = any(x -> last(x) isa Int, elements)
+        is_mixed && asks_for_integers(ir, rows) && (found |= narrow_reads!(ir, rows, i, elements); continue)
         found |= is_mixed && narrow_reads!(ir, rows, i, elements) ||
             retype_array!(ir, rows, i, elements, instances) || narrow_reads!(ir, rows, i, elements)
     end
     return found
+end
+
+"Whether code asks whether something is an integer, itself or in a closure that it makes. Methods for integers and for floats are not looked for."
+function asks_for_integers(ir, rows::Columns)
+    for stmt in rows.stmts
+        asks = if Meta.isexpr(stmt, :call)
+            tells_integers(builtin_name(stmt.args[1]), map(known_object, stmt.args[2:end])) && any(x -> is_open(argument_type(ir, rows, x)), stmt.args[2:end])
+        else
+            made = Meta.isexpr(stmt, :new) ? known_object(stmt.args[1]) : nothing
+            made isa Type && made <: Function && source_asks_for_integers(made)
+        end
+        asks && return true
+    end
+    return false
+end
+
+"Whether a call of this function with these operands, as far as they are known, may give one answer for an integer, and another one for the float."
+function tells_integers(name, operands)
+    name === :typeof && return true
+    name === :(===) && return !any(x -> x === nothing || x isa Symbol, operands)
+    name === :isa && length(operands) == 2 && operands[2] isa Type || return false
+    return (Int <: operands[2]) != (Float64 <: operands[2])
+end
+
+"Whether the source of a closure's methods has such a call."
+function source_asks_for_integers(closure::Type)
+    for method in methods_of_type(closure)
+        code = isdefined(method, :source) ? Base.uncompressed_ast(method).code : Any[]
+        for stmt in code
+            while Meta.isexpr(stmt, :(=))
+                stmt = stmt.args[2]
+            end
+            Meta.isexpr(stmt, :call) || continue
+            f = global_value(stmt.args[1])
+            f isa Union{Core.Builtin,Core.IntrinsicFunction} && tells_integers(nameof(f), map(x -> x === :nothing ? nothing : global_value(x), stmt.args[2:end])) && return true
+        end
+    end
+    return false
+end
+
+global_value(@nospecialize(x)) = x isa GlobalRef ? (isdefined(x.mod, x.name) ? getfield(x.mod, x.name) : missing) : x isa QuoteNode ? x.value : x
+
+"The methods that values of a type have."
+function methods_of_type(@nospecialize(ty))
+    found = Base._methods_by_ftype(Tuple{ty,Vararg{Any}}, -1, Base.get_world_counter())
+    return found isa Vector ? Method[match isa Core.SimpleVector ? match[3] : match.method for match in found] : Method[]
 end
 
 "What is put into the array that a statement makes, if that may hold several types: pairs of where, if that is known, and what."
@@ -92,6 +139,8 @@ end
 function sole_type(ir, rows::Columns, elements, @nospecialize(of))
     # Nothing is put in here, but elsewhere, where what is both are floats, or it is empty.
     isempty(elements) && return joined_number(of)
+    # What is no float stays an integer.
+    all(x -> !(last(x) isa Int) || abs(last(x)) <= maxintfloat(Float64), elements) || return nothing
     known = unique(Any[argument_type(ir, rows, x) for (_, x) in elements if !(x isa Int)])
     filter!(isconcretetype, known)
     isempty(known) && any(x -> last(x) isa Int, elements) && return Int

@@ -147,7 +147,9 @@ function sharpen_once!(ir, rows::Columns, instances::Instances)
             found = stmt isa Core.PhiNode ? incoming_type(ir, rows, stmt, impossible) : found_type(ir, rows, stmt, instances)
             is_open(rows.types[i]) || continue
             found !== Union{} && (found <: rows.types[i] || is_known_call(stmt, found)) && !(rows.types[i] <: found) || continue
+            said = rows.types[i]
             rows.types[i] = found
+            found <: said || ask_for_others!(ir, rows, i, said, instances)
             changed = true
         end
         changed || break
@@ -160,6 +162,40 @@ Whether a statement invokes what is known to give values of some types. That may
 follows from it.
 """
 is_known_call(@nospecialize(stmt), @nospecialize(found)) = Meta.isexpr(stmt, :invoke) && is_known_type(found)
+
+"The array type of floats, of one whose elements may be integers, too: no such array is made (`array_of_numbers`)."
+function of_one_number(@nospecialize(ty))
+    joined = ty <: Array ? joined_number(eltype(ty)) : nothing
+    return joined === nothing ? ty : Array{joined,ndims(ty)}
+end
+
+"""
+Where a function gives an array of floats, but Julia said that it may be one of any numbers, and the code asks for that, lets it ask for the other, and gives what is made of it
+the types that follow.
+"""
+function ask_for_others!(ir, rows::Columns, i::Int, @nospecialize(said), instances::Instances)
+    kept, new = Any[], Any[]
+    for ty in Base.uniontypes(rows.types[i])
+        push!(ty <: said ? kept : new, of_one_number(ty))
+    end
+    gone = filter(ty -> ty <: Array && !(ty <: rows.types[i]), Base.uniontypes(said))
+    length(unique(new)) == 1 && new[1] <: Array && eltype(new[1]) <: AbstractFloat || return
+    filter!(ty -> eltype(new[1]) <: eltype(ty), gone)
+    length(gone) == 1 || return
+    or_as_before(rows) do
+        narrowed = Int[]
+        rows.types[i] = Union{kept...,new[1]}
+        for (j, stmt) in enumerate(rows.stmts)
+            if Meta.isexpr(stmt, :call) && builtin_name(stmt.args[1]) === :isa && stmt.args[2] === Core.SSAValue(i) && known_object(stmt.args[3]) === gone[1]
+                rows.stmts[j] = Expr(:call, stmt.args[1:2]..., new[1])
+            elseif stmt isa Core.PiNode && stmt.val === Core.SSAValue(i) && stmt.typ === gone[1]
+                rows.stmts[j], rows.types[j] = Core.PiNode(stmt.val, new[1]), new[1]
+                push!(narrowed, j)
+            end
+        end
+        retype_uses!(ir, rows, narrowed, true, instances)
+    end
+end
 
 "Whether values of the type may have a more exact one; what is more than a type to the compiler says enough."
 is_open(@nospecialize(ty)) = ty isa Type && (!is_one_type(ty) || ty === DataType)

@@ -79,3 +79,11 @@ function largest_and_least(u)
     return (largest - least) * largest
 end
 @case("largest_from_zero_and_least_from_nothing", u -> largest_and_least(u), [0.4, 0.3, 0.2])
+
+# Arrays whose first element is an integer, made over ranges that are known when they are compiled, and integers that are asked for.
+@case("comprehension_from_an_integer", x -> sum([i > 1 ? x * i : 0 for i in 1:3]), 0.4)
+@case("map_from_an_integer", x -> sum(map(i -> i > 1 ? x^i : 1, 1:3)), 0.4)
+@case("matrix_of_integers_and_floats", x -> (v = [i == j ? 1 : x for i in 1:2, j in 1:2]; sum(v) * v[1, 2]), 0.4)
+@case("comprehension_in_try", x -> (try; v = [k == 0 ? 1 : x^k / k for k in 0:3]; v[2] + v[3]; catch; -1.0; end), 0.4)
+@case("integer_that_is_asked_for", x -> (v = []; push!(v, 2); push!(v, x); v[1] isa Int ? x^2 : 2x), 0.4)
+@case("integers_that_closures_ask_for", x -> (v = Any[1, x]; sum(i -> v[i] isa Int ? x^2 : 2x, 1:2)), 0.4)
