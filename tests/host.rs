@@ -275,7 +275,7 @@ fn panics_come_through_machine_code() {
     let module = of_x("Main.panicking(x)", "Float64");
     let compiled = module.primal("f").compile().unwrap();
     let machine = |x: f64| Machine::new(&module).call("f", &[Value::from(x)]).unwrap().as_float().unwrap();
-    let native = |x: f64| compiled.call((x,)).unwrap().float(0);
+    let native = |x: f64| compiled.call((x,)).unwrap().float(0).unwrap();
     for x in [2.0, 0.5, 3.0] {
         let [by_machine, by_native] = [&machine as &dyn Fn(f64) -> f64, &native].map(|call| {
             let told = catch_unwind(AssertUnwindSafe(|| call(x)));
