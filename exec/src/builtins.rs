@@ -18,7 +18,6 @@ mod text;
 mod vectors;
 pub(crate) mod whole_arrays;
 
-#[cfg(feature = "native")]
 pub(crate) use structs::splatted;
 #[cfg(feature = "native")]
 pub(crate) use tangents::USED_TWICE;
