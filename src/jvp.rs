@@ -2,10 +2,8 @@
 
 use bbcode::BBCode;
 use exec::{Limits, Machine, Value, share_objects};
-use ircode::tangents::{TangentTypes, shadow_name, shadowed_name};
-use ircode::{Declaration, IRCode, Module, Name, Type, TypeKind};
+use ircode::{IRCode, Module, Name, Type};
 use passes::forward_mode::{Options, differentiate};
-use serde_json::Value as Json;
 
 use crate::GradientError;
 use crate::directions::Forms;
@@ -29,7 +27,7 @@ pub struct Jvp {
 
 /// The value of a function and its derivatives in some directions, by forward-mode differentiation. A direction has one
 /// tangent for each argument, in the form that [`ircode::tangents`] describes: a float for a float, a tuple for a tuple or an immutable
-/// struct, an array for an array, `nothing` where the type has none. [`tangent_from_json`] and [`Machine::zero_tangent`] make
+/// struct, an array for an array, `nothing` where the type has none. [`Machine::tangent_from_json`] and [`Machine::zero_tangent`] make
 /// them. Types of arguments that the function does not declare are taken from `args`.
 ///
 /// Objects among the arguments and tangents are changed in place as the function changes them; a direction that shares objects with the arguments,
@@ -135,92 +133,4 @@ pub fn jvp_function(
     specialize(&mut module, &name, types)?;
     let derivative = differentiate(&mut module, &name, options)?;
     Ok((into_ircode(module)?, derivative))
-}
-
-/// The tangent of an argument of this type that JSON gives: a number for a float; a list for an array, and for the fields of a
-/// tuple or a struct; `null` where there is none, and for zero in the place of a number.
-///
-/// ```
-/// use exec::Machine;
-/// use ircode::{IRCode, Module, Type};
-///
-/// let module: Module<IRCode> = Module::new();
-/// let machine = Machine::new(&module);
-/// let ty = Type::parse("Tuple{Vector{Float64}, Int64, Float64}");
-/// let tangent = bbkit::tangent_from_json(&machine, &module, &serde_json::json!([[1, 2.5], null, null]), &ty)?;
-/// assert_eq!(tangent.to_string(), "([1.0, 2.5], nothing, 0.0)");
-/// # Ok::<(), String>(())
-/// ```
-///
-/// # Errors
-///
-/// What the JSON is, and what was expected.
-pub fn tangent_from_json(
-    machine: &Machine<'_>,
-    module: &Module<IRCode>,
-    json: &Json,
-    ty: &Type,
-) -> Result<Value, String> {
-    let tangents = TangentTypes::new(module);
-    let tangent = tangents.of(ty).ty();
-    // With the types of shadows, which the module does not declare.
-    let mut known: Module<IRCode> = Module::new();
-    for declaration in module.declarations().chain(tangents.declarations().into_iter().map(Declaration::Type)) {
-        known.declare(declaration).map_err(|error| error.to_string())?;
-    }
-    read(machine, &known, json, &tangent)
-}
-
-/// The JSON as a value of the type of a tangent. As deep as the JSON, whose depth the reader bounds.
-fn read(machine: &Machine<'_>, module: &Module<IRCode>, json: &Json, ty: &Type) -> Result<Value, String> {
-    let all = |elements: &[Json], types: &mut dyn Iterator<Item = Type>| -> Result<Vec<Value>, String> {
-        elements.iter().zip(types).map(|(json, ty)| read(machine, module, json, &ty)).collect()
-    };
-    let counted = |elements: &[Json], count: usize| match elements.len() == count {
-        true => Ok(()),
-        false => Err(format!("{} elements, expected {count} for a {ty}", elements.len())),
-    };
-    match (json, ty) {
-        (Json::Null, Type::Scalar(scalar)) if scalar.is_float() => {
-            Ok(Value::from(ircode::Scalar::from_bits(*scalar, 0)))
-        }
-        (Json::Null, Type::Tuple(types)) => {
-            let zeros = types.iter().map(|ty| read(machine, module, json, ty)).collect::<Result<_, _>>()?;
-            machine.tuple(zeros).map_err(|kind| kind.to_string())
-        }
-        (Json::Array(elements), Type::Tuple(types)) => {
-            counted(elements, types.len())?;
-            machine.tuple(all(elements, &mut types.iter().cloned())?).map_err(|kind| kind.to_string())
-        }
-        (Json::Array(elements), Type::Any) => {
-            machine.tuple(all(elements, &mut std::iter::repeat(Type::Any))?).map_err(|kind| kind.to_string())
-        }
-        (Json::Array(elements), Type::Named(name)) => {
-            let Some(TypeKind::Struct { fields, .. }) = module.type_def(name).map(|def| &def.kind) else {
-                return machine.value_from_json(module, json, ty).map_err(|error| error.to_string());
-            };
-            counted(elements, fields.len())?;
-            let values = all(elements, &mut fields.iter().map(|(_, ty)| ty.clone()))?;
-            machine.object(module, ty, values).map_err(|kind| kind.to_string())
-        }
-        // The tangent of an object of a class that inherits from the one that is expected.
-        (Json::Object(members), Type::Named(name)) => {
-            let expected = shadowed_name(name).unwrap_or_default();
-            match members.iter().next().filter(|(class, _)| members.len() == 1 && module.is_subclass(class, expected)) {
-                Some((class, inside)) => read(machine, module, inside, &Type::named(shadow_name(class))),
-                None => machine.value_from_json(module, json, ty).map_err(|error| error.to_string()),
-            }
-        }
-        (Json::Array(elements), Type::Ref(element)) => {
-            counted(elements, 1)?;
-            let values = all(elements, &mut std::iter::once((**element).clone()))?;
-            machine.object(module, ty, values).map_err(|kind| kind.to_string())
-        }
-        (Json::Array(elements), Type::Array(array)) if array.rank == 1 => {
-            let values = all(elements, &mut std::iter::repeat(array.element.clone()))?;
-            let count = values.len();
-            machine.array(array.element.clone(), vec![count], values).map_err(|kind| kind.to_string())
-        }
-        _ => machine.value_from_json(module, json, ty).map_err(|error| error.to_string()),
-    }
 }

@@ -41,7 +41,7 @@ pub use hessian::{Hessian, hessian};
 pub use hvp::{HessianNames, Hvp, hessian_function, hvp, hvp_with};
 pub use input::{Input, InputError};
 pub use jacobian::{Jacobian, JacobianOptions, Mode, jacobian};
-pub use jvp::{Jvp, jvp, jvp_function, jvp_with, tangent_from_json};
+pub use jvp::{Jvp, jvp, jvp_function, jvp_with};
 pub use linearize::{Linearization, linearize, linearized_function};
 pub use pass_statistics::{PassStatistics, PassStatisticsError, pass_statistics};
 pub use reduce::{ReduceOptions, ReduceProgress, reduce, reduce_with};

@@ -9,7 +9,7 @@ use std::process::Command;
 
 use bbkit::exec::{Limits, Machine, Value, first_difference, value_to_json};
 use bbkit::ircode::text::print_module;
-use bbkit::ircode::{IRCode, Module, Style, from_json};
+use bbkit::ircode::{IRCode, Module, Style, Type, from_json};
 use bbkit::{Carrier, Engine, GradientOptions, RunOptions};
 use kit::laws::types_are_true;
 use kit::library::{cases, folder, read};
@@ -68,6 +68,15 @@ fn direction(gradient: &Json, next: &mut i32) -> Json {
     }
 }
 
+/// The tangents of arguments of these types that JSON lists.
+fn tangents_of(machine: &Machine<'_>, along: &Json, args: &[Value], types: &[Type]) -> Vec<Value> {
+    let tangent = |((json, arg), ty): ((&Json, &Value), &Type)| {
+        let zero = machine.zero_tangent(arg, ty).unwrap();
+        machine.tangent_from_json(json, arg, &zero).unwrap()
+    };
+    along.as_array().unwrap().iter().zip(args).zip(types).map(tangent).collect()
+}
+
 #[test]
 fn forward_mode_gives_products_with_the_gradient() {
     let mut problems = Vec::new();
@@ -81,9 +90,7 @@ fn forward_mode_gives_products_with_the_gradient() {
         let (expected, scale) = (products.iter().sum::<f64>(), products.iter().map(|p| p.abs()).sum::<f64>());
         let machine = Machine::new(&case.module);
         let types = &case.code().body.argtypes[1..];
-        let tangents = along.as_array().unwrap().iter().zip(types);
-        let tangents: Vec<Value> =
-            tangents.map(|(json, ty)| bbkit::tangent_from_json(&machine, &case.module, json, ty).unwrap()).collect();
+        let tangents = tangents_of(&machine, &along, &case.arguments(), types);
         let (name, limits) = (case.function.as_str(), Limits::default());
         let excuse = NOT_DERIVED.iter().find(|(name, _)| *name == case.name);
         match (bbkit::jvp(&case.module, name, &case.arguments(), std::slice::from_ref(&tangents), limits), excuse) {
@@ -133,9 +140,7 @@ fn second_derivatives_are_compiled() {
         let machine = Machine::new(&case.module);
         let along = direction(&case.expected["gradient"], &mut 0);
         let types = &case.code().body.argtypes[1..];
-        let vector = along.as_array().unwrap().iter().zip(types);
-        let vector: Vec<Value> =
-            vector.map(|(json, ty)| bbkit::tangent_from_json(&machine, &case.module, json, ty).unwrap()).collect();
+        let vector = tangents_of(&machine, &along, &case.arguments(), types);
         let by = |engine| {
             let options = RunOptions::default().engine(engine);
             bbkit::hvp_with(&case.module, &case.function, &case.arguments(), &vector, &options)

@@ -1,8 +1,8 @@
 //! `bbkit jvp`: the derivative of a function in a direction.
 
-use bbkit::{Engine, Input, Jvp, Ran, RunOptions, jvp_with, linearize, tangent_from_json};
+use bbkit::{Engine, Input, Jvp, Ran, RunOptions, jvp_with, linearize};
 use clap::Args;
-use exec::{Machine, Value, value_to_json};
+use exec::{Machine, Value, ValueError, value_to_json};
 use ircode::{IRCode, Module, Name, Style, Type, print_function};
 use serde_json::Value as Json;
 
@@ -98,7 +98,12 @@ pub(super) fn direction(
     args: &[Value],
 ) -> Result<Vec<Value>, Failure> {
     let machine = Machine::new(&input.module);
-    let declared = input.module.function(name).map(|f| f.body.argtypes.clone()).unwrap_or_default();
+    let function = input.module.function(name);
+    let mut declared = function.map(|function| function.body.argtypes.clone()).unwrap_or_default();
+    // What is collected is given one by one.
+    if function.is_some_and(|function| function.varargs) {
+        declared.pop();
+    }
     let Ok(Json::Array(tangents)) = serde_json::from_str(given) else {
         return fail(format!("{option} must be a JSON array, not {given}"));
     };
@@ -111,11 +116,11 @@ pub(super) fn direction(
     let mut direction = Vec::new();
     for (index, (json, arg)) in tangents.iter().zip(args).enumerate() {
         let ty = declared.get(index + 1).filter(|ty| !ty.is_unknown()).cloned().unwrap_or_else(|| arg.type_of());
-        let problem = |problem: String| Failure(format!("{option}: the argument _{}: {problem}", index + 2));
-        direction.push(match json {
-            Json::Null => machine.zero_tangent(arg, &ty).map_err(|kind| problem(kind.to_string()))?,
-            json => tangent_from_json(&machine, &input.module, json, &ty).map_err(problem)?,
-        });
+        let problem =
+            |place: &str, what: String| Failure(format!("{option}: the argument _{}{place}: {what}", index + 2));
+        let zero = machine.zero_tangent(arg, &ty).map_err(|kind| problem("", kind.to_string()))?;
+        let tangent = machine.tangent_from_json(json, arg, &zero);
+        direction.push(tangent.map_err(|ValueError { place, message }| problem(&place, message))?);
     }
     Ok(direction)
 }

@@ -18,8 +18,8 @@ impl Machine<'_> {
     ///
     /// A float is a number. What has fields is a list of these, or an object by name, with `null` for those that have no
     /// tangent; an array is a list as in [`value_from_json`](Self::value_from_json); a struct that can be changed is a
-    /// list or an object. `null` for anything but a float stands for zeros. Where one object is met again, `null` or the
-    /// same JSON stands for the tangent that it has already.
+    /// list or an object. The name of the class of an object, or of the case of an enum, may stand before that, as it does before the
+    /// value. `null` stands for zeros. Where one object is met again, `null` or the same JSON stands for the tangent that it has already.
     ///
     /// ```
     /// use exec::Machine;
@@ -78,6 +78,7 @@ impl Reader<'_, '_> {
     fn part(&mut self, json: &Json, value: &Value, zero: &Value) -> Result<Value> {
         let fail = |message: String| Err(message.into());
         match (zero, json) {
+            (zero, Json::Null) => Ok(zero.clone()),
             (Value::Scalar(zero), Json::Number(number)) => number_as(number, zero.scalar_type()),
             (Value::Scalar(zero), Json::String(text)) => {
                 let ty = zero.scalar_type();
@@ -86,7 +87,6 @@ impl Reader<'_, '_> {
             (Value::Scalar(zero), json) => {
                 fail(format!("{}, where the tangent is a {}", kind_of(json), zero.scalar_type()))
             }
-            (zero, Json::Null) => Ok(zero.clone()),
             (Value::Nothing | Value::Undefined, json) => {
                 fail(format!("{}, where the value has no tangent: give null", kind_of(json)))
             }
@@ -124,13 +124,13 @@ impl Reader<'_, '_> {
             Value::DifferentiableFunction(object) => (numbers(zeros.len()), object.0.fields.values().to_vec(), true),
             _ => (numbers(zeros.len()), Vec::new(), true),
         };
-        let parts = match json {
+        let parts = match behind_name(json, value) {
             Json::Array(parts) if parts.len() == zeros.len() => parts.iter().collect(),
             Json::Array(parts) => {
                 return Err(format!("a list of {}, but the value has {} there", parts.len(), zeros.len()).into());
             }
-            Json::Object(_) if !numbered => fields_of(json, &value.type_of(), names.iter())?,
-            _ => return Err(format!("{}, where the tangent has {} parts", kind_of(json), zeros.len()).into()),
+            json @ Json::Object(_) if !numbered => fields_of(json, &value.type_of(), names.iter())?,
+            json => return Err(format!("{}, where the tangent has {} parts", kind_of(json), zeros.len()).into()),
         };
         let mut tangents = Vec::with_capacity(zeros.len());
         for (at, ((json, zero), name)) in parts.into_iter().zip(zeros).zip(&names).enumerate() {
@@ -167,6 +167,22 @@ impl Reader<'_, '_> {
         };
         Ok(self.machine.array(element, dims, elements)?)
     }
+}
+
+/// What stands behind the name of the class that a struct is of, or of the case of an enum, as in `{"Circle": [1.0]}`.
+fn behind_name<'j>(json: &'j Json, value: &Value) -> &'j Json {
+    let Json::Object(members) = json else { return json };
+    let mut members = members.iter();
+    let (Some((name, inside)), None) = (members.next(), members.next()) else { return json };
+    let is_named = match value {
+        Value::Struct(object) => {
+            let is_field = object.0.ty.names.iter().any(|field| field.as_str() == name);
+            !is_field && matches!(&object.0.ty.ty, Type::Named(class) if class.as_str() == name)
+        }
+        Value::Enum(case) => case.0.case.as_str() == name,
+        _ => false,
+    };
+    if is_named && (inside.is_array() || inside.is_object()) { inside } else { json }
 }
 
 fn numbers(count: usize) -> Vec<Name> {

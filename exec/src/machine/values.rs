@@ -1,8 +1,6 @@
 //! Making values for a machine: arguments of its functions, and what is done with them.
 
-use std::sync::Arc;
-
-use ircode::{Callee, IRCode, Module, Name, Type};
+use ircode::{Callee, Name, Type};
 
 use super::{Fault, Machine};
 use crate::error::{RunError, RunErrorKind};
@@ -36,25 +34,6 @@ impl Machine<'_> {
     /// [`RunErrorKind::ElementType`].
     pub fn structure(&self, ty: &Type, fields: Vec<Value>) -> Result<Value, RunErrorKind> {
         self.runtime.declared_structure(ty, fields).map_err(|fault| self.fatal(fault))
-    }
-
-    /// A mutable struct or reference of a type that `types` declares: for types that are not those of the machine's own module,
-    /// such as those of tangents.
-    ///
-    /// # Errors
-    ///
-    /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if the type is no struct with as many fields.
-    pub fn object(&self, types: &Module<IRCode>, ty: &Type, fields: Vec<Value>) -> Result<Value, RunErrorKind> {
-        match crate::prepare::struct_info(types, ty, fields.len()) {
-            Some(mut info) if info.names.len() == fields.len() => {
-                // Which class inherits from which is known to the machine's own module.
-                if let Type::Named(name) = ty {
-                    Arc::make_mut(&mut info).supertypes = self.module.supertypes(name);
-                }
-                self.runtime.structure(info, fields).map_err(|fault| self.fatal(fault))
-            }
-            _ => Err(RunErrorKind::Unsupported(format!("a {ty} of {} fields", fields.len()))),
-        }
     }
 
     /// The zero of the tangent of a value that is known to be of this type: floats are 0.0, what has identity has shadows, each object
