@@ -206,6 +206,10 @@ fn gradients_use_the_rules_of_the_module() {
     let mut module = of_x("Main.softplus(x)", "Float64");
     let error = slope(&module, 0.5).unwrap_err().to_string();
     assert!(error.contains("there is no derivative rule for `softplus` of (Float64)"), "{error}");
+    assert!(
+        error.contains("reverse mode takes the rule of a registered primitive whose name ends in `_vjp`"),
+        "{error}"
+    );
     // The rule calls another primitive of the host.
     module.add_rules(RULE).unwrap();
     assert_eq!(slope(&module, 0.5).unwrap(), 1.0 / (1.0 + (-0.5f64).exp()));

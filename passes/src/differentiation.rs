@@ -4,5 +4,6 @@ pub(crate) mod base_names;
 pub(crate) mod checkpointed;
 pub(crate) mod dispatch;
 pub(crate) mod preparation;
+pub(crate) mod refusals;
 pub(crate) mod with_respect_to;
 pub(crate) mod witnesses;

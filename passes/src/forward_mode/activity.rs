@@ -6,6 +6,7 @@ use bbcode::BBCode;
 use ircode::{Argument, Callee, Head, IRCode, Module, Operand, Positions, SSAValue, Stmt, Type, TypeKind};
 
 use super::operation::{Operation, Role};
+use crate::differentiation::refusals::without_rule;
 use crate::reverse_mode::may_hold_integers;
 use crate::tangents::{Tangent, TangentTypes};
 
@@ -360,18 +361,13 @@ impl Activity {
         let Some(stmt) = subject.ir.stmts.stmts().get(index) else { return (String::new(), None) };
         let module = subject.module;
         if let Some((primitive, args)) = module.primitive_call(stmt) {
-            if primitive.name == "bitcast" {
-                return (
-                    "a float is made of bits that depend on the arguments".into(),
-                    Some("register a derivative rule for the function that does this"),
-                );
-            }
-            let types: Vec<String> = args.iter().map(|arg| format!("{:?}", subject.ir.operand_type(arg))).collect();
-            let unknown = types.iter().any(|ty| ty == "Any" || ty == "Untyped");
-            let help = unknown.then_some(
-                "the types of the operands are not known: a typeassert or the declared types of the arguments tell them",
+            let types = args.iter().map(|arg| subject.ir.operand_type(arg));
+            return without_rule(
+                module,
+                primitive,
+                types,
+                "forward mode takes the rule of a registered primitive whose name ends in `_jvp`",
             );
-            return (format!("there is no derivative rule for `{}` of ({})", primitive.name, types.join(", ")), help);
         }
         let callee = match stmt {
             Stmt::Call(_) | Stmt::Invoke(_) => module.called(stmt),

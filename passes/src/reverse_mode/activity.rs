@@ -22,6 +22,7 @@ use super::objects::{Class, Objects};
 use super::operation::Operation;
 use super::summary::Summaries;
 use crate::PassError;
+use crate::differentiation::refusals::without_rule;
 use crate::tangents::{Tangent, TangentTypes};
 
 /// How a value depends on the arguments.
@@ -603,18 +604,13 @@ impl<'a> Analysis<'a> {
     fn unknown(&self, inst: &Instruction<Ids>, given: &str) -> (String, Option<&'static str>) {
         let module = self.subject.module;
         if let Some((primitive, args)) = module.primitive_call(&inst.stmt) {
-            if primitive.name == "bitcast" {
-                return (
-                    "a float is made of bits that depend on the arguments".into(),
-                    Some("register a derivative rule for the function that does this"),
-                );
-            }
-            let types: Vec<String> =
-                args.iter().map(|arg| format!("{:?}", self.subject.bb.operand_type(arg))).collect();
-            let help = types.iter().any(|ty| ty == "Any" || ty == "Untyped").then_some(
-                "the types of the operands are not known: a typeassert or the declared types of the arguments tell them",
+            let types = args.iter().map(|arg| self.subject.bb.operand_type(arg));
+            return without_rule(
+                module,
+                primitive,
+                types,
+                "reverse mode takes the rule of a registered primitive whose name ends in `_vjp`",
             );
-            return (format!("there is no derivative rule for `{}` of ({})", primitive.name, types.join(", ")), help);
         }
         match (module.called(&inst.stmt), &inst.stmt) {
             (Some(Callee::Unknown(name)), _) => (

@@ -1,0 +1,27 @@
+//! What both modes say of a statement that has no derivative.
+
+use ircode::primitives::Primitive;
+use ircode::{Module, Type};
+
+/// Why there is no derivative of a primitive on operands of these types, and what would mend it. `of_registered` is that for primitives of
+/// the host.
+pub(crate) fn without_rule<F>(
+    module: &Module<F>,
+    primitive: &Primitive,
+    types: impl Iterator<Item = Type>,
+    of_registered: &'static str,
+) -> (String, Option<&'static str>) {
+    if primitive.name == "bitcast" {
+        let message = "a float is made of bits that depend on the arguments".into();
+        return (message, Some("register a derivative rule for the function that does this"));
+    }
+    let types: Vec<String> = types.map(|ty| format!("{ty:?}")).collect();
+    let is_open = types.iter().any(|ty| ty == "Any" || ty == "Untyped");
+    let help = match module.is_registered(primitive.name) {
+        true => Some(of_registered),
+        false => is_open.then_some(
+            "the types of the operands are not known: a typeassert or the declared types of the arguments tell them",
+        ),
+    };
+    (format!("there is no derivative rule for `{}` of ({})", primitive.name, types.join(", ")), help)
+}
