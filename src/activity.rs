@@ -8,7 +8,7 @@ use crate::gradient::{selected_arguments, specialize, verified};
 
 /// Analyses a function as reverse mode does: which statements depend on the arguments, on which the results depend, and
 /// which are differentiated because both holds. `wrt` are the arguments, as [`GradientOptions::wrt`](crate::GradientOptions)
-/// has them; `None` for all.
+/// has them, `None` for all; a derivative with respect to a field is made with respect to the whole argument, which counts here.
 ///
 /// # Errors
 ///

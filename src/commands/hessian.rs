@@ -24,7 +24,8 @@ Examples:
   bbkit hessian file.ir --fn f --args '[2.0]' --json                  {\"value\": …, \"labels\": […], \"gradient\": […], …}
 
 The columns are computed eight at once, or as many as --chunk says, and the whole matrix is: that both sides of the diagonal agree is a check,
-of which the last line tells. Where the function is smooth, rounding alone makes them differ."
+of which the last line tells. Where the function is smooth, rounding alone makes them differ. A mistake that is the same on both sides
+passes it, as at the points that julia/README.md names."
 )]
 pub(crate) struct HessianCommand {
     /// The file, or `-`.

@@ -32,7 +32,7 @@ pub(crate) struct Show {
     #[arg(long, default_value = "julia", value_parser = style)]
     style: Style,
     /// Say of each statement whether it is active (differentiated), varied (depends on the arguments only) or useful (the
-    /// results depend on it only), for reverse mode.
+    /// results depend on it only), for reverse mode. With respect to a field of an argument it is as with respect to the argument.
     #[arg(long)]
     activity: bool,
     #[command(flatten)]
