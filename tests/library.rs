@@ -227,6 +227,18 @@ fn gradients_are_those_of_differences() {
     assert!(problems.is_empty(), "{} of {}:\n{}", problems.len(), cases.len(), problems.join("\n"));
 }
 
+/// Whether the cases are the same but for the last places of numbers: what Julia's BLAS computes depends on the processor.
+fn agree(known: &Json, made: &Json) -> bool {
+    match (known, made) {
+        (Json::Number(a), Json::Number(b)) => close(a.as_f64().unwrap(), b.as_f64().unwrap(), 1e-13),
+        (Json::Array(a), Json::Array(b)) => a.len() == b.len() && a.iter().zip(b).all(|(a, b)| agree(a, b)),
+        (Json::Object(a), Json::Object(b)) => {
+            a.len() == b.len() && a.iter().all(|(key, a)| b.get(key).is_some_and(|b| agree(a, b)))
+        }
+        (a, b) => a == b,
+    }
+}
+
 /// `scripts/julia --install` gets a Julia for this; without one it says nothing.
 #[test]
 fn exporting_again_gives_the_same_text() {
@@ -245,17 +257,18 @@ fn exporting_again_gives_the_same_text() {
     let module: Module<IRCode> = from_json(&fs::read_to_string(fresh.join("library.json")).unwrap()).unwrap();
     let text = print_module(&module, Style::Bbkit);
     let cases = fs::read_to_string(fresh.join("cases.json")).unwrap();
+    let [known, made] = [read("cases.json"), cases.clone()].map(|cases| serde_json::from_str::<Json>(&cases).unwrap());
+    let same_cases = agree(&known, &made);
     if std::env::var_os("BBKIT_BLESS").is_some() {
         fs::write(folder().join("library.txt"), text).unwrap();
-        fs::write(folder().join("cases.json"), cases).unwrap();
+        if !same_cases {
+            fs::write(folder().join("cases.json"), cases).unwrap();
+        }
         return;
     }
     assert!(
         read("library.txt") == text,
         "tests/library/library.txt is not what Julia exports; BBKIT_BLESS=1 renews it"
     );
-    assert!(
-        read("cases.json") == cases,
-        "tests/library/cases.json is not what Julia computes; BBKIT_BLESS=1 renews it"
-    );
+    assert!(same_cases, "tests/library/cases.json is not what Julia computes; BBKIT_BLESS=1 renews it");
 }
