@@ -315,3 +315,31 @@ fn a_transaction_that_was_forgotten_is_part_of_the_one_around_it() {
     code.transaction().rollback();
     is_valid(&code);
 }
+
+/// Removing a block leaves valid code, or says why not and changes nothing.
+#[test]
+fn blocks_that_are_removed_are_not_missed() {
+    let mut code = bb("
+1 ─ %1 = Base.neg_int(_2)::Int64
+└──      goto #4
+2 ─ %3 = Base.neg_int(_2)::Int64
+└──      goto #4
+3 ─ %5 = Base.add_int(%3, %1)::Int64
+└──      return %5
+4 ┄ %7 = φ (#1 => %1, #2 => %3)::Int64
+└──      return %7
+");
+    let before = code.to_string();
+    let (of, all) = (blocks(&code), insts(&code));
+    assert_eq!(code.remove_block(of[0]), Err(EditError::Reached { block: of[0], from: None }));
+    // The φ takes the value of #2 only on the edge from there, but #3 uses it, too.
+    assert_eq!(code.remove_block(of[1]), Err(EditError::InUse { used: all[2], user: all[4] }));
+    assert!(matches!(code.remove_block(of[3]), Err(EditError::Reached { from: Some(_), .. })));
+    assert_eq!(code.to_string(), before);
+    for block in [of[2], of[1]] {
+        code.remove_block(block).unwrap();
+        assert!(code.verify().is_ok(), "{code}");
+    }
+    assert_eq!(run(&code, &[], &[Value::from(3)]), "-3");
+    assert_eq!(code.remove_block(of[1]), Err(EditError::NoSuchBlock(of[1])));
+}
