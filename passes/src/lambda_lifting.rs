@@ -73,7 +73,7 @@ pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
 ///     slope::Float64
 /// end
 ///
-/// function var"(::Line)(::Float64)"(x::Float64)::Float64
+/// function var\"(::Line)(::Float64)\"(x::Float64)::Float64
 /// 1 ─ %1 = Base.getfield(_1, :slope)::Float64
 /// │   %2 = Base.mul_float(%1, x)::Float64
 /// └──      return %2
