@@ -5,7 +5,7 @@ const OF_ANY_ARRAY = (:jl_array_grow_end, :jl_array_grow_beg, :jl_array_del_end,
 
 """
 Gives arrays that may hold anything and that the code makes, but that hold one type, the type for it, and calls the instances for these arrays. Integers that are written
-among floats become floats there. An array stays what it is if others may see of which type it is: where it is returned, or put into something else. Where it holds several
+among floats become floats there, if nothing asks for them (`asks_for_integers`). An array stays what it is if others may see of which type it is: where it is returned, or put into something else. Where it holds several
 types, reading an element says of which types it may be, as long as no others may write. Whether there was such an array.
 """
 function specialize_arrays!(ir, instances::Instances)

@@ -28,8 +28,8 @@ pub struct Hessian {
 
 impl Hessian {
     /// The largest difference between an element and the one across the diagonal, relative to the larger of the two or to 1. Both are
-    /// computed, each in its own column, so that it is a check, which what is wrong on both
-    /// sides passes: where the function is smooth, rounding alone makes them differ.
+    /// computed, each in its own column, so that it is a check: where the function is smooth, rounding alone makes them differ. A mistake
+    /// that is the same on both sides passes it.
     pub fn asymmetry(&self) -> f64 {
         let mut worst: f64 = 0.0;
         for (i, row) in self.matrix.iter().enumerate() {
