@@ -66,6 +66,9 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     Ok(found)
 }
 
+/// Of more combinations of the types of operands than these nothing is said.
+const MOST_COMBINATIONS: usize = 16;
+
 /// Types of more parts than these, written out, are not said.
 const LARGEST: usize = 1 << 16;
 
@@ -338,6 +341,10 @@ fn primitive_type(bb: &BBCode, module: &Module<BBCode>, primitive: &Primitive, a
         }
         ResultType::WithFlag => Some(Type::tuple([operand(0)?, Type::BOOL])),
         ResultType::Element(index) => element_type(&operand(index)?),
+        ResultType::SumOfElements(index) => {
+            let element = element_type(&operand(index)?)?;
+            Some(element.as_scalar().map_or(element, |ty| ty.summed().into()))
+        }
         ResultType::Stack => module.named_type(args.first()?).map(Type::stack),
         ResultType::Slot => module.named_type(args.first()?).map(Type::slot),
         ResultType::Closure => module.closure_type(args.first()?, args.len() - 1),
@@ -396,10 +403,29 @@ fn primitive_type(bb: &BBCode, module: &Module<BBCode>, primitive: &Primitive, a
     }
 }
 
-/// The type of what arithmetic on numbers of these types gives.
+/// The type of what arithmetic on numbers of these types gives. Where some are of several types, so may the result be; on `nothing` it fails.
 fn number_type(result: ResultType, types: &[Type]) -> Option<Type> {
-    let types: Option<Vec<ScalarType>> = types.iter().map(Type::as_scalar).collect();
-    result.of_numbers(&types?).map(Type::from)
+    let mut combinations: Vec<Vec<ScalarType>> = vec![Vec::with_capacity(types.len())];
+    for ty in types {
+        match ty {
+            Type::Scalar(ty) => combinations.iter_mut().for_each(|types| types.push(*ty)),
+            Type::Union(members) => {
+                let numbers: Vec<&Type> = members.iter().filter(|ty| **ty != Type::Nothing).collect();
+                let numbers: Vec<ScalarType> = numbers.into_iter().map(Type::as_scalar).collect::<Option<_>>()?;
+                let with = |number: &ScalarType| {
+                    let longer = combinations.iter().cloned();
+                    longer.map(|types| [types, vec![*number]].concat()).collect::<Vec<_>>()
+                };
+                combinations = numbers.iter().flat_map(with).collect();
+            }
+            _ => return None,
+        }
+        if combinations.is_empty() || combinations.len() > MOST_COMBINATIONS {
+            return None;
+        }
+    }
+    let results = combinations.iter().map(|types| result.of_numbers(types).map(Type::from));
+    results.collect::<Option<Vec<_>>>().map(Type::union)
 }
 
 /// The type of what a call of a function or primitive with operands of these types gives, as far as it follows from the

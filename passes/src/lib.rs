@@ -1,6 +1,7 @@
 #![doc = include_str!("../README.md")]
 
 mod analyses;
+pub mod arithmetic_splitting;
 pub mod array_scalar_replacement;
 pub mod assert_numbers;
 mod builder;

@@ -2,7 +2,7 @@
 
 use bbcode::{BBCode, Ids, InstId};
 use ircode::primitives::{lookup, promoted};
-use ircode::{Constant, Instruction, Module, NewInstruction, Operand, Scalar, ScalarType, Stmt, Type};
+use ircode::{Callee, Constant, Instruction, Module, NewInstruction, Operand, Scalar, ScalarType, Stmt, Type};
 
 use crate::manager::Context;
 use crate::{PassError, PassResult};
@@ -12,8 +12,8 @@ pub const NAME: &str = "lower-arithmetic";
 
 /// Turns calls of `+`, `-`, `*`, `/`, comparisons, `min`, `max`, `abs`, `muladd` and `fma` on floats into the intrinsics that they are on
 /// those types, promoting operands of different types first, also those of `hypot` and `atan`; a factor or summand of type `Bool`
-/// chooses. Lets `setindex!` of another number in an array of floats take that number as such a float. What is not on floats, or of
-/// unknown types, stays. True if there was something.
+/// chooses. Lets `setindex!` of another number in an array of floats take that number as such a float, and turns calls of types of floats, `Float64(x)`, into
+/// the conversions that they are. What is not on floats, or of unknown types, stays. True if there was something.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let ids: Vec<InstId> = bb.all_insts().map(|(id, _)| id).collect();
     let mut changed = false;
@@ -23,6 +23,8 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
             lower(bb, id, intrinsic, &args, ty)
         } else if let Some((value, ty)) = converted(bb, context.module, inst) {
             convert_stored(bb, id, &value, ty)
+        } else if let Some((value, ty)) = constructed(bb, context.module, inst) {
+            construct(bb, id, &value, ty)
         } else {
             continue;
         };
@@ -91,9 +93,33 @@ fn converted(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> O
     };
     let Type::Array(array) = bb.operand_type(array) else { return None };
     let ty = array.element.as_scalar().filter(|ty| ty.is_float())?;
-    let from = bb.operand_type(value).as_scalar()?;
-    let is_number = from.is_float() || from.is_integer() || from == ScalarType::Bool;
-    (from != ty && is_number).then(|| (value.clone(), ty))
+    (number_type(bb, value)? != ty).then(|| (value.clone(), ty))
+}
+
+/// The number of which a call of a type of floats makes one, and that type.
+fn constructed(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> Option<(Operand<Ids>, ScalarType)> {
+    let args = match &inst.stmt {
+        Stmt::Call(call) => &call.args,
+        Stmt::Invoke(invoke) => &invoke.args,
+        _ => return None,
+    };
+    let ([value], Some(Callee::Type(ty))) = (args.as_slice(), module.called(&inst.stmt)) else { return None };
+    let ty = ty.as_scalar().filter(|ty| ty.is_float())?;
+    number_type(bb, value)?;
+    Some((value.clone(), ty))
+}
+
+/// The type of an operand that is a number.
+fn number_type(bb: &BBCode, operand: &Operand<Ids>) -> Option<ScalarType> {
+    bb.operand_type(operand).as_scalar().filter(|ty| ty.is_float() || ty.is_integer() || *ty == ScalarType::Bool)
+}
+
+fn construct(bb: &mut BBCode, id: InstId, value: &Operand<Ids>, ty: ScalarType) -> Result<(), bbcode::EditError> {
+    let float = promote(bb, id, value, ty)?;
+    if let Some(inst) = bb.inst_mut(id) {
+        inst.stmt = Stmt::Value(float);
+    }
+    Ok(())
 }
 
 fn convert_stored(bb: &mut BBCode, id: InstId, value: &Operand<Ids>, ty: ScalarType) -> Result<(), bbcode::EditError> {

@@ -7,14 +7,14 @@ use ircode::{Function, Module, Name, TableViolations};
 
 use crate::reverse_mode::linear_maps;
 use crate::{
-    PassError, array_scalar_replacement, assert_numbers, captured_types, checkpoint_loops, closure_folding,
-    closure_specialization, common_subexpressions, constant_folding, constant_propagation, copy_elements,
-    copy_propagation, dead_code, derivative_entries, differentiability, forward_mode, increment_merging, infer_types,
-    inlining, jump_threading, lambda_lifting, linearization, link_methods, loop_invariant_motion, loop_unrolling,
-    lower_arithmetic, lower_broadcast, lower_copies, lower_exceptions, lower_fields, lower_projections, lower_signs,
-    lower_switch, mem2reg, negation_propagation, preaccumulation, result_types, reverse_mode, scalar_promotion,
-    scalar_replacement, simplify, simplify_cfg, split_critical_edges, stack_hoisting, type_literals, typed_boxes,
-    union_splitting, unknown_calls, unreachable_code, unroll_and_jam,
+    PassError, arithmetic_splitting, array_scalar_replacement, assert_numbers, captured_types, checkpoint_loops,
+    closure_folding, closure_specialization, common_subexpressions, constant_folding, constant_propagation,
+    copy_elements, copy_propagation, dead_code, derivative_entries, differentiability, forward_mode, increment_merging,
+    infer_types, inlining, jump_threading, lambda_lifting, linearization, link_methods, loop_invariant_motion,
+    loop_unrolling, lower_arithmetic, lower_broadcast, lower_copies, lower_exceptions, lower_fields, lower_projections,
+    lower_signs, lower_switch, mem2reg, negation_propagation, preaccumulation, result_types, reverse_mode,
+    scalar_promotion, scalar_replacement, simplify, simplify_cfg, split_critical_edges, stack_hoisting, type_literals,
+    typed_boxes, union_splitting, unknown_calls, unreachable_code, unroll_and_jam,
 };
 
 /// What a pass returns: whether it changed anything.
@@ -83,6 +83,7 @@ pub enum Run {
 /// All passes, by name.
 #[rustfmt::skip]
 pub const PASSES: &[Pass] = &[
+    function_pass(arithmetic_splitting::NAME, "choose by branches on which types of numbers arithmetic is done", arithmetic_splitting::run),
     function_pass(array_scalar_replacement::NAME, "make values of the elements of small arrays", array_scalar_replacement::run),
     function_pass(assert_numbers::NAME, "let arithmetic on what may be nothing say that it is a number", assert_numbers::run).inexact(),
     module_pass(captured_types::NAME, "give types to variables that closures capture and change", captured_types::run),

@@ -3,26 +3,29 @@
 use bbcode::BBCode;
 use ircode::{Module, Name};
 
-use crate::manager::{Run, find_pass, run_on_function};
-use crate::{PassError, PassResult};
+use crate::manager::{Run, run_on_function};
+use crate::{
+    PassResult, closure_folding, closure_specialization, constant_folding, copy_propagation, dead_code, inlining,
+    scalar_replacement, simplify_cfg,
+};
 
 /// The pass's name on the command line.
 pub const NAME: &str = "simplify";
 
 /// One round, in this order: closures give way to what they capture and calls to what is called, and then each function is cleaned up.
-const ROUND: &[&str] = &[
-    "closure-folding",
-    "inlining",
-    "simplify-cfg",
-    "copy-propagation",
-    "closure-folding",
-    "closure-specialization",
-    "scalar-replacement",
-    "closure-folding",
-    "constant-folding",
-    "copy-propagation",
-    "simplify-cfg",
-    "dead-code",
+const ROUND: &[Run] = &[
+    Run::Function(closure_folding::run),
+    Run::Module(inlining::run),
+    Run::Function(simplify_cfg::run),
+    Run::Function(copy_propagation::run),
+    Run::Function(closure_folding::run),
+    Run::Module(closure_specialization::run),
+    Run::Function(scalar_replacement::run),
+    Run::Function(closure_folding::run),
+    Run::Function(constant_folding::run),
+    Run::Function(copy_propagation::run),
+    Run::Function(simplify_cfg::run),
+    Run::Function(dead_code::run),
 ];
 
 /// Each round looks through one more layer of calls, closures and objects; few programs have more than some.
@@ -37,10 +40,8 @@ pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
     let mut changed = false;
     for _ in 0..ROUNDS {
         let mut again = false;
-        for name in ROUND {
-            let pass =
-                find_pass(name).map_err(|error| PassError::new(NAME, &"the module".into(), error.to_string()))?;
-            match pass.run {
+        for pass in ROUND {
+            match *pass {
                 Run::Module(run) => again |= run(module, function)?,
                 Run::Function(run) => {
                     let names: Vec<Name> = match function {

@@ -19,7 +19,7 @@ use crate::{PassError, PassResult};
 pub const NAME: &str = "union-splitting";
 
 /// Where more methods fit, the call stays as it is.
-const MOST: usize = 16;
+pub(crate) const MOST: usize = 16;
 
 /// Turns calls of functions of which the module has methods, and calls of objects, into calls of these methods where the types of the arguments or of the object are not
 /// known: `Core.isa` asks for the types of one method after the other, and the calls take what they are known to be then. So does `getfield` of what is one of several tuples
@@ -63,17 +63,19 @@ fn methods_of_objects(module: &Module<BBCode>) -> Vec<(usize, Type)> {
 }
 
 /// What becomes of a call.
-struct Split {
+pub(crate) struct Split {
     /// What is called and the arguments, all of which may decide.
-    operands: Vec<Operand<Ids>>,
-    ways: Vec<Way>,
-    rest: Rest,
-    ty: Type,
-    line: LineInfo,
+    pub operands: Vec<Operand<Ids>>,
+    pub ways: Vec<Way>,
+    pub rest: Rest,
+    pub ty: Type,
+    pub line: LineInfo,
 }
 
 /// What is done where no method fits.
-enum Rest {
+pub(crate) enum Rest {
+    /// What the last way does: it need not be asked whether that fits.
+    LastWay,
     /// The run fails: nothing is called of which anything is known.
     Fails,
     /// The call, which fails.
@@ -82,12 +84,12 @@ enum Rest {
     Call,
 }
 
-/// A method, and the operands that must be of these types, by number.
-struct Way {
-    callee: Option<Operand<Ids>>,
-    tests: Vec<(usize, Type)>,
+/// A method, or what is called as it was, and the operands that must be of these types, by number.
+pub(crate) struct Way {
+    pub callee: Option<Operand<Ids>>,
+    pub tests: Vec<(usize, Type)>,
     /// What it gives, where that is known.
-    ty: Option<Type>,
+    pub ty: Option<Type>,
 }
 
 struct Splitter<'a> {
@@ -332,7 +334,7 @@ fn plain(ty: &Type) -> Type {
 }
 
 /// Puts tests and calls in the place of a call.
-fn branch(bb: &mut BBCode, id: InstId, split: Split) -> Result<(), EditError> {
+pub(crate) fn branch(bb: &mut BBCode, id: InstId, split: Split) -> Result<(), EditError> {
     let Split { operands, ways, rest: remaining, ty, line } = split;
     let (Some(mut test), Some(call)) = (bb.block_of(id), bb.stmt(id).cloned()) else { return Ok(()) };
     let written = |stmt: Stmt<Ids>, ty: Type| NewInstruction::new(stmt, ty).with_line(line);
@@ -342,22 +344,29 @@ fn branch(bb: &mut BBCode, id: InstId, split: Split) -> Result<(), EditError> {
         bb.remove_unchecked(goto)?;
     }
     let mut entries: Vec<(BlockId, Option<Operand<Ids>>)> = Vec::with_capacity(ways.len() + 1);
-    for Way { callee, tests, ty: own } in ways {
-        let other = bb.push_block();
+    let asked = ways.len() - usize::from(matches!(remaining, Rest::LastWay));
+    for (index, Way { callee, tests, ty: own }) in ways.into_iter().enumerate() {
+        let other = (index < asked).then(|| bb.push_block());
         let mut known = operands.clone();
+        let tested: Vec<usize> = tests.iter().map(|(number, _)| *number).collect();
         for (number, of) in tests {
             let Some(operand) = operands.get(number) else { continue };
-            let asked = Operand::Constant(Constant::of_type(of.clone()));
-            let asks = Stmt::call(Operand::global("Core", "isa"), [operand.clone(), asked]);
-            let is = bb.push(test, written(asks, Type::BOOL))?;
-            bb.push(test, written(Stmt::goto_if_not(Operand::Value(is), other), Type::Any))?;
-            let next = bb.push_block();
-            bb.set_next(test, Some(next))?;
-            let narrowed = bb.push(next, written(Stmt::pi(operand.clone(), of.clone()), of))?;
-            if let Some(known) = known.get_mut(number) {
-                *known = Operand::Value(narrowed);
+            if let Some(other) = other {
+                let asked = Operand::Constant(Constant::of_type(of.clone()));
+                let asks = Stmt::call(Operand::global("Core", "isa"), [operand.clone(), asked]);
+                let is = bb.push(test, written(asks, Type::BOOL))?;
+                bb.push(test, written(Stmt::goto_if_not(Operand::Value(is), other), Type::Any))?;
+                let next = bb.push_block();
+                bb.set_next(test, Some(next))?;
+                test = next;
             }
-            test = next;
+            let narrowed = bb.push(test, written(Stmt::pi(operand.clone(), of.clone()), of))?;
+            // Where the same value is passed twice, both are known.
+            for (at, known) in known.iter_mut().enumerate() {
+                if at == number || *known == *operand && !tested.contains(&at) {
+                    *known = Operand::Value(narrowed);
+                }
+            }
         }
         let mut known = known.into_iter();
         let called = known.next().unwrap_or_else(Operand::nothing);
@@ -365,25 +374,28 @@ fn branch(bb: &mut BBCode, id: InstId, split: Split) -> Result<(), EditError> {
         let call = bb.push(test, written(call, own.unwrap_or_else(|| ty.clone())))?;
         bb.push(test, written(Stmt::goto(rest), Type::Any))?;
         entries.push((test, Some(Operand::Value(call))));
-        test = other;
+        test = other.unwrap_or(test);
     }
+    let called = operands.into_iter().next().unwrap_or_else(Operand::nothing);
     let last = match remaining {
-        Rest::Call | Rest::FailingCall => call,
+        Rest::LastWay => None,
+        Rest::Call | Rest::FailingCall => Some(call),
         Rest::Fails => {
             let message = "none of the methods that are here takes what is passed to: ";
-            let called = operands.into_iter().next().unwrap_or_else(Operand::nothing);
             let message = Operand::Constant(Constant::String(message.into()));
-            Stmt::call(Operand::global("Base", "error"), [message, called])
+            Some(Stmt::call(Operand::global("Base", "error"), [message, called]))
         }
     };
-    if matches!(remaining, Rest::Call) {
-        let call = bb.push(test, written(last, ty.clone()))?;
-        bb.push(test, written(Stmt::goto(rest), Type::Any))?;
-        entries.push((test, Some(Operand::Value(call))));
-    } else {
-        bb.push(test, written(last, Type::Bottom))?;
-        bb.push(test, written(Stmt::unreachable(), Type::Any))?;
-        bb.set_next(test, None)?;
+    if let Some(last) = last {
+        if matches!(remaining, Rest::Call) {
+            let call = bb.push(test, written(last, ty.clone()))?;
+            bb.push(test, written(Stmt::goto(rest), Type::Any))?;
+            entries.push((test, Some(Operand::Value(call))));
+        } else {
+            bb.push(test, written(last, Type::Bottom))?;
+            bb.push(test, written(Stmt::unreachable(), Type::Any))?;
+            bb.set_next(test, None)?;
+        }
     }
     let phi = bb.insert_at_start(rest, written(Stmt::phi(entries), ty))?;
     bb.replace(id, Stmt::Value(Operand::Value(phi)))?;

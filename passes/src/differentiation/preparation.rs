@@ -10,9 +10,9 @@ use crate::differentiation::dispatch::{self, Candidate};
 use crate::manager::Context;
 use crate::rules::{RuleKind, RuleTable};
 use crate::{
-    PassError, assert_numbers, closure_folding, constant_folding, copy_elements, copy_propagation, infer_types,
-    lambda_lifting, lower_arithmetic, lower_broadcast, lower_copies, lower_fields, lower_projections, lower_signs,
-    mem2reg, simplify_cfg, type_literals, unknown_calls, unreachable_code,
+    PassError, arithmetic_splitting, assert_numbers, closure_folding, constant_folding, copy_elements,
+    copy_propagation, infer_types, lambda_lifting, lower_arithmetic, lower_broadcast, lower_copies, lower_fields,
+    lower_projections, lower_signs, mem2reg, simplify_cfg, type_literals, unknown_calls, unreachable_code,
 };
 
 /// How deep slots may hold the addresses of others that become values.
@@ -73,6 +73,7 @@ pub(crate) fn prepared_body(
         lower_broadcast::run,
         lower_copies::run,
         assert_numbers::run,
+        arithmetic_splitting::run,
         lower_arithmetic::run,
         lower_fields::run,
         lower_signs::run,
@@ -89,6 +90,7 @@ pub(crate) fn prepared_body(
     }
     closure_folding::run(&mut bb, &context)?;
     if infer_types::run(&mut bb, &context)? {
+        arithmetic_splitting::run(&mut bb, &context)?;
         lower_arithmetic::run(&mut bb, &context)?;
     }
     bb.remove_unreachable_blocks();
@@ -96,6 +98,7 @@ pub(crate) fn prepared_body(
     if dispatched.map_err(|error| PassError::new(pass, &function.name, error.to_string()))? {
         // What a candidate returns is known where it is called.
         infer_types::run(&mut bb, &context)?;
+        arithmetic_splitting::run(&mut bb, &context)?;
         lower_arithmetic::run(&mut bb, &context)?;
     }
     Ok(bb)
