@@ -112,7 +112,7 @@ pub enum CompileError {
     NotCompiled(#[from] NotCompiled),
     /// The function is differentiated with respect to an argument of this number, counted from 0, that it does not have, that was named
     /// before, or that is of a type that has no derivative or is not passed in slices; or the function takes an argument there that nothing
-    /// in [`Argument`](enum@Argument) can be passed for.
+    /// in [`Argument`](enum@Argument) can be passed for; or a type is given for an argument that it does not have or declares otherwise.
     #[error("argument {number} of `{function}` {problem}")]
     Argument {
         /// The function.

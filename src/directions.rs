@@ -5,7 +5,7 @@ use exec::{Limits, Machine, Value, first_shared_tangent, float_places, tangent_f
 use ircode::{IRCode, Module, Type};
 
 use crate::GradientError;
-use crate::gradient::{Selection, run_error, selection, shape_error, specialize, to_ircode, verified};
+use crate::gradient::{Selection, check_arity, run_error, selection, shape_error, specialize, to_ircode, verified};
 use crate::jvp::packed;
 
 /// So many directions are taken at once, where nothing else is asked for: more would save little of what they share.
@@ -124,7 +124,9 @@ impl Prepared {
         wrt: Option<&[String]>,
     ) -> Result<Self, GradientError> {
         let types: Vec<Type> = args.iter().map(Value::type_of).collect();
-        let mut code = verified(module, &module.full_name(name))?;
+        let full_name = module.full_name(name);
+        let mut code = verified(module, &full_name)?;
+        check_arity(&code, &full_name, args.len())?;
         specialize(&mut code, &name.into(), &types)?;
         let selection = selection(&code, name, wrt)?;
         Ok(Prepared { module: to_ircode(&code)?, code, selection })

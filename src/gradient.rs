@@ -394,6 +394,7 @@ impl Derived {
         let types: Vec<Type> = args.iter().map(Value::type_of).collect();
         let function = module.full_name(name);
         let mut module = verified(module, &function)?;
+        check_arity(&module, &function, args.len())?;
         specialize(&mut module, &function, &types)?;
         let wrt = match (&options.wrt, module.function(&function)) {
             (Some(wrt), Some(function)) => Some(wrt::selected(&module, function, wrt)?),
@@ -533,6 +534,20 @@ pub fn specialized(module: &Module<IRCode>, name: &str, args: &[Value]) -> Resul
     let mut module = to_bbcode(module)?;
     specialize(&mut module, &name, &types)?;
     Ok(into_ircode(module)?)
+}
+
+/// Whether a function takes so many arguments, if it says which it takes: a listing without a header takes as many as are given.
+pub(crate) fn check_arity(module: &Module<BBCode>, name: &Name, got: usize) -> Result<(), GradientError> {
+    let Some(function) = module.function(name).filter(|function| !function.name.is_empty()) else { return Ok(()) };
+    let Some(declared) = function.body.argtypes.len().checked_sub(1) else { return Ok(()) };
+    let (expected, fits) = match function.varargs {
+        true => (declared.saturating_sub(1), got + 1 >= declared),
+        false => (declared, got == declared),
+    };
+    match fits {
+        true => Ok(()),
+        false => Err(run_error(exec::RunErrorKind::Arity { function: name.clone(), expected, got })),
+    }
 }
 
 /// Takes types that a function does not show from those of its arguments, of which it may collect the last in a tuple.

@@ -9,7 +9,7 @@ use ircode::{IRCode, Module, Name, Type};
 use passes::reverse_mode;
 
 use super::CompileError;
-use super::signature::Signature;
+use super::signature::{Signature, check_types};
 use crate::Savings;
 use crate::gradient::{into_ircode, specialize, verified};
 
@@ -146,6 +146,7 @@ impl<'m, T: Compilable> Builder<'m, T> {
     pub(super) fn prepared(&self) -> Result<(Module<BBCode>, Signature), CompileError> {
         let Settings { function: name, types, wrt, .. } = &self.settings;
         let mut module = verified(self.module, name)?;
+        check_types(&module, name, types)?;
         specialize(&mut module, name, types)?;
         let Some(function) = self.module.function(name) else {
             return Err(CompileError::NoSuchFunction(name.clone()));

@@ -60,15 +60,15 @@ impl Gradient {
         let mut gradient = places(gradient);
         let numbers = {
             let mut args = list(args);
-            let counts = self.signature.counts(&args)?;
+            let counts = self.signature.counts(&self.program, &args)?;
             self.signature.check_places("gradients", &counts, &mut gradient)?;
             let shapes = shapes(&args);
             args.push(Argument::Float64(1.0));
             push_shadows(&mut args, &self.signature, &shapes, &mut gradient);
             self.program.call_in_place(0, &mut args)?
         };
-        put_numbers(&self.signature, &numbers, 1, &mut gradient);
-        Ok(numbers.float(0).unwrap_or(f64::NAN))
+        put_numbers(&self.signature, &numbers, 1, &mut gradient)?;
+        float_at(&numbers, 0)
     }
 
     /// What is not wrong, but may not be what was meant: a loop that is not checkpointed, a result that does not depend on the arguments.
@@ -130,15 +130,25 @@ pub(super) fn push_shadows<'l, 'p: 'l>(
 
 /// Puts the cotangents of arguments that are no arrays, which begin at this number of the result, in their places. Gives the number
 /// behind the last.
-pub(super) fn put_numbers(signature: &Signature, numbers: &Numbers, first: usize, places: &mut [Output<'_>]) -> usize {
+pub(super) fn put_numbers(
+    signature: &Signature,
+    numbers: &Numbers,
+    first: usize,
+    places: &mut [Output<'_>],
+) -> Result<usize, CallError> {
     let mut next = first;
     for (argument, parameter) in signature.parameters.iter().enumerate() {
         let Some(count) = parameter.count() else { continue };
         let Some(place) = signature.position(argument).and_then(|place| places.get_mut(place)) else { continue };
         for (to, at) in place.numbers().iter_mut().zip(next..next + count) {
-            *to = numbers.float(at).unwrap_or(f64::NAN);
+            *to = float_at(numbers, at)?;
         }
         next += count;
     }
-    next
+    Ok(next)
+}
+
+/// A number of a result, which has one there as the code that was compiled for it is.
+pub(super) fn float_at(numbers: &Numbers, at: usize) -> Result<f64, CallError> {
+    numbers.float(at).ok_or_else(|| CallError::Refused(format!("a result without a float as its number {}", at + 1)))
 }

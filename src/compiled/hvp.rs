@@ -5,7 +5,7 @@ use passes::{PassError, forward_mode};
 
 use super::arguments::{Arguments, Outputs, list, places};
 use super::builder::{Builder, private};
-use super::gradient::{accumulating, push_shadows, put_numbers, shapes};
+use super::gradient::{accumulating, float_at, push_shadows, put_numbers, shapes};
 use super::jvp::push_tangents;
 use super::signature::{Parameter, Signature};
 use super::{CallError, CompileError, pipeline};
@@ -73,7 +73,7 @@ impl Hvp {
         let (mut gradient, mut product) = (places(gradient), places(product));
         let numbers = {
             let (mut args, vector) = (list(args), list(vector));
-            let counts = self.signature.counts(&args)?;
+            let counts = self.signature.counts(&self.program, &args)?;
             self.signature.check_tangents(&args, &counts, &vector)?;
             self.signature.check_places("gradients", &counts, &mut gradient)?;
             self.signature.check_places("products", &counts, &mut product)?;
@@ -87,9 +87,9 @@ impl Hvp {
             self.program.call_in_place(0, &mut args)?
         };
         // ((value, gradient…), (tangent of the value, product…))
-        let next = put_numbers(&self.signature, &numbers, 1, &mut gradient);
-        put_numbers(&self.signature, &numbers, next + 1, &mut product);
-        Ok(numbers.float(0).unwrap_or(f64::NAN))
+        let next = put_numbers(&self.signature, &numbers, 1, &mut gradient)?;
+        put_numbers(&self.signature, &numbers, next + 1, &mut product)?;
+        float_at(&numbers, 0)
     }
 
     /// What is not wrong, but may not be what was meant: a loop that is not checkpointed, a result that does not depend on the arguments.

@@ -7,6 +7,7 @@ use smallvec::SmallVec;
 
 use super::arguments::{Arguments, List, list};
 use super::builder::{Builder, private};
+use super::gradient::float_at;
 use super::signature::Signature;
 use super::{CallError, CompileError, pipeline};
 
@@ -67,12 +68,11 @@ impl Jvp {
         tangents: impl Arguments<'t>,
     ) -> Result<(f64, f64), CallError> {
         let (mut args, tangents) = (list(args), list(tangents));
-        let counts = self.signature.counts(&args)?;
+        let counts = self.signature.counts(&self.program, &args)?;
         self.signature.check_tangents(&args, &counts, &tangents)?;
         push_tangents(&mut args, &self.signature, tangents);
         let numbers = self.program.call_in_place(0, &mut args)?;
-        let number = |at| numbers.float(at).unwrap_or(f64::NAN);
-        Ok((number(0), number(1)))
+        Ok((float_at(&numbers, 0)?, float_at(&numbers, 1)?))
     }
 
     /// The bytes that calls have taken for objects, at most.

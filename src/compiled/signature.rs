@@ -1,6 +1,7 @@
 //! What a function takes, as far as native code takes it from slices.
 
-use exec::native::Argument;
+use bbcode::BBCode;
+use exec::native::{Argument, Program};
 use ircode::{Module, Name, ScalarType, Type, TypeKind};
 use smallvec::{SmallVec, smallvec};
 
@@ -39,15 +40,33 @@ impl Parameter {
     }
 }
 
-/// The most floats that an argument which is no array may have: as many as native code holds in registers.
-const MOST_FIELDS: usize = 64;
+/// Whether types that are given for arguments are those of arguments that the function has, and that it does not declare otherwise.
+pub(super) fn check_types(module: &Module<BBCode>, name: &Name, types: &[Type]) -> Result<(), CompileError> {
+    let Some(function) = module.function(name) else { return Err(CompileError::NoSuchFunction(name.clone())) };
+    let declared = function.body.argtypes.get(1..).unwrap_or_default();
+    // A listing without a header does not say how many it takes.
+    let is_open = function.name.is_empty() || function.varargs || function.body.argtypes.is_empty();
+    for (number, given) in types.iter().enumerate() {
+        let problem = match declared.get(number) {
+            None if is_open => continue,
+            None => format!("is given a type, {given}, but the function does not take it"),
+            Some(ty) if ty.is_unknown() || given.is_unknown() || module.is_a(given, ty) != Some(false) => continue,
+            Some(ty) => format!("is given the type {given}, but is declared to be a {ty}"),
+        };
+        return Err(CompileError::Argument { function: name.clone(), number, problem });
+    }
+    Ok(())
+}
+
+/// The most floats that an argument which is no array may have.
+const MOST_FIELDS: usize = 1024;
 
 /// How many floats a tuple or an immutable struct consists of; `None` if it is something else, or has other fields.
 fn floats_in<F>(module: &Module<F>, ty: &Type) -> Option<usize> {
     let mut count = 0;
     let mut work = vec![ty];
     // A type inside of itself would go on forever.
-    for _ in 0..MOST_FIELDS * MOST_FIELDS {
+    for _ in 0..4 * MOST_FIELDS {
         let Some(ty) = work.pop() else { return (1..=MOST_FIELDS).contains(&count).then_some(count) };
         match ty {
             Type::Scalar(ScalarType::Float64) => count += 1,
@@ -130,11 +149,12 @@ impl Signature {
     }
 
     /// How many numbers each argument has with respect to which the function is differentiated, in the order of these.
-    pub(super) fn counts(&self, args: &List<'_>) -> Result<Counts, CallError> {
+    pub(super) fn counts(&self, program: &Program, args: &List<'_>) -> Result<Counts, CallError> {
         let given = args.len();
         if given != self.parameters.len() {
             return Err(CallError::Count { what: "arguments", given, expected: self.parameters.len() });
         }
+        program.check_first_arguments(0, args)?;
         let count = |&number: &usize| match self.parameters.get(number).and_then(Parameter::count) {
             Some(count) => count,
             None => args.get(number).map_or(0, numbers_in),

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::arguments::{Arguments, List, Outputs, list, places};
 use super::builder::{Builder, private};
-use super::gradient::{put_numbers, shapes};
+use super::gradient::{float_at, put_numbers, shapes};
 use super::signature::{Counts, Parameter, Signature};
 use super::{CallError, CompileError, pipeline};
 use crate::gradient::takes_back;
@@ -89,7 +89,7 @@ impl Vjp {
         let places = self.arrays();
         let mut lengths: SmallVec<[[usize; 1]; 8]> = SmallVec::new();
         let mut args: List<'_> = list(args);
-        let counts = self.signature.counts(&args)?;
+        let counts = self.signature.counts(&self.program, &args)?;
         lengths.extend(places.iter().map(|&place| [counts.get(place).copied().unwrap_or(0)]));
         let (own, shapes) = (args.len(), shapes(&args));
         for (&place, length) in places.iter().zip(&lengths) {
@@ -100,7 +100,9 @@ impl Vjp {
         let mut value = SmallVec::new();
         if let Some(count) = self.value.count() {
             let numbers = pending.numbers_of(0).unwrap_or_default();
-            value.extend((0..count).map(|at| numbers.float(at).unwrap_or(f64::NAN)));
+            for at in 0..count {
+                value.push(float_at(&numbers, at)?);
+            }
         }
         let shadows = places.iter().enumerate().map(|(index, &place)| (own + index, place)).collect();
         Ok(Pullback { vjp: self, pending, value, kept: None, counts, shadows })
@@ -192,7 +194,7 @@ impl Pullback<'_> {
             }
             to.copy_from_slice(shadow);
         }
-        put_numbers(&self.vjp.signature, &numbers, 0, &mut cotangents);
+        put_numbers(&self.vjp.signature, &numbers, 0, &mut cotangents)?;
         Ok(())
     }
 }

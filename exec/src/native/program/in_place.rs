@@ -51,15 +51,18 @@ fn can_be_passed(layout: &Layout) -> bool {
         Shape::Array(Type::Scalar(ScalarType::Float64), rank) => *rank <= MOST_DIMENSIONS,
         Shape::Array(Type::Scalar(ScalarType::Int64), rank) => *rank == 1,
         Shape::Scalar(_) | Shape::Unit => true,
-        Shape::Fields(_) => layout.parts.is_empty() || consists_of_floats(layout),
+        Shape::Fields(_) | Shape::Record(..) => floats_in(layout).is_some(),
         _ => layout.parts.is_empty(),
     }
 }
 
-fn consists_of_floats(layout: &Layout) -> bool {
-    let mut all = true;
-    collect(layout, &mut |ty| all &= ty == Some(ScalarType::Float64));
-    all
+/// How many numbers a value consists of, if all are `Float64`.
+fn floats_in(layout: &Layout) -> Option<usize> {
+    match &layout.shape {
+        Shape::Scalar(ScalarType::Float64) => Some(1),
+        Shape::Fields(fields) | Shape::Record(fields, _) => fields.iter().map(|field| floats_in(field)).sum(),
+        _ => layout.parts.is_empty().then_some(0),
+    }
 }
 
 impl Argument<'_> {
@@ -80,8 +83,7 @@ impl Argument<'_> {
             Argument::ArrayMut(numbers, dims) => floats(dims.len()) && elements(dims) == Some(numbers.len()),
             Argument::Zeros(dims) => floats(dims.len()) && elements(dims).is_some(),
             Argument::Fields(numbers) => {
-                let floats = matches!(layout.shape, Shape::Fields(_)) && consists_of_floats(layout);
-                floats && layout.parts.len() == numbers.len()
+                matches!(layout.shape, Shape::Fields(_) | Shape::Record(..)) && floats_in(layout) == Some(numbers.len())
             }
             Argument::Nothing => matches!(layout.shape, Shape::Unit) || layout.parts.is_empty(),
         }
@@ -156,6 +158,16 @@ impl Program {
         parameters.find(|(_, layout)| !can_be_passed(layout)).map(|(index, layout)| (index, &layout.ty))
     }
 
+    /// Whether these arguments can be passed for the first parameters of a function.
+    ///
+    /// # Errors
+    ///
+    /// [`CallError::Argument`], for the first that cannot.
+    pub fn check_first_arguments(&self, function: usize, args: &[Argument<'_>]) -> Result<(), CallError> {
+        let parameters = &self.entry(function)?.signature.parameters;
+        self.check_arguments(function, parameters.get(..args.len()).unwrap_or(parameters), args)
+    }
+
     /// Calls the function of this [number](Self::number) on memory of the caller. From the second call on nothing is asked of the
     /// system. What the function returns must consist of numbers, or is left out.
     ///
@@ -182,7 +194,8 @@ impl Program {
     ///
     /// # Errors
     ///
-    /// [`CallError`]: what the run gives, or an argument that the function does not take.
+    /// [`CallError`]: what the run gives, or an argument that the function does not take. Slices are worked on where they lie: after an error of the run, and
+    /// where it is refused that the function has made one longer or shorter, they are as the run has left them.
     pub fn call_in_place(&self, function: usize, args: &mut [Argument<'_>]) -> Result<Numbers, CallError> {
         let entry = self.entry(function)?;
         self.check_arguments(function, &entry.signature.parameters, args)?;
@@ -298,6 +311,13 @@ impl Program {
                     (0..layout.size.div_ceil(16) as usize).for_each(|pair| put(pair, [0, 0]));
                     continue;
                 }
+                Argument::Fields(numbers) if numbers.len() > layout.parts.len() => {
+                    let numbers = &mut numbers.iter().copied();
+                    // SAFETY: there is room for a value of this layout.
+                    let placed = unsafe { put_floats(context, layout, place as u64, &layout.offsets, numbers) };
+                    placed.ok_or_else(|| self.out_of_memory())?;
+                    continue;
+                }
                 // All parts are of eight bytes, one after the other.
                 Argument::Fields(numbers) => {
                     let bits = |number: Option<&f64>| number.map_or(0, |number| number.to_bits());
@@ -377,27 +397,81 @@ pub(crate) unsafe fn data_of(header: u64) -> (*mut f64, usize) {
 /// A value of this layout lies there.
 pub(crate) unsafe fn numbers_at(layout: &Layout, address: u64, offsets: &[u32]) -> Numbers {
     let mut numbers = Numbers::default();
-    let bytes = address as *const u8;
-    let mut part = 0;
-    collect(layout, &mut |ty| {
-        if let (Some(ty), Some(offset)) = (ty, offsets.get(part)) {
-            let mut bits = [0_u8; 16];
-            // SAFETY: the part lies at its offset in the value.
-            unsafe {
-                std::ptr::copy_nonoverlapping(bytes.add(*offset as usize), bits.as_mut_ptr(), ty.bytes());
-            }
-            numbers.0.push(Scalar::from_bits(ty, u128::from_le_bytes(bits)));
-        }
-        part += 1;
-    });
+    // SAFETY: as the caller says.
+    unsafe { collect(layout, address, offsets, &mut numbers) };
     numbers
 }
 
-/// Visits the parts of a value, with their types where these are numbers.
-fn collect(layout: &Layout, visit: &mut impl FnMut(Option<ScalarType>)) {
-    match &layout.shape {
-        Shape::Scalar(ty) => visit(Some(*ty)),
-        Shape::Fields(fields) => fields.iter().for_each(|field| collect(field, visit)),
-        _ => layout.parts.iter().for_each(|_| visit(None)),
+/// Adds the numbers in a value to others.
+///
+/// # Safety
+///
+/// As [`numbers_at`].
+unsafe fn collect(layout: &Layout, base: u64, offsets: &[u32], numbers: &mut Numbers) {
+    let first = offsets.first().map(|offset| base + u64::from(*offset));
+    match (&layout.shape, first) {
+        (Shape::Scalar(ty), Some(place)) => {
+            let mut bits = [0_u8; 16];
+            // SAFETY: the number lies there.
+            unsafe { std::ptr::copy_nonoverlapping(place as *const u8, bits.as_mut_ptr(), ty.bytes()) };
+            numbers.0.push(Scalar::from_bits(*ty, u128::from_le_bytes(bits)));
+        }
+        (Shape::Fields(fields), _) => {
+            let mut offsets = offsets;
+            for field in fields {
+                let (own, rest) = offsets.split_at(field.parts.len().min(offsets.len()));
+                // SAFETY: the parts of the fields are those of the value, one after the other.
+                unsafe { collect(field, base, own, numbers) };
+                offsets = rest;
+            }
+        }
+        (Shape::Record(_, inside), Some(place)) => {
+            // SAFETY: a record is one part, the address of its fields.
+            let record = unsafe { (place as *const u64).read() };
+            for (field, at) in &inside.fields {
+                // SAFETY: each field lies where `inside` says.
+                unsafe { collect(field, record + u64::from(*at), &field.offsets, numbers) };
+            }
+        }
+        _ => {}
     }
+}
+
+/// Puts floats in a value that consists of such. `None` if there is no memory for those that lie elsewhere.
+///
+/// # Safety
+///
+/// There is room for a value of this layout, whose parts lie at offsets from an address.
+unsafe fn put_floats(
+    context: &mut Context,
+    layout: &Layout,
+    base: u64,
+    offsets: &[u32],
+    floats: &mut dyn Iterator<Item = f64>,
+) -> Option<()> {
+    let first = offsets.first().map(|offset| base + u64::from(*offset));
+    match (&layout.shape, first) {
+        // SAFETY: the part lies there.
+        (Shape::Scalar(_), Some(place)) => unsafe { (place as *mut f64).write(floats.next()?) },
+        (Shape::Fields(fields), _) => {
+            let mut offsets = offsets;
+            for field in fields {
+                let (own, rest) = offsets.split_at(field.parts.len().min(offsets.len()));
+                // SAFETY: the parts of the fields are those of the value, one after the other.
+                unsafe { put_floats(context, field, base, own, floats)? };
+                offsets = rest;
+            }
+        }
+        (Shape::Record(_, inside), Some(place)) => {
+            let record = context.memory.take((inside.size as usize).max(16))?.as_ptr() as u64;
+            // SAFETY: a record is one part, the address of its fields.
+            unsafe { (place as *mut u64).write(record) };
+            for (field, at) in &inside.fields {
+                // SAFETY: each field lies where `inside` says, and there is room for all.
+                unsafe { put_floats(context, field, record + u64::from(*at), &field.offsets, floats)? };
+            }
+        }
+        _ => {}
+    }
+    Some(())
 }

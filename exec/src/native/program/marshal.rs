@@ -676,7 +676,7 @@ impl Context {
                     let place = made.0.place.borrow().clone();
                     let offset = place.0.offset;
                     let mut fields = place.0.memory.0.fields.borrow_mut();
-                    let old = made.0.dims.borrow().iter().product::<usize>();
+                    let old = made.length();
                     match fields.values_mut().get_mut(offset..offset + values.len()) {
                         // What lies behind the elements of a vector that became shorter stays there.
                         Some(slots) if values.len() <= old => slots.clone_from_slice(&values),
@@ -703,8 +703,11 @@ impl Context {
                     for (index, (field, at)) in inside.fields.iter().enumerate() {
                         // SAFETY: each field lies where `inside` says.
                         let value = unsafe { self.load(layouts, field, object + u64::from(*at))? };
-                        if let Some(slot) = made.0.fields.borrow_mut().values_mut().get_mut(index) {
-                            *slot = value;
+                        let mut fields = made.0.fields.borrow_mut();
+                        match fields.values_mut().get_mut(index) {
+                            Some(slot) => *slot = value,
+                            // It was not assigned before.
+                            None => fields.push(value).map_err(|_| out_of_memory(self))?,
                         }
                     }
                 }

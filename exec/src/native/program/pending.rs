@@ -158,6 +158,8 @@ impl Pending<'_> {
         let Some(context) = &mut self.context else {
             return Err(CallError::Refused("a call that is over".into()));
         };
+        // A panic of the host goes through here.
+        self.failed = true;
         let done = call_on(program, context, entry, &given, rest, args);
         program.measure(context);
         self.failed = done.is_err();
