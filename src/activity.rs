@@ -26,6 +26,9 @@ pub fn activity(module: &Module<IRCode>, name: &str, wrt: Option<&[String]>) -> 
     Ok(passes::reverse_mode::activity(&mut module, &name, &options)?)
 }
 
+/// Comments behind longer statements stand where these end.
+const WIDEST: usize = 120;
+
 /// The listing of a function in which comments say what is active (differentiated), varied (depends on the arguments, but
 /// the results do not depend on it) and useful (the other way round). What has no comment is neither. It can be read back.
 ///
@@ -65,7 +68,8 @@ pub fn print_activity(function: &Function<IRCode>, report: &ActivityReport) -> S
     let first = usize::from(!headerless);
     let count = report.statements.len();
     let statements = lines.get(first..first + count).unwrap_or_default();
-    let width = statements.iter().map(|line| line.chars().count()).max().unwrap_or(0);
+    let lengths = statements.iter().map(|line| line.chars().count());
+    let width = lengths.filter(|&length| length <= WIDEST).max().unwrap_or(0);
     let wanted = report.arguments.iter().enumerate().filter(|(_, wanted)| **wanted);
     let wanted: Vec<String> = wanted.map(|(index, _)| format!("_{}", index + 2)).collect();
     let mut out = match wanted.as_slice() {
@@ -84,8 +88,10 @@ pub fn print_activity(function: &Function<IRCode>, report: &ActivityReport) -> S
         match word {
             "" => out.push_str(line),
             word => {
-                let padding = width.saturating_sub(line.chars().count());
-                out.push_str(&format!("{line}{}  # {word}", " ".repeat(padding)));
+                out.push_str(line);
+                out.extend(std::iter::repeat_n(' ', width.saturating_sub(line.chars().count())));
+                out.push_str("  # ");
+                out.push_str(word);
             }
         }
         out.push('\n');

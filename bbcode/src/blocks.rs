@@ -4,7 +4,7 @@ use ircode::graph::FlowGraph;
 use ircode::{Cfg, Instruction, LineInfo, NewInstruction, Operand, ReturnNode, Stmt, Type};
 use slotmap::SecondaryMap;
 
-use crate::code::{BBCode, OddEdges};
+use crate::code::BBCode;
 use crate::convert::ConversionError;
 use crate::error::EditError;
 use crate::ids::{BlockId, Ids, InstId};
@@ -230,21 +230,25 @@ impl BBCode {
             if self.next(block).is_some_and(|next| gone.contains_key(next)) {
                 let _ = self.set_next(block, None);
             }
-            let names_gone = |stmt: &Stmt<Ids>| {
-                stmt.as_phi().is_some_and(|phi| phi.entries.iter().any(|entry| gone.contains_key(entry.edge)))
-            };
-            if self.phi_nodes(block).any(|(_, inst)| names_gone(&inst.stmt)) {
-                self.for_each_phi_mut(block, |_, phi| phi.entries.retain(|entry| !gone.contains_key(entry.edge)));
-            }
-            let names_any = |odd: &&OddEdges| odd.named().any(|block| gone.contains_key(block));
-            let odd = self.block(block).and_then(|block| block.odd_edges()).filter(names_any).cloned();
-            if let Some(mut odd) = odd {
-                odd.forget(|block| gone.contains_key(block));
-                let _ = self.set_odd_edges(block, odd);
-            }
+            self.forget_edges(block, |from| gone.contains_key(from));
         }
         self.forget_values(&gone_insts);
         true
+    }
+
+    /// Takes what comes from some blocks out of the φs and the odd edges of another one.
+    pub(crate) fn forget_edges(&mut self, block: BlockId, is_gone: impl Fn(BlockId) -> bool) {
+        let names_gone =
+            |stmt: &Stmt<Ids>| stmt.as_phi().is_some_and(|phi| phi.entries.iter().any(|entry| is_gone(entry.edge)));
+        if self.phi_nodes(block).any(|(_, inst)| names_gone(&inst.stmt)) {
+            self.for_each_phi_mut(block, |_, phi| phi.entries.retain(|entry| !is_gone(entry.edge)));
+        }
+        let odd = self.block(block).and_then(|block| block.odd_edges());
+        if let Some(mut odd) = odd.filter(|odd| odd.named().any(&is_gone)).cloned() {
+            odd.forget(is_gone);
+            // The block is there: it has such edges.
+            let _ = self.set_odd_edges(block, odd);
+        }
     }
 
     /// Takes values that are gone out of the statements that name them: φᶜs, and the ends of what keeps objects alive.

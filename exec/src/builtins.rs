@@ -1,7 +1,7 @@
 //! What the primitives do that are not pure functions of scalars.
 
 mod addresses;
-mod arrays;
+pub(crate) mod arrays;
 mod closures;
 mod control;
 mod derivative;
@@ -142,6 +142,7 @@ pub(crate) fn builtin(name: &str) -> Option<Builtin> {
         "fill_slice!" => whole_arrays::fill_slice,
         "jl_alloc_array_1d" | "jl_alloc_array_2d" | "jl_alloc_array_3d" | "jl_new_array" => vectors::alloc_array,
         "jl_array_copy" => arrays::copy,
+        "jl_array_isassigned" => arrays::is_assigned,
         "jl_array_ptr" => addresses::array_address,
         "jl_object_id" => addresses::object_id,
         "jl_reshape_array" => addresses::reshape,
@@ -315,14 +316,12 @@ impl<'m> Runtime<'m> {
             // From Julia 1.11 on: a place in memory and the dimensions.
             Type::Array(_) => match args.as_slice() {
                 [Value::MemoryRef(place), Value::Tuple(dims)] => {
-                    let dims: Option<Vec<usize>> = dims
-                        .0
-                        .fields
-                        .values()
-                        .iter()
-                        .map(|dim| dim.as_integer().and_then(|dim| usize::try_from(dim).ok()))
-                        .collect();
-                    let dims = dims.ok_or_else(|| expected("dimensions"))?;
+                    let behind = place.0.memory.0.fields.borrow().values().len().saturating_sub(place.0.offset);
+                    let dims = arrays::dimensions(dims.0.fields.values()).filter(|(_, length)| *length <= behind);
+                    let Some((dims, _)) = dims else {
+                        let what = "an array of other dimensions than its memory has elements for";
+                        return Err(Fault::Fatal(RunErrorKind::InvalidCode(what.into())));
+                    };
                     let array = ArrayObject { place: RefCell::new(place.clone()), dims: RefCell::new(dims) };
                     Ok(Value::Array(ArrayRef(Rc::new(array))))
                 }

@@ -115,6 +115,11 @@ impl Writer<'_, '_> {
     /// `[1, 2]`, `[1 3; 2 4]`, and for higher ranks the slices one after another.
     fn write_array(&mut self, elements: &[Value], dims: &[usize], depth: usize) -> fmt::Result {
         match dims {
+            // However many rows of nothing there are.
+            [_, _, ..] if elements.is_empty() => {
+                let dims: Vec<String> = dims.iter().map(usize::to_string).collect();
+                write!(self.f, "[] ({})", dims.join("×"))
+            }
             [] | [_] => {
                 self.f.write_str("[")?;
                 self.write_list(elements, ", ", depth)?;

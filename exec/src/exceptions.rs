@@ -21,9 +21,7 @@ fn scalar_exception(runtime: &Runtime<'_>, exception: ScalarException) -> Fault 
             let fields = vec![Value::Symbol(function.into()), Value::Type(Arc::new(ty.into())), Value::Scalar(value)];
             runtime.exception("InexactError", &["func", "T", "val"], fields)
         }
-        ScalarException::Argument(message) => {
-            runtime.exception("ArgumentError", &["msg"], vec![Value::String(message.into())])
-        }
+        ScalarException::Argument(message) => runtime.argument_error(message),
         ScalarException::Overflow(message) => {
             runtime.exception("OverflowError", &["msg"], vec![Value::String(message.into())])
         }
@@ -47,5 +45,10 @@ impl Runtime<'_> {
             Ok(value) => Fault::Throw(value),
             Err(fault) => fault,
         }
+    }
+
+    /// An `ArgumentError` that says this.
+    pub(crate) fn argument_error(&self, message: &str) -> Fault {
+        self.exception("ArgumentError", &["msg"], vec![Value::String(message.into())])
     }
 }

@@ -1,5 +1,7 @@
 //! Primitives of the host that work on other things than scalars.
 
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
 use ircode::primitives::Primitive;
 use ircode::{Type, TypeKind};
 
@@ -89,7 +91,10 @@ impl Objects<'_> {
 impl Runtime<'_> {
     /// An array of these dimensions, which must be those of the elements.
     pub(crate) fn filled_array(&self, element: Type, dims: Vec<usize>, elements: Vec<Value>) -> Result<Value, Fault> {
-        if dims.iter().try_fold(1, |all: usize, &dim| all.checked_mul(dim)) != Some(elements.len()) {
+        // Programs count with `Int64`.
+        let is_size = |dim: &usize| i64::try_from(*dim).is_ok();
+        let length = dims.iter().try_fold(1, |all: usize, &dim| all.checked_mul(dim));
+        if length != Some(elements.len()) || !dims.iter().all(is_size) {
             let what = "an array with the wrong number of elements".into();
             return Err(Fault::Fatal(RunErrorKind::Unsupported(what)));
         }
@@ -130,9 +135,9 @@ impl Runtime<'_> {
         let Some((name, mut f)) = self.host.remove_entry(primitive.name) else {
             return Err(Fault::Fatal(RunErrorKind::NotDefined(primitive.name.into())));
         };
-        let result = f(args, &Objects { runtime: self });
+        let result = catch_unwind(AssertUnwindSafe(|| f(args, &Objects { runtime: self })));
         self.host.insert(name, f);
-        result.map_err(|error| match error {
+        result.unwrap_or_else(|panic| resume_unwind(panic)).map_err(|error| match error {
             HostError::Throw(value) => Fault::Throw(value),
             HostError::Message(text) => {
                 self.exception("ErrorException", &["msg"], vec![Value::String(text.as_str().into())])

@@ -5,6 +5,7 @@ mod compact;
 mod constants;
 mod copies;
 mod display;
+mod egal;
 mod error;
 mod exceptions;
 mod floats;

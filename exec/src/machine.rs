@@ -1,6 +1,7 @@
 //! The interpreter.
 
 mod calls;
+mod handlers;
 mod mapping;
 mod types;
 mod values;
@@ -80,8 +81,8 @@ struct Frame {
     counted: usize,
     statement: usize,
     handlers: Vec<Handler>,
-    /// For each ϒ statement that was executed, when: a φᶜ takes the latest.
-    stores: Vec<(usize, u64)>,
+    /// By register, when its ϒ statement was executed, counted from 1; 0 or nothing if it was not. A φᶜ takes the latest.
+    stores: Vec<u64>,
     /// The map that its statement is.
     mapping: Option<Box<Mapping>>,
 }
@@ -337,31 +338,6 @@ impl Run<'_, '_> {
     fn error(&mut self, fault: Fault) -> RunError {
         let trace = self.trace();
         RunError { kind: self.machine.over(fault), trace }
-    }
-
-    fn has_handler(&self) -> bool {
-        self.frames.iter().any(|frame| frame.handlers.iter().any(|handler| handler.catch.is_some()))
-    }
-
-    /// Finds the innermost handler, and goes there. False if there is none.
-    fn unwind(&mut self, exception: &Value) -> Result<bool, Fault> {
-        while let Some(frame) = self.frames.last_mut() {
-            while let Some(handler) = frame.handlers.pop() {
-                let Some(catch) = handler.catch else { continue };
-                frame.mapping = None;
-                self.exceptions.truncate(handler.exceptions);
-                self.exceptions.push(exception.clone());
-                if handler.old_style {
-                    frame.handlers.push(Handler { catch: None, ..handler });
-                }
-                let (code, base) = (frame.code.clone(), frame.base);
-                let statement = self.jump(&code, base, catch)?;
-                self.set_statement(statement);
-                return Ok(true);
-            }
-            self.pop_frame();
-        }
-        Ok(false)
     }
 
     fn pop_frame(&mut self) {
@@ -647,8 +623,12 @@ impl Run<'_, '_> {
                 Step::Jump(*next)
             }
             Op::PopException(token) => {
-                let depth = self.read(code, base, *token)?.as_integer().unwrap_or(0);
-                self.exceptions.truncate(usize::try_from(depth).unwrap_or(0));
+                let depth = self.read(code, base, *token)?.as_integer().and_then(|depth| usize::try_from(depth).ok());
+                let Some(depth) = depth else {
+                    let what = "a pop_exception takes what an enter has given".into();
+                    return Err(Fault::Fatal(RunErrorKind::InvalidCode(what)));
+                };
+                self.exceptions.truncate(depth);
                 Step::Value(Value::Nothing)
             }
             Op::TheException => match self.exceptions.last() {
@@ -659,25 +639,10 @@ impl Run<'_, '_> {
                 Some(exception) => return Err(Fault::Throw(exception.clone())),
                 None => return Err(Fault::Fatal(RunErrorKind::Undefined("the current exception".into()))),
             },
-            Op::PhiC(stores) => {
-                let frame = self.frames.last();
-                let latest = |register: &u32| {
-                    let stores = frame.map(|frame| frame.stores.as_slice()).unwrap_or_default();
-                    stores.iter().find(|(store, _)| *store == *register as usize).map(|(_, when)| (*when, *register))
-                };
-                let value = match stores.iter().filter_map(latest).max() {
-                    Some((_, register)) => self.registers[base + register as usize].clone(),
-                    None => Value::Undefined,
-                };
-                Step::Value(value)
-            }
+            Op::PhiC(stores) => Step::Value(self.latest_stored(base, stores)),
             Op::Upsilon(source) => {
                 let value = source.map_or(Value::Undefined, |source| self.peek(code, base, source).clone());
-                let (register, when) = (code.statement_register(statement), self.machine.steps);
-                if let Some(frame) = self.frames.last_mut() {
-                    frame.stores.retain(|(store, _)| *store != register);
-                    frame.stores.push((register, when));
-                }
+                self.note_stored(code.statement_register(statement));
                 Step::Value(value)
             }
             Op::ThrowUndefIfNot { name, cond } => match self.read(code, base, *cond)? {

@@ -43,6 +43,20 @@ pub(crate) fn is_for_arrays(primitive: &Primitive) -> bool {
     primitive.scope == Scope::Arrays || PREFERRED_FOR_ARRAYS.contains(&primitive.name)
 }
 
+/// What stores elements, also of what is no array: a module may have methods for that.
+const STORES: &[&str] = &["setindex!", "push!"];
+
+/// Whether a module may have methods of a primitive for values that are no arrays.
+pub(crate) fn may_have_methods(primitive: &Primitive) -> bool {
+    is_for_arrays(primitive) || STORES.contains(&primitive.name)
+}
+
+/// Whether a call of a primitive on operands of these types may be one of a method of the module, which is found when it is known what they are.
+pub(crate) fn may_be_of_method(module: &Module<IRCode>, primitive: &Primitive, first: Option<&Type>) -> bool {
+    let stores = STORES.contains(&primitive.name) && !matches!(first, Some(Type::Array(_) | Type::Ref(_)));
+    (is_for_arrays(primitive) || stores) && !module.methods(primitive.name).is_empty()
+}
+
 /// The function of the module that is the method invoked, as dumps of Julia's code name it. Where Julia's own is made of pointers and streams, the
 /// primitive is preferred.
 pub(crate) fn invoked(module: &Module<IRCode>, invoke: &InvokeNode<Positions>) -> Option<usize> {
@@ -93,6 +107,7 @@ pub(crate) fn prepare(
         edges: Vec::new(),
         constants: Vec::new(),
         phi_edges: PhiEdges::of(ir),
+        filled: filled_blocks(ir),
     };
     let mut ops = Vec::with_capacity(ir.stmts.len());
     let mut after = Vec::with_capacity(ir.stmts.len());
@@ -160,6 +175,20 @@ fn argument_count(ir: &IRCode) -> usize {
     count
 }
 
+/// By block, the first one from there on that has statements; the number of blocks if there is none.
+fn filled_blocks(ir: &IRCode) -> Vec<usize> {
+    let mut filled = ir.cfg.blocks.len();
+    let from_the_last = ir.cfg.blocks.iter().enumerate().rev().map(|(number, block)| {
+        if !block.stmts.is_empty() {
+            filled = number;
+        }
+        filled
+    });
+    let mut all: Vec<usize> = from_the_last.collect();
+    all.reverse();
+    all
+}
+
 struct Preparer<'a> {
     module: &'a Module<IRCode>,
     ir: &'a IRCode,
@@ -168,6 +197,8 @@ struct Preparer<'a> {
     edges: Vec<Edge>,
     constants: Vec<Value>,
     phi_edges: PhiEdges,
+    /// What [`filled_blocks`] finds.
+    filled: Vec<usize>,
 }
 
 type Prepared<T> = Result<T, RunErrorKind>;
@@ -319,12 +350,13 @@ impl Preparer<'_> {
 
     /// The edge between two blocks, with the moves of the φs in the second, or in the first one behind it that is not empty.
     fn edge(&mut self, from: usize, to: usize) -> Prepared<u32> {
-        let blocks = self.ir.cfg.blocks.get(to..).unwrap_or_default();
-        let empty = blocks.iter().take_while(|block| block.stmts.is_empty()).count();
-        if empty > 0 && empty < blocks.len() {
-            return self.edge(to + empty - 1, to + empty);
-        }
-        let Some(block) = self.ir.cfg.blocks.get(to) else {
+        let blocks = &self.ir.cfg.blocks;
+        // A φ there takes what comes from the last of the empty blocks.
+        let (from, to) = match self.filled.get(to) {
+            Some(&filled) if filled > to && filled < blocks.len() => (filled - 1, filled),
+            _ => (from, to),
+        };
+        let Some(block) = blocks.get(to) else {
             return Err(RunErrorKind::InvalidCode("control runs out of the last block".into()));
         };
         let from = BlockNumber::from_index(from);
@@ -352,9 +384,11 @@ impl Preparer<'_> {
         args: &[Operand<Positions>],
     ) -> Prepared<Op> {
         if let Some((primitive, args)) = self.module.primitive_call(stmt) {
-            // What is no array has methods of its own, which are found when it is known what it is.
-            let has_methods = || !self.module.methods(primitive.name).is_empty();
-            if MAPPING.contains(&primitive.name) || is_for_arrays(primitive) && has_methods() {
+            let of_method = || {
+                let first = args.first().map(|first| self.ir.operand_type(first));
+                may_be_of_method(self.module, primitive, first.as_ref())
+            };
+            if MAPPING.contains(&primitive.name) || of_method() {
                 // By the same path: under another one the module may have a function of its own.
                 let path = match callee {
                     Operand::Global(global) if !global.module.is_empty() => {

@@ -1,12 +1,12 @@
 //! The values that programs compute with.
 
 use std::cell::{Cell, RefCell};
-use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use ircode::{ClosureType, Constant, Name, Scalar, Type, is_below, open_tuple};
+use ircode::{ClosureType, Constant, Name, Scalar, Type, is_below, is_nearer, open_tuple};
 
+use crate::error::RunErrorKind;
 use crate::object::Fields;
 
 /// A value. Copying one is cheap: everything larger than a number is shared.
@@ -148,6 +148,11 @@ pub(crate) struct ArrayObject {
 }
 
 impl ArrayRef {
+    /// How many elements it has.
+    pub(crate) fn length(&self) -> usize {
+        self.0.dims.borrow().iter().product()
+    }
+
     /// An array of the same elements in other dimensions, of which there must be as many.
     pub(crate) fn reshaped(&self, dims: Vec<usize>) -> ArrayRef {
         ArrayRef(Rc::new(ArrayObject { place: self.0.place.clone(), dims: RefCell::new(dims) }))
@@ -264,7 +269,7 @@ impl Value {
     pub fn array_elements(&self) -> Option<Vec<Value>> {
         let Value::Array(array) = self else { return None };
         let place = array.0.place.borrow();
-        let length: usize = array.0.dims.borrow().iter().product();
+        let length = array.length();
         let memory = place.0.memory.0.fields.borrow();
         memory.values().get(place.0.offset..place.0.offset + length).map(<[Value]>::to_vec)
     }
@@ -330,109 +335,6 @@ impl Value {
             }
         }
         limited(self, 16, &mut { 1 << 16 })
-    }
-
-    /// Julia's `===`: same bits for numbers, same contents for what cannot be changed, same object for what can.
-    pub fn egal(&self, other: &Value) -> bool {
-        let mut pairs = vec![(self.clone(), other.clone())];
-        while let Some((a, b)) = pairs.pop() {
-            let contents = |a: &Fields, b: &Fields, pairs: &mut Vec<(Value, Value)>| {
-                pairs.extend(a.values().iter().cloned().zip(b.values().iter().cloned()));
-                a.values().len() == b.values().len()
-            };
-            let same = match (&a, &b) {
-                (Value::Undefined, Value::Undefined) | (Value::Nothing, Value::Nothing) => true,
-                (Value::Scalar(a), Value::Scalar(b)) => a == b,
-                (Value::String(a), Value::String(b)) => a == b,
-                (Value::Symbol(a), Value::Symbol(b)) => a == b,
-                (Value::Type(a), Value::Type(b)) => a == b,
-                (Value::Function(a), Value::Function(b)) => a == b,
-                (Value::Text(a), Value::Text(b)) => a == b,
-                (Value::Tuple(a), Value::Tuple(b)) | (Value::SimpleVector(a), Value::SimpleVector(b)) => {
-                    Rc::ptr_eq(&a.0, &b.0) || contents(&a.0.fields, &b.0.fields, &mut pairs)
-                }
-                (Value::NamedTuple(a), Value::NamedTuple(b)) => {
-                    a.0.names == b.0.names && contents(&a.0.fields, &b.0.fields, &mut pairs)
-                }
-                (Value::Struct(a), Value::Struct(b)) => {
-                    Rc::ptr_eq(&a.0, &b.0)
-                        || !a.0.ty.mutable
-                            && a.0.ty == b.0.ty
-                            && contents(&a.0.fields.borrow(), &b.0.fields.borrow(), &mut pairs)
-                }
-                (Value::Enum(a), Value::Enum(b)) => {
-                    a.0.ty == b.0.ty && a.0.case == b.0.case && contents(&a.0.fields, &b.0.fields, &mut pairs)
-                }
-                (Value::Closure(a), Value::Closure(b)) => {
-                    a.0.function == b.0.function && contents(&a.0.fields, &b.0.fields, &mut pairs)
-                }
-                (Value::DifferentiableFunction(a), Value::DifferentiableFunction(b)) => {
-                    contents(&a.0.fields, &b.0.fields, &mut pairs)
-                }
-                (Value::Array(a), Value::Array(b)) => Rc::ptr_eq(&a.0, &b.0),
-                (Value::Memory(a), Value::Memory(b)) => Rc::ptr_eq(&a.0, &b.0),
-                (Value::MemoryRef(a), Value::MemoryRef(b)) => {
-                    Rc::ptr_eq(&a.0.memory.0, &b.0.memory.0) && a.0.offset == b.0.offset
-                }
-                (Value::Stack(a), Value::Stack(b)) => Rc::ptr_eq(&a.0, &b.0),
-                (Value::Slot(a), Value::Slot(b)) => Rc::ptr_eq(&a.0, &b.0),
-                _ => false,
-            };
-            if !same {
-                return false;
-            }
-        }
-        true
-    }
-
-    /// Feeds a hasher with what [`Value::egal`] compares, so that what is egal gives the same hash.
-    pub(crate) fn hash_identity(&self, hasher: &mut impl Hasher) {
-        fn address<T>(object: &Rc<T>, hasher: &mut impl Hasher) {
-            Rc::as_ptr(object).cast::<()>().hash(hasher);
-        }
-        let mut values = vec![self.clone()];
-        while let Some(value) = values.pop() {
-            std::mem::discriminant(&value).hash(hasher);
-            let mut contents = |fields: &Fields, hasher: &mut _| {
-                fields.values().len().hash(hasher);
-                values.extend(fields.values().iter().cloned());
-            };
-            match &value {
-                Value::Undefined | Value::Nothing => {}
-                Value::Scalar(scalar) => scalar.hash(hasher),
-                Value::Type(ty) => ty.hash(hasher),
-                Value::String(name) | Value::Symbol(name) | Value::Function(name) | Value::Text(name) => {
-                    name.hash(hasher);
-                }
-                Value::Tuple(tuple) | Value::SimpleVector(tuple) => contents(&tuple.0.fields, hasher),
-                Value::NamedTuple(tuple) => {
-                    tuple.0.names.hash(hasher);
-                    contents(&tuple.0.fields, hasher);
-                }
-                Value::Struct(object) if object.0.ty.mutable => address(&object.0, hasher),
-                Value::Struct(object) => {
-                    object.0.ty.ty.hash(hasher);
-                    contents(&object.0.fields.borrow(), hasher);
-                }
-                Value::Enum(case) => {
-                    (&case.0.ty, &case.0.case).hash(hasher);
-                    contents(&case.0.fields, hasher);
-                }
-                Value::Closure(closure) => {
-                    closure.0.function.hash(hasher);
-                    contents(&closure.0.fields, hasher);
-                }
-                Value::DifferentiableFunction(function) => contents(&function.0.fields, hasher),
-                Value::Array(array) => address(&array.0, hasher),
-                Value::Memory(memory) => address(&memory.0, hasher),
-                Value::MemoryRef(place) => {
-                    address(&place.0.memory.0, hasher);
-                    place.0.offset.hash(hasher);
-                }
-                Value::Stack(stack) => address(&stack.0, hasher),
-                Value::Slot(slot) => address(&slot.0, hasher),
-            }
-        }
     }
 
     /// Whether the value holds other values.
@@ -580,6 +482,19 @@ pub(crate) fn known_isa(value: &Value, ty: &Type) -> Option<bool> {
             // A declared type may be named in two ways.
             own => (!own.names_declared() || !other.names_declared()).then_some(false),
         },
+    }
+}
+
+/// It is not known whether a value is of a type.
+pub(crate) fn open_type(value: &Value, ty: &Type) -> RunErrorKind {
+    RunErrorKind::OpenType { value: value.type_of().to_string(), asked: ty.to_string() }
+}
+
+/// Of two types that a value is of, whether the first is nearer to its own; `None` if the program does not tell.
+pub(crate) fn nearer_type(value: &Value, a: &Type, b: &Type) -> Option<bool> {
+    match value {
+        Value::Struct(object) => is_nearer(&object.0.ty.ty, object.0.ty.supertypes.as_deref(), a, b),
+        _ => is_nearer(&value.type_of(), if is_of_library(value) { None } else { Some(&[]) }, a, b),
     }
 }
 

@@ -120,6 +120,8 @@ pub enum ResultType {
     WithFlag,
     /// The element type of the array, memory, stack, slot or reference at this index.
     Element(usize),
+    /// The type of the sum of the elements of the array at this index: of integers that are narrower than 64 bits, and of Bools, it is an `Int64` or `UInt64`.
+    SumOfElements(usize),
     /// `BBKit.Stack{T}` of the type that the first operand names.
     Stack,
     /// `BBKit.Slot{T}` of the type that the first operand names.

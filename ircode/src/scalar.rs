@@ -99,6 +99,21 @@ impl ScalarType {
         all.find(|ty| ty.bits() == bits && ty.is_signed_integer() == signed)
     }
 
+    /// The type in which numbers of this one are added up: that of integers narrower than 64 bits, and of `Bool`, has 64 bits, as Julia's `sum`.
+    ///
+    /// ```
+    /// use ircode::ScalarType::{Bool, Float32, Int8, Int64, UInt8, UInt64};
+    ///
+    /// assert_eq!([Bool, Int8, UInt8, Float32].map(|ty| ty.summed()), [Int64, Int64, UInt64, Float32]);
+    /// ```
+    pub fn summed(self) -> ScalarType {
+        match self {
+            ScalarType::Bool | ScalarType::Int8 | ScalarType::Int16 | ScalarType::Int32 => ScalarType::Int64,
+            ScalarType::UInt8 | ScalarType::UInt16 | ScalarType::UInt32 => ScalarType::UInt64,
+            wide => wide,
+        }
+    }
+
     /// Whether this is one of the ten integer types; `Bool` and `Char` are not.
     pub fn is_integer(self) -> bool {
         self.is_signed_integer()

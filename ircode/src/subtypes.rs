@@ -146,10 +146,42 @@ const UNIONS: &[&str] = &[
 /// assert_eq!(is_below(&floats, None, &Type::parse("Array{Real,1}")), Some(false));
 /// ```
 pub fn is_below(given: &Type, above: Option<&[Type]>, asked: &Type) -> Option<bool> {
+    place_above(given, above, asked).map(|place| place.is_some())
+}
+
+/// Of two types of which values of the concrete type `given` are, whether the first is nearer to it: a method for that is the more specific one. `above` is as for
+/// [`is_below`]. `None` if the program does not tell.
+///
+/// ```
+/// use ircode::{Type, is_nearer};
+///
+/// let (real, number) = (Type::named("Real"), Type::named("Number"));
+/// assert_eq!(is_nearer(&Type::INT64, None, &real, &number), Some(true));
+/// assert_eq!(is_nearer(&Type::INT64, None, &Type::Any, &number), Some(false));
+/// let (array, vector) = (Type::parse("AbstractArray"), Type::parse("AbstractArray{T,1} where T"));
+/// assert_eq!(is_nearer(&Type::array(Type::FLOAT64, 1), None, &vector, &array), Some(true));
+/// ```
+pub fn is_nearer(given: &Type, above: Option<&[Type]>, a: &Type, b: &Type) -> Option<bool> {
+    let place = |ty: &Type| place_above(given, above, ty)?;
+    let (first, second) = (place(a)?, place(b)?);
+    if first != second {
+        return Some(first < second);
+    }
+    // Of one name: what says no parameters is above what says some.
+    let has_parameters = |ty: &Type| Some(!Applied::of_type(ty)?.parameters.is_empty());
+    match (has_parameters(a)?, has_parameters(b)?) {
+        (true, false) => Some(true),
+        (false, true) => Some(false),
+        _ => None,
+    }
+}
+
+/// Where a type stands above a concrete one, which is at 0 itself, and `Any` at the end; `Some(None)` if it does not. `None` if that is not known.
+fn place_above(given: &Type, above: Option<&[Type]>, asked: &Type) -> Option<Option<usize>> {
     match asked {
-        Type::Any => return Some(true),
+        Type::Any => return Some(Some(usize::MAX)),
         Type::Untyped => return None,
-        _ if asked == given => return Some(true),
+        _ if asked == given => return Some(Some(0)),
         _ => {}
     }
     let (given_type, given, asked) = (given, Applied::of_type(given)?, Applied::of_type(asked)?);
@@ -157,10 +189,12 @@ pub fn is_below(given: &Type, above: Option<&[Type]>, asked: &Type) -> Option<bo
         (name, _) if UNIONS.contains(&name) => return None,
         // An address is a number here.
         ("Ptr", Type::Scalar(_)) => return None,
-        ("Tuple", Type::Tuple(_)) if asked.parameters.is_empty() => return Some(true),
+        ("Tuple", Type::Tuple(_)) if asked.parameters.is_empty() => return Some(Some(1)),
         // Their parameters are not compared by their texts: elements may be of types below.
         ("Tuple" | "NTuple", Type::Tuple(_)) => return None,
-        ("NamedTuple", Type::NamedTuple(fields)) => return asks_for_names(&asked, fields),
+        ("NamedTuple", Type::NamedTuple(fields)) => {
+            return asks_for_names(&asked, fields).map(|fits| fits.then_some(1));
+        }
         _ => {}
     }
     let fits = |ty: &Applied| match is_one_name(&ty.base, &asked.base) {
@@ -169,22 +203,23 @@ pub fn is_below(given: &Type, above: Option<&[Type]>, asked: &Type) -> Option<bo
     };
     let itself = fits(&given);
     if itself != Some(false) {
-        return itself;
+        return itself.map(|_| Some(0));
     }
     let known: Vec<Applied> = match above {
         Some(above) => above.iter().map(Applied::of_type).collect::<Option<_>>()?,
         None => match of_library(&given) {
             Some(above) => above,
             // Nothing is below its own name with other parameters.
-            None => return is_one_name(&given.base, &asked.base).then_some(false),
+            None => return is_one_name(&given.base, &asked.base).then_some(None),
         },
     };
-    if let Some(known) = known.iter().map(fits).find(|fits| *fits != Some(false)) {
-        return known;
+    let mut known = known.iter().map(fits).zip(1..);
+    if let Some((fits, place)) = known.find(|(fits, _)| *fits != Some(false)) {
+        return fits.map(|_| Some(place));
     }
     // What is above a struct of the library the table may not have all of; nothing of the program's own is.
     let complete = above.is_some() || !given_type.is_named() || asked.base.starts_with("Main.") || is_known(&asked);
-    complete.then_some(false)
+    complete.then_some(None)
 }
 
 /// Whether a type is in the table of the library, below or above.

@@ -181,14 +181,16 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
 
     fn check_ranges(&mut self) {
         let placed = self.view.statements.iter().filter(|statement| statement.pending.is_none()).count();
+        // Of a statement at this position, which may be any number here.
+        let number = |position: usize| position.saturating_add(1);
         let mut end = 0;
         for block in &self.view.blocks {
             let range = &block.statements;
             if range.end > placed || range.start > range.end {
-                let message = format!("it holds the statements {}:{} of {placed}", range.start + 1, range.end);
+                let message = format!("it holds the statements {}:{} of {placed}", number(range.start), range.end);
                 self.report(Check::RangeInside, Some(block.name), None, message);
             } else if range.start != end {
-                let message = format!("it starts at statement {}, not at {}", range.start + 1, end + 1);
+                let message = format!("it starts at statement {}, not at {}", number(range.start), number(end));
                 self.report(Check::RangesContiguous, Some(block.name), None, message);
             }
             end = range.end;

@@ -5,7 +5,7 @@ use ircode::tangents::{Tangent, TangentTypes};
 use ircode::{IRCode, Module, Type};
 use passes::reverse_mode::DerivativeNames;
 
-use crate::gradient::run_error;
+use crate::gradient::{run_error, takes_back};
 use crate::{GradientError, jvp};
 
 /// Numbers between -1 and 1, by xorshift.
@@ -66,6 +66,9 @@ pub(super) struct Subject<'s> {
     /// How many numbers there are.
     count: usize,
 }
+
+/// What is said of pullbacks that take back what their functions have changed.
+pub(super) const ONCE_ONLY: &str = "it can be called only once";
 
 fn shape_error(error: exec::ValueError) -> GradientError {
     run_error(RunErrorKind::Unsupported(format!("a tangent of another shape ({error})")))
@@ -307,7 +310,12 @@ impl<'s> Subject<'s> {
             Ok(held.iter().zip(&sums).map(|(held, sum)| held + sum).collect())
         };
         let once = pull_back(&mut machine)?;
-        let twice = pull_back(&mut machine).map_err(|error| error.to_string());
+        // One that it calls may fail before it is asked whether it was called already.
+        let once_only = || self.module.functions().iter().any(|function| takes_back(self.module, &function.name));
+        let twice = pull_back(&mut machine).map_err(|error| match once_only() {
+            true => ONCE_ONLY.to_string(),
+            false => error.to_string(),
+        });
         Ok(Filled { filled: before, once, twice })
     }
 }

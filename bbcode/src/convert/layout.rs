@@ -193,6 +193,13 @@ impl BBCode {
             return Err(ConversionError::NoSuchBlockId(next));
         }
         let line = last.map_or(LineInfo::NONE, |last| last.line);
+        // A fallthrough need not be among the successors of IRCode, a goto must.
+        let odd = self.block(block).and_then(|block| block.odd_edges());
+        if let Some(mut odd) = odd.filter(|odd| odd.missing_succs.contains(&next)).cloned() {
+            odd.missing_succs.retain(|&missing| missing != next);
+            let _ = self.set_odd_edges(block, odd);
+        }
+        let last = self.last_inst(block).and_then(|last| self.inst(last));
         let goto = NewInstruction::new(Stmt::goto(next), Type::Any).into_instruction(line);
         match last {
             Some(last) if last.stmt.is_terminator() => {

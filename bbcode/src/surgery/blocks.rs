@@ -59,12 +59,7 @@ impl BBCode {
         succs.sort_unstable();
         succs.dedup();
         for succ in succs.into_iter().filter(|&succ| succ != block) {
-            self.for_each_phi_mut(succ, |_, phi| phi.entries.retain(|entry| entry.edge != block));
-            let odd = self.block(succ).and_then(|succ| succ.odd_edges()).cloned();
-            if let Some(mut odd) = odd.filter(|odd| odd.named().any(|named| named == block)) {
-                odd.forget(|named| named == block);
-                self.set_odd_edges(succ, odd)?;
-            }
+            self.forget_edges(succ, |from| from == block);
         }
         // What ends in a return never falls through, whatever stands behind it.
         let before: Vec<BlockId> = self.blocks().filter(|&other| self.next(other) == Some(block)).collect();

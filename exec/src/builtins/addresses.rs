@@ -3,12 +3,10 @@
 //! Nothing can be read or written by an address.
 
 use std::cell::Cell;
-use std::hash::{DefaultHasher, Hasher};
 
 use ircode::{Scalar, Type};
 
-use super::arrays::array;
-use super::control::index;
+use super::arrays::{array, dimensions};
 use super::{Runtime, expected};
 use crate::machine::Fault;
 use crate::value::{MemoryObject, Value};
@@ -45,9 +43,7 @@ pub(super) fn array_address(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value
 /// `jl_object_id(x)`: a number that is the same for what is egal, and another one for other objects.
 pub(super) fn object_id(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let [value] = args else { return Err(expected("a value")) };
-    let mut hasher = DefaultHasher::new();
-    value.hash_identity(&mut hasher);
-    Ok(Value::Scalar(Scalar::UInt64(hasher.finish())))
+    Ok(Value::Scalar(Scalar::UInt64(value.identity_hash())))
 }
 
 /// `jl_reshape_array(Array{T,N}, a, dims)`: the same elements in other dimensions.
@@ -55,14 +51,10 @@ pub(super) fn reshape(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let what = "the type of an array, an array, and dimensions for as many elements";
     let [Value::Type(ty), value, dims] = args else { return Err(expected(what)) };
     let source = array(value)?;
-    let sizes =
-        dims.as_tuple().unwrap_or_default().iter().map(|dim| usize::try_from(index(dim)?).map_err(|_| expected(what)));
-    let sizes = sizes.collect::<Result<Vec<usize>>>()?;
-    let count = sizes.iter().try_fold(1_usize, |count, &size| count.checked_mul(size));
-    let length: usize = source.0.dims.borrow().iter().product();
+    let (sizes, count) = dimensions(dims.as_tuple().unwrap_or_default()).ok_or_else(|| expected(what))?;
     let right_type = matches!(&**ty, Type::Array(array) if array.rank as usize == sizes.len()
         && array.element == source.0.place.borrow().0.memory.0.element);
-    if count != Some(length) || !right_type {
+    if count != source.length() || !right_type {
         return Err(expected(what));
     }
     Ok(Value::Array(source.reshaped(sizes)))

@@ -5,7 +5,8 @@ use std::rc::Rc;
 
 use ircode::{Scalar, Type};
 
-use super::control::{index, unsupported};
+use super::control::{index, position, unsupported};
+use super::whole_arrays::as_element;
 use super::{Runtime, expected};
 use crate::machine::Fault;
 use crate::value::{ArrayRef, PlaceObject, PlaceRef, Value};
@@ -32,20 +33,15 @@ fn offset(runtime: &Runtime<'_>, array: &ArrayRef, indices: &[Value]) -> Result<
             Err(fault) => fault,
         }
     };
-    let length: usize = dims.iter().product();
+    let length = array.length();
     if let [only] = indices {
-        return match usize::try_from(index(only)? - 1) {
-            Ok(at) if at < length => Ok(at),
-            _ => Err(out_of_bounds(runtime)),
-        };
+        return position(only)?.filter(|&at| at < length).ok_or_else(|| out_of_bounds(runtime));
     }
     let (mut at, mut stride) = (0usize, 1usize);
     for (i, one) in indices.iter().enumerate() {
         let dim = dims.get(i).copied().unwrap_or(1);
-        match usize::try_from(index(one)? - 1) {
-            Ok(one) if one < dim => at += one * stride,
-            _ => return Err(out_of_bounds(runtime)),
-        }
+        let one = position(one)?.filter(|&one| one < dim).ok_or_else(|| out_of_bounds(runtime))?;
+        at += one * stride;
         stride = stride.saturating_mul(dim);
     }
     if indices.len() < dims.len() && dims.get(indices.len()..).is_some_and(|rest| rest.iter().any(|&dim| dim != 1)) {
@@ -79,9 +75,8 @@ fn set(runtime: &Runtime<'_>, target: &Value, value: &Value, indices: &[Value]) 
         return Err(unsupported(what));
     }
     let mut memory = place.0.memory.0.fields.borrow_mut();
-    if let Some(slot) = memory.values_mut().get_mut(place.0.offset + at) {
-        *slot = value.clone();
-    }
+    let slot = memory.values_mut().get_mut(place.0.offset + at);
+    *slot.ok_or_else(|| expected("an array that has memory for its elements"))? = value.clone();
     Ok(())
 }
 
@@ -119,7 +114,7 @@ pub(super) fn setindex(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Valu
             };
             match element {
                 Some(element) => {
-                    let value = super::whole_arrays::as_element(runtime, value, &element.into())?;
+                    let value = as_element(runtime, value, &element.into())?;
                     set(runtime, target, &value, indices)?;
                 }
                 None => set(runtime, target, value, indices)?,
@@ -127,7 +122,11 @@ pub(super) fn setindex(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Valu
             Ok(target.clone())
         }
         [reference @ Value::Struct(object), value] if matches!(object.0.ty.ty, Type::Ref(_)) => {
-            super::structs::setfield(runtime, &[reference.clone(), Value::from(1), value.clone()])?;
+            let value = match &object.0.ty.ty {
+                Type::Ref(element) if element.as_scalar().is_some() => as_element(runtime, value, element)?,
+                _ => value.clone(),
+            };
+            super::structs::setfield(runtime, &[reference.clone(), Value::from(1), value])?;
             Ok(reference.clone())
         }
         _ => Err(expected("an array, a value and indices, or a reference and a value")),
@@ -135,29 +134,39 @@ pub(super) fn setindex(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Valu
 }
 
 pub(super) fn arraylen(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
-    let dims = array(args.first().ok_or_else(|| expected("an array"))?)?.0.dims.borrow().iter().product::<usize>();
-    Ok(Value::from(dims as i64))
+    Ok(Value::from(array(args.first().ok_or_else(|| expected("an array"))?)?.length() as i64))
 }
 
 /// `arraysize(array, dimension)`; dimensions past the rank have the size 1.
 pub(super) fn arraysize(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let [target, dimension] = args else { return Err(expected("an array and a dimension")) };
     let array = array(target)?;
-    match usize::try_from(index(dimension)? - 1) {
-        Ok(dimension) => Ok(Value::from(array.0.dims.borrow().get(dimension).copied().unwrap_or(1) as i64)),
-        Err(_) => {
+    match position(dimension)? {
+        Some(dimension) => Ok(Value::from(array.0.dims.borrow().get(dimension).copied().unwrap_or(1) as i64)),
+        None => {
             let message = Value::String("arraysize: dimension out of range".into());
             Err(runtime.exception("ErrorException", &["msg"], vec![message]))
         }
     }
 }
 
+/// `jl_array_isassigned(array, i)`: 1 if the element of this number, counted from 0 in memory order, is assigned, else 0, as a C function says it.
+pub(super) fn is_assigned(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let [target, number] = args else { return Err(expected("an array and a number")) };
+    let array = array(target)?;
+    let place = array.0.place.borrow();
+    let memory = place.0.memory.0.fields.borrow();
+    let at = usize::try_from(index(number)?).ok().filter(|&at| at < array.length());
+    let element = at.and_then(|at| memory.values().get(place.0.offset + at));
+    let is_assigned = !matches!(element, None | Some(Value::Undefined));
+    Ok(Value::Scalar(Scalar::Int32(is_assigned.into())))
+}
+
 /// `Base.mightalias(a, b)`: whether two arrays have elements in common.
 pub(super) fn mightalias(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let [a, b] = args else { return Err(expected("two arrays")) };
     let (a, b) = (array(a)?, array(b)?);
-    let length = |array: &ArrayRef| array.0.dims.borrow().iter().product::<usize>();
-    let (lengths, places) = ((length(a), length(b)), (a.0.place.borrow(), b.0.place.borrow()));
+    let (lengths, places) = ((a.length(), b.length()), (a.0.place.borrow(), b.0.place.borrow()));
     let (from, other) = (places.0.0.offset, places.1.0.offset);
     let meet = from < other + lengths.1 && other < from + lengths.0;
     Ok(Value::from(meet && Rc::ptr_eq(&places.0.0.memory.0, &places.1.0.memory.0)))
@@ -190,6 +199,25 @@ pub(super) fn new_array(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Val
     undefined_array(runtime, element, None, dims)
 }
 
+/// What Julia says of dimensions that no array has.
+pub(crate) const INVALID_DIMENSIONS: &str = "invalid Array dimensions";
+
+/// Dimensions that a program gives for an array, and how many elements it has.
+pub(super) fn sizes(runtime: &Runtime<'_>, dims: &[Value]) -> Result<(Vec<usize>, usize)> {
+    for dim in dims {
+        index(dim)?;
+    }
+    dimensions(dims).ok_or_else(|| runtime.argument_error(INVALID_DIMENSIONS))
+}
+
+/// Dimensions, and their product; none where one is no size, or there are more elements than can be counted.
+pub(crate) fn dimensions(dims: &[Value]) -> Option<(Vec<usize>, usize)> {
+    let size = |dim: &Value| i64::try_from(dim.as_integer()?).ok().and_then(|dim| usize::try_from(dim).ok());
+    let sizes = dims.iter().map(size).collect::<Option<Vec<usize>>>()?;
+    let length = sizes.iter().try_fold(1_usize, |length, &size| length.checked_mul(size))?;
+    Some((sizes, length))
+}
+
 /// An array whose elements are not assigned. Where Julia leaves bits undefined, they are zero here.
 pub(super) fn undefined_array(
     runtime: &Runtime<'_>,
@@ -204,18 +232,7 @@ pub(super) fn undefined_array(
     if rank.is_some_and(|rank| rank as usize != dims.len()) {
         return Err(expected("one size a dimension"));
     }
-    let mut sizes = Vec::with_capacity(dims.len());
-    let mut length = 1usize;
-    for dim in &dims {
-        let size = usize::try_from(index(dim)?).ok();
-        let product = size.and_then(|size| length.checked_mul(size));
-        let (Some(size), Some(product)) = (size, product) else {
-            let message = Value::String("invalid Array dimensions".into());
-            return Err(runtime.exception("ArgumentError", &["msg"], vec![message]));
-        };
-        sizes.push(size);
-        length = product;
-    }
+    let (sizes, length) = sizes(runtime, &dims)?;
     runtime.meter.would_fit(length)?;
     runtime.array(element.clone(), sizes, vec![runtime.unassigned(element)?; length])
 }

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use ircode::{Callee, Name, Type};
 
-use super::control::{index, unsupported};
+use super::control::{position, unsupported};
 use super::{Runtime, expected};
 use crate::machine::Fault;
 use crate::object::Kind;
@@ -37,7 +37,7 @@ pub(super) fn captured(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Valu
     let [Value::Closure(closure), Value::Function(function), number] = args else {
         return Err(expected("a closure, the function that it applies and a number"));
     };
-    let value = usize::try_from(index(number)? - 1).ok().and_then(|at| closure.0.fields.values().get(at));
+    let value = position(number)?.and_then(|at| closure.0.fields.values().get(at));
     match value {
         Some(value) if runtime.is_same_function(&closure.0.function, function) => Ok(value.clone()),
         _ => {

@@ -9,7 +9,7 @@ use super::{Runtime, expected};
 use crate::display::printed;
 use crate::error::RunErrorKind;
 use crate::machine::Fault;
-use crate::value::Value;
+use crate::value::{Value, open_type};
 
 type Result<T> = std::result::Result<T, Fault>;
 
@@ -95,9 +95,7 @@ fn asked_type(value: &Value) -> Result<Arc<Type>> {
 
 /// Whether a value is of a type; an error if the program leaves that open.
 fn answered(runtime: &Runtime<'_>, value: &Value, ty: &Type) -> Result<bool> {
-    runtime.known_isa(value, ty).ok_or_else(|| {
-        Fault::Fatal(RunErrorKind::OpenType { value: value.type_of().to_string(), asked: ty.to_string() })
-    })
+    runtime.known_isa(value, ty).ok_or_else(|| Fault::Fatal(open_type(value, ty)))
 }
 
 pub(super) fn type_of(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
@@ -194,6 +192,11 @@ pub(super) fn divide_error(runtime: &mut Runtime<'_>, _: &[Value]) -> Result<Val
 /// An index as a program gives it, counted from 1.
 pub(super) fn index(value: &Value) -> Result<i128> {
     value.as_integer().ok_or_else(|| expected("an integer as index"))
+}
+
+/// The position, counted from 0, that an index names; none where nothing can be.
+pub(super) fn position(value: &Value) -> Result<Option<usize>> {
+    Ok(index(value)?.checked_sub(1).and_then(|at| usize::try_from(at).ok()))
 }
 
 /// The name that a constant operand gives.

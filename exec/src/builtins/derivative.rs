@@ -1,6 +1,6 @@
 //! What derivatives need when they run: stacks for what the forward pass saves.
 
-use super::control::index;
+use super::control::position;
 use super::{Runtime, expected};
 use crate::machine::Fault;
 use crate::value::Value;
@@ -30,7 +30,7 @@ pub(super) fn stack_push(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Va
 /// `stack_get(stack, i)`: the `i`-th element from the bottom, counted from 1. The stack stays as it is.
 pub(super) fn stack_get(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let [target @ Value::Stack(stack), number] = args else { return Err(expected("a stack and an index")) };
-    let at = usize::try_from(index(number)? - 1).ok();
+    let at = position(number)?;
     let value = at.and_then(|at| stack.0.fields.borrow().values().get(at).cloned());
     value.ok_or_else(|| runtime.exception("BoundsError", &["a", "i"], vec![target.clone(), number.clone()]))
 }
@@ -40,7 +40,7 @@ pub(super) fn stack_set(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Val
     let [target @ Value::Stack(stack), value, number] = args else {
         return Err(expected("a stack, a value and an index"));
     };
-    let at = usize::try_from(index(number)? - 1).ok();
+    let at = position(number)?;
     let mut fields = stack.0.fields.borrow_mut();
     match at.and_then(|at| fields.values_mut().get_mut(at)) {
         Some(slot) => {
@@ -55,10 +55,7 @@ pub(super) fn stack_set(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Val
 pub(super) fn stack_pop(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let [Value::Stack(stack)] = args else { return Err(expected("a stack")) };
     let popped = stack.0.fields.borrow_mut().pop();
-    popped.ok_or_else(|| {
-        let message = Value::String("a stack that is empty has no last element".into());
-        runtime.exception("ArgumentError", &["msg"], vec![message])
-    })
+    popped.ok_or_else(|| runtime.argument_error("a stack that is empty has no last element"))
 }
 
 /// `stack_empty!(stack)`: takes all elements from the stack.

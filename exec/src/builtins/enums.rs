@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use ircode::{Name, Type, TypeKind};
 
-use super::control::{index, symbol, unsupported};
+use super::control::{position, symbol, unsupported};
 use super::{Runtime, expected};
 use crate::machine::Fault;
 use crate::object::Kind;
@@ -57,7 +57,7 @@ pub(super) fn payload(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value
     let [Value::Enum(object), case, number] = args else {
         return Err(expected("an enum, the name of a case and a number"));
     };
-    let part = usize::try_from(index(number)? - 1).ok().and_then(|at| object.0.fields.values().get(at));
+    let part = position(number)?.and_then(|at| object.0.fields.values().get(at));
     match part {
         Some(value) if symbol(case) == Some(object.0.case.as_str()) => Ok(value.clone()),
         _ => {

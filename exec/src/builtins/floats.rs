@@ -45,7 +45,7 @@ impl Floats {
         let ty = float_type(array)?;
         let place = array.0.place.borrow();
         let dims = array.0.dims.borrow().clone();
-        let length: usize = dims.iter().product();
+        let length = array.length();
         let memory = place.0.memory.0.fields.borrow();
         let elements = memory.values().get(place.0.offset..place.0.offset + length);
         let values: Option<Vec<f64>> = elements.and_then(|elements| elements.iter().map(Value::as_float).collect());

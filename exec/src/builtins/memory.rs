@@ -5,7 +5,7 @@ use std::rc::Rc;
 use ircode::Type;
 
 use super::arrays::{may_hold, place_behind, store};
-use super::control::{index, unsupported};
+use super::control::{index, position, unsupported};
 use super::{Runtime, expected};
 use crate::machine::Fault;
 use crate::value::{PlaceObject, PlaceRef, Value};
@@ -24,8 +24,7 @@ pub(super) fn memorynew(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Val
     let [Value::Type(ty), length] = args else { return Err(expected("a type of memory and a length")) };
     let Type::Memory(element) = &**ty else { return Err(expected("a type of memory and a length")) };
     let Ok(length) = usize::try_from(index(length)?) else {
-        let message = Value::String("invalid GenericMemory size".into());
-        return Err(runtime.exception("ArgumentError", &["msg"], vec![message]));
+        return Err(runtime.argument_error("invalid GenericMemory size"));
     };
     runtime.meter.would_fit(length)?;
     Ok(Value::Memory(runtime.memory((**element).clone(), vec![runtime.unassigned(element)?; length])?))
@@ -41,9 +40,10 @@ pub(super) fn memoryref(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Val
     };
     let Some(number) = args.get(1) else { return Ok(Value::MemoryRef(start)) };
     let length = start.0.memory.0.fields.borrow().values().len();
-    match usize::try_from(index(number)? - 1) {
-        Ok(delta) if start.0.offset + delta < length => Ok(Value::MemoryRef(place_behind(&start, delta))),
-        _ => {
+    let fits = |delta: &usize| start.0.offset.checked_add(*delta).is_some_and(|at| at < length);
+    match position(number)?.filter(fits) {
+        Some(delta) => Ok(Value::MemoryRef(place_behind(&start, delta))),
+        None => {
             let fields = vec![Value::MemoryRef(start), number.clone()];
             Err(runtime.exception("BoundsError", &["a", "i"], fields))
         }

@@ -5,7 +5,8 @@ use std::rc::Rc;
 
 use ircode::{IRCode, Module, Scalar, Type, TypeKind};
 
-use super::control::{index, symbol, unsupported};
+use super::arrays::dimensions;
+use super::control::{position, symbol, unsupported};
 use super::{Runtime, expected};
 use crate::machine::Fault;
 use crate::object::Kind;
@@ -85,10 +86,9 @@ pub(super) fn field_index(runtime: &Runtime<'_>, object: &Value, field: &Value) 
             runtime.exception("ErrorException", &["msg"], vec![Value::String(message.into())])
         });
     }
-    let number = index(field)?;
-    match usize::try_from(number - 1) {
-        Ok(index) if index < count => Ok(index),
-        _ => Err(runtime.exception("BoundsError", &["a", "i"], vec![object.clone(), field.clone()])),
+    match position(field)?.filter(|&at| at < count) {
+        Some(index) => Ok(index),
+        None => Err(runtime.exception("BoundsError", &["a", "i"], vec![object.clone(), field.clone()])),
     }
 }
 
@@ -168,11 +168,8 @@ pub(super) fn setfield(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Valu
             return Ok(value.clone());
         }
         (Value::Array(array), Some("size"), Value::Tuple(dims)) => {
-            let mut sizes = Vec::new();
-            for dim in dims.0.fields.values() {
-                let size = dim.as_integer().and_then(|dim| usize::try_from(dim).ok());
-                sizes.push(size.ok_or_else(|| expected("dimensions"))?);
-            }
+            // Memory for more elements may come after this.
+            let (sizes, _) = dimensions(dims.0.fields.values()).ok_or_else(|| expected("dimensions"))?;
             *array.0.dims.borrow_mut() = sizes;
             return Ok(value.clone());
         }

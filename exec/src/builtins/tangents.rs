@@ -15,7 +15,7 @@ pub(crate) use zero::zero_tangent_of;
 use ircode::primitives::{Compute, lookup};
 use ircode::{Scalar, ScalarType};
 
-use super::control::index;
+use super::control::position;
 use super::{Runtime, expected};
 use crate::machine::Fault;
 use crate::object::Fields;
@@ -42,7 +42,7 @@ fn has_identity(value: &Value) -> bool {
 /// `tangent_field(tangent, k)`: the tangent of the `k`-th field, counted from 1.
 pub(super) fn tangent_field(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let [tangent, number] = args else { return Err(expected("a tangent and the number of a field")) };
-    let at = usize::try_from(index(number)? - 1).ok();
+    let at = position(number)?;
     match tangent {
         Value::Nothing => Ok(Value::Nothing),
         Value::Tuple(tuple) => match at.and_then(|at| tuple.0.fields.values().get(at)) {
@@ -165,7 +165,7 @@ pub(super) fn reset_shadow(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<
             Value::Nothing | Value::Scalar(_) => {}
             Value::Tuple(tuple) => work.extend(tuple.0.fields.values().iter().cloned()),
             Value::Array(array) => {
-                let length: usize = array.0.dims.borrow().iter().product();
+                let length = array.length();
                 let place = array.0.place.borrow().clone();
                 reset(runtime, &mut place.0.memory.0.fields.borrow_mut(), place.0.offset, length)?;
             }

@@ -37,10 +37,6 @@ fn vector(args: &[Value]) -> Result<(&ArrayRef, Type, usize)> {
     Ok((target, element, count))
 }
 
-fn length(array: &ArrayRef) -> usize {
-    array.0.dims.borrow().first().copied().unwrap_or(0)
-}
-
 fn set_length(array: &ArrayRef, length: usize) {
     *array.0.dims.borrow_mut() = vec![length];
 }
@@ -63,13 +59,13 @@ pub(super) fn grow_end(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Valu
     let place = array.0.place.borrow().clone();
     let unassigned = runtime.unassigned(&element)?;
     let mut memory = place.0.memory.0.fields.borrow_mut();
-    for at in (place.0.offset + length(array)..).take(count) {
+    for at in (place.0.offset + array.length()..).take(count) {
         match memory.values_mut().get_mut(at) {
             Some(slot) => *slot = unassigned.clone(),
             None => memory.push(unassigned.clone())?,
         }
     }
-    set_length(array, length(array) + count);
+    set_length(array, array.length() + count);
     Ok(Value::Nothing)
 }
 
@@ -87,7 +83,7 @@ pub(super) fn grow_begin(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Va
                 *slot = unassigned.clone();
             }
             *array.0.place.borrow_mut() = PlaceRef(Rc::new(moved));
-            set_length(array, length(array) + count);
+            set_length(array, array.length() + count);
         }
         None => {
             let mut elements = vec![unassigned; count];
@@ -102,7 +98,7 @@ pub(super) fn grow_begin(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Va
 /// `jl_array_grow_at(a, i, n)`: unassigned elements from the index `i` on, counted from 0.
 pub(super) fn grow_at(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let (array, element, count) = vector(args)?;
-    let at = position(args, length(array))?;
+    let at = index_in(args, array.length())?;
     runtime.meter.would_fit(count)?;
     let mut elements = Value::Array(array.clone()).array_elements().unwrap_or_default();
     elements.splice(at..at, vec![runtime.unassigned(&element)?; count]);
@@ -113,7 +109,7 @@ pub(super) fn grow_at(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value
 /// `jl_array_del_end(a, n)`.
 pub(super) fn delete_end(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let (array, element, count) = vector(args)?;
-    let Some(left) = length(array).checked_sub(count) else { return too_many(runtime, array) };
+    let Some(left) = array.length().checked_sub(count) else { return too_many(runtime, array) };
     let unassigned = runtime.unassigned(&element)?;
     let place = array.0.place.borrow().clone();
     for slot in place.0.memory.0.fields.borrow_mut().values_mut().iter_mut().skip(place.0.offset + left).take(count) {
@@ -126,7 +122,7 @@ pub(super) fn delete_end(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Va
 /// `jl_array_del_beg(a, n)`.
 pub(super) fn delete_begin(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let (array, element, count) = vector(args)?;
-    let Some(left) = length(array).checked_sub(count) else { return too_many(runtime, array) };
+    let Some(left) = array.length().checked_sub(count) else { return too_many(runtime, array) };
     let unassigned = runtime.unassigned(&element)?;
     let place = array.0.place.borrow().clone();
     for slot in place.0.memory.0.fields.borrow_mut().values_mut().iter_mut().skip(place.0.offset).take(count) {
@@ -141,8 +137,8 @@ pub(super) fn delete_begin(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<
 /// `jl_array_del_at(a, i, n)`, the index counted from 0.
 pub(super) fn delete_at(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let (array, element, count) = vector(args)?;
-    let at = position(args, length(array))?;
-    let Some(end) = at.checked_add(count).filter(|&end| end <= length(array)) else {
+    let at = index_in(args, array.length())?;
+    let Some(end) = at.checked_add(count).filter(|&end| end <= array.length()) else {
         return too_many(runtime, array);
     };
     let mut elements = Value::Array(array.clone()).array_elements().unwrap_or_default();
@@ -152,7 +148,7 @@ pub(super) fn delete_at(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Val
 }
 
 /// The index in `(a, i, n)`, which is at most the length.
-fn position(args: &[Value], length: usize) -> Result<usize> {
+fn index_in(args: &[Value], length: usize) -> Result<usize> {
     let at = args.get(1).map(index).transpose()?.and_then(|at| usize::try_from(at).ok());
     at.filter(|&at| at <= length).ok_or_else(|| expected("a vector, an index inside of it and a number of elements"))
 }
@@ -175,10 +171,7 @@ pub(super) fn size_of(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
         [Value::Symbol(name)] => Some(name.len()),
         [Value::Scalar(scalar)] => Some(scalar.scalar_type().bytes()),
         [Value::Type(ty)] => bytes(ty),
-        [Value::Array(array)] => {
-            let count: usize = array.0.dims.borrow().iter().product();
-            bytes(&array.0.place.borrow().0.memory.0.element).map(|bytes| bytes * count)
-        }
+        [Value::Array(array)] => bytes(&array.0.place.borrow().0.memory.0.element).map(|bytes| bytes * array.length()),
         _ => None,
     };
     match size.and_then(|size| i64::try_from(size).ok()) {

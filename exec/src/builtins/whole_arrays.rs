@@ -5,18 +5,14 @@
 use ircode::primitives::{Compute, lookup};
 use ircode::{Scalar, Type};
 
-use super::arrays::array;
-use super::control::index;
+use super::arrays::{array, sizes};
+use super::control::{index, position};
 use super::floats::{Floats, factor, float_type, rounded, share_memory, update};
 use super::{Runtime, expected};
 use crate::machine::Fault;
 use crate::value::{ArrayRef, Value, isa};
 
 type Result<T> = std::result::Result<T, Fault>;
-
-fn length(array: &ArrayRef) -> usize {
-    array.0.dims.borrow().iter().product()
-}
 
 fn element_type(array: &ArrayRef) -> Type {
     array.0.place.borrow().0.memory.0.element.clone()
@@ -33,7 +29,7 @@ fn part(value: &Value, first: usize, count: usize) -> Result<Vec<Value>> {
 
 /// The elements, all of which must be assigned.
 fn elements(runtime: &Runtime<'_>, value: &Value) -> Result<Vec<Value>> {
-    let elements = part(value, 0, length(array(value)?))?;
+    let elements = part(value, 0, array(value)?.length())?;
     match elements.iter().any(|element| matches!(element, Value::Undefined)) {
         true => Err(runtime.exception("UndefRefError", &[], vec![])),
         false => Ok(elements),
@@ -53,10 +49,6 @@ pub(super) fn scalar(runtime: &Runtime<'_>, name: &str, a: &Value, b: &Value) ->
     }
 }
 
-fn reducing_empty(runtime: &Runtime<'_>, message: &str) -> Fault {
-    runtime.exception("ArgumentError", &["msg"], vec![Value::String(message.into())])
-}
-
 pub(super) fn dimension_mismatch(runtime: &Runtime<'_>, message: String) -> Fault {
     runtime.exception("DimensionMismatch", &["msg"], vec![Value::String(message.into())])
 }
@@ -70,12 +62,15 @@ pub(super) fn sum(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
         return Scalar::from_float(ty, sum).map(Value::Scalar).ok_or_else(|| expected("an array"));
     }
     let mut rest = elements(runtime, target)?.into_iter();
-    match (rest.next(), element_type(array)) {
-        (Some(first), _) => rest.try_fold(first, |sum, value| scalar(runtime, "+", &sum, &value)),
-        (None, Type::Scalar(ty)) => Ok(Value::Scalar(Scalar::from_bits(ty, 0))),
-        (None, _) => {
+    match (element_type(array), rest.next()) {
+        (Type::Scalar(ty), first) => {
+            let zero = Value::Scalar(Scalar::from_bits(ty.summed(), 0));
+            first.into_iter().chain(rest).try_fold(zero, |sum, value| scalar(runtime, "+", &sum, &value))
+        }
+        (_, Some(first)) => rest.try_fold(first, |sum, value| scalar(runtime, "+", &sum, &value)),
+        (_, None) => {
             let message = "reducing over an empty collection is not allowed; consider supplying `init` to the reducer";
-            Err(reducing_empty(runtime, message))
+            Err(runtime.argument_error(message))
         }
     }
 }
@@ -91,7 +86,7 @@ fn extremum(runtime: &Runtime<'_>, args: &[Value], better: &str, of: &str) -> Re
             "argmax" | "argmin" => "collection must be non-empty",
             _ => "reducing over an empty collection is not allowed; consider supplying `init` to the reducer",
         };
-        return Err(reducing_empty(runtime, message));
+        return Err(runtime.argument_error(message));
     };
     let is_nan = |value: &Value| value.as_float().is_some_and(f64::is_nan);
     for (i, value) in rest {
@@ -139,17 +134,7 @@ pub(super) fn fill(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
         [Value::Tuple(dims)] => dims.0.fields.values(),
         dims => dims,
     };
-    let mut sizes = Vec::with_capacity(dims.len());
-    let mut length = 1usize;
-    for dim in dims {
-        let size = usize::try_from(index(dim)?).ok();
-        let product = size.and_then(|size| length.checked_mul(size));
-        let (Some(size), Some(product)) = (size, product) else {
-            return Err(reducing_empty(runtime, "invalid Array dimensions"));
-        };
-        sizes.push(size);
-        length = product;
-    }
+    let (sizes, length) = sizes(runtime, dims)?;
     runtime.meter.would_fit(length)?;
     runtime.array(value.type_of(), sizes, vec![value.clone(); length])
 }
@@ -166,7 +151,7 @@ pub(super) fn as_element(runtime: &mut Runtime<'_>, value: &Value, element: &Typ
 /// `fill!(a, value)`.
 pub(super) fn fill_all(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let [target, value] = args else { return Err(expected("an array and a value")) };
-    let count = length(array(target)?);
+    let count = array(target)?.length();
     fill_range(runtime, target, 0, count, value)?;
     Ok(target.clone())
 }
@@ -193,13 +178,13 @@ fn write(target: &Value, first: usize, values: Vec<Value>) -> Result<()> {
 /// The elements from `first` to `last`, counted from 1 in memory order, as an offset and a number. `last` may be one less
 /// than `first`: then there are none.
 fn range(runtime: &Runtime<'_>, target: &Value, first: &Value, last: &Value) -> Result<(usize, usize)> {
-    let length = length(array(target)?);
+    let length = array(target)?.length();
     let (from, to) = (index(first)?, index(last)?);
     if to < from {
         return Ok((0, 0));
     }
-    match (usize::try_from(from - 1), usize::try_from(to)) {
-        (Ok(from), Ok(to)) if to <= length => Ok((from, to - from)),
+    match (position(first)?, usize::try_from(to)) {
+        (Some(from), Ok(to)) if to <= length => Ok((from, to - from)),
         _ => {
             let indices = Value::Text(format!("{from}:{to}").into());
             Err(runtime.exception("BoundsError", &["a", "i"], vec![target.clone(), indices]))
@@ -216,15 +201,14 @@ pub(crate) fn negative_count(count: i128) -> String {
 pub(super) fn copyto(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let what = "two arrays, or an array and a place, an array and a place, and a number";
     let (to, to_first, from, from_first, count) = match args {
-        [to, from] => (to, 1, from, 1, length(array(from)?) as i128),
+        [to, from] => (to, 1, from, 1, array(from)?.length() as i128),
         [to, to_first, from, from_first, count] => (to, index(to_first)?, from, index(from_first)?, index(count)?),
         _ => return Err(expected(what)),
     };
     let element = element_type(array(to)?);
     array(from)?;
     if count < 0 {
-        let message = negative_count(count);
-        return Err(runtime.exception("ArgumentError", &["msg"], vec![Value::String(message.into())]));
+        return Err(runtime.argument_error(&negative_count(count)));
     }
     if count == 0 {
         return Ok(to.clone());
@@ -265,7 +249,7 @@ pub(super) fn vcat(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     if first.0.dims.borrow().len() != 1 || second.0.dims.borrow().len() != 1 || element != element_type(second) {
         return Err(expected(what));
     }
-    let length = length(first) + length(second);
+    let length = first.length() + second.length();
     runtime.meter.would_fit(length)?;
     let mut all = a.array_elements().unwrap_or_default();
     all.extend(b.array_elements().unwrap_or_default());
@@ -311,7 +295,7 @@ pub(super) fn add_scalar(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let array = array(target)?;
     let ty = float_type(array)?;
     let value = factor(ty, value)?;
-    update(target, 0, length(array), |_, old| rounded(ty, old + value))?;
+    update(target, 0, array.length(), |_, old| rounded(ty, old + value))?;
     Ok(target.clone())
 }
 
@@ -347,8 +331,7 @@ pub(crate) const CHANGED_OPERAND: &str = "the array that is changed must not be 
 /// What is changed must not be among what is read.
 pub(super) fn apart(runtime: &Runtime<'_>, target: &Value, others: &[&Value]) -> Result<()> {
     if others.iter().any(|other| share_memory(target, other)) {
-        let message = Value::String(CHANGED_OPERAND.into());
-        return Err(runtime.exception("ArgumentError", &["msg"], vec![message]));
+        return Err(runtime.argument_error(CHANGED_OPERAND));
     }
     Ok(())
 }

@@ -206,7 +206,7 @@ pub(crate) fn run(
                 put_array(registers, compact.own(at), from);
             }
             Instruction::ArrayLength { array: target, to } => {
-                let length: usize = expect!(array(registers, target)).0.dims.borrow().iter().product();
+                let length = expect!(array(registers, target)).length();
                 put_integer(registers, to, length as i64);
             }
             Instruction::ArraySize { array: target, dimension, to } => {

@@ -7,8 +7,8 @@ use ircode::{Callee, Name, Type};
 use super::mapping::{MAPPING, Mapping};
 use super::{Fault, Frame, Run, Step, named};
 use crate::error::RunErrorKind;
-use crate::prepare::{Code, Source, is_for_arrays};
-use crate::value::{Value, isa};
+use crate::prepare::{Code, Source, may_have_methods};
+use crate::value::{Value, nearer_type, open_type};
 
 impl Run<'_, '_> {
     /// Starts a call of a function by what is called, where that is a value of its own.
@@ -118,7 +118,7 @@ impl Run<'_, '_> {
     pub(super) fn call_value(&mut self, callee: Value, args: Vec<Value>) -> Result<Step, Fault> {
         match callee {
             Value::Function(name) | Value::Text(name) => self.call_function(&name, args),
-            Value::Type(ty) => match self.method(&ty.to_string(), &args) {
+            Value::Type(ty) => match self.method(&ty.to_string(), &args)? {
                 Some(function) => Ok(Step::Call(function, None, args)),
                 None => Ok(Step::Value(self.construct(&ty, &args)?)),
             },
@@ -129,7 +129,7 @@ impl Run<'_, '_> {
             other => {
                 // A closure of Julia's: its methods are named by its type.
                 let of = format!("(::{})", other.type_of());
-                if let Some(function) = self.method(&of, &args) {
+                if let Some(function) = self.method(&of, &args)? {
                     return Ok(Step::Call(function, Some(other), args));
                 }
                 let what = format!("a call of {other}, a {:?}", other.type_of());
@@ -144,9 +144,9 @@ impl Run<'_, '_> {
             Callee::Function(function) => Ok(Step::Call(function, None, args)),
             Callee::Primitive(primitive) => {
                 let is_array = |arg: &Value| matches!(arg, Value::Array(_));
-                if is_for_arrays(primitive)
+                if may_have_methods(primitive)
                     && !args.iter().any(is_array)
-                    && let Some(function) = self.method(primitive.name, &args)
+                    && let Some(function) = self.method(primitive.name, &args)?
                 {
                     return Ok(Step::Call(function, None, args));
                 }
@@ -159,7 +159,11 @@ impl Run<'_, '_> {
             Callee::Type(ty) => self.call_value(Value::Type(Arc::new(ty)), args),
             Callee::Unknown(name) => {
                 let plain = name.rsplit('.').next().unwrap_or(&name);
-                match self.method(&name, &args).or_else(|| self.method(plain, &args)) {
+                let method = match self.method(&name, &args)? {
+                    None => self.method(plain, &args)?,
+                    method => method,
+                };
+                match method {
                     Some(function) => Ok(Step::Call(function, None, args)),
                     None => Err(Fault::Fatal(RunErrorKind::UnknownFunction(name))),
                 }
@@ -167,10 +171,12 @@ impl Run<'_, '_> {
         }
     }
 
-    /// The method for arguments of these types: of those that take them, the one whose types are theirs exactly, else the
-    /// first.
-    pub(super) fn method(&mut self, of: &str, args: &[Value]) -> Option<usize> {
-        let mut found = None;
+    /// The method for arguments of these types, as Julia chooses it: the one whose types are theirs exactly, else the most specific of those that take them. An
+    /// error where the program does not tell which that is.
+    pub(super) fn method(&mut self, of: &str, args: &[Value]) -> Result<Option<usize>, Fault> {
+        let mut fitting: Vec<(usize, Vec<Type>)> = Vec::new();
+        // Those that may take them, and what the program would have to tell.
+        let mut open: Vec<(Vec<Type>, RunErrorKind)> = Vec::new();
         for &function in self.machine.module.methods(of) {
             let Ok(code) = self.machine.code(function) else { continue };
             let (first, rest): (&[Type], &[Type]) = match code.argtypes.get(1..).unwrap_or_default() {
@@ -178,16 +184,45 @@ impl Run<'_, '_> {
                 [first @ .., Type::Tuple(rest)] if code.varargs => (first, rest),
                 types => (types, &[]),
             };
-            let pairs = || args.iter().zip(first.iter().chain(rest));
-            if first.len() + rest.len() != args.len() || !pairs().all(|(arg, ty)| isa(arg, ty)) {
+            let taken = || first.iter().chain(rest);
+            let pairs = || args.iter().zip(taken());
+            if first.len() + rest.len() != args.len() {
                 continue;
             }
             if pairs().all(|(arg, ty)| arg.type_of() == *ty) {
-                return Some(function);
+                return Ok(Some(function));
             }
-            found = found.or(Some(function));
+            let answers = || pairs().map(|(arg, ty)| (arg, ty, self.machine.runtime.known_isa(arg, ty)));
+            if answers().any(|(_, _, answer)| answer == Some(false)) {
+                continue;
+            }
+            let kind = answers().find(|(_, _, answer)| answer.is_none()).map(|(arg, ty, _)| open_type(arg, ty));
+            match kind {
+                Some(kind) => open.push((taken().cloned().collect(), kind)),
+                None => fitting.push((function, taken().cloned().collect())),
+            }
         }
-        found
+        let is_below = |types: &[Type], others: &[Type]| {
+            args.iter().zip(types).zip(others).all(|((arg, ty), other)| {
+                self.machine.module.is_a(ty, other) == Some(true) || nearer_type(arg, ty, other) == Some(true)
+            })
+        };
+        let best = fitting.iter().find(|(_, types)| fitting.iter().all(|(_, others)| is_below(types, others)));
+        if let Some((_, kind)) =
+            open.into_iter().find(|(others, _)| best.is_none_or(|(_, types)| !is_below(types, others)))
+        {
+            return Err(Fault::Fatal(kind));
+        }
+        match (best, fitting.is_empty()) {
+            (Some((function, _)), _) => Ok(Some(*function)),
+            (None, true) => Ok(None),
+            (None, false) => {
+                let what = format!(
+                    "a call of {of} of which several methods take the arguments, and none is the most specific,"
+                );
+                Err(Fault::Fatal(RunErrorKind::Unsupported(what)))
+            }
+        }
     }
 
     pub(super) fn construct(&mut self, ty: &Type, args: &[Value]) -> Result<Value, Fault> {

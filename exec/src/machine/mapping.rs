@@ -25,7 +25,7 @@ fn unsupported(what: String) -> Fault {
 
 /// An element, counted from 0.
 fn element(array: &ArrayRef, at: usize) -> Option<Value> {
-    let length: usize = array.0.dims.borrow().iter().product();
+    let length = array.length();
     let place = array.0.place.borrow();
     let memory = place.0.memory.0.fields.borrow();
     (at < length).then(|| memory.values().get(place.0.offset + at).cloned()).flatten()

@@ -111,6 +111,18 @@ impl FunctionCompiler<'_, '_> {
         self.builder.ins().load(clif::I64, flags, array.header, at)
     }
 
+    /// Whether two arrays have no elements in common: a reshaped array has another header, and the same elements.
+    pub(crate) fn are_apart(&mut self, a: &ArrayParts, b: &ArrayParts) -> ir::Value {
+        let [data, other] = [a, b].map(|array| self.load_word(array.header, self::array::DATA));
+        let length = self.load_word(a.header, self::array::LENGTH);
+        let others = self.builder.ins().icmp(IntCC::NotEqual, a.header, b.header);
+        let elsewhere = self.builder.ins().icmp(IntCC::NotEqual, data, other);
+        // Two slices of the host that are empty may lie at one address.
+        let is_empty = self.builder.ins().icmp_imm_s(IntCC::Equal, length, 0);
+        let apart = self.builder.ins().bor(elsewhere, is_empty);
+        self.builder.ins().band(others, apart)
+    }
+
     /// A dimension of an array of this rank, counted from 0, as it is now.
     pub(crate) fn dimension_word(&mut self, header: ir::Value, rank: u32, dimension: u32) -> ir::Value {
         let at = if rank == 1 { array::LENGTH } else { array::DIMENSIONS + 8 * dimension as i32 };

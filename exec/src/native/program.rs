@@ -180,6 +180,8 @@ impl Program {
 
     /// Takes subnormal numbers for zero in calls, or not, as before. Processors take up to a hundred times as long for them, and
     /// adjoints of long recurrences become such numbers; results then differ from the interpreter's in them.
+    ///
+    /// Functions of the host run in this mode of the processor, too, which Rust's rules do not provide for: so far its compiler makes nothing of that.
     pub fn flush_subnormals(self, flush: bool) -> Self {
         Program { flushes_subnormals: flush, ..self }
     }

@@ -157,7 +157,13 @@ pub(super) fn convert(ty: ScalarType, value: &Scalar) -> Result {
         };
     }
     if let Some(float) = value.as_float() {
-        if float.trunc() != float || float.abs() >= 2f64.powi(127) {
+        if float.trunc() != float {
+            return Err(inexact());
+        }
+        if ty == ScalarType::UInt128 && (0.0..2f64.powi(128)).contains(&float) {
+            return Ok(Scalar::UInt128(Box::new(float as u128)));
+        }
+        if float >= 2f64.powi(127) || float < -2f64.powi(127) {
             return Err(inexact());
         }
         return in_range(ty, float as i128).ok_or_else(inexact);

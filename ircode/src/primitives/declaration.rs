@@ -27,7 +27,7 @@ use crate::types::Type;
 impl Primitive {
     /// A function of scalars that takes this number of operands. It must give the same result for the same operands
     /// unless its effects say otherwise: calls of constants are computed before the program runs. It is never called
-    /// with another number of operands. It should not panic: where machine code calls it, that ends the process.
+    /// with another number of operands. Where it panics, so does what runs the program, in machine code too.
     pub const fn scalars(
         name: &'static str,
         operands: usize,

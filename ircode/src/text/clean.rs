@@ -14,10 +14,16 @@ use super::{irtools, page};
 /// ```
 /// assert_eq!(ircode::text::clean("\u{1b}[90m1 ─\u{1b}[39m      return 1"), "1 ─      return 1");
 /// assert_eq!(ircode::text::clean("# 1 ─      return 1\n"), "1 ─      return 1\n");
+/// assert_eq!(ircode::text::clean("\u{feff}1 ─      return 1"), "1 ─      return 1");
 /// assert_eq!(ircode::text::clean("# a comment\n1 ─ return 1"), "# a comment\n1 ─ return 1");
 /// ```
 pub fn clean(text: &str) -> Cow<'_, str> {
-    let text = if text.as_bytes().contains(&0x1b) { Cow::Owned(without_escapes(text)) } else { Cow::Borrowed(text) };
+    let text = match text.strip_prefix('\u{feff}') {
+        // What some editors put in front of a file.
+        Some(marked) => Cow::Owned(marked.to_string()),
+        None => Cow::Borrowed(text),
+    };
+    let text = if text.as_bytes().contains(&0x1b) { Cow::Owned(without_escapes(&text)) } else { text };
     // A space that does not break is what some pages make of one; in a string it stays.
     let spaced = text.contains('\u{a0}') && (text.contains("─\u{a0}") || text.contains("│\u{a0}"));
     let text = if spaced { Cow::Owned(text.replace('\u{a0}', " ")) } else { text };

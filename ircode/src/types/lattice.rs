@@ -18,6 +18,7 @@ impl Type {
     /// assert_eq!(Type::parse("Core.Compiler.MaybeUndef(Float64)").widened(), Some(Type::FLOAT64));
     /// assert_eq!(Type::parse("Core.Const(true)").widened(), Some(Type::BOOL));
     /// assert_eq!(Type::parse("Core.Const(IndexLinear())").widened(), Some(Type::parse("IndexLinear")));
+    /// assert_eq!(Type::parse("Core.Const(Pair{Int64,Bool}(1, true))").widened(), Some(Type::parse("Pair{Int64,Bool}")));
     /// assert_eq!(Type::FLOAT64.widened(), None);
     /// ```
     pub fn widened(&self) -> Option<Type> {
@@ -39,11 +40,7 @@ impl Type {
         let parts = split_depth_0(inside, ',')?;
         let first = parts.first()?.trim();
         match name.unwrap_or(path) {
-            // The only value of its type is shown as a call of that without arguments.
-            "Const" => known_constant(first).map(|constant| constant.ty()).or_else(|| {
-                let ty = Type::parse(first.strip_suffix("()")?);
-                ty.is_named().then_some(ty)
-            }),
+            "Const" => known_constant(first).map(|constant| constant.ty()).or_else(|| shown_type(first)),
             "MaybeUndef" | "PartialStruct" | "PartialOpaque" | "LimitedAccuracy" => Some(Type::parse(first)),
             "Conditional" | "InterConditional" => Some(Type::BOOL),
             _ => None,
@@ -110,4 +107,15 @@ fn known_constant(text: &str) -> Option<Constant> {
         }
     }
     crate::text::read_constant(text).filter(is_known)
+}
+
+/// The type of an object that is shown as a call of it. The only value of a type is one without arguments. With such, types may show themselves in other ways,
+/// `Base.OneTo(5)`, but not where they say their parameters.
+fn shown_type(text: &str) -> Option<Type> {
+    let ty = match text.strip_suffix("()") {
+        Some(name) => Type::parse(name),
+        None => Constant::Text(text.into()).shown_object()?.0,
+    };
+    let says_all = text.ends_with("()") || ty.to_string().contains('{');
+    (ty.is_named() && says_all).then_some(ty)
 }

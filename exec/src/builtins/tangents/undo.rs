@@ -26,7 +26,7 @@ pub(in crate::builtins) fn snapshot(runtime: &mut Runtime<'_>, args: &[Value]) -
     };
     match object {
         Value::Array(array) => {
-            let length: usize = array.0.dims.borrow().iter().product();
+            let length = array.length();
             runtime.meter.would_fit(length)?;
             let dims = array.0.dims.borrow().clone();
             let element = array.0.place.borrow().0.memory.0.element.clone();

@@ -51,7 +51,7 @@ impl FunctionCompiler<'_, '_> {
         let (Some(to), Some(from)) = (self.array(shadow), self.array(other)) else { return Ok(None) };
         let Some(helper) = adding(&to.element).filter(|_| from.element.ty == to.element.ty) else { return Ok(None) };
         let [own, others] = [&to, &from].map(|array| self.header_word(array, array::LENGTH));
-        let apart = self.builder.ins().icmp(IntCC::NotEqual, to.header, from.header);
+        let apart = self.are_apart(&to, &from);
         let alike = self.builder.ins().icmp(IntCC::Equal, own, others);
         let fine = self.builder.ins().band(apart, alike);
         self.unless(fine, primitive, &[shadow.clone(), other.clone()], |compiler| {

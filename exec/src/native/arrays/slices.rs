@@ -214,9 +214,9 @@ impl FunctionCompiler<'_, '_> {
     fn add_elements(&mut self, (to, parts): (&Typed, &ArrayParts), first: ir::Value, added: &Typed) -> bool {
         let Some(source) = self.array(added).filter(|added| added.element.ty == parts.element.ty) else { return false };
         let Some(helper) = adding(&parts.element) else { return false };
-        let apart = self.builder.ins().icmp(IntCC::NotEqual, parts.header, source.header);
-        self.guard(apart, What::Message("ArgumentError", crate::builtins::whole_arrays::CHANGED_OPERAND), &[]);
         let length = self.load_word(source.header, array::LENGTH);
+        let apart = self.are_apart(parts, &source);
+        self.guard(apart, What::Message("ArgumentError", crate::builtins::whole_arrays::CHANGED_OPERAND), &[]);
         let before = self.builder.ins().iadd_imm_s(length, -1);
         let last = self.saturating_sum(first, before);
         let (data, count) = self.stretch(to, parts, &Stretch { first, last });

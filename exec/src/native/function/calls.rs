@@ -34,11 +34,12 @@ enum Found {
 /// the call has failed.
 pub(crate) unsafe extern "C" fn call_value(context: *mut Context, site: u32, operands: u64) -> u8 {
     // SAFETY: machine code calls this with its context, which nobody else uses meanwhile.
-    let prepared = unsafe { prepare(&mut *context, site, operands) };
+    let prepared = unsafe { (*context).guarded(site, |context| prepare(context, site, operands)) };
     let Prepared { entry, arguments } = match prepared {
-        Ok(Found::Function(prepared)) => prepared,
-        Ok(Found::Done) => return 0,
-        Err(refused) => {
+        None => return 1,
+        Some(Ok(Found::Function(prepared))) => prepared,
+        Some(Ok(Found::Done)) => return 0,
+        Some(Err(refused)) => {
             // SAFETY: as above.
             unsafe { (*context).refuse_or_fail(site, refused) };
             return 1;

@@ -14,7 +14,7 @@ use crate::native::compiler::call_graph::never_returns;
 use crate::native::layout::{Layout, Parts, Shape};
 use crate::native::runtime::helpers::CALL_VALUE;
 use crate::native::values::addresses::{ADDRESS, OBJECT_ID};
-use crate::prepare::{foreign_text, invoked, is_for_arrays, struct_info};
+use crate::prepare::{foreign_text, invoked, may_be_of_method, struct_info};
 
 /// Primitives whose result holds what they are given.
 const KEEPING: &[&str] =
@@ -200,9 +200,9 @@ impl FunctionCompiler<'_, '_> {
         if !primitive.takes(args.len()) {
             return self.refuse(format!("`{}` of another number of operands", primitive.name));
         }
-        // What is no array has methods of its own, which are found when it is known what it is.
-        let has_methods = is_for_arrays(primitive) && !self.module.methods(primitive.name).is_empty();
         let mut operands = self.operands(ir, args)?;
+        let first = operands.first().map(|first| &first.layout.ty);
+        let has_methods = may_be_of_method(&self.module, primitive, first);
         if primitive.name == "rethrow" && operands.is_empty() {
             operands.push(self.the_exception(ir, &Type::Any)?);
         }

@@ -173,6 +173,19 @@ impl Context {
         status.unwrap_or_else(|_| self.out_of_stack())
     }
 
+    /// Does something for machine code that may call a function of the host. Where that panics, the site fails, and the panic goes on where machine code
+    /// was called: nothing unwinds through it.
+    pub(crate) fn guarded<T>(&mut self, site: u32, work: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        match catch_unwind(AssertUnwindSafe(|| work(self))) {
+            Ok(done) => Some(done),
+            Err(panic) => {
+                self.panic = Some(panic);
+                self.fail(site, Fault::Fatal(RunErrorKind::ReachedUnreachable));
+                None
+            }
+        }
+    }
+
     fn out_of_stack(&mut self) -> u8 {
         self.refused = Some("a recursion that needs so much of the stack".into());
         self.fail_outside(Fault::Fatal(RunErrorKind::DepthLimit(self.shared.limits.depth)));

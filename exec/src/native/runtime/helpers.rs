@@ -4,13 +4,12 @@
 //! and have put the error into the context.
 #![allow(unsafe_code, reason = "called by machine code, with addresses of its memory")]
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-
 use ircode::Scalar;
 use ircode::primitives::ResultType;
 use smallvec::SmallVec;
 
 use super::context::{Context, Shared};
+use crate::builtins::arrays::INVALID_DIMENSIONS;
 use crate::builtins::whole_arrays::negative_count;
 use crate::error::RunErrorKind;
 use crate::machine::Fault;
@@ -271,20 +270,14 @@ unsafe extern "C" fn interpret(context: *mut Context, site: u32, operands: u64) 
             let Some(What::Interpreted(work)) = shared.sites.get(site as usize).map(|site| &site.what) else {
                 return 1;
             };
-            // SAFETY: the operands are those of the site, and there is room for its result.
-            let work = || context.with_layouts(|context, layouts| interpret_on(context, layouts, work, operands));
-            // Nothing unwinds through machine code.
-            let done = match catch_unwind(AssertUnwindSafe(work)) {
-                Ok(done) => done,
-                Err(panic) => {
-                    context.panic = Some(panic);
-                    context.fail(site, Fault::Fatal(RunErrorKind::ReachedUnreachable));
-                    return 1;
-                }
-            };
+            let done = context.guarded(site, |context| {
+                // SAFETY: the operands are those of the site, and there is room for its result.
+                context.with_layouts(|context, layouts| interpret_on(context, layouts, work, operands))
+            });
             match done {
-                Ok(()) => 0,
-                Err(refused) => {
+                None => 1,
+                Some(Ok(())) => 0,
+                Some(Err(refused)) => {
                     let inner = std::mem::take(&mut context.inner_places);
                     context.refuse_or_fail(site, refused);
                     context.inner_places = inner;
@@ -450,9 +443,7 @@ unsafe extern "C" fn new(context: *mut Context, site: u32, operands: u64) -> u64
 fn new_array(context: &mut Context, bytes: u32, dims: &[i64]) -> Option<Result<u64, Fault>> {
     let length = dims.iter().try_fold(1_u64, |length, &dim| length.checked_mul(u64::try_from(dim).ok()?));
     let Some(length) = length.filter(|&length| i64::try_from(length).is_ok()) else {
-        let message = Value::String("invalid Array dimensions".into());
-        let fault = context.runtime().exception("ArgumentError", &["msg"], vec![message]);
-        return Some(Err(fault));
+        return Some(Err(context.runtime().argument_error(INVALID_DIMENSIONS)));
     };
     let data = context.memory.take_zeros(usize::try_from(length.checked_mul(u64::from(bytes))?).ok()?.max(16))?;
     new_header(context, data.as_ptr() as u64, length, dims).map(Ok)
