@@ -280,16 +280,44 @@ fn panics_come_through_machine_code() {
 
     use bbkit::Differentiate;
 
-    let module = of_x("Main.panicking(x)", "Float64");
-    let compiled = module.primal("f").compile().unwrap();
-    let machine = |x: f64| Machine::new(&module).call("f", &[Value::from(x)]).unwrap().as_float().unwrap();
-    let native = |x: f64| compiled.call((x,)).unwrap().float(0).unwrap();
-    for x in [2.0, 0.5, 3.0] {
-        let [by_machine, by_native] = [&machine as &dyn Fn(f64) -> f64, &native].map(|call| {
-            let told = catch_unwind(AssertUnwindSafe(|| call(x)));
-            told.map_err(|panic| panic.downcast_ref::<&str>().map(|what| (*what).to_string()))
-        });
-        assert_eq!(by_native, by_machine);
-        assert_eq!(by_native.is_err(), x > 1.0);
+    // Called by its name, and as a value.
+    let by_name = of_x("Main.panicking(x)", "Float64");
+    let as_value = host(
+        "
+function f(x::Float64)::Float64
+1 ─ %1 = Base.lt_float(x, 0.0)::Bool
+│   %2 = Core.ifelse(%1, Main.softplus, Main.panicking)::Function
+│   %3 = (%2)(x)::Float64
+└──      return %3
+end
+",
+    );
+    for module in [by_name, as_value] {
+        let compiled = module.primal("f").compile().unwrap();
+        let machine = |x: f64| Machine::new(&module).call("f", &[Value::from(x)]).unwrap().as_float().unwrap();
+        let native = |x: f64| compiled.call((x,)).unwrap().float(0).unwrap();
+        for x in [2.0, 0.5, 3.0] {
+            let [by_machine, by_native] = [&machine as &dyn Fn(f64) -> f64, &native].map(|call| {
+                let told = catch_unwind(AssertUnwindSafe(|| call(x)));
+                told.map_err(|panic| panic.downcast_ref::<&str>().map(|what| (*what).to_string()))
+            });
+            assert_eq!(by_native, by_machine);
+            assert_eq!(by_native.is_err(), x > 1.0);
+        }
     }
+}
+
+/// A primitive that has panicked is still there: the panic was the host's, and it may go on.
+#[test]
+fn a_primitive_that_has_panicked_can_be_called_again() {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    let module = of_x("Main.doubled(x)", "Float64");
+    let mut machine = Machine::new(&module).define("doubled", |args, _| {
+        assert!(args[0].as_float() != Some(0.0), "no zero");
+        Ok(args[0].clone())
+    });
+    let mut call = |x: f64| catch_unwind(AssertUnwindSafe(|| machine.call("f", &[Value::from(x)]).unwrap().as_float()));
+    assert!(call(0.0).is_err());
+    assert_eq!(call(2.0).unwrap(), Some(2.0));
 }

@@ -1,16 +1,22 @@
 //! The verifier's conditions: each is broken by a program in `tests/verifier`, and by that program alone; the table there is
 //! held against the code. Both representations must find the same.
 
-#![allow(clippy::expect_used, clippy::panic, clippy::indexing_slicing, reason = "a test that cannot go on should stop")]
+#![allow(
+    clippy::expect_used,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test that cannot go on should stop"
+)]
 
 use std::fs;
 use std::path::Path;
 
-use bbcode::BBCode;
+use bbcode::{BBCode, OddEdges};
 use bbkit::Input;
 use ircode::{
-    Check, Declaration, DifferentiabilityWitness, GlobalRef, IRCode, Module, TableCheck, parse_module, verify,
-    verify_tables, verify_with_globals,
+    Check, Declaration, DifferentiabilityWitness, GlobalRef, IRCode, Module, TableCheck, Type, parse_function,
+    parse_module, verify, verify_tables, verify_with_globals,
 };
 
 const TABLE: &str = include_str!("verifier/README.md");
@@ -209,4 +215,26 @@ fn the_parameters_of_a_witness_are_ascending_and_there() {
         module.declare(Declaration::Differentiability(witness)).expect("one witness");
         assert_eq!(table_violations(&module), [TableCheck::WitnessParameters], "{numbers:?}");
     }
+}
+
+/// Code that is made by hand may name any statements, and is told where it is wrong.
+#[test]
+fn ranges_of_blocks_may_be_anything() {
+    let stmts = parse_function("1 ─ return 1").unwrap().body.stmts;
+    for start in [0, usize::MAX] {
+        let range = start..usize::MAX;
+        let found = IRCode::from_blocks(stmts.clone(), std::slice::from_ref(&range)).verify().unwrap_err();
+        assert!(found.to_string().contains("statement"), "{found}");
+    }
+}
+
+/// IRCode need not list the block to which another one falls through. Where that becomes a goto, it must.
+#[test]
+fn a_fallthrough_that_is_not_listed_becomes_a_goto_that_is() {
+    let mut bb = BBCode::new(vec![Type::Any]);
+    let block = bb.push_block();
+    bb.set_next(block, Some(block)).unwrap();
+    bb.set_odd_edges(block, OddEdges { missing_succs: vec![block], ..OddEdges::default() }).unwrap();
+    bb.verify().unwrap();
+    IRCode::try_from(&bb).unwrap().verify().unwrap();
 }
