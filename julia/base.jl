@@ -1,19 +1,5 @@
 # Functions of `Base` without what nothing here runs or differentiates: types that only the run tells, texts by their address, the bits of floats and of arrays.
 
-"Operators of `Base`, alone, as they are nothing else here."
-module OperatorsOfBase
-
-==(a::String, b::String) = a === b
-
-"Exact by a fused operation, and not by the upper bits of a factor."
-function *(x::Base.TwicePrecision{T}, v::Integer) where {T<:Union{Float32,Float64}}
-    number = convert(T, v)
-    high, low = Base.mul12(x.hi, number)
-    return Base.TwicePrecision{T}(Base.canonicalize2(high, muladd(x.lo, number, low))...)
-end
-
-end
-
 """
 Elements that turn out to be integers where others are floats: an array of these has floats in a dump, where Julia makes one of any real numbers. In it they are the same
 numbers.
@@ -154,6 +140,19 @@ meet(some::Tuple, ids::Tuple) = is_among(first(some), ids) | meet(Base.tail(some
 is_among(id::UInt, ::Tuple{}) = false
 is_among(id::UInt, ids::Tuple) = (id === first(ids)) | is_among(id, Base.tail(ids))
 
+# Elements that are no numbers, of an array of another type, or of the same array, where the last are copied first if they move on.
+function _unsafe_copyto!(dest::Array, doffs, src::Array, soffs, n)
+    if doffs > soffs && Base.mightalias(dest, src)
+        for i in n-1:-1:0
+            isassigned(src, soffs + i) && (dest[doffs+i] = src[soffs+i])
+        end
+    else
+        for i in 0:n-1
+            isassigned(src, soffs + i) && (dest[doffs+i] = src[soffs+i])
+        end
+    end
+    return dest
+end
 # Arrays of numbers of different types share no memory, so that it does not matter in which order their elements are converted.
 function _unsafe_copyto!(dest::Array{<:Number}, doffs, src::Array{<:Number}, soffs, n)
     for i in 0:n-1
@@ -423,3 +422,35 @@ end
 "The slices of a matrix."
 slices(::Val{1}, A::AbstractMatrix) = eachrow(A)
 slices(::Val{2}, A::AbstractMatrix) = eachcol(A)
+
+"What was at a place of a vector, or at several, which is taken out of it."
+function taken_out!(v::Vector, at::Union{Int,UnitRange{Int}})
+    taken = v[at]
+    deleteat!(v, at)
+    return taken
+end
+
+"Operators of `Base`, alone, as they are nothing else here."
+module OperatorsOfBase
+
+using ..OfBase: float_range
+
+==(a::String, b::String) = a === b
+
+"Exact by a fused operation, and not by the upper bits of a factor."
+function *(x::Base.TwicePrecision{T}, v::Integer) where {T<:Union{Float32,Float64}}
+    number = convert(T, v)
+    high, low = Base.mul12(x.hi, number)
+    return Base.TwicePrecision{T}(Base.canonicalize2(high, muladd(x.lo, number, low))...)
+end
+
+const FloatRange = StepRangeLen{Float64,Base.TwicePrecision{Float64},Base.TwicePrecision{Float64}}
+
+"Without the bits of steps. A difference is a sum, too."
+function +(a::FloatRange, b::FloatRange)
+    length(a) === length(b) || throw(DimensionMismatch("argument dimensions must match"))
+    start = Base.:+(Base._getindex_hiprec(a, 1), Base._getindex_hiprec(b, 1))
+    return float_range(start, Base.:+(a.step, b.step), length(a))
+end
+
+end

@@ -146,6 +146,7 @@ function sharpen_once!(ir, rows::Columns, instances::Instances)
             is_open(rows.types[i]) || Meta.isexpr(stmt, :call) || continue
             found = stmt isa Core.PhiNode ? incoming_type(ir, rows, stmt, impossible) : found_type(ir, rows, stmt, instances)
             is_open(rows.types[i]) || continue
+            found = type_told_apart(found === Any ? rows.types[i] : found)
             found !== Union{} && (found <: rows.types[i] || is_known_call(stmt, found)) && !(rows.types[i] <: found) || continue
             said = rows.types[i]
             rows.types[i] = found
@@ -210,6 +211,8 @@ function sharper_call(ir, rows::Columns, @nospecialize(stmt), instances::Instanc
         mi === nothing && return nothing
         along = call_along_dimension(ir, rows, mi, stmt.args)
         along === nothing || return along
+        taken_out = taken_out_call(ir, rows, mi, stmt.args)
+        taken_out === nothing || return taken_out
         other = something(counted_ntuple(ir, rows, stmt.args[2:end]), matrix_of_floats(ir, rows, stmt.args[2:end]), Some(nothing))
         other === nothing || return other
         sharper = sharpened(mi, argument_types(ir, rows, stmt.args[3:end]), instances)
@@ -332,6 +335,14 @@ function call_along_dimension(ir, rows::Columns, mi::Core.MethodInstance, args)
     return Expr(:call, GlobalRef(Portable, nameof(f)), Val(options.dims), parts...)
 end
 
+"The call that takes elements out of a vector, of a `splice!` that puts nothing in their place."
+function taken_out_call(ir, rows::Columns, mi::Core.MethodInstance, args)
+    mi.def isa Method && mi.def.name === :splice! && length(args) == 5 || return nothing
+    isdefined(Base, :_default_splice) && known_object(args[5]) === Base._default_splice || return nothing
+    hasmethod(Portable.taken_out!, Tuple{argument_types(ir, rows, args[3:4])...}) || return nothing
+    return Expr(:call, GlobalRef(Portable, :taken_out!), args[3:4]...)
+end
+
 "The instance of the same method for arguments of these types, if they say more than its own."
 function sharpened(mi::Core.MethodInstance, types::Vector{Any}, instances::Instances)
     method, sig = mi.def, Base.unwrap_unionall(mi.specTypes)
@@ -378,13 +389,17 @@ function found_type(ir, rows::Columns, @nospecialize(stmt), instances::Instances
         f === Core.tuple && return Tuple{argument_types(ir, rows, stmt.args[2:end])...}
         f === Core.getfield && length(stmt.args) >= 3 || return chosen_type(ir, rows, stmt, instances)
         object, field = argument_type(ir, rows, stmt.args[2]), known_object(stmt.args[3])
-        field isa Union{Int,Symbol} || return Any
+        field isa Union{Int,Symbol} || return type_of_some_element(object, argument_type(ir, rows, stmt.args[3]))
         # Of what does not have the field it is an error.
         members = filter(ty -> !(isconcretetype(ty) && !hasfield_of(ty, field)), Base.uniontypes(object))
         return all(isconcretetype, members) ? Union{map(ty -> type_of_field(instances.fields, ty, field), members)...} : Any
     end
     return Any
 end
+
+"The type of an element of a tuple of which the run tells the number: Julia forgets which types there are, if these are instances of one type or many."
+type_of_some_element(@nospecialize(tuple), @nospecialize(number)) =
+    isconcretetype(tuple) && tuple <: Tuple && number === Int && 0 < fieldcount(tuple) <= MOST_COMBINATIONS ? Union{fieldtypes(tuple)...} : Any
 
 "The type of the types of values of a type."
 type_of_types(@nospecialize(ty)) = Union{(is_one_type(member) ? Type{member} : Any for member in Base.uniontypes(ty))...}
@@ -400,8 +415,15 @@ function chosen_type(ir, rows::Columns, stmt::Expr, instances::Instances)
     found = [made_instance(sig, instances) for sig in possible]
     any(mi -> mi === nothing, found) && return Any
     append!(instances.chosen, found)
+    stmt.args[1] = own_global(stmt.args[1])
     codes = [exported_code(mi, instances) for mi in found]
     return any(code -> code === nothing, codes) ? Any : Union{map(code -> CC.widenconst(code[2]), codes)...}
+end
+
+"The name of a function in the module where it is defined, by which a dump knows its methods: others import it."
+function own_global(@nospecialize(x))
+    f = x isa GlobalRef && is_fixed(x) ? getfield(x.mod, x.name) : nothing
+    return f isa Function && is_global_function(f) && !Base.isexported(Base, x.name) ? GlobalRef(parentmodule(f), nameof(f)) : x
 end
 
 # A type is an object, too, but not one of the fields that its values have.

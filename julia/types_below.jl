@@ -1,0 +1,59 @@
+# Abstract types of the program: which types are below one is known when the dump is made.
+
+"So many types below one are told apart."
+const MOST_BELOW = 8
+
+"The types below abstract ones, with the age of the world in which they were looked for."
+const TYPES_BELOW = IdDict{Any,Tuple{UInt,Any}}()
+
+"""
+The union of the types below an abstract type of the program, of which all values are, if there are few, and none has parameters; of a tuple with such elements, that of the
+tuples of these. Any other type as it is.
+"""
+function type_told_apart(@nospecialize(ty))
+    ty isa DataType && ty <: Tuple && !isconcretetype(ty) && return tuple_told_apart(ty)
+    ty isa DataType && isabstracttype(ty) && isempty(ty.parameters) && is_of_program(ty.name.module) || return ty
+    world = Base.get_world_counter()
+    known = get(TYPES_BELOW, ty, nothing)
+    if known === nothing || first(known) != world
+        known = TYPES_BELOW[ty] = (world, types_below(ty))
+    end
+    below = last(known)
+    return below === nothing || !(1 <= length(below) <= MOST_BELOW) ? ty : Union{below...}
+end
+
+function tuple_told_apart(ty::DataType)
+    any(p -> p isa TypeVar || Base.isvarargtype(p), ty.parameters) && return ty
+    members = [Base.uniontypes(type_told_apart(p)) for p in ty.parameters]
+    mapreduce(length, *, members; init = 1) <= MOST_BELOW && all(types -> all(is_one_type, types), members) || return ty
+    return Union{(Tuple{types...} for types in Iterators.product(members...))...}
+end
+
+"The types below an abstract one whose values have no other, more exact type; `nothing` if some have parameters."
+function types_below(@nospecialize(ty))
+    found = Any[]
+    for m in modules_of_program(), name in names(m; all = true)
+        isdefined(m, name) && isconst(m, name) || continue
+        below = getfield(m, name)
+        below isa Type && below <: ty && below !== Union{} || continue
+        below isa DataType || return nothing
+        isconcretetype(below) && !(below in found) && push!(found, below)
+    end
+    return sort!(found; by = string)
+end
+
+"The modules that are none of Julia's own."
+function modules_of_program()
+    open, found = Module[Main, filter(is_of_program, Base.loaded_modules_array())...], Module[]
+    while !isempty(open)
+        m = pop!(open)
+        m in found && continue
+        push!(found, m)
+        for name in names(m; all = true)
+            isdefined(m, name) && isconst(m, name) || continue
+            inner = getfield(m, name)
+            inner isa Module && parentmodule(inner) === m && inner !== m && inner !== @__MODULE__() && push!(open, inner)
+        end
+    end
+    return found
+end
