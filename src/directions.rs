@@ -55,6 +55,20 @@ impl Forms {
     }
 }
 
+impl Forms {
+    /// A direction with zeros for the tangents that are left out, as `nothing`.
+    pub(crate) fn completed(&self, machine: &Machine<'_>, direction: &[Value]) -> Result<Vec<Value>, GradientError> {
+        let is_left_out = |tangent: &Value| matches!(tangent, Value::Nothing);
+        if !direction.iter().any(is_left_out) {
+            return Ok(direction.to_vec());
+        }
+        let types: Vec<Type> = self.args.iter().map(Value::type_of).collect();
+        let zeros = machine.zero_tangents(&self.args, &types).map_err(run_error)?;
+        let pairs = direction.iter().zip(zeros);
+        Ok(pairs.map(|(tangent, zero)| if is_left_out(tangent) { zero } else { tangent.clone() }).collect())
+    }
+}
+
 impl Form {
     fn of(value: &Value, depth: usize) -> Self {
         let all = |values: &[Value]| values.iter().map(|value| Form::of(value, depth - 1)).collect();
@@ -81,7 +95,7 @@ impl Form {
         let given = tangent.type_of();
         let parts;
         let forms = match self {
-            // What it means that there is none is left to the derivative: where types are not known it stands for zero.
+            // It is zero.
             _ if matches!(tangent, Value::Nothing) => return Ok(()),
             Form::Float(ty) if *ty != given => return Err(format!("{tangent} is no {ty}")),
             Form::Float(_) | Form::Other => return Ok(()),
@@ -124,9 +138,8 @@ impl Prepared {
         wrt: Option<&[String]>,
     ) -> Result<Self, GradientError> {
         let types: Vec<Type> = args.iter().map(Value::type_of).collect();
-        let full_name = module.full_name(name);
-        let mut code = verified(module, &full_name)?;
-        check_arity(&code, &full_name, args.len())?;
+        check_arity(module, &module.full_name(name), args.len())?;
+        let mut code = verified(module, &module.full_name(name))?;
         specialize(&mut code, &name.into(), &types)?;
         let selection = selection(&code, name, wrt)?;
         Ok(Prepared { module: to_ircode(&code)?, code, selection })

@@ -393,8 +393,8 @@ impl Derived {
     ) -> Result<Derived, GradientError> {
         let types: Vec<Type> = args.iter().map(Value::type_of).collect();
         let function = module.full_name(name);
+        check_arity(module, &function, args.len())?;
         let mut module = verified(module, &function)?;
-        check_arity(&module, &function, args.len())?;
         specialize(&mut module, &function, &types)?;
         let wrt = match (&options.wrt, module.function(&function)) {
             (Some(wrt), Some(function)) => Some(wrt::selected(&module, function, wrt)?),
@@ -537,7 +537,7 @@ pub fn specialized(module: &Module<IRCode>, name: &str, args: &[Value]) -> Resul
 }
 
 /// Whether a function takes so many arguments, if it says which it takes: a listing without a header takes as many as are given.
-pub(crate) fn check_arity(module: &Module<BBCode>, name: &Name, got: usize) -> Result<(), GradientError> {
+pub(crate) fn check_arity(module: &Module<IRCode>, name: &Name, got: usize) -> Result<(), GradientError> {
     let Some(function) = module.function(name).filter(|function| !function.name.is_empty()) else { return Ok(()) };
     let Some(declared) = function.body.argtypes.len().checked_sub(1) else { return Ok(()) };
     let (expected, fits) = match function.varargs {

@@ -9,7 +9,7 @@ use passes::reverse_mode::{self, DerivativeNames};
 use crate::GradientError;
 use crate::directions::Forms;
 use crate::engine::{Ran, RunOptions, run};
-use crate::gradient::{into_ircode, run_error, specialize, verified};
+use crate::gradient::{check_arity, into_ircode, run_error, specialize, verified};
 use crate::jvp::packed;
 
 /// The value of a function, its gradient, and the product of its Hessian and a vector.
@@ -88,8 +88,10 @@ pub fn hvp_with(
     vector: &[Value],
     options: &RunOptions,
 ) -> Result<Hvp, GradientError> {
-    Forms::of(args).check(vector)?;
+    let forms = Forms::of(args);
+    forms.check(vector)?;
     let name = &module.full_name(name);
+    check_arity(module, name, args.len())?;
     let types: Vec<Type> = args.iter().map(Value::type_of).collect();
     let limits = options.limits;
     let Some((derived, names)) = hessian_function(module, name, &types, 1)? else {
@@ -98,7 +100,7 @@ pub fn hvp_with(
     let machine = Machine::with_limits(&derived, limits);
     let mut all = packed(&machine, module, name, args)?;
     // The vector may be the arguments themselves, which the function may change.
-    let vector = machine.copies(vector).map_err(run_error)?;
+    let vector = machine.copies(&forms.completed(&machine, vector)?).map_err(run_error)?;
     all.extend(packed(&machine, module, name, &vector)?);
     drop(machine);
     let (result, ran) = run(&derived, &names.directional, &all, options)?;

@@ -8,7 +8,7 @@ use passes::forward_mode::{Options, differentiate};
 use crate::GradientError;
 use crate::directions::Forms;
 use crate::engine::{Ran, RunOptions, run};
-use crate::gradient::{into_ircode, run_error, specialize, verified};
+use crate::gradient::{check_arity, into_ircode, run_error, specialize, verified};
 
 /// A value with its tangents.
 #[derive(Clone, Debug)]
@@ -27,7 +27,7 @@ pub struct Jvp {
 
 /// The value of a function and its derivatives in some directions, by forward-mode differentiation. A direction has one
 /// tangent for each argument, in the form that [`ircode::tangents`] describes: a float for a float, a tuple for a tuple or an immutable
-/// struct, an array for an array, `nothing` where the type has none. [`Machine::tangent_from_json`] and [`Machine::zero_tangent`] make
+/// struct, an array for an array, `nothing` where the type has none; and for any argument `nothing` is zero. [`Machine::tangent_from_json`] and [`Machine::zero_tangent`] make
 /// them. Types of arguments that the function does not declare are taken from `args`.
 ///
 /// Objects among the arguments and tangents are changed in place as the function changes them; a direction that shares objects with the arguments,
@@ -81,12 +81,13 @@ pub fn jvp_with(
     directions.iter().try_for_each(|direction| forms.check(direction))?;
     let types: Vec<Type> = args.iter().map(Value::type_of).collect();
     let name = &module.full_name(name);
+    check_arity(module, name, args.len())?;
     let derived_as = Options { directions: directions.len(), ..Options::default() };
     let (derived, derivative) = jvp_function(module, name, &types, &derived_as)?;
     let machine = Machine::with_limits(&derived, options.limits);
     let mut all = packed(&machine, module, name, args)?;
     for direction in directions {
-        let given = packed(&machine, module, name, direction)?;
+        let given = packed(&machine, module, name, &forms.completed(&machine, direction)?)?;
         // What changes its argument would change the tangent, too, or that of another direction.
         let own = if share_objects(&all, &given) { machine.copies(&given).map_err(run_error)? } else { given };
         all.extend(own);

@@ -7,7 +7,7 @@ use passes::linearization::{LinearizationNames, Options, differentiate};
 
 use crate::GradientError;
 use crate::directions::Forms;
-use crate::gradient::{into_ircode, run_error, specialize, verified};
+use crate::gradient::{check_arity, into_ircode, run_error, specialize, verified};
 use crate::jvp::packed;
 
 /// A value with its differential.
@@ -38,7 +38,7 @@ impl Linearization {
         self.forms.check(direction)?;
         let mut machine = Machine::with_limits(&self.module, limits);
         // They may be objects that are arguments, too, or are to be used again.
-        let direction = machine.copies(direction).map_err(run_error)?;
+        let direction = machine.copies(&self.forms.completed(&machine, direction)?).map_err(run_error)?;
         let tangents = packed(&machine, &self.module, &self.function, &direction)?;
         Ok(machine.apply(&self.differential, &tangents)?)
     }
@@ -80,6 +80,7 @@ pub fn linearize(
 ) -> Result<Linearization, GradientError> {
     let types: Vec<Type> = args.iter().map(Value::type_of).collect();
     let name = &module.full_name(name);
+    check_arity(module, name, args.len())?;
     let (derived, names) = linearized_function(module, name, &types, &Options::default())?;
     let mut machine = Machine::with_limits(&derived, limits);
     let forms = Forms::of(args);

@@ -2,9 +2,9 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
 
-use bbkit::exec::{RunErrorKind, Value};
-use bbkit::ircode::{IRCode, Module, parse_module};
-use bbkit::{GradientError, gradient, hvp, jvp};
+use bbkit::exec::{Limits, Machine, RunErrorKind, Value};
+use bbkit::ircode::{IRCode, Module, Type, parse_module};
+use bbkit::{GradientError, gradient, hvp, jvp, linearize};
 
 fn module_of(text: &str) -> Module<IRCode> {
     parse_module(text).unwrap().module
@@ -18,7 +18,7 @@ fn other_numbers_of_arguments_are_refused() {
     );
     for count in [0, 1, 3] {
         let args = vec![Value::from(2.0); count];
-        let limits = Default::default();
+        let limits = Limits::default();
         let errors = [
             gradient(&module, "scaled", &args, limits).unwrap_err(),
             jvp(&module, "scaled", &args, std::slice::from_ref(&args), limits).unwrap_err(),
@@ -36,6 +36,29 @@ fn other_numbers_of_arguments_are_refused() {
             }
         }
     }
+}
+
+/// A tangent that is left out is zero, of whatever type the argument is.
+#[test]
+fn tangents_that_are_left_out_are_zero() {
+    let module = module_of(
+        "function weighted(x::Vector{Float64}, k::Float64)::Float64\n1 ─ %1 = Base.sum(x)::Float64\n│ %2 = Base.mul_float(%1, k)::Float64\n└── return %2\nend",
+    );
+    let machine = Machine::new(&module);
+    let array = |numbers: [f64; 2]| {
+        let elements = numbers.map(Value::from).to_vec();
+        machine.array(Type::FLOAT64, vec![numbers.len()], elements).unwrap()
+    };
+    let args = [array([1.0, 2.0]), Value::from(5.0)];
+    let limits = Limits::default();
+    // ∂f/∂k is the sum, and along x by (1, 10) it is 5 · 11.
+    let directions = [vec![Value::Nothing, Value::from(1.0)], vec![array([1.0, 10.0]), Value::Nothing]];
+    let tangents = jvp(&module, "weighted", &args, &directions, limits).unwrap().tangents;
+    assert_eq!(tangents.iter().map(Value::as_float).collect::<Vec<_>>(), [Some(3.0), Some(55.0)]);
+    let product = hvp(&module, "weighted", &args, &directions[1], limits).unwrap().product;
+    assert_eq!(product[1].as_float(), Some(11.0));
+    let differential = linearize(&module, "weighted", &args, limits).unwrap();
+    assert_eq!(differential.apply(&directions[0], limits).unwrap().as_float(), Some(3.0));
 }
 
 #[cfg(feature = "native")]
