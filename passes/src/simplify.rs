@@ -34,7 +34,7 @@ const ROUNDS: usize = 8;
 /// Inlines, folds and specialises closures, and takes objects apart until nothing changes, at most eight times. True if something did. With a function
 /// given, others stay as they are.
 ///
-/// This is what comes after [`closure_specialization`](crate::closure_specialization), which is part of it as inlining shows more closures: of a derivative with linear maps of code without
+/// This is what comes after [`closure_specialization`], which is part of it as inlining shows more closures: of a derivative with linear maps of code without
 /// loops it leaves no closure, enum or tuple between the forward pass and the pullback.
 pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
     let mut changed = false;
