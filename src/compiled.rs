@@ -169,7 +169,7 @@ pub enum CallError {
     #[error("native code does not take {0}")]
     Refused(String),
     /// There are more or fewer tangents, gradients or numbers of a seed than there must be.
-    #[error("{given} {what}, but there must be {expected}")]
+    #[error("{what}: {given}, but there must be {expected}")]
     Count {
         /// What is counted.
         what: &'static str,

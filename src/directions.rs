@@ -37,35 +37,34 @@ impl Forms {
         Forms { forms: args.iter().map(|arg| Form::of(arg, DEEPEST)).collect(), args: args.to_vec() }
     }
 
-    /// Whether a direction has one tangent for each argument, of its form, and each object one of its own.
-    pub(crate) fn check(&self, direction: &[Value]) -> Result<(), GradientError> {
+    /// A direction as derivatives take it: with zeros for the tangents that are left out, as `nothing`. There must be one tangent for each argument, of its form, and each
+    /// object must have one of its own.
+    pub(crate) fn complete(&self, machine: &Machine<'_>, direction: &[Value]) -> Result<Vec<Value>, GradientError> {
         if self.forms.len() != direction.len() {
             return Err(GradientError::Direction { arguments: self.forms.len(), tangents: direction.len() });
         }
-        for (index, (form, tangent)) in self.forms.iter().zip(direction).enumerate() {
+        let left_out = direction.iter().enumerate().filter(|(_, tangent)| matches!(tangent, Value::Nothing));
+        let left_out: Vec<usize> = left_out.map(|(index, _)| index).collect();
+        // They are made together, as they may be of one object.
+        let args: Vec<Value> = left_out.iter().filter_map(|&index| self.args.get(index).cloned()).collect();
+        let types: Vec<Type> = args.iter().map(Value::type_of).collect();
+        let zeros = machine.zero_tangents(&args, &types).map_err(run_error)?;
+        let mut direction = direction.to_vec();
+        for (index, zero) in left_out.into_iter().zip(zeros) {
+            if let Some(tangent) = direction.get_mut(index) {
+                *tangent = zero;
+            }
+        }
+        for (index, (form, tangent)) in self.forms.iter().zip(&direction).enumerate() {
             form.check(tangent).map_err(|because| GradientError::Tangent { argument: index + 2, because })?;
         }
-        match first_shared_tangent(&self.args, direction) {
+        match first_shared_tangent(&self.args, &direction) {
             Some(index) => {
                 let because = "an object in the argument has two tangents, or the one of another object".into();
                 Err(GradientError::Tangent { argument: index + 2, because })
             }
-            None => Ok(()),
+            None => Ok(direction),
         }
-    }
-}
-
-impl Forms {
-    /// A direction with zeros for the tangents that are left out, as `nothing`.
-    pub(crate) fn completed(&self, machine: &Machine<'_>, direction: &[Value]) -> Result<Vec<Value>, GradientError> {
-        let is_left_out = |tangent: &Value| matches!(tangent, Value::Nothing);
-        if !direction.iter().any(is_left_out) {
-            return Ok(direction.to_vec());
-        }
-        let types: Vec<Type> = self.args.iter().map(Value::type_of).collect();
-        let zeros = machine.zero_tangents(&self.args, &types).map_err(run_error)?;
-        let pairs = direction.iter().zip(zeros);
-        Ok(pairs.map(|(tangent, zero)| if is_left_out(tangent) { zero } else { tangent.clone() }).collect())
     }
 }
 
@@ -95,8 +94,8 @@ impl Form {
         let given = tangent.type_of();
         let parts;
         let forms = match self {
-            // It is zero.
-            _ if matches!(tangent, Value::Nothing) => return Ok(()),
+            // A part that has no tangent.
+            _ if matches!(tangent, Value::Nothing) && !matches!(self, Form::Float(_)) => return Ok(()),
             Form::Float(ty) if *ty != given => return Err(format!("{tangent} is no {ty}")),
             Form::Float(_) | Form::Other => return Ok(()),
             Form::Array(dims, forms) => {

@@ -88,8 +88,7 @@ pub fn hvp_with(
     vector: &[Value],
     options: &RunOptions,
 ) -> Result<Hvp, GradientError> {
-    let forms = Forms::of(args);
-    forms.check(vector)?;
+    let vector = Forms::of(args).complete(&Machine::with_limits(module, options.limits), vector)?;
     let name = &module.full_name(name);
     check_arity(module, name, args.len())?;
     let types: Vec<Type> = args.iter().map(Value::type_of).collect();
@@ -100,7 +99,7 @@ pub fn hvp_with(
     let machine = Machine::with_limits(&derived, limits);
     let mut all = packed(&machine, module, name, args)?;
     // The vector may be the arguments themselves, which the function may change.
-    let vector = machine.copies(&forms.completed(&machine, vector)?).map_err(run_error)?;
+    let vector = machine.copies(&vector).map_err(run_error)?;
     all.extend(packed(&machine, module, name, &vector)?);
     drop(machine);
     let (result, ran) = run(&derived, &names.directional, &all, options)?;

@@ -78,7 +78,10 @@ pub fn jvp_with(
     options: &RunOptions,
 ) -> Result<Jvp, GradientError> {
     let forms = Forms::of(args);
-    directions.iter().try_for_each(|direction| forms.check(direction))?;
+    let machine = Machine::with_limits(module, options.limits);
+    let directions = directions.iter().map(|direction| forms.complete(&machine, direction));
+    let directions = directions.collect::<Result<Vec<_>, _>>()?;
+    drop(machine);
     let types: Vec<Type> = args.iter().map(Value::type_of).collect();
     let name = &module.full_name(name);
     check_arity(module, name, args.len())?;
@@ -87,7 +90,7 @@ pub fn jvp_with(
     let machine = Machine::with_limits(&derived, options.limits);
     let mut all = packed(&machine, module, name, args)?;
     for direction in directions {
-        let given = packed(&machine, module, name, &forms.completed(&machine, direction)?)?;
+        let given = packed(&machine, module, name, &direction)?;
         // What changes its argument would change the tangent, too, or that of another direction.
         let own = if share_objects(&all, &given) { machine.copies(&given).map_err(run_error)? } else { given };
         all.extend(own);

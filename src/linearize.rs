@@ -35,10 +35,10 @@ impl Linearization {
     ///
     /// [`GradientError::Direction`] and [`GradientError::Tangent`]; else an error of the run.
     pub fn apply(&self, direction: &[Value], limits: Limits) -> Result<Value, GradientError> {
-        self.forms.check(direction)?;
         let mut machine = Machine::with_limits(&self.module, limits);
+        let direction = self.forms.complete(&machine, direction)?;
         // They may be objects that are arguments, too, or are to be used again.
-        let direction = machine.copies(&self.forms.completed(&machine, direction)?).map_err(run_error)?;
+        let direction = machine.copies(&direction).map_err(run_error)?;
         let tangents = packed(&machine, &self.module, &self.function, &direction)?;
         Ok(machine.apply(&self.differential, &tangents)?)
     }

@@ -509,8 +509,8 @@ fn what_is_wrong_with_a_call_is_said() {
         told(gradient.call((&x, &c, 5), &mut [0.0; 4]).unwrap_err()),
         "4 numbers for the gradients of argument 0, which has 5"
     );
-    assert_eq!(told(gradient.call((&x, &c), &mut dx).unwrap_err()), "2 arguments, but there must be 3");
-    assert_eq!(told(gradient.call((&x, &c, 5), ()).unwrap_err()), "0 gradients, but there must be 1");
+    assert_eq!(told(gradient.call((&x, &c), &mut dx).unwrap_err()), "arguments: 2, but there must be 3");
+    assert_eq!(told(gradient.call((&x, &c, 5), ()).unwrap_err()), "gradients: 0, but there must be 1");
     assert_eq!(
         told(gradient.call((&x, &c, 5.0), &mut dx).unwrap_err()),
         "argument 2 must be of type Int64, but is a Float64"

@@ -13,7 +13,8 @@ const FEW: usize = 64;
 impl Value {
     /// Julia's `===`: same bits for numbers, same contents for what cannot be changed, same object for what can.
     ///
-    /// What is part of a value in several places is looked at once: it takes time linear in the objects, not in what would be written out.
+    /// A pair of objects that are parts of the values in several places is compared once: it takes time linear in such pairs, not in what would be
+    /// written out.
     pub fn egal(&self, other: &Value) -> bool {
         let mut pairs = vec![(self.clone(), other.clone())];
         let mut compared = 0;
@@ -185,6 +186,17 @@ mod tests {
         assert!(a.egal(&b) && !a.egal(&other));
         assert_eq!(a.identity_hash(), b.identity_hash());
         assert_ne!(a.identity_hash(), other.identity_hash());
+    }
+
+    #[test]
+    fn what_differs_is_found_behind_what_was_compared() {
+        let module = ircode::Module::new();
+        let runtime = crate::builtins::Runtime::new(&module, Meter::new(usize::MAX));
+        let pair = |a: Value, b: Value| runtime.tuple(vec![a, b]).unwrap_or(Value::Nothing);
+        // The last part is compared first.
+        let with = |number: f64| pair(pair(doubled(3, number), doubled(90, 1.0)), doubled(100, 1.0));
+        assert!(with(2.0).egal(&with(2.0)));
+        assert!(!with(2.0).egal(&with(3.0)));
     }
 
     #[test]

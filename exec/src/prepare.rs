@@ -43,18 +43,25 @@ pub(crate) fn is_for_arrays(primitive: &Primitive) -> bool {
     primitive.scope == Scope::Arrays || PREFERRED_FOR_ARRAYS.contains(&primitive.name)
 }
 
-/// What stores elements, also of what is no array: a module may have methods for that.
-const STORES: &[&str] = &["setindex!", "push!"];
-
-/// Whether a module may have methods of a primitive for values that are no arrays.
-pub(crate) fn may_have_methods(primitive: &Primitive) -> bool {
-    is_for_arrays(primitive) || STORES.contains(&primitive.name)
+/// Whether a call of a primitive may be one of a method of the module, which is found when it is known what the operands are. `first` is the type of the first of them.
+pub(crate) fn may_be_of_method(module: &Module<IRCode>, primitive: &Primitive, first: Option<&Type>) -> bool {
+    let of_elements = primitive.is_of_elements() && first.is_none_or(may_be_struct);
+    (is_for_arrays(primitive) || of_elements) && !module.methods(primitive.name).is_empty()
 }
 
-/// Whether a call of a primitive on operands of these types may be one of a method of the module, which is found when it is known what they are.
-pub(crate) fn may_be_of_method(module: &Module<IRCode>, primitive: &Primitive, first: Option<&Type>) -> bool {
-    let stores = STORES.contains(&primitive.name) && !matches!(first, Some(Type::Array(_) | Type::Ref(_)));
-    (is_for_arrays(primitive) || stores) && !module.methods(primitive.name).is_empty()
+fn may_be_struct(ty: &Type) -> bool {
+    match ty {
+        Type::Union(members) => members.iter().any(may_be_struct),
+        ty => matches!(ty, Type::Named(_) | Type::Any | Type::Untyped),
+    }
+}
+
+/// Whether a module may have methods of a primitive for these values.
+pub(crate) fn may_be_method_for(primitive: &Primitive, args: &[Value]) -> bool {
+    match primitive.is_of_elements() {
+        true => matches!(args.first(), Some(Value::Struct(object)) if !matches!(object.0.ty.ty, Type::Ref(_))),
+        false => is_for_arrays(primitive) && !args.iter().any(|arg| matches!(arg, Value::Array(_))),
+    }
 }
 
 /// The function of the module that is the method invoked, as dumps of Julia's code name it. Where Julia's own is made of pointers and streams, the

@@ -494,7 +494,7 @@ fn is_count<N: Names>(stmt: &Stmt<N>, value: N::Value) -> bool {
     })
 }
 
-/// The size of an element in an array, and at multiples of what it lies, in bytes: of numbers, and of immutable structs and tuples of such, as C
+/// The size of an element in an array, and at multiples of what it lies, in bytes: of numbers, and of immutable structs and tuples of such, with names or without, as C
 /// has them. `None` for what an array holds by reference.
 fn byte_size<F>(module: &Module<F>, ty: &Type, deeper: usize) -> Option<(u64, u64)> {
     let fields: Vec<&Type> = match ty {
@@ -503,6 +503,7 @@ fn byte_size<F>(module: &Module<F>, ty: &Type, deeper: usize) -> Option<(u64, u6
             return Some((bytes, bytes));
         }
         Type::Tuple(elements) => elements.iter().collect(),
+        Type::NamedTuple(fields) => fields.iter().map(|(_, ty)| ty).collect(),
         Type::Named(name) => match &module.type_def(name)?.kind {
             TypeKind::Struct { mutable: false, fields } => fields.iter().map(|(_, ty)| ty).collect(),
             _ => return None,

@@ -292,6 +292,13 @@ impl ResultType {
     }
 }
 
+impl Primitive {
+    /// Whether this is asked of what has elements. A module may have methods of it for structs of its own.
+    pub fn is_of_elements(&self) -> bool {
+        matches!(self.name, "getindex" | "setindex!" | "push!" | "length" | "size")
+    }
+}
+
 /// The primitive of this name.
 pub fn lookup(name: &str) -> Option<&'static Primitive> {
     static BY_NAME: LazyLock<HashMap<&'static str, &'static Primitive>> =

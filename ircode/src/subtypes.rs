@@ -1,5 +1,7 @@
 //! Which types are below which, as far as their names tell.
 
+use std::cmp::Ordering;
+
 use crate::name::Name;
 use crate::tangents::last_part;
 use crate::text::balanced::{parted, split_depth_0};
@@ -158,8 +160,10 @@ pub fn is_below(given: &Type, above: Option<&[Type]>, asked: &Type) -> Option<bo
 /// let (real, number) = (Type::named("Real"), Type::named("Number"));
 /// assert_eq!(is_nearer(&Type::INT64, None, &real, &number), Some(true));
 /// assert_eq!(is_nearer(&Type::INT64, None, &Type::Any, &number), Some(false));
-/// let (array, vector) = (Type::parse("AbstractArray"), Type::parse("AbstractArray{T,1} where T"));
-/// assert_eq!(is_nearer(&Type::array(Type::FLOAT64, 1), None, &vector, &array), Some(true));
+/// let nearer = |a: &str, b: &str| is_nearer(&Type::array(Type::FLOAT64, 1), None, &Type::parse(a), &Type::parse(b));
+/// assert_eq!(nearer("AbstractArray{T,1} where T", "AbstractArray"), Some(true));
+/// assert_eq!(nearer("AbstractArray{T,1} where T<:Real", "AbstractArray{Float64,1}"), Some(false));
+/// assert_eq!(nearer("AbstractArray{Float64,N} where N", "AbstractArray{T,1} where T"), None);
 /// ```
 pub fn is_nearer(given: &Type, above: Option<&[Type]>, a: &Type, b: &Type) -> Option<bool> {
     let place = |ty: &Type| place_above(given, above, ty)?;
@@ -167,13 +171,31 @@ pub fn is_nearer(given: &Type, above: Option<&[Type]>, a: &Type, b: &Type) -> Op
     if first != second {
         return Some(first < second);
     }
-    // Of one name: what says no parameters is above what says some.
-    let has_parameters = |ty: &Type| Some(!Applied::of_type(ty)?.parameters.is_empty());
-    match (has_parameters(a)?, has_parameters(b)?) {
-        (true, false) => Some(true),
-        (false, true) => Some(false),
-        _ => None,
+    // Of one name: parameters decide, of which one that is fixed is below one with a bound, and that below any.
+    let (a, b) = (Applied::of_type(a)?, Applied::of_type(b)?);
+    let count = a.parameters.len().max(b.parameters.len());
+    let mut order = Ordering::Equal;
+    for at in 0..count {
+        let (first, second) = (a.freedom(at)?, b.freedom(at)?);
+        let here = match first.cmp(&second) {
+            Ordering::Equal if first == Freedom::Any || a.parameters.get(at) == b.parameters.get(at) => continue,
+            Ordering::Equal => return None,
+            here => here,
+        };
+        if order != Ordering::Equal && order != here {
+            return None;
+        }
+        order = here;
     }
+    (order != Ordering::Equal).then_some(order == Ordering::Less)
+}
+
+/// What a parameter leaves open.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Freedom {
+    Fixed,
+    Bounded,
+    Any,
 }
 
 /// Where a type stands above a concrete one, which is at 0 itself, and `Any` at the end; `Some(None)` if it does not. `None` if that is not known.
@@ -306,6 +328,20 @@ struct Applied {
 const LONGEST: usize = 2000;
 
 impl Applied {
+    /// What the parameter at a place, counted from 0, leaves open: one that is not there, everything. `None` where that is not told.
+    fn freedom(&self, at: usize) -> Option<Freedom> {
+        let Some(parameter) = self.parameters.get(at) else { return Some(Freedom::Any) };
+        match self.variable(parameter) {
+            _ if parameter == FREE => Some(Freedom::Any),
+            Some(Bound::None) => Some(Freedom::Any),
+            Some(Bound::Above(_)) => Some(Freedom::Bounded),
+            Some(Bound::Other) => None,
+            None if parameter.starts_with("<:") => Some(Freedom::Bounded),
+            None if parameter.starts_with(">:") || self.mentions(parameter) => None,
+            None => Some(Freedom::Fixed),
+        }
+    }
+
     /// What a type is, by its text but for tuples, which have short forms.
     fn of_type(ty: &Type) -> Option<Applied> {
         let named =

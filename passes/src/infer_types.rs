@@ -457,7 +457,9 @@ fn mapped_type(bb: &BBCode, module: &Module<BBCode>, args: &[Operand<Ids>]) -> O
             ty => ty,
         });
     }
-    Some(Type::array(result_of_call(module, callee, &types)?, rank?))
+    // Where results are of several types, those that there are decide.
+    let element = result_of_call(module, callee, &types).filter(|ty| !matches!(ty, Type::Union(_)))?;
+    Some(Type::array(element, rank?))
 }
 
 /// The type of the product of two matrices or vectors.

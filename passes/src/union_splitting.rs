@@ -184,8 +184,7 @@ impl Splitter<'_> {
 
     /// The method that a call of a primitive is where what is asked for its elements is no array, but a struct of the module.
     fn method_of_structs(&self, primitive: &Primitive, given: &[Type]) -> Option<&Name> {
-        const OF_ELEMENTS: &[&str] = &["getindex", "setindex!", "push!", "length", "size"];
-        let of = given.first().filter(|_| OF_ELEMENTS.contains(&primitive.name))?;
+        let of = given.first().filter(|_| primitive.is_of_elements())?;
         self.module.struct_fields(of).filter(|_| self.is_exact(of))?;
         let mut methods = self.module.methods(primitive.name).iter();
         let fits = methods.find(|position| self.tests(**position, given) == Some(Some(Vec::new())));

@@ -135,7 +135,7 @@ impl CallOptions {
             let shown = if name.is_empty() { "the listing".to_string() } else { format!("`{name}`") };
             let (takes, given) = (expected - own.min(expected), values.len() - own.min(values.len()));
             let plural = if takes == 1 { "" } else { "s" };
-            return fail(format!("--args: {shown} takes {takes} argument{plural}, but there are {given}"));
+            return fail(format!("--args: {shown} takes {takes} argument{plural}, but got {given}"));
         }
         if let Some(body) = input.module.body_mut(name)
             && listing

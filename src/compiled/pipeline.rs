@@ -4,10 +4,11 @@ use bbcode::BBCode;
 use exec::native::Effort;
 use ircode::{Module, Name};
 use passes::{
-    Context, PassError, PassResult, array_scalar_replacement, common_subexpressions, constant_folding,
-    copy_propagation, dead_code, increment_merging, infer_types, jump_threading, loop_invariant_motion, loop_unrolling,
-    lower_arithmetic, lower_broadcast, mem2reg, negation_propagation, preaccumulation, run_on_function,
-    scalar_promotion, simplify_cfg, stack_hoisting, type_literals, typed_boxes, unreachable_code, unroll_and_jam,
+    Context, PassError, PassResult, arithmetic_splitting, array_scalar_replacement, common_subexpressions,
+    constant_folding, copy_propagation, dead_code, increment_merging, infer_types, jump_threading,
+    loop_invariant_motion, loop_unrolling, lower_arithmetic, lower_broadcast, mem2reg, negation_propagation,
+    preaccumulation, run_on_function, scalar_promotion, simplify_cfg, stack_hoisting, type_literals, typed_boxes,
+    unreachable_code, unroll_and_jam,
 };
 
 type FunctionPass = fn(&mut BBCode, &Context<'_>) -> PassResult;
@@ -20,6 +21,7 @@ const PRIMAL: &[FunctionPass] = &[
     type_literals::run,
     infer_types::run,
     lower_broadcast::run,
+    arithmetic_splitting::run,
     lower_arithmetic::run,
     mem2reg::run,
     jump_threading::run,

@@ -43,7 +43,12 @@ impl Parameter {
 /// Whether types that are given for arguments are those of arguments that the function has, and that it does not declare otherwise.
 pub(super) fn check_types(module: &Module<BBCode>, name: &Name, types: &[Type]) -> Result<(), CompileError> {
     let Some(function) = module.function(name) else { return Err(CompileError::NoSuchFunction(name.clone())) };
-    let declared = function.body.argtypes.get(1..).unwrap_or_default();
+    let declared: Vec<&Type> = match function.body.argtypes.get(1..).unwrap_or_default() {
+        // What it collects.
+        [first @ .., Type::Tuple(rest)] if function.varargs => first.iter().chain(rest.iter()).collect(),
+        [first @ .., _] if function.varargs => first.iter().collect(),
+        declared => declared.iter().collect(),
+    };
     // A listing without a header does not say how many it takes.
     let is_open = function.name.is_empty() || function.varargs || function.body.argtypes.is_empty();
     for (number, given) in types.iter().enumerate() {

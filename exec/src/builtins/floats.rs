@@ -98,11 +98,12 @@ pub(super) fn update(
     Ok(ty)
 }
 
-/// Whether two arrays are stored in the same memory.
+/// Whether two arrays that have elements are stored in the same memory.
 pub(super) fn share_memory(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Array(a), Value::Array(b)) => {
-            Rc::ptr_eq(&a.0.place.borrow().0.memory.0, &b.0.place.borrow().0.memory.0)
+            let (one, other) = (a.0.place.borrow(), b.0.place.borrow());
+            Rc::ptr_eq(&one.0.memory.0, &other.0.memory.0) && a.length() > 0 && b.length() > 0
         }
         _ => false,
     }

@@ -171,7 +171,9 @@ pub(super) fn size_of(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
         [Value::Symbol(name)] => Some(name.len()),
         [Value::Scalar(scalar)] => Some(scalar.scalar_type().bytes()),
         [Value::Type(ty)] => bytes(ty),
-        [Value::Array(array)] => bytes(&array.0.place.borrow().0.memory.0.element).map(|bytes| bytes * array.length()),
+        [Value::Array(array)] => {
+            bytes(&array.0.place.borrow().0.memory.0.element).and_then(|bytes| bytes.checked_mul(array.length()))
+        }
         _ => None,
     };
     match size.and_then(|size| i64::try_from(size).ok()) {

@@ -159,7 +159,12 @@ pub(super) fn fill_all(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Valu
 fn fill_range(runtime: &mut Runtime<'_>, target: &Value, first: usize, count: usize, value: &Value) -> Result<()> {
     let array = array(target)?;
     let value = as_element(runtime, value, &element_type(array))?;
-    write(target, first, vec![value; count])
+    let place = array.0.place.borrow();
+    let mut memory = place.0.memory.0.fields.borrow_mut();
+    let start = place.0.offset + first;
+    let slots = start.checked_add(count).and_then(|end| memory.values_mut().get_mut(start..end));
+    slots.ok_or_else(|| expected("an array that has memory for its elements"))?.fill(value);
+    Ok(())
 }
 
 /// Puts values in the place of elements, from `first` on, counted from 0.

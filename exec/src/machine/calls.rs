@@ -7,7 +7,7 @@ use ircode::{Callee, Name, Type};
 use super::mapping::{MAPPING, Mapping};
 use super::{Fault, Frame, Run, Step, named};
 use crate::error::RunErrorKind;
-use crate::prepare::{Code, Source, may_have_methods};
+use crate::prepare::{Code, Source, may_be_method_for};
 use crate::value::{Value, nearer_type, open_type};
 
 impl Run<'_, '_> {
@@ -143,9 +143,7 @@ impl Run<'_, '_> {
         match self.machine.module.function_callee(name) {
             Callee::Function(function) => Ok(Step::Call(function, None, args)),
             Callee::Primitive(primitive) => {
-                let is_array = |arg: &Value| matches!(arg, Value::Array(_));
-                if may_have_methods(primitive)
-                    && !args.iter().any(is_array)
+                if may_be_method_for(primitive, &args)
                     && let Some(function) = self.method(primitive.name, &args)?
                 {
                     return Ok(Step::Call(function, None, args));
@@ -171,8 +169,8 @@ impl Run<'_, '_> {
         }
     }
 
-    /// The method for arguments of these types, as Julia chooses it: the one whose types are theirs exactly, else the most specific of those that take them. An
-    /// error where the program does not tell which that is.
+    /// The method for arguments of these types: the one whose types are theirs exactly, else the most specific of those that take them, by the types that are above those of the
+    /// arguments. An error where the program does not tell which that is.
     pub(super) fn method(&mut self, of: &str, args: &[Value]) -> Result<Option<usize>, Fault> {
         let mut fitting: Vec<(usize, Vec<Type>)> = Vec::new();
         // Those that may take them, and what the program would have to tell.
@@ -184,34 +182,38 @@ impl Run<'_, '_> {
                 [first @ .., Type::Tuple(rest)] if code.varargs => (first, rest),
                 types => (types, &[]),
             };
-            let taken = || first.iter().chain(rest);
-            let pairs = || args.iter().zip(taken());
             if first.len() + rest.len() != args.len() {
                 continue;
             }
-            if pairs().all(|(arg, ty)| arg.type_of() == *ty) {
+            let taken = || first.iter().chain(rest);
+            if args.iter().zip(taken()).all(|(arg, ty)| arg.type_of() == *ty) {
                 return Ok(Some(function));
             }
-            let answers = || pairs().map(|(arg, ty)| (arg, ty, self.machine.runtime.known_isa(arg, ty)));
-            if answers().any(|(_, _, answer)| answer == Some(false)) {
-                continue;
+            let (mut fits, mut unknown) = (true, None);
+            for (arg, ty) in args.iter().zip(taken()) {
+                match self.machine.runtime.known_isa(arg, ty) {
+                    Some(true) => {}
+                    Some(false) => fits = false,
+                    None => unknown = unknown.or_else(|| Some(open_type(arg, ty))),
+                }
             }
-            let kind = answers().find(|(_, _, answer)| answer.is_none()).map(|(arg, ty, _)| open_type(arg, ty));
-            match kind {
-                Some(kind) => open.push((taken().cloned().collect(), kind)),
-                None => fitting.push((function, taken().cloned().collect())),
+            let types = || taken().map(|ty| if *ty == Type::Untyped { Type::Any } else { ty.clone() }).collect();
+            match unknown {
+                _ if !fits => {}
+                Some(unknown) => open.push((types(), unknown)),
+                None => fitting.push((function, types())),
             }
         }
+        let module = self.machine.module;
         let is_below = |types: &[Type], others: &[Type]| {
             args.iter().zip(types).zip(others).all(|((arg, ty), other)| {
-                self.machine.module.is_a(ty, other) == Some(true) || nearer_type(arg, ty, other) == Some(true)
+                ty == other || module.is_a(ty, other) == Some(true) || nearer_type(arg, ty, other) == Some(true)
             })
         };
         let best = fitting.iter().find(|(_, types)| fitting.iter().all(|(_, others)| is_below(types, others)));
-        if let Some((_, kind)) =
-            open.into_iter().find(|(others, _)| best.is_none_or(|(_, types)| !is_below(types, others)))
-        {
-            return Err(Fault::Fatal(kind));
+        let is_open = |others: &[Type]| best.is_none_or(|(_, types)| !is_below(types, others));
+        if let Some((_, unknown)) = open.into_iter().find(|(others, _)| is_open(others)) {
+            return Err(Fault::Fatal(unknown));
         }
         match (best, fitting.is_empty()) {
             (Some((function, _)), _) => Ok(Some(*function)),

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use ircode::primitives::Scope;
 use ircode::{Callee, Name};
 
 use super::sites::What;
@@ -15,6 +14,7 @@ use crate::native::program::cell_values::OTHERS;
 use crate::native::program::marshal::{Refused, word};
 use crate::native::runtime::context::Context;
 use crate::native::values::cells::CONTENTS;
+use crate::prepare::may_be_of_method;
 use crate::value::Value;
 
 /// A function that was found, and its arguments in memory.
@@ -144,7 +144,7 @@ unsafe fn prepare(context: &mut Context, site: u32, operands: u64) -> Result<Fou
         Callee::Function(function) => function,
         Callee::Primitive(primitive)
             if !MAPPING.contains(&primitive.name)
-                && (primitive.scope != Scope::Arrays || shared.module.methods(primitive.name).is_empty())
+                && !may_be_of_method(&shared.module, primitive, places.first().map(|(layout, _)| &layout.ty))
                 && places.iter().all(|(layout, _)| layout.copies())
                 && call.result.copies() =>
         {
