@@ -143,15 +143,20 @@ is_among(id::UInt, ids::Tuple) = (id === first(ids)) | is_among(id, Base.tail(id
 # Elements that are no numbers, of an array of another type, or of the same array, where the last are copied first if they move on.
 function _unsafe_copyto!(dest::Array, doffs, src::Array, soffs, n)
     if doffs > soffs && Base.mightalias(dest, src)
-        for i in n-1:-1:0
-            isassigned(src, soffs + i) && (dest[doffs+i] = src[soffs+i])
-        end
+        foreach(i -> copy_element!(dest, doffs + i, src, soffs + i), n-1:-1:0)
     else
-        for i in 0:n-1
-            isassigned(src, soffs + i) && (dest[doffs+i] = src[soffs+i])
-        end
+        foreach(i -> copy_element!(dest, doffs + i, src, soffs + i), 0:n-1)
     end
     return dest
+end
+# What is not assigned stays so; nothing takes an element away that is.
+function copy_element!(dest::Array, i, src::Array, j)
+    if isassigned(src, j)
+        dest[i] = src[j]
+    elseif isassigned(dest, i)
+        throw(UndefRefError())
+    end
+    return nothing
 end
 # Arrays of numbers of different types share no memory, so that it does not matter in which order their elements are converted.
 function _unsafe_copyto!(dest::Array{<:Number}, doffs, src::Array{<:Number}, soffs, n)

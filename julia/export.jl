@@ -85,6 +85,7 @@ function export_codes(out, codes::Codes)
         merge!(writer.fields, codes.fields.expected)
         foreach(((mi, code),) -> write_function(writer, mi, code...), codes)
     end
+    empty!(TYPES_BELOW)
 end
 
 "So often codes are made anew, as something about boxes was not what it seemed to be; then less and less is taken for granted."
@@ -92,6 +93,7 @@ const MOST_TRIALS = 12
 
 "The codes for a dump that is to run away from this Julia, of instances and of those of which `called(ir, instances)` says that their codes call them."
 function portable_codes(roots, called)
+    empty!(TYPES_BELOW)
     boxes, fields = Boxes(), Fields(roots)
     for trial in 1:2MOST_TRIALS
         codes = portable_codes(roots, called, Instances(boxes, fields))
@@ -732,6 +734,7 @@ function write_types(writer::Writer)
     io = writer.buffer
     note_structs_of_constants(writer)
     defs = sort!([(type_text(ty), ty) for ty in keys(writer.structs)], by = first)
+    foreach(check_told_apart, keys(writer.structs))
     print(io, ",\"types\":[")
     each(io, defs) do (text, ty)
         print(io, "\n{\"struct\":{\"name\":")

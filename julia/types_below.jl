@@ -3,7 +3,7 @@
 "So many types below one are told apart."
 const MOST_BELOW = 8
 
-"The types below abstract ones, with the age of the world in which they were looked for."
+"The types below abstract ones that a dump tells apart, with the age of the world in which they were looked for."
 const TYPES_BELOW = IdDict{Any,Tuple{UInt,Any}}()
 
 """
@@ -22,6 +22,14 @@ function type_told_apart(@nospecialize(ty))
     return below === nothing || !(1 <= length(below) <= MOST_BELOW) ? ty : Union{below...}
 end
 
+"An error if a type that occurs in a dump is below one that was told apart, and was not found there: it is in a module that no name leads to."
+function check_told_apart(@nospecialize(ty))
+    for (above, (world, below)) in TYPES_BELOW
+        below === nothing || !(ty <: above) || ty in below || length(below) > MOST_BELOW || isabstracttype(ty) ||
+            error("$ty is below $above, but in a module that is not known by a name: what is of the type $above was taken to be one of $(join(below, ", "))")
+    end
+end
+
 function tuple_told_apart(ty::DataType)
     any(p -> p isa TypeVar || Base.isvarargtype(p), ty.parameters) && return ty
     members = [Base.uniontypes(type_told_apart(p)) for p in ty.parameters]
@@ -35,7 +43,7 @@ function types_below(@nospecialize(ty))
     for m in modules_of_program(), name in names(m; all = true)
         isdefined(m, name) && isconst(m, name) || continue
         below = getfield(m, name)
-        below isa Type && below <: ty && below !== Union{} || continue
+        below isa Type && below <: ty && below !== Union{} && !(below isa Union) || continue
         below isa DataType || return nothing
         isconcretetype(below) && !(below in found) && push!(found, below)
     end

@@ -35,6 +35,8 @@ solids(u) = Solid[Ball(u[1]), Brick(u[2], u[3]), Cone(u[3], u[1], :up)]
 @case("slices_of_named_numbers", u -> (p = [(:a, u[1]), (:b, u[2]), (:c, u[3])]; sum(last.(p[2:3])) * last(vcat(p[1:1], p[3:3])[2])), [0.4, 0.7, 0.9])
 @case("sorted_vectors_with_numbers", u -> (p = sort([(u, u[2]), (2u, u[1])], by = last); p[1][1][3] * p[2][1][3] + p[1][2]^2), [0.4, 0.7, 0.9])
 
+@case("sorted_named_numbers", u -> (p = sort([(n = 1, v = u[1]), (n = 2, v = u[2]), (n = 3, v = u[3])], by = q -> q.v); p[1].v * p[1].n + p[3].v^2), [0.4, 0.2, 0.9])
+
 @case("taken_out", u -> (v = copy(u); x = splice!(v, 2); y = splice!(v, 2:3); x * sum(abs2, v) + y[1] * y[2]^2), [0.4, 0.7, 0.9, 0.2])
 @case("logged", x -> (x > 0 && @debug("positive", x); x^2), 0.4)
 @case("steps_of_a_range", (a, b) -> (x = range(a, b, length = 5); sum((x[2:end] .- x[1:end-1]) .* sin.((x[2:end] .+ x[1:end-1]) ./ 2))), 0.2, 1.9)
