@@ -3,8 +3,8 @@
 "So many types below one are told apart."
 const MOST_BELOW = 8
 
-"The types below abstract ones that a dump tells apart, with the age of the world in which they were looked for."
-const TYPES_BELOW = IdDict{Any,Tuple{UInt,Any}}()
+"The types below the abstract ones that were looked at for a dump."
+const TYPES_BELOW = IdDict{Any,Any}()
 
 """
 The union of the types below an abstract type of the program, of which all values are, if there are few, and none has parameters; of a tuple with such elements, that of the
@@ -13,19 +13,16 @@ tuples of these. Any other type as it is.
 function type_told_apart(@nospecialize(ty))
     ty isa DataType && ty <: Tuple && !isconcretetype(ty) && return tuple_told_apart(ty)
     ty isa DataType && isabstracttype(ty) && isempty(ty.parameters) && is_of_program(ty.name.module) || return ty
-    world = Base.get_world_counter()
-    known = get(TYPES_BELOW, ty, nothing)
-    if known === nothing || first(known) != world
-        known = TYPES_BELOW[ty] = (world, types_below(ty))
-    end
-    below = last(known)
-    return below === nothing || !(1 <= length(below) <= MOST_BELOW) ? ty : Union{below...}
+    below = get!(() -> types_below(ty), TYPES_BELOW, ty)
+    return is_told_apart(below) ? Union{below...} : ty
 end
+
+is_told_apart(below) = below !== nothing && 1 <= length(below) <= MOST_BELOW
 
 "An error if a type that occurs in a dump is below one that was told apart, and was not found there: it is in a module that no name leads to."
 function check_told_apart(@nospecialize(ty))
-    for (above, (world, below)) in TYPES_BELOW
-        below === nothing || !(ty <: above) || ty in below || length(below) > MOST_BELOW || isabstracttype(ty) ||
+    for (above, below) in TYPES_BELOW
+        !is_told_apart(below) || !(ty <: above) || ty in below || isabstracttype(ty) ||
             error("$ty is below $above, but in a module that is not known by a name: what is of the type $above was taken to be one of $(join(below, ", "))")
     end
 end
