@@ -112,6 +112,14 @@ end
 "`Dict(kv)` without the care for what is no collection of pairs, which is an exception in any case."
 dictionary(kv::Union{Base.Generator,Base.Iterators.Zip,AbstractVector}) = Base.dict_with_eltype((K, V) -> Dict{K,V}, kv, eltype(kv))
 
+# Pairs with values of several types: Julia finds out only in the run for what values the dictionary is.
+dictionary(first::Pair{K}, second::Pair{K}, rest::Pair{K}...) where {K} = dictionary((first, second, rest...))
+@generated function dictionary(kv::Tuple{Pair{K},Pair{K},Vararg{Pair{K}}}) where {K}
+    V = mapreduce(pair -> fieldtype(pair, 2), Base.promote_typejoin, fieldtypes(kv))
+    stores = [:(made[kv[$i].first] = kv[$i].second) for i in 1:fieldcount(kv)]
+    return Expr(:block, :(made = Dict{$K,$V}()), stores..., :made)
+end
+
 function collect_to!(dest::Array{T}, itr, offs, st) where {T<:Mixed.OfOneType}
     i = offs
     while true
@@ -127,6 +135,19 @@ function collect_to!(dest::Array{T}, itr, offs, st) where {T<:Mixed.OfOneType}
         else
             return Base.collect_to!(Mixed.widened(dest, x, i), itr, i + 1, st)
         end
+        i += 1
+    end
+end
+
+# What is of another type than what came before is asked for once, and not by the type of the array that was made for it.
+function collect_to!(dest::Array{T}, itr, offs, st) where {T}
+    i = offs
+    while true
+        y = iterate(itr, st)
+        y === nothing && return dest
+        x, st = y
+        x isa T || return collect_to!(Mixed.widened(dest, x, i), itr, i + 1, st)
+        @inbounds dest[i] = x
         i += 1
     end
 end

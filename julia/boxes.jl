@@ -249,15 +249,20 @@ function stored_type(ir, rows::Columns, i::Int, from, boxes::Boxes)
 end
 
 """
-Calls `visit` with the fields of an object and of those in it, also in arrays: with the type of the object, the number of the field, and what is in it. Fields that are not assigned are
-left out.
+Calls `visit` with the fields of an object and of those in it, also in arrays: with the type of the object, the number of the field, and what is in it. Of arrays whose elements may be
+of several types an element has the number 0. What is not assigned is left out.
 """
 function each_field(visit, @nospecialize(x), seen::IdDict{Any,Nothing})
     ty = typeof(x)
     haskey(seen, x) && return
     if x isa Array
         seen[x] = nothing
-        isbitstype(eltype(x)) || foreach(i -> isassigned(x, i) && each_field(visit, x[i], seen), eachindex(x))
+        isbitstype(eltype(x)) && return
+        for i in eachindex(x)
+            isassigned(x, i) || continue
+            is_one_type(eltype(x)) || visit(ty, 0, x[i])
+            each_field(visit, x[i], seen)
+        end
         return
     end
     isstructtype(ty) && !isbitstype(ty) && !(x isa Union{Type,Module,Method,Core.MethodInstance,Core.TypeName,Symbol,String,Core.SimpleVector}) || return
@@ -271,7 +276,7 @@ end
 
 "Notes what is in the boxes that a closure holds, or one in it, also in arrays and objects."
 note_object!(boxes::Boxes, @nospecialize(x)) = each_field(x, IdDict{Any,Nothing}()) do ty, i, part
-    part isa Core.Box || return
+    part isa Core.Box && i > 0 || return
     is_set = isdefined(part, :contents) && is_one_type(typeof(part.contents))
     is_set ? note_contents!(boxes, (ty, i), typeof(part.contents)) : forget!(boxes, (ty, i))
 end

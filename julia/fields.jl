@@ -1,26 +1,32 @@
-# Fields of structs that may hold anything, as those without a type do: of what is put in them in all of a dump follows what is taken out, and a dump declares them so.
+# Fields of structs that may hold anything, as those without a type do, and elements of arrays that may be of several types: of what is put in them in all of a dump follows what is
+# taken out, and a dump declares the fields so.
 
 "Of how many types the numbers in a field are at most."
 const MOST_NUMBERS = 3
 
+"Of how many types the elements of arrays are at most, of one type of arrays, that their reading says which."
+const MOST_ELEMENT_TYPES = 8
+
 """
-Of which types what is in fields is whose declared type says less, by the struct and the number of the field: the types that are `expected`, taken for granted where code reads
+Of which types what is in fields is whose declared type says less, by the struct and the number of the field, and of which the elements of arrays are, by the type of a vector of them and
+0: the types that are `expected`, taken for granted where code reads
 fields, and the fields of which nothing can be known, as they have `failed`. What is taken for granted must hold in the end: [`settle_fields!`](@ref).
 """
 struct Fields
     expected::Dict{Place,Any}
     failed::Set{Place}
+    # Whether arguments may hold anything, and so any arrays.
+    may_hold_anything::Base.RefValue{Bool}
 end
 
-"Nothing is taken for granted yet; and never of what the arguments of these instances may hold, which come from elsewhere."
+"Nothing is taken for granted yet; and never of what these instances, and their arguments, may hold, which come from elsewhere."
 function Fields(roots)
-    fields = Fields(Dict{Place,Any}(), Set{Place}())
-    seen = IdDict{Any,Nothing}()
-    foreach(mi -> foreach(ty -> note_outside!(fields, ty, seen), Base.unwrap_unionall(mi.specTypes).parameters[2:end]), roots)
+    fields, seen = Fields(), IdDict{Any,Nothing}()
+    foreach(mi -> foreach(ty -> note_outside!(fields, ty, seen), Base.unwrap_unionall(mi.specTypes).parameters), roots)
     return fields
 end
 
-Fields() = Fields(Dict{Place,Any}(), Set{Place}())
+Fields() = Fields(Dict{Place,Any}(), Set{Place}(), Ref(false))
 
 "The fields of a struct of the program whose declared types say less than values may."
 function open_fields(@nospecialize(ty))
@@ -36,30 +42,61 @@ function type_of_field(fields::Fields, @nospecialize(ty), field)
     return get(fields.expected, (ty, field isa Int ? field : Base.fieldindex(ty, field)), declared)
 end
 
+"Where it is known of which types the elements of an array are; `nothing` if its own type says so."
+function place_of_elements(@nospecialize(array))
+    array isa DataType && array <: Array && isconcretetype(array) && !is_known_type(eltype(array)) || return nothing
+    return (Vector{eltype(array)}, 0)
+end
+
+"The type of an element of an array, or of one of several, as far as it is known."
+function type_of_elements(fields::Fields, @nospecialize(arrays))
+    members = Base.uniontypes(arrays)
+    all(array -> array isa DataType && array <: Array && isconcretetype(array), members) || return Any
+    return Union{(get(fields.expected, place_of_elements(array), eltype(array)) for array in members)...}
+end
+
 function note_outside!(fields::Fields, @nospecialize(ty), seen::IdDict{Any,Nothing})
     ty isa Union && (note_outside!(fields, ty.a, seen); note_outside!(fields, ty.b, seen); return)
-    ty isa DataType && !haskey(seen, ty) || return
+    haskey(seen, ty) && return
     seen[ty] = nothing
+    if !is_one_type(ty) && !(ty <: Union{Tuple,Number,AbstractString})
+        told_apart = type_told_apart(ty)
+        told_apart === ty && (fields.may_hold_anything[] = true; return)
+        return note_outside!(fields, told_apart, seen)
+    end
+    ty isa DataType || return
     foreach(i -> push!(fields.failed, (ty, i)), open_fields(ty))
+    place = place_of_elements(ty)
+    place === nothing || push!(fields.failed, place)
     ty <: Array && note_outside!(fields, eltype(ty), seen)
     isconcretetype(ty) && isstructtype(ty) && foreach(inner -> note_outside!(fields, inner, seen), fieldtypes(ty))
     return
 end
 
-"The types of what is put in fields: of all, and of what has a type that is known."
-struct Stored
+"The types of what is put in fields and arrays: of all, and of what has a type that is known; and of what is put in arrays of which it is not known what they may hold."
+mutable struct Stored
     types::Dict{Place,Any}
     known::Dict{Place,Any}
+    anywhere::Any
 end
-Stored() = Stored(Dict{Place,Any}(), Dict{Place,Any}())
+Stored() = Stored(Dict{Place,Any}(), Dict{Place,Any}(), Union{})
 
 function note!(stored::Stored, place::Place, @nospecialize(ty))
     stored.types[place] = Union{get(stored.types, place, Union{}),ty}
-    is_one_type(ty) && (stored.known[place] = Union{get(stored.known, place, Union{}),ty})
+    is_known_type(ty) && (stored.known[place] = Union{get(stored.known, place, Union{}),ty})
     return nothing
 end
 
-"Finds out of which types what is in fields turned out to be. Whether that is something else than was taken for granted."
+"Notes what is put in an array of a type."
+function note_element!(stored::Stored, @nospecialize(arrays), @nospecialize(ty))
+    for array in Base.uniontypes(arrays)
+        place = place_of_elements(array)
+        place === nothing || note!(stored, place, ty)
+        array isa DataType && isconcretetype(array) || (stored.anywhere = Union{stored.anywhere,ty})
+    end
+end
+
+"Finds out of which types what is in fields and arrays turned out to be. Whether that is something else than was taken for granted."
 function settle_fields!(fields::Fields, codes)
     stored, seen = Stored(), IdDict{Any,Nothing}()
     for (_, (_, _, ir)) in codes
@@ -69,15 +106,20 @@ function settle_fields!(fields::Fields, codes)
     changed = false
     for (place, ty) in stored.types
         place in fields.failed && continue
+        of_elements = last(place) == 0
+        if of_elements
+            fields.may_hold_anything[] && continue
+            ty = Union{ty,typeintersect(stored.anywhere, eltype(first(place)))}
+        end
         known = get(fields.expected, place, nothing)
         known === ty && continue
         # What is not known may follow from what is read there.
         known === nothing && !is_known_type(ty) && (ty = get(stored.known, place, Any))
-        is_known = is_one_type(ty) || is_one_of_few_functions(ty) || is_one_of_few_numbers(ty)
+        is_known = is_one_type(ty) || is_one_of_few_functions(ty) || is_one_of_few_numbers(ty) || of_elements && is_one_of_few_elements(ty)
         changed |= known !== nothing || is_known
         # What was taken for granted and did not hold is not tried again, as it may have been what led to it: unless numbers of another type
-        # come to it, as in sums that start with the integer 0.
-        if known === nothing && is_known || known !== nothing && known <: ty && is_one_of_few_numbers(ty)
+        # come to it, as in sums that start with the integer 0, or elements of another type to arrays.
+        if known === nothing && is_known || known !== nothing && known <: ty && (is_one_of_few_numbers(ty) || of_elements && is_known)
             fields.expected[place] = ty
         else
             delete!(fields.expected, place)
@@ -91,6 +133,8 @@ is_one_of_few_functions(@nospecialize(ty)) =
     ty <: Function && is_known_type(ty) && length(Base.uniontypes(ty)) <= MOST_COMBINATIONS
 
 is_one_of_few_numbers(@nospecialize(ty)) = ty <: Union{Nothing,Number} && is_known_type(ty) && length(Base.uniontypes(ty)) <= MOST_NUMBERS
+
+is_one_of_few_elements(@nospecialize(ty)) = is_known_type(ty) && length(Base.uniontypes(ty)) <= MOST_ELEMENT_TYPES
 
 "Takes nothing for granted any more."
 function give_up!(fields::Fields)
@@ -117,11 +161,14 @@ function note_stores!(stored::Stored, ir, rows::Columns, @nospecialize(stmt), se
             is_meant = field isa Int ? field === i : field isa Symbol ? fieldname(object, i) === field : true
             is_meant && note!(stored, (object, i), argument_type(ir, rows, stmt.args[4]))
         end
+    elseif is_store(stmt)
+        note_element!(stored, argument_type(ir, rows, stmt.args[3]), argument_type(ir, rows, stmt.args[4]))
     end
     return nothing
 end
 
-"Notes what is in the fields of an object that stands in code, or of one in it, also in arrays."
+"Notes what is in the fields of an object that stands in code, or of one in it, also in arrays, and what these hold."
 note_stored!(stored::Stored, @nospecialize(x), seen::IdDict{Any,Nothing}) = each_field(x, seen) do ty, i, part
+    i == 0 && return note_element!(stored, ty, Core.Typeof(part))
     i in open_fields(ty) && note!(stored, (ty, i), Core.Typeof(part))
 end

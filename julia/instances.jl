@@ -56,7 +56,7 @@ function sharpen_calls!(ir, instances::Instances)
         all(is <: ty for ((_, ty), is) in zip(assumed, incoming)) && continue
         for ((i, ty), is) in zip(assumed, incoming)
             is <: ty && continue
-            is_one_of_few_numbers(is) ? (wider[i] = is) : push!(refused, i)
+            is_one_of_few_elements(is) ? (wider[i] = is) : push!(refused, i)
         end
         copyto!(rows.stmts, before[1])
         copyto!(rows.types, before[2])
@@ -83,17 +83,24 @@ function type_recursion!(ir, mi::Core.MethodInstance, instances::Instances)
     return nothing
 end
 
-"What is known of some values of φs of open types, by the numbers of the φs."
+"What is known of some values of φs of open types, also by what is assumed of other φs, by the numbers of the φs."
 function assumed_types(ir, rows::Columns, refused::Set{Int}, wider::Dict{Int,Any})
-    assumed = Pair{Int,Any}[]
-    for i in 1:length(rows.stmts)
-        stmt = rows.stmts[i]
-        stmt isa Core.PhiNode && is_open(rows.types[i]) && !(i in refused) || continue
-        known = Union{get(wider, i, Union{}),filter(is_known_type, argument_types(ir, rows, assigned_values(stmt)))...}
-        known !== Union{} && known <: rows.types[i] && !(rows.types[i] <: known) || continue
-        length(Base.uniontypes(known)) <= MOST_COMBINATIONS && push!(assumed, i => known)
+    assumed = Dict{Int,Any}()
+    type_of(@nospecialize(x)) = x isa Core.SSAValue && haskey(assumed, x.id) ? assumed[x.id] : argument_type(ir, rows, x)
+    changed = true
+    while changed
+        changed = false
+        for i in 1:length(rows.stmts)
+            stmt = rows.stmts[i]
+            stmt isa Core.PhiNode && is_open(rows.types[i]) && !(i in refused) || continue
+            known = Union{get(wider, i, Union{}),filter(is_known_type, Any[type_of(x) for x in assigned_values(stmt)])...}
+            known !== Union{} && known <: rows.types[i] && !(rows.types[i] <: known) || continue
+            length(Base.uniontypes(known)) <= MOST_COMBINATIONS && get(assumed, i, nothing) !== known || continue
+            assumed[i] = known
+            changed = true
+        end
     end
-    return assumed
+    return sort!(collect(assumed); by = first)
 end
 
 "Whether values of a type are of one of some types that have no more exact one."
@@ -387,6 +394,7 @@ function found_type(ir, rows::Columns, @nospecialize(stmt), instances::Instances
         f = known_object(stmt.args[1])
         f === typeof && length(stmt.args) == 2 && return type_of_types(argument_type(ir, rows, stmt.args[2]))
         f === Core.tuple && return Tuple{argument_types(ir, rows, stmt.args[2:end])...}
+        f === Core.arrayref && length(stmt.args) >= 4 && return type_of_elements(instances.fields, argument_type(ir, rows, stmt.args[3]))
         f === Core.getfield && length(stmt.args) >= 3 || return chosen_type(ir, rows, stmt, instances)
         object, field = argument_type(ir, rows, stmt.args[2]), known_object(stmt.args[3])
         field isa Union{Int,Symbol} || return type_of_some_element(object, argument_type(ir, rows, stmt.args[3]))
@@ -410,8 +418,8 @@ function chosen_type(ir, rows::Columns, stmt::Expr, instances::Instances)
     prod(length, members) <= MOST_COMBINATIONS && all(types -> all(is_one_type, types), members) || return Any
     any(f -> f <: Union{Core.Builtin,Core.IntrinsicFunction}, first(members)) && return Any
     signatures = [Tuple{types...} for types in Iterators.product(members...)]
-    # Where `nothing` has no method, the call fails.
-    possible = filter(sig -> !(Nothing in sig.parameters) || dispatched_method(sig) !== nothing, vec(signatures))
+    # Where there is no method, the call fails.
+    possible = filter(sig -> dispatched_method(sig) !== nothing, vec(signatures))
     found = [made_instance(sig, instances) for sig in possible]
     any(mi -> mi === nothing, found) && return Any
     append!(instances.chosen, found)

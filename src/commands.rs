@@ -83,6 +83,12 @@ pub(crate) fn say(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "{}", text.trim_end());
 }
 
+/// Writes to standard error as it is, also parts of lines.
+pub(crate) fn output_to_stderr(text: &str) {
+    // If standard error is closed there is nobody to tell.
+    let _ = std::io::stderr().lock().write_all(text.as_bytes());
+}
+
 /// Prints what stands before a result: to standard error where the result is JSON, which is to be all that is on standard output.
 pub(crate) fn before_result(text: &str, json: bool) {
     if json { say(text) } else { output(text) }

@@ -1,17 +1,25 @@
 //! Whether a function survives every way there and back.
 
+use std::fmt;
+
 use bbcode::{BBCode, ConversionError};
 use ircode::{
     Function, IRCode, JuliaVersion, Module, Style, from_json, parse_module, print_function, print_module, to_json,
 };
 
-/// A way on which a function did not survive.
+/// A way on which a function did not survive. Shown, it is the way, then the problem.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Mismatch {
     /// The way.
     pub way: &'static str,
     /// What was different, or what went wrong.
     pub problem: String,
+}
+
+impl fmt::Display for Mismatch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.way, self.problem)
+    }
 }
 
 /// Takes a function every way there and back: IRCode → BBCode → IRCode, BBCode → IRCode → BBCode, text in both styles,

@@ -197,6 +197,8 @@ pub enum RunErrorKind {
     ReachedUnreachable,
     /// Control ran out of the last block.
     FellThrough,
+    /// A statement of type `Union{}` returned, which its block says never does.
+    ReturnedFromBottom,
     /// More statements were executed than the limit allows.
     StepLimit(u64),
     /// More memory was needed than the limit allows.
@@ -254,6 +256,7 @@ impl fmt::Display for RunErrorKind {
             RunErrorKind::Unsupported(what) => write!(f, "{what} cannot be run"),
             RunErrorKind::ReachedUnreachable => write!(f, "an `unreachable` was reached"),
             RunErrorKind::FellThrough => write!(f, "control ran out of the last block"),
+            RunErrorKind::ReturnedFromBottom => write!(f, "what is of type Union{{}}, and never returns, returned"),
             RunErrorKind::StepLimit(limit) => write!(f, "more than {limit} statements were executed"),
             RunErrorKind::MemoryLimit(limit) => write!(f, "more than {limit} bytes of memory were needed"),
             RunErrorKind::DepthLimit(limit) => write!(f, "calls nested deeper than {limit}"),

@@ -450,6 +450,7 @@ impl Run<'_, '_> {
             After::Next => Ok(statement + 1),
             After::Edge(edge) => self.jump(code, base, edge),
             After::End => Err(Fault::Fatal(RunErrorKind::FellThrough)),
+            After::Nowhere => Err(Fault::Fatal(RunErrorKind::ReturnedFromBottom)),
         }
     }
 

@@ -43,24 +43,40 @@ pub(crate) fn is_for_arrays(primitive: &Primitive) -> bool {
     primitive.scope == Scope::Arrays || PREFERRED_FOR_ARRAYS.contains(&primitive.name)
 }
 
-/// Whether a call of a primitive may be one of a method of the module, which is found when it is known what the operands are. `first` is the type of the first of them.
-pub(crate) fn may_be_of_method(module: &Module<IRCode>, primitive: &Primitive, first: Option<&Type>) -> bool {
-    let of_elements = primitive.is_of_elements() && first.is_none_or(may_be_struct);
-    (is_for_arrays(primitive) || of_elements) && !module.methods(primitive.name).is_empty()
+/// Whether a call of a primitive with operands of these types may be one of a method of the module, which is found when it is known what the operands are.
+pub(crate) fn may_be_of_method<'a>(
+    module: &Module<IRCode>,
+    primitive: &Primitive,
+    mut operands: impl Iterator<Item = &'a Type>,
+) -> bool {
+    let possible = match primitive.is_arithmetic() {
+        true => operands.any(|ty| may_be(ty, |ty| matches!(ty, Type::Array(_)))),
+        false => {
+            let is_open = |ty: &Type| matches!(ty, Type::Named(_) | Type::Any | Type::Untyped);
+            let mut of_elements = || operands.next().is_none_or(|first| may_be(first, is_open));
+            is_for_arrays(primitive) || primitive.is_of_elements() && of_elements()
+        }
+    };
+    possible && !module.methods(primitive.name).is_empty()
 }
 
-fn may_be_struct(ty: &Type) -> bool {
+fn may_be(ty: &Type, is: impl Fn(&Type) -> bool) -> bool {
     match ty {
-        Type::Union(members) => members.iter().any(may_be_struct),
-        ty => matches!(ty, Type::Named(_) | Type::Any | Type::Untyped),
+        Type::Union(members) => members.iter().any(is),
+        ty => is(ty),
     }
 }
 
 /// Whether a module may have methods of a primitive for these values.
 pub(crate) fn may_be_method_for(primitive: &Primitive, args: &[Value]) -> bool {
-    match primitive.is_of_elements() {
-        true => matches!(args.first(), Some(Value::Struct(object)) if !matches!(object.0.ty.ty, Type::Ref(_))),
-        false => is_for_arrays(primitive) && !args.iter().any(|arg| matches!(arg, Value::Array(_))),
+    let is_struct = |arg: &Value| matches!(arg, Value::Struct(object) if !matches!(object.0.ty.ty, Type::Ref(_)));
+    let is_array = |arg: &Value| matches!(arg, Value::Array(_));
+    if primitive.is_of_elements() {
+        args.first().is_some_and(is_struct)
+    } else if primitive.is_arithmetic() {
+        args.iter().any(|arg| is_array(arg) || is_struct(arg))
+    } else {
+        is_for_arrays(primitive) && !args.iter().any(is_array)
     }
 }
 
@@ -81,6 +97,14 @@ pub(crate) fn invoked(module: &Module<IRCode>, invoke: &InvokeNode<Positions>) -
 fn declared_types(ir: &IRCode) -> Vec<Type> {
     let declared = |(stmt, ty): (&Stmt<Positions>, &Type)| if stmt.is_nothing() { Type::Any } else { value_type(ty) };
     ir.stmts.stmts().iter().zip(ir.stmts.types()).map(declared).collect()
+}
+
+/// Whether a block says of its last statement, which is no jump, that it never returns: control goes nowhere from there, also where it does.
+pub(crate) fn goes_nowhere(ir: &IRCode, block: usize) -> bool {
+    let Some(block) = ir.cfg.blocks.get(block).filter(|block| block.succs.is_empty()) else { return false };
+    let last = block.stmts.clone().next_back();
+    let jumps = last.and_then(|last| ir.stmts.stmts().get(last)).is_some_and(Stmt::is_terminator);
+    !jumps && last.and_then(|last| ir.stmts.types().get(last)) == Some(&Type::Bottom)
 }
 
 /// Makes a function ready, with the types that its statements declare or without.
@@ -126,6 +150,7 @@ pub(crate) fn prepare(
         if let Some(last) = block.stmts.clone().next_back() {
             let falls = ir.stmts.stmts().get(last).is_some_and(|last| !last.is_terminator());
             after[last] = match falls && number + 1 < ir.cfg.blocks.len() {
+                true if goes_nowhere(ir, number) => After::Nowhere,
                 true => After::Edge(preparer.edge(number, number + 1)?),
                 false => After::End,
             };
@@ -392,8 +417,8 @@ impl Preparer<'_> {
     ) -> Prepared<Op> {
         if let Some((primitive, args)) = self.module.primitive_call(stmt) {
             let of_method = || {
-                let first = args.first().map(|first| self.ir.operand_type(first));
-                may_be_of_method(self.module, primitive, first.as_ref())
+                let types: Vec<Type> = args.iter().map(|arg| self.ir.operand_type(arg)).collect();
+                may_be_of_method(self.module, primitive, types.iter())
             };
             if MAPPING.contains(&primitive.name) || of_method() {
                 // By the same path: under another one the module may have a function of its own.

@@ -292,10 +292,22 @@ impl ResultType {
     }
 }
 
+const ARITHMETIC: &[&str] = &[
+    "+", "-", "*", "/", "^", "min", "max", "abs", "abs2", "<", "<=", ">", ">=", "sqrt", "cbrt", "exp", "exp2", "exp10",
+    "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh",
+    "hypot", "float", "muladd", "fma",
+];
+
 impl Primitive {
     /// Whether this is asked of what has elements. A module may have methods of it for structs of its own.
     pub fn is_of_elements(&self) -> bool {
         matches!(self.name, "getindex" | "setindex!" | "push!" | "length" | "size")
+    }
+
+    /// Whether this is arithmetic on numbers, as Julia's library has it: it fails on `nothing` and `missing`, or is `missing` again. A module may have
+    /// methods of it for arrays, and for structs of its own.
+    pub fn is_arithmetic(&self) -> bool {
+        ARITHMETIC.contains(&self.name)
     }
 }
 

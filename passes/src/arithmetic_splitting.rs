@@ -4,7 +4,6 @@ use bbcode::{BBCode, Ids, InstId};
 use ircode::primitives::Compute;
 use ircode::{Callee, Instruction, Module, ScalarType, Stmt, Type};
 
-use crate::assert_numbers::is_arithmetic;
 use crate::manager::Context;
 use crate::union_splitting::{MOST, Rest, Split, Way, branch};
 use crate::{PassError, PassResult};
@@ -112,7 +111,7 @@ impl ResultOf {
             (Compute::Convert(_), [to, _]) if primitive.name == "convert" => {
                 module.named_type(to)?.as_scalar().map(ResultOf::Conversion)
             }
-            _ => is_arithmetic(primitive).then_some(ResultOf::Arithmetic(primitive.result)),
+            _ => primitive.is_arithmetic().then_some(ResultOf::Arithmetic(primitive.result)),
         }
     }
 

@@ -11,18 +11,6 @@ use crate::{PassError, PassResult};
 /// The pass's name on the command line.
 pub const NAME: &str = "assert-numbers";
 
-/// What fails on `nothing` and `missing`, or is `missing` again: no number comes out of it.
-const ON_NUMBERS: &[&str] = &[
-    "+", "-", "*", "/", "^", "min", "max", "abs", "abs2", "<", "<=", ">", ">=", "sqrt", "cbrt", "exp", "exp2", "exp10",
-    "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh",
-    "hypot", "float", "muladd", "fma",
-];
-
-/// Whether a primitive fails on `nothing`.
-pub(crate) fn is_arithmetic(primitive: &Primitive) -> bool {
-    ON_NUMBERS.contains(&primitive.name)
-}
-
 /// So many tests on the way to a statement are looked at.
 const MOST_TESTS: usize = 16;
 
@@ -68,7 +56,7 @@ fn number(
         ("convert", [Operand::Constant(Constant::Type(to)), _]) => index == 1 && to.as_scalar().is_some(),
         _ => false,
     };
-    if !converts && !is_arithmetic(primitive) {
+    if !converts && !primitive.is_arithmetic() {
         return None;
     }
     let is_none = |ty: &Type| match ty {

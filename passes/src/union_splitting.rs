@@ -10,7 +10,6 @@ use ircode::{
     field_position, method_of,
 };
 
-use crate::assert_numbers::is_arithmetic;
 use crate::differentiation::dispatch::{self, Candidate};
 use crate::link_methods::{reads_itself, type_of};
 use crate::{PassError, PassResult};
@@ -149,7 +148,7 @@ impl Splitter<'_> {
             ways.push(Way { callee: Some(Operand::global("", method)), tests: Vec::new(), ty: None });
         } else {
             let combinations = match primitive {
-                Some(_) => Some(self.combinations(&given, |_| true)?),
+                Some(_) => Some(self.combinations(&given)?),
                 None => None,
             };
             let methods = match primitive {
@@ -164,12 +163,10 @@ impl Splitter<'_> {
             if let (Some((primitive, _)), Some(combinations)) = (primitive, combinations)
                 && ways.len() != combinations
             {
-                let takes_nothing = |way: &Way| way.tests.iter().any(|(_, ty)| *ty == Type::Nothing);
-                // What is a primitive for the rest stays one.
-                if !is_arithmetic(primitive) || ways.iter().any(takes_nothing) {
-                    return None;
-                }
-                if ways.len() != self.combinations(&given, |ty| *ty != Type::Nothing)? {
+                // What is a primitive for the rest stays one. Arithmetic is one for numbers only.
+                if !primitive.is_arithmetic()
+                    || self.combinations_of_numbers(&given) != self.ways_of_numbers(&ways, &given)
+                {
                     return None;
                 }
                 rest = Rest::FailingCall;
@@ -219,19 +216,41 @@ impl Splitter<'_> {
         })
     }
 
-    /// Of how many combinations of types arguments may be, if some may be of several, all of which the run can ask for: of those types that are
-    /// `counted`.
-    fn combinations(&self, given: &[Type], counted: impl Fn(&Type) -> bool) -> Option<usize> {
+    /// Of how many combinations of types arguments may be, if some may be of several, all of which the run can ask for.
+    fn combinations(&self, given: &[Type]) -> Option<usize> {
         let mut combinations: usize = 1;
         for ty in given {
             if let Type::Union(members) = ty {
-                combinations = combinations.checked_mul(members.iter().filter(|ty| counted(ty)).count())?;
+                combinations = combinations.checked_mul(members.len())?;
                 if combinations > MOST || !members.iter().all(|member| self.is_exact(member)) {
                     return None;
                 }
             }
         }
         (combinations > 1).then_some(combinations)
+    }
+
+    /// How many of these are of numbers only.
+    fn combinations_of_numbers(&self, given: &[Type]) -> usize {
+        let numbers = |ty: &Type| match ty {
+            Type::Union(members) => members.iter().filter(|member| may_be_number(member)).count(),
+            ty => usize::from(may_be_number(ty)),
+        };
+        given.iter().map(numbers).product()
+    }
+
+    /// How many ways are taken with numbers only.
+    fn ways_of_numbers(&self, ways: &[Way], given: &[Type]) -> usize {
+        let of_numbers = |way: &&Way| {
+            let mut types = given.to_vec();
+            for (number, ty) in &way.tests {
+                if let Some(given) = number.checked_sub(1).and_then(|index| types.get_mut(index)) {
+                    *given = ty.clone();
+                }
+            }
+            types.iter().all(may_be_number)
+        };
+        ways.iter().filter(of_numbers).count()
     }
 
     /// The fields of this name or number of an object that may be of one of some types.
@@ -326,6 +345,11 @@ impl Splitter<'_> {
 /// A type by which methods are told apart: what the compiler knows of a value beside its type makes no difference, but which function it is.
 pub(crate) fn known_type(module: &Module<BBCode>, ty: &Type) -> Type {
     module.type_of_known_function(ty).unwrap_or_else(|| plain(ty))
+}
+
+/// Whether values of a type may be numbers, which primitives take.
+fn may_be_number(ty: &Type) -> bool {
+    !matches!(ty, Type::Nothing | Type::String | Type::Symbol | Type::Array(_) | Type::Tuple(_) | Type::Function(_))
 }
 
 fn plain(ty: &Type) -> Type {

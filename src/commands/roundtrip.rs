@@ -24,7 +24,7 @@ impl Roundtrip {
             let mut tables = Tables::default();
             let mut report = |name: &str, mismatch: Mismatch| {
                 mismatches += 1;
-                diagnose(&format!("{file}: {name}: {}: {}", mismatch.way, mismatch.problem));
+                diagnose(&format!("{file}: {name}: {mismatch}"));
             };
             let read = Input::read_pieces(file, &mut |input| {
                 tables.add(&input);

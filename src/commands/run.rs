@@ -6,7 +6,7 @@ use exec::{Machine, value_to_json};
 
 use super::arguments::CallOptions;
 use super::engine::EngineOptions;
-use super::{Failure, fail, output, say};
+use super::{Failure, fail, output, output_to_stderr};
 
 /// Run a function.
 #[derive(Args)]
@@ -30,7 +30,7 @@ pub(crate) struct Run {
     /// Hold each value against the type that its statement declares, and stop at the first that is of another one.
     #[arg(long)]
     check_types: bool,
-    /// Print the result as JSON; the trace goes to standard error then.
+    /// Print the result as JSON; what the program prints and the trace go to standard error then.
     #[arg(long)]
     json: bool,
 }
@@ -42,27 +42,25 @@ impl Run {
         input.module = bbkit::specialized(&input.module, &name, &args)?;
         let engine = self.engine.get(&self.call)?;
         let options = RunOptions { limits: self.call.limits(), engine };
+        // With JSON the result is all that is on standard output.
+        let print = if self.json { output_to_stderr } else { output };
         let result = match self.watches() {
             Some((option, does)) if engine == Engine::Native => {
                 return fail(format!("{option}: native code does not {does}; use --engine interp or auto"));
             }
             Some((_, does)) => {
-                let mut machine = Machine::with_limits(&input.module, options.limits).on_output(output);
+                let mut machine = Machine::with_limits(&input.module, options.limits).on_output(print);
                 if self.check_types {
                     machine = machine.check_types();
                 }
-                let to_stderr = self.json;
                 if self.trace {
-                    machine = machine.on_step(move |line| match to_stderr {
-                        true => say(line),
-                        false => output(&format!("{line}\n")),
-                    });
+                    machine = machine.on_step(move |line| print(&format!("{line}\n")));
                 }
                 let why = (engine == Engine::Auto).then(|| format!("native code does not {does}"));
                 let ran = Ran { function: name.to_string(), engine: Engine::Interpreter, why, helped: Vec::new() };
                 machine.call(&name, &args).map(|value| (value, ran)).map_err(EngineError::Run)
             }
-            None => run_with_output(&input.module, &name, &args, &options, &mut |text: &str| output(text)),
+            None => run_with_output(&input.module, &name, &args, &options, &mut |text: &str| print(text)),
         };
         let (value, ran) = result.map_err(|error| match error {
             EngineError::Run(error) => Failure(input.describe_run_error(&error)),

@@ -270,7 +270,9 @@ impl FunctionCompiler<'_, '_> {
     }
 
     fn set_array_element(&mut self, array: &Typed, value: &Typed, indices: &[Typed]) -> Compiled<Option<Typed>> {
-        if self.set_resident_element(value) {
+        // What is of another type than its statement says is refused below.
+        let of_element = matches!(&array.layout.shape, Shape::Array(element, ..) if *element == value.layout.ty);
+        if of_element && self.set_resident_element(value) {
             return Ok(Some(array.clone()));
         }
         let Some((address, at, element)) = self.element_address(array, indices)? else { return Ok(None) };

@@ -390,7 +390,7 @@ impl Compiler {
         let mut summarized = Summarized::default();
         for number in self.interpreted.clone() {
             if let (Some(function), Ok(signature)) = (module.functions().get(number), self.signature(number).cloned()) {
-                summarized.add_interpreted(number, never_returns(function), &signature);
+                summarized.add_interpreted(&module, number, never_returns(function), &signature);
             }
         }
         for number in callees_first(called) {

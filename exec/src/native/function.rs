@@ -37,6 +37,7 @@ use super::loops::{counted_loops, flow_graph};
 use super::values::unions::covering_member;
 use crate::constants::global_value;
 use crate::phi_edges::PhiEdges;
+use crate::prepare::goes_nowhere;
 use crate::shown_objects::shown_struct;
 use crate::value::Value;
 use handlers::{Handlers, ends_block, enters_handlers};
@@ -373,10 +374,12 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
                 }
             }
         }
-        if number + 1 < ir.cfg.blocks.len() {
-            return self.jump(ir, number, Some(number + 1));
-        }
-        self.fail(What::FellThrough, &[]);
+        let what = match number + 1 < ir.cfg.blocks.len() {
+            true if goes_nowhere(ir, number) => What::ReturnedFromBottom,
+            true => return self.jump(ir, number, Some(number + 1)),
+            false => What::FellThrough,
+        };
+        self.fail(what, &[]);
         Ok(())
     }
 

@@ -21,6 +21,7 @@ use smallvec::SmallVec;
 
 use super::arrays::resized::Resized;
 use super::function::phis::successors;
+use crate::prepare::goes_nowhere;
 use endings::{Ending, endings, used_behind};
 use residents::Residents;
 use straight::{StraightLoop, straight_loop};
@@ -86,6 +87,8 @@ pub(crate) struct Rounds {
     pub(crate) less: i64,
     /// Whether the test runs once more after the last round.
     pub(crate) tests_beyond: bool,
+    /// Whether there is a round at the bound itself: one at the greatest integer, or at the least one downwards, holds for all, and the loop does not end by its test.
+    pub(crate) inclusive: bool,
 }
 
 /// An index, in terms of the number of the round: `factor · round + Σ factorᵢ · valueᵢ + constant`.
@@ -183,7 +186,8 @@ pub(crate) fn counted_loops(
             endings: None,
             blocks: Vec::new(),
         };
-        let beyond = |block: usize| dominators.dominates(block, test);
+        // What does not come behind the test may run once more, also where not every round comes there.
+        let beyond = |block: usize| block == test || !dominators.dominates(test, block);
         let every_round = |block: usize| exits == 1 && dominators.dominates(block, latch);
         if result.statements > LARGEST {
             continue;
@@ -211,6 +215,7 @@ pub(crate) fn flow_graph(ir: &IRCode) -> FlowGraph {
             Some(Stmt::GotoIfNot(goto)) if goto.dest.index() == next => [next, None],
             Some(Stmt::GotoIfNot(goto)) => [goto.dest.index(), next],
             Some(Stmt::Return(_)) => [None, None],
+            _ if goes_nowhere(ir, number) => [None, None],
             _ => [next, None],
         };
         targets.into_iter().flatten().filter(move |to| *to < count).map(move |to| (number, to))
@@ -351,7 +356,8 @@ impl Finder<'_> {
             }
             _ => return None,
         };
-        Some(Rounds { first, bound: bound.clone(), step, less, tests_beyond })
+        let inclusive = primitive.name == "sle_int";
+        Some(Rounds { first, bound: bound.clone(), step, less, tests_beyond, inclusive })
     }
 
     /// What a value starts with that changes by the same in each round, by how much it does, and how many rounds it is ahead

@@ -135,6 +135,8 @@ pub(crate) enum After {
     Edge(u32),
     /// Out of the last block.
     End,
+    /// Nowhere, as it says that it never returns.
+    Nowhere,
 }
 
 /// A function, ready to run.

@@ -82,7 +82,7 @@ impl Classifier<'_> {
             return Operation::Steps;
         }
         match stmt {
-            // Nothing changes it.
+            // Nothing in it depends on anything: what has a tangent there is not changed (`changed_globals`).
             Stmt::Value(Operand::Global(global)) if self.module.global_constant(global).is_some() => {
                 return Operation::Zero;
             }

@@ -10,7 +10,7 @@
 //! `l += 1` in an inner loop goes on counting in the next round of the outer one.
 
 use bbcode::{BBCode, BlockGraph, Ids, InstId};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use ircode::graph::{DomTree, LoopForest, LoopId};
 use ircode::{Constant, Module, Operand, Scalar, ScalarType, Stmt, Type};
 use slotmap::SecondaryMap;
@@ -24,7 +24,7 @@ pub(super) struct Induction {
     /// The type of its values: a 64-bit integer.
     pub(super) ty: Type,
     /// Its values.
-    members: SecondaryMap<InstId, Member>,
+    members: HashMap<InstId, Member>,
     /// What is current in each block of the loop, by number.
     places: HashMap<usize, Place>,
     /// Where control leaves the loop to, and what is current then.
@@ -203,11 +203,11 @@ impl Scope<'_> {
         let node = self.bb.stmt(phi)?.as_phi()?;
         let next = node.entries.iter().find(|entry| entry.edge == latch)?.value.as_ref()?.as_value()?;
         let mut values = vec![phi];
-        let mut seen: SecondaryMap<InstId, ()> = SecondaryMap::new();
-        seen.insert(phi, ());
+        // A map as long as all values would be made for each loop.
+        let mut seen: HashSet<InstId> = HashSet::from_iter([phi]);
         let mut work = vec![next];
         while let Some(value) = work.pop() {
-            if seen.insert(value, ()).is_some() {
+            if !seen.insert(value) {
                 continue;
             }
             *budget = budget.checked_sub(1)?;
@@ -241,7 +241,7 @@ impl Scope<'_> {
         for &value in values {
             here.entry(self.bb.block_of(value).and_then(|block| self.graph.number(block))?).or_default().push(value);
         }
-        let mut members: SecondaryMap<InstId, Member> = SecondaryMap::new();
+        let mut members: HashMap<InstId, Member> = HashMap::with_capacity(values.len());
         let mut places: HashMap<usize, Place> = HashMap::with_capacity(blocks.len());
         let is_phi = |value: &InstId| matches!(self.bb.stmt(*value), Some(Stmt::Phi(_)));
         for &number in blocks {
@@ -302,11 +302,8 @@ impl Scope<'_> {
         if some.len() > 1
             && let Some(block) = self.graph.block(number)
         {
-            let mut wanted: SecondaryMap<InstId, ()> = SecondaryMap::new();
-            for &value in &some {
-                wanted.insert(value, ());
-            }
-            some = self.bb.inst_ids(block).filter(|value| wanted.contains_key(*value)).collect();
+            let wanted: HashSet<InstId> = some.into_iter().collect();
+            some = self.bb.inst_ids(block).filter(|value| wanted.contains(value)).collect();
         }
         some
     }
@@ -373,7 +370,7 @@ impl Scope<'_> {
         holds: bool,
     ) -> Option<Final> {
         let member = |operand: &Operand<Ids>| {
-            let member = induction.members.get(operand.as_value()?)?;
+            let member = induction.members.get(&operand.as_value()?)?;
             (member.root == place.root).then_some(*member)
         };
         let (member, bound, variable_first) = match (member(a), member(b)) {
@@ -467,7 +464,7 @@ impl Inductions {
         let all = scope.inductions(counted);
         let mut inductions = Inductions { all, offered, ..Inductions::default() };
         for (index, induction) in inductions.all.iter().enumerate() {
-            for value in induction.members.keys() {
+            for &value in induction.members.keys() {
                 inductions.of_value.insert(value, index);
             }
             for (position, (exit, _)) in induction.exits.iter().enumerate() {
@@ -532,7 +529,7 @@ impl Inductions {
         }
         let index = *self.of_value.get(value)?;
         let induction = self.all.get(index)?;
-        let (member, place) = (induction.members.get(value)?, induction.places.get(&block)?);
+        let (member, place) = (induction.members.get(&value)?, induction.places.get(&block)?);
         (member.root == place.root).then(|| (index, member.offset.wrapping_sub(place.end)))
     }
 

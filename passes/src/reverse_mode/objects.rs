@@ -91,6 +91,10 @@ impl Objects {
         for (id, inst) in bb.all_insts() {
             let Some(operation) = operations.get(id) else { continue };
             let mut joined: Vec<usize> = values.get(id).copied().into_iter().collect();
+            // What has a global name may be named again, here or in what is called.
+            if is_global(module, &inst.stmt) && !joined.is_empty() {
+                joined.push(outside);
+            }
             let alone = match operation {
                 Operation::Whole { from: Some(from), .. } => !element_holds_objects(&holds, &bb.operand_type(from)),
                 operation => matches!(operation, Operation::Steps | Operation::Allocate | Operation::CopyObject(_)),
@@ -169,6 +173,11 @@ impl Objects {
     pub(super) fn bound(&self) -> usize {
         self.external.len()
     }
+}
+
+/// Whether a statement names a global constant.
+pub(super) fn is_global(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
+    matches!(stmt, Stmt::Value(Operand::Global(global)) if module.global_constant(global).is_some())
 }
 
 /// Whether a statement is a call of a primitive that changes nothing.

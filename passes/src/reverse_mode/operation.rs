@@ -67,6 +67,8 @@ pub(super) enum Whole {
     Add,
     /// It becomes what the other is: `restore!(object, other)`.
     Restore,
+    /// It becomes something else, by a primitive without a rule: `fill!` of integers. Nothing in it has a tangent.
+    Overwrite,
 }
 
 /// How a vector changes its length.
@@ -195,7 +197,7 @@ impl Classifier<'_> {
             return Operation::Steps;
         }
         match &inst.stmt {
-            // Nothing changes it.
+            // Nothing in it depends on anything: what has a tangent there is not changed (`changed_globals`).
             Stmt::Value(Operand::Global(global)) if self.module.global_constant(global).is_some() => {
                 Operation::Allocate
             }
@@ -487,8 +489,21 @@ impl Classifier<'_> {
                     _ => Operation::Unknown,
                 }
             }
+            (_, [object, ..]) if primitive.effects.writes && self.has_elements_without_tangent(object) => {
+                Operation::Whole { object: object.clone(), from: None, kind: Whole::Overwrite }
+            }
             _ => Operation::Unknown,
         }
+    }
+
+    /// Whether an operand is an array or memory of numbers or Bools that have no tangent.
+    fn has_elements_without_tangent(&self, operand: &Operand<Ids>) -> bool {
+        let element = match self.bb.operand_type(operand) {
+            Type::Array(array) => array.element.as_scalar(),
+            Type::Memory(element) => element.as_scalar(),
+            _ => None,
+        };
+        element.is_some_and(|element| !element.is_float())
     }
 
     /// Whether these are the indices of one element, and not of a slice.

@@ -110,13 +110,16 @@ impl Recomputed {
 pub(super) struct Repeatable {
     /// Classes of objects that the function changes.
     written: HashSet<Class>,
-    /// Loads from objects that nothing changes between the load and the end of its block.
+    /// Loads from objects that nothing changes between the load and the end of its block, nor anywhere by what has no reverse: such objects are not as they
+    /// were on the way back.
     unchanged: SecondaryMap<InstId, ()>,
 }
 
 impl Repeatable {
     pub(super) fn new(plan: &Plan<'_>) -> Self {
-        let mut written = HashSet::new();
+        // What has a global name may be changed between the two passes, too.
+        let mut lost: HashSet<Class> = HashSet::from_iter([plan.activity.objects.outside()]);
+        let mut written: HashSet<Class> = HashSet::new();
         let mut unchanged = SecondaryMap::new();
         for block in plan.graph.order() {
             let ids: Vec<InstId> = plan.primal.inst_ids(*block).collect();
@@ -128,10 +131,20 @@ impl Repeatable {
                 {
                     unchanged.insert(id, ());
                 }
-                changed_later.extend(changed_classes(plan, id));
+                let changed = changed_classes(plan, id);
+                if is_lost(plan, id) {
+                    lost.extend(changed.iter().copied());
+                }
+                changed_later.extend(changed);
             }
             written.extend(changed_later);
         }
+        unchanged.retain(|load, ()| match plan.activity.operation(load) {
+            Operation::Load(place) => {
+                plan.activity.objects.class(&place.object).is_none_or(|class| !lost.contains(&class))
+            }
+            _ => true,
+        });
         Repeatable { written, unchanged }
     }
 
@@ -579,6 +592,8 @@ pub(super) fn changed_classes(plan: &Plan<'_>, id: InstId) -> Vec<Class> {
     match operation {
         Operation::Call { function, args } if plan.derivation.summaries.get(*function).writes => {
             args.iter().for_each(&mut write);
+            // It may know an object by a global name.
+            changed.push(plan.activity.objects.outside());
         }
         Operation::Rule { rule, args, .. } if rule.changes_first() => args.iter().take(1).for_each(&mut write),
         Operation::Unknown if plan.primal.stmt(id).is_some_and(|stmt| only_reads(plan.derivation.module, stmt)) => {}
@@ -588,6 +603,14 @@ pub(super) fn changed_classes(plan: &Plan<'_>, id: InstId) -> Vec<Class> {
     let shared: Vec<Class> = changed.iter().flat_map(|class| plan.sharing(*class)).copied().collect();
     changed.extend(shared);
     changed
+}
+
+/// Whether what a statement changes is not put back on the way back.
+fn is_lost(plan: &Plan<'_>, id: InstId) -> bool {
+    match plan.activity.operation(id) {
+        Operation::Call { function, .. } => plan.derivation.summaries.get(*function).loses,
+        operation => matches!(operation, Operation::Unknown),
+    }
 }
 
 /// How many bytes a value takes on a stack, about.

@@ -7,6 +7,7 @@ use hashbrown::{HashMap, HashSet};
 use ircode::primitives::{Compute, Effects};
 use ircode::{Module, Operand, Stmt, Type, TypeKind};
 
+use super::objects::is_global;
 use super::operation::{Classifier, Operation};
 use crate::rules::RuleTable;
 
@@ -21,11 +22,13 @@ pub(super) struct Summary {
     pub(super) takes_bits: bool,
     /// It may do what is seen from outside beside that: print.
     pub(super) acts: bool,
+    /// It may change it by what has no reverse, so that it is not put back.
+    pub(super) loses: bool,
 }
 
 impl Summary {
     /// What a call of which nothing is known may do.
-    const ANYTHING: Summary = Summary { writes: true, links: true, takes_bits: true, acts: true };
+    const ANYTHING: Summary = Summary { writes: true, links: true, takes_bits: true, acts: true, loses: true };
 
     fn join(self, other: Summary) -> Summary {
         Summary {
@@ -33,6 +36,7 @@ impl Summary {
             links: self.links || other.links,
             takes_bits: self.takes_bits || other.takes_bits,
             acts: self.acts || other.acts,
+            loses: self.loses || other.loses,
         }
     }
 }
@@ -172,6 +176,9 @@ fn is_made_here(classifier: &Classifier<'_>, object: &Operand<Ids>) -> bool {
     // Copies of copies are followed a few steps: this is asked for every store.
     for _ in 0..8 {
         let Some(id) = at else { return false };
+        if classifier.bb.stmt(id).is_some_and(|stmt| is_global(classifier.module, stmt)) {
+            return false;
+        }
         match classifier.operation(id, &|_| None) {
             Operation::Copy(of) | Operation::Part { of } => at = of.as_value(),
             Operation::Store { place, gives_value: false, .. } => at = place.object.as_value(),

@@ -144,7 +144,7 @@ unsafe fn prepare(context: &mut Context, site: u32, operands: u64) -> Result<Fou
         Callee::Function(function) => function,
         Callee::Primitive(primitive)
             if !MAPPING.contains(&primitive.name)
-                && !may_be_of_method(&shared.module, primitive, places.first().map(|(layout, _)| &layout.ty))
+                && !may_be_of_method(&shared.module, primitive, places.iter().map(|(layout, _)| &layout.ty))
                 && places.iter().all(|(layout, _)| layout.copies())
                 && call.result.copies() =>
         {

@@ -46,11 +46,18 @@ pub(crate) struct Effects {
     pub(crate) keeps: bool,
     /// Whether one from outside may lead to another one from outside to which it did not lead before.
     pub(crate) links: bool,
+    /// Whether it names global objects, which then are outside beside those that it is given.
+    pub(crate) globals: bool,
 }
 
 impl Effects {
     fn or(self, other: Effects) -> Effects {
-        Effects { makes: self.makes || other.makes, keeps: self.keeps || other.keeps, links: self.links || other.links }
+        Effects {
+            makes: self.makes || other.makes,
+            keeps: self.keeps || other.keeps,
+            links: self.links || other.links,
+            globals: self.globals || other.globals,
+        }
     }
 }
 
@@ -147,6 +154,15 @@ impl<'a> Body<'a> {
             stmt.for_each_operand(&mut |operand| each(operand));
         }
         self.unnamed.get(&index).into_iter().flatten().for_each(each);
+    }
+
+    /// Whether a global object is among the operands of a statement.
+    fn names_global_object(&self, index: usize) -> bool {
+        let mut names = false;
+        self.for_each_operand(index, &mut |operand| {
+            names |= matches!(operand, Operand::Global(global) if self.module.global_constant(global).is_some());
+        });
+        names
     }
 
     /// What is expected of a statement; `None` if it is not known what it does.
@@ -363,6 +379,7 @@ impl<'b> Stretch<'b> {
             let action = self.body.action(index, self.body.ir.stmts.stmts().get(index)?)?;
             let value = self.act(&action)?;
             let kind = *self.body.kinds.get(index)?;
+            self.effects.globals |= self.body.names_global_object(index);
             self.effects.makes |= matches!(action, Action::Make(_)) && kind != Kind::Plain;
             let value = match kind {
                 Kind::Plain => Origins::NONE,
@@ -417,17 +434,20 @@ impl<'b> Stretch<'b> {
                     makes: *grows,
                     keeps: object.outside && (value.inside || *grows),
                     links: object.outside && value.outside,
+                    globals: false,
                 });
                 self.mixed |= object.inside && value.outside;
                 object.or(value)
             }
             Action::Call(function, args) => {
                 let callee = *self.summaries.get(function)?;
-                let given = self.behind(self.all(*args));
+                let known = if callee.globals { Origins::OUTSIDE } else { Origins::NONE };
+                let given = self.behind(self.all(*args)).or(known);
                 self.effects = self.effects.or(Effects {
                     makes: callee.makes,
                     keeps: given.outside && (callee.keeps || callee.links && given.inside),
                     links: given.outside && callee.links,
+                    globals: callee.globals,
                 });
                 given.or(Origins::INSIDE)
             }

@@ -5,6 +5,7 @@ use ircode::graph::{LoopForest, LoopId};
 use ircode::{BlockNumber, IRCode, Operand, Positions, SSAValue, Stmt, Type, UnnamedPhiEdge};
 
 use crate::native::layout::Parts;
+use crate::prepare::goes_nowhere;
 
 /// The blocks to which control may go at the end of a block; where it enters a handler, also the one that catches.
 pub(crate) fn successors(ir: &IRCode, block: usize) -> Parts<usize> {
@@ -16,6 +17,7 @@ pub(crate) fn successors(ir: &IRCode, block: usize) -> Parts<usize> {
         Some(Stmt::GotoIfNot(goto)) => [goto.dest.index(), next],
         Some(Stmt::Enter(enter)) => [enter.catch_dest.and_then(|catch| catch.index()), next],
         Some(Stmt::Return(_)) => [None, None],
+        _ if goes_nowhere(ir, block) => [None, None],
         _ => [next, None],
     };
     found.into_iter().flatten().filter(|to| *to < blocks.len()).collect()

@@ -57,10 +57,16 @@ impl Summarized {
         }
     }
 
-    /// Adds a function that the interpreter runs, if nothing becomes of objects that it is given.
-    pub(crate) fn add_interpreted(&mut self, number: usize, never_returns: bool, signature: &Signature) {
+    /// Adds a function that the interpreter runs, if nothing becomes of objects that it is given, or of global ones.
+    pub(crate) fn add_interpreted(
+        &mut self,
+        module: &Module<IRCode>,
+        number: usize,
+        never_returns: bool,
+        signature: &Signature,
+    ) {
         let mut given = signature.parameters.iter().chain([&signature.result]);
-        if never_returns || given.all(|layout| layout.copies()) {
+        if never_returns || module.global_constants().is_empty() && given.all(|layout| layout.copies()) {
             self.insert(number, Effects { makes: !never_returns, ..Effects::default() });
         }
     }

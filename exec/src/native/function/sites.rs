@@ -45,6 +45,8 @@ pub(crate) enum What {
     Unreachable,
     /// Control runs out of the last block.
     FellThrough,
+    /// A statement returns of which its block says that it never does.
+    ReturnedFromBottom,
     /// Calls nest too deep.
     Depth,
     /// An array is made: of elements of this layout.

@@ -26,6 +26,9 @@ const SHARING: &[&str] = &[ADDRESS, OBJECT_ID, "jl_reshape_array", "memoryref", 
 /// So many statements may stand between an exception and the end of its block, for it to be seen that it is only thrown.
 const MOST_BEFORE_THROW: usize = 16;
 
+/// Of how many types a tuple's own type is made, at most: it is laid out, moved and looked up as a whole, and grows with each tuple around it.
+const LARGEST_TUPLE: usize = 1 << 12;
+
 impl FunctionCompiler<'_, '_> {
     /// The value of a statement that is no φ and no jump.
     pub(crate) fn value_of(&mut self, ir: &IRCode, stmt: &Stmt<Positions>, annotated: &Type) -> Compiled<Typed> {
@@ -201,13 +204,13 @@ impl FunctionCompiler<'_, '_> {
             return self.refuse(format!("`{}` of another number of operands", primitive.name));
         }
         let mut operands = self.operands(ir, args)?;
-        let first = operands.first().map(|first| &first.layout.ty);
-        let has_methods = may_be_of_method(&self.module, primitive, first);
+        let types = operands.iter().map(|operand| &operand.layout.ty);
+        let has_methods = may_be_of_method(&self.module, primitive, types);
         if primitive.name == "rethrow" && operands.is_empty() {
             operands.push(self.the_exception(ir, &Type::Any)?);
         }
         let has_array = || operands.iter().any(|operand| matches!(operand.layout.shape, Shape::Array(..)));
-        if MAPPING.contains(&primitive.name) || has_methods && !has_array() {
+        if MAPPING.contains(&primitive.name) || has_methods && (primitive.is_arithmetic() || !has_array()) {
             return self.refuse(format!("a call of `{}`", primitive.name));
         }
         if let Some(value) = self.union_primitive(primitive, args, &operands)? {
@@ -385,6 +388,9 @@ impl FunctionCompiler<'_, '_> {
     /// A new tuple.
     pub(crate) fn tuple(&mut self, fields: &[Typed]) -> Compiled<Typed> {
         let ty = Type::tuple(fields.iter().map(|field| field.layout.ty.clone()));
+        if ty.is_larger_than(LARGEST_TUPLE) {
+            return self.refuse("a tuple of tuples of which the type is too large");
+        }
         let layout = self.compiler.layouts.of(&ty);
         self.assemble(layout, fields)
     }

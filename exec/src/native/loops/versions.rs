@@ -361,7 +361,7 @@ impl FunctionCompiler<'_, '_> {
         let Some(versioned) = self.loops.get(number) else { return Ok(None) };
         let rounds = &versioned.counted.rounds;
         let (first, bound, step, less) = (rounds.first.clone(), rounds.bound.clone(), rounds.step, rounds.less);
-        let ordered = rounds.tests_beyond;
+        let (ordered, inclusive) = (rounds.tests_beyond, rounds.inclusive);
         let (Some(first), Some(bound)) = (self.invariant(ir, &first)?, self.invariant(ir, &bound)?) else {
             return Ok(None);
         };
@@ -372,7 +372,12 @@ impl FunctionCompiler<'_, '_> {
             return Ok(Some(last));
         }
         // Where the order decides, there is no round if the bound is behind, also where the difference wraps around.
-        let ahead = self.builder.ins().icmp(IntCC::SignedLessThanOrEqual, from, to);
+        let mut ahead = self.builder.ins().icmp(IntCC::SignedLessThanOrEqual, from, to);
+        if inclusive {
+            let furthest = if step > 0 { i64::MAX } else { i64::MIN };
+            let ends = self.builder.ins().icmp_imm_s(IntCC::NotEqual, bound, furthest);
+            ahead = self.builder.ins().band(ahead, ends);
+        }
         let none = self.builder.ins().iconst(clif::I64, -1);
         Ok(Some(self.builder.ins().select(ahead, last, none)))
     }

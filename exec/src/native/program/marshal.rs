@@ -573,16 +573,16 @@ impl Context {
         unsafe { set_word(header + array::LENGTH as u64, values.len() as u64) };
         for (index, value) in values.iter().enumerate() {
             let at = data + index as u64 * u64::from(element.size);
+            let assigned = element.assigned.is_none() || !matches!(value, Value::Undefined);
+            if assigned {
+                // SAFETY: there is room for so many elements.
+                unsafe { self.store(layouts, element, value, at)? };
+            }
+            // After the value, which may be stored over all of its place.
             if let Some(flag) = element.assigned {
-                let assigned = !matches!(value, Value::Undefined);
                 // SAFETY: there is room for so many elements, with what says whether they are assigned behind each.
                 unsafe { ((at + u64::from(flag)) as *mut u8).write(u8::from(assigned)) };
-                if !assigned {
-                    continue;
-                }
             }
-            // SAFETY: there is room for so many elements.
-            unsafe { self.store(layouts, element, value, at)? };
         }
         Ok(())
     }

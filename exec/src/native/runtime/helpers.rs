@@ -210,6 +210,7 @@ unsafe extern "C" fn fail(context: *mut Context, site: u32, operands: u64) {
                 What::Refused(what) => context.fault_of(Refused::Value((*what).into())),
                 What::Unreachable => Fault::Fatal(RunErrorKind::ReachedUnreachable),
                 What::FellThrough => Fault::Fatal(RunErrorKind::FellThrough),
+                What::ReturnedFromBottom => Fault::Fatal(RunErrorKind::ReturnedFromBottom),
                 What::Depth => {
                     // The call did not come about: the error is the caller's.
                     context.fail_outside(Fault::Fatal(RunErrorKind::DepthLimit(shared.limits.depth)));
