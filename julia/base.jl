@@ -112,6 +112,18 @@ end
 "`Dict(kv)` without the care for what is no collection of pairs, which is an exception in any case."
 dictionary(kv::Union{Base.Generator,Base.Iterators.Zip,AbstractVector}) = Base.dict_with_eltype((K, V) -> Dict{K,V}, kv, eltype(kv))
 
+# The field is known where it is set: that its type is asked for is of no use to code that only has its name.
+@generated function setproperty!(object, field::Symbol, value)
+    body = :(throw(ErrorException("there is no such field, or it takes no such value")))
+    for i in fieldcount(object):-1:1
+        name, ty = QuoteNode(fieldname(object, i)), fieldtype(object, i)
+        value <: ty || value <: Number && ty <: Number && isconcretetype(ty) || continue
+        stored = value <: ty ? :value : :(convert($ty, value))
+        body = :(field === $name ? setfield!(object, $name, $stored) : $body)
+    end
+    return body
+end
+
 # Pairs with values of several types: Julia finds out only in the run for what values the dictionary is.
 dictionary(first::Pair{K}, second::Pair{K}, rest::Pair{K}...) where {K} = dictionary((first, second, rest...))
 @generated function dictionary(kv::Tuple{Pair{K},Pair{K},Vararg{Pair{K}}}) where {K}

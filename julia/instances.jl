@@ -166,10 +166,10 @@ function sharpen_once!(ir, rows::Columns, instances::Instances)
 end
 
 """
-Whether a statement invokes what is known to give values of some types. That may be others than Julia says, as a dump has other code in the place of some functions, and what
+Whether a statement calls what is known to give values of some types. That may be others than Julia says, as a dump has other code in the place of some functions, and what
 follows from it.
 """
-is_known_call(@nospecialize(stmt), @nospecialize(found)) = Meta.isexpr(stmt, :invoke) && is_known_type(found)
+is_known_call(@nospecialize(stmt), @nospecialize(found)) = stmt isa Expr && stmt.head in (:invoke, :call) && is_known_type(found)
 
 "The array type of floats, of one whose elements may be integers, too: no such array is made (`array_of_numbers`)."
 function of_one_number(@nospecialize(ty))
@@ -178,17 +178,21 @@ function of_one_number(@nospecialize(ty))
 end
 
 """
-Where a function gives an array of floats, but Julia said that it may be one of any numbers, and the code asks for that, lets it ask for the other, and gives what is made of it
-the types that follow.
+Where a function gives an array of floats, or something that holds one, but Julia said that it may be one of any numbers, and the code asks for that, lets it ask for the other, and
+gives what is made of it the types that follow.
 """
 function ask_for_others!(ir, rows::Columns, i::Int, @nospecialize(said), instances::Instances)
     kept, new = Any[], Any[]
     for ty in Base.uniontypes(rows.types[i])
         push!(ty <: said ? kept : new, of_one_number(ty))
     end
-    gone = filter(ty -> ty <: Array && !(ty <: rows.types[i]), Base.uniontypes(said))
-    length(unique(new)) == 1 && new[1] <: Array && eltype(new[1]) <: AbstractFloat || return
-    filter!(ty -> eltype(new[1]) <: eltype(ty), gone)
+    length(unique(new)) == 1 && new[1] isa DataType || return
+    is_other(@nospecialize(ty)) = ty isa DataType && ty.name === new[1].name && !(ty <: rows.types[i])
+    gone = filter(is_other, Base.uniontypes(said))
+    if new[1] <: Array
+        eltype(new[1]) <: AbstractFloat || return
+        filter!(ty -> eltype(new[1]) <: eltype(ty), gone)
+    end
     length(gone) == 1 || return
     or_as_before(rows) do
         narrowed = Int[]

@@ -20,6 +20,8 @@ pub(crate) struct Forms {
     forms: Vec<Form>,
     /// The arguments, of which tangents are not to say different things where they share objects.
     args: Vec<Value>,
+    /// The types that the function declares for them, or their own.
+    types: Vec<Type>,
 }
 
 #[derive(Clone, Debug)]
@@ -33,8 +35,19 @@ enum Form {
 }
 
 impl Forms {
-    pub(crate) fn of(args: &[Value]) -> Self {
-        Forms { forms: args.iter().map(|arg| Form::of(arg, DEEPEST)).collect(), args: args.to_vec() }
+    /// Of the arguments for a function.
+    pub(crate) fn of(module: &Module<IRCode>, name: &str, args: &[Value]) -> Self {
+        let function = module.function(&module.full_name(name));
+        let declared = function.and_then(|function| {
+            let count =
+                function.body.argtypes.len() - usize::from(function.varargs && !function.body.argtypes.is_empty());
+            function.body.argtypes.get(1..count)
+        });
+        Forms {
+            forms: args.iter().map(|arg| Form::of(arg, DEEPEST)).collect(),
+            args: args.to_vec(),
+            types: declared_types(declared.unwrap_or_default(), args),
+        }
     }
 
     /// A direction as derivatives take it: with zeros for the tangents that are left out, as `nothing`. There must be one tangent for each argument, of its form, and each
@@ -47,7 +60,7 @@ impl Forms {
         let left_out: Vec<usize> = left_out.map(|(index, _)| index).collect();
         // They are made together, as they may be of one object.
         let args: Vec<Value> = left_out.iter().filter_map(|&index| self.args.get(index).cloned()).collect();
-        let types: Vec<Type> = args.iter().map(Value::type_of).collect();
+        let types: Vec<Type> = left_out.iter().filter_map(|&index| self.types.get(index).cloned()).collect();
         let zeros = machine.zero_tangents(&args, &types).map_err(run_error)?;
         let mut direction = direction.to_vec();
         for (index, zero) in left_out.into_iter().zip(zeros) {
@@ -66,6 +79,15 @@ impl Forms {
             None => Ok(direction),
         }
     }
+}
+
+/// The types that are declared for arguments, or those of the arguments themselves.
+fn declared_types(declared: &[Type], args: &[Value]) -> Vec<Type> {
+    let type_of = |(index, arg): (usize, &Value)| match declared.get(index) {
+        Some(ty) if !ty.is_unknown() => ty.clone(),
+        _ => arg.type_of(),
+    };
+    args.iter().enumerate().map(type_of).collect()
 }
 
 impl Form {
@@ -176,11 +198,7 @@ impl<'a> Inputs<'a> {
         let args = packed(&machine, &prepared.module, name, args)?;
         let function = prepared.module.function(name);
         let declared = function.and_then(|function| function.body.argtypes.get(1..)).unwrap_or_default();
-        let type_of = |(index, arg): (usize, &Value)| match declared.get(index) {
-            Some(ty) if !ty.is_unknown() => ty.clone(),
-            _ => arg.type_of(),
-        };
-        let types: Vec<Type> = args.iter().enumerate().map(type_of).collect();
+        let types = declared_types(declared, &args);
         let is_wanted =
             |number: usize| prepared.selection.as_ref().is_none_or(|selection| selection.arguments.contains(&number));
         let wanted = (0..args.len()).map(|index| is_wanted(index + 2)).collect();

@@ -88,7 +88,7 @@ pub fn hvp_with(
     vector: &[Value],
     options: &RunOptions,
 ) -> Result<Hvp, GradientError> {
-    let vector = Forms::of(args).complete(&Machine::with_limits(module, options.limits), vector)?;
+    let vector = Forms::of(module, name, args).complete(&Machine::with_limits(module, options.limits), vector)?;
     let name = &module.full_name(name);
     check_arity(module, name, args.len())?;
     let types: Vec<Type> = args.iter().map(Value::type_of).collect();

@@ -77,7 +77,7 @@ pub fn jvp_with(
     directions: &[Vec<Value>],
     options: &RunOptions,
 ) -> Result<Jvp, GradientError> {
-    let forms = Forms::of(args);
+    let forms = Forms::of(module, name, args);
     let machine = Machine::with_limits(module, options.limits);
     let directions = directions.iter().map(|direction| forms.complete(&machine, direction));
     let directions = directions.collect::<Result<Vec<_>, _>>()?;

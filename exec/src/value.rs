@@ -9,8 +9,9 @@ use ircode::{ClosureType, Constant, Name, Scalar, Type, is_below, is_nearer, ope
 use crate::error::RunErrorKind;
 use crate::object::Fields;
 
-/// A value. Copying one is cheap: everything larger than a number is shared.
-#[derive(Clone, Debug)]
+/// A value. Copying one is cheap: everything larger than a number is shared. `{:?}` shows it with its type, `3.0::Float64`, and like `{}` shows only so
+/// much of what is nested deep.
+#[derive(Clone)]
 pub enum Value {
     /// A statement that has no value, or a variable that was not assigned.
     Undefined,
@@ -52,6 +53,15 @@ pub enum Value {
     Slot(SlotRef),
     /// An object of which only the text is known.
     Text(Name),
+}
+
+impl std::fmt::Debug for Value {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Value::Undefined | Value::Nothing => write!(f, "{self}"),
+            value => write!(f, "{value}::{}", value.type_of()),
+        }
+    }
 }
 
 macro_rules! shared {

@@ -3,6 +3,7 @@
 use crate::constant::Constant;
 use crate::module::{Module, TypeKind};
 use crate::name::Name;
+use crate::scalar::Scalar;
 use crate::types::Type;
 
 /// A field of a type: its name, if fields of the type have names, and its type.
@@ -25,12 +26,33 @@ impl<F> Module<F> {
     /// ```
     pub fn immutable_fields<'t>(&'t self, ty: &'t Type) -> Option<Vec<Field<'t>>> {
         match ty {
-            Type::Tuple(elements) if elements.iter().any(is_vararg) => None,
+            Type::Tuple(elements) if is_open(elements) => None,
             Type::Tuple(elements) => Some(elements.iter().map(|ty| (None, ty)).collect()),
             Type::NamedTuple(fields) => Some(named(fields)),
             Type::Named(_) => self.struct_fields(ty).filter(|_| !self.is_mutable_struct(ty)),
             _ => None,
         }
+    }
+
+    /// The type of the field of such a value that a constant names, by its name or by its number, which counts from 1, and its position, which counts from 0.
+    /// A number is looked up in constant time.
+    ///
+    /// ```
+    /// use ircode::{Constant, IRCode, Module, Type};
+    ///
+    /// let module: Module<IRCode> = Module::new();
+    /// let pair = Type::tuple([Type::FLOAT64, Type::INT64]);
+    /// assert_eq!(module.immutable_field(&pair, &Constant::int64(2)), Some((1, &Type::INT64)));
+    /// assert_eq!(module.immutable_field(&pair, &Constant::int64(3)), None);
+    /// ```
+    pub fn immutable_field<'t>(&'t self, ty: &'t Type, field: &Constant) -> Option<(usize, &'t Type)> {
+        if let (Type::Tuple(elements), Constant::Scalar(number)) = (ty, field) {
+            let position = position_of_number(number).filter(|_| !is_open(elements))?;
+            return elements.get(position).map(|ty| (position, ty));
+        }
+        let fields = self.immutable_fields(ty)?;
+        let position = field_position(&fields, field)?;
+        fields.get(position).map(|(_, ty)| (position, *ty))
     }
 
     /// The fields of values of this type, in order, if it is a struct that the module declares, mutable or not.
@@ -65,7 +87,16 @@ fn named(fields: &[(Name, Type)]) -> Vec<Field<'_>> {
     fields.iter().map(|(name, ty)| (Some(name), ty)).collect()
 }
 
-/// Of how many elements a tuple is, its type may leave open.
+/// Whether the type of a tuple of these elements leaves open how many there are.
+fn is_open(elements: &[Type]) -> bool {
+    elements.last().is_some_and(is_vararg)
+}
+
+fn position_of_number(number: &Scalar) -> Option<usize> {
+    usize::try_from(number.to_i128()).ok().filter(|_| number.scalar_type().is_integer())?.checked_sub(1)
+}
+
+/// Of how many elements a tuple is, its type may leave open, by the last of them.
 pub(crate) fn is_vararg(ty: &Type) -> bool {
     matches!(ty, Type::Named(name) if name.starts_with("Vararg"))
 }
@@ -84,10 +115,7 @@ pub(crate) fn is_vararg(ty: &Type) -> bool {
 pub fn field_position(fields: &[Field<'_>], field: &Constant) -> Option<usize> {
     match field {
         Constant::Symbol(name) => fields.iter().position(|(known, _)| *known == Some(name)),
-        Constant::Scalar(number) if number.scalar_type().is_integer() => {
-            let position = usize::try_from(number.to_i128()).ok()?.checked_sub(1)?;
-            (position < fields.len()).then_some(position)
-        }
+        Constant::Scalar(number) => position_of_number(number).filter(|position| *position < fields.len()),
         _ => None,
     }
 }

@@ -20,7 +20,8 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let found = bb.all_insts().filter_map(|(id, inst)| Some((id, split(bb, context.module, inst)?)));
     let found: Vec<(InstId, Split)> = found.collect();
     let changed = !found.is_empty();
-    for (id, split) in found {
+    // From the last on, as in `union-splitting`.
+    for (id, split) in found.into_iter().rev() {
         branch(bb, id, split).map_err(|error| PassError::new(NAME, context.function, error.to_string()).at(bb, id))?;
     }
     Ok(changed)

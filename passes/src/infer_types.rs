@@ -6,7 +6,7 @@ use std::collections::BinaryHeap;
 
 use bbcode::{BBCode, BlockId, Ids, InstId};
 use ircode::primitives::{Primitive, ResultType};
-use ircode::{Callee, Head, Instruction, Module, Operand, ScalarType, Stmt, Type, field_position};
+use ircode::{Callee, Head, Instruction, Module, Operand, ScalarType, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use crate::PassResult;
@@ -476,9 +476,7 @@ pub(crate) fn product_type(a: &Type, b: &Type) -> Option<Type> {
 /// The type of the projection of a slot to the field that a constant names.
 fn slot_element_type(module: &Module<BBCode>, slot: &Type, field: &Operand<Ids>) -> Option<Type> {
     let Type::Slot(of) = slot else { return None };
-    let fields = module.immutable_fields(of)?;
-    let position = field_position(&fields, field.as_constant()?)?;
-    fields.get(position).map(|(_, ty)| Type::slot((*ty).clone()))
+    module.immutable_field(of, field.as_constant()?).map(|(_, ty)| Type::slot(ty.clone()))
 }
 
 fn element_type(ty: &Type) -> Option<Type> {

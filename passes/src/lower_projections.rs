@@ -21,7 +21,7 @@
 //! any address being left.
 
 use bbcode::{BBCode, Ids, InstId};
-use ircode::{Constant, Head, Module, NewInstruction, Operand, Stmt, Type, field_position};
+use ircode::{Constant, Head, Module, NewInstruction, Operand, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use crate::PassResult;
@@ -155,9 +155,9 @@ impl Slots {
     fn field(&mut self, module: &Module<BBCode>, of: usize, field: &Constant) -> Option<usize> {
         let Part { root, ty, .. } = self.parts.get(of)?;
         let (root, ty) = (*root, ty.clone());
-        let fields = module.immutable_fields(&ty)?;
-        let position = field_position(&fields, field)?;
+        let (position, _) = module.immutable_field(&ty, field)?;
         if self.parts.get(of).is_some_and(|part| part.fields.is_empty()) {
+            let fields = module.immutable_fields(&ty)?;
             let known = self.roots.get_mut(root)?;
             known.count += fields.len();
             if known.count > MAX_PARTS {

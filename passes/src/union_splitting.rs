@@ -47,7 +47,8 @@ pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
     let changed = !found.is_empty();
     for (name, calls) in found {
         let Some(bb) = module.body_mut(&name) else { continue };
-        for (id, split) in calls {
+        // From the last on: what comes behind a call moves to another block, and is short then.
+        for (id, split) in calls.into_iter().rev() {
             branch(bb, id, split).map_err(|error| PassError::new(NAME, &name, error.to_string()).at(bb, id))?;
         }
     }

@@ -6,7 +6,7 @@
 include(joinpath(@__DIR__, "..", "..", "julia", "BBKit.jl"))
 # By its name alone, which the dumps repeat.
 include_string(Main, read(joinpath(@__DIR__, "functions.jl"), String), "functions.jl")
-foreach(name -> include_string(Library, read(joinpath(@__DIR__, name), String), name), ["short_cuts.jl", "open_types.jl", "captured.jl", "own_vectors.jl", "open_tuples.jl", "several_types.jl", "types_below.jl"])
+foreach(name -> include_string(Library, read(joinpath(@__DIR__, name), String), name), ["short_cuts.jl", "open_types.jl", "captured.jl", "own_vectors.jl", "open_tuples.jl", "several_types.jl", "types_below.jl", "mixed_containers.jl"])
 using .Library: FUNCTIONS
 allunique(first.(FUNCTIONS)) || error("two functions have the same name")
 

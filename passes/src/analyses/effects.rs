@@ -2,7 +2,7 @@
 
 use bbcode::{BBCode, Ids};
 use ircode::primitives::{Effects, Primitive};
-use ircode::{Constant, Head, Instruction, Module, Names, Operand, Stmt, Type, TypeKind, field_position};
+use ircode::{Constant, Head, Instruction, Module, Names, Operand, Stmt, Type, TypeKind};
 
 /// What executing the statement may do beside giving a value.
 pub fn effects<F>(module: &Module<F>, bb: &BBCode, inst: &Instruction<Ids>) -> Effects {
@@ -57,9 +57,7 @@ fn cannot_throw<F>(module: &Module<F>, bb: &BBCode, name: &str, args: &[Operand<
 
 /// The type of the field of an immutable object that a constant names; `None` if it is not seen to exist.
 pub fn field_type<F>(module: &Module<F>, object: &Type, field: &Operand<Ids>) -> Option<Type> {
-    let fields = module.immutable_fields(object)?;
-    let position = field_position(&fields, field.as_constant()?)?;
-    fields.get(position).map(|(_, ty)| (*ty).clone())
+    module.immutable_field(object, field.as_constant()?).map(|(_, ty)| ty.clone())
 }
 
 /// The type of the field of a mutable struct that an operand names. Where only the run tells which it is, that which all of its fields have; `None` if they

@@ -48,6 +48,12 @@ impl Candidate {
         }
     }
 
+    /// Whether it is called with so many arguments. A primitive that takes several numbers of them is, where it is known by name that it may be the one.
+    fn fits(&self, arguments: usize, is_named: bool) -> bool {
+        let is_primitive = self.argtypes.is_none();
+        self.takes(arguments) && (self.arity.is_some() || is_primitive && is_named)
+    }
+
     /// Whether it may be called with so many arguments.
     pub(crate) fn takes(&self, arguments: usize) -> bool {
         self.arity.is_none_or(|arity| arity == arguments + self.captured.unwrap_or(0))
@@ -255,7 +261,7 @@ pub(crate) fn dispatch(module: &Module<BBCode>, bb: &mut BBCode, candidates: &[C
             is_one_of_them
                 && part.is_none_or(|part| candidate.bundled.get(part) == Some(&true))
                 && (candidate.captured.is_some() || !is_closure)
-                && candidate.arity == Some(call.args.len() + captured)
+                && candidate.fits(call.args.len(), names.is_some())
                 && candidate.argtypes.as_ref().is_none_or(types)
                 && may_be(&candidate.result, &call.ty)
         };

@@ -1,12 +1,13 @@
 //! Code with try/catch is differentiated as code with branches.
 
 use bbcode::BBCode;
-use ircode::{CallGraph, Module, Name};
+use ircode::{CallGraph, Function, Module, Name};
 
 use super::one_function::Temporary;
 use super::{Generated, NAME};
-use crate::PassError;
 use crate::lower_exceptions::{self, has_handlers, looks_into_exception};
+use crate::manager::run_on_function;
+use crate::{PassError, closure_folding};
 
 /// A module in which functions have branches where they had handlers.
 pub(super) struct WithoutHandlers {
@@ -25,15 +26,20 @@ pub(super) fn without_handlers(module: &Module<BBCode>, names: &[Name]) -> Optio
     }
     let roots = names.iter().filter_map(|name| module.function_index(name));
     let reachable = CallGraph::new(module).reachable(roots).into_iter();
-    let reachable = reachable.filter_map(|position| module.functions().get(position));
-    let mut functions: Vec<Name> =
-        reachable.filter(|function| has_handlers(&function.body)).map(|function| function.name.clone()).collect();
+    let reachable: Vec<&Function<BBCode>> = reachable.filter_map(|position| module.functions().get(position)).collect();
+    let with_handlers = reachable.iter().filter(|function| has_handlers(&function.body));
+    let mut functions: Vec<Name> = with_handlers.map(|function| function.name.clone()).collect();
     if functions.is_empty() {
         return None;
     }
+    let reachable: Vec<Name> = reachable.iter().map(|function| function.name.clone()).collect();
     let known = module.functions().len();
     let mut module = module.clone();
     let mut left = Vec::new();
+    // Of a closure that is called it must be known what it may throw.
+    for name in reachable {
+        left.extend(run_on_function(&mut module, &name, closure_folding::run).err().map(|error| (name, error)));
+    }
     functions.retain(|name| {
         let looked = module.function(name).and_then(|function| {
             let at = looks_into_exception(&module, &function.body)?;

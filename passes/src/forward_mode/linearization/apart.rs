@@ -376,7 +376,9 @@ impl Transform<'_> {
         let stmts = self.prepared.ir.cfg.blocks.get(block).map_or(0..0, |block| block.stmts.clone());
         let all = self.prepared.ir.stmts.stmts().get(stmts.clone()).unwrap_or_default();
         // Constants may stand among φs.
-        match all.iter().rposition(|stmt| matches!(stmt, Stmt::Phi(_))) {
+        let among = all.iter().take_while(|stmt| matches!(stmt, Stmt::Phi(_)) || stmt.may_stand_among_phis());
+        let phis = among.enumerate().filter(|(_, stmt)| matches!(stmt, Stmt::Phi(_)));
+        match phis.map(|(position, _)| position).last() {
             Some(position) => (stmts.start + position, true),
             None => (stmts.start, false),
         }
