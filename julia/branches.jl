@@ -21,6 +21,19 @@ function with_narrowed_values(ir)
     return found ? CC.compact!(ir) : nothing
 end
 
+"What is left of a type behind the branch that gave a value a name, if that is right before it; nothing otherwise."
+function type_behind_branch(ir, rows::Columns, pi::Core.PiNode, @nospecialize(ty))
+    number = findfirst(block -> any(i -> rows.stmts[i] === pi, first(block.stmts):min(last(block.stmts), length(rows.stmts))), ir.cfg.blocks)
+    number === nothing && return Union{}
+    preds = ir.cfg.blocks[number].preds
+    length(preds) == 1 && 1 <= first(preds) || return Union{}
+    branch = rows.stmts[last(ir.cfg.blocks[first(preds)].stmts)]
+    asked = branch isa GotoIfNot ? asked_type(rows, branch.cond) : nothing
+    asked !== nothing && asked[1] === pi.val || return Union{}
+    holds = number == first(preds) + 1
+    return Union{filter(member -> (member <: asked[2]) === holds, Base.uniontypes(ty))...}
+end
+
 "The value that a condition asks for its type, with that type."
 function asked_type(rows::Columns, @nospecialize(condition))
     condition isa Core.SSAValue || return nothing

@@ -276,7 +276,11 @@ function retyped_use(ir, rows::Columns, @nospecialize(stmt), @nospecialize(old),
     elseif stmt isa Core.PiNode
         ty = argument_type(ir, rows, stmt.val)
         is_open_tuple(ty) && return nothing
-        return stmt, typeintersect(ty, stmt.typ isa Type ? stmt.typ : Any)
+        narrow = typeintersect(ty, stmt.typ isa Type ? stmt.typ : Any)
+        # What was left behind the branch of the types that the value had need not be what is left of others.
+        narrow === Union{} || return stmt, narrow
+        narrow = type_behind_branch(ir, rows, stmt, ty)
+        return narrow === Union{} ? (stmt, narrow) : (Core.PiNode(stmt.val, narrow), narrow)
     end
     return nothing
 end

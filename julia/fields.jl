@@ -7,6 +7,9 @@ const MOST_NUMBERS = 3
 "Of how many types the elements of arrays are at most, of one type of arrays, that their reading says which."
 const MOST_ELEMENT_TYPES = 8
 
+"So often more types come to the elements of arrays, at most, as what follows from the others shows."
+const MOST_GROWTH = 3
+
 """
 Of which types what is in fields is whose declared type says less, by the struct and the number of the field, and of which the elements of arrays are, by the type of a vector of them and
 0: the types that are `expected`, taken for granted where code reads
@@ -15,6 +18,8 @@ fields, and the fields of which nothing can be known, as they have `failed`. Wha
 struct Fields
     expected::Dict{Place,Any}
     failed::Set{Place}
+    # How often more types have come to the elements of arrays.
+    grown::Dict{Place,Int}
     # Whether arguments may hold anything, and so any arrays.
     may_hold_anything::Base.RefValue{Bool}
 end
@@ -26,7 +31,7 @@ function Fields(roots)
     return fields
 end
 
-Fields() = Fields(Dict{Place,Any}(), Set{Place}(), Ref(false))
+Fields() = Fields(Dict{Place,Any}(), Set{Place}(), Dict{Place,Int}(), Ref(false))
 
 "The fields of a struct of the program whose declared types say less than values may."
 function open_fields(@nospecialize(ty))
@@ -119,7 +124,9 @@ function settle_fields!(fields::Fields, codes)
         changed |= known !== nothing || is_known
         # What was taken for granted and did not hold is not tried again, as it may have been what led to it: unless numbers of another type
         # come to it, as in sums that start with the integer 0, or elements of another type to arrays.
-        if known === nothing && is_known || known !== nothing && known <: ty && (is_one_of_few_numbers(ty) || of_elements && is_known)
+        grows = is_known && known !== nothing && known <: ty
+        of_elements && grows && (fields.grown[place] = get(fields.grown, place, 0) + 1)
+        if known === nothing && is_known || grows && (is_one_of_few_numbers(ty) || of_elements && fields.grown[place] <= MOST_GROWTH)
             fields.expected[place] = ty
         else
             delete!(fields.expected, place)

@@ -422,8 +422,8 @@ function chosen_type(ir, rows::Columns, stmt::Expr, instances::Instances)
     prod(length, members) <= MOST_COMBINATIONS && all(types -> all(is_one_type, types), members) || return Any
     any(f -> f <: Union{Core.Builtin,Core.IntrinsicFunction}, first(members)) && return Any
     signatures = [Tuple{types...} for types in Iterators.product(members...)]
-    # Where there is no method, the call fails.
-    possible = filter(sig -> dispatched_method(sig) !== nothing, vec(signatures))
+    # Where there is no method, the call fails. That there is no value yet is found out elsewhere: what is known of it then says more (`branches.jl`).
+    possible = filter(sig -> dispatched_method(sig) !== nothing || Base._InitialValue in sig.parameters, vec(signatures))
     found = [made_instance(sig, instances) for sig in possible]
     any(mi -> mi === nothing, found) && return Any
     append!(instances.chosen, found)

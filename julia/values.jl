@@ -99,23 +99,6 @@ function operand_type(ir, rows::Columns, @nospecialize(x))
     return typeof(known_object(x))
 end
 
-"Puts static parameters of which the instance knows what they are where they are used, so that what is asked about types has an answer."
-function use_static_parameters!(ir)
-    rows, parameters = columns(ir), static_parameter_types(ir)
-    function known(@nospecialize(x))
-        Meta.isexpr(x, :static_parameter) && x.args[1] in eachindex(parameters) || return x
-        parameter = parameters[x.args[1]]
-        return parameter isa CC.Const && is_simple(parameter.val) ? (parameter.val isa Symbol ? QuoteNode(parameter.val) : parameter.val) : x
-    end
-    for (i, stmt) in enumerate(rows.stmts)
-        if Meta.isexpr(stmt, :static_parameter)
-            rows.stmts[i] = known(stmt)
-        elseif stmt isa Expr
-            rows.stmts[i] = Expr(stmt.head, map(known, stmt.args)...)
-        end
-    end
-end
-
 """
 Writes powers of values whose type Julia does not know as products or by `^`: `x^2` calls a method with the exponent as a parameter of a type, which is chosen
 when it runs.

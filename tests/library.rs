@@ -12,7 +12,7 @@ use bbkit::ircode::text::print_module;
 use bbkit::ircode::{IRCode, Module, Style, Type, from_json};
 use bbkit::{Carrier, Engine, GradientOptions, RunOptions};
 use kit::laws::types_are_true;
-use kit::library::{cases, folder, read};
+use kit::library::{PROGRAMS, cases, folder, read};
 use serde_json::Value as Json;
 
 /// Functions of which reverse mode makes no gradient, and what it says.
@@ -257,21 +257,24 @@ fn exporting_again_gives_the_same_text() {
     command.current_dir(root).args(["--startup-file=no", "tests/library/export.jl"]).arg(&fresh);
     let output = command.output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-    let module: Module<IRCode> = from_json(&fs::read_to_string(fresh.join("library.json")).unwrap()).unwrap();
-    let text = print_module(&module, Style::Bbkit);
+    let text = |program: &str| {
+        let json = fs::read_to_string(fresh.join(program).with_extension("json")).unwrap();
+        let module: Module<IRCode> = from_json(&json).unwrap();
+        print_module(&module, Style::Bbkit)
+    };
     let cases = fs::read_to_string(fresh.join("cases.json")).unwrap();
     let [known, made] = [read("cases.json"), cases.clone()].map(|cases| serde_json::from_str::<Json>(&cases).unwrap());
     let same_cases = agree(&known, &made);
     if std::env::var_os("BBKIT_BLESS").is_some() {
-        fs::write(folder().join("library.txt"), text).unwrap();
+        PROGRAMS.iter().for_each(|program| fs::write(folder().join(program), text(program)).unwrap());
         if !same_cases {
             fs::write(folder().join("cases.json"), cases).unwrap();
         }
         return;
     }
-    assert!(
-        read("library.txt") == text,
-        "tests/library/library.txt is not what Julia exports; BBKIT_BLESS=1 renews it"
-    );
+    for program in PROGRAMS {
+        let same = read(program) == text(program);
+        assert!(same, "tests/library/{program} is not what Julia exports; BBKIT_BLESS=1 renews it");
+    }
     assert!(same_cases, "tests/library/cases.json is not what Julia computes; BBKIT_BLESS=1 renews it");
 }

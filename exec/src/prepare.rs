@@ -49,8 +49,10 @@ pub(crate) fn may_be_of_method<'a>(
     primitive: &Primitive,
     mut operands: impl Iterator<Item = &'a Type>,
 ) -> bool {
+    let has_parts =
+        |ty: &Type| matches!(ty, Type::Array(_)) || module.struct_fields(ty).is_some_and(|fields| !fields.is_empty());
     let possible = match primitive.is_arithmetic() {
-        true => operands.any(|ty| may_be(ty, |ty| matches!(ty, Type::Array(_)))),
+        true => operands.any(|ty| may_be(ty, has_parts)),
         false => {
             let is_open = |ty: &Type| matches!(ty, Type::Named(_) | Type::Any | Type::Untyped);
             let mut of_elements = || operands.next().is_none_or(|first| may_be(first, is_open));
@@ -97,6 +99,18 @@ pub(crate) fn invoked(module: &Module<IRCode>, invoke: &InvokeNode<Positions>) -
 fn declared_types(ir: &IRCode) -> Vec<Type> {
     let declared = |(stmt, ty): (&Stmt<Positions>, &Type)| if stmt.is_nothing() { Type::Any } else { value_type(ty) };
     ir.stmts.stmts().iter().zip(ir.stmts.types()).map(declared).collect()
+}
+
+/// What a static parameter is, by the element of the lattice that the code has for it: a type, or a value, such as the one in `Val{true}`.
+pub(crate) fn static_parameter(module: &Module<IRCode>, parameter: &Type) -> Constant {
+    let is_type = |name: &str| module.type_def(name).is_some();
+    match parameter {
+        Type::TypeOf(ty) => Constant::of_type((**ty).clone()),
+        ty => match ty.known_value() {
+            Some(value) => value,
+            None => Constant::of_type(ty.known_type(is_type).unwrap_or_else(|| ty.clone())),
+        },
+    }
 }
 
 /// Whether a block says of its last statement, which is no jump, that it never returns: control goes nowhere from there, also where it does.
@@ -364,11 +378,9 @@ impl Preparer<'_> {
         let number = args.first().and_then(|arg| arg.as_constant()?.as_scalar().map(Scalar::to_i128)).unwrap_or(0);
         let index = usize::try_from(number).ok().and_then(|number| number.checked_sub(1));
         match index.and_then(|index| self.ir.sptypes.get(index)) {
-            Some(Type::TypeOf(ty)) => Ok(Value::Type(ty.clone())),
-            Some(ty) => match ty.known_value() {
-                // A value, such as the one in `Val{true}`.
-                Some(value) => self.constant_value(&value),
-                None => Ok(Value::Type(Arc::new(ty.clone()))),
+            Some(parameter) => match static_parameter(self.module, parameter) {
+                Constant::Type(ty) => Ok(Value::Type(ty)),
+                value => self.constant_value(&value),
             },
             None => Err(RunErrorKind::InvalidCode(format!("there is no static parameter {number}"))),
         }

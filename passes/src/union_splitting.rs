@@ -135,8 +135,12 @@ impl Splitter<'_> {
                     }));
                 }
             }
-            let is_method = |ty: &Type| self.objects.iter().any(|(_, of)| of == ty);
-            let is_one_of_them = matches!(&object, Type::Union(members) if members.iter().all(is_method));
+            // What is no function has no other methods.
+            let is_object = |ty: &Type| {
+                self.objects.iter().any(|(_, of)| of == ty)
+                    || self.module.struct_fields(ty).is_some() && self.is_exact(ty)
+            };
+            let is_one_of_them = matches!(&object, Type::Union(members) if members.iter().all(is_object));
             if !ways.is_empty() && !is_one_of_them {
                 let candidates = self.candidates.get_or_init(|| dispatch::candidates(self.module, &[], true));
                 if candidates.iter().any(|candidate| candidate.takes(given.len())) {
@@ -234,8 +238,8 @@ impl Splitter<'_> {
     /// How many of these are of numbers only.
     fn combinations_of_numbers(&self, given: &[Type]) -> usize {
         let numbers = |ty: &Type| match ty {
-            Type::Union(members) => members.iter().filter(|member| may_be_number(member)).count(),
-            ty => usize::from(may_be_number(ty)),
+            Type::Union(members) => members.iter().filter(|member| self.may_be_number(member)).count(),
+            ty => usize::from(self.may_be_number(ty)),
         };
         given.iter().map(numbers).product()
     }
@@ -249,9 +253,17 @@ impl Splitter<'_> {
                     *given = ty.clone();
                 }
             }
-            types.iter().all(may_be_number)
+            types.iter().all(|ty| self.may_be_number(ty))
         };
         ways.iter().filter(of_numbers).count()
+    }
+
+    /// Whether values of a type may be numbers, which primitives take.
+    fn may_be_number(&self, ty: &Type) -> bool {
+        match ty {
+            Type::Nothing | Type::String | Type::Symbol | Type::Array(_) | Type::Tuple(_) | Type::Function(_) => false,
+            ty => self.module.struct_fields(ty).is_none(),
+        }
     }
 
     /// The fields of this name or number of an object that may be of one of some types.
@@ -346,11 +358,6 @@ impl Splitter<'_> {
 /// A type by which methods are told apart: what the compiler knows of a value beside its type makes no difference, but which function it is.
 pub(crate) fn known_type(module: &Module<BBCode>, ty: &Type) -> Type {
     module.type_of_known_function(ty).unwrap_or_else(|| plain(ty))
-}
-
-/// Whether values of a type may be numbers, which primitives take.
-fn may_be_number(ty: &Type) -> bool {
-    !matches!(ty, Type::Nothing | Type::String | Type::Symbol | Type::Array(_) | Type::Tuple(_) | Type::Function(_))
 }
 
 fn plain(ty: &Type) -> Type {

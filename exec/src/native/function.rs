@@ -37,11 +37,10 @@ use super::loops::{counted_loops, flow_graph};
 use super::values::unions::covering_member;
 use crate::constants::global_value;
 use crate::phi_edges::PhiEdges;
-use crate::prepare::goes_nowhere;
 use crate::shown_objects::shown_struct;
 use crate::value::Value;
 use handlers::{Handlers, ends_block, enters_handlers};
-use phis::{compile_order, completed, open_phis, phi_type};
+use phis::{after_block, compile_order, completed, open_phis, phi_type};
 use scopes::Scopes;
 use sites::{Interpreted, What, Work};
 use variables::Held;
@@ -374,12 +373,10 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
                 }
             }
         }
-        let what = match number + 1 < ir.cfg.blocks.len() {
-            true if goes_nowhere(ir, number) => What::ReturnedFromBottom,
-            true => return self.jump(ir, number, Some(number + 1)),
-            false => What::FellThrough,
-        };
-        self.fail(what, &[]);
+        match after_block(ir, number) {
+            Ok(next) => return self.jump(ir, number, Some(next)),
+            Err(what) => self.fail(what, &[]),
+        }
         Ok(())
     }
 

@@ -93,6 +93,24 @@ impl Type {
     pub fn known_value(&self) -> Option<Constant> {
         known_constant(self.known_text()?)
     }
+
+    /// The type of which the compiler's lattice says that a value is always this one, where that is a type with parameters, or one of a name that is a type's:
+    /// any other name may be that of something else.
+    ///
+    /// ```
+    /// use ircode::Type;
+    ///
+    /// let ty = Type::parse("Core.Compiler.Const(Layer{typeof(tanh)}, false)");
+    /// assert_eq!(ty.known_type(|_| false), Some(Type::named("Layer{typeof(tanh)}")));
+    /// let ty = Type::parse("Core.Const(Point)");
+    /// assert_eq!(ty.known_type(|name| name == "Point"), Some(Type::named("Point")));
+    /// assert_eq!(ty.known_type(|_| false), None);
+    /// ```
+    pub fn known_type(&self, is_type: impl Fn(&str) -> bool) -> Option<Type> {
+        let text = self.known_text()?;
+        let has_parameters = text.ends_with('}') && !text.starts_with(['(', '[', '"']);
+        (has_parameters || is_type(text)).then(|| Type::parse(text))
+    }
 }
 
 /// A constant as it is printed; `None` if it is nothing but text to us.

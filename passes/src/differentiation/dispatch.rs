@@ -203,7 +203,8 @@ fn functions_of<'t>(module: &Module<BBCode>, ty: &'t Type) -> Option<Vec<&'t str
             _ => return None,
         }
     }
-    (!names.is_empty()).then_some(names)
+    // An object of one of several types is none of the functions.
+    (!names.is_empty() || members.len() > 1).then_some(names)
 }
 
 fn last_name(path: &str) -> &str {

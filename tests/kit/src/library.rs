@@ -14,6 +14,9 @@ pub fn folder() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../library"))
 }
 
+/// The files there that hold the code: of the functions of `mixed_containers.jl`, and of all others.
+pub const PROGRAMS: [&str; 2] = ["library.txt", "mixed_containers.txt"];
+
 /// What a file there holds.
 ///
 /// # Panics
@@ -26,7 +29,7 @@ pub fn read(file: &str) -> String {
 /// One of the functions.
 #[derive(Debug)]
 pub struct Case {
-    /// What it is called in `functions.jl`, `short_cuts.jl` or `open_types.jl`.
+    /// What it is called in the file of Julia code where it stands.
     pub name: String,
     /// It, and what it invokes, directly or not.
     pub module: Module<IRCode>,
@@ -36,20 +39,22 @@ pub struct Case {
     pub expected: Json,
 }
 
-/// All of them, in the order of `functions.jl`, `short_cuts.jl` and `open_types.jl`.
+/// All of them, in the order in which `export.jl` reads the files of Julia code.
 ///
 /// # Panics
 ///
 /// If the files are not those that `export.jl` writes.
 pub fn cases() -> Vec<Case> {
-    let module = parse_module(&read("library.txt")).unwrap_or_else(|error| panic!("library.txt: {error}")).module;
+    let parsed = |file: &str| parse_module(&read(file)).unwrap_or_else(|error| panic!("{file}: {error}")).module;
+    let programs = PROGRAMS.map(parsed);
     let cases: Vec<Json> = serde_json::from_str(&read("cases.json")).unwrap_or_else(|error| panic!("{error}"));
     let case = |expected: Json| {
         let name = expected["name"].as_str().unwrap_or_default().to_owned();
         let start = format!("Main.Library.case_{name}(");
-        let root = module.functions().iter().position(|function| function.name.starts_with(&start));
-        let root = root.unwrap_or_else(|| panic!("{name} is not in library.txt"));
-        Case { name, function: module.functions()[root].name.clone(), module: part(&module, root), expected }
+        let root_in = |module: &Module<IRCode>| module.functions().iter().position(|f| f.name.starts_with(&start));
+        let root = programs.iter().find_map(|module| Some((module, root_in(module)?)));
+        let (module, root) = root.unwrap_or_else(|| panic!("{name} is in none of {PROGRAMS:?}"));
+        Case { name, function: module.functions()[root].name.clone(), module: part(module, root), expected }
     };
     cases.into_iter().map(case).collect()
 }

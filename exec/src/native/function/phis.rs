@@ -4,6 +4,7 @@ use hashbrown::HashMap;
 use ircode::graph::{LoopForest, LoopId};
 use ircode::{BlockNumber, IRCode, Operand, Positions, SSAValue, Stmt, Type, UnnamedPhiEdge};
 
+use super::sites::What;
 use crate::native::layout::Parts;
 use crate::prepare::goes_nowhere;
 
@@ -21,6 +22,15 @@ pub(crate) fn successors(ir: &IRCode, block: usize) -> Parts<usize> {
         _ => [next, None],
     };
     found.into_iter().flatten().filter(|to| *to < blocks.len()).collect()
+}
+
+/// The block that comes after one that does not end with a jump; or what is wrong where control is there nevertheless.
+pub(crate) fn after_block(ir: &IRCode, block: usize) -> Result<usize, What> {
+    match block + 1 < ir.cfg.blocks.len() {
+        true if goes_nowhere(ir, block) => Err(What::ReturnedFromBottom),
+        true => Ok(block + 1),
+        false => Err(What::FellThrough),
+    }
 }
 
 /// The blocks that can be reached, in reverse postorder.

@@ -14,7 +14,7 @@ use crate::native::compiler::call_graph::never_returns;
 use crate::native::layout::{Layout, Parts, Shape};
 use crate::native::runtime::helpers::CALL_VALUE;
 use crate::native::values::addresses::{ADDRESS, OBJECT_ID};
-use crate::prepare::{foreign_text, invoked, may_be_of_method, struct_info};
+use crate::prepare::{foreign_text, invoked, may_be_of_method, static_parameter, struct_info};
 
 /// Primitives whose result holds what they are given.
 const KEEPING: &[&str] =
@@ -345,10 +345,9 @@ impl FunctionCompiler<'_, '_> {
                 let number = expr.args.first().and_then(|arg| arg.as_constant()?.as_scalar().map(Scalar::to_i128));
                 let index = number.and_then(|number| usize::try_from(number).ok()?.checked_sub(1));
                 match index.and_then(|index| ir.sptypes.get(index)) {
-                    Some(Type::TypeOf(ty)) => Ok(self.unit(Type::TypeOf(ty.clone()))),
-                    Some(ty) => match ty.known_value() {
-                        Some(value) => self.operand(ir, &Operand::Constant(value)),
-                        None => Ok(self.unit(Type::type_of(ty.clone()))),
+                    Some(parameter) => match static_parameter(&self.module, parameter) {
+                        ircode::Constant::Type(ty) => Ok(self.unit(Type::TypeOf(ty))),
+                        value => self.operand(ir, &Operand::Constant(value)),
                     },
                     None => self.refuse("a static parameter that is not there"),
                 }
