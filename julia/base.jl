@@ -117,7 +117,7 @@ dictionary(kv::Union{Base.Generator,Base.Iterators.Zip,AbstractVector}) = Base.d
     body = :(throw(ErrorException("there is no such field, or it takes no such value")))
     for i in fieldcount(object):-1:1
         name, ty = QuoteNode(fieldname(object, i)), fieldtype(object, i)
-        value <: ty || value <: Number && ty <: Number && isconcretetype(ty) || continue
+        value <: ty || hasmethod(convert, Tuple{Type{ty},value}) || continue
         stored = value <: ty ? :value : :(convert($ty, value))
         body = :(field === $name ? setfield!(object, $name, $stored) : $body)
     end

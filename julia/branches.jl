@@ -21,7 +21,7 @@ function with_narrowed_values(ir)
     return found ? CC.compact!(ir) : nothing
 end
 
-"What is left of a type behind the branch that gave a value a name, if that is right before it; nothing otherwise."
+"What is left of a type behind the branch that gave a value a name, if that is right before it; `Union{}` otherwise."
 function type_behind_branch(ir, rows::Columns, pi::Core.PiNode, @nospecialize(ty))
     number = findfirst(block -> any(i -> rows.stmts[i] === pi, first(block.stmts):min(last(block.stmts), length(rows.stmts))), ir.cfg.blocks)
     number === nothing && return Union{}

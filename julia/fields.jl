@@ -62,9 +62,12 @@ end
 
 function note_outside!(fields::Fields, @nospecialize(ty), seen::IdDict{Any,Nothing})
     ty isa Union && (note_outside!(fields, ty.a, seen); note_outside!(fields, ty.b, seen); return)
+    # A parameter of the method, or any number of arguments.
+    ty isa Type && !Base.isvarargtype(ty) || (fields.may_hold_anything[] = true; return)
     haskey(seen, ty) && return
     seen[ty] = nothing
-    if !is_one_type(ty) && !(ty <: Union{Tuple,Number,AbstractString})
+    ty isa DataType && ty <: Tuple && foreach(part -> note_outside!(fields, part, seen), ty.parameters)
+    if !is_one_type(ty) && !(ty isa DataType && ty <: Union{Tuple,Number,AbstractString})
         told_apart = type_told_apart(ty)
         told_apart === ty && (fields.may_hold_anything[] = true; return)
         return note_outside!(fields, told_apart, seen)
@@ -110,10 +113,9 @@ function settle_fields!(fields::Fields, codes)
     end
     changed = false
     for (place, ty) in stored.types
-        place in fields.failed && continue
+        (place in fields.failed || fields.may_hold_anything[]) && continue
         of_elements = last(place) == 0
         if of_elements
-            fields.may_hold_anything[] && continue
             ty = Union{ty,typeintersect(stored.anywhere, eltype(first(place)))}
         end
         known = get(fields.expected, place, nothing)

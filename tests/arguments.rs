@@ -61,6 +61,36 @@ fn tangents_that_are_left_out_are_zero() {
     assert_eq!(differential.apply(&directions[0], limits).unwrap().as_float(), Some(3.0));
 }
 
+/// Also where the argument has none as it is now, but may be a float as its type says.
+#[test]
+fn tangents_of_unions_may_be_left_out() {
+    let module = module_of(
+        "function scaled(u::Union{Nothing, Float64}, x::Float64)::Float64\n1 ─ %1 = (u === nothing)::Bool\n└── goto #3 if not %1\n2 ─ return x\n3 ─ %4 = π (u, Float64)\n│ %5 = Base.mul_float(%4, x)::Float64\n└── return %5\nend",
+    );
+    let limits = Limits::default();
+    for (u, expected) in [(Value::Nothing, 1.0), (Value::from(3.0), 3.0)] {
+        let (args, direction) = ([u, Value::from(2.0)], vec![Value::Nothing, Value::from(1.0)]);
+        let tangents = jvp(&module, "scaled", &args, std::slice::from_ref(&direction), limits).unwrap().tangents;
+        assert_eq!(tangents[0].as_float(), Some(expected));
+        let differential = linearize(&module, "scaled", &args, limits).unwrap();
+        assert_eq!(differential.apply(&direction, limits).unwrap().as_float(), Some(expected));
+        // Linear in x: the second derivatives are those along u, which does not change.
+        let product = hvp(&module, "scaled", &args, &direction, limits).unwrap().product;
+        assert_eq!(product[1].as_float(), Some(0.0));
+    }
+}
+
+/// What holds itself is shown, in messages of tests, too.
+#[test]
+fn values_that_hold_themselves_are_shown() {
+    let module = module_of(
+        "mutable struct Node\n    next::Any\nend\nfunction ring()::Node\n1 ─ %1 = %new(Node, nothing)::Node\n│ Base.setfield!(%1, :next, %1)::Node\n└── return %1\nend",
+    );
+    let ring = Machine::new(&module).call("ring", &[]).unwrap();
+    assert!(format!("{ring:?}").ends_with("::Node"));
+    assert_eq!(format!("{:?}", [Value::from(3.0), Value::Nothing]), "[3.0::Float64, nothing]");
+}
+
 #[cfg(feature = "native")]
 mod compiled {
     use bbkit::Differentiate;

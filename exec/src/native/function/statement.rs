@@ -26,7 +26,7 @@ const SHARING: &[&str] = &[ADDRESS, OBJECT_ID, "jl_reshape_array", "memoryref", 
 /// So many statements may stand between an exception and the end of its block, for it to be seen that it is only thrown.
 const MOST_BEFORE_THROW: usize = 16;
 
-/// Of how many types a tuple's own type is made, at most: it is laid out, moved and looked up as a whole, and grows with each tuple around it.
+/// Of how many types the type of a tuple of tuples is made, at most: it is laid out, moved and looked up as a whole, and grows with each tuple around it.
 const LARGEST_TUPLE: usize = 1 << 12;
 
 impl FunctionCompiler<'_, '_> {
@@ -387,7 +387,8 @@ impl FunctionCompiler<'_, '_> {
     /// A new tuple.
     pub(crate) fn tuple(&mut self, fields: &[Typed]) -> Compiled<Typed> {
         let ty = Type::tuple(fields.iter().map(|field| field.layout.ty.clone()));
-        if ty.is_larger_than(LARGEST_TUPLE) {
+        let is_nested = fields.iter().any(|field| matches!(field.layout.ty, Type::Tuple(_)));
+        if is_nested && ty.is_larger_than(LARGEST_TUPLE) {
             return self.refuse("a tuple of tuples of which the type is too large");
         }
         let layout = self.compiler.layouts.of(&ty);
