@@ -4,23 +4,23 @@
 "Of how many types the numbers in a field are at most."
 const MOST_NUMBERS = 3
 
-"Of how many types the elements of arrays are at most, of one type of arrays, that their reading says which."
-const MOST_ELEMENT_TYPES = 8
+"Of how many types the elements of all arrays of one type are, or what a loop carries, at most, that it is said which."
+const MOST_TYPES = 8
 
 "So often more types come to the elements of arrays, at most, as what follows from the others shows."
 const MOST_GROWTH = 3
 
 """
-Of which types what is in fields is whose declared type says less, by the struct and the number of the field, and of which the elements of arrays are, by the type of a vector of them and
-0: the types that are `expected`, taken for granted where code reads
-fields, and the fields of which nothing can be known, as they have `failed`. What is taken for granted must hold in the end: [`settle_fields!`](@ref).
+Of which types what is in fields is whose declared type says less, by the struct and the number of the field, and of which the elements of arrays are, by the type of a
+vector of them and 0: the types that are `expected`, taken for granted where code reads fields or elements, and the places of which nothing can be known, as they have `failed`.
+What is taken for granted must hold in the end: [`settle_fields!`](@ref).
 """
 struct Fields
     expected::Dict{Place,Any}
     failed::Set{Place}
     # How often more types have come to the elements of arrays.
     grown::Dict{Place,Int}
-    # Whether arguments may hold anything, and so any arrays.
+    # Whether arguments may hold anything, and so any structs and arrays: then nothing is taken for granted.
     may_hold_anything::Base.RefValue{Bool}
 end
 
@@ -122,7 +122,7 @@ function settle_fields!(fields::Fields, codes)
         known === ty && continue
         # What is not known may follow from what is read there.
         known === nothing && !is_known_type(ty) && (ty = get(stored.known, place, Any))
-        is_known = is_one_type(ty) || is_one_of_few_functions(ty) || is_one_of_few_numbers(ty) || of_elements && is_one_of_few_elements(ty)
+        is_known = is_one_type(ty) || is_one_of_few_functions(ty) || is_one_of_few_numbers(ty) || of_elements && is_one_of_few_types(ty)
         changed |= known !== nothing || is_known
         # What was taken for granted and did not hold is not tried again, as it may have been what led to it: unless numbers of another type
         # come to it, as in sums that start with the integer 0, or elements of another type to arrays.
@@ -143,7 +143,7 @@ is_one_of_few_functions(@nospecialize(ty)) =
 
 is_one_of_few_numbers(@nospecialize(ty)) = ty <: Union{Nothing,Number} && is_known_type(ty) && length(Base.uniontypes(ty)) <= MOST_NUMBERS
 
-is_one_of_few_elements(@nospecialize(ty)) = is_known_type(ty) && length(Base.uniontypes(ty)) <= MOST_ELEMENT_TYPES
+is_one_of_few_types(@nospecialize(ty)) = is_known_type(ty) && length(Base.uniontypes(ty)) <= MOST_TYPES
 
 "Takes nothing for granted any more."
 function give_up!(fields::Fields)

@@ -37,7 +37,8 @@ Instances(boxes::Union{Nothing,Boxes} = Boxes(), fields::Fields = Fields()) =
 
 """
 Lets calls invoke the instances for the types of their arguments, and finds the types that follow. What a loop carries may be of the types that it starts with: that is
-assumed, and holds if what follows from it says so of every turn. Numbers of another type that come to it are assumed, too, as in sums that start with the integer 0.
+assumed, and holds if what follows from it says so of every turn. A few other types that come to it are assumed, too, as in sums that start with the integer 0, or where a tuple of
+several layers is gone through.
 """
 function sharpen_calls!(ir, instances::Instances)
     rows = columns(ir)
@@ -56,7 +57,7 @@ function sharpen_calls!(ir, instances::Instances)
         all(is <: ty for ((_, ty), is) in zip(assumed, incoming)) && continue
         for ((i, ty), is) in zip(assumed, incoming)
             is <: ty && continue
-            is_one_of_few_elements(is) ? (wider[i] = is) : push!(refused, i)
+            is_one_of_few_types(is) ? (wider[i] = is) : push!(refused, i)
         end
         copyto!(rows.stmts, before[1])
         copyto!(rows.types, before[2])

@@ -49,6 +49,7 @@ pub(crate) fn may_be_of_method<'a>(
     primitive: &Primitive,
     mut operands: impl Iterator<Item = &'a Type>,
 ) -> bool {
+    // Objects without fields stand for something else in unions with numbers, such as that there is no value yet.
     let has_parts =
         |ty: &Type| matches!(ty, Type::Array(_)) || module.struct_fields(ty).is_some_and(|fields| !fields.is_empty());
     let possible = match primitive.is_arithmetic() {

@@ -27,7 +27,7 @@ pub(crate) const MOST: usize = 16;
 ///
 /// A method fits whose types are the known ones of the arguments. The run can ask for types of which values have no other, more exact one; where a method that may fit
 /// takes something else, the call stays as it is. So does that of a primitive, but where there is a method for each combination of types, arithmetic
-/// on `nothing` left aside, which fails; or for a struct that is asked for elements: that is called without a question.
+/// on what is no number left aside, which fails; or for a struct that is asked for elements: that is called without a question.
 pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
     let chosen: Vec<Name> = match function {
         Some(name) => vec![name.clone()],

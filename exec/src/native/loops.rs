@@ -21,7 +21,6 @@ use smallvec::SmallVec;
 
 use super::arrays::resized::Resized;
 use super::function::phis::successors;
-use crate::prepare::goes_nowhere;
 use endings::{Ending, endings, used_behind};
 use residents::Residents;
 use straight::{StraightLoop, straight_loop};
@@ -204,21 +203,17 @@ pub(crate) fn counted_loops(
     counted
 }
 
-/// The edges between blocks, as the terminators say.
+/// The edges between blocks, each once, but for those to what catches.
 pub(crate) fn flow_graph(ir: &IRCode) -> FlowGraph {
     let count = ir.cfg.blocks.len();
     let edges = ir.cfg.blocks.iter().enumerate().flat_map(|(number, block)| {
         let last = block.stmts.clone().next_back().and_then(|last| ir.stmts.stmts().get(last));
-        let next = Some(number + 1);
-        let targets = match last {
-            Some(Stmt::Goto(goto)) => [goto.label.index(), None],
-            Some(Stmt::GotoIfNot(goto)) if goto.dest.index() == next => [next, None],
-            Some(Stmt::GotoIfNot(goto)) => [goto.dest.index(), next],
-            Some(Stmt::Return(_)) => [None, None],
-            _ if goes_nowhere(ir, number) => [None, None],
-            _ => [next, None],
-        };
-        targets.into_iter().flatten().filter(move |to| *to < count).map(move |to| (number, to))
+        let mut targets = successors(ir, number);
+        if matches!(last, Some(Stmt::Enter(_))) {
+            targets.retain(|to| *to == number + 1);
+        }
+        targets.dedup();
+        targets.into_iter().map(move |to| (number, to))
     });
     FlowGraph::new(count, edges.collect::<Vec<_>>())
 }

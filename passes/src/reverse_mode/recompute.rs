@@ -117,7 +117,7 @@ pub(super) struct Repeatable {
 
 impl Repeatable {
     pub(super) fn new(plan: &Plan<'_>) -> Self {
-        // What has a global name may be changed between the two passes, too.
+        // Of what has a global name, what the function changes may not be put back where the pullback runs: on another machine there is another object of that name.
         let mut lost: HashSet<Class> = HashSet::from_iter([plan.activity.objects.outside()]);
         let mut written: HashSet<Class> = HashSet::new();
         let mut unchanged = SecondaryMap::new();

@@ -14,7 +14,7 @@ pub fn folder() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../library"))
 }
 
-/// The files there that hold the code: of the functions of `mixed_containers.jl`, and of all others.
+/// The files there that hold the code: of all functions but those of `mixed_containers.jl`, and of these.
 pub const PROGRAMS: [&str; 2] = ["library.txt", "mixed_containers.txt"];
 
 /// What a file there holds.
