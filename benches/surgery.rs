@@ -340,7 +340,7 @@ fn each_pass(bench: &Bench) {
 }
 
 fn hard_shapes(bench: &Bench) {
-    let shapes: [(&str, Shape); 12] = [
+    let shapes: [(&str, Shape); 13] = [
         ("one block", shapes::unused),
         ("one value", shapes::one_value),
         ("one user", shapes::one_user),
@@ -352,6 +352,7 @@ fn hard_shapes(bench: &Bench) {
         ("decided switch", shapes::decided_switch),
         ("wide join", shapes::wide_join),
         ("wide variable", shapes::wide_variable),
+        ("distant variables", shapes::distant_variables),
         ("loop nests", shapes::loop_nest),
     ];
     // Of what is as large as the size says even where the statements are few.

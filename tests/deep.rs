@@ -39,6 +39,33 @@ end
     assert!(close(value, 2.0 * factor) && close(by_x.as_float().unwrap(), factor), "{value}, {by_x}");
 }
 
+/// Branches in branches, each of which multiplies by x and may leave: x^5001 if none does.
+#[test]
+fn five_thousand_branches_in_one_another() {
+    let depth = 5_000;
+    let mut text = String::from("function f(x::Float64, c::Bool)::Float64\n");
+    // The blocks that branch, what is innermost, and the blocks where the ways meet, from the inside out.
+    for block in 1..=depth {
+        let (before, value) =
+            if block == 1 { ("x".to_string(), 1) } else { (format!("%{}", 2 * block - 3), 2 * block - 1) };
+        let left = 2 * depth + 2 - block;
+        writeln!(text, "{block} ─ %{value} = Base.mul_float({before}, x)::Float64\n│ goto #{left} if not c").unwrap();
+    }
+    writeln!(text, "{} ─ nothing", depth + 1).unwrap();
+    let (mut inner, mut value) = (depth + 1, 2 * depth - 1);
+    for block in (1..=depth).rev() {
+        let (join, phi) = (2 * depth + 2 - block, 3 * depth + 2 - block);
+        writeln!(text, "{join} ─ %{phi} = φ (#{block} => %{}, #{inner} => %{value})::Float64", 2 * block - 1).unwrap();
+        (inner, value) = (join, phi);
+    }
+    writeln!(text, "│ return %{value}\nend").unwrap();
+    let (value, by_x) = gradient(&text, "f", &[Value::from(1.0001), Value::from(true)]);
+    assert!(close(value, 1.0001_f64.powi(depth + 1)), "{value}");
+    assert!(close(by_x.as_float().unwrap(), f64::from(depth + 1) * 1.0001_f64.powi(depth)), "{by_x}");
+    let (value, by_x) = gradient(&text, "f", &[Value::from(1.5), Value::from(false)]);
+    assert!(value == 2.25 && by_x.as_float() == Some(3.0), "{value}, {by_x}");
+}
+
 /// f(x, n) = x f(x, n - 1), ten thousand deep: x^n.
 #[test]
 fn ten_thousand_calls_deep() {

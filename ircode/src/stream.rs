@@ -106,6 +106,18 @@ impl InstructionStream {
         &mut self.flag
     }
 
+    /// Takes the rows from this position on; none if there are not so many.
+    pub(crate) fn split_off(&mut self, at: usize) -> InstructionStream {
+        let at = at.min(self.stmt.len());
+        InstructionStream {
+            stmt: self.stmt.split_off(at),
+            ty: self.ty.split_off(at),
+            info: self.info.split_off(at),
+            line: self.line.split_off(at),
+            flag: self.flag.split_off(at),
+        }
+    }
+
     /// Removes all rows and gives them out one after another.
     pub fn into_rows(self) -> impl Iterator<Item = Instruction<Positions>> {
         let InstructionStream { stmt, ty, info, line, flag } = self;

@@ -328,12 +328,16 @@ impl Building {
         if found.len() != count || self.named == 0 {
             return false;
         }
-        for start in &mut self.block_starts {
-            *start -= found.iter().filter(|&index| index < start).count();
+        let first = self.block_starts.partition_point(|&start| start <= self.named);
+        for start in self.block_starts.iter_mut().skip(first) {
+            *start -= found.partition_point(|index| index < start);
         }
-        let rows = std::mem::take(&mut self.stmts).into_rows().zip(std::mem::take(&mut self.spans));
-        for (index, (inst, span)) in rows.enumerate() {
-            if found.contains(&index) {
+        // What has names stays where it is: this may happen once for every statement.
+        let spans = self.spans.split_off(self.named);
+        let rows = self.stmts.split_off(self.named).into_rows().zip(spans);
+        let mut found = found.into_iter().peekable();
+        for (index, (inst, span)) in (self.named..).zip(rows) {
+            if found.next_if_eq(&index).is_some() {
                 let at = PendingAt::Before(self.stmts.len());
                 self.pending.push(Pending { at, inst, span, id: None });
             } else {

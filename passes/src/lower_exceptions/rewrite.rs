@@ -105,8 +105,9 @@ impl Rewriter<'_, '_> {
             let Some(slot) = slot else { return Err(self.error(exception, "no exception is being handled here")) };
             self.put(exception, own("slot_get", [Operand::Value(slot)]))?;
         }
-        for site in sites {
-            self.divert(site)?;
+        let cuts = self.cut(&sites)?;
+        for (site, (block, rest)) in sites.into_iter().zip(cuts) {
+            self.divert(site, block, rest)?;
         }
         self.pass_through_variables()?;
         self.remove_handlers()?;
@@ -210,10 +211,35 @@ impl Rewriter<'_, '_> {
         self.edited(pushed)
     }
 
-    /// Lets what a statement throws go where it is handled.
-    fn divert(&mut self, site: Site) -> Result<(), PassError> {
+    /// Cuts the blocks before each of these statements, which are in the order of the code, and gives the block that now ends before it and the one
+    /// that begins with it.
+    fn cut(&mut self, sites: &[Site]) -> Result<Vec<(BlockId, BlockId)>, PassError> {
+        let mut cuts: Vec<(BlockId, BlockId)> = Vec::with_capacity(sites.len());
+        // From the last one on, so that no statement moves twice.
+        for site in sites.iter().rev() {
+            let Some(block) = self.bb.block_of(site.inst) else { return Err(self.error(site.inst, "it is gone")) };
+            let rest = self.bb.split_block(site.inst);
+            let rest = self.edited(rest)?;
+            if let Some((goto, _)) = self.bb.terminator(block) {
+                let removed = self.bb.remove_unchecked(goto);
+                self.edited(removed)?;
+            }
+            let next = self.bb.set_next(block, None);
+            self.edited(next)?;
+            // What was cut off before begins behind this.
+            if let Some((end, _)) = cuts.last_mut().filter(|(end, _)| *end == block) {
+                *end = rest;
+            }
+            cuts.push((block, rest));
+        }
+        cuts.reverse();
+        Ok(cuts)
+    }
+
+    /// Lets what a statement throws go where it is handled. `block` ends before it, `rest` begins with it.
+    fn divert(&mut self, site: Site, block: BlockId, rest: BlockId) -> Result<(), PassError> {
         let id = site.inst;
-        let (Some(block), Some(inst)) = (self.bb.block_of(id), self.bb.inst(id).cloned()) else { return Ok(()) };
+        let Some(inst) = self.bb.inst(id).cloned() else { return Ok(()) };
         let line = inst.line;
         let mut ends = inst.ty == Type::Bottom;
         // What is called, the type of its result, and what then becomes of the statement.
@@ -226,11 +252,9 @@ impl Rewriter<'_, '_> {
                         let slot = site.handled.and_then(|enter| self.landings.get(&enter)?.1);
                         let get = slot.map(|slot| own("slot_get", [Operand::Value(slot)]));
                         let get = get.ok_or_else(|| self.error(id, "no exception is being handled here"))?;
-                        let got = self.bb.insert_before(id, NewInstruction::new(get, exception_type()).with_line(line));
-                        Some(Operand::Value(self.edited(got)?))
+                        Some(Operand::Value(self.push(block, get, exception_type(), line)?))
                     }
                 };
-                self.cut(block, id)?;
                 return self.leave(block, site.target, exception, line);
             }
             Throws::Unknown => {
@@ -256,7 +280,6 @@ impl Rewriter<'_, '_> {
                 (Stmt::call(Operand::global("", &probe.name), probe.args), ty, None)
             }
         };
-        let rest = self.cut(block, id)?;
         let outcome = self.push(block, call, ty, line)?;
         let thrown = match ends {
             true => block,
@@ -279,19 +302,6 @@ impl Rewriter<'_, '_> {
             false => None,
         };
         self.leave(thrown, site.target, exception, line)
-    }
-
-    /// Ends a block before a statement, and gives the block in which that is now.
-    fn cut(&mut self, block: BlockId, id: InstId) -> Result<BlockId, PassError> {
-        let rest = self.bb.split_block(id);
-        let rest = self.edited(rest)?;
-        if let Some((goto, _)) = self.bb.terminator(block) {
-            let removed = self.bb.remove_unchecked(goto);
-            self.edited(removed)?;
-        }
-        let next = self.bb.set_next(block, None);
-        self.edited(next)?;
-        Ok(rest)
     }
 
     /// The part of an outcome of this number.

@@ -304,6 +304,33 @@ pub fn variables(size: usize) -> Result<BBCode, EditError> {
     f.finish(value)
 }
 
+/// Variables that are all set at the start and read at the end, with branches between that set one each.
+pub fn distant_variables(size: usize) -> Result<BBCode, EditError> {
+    let mut f = Writer::new();
+    let [new, set, get] = ["new_slot", "slot_set!", "slot_get"].map(|name| Operand::global("BBKit", name));
+    let float = Operand::Constant(ircode::Constant::Type(std::sync::Arc::new(Type::FLOAT64)));
+    let mut slots = Vec::new();
+    for _ in 0..size / 7 {
+        let slot = f.push(Stmt::call(new.clone(), [float.clone()]), Type::slot(Type::FLOAT64))?;
+        f.call(&set, [slot.into(), argument(2)], Type::Nothing)?;
+        slots.push(slot);
+    }
+    for slot in &slots {
+        let [then, join] = [(); 2].map(|()| f.bb.push_block());
+        f.branch(argument(4), then, join)?;
+        f.at = then;
+        f.call(&set, [(*slot).into(), 1.0.into()], Type::Nothing)?;
+        f.goto(join)?;
+        f.at = join;
+    }
+    let mut sum = argument(2);
+    for slot in slots {
+        let value = f.push(Stmt::call(get.clone(), [slot.into()]), Type::FLOAT64)?;
+        sum = f.push(Stmt::call(Operand::global("Base", "add_float"), [sum, value.into()]), Type::FLOAT64)?.into();
+    }
+    f.finish(sum)
+}
+
 /// Pairs in slots, of which one part is set in two branches and both are read where these meet.
 pub fn projections(size: usize) -> Result<BBCode, EditError> {
     let mut f = Writer::new();
