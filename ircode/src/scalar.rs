@@ -275,6 +275,23 @@ impl Scalar {
         fits.then_some(scalar)
     }
 
+    /// The integer of this type that is written in decimal digits; `None` if `ty` is no integer type, or the number is beyond it.
+    ///
+    /// ```
+    /// use ircode::{Scalar, ScalarType};
+    ///
+    /// assert_eq!(Scalar::parse_integer(ScalarType::Int8, "-3"), Some(Scalar::Int8(-3)));
+    /// let greatest = Scalar::UInt128(Box::new(u128::MAX));
+    /// assert_eq!(Scalar::parse_integer(ScalarType::UInt128, "340282366920938463463374607431768211455"), Some(greatest));
+    /// assert_eq!(Scalar::parse_integer(ScalarType::UInt8, "256"), None);
+    /// ```
+    pub fn parse_integer(ty: ScalarType, text: &str) -> Option<Scalar> {
+        match ty {
+            ScalarType::UInt128 => text.parse().ok().map(|value| Scalar::UInt128(Box::new(value))),
+            _ => Scalar::from_i128(ty, text.parse().ok()?),
+        }
+    }
+
     /// The `Char` of a Unicode scalar value.
     pub fn from_char(c: char) -> Scalar {
         let mut bytes = [0; 4];

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use hashbrown::HashSet;
 use serde::de::{self, Visitor};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
@@ -12,6 +13,9 @@ use crate::scalar::ScalarType;
 
 mod lattice;
 mod parse;
+
+/// Unions of so many members are compared member by member.
+const FEW_MEMBERS: usize = 16;
 
 /// A Julia type.
 ///
@@ -116,8 +120,14 @@ impl Type {
     /// member itself, none is [`Type::Bottom`], and `Any` swallows the rest.
     pub fn union(members: impl IntoIterator<Item = Type>) -> Type {
         let mut flat: Vec<Type> = Vec::new();
+        // Only of many members: few are compared sooner than hashed.
+        let mut hashed: HashSet<Type> = HashSet::new();
         let mut add = |ty: Type| {
-            if !flat.contains(&ty) {
+            if flat.len() == FEW_MEMBERS {
+                hashed.extend(flat.iter().cloned());
+            }
+            let is_new = if flat.len() < FEW_MEMBERS { !flat.contains(&ty) } else { hashed.insert(ty.clone()) };
+            if is_new {
                 flat.push(ty);
             }
         };

@@ -215,7 +215,7 @@ pub(crate) fn dimensions(dims: &[Value]) -> Option<(Vec<usize>, usize)> {
     let size = |dim: &Value| i64::try_from(dim.as_integer()?).ok().and_then(|dim| usize::try_from(dim).ok());
     let sizes = dims.iter().map(size).collect::<Option<Vec<usize>>>()?;
     let length = sizes.iter().try_fold(1_usize, |length, &size| length.checked_mul(size))?;
-    Some((sizes, length))
+    i64::try_from(length).is_ok().then_some((sizes, length))
 }
 
 /// An array whose elements are not assigned. Where Julia leaves bits undefined, they are zero here.

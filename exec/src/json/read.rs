@@ -423,7 +423,7 @@ pub(super) fn text_as(text: &str, ty: ScalarType) -> Option<Value> {
             let mut chars = text.chars();
             chars.next().filter(|_| chars.next().is_none()).map(Scalar::from_char)
         }
-        _ if ty.is_integer() => text.parse().ok().and_then(|value| Scalar::from_i128(ty, value)),
+        _ if ty.is_integer() => Scalar::parse_integer(ty, text),
         _ => None,
     };
     scalar.map(Value::Scalar)

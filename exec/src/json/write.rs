@@ -1,6 +1,6 @@
 //! How results are written for machines.
 
-use ircode::{Scalar, ScalarType};
+use ircode::Scalar;
 use serde_json::{Map, Number, Value as Json};
 
 use crate::error::RunErrorKind;
@@ -28,10 +28,7 @@ pub fn value_to_json(value: &Value) -> Result<Json, RunErrorKind> {
 }
 
 fn to_json(value: &Value, depth: usize, left: &mut usize) -> Result<Json, RunErrorKind> {
-    let Some(less) = left.checked_sub(1) else {
-        return Err(RunErrorKind::Unsupported(format!("writing a value of more than {MOST} parts")));
-    };
-    *left = less;
+    count_part(left)?;
     if depth > MAX_DEPTH {
         return Err(RunErrorKind::Unsupported(format!("writing a value nested deeper than {MAX_DEPTH}")));
     }
@@ -83,13 +80,21 @@ fn to_json(value: &Value, depth: usize, left: &mut usize) -> Result<Json, RunErr
     })
 }
 
+fn count_part(left: &mut usize) -> Result<(), RunErrorKind> {
+    let too_many = || RunErrorKind::Unsupported(format!("writing a value of more than {MOST} parts"));
+    *left = left.checked_sub(1).ok_or_else(too_many)?;
+    Ok(())
+}
+
 fn slices(elements: &[Value], dims: &[usize], depth: usize, left: &mut usize) -> Result<Json, RunErrorKind> {
     let Some((last, inner)) = dims.split_last() else {
         return to_json(elements.first().unwrap_or(&Value::Nothing), depth + 1, left);
     };
     let size: usize = inner.iter().product();
-    let mut list = Vec::with_capacity(*last);
+    let mut list = Vec::new();
     for slice in 0..*last {
+        // There may be any number of slices without elements.
+        count_part(left)?;
         let elements = elements.get(slice * size..(slice + 1) * size).unwrap_or_default();
         list.push(slices(elements, inner, depth + 1, left)?);
     }
@@ -113,13 +118,16 @@ fn scalar_to_json(scalar: &Scalar) -> Json {
         Some(f64::INFINITY) => Json::String("Infinity".into()),
         Some(f64::NEG_INFINITY) => Json::String("-Infinity".into()),
         Some(float) => Number::from_f64(float).map_or(Json::Null, Json::Number),
-        None => match (i64::try_from(scalar.to_i128()), u64::try_from(scalar.to_bits())) {
-            (Ok(integer), _) if scalar.scalar_type() != ScalarType::UInt64 => Json::Number(integer.into()),
-            (_, Ok(integer)) if !scalar.scalar_type().is_signed_integer() => Json::Number(integer.into()),
-            _ => match scalar {
-                Scalar::UInt128(value) => Json::String(value.to_string()),
-                other => Json::String(other.to_i128().to_string()),
-            },
-        },
+        // What has no number in JSON is a text.
+        None if scalar.scalar_type().is_signed_integer() => {
+            let value = scalar.to_i128();
+            i64::try_from(value)
+                .map_or_else(|_| Json::String(value.to_string()), |integer| Json::Number(integer.into()))
+        }
+        None => {
+            let value = scalar.to_bits();
+            u64::try_from(value)
+                .map_or_else(|_| Json::String(value.to_string()), |integer| Json::Number(integer.into()))
+        }
     }
 }

@@ -218,12 +218,9 @@ impl Number {
             };
         }
         match (ty, self) {
-            (ScalarType::UInt128, Number::Text(text)) => {
-                text.parse::<u128>().ok().map(|value| Scalar::UInt128(Box::new(value)))
-            }
             (ScalarType::Char, Number::Integer(value)) => u32::try_from(*value).ok().map(Scalar::Char),
             (_, Number::Integer(value)) => Scalar::from_i128(ty, *value),
-            (_, Number::Text(text)) => Scalar::from_i128(ty, text.parse().ok()?),
+            (_, Number::Text(text)) => Scalar::parse_integer(ty, text),
             (_, Number::Float(_)) => None,
         }
     }

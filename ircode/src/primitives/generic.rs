@@ -196,10 +196,10 @@ fn compare_integer(integer: &Scalar, float: f64) -> Option<std::cmp::Ordering> {
     if float.is_nan() {
         return None;
     }
-    // Every integer that is not beyond these bounds converts to i128 without loss.
+    // Between these bounds a float without what is behind the point is an i128.
     if float >= 2f64.powi(127) {
         return Some(match integer {
-            Scalar::UInt128(wide) => (**wide as f64).partial_cmp(&float).unwrap_or(Ordering::Less),
+            Scalar::UInt128(wide) if float < 2f64.powi(128) => (**wide).cmp(&(float as u128)),
             _ => Ordering::Less,
         });
     }
@@ -367,7 +367,10 @@ pub(super) fn ldexp(args: &[Scalar]) -> Result<Scalar> {
     const EXPECTED: Failure = Failure::Operands("a float and an integer");
     let [x, n] = args else { return Err(EXPECTED) };
     let (Some(value), true) = (x.as_float(), n.scalar_type().is_integer()) else { return Err(EXPECTED) };
-    let exponent = n.to_i128().clamp(-5000, 5000) as i32;
+    let exponent = match n {
+        Scalar::UInt128(wide) => (**wide).min(5000) as i32,
+        n => n.to_i128().clamp(-5000, 5000) as i32,
+    };
     // Powers of two are exact in the wider type, so that the narrower ones are rounded once too.
     Scalar::from_float(x.scalar_type(), libm::ldexp(value, exponent)).ok_or(EXPECTED)
 }

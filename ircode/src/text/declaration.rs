@@ -5,6 +5,8 @@ use std::fmt::{self, Write};
 use std::ops::Range;
 use std::sync::Arc;
 
+use hashbrown::HashSet;
+
 use super::Style;
 use super::balanced::{balanced_length, find_depth_0, parted, split_depth_0};
 use super::expression::{Cursor, read_operand};
@@ -38,8 +40,8 @@ pub(super) fn starts_declaration(line: &str) -> bool {
 
 /// A declaration of which not all lines were read.
 pub(super) enum Unfinished {
-    /// One that may be over with any of its lines.
-    Declaration(Declaration),
+    /// One that may be over with any of its lines, and the names of its fields, cases or requirements.
+    Declaration(Declaration, HashSet<Name>),
     /// A global constant, whose elements or fields are counted when it is over.
     Global { name: Name, ty: Type, size: Option<Vec<usize>>, parts: Vec<GlobalPart> },
 }
@@ -48,7 +50,7 @@ impl Unfinished {
     /// The declaration, whose first line is at this place.
     pub(super) fn finish(self, start: &Range<usize>) -> Read<Declaration> {
         match self {
-            Unfinished::Declaration(declaration) => Ok(declaration),
+            Unfinished::Declaration(declaration, _) => Ok(declaration),
             Unfinished::Global { name, ty, size, parts } => {
                 let constant = match ty {
                     Type::Array(array) => {
@@ -86,7 +88,7 @@ pub(super) fn declare(mut cursor: Cursor<'_>) -> Read<Unfinished> {
             Diagnostic::error(span.clone(), message, "expected `NAME::T`, or `NAME::Array{T,N} size M N`")
         });
     }
-    Ok(Unfinished::Declaration(match keyword {
+    let declaration = match keyword {
         "class " => {
             let (name, superclass) = match text.split_once("<:") {
                 Some((name, superclass)) => (name, Some(new_type(superclass)?)),
@@ -135,7 +137,8 @@ pub(super) fn declare(mut cursor: Cursor<'_>) -> Read<Unfinished> {
             let kind = TypeKind::Struct { mutable: other.starts_with("mutable"), fields: Vec::new() };
             Declaration::Type(TypeDef { name, supertypes, kind })
         }
-    }))
+    };
+    Ok(Unfinished::Declaration(declaration, HashSet::new()))
 }
 
 /// Reads `NAME::Vector{T}`, `NAME::Array{T,N} size M N`, or `NAME::T`.
@@ -165,8 +168,8 @@ pub(super) fn declare_member(unfinished: &mut Unfinished, mut cursor: Cursor<'_>
     let length = balanced_length(cursor.rest(), |rest| rest.starts_with(" # "));
     let text = cursor.text(start..start + length).trim_end();
     let span = cursor.span(start, start + text.len());
-    let declaration = match unfinished {
-        Unfinished::Declaration(declaration) => declaration,
+    let (declaration, names) = match unfinished {
+        Unfinished::Declaration(declaration, names) => (declaration, names),
         Unfinished::Global { ty, parts, .. } => return add_parts(parts, ty, text, &span),
     };
     match declaration {
@@ -175,7 +178,7 @@ pub(super) fn declare_member(unfinished: &mut Unfinished, mut cursor: Cursor<'_>
         Declaration::Differentiability(witness) => add_derivative(witness, cursor, span),
         Declaration::Protocol(Protocol { requirements, .. }) => {
             let requirement = requirement(text, &span, cursor.pos())?;
-            if requirements.iter().any(|other| other.name == requirement.name) {
+            if !names.insert(requirement.name.clone()) {
                 let message = format!("there are two requirements `{}`", requirement.name);
                 return Err(Diagnostic::error(span, message, "the second one"));
             }
@@ -183,8 +186,10 @@ pub(super) fn declare_member(unfinished: &mut Unfinished, mut cursor: Cursor<'_>
             Ok(())
         }
         Declaration::Class(Class { fields, .. })
-        | Declaration::Type(TypeDef { kind: TypeKind::Struct { fields, .. }, .. }) => add_field(fields, text, span),
-        Declaration::Type(TypeDef { kind: TypeKind::Enum { cases }, .. }) => add_case(cases, text, span),
+        | Declaration::Type(TypeDef { kind: TypeKind::Struct { fields, .. }, .. }) => {
+            add_field(fields, names, text, span)
+        }
+        Declaration::Type(TypeDef { kind: TypeKind::Enum { cases }, .. }) => add_case(cases, names, text, span),
         // It is unfinished as long as it has members.
         Declaration::Global(_) => Ok(()),
     }
@@ -236,7 +241,7 @@ fn read_part(text: &str) -> Option<GlobalPart> {
     }
 }
 
-fn add_field(fields: &mut Vec<(Name, Type)>, text: &str, span: Range<usize>) -> Read<()> {
+fn add_field(fields: &mut Vec<(Name, Type)>, names: &mut HashSet<Name>, text: &str, span: Range<usize>) -> Read<()> {
     let colon = find_depth_0(text, "::");
     let written = colon.and_then(|colon| text.get(..colon)).unwrap_or(text).trim();
     let ty = colon.and_then(|colon| text.get(colon + 2..)).map_or(Type::Any, Type::parse);
@@ -248,14 +253,14 @@ fn add_field(fields: &mut Vec<(Name, Type)>, text: &str, span: Range<usize>) -> 
     if !is_name || ty == Type::Untyped {
         return Err(Diagnostic::error(span, "this is no field of a struct", "expected `name::T`"));
     }
-    if fields.iter().any(|(other, _)| *other == name) {
+    if !names.insert(name.clone()) {
         return Err(Diagnostic::error(span, format!("there are two fields `{name}`"), "the second one"));
     }
     fields.push((name, ty));
     Ok(())
 }
 
-fn add_case(cases: &mut Vec<(Name, Vec<Type>)>, text: &str, span: Range<usize>) -> Read<()> {
+fn add_case(cases: &mut Vec<(Name, Vec<Type>)>, names: &mut HashSet<Name>, text: &str, span: Range<usize>) -> Read<()> {
     let (name, payload) = match text.split_once('(') {
         Some((name, rest)) => (name, rest.strip_suffix(')').and_then(|inside| split_depth_0(inside, ','))),
         None => (text, Some(Vec::new())),
@@ -264,10 +269,11 @@ fn add_case(cases: &mut Vec<(Name, Vec<Type>)>, text: &str, span: Range<usize>) 
     let (true, Some(payload)) = (is_identifier(name), payload) else {
         return Err(Diagnostic::error(span, "this is no case of an enum", "expected `name(T, …)`"));
     };
-    if cases.iter().any(|(other, _)| *other == name) {
+    let name = Name::from(name);
+    if !names.insert(name.clone()) {
         return Err(Diagnostic::error(span, format!("there are two cases `{name}`"), "the second one"));
     }
-    cases.push((name.into(), payload.into_iter().map(Type::parse).collect()));
+    cases.push((name, payload.into_iter().map(Type::parse).collect()));
     Ok(())
 }
 

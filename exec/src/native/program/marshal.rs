@@ -341,6 +341,10 @@ impl Context {
         data: u64,
         length: usize,
     ) -> Result<Vec<Value>> {
+        // Natively an element may take no room at all.
+        if length.checked_mul(size_of::<Value>()).is_none_or(|bytes| bytes > self.memory.limit()) {
+            return Err(out_of_memory(self));
+        }
         let mut values = Vec::with_capacity(length);
         for index in 0..length as u64 {
             let at = data + index * u64::from(element.size);

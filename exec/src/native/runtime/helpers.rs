@@ -446,8 +446,15 @@ fn new_array(context: &mut Context, bytes: u32, dims: &[i64]) -> Option<Result<u
     let Some(length) = length.filter(|&length| i64::try_from(length).is_ok()) else {
         return Some(Err(context.runtime().argument_error(INVALID_DIMENSIONS)));
     };
-    let data = context.memory.take_zeros(usize::try_from(length.checked_mul(u64::from(bytes))?).ok()?.max(16))?;
+    let data = context.memory.take_zeros(bytes_of(context, length, bytes)?)?;
     new_header(context, data.as_ptr() as u64, length, dims).map(Ok)
+}
+
+/// What so many elements of this size take; `None` if that is more memory than there is. Of elements that take none there may be as many as of one byte.
+fn bytes_of(context: &Context, length: u64, each: u32) -> Option<usize> {
+    let limit = context.memory.limit() as u64;
+    length.checked_mul(u64::from(each.max(1))).filter(|&bytes| bytes <= limit)?;
+    Some((length as usize * each as usize).max(16))
 }
 
 /// The header of an array with these elements; `None` if there is no memory for it.
@@ -467,7 +474,7 @@ fn new_header(context: &mut Context, data: u64, length: u64, dims: &[i64]) -> Op
 
 /// An empty stack with room for so many elements.
 fn new_stack(context: &mut Context, bytes: u32, room: u64, hint: usize) -> Option<u64> {
-    let data = context.memory.take(usize::try_from(room.checked_mul(u64::from(bytes))?).ok()?.max(16))?;
+    let data = context.memory.take(bytes_of(context, room, bytes)?)?;
     let header = context.memory.take(array::size(0))?.as_ptr() as u64;
     // SAFETY: the header has these words.
     unsafe {
@@ -490,8 +497,7 @@ unsafe extern "C" fn grow(context: *mut Context, site: u32, header: u64, least: 
             let mut grown = || -> Option<u64> {
                 let (data, length) = (word(header + array::DATA as u64), word(header + array::LENGTH as u64));
                 let room = least.max(word(header + array::CAPACITY as u64).checked_mul(2)?).max(4);
-                let size = usize::try_from(room.checked_mul(u64::from(*bytes))?).ok()?;
-                let place = context.memory.take(size.max(16))?.as_ptr();
+                let place = context.memory.take(bytes_of(context, room, *bytes)?)?.as_ptr();
                 // SAFETY: the old elements fit into the new memory, which does not overlap with theirs.
                 std::ptr::copy_nonoverlapping(data as *const u8, place, length as usize * *bytes as usize);
                 set_word(header + array::DATA as u64, place as u64);

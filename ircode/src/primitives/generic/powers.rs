@@ -43,17 +43,15 @@ pub(in crate::primitives) fn power_by_squaring(args: &[Scalar]) -> Result<Scalar
     match (x.scalar_type().is_float(), p.scalar_type()) {
         (_, ty) if !ty.is_integer() => Err(Failure::Operands("a number and an integer")),
         (false, _) => integer_power(x, p),
-        (true, _) => match u128::try_from(p.to_i128()) {
-            Ok(exponent) => float_power(x, exponent),
-            Err(_) => match x.as_float() {
-                Some(1.0) => Ok(x.clone()),
-                Some(-1.0) => float_power(x, p.to_i128().unsigned_abs()),
-                _ => {
-                    let message = "Cannot raise a number to a negative power by squaring. Make the exponent a float.";
-                    Err(Failure::Exception(ScalarException::Domain { value: p.clone(), message }))
-                }
-            },
+        (true, ty) if ty.is_signed_integer() && p.to_i128() < 0 => match x.as_float() {
+            Some(1.0) => Ok(x.clone()),
+            Some(-1.0) => float_power(x, p.to_i128().unsigned_abs()),
+            _ => {
+                let message = "Cannot raise a number to a negative power by squaring. Make the exponent a float.";
+                Err(Failure::Exception(ScalarException::Domain { value: p.clone(), message }))
+            }
         },
+        (true, _) => float_power(x, p.to_bits()),
     }
 }
 
