@@ -233,7 +233,7 @@ function Colon(start::Float64, step::Float64, stop::Float64)
 end
 
 "How far it is to the next element along a dimension, and how many elements the dimensions up to it have."
-function strides_of(A::Array, dims::Int)
+function strides_of(A::AbstractArray, dims::Int)
     1 <= dims <= ndims(A) || throw(ArgumentError("dims must be one of the dimensions of the array"))
     step = 1
     for d in 1:dims-1
@@ -362,7 +362,7 @@ function place!(whole, top, left, x)
     end
 end
 
-function _accumulate!(op, B::Array, A::Array, dims::Integer, init::Union{Nothing,Some})
+function _accumulate!(op, B::Array, A::AbstractArray, dims::Integer, init::Union{Nothing,Some})
     dims > 0 || throw(ArgumentError("dims must be a positive integer"))
     axes(A) == axes(B) || throw(DimensionMismatch("shape of B must match A"))
     dims > ndims(A) && return copyto!(B, A)

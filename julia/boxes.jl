@@ -66,6 +66,26 @@ function type_boxes!(ir, mi::Core.MethodInstance, boxes::Boxes)
     end
 end
 
+"The code in which a box that is the same on all ways, also on those that exceptions take, has one name; one after the other, as what is of the same name is among others."
+function with_boxes_named_once(ir)
+    rows = columns(ir)
+    for (i, stmt) in enumerate(rows.stmts)
+        rows.types[i] === Core.Box || continue
+        values = stmt isa Core.PhiNode ? assigned_values(stmt) : stmt isa Core.PhiCNode ? stored_for_catch(rows, stmt) : continue
+        named = unique(filter(x -> x !== Core.SSAValue(i), values))
+        length(named) == 1 && first(named) isa Core.SSAValue && comes_before(ir, first(named).id, i) || continue
+        rows.stmts[i] = first(named)
+        return with_boxes_named_once(CC.compact!(ir))
+    end
+    return ir
+end
+
+"What ϒ statements store for a φᶜ."
+function stored_for_catch(rows::Columns, phi::Core.PhiCNode)
+    stores = [x isa Core.SSAValue ? rows.stmts[x.id] : nothing for x in phi.values]
+    return all(store -> store isa Core.UpsilonNode && isdefined(store, :val), stores) ? Any[store.val for store in stores] : Any[]
+end
+
 "The type of what is in the box that a statement makes or takes from a field; `nothing` if that may be of several."
 function contents_type(ir, rows::Columns, i::Int, mi, boxes::Boxes)
     from, holders = place_of_box(ir, rows, i, mi), holders_of(ir, rows, i, true)

@@ -99,6 +99,16 @@ function reached(blocks, start::Int, is_left_out = edge -> false)
     return seen
 end
 
+"The blocks that control gets to, as far as branches ask what is known."
+live_blocks(ir, rows::Columns) = reached(ir.cfg.blocks, 1, edge -> is_never_gone(ir, rows, edge))
+
+function is_never_gone(ir, rows::Columns, (from, to))
+    at = last(ir.cfg.blocks[from].stmts)
+    1 <= at <= length(rows.stmts) && rows.stmts[at] isa GotoIfNot || return false
+    decided, dest = decided_condition(ir, rows, rows.stmts[at].cond), rows.stmts[at].dest
+    return decided !== nothing && dest != from + 1 && to == (decided ? dest : from + 1)
+end
+
 "Puts a statement before the one at a position, or behind it, once the code is compacted; gives what names it."
 insert_before!(ir, at::Int, @nospecialize(stmt), @nospecialize(ty); after::Bool = false) =
     OLD_COLUMNS ? CC.insert_node!(ir, at, ty, stmt, after) : CC.insert_node!(ir, at, CC.NewInstruction(stmt, ty), after)

@@ -186,8 +186,10 @@ one the type of the other.
 function type_empty_arrays!(ir)
     members = Base.uniontypes(returned_type(ir))
     length(members) == 2 && all(ty -> ty <: Array && isconcretetype(ty), members) || return
-    empty, other = eltype(members[1]) === Any ? members : reverse(members)
-    eltype(empty) === Any && ndims(empty) == ndims(other) && eltype(other) !== Any || return
+    # Also of tuples of which only some elements are of one type.
+    is_left_open(ty) = eltype(ty) === Any || eltype(ty) <: Tuple && !is_one_type(eltype(ty))
+    empty, other = is_left_open(members[1]) ? members : reverse(members)
+    is_left_open(empty) && ndims(empty) == ndims(other) && !is_left_open(other) && eltype(other) <: eltype(empty) || return
     rows = columns(ir)
     for (i, stmt) in enumerate(rows.stmts)
         Meta.isexpr(stmt, :foreigncall) && rows.types[i] === empty && stmt.args[2] === empty || continue
@@ -272,7 +274,7 @@ function retyped_use(ir, rows::Columns, @nospecialize(stmt), @nospecialize(old),
         name = stmt.args[1]
         return name isa QuoteNode && name.value in OF_ANY_ARRAY ? (stmt, old) : nothing
     elseif stmt isa Core.PhiNode
-        return stmt, incoming_type(ir, rows, stmt, BitSet())
+        return stmt, incoming_type(ir, rows, stmt, BitSet(), live_blocks(ir, rows))
     elseif stmt isa Core.PiNode
         ty = argument_type(ir, rows, stmt.val)
         is_open_tuple(ty) && return nothing

@@ -155,8 +155,10 @@ function exported_code(mi::Core.MethodInstance, instances::Instances)
     use_plain_elements!(ir)
     use_plain_powers!(ir)
     use_whole_exponentials!(ir)
+    ir = with_terms_one_by_one(ir)
     boxes = instances.boxes
     if boxes !== nothing
+        ir = with_boxes_named_once(ir)
         read_first_contents!(ir)
         leave_dead_ways_out!(ir)
         settle_boxes!(ir, mi, boxes)

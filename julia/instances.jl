@@ -52,8 +52,8 @@ function sharpen_calls!(ir, instances::Instances)
             rows.types[i] = ty
         end
         sharpen_once!(ir, rows, instances)
-        impossible = impossible_values(ir, rows, instances)
-        incoming = [Union{incoming_type(ir, rows, rows.stmts[i], impossible),ty} for (i, ty) in assumed]
+        impossible, live = impossible_values(ir, rows, instances), live_blocks(ir, rows)
+        incoming = [Union{incoming_type(ir, rows, rows.stmts[i], impossible, live),ty} for (i, ty) in assumed]
         all(is <: ty for ((_, ty), is) in zip(assumed, incoming)) && continue
         for ((i, ty), is) in zip(assumed, incoming)
             is <: ty && continue
@@ -86,7 +86,7 @@ end
 
 "What is known of some values of φs of open types, also by what is assumed of other φs, by the numbers of the φs."
 function assumed_types(ir, rows::Columns, refused::Set{Int}, wider::Dict{Int,Any})
-    assumed = Dict{Int,Any}()
+    assumed, live = Dict{Int,Any}(), live_blocks(ir, rows)
     type_of(@nospecialize(x)) = x isa Core.SSAValue && haskey(assumed, x.id) ? assumed[x.id] : argument_type(ir, rows, x)
     changed = true
     while changed
@@ -94,7 +94,7 @@ function assumed_types(ir, rows::Columns, refused::Set{Int}, wider::Dict{Int,Any
         for i in 1:length(rows.stmts)
             stmt = rows.stmts[i]
             stmt isa Core.PhiNode && is_open(rows.types[i]) && !(i in refused) || continue
-            known = Union{get(wider, i, Union{}),filter(is_known_type, Any[type_of(x) for x in assigned_values(stmt)])...}
+            known = Union{get(wider, i, Union{}),filter(is_known_type, Any[type_of(x) for x in incoming_values(stmt, live)])...}
             known !== Union{} && known <: rows.types[i] && !(rows.types[i] <: known) || continue
             length(Base.uniontypes(known)) <= MOST_COMBINATIONS && get(assumed, i, nothing) !== known || continue
             assumed[i] = known
@@ -108,8 +108,12 @@ end
 is_known_type(@nospecialize(ty)) = ty !== Union{} && all(is_one_type, Base.uniontypes(ty))
 
 assigned_values(phi::Core.PhiNode) = [phi.values[i] for i in 1:length(phi.values) if isassigned(phi.values, i)]
-incoming_type(ir, rows::Columns, phi::Core.PhiNode, impossible::BitSet) =
-    Union{argument_types(ir, rows, filter(x -> !is_among(impossible, x), assigned_values(phi)))...}
+incoming_type(ir, rows::Columns, phi::Core.PhiNode, impossible::BitSet, live::BitSet) =
+    Union{argument_types(ir, rows, filter(x -> !is_among(impossible, x), incoming_values(phi, live)))...}
+
+"What comes to a φ from blocks that control gets to."
+incoming_values(phi::Core.PhiNode, live::BitSet) =
+    [phi.values[i] for i in 1:length(phi.values) if isassigned(phi.values, i) && phi.edges[i] in live]
 
 """
 The values that are never made: those of which it is known, where they are asked for, that they are of another type, what functions give that fail on
@@ -143,16 +147,22 @@ is_among(found::BitSet, @nospecialize(x)) = x isa Core.SSAValue && x.id in found
 function sharpen_once!(ir, rows::Columns, instances::Instances)
     for round in 1:MOST_ROUNDS
         changed = false
-        impossible = impossible_values(ir, rows, instances)
+        impossible, live = impossible_values(ir, rows, instances), live_blocks(ir, rows)
         for i in 1:length(rows.stmts)
-            rows.types[i] === Union{} && continue
+            if rows.types[i] === Union{}
+                never = Meta.isexpr(rows.stmts[i], :invoke) ? sharper_call(ir, rows, rows.stmts[i], instances) : nothing
+                never === nothing || (rows.stmts[i] = never)
+                continue
+            end
+            # What of a part is known says less than what may be found out of the others.
+            rows.types[i] isa CC.PartialStruct && !is_one_type(CC.widenconst(rows.types[i])) && (rows.types[i] = CC.widenconst(rows.types[i]))
             stmt = rows.stmts[i]
             called = sharper_call(ir, rows, stmt, instances)
             called === nothing || (rows.stmts[i] = stmt = called)
             changed |= called !== nothing
             # Of calls for which there are several instances, these are noted, too.
             is_open(rows.types[i]) || Meta.isexpr(stmt, :call) || continue
-            found = stmt isa Core.PhiNode ? incoming_type(ir, rows, stmt, impossible) : found_type(ir, rows, stmt, instances)
+            found = stmt isa Core.PhiNode ? incoming_type(ir, rows, stmt, impossible, live) : found_type(ir, rows, stmt, instances)
             is_open(rows.types[i]) || continue
             found = type_told_apart(found === Any ? rows.types[i] : found)
             found !== Union{} && (found <: rows.types[i] || is_known_call(stmt, found)) && !(rows.types[i] <: found) || continue
@@ -294,10 +304,14 @@ function known_answer(ir, rows::Columns, args)
     return typeintersect(ty, asked) === Union{} ? false : nothing
 end
 
-"The type that parameters make of a type, as closures are made that capture values whose types the compiler does not know; `nothing` if it is not known."
+"""
+The type that parameters make of a type, as closures are made that capture values whose types the compiler does not know; `nothing` if it is not known. Of a closure nobody asks of which
+of several types what it captures is: it holds something of any of them.
+"""
 function known_type(ir, rows::Columns, args)
     known = Any[x isa Union{Core.SSAValue,Argument} ? type_itself(ir, rows, x) : known_object(x) for x in args[2:end]]
-    all(ty -> ty isa Union{DataType,UnionAll,Int}, known) && first(known) isa UnionAll || return nothing
+    is_closure(first(known)) && (known = Any[ty === nothing ? type_among(argument_type(ir, rows, x)) : ty for (ty, x) in zip(known, args[2:end])])
+    all(ty -> ty isa Union{DataType,UnionAll,Int,Union}, known) && first(known) isa UnionAll || return nothing
     made = applied(known[1], known[2:end])
     return made isa Type && made !== Union{} ? made : nothing
 end
@@ -306,6 +320,16 @@ end
 function type_itself(ir, rows::Columns, @nospecialize(x))
     ty = argument_type(ir, rows, x)
     return ty isa DataType && ty.name === Type.body.name && !(ty.parameters[1] isa TypeVar) ? ty.parameters[1] : nothing
+end
+
+"Whether this is the type of closures, of any of what they capture."
+is_closure(@nospecialize(ty)) = ty isa UnionAll && Base.unwrap_unionall(ty) <: Function && startswith(string(nameof(Base.unwrap_unionall(ty))), "#")
+
+"The types, one of which a value is; `nothing` if it may be others."
+function type_among(@nospecialize(ty))
+    members = Base.uniontypes(ty)
+    is_type(member) = member isa DataType && member.name === Type.body.name && !(member.parameters[1] isa TypeVar)
+    return length(members) > 1 && all(is_type, members) ? Union{(member.parameters[1] for member in members)...} : nothing
 end
 
 """
@@ -392,6 +416,10 @@ function found_type(ir, rows::Columns, @nospecialize(stmt), instances::Instances
         return typeintersect(argument_type(ir, rows, stmt.val), stmt.typ isa Type ? stmt.typ : Any)
     elseif stmt isa Union{GlobalRef,Type,Core.SSAValue,Argument}
         return argument_type(ir, rows, stmt)
+    elseif stmt isa Core.UpsilonNode
+        return isdefined(stmt, :val) ? argument_type(ir, rows, stmt.val) : Union{}
+    elseif stmt isa Core.PhiCNode
+        return Union{argument_types(ir, rows, stmt.values)...}
     elseif Meta.isexpr(stmt, :new)
         made = known_object(stmt.args[1])
         return isconcretetype(made) ? made : Any

@@ -117,6 +117,22 @@ function use_plain_powers!(ir)
     return nothing
 end
 
+"The code in which a sum of many terms, or a product, of which Julia does not know all types, is made of two at a time."
+function with_terms_one_by_one(ir)
+    rows, found = columns(ir), false
+    for i in 1:length(rows.stmts)
+        stmt = rows.stmts[i]
+        Meta.isexpr(stmt, :call) && known_object(stmt.args[1]) === Base.afoldl && length(stmt.args) > 3 || continue
+        op, value = stmt.args[2], stmt.args[3]
+        for term in stmt.args[4:end-1]
+            value = insert_before!(ir, i, Expr(:call, op, value, term), Any)
+        end
+        rows.stmts[i] = Expr(:call, op, value, stmt.args[end])
+        found = true
+    end
+    return found ? CC.compact!(ir) : ir
+end
+
 """
 Where the exponential of a complex number is inlined, lets only numbers of which it is infinite take Julia's short cut for reals: the other way gives the same, and has a
 derivative for the imaginary part.

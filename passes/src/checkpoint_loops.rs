@@ -11,6 +11,7 @@ use ircode::{BlockNumber, Callee, Function, Module, Name, Stmt};
 use self::outside::Outside;
 use self::regions::{Found, regions};
 use self::segment::segment;
+use crate::analyses::failing::phi_from_outside;
 use crate::differentiation::base_names::base_name;
 use crate::differentiation::checkpointed::marked;
 use crate::differentiation::dispatch;
@@ -216,6 +217,11 @@ impl Checkpointing<'_> {
         let bb = &mut function.body;
         if bb.all_insts().any(|(_, inst)| matches!(inst.stmt, Stmt::Enter(_))) {
             stays(None, "the function has a `try`".into());
+            return Ok(Vec::new());
+        }
+        // Which it would be no more behind a new entry.
+        if phi_from_outside(bb).is_some() {
+            stays(bb.entry(), "what a φ takes from outside of the function is undefined when it runs".into());
             return Ok(Vec::new());
         }
         let context = Context { module: self.module, function: &name };

@@ -77,7 +77,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
                     // An array of these elements, `T[a, b]`.
                     || primitive.name == "getindex" && args.first().is_some_and(|of| module.named_type(of).is_some())
                     // Elements at several places.
-                    || primitive.name == "getindex" && args.iter().skip(1).any(|index| is_several(module, bb, index))
+                    || indices(primitive, args).iter().any(|index| is_several(module, bb, index))
                     || lacks_rule(module, bb, &rules, primitive, args)
                     || lower_broadcast::is_opaque(bb, module, inst)
             }
@@ -156,6 +156,16 @@ fn converts(module: &Module<BBCode>, bb: &BBCode, primitive: &Primitive, args: &
         }
         _ => false,
     }
+}
+
+/// The indices in a call that reads or writes elements of an array.
+fn indices<'a>(primitive: &Primitive, args: &'a [Operand<Ids>]) -> &'a [Operand<Ids>] {
+    let before = match primitive.name {
+        "getindex" => 1,
+        "setindex!" => 2,
+        _ => return &[],
+    };
+    args.get(before..).unwrap_or_default()
 }
 
 /// Whether an index is that of several elements: an array, or a range.

@@ -80,6 +80,8 @@ struct Lowering<'m> {
     throwing: Throwing,
     /// Whether outcomes carry exceptions, as some handler asks for them.
     carries: bool,
+    /// The type of what is thrown.
+    exception: Type,
     /// The functions that were added, by name; nothing of those that are being made.
     added: BTreeMap<Name, Option<Function<BBCode>>>,
     /// By position of what they are variants of; those that are being made, too.
@@ -97,13 +99,21 @@ impl<'m> Lowering<'m> {
         let asks =
             |function: &Function<BBCode>| has_handlers(&function.body) && asks_for_exceptions(module, &function.body);
         let roots = functions.iter().filter_map(|name| module.function_index(name));
-        let reachable = CallGraph::new(module).reachable(roots).into_iter();
-        let carries = reachable.filter_map(|position| module.functions().get(position)).any(asks);
+        let reachable = CallGraph::new(module).reachable(roots);
+        let mut reached = reachable.iter().filter_map(|position| module.functions().get(*position));
+        let carries = reached.clone().any(asks);
+        // All that Julia's library throws is of this type. Such values have no tangent.
+        let exception = Type::named("Exception");
+        let exception = match reached.any(|function| throwing::throws_other(module, &function.body, &exception)) {
+            true => Type::Any,
+            false => exception,
+        };
         let throwing = Throwing::of(module);
         Lowering {
             module,
             throwing,
             carries,
+            exception,
             added: BTreeMap::new(),
             variants: HashMap::new(),
             begun: Vec::new(),
@@ -166,9 +176,14 @@ impl<'m> Lowering<'m> {
     fn outcome(&self, result: &Type) -> Type {
         let mut parts = vec![Type::BOOL, self.standing_in(result).0];
         if self.carries {
-            parts.push(Type::union([Type::Nothing, exception_type()]));
+            parts.push(self.carried());
         }
         Type::tuple(parts)
+    }
+
+    /// The type of the part of an outcome that holds an exception.
+    fn carried(&self) -> Type {
+        Type::union([Type::Nothing, self.exception.clone()])
     }
 
     /// The type that has the values of a type and something that can be made anywhere, and whether it is the same.
@@ -187,11 +202,6 @@ impl<'m> Lowering<'m> {
         let mut names = std::iter::once(wanted.to_string()).chain(numbered);
         names.find(|name| !is_taken(name)).unwrap_or_default().into()
     }
-}
-
-/// The type of what is thrown: all that Julia's library throws is of it. Such values have no tangent.
-fn exception_type() -> Type {
-    Type::named("Exception")
 }
 
 /// Whether code asks for the exception that is being handled, and does something with it.

@@ -88,3 +88,76 @@ letter_count(c) = (d = Dict('m' => 2.0, 'k' => 3.0); d['q'] = d['m'] + 1; delete
 @case("keys_of_letters", x -> x[1] * letter_count('m') + x[2] * letter_count('q'), v)
 @case("keys_of_symbols", x -> (d = Dict(:w => x[1], :b => x[2]); d[:w] = d[:w] * d[:b]; d[:c] = d[:w] + 1; sum(abs2, values(d)) + d[:c] * d[:b]), v)
 @case("letters_compared", x -> sum(c == 'a' ? x[1] : c < 'x' ? x[2] : x[3]^2 for c in ('a', 'b', 'z')), v)
+
+# Values of one of several types, and variables whose types follow from what is made with them.
+@case("captured_number_or_integer", x -> (s = x[1] > 0 ? x[1]^2 : 0; sum(s * t for t in x)), v)
+@case("captured_fold_from_zero", x -> (s = foldl(+, x; init = 0); sum(s .* x) + sum(t -> s * t, x)), v)
+@case("captured_in_own_map", x -> (s = x[1]; s = sum(map(t -> s * t, x)); s), v)
+@case("captured_in_own_sine", x -> (s = x[1]; s += sin(sum(collect(s * i for i in 1:3))); s), v)
+@case("captured_in_a_tuple", x -> (s = x[1]; s = x[2] * s; p = sum(map(t -> s, x)); sum((x[3], s)) * p), v)
+@case("captured_in_array_of_tuples", x -> (w = copy(x); pairs = [(w[i], i) for i in 1:3]; r = pairs[1][1] * pairs[2][2]; w = w .* r; r * sum(w)), v)
+@case("captured_and_set_by_slices", x -> (w = copy(x); w = w .* 2; g(t) = t * w[1]; u = copy(x); u[1:2] = w[1:2]; w = w .* x; sum(u) + g(x[2])), v)
+@case("captured_and_sorted", x -> (w = x .* 2; m = [w[i] + j * x[1] for i in 1:3, j in 1:3]; w = sort(w); w[1] *= tanh(exp(-abs2(w[2]))); sum(m) + sum(sin, w)), v)
+function summed_by_key(x)
+    s = zero(eltype(x))
+    for i in 1:2
+        d = Dict(:p => sqrt(1 + abs2(s)))
+        foreach(t -> (s += t), x)
+        s += d[:p]
+    end
+    return s
+end
+@case("captured_by_key", x -> summed_by_key(x), v)
+function summed_and_squared(x)
+    s = zero(eltype(x))
+    for i in 1:2
+        d = abs2(s)
+        for j in 1:3
+            foreach(t -> (s += t), x)
+        end
+        s += sin(d)
+    end
+    return s
+end
+@case("captured_and_squared_before", x -> summed_and_squared(x), v)
+state_of(w) = (c = w; update(t) = (c = tanh(c * t); c); doubled() = c * 2; (update, doubled))
+function updated_state(x)
+    update, doubled = state_of(x[1])
+    foreach(update, x)
+    s = doubled() * update(x[2])
+    for (a, b) in zip(x, [s for i in 1:3])
+        a > x[1] / 2 && return b * a
+    end
+    return s
+end
+@case("captured_state_of_two_closures", x -> updated_state(x), v)
+
+# In try.
+function summed_in_try(x)
+    s = zero(eltype(x))
+    add = t -> (s += t; s)
+    for t in x
+        try
+            s += add(t) * t
+        catch
+            s *= 2
+        end
+    end
+    return s
+end
+@case("captured_in_try", x -> summed_in_try(x), v)
+function summed_where_thrown(x)
+    s = one(eltype(x))
+    add = t -> (s = s * t + 1; nothing)
+    for t in x
+        try
+            t > x[1] && error("greater")
+            add(t)
+        catch
+            s += 2t
+        end
+    end
+    return s
+end
+@case("captured_where_thrown", x -> summed_where_thrown(x), v)
+@case("product_of_a_view", x -> sum(cumprod(view(x, 1:3))) + sum(cumsum(view(x, 2:3)) .* x[1:2]), v)

@@ -87,3 +87,8 @@ end
 @case("comprehension_in_try", x -> (try; v = [k == 0 ? 1 : x^k / k for k in 0:3]; v[2] + v[3]; catch; -1.0; end), 0.4)
 @case("integer_that_is_asked_for", x -> (v = []; push!(v, 2); push!(v, x); v[1] isa Int ? x^2 : 2x), 0.4)
 @case("integers_that_closures_ask_for", x -> (v = Any[1, x]; sum(i -> v[i] isa Int ? x^2 : 2x, 1:2)), 0.4)
+mutable struct ScoreOfAny
+    score
+    kept
+end
+@case("named_tuple_of_a_field_without_type", x -> (u = ScoreOfAny(max(x[1], sum(x)), x .* x); t = (a = u.score, k = 2); t.a * t.k), [0.4, 0.3])

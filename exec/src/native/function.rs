@@ -43,7 +43,8 @@ use handlers::{Handlers, ends_block, enters_handlers};
 use phis::{after_block, compile_order, completed, open_phis, phi_type};
 use scopes::Scopes;
 use sites::{Interpreted, What, Work};
-use variables::Held;
+pub(crate) use variables::Typed;
+use variables::{Frame, Held};
 
 /// Why a function is not compiled.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -54,23 +55,6 @@ pub(crate) struct Refusal {
 }
 
 pub(crate) type Compiled<T> = Result<T, Refusal>;
-
-/// A value in registers.
-#[derive(Clone, Debug)]
-pub(crate) struct Typed {
-    pub(crate) layout: Arc<Layout>,
-    pub(crate) parts: Parts<ir::Value>,
-}
-
-impl Typed {
-    /// The only part of the value.
-    pub(crate) fn one(&self) -> Option<ir::Value> {
-        match self.parts.as_slice() {
-            [one] => Some(*one),
-            _ => None,
-        }
-    }
-}
 
 /// What is known while a function is being compiled.
 pub(crate) struct FunctionCompiler<'c, 'f> {
@@ -86,6 +70,7 @@ pub(crate) struct FunctionCompiler<'c, 'f> {
     pub(crate) result_address: Option<ir::Value>,
     pub(crate) values: Vec<Option<Held>>,
     pub(crate) arguments: Vec<Option<Held>>,
+    frame: Frame,
     /// By statement, whether it is used behind a loop that it is in and of which there are several versions.
     pub(crate) of_several: Vec<bool>,
     /// Whether the builder is that of a loop that becomes a function of its own.
@@ -173,6 +158,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
             result,
             values: vec![None; function.body.stmts.len()],
             arguments: Vec::new(),
+            frame: Frame::default(),
             of_several: vec![false; function.body.stmts.len()],
             outlining: false,
             blocks: vec![None; function.body.cfg.blocks.len()],
@@ -224,7 +210,9 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
             self.arguments.push(Some(FunctionCompiler::fixed(&layout, parts)));
         }
         let graph = flow_graph(ir);
-        let order = compile_order(ir, &graph.loops());
+        let loops = graph.loops();
+        self.frame = Frame::new(&loops, ir.cfg.blocks.len(), ir.stmts.len());
+        let order = compile_order(ir, &loops);
         for &block in &order {
             self.blocks[block] = Some(self.builder.create_block());
         }

@@ -4,7 +4,7 @@ use bbcode::{BBCode, BlockId, EditError, Ids, InstId, OddEdges};
 use ircode::primitives::{Primitive, ResultType};
 use ircode::{Argument, EnterNode, Function, Head, Name, NewInstruction, Operand, Stmt, Type};
 
-use super::{Lowering, NAME, exception_type};
+use super::{Lowering, NAME};
 use crate::PassError;
 
 /// A call that tries.
@@ -13,19 +13,19 @@ pub(super) struct Probe {
     pub(super) args: Vec<Operand<Ids>>,
 }
 
-/// How a call of this primitive at a statement is tried: by doing the same, where that changes nothing but may fail, and by what fails where it does, where
+/// How a statement, a call of this primitive if it is one, is tried: by doing the same, where that changes nothing but may fail, and by what fails where it does, where
 /// it changes something. The function is given as it is now and as it was.
 pub(super) fn of(
     lowering: &mut Lowering<'_>,
     function: &Name,
     (bb, original): (&BBCode, &BBCode),
     at: InstId,
-    primitive: &'static Primitive,
+    primitive: Option<&'static Primitive>,
 ) -> Result<Probe, PassError> {
     let refused = |message: String| PassError::new(NAME, function, message).at(original, at);
     let Some(inst) = bb.inst(at) else { return Err(refused("it is gone".into())) };
     let (mut stmt, mut ty) = (inst.stmt.clone(), inst.ty.clone());
-    if primitive.effects.writes && primitive.result != ResultType::Bottom {
+    if let Some(primitive) = primitive.filter(|called| called.effects.writes && called.result != ResultType::Bottom) {
         match instead(lowering, bb, &stmt) {
             Some(other) => (stmt, ty) = other,
             None => {
@@ -50,9 +50,10 @@ pub(super) fn of(
     if let Some(name) = lowering.probes.get(&key) {
         return Ok(Probe { name: name.clone(), args });
     }
-    let name = lowering.free_name(&format!("{}_throws", primitive.name.trim_end_matches('!')));
+    let tried = primitive.map_or("undefined", |primitive| primitive.name.trim_end_matches('!'));
+    let name = lowering.free_name(&format!("{tried}_throws"));
     argtypes.insert(0, Type::function(name.clone()));
-    let mut body = body(stmt, ty, argtypes, lowering.carries).map_err(|error| refused(error.to_string()))?;
+    let mut body = body(lowering, stmt, ty, argtypes).map_err(|error| refused(error.to_string()))?;
     body.sptypes.clone_from(&bb.sptypes);
     let result = lowering.outcome(&Type::Bottom);
     lowering.add(Function { result, ..Function::new(name.clone(), Type::Any, body) });
@@ -93,7 +94,7 @@ fn instead(lowering: &Lowering<'_>, bb: &BBCode, stmt: &Stmt<Ids>) -> Option<(St
 }
 
 /// `try stmt; (false, nothing) catch e; (true, nothing, e) end`.
-fn body(stmt: Stmt<Ids>, ty: Type, argtypes: Vec<Type>, carries: bool) -> Result<BBCode, EditError> {
+fn body(lowering: &Lowering<'_>, stmt: Stmt<Ids>, ty: Type, argtypes: Vec<Type>) -> Result<BBCode, EditError> {
     let mut bb = BBCode::new(argtypes);
     let [entry, tries, fine, catch]: [BlockId; 4] = std::array::from_fn(|_| bb.push_block());
     let inst = |stmt: Stmt<Ids>, ty: Type| NewInstruction::new(stmt, ty);
@@ -107,16 +108,19 @@ fn body(stmt: Stmt<Ids>, ty: Type, argtypes: Vec<Type>, carries: bool) -> Result
     let outcome = |bb: &mut BBCode, block: BlockId, threw: bool, exception: Operand<Ids>| {
         let mut parts = vec![threw.into(), Operand::nothing()];
         let mut types = vec![Type::BOOL, Type::Nothing];
-        if carries {
+        if lowering.carries {
             parts.push(exception);
-            types.push(Type::union([Type::Nothing, exception_type()]));
+            types.push(lowering.carried());
         }
         let tuple = bb.push(block, inst(Stmt::call(Operand::global("Core", "tuple"), parts), Type::tuple(types)))?;
         bb.push(block, inst(Stmt::ret(Operand::Value(tuple)), Type::Any))
     };
     outcome(&mut bb, fine, false, Operand::nothing())?;
-    let exception = match carries {
-        true => Operand::Value(bb.push(catch, inst(Stmt::expr(Head::TheException, []), exception_type()))?),
+    let exception = match lowering.carries {
+        true => {
+            let exception = inst(Stmt::expr(Head::TheException, []), lowering.exception.clone());
+            Operand::Value(bb.push(catch, exception)?)
+        }
         false => Operand::nothing(),
     };
     bb.push(catch, inst(Stmt::expr(Head::PopException, [Operand::Value(token)]), Type::Any))?;

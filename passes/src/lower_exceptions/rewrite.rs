@@ -7,7 +7,7 @@ use ircode::{Constant, Head, LineInfo, Name, NewInstruction, Operand, Scalar, St
 use super::regions::Regions;
 use super::stand_ins::stand_in;
 use super::throwing::Throws;
-use super::{Lowering, NAME, exception_type, probes};
+use super::{Lowering, NAME, probes};
 use crate::manager::Context;
 use crate::{PassError, mem2reg};
 
@@ -165,7 +165,7 @@ impl Rewriter<'_, '_> {
         for (enter, catch, line) in enters {
             let landing = self.bb.push_block();
             let slot = match self.lowering.carries {
-                true => Some(self.variable(exception_type(), line)?),
+                true => Some(self.variable(self.lowering.exception.clone(), line)?),
                 false => None,
             };
             self.push(landing, Stmt::goto(catch), Type::Any, line)?;
@@ -252,7 +252,7 @@ impl Rewriter<'_, '_> {
                         let slot = site.handled.and_then(|enter| self.landings.get(&enter)?.1);
                         let get = slot.map(|slot| own("slot_get", [Operand::Value(slot)]));
                         let get = get.ok_or_else(|| self.error(id, "no exception is being handled here"))?;
-                        Some(Operand::Value(self.push(block, get, exception_type(), line)?))
+                        Some(Operand::Value(self.push(block, get, self.lowering.exception.clone(), line)?))
                     }
                 };
                 return self.leave(block, site.target, exception, line);
@@ -274,7 +274,11 @@ impl Rewriter<'_, '_> {
                 let call = Stmt::call(Operand::global("", &name), args);
                 (call, self.lowering.outcome(&result), Some(result))
             }
-            Throws::Primitive(primitive) => {
+            Throws::Primitive(_) | Throws::Undefined => {
+                let primitive = match site.throws {
+                    Throws::Primitive(primitive) => Some(primitive),
+                    _ => None,
+                };
                 let probe = probes::of(self.lowering, self.function, (&self.bb, self.original), id, primitive)?;
                 let ty = self.lowering.outcome(&Type::Bottom);
                 (Stmt::call(Operand::global("", &probe.name), probe.args), ty, None)
@@ -298,7 +302,7 @@ impl Rewriter<'_, '_> {
             }
         };
         let exception = match self.lowering.carries {
-            true => Some(Operand::Value(self.part(thrown, outcome, 3, exception_type(), line)?)),
+            true => Some(Operand::Value(self.part(thrown, outcome, 3, self.lowering.exception.clone(), line)?)),
             false => None,
         };
         self.leave(thrown, site.target, exception, line)

@@ -22,6 +22,8 @@ pub(super) enum Throws {
     Function(usize),
     /// It is this primitive, which may fail.
     Primitive(&'static Primitive),
+    /// It asks whether a variable is assigned.
+    Undefined,
     /// Nobody knows what it calls.
     Unknown,
 }
@@ -62,7 +64,7 @@ impl Throwing {
         if let Stmt::Expr(expr) = &inst.stmt
             && expr.head != Head::Foreigncall
         {
-            return (expr.head == Head::ThrowUndefIfNot).then_some(Throws::Unknown);
+            return (expr.head == Head::ThrowUndefIfNot).then_some(Throws::Undefined);
         }
         if !matches!(inst.stmt, Stmt::Call(_) | Stmt::Invoke(_) | Stmt::Expr(_)) {
             return None;
@@ -114,13 +116,29 @@ pub(super) fn throws_again(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
     }
 }
 
+/// Whether code throws what is seen not to be of this type, or not always.
+pub(super) fn throws_other(module: &Module<BBCode>, bb: &BBCode, exception: &Type) -> bool {
+    let is_other = |ty: &Type| module.is_a(ty, exception) == Some(false);
+    bb.all_insts().any(|(_, inst)| {
+        let thrown = match module.primitive_call(&inst.stmt) {
+            Some((primitive, [thrown])) if matches!(primitive.name, "throw" | "rethrow") => thrown,
+            _ => return false,
+        };
+        match bb.operand_type(thrown) {
+            Type::Union(members) => members.iter().any(is_other),
+            ty => is_other(&ty),
+        }
+    })
+}
+
 /// Whether a call of a primitive that may throw is seen not to.
 fn is_fine(module: &Module<BBCode>, bb: &BBCode, primitive: &Primitive, args: &[Operand<Ids>]) -> bool {
     match (primitive.name, args) {
         ("isa", [_, Operand::Constant(Constant::Type(_))]) => true,
         ("setfield!", [object, field, value]) => {
             let taken = mutable_field_type(module, &bb.operand_type(object), field);
-            field.as_constant().is_some() && taken.is_some_and(|ty| ty == Type::Any || ty == bb.operand_type(value))
+            field.as_constant().is_some()
+                && taken.is_some_and(|ty| module.is_a(&bb.operand_type(value), &ty) == Some(true))
         }
         ("fill!", [array, value]) => match bb.operand_type(array) {
             Type::Array(array) => array.element == bb.operand_type(value),

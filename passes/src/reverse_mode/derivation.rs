@@ -17,7 +17,7 @@ use super::sharing::Sharing;
 use super::summary::Summaries;
 use super::{Carrier, NAME, Savings, numbers_of};
 use crate::analyses::changed_globals;
-use crate::analyses::failing::failing_statements;
+use crate::analyses::failing::{failing_statements, phi_from_outside};
 use crate::derivative_entries::RegisteredDerivatives;
 use crate::differentiation::base_names::{BaseNames, base_name};
 use crate::differentiation::dispatch::{self, Candidate};
@@ -276,17 +276,11 @@ impl<'a> Derivation<'a> {
     fn prepare(&self, function: &Function<BBCode>) -> Result<Prepared, PassError> {
         let by_rule = by_its_rule(NAME, self.rules, RuleKind::Vjp, function)?;
         let mut bb = prepared_body(NAME, self.module, by_rule.as_ref().unwrap_or(function), &self.candidates)?;
-        let outside = <Ids as ircode::Names>::virtual_block();
-        let first = bb.entry();
+        if let Some(phi) = phi_from_outside(&bb) {
+            let message = "what a φ of the first block takes from outside of the function is undefined when it runs";
+            return Err(PassError::new(NAME, &function.name, message).at(&bb, phi).at_origin(function));
+        }
         for (id, inst) in bb.all_insts() {
-            if let Stmt::Phi(phi) = &inst.stmt
-                && bb.block_of(id) == first
-                && phi.entries.iter().any(|entry| entry.edge == outside && entry.value.is_some())
-            {
-                let message =
-                    "what a φ of the first block takes from outside of the function is undefined when it runs";
-                return Err(PassError::new(NAME, &function.name, message).at(&bb, id).at_origin(function));
-            }
             let message = match inst.stmt {
                 Stmt::Enter(_) => "a function with try/catch cannot be differentiated in reverse mode",
                 Stmt::PhiC(_) | Stmt::Upsilon(_) => "φᶜ and ϒ, which belong to try/catch, cannot be differentiated",

@@ -511,7 +511,7 @@ impl Classifier<'_> {
         let may_be = |index: &Operand<Ids>| match self.bb.operand_type(index) {
             Type::Scalar(scalar) => scalar.is_integer(),
             // `Colon()` is an object that is known by its text.
-            other => other.is_unknown() && !matches!(index, Operand::Constant(Constant::Text(_))),
+            other => other.is_unknown() && !matches!(index.as_constant(), Some(Constant::Text(_))),
         };
         indices.iter().all(may_be)
     }

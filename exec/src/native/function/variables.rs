@@ -2,18 +2,62 @@
 //! of Cranelift's frontend, one for each part, and one that says whether there is a value where there may be none.
 //!
 //! The frontend looks for a variable in all blocks between where it is given and where it is used, and keeps a table of blocks for each: a variable for
-//! each statement takes quadratic time and memory in long functions.
+//! each statement takes quadratic time and memory in long functions. So does keeping values in registers over thousands of blocks: in long
+//! functions what is used in another block than it is made in, both outside of loops, lies in the frame.
 
 use std::ops::Range;
 use std::sync::Arc;
 
+use cranelift_codegen::cursor::{Cursor, FuncCursor};
 use cranelift_codegen::ir::types as clif;
-use cranelift_codegen::ir::{self, InstBuilder};
+use cranelift_codegen::ir::{self, InstBuilder, StackSlotData, StackSlotKind, ValueDef};
 use cranelift_frontend::Variable;
+use hashbrown::HashMap;
+use ircode::graph::LoopForest;
 use ircode::{IRCode, Stmt};
 
-use super::{FunctionCompiler, Typed};
+use super::FunctionCompiler;
 use crate::native::layout::{Layout, Parts};
+
+/// A value in registers.
+#[derive(Clone, Debug)]
+pub(crate) struct Typed {
+    pub(crate) layout: Arc<Layout>,
+    pub(crate) parts: Parts<ir::Value>,
+}
+
+impl Typed {
+    /// The only part of the value.
+    pub(crate) fn one(&self) -> Option<ir::Value> {
+        match self.parts.as_slice() {
+            [one] => Some(*one),
+            _ => None,
+        }
+    }
+}
+
+/// Functions of more statements than this keep values in their frames. Each statement that may fail ends a block, and the register allocator goes
+/// through all values that live there.
+const MOST_IN_REGISTERS: usize = 2_000;
+
+/// The values that lie in a function's frame.
+#[derive(Debug, Default)]
+pub(crate) struct Frame {
+    /// By block of the function, whether it is in a loop; none where all values may be in registers.
+    in_loop: Vec<bool>,
+    slots: HashMap<ir::Value, ir::StackSlot>,
+}
+
+impl Frame {
+    /// For a function of these loops, which has so many statements.
+    pub(crate) fn new(loops: &LoopForest, blocks: usize, statements: usize) -> Frame {
+        let in_loop = match statements > MOST_IN_REGISTERS {
+            true => (0..blocks).map(|block| loops.innermost(block).is_some()).collect(),
+            false => Vec::new(),
+        };
+        Frame { in_loop, slots: HashMap::new() }
+    }
+}
 
 /// The value of a statement or an argument.
 #[derive(Clone, Debug)]
@@ -25,6 +69,8 @@ pub(crate) struct Held {
     pub(crate) variables: Parts<Variable>,
     /// Says whether the value is defined, where it may not be.
     pub(crate) defined: Option<Variable>,
+    /// Whether other blocks may find it in the frame.
+    pub(crate) in_frame: bool,
 }
 
 impl Held {
@@ -44,12 +90,13 @@ impl FunctionCompiler<'_, '_> {
     /// Variables for a value.
     pub(crate) fn hold(&mut self, layout: &Arc<Layout>) -> Held {
         let variables = layout.parts.iter().map(|part| self.variable(*part)).collect();
-        Held { layout: layout.clone(), fixed: None, variables, defined: None }
+        Held { layout: layout.clone(), fixed: None, variables, defined: None, in_frame: false }
     }
 
     /// A value that is the same wherever it is used in code that is compiled now.
     pub(crate) fn fixed(layout: &Arc<Layout>, parts: Parts<ir::Value>) -> Held {
-        Held { layout: layout.clone(), fixed: Some((parts, None)), variables: Parts::new(), defined: None }
+        let (layout, fixed) = (layout.clone(), Some((parts, None)));
+        Held { layout, fixed, variables: Parts::new(), defined: None, in_frame: false }
     }
 
     /// Variables for a value that may be none.
@@ -72,9 +119,39 @@ impl FunctionCompiler<'_, '_> {
     /// What is used where a value is, and whether it is there, if it may be none.
     pub(crate) fn value_in(&mut self, held: &Held) -> (Typed, Option<ir::Value>) {
         if let Some((parts, defined)) = held.fixed.as_ref().filter(|_| !self.outlining || held.variables.is_empty()) {
-            return (Typed { layout: held.layout.clone(), parts: parts.clone() }, *defined);
+            let parts = match held.in_frame && self.may_use_frame() {
+                true => parts.iter().map(|&part| self.in_this_block(part)).collect(),
+                false => parts.clone(),
+            };
+            return (Typed { layout: held.layout.clone(), parts }, *defined);
         }
         self.value_in_variables(held)
+    }
+
+    /// Whether values of the block that is being compiled may come from the frame, or go there.
+    fn may_use_frame(&self) -> bool {
+        !self.outlining && self.frame.in_loop.get(self.block_number) == Some(&false)
+    }
+
+    /// A value that was made before: as it is in the block that makes it, elsewhere from the frame.
+    fn in_this_block(&mut self, value: ir::Value) -> ir::Value {
+        let ValueDef::Result(made_by, _) = self.builder.func.dfg.value_def(value) else { return value };
+        if self.builder.func.layout.inst_block(made_by) == self.builder.current_block() {
+            return value;
+        }
+        let ty = self.builder.func.dfg.value_type(value);
+        let slot = match self.frame.slots.get(&value) {
+            Some(&slot) => slot,
+            None => {
+                let align = ty.bytes().trailing_zeros() as u8;
+                let data = StackSlotData::new(StackSlotKind::ExplicitSlot, ty.bytes(), align);
+                let slot = self.builder.create_sized_stack_slot(data);
+                FuncCursor::new(self.builder.func).after_inst(made_by).ins().stack_store(clif::I64, value, slot, 0);
+                self.frame.slots.insert(value, slot);
+                slot
+            }
+        };
+        self.builder.ins().stack_load(clif::I64, ty, slot, 0)
     }
 
     /// What its variables hold, and whether that is a value, if it may be none.
@@ -147,7 +224,8 @@ impl FunctionCompiler<'_, '_> {
     /// Gives a statement its value.
     pub(crate) fn define(&mut self, index: usize, value: &Typed) {
         if !self.is_of_several(index) {
-            self.set_held(index, FunctionCompiler::fixed(&value.layout, value.parts.clone()));
+            let held = FunctionCompiler::fixed(&value.layout, value.parts.clone());
+            self.set_held(index, Held { in_frame: self.may_use_frame(), ..held });
             return;
         }
         // In another version of a loop it has variables already.
