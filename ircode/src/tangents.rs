@@ -136,6 +136,8 @@ pub struct TangentTypes<'m, F> {
     /// The structs whose shadows are declared, by place, but not their fields.
     pending: RefCell<Vec<(usize, Name)>>,
     names: RefCell<HashSet<Name>>,
+    /// Types whose values are known to hold no floats.
+    without_floats: RefCell<HashSet<Type>>,
     /// The declared types below types that are not declared, by the names of these without modules and parameters.
     below: HashMap<Name, Vec<Name>>,
     /// The types that hold themselves. Found when it is asked.
@@ -185,6 +187,7 @@ impl<'m, F> TangentTypes<'m, F> {
             declared: RefCell::default(),
             pending: RefCell::default(),
             names: RefCell::default(),
+            without_floats: RefCell::default(),
             below,
             recursive: OnceCell::new(),
             makes_closures: |_| false,
@@ -380,10 +383,12 @@ impl<'m, F> TangentTypes<'m, F> {
     fn holds(&self, ty: &Type) -> (bool, bool, bool) {
         let (mut in_objects, mut outside) = (false, false);
         let mut seen: HashSet<(Type, bool)> = HashSet::new();
-        let mut families: HashSet<Name> = HashSet::new();
+        let mut families: HashSet<(Name, bool)> = HashSet::new();
         let mut work = vec![(ty.clone(), false)];
         while let Some((ty, inside)) = work.pop() {
-            if !seen.insert((ty.clone(), inside)) {
+            // What cannot tell more is left: types that hold one another are asked for one after the other.
+            let is_told = in_objects && (inside || outside) || self.without_floats.borrow().contains(&ty);
+            if is_told || !seen.insert((ty.clone(), inside)) {
                 continue;
             }
             let mut found = |inside: bool| if inside { in_objects = true } else { outside = true };
@@ -410,7 +415,7 @@ impl<'m, F> TangentTypes<'m, F> {
                         // Where a class is expected, or the tangent of one, there may be any class of its family.
                         let class = self.module.class(shadowed(name));
                         if let Some(root) = class.and_then(|class| self.module.class_chain(&class.name).last())
-                            && families.insert(root.name.clone())
+                            && families.insert((root.name.clone(), inside))
                         {
                             let family = self.module.class_and_subclasses(&root.name);
                             work.extend(family.iter().map(|class| (Type::named(class.name.clone()), inside)));
@@ -429,6 +434,9 @@ impl<'m, F> TangentTypes<'m, F> {
                     }
                 },
             }
+        }
+        if !in_objects && !outside {
+            self.without_floats.borrow_mut().extend(seen.into_iter().map(|(ty, _)| ty));
         }
         (in_objects || outside, in_objects, outside)
     }

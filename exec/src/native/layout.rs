@@ -418,8 +418,10 @@ impl Layouts {
         let mut seen: HashSet<Type> = HashSet::new();
         let mut found = false;
         while let Some(next) = work.pop().filter(|_| !found) {
-            if !seen.insert(next.clone()) {
-                continue;
+            match self.boxing.get(&next) {
+                Some(true) => found = true,
+                None if seen.insert(next.clone()) => {}
+                Some(false) | None => continue,
             }
             match self.composition(&next) {
                 Composition::Plain | Composition::Cell(_) => {}
@@ -431,7 +433,11 @@ impl Layouts {
                 Composition::Pointer(types) => work.extend(types),
             }
         }
-        self.boxing.insert(ty.clone(), found);
+        match found {
+            true => self.boxing.extend([(ty.clone(), true)]),
+            // None of what was met leads to any.
+            false => self.boxing.extend(seen.into_iter().map(|ty| (ty, false))),
+        }
         found
     }
 

@@ -2,7 +2,7 @@
 
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId, OddEdges};
 use hashbrown::{HashMap, HashSet};
-use ircode::{Constant, Head, LineInfo, Name, NewInstruction, Operand, Scalar, Stmt, Type};
+use ircode::{Constant, Head, LineInfo, Name, Names, NewInstruction, Operand, Scalar, Stmt, Type};
 
 use super::regions::Regions;
 use super::stand_ins::stand_in;
@@ -177,6 +177,7 @@ impl Rewriter<'_, '_> {
             let phis: Vec<InstId> = self.bb.phi_nodes(catch).map(|(id, _)| id).collect();
             for phi in phis {
                 if let Some(Stmt::Phi(node)) = self.bb.inst_mut(phi).map(|inst| &mut inst.stmt) {
+                    node.entries.retain(|entry| entry.edge != Ids::virtual_block());
                     for entry in node.entries.iter_mut().filter(|entry| Some(entry.edge) == from) {
                         entry.edge = landing;
                     }
