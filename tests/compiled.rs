@@ -735,7 +735,7 @@ fn a_compiled_gradient_of_something_else_is_found() {
 /// element that is read and each sine may fail.
 #[test]
 fn long_functions_keep_their_values() {
-    let count = 1_500;
+    let count = 1_600;
     let mut f = FunctionBuilder::new("f", Type::FLOAT64);
     let (v, c) = (f.parameter("v", Type::array(Type::FLOAT64, 1)), f.parameter("c", Type::FLOAT64));
     let (sum, left) = (f.variable("sum", Type::FLOAT64), f.variable("left", Type::INT64));

@@ -102,7 +102,7 @@ impl<'m> Lowering<'m> {
         let reachable = CallGraph::new(module).reachable(roots);
         let mut reached = reachable.iter().filter_map(|position| module.functions().get(*position));
         let carries = reached.clone().any(asks);
-        // All that Julia's library throws is of this type. Such values have no tangent.
+        // All that Julia's library throws is of this type, whose values have no tangent; so is what is of unknown type, as far as anybody knows.
         let exception = Type::named("Exception");
         let exception = match reached.any(|function| throwing::throws_other(module, &function.body, &exception)) {
             true => Type::Any,

@@ -18,26 +18,24 @@ pub enum Effort {
     Quick,
 }
 
-/// Functions of more statements than this get their registers in one pass. The better allocator compares live ranges again and again,
-/// so that its time and memory grow with the square of a long block: of 10⁴ statements it takes two seconds and half a gigabyte, of 10⁵ minutes.
-const MOST_ALLOCATED_WELL: usize = 5_000;
+/// Programs with a function of more statements than this are compiled as with little effort. The better register allocator compares live ranges again
+/// and again, so that its time and memory grow with the square of a long block: of 10⁴ statements it takes two seconds and half a gigabyte, of 10⁵
+/// minutes. And what Cranelift optimises keeps in registers again what such functions keep in their frames.
+pub(crate) const MOST_ALLOCATED_WELL: usize = 5_000;
 
 /// What Cranelift is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Setting {
     Best,
-    /// Registers in one pass: linear time, and more values on the stack.
-    Large,
-    /// And nothing is optimised.
+    /// Registers in one pass, with more values on the stack, and nothing is optimised: linear time.
     Soon,
 }
 
 impl Effort {
     fn setting(self, largest: usize) -> Setting {
         match self {
-            Effort::Quick => Setting::Soon,
-            Effort::Full if largest > MOST_ALLOCATED_WELL => Setting::Large,
-            Effort::Full => Setting::Best,
+            Effort::Full if largest <= MOST_ALLOCATED_WELL => Setting::Best,
+            Effort::Full | Effort::Quick => Setting::Soon,
         }
     }
 
@@ -45,11 +43,9 @@ impl Effort {
     pub(crate) fn isa(self, largest: usize) -> Result<OwnedTargetIsa, String> {
         // Finding out what it can do takes longer than compiling a small function.
         static BEST: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
-        static LARGE: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
         static SOON: OnceLock<Result<OwnedTargetIsa, String>> = OnceLock::new();
         let (known, opt_level, algorithm) = match self.setting(largest) {
             Setting::Best => (&BEST, "speed", "backtracking"),
-            Setting::Large => (&LARGE, "speed", "single_pass"),
             Setting::Soon => (&SOON, "none", "single_pass"),
         };
         let found = known.get_or_init(|| {

@@ -18,7 +18,7 @@ use super::{Kind, Slots};
 /// What a variable is at some place.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) enum Content {
-    /// What it is where the block starts below which it is followed.
+    /// What it is where the block starts below which it is followed: it may have been made there, or written in an earlier round of a loop.
     Open,
     /// Not assigned.
     Unassigned,
@@ -110,7 +110,7 @@ impl Contents {
 /// Below which block a variable is followed.
 #[derive(Clone, Copy, PartialEq)]
 enum Root {
-    /// The nearest one that dominates all that reads, writes and ends it.
+    /// The nearest one that dominates all that reads, writes and ends it. What makes the variable above it is left out.
     CommonDominator,
     Entry,
 }
@@ -201,7 +201,11 @@ impl<'a> Construction<'a> {
         }
         let mut followed = vec![false; self.slots.slots.len()];
         slots.iter().for_each(|&slot| followed[slot] = true);
-        let phis_of = self.place_phis(slots, &followed, root);
+        let roots = match root {
+            Root::CommonDominator => self.common_dominators(&followed),
+            Root::Entry => vec![None; followed.len()],
+        };
+        let phis_of = self.place_phis(slots, &followed, &roots);
         let start = if root == Root::Entry { Content::Unassigned } else { Content::Open };
         let mut current = vec![Current { content: start, depth: 0 }; followed.len()];
         // The blocks from the entry to the one at hand, and what their changes have replaced.
@@ -229,6 +233,7 @@ impl<'a> Construction<'a> {
                 }
                 self.contents.before[number] = self.reaching(&current[access.slot], block);
                 match &access.kind {
+                    Kind::Start if roots[access.slot].is_some_and(|root| !self.tree.dominates(root, block)) => {}
                     Kind::Start => change(&mut current, access.slot, Content::Unassigned),
                     Kind::Write(value) => change(&mut current, access.slot, Content::Value(value.clone())),
                     Kind::End => change(&mut current, access.slot, Content::Ended),
@@ -248,14 +253,10 @@ impl<'a> Construction<'a> {
         }
     }
 
-    /// Makes the φs that these variables may need, and tells which each block has.
-    fn place_phis(&mut self, slots: &[usize], followed: &[bool], root: Root) -> Vec<Vec<usize>> {
-        let mut assigned: Vec<Vec<usize>> = vec![Vec::new(); followed.len()];
+    /// The nearest blocks that dominate all that reads, writes and ends these variables.
+    fn common_dominators(&self, followed: &[bool]) -> Vec<Option<usize>> {
         let mut roots: Vec<Option<usize>> = vec![None; followed.len()];
         for access in self.slots.accesses.iter().filter(|access| followed[access.slot]) {
-            if !matches!(access.kind, Kind::Read) && assigned[access.slot].last() != Some(&access.block) {
-                assigned[access.slot].push(access.block);
-            }
             if !matches!(access.kind, Kind::Start) {
                 let above = &mut roots[access.slot];
                 *above = match *above {
@@ -264,13 +265,21 @@ impl<'a> Construction<'a> {
                 };
             }
         }
+        roots
+    }
+
+    /// Makes the φs that these variables may need below these blocks, everywhere for those that have none, and tells which each block has.
+    fn place_phis(&mut self, slots: &[usize], followed: &[bool], roots: &[Option<usize>]) -> Vec<Vec<usize>> {
+        let mut assigned: Vec<Vec<usize>> = vec![Vec::new(); followed.len()];
+        for access in self.slots.accesses.iter().filter(|access| followed[access.slot]) {
+            if !matches!(access.kind, Kind::Read) && assigned[access.slot].last() != Some(&access.block) {
+                assigned[access.slot].push(access.block);
+            }
+        }
         let mut phis_of: Vec<Vec<usize>> = vec![Vec::new(); self.starts.len()];
         let mut seen = vec![usize::MAX; self.starts.len()];
         for &slot in slots {
-            let below = match root {
-                Root::CommonDominator => roots[slot],
-                Root::Entry => None,
-            };
+            let below = roots[slot];
             let is_below = |block: usize| below.is_none_or(|root| block != root && self.tree.dominates(root, block));
             let mut work = std::mem::take(&mut assigned[slot]);
             work.retain(|&block| below == Some(block) || is_below(block));

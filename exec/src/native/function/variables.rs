@@ -17,6 +17,7 @@ use ircode::graph::LoopForest;
 use ircode::{IRCode, Stmt};
 
 use super::FunctionCompiler;
+use crate::native::effort::MOST_ALLOCATED_WELL;
 use crate::native::layout::{Layout, Parts};
 
 /// A value in registers.
@@ -36,10 +37,6 @@ impl Typed {
     }
 }
 
-/// Functions of more statements than this keep values in their frames. Each statement that may fail ends a block, and the register allocator goes
-/// through all values that live there.
-const MOST_IN_REGISTERS: usize = 2_000;
-
 /// The values that lie in a function's frame.
 #[derive(Debug, Default)]
 pub(crate) struct Frame {
@@ -49,9 +46,10 @@ pub(crate) struct Frame {
 }
 
 impl Frame {
-    /// For a function of these loops, which has so many statements.
+    /// For a function of these loops, which has so many statements: where these are many, each that may fail ends a block, and the register allocator
+    /// goes through all values that live there.
     pub(crate) fn new(loops: &LoopForest, blocks: usize, statements: usize) -> Frame {
-        let in_loop = match statements > MOST_IN_REGISTERS {
+        let in_loop = match statements > MOST_ALLOCATED_WELL {
             true => (0..blocks).map(|block| loops.innermost(block).is_some()).collect(),
             false => Vec::new(),
         };
