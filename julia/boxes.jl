@@ -66,7 +66,7 @@ function type_boxes!(ir, mi::Core.MethodInstance, boxes::Boxes)
     end
 end
 
-"The code in which a box that is the same on all ways, also on those that exceptions take, has one name; one after the other, as what is of the same name is among others."
+"The code in which φs and φᶜs that take the same box on all ways are that box. One is replaced at a time: others may take nothing else then, either."
 function with_boxes_named_once(ir)
     rows = columns(ir)
     for (i, stmt) in enumerate(rows.stmts)

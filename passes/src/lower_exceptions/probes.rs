@@ -13,8 +13,8 @@ pub(super) struct Probe {
     pub(super) args: Vec<Operand<Ids>>,
 }
 
-/// How a statement, a call of this primitive if it is one, is tried: by doing the same, where that changes nothing but may fail, and by what fails where it does, where
-/// it changes something. The function is given as it is now and as it was.
+/// How a statement is tried: by doing the same, where that changes nothing but may fail, and by what fails where it does, where it changes
+/// something. `primitive` is what it calls; without one it asks whether a variable is assigned. The function is given as it is now and as it was.
 pub(super) fn of(
     lowering: &mut Lowering<'_>,
     function: &Name,

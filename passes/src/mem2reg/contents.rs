@@ -309,8 +309,8 @@ impl<'a> Construction<'a> {
         }
     }
 
-    /// Finds which φs the reads need and which variables are not known where they are used, and gives those that were followed below too low a
-    /// block.
+    /// Finds which φs the reads need and which variables are not known where they are used. Gives those that were followed below too low a
+    /// block: once they are followed from the entry there are none.
     fn judge(&mut self) -> Vec<usize> {
         let Contents { phis, before, known } = &mut self.contents;
         let mut ends = vec![false; known.len()];
