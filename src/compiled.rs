@@ -22,6 +22,7 @@ mod vjp;
 
 use exec::RunError;
 use exec::native::NotCompiled;
+use ircode::wording::with_article;
 use ircode::{IRCode, Module, Name, Type};
 use passes::PassError;
 
@@ -123,7 +124,7 @@ pub enum CompileError {
         problem: String,
     },
     /// The result is not of a type of which this can be had.
-    #[error("`{function}` returns a {ty}, but what is compiled gives {expected}")]
+    #[error("`{function}` returns {}, but what is compiled gives {expected}", with_article(.ty))]
     Result {
         /// The function.
         function: Name,

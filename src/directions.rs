@@ -2,6 +2,7 @@
 
 use bbcode::BBCode;
 use exec::{Limits, Machine, Value, first_shared_tangent, float_places, tangent_floats};
+use ircode::wording::{counted, with_article};
 use ircode::{IRCode, Module, Type};
 
 use crate::GradientError;
@@ -126,15 +127,19 @@ impl Form {
                     Some(others) => {
                         return Err(format!("its dimensions are {others:?}, and those of the argument {dims:?}"));
                     }
-                    None => return Err(format!("a {given} is no array")),
+                    None => return Err(format!("{} is no array", with_article(given))),
                 }
                 parts = if forms.is_empty() { Vec::new() } else { tangent.array_elements().unwrap_or_default() };
                 forms
             }
             Form::Tuple(forms) => {
-                parts = tangent.as_tuple().ok_or_else(|| format!("a {given} is no tuple"))?.to_vec();
+                parts = tangent.as_tuple().ok_or_else(|| format!("{} is no tuple", with_article(given)))?.to_vec();
                 if parts.len() != forms.len() {
-                    return Err(format!("it has {} elements, and the argument {}", parts.len(), forms.len()));
+                    return Err(format!(
+                        "it has {}, and the argument {}",
+                        counted(parts.len(), "element"),
+                        forms.len()
+                    ));
                 }
                 forms
             }

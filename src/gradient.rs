@@ -10,6 +10,7 @@ use std::borrow::Cow;
 use bbcode::{BBCode, ConversionError};
 use exec::{Limits, Machine, RunError, Value, ValueError};
 use hashbrown::HashSet;
+use ircode::wording::counted;
 use ircode::{Callee, IRCode, Module, Name, Positions, SSAValue, TableViolations, Type, Violations, verify_tables};
 pub use passes::reverse_mode::{Carrier, Savings};
 use passes::reverse_mode::{Derivative, DerivativeNames, Options, derive};
@@ -230,7 +231,7 @@ pub enum GradientError {
     #[error("the seed{}{}: {}", if .0.place.is_empty() { "" } else { " at " }, .0.place, .0.message)]
     Seed(ValueError),
     /// A direction has not one tangent for each argument.
-    #[error("a direction of {tangents} tangent{}, where there {} {arguments} argument{}", if *.tangents == 1 { "" } else { "s" }, if *.arguments == 1 { "is" } else { "are" }, if *.arguments == 1 { "" } else { "s" })]
+    #[error("a direction of {}, where there {} {}", counted(*.tangents, "tangent"), if *.arguments == 1 { "is" } else { "are" }, counted(*.arguments, "argument"))]
     Direction {
         /// How many arguments there are.
         arguments: usize,

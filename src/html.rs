@@ -18,10 +18,11 @@ mod pipeline;
 mod token;
 
 use bbcode::{BBCode, ConversionError};
+use ircode::wording::counted;
 use ircode::{Function, IRCode, Module, Style};
 
 use self::listing::{Listing, Manner};
-use self::page::{Item, Page, counted, graph_panel, listing_panel, panels, shown_name};
+use self::page::{Item, Page, graph_panel, listing_panel, panels, shown_name};
 
 pub use self::derivative::derivative_page;
 pub use self::pipeline::PipelineRecorder;

@@ -83,7 +83,8 @@ pub fn linearize(
     check_arity(module, name, args.len())?;
     let (derived, names) = linearized_function(module, name, &types, &Options::default())?;
     let mut machine = Machine::with_limits(&derived, limits);
-    let forms = Forms::of(module, name, args);
+    // Directions belong to the arguments as they are now: the call may change them.
+    let forms = Forms::of(module, name, &machine.copies(args).map_err(run_error)?);
     let args = packed(&machine, module, name, args)?;
     let result = machine.call(&names.linearized, &args)?;
     let mut elements = result.as_tuple().unwrap_or_default().iter().cloned();

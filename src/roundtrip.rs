@@ -3,6 +3,7 @@
 use std::fmt;
 
 use bbcode::{BBCode, ConversionError};
+use ircode::wording::counted;
 use ircode::{
     Function, IRCode, JuliaVersion, Module, Style, from_json, parse_module, print_function, print_module, to_json,
 };
@@ -137,7 +138,7 @@ impl Ways {
         match parsed.module.functions() {
             [back] if back == function => Ok(()),
             [back] => different(function, back),
-            others => Err(format!("{} functions came back", others.len())),
+            others => Err(format!("{} came back", counted(others.len(), "function"))),
         }
     }
 
@@ -149,7 +150,7 @@ impl Ways {
         match again.as_slice() {
             [again] if *again == text => Ok(()),
             [again] => Err(first_difference(&text, again)),
-            others => Err(format!("{} functions came back", others.len())),
+            others => Err(format!("{} came back", counted(others.len(), "function"))),
         }
     }
 

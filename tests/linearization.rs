@@ -94,6 +94,38 @@ end
 }
 
 #[test]
+fn directions_belong_to_the_arguments_as_they_were_before_the_call() {
+    let module = ircode::parse_module(
+        "
+mutable struct Held
+    x::Vector{Float64}
+end
+
+function f(held::Held, v::Vector{Float64})::Float64
+1 ─      Base.setfield!(_2, :x, _3)::Vector{Float64}
+│   %2 = Base.getfield(_2, :x)::Vector{Float64}
+│   %3 = Base.arrayref(true, %2, 1)::Float64
+│   %4 = Base.mul_float(%3, %3)::Float64
+└──      return %4
+end
+",
+    )
+    .unwrap()
+    .module;
+    let machine = Machine::new(&module);
+    let value = |json: Json, ty: &str| machine.value_from_json(&module, &json, &ircode::Type::parse(ty)).unwrap();
+    let held = || value(serde_json::json!([[1.0, 2.0]]), "Held");
+    let vector = |first: f64| value(serde_json::json!([first]), "Vector{Float64}");
+    let linear = bbkit::linearize(&module, "f", &[held(), vector(3.0)], LIMITS).unwrap();
+    // What the object held is not what is squared.
+    for (first, expected) in
+        [(Value::Nothing, 6.0), (machine.zero_tangent(&held(), &ircode::Type::parse("Held")).unwrap(), 6.0)]
+    {
+        assert_eq!(linear.apply(&[first, vector(1.0)], LIMITS).unwrap().as_float(), Some(expected));
+    }
+}
+
+#[test]
 fn the_differential_is_the_derivative_of_every_function_with_a_known_one() {
     let (mut compared, mut all) = (0, 0);
     for (module, function, args) in ["grad", "jvp"].into_iter().flat_map(calls) {

@@ -30,6 +30,7 @@ use std::sync::Arc;
 
 use ircode::primitives::{Compute, Primitive};
 use ircode::tangents::TangentTypes;
+use ircode::wording::counted;
 use ircode::{IRCode, Module, Name, Scalar, Type};
 
 use crate::error::RunErrorKind;
@@ -330,7 +331,7 @@ impl<'m> Runtime<'m> {
             other => match struct_info(self.module, other, args.len()) {
                 Some(info) => self.new_structure(info, args),
                 None => {
-                    let what = format!("making a new {other} of {} fields", args.len());
+                    let what = format!("making a new {other} of {}", counted(args.len(), "field"));
                     Err(Fault::Fatal(RunErrorKind::Unsupported(what)))
                 }
             },

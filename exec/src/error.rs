@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use ircode::wording::{counted, with_article};
 use ircode::{BlockNumber, Constant, Name, Origin, SSAValue, Type};
 
 use crate::value::Value;
@@ -221,17 +222,13 @@ impl fmt::Display for RunErrorKind {
             }
             RunErrorKind::NoSuchFunction(name) => write!(f, "there is no function `{name}`"),
             RunErrorKind::Arity { function, expected, got } => {
-                write!(
-                    f,
-                    "`{function}` takes {expected} argument{}, but got {got}",
-                    if *expected == 1 { "" } else { "s" }
-                )
+                write!(f, "`{function}` takes {}, but got {got}", counted(*expected, "argument"))
             }
             RunErrorKind::ArgumentType { argument, expected, got } => {
-                write!(f, "the argument _{argument} must be a {expected}, but is a {got}")
+                write!(f, "the argument _{argument} must be {}, but is {}", with_article(expected), with_article(got))
             }
             RunErrorKind::ElementType { element, expected, got } => {
-                write!(f, "{element} must be a {expected}, but is a {got}")
+                write!(f, "{element} must be {}, but is {}", with_article(expected), with_article(got))
             }
             RunErrorKind::NoSuchPrimitive(name) => {
                 write!(
@@ -245,7 +242,9 @@ impl fmt::Display for RunErrorKind {
             RunErrorKind::OpenType { value, asked } => {
                 write!(
                     f,
-                    "it is not known whether a {value} is a {asked}: the program does not say which types are above it, as `struct {value} <: {asked}` would"
+                    "it is not known whether {} is {}: the program does not say which types are above it, as `struct {value} <: {asked}` would",
+                    with_article(value),
+                    with_article(asked)
                 )
             }
             RunErrorKind::Operands { primitive, expected, got } => {

@@ -1,8 +1,10 @@
 //! Primitives of the host that work on other things than scalars.
 
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use ircode::primitives::Primitive;
+use ircode::wording::{counted, with_article};
 use ircode::{Type, TypeKind};
 
 use crate::builtins::Runtime;
@@ -26,6 +28,19 @@ pub enum HostError {
     /// The run is over: a limit.
     End(RunErrorKind),
 }
+
+impl fmt::Display for HostError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            HostError::Throw(exception) => write!(f, "{exception}"),
+            HostError::Message(text) => f.write_str(text),
+            HostError::Operands(expected) => write!(f, "it takes {expected}"),
+            HostError::End(kind) => write!(f, "{kind}"),
+        }
+    }
+}
+
+impl std::error::Error for HostError {}
 
 impl From<String> for HostError {
     fn from(message: String) -> Self {
@@ -125,7 +140,11 @@ impl Runtime<'_> {
         }
         match struct_info(self.module, ty, fields.len()) {
             Some(info) if info.names.len() == fields.len() => self.structure(info, fields),
-            _ => Err(Fault::Fatal(RunErrorKind::Unsupported(format!("a {ty} of {} fields", fields.len())))),
+            _ => Err(Fault::Fatal(RunErrorKind::Unsupported(format!(
+                "{} of {}",
+                with_article(ty),
+                counted(fields.len(), "field")
+            )))),
         }
     }
 

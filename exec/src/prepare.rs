@@ -5,6 +5,7 @@ mod code;
 use std::sync::Arc;
 
 use ircode::primitives::{Compute, Primitive, Scope, foreign_primitive};
+use ircode::wording::counted;
 use ircode::{
     BlockNumber, Callee, Constant, Function, Head, IRCode, InvokeNode, Module, Name, Operand, Positions, SSAValue,
     Scalar, Stmt, Type, TypeKind, with_element_copies,
@@ -462,9 +463,9 @@ impl Preparer<'_> {
         let count = args.len();
         if !primitive.takes(count) {
             let expected = match primitive.max_operands {
-                Some(max) if max == primitive.min_operands => format!("{max} operands"),
+                Some(max) if max == primitive.min_operands => counted(max, "operand"),
                 Some(max) => format!("{} to {max} operands", primitive.min_operands),
-                None => format!("at least {} operands", primitive.min_operands),
+                None => format!("at least {}", counted(primitive.min_operands, "operand")),
             };
             return Ok(Op::Fail(RunErrorKind::Operands {
                 primitive: primitive.name,
@@ -603,9 +604,8 @@ pub(crate) fn left_handlers(ir: &IRCode, args: &[Operand<Positions>]) -> usize {
 
 /// What a foreign function is called in an error.
 pub(crate) fn foreign_text(args: &[Operand<Positions>]) -> String {
-    let printer = ircode::text::StatementPrinter::new(ircode::Style::Julia);
     match args.first() {
-        Some(name) => format!("the foreign function {}", printer.operand(name)),
+        Some(name) => format!("the foreign function {name}"),
         None => "a foreigncall".into(),
     }
 }

@@ -5,6 +5,7 @@ use std::ops::ControlFlow;
 use std::rc::Rc;
 
 use ircode::Name;
+use ircode::wording::with_article;
 
 use crate::json::ValueError;
 use crate::value::Value;
@@ -94,7 +95,7 @@ fn check_float(_: &dyn Fn() -> String, item: &Item) -> Result<ControlFlow<()>, S
         (Value::Scalar(_), Value::Nothing) => {}
         (Value::Scalar(zero), Value::Scalar(scalar)) if zero.scalar_type() == scalar.scalar_type() => {}
         (Value::Scalar(zero), other) => {
-            return Err(format!("{}, where the tangent is a {}", described(other), zero.scalar_type()));
+            return Err(format!("{}, where the tangent is {}", described(other), with_article(zero.scalar_type())));
         }
         _ => {}
     }
@@ -156,9 +157,9 @@ fn described(value: &Value) -> String {
         Value::Scalar(scalar) => format!("the {} {scalar}", scalar.scalar_type()),
         Value::Array(array) => {
             let dims: Vec<String> = array.0.dims.borrow().iter().map(usize::to_string).collect();
-            format!("a {} of {}", value.type_of(), dims.join("×"))
+            format!("{} of {}", with_article(value.type_of()), dims.join("×"))
         }
-        other => format!("a {}", other.type_of()),
+        other => with_article(other.type_of()),
     }
 }
 

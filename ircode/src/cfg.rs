@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::names::{BlockNumber, Names, Positions};
 use crate::stmt::Stmt;
+use crate::wording::counted;
 
 /// The control-flow graph that an [`IRCode`](crate::IRCode) carries.
 ///
@@ -41,8 +42,7 @@ impl Eq for BasicBlock {}
 /// Prints as Julia does: `bb 1 (stmts 1:3) → bb 3, 2`, a line a block.
 impl std::fmt::Display for Cfg {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let count = self.blocks.len();
-        writeln!(f, "CFG with {count} block{}:", if count == 1 { "" } else { "s" })?;
+        writeln!(f, "CFG with {}:", counted(self.blocks.len(), "block"))?;
         for (i, block) in self.blocks.iter().enumerate() {
             write!(f, "  bb {} ", i + 1)?;
             match (block.stmts.len(), block.stmts.start + 1, block.stmts.end) {

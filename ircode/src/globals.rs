@@ -11,6 +11,7 @@ use crate::names::Names;
 use crate::operand::{GlobalRef, Operand};
 use crate::scalar::{Scalar, ScalarType};
 use crate::types::Type;
+use crate::wording::{counted, with_article};
 
 /// A constant global that is an array, such as the weights of a quadrature, `const WEIGHTS = [0.5, 0.5]`, or an object that holds arrays, such as a layer of a network,
 /// `const LAYER = Layer(WEIGHTS, tanh)`.
@@ -59,7 +60,7 @@ pub enum GlobalPart {
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 pub enum GlobalConstantError {
     /// The elements are not as many as the size says.
-    #[error("`{name}` has {found} elements, and {expected} by its size")]
+    #[error("`{name}` has {}, and {expected} by its size", counted(*.found, "element"))]
     Count {
         /// The name of the array.
         name: Name,
@@ -82,7 +83,7 @@ pub enum GlobalConstantError {
     #[error("`{0}` has no dimension, or more elements than there can be")]
     Size(Name),
     /// The type is none of a tuple or a struct with so many fields.
-    #[error("`{name}` is a {ty}, which does not have {found} fields")]
+    #[error("`{name}` is {}, which does not have {}", with_article(.ty), counted(*.found, "field"))]
     Fields {
         /// The name of the constant.
         name: Name,

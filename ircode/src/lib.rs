@@ -37,6 +37,7 @@ mod types;
 mod verify;
 mod version;
 mod view;
+pub mod wording;
 
 pub use call_graph::CallGraph;
 pub use callee::Callee;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::json::sharing;
 use crate::name::Name;
 use crate::scalar::ScalarType;
+use crate::wording::with_article;
 
 mod lattice;
 mod parse;
@@ -289,6 +290,16 @@ impl From<ScalarType> for Type {
 }
 
 /// Prints as current Julia does: `Vector{Float64}`, `Tuple{A, B}`. [`Type::Untyped`] prints as the empty text.
+impl Type {
+    /// The type as messages word what is of it: `a Float64`, `an Int64`; `a value of unknown type`.
+    pub fn with_article(&self) -> String {
+        match self {
+            Type::Untyped => "a value of unknown type".into(),
+            ty => with_article(ty),
+        }
+    }
+}
+
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

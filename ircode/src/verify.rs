@@ -621,7 +621,8 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
                     Some(max) => format!("{} to {max}", properties.min_operands),
                     None => format!("at least {}", properties.min_operands),
                 };
-                let message = format!("`{}` takes {most} operands, not {count}", properties.name);
+                let operands = if most == "1" { "operand" } else { "operands" };
+                let message = format!("`{}` takes {most} {operands}, not {count}", properties.name);
                 self.at(Check::OperandCount, statement, message);
             }
         }

@@ -10,6 +10,7 @@ mod original;
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::HashSet;
+use ircode::wording::with_article;
 use ircode::{
     Callee, Constant, Declaration, DerivativeKind, DifferentiabilityWitness, Module, Name, NewInstruction, Operand,
     Stmt, Type,
@@ -215,7 +216,10 @@ fn wanted(
         let message = match types.get((*wrong as usize).saturating_sub(1)).filter(|_| *wrong > 1) {
             None => format!("there is no parameter _{wrong} to differentiate with respect to"),
             Some(ty) => {
-                format!("the parameter _{wrong} is a {ty:?}, with respect to which nothing can be differentiated")
+                format!(
+                    "the parameter _{wrong} is {}, with respect to which nothing can be differentiated",
+                    ty.with_article()
+                )
             }
         };
         return Err((message, None));
@@ -360,7 +364,7 @@ fn rewrite(module: &mut Module<BBCode>, bundles: Vec<Bundle>) -> Result<usize, P
                 let Some(function) = module.functions().get(*position) else { continue };
                 let given = given_derivative(module, &tangents, function, &bundle.wanted, captured.len(), kind);
                 let Some(given) = given.map_err(failed)? else {
-                    let message = format!("no witness of `{}` has a {}", function.name, kind.name());
+                    let message = format!("no witness of `{}` has {}", function.name, with_article(kind.name()));
                     return Err(PassError::new(NAME, &bundle.function, message));
                 };
                 for thunk in given.thunks {

@@ -3,8 +3,7 @@
 use std::fmt;
 
 use bbcode::{BBCode, BlockId, InstId};
-use ircode::text::{StatementPrinter, write_typed};
-use ircode::{BlockNumber, Name, Origin, SSAValue, Style};
+use ircode::{BlockNumber, Name, Origin, SSAValue};
 
 /// A pass that failed: where, and why.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -44,13 +43,10 @@ impl PassError {
     pub fn at(self, bb: &BBCode, inst: InstId) -> Self {
         let Some((block, data)) = bb.block_of(inst).zip(bb.inst(inst)) else { return self };
         let Some(position) = bb.all_insts().position(|(other, _)| other == inst) else { return self };
-        let mut text = String::new();
-        // Writing to a string does not fail.
-        let _ = write_typed(&mut text, &StatementPrinter::new(Style::Julia), &data.stmt, &data.ty);
         let place = PassPlace {
             block: number(bb, block),
             statement: Some(SSAValue::from_index(position)),
-            text,
+            text: data.to_string(),
             origin: bb.debuginfo.origins(data.line).into_iter().next(),
         };
         PassError { place: Some(Box::new(place)), ..self }

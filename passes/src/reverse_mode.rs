@@ -64,6 +64,7 @@ mod subset;
 mod summary;
 pub(crate) mod survey;
 mod tangent_code;
+mod ways;
 mod without_handlers;
 
 use bbcode::BBCode;
@@ -622,16 +623,17 @@ fn check_root(
     warnings: &mut Vec<PassError>,
 ) -> Result<(), PassError> {
     // Where no argument has a derivative either, there is nothing to ask of the result.
-    let asks = plan.wanted.contains(&true) && !plan.returns.is_empty();
+    let asks = plan.wanted.contains(&true) && !plan.ways.returns.is_empty();
     let tangent = plan.result_tangent();
     let has_gradient = matches!(tangent, Tangent::Float(_) | Tangent::Dynamic { cotangent: true, .. });
     if asks && !options.vjp && !has_gradient {
         let (message, help) = match tangent.is_none() {
-            true => {
-                (format!("the result is a {:?}, which has no derivative", plan.result), "the result must be a float")
-            }
+            true => (
+                format!("the result is {}, which has no derivative", plan.result.with_article()),
+                "the result must be a float",
+            ),
             false => (
-                format!("the result is a {:?}, which has no gradient", plan.result),
+                format!("the result is {}, which has no gradient", plan.result.with_article()),
                 "the result must be a float; vjp takes a cotangent of any result",
             ),
         };
@@ -658,7 +660,7 @@ pub(crate) fn takers_of_bits(module: &Module<BBCode>, rules: &RuleTable) -> Vec<
 impl Plan<'_> {
     /// The functions of which a derivative is called.
     fn called_functions(&self) -> Vec<usize> {
-        let blocks = self.relevant_blocks().filter_map(|number| self.block(number));
+        let blocks = self.ways.relevant_blocks().filter_map(|number| self.block(number));
         let ids = blocks.flat_map(|block| self.primal.inst_ids(block).collect::<Vec<_>>());
         let called = ids.filter(|id| self.is_reversed(*id)).filter_map(|id| match self.activity.operation(id) {
             Operation::Call { function, .. } => Some(*function),
@@ -669,7 +671,7 @@ impl Plan<'_> {
 
     /// The derivatives that are called, in the order in which the calls stand.
     fn called_signatures(&self) -> Vec<Signature> {
-        let blocks = self.relevant_blocks().filter_map(|number| self.block(number));
+        let blocks = self.ways.relevant_blocks().filter_map(|number| self.block(number));
         let ids = blocks.flat_map(|block| self.primal.inst_ids(block).collect::<Vec<_>>());
         let called = ids.filter(|id| self.is_reversed(*id)).filter_map(|id| self.called(id));
         called.filter(|called| !called.is_given).map(|called| called.signature).collect()
@@ -679,7 +681,7 @@ impl Plan<'_> {
 impl Plan<'_> {
     /// The functions that are rules and are called, in the order in which the calls stand.
     fn called_rules(&self) -> Vec<Function<ircode::IRCode>> {
-        let blocks = self.relevant_blocks().filter_map(|number| self.block(number));
+        let blocks = self.ways.relevant_blocks().filter_map(|number| self.block(number));
         let ids = blocks.flat_map(|block| self.primal.inst_ids(block).collect::<Vec<_>>());
         let rules = ids.filter(|id| self.is_reversed(*id)).filter_map(|id| match self.activity.operation(id) {
             Operation::Rule { rule, .. } if matches!(rule.target, RuleTarget::Function(_)) => {

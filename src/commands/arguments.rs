@@ -3,6 +3,7 @@
 use bbkit::Input;
 use clap::Args;
 use exec::{Limits, Machine, Value, ValueError};
+use ircode::wording::counted;
 use ircode::{Name, Positions, SSAValue, Stmt, Type};
 use serde_json::Value as Json;
 
@@ -134,8 +135,7 @@ impl CallOptions {
             let name = name.strip_prefix("lifted ").filter(|_| own > 0).unwrap_or(name);
             let shown = if name.is_empty() { "the listing".to_string() } else { format!("`{name}`") };
             let (takes, given) = (expected - own.min(expected), values.len() - own.min(values.len()));
-            let plural = if takes == 1 { "" } else { "s" };
-            return fail(format!("--args: {shown} takes {takes} argument{plural}, but got {given}"));
+            return fail(format!("--args: {shown} takes {}, but got {given}", counted(takes, "argument")));
         }
         if let Some(body) = input.module.body_mut(name)
             && listing

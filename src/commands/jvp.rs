@@ -3,6 +3,7 @@
 use bbkit::{Engine, Input, Jvp, Ran, RunOptions, jvp_with, linearize};
 use clap::Args;
 use exec::{Machine, Value, ValueError, value_to_json};
+use ircode::wording::{counted, with_article};
 use ircode::{IRCode, Module, Name, Style, Type, print_function};
 use serde_json::Value as Json;
 
@@ -109,9 +110,8 @@ pub(super) fn direction(
     };
     if tangents.len() != args.len() {
         let (given, taken) = (tangents.len(), args.len());
-        let there = if taken == 1 { "is 1 argument".into() } else { format!("are {taken} arguments") };
-        let plural = if given == 1 { "" } else { "s" };
-        return fail(format!("{option} has {given} tangent{plural}, but there {there}"));
+        let (there, taken) = (if taken == 1 { "is" } else { "are" }, counted(taken, "argument"));
+        return fail(format!("{option} has {}, but there {there} {taken}", counted(given, "tangent")));
     }
     let mut direction = Vec::new();
     for (index, (json, arg)) in tangents.iter().zip(args).enumerate() {
@@ -152,7 +152,7 @@ fn text(result: &Jvp) -> String {
     for (index, tangent) in result.tangents.iter().enumerate() {
         let number = if several { format!(" {}", index + 1) } else { String::new() };
         let shown = match tangent {
-            Value::Nothing => format!("none, a {} has no tangent", kind(&result.value)),
+            Value::Nothing => format!("none, {} has no tangent", with_article(kind(&result.value))),
             other => other.to_string(),
         };
         text.push_str(&format!("tangent{number}: {shown}\n"));

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use bbkit::{Input, ReduceOptions, reduce_with};
 use clap::{Args, ValueEnum};
+use ircode::wording::counted;
 use ircode::{IRCode, Module, Style, print_module, to_json};
 
 use super::{Failure, fail, output, say, select, verified};
@@ -106,15 +107,9 @@ impl Reduce {
         };
         let options = ReduceOptions { only, allow_invalid: self.allow_invalid };
         let reduced = reduce_with(&input.module, &options, &mut interesting, &mut |progress| {
-            let (functions, statements) = (progress.functions, progress.statements);
-            let plural = |count: usize| if count == 1 { "" } else { "s" };
-            say(&format!(
-                "{:>6} tests  {functions} function{}, {statements} statement{}  ({})",
-                progress.tests,
-                plural(functions),
-                plural(statements),
-                progress.step
-            ));
+            let functions = counted(progress.functions, "function");
+            let statements = counted(progress.statements, "statement");
+            say(&format!("{:>6} tests  {functions}, {statements}  ({})", progress.tests, progress.step));
         });
         if let Some(failure) = trouble {
             return Err(failure);

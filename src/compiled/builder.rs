@@ -5,6 +5,7 @@ use std::marker::PhantomData;
 use bbcode::BBCode;
 use exec::Limits;
 use exec::native::{Effort, Program};
+use ircode::wording::with_article;
 use ircode::{IRCode, Module, Name, Type};
 use passes::reverse_mode;
 
@@ -186,7 +187,7 @@ impl<'m, T: Compilable> Builder<'m, T> {
         if let Some((number, ty)) = program.impassable(0).filter(|(number, _)| *number < signature.parameters.len()) {
             let problem = match ty.is_unknown() {
                 true => "is of unknown type: `types` gives it one".into(),
-                false => format!("is a {ty}, of which no value can be passed to compiled functions"),
+                false => format!("is {}, of which no value can be passed to compiled functions", with_article(ty)),
             };
             return Err(CompileError::Argument { function: signature.function.clone(), number, problem });
         }

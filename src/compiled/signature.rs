@@ -2,6 +2,7 @@
 
 use bbcode::BBCode;
 use exec::native::{Argument, Program};
+use ircode::wording::{counted, with_article};
 use ircode::{Module, Name, ScalarType, Type, TypeKind};
 use smallvec::{SmallVec, smallvec};
 
@@ -56,7 +57,7 @@ pub(super) fn check_types(module: &Module<BBCode>, name: &Name, types: &[Type]) 
             None if is_open => continue,
             None => format!("is given a type, {given}, but the function does not take it"),
             Some(ty) if ty.is_unknown() || given.is_unknown() || module.is_a(given, ty) != Some(false) => continue,
-            Some(ty) => format!("is given the type {given}, but is declared to be a {ty}"),
+            Some(ty) => format!("is given the type {given}, but is declared to be {}", with_article(ty)),
         };
         return Err(CompileError::Argument { function: name.clone(), number, problem });
     }
@@ -124,10 +125,17 @@ impl Signature {
         let mut seen = vec![false; parameters.len()];
         for &number in wrt {
             match parameters.get(number) {
-                None => return Err(error(number, format!("is not there: it has {} arguments", parameters.len()))),
+                None => {
+                    return Err(error(
+                        number,
+                        format!("is not there: it has {}", counted(parameters.len(), "argument")),
+                    ));
+                }
                 Some(Parameter::Other(ty)) => {
-                    let problem =
-                        format!("is a {ty}; floats, arrays of floats and tuples of floats have derivatives here");
+                    let problem = format!(
+                        "is {}; floats, arrays of floats and tuples of floats have derivatives here",
+                        with_article(ty)
+                    );
                     return Err(error(number, problem));
                 }
                 Some(_) => {}
@@ -217,7 +225,9 @@ impl Signature {
             let array = |dims: &[usize]| format!("an array of dimensions {dims:?}");
             let expected = match (parameter, of_argument) {
                 (Some(Parameter::Float), _) => format!("of type {}", Type::FLOAT64),
-                (Some(Parameter::Fields(count)), _) => format!("{count} fields of type {}", Type::FLOAT64),
+                (Some(Parameter::Fields(count)), _) => {
+                    format!("{} of type {}", counted(*count, "field"), Type::FLOAT64)
+                }
                 (_, dims) => array(&dims.unwrap_or_default()),
             };
             let given = own.map_or_else(|| tangent.to_string(), |dims| array(&dims));

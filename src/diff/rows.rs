@@ -99,14 +99,8 @@ impl<'s, 'a> Comparison<'s, 'a> {
             };
             property("names of the arguments", &names);
             property("version", &|function| function.body.julia.map(|version| version.to_string()));
-            let printer = StatementPrinter::new(Style::Julia);
-            let meta = |stmt: &Stmt<ircode::Positions>| {
-                let mut text = String::new();
-                let _ = printer.write(&mut text, stmt, false);
-                text
-            };
             property("meta", &|function| {
-                let texts: Vec<String> = function.body.meta.iter().map(meta).collect();
+                let texts: Vec<String> = function.body.meta.iter().map(ToString::to_string).collect();
                 (!texts.is_empty()).then(|| texts.join(", "))
             });
             property("debug info", &|function| serde_json::to_string(&*function.body.debuginfo).ok());

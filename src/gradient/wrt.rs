@@ -80,7 +80,11 @@ fn find(module: &Module<BBCode>, function: &Function<BBCode>, wrt: &str) -> Resu
     for word in words {
         let fields = fields_of(module, &ty);
         if fields.is_empty() {
-            return Err(fail(format!("{} is a {ty:?}, which has no fields that are known", selected.shown)));
+            return Err(fail(format!(
+                "{} is {}, which has no fields that are known",
+                selected.shown,
+                ty.with_article()
+            )));
         }
         let number = word.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
         let named = fields.iter().position(|(name, _)| name.as_str() == word);
@@ -95,7 +99,8 @@ fn find(module: &Module<BBCode>, function: &Function<BBCode>, wrt: &str) -> Resu
         ty = field.clone();
     }
     if TangentTypes::new(module).of(&ty).is_none() {
-        let message = format!("{} is a {ty:?}, with respect to which nothing can be differentiated", selected.shown);
+        let message =
+            format!("{} is {}, with respect to which nothing can be differentiated", selected.shown, ty.with_article());
         return Err(fail(message));
     }
     Ok(selected)

@@ -1,12 +1,13 @@
 //! The page of a derivative.
 
 use bbcode::ConversionError;
+use ircode::wording::counted;
 use ircode::{Function, IRCode, Module, Name, Style};
 use passes::reverse_mode::DerivativeNames;
 
 use super::graph;
 use super::listing::{Listing, Manner};
-use super::page::{Item, Page, counted, graph_panel, listing_panel, panels, shown_name};
+use super::page::{Item, Page, graph_panel, listing_panel, panels, shown_name};
 
 /// What the keys of the primal begin with, where it stands beside what was made from it.
 const PRIMAL: &str = "p";

@@ -120,11 +120,6 @@ pub(crate) fn graph_panel(title: &str, svg: &str) -> String {
     )
 }
 
-/// `1 statement`, `2 statements`.
-pub(crate) fn counted(count: usize, what: &str) -> String {
-    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
-}
-
 /// How a function is called in a page: a listing without header has no name.
 pub(crate) fn shown_name(name: &str) -> &str {
     if name.is_empty() { "listing" } else { name }

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 
 use bbcode::BBCode;
+use ircode::wording::counted;
 use ircode::{Function, Module, Style};
 use passes::Step;
 
 use super::diff;
 use super::graph;
 use super::listing::{Listing, Manner};
-use super::page::{Item, Page, counted, graph_panel, listing_panel, panels, rows_panel, shown_name};
+use super::page::{Item, Page, graph_panel, listing_panel, panels, rows_panel, shown_name};
 
 /// Records what each step of a [`PassManager`](passes::PassManager) changes, for a page that shows it: before and after side
 /// by side, with the control-flow graph after.

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use ircode::wording::{counted, with_article};
 use ircode::{Argument, DebugInfo, Function, Head, LineInfo, NewInstruction, Operand, PhiEntry, PhiNode, Stmt, Type};
 
 use super::ClonedRegion;
@@ -144,7 +145,7 @@ impl BBCode {
         };
         if !fits {
             let (given, takes) = (arguments.len() - 1, count.saturating_sub(1));
-            return refuse(format!("it gives {given} arguments, but the function takes {takes}"));
+            return refuse(format!("it gives {}, but the function takes {takes}", counted(given, "argument")));
         }
         let fixed = if callee.varargs { count.saturating_sub(1) } else { count };
         for (number, (argument, ty)) in arguments.iter().zip(&body.argtypes).enumerate().take(fixed).skip(1) {
@@ -152,7 +153,11 @@ impl BBCode {
             let known = |ty: &Type| !matches!(ty, Type::Untyped | Type::Any | Type::Named(_) | Type::Union(_));
             let mismatch = known(ty) && given != *ty && (known(&given) || given == Type::Any);
             if mismatch {
-                return refuse(format!("argument {number} is a {given}, but the function takes a {ty}"));
+                return refuse(format!(
+                    "argument {number} is {}, but the function takes {}",
+                    with_article(given),
+                    with_article(ty)
+                ));
             }
         }
         Ok(arguments)

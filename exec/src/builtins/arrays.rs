@@ -71,7 +71,7 @@ fn set(runtime: &Runtime<'_>, target: &Value, value: &Value, indices: &[Value]) 
     let at = offset(runtime, array, indices)?;
     let place = array.0.place.borrow();
     if !may_hold(runtime, &place.0.memory.0.element, value) {
-        let what = format!("storing a {:?} in an array of {}", value.type_of(), place.0.memory.0.element);
+        let what = format!("storing {} in an array of {}", value.type_of().with_article(), place.0.memory.0.element);
         return Err(unsupported(what));
     }
     let mut memory = place.0.memory.0.fields.borrow_mut();
@@ -244,7 +244,7 @@ pub(super) fn push(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     // Before anything is borrowed: the value may be the array itself.
     let element = array.0.place.borrow().0.memory.0.element.clone();
     if !may_hold(runtime, &element, value) {
-        return Err(unsupported(format!("storing a {:?} in an array of {element}", value.type_of())));
+        return Err(unsupported(format!("storing {} in an array of {element}", value.type_of().with_article())));
     }
     let mut dims = array.0.dims.borrow_mut();
     let [length] = dims.as_mut_slice() else { return Err(expected("a vector and a value")) };

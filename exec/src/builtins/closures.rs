@@ -60,8 +60,9 @@ impl Runtime<'_> {
             captured.iter().zip(&types).find(|(value, ty)| self.known_isa(value, ty) == Some(false))
         {
             return Err(unsupported(format!(
-                "capturing {value}, a {:?}, where {function} takes a {ty:?},",
-                value.type_of()
+                "capturing {value}, {}, where {function} takes {},",
+                value.type_of().with_article(),
+                ty.with_article()
             )));
         }
         let fields = self.meter.fields(Kind::Closure, captured)?;

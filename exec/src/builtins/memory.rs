@@ -70,7 +70,7 @@ pub(super) fn memoryrefset(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<
     let Some(value) = args.get(1) else { return Err(expected("a MemoryRef and a value")) };
     let memory = &place.0.memory.0;
     if !may_hold(runtime, &memory.element, value) {
-        return Err(unsupported(format!("storing a {:?} in memory of {}", value.type_of(), memory.element)));
+        return Err(unsupported(format!("storing {} in memory of {}", value.type_of().with_article(), memory.element)));
     }
     match store(&memory.fields, place.0.offset, value.clone()) {
         Some(()) => Ok(value.clone()),

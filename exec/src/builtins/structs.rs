@@ -145,7 +145,7 @@ pub(super) fn getfield(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Valu
             return known.ok_or_else(|| unsupported(format!("whether {ty} has no references")));
         }
         (Value::Tuple(_) | Value::NamedTuple(_) | Value::SimpleVector(_) | Value::Struct(_), _) => {}
-        _ => return Err(unsupported(format!("a field of a {:?}", object.type_of()))),
+        _ => return Err(unsupported(format!("a field of {}", object.type_of().with_article()))),
     }
     let index = field_index(runtime, object, field)?;
     let value = match object {
@@ -176,7 +176,7 @@ pub(super) fn setfield(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Valu
         _ => {}
     }
     let Value::Struct(structure) = object else {
-        return Err(unsupported(format!("setting a field of a {:?}", object.type_of())));
+        return Err(unsupported(format!("setting a field of {}", object.type_of().with_article())));
     };
     if !structure.0.ty.mutable {
         let message = format!("setfield!: immutable struct of type {} cannot be changed", structure.0.ty.ty);
@@ -198,7 +198,7 @@ pub(super) fn isdefined(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Val
     let [object, field, ..] = args else { return Err(expected("an object and a field")) };
     match object {
         Value::Tuple(_) | Value::NamedTuple(_) | Value::SimpleVector(_) | Value::Struct(_) => {}
-        _ => return Err(unsupported(format!("isdefined of a {:?}", object.type_of()))),
+        _ => return Err(unsupported(format!("isdefined of {}", object.type_of().with_article()))),
     }
     let Ok(index) = field_index(runtime, object, field) else { return Ok(Value::from(false)) };
     Ok(Value::from(match object {

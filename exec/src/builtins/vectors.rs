@@ -52,12 +52,21 @@ fn replace(runtime: &Runtime<'_>, array: &ArrayRef, element: &Type, elements: Ve
     Ok(())
 }
 
-/// `jl_array_grow_end(a, n)`: unassigned elements behind the last.
+/// `jl_array_grow_end(a, n)`: unassigned elements behind the last. Where more room is free in front of the elements than they take, they move
+/// there, so that a queue takes no more memory than twice what is in it.
 pub(super) fn grow_end(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let (array, element, count) = vector(args)?;
     runtime.meter.would_fit(count)?;
     let place = array.0.place.borrow().clone();
     let unassigned = runtime.unassigned(&element)?;
+    let needed = array.length() + count;
+    let room = place.0.memory.0.fields.borrow().values().len().saturating_sub(place.0.offset);
+    if needed > room && place.0.offset > needed {
+        let mut elements = Value::Array(array.clone()).array_elements().unwrap_or_default();
+        elements.resize(needed, unassigned);
+        replace(runtime, array, &element, elements, 0)?;
+        return Ok(Value::Nothing);
+    }
     let mut memory = place.0.memory.0.fields.borrow_mut();
     for at in (place.0.offset + array.length()..).take(count) {
         match memory.values_mut().get_mut(at) {
@@ -179,5 +188,44 @@ pub(super) fn size_of(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     match size.and_then(|size| i64::try_from(size).ok()) {
         Some(size) => Ok(Value::from(size)),
         None => Err(expected("a string, a number, a number type or an array of numbers")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ircode::parse_module;
+
+    use crate::{Limits, Machine, Value};
+
+    /// The sum of what comes out of a queue that holds two numbers at most.
+    const QUEUE: &str = "
+function f(n::Int64)::Int64
+1 ─ %1  = $(Expr(:foreigncall, :(:jl_alloc_array_1d), Vector{Int64}, svec(Any, Int64), 0, :(:ccall), Vector{Int64}, 0, 0))::Vector{Int64}
+2 ┄ %2  = φ (#1 => 1, #5 => %13)::Int64
+│   %3  = φ (#1 => 0, #5 => %12)::Int64
+│         $(Expr(:foreigncall, :(:jl_array_grow_end), Nothing, svec(Any, UInt64), 0, :(:ccall), %1, 0x0000000000000001, 0x0000000000000001))::Nothing
+│   %5  = Base.arraylen(%1)::Int64
+│         Base.arrayset(true, %1, %2, %5)::Vector{Int64}
+│   %7  = Base.slt_int(1, %5)::Bool
+└──       goto #4 if not %7
+3 ─ %9  = Base.arrayref(true, %1, 1)::Int64
+│         $(Expr(:foreigncall, :(:jl_array_del_beg), Nothing, svec(Any, UInt64), 0, :(:ccall), %1, 0x0000000000000001, 0x0000000000000001))::Nothing
+4 ┄ %11 = φ (#2 => 0, #3 => %9)::Int64
+│   %12 = Base.add_int(%3, %11)::Int64
+│   %13 = Base.add_int(%2, 1)::Int64
+│   %14 = Base.sle_int(%13, n)::Bool
+└──       goto #6 if not %14
+5 ─       goto #2
+6 ─       return %12
+end
+";
+
+    #[test]
+    fn a_queue_gives_memory_back() {
+        let module = parse_module(QUEUE).unwrap().module;
+        let limits = Limits { memory: 1 << 12, ..Limits::default() };
+        let n = 10_000;
+        let sum = Machine::with_limits(&module, limits).call("f", &[Value::from(n)]).unwrap();
+        assert_eq!(sum.to_string(), (n * (n - 1) / 2).to_string());
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use ircode::wording::{counted, with_article};
 use ircode::{IRCode, Module, Name, Scalar, ScalarType, Type, TypeKind};
 use serde_json::{Map, Number, Value as Json};
 
@@ -107,7 +108,13 @@ impl Machine<'_> {
             }),
             (Json::Array(elements), Type::Tuple(types)) => {
                 if elements.len() != types.len() {
-                    return Err(format!("{} elements, expected {} for a {ty}", elements.len(), types.len()).into());
+                    return Err(format!(
+                        "{}, expected {} for {}",
+                        counted(elements.len(), "element"),
+                        types.len(),
+                        with_article(ty)
+                    )
+                    .into());
                 }
                 let values = elements.iter().zip(types.iter()).enumerate().map(|(at, (json, ty))| {
                     let value = self.value_from_json(module, json, ty);
@@ -144,16 +151,17 @@ impl Machine<'_> {
                 }
                 Some(TypeKind::Enum { cases }) => self.case_from_json(module, json, ty, cases),
                 None if json.is_object() => {
-                    Err(format!("an object cannot be a {ty}: the module declares no struct of that name").into())
+                    Err(format!("an object cannot be {}: the module declares no struct of that name", with_article(ty))
+                        .into())
                 }
                 // An abstract type, such as Real: what the JSON is by itself, if that is one.
                 None => match self.value_from_json(module, json, &Type::Untyped) {
                     Ok(value) if isa(&value, ty) => Ok(value),
-                    _ => Err(format!("{} cannot be a {ty}", kind_of(json)).into()),
+                    _ => Err(format!("{} cannot be {}", kind_of(json), with_article(ty)).into()),
                 },
             },
             (json, Type::Nothing) => Err(format!("{} cannot be a Nothing: give null", kind_of(json)).into()),
-            (json, ty) => Err(format!("{} cannot be a {ty:?}", kind_of(json)).into()),
+            (json, ty) => Err(format!("{} cannot be {}", kind_of(json), ty.with_article()).into()),
         }
     }
 
@@ -202,11 +210,15 @@ impl Machine<'_> {
             Json::String(name) => (name, &[]),
             Json::Object(members) => match members.iter().next() {
                 Some((name, Json::Array(payload))) if members.len() == 1 => (name, payload),
-                _ => return Err(format!("a {ty} is an object of one case, with the list of its payload").into()),
+                _ => {
+                    return Err(
+                        format!("{} is an object of one case, with the list of its payload", with_article(ty)).into()
+                    );
+                }
             },
             _ => {
                 let expected = "it is an object such as {\"case\": [payload]}";
-                return Err(format!("{} cannot be a {ty}: {expected}", kind_of(json)).into());
+                return Err(format!("{} cannot be {}: {expected}", kind_of(json), with_article(ty)).into());
             }
         };
         let Some((case, types)) = cases.iter().find(|(case, _)| case.as_str() == name) else {
@@ -227,7 +239,7 @@ impl Machine<'_> {
     fn closure_from_json(&self, module: &Module<IRCode>, json: &Json, ty: &Type) -> Result<Value> {
         let expected = || {
             let expected = format!("it is an object such as {{\"{FUNCTION}\": \"f\", \"{CAPTURED}\": [values]}}");
-            ValueError::from(format!("{} cannot be a {ty}: {expected}", kind_of(json)))
+            ValueError::from(format!("{} cannot be {}: {expected}", kind_of(json), with_article(ty)))
         };
         let Json::Object(members) = json else { return Err(expected()) };
         let nothing = Json::Array(Vec::new());
@@ -258,7 +270,10 @@ impl Machine<'_> {
         let closure = self.closure(&function, values.collect::<Result<_>>()?)?;
         match isa(&closure, ty) {
             true => Ok(closure),
-            false => Err(format!("{closure} is a {}, and cannot be a {ty}", closure.type_of()).into()),
+            false => {
+                Err(format!("{closure} is {}, and cannot be {}", with_article(closure.type_of()), with_article(ty))
+                    .into())
+            }
         }
     }
 
@@ -325,7 +340,7 @@ pub(super) fn fields_of<'j, 'n>(
                 None => Ok(values),
             }
         }
-        _ => Err(format!("{} cannot be a {ty}", kind_of(json)).into()),
+        _ => Err(format!("{} cannot be {}", kind_of(json), with_article(ty)).into()),
     }
 }
 

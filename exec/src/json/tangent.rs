@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use ircode::wording::with_article;
 use ircode::{Name, Type};
 use serde_json::Value as Json;
 
@@ -85,7 +86,7 @@ impl Reader<'_, '_> {
                 text_as(text, ty).ok_or_else(|| format!("{text:?} is no {ty}").into())
             }
             (Value::Scalar(zero), json) => {
-                fail(format!("{}, where the tangent is a {}", kind_of(json), zero.scalar_type()))
+                fail(format!("{}, where the tangent is {}", kind_of(json), with_article(zero.scalar_type())))
             }
             (Value::Nothing | Value::Undefined, json) => {
                 fail(format!("{}, where the value has no tangent: give null", kind_of(json)))
@@ -107,7 +108,7 @@ impl Reader<'_, '_> {
                 Ok(object.unwrap_or(Value::Nothing))
             }
             (Value::Array(_), json) => self.array(json, value, zero),
-            (other, _) => fail(format!("the tangent of a {} cannot be given", other.type_of())),
+            (other, _) => fail(format!("the tangent of {} cannot be given", with_article(other.type_of()))),
         }
     }
 

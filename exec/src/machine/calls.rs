@@ -132,7 +132,7 @@ impl Run<'_, '_> {
                 if let Some(function) = self.method(&of, &args)? {
                     return Ok(Step::Call(function, Some(other), args));
                 }
-                let what = format!("a call of {other}, a {:?}", other.type_of());
+                let what = format!("a call of {other}, {}", other.type_of().with_article());
                 Err(Fault::Fatal(RunErrorKind::Unsupported(what)))
             }
         }

@@ -45,7 +45,9 @@ impl Mapping {
                     _ => dims = Some(own),
                 },
                 (None, Value::Scalar(_)) if primitive == "broadcast" => {}
-                (None, other) => return Err(unsupported(format!("{primitive} over {other}, a {:?}", other.type_of()))),
+                (None, other) => {
+                    return Err(unsupported(format!("{primitive} over {other}, {}", other.type_of().with_article())));
+                }
             }
         }
         let dims = dims.ok_or_else(|| expected("a function and arrays"))?;
@@ -121,7 +123,7 @@ impl Run<'_, '_> {
             }
         };
         if let Some(other) = results.iter().find(|result| !isa(result, &element)) {
-            return Err(unsupported(format!("storing a {:?} in an array of {element}", other.type_of())));
+            return Err(unsupported(format!("storing {} in an array of {element}", other.type_of().with_article())));
         }
         self.machine.runtime.array(element, dims, results)
     }

@@ -1,5 +1,6 @@
 //! Making values for a machine: arguments of its functions, and what is done with them.
 
+use ircode::wording::counted;
 use ircode::{Callee, Name, Type};
 
 use super::{Fault, Machine};
@@ -53,7 +54,8 @@ impl Machine<'_> {
     /// [`RunErrorKind::MemoryLimit`]; [`RunErrorKind::Unsupported`] if there are more of one than of the other.
     pub fn named_tuple(&self, names: Vec<Name>, values: Vec<Value>) -> Result<Value, RunErrorKind> {
         if names.len() != values.len() {
-            let what = format!("a named tuple of {} names and {} values", names.len(), values.len());
+            let what =
+                format!("a named tuple of {} and {}", counted(names.len(), "name"), counted(values.len(), "value"));
             return Err(RunErrorKind::Unsupported(what));
         }
         self.runtime.named_tuple(names.into(), values).map_err(|fault| self.fatal(fault))
@@ -187,7 +189,7 @@ impl Machine<'_> {
                 _ => Err(RunError { kind: RunErrorKind::UnknownFunction(name.clone()), trace: Vec::new() }),
             },
             other => {
-                let what = format!("a call of {other}, a {:?}", other.type_of());
+                let what = format!("a call of {other}, {}", other.type_of().with_article());
                 Err(RunError { kind: RunErrorKind::Unsupported(what), trace: Vec::new() })
             }
         }

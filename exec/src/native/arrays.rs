@@ -17,6 +17,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, InstBuilder, MemFlagsData};
 use ircode::primitives::Primitive;
+use ircode::wording::with_article;
 use ircode::{ScalarType, Type};
 
 use super::function::sites::What;
@@ -277,7 +278,7 @@ impl FunctionCompiler<'_, '_> {
         }
         let Some((address, at, element)) = self.element_address(array, indices)? else { return Ok(None) };
         let Some(value) = self.stored(value, &element) else {
-            return self.refuse(format!("storing a {} in an array of {}", value.layout.ty, element.ty));
+            return self.refuse(format!("storing {} in an array of {}", with_article(&value.layout.ty), element.ty));
         };
         self.store_element(&value, &element, address, at);
         Ok(Some(array.clone()))
@@ -361,7 +362,11 @@ impl FunctionCompiler<'_, '_> {
     fn push(&mut self, vector: &Typed, value: &Typed) -> Compiled<Option<Typed>> {
         let Some(array) = self.array(vector).filter(|array| array.rank == 1 && array.resizes) else { return Ok(None) };
         let Some(value) = self.stored(value, &array.element) else {
-            return self.refuse(format!("storing a {} in an array of {}", value.layout.ty, array.element.ty));
+            return self.refuse(format!(
+                "storing {} in an array of {}",
+                with_article(&value.layout.ty),
+                array.element.ty
+            ));
         };
         let length = self.append(&array, &value)?;
         self.builder.ins().store(trusted(), length, array.header, self::array::DIMENSIONS);

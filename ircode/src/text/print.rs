@@ -4,11 +4,13 @@ use std::fmt::{self, Write};
 
 use crate::constant::{Constant, is_identifier, write_string, write_symbol};
 use crate::head::Head;
+use crate::instruction::Instruction;
 use crate::names::{Names, SwitchNode};
 use crate::operand::{GlobalRef, Operand};
 use crate::scalar::{Scalar, ScalarType};
 use crate::stmt::{ExprNode, InvokeNode, Stmt};
 use crate::text::Style;
+use crate::text::function::write_typed;
 use crate::text::labels::label;
 use crate::text::operators::{is_binary, is_n_ary, is_operator, is_quoted_in_parentheses, is_unary};
 use crate::text::spelling::{constant_text, type_text};
@@ -35,6 +37,34 @@ enum Place {
     Call,
     /// Among the operands of `$(Expr(:head, …))`.
     Expr,
+}
+
+/// The statement without its type, as Julia prints it.
+///
+/// ```
+/// use ircode::{Operand, Positions, Stmt};
+///
+/// let add = Stmt::<Positions>::call(Operand::global("Base", "add_float"), [2.0.into(), 1.0.into()]);
+/// assert_eq!(add.to_string(), "Base.add_float(2.0, 1.0)");
+/// ```
+impl<N: Names> fmt::Display for Stmt<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        StatementPrinter::new(Style::Julia).write(f, self, false)
+    }
+}
+
+/// The statement with its type, as far as Julia shows it: `Base.sin(_2)::Float64`.
+impl<N: Names> fmt::Display for Instruction<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_typed(f, &StatementPrinter::new(Style::Julia), &self.stmt, &self.ty)
+    }
+}
+
+/// The operand as Julia prints it in a call: `%1`, `_2`, `Base.sin`, `:name`.
+impl<N: Names> fmt::Display for Operand<N> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        StatementPrinter::new(Style::Julia).write_operand(f, self, Place::Call)
+    }
 }
 
 impl StatementPrinter {
@@ -139,7 +169,6 @@ impl StatementPrinter {
         }
     }
 
-    /// Whether the statement is what old versions print as an expression with a type.
     /// Writes a type as the text of [`StatementPrinter::type_text`], on one line.
     pub(super) fn write_type_text(&self, out: &mut dyn Write, ty: &Type) -> fmt::Result {
         match (self.style, ty) {
@@ -149,6 +178,7 @@ impl StatementPrinter {
         }
     }
 
+    /// Whether the statement is what old versions print as an expression with a type.
     pub(super) fn spells_unreachable<N: Names>(&self, stmt: &Stmt<N>) -> bool {
         matches!(stmt, Stmt::Return(ret) if ret.value.is_none()) && self.version() < RETURN_NODE
     }

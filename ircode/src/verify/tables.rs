@@ -10,6 +10,7 @@ use crate::name::Name;
 use crate::tables::{Class, Entry, Requirement, Witness};
 use crate::tangents::{Tangent, TangentTypes};
 use crate::types::Type;
+use crate::wording::{counted, with_article};
 
 macro_rules! checks {
     ($( $name:ident = $code:literal, $what:literal; )*) => {
@@ -241,7 +242,11 @@ impl<'m, F> Verifier<'m, F> {
             if let Some(&number) = without {
                 let message = match (number as usize).checked_sub(1).and_then(|index| types.get(index)) {
                     Some(ty) => {
-                        format!("the parameter _{number} of `{}` is a {ty:?}, which has no tangent", function.name)
+                        format!(
+                            "the parameter _{number} of `{}` is {}, which has no tangent",
+                            function.name,
+                            ty.with_article()
+                        )
                     }
                     None => format!("`{}` has no parameter _{number}", function.name),
                 };
@@ -281,10 +286,15 @@ impl<'m, F> Verifier<'m, F> {
                 let given = types.get(1..).unwrap_or_default();
                 let misfit = given.iter().zip(taken).position(|(given, taken)| !self.fits(given, taken));
                 let message = if taken.len() != count + beside {
-                    format!("`{name}` takes {} arguments, but {} are given", taken.len(), count + beside)
+                    format!("`{name}` takes {}, but is given {}", counted(taken.len(), "argument"), count + beside)
                 } else if let Some(index) = misfit {
                     let (given, taken) = (&given[index], &taken[index]);
-                    format!("`{name}` takes a {taken} as _{}, but a {given} is given", index + 2)
+                    format!(
+                        "`{name}` takes {} as _{}, but {} is given",
+                        with_article(taken),
+                        index + 2,
+                        with_article(given)
+                    )
                 } else {
                     continue;
                 };
@@ -313,7 +323,12 @@ impl<'m, F> Verifier<'m, F> {
                 _ => continue,
             };
             if parts.len() != types.len() {
-                let message = format!("a {} has {} fields, but {} are given", constant.ty(), types.len(), parts.len());
+                let message = format!(
+                    "{} has {}, but is given {}",
+                    with_article(constant.ty()),
+                    counted(types.len(), "field"),
+                    parts.len()
+                );
                 self.report(TableCheck::ConstantFits, constant.name(), None, message);
                 continue;
             }
@@ -324,7 +339,12 @@ impl<'m, F> Verifier<'m, F> {
                         format!("`{}` is not declared before it", global.name)
                     }
                     (_, Some(named)) if !self.fits(named.ty(), expected) => {
-                        format!("`{}` is a {}, where a {expected} is expected", named.name(), named.ty())
+                        format!(
+                            "`{}` is {}, where {} is expected",
+                            named.name(),
+                            with_article(named.ty()),
+                            with_article(expected)
+                        )
                     }
                     _ => continue,
                 };
@@ -370,21 +390,38 @@ impl<'m, F> Verifier<'m, F> {
         match taken.first() {
             None => return Some(format!("`{name}` takes no object")),
             Some(first) if !self.fits(given.object, first) => {
-                return Some(format!("`{name}` takes a {first} first, not a {}", given.object));
+                return Some(format!(
+                    "`{name}` takes {} first, not {}",
+                    with_article(first),
+                    with_article(given.object)
+                ));
             }
             Some(_) => {}
         }
         let rest = given.rest.as_ref()?;
         if rest.len() + 1 != taken.len() {
-            return Some(format!("`{name}` takes {} arguments, but {} are given", taken.len(), rest.len() + 1));
+            return Some(format!(
+                "`{name}` takes {}, but is given {}",
+                counted(taken.len(), "argument"),
+                rest.len() + 1
+            ));
         }
         for (i, (given, taken)) in rest.iter().zip(taken.iter().skip(1)).enumerate() {
             if !self.fits(given, taken) {
-                return Some(format!("`{name}` takes a {taken} as _{}, but a {given} is given", i + 3));
+                return Some(format!(
+                    "`{name}` takes {} as _{}, but {} is given",
+                    with_article(taken),
+                    i + 3,
+                    with_article(given)
+                ));
             }
         }
         if !self.fits(&function.result, given.result) {
-            return Some(format!("`{name}` gives a {}, but a {} is expected", function.result, given.result));
+            return Some(format!(
+                "`{name}` gives {}, but {} is expected",
+                with_article(&function.result),
+                with_article(given.result)
+            ));
         }
         None
     }

@@ -230,7 +230,7 @@ impl Regions<'_> {
         let mut carried = Vec::new();
         for (phi, inst) in bb.phi_nodes(header) {
             if !matches!(inst.ty, Type::Scalar(_)) {
-                return Err(format!("what goes around it is no number but a {:?}", inst.ty));
+                return Err(format!("what goes around it is no number but {}", inst.ty.with_article()));
             }
             if !is_defined(phi) {
                 return undefined();
@@ -286,9 +286,10 @@ impl Regions<'_> {
         let input = |operand: Operand<Ids>| {
             let ty = bb.operand_type(&operand);
             match self.surveyed.part(&operand, &ty) {
-                Part::Mixed => {
-                    Err(format!("what it uses from outside is a {ty:?}, which may hold objects beside floats"))
-                }
+                Part::Mixed => Err(format!(
+                    "what it uses from outside is {}, which may hold objects beside floats",
+                    ty.with_article()
+                )),
                 part => Ok(Input { operand, ty, is_threaded: part == Part::Differentiable }),
             }
         };
@@ -306,7 +307,7 @@ impl Regions<'_> {
                     continue;
                 }
                 if !matches!(inst.ty, Type::Scalar(_)) {
-                    return Err(format!("what is used of it outside is no number but a {:?}", inst.ty));
+                    return Err(format!("what is used of it outside is no number but {}", inst.ty.with_article()));
                 }
                 if self.undefined.contains_key(value) {
                     return Err("a value that is used of it outside may be undefined".into());

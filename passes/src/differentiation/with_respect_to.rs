@@ -40,8 +40,10 @@ pub(crate) fn wanted_arguments(
             return Err(UnwantedArgument { message, help });
         };
         if !has_tangent(ty) {
-            let message =
-                format!("the argument _{number} is a {ty:?}, with respect to which nothing can be differentiated");
+            let message = format!(
+                "the argument _{number} is {}, with respect to which nothing can be differentiated",
+                ty.with_article()
+            );
             return Err(UnwantedArgument { message, help: None });
         }
         if let Some(flag) = chosen.get_mut(index) {

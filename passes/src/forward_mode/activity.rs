@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use bbcode::BBCode;
+use ircode::wording::with_article;
 use ircode::{Argument, Callee, Head, IRCode, Module, Operand, Positions, SSAValue, Stmt, Type, TypeKind};
 
 use super::operation::{Operation, Role};
@@ -287,7 +288,8 @@ impl Activity {
             },
             Operation::Copy(of) => match (joined, self.kind(of), &kind) {
                 (State::Active, Tangent::Float(from), Tangent::Float(to)) if from != *to => {
-                    let message = format!("a {from} that depends on the arguments is seen as {ty:?} here");
+                    let message =
+                        format!("{} that depends on the arguments is seen as {ty:?} here", with_article(from));
                     self.opaque(index, message, Some("its derivative is known for values of one float type only"))
                 }
                 (State::Bits, ..) if ty.as_scalar().is_some() => State::None,
@@ -384,7 +386,7 @@ impl Activity {
                 ),
                 None,
             ),
-            Some(Callee::Type(ty)) => (format!("a {ty} is made of what depends on the arguments"), None),
+            Some(Callee::Type(ty)) => (format!("{} is made of what depends on the arguments", with_article(ty)), None),
             _ => ("what is called here is known only when it runs".into(), None),
         }
     }

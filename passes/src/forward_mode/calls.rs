@@ -1,5 +1,6 @@
 //! Calls of functions: of their derivatives, of those that tables of methods and witnesses give, and of rules for functions.
 
+use ircode::wording::counted;
 use ircode::{Constant, GlobalRef, Operand, SSAValue, Stmt, Type};
 
 use super::activity::State;
@@ -149,7 +150,7 @@ impl Transform<'_> {
         match taken {
             Some(taken) if taken == expected => Ok(Some(found.clone())),
             Some(taken) => {
-                let problem = format!("`{}` takes {taken} arguments, not {expected}", found.function);
+                let problem = format!("`{}` takes {}, not {expected}", found.function, counted(taken, "argument"));
                 Err(fail(problem + ": a tangent for each argument follows the arguments"))
             }
             None => Err(fail(format!("there is no function `{}`", found.function))),

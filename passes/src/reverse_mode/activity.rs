@@ -12,6 +12,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use bbcode::{BBCode, Ids, InstId};
+use ircode::wording::with_article;
 use ircode::{Callee, Head, Instruction, Module, Name, Operand, Stmt, Type};
 use slotmap::SecondaryMap;
 
@@ -580,7 +581,8 @@ impl<'a> Analysis<'a> {
                 }
                 match mixed {
                     Some((from, _)) => {
-                        let message = format!("a {from} that depends on the arguments is seen as {ty:?} here");
+                        let message =
+                            format!("{} that depends on the arguments is seen as {ty:?} here", with_article(from));
                         self.opaque(id, message, Some("its derivative is known for values of one float type only"))
                     }
                     None => Dependence::Smooth,
@@ -625,12 +627,14 @@ impl<'a> Analysis<'a> {
             (Some(Callee::Function(_)), _) => {
                 (format!("{given} a function that takes another number of arguments"), None)
             }
-            (Some(Callee::Type(ty)), _) => (format!("a {ty} is made that depends on the arguments"), None),
+            (Some(Callee::Type(ty)), _) => {
+                (format!("{} is made that depends on the arguments", with_article(ty)), None)
+            }
             (_, Stmt::Call(_) | Stmt::Invoke(_)) => ("what is called here is known only when it runs".into(), None),
             (_, Stmt::Expr(expr)) if expr.head == Head::Foreigncall => {
                 ("no derivative of this foreign function is known".into(), None)
             }
-            _ => (format!("a {:?} is made that depends on the arguments", inst.ty), None),
+            _ => (format!("{} is made that depends on the arguments", inst.ty.with_article()), None),
         }
     }
 

@@ -56,7 +56,7 @@ impl Generator<'_, '_> {
                 *slot = Some(first);
             }
         }
-        for number in plan.relevant_blocks() {
+        for number in plan.ways.relevant_blocks() {
             let (Some(block), Some(here)) = (plan.block(number), self.shape.reverse[number]) else { continue };
             for (id, _) in plan.primal.insts(block) {
                 let first = self.adjoints.len();
@@ -65,7 +65,7 @@ impl Generator<'_, '_> {
                 }
             }
         }
-        for number in plan.relevant_blocks() {
+        for number in plan.ways.relevant_blocks() {
             let (Some(block), Some(here)) = (plan.block(number), self.shape.reverse[number]) else { continue };
             for (id, inst) in plan.primal.insts(block) {
                 if let Stmt::Return(ret) = &inst.stmt {

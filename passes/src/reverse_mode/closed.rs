@@ -36,7 +36,7 @@ impl Closed {
 /// for those that are not differentiated; cotangents have one too for what is in the shadow. `None` if the function never
 /// returns.
 pub(super) fn generate(plan: &Plan<'_>, kind: Closed) -> Result<Option<Function<BBCode>>, EditError> {
-    if plan.returns.is_empty() {
+    if plan.ways.returns.is_empty() {
         return Ok(None);
     }
     let name = kind.name(&plan.names);

@@ -33,13 +33,13 @@ impl Plan<'_> {
     /// Finds the meetings of ways at which the condition that decided can be computed again.
     pub(super) fn find_conditions(&mut self, domtree: &DomTree, facts: &Facts) {
         let mut used_elsewhere: Option<SecondaryMap<InstId, ()>> = None;
-        for number in 0..self.meetings.len() {
-            if self.meetings[number].is_none() || !self.relevant[number] {
+        for number in 0..self.ways.meetings.len() {
+            if self.ways.meetings[number].is_none() || !self.ways.relevant[number] {
                 continue;
             }
             let used_elsewhere = used_elsewhere.get_or_insert_with(|| used_elsewhere_than_defined(&self.primal));
             if let Some(pred) = self.any_way(number, used_elsewhere) {
-                self.meetings[number] = Some(Meeting::Any(pred));
+                self.ways.meetings[number] = Some(Meeting::Any(pred));
                 continue;
             }
             let Some(decision) = self.decision(domtree, number) else { continue };
@@ -49,7 +49,7 @@ impl Plan<'_> {
                 _ => false,
             };
             if again {
-                self.meetings[number] = Some(Meeting::Decided(decision));
+                self.ways.meetings[number] = Some(Meeting::Decided(decision));
             }
         }
     }
@@ -96,7 +96,7 @@ impl Plan<'_> {
                 count += 1;
                 count <= MOST_STATEMENTS && !self.is_reversed(id) && !used_elsewhere.contains_key(id)
             })
-            && self.meeting(number).is_none()
+            && self.ways.meeting(number).is_none()
             && self.loops.innermost(number)
                 == self.predecessors(number).first().and_then(|&pred| self.loops.innermost(pred))
             && self.inductions.adds_nothing(number)

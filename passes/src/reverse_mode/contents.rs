@@ -39,7 +39,7 @@ pub(super) fn worth_putting_back(plan: &Plan<'_>, saved: &Recomputed) -> Vec<Cla
     loads.retain(|id| !used_elsewhere.contains(id));
     let mut costs: HashMap<Class, Cost> = HashMap::new();
     let repeatable = Repeatable::new(plan);
-    for number in plan.relevant_blocks() {
+    for number in plan.ways.relevant_blocks() {
         let runs = 10_u64.pow(plan.loops.depth(number).min(6) as u32);
         for id in plan.block(number).into_iter().flat_map(|block| plan.primal.inst_ids(block)) {
             match plan.activity.operation(id) {

@@ -15,7 +15,7 @@ impl Plan<'_> {
             Travel::Slots(fields) => fields.as_slice(),
             _ => &[],
         });
-        let counts = self.counted.iter().filter(|counted| self.inductions.control(counted.header).is_none());
+        let counts = self.ways.counted.iter().filter(|counted| self.inductions.control(counted.header).is_none());
         let counts = counts.map(|counted| counted.field).filter(|&field| !self.is_stack(field));
         saved.copied().chain(counts).filter_map(|field| Some((field, &self.fields.get(field)?.1)))
     }

@@ -107,7 +107,7 @@ impl Forward<'_, '_> {
     /// Makes the shadows, and what else stands beside the statements of the function, from definitions to uses.
     fn shadows(&mut self) -> Generated<()> {
         let plan = self.plan;
-        let relevant: Vec<usize> = plan.relevant_blocks().collect();
+        let relevant: Vec<usize> = plan.ways.relevant_blocks().collect();
         // φs may take what is made later.
         for &number in &relevant {
             let Some(block) = plan.block(number) else { continue };
@@ -123,7 +123,7 @@ impl Forward<'_, '_> {
         }
         let mut order = plan.graph.graph().postorder();
         order.reverse();
-        for number in order.into_iter().filter(|number| plan.relevant.get(*number) == Some(&true)) {
+        for number in order.into_iter().filter(|number| plan.ways.relevant.get(*number) == Some(&true)) {
             let Some(block) = plan.block(number) else { continue };
             // The statements of the function; what is made stands between them.
             let ids: Vec<InstId> = self.bb.inst_ids(block).collect();
@@ -275,7 +275,7 @@ impl Forward<'_, '_> {
     /// Counts how often control comes around the loops that save that, and pushes the count where control leaves them.
     fn count(&mut self, stacks: &HashMap<usize, Operand<Ids>>) -> Generated<()> {
         let plan = self.plan;
-        for counted in plan.counted.iter().filter(|counted| plan.inductions.control(counted.header).is_none()) {
+        for counted in plan.ways.counted.iter().filter(|counted| plan.inductions.control(counted.header).is_none()) {
             let blocks = (plan.block(counted.header), plan.block(counted.before), plan.block(counted.latch));
             let (Some(header), Some(before), Some(latch)) = blocks else { continue };
             let line = last_line(&self.bb, header);
@@ -305,7 +305,7 @@ impl Forward<'_, '_> {
     /// Makes the φs that say by which edge control came to the blocks that save that.
     fn choices(&mut self) -> Generated<()> {
         let plan = self.plan;
-        for number in plan.relevant_blocks().filter(|&number| plan.meeting(number) == Some(&Meeting::Saved)) {
+        for number in plan.ways.relevant_blocks().filter(|&number| plan.ways.meeting(number) == Some(&Meeting::Saved)) {
             let Some(block) = plan.block(number) else { continue };
             let preds = plan.predecessors(number);
             let edges = preds.iter().enumerate().filter_map(|(edge, &pred)| Some((edge, plan.block(pred)?)));
@@ -332,7 +332,7 @@ impl Forward<'_, '_> {
     fn save(&mut self, stacks: &HashMap<usize, Operand<Ids>>) -> Generated<()> {
         let plan = self.plan;
         let stack = |field: usize| stacks.get(&field).cloned().unwrap_or_else(Operand::nothing);
-        for number in plan.relevant_blocks() {
+        for number in plan.ways.relevant_blocks() {
             let Some(block) = plan.block(number) else { continue };
             let line = last_line(&self.bb, block);
             if let Some(saves) = &plan.saves[number]
@@ -355,12 +355,12 @@ impl Forward<'_, '_> {
                     Emitter::new(&mut self.bb, block, line).own("slot_set!", [slot, value], Type::Nothing)?;
                 }
             }
-            if let (Some(field), true) = (plan.block_stack, plan.records[number]) {
+            if let (Some(field), true) = (plan.block_stack, plan.ways.records[number]) {
                 let mut emit = Emitter::new(&mut self.bb, block, line);
                 emit.own("stack_push!", [stack(field), block_number(number + 1)], Type::Nothing)?;
             }
         }
-        for &number in &plan.returns {
+        for &number in &plan.ways.returns {
             if let Some(block) = plan.block(number) {
                 self.return_with_trace(block, number, stacks)?;
             }

@@ -42,11 +42,11 @@ impl Plan<'_> {
     /// Visits what the reverse of a block needs of the forward pass, with the lines that need it: that of its statements, and what its
     /// end needs to find the way on.
     pub(super) fn for_each_need_of_block(&self, number: usize, visit: &mut dyn FnMut(Need, LineInfo)) {
-        let Some(block) = self.block(number).filter(|_| self.relevant.get(number) == Some(&true)) else { return };
+        let Some(block) = self.block(number).filter(|_| self.ways.relevant.get(number) == Some(&true)) else { return };
         for (id, inst) in self.primal.insts(block) {
             self.for_each_need(id, &mut |need| visit(need, inst.line));
         }
-        match self.meeting(number) {
+        match self.ways.meeting(number) {
             Some(Meeting::Saved) => visit(Need::Saved(Saved::Edge(number)), LineInfo::NONE),
             Some(Meeting::Decided(of)) => value(&of.condition, &mut |need| visit(need, LineInfo::NONE)),
             Some(Meeting::Any(_)) | None => {}

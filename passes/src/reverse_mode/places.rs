@@ -15,8 +15,8 @@ pub(super) struct Places {
 impl Places {
     pub(super) fn new(plan: &Plan<'_>, domtree: &DomTree) -> Places {
         let mut targets: HashMap<LoopId, Option<usize>> = HashMap::new();
-        for block in plan.relevant_blocks() {
-            for target in plan.graph.graph().successors(block).filter(|&target| plan.relevant[target]) {
+        for block in plan.ways.relevant_blocks() {
+            for target in plan.graph.graph().successors(block).filter(|&target| plan.ways.relevant[target]) {
                 let mut left = plan.loops.innermost(block);
                 while let Some(id) = left.filter(|&id| !plan.loops.contains(id, target)) {
                     let known = targets.entry(id).or_insert(Some(target));

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use bbcode::{BBCode, BlockGraph, BlockId, EditError, InstId};
-use hashbrown::{HashMap, HashSet};
+use hashbrown::HashMap;
 use ircode::graph::{DomTree, LoopForest};
 use ircode::{Argument, LineInfo, Name, Operand, Stmt, Type, TypeDef};
 use slotmap::SecondaryMap;
@@ -12,9 +12,7 @@ use smallvec::SmallVec;
 
 use super::activity::{Activity, Subject};
 use super::at_hand::AtHand;
-use super::conditions::{Meeting, several_predecessors};
 use super::contents;
-use super::counted::{CountedLoop, counted_loops};
 use super::derivation::{Called, Derivation, DerivativeNames, Prepared};
 use super::fields::MOST_SLOT_WORK;
 use super::inductions::{Inductions, Scope};
@@ -27,6 +25,7 @@ use super::recompute_in_block;
 use super::same_loads::same_loads;
 use super::saved::Saved;
 use super::sharing::External;
+use super::ways::Ways;
 use super::{Carrier, NAME};
 use crate::PassError;
 use crate::tangents::Tangent;
@@ -91,19 +90,10 @@ pub(super) struct Plan<'a> {
     pub(super) activity: Arc<Activity>,
     /// What a rule would compute, and the function has computed.
     pub(super) at_hand: AtHand,
-    /// Blocks from which a return is reached, by number.
-    pub(super) relevant: Vec<bool>,
-    /// The blocks that return, by number.
-    pub(super) returns: Vec<usize>,
-    /// Whether the block records that control left it, by number.
-    pub(super) records: Vec<bool>,
-    /// The loops that save a count.
-    pub(super) counted: Vec<CountedLoop>,
-    counted_by_header: HashMap<usize, usize>,
+    /// Which ways control takes, and how that is found on the way back.
+    pub(super) ways: Ways,
     /// Integers that run backwards.
     pub(super) inductions: Inductions,
-    /// How by number of the block is found by which edge control came, where that is not done by counting or by a stack of blocks.
-    pub(super) meetings: Vec<Option<Meeting>>,
     /// What each block saves, by number.
     pub(super) saves: Vec<Option<Saves>>,
     /// What the reverse of each block needs of that, by number, each item once.
@@ -181,42 +171,12 @@ impl<'a> Plan<'a> {
         let domtree = Arc::new(graph.dominators());
         let loops = graph.loops();
         let count = graph.order().len();
-        let returned = |number: &usize| {
-            let terminator = graph.block(*number).and_then(|block| primal.terminator(block));
-            matches!(terminator.map(|(_, inst)| &inst.stmt), Some(Stmt::Return(ret)) if ret.value.is_some())
-        };
-        let returns: Vec<usize> = (0..count).filter(returned).collect();
-        let unique = graph.unique_predecessors(&primal);
-        let relevant = graph.graph().reaching(returns.iter().copied());
         let carrier = derivation.carrier;
-        let counted = match carrier {
-            Carrier::Stacks => counted_loops(&graph, &loops, &relevant),
-            Carrier::LinearMaps => Vec::new(),
-        };
+        let ways = Ways::new(&primal, &graph, &loops, carrier, derivation.savings.conditions);
         let traces = match carrier {
             Carrier::Stacks => Traces::default(),
-            Carrier::LinearMaps => Traces::new(&loops, &domtree, &relevant, &names.forward),
+            Carrier::LinearMaps => Traces::new(&loops, &domtree, &ways.relevant, &names.forward),
         };
-        let counts: HashSet<usize> = counted.iter().map(|counted| counted.header).collect();
-        // Into the entry control comes from outside, too, so that there a stack of blocks is needed.
-        let can_choose =
-            carrier == Carrier::Stacks && derivation.savings.conditions && graph.graph().predecessors(0).len() == 0;
-        let meetings: Vec<Option<Meeting>> = (0..count)
-            .map(|block| can_choose && !counts.contains(&block) && several_predecessors(&graph, block))
-            .map(|chooses| chooses.then_some(Meeting::Saved))
-            .collect();
-        let comes_from_one = |next: usize| next != 0 && graph.graph().predecessors(next).len() == 1;
-        let known = |block: usize| {
-            let mut successors = graph.graph().successors(block);
-            successors.all(|next| counts.contains(&next) || can_choose || comes_from_one(next))
-        };
-        let records = graph.order().iter().enumerate().map(|(number, &block)| {
-            let goes_on = graph.successors(block).next().is_some();
-            let is_only_one =
-                unique.is_unique_predecessor(block) && graph.graph().successors(number).all(|next| next != 0);
-            goes_on && !is_only_one && !known(number)
-        });
-        let records = records.collect();
         let maybe_undefined = primal.maybe_undefined();
         let scope = Scope {
             module: derivation.module,
@@ -226,7 +186,7 @@ impl<'a> Plan<'a> {
             domtree: &domtree,
             undefined: &maybe_undefined,
         };
-        let inductions = Inductions::new(&scope, &counted, derivation.savings);
+        let inductions = Inductions::new(&scope, &ways.counted, derivation.savings);
         let external = External::of(derivation.module, &primal, &activity.objects);
         let sharing = external.others(derivation.shared_arguments(name));
         let mut plan = Plan {
@@ -238,13 +198,8 @@ impl<'a> Plan<'a> {
             wanted,
             parameters,
             at_hand: AtHand::of(derivation.module, &primal),
-            relevant,
-            counted_by_header: counted.iter().enumerate().map(|(index, counted)| (counted.header, index)).collect(),
-            counted,
+            ways,
             inductions,
-            meetings,
-            returns,
-            records,
             saves: vec![None; count],
             loads: vec![Vec::new(); count],
             recomputed: vec![Vec::new(); count],
@@ -290,11 +245,6 @@ impl<'a> Plan<'a> {
     /// The block of this number, which exists.
     pub(super) fn block(&self, number: usize) -> Option<BlockId> {
         self.graph.block(number)
-    }
-
-    /// The relevant blocks, in layout order.
-    pub(super) fn relevant_blocks(&self) -> impl DoubleEndedIterator<Item = usize> + '_ {
-        (0..self.relevant.len()).filter(|&number| self.relevant[number])
     }
 
     /// The φs of a block whose values are active.
@@ -378,31 +328,14 @@ impl<'a> Plan<'a> {
         self.loops.innermost(number).is_some()
     }
 
-    /// The counted loop of which the block is the header.
-    pub(super) fn counted_at(&self, number: usize) -> Option<usize> {
-        self.counted_by_header.get(&number).copied()
-    }
-
-    /// How it is found by which edge control came to a block, where that is not done by counting or by a stack of blocks.
-    pub(super) fn meeting(&self, number: usize) -> Option<&Meeting> {
-        self.meetings.get(number)?.as_ref()
-    }
-
     /// Whether the block's reverse has to look at the stack of blocks for where control came from.
     pub(super) fn pops_block_stack(&self, number: usize) -> bool {
-        if self.counted_at(number).is_some() || self.meeting(number).is_some() {
-            return false;
-        }
-        match self.predecessors(number).as_slice() {
-            [] => false,
-            [pred] if number != 0 => self.records[*pred],
-            _ => true,
-        }
+        self.ways.pops_block_stack(number, &self.predecessors(number))
     }
 
     fn make_rule_pullbacks(&mut self) -> Result<(), EditError> {
-        for number in 0..self.relevant.len() {
-            let Some(block) = self.block(number).filter(|_| self.relevant[number]) else { continue };
+        for number in 0..self.ways.relevant.len() {
+            let Some(block) = self.block(number).filter(|_| self.ways.relevant[number]) else { continue };
             for id in self.primal.inst_ids(block) {
                 if let Some(pullback) = self.rule_pullback(id)? {
                     self.rule_pullbacks.insert(id, pullback);
@@ -431,7 +364,7 @@ impl<'a> Plan<'a> {
 
     /// Finds what the pullback needs of the forward pass, and how each part travels.
     fn choose_carriers(&mut self, domtree: &DomTree) {
-        let mut items: Vec<Vec<Saved>> = vec![Vec::new(); self.relevant.len()];
+        let mut items: Vec<Vec<Saved>> = vec![Vec::new(); self.ways.relevant.len()];
         let mut positions: HashMap<(usize, Saved), usize> = HashMap::new();
         // Of values, which only their own block saves, most are saved.
         let mut of_values: SecondaryMap<InstId, u32> = SecondaryMap::new();
@@ -477,14 +410,14 @@ impl<'a> Plan<'a> {
             let field = self.add_field(format!("{kind}{}", saved.argument.0), ty);
             self.saved_arguments.push((saved, field));
         }
-        let mut slots_left = MOST_SLOT_WORK / self.relevant.len().max(1);
+        let mut slots_left = MOST_SLOT_WORK / self.ways.relevant.len().max(1);
         for (number, items) in items.into_iter().enumerate() {
             let types: Vec<Type> = items.iter().map(|item| self.saved_type(*item)).collect();
             if items.is_empty() {
                 continue;
             }
             let at_most_once = !self.repeats(number);
-            let once = at_most_once && self.returns.iter().all(|&ret| domtree.dominates(number, ret));
+            let once = at_most_once && self.ways.returns.iter().all(|&ret| domtree.dominates(number, ret));
             let fields = |plan: &mut Self| -> Vec<usize> {
                 let names = (1..).map(|place| format!("block{}_{place}", number + 1));
                 names.zip(&types).map(|(name, ty)| plan.add_field(name, ty.clone())).collect()
@@ -506,21 +439,21 @@ impl<'a> Plan<'a> {
             };
             self.saves[number] = Some(Saves { items, types, travel });
         }
-        for index in 0..self.counted.len() {
-            let header = self.counted[index].header;
+        for index in 0..self.ways.counted.len() {
+            let header = self.ways.counted[index].header;
             if self.inductions.control(header).is_some() {
                 continue;
             }
-            let once = self.counted[index].exits.iter().all(|&exit| !self.repeats(exit));
+            let once = self.ways.counted[index].exits.iter().all(|&exit| !self.repeats(exit));
             let ty = if once && slots_left > 0 { Type::INT64 } else { Type::stack(Type::INT64) };
             slots_left = slots_left.saturating_sub(usize::from(once));
-            self.counted[index].field = self.add_field(format!("count{}", header + 1), ty);
+            self.ways.counted[index].field = self.add_field(format!("count{}", header + 1), ty);
         }
-        let records = self.relevant_blocks().any(|number| self.pops_block_stack(number));
+        let records = self.ways.relevant_blocks().any(|number| self.pops_block_stack(number));
         if records && self.carrier == Carrier::Stacks {
             self.block_stack = Some(self.add_field("blocks".into(), Type::stack(Type::INT64)));
         }
-        if self.returns.len() > 1 {
+        if self.ways.returns.len() > 1 {
             self.exit = Some(self.add_field("exit".into(), Type::INT64));
         }
         if self.undoes() {
@@ -610,7 +543,7 @@ impl Plan<'_> {
 
     /// Whether anything that the function returns depends on the wanted arguments.
     pub(super) fn result_varies(&self) -> bool {
-        self.returns.iter().any(|&number| {
+        self.ways.returns.iter().any(|&number| {
             let terminator = self.block(number).and_then(|block| self.primal.terminator(block));
             match terminator.map(|(_, inst)| &inst.stmt) {
                 Some(Stmt::Return(ret)) => ret.value.as_ref().is_some_and(|value| self.activity.is_varied(value)),
@@ -621,7 +554,7 @@ impl Plan<'_> {
 
     /// Whether the pullback takes back changes of memory, so that it finds that memory changed if it is called again.
     fn undoes(&self) -> bool {
-        let blocks = self.relevant_blocks().filter_map(|number| self.block(number));
+        let blocks = self.ways.relevant_blocks().filter_map(|number| self.block(number));
         blocks.flat_map(|block| self.primal.inst_ids(block)).any(|id| match self.activity.operation(id) {
             Operation::Call { function, args } => {
                 let restored =
@@ -649,8 +582,8 @@ impl Plan<'_> {
         if self.lengths_needed.is_empty() {
             return;
         }
-        for number in 0..self.relevant.len() {
-            let Some(block) = self.block(number).filter(|_| self.relevant[number]) else { continue };
+        for number in 0..self.ways.relevant.len() {
+            let Some(block) = self.block(number).filter(|_| self.ways.relevant[number]) else { continue };
             for id in self.primal.inst_ids(block) {
                 let result = Operand::Value(id);
                 let whole: Vec<&Operand<bbcode::Ids>> = match self.activity.operation(id) {
@@ -686,8 +619,8 @@ impl Plan<'_> {
         }
         let mut touching: Vec<Vec<InstId>> = vec![Vec::new(); self.contents_needed.len()];
         let mut work: Vec<InstId> = Vec::new();
-        for number in 0..self.relevant.len() {
-            let Some(block) = self.block(number).filter(|_| self.relevant[number]) else { continue };
+        for number in 0..self.ways.relevant.len() {
+            let Some(block) = self.block(number).filter(|_| self.ways.relevant[number]) else { continue };
             for id in self.primal.inst_ids(block) {
                 let (Operation::Rule { args, .. } | Operation::Call { args, .. }) = self.activity.operation(id) else {
                     continue;

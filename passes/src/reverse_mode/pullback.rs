@@ -70,7 +70,7 @@ pub(super) fn generate(plan: &Plan<'_>) -> Generated<BBCode> {
     });
     bb.debuginfo = plan.primal.debuginfo.clone();
     bb.reserve(ROOM * plan.primal.inst_count());
-    if plan.returns.is_empty() {
+    if plan.ways.returns.is_empty() {
         // The function never returns, so nobody has a trace of it.
         let block = bb.push_block();
         Emitter::new(&mut bb, block, LineInfo::NONE).stmt(Stmt::unreachable(), Type::Any)?;
@@ -94,7 +94,7 @@ pub(super) fn generate(plan: &Plan<'_>) -> Generated<BBCode> {
         counters: HashMap::new(),
         running: HashMap::new(),
         left: HashMap::new(),
-        got: std::iter::repeat_with(Got::default).take(plan.relevant.len()).collect(),
+        got: std::iter::repeat_with(Got::default).take(plan.ways.relevant.len()).collect(),
     };
     generator.find_adjoints();
     generator.entry()?;
@@ -103,12 +103,12 @@ pub(super) fn generate(plan: &Plan<'_>) -> Generated<BBCode> {
     generator.make_running()?;
     generator.make_slots()?;
     // What is got before a loop is used in it.
-    let mut inward: Vec<usize> = plan.relevant_blocks().collect();
+    let mut inward: Vec<usize> = plan.ways.relevant_blocks().collect();
     inward.sort_by_key(|&number| plan.loops.depth(number));
     for number in inward {
         generator.load(number)?;
     }
-    for number in plan.relevant_blocks() {
+    for number in plan.ways.relevant_blocks() {
         generator.reverse_block(number)?;
     }
     generator.exit()?;
@@ -148,7 +148,7 @@ impl<'p> Generator<'p, '_> {
             return self.receive();
         }
         let targets: Vec<(usize, BlockId)> =
-            plan.returns.iter().filter_map(|&ret| Some((ret, self.blocks[self.shape.reverse[ret]?]))).collect();
+            plan.ways.returns.iter().filter_map(|&ret| Some((ret, self.blocks[self.shape.reverse[ret]?]))).collect();
         match plan.exit.and_then(|field| self.fields[field].clone()) {
             Some(exit) => self.branch(ENTRY, exit, &numbered(&targets)),
             None => match targets.first() {
@@ -163,7 +163,8 @@ impl<'p> Generator<'p, '_> {
     fn make_cursors(&mut self) -> Generated<()> {
         let plan = self.plan;
         let mut places: Vec<(usize, usize)> = plan.block_stack.map(|field| (field, ENTRY)).into_iter().collect();
-        let counts = self.saved_counts().map(|index| plan.counted[index].field).filter(|&field| plan.is_stack(field));
+        let counts =
+            self.saved_counts().map(|index| plan.ways.counted[index].field).filter(|&field| plan.is_stack(field));
         places.extend(counts.map(|field| (field, ENTRY)));
         let mut dominators: Vec<Option<usize>> = self.shape.reverse.clone();
         for (number, loads) in plan.loads.iter().enumerate() {
@@ -196,7 +197,7 @@ impl<'p> Generator<'p, '_> {
     /// Makes a slot for each counted loop, for how often control is yet to come around.
     fn make_counters(&mut self) -> Generated<()> {
         for index in self.saved_counts().collect::<Vec<_>>() {
-            let counted = &self.plan.counted[index];
+            let counted = &self.plan.ways.counted[index];
             counted.exits.iter().for_each(|&exit| self.left.entry(exit).or_default().push(index));
             let mut emit = self.emit(ENTRY, LineInfo::NONE);
             let counter = emit.own("new_slot", [type_operand(Type::INT64)], Type::slot(Type::INT64))?;
@@ -209,14 +210,15 @@ impl<'p> Generator<'p, '_> {
     /// The counted loops of which the count is saved.
     fn saved_counts(&self) -> impl Iterator<Item = usize> + use<'p, '_> {
         let plan = self.plan;
-        (0..plan.counted.len()).filter(|&index| plan.inductions.control(plan.counted[index].header).is_none())
+        (0..plan.ways.counted.len()).filter(|&index| plan.inductions.control(plan.ways.counted[index].header).is_none())
     }
 
     /// Before the reverse of a loop that control left to this block: how often control came around.
     fn load_counts(&mut self, number: usize, here: usize) -> Generated<()> {
         let plan = self.plan;
         for index in self.left.get(&number).cloned().unwrap_or_default() {
-            let (Some(counted), Some(counter)) = (plan.counted.get(index), self.counters.get(&index).cloned()) else {
+            let (Some(counted), Some(counter)) = (plan.ways.counted.get(index), self.counters.get(&index).cloned())
+            else {
                 continue;
             };
             let count = match plan.is_stack(counted.field) {
@@ -237,7 +239,7 @@ impl<'p> Generator<'p, '_> {
         loaded: &Got,
         targets: &[(usize, BlockId)],
     ) -> Generated<()> {
-        let Some(counted) = self.plan.counted.get(index) else { return Ok(()) };
+        let Some(counted) = self.plan.ways.counted.get(index) else { return Ok(()) };
         let target = |of: usize| targets.iter().find(|(pred, _)| *pred == of).map(|(_, target)| *target);
         let (Some(before), Some(latch)) = (target(counted.before), target(counted.latch)) else { return Ok(()) };
         let first = match (self.is_first_round(counted.header, here, loaded)?, self.counters.get(&index).cloned()) {
@@ -455,10 +457,10 @@ impl<'p> Generator<'p, '_> {
             // The function was called with nothing before: the stack of blocks says 0 then.
             return self.branch_or_exit(here, from, &targets, exit);
         }
-        if let Some(index) = plan.counted_at(number) {
+        if let Some(index) = plan.ways.counted_at(number) {
             return self.branch_on_count(index, here, loaded, &targets);
         }
-        if let Some(meeting) = plan.meeting(number) {
+        if let Some(meeting) = plan.ways.meeting(number) {
             return self.branch_at_meeting(meeting, number, here, loaded, &targets);
         }
         match from {

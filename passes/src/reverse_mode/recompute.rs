@@ -235,12 +235,12 @@ impl<'p, 'a> Recomputation<'p, 'a> {
     /// Decides what is saved and what is computed again.
     pub(super) fn decide(&self) -> Recomputed {
         let plan = self.plan;
-        let mut result = Recomputed::of(plan.relevant.len());
+        let mut result = Recomputed::of(plan.ways.relevant.len());
         let mut demands: Vec<Demand> = Vec::new();
         let mut others: HashSet<(usize, Saved)> = HashSet::new();
         // The block that was the last to need a value.
         let mut needed_in: SecondaryMap<InstId, usize> = SecondaryMap::with_capacity(plan.primal.inst_count());
-        for number in plan.relevant_blocks() {
+        for number in plan.ways.relevant_blocks() {
             let mut seen: HashSet<Saved> = HashSet::new();
             let mut is_new = |item: Saved| match item {
                 Saved::Value(id) => needed_in.insert(id, number) != Some(number),

@@ -15,8 +15,8 @@ pub(super) fn decide(plan: &Plan<'_>) -> Recomputed {
     let repeatable = Repeatable::new(plan);
     let mut positions = SecondaryMap::new();
     positions.extend(plan.primal.all_insts().enumerate().map(|(position, (id, _))| (id, position)));
-    let mut result = Recomputed::of(plan.relevant.len());
-    for number in plan.relevant_blocks() {
+    let mut result = Recomputed::of(plan.ways.relevant.len());
+    for number in plan.ways.relevant_blocks() {
         let mut needed: Vec<(Saved, LineInfo)> = Vec::new();
         let mut seen: HashSet<Saved> = HashSet::new();
         plan.for_each_need_of_block(number, &mut |need, line| match need {

@@ -67,7 +67,7 @@ pub fn activity(module: &mut Module<BBCode>, name: &Name, options: &Options) -> 
         known.useful |= useful.contains_key(id);
     }
     // A return hands on what it returns.
-    for &number in &plan.returns {
+    for &number in &plan.ways.returns {
         let terminator = plan.block(number).and_then(|block| plan.primal.terminator(block));
         let Some((_, inst)) = terminator else { continue };
         let origin = plan.primal.debuginfo.origins(inst.line).into_iter().next();

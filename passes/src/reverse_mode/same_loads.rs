@@ -15,7 +15,7 @@ use super::recompute::changed_classes;
 pub(super) fn same_loads(plan: &Plan<'_>) -> SecondaryMap<InstId, InstId> {
     let mut same: SecondaryMap<InstId, InstId> = SecondaryMap::new();
     let mut known: Vec<(InstId, Class, &Place)> = Vec::new();
-    for number in plan.relevant_blocks() {
+    for number in plan.ways.relevant_blocks() {
         known.clear();
         for id in plan.block(number).into_iter().flat_map(|block| plan.primal.inst_ids(block)) {
             match plan.activity.operation(id) {

@@ -32,19 +32,19 @@ pub(super) const ENTRY: usize = 0;
 impl Shape {
     pub(super) fn new(plan: &Plan<'_>) -> Shape {
         let order = contiguous_order(plan);
-        let mut reverse = vec![None; plan.relevant.len()];
+        let mut reverse = vec![None; plan.ways.relevant.len()];
         let mut loops: Vec<Option<LoopId>> = vec![None];
         let mut ranks = vec![u32::MAX];
         // Between the ranks of two blocks there is room for that of an edge.
         let rank = |number: usize| order.as_ref().and_then(|order| order.get(number)).map_or(0, |rank| 2 * rank + 2);
-        for number in plan.relevant_blocks() {
+        for number in plan.ways.relevant_blocks() {
             reverse[number] = Some(loops.len());
             loops.push(plan.loops.innermost(number));
             ranks.push(rank(number));
         }
         let mut edges = HashMap::new();
         let mut arrows: Vec<(usize, usize)> = Vec::new();
-        for number in plan.relevant_blocks() {
+        for number in plan.ways.relevant_blocks() {
             let Some(from) = reverse[number] else { continue };
             // Traces are unpacked between blocks.
             let has_phis = plan.carrier == Carrier::LinearMaps || plan.active_phis(number).next().is_some();
@@ -64,7 +64,7 @@ impl Shape {
         let exit = loops.len();
         loops.push(None);
         ranks.push(0);
-        arrows.extend(plan.returns.iter().filter_map(|&ret| Some((ENTRY, reverse[ret]?))));
+        arrows.extend(plan.ways.returns.iter().filter_map(|&ret| Some((ENTRY, reverse[ret]?))));
         arrows.extend(reverse.first().copied().flatten().map(|entry| (entry, exit)));
         let mut rounds = Vec::new();
         for (id, found) in plan.loops.iter() {

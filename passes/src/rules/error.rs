@@ -1,5 +1,6 @@
 //! Why a rule cannot be used.
 
+use ircode::wording::{counted, with_article};
 use ircode::{Name, SSAValue, Type};
 
 /// Why a rule cannot be used.
@@ -65,7 +66,7 @@ pub enum RuleErrorKind {
     #[error("it does not return")]
     NoReturn,
     /// The number of parameters is wrong.
-    #[error("it must take {expected}, but has {given} parameter{}", if *.given == 1 { "" } else { "s" })]
+    #[error("it must take {expected}, but has {}", counted(*.given, "parameter"))]
     Parameters {
         /// What it must take.
         expected: String,
@@ -73,7 +74,7 @@ pub enum RuleErrorKind {
         given: usize,
     },
     /// The primitive takes another number of operands.
-    #[error("`{primitive}` does not take {given} operand{}", if *.given == 1 { "" } else { "s" })]
+    #[error("`{primitive}` does not take {}", counted(*.given, "operand"))]
     Operands {
         /// The primitive.
         primitive: Name,
@@ -81,8 +82,8 @@ pub enum RuleErrorKind {
         given: usize,
     },
     /// A parameter has the wrong type.
-    #[error("its parameter _{number}{}, {what}, must be a {expected}, but is a {given}",
-        .name.as_ref().map(|name| format!(" (`{name}`)")).unwrap_or_default())]
+    #[error("its parameter _{number}{}, {what}, must be {}, but is {}",
+        .name.as_ref().map(|name| format!(" (`{name}`)")).unwrap_or_default(), with_article(.expected), with_article(.given))]
     ParameterType {
         /// The number, as in `_2`.
         number: usize,

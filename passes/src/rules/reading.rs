@@ -1,9 +1,9 @@
 //! Reading rules, and holding them to the form that they must have.
 
 use ircode::primitives::Primitive;
-use ircode::text::{StatementPrinter, write_typed};
+use ircode::wording::{counted, with_article};
 use ircode::{
-    Argument, Body, Callee, Constant, Function, IRCode, Module, Name, Operand, Positions, SSAValue, Stmt, Style, Type,
+    Argument, Body, Callee, Constant, Function, IRCode, Module, Name, Operand, Positions, SSAValue, Stmt, Type,
     TypeKind,
 };
 
@@ -190,8 +190,7 @@ fn needed((_, shadows, out_shadow): &Layout, kind: RuleKind, count: usize) -> us
 
 /// Which parameters a rule has.
 fn expectation(of: &str, count: usize, kind: RuleKind, (_, shadows, out_shadow): &Layout) -> String {
-    let plural = if count == 1 { "" } else { "s" };
-    let mut text = format!("the {count} argument{plural} of `{of}`, its result");
+    let mut text = format!("the {} of `{of}`, its result", counted(count, "argument"));
     match kind {
         RuleKind::Jvp => text.push_str(", and a tangent for each argument"),
         RuleKind::Vjp => {
@@ -240,10 +239,7 @@ fn single_block<F>(rule: &Function<IRCode>, names: &Module<F>) -> Read<Vec<bool>
         match callee {
             Some(Callee::Primitive(primitive)) => in_place.push(primitive.name.ends_with('!')),
             _ => {
-                let mut text = String::new();
-                // Writing to a string does not fail.
-                let _ = write_typed(&mut text, &StatementPrinter::new(Style::Julia), stmt, &Type::Untyped);
-                let kind = RuleErrorKind::CallsOther(text);
+                let kind = RuleErrorKind::CallsOther(stmt.to_string());
                 return Err(Found((kind, Some(SSAValue::from_index(index)))));
             }
         }
@@ -334,8 +330,8 @@ fn check_outputs<F>(rule: &Rule, names: &Module<F>) -> Read<()> {
         if let Some(expected) = cotangent(ty, names)
             && !is_cotangent(&given, &expected)
         {
-            let expected = format!("a {expected} for _{number}");
-            return Err(RuleErrorKind::Returns { expected, given: format!("a {given}") }.into());
+            let expected = format!("{} for _{number}", with_article(expected));
+            return Err(RuleErrorKind::Returns { expected, given: with_article(given) }.into());
         }
     }
     Ok(())
@@ -436,14 +432,14 @@ fn check_result<F>(rule: &Rule, out: &Type, names: &Module<F>) -> Read<()> {
         },
     };
     let expected = || match rule.kind {
-        RuleKind::Jvp => tangent(out).map_or_else(String::new, |ty| format!("a {ty}")),
+        RuleKind::Jvp => tangent(out).map_or_else(String::new, with_article),
         RuleKind::Vjp => {
             let shown = cotangents.iter().map(|ty| ty.clone().unwrap_or(Type::Any));
-            format!("a {}", Type::tuple(shown))
+            with_article(Type::tuple(shown))
         }
     };
     let wrong = |given: &Type, at| {
-        Err(Found((RuleErrorKind::Returns { expected: expected(), given: format!("a {given}") }, at)))
+        Err(Found((RuleErrorKind::Returns { expected: expected(), given: with_article(given) }, at)))
     };
     if !function.result.is_unknown() && !fits(&function.result) {
         return wrong(&function.result, None);

@@ -4,6 +4,7 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use ircode::wording::with_article;
 use ircode::{Callee, Name};
 
 use super::marshal::{Result, are_assigned, identity, out_of_memory, refused, set_word, storage_of_any, word};
@@ -54,7 +55,7 @@ impl Context {
                 let payload = unsafe { context.load_contents(layouts, &inside, cell)? };
                 return match context.runtime().enum_case(&layout.ty, &case, payload)? {
                     Some(value) => Ok(value),
-                    None => refused(format!("a {} of the case {case}", layout.ty)),
+                    None => refused(format!("{} of the case {case}", with_article(&layout.ty))),
                 };
             }
             let function = usize::try_from(first).ok().filter(|_| first < OTHERS);

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use ircode::wording::{counted, with_article};
 use ircode::{Scalar, ScalarType, Type};
 use smallvec::SmallVec;
 
@@ -94,19 +95,21 @@ impl Argument<'_> {
 impl fmt::Display for Argument<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Argument::Float64(_) => write!(f, "a {}", Type::FLOAT64),
+            Argument::Float64(_) => write!(f, "{}", with_article(Type::FLOAT64)),
             Argument::Int64(_) => write!(f, "an {}", Type::INT64),
-            Argument::Bool(_) => write!(f, "a {}", Type::BOOL),
+            Argument::Bool(_) => write!(f, "{}", with_article(Type::BOOL)),
             Argument::Scalar(scalar) => write!(f, "a number of type {}", scalar.scalar_type()),
-            Argument::Floats(_) | Argument::FloatsMut(_) => write!(f, "a {}", Type::array(Type::FLOAT64, 1)),
-            Argument::Integers(_) => write!(f, "a {}", Type::array(Type::INT64, 1)),
+            Argument::Floats(_) | Argument::FloatsMut(_) => {
+                write!(f, "{}", with_article(Type::array(Type::FLOAT64, 1)))
+            }
+            Argument::Integers(_) => write!(f, "{}", with_article(Type::array(Type::INT64, 1))),
             Argument::Array(numbers, dims) => array_of(f, numbers.len(), dims),
             Argument::ArrayMut(numbers, dims) => array_of(f, numbers.len(), dims),
             Argument::Zeros(dims) => match elements(dims) {
-                Some(_) => write!(f, "a {}", Type::array(Type::FLOAT64, dims.len() as u32)),
+                Some(_) => write!(f, "{}", with_article(Type::array(Type::FLOAT64, dims.len() as u32))),
                 None => write!(f, "more zeros than any memory holds, of dimensions {dims:?}"),
             },
-            Argument::Fields(numbers) => write!(f, "{} fields of type {}", numbers.len(), Type::FLOAT64),
+            Argument::Fields(numbers) => write!(f, "{} of type {}", counted(numbers.len(), "field"), Type::FLOAT64),
             Argument::Nothing => write!(f, "nothing"),
         }
     }
@@ -121,8 +124,8 @@ fn elements(dims: &[usize]) -> Option<usize> {
 fn array_of(f: &mut fmt::Formatter<'_>, numbers: usize, dims: &[usize]) -> fmt::Result {
     let ty = Type::array(Type::FLOAT64, dims.len() as u32);
     match elements(dims) == Some(numbers) {
-        true => write!(f, "a {ty}"),
-        false => write!(f, "{numbers} numbers for a {ty} of dimensions {dims:?}"),
+        true => write!(f, "{}", with_article(ty)),
+        false => write!(f, "{numbers} numbers for {} of dimensions {dims:?}", with_article(ty)),
     }
 }
 

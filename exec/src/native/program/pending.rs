@@ -8,6 +8,7 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use ircode::wording::with_article;
 use ircode::{ScalarType, Type};
 use smallvec::SmallVec;
 
@@ -153,7 +154,12 @@ impl Pending<'_> {
         refuse_slices_to_change(args)?;
         let given = field_of(&self.layout, self.result, field).filter(|given| given.layout.ty == first.ty);
         let Some(given) = given else {
-            return Err(CallError::Refused(format!("field {} of a {} for a {}", field + 1, self.layout.ty, first.ty)));
+            return Err(CallError::Refused(format!(
+                "field {} of {} for {}",
+                field + 1,
+                with_article(&self.layout.ty),
+                with_article(&first.ty)
+            )));
         };
         let Some(context) = &mut self.context else {
             return Err(CallError::Refused("a call that is over".into()));

@@ -6,6 +6,7 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, InstBuilder};
 use ircode::primitives::Primitive;
+use ircode::wording::{counted, with_article};
 use ircode::{Constant, Operand, Positions, Scalar, ScalarType, Type, arrays_may_have};
 
 use crate::builtins::USED_TWICE;
@@ -194,7 +195,7 @@ impl FunctionCompiler<'_, '_> {
             return self.refuse("setting a field that is not there");
         };
         let Some(value) = self.stored(value, layout) else {
-            return self.refuse(format!("storing a {} in a field of type {}", value.layout.ty, layout.ty));
+            return self.refuse(format!("storing {} in a field of type {}", with_article(&value.layout.ty), layout.ty));
         };
         self.store_value(&value, address, *at as i32);
         Ok(())
@@ -232,9 +233,9 @@ impl FunctionCompiler<'_, '_> {
             }
             Shape::Object | Shape::Reference => match self.compiler.layouts.inside(&layout.ty) {
                 Some(inside) if fields.len() <= inside.fields.len() => self.fill(layout, &inside, fields),
-                _ => self.refuse(format!("a {} of {} fields", layout.ty, fields.len())),
+                _ => self.refuse(format!("{} of {}", with_article(&layout.ty), counted(fields.len(), "field"))),
             },
-            _ => self.refuse(format!("a {} of {} fields", layout.ty, fields.len())),
+            _ => self.refuse(format!("{} of {}", with_article(&layout.ty), counted(fields.len(), "field"))),
         }
     }
 
@@ -242,7 +243,7 @@ impl FunctionCompiler<'_, '_> {
     fn fill(&mut self, layout: Arc<Layout>, inside: &Arc<Inside>, fields: &[Typed]) -> Compiled<Typed> {
         if fields.len() < inside.fields.len() && !self.compiler.incomplete.contains(&layout.ty) {
             // What reads its fields takes them for assigned.
-            return self.refuse(format!("a {} of which not all fields are given", layout.ty));
+            return self.refuse(format!("{} of which not all fields are given", with_article(&layout.ty)));
         }
         let object = self.allocate(What::NewObject { bytes: inside.size.max(16) }, &[])?;
         for (field, (wanted, at)) in fields.iter().zip(&inside.fields) {
@@ -253,7 +254,7 @@ impl FunctionCompiler<'_, '_> {
         for (missing, at) in inside.fields.iter().skip(fields.len()) {
             let seen = missing.is_pointer() || missing.is_cell();
             if !seen && (missing.kind != Kind::Plain || missing.holds_boxed() || missing.holds_unions()) {
-                return self.refuse(format!("a {} of which not all fields are given", layout.ty));
+                return self.refuse(format!("{} of which not all fields are given", with_article(&layout.ty)));
             }
             let parts = missing.parts.iter().map(|part| self.zero(*part)).collect();
             self.store_value(&Typed { layout: missing.clone(), parts }, object, *at as i32);

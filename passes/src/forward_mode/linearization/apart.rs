@@ -232,8 +232,10 @@ impl Transform<'_> {
                 Ok(self.primal_writer(index, true).call("BBKit", "snapshot", [operand.clone()], ty)?)
             }
             _ => {
-                let message =
-                    format!("the differential needs a {ty:?}, which may have been changed when it is applied");
+                let message = format!(
+                    "the differential needs {}, which may have been changed when it is applied",
+                    ty.with_article()
+                );
                 let help = "forward mode computes value and tangent at once";
                 Err(Failure::At(index, message, Some(help.into())))
             }

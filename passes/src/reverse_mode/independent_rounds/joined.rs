@@ -218,7 +218,7 @@ impl Joined<'_, '_> {
         for tangent in tangents.iter().skip(1) {
             types.push(if kind == Closed::Accumulate { tangent.cotangent().ty() } else { tangent.ty() });
         }
-        let returns = self.plan.returns.first().and_then(|&number| self.plan.block(number));
+        let returns = self.plan.ways.returns.first().and_then(|&number| self.plan.block(number));
         let last = returns.and_then(|block| self.bb.terminator(block)).map(|(id, inst)| (id, inst.stmt.clone()));
         let Some((id, Stmt::Return(ret))) = last else { return Ok(types) };
         let Some(value) = ret.value else { return Ok(types) };

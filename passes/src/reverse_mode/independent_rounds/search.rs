@@ -18,7 +18,7 @@ const MOST_LOOPS: usize = 64;
 
 /// All loops on which the result of a function depends, if each is independent and the result depends on nothing else.
 pub(super) fn find(plan: &Plan<'_>, reassociate: bool) -> Option<Vec<IndependentLoop>> {
-    let [result] = *plan.returns.as_slice() else { return None };
+    let [result] = *plan.ways.returns.as_slice() else { return None };
     if plan.loops.iter().len() == 0 || plan.graph.graph().predecessors(0).len() > 0 {
         return None;
     }
@@ -27,7 +27,7 @@ pub(super) fn find(plan: &Plan<'_>, reassociate: bool) -> Option<Vec<Independent
     }
     let mut loops: Vec<LoopId> = Vec::new();
     let mut outside: Vec<InstId> = Vec::new();
-    for number in plan.relevant_blocks() {
+    for number in plan.ways.relevant_blocks() {
         let outermost = outermost(plan, number);
         for id in plan.primal.inst_ids(plan.block(number)?).filter(|id| plan.activity.is_active_value(*id)) {
             match outermost {
@@ -207,14 +207,14 @@ impl Search<'_, '_> {
             plan.predecessors(found.header).into_iter().partition(|&pred| plan.loops.contains(id, pred));
         let ([latch], [before]) = (inside.as_slice(), outside.as_slice()) else { return None };
         let mut numbers: Vec<usize> =
-            (0..plan.relevant.len()).filter(|&number| plan.loops.contains(id, number)).collect();
+            (0..plan.ways.relevant.len()).filter(|&number| plan.loops.contains(id, number)).collect();
         let mut members: HashSet<usize> = numbers.iter().copied().collect();
         let mut exits = Vec::new();
         let mut work = numbers.clone();
         while let Some(from) = work.pop() {
             for to in graph.successors(from).filter(|&to| !plan.loops.contains(id, to)) {
                 // Where nothing returns any more, there is an error.
-                match plan.relevant.get(to) {
+                match plan.ways.relevant.get(to) {
                     Some(false) if members.insert(to) => work.push(to),
                     Some(false) => {}
                     _ => exits.push((from, to)),
@@ -364,7 +364,7 @@ impl Search<'_, '_> {
             bb.insts(block).filter(|(_, inst)| !inst.stmt.is_terminator()).all(|(id, inst)| {
                 let changes = match plan.activity.operation(id) {
                     // An error comes in any case, and this is told of it.
-                    _ if plan.relevant.get(number) == Some(&false) => false,
+                    _ if plan.ways.relevant.get(number) == Some(&false) => false,
                     Operation::Call { function, .. } => {
                         let summary = plan.derivation.summaries.get(*function);
                         summary.writes || summary.acts

@@ -13,7 +13,7 @@ impl Generator<'_, '_> {
     /// Makes a slot for each part of a trace, and puts the tuple of the block that returned in its slots.
     pub(in crate::reverse_mode) fn receive(&mut self) -> Generated<()> {
         let plan = self.plan;
-        let Some(&ret) = plan.returns.first() else { return Ok(()) };
+        let Some(&ret) = plan.ways.returns.first() else { return Ok(()) };
         let exit = plan.parts(ret, None);
         let first = plan.fields.len();
         for (index, &part) in exit.iter().enumerate() {

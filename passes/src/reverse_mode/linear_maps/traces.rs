@@ -148,7 +148,7 @@ impl Plan<'_> {
         self.find_only_pushes();
         let mut order = self.graph.graph().postorder();
         order.reverse();
-        for block in order.into_iter().filter(|&block| block != 0 && self.relevant.get(block) == Some(&true)) {
+        for block in order.into_iter().filter(|&block| block != 0 && self.ways.relevant.get(block) == Some(&true)) {
             let preds = self.relevant_predecessors(block);
             match self.traces.nest_headed_by(block) {
                 Some(nest) => {
@@ -188,7 +188,7 @@ impl Plan<'_> {
 
     fn find_only_pushes(&mut self) {
         let mut pushes: HashMap<LoopId, Vec<(usize, usize)>> = HashMap::new();
-        for to in self.relevant_blocks() {
+        for to in self.ways.relevant_blocks() {
             for from in self.relevant_predecessors(to) {
                 if let EdgeKind::Pushes(nest) = self.traces.edge_kind(from, to) {
                     pushes.entry(nest).or_default().push((from, to));
@@ -240,14 +240,14 @@ impl Plan<'_> {
 
     /// The predecessors of a block from which control may come on a way that returns.
     pub(in crate::reverse_mode) fn relevant_predecessors(&self, block: usize) -> Vec<usize> {
-        self.predecessors(block).into_iter().filter(|&pred| self.relevant.get(pred) == Some(&true)).collect()
+        self.predecessors(block).into_iter().filter(|&pred| self.ways.relevant.get(pred) == Some(&true)).collect()
     }
 
     /// The enums in which the traces of the function travel.
     pub(in crate::reverse_mode) fn enum_defs(&self) -> Vec<TypeDef> {
         let mut names: Vec<Type> = Vec::new();
         let mut cases: HashMap<Type, Vec<(Name, Vec<Type>)>> = HashMap::new();
-        for to in self.relevant_blocks() {
+        for to in self.ways.relevant_blocks() {
             for from in self.relevant_predecessors(to) {
                 let of = match self.traces.edge_kind(from, to) {
                     EdgeKind::Joins if !self.is_informative(to) => continue,

@@ -31,7 +31,7 @@ impl Forward<'_, '_> {
         let plan = self.plan;
         let mut made = Made::default();
         let mut phis: Vec<(usize, bbcode::InstId)> = Vec::new();
-        for number in plan.relevant_blocks() {
+        for number in plan.ways.relevant_blocks() {
             let several = plan.relevant_predecessors(number).len() > 1;
             if let (true, Some(block)) = (several && plan.traces.has_trace(number), plan.block(number)) {
                 let line = self.line_of_last(block);
@@ -44,13 +44,13 @@ impl Forward<'_, '_> {
         let mut entries: HashMap<usize, Vec<PhiEntry<Ids>>> = HashMap::new();
         let mut order = plan.graph.graph().postorder();
         order.reverse();
-        for from in order.into_iter().filter(|&number| plan.relevant.get(number) == Some(&true)) {
+        for from in order.into_iter().filter(|&number| plan.ways.relevant.get(number) == Some(&true)) {
             self.begin_nests(from, &mut made)?;
             let mut targets: Vec<usize> = plan.graph.graph().successors(from).collect();
             targets.sort_unstable();
             targets.dedup();
             let only = targets.len() == 1;
-            for to in targets.into_iter().filter(|&to| plan.relevant.get(to) == Some(&true)) {
+            for to in targets.into_iter().filter(|&to| plan.ways.relevant.get(to) == Some(&true)) {
                 let (Some(source), Some(target)) = (plan.block(from), plan.block(to)) else { continue };
                 let spot = if only { Spot::EndOf(source) } else { Spot::StartOf(target) };
                 let case = self.edge(from, to, spot, &mut made)?;
@@ -68,7 +68,7 @@ impl Forward<'_, '_> {
                 phi.entries = entries.remove(&number).unwrap_or_default().into_iter().collect();
             }
         }
-        for &number in &plan.returns {
+        for &number in &plan.ways.returns {
             if let Some(block) = plan.block(number) {
                 self.return_pullback(block, number, &made)?;
             }
@@ -190,7 +190,7 @@ impl Plan<'_> {
     /// The types of what the pullback captures, in order.
     pub(in crate::reverse_mode) fn captured_types(&self) -> Vec<Type> {
         let fields = self.fields.iter().map(|(_, ty)| ty.clone());
-        let exit = self.returns.first().map_or_else(Vec::new, |&ret| self.parts(ret, None));
+        let exit = self.ways.returns.first().map_or_else(Vec::new, |&ret| self.parts(ret, None));
         fields.chain(exit.into_iter().map(|part| self.part_type(part))).collect()
     }
 }
