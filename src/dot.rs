@@ -2,16 +2,31 @@
 
 use std::fmt::Write;
 
+use hashbrown::HashMap;
 use ircode::text::{StatementPrinter, write_typed};
-use ircode::{Body, IRCode, Module, Style};
+use ircode::{BlockView, Body, Module, Names, Stmt, Style, View};
 
-/// The functions of a module as DOT, one cluster each: blocks as boxes with their statements, edges labelled where they
+/// The functions of a module in either representation as DOT, one cluster each: blocks as boxes with their statements, edges labelled where they
 /// depend on a condition.
-pub fn dot(module: &Module<IRCode>) -> String {
+///
+/// ```
+/// use bbkit::ircode::parse_module;
+///
+/// let module = parse_module("
+/// function f(x::Float64)::Float64
+/// 1 ─     return x
+/// end
+/// ")?.module;
+/// let picture = bbkit::dot(&bbkit::to_bbcode(&module)?);
+/// assert!(picture.contains(r#"f0_b1 [label="#1\l%1 = return _2\l"];"#), "{picture}");
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub fn dot<F: Body>(module: &Module<F>) -> String {
     let mut out = String::from("digraph module {\n  node [shape=box, fontname=\"monospace\"];\n");
     for (number, function) in module.functions().iter().enumerate() {
         let view = function.body.view();
         // Writing to a string does not fail.
+        let positions: HashMap<_, usize> = view.blocks.iter().zip(1..).map(|(block, at)| (block.name, at)).collect();
         let _ = writeln!(out, "  subgraph cluster_{number} {{\n    label={};", quoted(&function.name));
         for (i, block) in view.blocks.iter().enumerate() {
             let mut text = format!("{}\n", block.name);
@@ -25,13 +40,10 @@ pub fn dot(module: &Module<IRCode>) -> String {
             let label: String = text.lines().map(|line| format!("{}\\l", escaped(line))).collect();
             let _ = writeln!(out, "    f{number}_b{} [label=\"{label}\"];", i + 1);
             for succ in &block.succs {
-                let _ = writeln!(
-                    out,
-                    "    f{number}_b{} -> f{number}_b{}{};",
-                    i + 1,
-                    succ.0,
-                    edge_label(&view, block, *succ)
-                );
+                let (from, label) = (i + 1, edge_label(&view, block, *succ));
+                if let Some(to) = positions.get(succ) {
+                    let _ = writeln!(out, "    f{number}_b{from} -> f{number}_b{to}{label};");
+                }
             }
         }
         out.push_str("  }\n");
@@ -40,15 +52,11 @@ pub fn dot(module: &Module<IRCode>) -> String {
     out
 }
 
-fn edge_label(
-    view: &ircode::View<'_, ircode::Positions>,
-    block: &ircode::BlockView<ircode::Positions>,
-    succ: ircode::BlockNumber,
-) -> &'static str {
+fn edge_label<N: Names>(view: &View<'_, N>, block: &BlockView<N>, succ: N::Block) -> &'static str {
     match view.block_statements(block).last().map(|last| last.stmt) {
-        Some(ircode::Stmt::GotoIfNot(goto)) if goto.dest == succ => " [label=\"false\"]",
-        Some(ircode::Stmt::GotoIfNot(_)) => " [label=\"true\"]",
-        Some(ircode::Stmt::Enter(enter)) if enter.catch_dest == Some(succ) => " [label=\"catch\", style=dashed]",
+        Some(Stmt::GotoIfNot(goto)) if goto.dest == succ => " [label=\"false\"]",
+        Some(Stmt::GotoIfNot(_)) => " [label=\"true\"]",
+        Some(Stmt::Enter(enter)) if enter.catch_dest == Some(succ) => " [label=\"catch\", style=dashed]",
         _ => "",
     }
 }

@@ -33,9 +33,11 @@ pub fn to_bbcode(module: &Module<IRCode>) -> Result<Module<BBCode>, ConversionEr
     module.map(|function| BBCode::try_from(&function.body))
 }
 
-/// A module keyed by ID, of which the function is valid, and what it calls or names, in tables of methods and of derivatives, too.
+/// A module keyed by ID, of which the function is valid, and what it calls or names, in tables of methods and of derivatives, too. Other functions are left out if they cannot
+/// be converted.
 pub(crate) fn verified(module: &Module<IRCode>, name: &Name) -> Result<Module<BBCode>, GradientError> {
-    let mut work = Vec::from_iter(module.function_index(name));
+    let asked = module.function_index(name).ok_or_else(|| GradientError::NoSuchFunction(name.clone()))?;
+    let mut work = vec![asked];
     if module.has_tables() || !module.differentiability_witnesses().is_empty() {
         verify_tables(module, |body| &body.argtypes)?;
         for declaration in module.declarations() {
@@ -62,10 +64,15 @@ pub(crate) fn verified(module: &Module<IRCode>, name: &Name) -> Result<Module<BB
             });
         }
     }
-    let module = to_bbcode(module)?;
     let mut visited = Vec::from_iter(seen);
     visited.sort_unstable();
-    for function in visited.into_iter().filter_map(|index| module.functions().get(index)) {
+    let visited: Vec<Name> =
+        visited.into_iter().filter_map(|index| Some(module.functions().get(index)?.name.clone())).collect();
+    let module = match to_bbcode(module) {
+        Ok(module) => module,
+        Err(_) => convertible(module, &visited)?,
+    };
+    for function in visited.iter().filter_map(|name| module.function(name)) {
         if let Some((id, gives)) = infer_types::misdeclared(&function.body, &module) {
             let position = function.body.all_insts().position(|(other, _)| other == id).unwrap_or_default();
             let declares = function.body.inst(id).map_or(Type::Untyped, |inst| inst.ty.clone());
@@ -74,6 +81,24 @@ pub(crate) fn verified(module: &Module<IRCode>, name: &Name) -> Result<Module<BB
         }
     }
     Ok(module)
+}
+
+/// A module keyed by ID, without the functions that cannot be converted. Of these names there must be none.
+fn convertible(module: &Module<IRCode>, needed: &[Name]) -> Result<Module<BBCode>, GradientError> {
+    let needed: HashSet<&Name> = needed.iter().collect();
+    let mut broken: HashSet<&Name> = HashSet::new();
+    for function in module.functions() {
+        match BBCode::try_from(&function.body) {
+            Err(error) if needed.contains(&function.name) => {
+                return Err(GradientError::NotConvertible { function: function.name.clone(), error });
+            }
+            Err(_) => drop(broken.insert(&function.name)),
+            Ok(_) => {}
+        }
+    }
+    let mut kept = module.clone();
+    kept.retain(|function| !broken.contains(&function.name), |_| true);
+    Ok(to_bbcode(&kept)?)
 }
 
 /// A module numbered by position.
@@ -188,7 +213,18 @@ impl GradientOptions {
 #[derive(Clone, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum GradientError {
-    /// The code cannot be converted.
+    /// The module has no such function.
+    #[error("there is no function `{0}`")]
+    NoSuchFunction(Name),
+    /// A function cannot be converted to BBCode.
+    #[error("`{function}` cannot be converted: {error}")]
+    NotConvertible {
+        /// The function.
+        function: Name,
+        /// Why.
+        error: ConversionError,
+    },
+    /// What was made cannot be converted.
     #[error(transparent)]
     Conversion(#[from] ConversionError),
     /// The code of the function, or of one that it calls, is not valid.

@@ -1,5 +1,7 @@
 //! Matrices of all second derivatives.
 
+use std::fmt;
+
 use exec::{Machine, Value};
 use ircode::{IRCode, Module};
 
@@ -7,6 +9,7 @@ use crate::directions::{Inputs, Prepared, chunk};
 use crate::engine::{Calls, Ran, RunOptions};
 use crate::hvp::{never_returns, second_derivative};
 use crate::jacobian::fill_column;
+use crate::table::table;
 use crate::{GradientError, JacobianOptions};
 
 /// The second derivatives of a float with respect to all floats of the arguments.
@@ -24,6 +27,16 @@ pub struct Hessian {
     pub chunk: usize,
     /// What has run the derivative.
     pub ran: Ran,
+}
+
+/// The value, and tables of the first and the second derivatives.
+impl fmt::Display for Hessian {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let gradient = table(std::slice::from_ref(&self.gradient), &["gradient".to_string()], &self.labels);
+        let matrix = table(&self.matrix, &self.labels, &self.labels);
+        let (value, asymmetry) = (Value::from(self.value), self.asymmetry());
+        write!(f, "value: {value}\n{gradient}\n{matrix}asymmetry: {asymmetry:.1e}\n")
+    }
 }
 
 impl Hessian {

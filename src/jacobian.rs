@@ -1,6 +1,9 @@
 //! Matrices of all first derivatives.
 
+use std::fmt;
+
 use exec::{Limits, Machine, Value, float_places, tangent_floats};
+use ircode::wording::counted;
 use ircode::{IRCode, Module, Name, Type};
 use passes::{forward_mode, reverse_mode};
 
@@ -9,6 +12,7 @@ use crate::directions::{Inputs, Prepared, chunk};
 use crate::engine::{Calls, Engine, Ran, RunOptions, run};
 use crate::gradient::{into_ircode, run_error, shape_error};
 use crate::hvp::never_returns;
+use crate::table::table;
 
 /// How a Jacobian is computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,6 +95,22 @@ pub struct Jacobian {
     pub chunk: usize,
     /// What has run the derivative.
     pub ran: Ran,
+}
+
+/// The value, and a table of the derivatives, with the mode that was used.
+impl fmt::Display for Jacobian {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (count, mode) = match self.mode {
+            Mode::Forward => (self.columns.len(), "forward"),
+            Mode::Reverse => (self.rows.len(), "reverse"),
+        };
+        // A float has no place in itself.
+        let rows: Vec<String> =
+            self.rows.iter().map(|row| if row.is_empty() { "value".to_string() } else { row.clone() }).collect();
+        let runs = counted(count.div_ceil(self.chunk), "run");
+        let matrix = table(&self.matrix, &rows, &self.columns);
+        write!(f, "value: {}\n{matrix}{mode} mode, {runs}\n", self.value)
+    }
 }
 
 /// The first derivatives of all floats of a function's result with respect to all floats of its arguments, which may be arrays, tuples

@@ -22,6 +22,7 @@ mod pass_statistics;
 mod reduce;
 mod roundtrip;
 mod stream;
+mod table;
 
 pub use activity::{activity, print_activity};
 pub use check::{

@@ -86,6 +86,48 @@ end
     assert!(close(by_x.as_float().unwrap(), 10_000.0 * expected / 1.0001), "{by_x}");
 }
 
+/// Each function calls the next, and the last one may throw, which the first one catches: each gets a variant that says so.
+#[test]
+fn an_exception_comes_from_ten_thousand_calls_deep() {
+    let depth = 10_000;
+    let mut text = String::from(
+        "
+function f(x::Float64)::Float64
+1 ─ %1 = enter #4
+2 ─ %2 = invoke f0(x::Float64)::Float64
+└──      $(Expr(:leave, :(%1)))
+3 ─      return %2
+4 ┄      $(Expr(:pop_exception, :(%1)))
+└──      return x
+end
+",
+    );
+    for number in 0..depth {
+        let next = number + 1;
+        writeln!(
+            text,
+            "function f{number}(x::Float64)::Float64\n1 ─ %1 = invoke f{next}(x::Float64)::Float64\n└── return %1\nend"
+        )
+        .unwrap();
+    }
+    writeln!(
+        text,
+        "function f{depth}(x::Float64)::Float64
+1 ─ %1 = Base.lt_float(x, 0.0)::Bool
+└──      goto #3 if not %1
+2 ─      Base.error(\"negative\")::Union{{}}
+└──      unreachable
+3 ─ %5 = Base.mul_float(x, x)::Float64
+└──      return %5
+end"
+    )
+    .unwrap();
+    for (x, value, by_x) in [(1.5, 2.25, 3.0), (-1.5, -1.5, 1.0)] {
+        let found = gradient(&text, "f", &[Value::from(x)]);
+        assert!(close(found.0, value) && close(found.1.as_float().unwrap(), by_x), "{found:?}");
+    }
+}
+
 /// The trace of fifty thousand calls inside one another, which native code has made, is told to be too deep, or passed on.
 #[cfg(feature = "native")]
 #[test]

@@ -492,7 +492,7 @@ end
     for expected in [
         "missing : a differentiability witness names this function, which the module does not have",
         "opaque %1: it is not seen which function is bundled, so that its derivatives are not known",
-        "no_float %1: the parameter _3 is a Int64, with respect to which nothing can be differentiated",
+        "no_float %1: the parameter _3 is an Int64, with respect to which nothing can be differentiated",
         "no_float %2: there is no parameter _4 to differentiate with respect to",
         "no_float %3: `sin` is no function of the module, so that it has no witnesses",
         "no_float %5: it has no parameter with respect to which it can be differentiated",

@@ -178,7 +178,7 @@ fn rules_that_do_not_fit_their_function_are_refused() {
         ),
         (
             format!("function f_jvp(x::Float64, n::Int64, out::Float64, seed::Float64, dn::Int64)\n{body}"),
-            "its parameter _6 (`dn`), the tangent of an argument, must be a Nothing, but is a Int64",
+            "its parameter _6 (`dn`), the tangent of an argument, must be a Nothing, but is an Int64",
         ),
         (
             format!("function f_vjp(x::Float64, n::Int64, out::Float64, seed::Float64)::Float64\n{body}"),
@@ -192,7 +192,7 @@ fn rules_that_do_not_fit_their_function_are_refused() {
         ),
         (
             "function f_jvp(x::Float64, n::Int64, out::Float64, dx::Float64, dn::Nothing)\n1 ─      return n\nend".into(),
-            "it must return a Float64, but returns a Int64",
+            "it must return a Float64, but returns an Int64",
         ),
         (
             format!("function counted_vjp(c::Counter, x::Float64, out::Float64, seed::Float64)\n{tuple}"),

@@ -182,7 +182,7 @@ fn the_host_makes_nothing_of_values_of_other_types() {
     let machine = Machine::new(&module);
     let (one, two) = (Value::from(1.0), Value::from(2));
     let error = machine.array(Type::FLOAT64, vec![2], vec![one.clone(), two.clone()]).unwrap_err();
-    assert_eq!(error.to_string(), "the element 2 must be a Float64, but is a Int64");
+    assert_eq!(error.to_string(), "the element 2 must be a Float64, but is an Int64");
     let point = |fields: [&Value; 2]| machine.structure(&Type::named("Point"), fields.map(Value::clone).to_vec());
     assert_eq!(
         point([&one, &one]).unwrap_err().to_string(),

@@ -84,7 +84,7 @@ end
         (vec![Value::from(1.0), pair.clone(), single(0.0)], "the tangent of the argument _2: a Float64 is no array"),
         (
             vec![array(&[1.0, 0.0]), short, single(0.0)],
-            "the tangent of the argument _3: it has 1 elements, and the argument 2",
+            "the tangent of the argument _3: it has 1 element, and the argument 2",
         ),
         (vec![array(&[1.0, 0.0]), pair, Value::from(0.0)], "the tangent of the argument _4: 0.0 is no Float32"),
     ] {

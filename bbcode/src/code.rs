@@ -163,6 +163,11 @@ impl BBCode {
         self.store.block(block)
     }
 
+    /// Whether a block has [edges that its terminator does not imply](OddEdges). So it is said of one that is not there, too.
+    pub fn has_odd_edges(&self, block: BlockId) -> bool {
+        self.block(block).is_none_or(|block| block.edges.is_some())
+    }
+
     /// The block behind this one in the layout.
     pub fn layout_next(&self, block: BlockId) -> Option<BlockId> {
         self.store.block(block)?.after

@@ -4,6 +4,7 @@ mod from_ircode;
 mod layout;
 mod to_ircode;
 
+use ircode::wording::counted;
 use ircode::{BlockNumber, SSAValue};
 
 use crate::ids::{BlockId, InstId};
@@ -13,7 +14,7 @@ use crate::ids::{BlockId, InstId};
 #[non_exhaustive]
 pub enum ConversionError {
     /// IRCode has pending nodes.
-    #[error("there are {0} pending nodes: compact the code first")]
+    #[error("it has {}: compact the code first", counted(*.0, "pending node"))]
     PendingNodes(usize),
     /// The ranges of the blocks do not cover the statements one after another.
     #[error("the ranges of the blocks do not cover the statements one after another, at {0}")]

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use ircode::{ClosureType, Constant, Name, Scalar, Type, is_below, is_nearer, open_tuple};
 
 use crate::error::RunErrorKind;
-use crate::object::Fields;
+use crate::object::{Fields, Kind};
 
 /// A value. Copying one is cheap: everything larger than a number is shared. `{:?}` shows it with its type, `3.0::Float64`, and like `{}` shows only so
 /// much of what is nested deep.
@@ -238,7 +238,30 @@ impl From<bool> for Value {
     }
 }
 
+/// A `Vector{Float64}`. Its memory counts for no machine.
+///
+/// ```
+/// use exec::Value;
+///
+/// let vector = Value::from([1.0, 2.5].as_slice());
+/// assert_eq!((vector.to_string(), vector.as_floats()), ("[1.0, 2.5]".to_string(), Some(vec![1.0, 2.5])));
+/// ```
+impl From<&[f64]> for Value {
+    fn from(numbers: &[f64]) -> Self {
+        let fields = Fields::uncounted(Kind::Array, numbers.iter().copied().map(Value::from).collect());
+        let memory = MemoryObject { element: Type::FLOAT64, fields: RefCell::new(fields), address: Cell::new(0) };
+        let place = PlaceRef(Rc::new(PlaceObject { memory: MemoryRef(Rc::new(memory)), offset: 0 }));
+        let array = ArrayObject { place: RefCell::new(place), dims: RefCell::new(vec![numbers.len()]) };
+        Value::Array(ArrayRef(Rc::new(array)))
+    }
+}
+
 impl Value {
+    /// The elements of an array of floats in memory order, its first dimension running fastest; `None` for any other value.
+    pub fn as_floats(&self) -> Option<Vec<f64>> {
+        self.array_elements()?.iter().map(Value::as_float).collect()
+    }
+
     /// The scalar, if the value is one.
     pub fn as_scalar(&self) -> Option<&Scalar> {
         match self {

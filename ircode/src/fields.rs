@@ -46,13 +46,24 @@ impl<F> Module<F> {
     /// assert_eq!(module.immutable_field(&pair, &Constant::int64(3)), None);
     /// ```
     pub fn immutable_field<'t>(&'t self, ty: &'t Type, field: &Constant) -> Option<(usize, &'t Type)> {
-        if let (Type::Tuple(elements), Constant::Scalar(number)) = (ty, field) {
-            let position = position_of_number(number).filter(|_| !is_open(elements))?;
-            return elements.get(position).map(|ty| (position, ty));
-        }
-        let fields = self.immutable_fields(ty)?;
-        let position = field_position(&fields, field)?;
-        fields.get(position).map(|(_, ty)| (position, *ty))
+        let fields: &[(Name, Type)] = match (ty, field) {
+            (Type::Tuple(elements), Constant::Scalar(number)) => {
+                let position = position_of_number(number).filter(|_| !is_open(elements))?;
+                return elements.get(position).map(|ty| (position, ty));
+            }
+            (Type::NamedTuple(fields), _) => fields,
+            (Type::Named(name), _) => match &self.type_def(name)?.kind {
+                TypeKind::Struct { mutable: false, fields } => fields,
+                _ => return None,
+            },
+            _ => return None,
+        };
+        let position = match field {
+            Constant::Symbol(name) => fields.iter().position(|(known, _)| known == name)?,
+            Constant::Scalar(number) => position_of_number(number)?,
+            _ => return None,
+        };
+        fields.get(position).map(|(_, ty)| (position, ty))
     }
 
     /// The fields of values of this type, in order, if it is a struct that the module declares, mutable or not.

@@ -426,7 +426,7 @@ error[DT12]: EARLY: `LATE` is not declared before it";
         for (text, message) in [
             ("const A::Vector{Float64}\n    1\nend\n", "is no Float64"),
             ("const A::Vector{Int8}\n    200\nend\n", "is no Int8"),
-            ("const A::Matrix{Float64} size 2 2\n    1.0\nend\n", "has 1 elements, and 4 by its size"),
+            ("const A::Matrix{Float64} size 2 2\n    1.0\nend\n", "has 1 element, and 4 by its size"),
             (
                 "const A::Matrix{Float64} size 2\n    1.0, 2.0\nend\n",
                 "expected `NAME::T`, or `NAME::Array{T,N} size M N`",

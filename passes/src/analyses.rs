@@ -7,4 +7,5 @@ pub mod effects;
 pub(crate) mod failing;
 pub(crate) mod local_arrays;
 pub(crate) mod loop_ranges;
+pub(crate) mod method_choice;
 pub(crate) mod slots;

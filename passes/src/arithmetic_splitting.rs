@@ -4,8 +4,9 @@ use bbcode::{BBCode, Ids, InstId};
 use ircode::primitives::Compute;
 use ircode::{Callee, Instruction, Module, ScalarType, Stmt, Type};
 
+use crate::analyses::method_choice::MOST;
 use crate::manager::Context;
-use crate::union_splitting::{MOST, Rest, Split, Way, branch};
+use crate::union_splitting::{Rest, Split, Way, branch};
 use crate::{PassError, PassResult};
 
 /// The pass's name on the command line.

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId, Switch, display_violations};
+use ircode::wording::with_article;
 use ircode::{Argument, Constant, Function, LineInfo, Module, Name, NewInstruction, Operand, Stmt, Type};
 
 use crate::manager::Context;
@@ -10,6 +11,8 @@ use crate::{PassError, infer_types, mem2reg};
 
 /// Builds a function block by block. Local variables are assigned and read freely; [`FunctionBuilder::finish`] turns them
 /// into SSA values with φs where they are needed.
+///
+/// Operands and blocks are those of one builder: what another one gave is not told apart from them.
 ///
 /// A statement that cannot stand where it was put is remembered, and [`FunctionBuilder::finish`] says which was the first,
 /// so that building needs no `?` at every line.
@@ -97,6 +100,26 @@ pub enum BuildError {
     /// A variable of another builder was used.
     #[error("{0}: a variable of another function is used")]
     ForeignVariable(Name),
+    /// Two parameters have the same name.
+    #[error("{function}: there are two parameters `{parameter}`")]
+    ParameterTwice {
+        /// The function.
+        function: Name,
+        /// The parameter.
+        parameter: Name,
+    },
+    /// A value is assigned to a variable of another type.
+    #[error("{function}: the variable `{variable}` is {}, and is assigned {}", with_article(.expected), with_article(.given))]
+    VariableType {
+        /// The function.
+        function: Name,
+        /// The variable.
+        variable: Name,
+        /// The type of the variable.
+        expected: Type,
+        /// The type of the value.
+        given: Type,
+    },
     /// A variable is read where no assignment has reached.
     #[error("{function}: the variable `{variable}` is read where it was never assigned")]
     Unassigned {
@@ -142,8 +165,12 @@ impl FunctionBuilder {
     /// Adds a parameter behind those that there are.
     pub fn parameter(&mut self, name: impl Into<Name>, ty: Type) -> Operand<Ids> {
         let argument = Argument::from_index(self.bb.argtypes.len());
+        let name = Some(name.into());
+        if let (true, Some(parameter)) = (self.parameters.contains(&name), &name) {
+            self.fail(BuildError::ParameterTwice { function: self.name.clone(), parameter: parameter.clone() });
+        }
         self.bb.argtypes.push(ty);
-        self.parameters.push(Some(name.into()));
+        self.parameters.push(name);
         argument.into()
     }
 
@@ -160,10 +187,16 @@ impl FunctionBuilder {
 
     /// Assigns a value to a variable.
     pub fn set(&mut self, variable: Variable, value: impl Into<Operand<Ids>>) {
-        if let Some((slot, _)) = self.slot(variable) {
-            let stmt = Stmt::call(Operand::global("BBKit", "slot_set!"), [slot, value.into()]);
-            self.push(stmt, Type::Nothing);
+        let Some((slot, expected)) = self.slot(variable) else { return };
+        let value = value.into();
+        let given = self.bb.operand_type(&value);
+        if let (Some(false), Some((variable, ..))) =
+            (Module::<BBCode>::new().is_a(&given, &expected), self.variables.get(variable.index))
+        {
+            let (function, variable) = (self.name.clone(), variable.clone());
+            self.fail(BuildError::VariableType { function, variable, expected, given });
         }
+        self.push(Stmt::call(Operand::global("BBKit", "slot_set!"), [slot, value]), Type::Nothing);
     }
 
     /// The value that a variable has at this place.
@@ -198,11 +231,11 @@ impl FunctionBuilder {
         self.line = line.into();
     }
 
-    /// Calls a function or primitive: `Base.add_float`, `Main.helper`, `sin`. A result type of [`Type::Untyped`] is found
-    /// by [`infer_types`].
+    /// Calls a function or primitive: `Base.add_float`, `Main.helper`, `sin`, `Base.:^`. A result type of [`Type::Untyped`] is found
+    /// by [`infer_types`] if what is called is a primitive that is built in; else it stays so.
     pub fn call(&mut self, callee: &str, args: impl IntoIterator<Item = Operand<Ids>>, ty: Type) -> Operand<Ids> {
         let callee = match callee.rsplit_once('.') {
-            Some((module, name)) => Operand::global(module, name),
+            Some((module, name)) => Operand::global(module, name.strip_prefix(':').unwrap_or(name)),
             None => Operand::global("", callee),
         };
         self.push(Stmt::call(callee, args), ty)
@@ -286,6 +319,35 @@ impl FunctionBuilder {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_value_of_another_type_than_its_variable_is_refused() {
+        let mut f = FunctionBuilder::new("f", Type::FLOAT64);
+        let sum = f.variable("sum", Type::FLOAT64);
+        f.set(sum, 0);
+        let value = f.get(sum);
+        f.ret(value);
+        let expected = "f: the variable `sum` is a Float64, and is assigned an Int64";
+        assert_eq!(f.finish().unwrap_err().to_string(), expected);
+    }
+
+    #[test]
+    fn two_parameters_of_one_name_are_refused() {
+        let mut f = FunctionBuilder::new("f", Type::FLOAT64);
+        let x = f.parameter("x", Type::FLOAT64);
+        f.parameter("x", Type::FLOAT64);
+        f.ret(x);
+        assert_eq!(f.finish().unwrap_err().to_string(), "f: there are two parameters `x`");
+    }
+
+    #[test]
+    fn an_operator_is_called_by_the_name_that_julia_prints() {
+        let mut f = FunctionBuilder::new("f", Type::FLOAT64);
+        let x = f.parameter("x", Type::FLOAT64);
+        let power = f.call("Base.:^", [x.clone(), x], Type::FLOAT64);
+        f.ret(power);
+        assert!(f.finish().unwrap().body.to_string().contains("_2 ^ _2"));
+    }
 
     #[test]
     fn a_variable_without_a_value_is_refused() {

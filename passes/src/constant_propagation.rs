@@ -225,7 +225,7 @@ impl<'p> Solver<'p> {
     fn branch(&mut self, id: InstId, stmt: &Stmt<Ids>) {
         let Some(block) = self.bb.block_of(id) else { return };
         let Some(from) = self.graph.number(block) else { return };
-        if self.bb.block(block).is_none_or(|data| data.odd_edges().is_some()) {
+        if self.bb.has_odd_edges(block) {
             self.go_anywhere(from);
             return;
         }

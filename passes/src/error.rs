@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use bbcode::{BBCode, BlockId, InstId};
+use bbcode::{BBCode, BlockId, EditError, InstId};
 use ircode::{BlockNumber, Name, Origin, SSAValue};
 
 /// A pass that failed: where, and why.
@@ -33,7 +33,24 @@ pub struct PassPlace {
     pub origin: Option<Origin>,
 }
 
+/// The failure of an edit: whoever runs the pass says which pass and which function it was.
+impl From<EditError> for PassError {
+    fn from(error: EditError) -> Self {
+        PassError::new(PassError::EDIT, &Name::from(""), error.to_string())
+    }
+}
+
 impl PassError {
+    /// The pass of a failed edit, as long as nobody has said which it was.
+    pub(crate) const EDIT: &'static str = "edit";
+
+    /// The same of this pass and this function, if it does not say of which it is.
+    pub(crate) fn or_of(self, pass: &'static str, function: &Name) -> Self {
+        let pass = if self.pass == PassError::EDIT { pass } else { self.pass };
+        let function = if self.function.is_empty() { function.clone() } else { self.function };
+        PassError { pass, function, ..self }
+    }
+
     /// A failure that concerns a function as a whole.
     pub fn new(pass: &'static str, function: &Name, message: impl Into<String>) -> Self {
         PassError { pass, function: function.clone(), place: None, message: message.into(), help: None }

@@ -92,7 +92,7 @@ fn candidates(bb: &BBCode, module: &Module<BBCode>, graph: &BlockGraph, loops: &
         number != 0
             && is_header.get(number) == Some(&false)
             && !(any_irreducible && in_irreducible(number))
-            && bb.block(block).is_some_and(|data| data.odd_edges().is_none())
+            && !bb.has_odd_edges(block)
             && tests_a_phi(bb, module, block)
     };
     order.into_iter().filter(fits).filter_map(|number| graph.block(number)).collect()
@@ -393,7 +393,7 @@ fn entries_by_edge(bb: &BBCode, insts: &[InstId]) -> HashMap<BlockId, Vec<Taken>
 
 /// Whether the edges of a block can be led elsewhere, all that go to one block together.
 fn can_retarget(bb: &BBCode, block: BlockId) -> bool {
-    let plain = bb.block(block).is_some_and(|data| data.odd_edges().is_none());
+    let plain = !bb.has_odd_edges(block);
     let fixed = matches!(bb.terminator(block).map(|(_, inst)| &inst.stmt), Some(Stmt::Enter(_)));
     plain && !fixed
 }

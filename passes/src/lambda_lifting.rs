@@ -9,9 +9,9 @@ use bbcode::{BBCode, Ids, InstId};
 use hashbrown::HashMap;
 use ircode::{Argument, Function, Module, Name, Names, Operand, Stmt, Type};
 
+use crate::analyses::method_choice::only_choice;
 use crate::link_methods::type_of;
 use crate::manager::Context;
-use crate::union_splitting::known_type;
 use crate::{PassError, PassResult};
 
 /// The pass's name on the command line.
@@ -192,19 +192,11 @@ fn called_values(module: &Module<BBCode>, function: &str) -> Vec<Found> {
     found.collect()
 }
 
-/// The method for values of a type that takes arguments of just these types, if there is one.
+/// The method for values of a type that is called for all arguments of these types, if there is one.
 fn only_method(module: &Module<BBCode>, of: &Type, types: &[Type]) -> Option<Name> {
-    let methods = module.methods(&format!("(::{of})")).iter().filter_map(|&method| module.functions().get(method));
-    let takes = |method: &&Function<BBCode>| {
-        let taken = method.body.argtypes.get(1..).unwrap_or_default();
-        let same =
-            |(taken, given): (&Type, &Type)| taken == given || known_type(module, taken) == known_type(module, given);
-        !method.varargs && taken.len() == types.len() && taken.iter().zip(types).all(same)
-    };
-    let mut fitting = methods.filter(takes);
-    let method = fitting.next()?;
-    let known = !types.iter().any(Type::is_unknown) && fitting.next().is_none();
-    known.then(|| method.name.clone())
+    let method = only_choice(module, module.methods(&format!("(::{of})")).iter().copied(), types)?;
+    let method = module.functions().get(method).filter(|method| !method.varargs)?;
+    Some(method.name.clone())
 }
 
 /// Adds the copy of a method that takes a value of this type first, and gives its name.
@@ -231,7 +223,8 @@ fn lifted_copy(
     if parameter.is_some() || !made.parameters.is_empty() {
         made.parameters.insert(0, parameter);
     }
-    let itself = Type::Function(made.name.clone());
+    // As it is read back: not all that is in the name may be in that of a function's type.
+    let itself = Type::parse(&format!("typeof({})", made.name));
     made.body.argtypes.splice(..made.body.argtypes.len().min(1), [itself, of.clone()]);
     made.body.for_each_operand_mut(|operand| {
         if let Operand::Argument(argument) = operand

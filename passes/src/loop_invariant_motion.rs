@@ -1,17 +1,15 @@
 //! Moves out of loops what is the same on every round.
 
-use bbcode::{BBCode, BlockGraph, BlockId, Ids, InstId};
-use hashbrown::HashMap;
+use bbcode::{BBCode, BlockGraph, Ids, InstId};
 use ircode::graph::{LoopForest, LoopId};
-use ircode::primitives::{Compute, Effects, Overflow, overflowing};
-use ircode::{Instruction, Module, Operand, Scalar, Stmt, Type};
+use ircode::{Instruction, Module, Operand, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use crate::PassResult;
-use crate::analyses::effects::field_type;
+use crate::analyses::effects::is_total;
 use crate::infer_types::result_type;
 use crate::manager::Context;
-use crate::preheaders::{Preheaders, outside_predecessors};
+use crate::preheaders::{Preheaders, closed_loops};
 
 /// The pass's name on the command line.
 pub const NAME: &str = "loop-invariant-motion";
@@ -105,76 +103,4 @@ fn is_of_its_type(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>)
 
 fn depth(forest: &LoopForest, of: Option<LoopId>) -> usize {
     of.and_then(|of| forest.get(of)).map_or(0, |of| forest.depth(of.header))
-}
-
-/// For each loop, the innermost of it and those around it out of which nothing can move.
-pub(crate) fn closed_loops(bb: &BBCode, graph: &BlockGraph, forest: &LoopForest) -> HashMap<LoopId, Option<LoopId>> {
-    let outside = outside_predecessors(graph, forest);
-    let mut closed: HashMap<LoopId, Option<LoopId>> = HashMap::new();
-    let loops: Vec<_> = forest.iter().collect();
-    // Outer loops come last, so they are looked at first.
-    for (id, each) in loops.into_iter().rev() {
-        let from = outside.get(&id).map(Vec::as_slice).unwrap_or_default();
-        let here = each.irreducible || !can_have_preheader(bb, graph, each.header, from);
-        let around = each.parent.and_then(|parent| closed.get(&parent).copied().flatten());
-        closed.insert(id, if here { Some(id) } else { around });
-    }
-    closed
-}
-
-/// Whether a block can be put before a loop that is entered from these blocks.
-pub(crate) fn can_have_preheader(bb: &BBCode, graph: &BlockGraph, header: usize, outside: &[BlockId]) -> bool {
-    let Some(block) = graph.block(header) else { return false };
-    let odd = |block: BlockId| bb.block(block).is_none_or(|data| data.odd_edges().is_some());
-    let caught = |from: BlockId| match bb.terminator(from).map(|(_, inst)| &inst.stmt) {
-        Some(Stmt::Enter(enter)) => enter.catch_dest == Some(block),
-        _ => false,
-    };
-    header != 0 && !odd(block) && !outside.is_empty() && outside.iter().all(|&from| !odd(from) && !caught(from))
-}
-
-/// Whether a statement gives a value whatever values of their types its operands are, and does nothing else.
-pub(crate) fn is_total(bb: &BBCode, module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
-    let plain = |operand: &Operand<Ids>| !matches!(operand, Operand::Global(_) | Operand::Nested(_));
-    if let Stmt::Value(value) = stmt {
-        return match value {
-            Operand::Global(global) => module.global_constant(global).is_some(),
-            value => value.as_value().is_some(),
-        };
-    }
-    if !matches!(stmt, Stmt::Call(_) | Stmt::Invoke(_)) {
-        return false;
-    }
-    let Some((primitive, args)) = module.primitive_call(stmt) else { return false };
-    let types = || args.iter().map(|arg| bb.operand_type(arg).as_scalar()).collect::<Option<Vec<_>>>();
-    match (primitive.compute, primitive.name, args) {
-        // Of operands of these types, none or all are taken.
-        (Compute::Scalars(f), ..) if primitive.effects == Effects::PURE => types().is_some_and(|types| {
-            let scalars: Vec<Scalar> = types.into_iter().map(|ty| Scalar::from_bits(ty, 0)).collect();
-            args.iter().all(plain) && f(&scalars).is_ok()
-        }),
-        (Compute::Convert(f), _, [ty, value]) if primitive.effects == Effects::PURE => {
-            let to = module.named_type(ty).and_then(|ty| ty.as_scalar());
-            let from = bb.operand_type(value).as_scalar();
-            plain(value) && to.zip(from).is_some_and(|(to, from)| f(to, &Scalar::from_bits(from, 0)).is_ok())
-        }
-        (_, "===" | "!==", [a, b]) => plain(a) && plain(b),
-        (_, "tuple", args) => args.iter().all(plain),
-        (_, "ifelse", [condition, a, b]) => bb.operand_type(condition) == Type::BOOL && plain(a) && plain(b),
-        (_, "getfield", [object, field]) => {
-            let ty = bb.operand_type(object);
-            let whole = matches!(ty, Type::Tuple(_) | Type::NamedTuple(_));
-            whole && plain(object) && field_type(module, &ty, field).is_some()
-        }
-        (_, name, [_, _]) if name.starts_with("checked_") && primitive.effects == Effects::PURE => {
-            types().is_some_and(|types| match types.as_slice() {
-                [a, b] => {
-                    let zero = |ty| Scalar::from_bits(ty, 0);
-                    args.iter().all(plain) && overflowing(Overflow::Add, true, &zero(*a), &zero(*b)).is_ok()
-                }
-                _ => false,
-            })
-        }
-        _ => false,
-    }
 }

@@ -203,7 +203,7 @@ impl Search<'_> {
         let blocks: Vec<BlockId> = numbers.iter().filter_map(|&number| block(number)).collect();
         let mut exit = None;
         for &from in &blocks {
-            if self.bb.block(from)?.odd_edges().is_some() {
+            if self.bb.has_odd_edges(from) {
                 return None;
             }
             let left = self.graph.successors(from).filter(|&to| !inside(to)).count();

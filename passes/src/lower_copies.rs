@@ -88,13 +88,8 @@ impl Copy {
     }
 
     fn lower(&self, bb: &mut BBCode, id: InstId) -> Result<(), EditError> {
-        let Some(before) = bb.block_of(id) else { return Err(EditError::NoSuchInst(id)) };
         let original = bb.inst(id).map(|inst| inst.stmt.clone()).ok_or(EditError::NoSuchInst(id))?;
-        let rest = bb.split_block(id)?;
-        // A block with nothing else ends with a goto.
-        if let Some((goto, _)) = bb.terminator(before) {
-            bb.remove_unchecked(goto)?;
-        }
+        let (before, rest) = bb.cut_block(id)?;
         let [fails, start, head, body] = [(); 4].map(|()| bb.insert_block_before(rest));
         let (fails, start, head, body) = (fails?, start?, head?, body?);
 

@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 
 use bbcode::BBCode;
 use hashbrown::HashMap;
+use hashbrown::hash_map::Entry;
 use ircode::{CallGraph, Function, Module, Name, Stmt, Type};
 
 use crate::differentiation::base_names::base_name;
@@ -54,24 +55,39 @@ pub(crate) fn lower(module: &mut Module<BBCode>, functions: &[Name]) -> Vec<(Nam
         return errors;
     }
     let mut lowering = Lowering::new(module, functions);
-    let mut bodies: Vec<(Name, BBCode)> = Vec::new();
-    for name in functions {
+    let mut bodies: Vec<(usize, BBCode)> = Vec::new();
+    let mut refused: BTreeMap<usize, PassError> = BTreeMap::new();
+    for (index, name) in functions.iter().enumerate() {
         let Some(function) = module.function(name) else { continue };
+        lowering.caller = Caller::Asked(index);
         match rewrite(&mut lowering, name, &function.body, None) {
-            Ok(body) => bodies.push((name.clone(), body)),
-            Err(error) => errors.push((name.clone(), error)),
+            Ok(body) => bodies.push((index, body)),
+            Err(error) => drop(refused.insert(index, error)),
         }
     }
-    let added = lowering.added;
-    for (name, body) in bodies {
-        if let Some(place) = module.body_mut(&name) {
+    lowering.make_variants();
+    lowering.refuse_callers(functions, &mut refused);
+    bodies.retain(|(index, _)| !refused.contains_key(index));
+    let added = lowering.finish(bodies.iter().map(|(index, _)| *index));
+    for (name, body) in bodies.into_iter().filter_map(|(index, body)| Some((functions.get(index)?, body))) {
+        if let Some(place) = module.body_mut(name) {
             *place = body;
         }
     }
-    for function in added.into_values().flatten() {
+    for function in added {
         module.replace_function(function);
     }
+    errors.extend(refused.into_iter().filter_map(|(index, error)| Some((functions.get(index)?.clone(), error))));
     errors
+}
+
+/// What calls a variant.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+enum Caller {
+    /// The function of this number among those that are to be lowered.
+    Asked(usize),
+    /// The variant of the function at this position.
+    Variant(usize),
 }
 
 /// What the functions of a module that are lowered together share.
@@ -82,12 +98,16 @@ struct Lowering<'m> {
     carries: bool,
     /// The type of what is thrown.
     exception: Type,
-    /// The functions that were added, by name; nothing of those that are being made.
+    /// The functions that were added, by name; nothing of variants that are still to be made.
     added: BTreeMap<Name, Option<Function<BBCode>>>,
-    /// By position of what they are variants of; those that are being made, too.
+    /// The names of variants and the types of what their functions return, by position of these.
     variants: HashMap<usize, (Name, Type)>,
-    /// The positions of these, in the order in which they were begun.
-    begun: Vec<usize>,
+    /// The positions of these, in the order in which they were first called.
+    wanted: Vec<usize>,
+    /// What is being rewritten.
+    caller: Caller,
+    /// Which calls which variant.
+    calls: Vec<(Caller, usize)>,
     /// Why there is no variant of the functions at these positions.
     refused: HashMap<usize, PassError>,
     /// By what they try.
@@ -116,33 +136,22 @@ impl<'m> Lowering<'m> {
             exception,
             added: BTreeMap::new(),
             variants: HashMap::new(),
-            begun: Vec::new(),
+            wanted: Vec::new(),
+            caller: Caller::Asked(0),
+            calls: Vec::new(),
             refused: HashMap::new(),
             probes: HashMap::new(),
         }
     }
 
-    /// The variant that returns the exceptions of the function at this position, and the type of the function's result.
+    /// The variant that returns the exceptions of the function at this position, and the type of the function's result. It is made later, so that
+    /// calls may go as deep as they want.
     fn variant(&mut self, position: usize) -> Result<(Name, Type), PassError> {
+        self.calls.push((self.caller, position));
         if let Some(known) = self.variants.get(&position) {
             return Ok(known.clone());
         }
-        if let Some(known) = self.refused.get(&position) {
-            return Err(known.clone());
-        }
-        let begun = self.begun.len();
-        self.make_variant(position).inspect_err(|error| {
-            // Those that were made meanwhile may call it.
-            for position in self.begun.split_off(begun) {
-                self.added.extend(self.variants.remove(&position).map(|(name, _)| (name, None)));
-            }
-            self.refused.insert(position, error.clone());
-        })
-    }
-
-    fn make_variant(&mut self, position: usize) -> Result<(Name, Type), PassError> {
-        let module = self.module;
-        let Some(function) = module.functions().get(position) else {
+        let Some(function) = self.module.functions().get(position) else {
             return Err(PassError::new(NAME, &"the module".into(), format!("there is no function {position}")));
         };
         let name = self.free_name(&format!("{}_or_thrown", base_name(&function.name)));
@@ -151,21 +160,89 @@ impl<'m> Lowering<'m> {
             ty => ty.clone(),
         };
         self.variants.insert(position, (name.clone(), result.clone()));
-        self.begun.push(position);
+        self.wanted.push(position);
         self.added.insert(name.clone(), None);
+        Ok((name, result))
+    }
+
+    /// Makes the variants that are called, and those that they call.
+    fn make_variants(&mut self) {
+        let mut made = 0;
+        while let Some(position) = self.wanted.get(made).copied() {
+            made += 1;
+            if let Err(error) = self.make_variant(position) {
+                self.refused.insert(position, error);
+            }
+        }
+    }
+
+    fn make_variant(&mut self, position: usize) -> Result<(), PassError> {
+        let known = self.variants.get(&position).cloned().zip(self.module.functions().get(position));
+        let Some(((name, result), function)) = known else { return Ok(()) };
+        self.caller = Caller::Variant(position);
         let mut body = rewrite(self, &function.name, &function.body, Some(result.clone()))?;
         if let Some(own) = body.argtypes.first_mut().filter(|own| matches!(own, Type::Function(_))) {
             *own = Type::function(name.clone());
         }
         let variant = Function {
-            name: name.clone(),
+            name,
             parameters: function.parameters.clone(),
             varargs: function.varargs,
             result: self.outcome(&result),
             body,
         };
         self.add(variant);
-        Ok((name, result))
+        Ok(())
+    }
+
+    /// Refuses what calls a variant that there is not.
+    fn refuse_callers(&mut self, functions: &[Name], refused: &mut BTreeMap<usize, PassError>) {
+        let mut callers: HashMap<usize, Vec<Caller>> = HashMap::new();
+        for &(caller, position) in &self.calls {
+            callers.entry(position).or_default().push(caller);
+        }
+        let mut work: Vec<usize> = self.wanted.iter().copied().filter(|at| self.refused.contains_key(at)).collect();
+        while let Some(position) = work.pop() {
+            let Some(error) = self.refused.get(&position).cloned() else { continue };
+            for caller in callers.remove(&position).unwrap_or_default() {
+                let name = match caller {
+                    Caller::Asked(index) => functions.get(index),
+                    Caller::Variant(position) => self.module.functions().get(position).map(|function| &function.name),
+                };
+                let name = name.map_or("", Name::as_str);
+                let error = error.clone().with_help(format!("it is called inside of try in {name}"));
+                match caller {
+                    Caller::Asked(index) => drop(refused.entry(index).or_insert(error)),
+                    Caller::Variant(position) => {
+                        if let Entry::Vacant(place) = self.refused.entry(position) {
+                            place.insert(error);
+                            work.push(position);
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// The functions that are to be added, where those of these numbers were lowered.
+    fn finish(mut self, lowered: impl Iterator<Item = usize>) -> Vec<Function<BBCode>> {
+        let mut calls: HashMap<Caller, Vec<usize>> = HashMap::new();
+        for &(caller, position) in &self.calls {
+            calls.entry(caller).or_default().push(position);
+        }
+        let mut work: Vec<Caller> = lowered.map(Caller::Asked).collect();
+        while let Some(caller) = work.pop() {
+            for position in calls.remove(&caller).unwrap_or_default() {
+                if self.variants.remove(&position).is_some() {
+                    work.push(Caller::Variant(position));
+                }
+            }
+        }
+        // Those that are left are called by nothing.
+        for (name, _) in self.variants.values() {
+            self.added.remove(name);
+        }
+        self.added.into_values().flatten().collect()
     }
 
     fn add(&mut self, function: Function<BBCode>) {

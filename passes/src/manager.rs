@@ -240,7 +240,7 @@ impl<'o> PassManager<'o> {
     }
 
     /// Runs a pass of your own on each function, behind those that there are. It may have a state, as it is any closure, and returns whether it changed
-    /// anything. `name` is what steps and errors call it.
+    /// anything. `name` is what steps and errors call it, also those that come from an edit by `?`.
     ///
     /// ```
     /// use bbcode::BBCode;
@@ -356,7 +356,9 @@ impl<'o> PassManager<'o> {
         let number = self.steps.len() + 1;
         let skipped = self.bisect_limit.is_some_and(|limit| number > limit);
         let start = Instant::now();
-        let changed = if skipped { false } else { run(module)? };
+        let unnamed = Name::from("");
+        let own = |error: PassError| error.or_of(pass, function.unwrap_or(&unnamed));
+        let changed = if skipped { false } else { run(module).map_err(own)? };
         let time = start.elapsed();
         if self.verify_each && !skipped {
             match function {
@@ -401,7 +403,7 @@ pub(crate) fn named_or_only(module: &Module<BBCode>, function: Option<&Name>) ->
 ///
 /// # Errors
 ///
-/// That of the pass.
+/// That of the pass; one that an edit gave says of which function it is.
 pub fn run_on_function(
     module: &mut Module<BBCode>,
     name: &Name,
@@ -413,7 +415,7 @@ pub fn run_on_function(
     if let Some(place) = module.body_mut(name) {
         *place = body;
     }
-    result
+    result.map_err(|error| error.or_of(PassError::EDIT, name))
 }
 
 fn verify_tables(module: &Module<BBCode>) -> Result<(), TableViolations> {
@@ -435,6 +437,25 @@ mod tests {
     #[test]
     fn passes_are_listed_by_name() {
         assert!(PASSES.is_sorted_by_key(|pass| pass.name));
+    }
+
+    #[test]
+    fn an_edit_that_fails_in_a_pass_says_in_which() {
+        let module = parse_module("function f(x::Float64)::Float64\n1 ─      return x\nend\n").unwrap().module;
+        let mut module: Module<BBCode> = module.map_into(BBCode::try_from).unwrap();
+        let twice = |bb: &mut BBCode, _: &Context<'_>| {
+            let Some((inst, _)) = bb.entry().and_then(|entry| bb.terminator(entry)) else { return Ok(false) };
+            bb.remove_unchecked(inst)?;
+            bb.remove_unchecked(inst)?;
+            Ok(true)
+        };
+        let error = PassManager::new([]).function_pass("twice", twice).run(&mut module, None).unwrap_err();
+        assert_eq!((error.pass, error.function.as_str()), ("twice", "f"));
+        let error = run_on_function(&mut module, &"f".into(), |bb, _| {
+            bb.set_next(bbcode::BlockId::default(), None)?;
+            Ok(true)
+        });
+        assert_eq!(error.unwrap_err().to_string(), "edit: there is no block #0\n  in f");
     }
 
     #[test]

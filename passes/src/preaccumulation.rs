@@ -4,6 +4,7 @@ use bbcode::{BBCode, BlockGraph, BlockId, EditError, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::graph::{LoopForest, LoopId};
 use ircode::{Constant, Module, NewInstruction, Operand, Scalar, Stmt, Type};
+use slotmap::SecondaryMap;
 
 use crate::manager::Context;
 use crate::replace::Replacements;
@@ -26,7 +27,7 @@ const MOST_STATEMENTS: usize = 256;
 /// overflows or underflows, and the adjoint is so small or large that its products did not, the result is an infinity, a NaN or zero.
 ///
 /// Linear are products with, and quotients by, what does not depend on the float in the round, sums, differences and negatives of such, and φs of
-/// such. What else is computed from the float stays as it is.
+/// such. What else is computed from the float stays as it is, and so does what may be undefined on some way, of which a product would be asked.
 ///
 /// This is the preaccumulation of local Jacobians (Griewank and Walther, *Evaluating Derivatives*, 2nd ed., 10.2), of one row and one column. It takes
 /// time linear in the function, but for a factor: the floats that a loop carries.
@@ -77,10 +78,12 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
             blocks.entry(id).or_default().push(block);
         }
     }
+    let undefined = bb.maybe_undefined();
     let mut found = Vec::new();
     for (id, each) in loops.iter().filter(|(id, each)| !each.irreducible && !parents.contains(id)) {
         let (Some(header), Some(blocks)) = (graph.block(each.header), blocks.get(&id)) else { continue };
-        let search = Search { module: context.module, bb, graph: &graph, loops: &loops, id, blocks };
+        let search =
+            Search { module: context.module, bb, graph: &graph, loops: &loops, id, blocks, undefined: &undefined };
         found.extend(bb.phi_nodes(header).filter_map(|(phi, _)| search.recurrence(phi)));
     }
     let mut replaced = Replacements::new();
@@ -110,6 +113,7 @@ struct Search<'a> {
     id: LoopId,
     /// The blocks of the loop, each after those that come before it in a round.
     blocks: &'a [BlockId],
+    undefined: &'a SecondaryMap<InstId, ()>,
 }
 
 impl Search<'_> {
@@ -127,7 +131,8 @@ impl Search<'_> {
                 if !depends || Some(block) == header && matches!(inst.stmt, Stmt::Phi(_)) {
                     continue;
                 }
-                if inst.ty == Type::FLOAT64 && self.is_linear(&inst.stmt, &linear, &dependent) {
+                let is_defined = !self.undefined.contains_key(id);
+                if is_defined && inst.ty == Type::FLOAT64 && self.is_linear(&inst.stmt, &linear, &dependent) {
                     linear.insert(id);
                     order.push(id);
                 }
@@ -153,7 +158,8 @@ impl Search<'_> {
 
     /// What a float at the header takes from the end of each round.
     fn next(&self, phi: InstId) -> Option<InstId> {
-        let inst = self.bb.inst(phi).filter(|inst| inst.ty == Type::FLOAT64)?;
+        let is_defined = !self.undefined.contains_key(phi);
+        let inst = self.bb.inst(phi).filter(|inst| is_defined && inst.ty == Type::FLOAT64)?;
         let inside = |block: BlockId| self.graph.number(block).is_some_and(|from| self.loops.contains(self.id, from));
         let mut around = inst.stmt.as_phi()?.entries.iter().filter(|entry| inside(entry.edge));
         let next = around.next()?.value.as_ref()?.as_value()?;
@@ -162,12 +168,9 @@ impl Search<'_> {
 
     /// Whether a statement that uses what depends on the φ is linear in it.
     fn is_linear(&self, stmt: &Stmt<Ids>, linear: &HashSet<InstId>, dependent: &HashSet<InstId>) -> bool {
-        let of = |values: &HashSet<InstId>, operand: &Operand<Ids>| {
-            operand.as_value().is_some_and(|value| values.contains(&value))
-        };
-        let is_linear = |operand: &Operand<Ids>| of(linear, operand);
+        let is_linear = |operand: &Operand<Ids>| operand.as_value().is_some_and(|value| linear.contains(&value));
         let is_free = |operand: &Operand<Ids>| match operand {
-            Operand::Value(_) => !of(dependent, operand),
+            Operand::Value(value) => !dependent.contains(value) && !self.undefined.contains_key(*value),
             operand => matches!(operand, Operand::Constant(_) | Operand::Argument(_)),
         };
         match stmt {

@@ -118,3 +118,31 @@ pub(crate) fn outside_predecessors(graph: &BlockGraph, forest: &LoopForest) -> H
     }
     found
 }
+
+/// For each loop, the innermost of it and those around it out of which nothing can move.
+pub(crate) fn closed_loops(bb: &BBCode, graph: &BlockGraph, forest: &LoopForest) -> HashMap<LoopId, Option<LoopId>> {
+    let outside = outside_predecessors(graph, forest);
+    let mut closed: HashMap<LoopId, Option<LoopId>> = HashMap::new();
+    let loops: Vec<_> = forest.iter().collect();
+    // Outer loops come last, so they are looked at first.
+    for (id, each) in loops.into_iter().rev() {
+        let from = outside.get(&id).map(Vec::as_slice).unwrap_or_default();
+        let here = each.irreducible || !can_have_preheader(bb, graph, each.header, from);
+        let around = each.parent.and_then(|parent| closed.get(&parent).copied().flatten());
+        closed.insert(id, if here { Some(id) } else { around });
+    }
+    closed
+}
+
+/// Whether a block can be put before a loop that is entered from these blocks.
+pub(crate) fn can_have_preheader(bb: &BBCode, graph: &BlockGraph, header: usize, outside: &[BlockId]) -> bool {
+    let Some(block) = graph.block(header) else { return false };
+    let caught = |from: BlockId| match bb.terminator(from).map(|(_, inst)| &inst.stmt) {
+        Some(Stmt::Enter(enter)) => enter.catch_dest == Some(block),
+        _ => false,
+    };
+    header != 0
+        && !bb.has_odd_edges(block)
+        && !outside.is_empty()
+        && outside.iter().all(|&from| !bb.has_odd_edges(from) && !caught(from))
+}

@@ -1,7 +1,7 @@
 //! Keeps in a value what a loop reads from a place of an array and stores there again on every round.
 
 use bbcode::{BBCode, BlockGraph, BlockId, EditError, Ids, InstId};
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use ircode::graph::LoopId;
 use ircode::{NewInstruction, Operand, Stmt, Type};
 use slotmap::SecondaryMap;
@@ -9,9 +9,8 @@ use slotmap::SecondaryMap;
 use crate::analyses::effects::effects;
 use crate::analyses::local_arrays::local_arrays;
 use crate::analyses::loop_ranges::LoopRanges;
-use crate::loop_invariant_motion::can_have_preheader;
 use crate::manager::Context;
-use crate::preheaders::{Preheaders, outside_predecessors};
+use crate::preheaders::{Preheaders, can_have_preheader, outside_predecessors};
 use crate::{PassError, PassResult};
 
 /// The pass's name on the command line.
@@ -74,6 +73,8 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
 #[derive(Clone, Debug)]
 struct Access {
     id: InstId,
+    /// Whether the index is checked.
+    check: Operand<Ids>,
     array: InstId,
     indices: Vec<Operand<Ids>>,
     /// What is stored.
@@ -88,9 +89,21 @@ type Promotion = Vec<Access>;
 struct Around {
     id: LoopId,
     header: BlockId,
-    /// Its blocks, in an order in which each comes after those that dominate it, with their immediate dominators.
-    blocks: Vec<(BlockId, Option<BlockId>)>,
+    /// Its blocks, in an order in which each comes after those that dominate it.
+    blocks: Vec<BlockId>,
     latches: Vec<BlockId>,
+    /// The blocks that run on every round, in their order, with their places there.
+    every_round: HashMap<BlockId, usize>,
+    /// How many of these have run where each of its blocks ends.
+    run_before: HashMap<BlockId, usize>,
+}
+
+/// The accesses of a loop.
+struct Accesses {
+    list: Vec<Access>,
+    /// The places in the list, by statement and by array.
+    of_statement: HashMap<InstId, usize>,
+    of_array: HashMap<InstId, Vec<usize>>,
 }
 
 struct Search<'a> {
@@ -112,27 +125,39 @@ impl Search<'_> {
         let LoopRanges { bb, graph, loops, domtree, .. } = self.ranges;
         let parents: Vec<LoopId> = loops.iter().filter_map(|(_, found)| found.parent).collect();
         let outside = outside_predecessors(graph, loops);
-        let mut blocks_of: HashMap<LoopId, Vec<(BlockId, Option<BlockId>)>> = HashMap::new();
+        let mut blocks_of: HashMap<LoopId, Vec<(usize, BlockId)>> = HashMap::new();
         for number in domtree.preorder() {
             if let (Some(id), Some(block)) = (loops.innermost(number), graph.block(number)) {
-                let dominator = domtree.immediate_dominator(number).and_then(|dominator| graph.block(dominator));
-                blocks_of.entry(id).or_default().push((block, dominator));
+                blocks_of.entry(id).or_default().push((number, block));
             }
         }
-        let odd = |block: BlockId| bb.block(block).is_none_or(|data| data.odd_edges().is_some());
         let mut found = Vec::new();
         for (id, each) in loops.iter().filter(|(id, each)| !each.irreducible && !parents.contains(id)) {
             let from = outside.get(&id).map(Vec::as_slice).unwrap_or_default();
-            let (Some(header), Some(blocks)) = (graph.block(each.header), blocks_of.remove(&id)) else { continue };
-            let is_open = blocks.iter().any(|&(block, _)| odd(block) || graph.successors(block).any(odd));
+            let (Some(header), Some(numbered)) = (graph.block(each.header), blocks_of.remove(&id)) else { continue };
+            let is_open = numbered.iter().any(|&(_, block)| {
+                bb.has_odd_edges(block) || graph.successors(block).any(|next| bb.has_odd_edges(next))
+            });
             if is_open || !can_have_preheader(bb, graph, each.header, from) {
                 continue;
             }
-            let inside = graph.graph().predecessors(each.header).filter(|&pred| loops.contains(id, pred));
-            let mut latches: Vec<BlockId> = inside.filter_map(|pred| graph.block(pred)).collect();
+            let inside = || graph.graph().predecessors(each.header).filter(|&pred| loops.contains(id, pred));
+            let mut latches: Vec<BlockId> = inside().filter_map(|pred| graph.block(pred)).collect();
             latches.sort_unstable();
             latches.dedup();
-            found.push(Around { id, header, blocks, latches });
+            let common = inside().reduce(|a, b| domtree.nearest_common_dominator(a, b).unwrap_or(each.header));
+            let (mut every_round, mut run_before) = (HashMap::new(), HashMap::new());
+            for &(number, block) in &numbered {
+                let dominator = domtree.immediate_dominator(number).and_then(|dominator| graph.block(dominator));
+                let mut count = dominator.and_then(|dominator| run_before.get(&dominator)).copied().unwrap_or(0);
+                if common.is_some_and(|common| domtree.dominates(number, common)) {
+                    every_round.insert(block, count);
+                    count += 1;
+                }
+                run_before.insert(block, count);
+            }
+            let blocks = numbered.into_iter().map(|(_, block)| block).collect();
+            found.push(Around { id, header, blocks, latches, every_round, run_before });
         }
         found
     }
@@ -143,17 +168,20 @@ impl Search<'_> {
     fn promotions_in(&self, of: &Around) -> Vec<Promotion> {
         let accesses = self.accesses(of);
         let mut found: Vec<Promotion> = Vec::new();
-        if accesses.is_empty() {
+        if accesses.list.is_empty() {
             return found;
         }
         let LoopRanges { module, bb, .. } = self.ranges;
+        let mut promoted: HashSet<InstId> = HashSet::new();
         for (id, inst) in bb.insts(of.header) {
-            if found.iter().flatten().any(|access| access.id == id) {
+            if promoted.contains(&id) {
                 continue;
             }
-            if let Some(first) = accesses.iter().find(|access| access.id == id && access.stored.is_none())
+            let access = accesses.of_statement.get(&id).and_then(|&place| accesses.list.get(place));
+            if let Some(first) = access.filter(|access| access.stored.is_none())
                 && let Some(promotion) = self.promotion(of, first, &accesses)
             {
+                promoted.extend(promotion.iter().map(|access| access.id));
                 found.push(promotion);
                 continue;
             }
@@ -166,19 +194,22 @@ impl Search<'_> {
     }
 
     /// The loads from local arrays and stores to them in a loop.
-    fn accesses(&self, of: &Around) -> Vec<Access> {
+    fn accesses(&self, of: &Around) -> Accesses {
         let LoopRanges { module, bb, .. } = self.ranges;
-        let mut found = Vec::new();
-        for &(block, _) in &of.blocks {
+        let mut found = Accesses { list: Vec::new(), of_statement: HashMap::new(), of_array: HashMap::new() };
+        for &block in &of.blocks {
             for (id, inst) in bb.insts(block) {
                 let Some((primitive, args)) = module.primitive_call(&inst.stmt) else { continue };
-                let (array, stored, indices) = match (primitive.name, args) {
-                    ("arrayref" | "const_arrayref", [_, array, indices @ ..]) => (array, None, indices),
-                    ("arrayset", [_, array, stored, indices @ ..]) => (array, Some(stored.clone()), indices),
+                let (check, array, stored, indices) = match (primitive.name, args) {
+                    ("arrayref" | "const_arrayref", [check, array, indices @ ..]) => (check, array, None, indices),
+                    ("arrayset", [check, array, stored, indices @ ..]) => (check, array, Some(stored.clone()), indices),
                     _ => continue,
                 };
                 if let Some(array) = array.as_value().filter(|array| self.arrays.contains_key(*array)) {
-                    found.push(Access { id, array, indices: indices.to_vec(), stored, block });
+                    let (check, indices) = (check.clone(), indices.to_vec());
+                    found.of_statement.insert(id, found.list.len());
+                    found.of_array.entry(array).or_insert_with(Vec::new).push(found.list.len());
+                    found.list.push(Access { id, check, array, indices, stored, block });
                 }
             }
         }
@@ -186,7 +217,7 @@ impl Search<'_> {
     }
 
     /// What a loop does with the element from which a load reads, if it can be kept in a value.
-    fn promotion(&self, of: &Around, first: &Access, accesses: &[Access]) -> Option<Promotion> {
+    fn promotion(&self, of: &Around, first: &Access, accesses: &Accesses) -> Option<Promotion> {
         let element = self.arrays.get(first.array)?;
         let is_inside = |operand: &Operand<Ids>| self.ranges.is_inside(of.id, operand);
         let is_invariant = |index: &Operand<Ids>| match index {
@@ -197,7 +228,7 @@ impl Search<'_> {
         if is_inside(&Operand::Value(first.array)) || !first.indices.iter().all(is_invariant) {
             return None;
         }
-        let of_array = accesses.iter().filter(|access| access.array == first.array);
+        let of_array = accesses.of_array.get(&first.array)?.iter().filter_map(|&place| accesses.list.get(place));
         let (same, others): (Vec<&Access>, Vec<&Access>) = of_array.partition(|access| self.is_same(first, access));
         let is_stored = same.iter().any(|access| access.stored.is_some());
         let can = is_stored
@@ -208,7 +239,7 @@ impl Search<'_> {
 
     /// Whether an access is made on every round, and of a value of the type of the elements.
     fn is_plain(&self, of: &Around, access: &Access, element: &Type) -> bool {
-        let LoopRanges { bb, graph, domtree, .. } = self.ranges;
+        let bb = self.ranges.bb;
         let fits = match &access.stored {
             Some(value @ (Operand::Value(_) | Operand::Argument(_) | Operand::Constant(_))) => {
                 bb.operand_type(value) == *element
@@ -216,11 +247,7 @@ impl Search<'_> {
             Some(_) => false,
             None => bb.operand_type(&Operand::Value(access.id)) == *element,
         };
-        let dominates = |latch: &BlockId| match (graph.number(access.block), graph.number(*latch)) {
-            (Some(block), Some(latch)) => domtree.dominates(block, latch),
-            _ => false,
-        };
-        fits && of.latches.iter().all(dominates)
+        fits && of.every_round.contains_key(&access.block)
     }
 
     fn is_same(&self, one: &Access, other: &Access) -> bool {
@@ -239,9 +266,8 @@ impl Search<'_> {
         if let Some(difference) = another.minus(&index) {
             return difference != 0;
         }
-        let blocks: Vec<BlockId> = of.blocks.iter().map(|(block, _)| *block).collect();
         let counter = another.root.as_ref().and_then(Operand::as_value);
-        let Some(range) = counter.and_then(|counter| ranges.range(of.id, &blocks, counter)) else { return false };
+        let Some(range) = counter.and_then(|counter| ranges.range(of.id, &of.blocks, counter)) else { return false };
         // There is an element at the index, so that it is small; what differs little from it does so as integers without bounds do.
         let beyond = |bound: &Operand<Ids>| {
             let difference = ranges.sum(bound).minus(&index)?;
@@ -262,8 +288,9 @@ impl Around {
         before: BlockId,
     ) -> Result<(), EditError> {
         let mut exits: Vec<(BlockId, BlockId)> = Vec::new();
-        for &(from, _) in &self.blocks {
-            let mut left: Vec<BlockId> = graph.successors(from).filter(|&to| !self.contains(to)).collect();
+        for &from in &self.blocks {
+            let mut left: Vec<BlockId> =
+                graph.successors(from).filter(|to| !self.run_before.contains_key(to)).collect();
             left.sort_unstable();
             left.dedup();
             for to in left {
@@ -274,10 +301,6 @@ impl Around {
         promotions.iter().try_for_each(|accesses| self.promote(bb, accesses, before, &exits))
     }
 
-    fn contains(&self, block: BlockId) -> bool {
-        self.blocks.iter().any(|(inside, _)| *inside == block)
-    }
-
     /// Loads an element in the block before the loop, keeps it in a φ, and stores it where control leaves the loop.
     fn promote(
         &self,
@@ -286,43 +309,50 @@ impl Around {
         before: BlockId,
         exits: &[(BlockId, BlockId)],
     ) -> Result<(), EditError> {
-        let load = accesses.first().and_then(|first| bb.inst(first.id)).cloned();
         let store = accesses.iter().rev().find(|access| access.stored.is_some());
-        let (Some(load), Some(store)) = (load, store.and_then(|last| bb.inst(last.id)).cloned()) else {
+        let (Some(first), Some(store)) = (accesses.first(), store) else { return Ok(()) };
+        let (Some(load), Some(store)) = (bb.inst(first.id).cloned(), bb.inst(store.id).cloned()) else {
             return Ok(());
         };
+        // What is checked is whether there is such an element; what says so in the loop may not be there outside.
+        let check = match &first.check {
+            check @ Operand::Constant(_) => check.clone(),
+            _ => true.into(),
+        };
+        let place = |stored: Option<Operand<Ids>>| {
+            let operands = [check.clone(), Operand::Value(first.array)].into_iter().chain(stored);
+            operands.chain(first.indices.iter().cloned()).collect::<Vec<_>>()
+        };
         let new = |stmt: Stmt<Ids>| NewInstruction::new(stmt, load.ty.clone()).with_line(load.line);
-        let start = bb.insert_before_terminator(before, new(load.stmt.clone()))?;
+        let read = Stmt::call(Operand::global("Base", "arrayref"), place(None));
+        let start = bb.insert_before_terminator(before, new(read))?;
         let phi = bb.insert_at_start(self.header, new(Stmt::phi([])))?;
 
-        // What the element is at the end of each block.
-        let mut ends: HashMap<BlockId, InstId> = HashMap::new();
-        for &(block, dominator) in &self.blocks {
-            let above = dominator.filter(|_| block != self.header).and_then(|dominator| ends.get(&dominator));
-            let mut current = above.copied().unwrap_or(phi);
-            for access in accesses.iter().filter(|access| access.block == block) {
-                let value = access.stored.clone().unwrap_or(Operand::Value(current));
-                if let Some(inst) = bb.inst_mut(access.id) {
-                    (inst.stmt, inst.ty) = (Stmt::Value(value), load.ty.clone());
-                }
-                if access.stored.is_some() {
-                    current = access.id;
-                }
+        // The stores, by how many blocks of every round have run before theirs, in order.
+        let mut stores: Vec<(usize, InstId)> = Vec::new();
+        let mut current = phi;
+        for access in accesses {
+            let value = access.stored.clone().unwrap_or(Operand::Value(current));
+            if let Some(inst) = bb.inst_mut(access.id) {
+                (inst.stmt, inst.ty) = (Stmt::Value(value), load.ty.clone());
             }
-            ends.insert(block, current);
+            if access.stored.is_some() {
+                current = access.id;
+                stores.push((self.every_round.get(&access.block).copied().unwrap_or(0), current));
+            }
         }
-        let end = |block: &BlockId| Operand::Value(ends.get(block).copied().unwrap_or(phi));
+        // What the element is at the end of a block.
+        let end = |block: &BlockId| {
+            let run = self.run_before.get(block).copied().unwrap_or(0);
+            let last = stores.partition_point(|(before, _)| *before < run).checked_sub(1);
+            Operand::Value(last.and_then(|last| stores.get(last)).map_or(phi, |(_, store)| *store))
+        };
 
         let around = self.latches.iter().map(|latch| (*latch, Some(end(latch))));
         bb.replace(phi, Stmt::phi(std::iter::once((before, Some(Operand::Value(start)))).chain(around)))?;
         for (from, to) in exits {
-            let mut stmt = store.stmt.clone();
-            if let Stmt::Call(call) = &mut stmt
-                && let Some(stored) = call.args.get_mut(2)
-            {
-                *stored = end(from);
-            }
-            bb.insert_at_start(*to, NewInstruction::new(stmt, store.ty.clone()).with_line(store.line))?;
+            let write = Stmt::call(Operand::global("Base", "arrayset"), place(Some(end(from))));
+            bb.insert_at_start(*to, NewInstruction::new(write, store.ty.clone()).with_line(store.line))?;
         }
         Ok(())
     }

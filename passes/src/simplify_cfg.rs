@@ -74,7 +74,7 @@ fn forward_empty_blocks(bb: &mut BBCode) -> bool {
         let Some(target) = only_way_on(bb, block).filter(|target| *target != block) else { continue };
         let only_goes_on =
             bb.insts(block).all(|(_, inst)| inst.stmt.is_nothing() || matches!(inst.stmt, Stmt::Goto(_)));
-        let odd = [block, target].iter().any(|block| bb.block(*block).is_none_or(|data| data.odd_edges().is_some()));
+        let odd = [block, target].iter().any(|block| bb.has_odd_edges(*block));
         if !only_goes_on || odd || bb.block(target).is_none() {
             continue;
         }
@@ -83,13 +83,13 @@ fn forward_empty_blocks(bb: &mut BBCode) -> bool {
         from.sort_unstable();
         from.dedup();
         let has_phis = bb.phi_nodes(target).next().is_some();
-        let movable = |pred: &BlockId| {
-            *pred != block
-                && bb.block(*pred).is_some_and(|data| data.odd_edges().is_none())
-                && !(has_phis && brings.contains(&(target, *pred)))
-                && !matches!(bb.terminator(*pred).map(|(_, inst)| &inst.stmt), Some(Stmt::Enter(_)))
+        let stays = |pred: &BlockId| {
+            *pred == block
+                || bb.has_odd_edges(*pred)
+                || has_phis && brings.contains(&(target, *pred))
+                || matches!(bb.terminator(*pred).map(|(_, inst)| &inst.stmt), Some(Stmt::Enter(_)))
         };
-        if from.is_empty() || !from.iter().all(movable) {
+        if from.is_empty() || from.iter().any(stays) {
             preds.insert(block, from);
             continue;
         }
@@ -323,7 +323,7 @@ fn merge_chains(bb: &mut BBCode) -> bool {
             && target != block
             && graph.predecessors(target).eq([block])
             && !graph.has_virtual_predecessor(target)
-            && bb.block(target).is_some_and(|target| target.odd_edges().is_none())
+            && !bb.has_odd_edges(target)
             && single_values(bb, target).is_some()
         {
             joined.insert(target, block);

@@ -6,9 +6,8 @@ use ircode::primitives::MemoryEffect;
 use ircode::{NewInstruction, Operand, Stmt, Type};
 
 use crate::PassResult;
-use crate::loop_invariant_motion::closed_loops;
 use crate::manager::Context;
-use crate::preheaders::Preheaders;
+use crate::preheaders::{Preheaders, closed_loops};
 
 /// The pass's name on the command line.
 pub const NAME: &str = "stack-hoisting";
@@ -71,7 +70,11 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
 /// The statements that make stacks on which nothing but operations on stacks work, in the order of the function.
 fn stacks_of_their_own(bb: &BBCode, context: &Context<'_>) -> Vec<InstId> {
     let primitive = |stmt: &Stmt<Ids>| context.module.primitive_call(stmt).map(|(primitive, _)| primitive);
-    let makes = |stmt: &Stmt<Ids>| primitive(stmt).is_some_and(|primitive| primitive.name == "new_stack");
+    // The type may be a value that is not there before the loop.
+    let makes = |stmt: &Stmt<Ids>| {
+        let call = context.module.primitive_call(stmt);
+        call.is_some_and(|(primitive, args)| primitive.name == "new_stack" && matches!(args, [Operand::Constant(_)]))
+    };
     let made: Vec<InstId> = bb.all_insts().filter(|(_, inst)| makes(&inst.stmt)).map(|(id, _)| id).collect();
     if made.is_empty() {
         return made;

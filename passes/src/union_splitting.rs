@@ -10,6 +10,7 @@ use ircode::{
     field_position, method_of,
 };
 
+use crate::analyses::method_choice::{Choice, MOST, choices, is_exact, is_open, known_type, only_choice};
 use crate::differentiation::dispatch::{self, Candidate};
 use crate::link_methods::{reads_itself, type_of};
 use crate::{PassError, PassResult};
@@ -17,16 +18,13 @@ use crate::{PassError, PassResult};
 /// The pass's name on the command line.
 pub const NAME: &str = "union-splitting";
 
-/// Where more methods fit, the call stays as it is.
-pub(crate) const MOST: usize = 16;
-
 /// Turns calls of functions of which the module has methods, and calls of objects, into calls of these methods where the types of the arguments or of the object are not
-/// known: `Core.isa` asks for the types of one method after the other, and the calls take what they are known to be then. So does `getfield` of what is one of several tuples
+/// known: `Core.isa` asks for the types of one method after the other, the most specific one first, and the calls take what they are known to be then. So does `getfield` of what is one of several tuples
 /// or structs. Where none fits it is an error when the program runs, as it was; what may be a function that is called as a value stays such a call. True if there
 /// was such a call in the functions that it was run on: in the one of this name, or in all.
 ///
-/// A method fits whose types are the known ones of the arguments. The run can ask for types of which values have no other, more exact one; where a method that may fit
-/// takes something else, the call stays as it is. So does that of a primitive, but where there is a method for each combination of types, arithmetic
+/// The run can ask for types of which values have no other, more exact one; where it would have to ask for another type, or the program does not tell which of two
+/// methods is more specific, the call stays as it is. So does that of a primitive, but where there is a method for each combination of types, arithmetic
 /// on what is no number left aside, which fails; or for a struct that is asked for elements: that is called without a question.
 pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
     let chosen: Vec<Name> = match function {
@@ -114,68 +112,26 @@ impl Splitter<'_> {
         let is_value = matches!(call.callee, Operand::Value(_) | Operand::Argument(_));
         let shown = || call.callee.as_constant().and_then(Constant::shown_object).map(|(ty, _)| ty);
         let given: Vec<Type> = call.args.iter().map(|arg| type_of(self.module, bb, arg)).collect();
-        let mut ways = Vec::new();
-        let mut rest = Rest::Fails;
-        if is_value {
-            let object = bb.operand_type(&call.callee);
+        let (ways, mut rest) = if is_value {
             if self.module.callee(&call.callee).is_some() {
                 return None;
             }
-            let known = plain(&object);
-            if !self.is_open(&object) || !self.is_open(&known) {
+            let object = bb.operand_type(&call.callee);
+            let known = known_type(self.module, &object);
+            if !is_open(self.module, &object) || !is_open(self.module, &known) {
                 return self.methods_of_object(inst, &known, &given);
             }
-            for (position, ty) in &self.objects {
-                if self.may_be(&object, ty) && self.is_exact(ty) {
-                    let tests = self.tests(*position, &given)?;
-                    ways.extend(tests.map(|tests| Way {
-                        callee: None,
-                        tests: [vec![(0, ty.clone())], tests].concat(),
-                        ty: None,
-                    }));
-                }
-            }
-            // What is no function has no other methods.
-            let is_object = |ty: &Type| {
-                self.objects.iter().any(|(_, of)| of == ty)
-                    || self.module.struct_fields(ty).is_some() && self.is_exact(ty)
-            };
-            let is_one_of_them = matches!(&object, Type::Union(members) if members.iter().all(is_object));
-            if !ways.is_empty() && !is_one_of_them {
-                let candidates = self.candidates.get_or_init(|| dispatch::candidates(self.module, &[], true));
-                if candidates.iter().any(|candidate| candidate.takes(given.len())) {
-                    rest = Rest::Call;
-                }
-            }
+            self.methods_of_values(&object, &given)?
         } else if let (None, Some(object)) = (primitive, shown()) {
             return self.methods_of_object(inst, &object, &given);
-        } else if let Some(method) = primitive.and_then(|(primitive, _)| self.method_of_structs(primitive, &given)) {
-            ways.push(Way { callee: Some(Operand::global("", method)), tests: Vec::new(), ty: None });
         } else {
-            let combinations = match primitive {
-                Some(_) => Some(self.combinations(&given)?),
-                None => None,
-            };
-            let methods = match primitive {
-                Some((primitive, _)) => self.module.methods(primitive.name),
-                None => self.methods_of(&inst.stmt)?,
-            };
-            for &position in methods {
-                let tests = self.tests(position, &given)?;
-                let name = &self.module.functions().get(position)?.name;
-                ways.extend(tests.map(|tests| Way { callee: Some(Operand::global("", name)), tests, ty: None }));
+            match primitive {
+                Some((primitive, _)) => self.methods_beside(primitive, &given)?,
+                None => (self.named_ways(self.methods_of(&inst.stmt)?, &given)?, Rest::Fails),
             }
-            if let (Some((primitive, _)), Some(combinations)) = (primitive, combinations)
-                && ways.len() != combinations
-            {
-                // What is a primitive for the rest stays one. Arithmetic is one for numbers only.
-                if !primitive.is_arithmetic()
-                    || self.combinations_of_numbers(&given) != self.ways_of_numbers(&ways, &given)
-                {
-                    return None;
-                }
-                rest = Rest::FailingCall;
-            }
+        };
+        if ways.last().is_some_and(|last| last.tests.is_empty()) {
+            rest = Rest::LastWay;
         }
         if ways.is_empty() || ways.len() > MOST {
             return None;
@@ -184,13 +140,82 @@ impl Splitter<'_> {
         Some(Split { operands, ways, rest, ty: inst.ty.clone(), line: inst.line })
     }
 
+    /// The ways of a call of what may be one of several objects, and what is done with others.
+    fn methods_of_values(&self, object: &Type, given: &[Type]) -> Option<(Vec<Way>, Rest)> {
+        let mut ways = Vec::new();
+        let mut tried: Vec<&Type> = Vec::new();
+        for (_, ty) in &self.objects {
+            let may_be = match object {
+                Type::Union(members) => members.iter().any(|member| member == ty || is_open(self.module, member)),
+                _ => true,
+            };
+            if may_be && is_exact(self.module, ty) && !tried.contains(&ty) {
+                tried.push(ty);
+                ways.extend(self.methods_of_type(ty, given)?.into_iter().map(|choice| Way {
+                    callee: None,
+                    tests: [vec![(0, ty.clone())], behind_callee(choice.tests)].concat(),
+                    ty: None,
+                }));
+            }
+        }
+        // What is no function has no other methods.
+        let is_object = |ty: &Type| self.objects.iter().any(|(_, of)| of == ty) || is_exact_struct(self.module, ty);
+        let is_one_of_them = matches!(object, Type::Union(members) if members.iter().all(is_object));
+        if !ways.is_empty() && !is_one_of_them {
+            let candidates = self.candidates.get_or_init(|| dispatch::candidates(self.module, &[], true));
+            if candidates.iter().any(|candidate| candidate.takes(given.len())) {
+                return Some((ways, Rest::Call));
+            }
+        }
+        Some((ways, Rest::Fails))
+    }
+
+    /// The ways of a call of a primitive of which the module has methods, and what is done where none fits.
+    fn methods_beside(&self, primitive: &Primitive, given: &[Type]) -> Option<(Vec<Way>, Rest)> {
+        if let Some(method) = self.method_of_structs(primitive, given) {
+            let way = Way { callee: Some(Operand::global("", method)), tests: Vec::new(), ty: None };
+            return Some((vec![way], Rest::LastWay));
+        }
+        let combinations = self.combinations(given)?;
+        let ways = self.named_ways(self.module.methods(primitive.name), given)?;
+        let is_asked = |way: &Way| {
+            let asked = |at: usize| way.tests.iter().any(|(number, _)| *number == at + 1);
+            given.iter().enumerate().all(|(at, ty)| !matches!(ty, Type::Union(_)) || asked(at))
+        };
+        // Each way is one combination.
+        if !ways.iter().all(is_asked) {
+            return None;
+        }
+        if ways.len() == combinations {
+            return Some((ways, Rest::Fails));
+        }
+        // What is a primitive for the rest stays one. Arithmetic is one for numbers only.
+        let is_for_numbers = primitive.is_arithmetic();
+        let fails = is_for_numbers && self.combinations_of_numbers(given) == self.ways_of_numbers(&ways, given);
+        fails.then_some((ways, Rest::FailingCall))
+    }
+
+    /// The ways of a call that is one of these methods.
+    fn named_ways(&self, methods: &[usize], given: &[Type]) -> Option<Vec<Way>> {
+        let named = |choice: Choice| {
+            let name = &self.module.functions().get(choice.method)?.name;
+            Some(Way { callee: Some(Operand::global("", name)), tests: behind_callee(choice.tests), ty: None })
+        };
+        choices(self.module, methods.iter().copied(), given)?.into_iter().map(named).collect()
+    }
+
+    /// The methods of objects of a type that may take such arguments.
+    fn methods_of_type(&self, object: &Type, given: &[Type]) -> Option<Vec<Choice>> {
+        let methods = self.objects.iter().filter(|(_, ty)| ty == object).map(|(position, _)| *position);
+        choices(self.module, methods, given)
+    }
+
     /// The method that a call of a primitive is where what is asked for its elements is no array, but a struct of the module.
     fn method_of_structs(&self, primitive: &Primitive, given: &[Type]) -> Option<&Name> {
         let of = given.first().filter(|_| primitive.is_of_elements())?;
-        self.module.struct_fields(of).filter(|_| self.is_exact(of))?;
-        let mut methods = self.module.methods(primitive.name).iter();
-        let fits = methods.find(|position| self.tests(**position, given) == Some(Some(Vec::new())));
-        Some(&self.module.functions().get(*fits?)?.name)
+        self.module.struct_fields(of).filter(|_| is_exact(self.module, of))?;
+        let method = only_choice(self.module, self.module.methods(primitive.name).iter().copied(), given)?;
+        Some(&self.module.functions().get(method)?.name)
     }
 
     /// What becomes of a call of an object of this type, if the types of the arguments decide which of its methods that is.
@@ -199,16 +224,17 @@ impl Splitter<'_> {
         // What holds nothing is not looked at by its methods.
         let holds_nothing = self.module.struct_fields(object).is_none_or(|fields| fields.is_empty());
         let mut ways = Vec::new();
-        for (position, _) in self.objects.iter().filter(|(_, ty)| ty == object) {
-            let method = self.module.functions().get(*position)?;
+        for choice in self.methods_of_type(object, given)? {
+            let method = self.module.functions().get(choice.method)?;
             let callee = (holds_nothing || !reads_itself(&method.body)).then(|| Operand::global("", &method.name));
-            ways.extend(self.tests(*position, given)?.map(|tests| Way { callee, tests, ty: None }));
+            ways.push(Way { callee, tests: behind_callee(choice.tests), ty: None });
         }
-        if ways.is_empty() || ways.len() > MOST || ways.iter().any(|way| way.tests.is_empty()) {
+        if ways.first()?.tests.is_empty() {
             return None;
         }
+        let rest = if ways.last()?.tests.is_empty() { Rest::LastWay } else { Rest::Fails };
         let operands = [&call.callee].into_iter().chain(&call.args).cloned().collect();
-        Some(Split { operands, ways, rest: Rest::Fails, ty: inst.ty.clone(), line: inst.line })
+        Some(Split { operands, ways, rest, ty: inst.ty.clone(), line: inst.line })
     }
 
     /// The methods of a function that is called by its name.
@@ -227,7 +253,7 @@ impl Splitter<'_> {
         for ty in given {
             if let Type::Union(members) = ty {
                 combinations = combinations.checked_mul(members.len())?;
-                if combinations > MOST || !members.iter().all(|member| self.is_exact(member)) {
+                if combinations > MOST || !members.iter().all(|member| is_exact(self.module, member)) {
                     return None;
                 }
             }
@@ -269,7 +295,7 @@ impl Splitter<'_> {
     /// The fields of this name or number of an object that may be of one of some types.
     fn fields(&self, object: &Type, field: &Operand<Ids>) -> Option<Vec<Way>> {
         let (Type::Union(members), Some(field)) = (object, field.as_constant()) else { return None };
-        if members.len() > MOST || !members.iter().all(|member| self.is_exact(member)) {
+        if members.len() > MOST || !members.iter().all(|member| is_exact(self.module, member)) {
             return None;
         }
         let mut ways = Vec::with_capacity(members.len());
@@ -289,91 +315,24 @@ impl Splitter<'_> {
         }
         (!ways.is_empty()).then_some(ways)
     }
-
-    /// What must be tested before a method is called: `Some(None)` if it does not fit, `None` if that cannot be tested.
-    fn tests(&self, position: usize, given: &[Type]) -> Option<Option<Vec<(usize, Type)>>> {
-        let function = self.module.functions().get(position)?;
-        let taken: Vec<&Type> = match (function.body.argtypes.get(1..)?, function.varargs) {
-            // What it collects, of which the type says how many there are.
-            ([first @ .., Type::Tuple(rest)], true) if !rest.iter().any(|ty| !self.is_exact(ty)) => {
-                first.iter().chain(rest.iter()).collect()
-            }
-            (_, true) => return Some(None),
-            (taken, false) => taken.iter().collect(),
-        };
-        if taken.len() != given.len() {
-            return Some(None);
-        }
-        let mut tests = Vec::new();
-        for (index, (given, taken)) in given.iter().zip(taken).enumerate() {
-            let (given, taken) = (&known_type(self.module, given), &known_type(self.module, taken));
-            if given == taken {
-                continue;
-            }
-            if !self.may_be(given, taken) {
-                return Some(None);
-            }
-            if !self.is_exact(taken) {
-                return None;
-            }
-            tests.push((index + 1, taken.clone()));
-        }
-        Some(Some(tests))
-    }
-
-    /// Whether values of a type may be of several types.
-    fn is_open(&self, ty: &Type) -> bool {
-        match ty {
-            Type::Union(_) => true,
-            // An abstract type, as the module declares the others.
-            Type::Named(name) => !ty.is_known_value() && self.module.type_def(name).is_none(),
-            ty => ty.is_unknown(),
-        }
-    }
-
-    fn may_be(&self, given: &Type, taken: &Type) -> bool {
-        match given {
-            Type::Union(members) => members.iter().any(|member| member == taken || self.is_open(member)),
-            given => self.is_open(given),
-        }
-    }
-
-    /// Whether values of a type have no other, more exact one, and the run can ask for it.
-    fn is_exact(&self, ty: &Type) -> bool {
-        match ty {
-            Type::Scalar(_) | Type::Nothing | Type::String | Type::Symbol | Type::Function(_) => true,
-            Type::Array(array) => match &array.element {
-                Type::Any => true,
-                Type::Union(members) => members.iter().all(|member| self.is_exact(member)),
-                element => self.is_exact(element),
-            },
-            Type::TypeOf(ty) => self.is_exact(ty),
-            Type::Tuple(elements) => elements.iter().all(|element| self.is_exact(element)),
-            Type::Named(name) => self.module.type_def(name).is_some() && !self.module.may_be_of_subclass(name),
-            _ => false,
-        }
-    }
 }
 
-/// A type by which methods are told apart: what the compiler knows of a value beside its type makes no difference, but which function it is.
-pub(crate) fn known_type(module: &Module<BBCode>, ty: &Type) -> Type {
-    module.type_of_known_function(ty).unwrap_or_else(|| plain(ty))
+/// Whether a type is that of a struct, which is exact.
+fn is_exact_struct(module: &Module<BBCode>, ty: &Type) -> bool {
+    module.struct_fields(ty).is_some() && is_exact(module, ty)
 }
 
-fn plain(ty: &Type) -> Type {
-    ty.widened().unwrap_or_else(|| ty.clone())
+/// Tests of arguments as those of operands, of which the first is what is called.
+fn behind_callee(tests: Vec<(usize, Type)>) -> Vec<(usize, Type)> {
+    tests.into_iter().map(|(at, ty)| (at + 1, ty)).collect()
 }
 
 /// Puts tests and calls in the place of a call.
 pub(crate) fn branch(bb: &mut BBCode, id: InstId, split: Split) -> Result<(), EditError> {
     let Split { operands, ways, rest: remaining, ty, line } = split;
-    let (Some(mut test), Some(call)) = (bb.block_of(id), bb.stmt(id).cloned()) else { return Ok(()) };
+    let Some(call) = bb.stmt(id).cloned() else { return Ok(()) };
     let written = |stmt: Stmt<Ids>, ty: Type| NewInstruction::new(stmt, ty).with_line(line);
-    let rest = bb.split_block(id)?;
-    // A block with nothing else ends with a goto.
-    if let Some((goto, _)) = bb.terminator(test) {
-        bb.remove_unchecked(goto)?;
-    }
+    let (mut test, rest) = bb.cut_block(id)?;
     let mut entries: Vec<(BlockId, Option<Operand<Ids>>)> = Vec::with_capacity(ways.len() + 1);
     let asked = ways.len() - usize::from(matches!(remaining, Rest::LastWay));
     for (index, Way { callee, tests, ty: own }) in ways.into_iter().enumerate() {

@@ -8,7 +8,7 @@ use super::arguments::CallOptions;
 use super::derivative::{describe, json_of};
 use super::engine::EngineOptions;
 use super::jacobian::Columns;
-use super::matrix::{json_labels, json_row, json_rows, table};
+use super::matrix::{json_labels, json_row, json_rows};
 use super::rules::RuleOptions;
 use super::{Failure, output};
 
@@ -53,17 +53,10 @@ impl HessianCommand {
         self.engine.explain(&result.ran);
         match self.json {
             true => output(&format!("{}\n", json(&result)?)),
-            false => output(&text(&result)),
+            false => output(&result.to_string()),
         }
         Ok(())
     }
-}
-
-fn text(result: &Hessian) -> String {
-    let gradient = table(std::slice::from_ref(&result.gradient), &["gradient".to_string()], &result.labels);
-    let matrix = table(&result.matrix, &result.labels, &result.labels);
-    let (value, asymmetry) = (Value::from(result.value), result.asymmetry());
-    format!("value: {value}\n{gradient}\n{matrix}asymmetry: {asymmetry:.1e}\n")
 }
 
 /// The members in the order in which people read them, which a JSON map would not keep.

@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use super::arguments::CallOptions;
 use super::derivative::{describe, json_of};
 use super::engine::EngineOptions;
-use super::matrix::{json_labels, json_rows, table};
+use super::matrix::{json_labels, json_rows};
 use super::rules::RuleOptions;
 use super::{Failure, output};
 
@@ -90,24 +90,10 @@ impl JacobianCommand {
         self.engine.explain(&result.ran);
         match self.json {
             true => output(&format!("{}\n", json(&result)?)),
-            false => output(&text(&result)),
+            false => output(&result.to_string()),
         }
         Ok(())
     }
-}
-
-fn text(result: &Jacobian) -> String {
-    let (count, mode) = match result.mode {
-        Mode::Forward => (result.columns.len(), "forward"),
-        Mode::Reverse => (result.rows.len(), "reverse"),
-    };
-    // A float has no place in itself.
-    let rows: Vec<String> =
-        result.rows.iter().map(|row| if row.is_empty() { "value".to_string() } else { row.clone() }).collect();
-    let runs = count.div_ceil(result.chunk);
-    let plural = if runs == 1 { "" } else { "s" };
-    let matrix = table(&result.matrix, &rows, &result.columns);
-    format!("value: {}\n{matrix}{mode} mode, {runs} run{plural}\n", result.value)
 }
 
 /// The members in the order in which people read them, which a JSON map would not keep.

@@ -146,12 +146,12 @@ impl<'m, T: Compilable> Builder<'m, T> {
     /// The module keyed by ID, with the types that were given, and what the function takes.
     pub(super) fn prepared(&self) -> Result<(Module<BBCode>, Signature), CompileError> {
         let Settings { function: name, types, wrt, .. } = &self.settings;
-        let mut module = verified(self.module, name)?;
-        check_types(&module, name, types)?;
-        specialize(&mut module, name, types)?;
         let Some(function) = self.module.function(name) else {
             return Err(CompileError::NoSuchFunction(name.clone()));
         };
+        let mut module = verified(self.module, name)?;
+        check_types(&module, name, types)?;
+        specialize(&mut module, name, types)?;
         let shown = passes::argument_types(self.module, function);
         let known = module.function(name).map(|function| function.body.argtypes.as_slice());
         let known = known.and_then(|types| types.get(1..)).unwrap_or_default();

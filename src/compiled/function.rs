@@ -1,9 +1,12 @@
 //! Functions themselves.
 
+use std::fmt;
+
 use exec::native::{Effort, Numbers, Program};
 
 use super::arguments::{Arguments, list};
 use super::builder::{Builder, private};
+use super::signature::Signature;
 use super::{CallError, CompileError, pipeline};
 
 /// A function as machine code.
@@ -30,9 +33,16 @@ use super::{CallError, CompileError, pipeline};
 /// assert!(halved.call((&v, 3)).unwrap_err().to_string().contains("BoundsError"));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct Function {
+    signature: Signature,
     program: Program,
+}
+
+/// Which function; not its code.
+impl fmt::Debug for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Function").field("function", &self.signature.function).finish_non_exhaustive()
+    }
 }
 
 impl private::Make for Function {
@@ -42,7 +52,7 @@ impl private::Make for Function {
         if builder.settings.effort == Effort::Full {
             pipeline::jammed(&mut module)?;
         }
-        Ok(Function { program: builder.program(module, &[&signature.function], &signature)? })
+        Ok(Function { program: builder.program(module, &[&signature.function], &signature)?, signature })
     }
 }
 

@@ -1,5 +1,7 @@
 //! Values with gradients.
 
+use std::fmt;
+
 use bbcode::BBCode;
 use exec::native::{Argument, Numbers, Program};
 use ircode::{Module, Name, Type};
@@ -31,11 +33,17 @@ use super::{CallError, CompileError, pipeline};
 /// assert_eq!(dy, 9.0);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct Gradient {
     signature: Signature,
     warnings: Vec<PassError>,
     program: Program,
+}
+
+/// Which function, and with respect to what; not its code.
+impl fmt::Debug for Gradient {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.signature.debug(f, "Gradient")
+    }
 }
 
 impl private::Make for Gradient {

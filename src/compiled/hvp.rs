@@ -1,5 +1,7 @@
 //! Products of Hessians and vectors.
 
+use std::fmt;
+
 use exec::native::{Argument, Program};
 use passes::{PassError, forward_mode};
 
@@ -32,11 +34,17 @@ use super::{CallError, CompileError, pipeline};
 /// assert_eq!((value, gradient, product), (80.0, [120.0], [120.0]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct Hvp {
     signature: Signature,
     warnings: Vec<PassError>,
     program: Program,
+}
+
+/// Which function, and with respect to what; not its code.
+impl fmt::Debug for Hvp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.signature.debug(f, "Hvp")
+    }
 }
 
 impl private::Make for Hvp {

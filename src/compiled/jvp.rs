@@ -1,5 +1,7 @@
 //! Values with derivatives in a direction.
 
+use std::fmt;
+
 use exec::native::{Argument, Program};
 use ircode::Type;
 use passes::forward_mode;
@@ -29,10 +31,16 @@ use super::{CallError, CompileError, pipeline};
 /// assert_eq!(jvp.call(&[3.0, 4.0], &[1.0, 0.5])?, (12.0, 5.5));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct Jvp {
     signature: Signature,
     program: Program,
+}
+
+/// Which function, and with respect to what; not its code.
+impl fmt::Debug for Jvp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.signature.debug(f, "Jvp")
+    }
 }
 
 impl private::Make for Jvp {

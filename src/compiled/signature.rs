@@ -1,5 +1,7 @@
 //! What a function takes, as far as native code takes it from slices.
 
+use std::fmt;
+
 use bbcode::BBCode;
 use exec::native::{Argument, Program};
 use ircode::wording::{counted, with_article};
@@ -103,6 +105,11 @@ pub(super) struct Signature {
 pub(super) type Counts = SmallVec<[usize; 8]>;
 
 impl Signature {
+    /// Shows of what is compiled with this signature which function it is, and with respect to what it is differentiated.
+    pub(super) fn debug(&self, f: &mut fmt::Formatter<'_>, name: &str) -> fmt::Result {
+        f.debug_struct(name).field("function", &self.function).field("wrt", &self.wrt).finish_non_exhaustive()
+    }
+
     /// With respect to these arguments, or all that can be differentiated with respect to.
     pub(super) fn new<F>(
         module: &Module<F>,

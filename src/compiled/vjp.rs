@@ -1,5 +1,7 @@
 //! Values with pullbacks.
 
+use std::fmt;
+
 use exec::native::{Argument, Pending, Program};
 use ircode::Type;
 use passes::PassError;
@@ -39,7 +41,6 @@ use crate::gradient::takes_back;
 /// assert_eq!(cotangent, [14.0, 13.0]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-#[derive(Debug)]
 pub struct Vjp {
     signature: Signature,
     warnings: Vec<PassError>,
@@ -54,6 +55,13 @@ pub struct Vjp {
 /// The numbers of the two functions of the program.
 const FORWARD: usize = 0;
 const PULLBACK: usize = 1;
+
+/// Which function, and with respect to what; not its code.
+impl fmt::Debug for Vjp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.signature.debug(f, "Vjp")
+    }
+}
 
 impl private::Make for Vjp {
     fn make(builder: &Builder<'_, Self>) -> Result<Self, CompileError> {

@@ -28,12 +28,12 @@ fn bypass(module: &mut Module<BBCode>, name: &Name, block: BlockId) -> bool {
     let succs = bb.successors(block);
     let [on] = succs.as_slice() else { return false };
     let on = *on;
-    if on == block || Some(block) == bb.entry() || bb.block(block).is_none_or(|data| data.odd_edges().is_some()) {
+    if on == block || Some(block) == bb.entry() || bb.has_odd_edges(block) {
         return false;
     }
     let mut preds: Vec<BlockId> = bb.cfg().predecessors(block).filter(|&pred| pred != block).collect();
     preds.dedup();
-    if preds.iter().any(|&pred| bb.block(pred).is_none_or(|data| data.odd_edges().is_some())) {
+    if preds.iter().any(|&pred| bb.has_odd_edges(pred)) {
         return false;
     }
     let known: Vec<bool> = preds.iter().map(|&pred| bb.successors(pred).contains(&on)).collect();

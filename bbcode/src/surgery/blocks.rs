@@ -148,6 +148,37 @@ impl BBCode {
         Ok(new)
     }
 
+    /// [Splits](Self::split_block) a block before a statement, and leaves the first part open: where it goes is for what is pushed there to say. Gives both parts. φs
+    /// that took a value from the block take it from the second part.
+    ///
+    /// ```
+    /// use bbcode::BBCode;
+    /// use ircode::parse_function;
+    ///
+    /// let mut bb = BBCode::try_from(&parse_function("
+    /// 1 ─ %1 = Base.neg_int(_2)::Int64
+    /// └──      return %1
+    /// ")?.body)?;
+    /// let first = bb.first_inst(bb.entry().unwrap()).unwrap();
+    /// let (before, rest) = bb.cut_block(first)?;
+    /// assert_eq!((bb.inst_ids(before).count(), bb.next(before), bb.block_of(first)), (0, None, Some(rest)));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// As [`split_block`](Self::split_block).
+    pub fn cut_block(&mut self, at: InstId) -> Result<(BlockId, BlockId), EditError> {
+        let block = self.block_of(at).ok_or(EditError::NoSuchInst(at))?;
+        let rest = self.split_block(at)?;
+        // A block with nothing else ends with a goto.
+        if let Some((goto, _)) = self.terminator(block) {
+            self.remove_unchecked(goto)?;
+        }
+        self.set_next(block, None)?;
+        Ok((block, rest))
+    }
+
     /// Puts a new block with nothing but a goto on the edge from one block to another; φs that took a value from `from` take
     /// it from the new block (and edges that φs left out are named first, in time linear in the function unless that is known to
     /// be done). The edge may be critical. If several ways lead from `from` to `to`, as those of a

@@ -164,7 +164,7 @@ impl BBCode {
         let undefined = self.maybe_undefined();
         let (mut entry, mut exit, mut outside_preds) = (None, None, Vec::new());
         for &block in &region {
-            if self.block(block).is_some_and(|data| data.odd_edges().is_some()) {
+            if self.has_odd_edges(block) {
                 return refuse("they have edges that no terminator implies");
             }
             for pred in cfg.predecessors(block).filter(|pred| !inside.contains(pred)) {

@@ -295,7 +295,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
                     let layout = self.compiler.layouts.of(&ty);
                     self.values[index] = Some(match open.get(index) {
                         Some(true) => self.hold_open(&layout),
-                        _ => self.hold(&layout),
+                        _ => self.hold_phi(ir, block, &layout),
                     });
                 }
             }

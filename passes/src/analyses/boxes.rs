@@ -2,9 +2,7 @@
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::HashMap;
-use ircode::{
-    Constant, GlobalPart, GlobalValue, Head, Instruction, Module, Name, Operand, Stmt, Type, TypeKind, field_position,
-};
+use ircode::{Constant, GlobalPart, GlobalValue, Head, Instruction, Module, Name, Operand, Stmt, Type, TypeKind};
 
 use crate::link_methods::{function_called, type_of};
 
@@ -362,5 +360,5 @@ fn position(module: &Module<BBCode>, ty: &Type, field: &Operand<Ids>) -> Option<
         Operand::Quote(constant) => constant,
         _ => return None,
     };
-    field_position(&module.immutable_fields(ty)?, field)
+    module.immutable_field(ty, field).map(|(position, _)| position)
 }

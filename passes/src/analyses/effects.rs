@@ -1,8 +1,8 @@
 //! What statements do beside giving a value.
 
 use bbcode::{BBCode, Ids};
-use ircode::primitives::{Effects, Primitive};
-use ircode::{Constant, Head, Instruction, Module, Names, Operand, Stmt, Type, TypeKind};
+use ircode::primitives::{Compute, Effects, Overflow, Primitive, overflowing};
+use ircode::{Constant, Head, Instruction, Module, Names, Operand, Scalar, Stmt, Type, TypeKind};
 
 /// What executing the statement may do beside giving a value.
 pub fn effects<F>(module: &Module<F>, bb: &BBCode, inst: &Instruction<Ids>) -> Effects {
@@ -79,5 +79,51 @@ pub(crate) fn mutable_field_type<F, N: Names>(module: &Module<F>, object: &Type,
             let (_, first) = fields.first()?;
             fields.iter().all(|(_, ty)| ty == first).then(|| first.clone())
         }
+    }
+}
+
+/// Whether a statement gives a value whatever values of their types its operands are, and does nothing else.
+pub(crate) fn is_total(bb: &BBCode, module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
+    let plain = |operand: &Operand<Ids>| !matches!(operand, Operand::Global(_) | Operand::Nested(_));
+    if let Stmt::Value(value) = stmt {
+        return match value {
+            Operand::Global(global) => module.global_constant(global).is_some(),
+            value => value.as_value().is_some(),
+        };
+    }
+    if !matches!(stmt, Stmt::Call(_) | Stmt::Invoke(_)) {
+        return false;
+    }
+    let Some((primitive, args)) = module.primitive_call(stmt) else { return false };
+    let types = || args.iter().map(|arg| bb.operand_type(arg).as_scalar()).collect::<Option<Vec<_>>>();
+    match (primitive.compute, primitive.name, args) {
+        // Of operands of these types, none or all are taken.
+        (Compute::Scalars(f), ..) if primitive.effects == Effects::PURE => types().is_some_and(|types| {
+            let scalars: Vec<Scalar> = types.into_iter().map(|ty| Scalar::from_bits(ty, 0)).collect();
+            args.iter().all(plain) && f(&scalars).is_ok()
+        }),
+        (Compute::Convert(f), _, [ty, value]) if primitive.effects == Effects::PURE => {
+            let to = module.named_type(ty).and_then(|ty| ty.as_scalar());
+            let from = bb.operand_type(value).as_scalar();
+            plain(value) && to.zip(from).is_some_and(|(to, from)| f(to, &Scalar::from_bits(from, 0)).is_ok())
+        }
+        (_, "===" | "!==", [a, b]) => plain(a) && plain(b),
+        (_, "tuple", args) => args.iter().all(plain),
+        (_, "ifelse", [condition, a, b]) => bb.operand_type(condition) == Type::BOOL && plain(a) && plain(b),
+        (_, "getfield", [object, field]) => {
+            let ty = bb.operand_type(object);
+            let whole = matches!(ty, Type::Tuple(_) | Type::NamedTuple(_));
+            whole && plain(object) && field_type(module, &ty, field).is_some()
+        }
+        (_, name, [_, _]) if name.starts_with("checked_") && primitive.effects == Effects::PURE => {
+            types().is_some_and(|types| match types.as_slice() {
+                [a, b] => {
+                    let zero = |ty| Scalar::from_bits(ty, 0);
+                    args.iter().all(plain) && overflowing(Overflow::Add, true, &zero(*a), &zero(*b)).is_ok()
+                }
+                _ => false,
+            })
+        }
+        _ => false,
     }
 }

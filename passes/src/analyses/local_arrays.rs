@@ -1,4 +1,4 @@
-//! Arrays that a function makes and shows to nobody.
+//! Arrays that a function makes and shows to nobody before it returns them.
 
 use bbcode::{BBCode, Ids, InstId};
 use ircode::primitives::MemoryEffect;
@@ -11,7 +11,7 @@ use crate::simplify_cfg::fill_empty_blocks;
 /// What makes an array of dimensions that are operands.
 const NEW_ARRAY: MemoryEffect = MemoryEffect::NewArray { by_tuple: false };
 
-/// The arrays of numbers that the function makes and shows to nobody, with the types of their elements.
+/// The arrays of numbers that the function makes and shows to nobody while it runs, with the types of their elements. It may return them.
 pub(crate) fn local_arrays(bb: &BBCode, module: &Module<BBCode>) -> SecondaryMap<InstId, Type> {
     let mut arrays: SecondaryMap<InstId, Type> = SecondaryMap::new();
     let mut stores: SecondaryMap<InstId, InstId> = SecondaryMap::new();
@@ -29,7 +29,7 @@ pub(crate) fn local_arrays(bb: &BBCode, module: &Module<BBCode>) -> SecondaryMap
     }
     for (_, inst) in bb.all_insts() {
         let open = match (module.primitive_call(&inst.stmt), &inst.stmt) {
-            (_, Stmt::Return(_)) => continue,
+            (_, Stmt::Return(ret)) => ret.value.as_ref(),
             (Some((primitive, args)), Stmt::Call(_)) => match primitive.name {
                 "arrayref" | "const_arrayref" | "arrayset" => args.get(1),
                 "arraysize" | "arraylen" => args.first(),

@@ -203,7 +203,7 @@ impl Regions<'_> {
                 exits.push((block, target));
             }
         }
-        let odd = |block: &BlockId| bb.block(*block).is_none_or(|data| data.odd_edges().is_some());
+        let odd = |block: &BlockId| bb.has_odd_edges(*block);
         if blocks.iter().chain(&before).any(odd) || exits.iter().any(|(_, target)| odd(target)) {
             return Err("it has edges that no terminator implies".into());
         }

@@ -307,13 +307,8 @@ fn branch_on(
 ) -> Result<(), EditError> {
     let ValueCall { id, callee, args, ty, line } = call;
     let (id, line) = (*id, *line);
-    let Some(mut test) = bb.block_of(id) else { return Ok(()) };
     let written = |stmt: Stmt<Ids>, ty: Type| NewInstruction::new(stmt, ty).with_line(line);
-    let rest = bb.split_block(id)?;
-    // A block with nothing else ends with a goto.
-    if let Some((goto, _)) = bb.terminator(test) {
-        bb.remove_unchecked(goto)?;
-    }
+    let (mut test, rest) = bb.cut_block(id)?;
     let call_args = args.len();
     let mut entries: Vec<(BlockId, Option<Operand<Ids>>)> = Vec::with_capacity(candidates.len());
     for candidate in candidates {

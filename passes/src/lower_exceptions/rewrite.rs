@@ -218,15 +218,8 @@ impl Rewriter<'_, '_> {
         let mut cuts: Vec<(BlockId, BlockId)> = Vec::with_capacity(sites.len());
         // From the last one on, so that no statement moves twice.
         for site in sites.iter().rev() {
-            let Some(block) = self.bb.block_of(site.inst) else { return Err(self.error(site.inst, "it is gone")) };
-            let rest = self.bb.split_block(site.inst);
-            let rest = self.edited(rest)?;
-            if let Some((goto, _)) = self.bb.terminator(block) {
-                let removed = self.bb.remove_unchecked(goto);
-                self.edited(removed)?;
-            }
-            let next = self.bb.set_next(block, None);
-            self.edited(next)?;
+            let cut = self.bb.cut_block(site.inst);
+            let (block, rest) = self.edited(cut)?;
             // What was cut off before begins behind this.
             if let Some((end, _)) = cuts.last_mut().filter(|(end, _)| *end == block) {
                 *end = rest;
@@ -263,9 +256,7 @@ impl Rewriter<'_, '_> {
                 return Err(self.error(id, message));
             }
             Throws::Function(position) => {
-                let error =
-                    |refused: PassError| refused.with_help(format!("it is called inside of try in {}", self.function));
-                let (name, result) = self.lowering.variant(position).map_err(error)?;
+                let (name, result) = self.lowering.variant(position)?;
                 let args = match &inst.stmt {
                     Stmt::Call(call) => call.args.clone(),
                     Stmt::Invoke(invoke) => invoke.args.clone(),

@@ -68,9 +68,8 @@ fn join_ways(bb: &mut BBCode) {
             joined.push((header, from));
         }
     }
-    let odd = |bb: &BBCode, block: BlockId| bb.block(block).is_none_or(|data| data.odd_edges().is_some());
     for (header, from) in joined {
-        if !odd(bb, header) && !from.iter().any(|&from| odd(bb, from)) {
+        if !bb.has_odd_edges(header) && !from.iter().any(|&from| bb.has_odd_edges(from)) {
             preheaders::join_edges(bb, header, &from);
         }
     }

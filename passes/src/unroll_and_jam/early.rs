@@ -5,7 +5,7 @@ use hashbrown::{HashMap, HashSet};
 use ircode::{Operand, Stmt, Type};
 
 use super::nests::{DEEPEST, Inner, Load, Nest, Outer, Search, load};
-use crate::loop_invariant_motion::is_total;
+use crate::analyses::effects::is_total;
 
 /// So many steps are taken to what a value of a later round consists of.
 const STEPS: usize = 32;

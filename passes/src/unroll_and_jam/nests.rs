@@ -12,7 +12,7 @@ use slotmap::SecondaryMap;
 use super::early::Early;
 use super::rows::{Names, named};
 use crate::analyses::effects::effects;
-use crate::loop_invariant_motion::is_total;
+use crate::analyses::effects::is_total;
 
 /// Bodies of inner loops may have so many statements.
 const MOST_STATEMENTS: usize = 16;
@@ -251,7 +251,7 @@ impl<'a> Search<'a, '_> {
         let mut found: Option<(BlockId, BlockId, Operand<Ids>)> = None;
         let (mut body, mut behind, mut at) = (Vec::new(), Vec::new(), header);
         for _ in blocks {
-            self.bb.block(at)?.odd_edges().is_none().then_some(())?;
+            (!self.bb.has_odd_edges(at)).then_some(())?;
             for (id, inst) in self.bb.insts(at) {
                 if inst.stmt.is_terminator() || matches!(inst.stmt, Stmt::Phi(_)) {
                     continue;
@@ -433,7 +433,7 @@ impl<'a> Search<'a, '_> {
 
     /// Adds the arrays to which a block stores; `None` if it does something else, or there are many.
     fn add_stored(&self, block: BlockId, stored: &mut Vec<Operand<Ids>>) -> Option<()> {
-        self.bb.block(block)?.odd_edges().is_none().then_some(())?;
+        (!self.bb.has_odd_edges(block)).then_some(())?;
         for (_, inst) in self.bb.insts(block).filter(|(_, inst)| !inst.stmt.is_terminator()) {
             if !effects(self.module, self.bb, inst).writes {
                 continue;

@@ -3,7 +3,7 @@
 //!
 //! The frontend looks for a variable in all blocks between where it is given and where it is used, and keeps a table of blocks for each: a variable for
 //! each statement takes quadratic time and memory in long functions. So does keeping values in registers over thousands of blocks: in long
-//! functions what is used in another block than it is made in, both outside of loops, lies in the frame.
+//! functions what is used in another block than it is made in, both outside of loops, lies in the frame, and so do φs there.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -69,6 +69,8 @@ pub(crate) struct Held {
     pub(crate) defined: Option<Variable>,
     /// Whether other blocks may find it in the frame.
     pub(crate) in_frame: bool,
+    /// Of a φ that has no variables: where in the frame the edges put it.
+    pub(crate) slots: Parts<ir::StackSlot>,
 }
 
 impl Held {
@@ -88,13 +90,33 @@ impl FunctionCompiler<'_, '_> {
     /// Variables for a value.
     pub(crate) fn hold(&mut self, layout: &Arc<Layout>) -> Held {
         let variables = layout.parts.iter().map(|part| self.variable(*part)).collect();
-        Held { layout: layout.clone(), fixed: None, variables, defined: None, in_frame: false }
+        Held { variables, ..FunctionCompiler::nowhere(layout) }
     }
 
     /// A value that is the same wherever it is used in code that is compiled now.
     pub(crate) fn fixed(layout: &Arc<Layout>, parts: Parts<ir::Value>) -> Held {
-        let (layout, fixed) = (layout.clone(), Some((parts, None)));
-        Held { layout, fixed, variables: Parts::new(), defined: None, in_frame: false }
+        Held { fixed: Some((parts, None)), ..FunctionCompiler::nowhere(layout) }
+    }
+
+    fn nowhere(layout: &Arc<Layout>) -> Held {
+        let (layout, variables, slots) = (layout.clone(), Parts::new(), Parts::new());
+        Held { layout, fixed: None, variables, defined: None, in_frame: false, slots }
+    }
+
+    /// Where the φs of a block are: in the frame where the block and those from which control comes are outside of loops.
+    pub(crate) fn hold_phi(&mut self, ir: &IRCode, block: usize, layout: &Arc<Layout>) -> Held {
+        let is_outside = |block: usize| self.frame.in_loop.get(block) == Some(&false);
+        let from = ir.cfg.blocks.get(block).map(|block| block.preds.as_slice()).unwrap_or_default();
+        if !is_outside(block) || !from.iter().all(|from| from.index().is_some_and(is_outside)) {
+            return self.hold(layout);
+        }
+        let slots = layout.parts.iter().map(|part| self.slot_of_its_own(*part)).collect();
+        Held { slots, ..FunctionCompiler::nowhere(layout) }
+    }
+
+    fn slot_of_its_own(&mut self, ty: ir::Type) -> ir::StackSlot {
+        let align = ty.bytes().trailing_zeros() as u8;
+        self.builder.create_sized_stack_slot(StackSlotData::new(StackSlotKind::ExplicitSlot, ty.bytes(), align))
     }
 
     /// Variables for a value that may be none.
@@ -133,18 +155,27 @@ impl FunctionCompiler<'_, '_> {
 
     /// A value that was made before: as it is in the block that makes it, elsewhere from the frame.
     fn in_this_block(&mut self, value: ir::Value) -> ir::Value {
-        let ValueDef::Result(made_by, _) = self.builder.func.dfg.value_def(value) else { return value };
-        if self.builder.func.layout.inst_block(made_by) == self.builder.current_block() {
+        let def = self.builder.func.dfg.value_def(value);
+        let made_in = match def {
+            ValueDef::Result(made_by, _) => self.builder.func.layout.inst_block(made_by),
+            ValueDef::Param(block, _) => Some(block),
+            ValueDef::Union(..) => return value,
+        };
+        if made_in == self.builder.current_block() {
             return value;
         }
         let ty = self.builder.func.dfg.value_type(value);
         let slot = match self.frame.slots.get(&value) {
             Some(&slot) => slot,
             None => {
-                let align = ty.bytes().trailing_zeros() as u8;
-                let data = StackSlotData::new(StackSlotKind::ExplicitSlot, ty.bytes(), align);
-                let slot = self.builder.create_sized_stack_slot(data);
-                FuncCursor::new(self.builder.func).after_inst(made_by).ins().stack_store(clif::I64, value, slot, 0);
+                let slot = self.slot_of_its_own(ty);
+                let cursor = FuncCursor::new(self.builder.func);
+                let mut cursor = match (def, made_in) {
+                    (ValueDef::Result(made_by, _), _) => cursor.after_inst(made_by),
+                    (_, Some(block)) => cursor.at_first_insertion_point(block),
+                    (_, None) => return value,
+                };
+                cursor.ins().stack_store(clif::I64, value, slot, 0);
                 self.frame.slots.insert(value, slot);
                 slot
             }
@@ -154,6 +185,16 @@ impl FunctionCompiler<'_, '_> {
 
     /// What its variables hold, and whether that is a value, if it may be none.
     pub(crate) fn value_in_variables(&mut self, held: &Held) -> (Typed, Option<ir::Value>) {
+        if !held.slots.is_empty() {
+            let mut parts = Parts::new();
+            for (&slot, &part) in held.slots.iter().zip(&held.layout.parts) {
+                let value = self.builder.ins().stack_load(clif::I64, part, slot, 0);
+                // It stays there, as this block runs once.
+                self.frame.slots.insert(value, slot);
+                parts.push(value);
+            }
+            return (Typed { layout: held.layout.clone(), parts }, None);
+        }
         let parts = held.variables.iter().map(|variable| self.builder.use_var(*variable)).collect();
         let defined = held.defined.map(|flag| self.builder.use_var(flag));
         (Typed { layout: held.layout.clone(), parts }, defined)
@@ -161,6 +202,9 @@ impl FunctionCompiler<'_, '_> {
 
     /// Gives variables a value, which is there unless `defined` says that it may not be.
     pub(crate) fn give(&mut self, held: &Held, parts: &[ir::Value], defined: Option<ir::Value>) {
+        for (slot, part) in held.slots.iter().zip(parts) {
+            self.builder.ins().stack_store(clif::I64, *part, *slot, 0);
+        }
         for (variable, part) in held.variables.iter().zip(parts) {
             self.builder.def_var(*variable, *part);
         }
@@ -199,7 +243,8 @@ impl FunctionCompiler<'_, '_> {
             }
             let Some(held) = self.held(index) else { continue };
             let (value, defined) = self.value_in_variables(&held);
-            self.set_held(index, Held { fixed: Some((value.parts, defined)), ..held });
+            let in_frame = self.may_use_frame();
+            self.set_held(index, Held { fixed: Some((value.parts, defined)), in_frame, ..held });
         }
     }
 
@@ -207,7 +252,7 @@ impl FunctionCompiler<'_, '_> {
     pub(crate) fn in_variables(&mut self, held: &mut Held) -> Parts<Variable> {
         if let Some((parts, defined)) = held.fixed.clone() {
             if held.variables.is_empty() {
-                held.variables = self.hold(&held.layout).variables;
+                (held.variables, held.slots) = (self.hold(&held.layout).variables, Parts::new());
             }
             self.give(held, &parts, defined);
         }

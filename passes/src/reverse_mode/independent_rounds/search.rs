@@ -229,10 +229,7 @@ impl Search<'_, '_> {
         }
         numbers.extend(errors);
         numbers.sort_unstable();
-        let odd = |&number: &usize| {
-            let block = plan.block(number).and_then(|block| plan.primal.block(block));
-            block.is_none_or(|block| block.odd_edges().is_some())
-        };
+        let odd = |&number: &usize| plan.block(number).is_none_or(|block| plan.primal.has_odd_edges(block));
         if numbers.iter().chain([before, &exit]).any(odd) || !self.domtree.dominates(leaves, *latch) {
             return None;
         }
