@@ -14,6 +14,7 @@ use ircode::wording::counted;
 use ircode::{Callee, IRCode, Module, Name, Positions, SSAValue, TableViolations, Type, Violations, verify_tables};
 pub use passes::reverse_mode::{Carrier, Savings};
 use passes::reverse_mode::{Derivative, DerivativeNames, Options, derive};
+use passes::rules::{RuleError, RuleTable};
 use passes::{PassError, infer_types, run_on_function};
 
 pub use self::savings::{SavingsReport, SavingsRow, savings_report};
@@ -72,6 +73,9 @@ pub(crate) fn verified(module: &Module<IRCode>, name: &Name) -> Result<Module<BB
         Ok(module) => module,
         Err(_) => convertible(module, &visited)?,
     };
+    if module.extensions().is_some_and(|own| !own.rules().is_empty()) {
+        RuleTable::of_module(&module)?;
+    }
     for function in visited.iter().filter_map(|name| module.function(name)) {
         if let Some((id, gives)) = infer_types::misdeclared(&function.body, &module) {
             let position = function.body.all_insts().position(|(other, _)| other == id).unwrap_or_default();
@@ -238,6 +242,9 @@ pub enum GradientError {
     /// The tables of methods or of derivatives, or the global constants, are not valid.
     #[error(transparent)]
     Tables(#[from] TableViolations),
+    /// A rule of the module is not of the right form, or there is nothing that it is for.
+    #[error(transparent)]
+    Rule(#[from] RuleError),
     /// A statement declares another number type than follows from its operands.
     #[error("`{function}`, {statement}: it declares {declares}, but gives {gives}")]
     Misdeclared {

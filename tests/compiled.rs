@@ -729,3 +729,33 @@ fn a_compiled_gradient_of_something_else_is_found() {
     };
     assert!(compiled_agrees(&module, &args, &planted).is_err(), "the planted bug was not found");
 }
+
+#[test]
+fn only_what_is_called_must_be_valid() {
+    let module = module_of(
+        "
+function f(x::Float64)::Float64
+1 ─ %1 = Base.mul_float(x, x)::Float64
+└──      return %1
+end
+
+function broken(x::Float64)::Float64
+1 ─      goto #7
+end
+
+function calls_it(x::Float64)::Float64
+1 ─ %1 = invoke Main.broken(x::Float64)::Float64
+└──      return %1
+end
+",
+    );
+    let mut dx = 0.0;
+    let gradient = module.gradient("f").compile().unwrap();
+    assert_eq!((gradient.call((3.0,), &mut dx).unwrap(), dx), (9.0, 6.0));
+    let at = [Value::from(3.0)];
+    assert_eq!(bbkit::gradient(&module, "f", &at, Limits::default()).unwrap().value.to_string(), "9.0");
+    let error = bbkit::gradient(&module, "calls_it", &at, Limits::default()).unwrap_err();
+    assert!(error.to_string().starts_with("`broken` is not valid: "), "{error}");
+    let error = bbkit::jvp(&module, "nothing", &at, &[at.to_vec()], Limits::default()).unwrap_err();
+    assert_eq!(error.to_string(), "there is no function `nothing`");
+}

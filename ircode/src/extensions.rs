@@ -126,7 +126,8 @@ impl<F> Module<F> {
         Ok(())
     }
 
-    /// Adds the derivative rules in a text. Those before a mistake are added.
+    /// Adds the derivative rules in a text. Those before a mistake are added. Whether each is of the form that a rule must have, and there is something that it is for, is
+    /// found when a derivative of any function of the module is made.
     ///
     /// # Errors
     ///

@@ -462,16 +462,7 @@ fn generate(
 ) -> Result<Vec<Signature>, PassError> {
     let module = derivation.module;
     let Some(function) = module.functions().get(signature.function) else { return Ok(Vec::new()) };
-    // With linear maps it would have been called, did it fit what is wanted.
-    if let Some(registered) = derivation.registered.get(signature.function).iter().find(|other| !other.generated) {
-        let why = match derivation.carrier {
-            Carrier::Stacks => "which code with traces cannot call",
-            Carrier::LinearMaps => "which is with respect to other parameters than those that are wanted here",
-        };
-        let message = format!("`{}` is registered as its derivative, {why}", registered.function);
-        let help = "a derivative rule for the function is called in its place";
-        return Err(PassError::new(NAME, &function.name, message).with_help(help));
-    }
+    refuse_registered(derivation, signature, &function.name)?;
     let names = derivation.names(signature);
     let closed: Vec<Closed> = asked.as_ref().map_or_else(Vec::new, |(options, _)| closed_kinds(options));
     // What is to be one function calls its pullback once, and needs no function that can be called again.
@@ -534,11 +525,7 @@ fn generate(
         generated.add_passes(kept).map_err(error)?;
     }
     if let Some(once) = once {
-        generated.add_passes(once).map_err(error)?;
-        generated.types.push(once.trace_def());
-        let functions = vec![once.names.forward.clone(), once.names.pullback.clone()];
-        generated.unclean.extend(functions.iter().cloned());
-        generated.temporary.push(Temporary { functions, trace: Some(once.names.trace.clone()) });
+        generated.add_temporary(once).map_err(error)?;
     }
     for kind in closed {
         match independent.as_ref().filter(|_| kind != Closed::Vjp) {
@@ -557,14 +544,22 @@ fn generate(
             Carrier::LinearMaps => generated.types.extend(kept.enum_defs()),
         }
     }
-    for rule in plan.called_rules() {
-        let absent = |function: &Function<BBCode>| function.name != rule.name;
-        if module.function(&rule.name).is_none() && generated.functions.iter().all(absent) {
-            let convert = |error: bbcode::ConversionError| PassError::new(NAME, &rule.name, error.to_string());
-            generated.functions.push(rule.map(|body| BBCode::try_from(body)).map_err(convert)?);
-        }
-    }
+    generated.add_rules(&plan)?;
     Ok(called)
+}
+
+/// Refuses a function of which the program has registered a derivative that cannot be called here. With linear maps it would have been called, did it fit what is wanted.
+fn refuse_registered(derivation: &Derivation<'_>, signature: &Signature, function: &Name) -> Result<(), PassError> {
+    let Some(registered) = derivation.registered.get(signature.function).iter().find(|other| !other.generated) else {
+        return Ok(());
+    };
+    let why = match derivation.carrier {
+        Carrier::Stacks => "which code with traces cannot call",
+        Carrier::LinearMaps => "which is with respect to other parameters than those that are wanted here",
+    };
+    let message = format!("`{}` is registered as its derivative, {why}", registered.function);
+    let help = "a derivative rule for the function is called in its place";
+    Err(PassError::new(NAME, function, message).with_help(help))
 }
 
 /// Whether forward passes and pullbacks become part of another function, and are wanted for nothing else.
@@ -591,6 +586,28 @@ impl Generated {
         }
         self.functions.push(forward_pass(plan)?);
         self.functions.push(named(plan, &names.pullback, pullback_type(plan), pullback::generate(plan)?));
+        Ok(())
+    }
+
+    /// Adds a forward pass and its pullback that are to become part of another function.
+    fn add_temporary(&mut self, plan: &Plan<'_>) -> Result<(), bbcode::EditError> {
+        self.add_passes(plan)?;
+        self.types.push(plan.trace_def());
+        let functions = vec![plan.names.forward.clone(), plan.names.pullback.clone()];
+        self.unclean.extend(functions.iter().cloned());
+        self.temporary.push(Temporary { functions, trace: Some(plan.names.trace.clone()) });
+        Ok(())
+    }
+
+    /// Adds the rules that a derivative calls and the module does not have.
+    fn add_rules(&mut self, plan: &Plan<'_>) -> Result<(), PassError> {
+        for rule in plan.called_rules() {
+            let absent = |function: &Function<BBCode>| function.name != rule.name;
+            if plan.derivation.module.function(&rule.name).is_none() && self.functions.iter().all(absent) {
+                let convert = |error: bbcode::ConversionError| PassError::new(NAME, &rule.name, error.to_string());
+                self.functions.push(rule.map(|body| BBCode::try_from(body)).map_err(convert)?);
+            }
+        }
         Ok(())
     }
 

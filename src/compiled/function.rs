@@ -58,12 +58,41 @@ impl private::Make for Function {
 
 impl Function {
     /// Calls it. What it prints goes nowhere. The result must consist of numbers, or is left out; the fields of tuples and structs come one after the other.
+    /// An array is given by [`call_array`](Self::call_array).
     ///
     /// # Errors
     ///
     /// [`CallError`].
     pub fn call<'a>(&self, args: impl Arguments<'a>) -> Result<Numbers, CallError> {
         Ok(self.program.call_in_place(0, &mut list(args))?)
+    }
+
+    /// Calls a function that returns an array of `Float64`, and gives its elements in memory order, the first dimension running fastest.
+    ///
+    /// ```
+    /// use bbkit::Differentiate;
+    /// use bbkit::ircode::parse_module;
+    ///
+    /// let module = parse_module("
+    /// function ends(v::Vector{Float64}, n::Int64)::Vector{Float64}
+    /// 1 ─ %1 = BBKit.new_array(Float64, 2)::Vector{Float64}
+    /// │   %2 = Base.getindex(v, 1)::Float64
+    /// │        Base.setindex!(%1, %2, 1)::Vector{Float64}
+    /// │   %4 = Base.getindex(v, n)::Float64
+    /// │        Base.setindex!(%1, %4, 2)::Vector{Float64}
+    /// └──      return %1
+    /// end
+    /// ")?.module;
+    /// let ends = module.primal("ends").compile()?;
+    /// assert_eq!(ends.call_array((&[1.0, 2.0, 5.0], 3))?, [1.0, 5.0]);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    ///
+    /// [`CallError`]; without a call, if the function returns something else.
+    pub fn call_array<'a>(&self, args: impl Arguments<'a>) -> Result<Vec<f64>, CallError> {
+        Ok(self.program.call_array_in_place(0, &mut list(args))?)
     }
 
     /// The bytes that calls have taken for objects, at most.

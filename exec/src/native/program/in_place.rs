@@ -201,8 +201,36 @@ impl Program {
     /// where it is refused that the function has made one longer or shorter, they are as the run has left them.
     pub fn call_in_place(&self, function: usize, args: &mut [Argument<'_>]) -> Result<Numbers, CallError> {
         let entry = self.entry(function)?;
+        let layout = &entry.signature.result;
+        // SAFETY: the call has put its result there.
+        let take = |result| unsafe { numbers_at(layout, result, &layout.offsets) };
         self.check_arguments(function, &entry.signature.parameters, args)?;
-        self.with_context(|context| self.call_lent(context, entry, args))
+        self.with_context(|context| self.call_lent(context, entry, args, take))
+    }
+
+    /// As [`call_in_place`](Self::call_in_place), of a function that returns an array of `Float64`: its elements, in memory order.
+    ///
+    /// # Errors
+    ///
+    /// As [`call_in_place`](Self::call_in_place); [`CallError::Refused`], without a call, if the function returns something else.
+    pub fn call_array_in_place(&self, function: usize, args: &mut [Argument<'_>]) -> Result<Vec<f64>, CallError> {
+        let entry = self.entry(function)?;
+        let layout = &entry.signature.result;
+        let (Shape::Array(Type::FLOAT64, _), [offset]) = (&layout.shape, layout.offsets.as_slice()) else {
+            let ty = layout.ty.with_article();
+            return Err(CallError::Refused(format!("{ty} as a result, which is no array of {}", Type::FLOAT64)));
+        };
+        let take = |result: u64| {
+            // SAFETY: the call has put the address of a header there, of an array whose elements lie one after the other.
+            unsafe {
+                match data_of(((result + u64::from(*offset)) as *const u64).read()) {
+                    (_, 0) => Vec::new(),
+                    (data, length) => std::slice::from_raw_parts(data, length).to_vec(),
+                }
+            }
+        };
+        self.check_arguments(function, &entry.signature.parameters, args)?;
+        self.with_context(|context| self.call_lent(context, entry, args, take))
     }
 
     pub(crate) fn entry(&self, function: usize) -> Result<&Entry, CallError> {
@@ -231,7 +259,14 @@ impl Program {
         Ok(())
     }
 
-    fn call_lent(&self, context: &mut Context, entry: &Entry, args: &mut [Argument<'_>]) -> Result<Numbers, CallError> {
+    /// Calls, and takes what is wanted of the result, which lies at the address that is passed.
+    fn call_lent<T>(
+        &self,
+        context: &mut Context,
+        entry: &Entry,
+        args: &mut [Argument<'_>],
+        take: impl FnOnce(u64) -> T,
+    ) -> Result<T, CallError> {
         let parameters = &entry.signature.parameters;
         let lent = self.room(context, size_of(parameters))?;
         self.lend(context, parameters, &entry.reads_only, args, lent)?;
@@ -251,8 +286,7 @@ impl Program {
                 return Err(CallError::Refused("a slice that becomes longer or shorter".into()));
             }
         }
-        // SAFETY: the call has put its result there.
-        Ok(unsafe { numbers_at(&entry.signature.result, result, &entry.signature.result.offsets) })
+        Ok(take(result))
     }
 
     /// Room for so many bytes, in the memory of the call.
