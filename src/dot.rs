@@ -25,8 +25,8 @@ pub fn dot<F: Body>(module: &Module<F>) -> String {
     let mut out = String::from("digraph module {\n  node [shape=box, fontname=\"monospace\"];\n");
     for (number, function) in module.functions().iter().enumerate() {
         let view = function.body.view();
-        // Writing to a string does not fail.
         let positions: HashMap<_, usize> = view.blocks.iter().zip(1..).map(|(block, at)| (block.name, at)).collect();
+        // Writing to a string does not fail.
         let _ = writeln!(out, "  subgraph cluster_{number} {{\n    label={};", quoted(&function.name));
         for (i, block) in view.blocks.iter().enumerate() {
             let mut text = format!("{}\n", block.name);

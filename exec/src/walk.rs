@@ -157,9 +157,9 @@ fn described(value: &Value) -> String {
         Value::Scalar(scalar) => format!("the {} {scalar}", scalar.scalar_type()),
         Value::Array(array) => {
             let dims: Vec<String> = array.0.dims.borrow().iter().map(usize::to_string).collect();
-            format!("{} of {}", with_article(value.type_of()), dims.join("×"))
+            format!("{} of {}", value.type_of().with_article(), dims.join("×"))
         }
-        other => with_article(other.type_of()),
+        other => other.type_of().with_article(),
     }
 }
 

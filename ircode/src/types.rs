@@ -289,7 +289,6 @@ impl From<ScalarType> for Type {
     }
 }
 
-/// Prints as current Julia does: `Vector{Float64}`, `Tuple{A, B}`. [`Type::Untyped`] prints as the empty text.
 impl Type {
     /// The type as messages word what is of it: `a Float64`, `an Int64`; `a value of unknown type`.
     pub fn with_article(&self) -> String {
@@ -300,6 +299,7 @@ impl Type {
     }
 }
 
+/// Prints as current Julia does: `Vector{Float64}`, `Tuple{A, B}`. [`Type::Untyped`] prints as the empty text.
 impl fmt::Display for Type {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -21,6 +21,7 @@ use crate::scalar::Scalar;
 use crate::stmt::{CallNode, ExprNode, PhiNode, Stmt};
 use crate::types::Type;
 use crate::view::{BlockView, Body, StatementView, View};
+use crate::wording::counted;
 
 pub use check::Check;
 pub use tables::{TableCheck, TableViolation, TableViolations, verify_tables};
@@ -616,13 +617,12 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
         if let Some(properties) = expr.head.properties() {
             let count = expr.args.len();
             if count < properties.min_operands || properties.max_operands.is_some_and(|max| count > max) {
-                let most = match properties.max_operands {
-                    Some(max) if max == properties.min_operands => format!("{max}"),
-                    Some(max) => format!("{} to {max}", properties.min_operands),
-                    None => format!("at least {}", properties.min_operands),
+                let expected = match properties.max_operands {
+                    Some(max) if max == properties.min_operands => counted(max, "operand"),
+                    Some(max) => format!("{} to {max} operands", properties.min_operands),
+                    None => format!("at least {}", counted(properties.min_operands, "operand")),
                 };
-                let operands = if most == "1" { "operand" } else { "operands" };
-                let message = format!("`{}` takes {most} {operands}, not {count}", properties.name);
+                let message = format!("`{}` takes {expected}, not {count}", properties.name);
                 self.at(Check::OperandCount, statement, message);
             }
         }

@@ -3,7 +3,7 @@
 use bbcode::{BBCode, EditError, Ids, InstId};
 use ircode::{Callee, Constant, Instruction, LineInfo, Module, NewInstruction, Operand, Stmt, Type};
 
-use crate::analyses::method_choice::only_choice;
+use crate::analyses::method_choice::{methods_named, only_choice};
 use crate::infer_types::result_of_call;
 use crate::manager::Context;
 use crate::{PassError, PassResult};
@@ -193,11 +193,7 @@ impl Map {
 /// What is called on all elements of these types, by a name that means it; `None` if that is known only when the program runs.
 fn called(module: &Module<BBCode>, callee: &Operand<Ids>, types: &[Type]) -> Option<Operand<Ids>> {
     let Callee::Unknown(path) = module.callee(callee)? else { return Some(callee.clone()) };
-    let plain = path.rsplit('.').next().unwrap_or(&path);
-    let methods = match module.methods(&path) {
-        [] => module.methods(plain),
-        methods => methods,
-    };
+    let methods = methods_named(module, &path)?;
     let method = module.functions().get(only_choice(module, methods.iter().copied(), types)?)?;
     Some(Operand::global("", &method.name))
 }

@@ -9,8 +9,8 @@ mod throwing;
 use std::collections::BTreeMap;
 
 use bbcode::BBCode;
-use hashbrown::HashMap;
 use hashbrown::hash_map::Entry;
+use hashbrown::{HashMap, HashSet};
 use ircode::{CallGraph, Function, Module, Name, Stmt, Type};
 
 use crate::differentiation::base_names::base_name;
@@ -68,7 +68,7 @@ pub(crate) fn lower(module: &mut Module<BBCode>, functions: &[Name]) -> Vec<(Nam
     lowering.make_variants();
     lowering.refuse_callers(functions, &mut refused);
     bodies.retain(|(index, _)| !refused.contains_key(index));
-    let added = lowering.finish(bodies.iter().map(|(index, _)| *index));
+    let added = lowering.finish(&bodies.iter().map(|(index, _)| *index).collect::<Vec<_>>());
     for (name, body) in bodies.into_iter().filter_map(|(index, body)| Some((functions.get(index)?, body))) {
         if let Some(place) = module.body_mut(name) {
             *place = body;
@@ -112,6 +112,8 @@ struct Lowering<'m> {
     refused: HashMap<usize, PassError>,
     /// By what they try.
     probes: HashMap<String, Name>,
+    /// Which calls which of these.
+    tries: Vec<(Caller, Name)>,
 }
 
 impl<'m> Lowering<'m> {
@@ -141,6 +143,7 @@ impl<'m> Lowering<'m> {
             calls: Vec::new(),
             refused: HashMap::new(),
             probes: HashMap::new(),
+            tries: Vec::new(),
         }
     }
 
@@ -225,12 +228,12 @@ impl<'m> Lowering<'m> {
     }
 
     /// The functions that are to be added, where those of these numbers were lowered.
-    fn finish(mut self, lowered: impl Iterator<Item = usize>) -> Vec<Function<BBCode>> {
+    fn finish(mut self, lowered: &[usize]) -> Vec<Function<BBCode>> {
         let mut calls: HashMap<Caller, Vec<usize>> = HashMap::new();
         for &(caller, position) in &self.calls {
             calls.entry(caller).or_default().push(position);
         }
-        let mut work: Vec<Caller> = lowered.map(Caller::Asked).collect();
+        let mut work: Vec<Caller> = lowered.iter().copied().map(Caller::Asked).collect();
         while let Some(caller) = work.pop() {
             for position in calls.remove(&caller).unwrap_or_default() {
                 if self.variants.remove(&position).is_some() {
@@ -238,7 +241,15 @@ impl<'m> Lowering<'m> {
                 }
             }
         }
-        // Those that are left are called by nothing.
+        // Those variants that are left are called by nothing, and neither is what only they try.
+        let is_used = |caller: &Caller| match caller {
+            Caller::Asked(index) => lowered.binary_search(index).is_ok(),
+            Caller::Variant(position) => !self.variants.contains_key(position),
+        };
+        let used: HashSet<&Name> =
+            self.tries.iter().filter(|(caller, _)| is_used(caller)).map(|(_, probe)| probe).collect();
+        let probes: HashSet<&Name> = self.probes.values().collect();
+        self.added.retain(|name, _| !probes.contains(name) || used.contains(name));
         for (name, _) in self.variants.values() {
             self.added.remove(name);
         }

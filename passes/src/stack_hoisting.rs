@@ -73,7 +73,9 @@ fn stacks_of_their_own(bb: &BBCode, context: &Context<'_>) -> Vec<InstId> {
     // The type may be a value that is not there before the loop.
     let makes = |stmt: &Stmt<Ids>| {
         let call = context.module.primitive_call(stmt);
-        call.is_some_and(|(primitive, args)| primitive.name == "new_stack" && matches!(args, [Operand::Constant(_)]))
+        call.is_some_and(|(primitive, args)| {
+            primitive.name == "new_stack" && matches!(args, [of] if of.as_value().is_none())
+        })
     };
     let made: Vec<InstId> = bb.all_insts().filter(|(_, inst)| makes(&inst.stmt)).map(|(id, _)| id).collect();
     if made.is_empty() {

@@ -10,7 +10,9 @@ use ircode::{
     field_position, method_of,
 };
 
-use crate::analyses::method_choice::{Choice, MOST, choices, is_exact, is_open, known_type, only_choice};
+use crate::analyses::method_choice::{
+    Choice, MOST, choices, is_exact, is_open, known_type, methods_named, only_choice,
+};
 use crate::differentiation::dispatch::{self, Candidate};
 use crate::link_methods::{reads_itself, type_of};
 use crate::{PassError, PassResult};
@@ -178,11 +180,16 @@ impl Splitter<'_> {
         }
         let combinations = self.combinations(given)?;
         let ways = self.named_ways(self.module.methods(primitive.name), given)?;
+        // What is certainly no number is for methods only, of which the last takes all that is left.
+        let is_for_methods = primitive.is_arithmetic() && given.iter().any(|ty| self.is_no_number(ty));
+        if is_for_methods && ways.last().is_some_and(|last| last.tests.is_empty()) {
+            return Some((ways, Rest::LastWay));
+        }
         let is_asked = |way: &Way| {
             let asked = |at: usize| way.tests.iter().any(|(number, _)| *number == at + 1);
             given.iter().enumerate().all(|(at, ty)| !matches!(ty, Type::Union(_)) || asked(at))
         };
-        // Each way is one combination.
+        // Each way is for one combination then, as none asks for what another does.
         if !ways.iter().all(is_asked) {
             return None;
         }
@@ -240,11 +247,7 @@ impl Splitter<'_> {
     /// The methods of a function that is called by its name.
     fn methods_of(&self, stmt: &Stmt<Ids>) -> Option<&[usize]> {
         let Some(Callee::Unknown(path)) = self.module.called(stmt) else { return None };
-        let plain = path.rsplit('.').next().unwrap_or(&path);
-        Some(match self.module.methods(&path) {
-            [] => self.module.methods(plain),
-            methods => methods,
-        })
+        methods_named(self.module, &path)
     }
 
     /// Of how many combinations of types arguments may be, if some may be of several, all of which the run can ask for.
@@ -282,6 +285,15 @@ impl Splitter<'_> {
             types.iter().all(|ty| self.may_be_number(ty))
         };
         ways.iter().filter(of_numbers).count()
+    }
+
+    /// Whether values of a type are certainly arrays or structs.
+    fn is_no_number(&self, ty: &Type) -> bool {
+        match ty {
+            Type::Union(members) => members.iter().all(|member| self.is_no_number(member)),
+            Type::Array(_) => true,
+            ty => self.module.struct_fields(ty).is_some(),
+        }
     }
 
     /// Whether values of a type may be numbers, which primitives take.

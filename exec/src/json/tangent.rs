@@ -108,7 +108,7 @@ impl Reader<'_, '_> {
                 Ok(object.unwrap_or(Value::Nothing))
             }
             (Value::Array(_), json) => self.array(json, value, zero),
-            (other, _) => fail(format!("the tangent of {} cannot be given", with_article(other.type_of()))),
+            (other, _) => fail(format!("the tangent of {} cannot be given", other.type_of().with_article())),
         }
     }
 

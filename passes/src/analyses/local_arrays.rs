@@ -11,7 +11,8 @@ use crate::simplify_cfg::fill_empty_blocks;
 /// What makes an array of dimensions that are operands.
 const NEW_ARRAY: MemoryEffect = MemoryEffect::NewArray { by_tuple: false };
 
-/// The arrays of numbers that the function makes and shows to nobody while it runs, with the types of their elements. It may return them.
+/// The arrays of numbers that the function makes and shows to nobody while it runs, with the types of their elements. It may return one, by the name of the
+/// statement that made it; what a store gives is the array, too, and is not followed.
 pub(crate) fn local_arrays(bb: &BBCode, module: &Module<BBCode>) -> SecondaryMap<InstId, Type> {
     let mut arrays: SecondaryMap<InstId, Type> = SecondaryMap::new();
     let mut stores: SecondaryMap<InstId, InstId> = SecondaryMap::new();

@@ -386,7 +386,7 @@ impl Activity {
                 ),
                 None,
             ),
-            Some(Callee::Type(ty)) => (format!("{} is made of what depends on the arguments", with_article(ty)), None),
+            Some(Callee::Type(ty)) => (format!("{} is made of what depends on the arguments", ty.with_article()), None),
             _ => ("what is called here is known only when it runs".into(), None),
         }
     }

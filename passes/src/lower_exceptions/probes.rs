@@ -47,8 +47,9 @@ pub(super) fn of(
     });
     // What static parameters stand for is not in the statement.
     let key = format!("{stmt:?}({argtypes:?}){:?}", bb.sptypes);
-    if let Some(name) = lowering.probes.get(&key) {
-        return Ok(Probe { name: name.clone(), args });
+    if let Some(name) = lowering.probes.get(&key).cloned() {
+        lowering.tries.push((lowering.caller, name.clone()));
+        return Ok(Probe { name, args });
     }
     let tried = primitive.map_or("undefined", |primitive| primitive.name.trim_end_matches('!'));
     let name = lowering.free_name(&format!("{tried}_throws"));
@@ -58,6 +59,7 @@ pub(super) fn of(
     let result = lowering.outcome(&Type::Bottom);
     lowering.add(Function { result, ..Function::new(name.clone(), Type::Any, body) });
     lowering.probes.insert(key, name.clone());
+    lowering.tries.push((lowering.caller, name.clone()));
     Ok(Probe { name, args })
 }
 

@@ -628,7 +628,7 @@ impl<'a> Analysis<'a> {
                 (format!("{given} a function that takes another number of arguments"), None)
             }
             (Some(Callee::Type(ty)), _) => {
-                (format!("{} is made that depends on the arguments", with_article(ty)), None)
+                (format!("{} is made that depends on the arguments", ty.with_article()), None)
             }
             (_, Stmt::Call(_) | Stmt::Invoke(_)) => ("what is called here is known only when it runs".into(), None),
             (_, Stmt::Expr(expr)) if expr.head == Head::Foreigncall => {

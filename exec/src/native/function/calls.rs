@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use ircode::wording::with_article;
 use ircode::{Callee, Name};
 
 use super::sites::What;
@@ -116,7 +115,7 @@ unsafe fn callee(context: &mut Context, layout: &Arc<Layout>, at: u64) -> Result
             let captured = closure.0.fields.values().iter().cloned().map(Capture::Value);
             Ok((closure.0.function.clone(), captured.collect()))
         }
-        other => Err(Refused::Value(format!("a call of {}", with_article(other.type_of())))),
+        other => Err(Refused::Value(format!("a call of {}", other.type_of().with_article()))),
     }
 }
 

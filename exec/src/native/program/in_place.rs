@@ -4,7 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use ircode::wording::{counted, with_article};
+use ircode::wording::counted;
 use ircode::{Scalar, ScalarType, Type};
 use smallvec::SmallVec;
 
@@ -95,18 +95,16 @@ impl Argument<'_> {
 impl fmt::Display for Argument<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Argument::Float64(_) => write!(f, "{}", with_article(Type::FLOAT64)),
-            Argument::Int64(_) => write!(f, "an {}", Type::INT64),
-            Argument::Bool(_) => write!(f, "{}", with_article(Type::BOOL)),
+            Argument::Float64(_) => f.write_str(&Type::FLOAT64.with_article()),
+            Argument::Int64(_) => f.write_str(&Type::INT64.with_article()),
+            Argument::Bool(_) => f.write_str(&Type::BOOL.with_article()),
             Argument::Scalar(scalar) => write!(f, "a number of type {}", scalar.scalar_type()),
-            Argument::Floats(_) | Argument::FloatsMut(_) => {
-                write!(f, "{}", with_article(Type::array(Type::FLOAT64, 1)))
-            }
-            Argument::Integers(_) => write!(f, "{}", with_article(Type::array(Type::INT64, 1))),
+            Argument::Floats(_) | Argument::FloatsMut(_) => f.write_str(&Type::array(Type::FLOAT64, 1).with_article()),
+            Argument::Integers(_) => f.write_str(&Type::array(Type::INT64, 1).with_article()),
             Argument::Array(numbers, dims) => array_of(f, numbers.len(), dims),
             Argument::ArrayMut(numbers, dims) => array_of(f, numbers.len(), dims),
             Argument::Zeros(dims) => match elements(dims) {
-                Some(_) => write!(f, "{}", with_article(Type::array(Type::FLOAT64, dims.len() as u32))),
+                Some(_) => f.write_str(&Type::array(Type::FLOAT64, dims.len() as u32).with_article()),
                 None => write!(f, "more zeros than any memory holds, of dimensions {dims:?}"),
             },
             Argument::Fields(numbers) => write!(f, "{} of type {}", counted(numbers.len(), "field"), Type::FLOAT64),
@@ -124,8 +122,8 @@ fn elements(dims: &[usize]) -> Option<usize> {
 fn array_of(f: &mut fmt::Formatter<'_>, numbers: usize, dims: &[usize]) -> fmt::Result {
     let ty = Type::array(Type::FLOAT64, dims.len() as u32);
     match elements(dims) == Some(numbers) {
-        true => write!(f, "{}", with_article(ty)),
-        false => write!(f, "{numbers} numbers for {} of dimensions {dims:?}", with_article(ty)),
+        true => f.write_str(&ty.with_article()),
+        false => write!(f, "{numbers} numbers for {} of dimensions {dims:?}", ty.with_article()),
     }
 }
 
