@@ -6,6 +6,10 @@
 //! number ([`Outputs`]). Slices are used where they lie, and once it was called no memory is asked of the system any more, but
 //! for exceptions, for what the [interpreter helps with](exec::native::Program::helped), and for more than eight arguments.
 //!
+//! What is differentiated, and with respect to what, consists of `Float64`s here; of results that are arrays or tuples there are
+//! pullbacks ([`Vjp`]) but no derivatives in a direction. For all else there are [`gradient_with`](crate::gradient_with),
+//! [`jvp_with`](crate::jvp_with) and the like, which take any value, and can have it run by machine code, too.
+//!
 //! Arguments are counted from 0 here. What is named is in the order in which it was named, else in that of the arguments; arguments with
 //! respect to which nothing is differentiated have no place among tangents and gradients.
 

@@ -50,9 +50,8 @@ pub(crate) fn has_handlers(bb: &BBCode) -> bool {
 
 /// Lowers these functions of a module as far as that can be done, and tells which others stay, and why.
 pub(crate) fn lower(module: &mut Module<BBCode>, functions: &[Name]) -> Vec<(Name, PassError)> {
-    let mut errors = Vec::new();
     if functions.is_empty() {
-        return errors;
+        return Vec::new();
     }
     let mut lowering = Lowering::new(module, functions);
     let mut bodies: Vec<(usize, BBCode)> = Vec::new();
@@ -77,8 +76,7 @@ pub(crate) fn lower(module: &mut Module<BBCode>, functions: &[Name]) -> Vec<(Nam
     for function in added {
         module.replace_function(function);
     }
-    errors.extend(refused.into_iter().filter_map(|(index, error)| Some((functions.get(index)?.clone(), error))));
-    errors
+    refused.into_iter().filter_map(|(index, error)| Some((functions.get(index)?.clone(), error))).collect()
 }
 
 /// What calls a variant.
