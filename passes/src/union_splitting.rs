@@ -4,6 +4,7 @@
 use std::cell::OnceCell;
 
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
+use hashbrown::HashMap;
 use ircode::primitives::Primitive;
 use ircode::{
     Callee, Constant, Instruction, LineInfo, Module, Name, NewInstruction, Operand, Stmt, Type, arrays_may_have,
@@ -33,7 +34,7 @@ pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
         Some(name) => vec![name.clone()],
         None => module.functions().iter().map(|function| function.name.clone()).collect(),
     };
-    let splitter = Splitter { module, objects: methods_of_objects(module), candidates: OnceCell::new() };
+    let splitter = Splitter { module, objects: Objects::of(module), candidates: OnceCell::new() };
     let mut found: Vec<(Name, Vec<(InstId, Split)>)> = Vec::new();
     for name in chosen {
         let Some(function) = module.function(&name) else { continue };
@@ -55,11 +56,30 @@ pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
     Ok(changed)
 }
 
-/// The methods of objects, `(::T)(…)`, by position, with the types of the objects.
-fn methods_of_objects(module: &Module<BBCode>) -> Vec<(usize, Type)> {
-    let functions = module.functions().iter().enumerate();
-    let of_object = |name: &str| Some(Type::parse(method_of(name)?.strip_prefix("(::")?.strip_suffix(')')?));
-    functions.filter_map(|(position, function)| Some((position, of_object(&function.name)?))).collect()
+/// The methods of objects, `(::T)(…)`.
+#[derive(Default)]
+struct Objects {
+    /// The types of the objects, in the order of the module.
+    types: Vec<Type>,
+    /// The positions of the methods, by these.
+    methods: HashMap<Type, Vec<usize>>,
+}
+
+impl Objects {
+    fn of(module: &Module<BBCode>) -> Objects {
+        let mut objects = Objects::default();
+        let of_object = |name: &str| Some(Type::parse(method_of(name)?.strip_prefix("(::")?.strip_suffix(')')?));
+        for (position, function) in module.functions().iter().enumerate() {
+            if let Some(ty) = of_object(&function.name) {
+                let methods = objects.methods.entry(ty.clone()).or_default();
+                if methods.is_empty() {
+                    objects.types.push(ty);
+                }
+                methods.push(position);
+            }
+        }
+        objects
+    }
 }
 
 /// What becomes of a call.
@@ -94,7 +114,7 @@ pub(crate) struct Way {
 
 struct Splitter<'a> {
     module: &'a Module<BBCode>,
-    objects: Vec<(usize, Type)>,
+    objects: Objects,
     /// The functions that may be called as values, once that was asked for.
     candidates: OnceCell<Vec<Candidate>>,
 }
@@ -145,14 +165,12 @@ impl Splitter<'_> {
     /// The ways of a call of what may be one of several objects, and what is done with others.
     fn methods_of_values(&self, object: &Type, given: &[Type]) -> Option<(Vec<Way>, Rest)> {
         let mut ways = Vec::new();
-        let mut tried: Vec<&Type> = Vec::new();
-        for (_, ty) in &self.objects {
+        for ty in &self.objects.types {
             let may_be = match object {
                 Type::Union(members) => members.iter().any(|member| member == ty || is_open(self.module, member)),
                 _ => true,
             };
-            if may_be && is_exact(self.module, ty) && !tried.contains(&ty) {
-                tried.push(ty);
+            if may_be && is_exact(self.module, ty) {
                 ways.extend(self.methods_of_type(ty, given)?.into_iter().map(|choice| Way {
                     callee: None,
                     tests: [vec![(0, ty.clone())], behind_callee(choice.tests)].concat(),
@@ -161,7 +179,7 @@ impl Splitter<'_> {
             }
         }
         // What is no function has no other methods.
-        let is_object = |ty: &Type| self.objects.iter().any(|(_, of)| of == ty) || is_exact_struct(self.module, ty);
+        let is_object = |ty: &Type| self.objects.methods.contains_key(ty) || is_exact_struct(self.module, ty);
         let is_one_of_them = matches!(object, Type::Union(members) if members.iter().all(is_object));
         if !ways.is_empty() && !is_one_of_them {
             let candidates = self.candidates.get_or_init(|| dispatch::candidates(self.module, &[], true));
@@ -213,8 +231,7 @@ impl Splitter<'_> {
 
     /// The methods of objects of a type that may take such arguments.
     fn methods_of_type(&self, object: &Type, given: &[Type]) -> Option<Vec<Choice>> {
-        let methods = self.objects.iter().filter(|(_, ty)| ty == object).map(|(position, _)| *position);
-        choices(self.module, methods, given)
+        choices(self.module, self.objects.methods.get(object).into_iter().flatten().copied(), given)
     }
 
     /// The method that a call of a primitive is where what is asked for its elements is no array, but a struct of the module.
