@@ -317,7 +317,7 @@ mod conversion {
         code.insert_node(SSAValue(1), NewInstruction::new(Stmt::nothing(), Type::Nothing), false).unwrap();
         assert_eq!(
             BBCode::try_from(&code).unwrap_err().to_string(),
-            "there are 1 pending nodes: compact the code first"
+            "it has 1 pending node: compact the code first"
         );
     }
 
