@@ -315,10 +315,7 @@ mod conversion {
     fn pending_nodes_are_refused_and_not_forgotten() {
         let mut code = ir(WHILE_LOOP);
         code.insert_node(SSAValue(1), NewInstruction::new(Stmt::nothing(), Type::Nothing), false).unwrap();
-        assert_eq!(
-            BBCode::try_from(&code).unwrap_err().to_string(),
-            "it has 1 pending node: compact the code first"
-        );
+        assert_eq!(BBCode::try_from(&code).unwrap_err().to_string(), "it has 1 pending node: compact the code first");
     }
 
     #[test]

@@ -200,7 +200,7 @@ fn a_witness_of_another_convention_is_told_of_thunks() {
     let found = verify_tables(&module, |body| &body.argtypes).expect_err("it does not fit");
     assert_eq!(
         found.to_string(),
-        "error[DT07]: Square: HasArea, `area`: `square_area` takes 3 arguments, but 2 are given\n  = help: an entry may name \
+        "error[DT07]: Square: HasArea, `area`: `square_area` takes 3 arguments, but is given 2\n  = help: an entry may name \
          a thunk: a function that takes what is given, and calls this one with what it takes"
     );
 }
