@@ -1,4 +1,4 @@
-//! Functions so long that what later blocks use lies in the frame: compiled in linear time, they give what short ones give.
+//! Functions so long that what later blocks use lies in the frame give what is derived by hand, as short ones do.
 
 #![cfg(feature = "native")]
 #![allow(clippy::unwrap_used, reason = "a test that fails should stop")]
