@@ -197,7 +197,7 @@ impl Splitter<'_> {
             return Some((vec![way], Rest::LastWay));
         }
         let combinations = self.combinations(given)?;
-        let ways = self.named_ways(self.module.methods(primitive.name), given)?;
+        let mut ways = self.named_ways(self.module.methods(primitive.name), given)?;
         // What is certainly no number is for methods only, of which the last takes all that is left.
         let is_for_methods = primitive.is_arithmetic() && given.iter().any(|ty| self.is_no_number(ty));
         if is_for_methods && ways.last().is_some_and(|last| last.tests.is_empty()) {
@@ -211,12 +211,19 @@ impl Splitter<'_> {
         if !ways.iter().all(is_asked) {
             return None;
         }
+        // Arithmetic of numbers is the primitive, also where the module has methods for them.
+        let mut ways_of_numbers = 0;
+        if primitive.is_arithmetic() {
+            for way in ways.iter_mut().filter(|way| self.is_of_numbers(way, given)) {
+                way.callee = None;
+                ways_of_numbers += 1;
+            }
+        }
         if ways.len() == combinations {
             return Some((ways, Rest::Fails));
         }
         // What is a primitive for the rest stays one. Arithmetic is one for numbers only.
-        let is_for_numbers = primitive.is_arithmetic();
-        let fails = is_for_numbers && self.combinations_of_numbers(given) == self.ways_of_numbers(&ways, given);
+        let fails = primitive.is_arithmetic() && self.combinations_of_numbers(given) == ways_of_numbers;
         fails.then_some((ways, Rest::FailingCall))
     }
 
@@ -290,18 +297,10 @@ impl Splitter<'_> {
         given.iter().map(numbers).product()
     }
 
-    /// How many ways are taken with numbers only.
-    fn ways_of_numbers(&self, ways: &[Way], given: &[Type]) -> usize {
-        let of_numbers = |way: &&Way| {
-            let mut types = given.to_vec();
-            for (number, ty) in &way.tests {
-                if let Some(given) = number.checked_sub(1).and_then(|index| types.get_mut(index)) {
-                    *given = ty.clone();
-                }
-            }
-            types.iter().all(|ty| self.may_be_number(ty))
-        };
-        ways.iter().filter(of_numbers).count()
+    /// Whether a way is taken with numbers only.
+    fn is_of_numbers(&self, way: &Way, given: &[Type]) -> bool {
+        let asked = |index: usize| way.tests.iter().find(|(number, _)| *number == index + 1).map(|(_, ty)| ty);
+        given.iter().enumerate().all(|(index, ty)| self.may_be_number(asked(index).unwrap_or(ty)))
     }
 
     /// Whether values of a type are certainly arrays or structs.

@@ -116,19 +116,54 @@ pub(super) fn throws_again(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
     }
 }
 
-/// Whether code throws what is seen not to be of this type, or not always.
+/// Whether code may throw what is not of this type: something of another type, or of a type that is not known and that nothing says is an exception.
 pub(super) fn throws_other(module: &Module<BBCode>, bb: &BBCode, exception: &Type) -> bool {
-    let is_other = |ty: &Type| module.is_a(ty, exception) == Some(false);
-    bb.all_insts().any(|(_, inst)| {
-        let thrown = match module.primitive_call(&inst.stmt) {
-            Some((primitive, [thrown])) if matches!(primitive.name, "throw" | "rethrow") => thrown,
-            _ => return false,
-        };
-        match bb.operand_type(thrown) {
-            Type::Union(members) => members.iter().any(is_other),
-            ty => is_other(&ty),
+    bb.all_insts().any(|(_, inst)| match module.primitive_call(&inst.stmt) {
+        Some((primitive, [thrown])) => {
+            matches!(primitive.name, "throw" | "rethrow") && !is_exception(module, bb, thrown, exception)
         }
+        _ => false,
     })
+}
+
+/// Whether what is thrown is of this type, by its own type, or by what it is: an exception that is being handled, or what is made by something that is called like one.
+fn is_exception(module: &Module<BBCode>, bb: &BBCode, thrown: &Operand<Ids>, exception: &Type) -> bool {
+    let is_named = |ty: &Type| module.is_undeclared_exception(ty) || module.is_a(ty, exception) == Some(true);
+    let are_named = |ty: &Type| match ty {
+        Type::Union(members) => members.iter().all(is_named),
+        ty => is_named(ty),
+    };
+    let mut asked = vec![thrown.clone()];
+    let mut seen = HashSet::new();
+    while let Some(operand) = asked.pop() {
+        let ty = bb.operand_type(&operand);
+        match module.is_a(&ty, exception) {
+            Some(true) => continue,
+            Some(false) => return false,
+            None if are_named(&ty) => continue,
+            None => {}
+        }
+        let Some((id, inst)) = operand.as_value().and_then(|id| Some((id, bb.inst(id)?))) else { return false };
+        match &inst.stmt {
+            Stmt::Expr(expr) if expr.head == Head::TheException => {}
+            stmt if is_copy(stmt) => {
+                if seen.insert(id) {
+                    stmt.for_each_operand(&mut |copied| asked.push(copied.clone()));
+                }
+            }
+            stmt => {
+                let made = match module.called(stmt) {
+                    Some(Callee::Primitive(primitive)) => Some(Type::named(primitive.name)),
+                    Some(Callee::Unknown(path)) => Some(Type::Named(path)),
+                    _ => None,
+                };
+                if !made.is_some_and(|made| is_named(&made)) {
+                    return false;
+                }
+            }
+        }
+    }
+    true
 }
 
 /// Whether a call of a primitive that may throw is seen not to.
@@ -153,30 +188,35 @@ fn is_fine(module: &Module<BBCode>, bb: &BBCode, primitive: &Primitive, args: &[
 /// A statement that looks at what an exception holds: at anything but its type.
 pub(crate) fn looks_into_exception(module: &Module<BBCode>, bb: &BBCode) -> Option<InstId> {
     const HARMLESS: &[&str] = &["isa", "typeof", "throw", "rethrow", "===", "!==", "print", "println", "string"];
-    let mut seen = exceptions(bb);
-    let mut grew = true;
+    let handled = with_copies(bb, exceptions(bb));
+    let looks = |inst: &Instruction<Ids>| {
+        let mut uses = false;
+        inst.stmt.for_each_use(|used| uses |= handled.contains(&used));
+        let harmless = |primitive: &Primitive| HARMLESS.contains(&primitive.name);
+        uses && inst.ty != Type::Bottom
+            && !is_copy(&inst.stmt)
+            && !module.primitive_call(&inst.stmt).is_some_and(|(primitive, _)| harmless(primitive))
+    };
+    bb.all_insts().find(|(_, inst)| looks(inst)).map(|(id, _)| id)
+}
+
+/// Whether what a statement gives is an operand of it.
+fn is_copy(stmt: &Stmt<Ids>) -> bool {
+    matches!(stmt, Stmt::Pi(_) | Stmt::Phi(_) | Stmt::PhiC(_) | Stmt::Upsilon(_) | Stmt::Value(_))
+}
+
+/// These values and what may be a copy of one of them.
+fn with_copies(bb: &BBCode, mut values: HashSet<InstId>) -> HashSet<InstId> {
+    let mut grew = !values.is_empty();
     // Copies mostly stand behind what they copy.
     while std::mem::take(&mut grew) {
-        for (id, inst) in bb.all_insts() {
-            let mut uses = false;
-            inst.stmt.for_each_use(|used| uses |= seen.contains(&used));
-            if !uses || inst.ty == Type::Bottom {
-                continue;
-            }
-            match &inst.stmt {
-                Stmt::Pi(_) | Stmt::Phi(_) | Stmt::PhiC(_) | Stmt::Upsilon(_) | Stmt::Value(_) => {
-                    grew |= seen.insert(id);
-                }
-                stmt => {
-                    let harmless = |primitive: &Primitive| HARMLESS.contains(&primitive.name);
-                    if !module.primitive_call(stmt).is_some_and(|(primitive, _)| harmless(primitive)) {
-                        return Some(id);
-                    }
-                }
-            }
+        for (id, inst) in bb.all_insts().filter(|(_, inst)| is_copy(&inst.stmt)) {
+            let mut copies = false;
+            inst.stmt.for_each_use(|used| copies |= values.contains(&used));
+            grew |= copies && values.insert(id);
         }
     }
-    None
+    values
 }
 
 /// The statements that ask for the exception that is being handled.
