@@ -3,7 +3,7 @@
 //!
 //! [`Differentiate`] starts from a module: `module.gradient("f").wrt([0]).compile()?` gives a [`Gradient`]. What is passed are numbers and
 //! slices, one of them alone or several as a tuple ([`Arguments`]); what a derivative is written to are slices, and `&mut f64` for a
-//! number ([`Outputs`]). Slices are used where they lie, and once it was called no memory is asked of the system any more, but
+//! number ([`Outputs`]). Slices are used where they lie, and from the third call on no memory is asked of the system, but
 //! for exceptions, for what the [interpreter helps with](exec::native::Program::helped), and for more than eight arguments.
 //!
 //! What is differentiated, and with respect to what, consists of `Float64`s here; of results that are arrays or tuples there are

@@ -90,19 +90,17 @@ pub(crate) fn verified(module: &Module<IRCode>, name: &Name) -> Result<Module<BB
 /// A module keyed by ID, without the functions that cannot be converted. Of these names there must be none.
 fn convertible(module: &Module<IRCode>, needed: &[Name]) -> Result<Module<BBCode>, GradientError> {
     let needed: HashSet<&Name> = needed.iter().collect();
-    let mut broken: HashSet<&Name> = HashSet::new();
-    for function in module.functions() {
+    let mut kept = Vec::with_capacity(module.functions().len());
+    for (position, function) in module.functions().iter().enumerate() {
         match BBCode::try_from(&function.body) {
             Err(error) if needed.contains(&function.name) => {
                 return Err(GradientError::NotConvertible { function: function.name.clone(), error });
             }
-            Err(_) => drop(broken.insert(&function.name)),
-            Ok(_) => {}
+            Err(_) => {}
+            Ok(_) => kept.push(position),
         }
     }
-    let mut kept = module.clone();
-    kept.retain(|function| !broken.contains(&function.name), |_| true);
-    Ok(to_bbcode(&kept)?)
+    Ok(to_bbcode(&module.only(kept))?)
 }
 
 /// A module numbered by position.
@@ -358,9 +356,9 @@ pub fn gradient_with(
 ///
 /// The seed is a tangent of the result: of a float a float; of a tuple, a named tuple or a struct that cannot be changed
 /// the tuple of the tangents of its fields, `nothing` for those that have none; of an array an array; of a mutable struct
-/// `M` a `BBKit.Tangent{M}` (see [`exec::Machine::zero_tangents`]). It can be given as [JSON](Seed::Json), too. Before
-/// the derivative is run, the function is where it takes the result to know the shape of the seed. It is once more for the value if that may be changed,
-/// as an array may, and the pullback takes back changes of memory.
+/// `M` a `BBKit.Tangent{M}` (see [`exec::Machine::zero_tangents`]). It can be given as [JSON](Seed::Json), too. Where the
+/// shape of the seed shows only in the result, the function is run before its derivative. It is run once more for the value if the pullback, which takes
+/// back changes of memory, may change that.
 ///
 /// ```
 /// use bbkit::exec::{Limits, Value};

@@ -25,6 +25,7 @@ mod names;
 mod operand;
 mod phi;
 pub mod primitives;
+mod reached;
 mod recursive_types;
 mod scalar;
 mod stmt;

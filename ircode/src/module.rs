@@ -269,7 +269,7 @@ impl<F> Module<F> {
         if self.lengths.has(name.len()) { self.by_name.get(name).copied() } else { None }
     }
 
-    /// The function of this name, to be rewritten. Its name must stay.
+    /// The body of the function of this name, to be rewritten.
     pub fn body_mut(&mut self, name: &str) -> Option<&mut F> {
         let index = *self.by_name.get(name)?;
         self.functions.get_mut(index).map(|function| &mut function.body)
@@ -322,6 +322,40 @@ impl<F> Module<F> {
             self.index(to, index);
         }
         Ok(())
+    }
+
+    /// The module with the functions at these positions alone, in their order: its types, tables and extensions stay. What still mentions another function is not
+    /// looked at. Linear in what is kept.
+    ///
+    /// ```
+    /// let module = ircode::parse_module("
+    /// function f()::Float64
+    /// 1 ─     return 1.0
+    /// end
+    /// function g()::Float64
+    /// 1 ─     return 2.0
+    /// end
+    /// ")?.module;
+    /// let only = module.only([1]);
+    /// assert!(only.function("f").is_none() && only.function("g").is_some());
+    /// # Ok::<(), ircode::TextError>(())
+    /// ```
+    pub fn only(&self, functions: impl IntoIterator<Item = usize>) -> Module<F>
+    where
+        F: Clone,
+    {
+        let mut only = Module {
+            types: self.types.clone(),
+            types_by_name: self.types_by_name.clone(),
+            tables: self.tables.clone(),
+            extensions: self.extensions.clone(),
+            ..Module::default()
+        };
+        for function in functions.into_iter().filter_map(|position| self.functions.get(position)) {
+            only.index(function.name.clone(), only.functions.len());
+            only.functions.push(function.clone());
+        }
+        only
     }
 
     /// Removes the functions and the types that are not to be kept. Each is asked about once, in order. What still mentions one is not

@@ -146,13 +146,14 @@ impl<'m, T: Compilable> Builder<'m, T> {
     /// The module keyed by ID, with the types that were given, and what the function takes.
     pub(super) fn prepared(&self) -> Result<(Module<BBCode>, Signature), CompileError> {
         let Settings { function: name, types, wrt, .. } = &self.settings;
-        let Some(function) = self.module.function(name) else {
+        let Some(position) = self.module.function_index(name) else {
             return Err(CompileError::NoSuchFunction(name.clone()));
         };
-        let mut module = verified(self.module, name)?;
+        let part = self.module.reached_from([position]);
+        let mut module = verified(&part, name)?;
         check_types(&module, name, types)?;
         specialize(&mut module, name, types)?;
-        let shown = passes::argument_types(self.module, function);
+        let shown = part.function(name).map(|function| passes::argument_types(&part, function)).unwrap_or_default();
         let known = module.function(name).map(|function| function.body.argtypes.as_slice());
         let known = known.and_then(|types| types.get(1..)).unwrap_or_default();
         let types = shown.into_iter().enumerate().map(|(index, shown)| {

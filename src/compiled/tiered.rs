@@ -53,7 +53,8 @@ impl<T: Compilable + Send + Sync + 'static> Builder<'_, T> {
         let (module, settings) = (self.module, self.settings.clone());
         let quick = self.effort(Effort::Quick).compile()?;
         let full = Arc::new(OnceLock::new());
-        let (module, made) = (module.clone(), full.clone());
+        let module = module.reached_from(module.function_index(&settings.function)).into_owned();
+        let made = full.clone();
         let compile = move || {
             if let Ok(compiled) = Builder::with_settings(&module, settings).effort(Effort::Full).compile() {
                 // Nothing else sets it.

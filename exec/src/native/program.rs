@@ -139,12 +139,13 @@ impl Program {
         limits: Limits,
         effort: Effort,
     ) -> Result<Program, NotCompiled> {
-        let module = Arc::new(module.clone());
-        let mut numbers = Vec::with_capacity(functions.len());
-        for name in functions {
-            let missing = || NotCompiled { function: (*name).into(), statement: None, what: "no such function".into() };
-            numbers.push(module.function_index(name).ok_or_else(missing)?);
-        }
+        let numbers_in = |module: &Module<IRCode>| -> Result<Vec<usize>, NotCompiled> {
+            let missing =
+                |name: &str| NotCompiled { function: name.into(), statement: None, what: "no such function".into() };
+            functions.iter().map(|name| module.function_index(name).ok_or_else(|| missing(name))).collect()
+        };
+        let module = Arc::new(module.reached_from(numbers_in(module)?).into_owned());
+        let numbers = numbers_in(&module)?;
         let lifted = Lifted::of(rewritten(&module));
         let told = |rejected: Rejected| {
             let function = lifted.original(rejected.function);

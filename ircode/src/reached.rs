@@ -1,0 +1,284 @@
+//! The part of a module that some of its functions may reach: what works on a whole program need not work on a whole library.
+
+use std::borrow::Cow;
+
+use crate::callee::Callee;
+use crate::code::IRCode;
+use crate::module::{Function, Module};
+use crate::names::Positions;
+use crate::operand::Operand;
+use crate::primitives::ResultType;
+use crate::stmt::Stmt;
+use crate::types::Type;
+
+impl Module<IRCode> {
+    /// The module with no functions but those at these positions and what may be called while they run, in the order of the module; the module
+    /// itself where that cannot be told: where a function is called of which not even the type is known, and where tables of methods or of
+    /// derivatives, or extensions of a host, name functions. Linear in what is reached. Types are trusted, as everywhere.
+    ///
+    /// ```
+    /// let module = ircode::parse_module("
+    /// function f(x::Float64)::Float64
+    /// 1 ─ %1 = Main.g(x)::Float64
+    /// └──      return %1
+    /// end
+    /// function var\"g(::Float64)\"(x::Float64)::Float64
+    /// 1 ─      return x
+    /// end
+    /// function var\"g(::Int64)\"(x::Int64)::Float64
+    /// 1 ─      return 1.0
+    /// end
+    /// ")?.module;
+    /// let part = module.reached_from([0]);
+    /// let names: Vec<&str> = part.functions().iter().map(|function| function.name.as_str()).collect();
+    /// assert_eq!(names, ["f", "g(::Float64)"]);
+    /// # Ok::<(), ircode::TextError>(())
+    /// ```
+    pub fn reached_from(&self, functions: impl IntoIterator<Item = usize>) -> Cow<'_, Module<IRCode>> {
+        let names_more =
+            self.has_tables() || !self.differentiability_witnesses().is_empty() || self.extensions().is_some();
+        if names_more {
+            return Cow::Borrowed(self);
+        }
+        let mut reach = Reach { module: self, seen: vec![false; self.functions().len()], work: Vec::new() };
+        functions.into_iter().for_each(|position| reach.add(position));
+        if reach.follow().is_none() || reach.seen.iter().all(|seen| *seen) {
+            return Cow::Borrowed(self);
+        }
+        let positions = reach.seen.iter().enumerate().filter_map(|(position, seen)| seen.then_some(position));
+        Cow::Owned(self.only(positions))
+    }
+}
+
+struct Reach<'m> {
+    module: &'m Module<IRCode>,
+    seen: Vec<bool>,
+    /// What was reached and not looked at yet.
+    work: Vec<usize>,
+}
+
+impl Reach<'_> {
+    /// Adds all that what is waiting reaches. `None` if that may be anything.
+    fn follow(&mut self) -> Option<()> {
+        while let Some(function) = self.work.pop().and_then(|position| self.module.functions().get(position)) {
+            for stmt in function.body.stmts.stmts() {
+                self.add_called(function, stmt)?;
+                stmt.for_each_operand(&mut |operand| {
+                    if let Some(position) = self.module.named_function(operand) {
+                        self.add(position);
+                    }
+                });
+            }
+        }
+        Some(())
+    }
+
+    fn add(&mut self, position: usize) {
+        if let Some(seen) = self.seen.get_mut(position)
+            && !std::mem::replace(seen, true)
+        {
+            self.work.push(position);
+        }
+    }
+
+    /// Adds what a statement calls. `None` if that may be anything.
+    fn add_called(&mut self, function: &Function<IRCode>, stmt: &Stmt<Positions>) -> Option<()> {
+        let (callee, args, instance) = match stmt {
+            Stmt::Call(call) => (&call.callee, &call.args, None),
+            Stmt::Invoke(invoke) => (&invoke.callee, &invoke.args, invoke.instance.name.as_ref()),
+            _ => return Some(()),
+        };
+        if let Some(position) = instance.and_then(|name| self.module.function_index(name)) {
+            self.add(position);
+            return Some(());
+        }
+        let given: Vec<Type> = args.iter().map(|arg| self.known_type(&function.body.operand_type(arg))).collect();
+        let hands_on = match self.module.callee(callee) {
+            None => return self.add_object(&function.body.operand_type(callee), Some(&given)),
+            Some(Callee::Function(_)) => false,
+            Some(Callee::Type(ty)) => {
+                self.add_constructors(&ty, &given);
+                false
+            }
+            Some(Callee::Primitive(primitive)) => {
+                self.add_methods(primitive.name, Some(&given));
+                primitive.result == ResultType::Mapped
+            }
+            Some(Callee::Unknown(path)) => {
+                self.add_path(&path, Some(&given));
+                // Julia's builtins that call an operand.
+                let plain = path.rsplit('.').next().unwrap_or_default();
+                plain.starts_with("_apply") || matches!(plain, "invoke" | "invokelatest")
+            }
+        };
+        if hands_on {
+            args.iter().try_for_each(|arg| self.add_handed_on(function, arg))?;
+        }
+        Some(())
+    }
+
+    /// Adds what is called when an operand is, with whatever arguments. `None` if that may be anything.
+    fn add_handed_on(&mut self, function: &Function<IRCode>, operand: &Operand<Positions>) -> Option<()> {
+        match self.module.callee(operand) {
+            Some(Callee::Function(position)) => self.add(position),
+            Some(Callee::Primitive(primitive)) => self.add_methods(primitive.name, None),
+            Some(Callee::Unknown(path)) => self.add_path(&path, None),
+            Some(Callee::Type(_)) => return None,
+            None => return self.add_object(&function.body.operand_type(operand), None),
+        }
+        Some(())
+    }
+
+    /// Adds what a value of this type calls when it is called. `None` if that may be anything.
+    fn add_object(&mut self, ty: &Type, given: Option<&[Type]>) -> Option<()> {
+        match self.known_type(ty) {
+            Type::Function(name) => match self.module.function_callee(&name) {
+                Callee::Function(position) => self.add(position),
+                _ => self.add_path(&name, given),
+            },
+            Type::Union(members) => members.iter().try_for_each(|member| self.add_object(member, given))?,
+            Type::Named(name) => {
+                let def = self.module.type_def(&name).filter(|_| !self.module.may_be_of_subclass(&name))?;
+                self.add_methods(&format!("(::{})", def.name), given);
+            }
+            Type::Scalar(_) | Type::Array(_) | Type::Tuple(_) | Type::Nothing | Type::String | Type::Symbol => {}
+            _ => return None,
+        }
+        Some(())
+    }
+
+    /// Adds the methods of this path and those of its plain name.
+    fn add_path(&mut self, path: &str, given: Option<&[Type]>) {
+        self.add_methods(path, given);
+        if let Some((_, plain)) = path.rsplit_once('.') {
+            self.add_methods(plain, given);
+        }
+    }
+
+    /// Adds the methods by which values of a type are made.
+    fn add_constructors(&mut self, ty: &Type, given: &[Type]) {
+        if let Type::Named(name) = ty {
+            let declared = self.module.type_def(name).map_or(name, |def| &def.name);
+            self.add_methods(declared, Some(given));
+        }
+    }
+
+    /// Adds those methods that may take arguments of the types given, or all.
+    fn add_methods(&mut self, of: &str, given: Option<&[Type]>) {
+        for &position in self.module.methods(of) {
+            if given.is_none_or(|given| self.may_take(position, given)) {
+                self.add(position);
+            }
+        }
+    }
+
+    fn may_take(&self, method: usize, given: &[Type]) -> bool {
+        let Some(method) = self.module.functions().get(method) else { return false };
+        let mut parameters = method.body.argtypes.get(1..).unwrap_or_default();
+        if method.varargs {
+            parameters = parameters.split_last().map_or(parameters, |(_, first)| first);
+        }
+        let is_count = if method.varargs { parameters.len() <= given.len() } else { parameters.len() == given.len() };
+        let never = |(given, taken): (&Type, &Type)| self.module.is_a(given, &self.known_type(taken)) == Some(false);
+        is_count && !given.iter().zip(parameters).any(never)
+    }
+
+    /// A type by which methods are told apart: what the compiler knows of a value beside its type makes no difference, but which function it is.
+    fn known_type(&self, ty: &Type) -> Type {
+        self.module.type_of_known_function(ty).unwrap_or_else(|| ty.widened().unwrap_or_else(|| ty.clone()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use crate::text::parse_module;
+
+    const TEXT: &str = r#"
+struct Scale <: Function
+    by::Float64
+end
+
+function var"(::Scale)(::Float64)"(_1::Scale, x::Float64)::Float64
+1 ─ %1 = Base.getfield(_1, :by)::Float64
+│   %2 = Base.mul_float(%1, x)::Float64
+└──      return %2
+end
+
+function var"h(::Float64)"(x::Float64)::Float64
+1 ─      return x
+end
+
+function var"h(::Int64)"(x::Int64)::Float64
+1 ─      return 1.0
+end
+
+function var"+(::Vector{Float64}, ::Float64)"(v::Vector{Float64}, x::Float64)::Float64
+1 ─ %1 = Main.unused(x)::Float64
+└──      return %1
+end
+
+function unused(x::Float64)::Float64
+1 ─      return x
+end
+
+function by_name(x::Float64)::Float64
+1 ─ %1 = Main.chosen(x)::Float64
+│   %2 = (%1 + x)::Float64
+└──      return %2
+end
+
+function chosen(x::Float64)::Float64
+1 ─ %1 = Main.h(x)::Float64
+└──      return %1
+end
+
+function chosen_by_the_run(x)::Float64
+1 ─ %1 = Main.h(x)::Float64
+└──      return %1
+end
+
+function of_object(x::Float64)::Float64
+1 ─ %1 = %new(Main.Scale, 3.0)::Scale
+│   %2 = (%1)(x)::Float64
+└──      return %2
+end
+
+function of_function(f::typeof(Main.unused), x::Float64)::Float64
+1 ─ %1 = (f)(x)::Float64
+└──      return %1
+end
+
+function of_anything(f, x::Float64)::Float64
+1 ─ %1 = (f)(x)::Float64
+└──      return %1
+end
+
+function of_elements(v::Vector{Float64})::Vector{Float64}
+1 ─ %1 = Main.map(Main.h, v)::Vector{Float64}
+└──      return %1
+end
+"#;
+
+    /// The names of what a function reaches; `None` if that may be anything.
+    fn names(function: &str) -> Option<Vec<String>> {
+        let module = parse_module(TEXT).unwrap().module;
+        match module.reached_from(module.function_index(function)) {
+            Cow::Borrowed(_) => None,
+            Cow::Owned(part) => Some(part.functions().iter().map(|function| function.name.to_string()).collect()),
+        }
+    }
+
+    #[test]
+    fn what_may_be_called_is_kept_and_nothing_else() {
+        let expect = |names: &[&str]| Some(names.iter().map(|name| name.to_string()).collect::<Vec<_>>());
+        assert_eq!(names("unused"), expect(&["unused"]));
+        assert_eq!(names("by_name"), expect(&["h(::Float64)", "by_name", "chosen"]));
+        assert_eq!(names("chosen_by_the_run"), expect(&["h(::Float64)", "h(::Int64)", "chosen_by_the_run"]));
+        assert_eq!(names("of_object"), expect(&["(::Scale)(::Float64)", "of_object"]));
+        assert_eq!(names("of_function"), expect(&["unused", "of_function"]));
+        assert_eq!(names("of_elements"), expect(&["h(::Float64)", "h(::Int64)", "of_elements"]));
+        assert_eq!(names("of_anything"), None);
+    }
+}
