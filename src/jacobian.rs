@@ -46,7 +46,7 @@ pub struct JacobianOptions {
 }
 
 impl JacobianOptions {
-    /// Of all arguments, in the mode that takes fewer runs, by the interpreter.
+    /// Of all arguments, by the interpreter, in forward mode where the result has as many floats as the arguments or more, else in reverse mode.
     pub fn new() -> Self {
         JacobianOptions::default()
     }
@@ -116,7 +116,7 @@ impl fmt::Display for Jacobian {
 /// The first derivatives of all floats of a function's result with respect to all floats of its arguments, which may be arrays, tuples
 /// and structs of them. Objects among the arguments are left as they were.
 ///
-/// The function is run once to see how many floats its result has. Forward mode runs it again for every eight columns, which share what
+/// The function is run once to see how many floats its result has. Forward mode runs it again for every eight columns or fewer, which share what
 /// does not depend on the direction; reverse mode for every row, forwards and backwards. If the last columns are fewer than those before,
 /// the directions that are left over are zeros.
 ///

@@ -23,8 +23,8 @@ impl fmt::Display for Mismatch {
     }
 }
 
-/// Takes a function every way there and back: IRCode → BBCode → IRCode, BBCode → IRCode → BBCode, text in both styles,
-/// JSON of both representations. Pending nodes are compacted before conversion; Julia's text, which does not tell them from
+/// Takes a function every way there and back: IRCode → BBCode → IRCode, BBCode → IRCode → BBCode, text in bbkit's own style and
+/// those of Julia's versions, JSON of both representations. Pending nodes are compacted before conversion; Julia's text, which does not tell them from
 /// others, is left out where there are any. Returns what did not come back as it was.
 pub fn roundtrip(function: &Function<IRCode>) -> Vec<Mismatch> {
     Ways::default().check(function)

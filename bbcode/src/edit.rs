@@ -1,5 +1,5 @@
 //! Inserting, replacing and removing statements and blocks. Nothing here changes the name of anything that it does not
-//! remove, and all of it takes constant time but where a verb says otherwise, and but for the statements that compute nothing
+//! remove, and all of it takes constant time (inserting: logarithmic, amortised) but where a verb says otherwise, and but for the statements that compute nothing
 //! (`nothing`, constants, π) around the place, which are stepped over. What is looked at is whether a statement may stand where it is put; whether the values that it uses are there is asked by a [`Cursor`](crate::Cursor), by
 //! [`BBCode::checked`], and by the verifier.
 

@@ -5,7 +5,7 @@
 pub struct Limits {
     /// The number of statements executed, in all functions together.
     pub steps: u64,
-    /// The memory that the program's values hold, in bytes.
+    /// The memory that the program's values hold, in bytes, strings left aside.
     pub memory: usize,
     /// How deep calls may nest.
     pub depth: usize,

@@ -1,6 +1,6 @@
 //! The text form: printing as Julia prints, and reading it back.
 //!
-//! There are two styles, see [`Style`]. Both are read by the same parser.
+//! There are bbkit's own style and those of Julia's versions, see [`Style`]. All are read by the same parser.
 
 mod around;
 pub(crate) mod balanced;

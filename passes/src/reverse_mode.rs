@@ -9,8 +9,8 @@
 //! f_accumulate_gradient(args…, seed, shadows…) -> (value, cotangents…)
 //! ```
 //!
-//! The forward pass is a clone of `f` that saves what the pullback needs: as fields of the trace where a block runs exactly
-//! once, on a stack a block elsewhere, each value where it is computed and once. Where control came from follows from counters that
+//! The forward pass is a clone of `f` that saves what the pullback needs: as fields of the trace where a block runs at most
+//! once, on a stack for each block elsewhere, each value where it is computed and once. Where control came from follows from counters that
 //! run backwards and from conditions; where it does not, the block at which ways meet saves it. A stack of block numbers, which blocks
 //! that are the only predecessor of their successors never touch (Mooncake's unique-predecessor analysis), is left for functions whose
 //! first block is in a loop. The trace is fresh for each call, and the pullback reads it with cursors: it may be called any number of
@@ -144,8 +144,8 @@ pub fn differentiate(module: &mut Module<BBCode>, name: &Name) -> Result<Derivat
 /// How what the pullback needs travels to it.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Carrier {
-    /// On a stack a block, with a stack of the numbers of the blocks that ran (Mooncake): `f_fwd`, which returns a trace, and
-    /// `f_pb`, which takes it.
+    /// In a trace: fields for blocks that run at most once, else one stack for each block (Mooncake). `f_fwd` returns the trace, and
+    /// `f_pb` takes it.
     #[default]
     Stacks,
     /// In closures, and along the edges of the function in enums (Swift): `f_vjp`, which returns a pullback.
@@ -172,7 +172,7 @@ pub struct Options {
     /// What makes the derivative small.
     pub savings: Savings,
     /// Whether loops are [checkpointed](checkpoint_loops): memory in proportion to the root of the number of rounds, at the price
-    /// of running their bodies once more. The gradient is the same, to the last bit.
+    /// of running their bodies once more. The gradient is the same, but for the order of a sum in few programs.
     pub checkpoint: bool,
     /// Whether cotangents may be added up in another order than that in which they come on the way back, which rounds them in another way: then
     /// loops may have independent rounds (see [`Savings::independent_rounds`]) that read the same numbers.

@@ -29,7 +29,7 @@ pub(crate) struct CallOptions {
     /// The names of the arguments `_2`, `_3`, … of a listing without header, which does not say in which order they come.
     #[arg(long, value_name = "NAMES", value_delimiter = ',')]
     pub(crate) params: Vec<String>,
-    /// Stop after so many statements.
+    /// Stop after so many statements: a billion, if nothing is said. Native code does not count them: with `--engine auto` the interpreter runs then.
     #[arg(long, value_name = "N")]
     pub(crate) max_steps: Option<u64>,
 }

@@ -22,7 +22,7 @@ pub(crate) struct WithRespectTo {
 /// How what a pullback needs travels to it.
 #[derive(Args)]
 pub(crate) struct CarrierOption {
-    /// How what the pullback needs travels to it: on a stack a block (Mooncake), or in closures and enums (Swift).
+    /// How what the pullback needs travels to it: on stacks, one for each block (Mooncake), or in closures and enums (Swift).
     #[arg(long, value_enum, value_name = "CARRIER", default_value = "stacks")]
     carrier: CarrierName,
     /// Checkpoint loops: hold memory for about √(2n) of n rounds at a time, and run their bodies once more. The gradient is the same, but
@@ -79,15 +79,14 @@ impl SavingsOption {
     }
 }
 
-impl WithRespectTo {
-    /// What was named; `None` if nothing was.
-    pub(crate) fn names(&self) -> Option<Vec<String>> {
-        (!self.wrt.is_empty()).then(|| self.wrt.iter().map(|name| name.trim().to_string()).collect())
-    }
+/// What was named by --wrt; `None` if nothing was.
+pub(crate) fn names(wrt: &[String]) -> Option<Vec<String>> {
+    (!wrt.is_empty()).then(|| wrt.iter().map(|name| name.trim().to_string()).collect())
+}
 
+impl WithRespectTo {
     pub(crate) fn options(&self, limits: Limits) -> GradientOptions {
-        let options = GradientOptions::new().limits(limits);
-        if self.wrt.is_empty() { options } else { options.wrt(self.wrt.iter().map(|name| name.trim())) }
+        GradientOptions { wrt: names(&self.wrt), ..GradientOptions::new().limits(limits) }
     }
 }
 

@@ -15,7 +15,7 @@ use super::{Failure, diagnose, fail, select, try_output};
 /// Names of values and blocks, the order of blocks and that of φs make no difference, nor do the names of two functions that are all that the
 /// two files have. A row of the first program only has a
 /// `-` before it, one of the second a `+`; what was changed is both. Rows are in the names of the second program, `%a5`
-/// and `#a5` being what only the first has. As of diff(1), the exit status is 0 if there is no difference, 1 if there is
+/// and `#a5` being what only the first has. As with diff(1), the exit status is 0 if there is no difference, 1 if there is
 /// one, 2 if something went wrong.
 #[derive(Args)]
 #[command(after_help = "\
@@ -33,7 +33,7 @@ pub(crate) struct Diff {
     /// Compare this function only.
     #[arg(long = "fn", value_name = "NAME")]
     function: Option<String>,
-    /// Lines, flags, call infos, debug infos, meta expressions and names of arguments count, too.
+    /// Lines, flags, call infos, debug infos, meta expressions, names of arguments and versions of Julia count, too.
     #[arg(long)]
     all: bool,
     /// Print the rows that differ as JSON.

@@ -13,7 +13,7 @@ pub(crate) struct EngineOptions {
     /// compiled, else the interpreter. The results are the same.
     #[arg(long, value_enum, value_name = "ENGINE", default_value = "interp")]
     engine: EngineName,
-    /// Say on standard error what has run the program, and why it was not native code.
+    /// Say on standard error what has run the program, why it was not native code, and with which statements the interpreter helped.
     #[arg(long)]
     explain: bool,
 }

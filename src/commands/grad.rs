@@ -47,7 +47,7 @@ pub(crate) struct Grad {
     engine: EngineOptions,
     #[command(flatten)]
     savings: SavingsOption,
-    /// Print {"value": …, "gradient": […]}: one entry an argument, or one for each that --wrt names; null where
+    /// Print {"value": …, "gradient": […]}: one entry for each argument, or one for each that --wrt names; null where
     /// there is no tangent.
     #[arg(long)]
     json: bool,

@@ -39,7 +39,7 @@ pub(crate) struct HvpCommand {
     /// The vector: a JSON array of the tangents of the arguments.
     #[arg(long, value_name = "JSON")]
     vector: String,
-    /// Print {"value": …, "gradient": […], "product": […]}: one entry an argument, null where there is no tangent.
+    /// Print {"value": …, "gradient": […], "product": […]}: one entry for each argument, null where there is no tangent.
     #[arg(long)]
     json: bool,
     /// Print the functions of the derivatives before the result; with --json, to standard error.

@@ -40,7 +40,7 @@ pub(crate) struct JacobianCommand {
     engine: EngineOptions,
     #[command(flatten)]
     columns: Columns,
-    /// By columns, by rows, or whichever takes fewer runs.
+    /// By columns, by rows, or as the result has floats: forward where these are as many as those of the arguments or more, else reverse.
     #[arg(long, value_enum, value_name = "MODE", default_value = "auto")]
     mode: ModeOption,
     /// Print {"value": …, "rows": […], "columns": […], "jacobian": [[…], …], "mode": …, "chunk": …}: where the rows and columns are,

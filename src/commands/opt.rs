@@ -50,7 +50,7 @@ pub(crate) struct Opt {
     /// Run the function on the arguments before the first pass and after the last, and tell on standard error what it did
     /// each time: statements executed, closures, enums and other objects made, allocations, bytes. It must give the same both
     /// times. Without a name it is the function of --fn, else the only one there is. With closure-specialization among the
-    /// passes, tell why closures stay.
+    /// passes, tell why closures stay; with checkpoint-loops, which loops do.
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     stats: Option<String>,
     /// The arguments for --stats: a JSON array, or an object by name, as `bbkit run` takes them.

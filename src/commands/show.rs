@@ -4,7 +4,7 @@ use bbkit::{Input, activity, dot, html, print_activity, to_bbcode};
 use clap::{Args, ValueEnum};
 use ircode::{Declaration, JuliaVersion, Style, print_body, print_function, print_module, to_json};
 
-use super::derivative::{WithRespectTo, describe};
+use super::derivative::{describe, names};
 use super::{Failure, fail, output, select};
 
 /// Print a program: as a listing, keyed by ID, as JSON, or its control-flow graph; or as a page with all of
@@ -31,12 +31,13 @@ pub(crate) struct Show {
     /// `bbkit`, with everything that Julia omits, so that it can be read back exactly.
     #[arg(long, default_value = "julia", value_parser = style)]
     style: Style,
-    /// Say of each statement whether it is active (differentiated), varied (depends on the arguments only) or useful (the
-    /// results depend on it only), for reverse mode. With respect to a field of an argument it is as with respect to the argument.
+    /// Say of each statement whether it is active (differentiated), only varied (it depends on the arguments, but no result
+    /// depends on it) or only useful (a result depends on it, but it does not depend on the arguments), for reverse mode.
     #[arg(long)]
     activity: bool,
-    #[command(flatten)]
-    with_respect_to: WithRespectTo,
+    /// With --activity: with respect to these arguments only, by number or name. A field stands for its argument.
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    wrt: Vec<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -72,7 +73,7 @@ pub(crate) fn style(name: &str) -> Result<Style, String> {
 impl Show {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let mut input = Input::read(&self.file)?;
-        if !self.activity && !self.with_respect_to.wrt.is_empty() {
+        if !self.activity && !self.wrt.is_empty() {
             return fail("--wrt says what --activity is with respect to, and means nothing without it");
         }
         if self.activity {
@@ -110,7 +111,7 @@ impl Show {
         let name = select(&mut input, self.function.as_deref())?;
         super::verified(&input)?;
         input.compact()?;
-        let wrt = self.with_respect_to.names();
+        let wrt = names(&self.wrt);
         let report = activity(&input.module, &name, wrt.as_deref()).map_err(|error| describe(&input, &error))?;
         if let Some(function) = input.module.function(&name) {
             output(&print_activity(function, &report));

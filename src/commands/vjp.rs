@@ -4,8 +4,11 @@ use bbkit::vjp_with;
 use clap::Args;
 
 use super::arguments::{CallOptions, parse_json};
-use super::derivative::{CarrierOption, WithRespectTo, describe, json_members, printed_forms, shown, text, warn};
+use super::derivative::{
+    CarrierOption, SavingsOption, WithRespectTo, describe, json_members, printed_forms, shown, text, warn,
+};
 use super::engine::EngineOptions;
+use super::rules::RuleOptions;
 use super::show::Form;
 use super::{Failure, before_result, output};
 
@@ -28,12 +31,16 @@ pub(crate) struct Vjp {
     #[arg(long, value_name = "JSON")]
     seed: String,
     #[command(flatten)]
+    rules: RuleOptions,
+    #[command(flatten)]
     with_respect_to: WithRespectTo,
     #[command(flatten)]
     carrier: CarrierOption,
     #[command(flatten)]
     engine: EngineOptions,
-    /// Print {"value": …, "gradient": […]}: one entry an argument, or one for each that --wrt names; null where
+    #[command(flatten)]
+    savings: SavingsOption,
+    /// Print {"value": …, "gradient": […]}: one entry for each argument, or one for each that --wrt names; null where
     /// there is no tangent.
     #[arg(long)]
     json: bool,
@@ -48,9 +55,11 @@ pub(crate) struct Vjp {
 impl Vjp {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let seed = parse_json("--seed", &self.seed)?;
-        let (input, name, args) = self.call.prepare(&self.file)?;
+        let (mut input, name, args) = self.call.prepare(&self.file)?;
+        self.rules.add_to(&mut input.module)?;
         let options = self.with_respect_to.options(self.call.limits()).carrier(self.carrier.get());
         let options = options.checkpoint(self.carrier.checkpoint()).engine(self.engine.get(&self.call)?);
+        let options = options.savings(self.savings.get()?);
         let result = vjp_with(&input.module, &name, &args, &seed, &options);
         let result = result.map_err(|error| describe(&input, &error))?;
         warn(&result.warnings);

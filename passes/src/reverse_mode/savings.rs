@@ -2,8 +2,8 @@
 
 /// Which techniques make a derivative small: a field each. All are on unless they are turned off.
 ///
-/// The derivative is the same without them, to the last bit; what they save is time and memory. They apply to the carrier of
-/// [stacks](super::Carrier::Stacks).
+/// The derivative is the same without them, to the last bit, but for `unrolling`, without which a sum may be added up in another order; what they save
+/// is time and memory. They apply to the carrier of [stacks](super::Carrier::Stacks), `jump_threading` to both.
 ///
 /// ```
 /// use passes::reverse_mode::Savings;

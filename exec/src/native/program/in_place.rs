@@ -169,7 +169,7 @@ impl Program {
         self.check_arguments(function, parameters.get(..args.len()).unwrap_or(parameters), args)
     }
 
-    /// Calls the function of this [number](Self::number) on memory of the caller. From the second call on nothing is asked of the
+    /// Calls the function of this [number](Self::number) on memory of the caller. From the third call on nothing is asked of the
     /// system. What the function returns must consist of numbers, or is left out.
     ///
     /// ```

@@ -2,8 +2,8 @@
 //!
 //! There are no counts, and no object is freed alone. Code of which it is known that nothing it makes outlives it remembers the
 //! position before, as a mark, and [goes back to it](Memory::release) after (see [`scopes`](crate::native::function::scopes)): as with regions (Tofte
-//! and Talpin, "Region-based memory management", 1997), whose order is that of a stack here. Chunks are kept for the next call, which
-//! then asks the system for nothing.
+//! and Talpin, "Region-based memory management", 1997), whose order is that of a stack here. Chunks are kept for the next calls, which
+//! ask the system for nothing once all are one that is large enough: from the third on.
 #![allow(unsafe_code, reason = "hands out addresses inside of chunks, to be used by machine code")]
 
 use std::alloc::{Layout, alloc, dealloc};
