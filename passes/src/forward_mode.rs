@@ -36,12 +36,13 @@ use bbcode::BBCode;
 use hashbrown::HashSet;
 use ircode::{Function, IRCode, Module, Name, Type};
 
-use self::derivation::{Derivation, Prepared, Signature};
+use self::derivation::{Derivation, Prepared};
 use self::transform::{Transform, Transformed};
 use crate::differentiability::Made;
+use crate::differentiation::additions::add_generated;
+use crate::differentiation::signatures::{Signature, Signatures, generate_several};
 use crate::differentiation::with_respect_to::wanted_arguments;
 use crate::manager::{PassResult, named_or_only, run_on_function};
-use crate::reverse_mode::numbers_of;
 use crate::rules::RuleTable;
 use crate::{PassError, constant_folding, dead_code, link_methods};
 
@@ -149,15 +150,8 @@ pub(crate) fn derive_all(module: &mut Module<BBCode>, roots: &[(Name, Vec<u32>)]
 /// Adds what was generated to the module.
 fn add(module: &mut Module<BBCode>, generated: Generated) -> Result<(), PassError> {
     let name = &generated.name;
-    for def in generated.types {
-        let error = |twice: ircode::DefinedTwice| PassError::new(NAME, name, twice.to_string());
-        module.add_type(def).map_err(error)?;
-    }
-    let mut names = Vec::new();
-    for function in generated.functions {
-        names.push(function.name.clone());
-        module.replace_function(function);
-    }
+    let error = |message| PassError::new(NAME, name, message);
+    let names = add_generated(module, generated.types, generated.functions, error)?;
     for name in &names {
         for pass in [constant_folding::run, dead_code::run] {
             run_on_function(module, name, pass)?;
@@ -209,18 +203,14 @@ fn generate_all(
     let derivation = Derivation::new(module, &rules, &positions, directions);
     derivation.check_globals(&positions)?;
     let (mut generated, mut names) = (Generated::new(first.clone()), Vec::new());
-    let mut work = Vec::with_capacity(roots.len());
-    let mut seen: HashSet<Signature> = HashSet::new();
+    let mut signatures = Signatures::default();
     for (name, root, with_respect_to) in roots {
         let signature = Signature { function: root, wanted: wanted(&derivation, name, root, with_respect_to)? };
         names.push(derivation.name(&signature));
-        if seen.insert(signature.clone()) {
-            work.push(signature);
-        }
+        signatures.add([signature]);
     }
-    while let Some(signature) = work.pop() {
-        let called = generate(&derivation, &signature, &mut generated)?;
-        work.extend(called.into_iter().filter(|called| seen.insert(called.clone())));
+    while let Some(signature) = signatures.next() {
+        signatures.add(generate(&derivation, &signature, &mut generated)?);
     }
     generated.finish(&derivation);
     Ok((generated, names))
@@ -238,36 +228,15 @@ fn generate_jvps(
     let derivation = Derivation::new(module, &rules, &positions, 1);
     derivation.check_globals(&positions).map_err(|error| vec![error])?;
     let mut generated = Generated::new(first);
-    let (mut work, mut made, mut errors): (Vec<Signature>, Vec<Made>, Vec<PassError>) = Default::default();
-    let mut seen: HashSet<Signature> = HashSet::new();
-    for (name, numbers) in roots {
-        let numbers: Vec<usize> = numbers.iter().map(|&number| number as usize).collect();
-        let Some(function) = module.function_index(name) else { continue };
-        match wanted(&derivation, name, function, Some(&numbers)) {
-            Ok(wanted) => work.extend(Some(Signature { function, wanted }).filter(|root| seen.insert(root.clone()))),
-            Err(error) => errors.push(error),
-        }
-    }
-    work.reverse();
-    while let Some(signature) = work.pop() {
-        match generate(&derivation, &signature, &mut generated) {
-            Ok(called) => work.extend(called.into_iter().filter(|called| seen.insert(called.clone()))),
-            Err(error) => {
-                errors.push(error);
-                continue;
-            }
-        }
-        if let Some(function) = module.functions().get(signature.function) {
-            let with_respect_to = numbers_of(&signature.wanted);
-            made.push(Made {
-                function: function.name.clone(),
-                with_respect_to,
-                derivative: derivation.name(&signature),
-            });
-        }
-    }
+    let made = generate_several(
+        module,
+        roots,
+        |name, function, numbers| wanted(&derivation, name, function, Some(numbers)),
+        |signature| generate(&derivation, signature, &mut generated),
+        |signature| derivation.name(signature),
+    )?;
     generated.finish(&derivation);
-    if errors.is_empty() { Ok((generated, made)) } else { Err(errors) }
+    Ok((generated, made))
 }
 
 /// Makes a derivative, and gives those that it calls.

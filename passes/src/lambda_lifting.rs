@@ -10,6 +10,7 @@ use hashbrown::HashMap;
 use ircode::{Argument, Function, Module, Name, Names, Operand, Stmt, Type};
 
 use crate::analyses::method_choice::only_choice;
+use crate::free_names::FreeNames;
 use crate::link_methods::type_of;
 use crate::manager::Context;
 use crate::{PassError, PassResult};
@@ -132,16 +133,6 @@ pub(crate) fn refuse_self(pass: &'static str, bb: &BBCode, context: &Context<'_>
     }
 }
 
-/// A name for the copy of a method that takes what is called, which no function has.
-fn fresh_name(module: &Module<BBCode>, method: &str) -> String {
-    let plain = format!("lifted {method}");
-    let mut numbered = (2..).map(|number| format!("{plain} {number}"));
-    match module.function_index(&plain) {
-        None => plain,
-        Some(_) => numbered.find(|name| module.function_index(name).is_none()).unwrap_or(plain),
-    }
-}
-
 /// A call of a value.
 struct Found {
     id: InstId,
@@ -216,7 +207,8 @@ fn lifted_copy(
     parameter: Option<Name>,
 ) -> Function<BBCode> {
     let mut made = method.clone();
-    made.name = fresh_name(module, &method.name).into();
+    let wanted = format!("lifted {}", method.name);
+    made.name = FreeNames::default().find(&wanted, |name| module.function_index(name).is_some());
     if parameter.is_some() {
         made.parameters.resize(made.body.argtypes.len().saturating_sub(1), None);
     }

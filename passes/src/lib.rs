@@ -20,6 +20,7 @@ pub mod differentiability;
 mod differentiation;
 mod error;
 pub mod forward_mode;
+mod free_names;
 pub mod increment_merging;
 pub mod infer_types;
 pub mod inlining;

@@ -14,6 +14,7 @@ use hashbrown::{HashMap, HashSet};
 use ircode::{CallGraph, Function, Module, Name, Stmt, Type};
 
 use crate::differentiation::base_names::base_name;
+use crate::free_names::FreeNames;
 use crate::{PassError, PassResult};
 use rewrite::rewrite;
 use throwing::Throwing;
@@ -96,6 +97,7 @@ struct Lowering<'m> {
     carries: bool,
     /// The type of what is thrown.
     exception: Type,
+    names: FreeNames,
     /// The functions that were added, by name; nothing of variants that are still to be made.
     added: BTreeMap<Name, Option<Function<BBCode>>>,
     /// The names of variants and the types of what their functions return, by position of these.
@@ -134,6 +136,7 @@ impl<'m> Lowering<'m> {
             throwing,
             carries,
             exception,
+            names: FreeNames::default(),
             added: BTreeMap::new(),
             variants: HashMap::new(),
             wanted: Vec::new(),
@@ -282,11 +285,9 @@ impl<'m> Lowering<'m> {
         }
     }
 
-    fn free_name(&self, wanted: &str) -> Name {
+    fn free_name(&mut self, wanted: &str) -> Name {
         let is_taken = |name: &str| self.module.function(name).is_some() || self.added.contains_key(name);
-        let numbered = (2..).map(|number| format!("{wanted}{number}"));
-        let mut names = std::iter::once(wanted.to_string()).chain(numbered);
-        names.find(|name| !is_taken(name)).unwrap_or_default().into()
+        self.names.find(wanted, is_taken)
     }
 }
 

@@ -72,13 +72,15 @@ use hashbrown::HashSet;
 use ircode::{Function, Module, Name, Type, TypeDef, TypeKind};
 
 use self::closed::Closed;
-use self::derivation::{Derivation, Signature};
+use self::derivation::Derivation;
 use self::independent_rounds::{IndependentRounds, Round, joined};
 use self::one_function::{MadeFunction, Temporary};
 use self::operation::Operation;
 use self::plan::Plan;
 use self::without_handlers::without_handlers;
 use crate::differentiability::Made;
+use crate::differentiation::additions::add_generated;
+use crate::differentiation::signatures::{Signature, Signatures, generate_several};
 use crate::differentiation::with_respect_to::wanted_arguments;
 use crate::manager::{PassResult, named_or_only, run_on_function};
 use crate::rules::{RuleTable, RuleTarget};
@@ -328,17 +330,11 @@ pub(crate) fn derive_all(module: &mut Module<BBCode>, roots: &[(Name, Vec<u32>)]
 /// Adds what was generated to the module, for the function of this name.
 fn add(module: &mut Module<BBCode>, name: &Name, generated: Generated) -> Result<(), PassError> {
     let types: Vec<Name> = generated.types.iter().map(|def| def.name.clone()).collect();
-    for def in generated.types {
-        let error = |twice: ircode::DefinedTwice| PassError::new(NAME, name, twice.to_string());
-        module.add_type(def).map_err(error)?;
-    }
+    let error = |message| PassError::new(NAME, name, message);
+    let names = add_generated(module, generated.types, generated.functions, error)?;
     give_identity(module, &types);
-    let mut names = Vec::new();
-    for function in generated.functions {
-        names.extend(Some(function.name.clone()).filter(|name| !generated.unclean.contains(name)));
-        module.replace_function(function);
-    }
-    names.iter().try_for_each(|name| clean_up(module, name))
+    let mut clean = names.iter().filter(|name| !generated.unclean.contains(*name));
+    clean.try_for_each(|name| clean_up(module, name))
 }
 
 /// Makes the traces of functions that call themselves mutable: the tangents of immutable structs that hold themselves are known only at
@@ -390,19 +386,21 @@ fn generate_all(module: &Module<BBCode>, name: &Name, options: &Options) -> Resu
     let mut derivative = Derivative { names: derivation.names(&root), warnings: Vec::new() };
     let mut generated = Generated::default();
     let asked = Some((options, &mut derivative.warnings));
-    let mut work = generate(&derivation, &root, asked, &mut generated)?;
+    let called = generate(&derivation, &root, asked, &mut generated)?;
     let only_joined = leaves_passes_out(&derivation, options);
+    let mut signatures = Signatures::default();
     // Passes of the root that may be called are there already, unless they were left out.
-    let mut seen: HashSet<Signature> = (!only_joined).then_some(root).into_iter().collect();
-    work.retain(|called| seen.insert(called.clone()));
-    while let Some(signature) = work.pop() {
+    if !only_joined {
+        signatures.leave_out(root);
+    }
+    signatures.add(called);
+    while let Some(signature) = signatures.next() {
         if only_joined {
             // The type of its traces stays: a loop may have a stack of them.
             let DerivativeNames { forward, pullback, .. } = derivation.names(&signature);
             generated.temporary.push(Temporary { functions: vec![forward, pullback], trace: None });
         }
-        let called = generate(&derivation, &signature, None, &mut generated)?;
-        work.extend(called.into_iter().filter(|called| seen.insert(called.clone())));
+        signatures.add(generate(&derivation, &signature, None, &mut generated)?);
     }
     generated.finish(&derivation);
     Ok((derivative, generated))
@@ -419,38 +417,15 @@ fn generate_vjps(
     let derivation = Derivation::new(module, &rules, &positions, Carrier::LinearMaps, Savings::default());
     derivation.check_globals(&positions).map_err(|error| vec![error])?;
     let mut generated = Generated::default();
-    let (mut work, mut made, mut errors): (Vec<Signature>, Vec<Made>, Vec<PassError>) = Default::default();
-    let mut seen: HashSet<Signature> = HashSet::new();
-    for (name, numbers) in roots {
-        let numbers: Vec<usize> = numbers.iter().map(|&number| number as usize).collect();
-        let Some(function) = module.function_index(name) else { continue };
-        match wanted(&derivation, name, function, Some(&numbers)) {
-            Ok(wanted) => work.extend(Some(Signature { function, wanted }).filter(|root| seen.insert(root.clone()))),
-            Err(error) => errors.push(error),
-        }
-    }
-    work.reverse();
-    while let Some(signature) = work.pop() {
-        match generate(&derivation, &signature, None, &mut generated) {
-            Ok(called) => work.extend(called.into_iter().filter(|called| seen.insert(called.clone()))),
-            Err(error) => {
-                errors.push(error);
-                continue;
-            }
-        }
-        if let Some(function) = module.functions().get(signature.function) {
-            let derivative = derivation.names(&signature).forward;
-            let with_respect_to = numbers_of(&signature.wanted);
-            made.push(Made { function: function.name.clone(), with_respect_to, derivative });
-        }
-    }
+    let made = generate_several(
+        module,
+        roots,
+        |name, function, numbers| wanted(&derivation, name, function, Some(numbers)),
+        |signature| generate(&derivation, signature, None, &mut generated),
+        |signature| derivation.names(signature).forward,
+    )?;
     generated.finish(&derivation);
-    if errors.is_empty() { Ok((generated, made)) } else { Err(errors) }
-}
-
-/// The numbers of the arguments that are wanted, `_1` first: 2 is `_2`.
-pub(crate) fn numbers_of(wanted: &[bool]) -> Vec<u32> {
-    wanted.iter().zip(1..).filter(|(wanted, _)| **wanted).map(|(_, number)| number).collect()
+    Ok((generated, made))
 }
 
 /// Makes a derivative, and gives those that it calls. Of what was asked for itself there are the options, and where warnings go.

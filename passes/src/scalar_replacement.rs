@@ -4,7 +4,7 @@ mod objects;
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::HashMap;
-use ircode::{Constant, Module, NewInstruction, Operand, PhiEntry, Scalar, Stmt, Type};
+use ircode::{Constant, Instruction, Module, NewInstruction, Operand, PhiEntry, Scalar, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use crate::PassResult;
@@ -62,6 +62,7 @@ fn replace_layer(bb: &mut BBCode, module: &Module<BBCode>) -> Layer {
         objects: &objects,
         replaced: Replacements::new(),
         removed: Vec::new(),
+        narrowed: false,
         made: HashMap::new(),
         work: Vec::new(),
     };
@@ -70,8 +71,8 @@ fn replace_layer(bb: &mut BBCode, module: &Module<BBCode>) -> Layer {
     }
     rewriter.fill(bb);
     let shows_more = objects.may_show_more() || rewriter.shows_objects();
-    let Rewriter { replaced, mut removed, .. } = rewriter;
-    if removed.is_empty() {
+    let Rewriter { replaced, mut removed, narrowed, .. } = rewriter;
+    if removed.is_empty() && !narrowed {
         return Layer::default();
     }
     removed.extend(objects.phis.iter().filter(|phi| phi.apart).map(|phi| phi.id));
@@ -112,10 +113,22 @@ fn remove_unused(bb: &mut BBCode, objects: &Objects<'_>) {
     }
 }
 
+/// A statement of which more is known than of the value that it gives: that may be one of several types, or any, and it is of one of these.
+fn narrower<'b>(bb: &'b mut BBCode, id: InstId, value: &Operand<Ids>) -> Option<&'b mut Instruction<Ids>> {
+    let is_narrower = match (bb.operand_type(value), &bb.inst(id)?.ty) {
+        (_, Type::Any | Type::Untyped | Type::Bottom | Type::Union(_)) => false,
+        (Type::Union(members), ty) => members.contains(ty),
+        (given, _) => given == Type::Any,
+    };
+    if is_narrower { bb.inst_mut(id) } else { None }
+}
+
 struct Rewriter<'o, 'm> {
     objects: &'o Objects<'m>,
     replaced: Replacements,
     removed: Vec<InstId>,
+    /// Whether something was replaced by a π.
+    narrowed: bool,
     /// The φs of parts.
     made: HashMap<(usize, Part), InstId>,
     work: Vec<(usize, Part)>,
@@ -159,9 +172,17 @@ impl Rewriter<'_, '_> {
                 self.part(bb, index, part, &ty).map(Operand::Value)
             }
         };
-        if let Some(value) = value {
-            self.replaced.insert(id, value);
-            self.removed.push(id);
+        let Some(value) = value else { return };
+        match narrower(bb, id, &value) {
+            Some(inst) => {
+                inst.flag = 0;
+                inst.stmt = Stmt::pi(value, inst.ty.clone());
+                self.narrowed = true;
+            }
+            None => {
+                self.replaced.insert(id, value);
+                self.removed.push(id);
+            }
         }
     }
 

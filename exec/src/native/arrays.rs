@@ -372,22 +372,33 @@ impl FunctionCompiler<'_, '_> {
         self.builder.ins().store(trusted(), length, array.header, self::array::DIMENSIONS);
         Ok(Some(vector.clone()))
     }
+    /// Makes room for so many values where there is less, off the way that is mostly gone.
+    pub(super) fn where_full(
+        &mut self,
+        least: ir::Value,
+        room: ir::Value,
+        grow: impl FnOnce(&mut Self) -> Compiled<()>,
+    ) -> Compiled<()> {
+        let (full, fits) = (self.builder.create_block(), self.builder.create_block());
+        self.builder.set_cold_block(full);
+        let has_room = self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, least, room);
+        self.builder.ins().brif(has_room, fits, &[], full, &[]);
+        self.seal(&[full]);
+        self.builder.switch_to_block(full);
+        grow(self)?;
+        self.builder.ins().jump(fits, &[]);
+        self.seal(&[fits]);
+        self.builder.switch_to_block(fits);
+        Ok(())
+    }
+
     /// Puts a value behind the last one of a vector; gives the new length.
     fn append(&mut self, array: &ArrayParts, value: &Typed) -> Compiled<ir::Value> {
         let header = array.header;
         let length = self.load_word(header, self::array::LENGTH);
         let room = self.load_word(header, self::array::CAPACITY);
         let longer = self.builder.ins().iadd_imm_s(length, 1);
-        let (full, fits) = (self.builder.create_block(), self.builder.create_block());
-        self.builder.set_cold_block(full);
-        let has_room = self.builder.ins().icmp(IntCC::UnsignedLessThan, length, room);
-        self.builder.ins().brif(has_room, fits, &[], full, &[]);
-        self.seal(&[full]);
-        self.builder.switch_to_block(full);
-        self.grow(header, longer, array.element.size, false)?;
-        self.builder.ins().jump(fits, &[]);
-        self.seal(&[fits]);
-        self.builder.switch_to_block(fits);
+        self.where_full(longer, room, |this| this.grow(header, longer, array.element.size, false))?;
         let data = self.load_word(header, self::array::DATA);
         let address = self.at(data, length, &array.element);
         self.store_element(value, &array.element, address, 0);

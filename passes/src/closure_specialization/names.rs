@@ -1,6 +1,5 @@
 //! The names of specialisations.
 
-use hashbrown::HashMap;
 use ircode::Name;
 
 use super::clones::{Target, Way};
@@ -8,9 +7,6 @@ use super::things::Shape;
 
 /// A longer name is cut there.
 const LONGEST: usize = 120;
-
-/// For a name that was wanted before, the number that the last one got.
-pub(super) type Numbered = HashMap<String, usize>;
 
 /// What the specialisation of a function is to be called: `g_spec_2h1_3same2`. `name` says what a closure is one of.
 /// `thing` what an enum or a stack is called.
@@ -38,16 +34,4 @@ pub(super) fn cut(mut name: String) -> String {
         name.truncate(end);
     }
     name
-}
-
-/// The name itself, if it is free, or with the first number behind it with which it is.
-pub(super) fn free_name(numbers: &mut Numbered, wanted: String, is_taken: impl Fn(&str) -> bool) -> Name {
-    let number = numbers.entry(wanted.clone()).or_insert(0);
-    loop {
-        *number += 1;
-        let name = if *number == 1 { wanted.clone() } else { format!("{wanted}_{number}") };
-        if !is_taken(&name) {
-            return name.into();
-        }
-    }
 }

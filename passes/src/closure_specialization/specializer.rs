@@ -10,7 +10,7 @@ use slotmap::SecondaryMap;
 use super::applied::Applied;
 use super::clones::{Target, Way, specialized};
 use super::flow::{Flow, Known};
-use super::names::{Numbered, cut, free_name, specialized_name};
+use super::names::{cut, specialized_name};
 use super::places::{Misfit, Place, asked, in_order, seen_through};
 use super::recast::{Candidates, makes_thing};
 use super::report::{Numbers, Reason, Report, Specialized, kept, name};
@@ -18,6 +18,7 @@ use super::rewrite::{Rewriter, ways};
 use super::things::{Cell, Kind, Shape, Things};
 use super::{NAME, report, unused};
 use crate::closure_folding::made_closure;
+use crate::free_names::FreeNames;
 use crate::manager::Context;
 use crate::{PassError, closure_folding, dead_code, run_on_function};
 
@@ -44,7 +45,7 @@ pub(super) struct Specializer<'m> {
     /// Which functions a clone was specialised with, within itself, and how often each; functions that are no clones have none.
     lineage: HashMap<usize, Lineage>,
     /// The numbers of names that are wanted more than once.
-    numbers: Numbered,
+    names: FreeNames,
     /// The clones that are still to be gone over, the last first.
     fresh: Vec<usize>,
     /// How many statements clones may still have.
@@ -89,7 +90,7 @@ impl<'m> Specializer<'m> {
             old_types: Vec::new(),
             clones: HashMap::new(),
             lineage: HashMap::new(),
-            numbers: Numbered::new(),
+            names: FreeNames::default(),
             fresh: Vec::new(),
             left: size * FACTOR + FREE,
             effort: size * FACTOR + FREE,
@@ -308,7 +309,7 @@ impl<'m> Specializer<'m> {
         {
             return Ok(known);
         }
-        let name = free_name(&mut self.numbers, wanted, |name| module.function(name).is_some());
+        let name = self.names.find(&wanted, |name| module.function(name).is_some());
         let clone = specialized(module, &self.things, original, ways, operands, name)
             .map_err(|error| PassError::new(NAME, &original.name, error.to_string()))?;
         self.module.replace_function(clone);
@@ -410,7 +411,7 @@ impl<'m> Specializer<'m> {
                     wanted.push_str(&format!("_{case}{parts}"));
                 }
             }
-            let new = free_name(&mut self.numbers, cut(wanted), |name| module.type_def(name).is_some());
+            let new = self.names.find(&cut(wanted), |name| module.type_def(name).is_some());
             named.push((thing, new));
         }
         for (thing, new_name) in &named {

@@ -6,6 +6,8 @@ use bbcode::BBCode;
 use hashbrown::{HashMap, HashSet};
 use ircode::{Module, method_of};
 
+use crate::free_names::FreeNames;
+
 /// How characters of names are spelled that may stand in names of functions and not in plain words: those of Julia's operators that are met in programs.
 /// Others are spelled by their numbers.
 const SPELLED: [(char, &str); 26] = [
@@ -83,6 +85,7 @@ fn plain_name(method: &str, of: &str) -> String {
 pub(crate) struct BaseNames {
     known: RefCell<HashMap<usize, String>>,
     taken: RefCell<HashSet<String>>,
+    free: RefCell<FreeNames>,
 }
 
 impl BaseNames {
@@ -94,11 +97,7 @@ impl BaseNames {
         }
         let plain = base_name(module.functions().get(function).map_or("", |function| &function.name));
         let mut taken = self.taken.borrow_mut();
-        let mut numbered = (2..).map(|number| format!("{plain}_{number}"));
-        let name = match taken.contains(&plain) {
-            false => plain.clone(),
-            true => numbered.find(|name| !taken.contains(name)).unwrap_or_default(),
-        };
+        let name = self.free.borrow_mut().find(&plain, |name| taken.contains(name)).to_string();
         taken.insert(name.clone());
         self.known.borrow_mut().insert(function, name.clone());
         name

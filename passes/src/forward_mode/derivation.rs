@@ -16,9 +16,10 @@ use crate::derivative_entries::RegisteredDerivatives;
 use crate::differentiation::base_names::BaseNames;
 use crate::differentiation::dispatch::{self, Candidate};
 use crate::differentiation::preparation::{by_its_rule, prepared_body};
+use crate::differentiation::signatures::Signature;
 use crate::differentiation::witnesses::given_derivative;
 use crate::infer_types::returned_type;
-use crate::reverse_mode::{Thunks, free_entry, numbers_of, takers_of_bits};
+use crate::reverse_mode::{Thunks, free_entry, takers_of_bits};
 use crate::rules::{RuleKind, RuleTable};
 use crate::tangents::{Tangent, TangentTypes};
 
@@ -49,13 +50,6 @@ impl Prepared {
             None => "a statement".into(),
         }
     }
-}
-
-/// A derivative: of the function at this position, with respect to these arguments, `_1` first.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Signature {
-    pub(super) function: usize,
-    pub(super) wanted: Vec<bool>,
 }
 
 /// A function that is called with what has tangents.
@@ -172,7 +166,7 @@ impl<'a> Derivation<'a> {
             return None;
         }
         let function = self.module.functions().get(signature.function).filter(|function| !function.varargs)?;
-        let wanted = numbers_of(&signature.wanted);
+        let wanted = signature.numbers();
         let found = given_derivative(self.module, &self.tangents, function, &wanted, 0, DerivativeKind::Jvp);
         // Straight code is written where nothing stands yet, which does not fail.
         let given = found.ok().flatten()?;

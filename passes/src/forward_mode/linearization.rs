@@ -43,8 +43,10 @@ pub(super) use self::apart::Apart;
 pub use self::apart::LinearizationNames;
 pub(super) use self::calls::CallApart;
 use self::rule_differentials::RuleDifferentials;
-use super::derivation::{Derivation, Prepared, Signature};
+use super::derivation::{Derivation, Prepared};
 use super::transform::{Failure, Transform};
+use crate::differentiation::additions::add_generated;
+use crate::differentiation::signatures::{Signature, Signatures};
 use crate::manager::{PassResult, named_or_only, run_on_function};
 use crate::rules::RuleTable;
 use crate::{PassError, constant_folding, dead_code, link_methods, mem2reg};
@@ -120,15 +122,8 @@ pub fn differentiate(
 ) -> Result<LinearizationNames, PassError> {
     link_methods::run_on_all(module, &[name])?;
     let generated = generate_all(module, name, options).map_err(|error| PassError { pass: NAME, ..error })?;
-    for def in generated.types {
-        let error = |twice: ircode::DefinedTwice| PassError::new(NAME, name, twice.to_string());
-        module.add_type(def).map_err(error)?;
-    }
-    let mut names = Vec::new();
-    for function in generated.functions {
-        names.push(function.name.clone());
-        module.replace_function(function);
-    }
+    let error = |message| PassError::new(NAME, name, message);
+    let names = add_generated(module, generated.types, generated.functions, error)?;
     for name in &names {
         for pass in [mem2reg::run, constant_folding::run, dead_code::run] {
             run_on_function(module, name, pass)?;
@@ -158,10 +153,10 @@ fn generate_all(module: &Module<BBCode>, name: &Name, options: &Options) -> Resu
     let names = LinearizationNames::with_base(&derivation.base(&root));
     let mut generated = Generated { names, functions: Vec::new(), types: Vec::new() };
     let rules = RuleDifferentials::default();
-    let mut work = vec![root.clone()];
-    let mut seen: HashSet<Signature> = work.iter().cloned().collect();
+    let mut signatures = Signatures::default();
+    signatures.add([root]);
     let mut added: HashSet<Name> = HashSet::new();
-    while let Some(signature) = work.pop() {
+    while let Some(signature) = signatures.next() {
         let Some(function) = module.functions().get(signature.function) else { continue };
         let names = LinearizationNames::with_base(&derivation.base(&signature));
         for made in [&names.linearized, &names.differential] {
@@ -173,11 +168,7 @@ fn generate_all(module: &Module<BBCode>, name: &Name, options: &Options) -> Resu
         let Some(prepared) = derivation.prepared(signature.function)? else { continue };
         let made = linearized(&derivation, &prepared, &signature, names.clone(), &rules)
             .map_err(|failure| failure.of(function, &prepared))?;
-        for called in made.called {
-            if seen.insert(called.clone()) {
-                work.push(called);
-            }
-        }
+        signatures.add(made.called);
         generated.types.extend(made.step);
         let own = |name: &Name, ir: IRCode, parameters: Vec<Option<Name>>, result: Type| {
             let body = BBCode::try_from(ir).map_err(|problem| error(problem.to_string()))?;

@@ -9,13 +9,14 @@ use ircode::{
 };
 
 use super::activity::{Activity, State, Subject};
-use super::derivation::{Derivation, Prepared, Signature};
+use super::derivation::{Derivation, Prepared};
 use super::linearization::Apart;
 use super::operation::{Gives, Operation, Role};
 use super::rule::Application;
 use super::writer::{Op, Writer, zero};
 use crate::PassError;
 use crate::analyses::slots::{self, why_it_stays};
+use crate::differentiation::signatures::Signature;
 use crate::tangents::Tangent;
 
 /// Why a function is not derived.

@@ -15,13 +15,14 @@ use super::linear_maps::rule_pullbacks::RulePullbacks;
 use super::operation::{Classifier, Operation};
 use super::sharing::Sharing;
 use super::summary::Summaries;
-use super::{Carrier, NAME, Savings, numbers_of};
+use super::{Carrier, NAME, Savings};
 use crate::analyses::changed_globals;
 use crate::analyses::failing::{failing_statements, phi_from_outside};
 use crate::derivative_entries::RegisteredDerivatives;
 use crate::differentiation::base_names::{BaseNames, base_name};
 use crate::differentiation::dispatch::{self, Candidate};
 use crate::differentiation::preparation::{by_its_rule, prepared_body};
+use crate::differentiation::signatures::Signature;
 use crate::differentiation::witnesses::given_derivative;
 use crate::infer_types::returned_type;
 use crate::manager::Context;
@@ -134,13 +135,6 @@ pub(super) struct Prepared {
     pub(super) result: Type,
     /// What was found about it, with respect to the arguments for which that was first asked: plans for one signature share it.
     pub(super) activity: OnceLock<(Vec<bool>, Arc<Activity>)>,
-}
-
-/// A derivative: of the function at this position, with respect to these arguments, `_1` first.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-pub(super) struct Signature {
-    pub(super) function: usize,
-    pub(super) wanted: Vec<bool>,
 }
 
 /// Thunks, each once, in the order in which they were first needed.
@@ -390,7 +384,7 @@ impl<'a> Derivation<'a> {
         if signature.wanted.first() == Some(&true) {
             return None;
         }
-        let wanted = numbers_of(&signature.wanted);
+        let wanted = signature.numbers();
         let found = given_derivative(self.module, &self.tangents, function, &wanted, 0, DerivativeKind::Vjp);
         // Straight code is written where nothing stands yet, which does not fail.
         let given = found.ok().flatten()?;
@@ -403,7 +397,7 @@ impl<'a> Derivation<'a> {
         let function = self.module.functions().get(signature.function)?;
         let all = function.body.argtypes.iter().zip(1..).skip(1);
         let all: Vec<u32> = all.filter(|(ty, _)| !self.tangents.of(ty).is_none()).map(|(_, number)| number).collect();
-        let wanted = numbers_of(&signature.wanted);
+        let wanted = signature.numbers();
         let fits = |set: &[u32]| if set.is_empty() { wanted == all } else { wanted == set };
         let found = self.registered.get(signature.function).iter().find(|other| fits(&other.with_respect_to))?;
         self.module.function(&found.function).map(|function| function.name.clone())

@@ -219,19 +219,12 @@ impl FunctionCompiler<'_, '_> {
         let length = self.builder.use_var(local.length);
         let room = self.builder.use_var(local.room);
         let least = self.builder.ins().iadd(length, more);
-        let (full, fits) = (self.builder.create_block(), self.builder.create_block());
-        self.builder.set_cold_block(full);
-        let has_room = self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, least, room);
-        self.builder.ins().brif(has_room, fits, &[], full, &[]);
-        self.seal(&[full]);
-        self.builder.switch_to_block(full);
-        self.builder.ins().store(trusted(), length, header, array::LENGTH);
-        self.grow(header, least, bytes, true)?;
-        self.reload(header, local);
-        self.builder.ins().jump(fits, &[]);
-        self.seal(&[fits]);
-        self.builder.switch_to_block(fits);
-        Ok(())
+        self.where_full(least, room, |this| {
+            this.builder.ins().store(trusted(), length, header, array::LENGTH);
+            this.grow(header, least, bytes, true)?;
+            this.reload(header, local);
+            Ok(())
+        })
     }
 
     fn push_on_stack(&mut self, stack: Stack, value: &Typed) -> Compiled<()> {
@@ -249,20 +242,14 @@ impl FunctionCompiler<'_, '_> {
             None => self.load_word(stack.header, array::CAPACITY),
         };
         let longer = self.builder.ins().iadd_imm_s(length, 1);
-        let (full, fits) = (self.builder.create_block(), self.builder.create_block());
-        self.builder.set_cold_block(full);
-        let has_room = self.builder.ins().icmp(IntCC::UnsignedLessThan, length, room);
-        self.builder.ins().brif(has_room, fits, &[], full, &[]);
-        self.seal(&[full]);
-        self.builder.switch_to_block(full);
-        self.builder.ins().store(trusted(), length, stack.header, array::LENGTH);
-        self.grow(stack.header, longer, value.layout.size, true)?;
-        if let Some(local) = stack.local {
-            self.reload(stack.header, local);
-        }
-        self.builder.ins().jump(fits, &[]);
-        self.seal(&[fits]);
-        self.builder.switch_to_block(fits);
+        self.where_full(longer, room, |this| {
+            this.builder.ins().store(trusted(), length, stack.header, array::LENGTH);
+            this.grow(stack.header, longer, value.layout.size, true)?;
+            if let Some(local) = stack.local {
+                this.reload(stack.header, local);
+            }
+            Ok(())
+        })?;
         let data = self.stack_data(stack);
         let address = self.at(data, length, &value.layout);
         self.store_value(value, address, 0);

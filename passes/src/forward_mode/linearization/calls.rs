@@ -4,7 +4,7 @@ use ircode::{Operand, SSAValue, Stmt, Type};
 
 use super::LinearizationNames;
 use super::rule_differentials::{RuleDifferential, function_rule_key, is_constant};
-use crate::forward_mode::derivation::Signature;
+use crate::differentiation::signatures::Signature;
 use crate::forward_mode::transform::{Done, Failure, Transform};
 use crate::forward_mode::writer::Op;
 use crate::rules::{Bindings, Rule};

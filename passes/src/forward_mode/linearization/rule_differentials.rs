@@ -9,6 +9,7 @@ use ircode::{Argument, Constant, Function, IRCode, Module, Name, NewInstruction,
 use crate::forward_mode::rule::Application;
 use crate::forward_mode::transform::Failure;
 use crate::forward_mode::writer::{Op, Writer, zero};
+use crate::free_names::FreeNames;
 use crate::manager::Context;
 use crate::rules::{Bindings, Rule};
 use crate::tangents::Tangent;
@@ -146,7 +147,8 @@ impl RuleDifferentials {
         if let Some(known) = self.known.borrow().get(&key) {
             return Ok(known.clone());
         }
-        let name = self.free_name(module, base);
+        let made = |name: &str| self.made.borrow().iter().any(|made| made.name == *name);
+        let name = FreeNames::default().find(base, |name| module.function(name).is_some() || made(name));
         let mut argtypes = vec![Type::function(name.clone())];
         let mut argument = |ty: &Type| {
             argtypes.push(ty.clone());
@@ -190,18 +192,6 @@ impl RuleDifferentials {
         self.made.borrow_mut().push(Function::new(name, result.clone(), bb));
         self.known.borrow_mut().insert(key, differential.clone());
         Ok(differential)
-    }
-
-    fn free_name(&self, module: &Module<BBCode>, base: &str) -> Name {
-        let taken =
-            |name: &str| module.function(name).is_some() || self.made.borrow().iter().any(|made| made.name == *name);
-        let mut name = base.to_string();
-        let mut number = 1;
-        while taken(&name) {
-            number += 1;
-            name = format!("{base}_{number}");
-        }
-        name.into()
     }
 }
 
