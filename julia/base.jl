@@ -423,8 +423,15 @@ module Math
 using ..OfBase: times
 
 # Where the argument is zero, the functions of it that have the derivatives of these there.
-sinc(x::Union{Float64,Complex{Float64}}) = iszero(x) ? 1 - (pi * x)^2 / 6 : Base.sinpi(x) / (pi * x)
-cosc(x::Union{Float64,Complex{Float64}}) = iszero(x) ? -(pi^2 / 3) * x + 0.0 : (Base.cospi(x) - Base.sinpi(x) / (pi * x)) / x
+const FloatOrComplex = Union{T,Complex{T}} where {T<:Union{Float32,Float64}}
+function sinc(x::FloatOrComplex)
+    iszero(x) && return 1 - (pi * x)^2 / 6
+    return x isa Real && isinf(x) ? zero(x) : Base.sinpi(x) / (pi * x)
+end
+function cosc(x::FloatOrComplex)
+    iszero(x) && return -(oftype(real(x), pi)^2 / 3) * x + zero(x)
+    return x isa Real && isinf(x) ? zero(x) : (Base.cospi(x) - Base.sinpi(x) / (pi * x)) / x
+end
 
 # On the imaginary axis as elsewhere: what is left out there has a derivative.
 function sinpi(z::Complex{T}) where {T<:Union{Float32,Float64}}

@@ -155,7 +155,7 @@ function exported_code(mi::Core.MethodInstance, instances::Instances)
     use_plain_elements!(ir)
     use_plain_powers!(ir)
     use_whole_exponentials!(ir)
-    ir = with_terms_one_by_one(ir)
+    ir = with_terms_one_by_one(with_sinc_at_zero(ir))
     boxes = instances.boxes
     if boxes !== nothing
         ir = with_boxes_named_once(ir)

@@ -139,17 +139,10 @@ derivative for the imaginary part.
 """
 function use_whole_exponentials!(ir)
     rows, table = columns(ir), linetable(ir)
-    function is_inlined(row)
-        while 1 <= row <= length(table)
-            table[row].method == "exp" && table[row].file == "complex.jl" && return true
-            row = table[row].inlined_at
-        end
-        return false
-    end
     exponential = nothing
     for i in 1:length(rows.stmts)
         stmt = rows.stmts[i]
-        is_inlined(rows.lines[i][1]) || continue
+        is_inlined(table, rows.lines[i][1], "exp", "complex.jl") || continue
         mi = Meta.isexpr(stmt, :invoke) ? instance_of(stmt.args[1]) : nothing
         if mi !== nothing && mi.def isa Method && mi.def.name === :exp && rows.types[i] === Float64
             exponential = Core.SSAValue(i)
@@ -159,6 +152,48 @@ function use_whole_exponentials!(ir)
         end
     end
     return nothing
+end
+
+"""
+The code in which `sinc`, where it is inlined, gives at zero what the function that stands for it gives there, which has the second derivative, too: the library's is a
+constant.
+"""
+function with_sinc_at_zero(ir)
+    rows, table, found = columns(ir), linetable(ir), false
+    for i in 1:length(rows.stmts)
+        phi = rows.stmts[i]
+        phi isa Core.PhiNode && rows.types[i] in (Float32, Float64, ComplexF32, ComplexF64) || continue
+        for value in assigned_values(phi)
+            x = value isa Core.SSAValue ? argument_of_sinc(rows, table, value.id) : nothing
+            x === nothing && continue
+            for k in 1:length(phi.values)
+                isassigned(phi.values, k) && known_object(phi.values[k]) === one(rows.types[i]) || continue
+                at = last(ir.cfg.blocks[phi.edges[k]].stmts)
+                phi.values[k] = insert_before!(ir, at, Expr(:call, GlobalRef(Portable.Math, :sinc), x), rows.types[i])
+                found = true
+            end
+        end
+    end
+    return found ? CC.compact!(ir) : ir
+end
+
+"What `sinc` is of, if this statement is the quotient that an inlined one gives; else `nothing`."
+function argument_of_sinc(rows::Columns, table, i)
+    quotient = rows.stmts[i]
+    (Meta.isexpr(quotient, :call) || Meta.isexpr(quotient, :invoke)) && is_inlined(table, rows.lines[i][1], "sinc", "special/trig.jl") || return nothing
+    sine = quotient.args[end-1]
+    sine isa Core.SSAValue && Meta.isexpr(rows.stmts[sine.id], :invoke) || return nothing
+    mi = instance_of(rows.stmts[sine.id].args[1])
+    return mi !== nothing && mi.def isa Method && mi.def.name === :sinpi ? rows.stmts[sine.id].args[end] : nothing
+end
+
+"Whether a line is one of a method of this name and file, or of what is inlined there."
+function is_inlined(table, row, method, file)
+    while 1 <= row <= length(table)
+        table[row].method == method && table[row].file == file && return true
+        row = table[row].inlined_at
+    end
+    return false
 end
 
 """

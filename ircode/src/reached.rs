@@ -62,12 +62,16 @@ impl Reach<'_> {
     fn follow(&mut self) -> Option<()> {
         while let Some(function) = self.work.pop().and_then(|position| self.module.functions().get(position)) {
             for stmt in function.body.stmts.stmts() {
-                self.add_called(function, stmt)?;
+                let mut known = self.add_called(function, stmt);
                 stmt.for_each_operand(&mut |operand| {
+                    if let Operand::Nested(nested) = operand {
+                        known = known.and_then(|()| self.add_called(function, nested));
+                    }
                     if let Some(position) = self.module.named_function(operand) {
                         self.add(position);
                     }
                 });
+                known?;
             }
         }
         Some(())
@@ -255,6 +259,11 @@ function of_anything(f, x::Float64)::Float64
 └──      return %1
 end
 
+function nested(x::Float64)::Float64
+1 ─ %1 = Base.add_float(x, $(Nested(Main.h(x))))::Float64
+└──      return %1
+end
+
 function of_elements(v::Vector{Float64})::Vector{Float64}
 1 ─ %1 = Main.map(Main.h, v)::Vector{Float64}
 └──      return %1
@@ -279,6 +288,7 @@ end
         assert_eq!(names("of_object"), expect(&["(::Scale)(::Float64)", "of_object"]));
         assert_eq!(names("of_function"), expect(&["unused", "of_function"]));
         assert_eq!(names("of_elements"), expect(&["h(::Float64)", "h(::Int64)", "of_elements"]));
+        assert_eq!(names("nested"), expect(&["h(::Float64)", "nested"]));
         assert_eq!(names("of_anything"), None);
     }
 }

@@ -723,6 +723,7 @@ end
 @case("determinant_of_a_zero_column", A -> det(A) * A[2, 2] + tr(A), [0.0 1 2; 0 2 1; 0 3 5])
 @case("determinant_of_rank_one", A -> det(A) + tr(A), [1.0 2 3; 2 4 6; 3 6 9])
 @case("sinc_and_cosc_of_zero", x -> cosc(x) * sinc(x) + sinc(x + 0.5), 0.0)
+@case("sinc_beside_zero", x -> (sinc(x[1]) + x[1]^3) * sinc(2x[2]) + sum(abs2, sinc.(x)), [0.0, 0.4])
 @case("givens_on_an_axis", (x, y) -> (g = LinearAlgebra.givensAlgorithm(x, y); g[1] + 2g[2] * x + g[3]), 3.0, 0.0)
 
 # Products with scalars that need not be zeros or ones, and with symmetric matrices.
@@ -785,6 +786,8 @@ limits = (0.0, 1.0)
 @case("cat_along_a_dimension", A -> weighted(cat(A, A', dims = 1)) + weighted(sin.(cat(A, 2A, dims = 2))) + weighted(cat(A, A'; dims = 3)), [0.4 0.3; 0.2 0.1])
 @case("slices", A -> sum(sum(r)^2 for r in eachslice(A, dims = 1)) + sum(prod(c) for c in eachslice(A, dims = 2)), [0.4 0.3; 0.2 0.1])
 @case("deep_copy", x -> (y = deepcopy(x); y[1] = x[2]^2; sum(y)), [0.4, 0.3])
+@case("sort_of_rows_and_columns", A -> weighted(sort(A, dims = 2)) + weighted(sort(A, dims = 1, rev = true)), [1.0 3; 2 0.5])
+@case("sum_over_a_tuple_by_number", a -> (w = (0.5, 0.8, 0.5); a * sum(w[i] * sin(a * i) for i in 1:3)), 0.8)
 @case("literal_with_missing", x -> sum(skipmissing([x[1], missing, x[2]^2])) + sum(coalesce.([x[1]^2, missing], 0.5)), [0.4, 0.3])
 
 end
