@@ -154,6 +154,9 @@ function use_whole_exponentials!(ir)
     return nothing
 end
 
+"The method and the file of `sinc`."
+const SINC = ("sinc", "special/trig.jl")
+
 """
 The code in which `sinc`, where it is inlined, gives at zero what the function that stands for it gives there, which has the second derivative, too: the library's is a
 constant.
@@ -169,6 +172,7 @@ function with_sinc_at_zero(ir)
             for k in 1:length(phi.values)
                 isassigned(phi.values, k) && known_object(phi.values[k]) === one(rows.types[i]) || continue
                 at = last(ir.cfg.blocks[phi.edges[k]].stmts)
+                is_inlined(table, rows.lines[at][1], SINC...) || continue
                 phi.values[k] = insert_before!(ir, at, Expr(:call, GlobalRef(Portable.Math, :sinc), x), rows.types[i])
                 found = true
             end
@@ -180,7 +184,7 @@ end
 "What `sinc` is of, if this statement is the quotient that an inlined one gives; else `nothing`."
 function argument_of_sinc(rows::Columns, table, i)
     quotient = rows.stmts[i]
-    (Meta.isexpr(quotient, :call) || Meta.isexpr(quotient, :invoke)) && is_inlined(table, rows.lines[i][1], "sinc", "special/trig.jl") || return nothing
+    (Meta.isexpr(quotient, :call) || Meta.isexpr(quotient, :invoke)) && is_inlined(table, rows.lines[i][1], SINC...) || return nothing
     sine = quotient.args[end-1]
     sine isa Core.SSAValue && Meta.isexpr(rows.stmts[sine.id], :invoke) || return nothing
     mi = instance_of(rows.stmts[sine.id].args[1])

@@ -190,6 +190,19 @@ impl<F> Module<F> {
         }))
     }
 
+    /// A type by which methods are told apart: what the compiler knows of a value beside its type makes no difference, but which function it is.
+    ///
+    /// ```
+    /// use ircode::{IRCode, Module, Type};
+    ///
+    /// let module: Module<IRCode> = Module::new();
+    /// assert_eq!(module.dispatch_type(&Type::parse("Core.Const(2.5)")), Type::FLOAT64);
+    /// assert_eq!(module.dispatch_type(&Type::parse("Core.Const(Base.sin)")), Type::parse("typeof(sin)"));
+    /// ```
+    pub fn dispatch_type(&self, ty: &Type) -> Type {
+        self.type_of_known_function(ty).unwrap_or_else(|| ty.widened().unwrap_or_else(|| ty.clone()))
+    }
+
     /// What a global is.
     pub fn global_callee(&self, global: &GlobalRef) -> Callee {
         let GlobalRef { module, name, .. } = global;

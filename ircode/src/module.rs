@@ -324,7 +324,7 @@ impl<F> Module<F> {
         Ok(())
     }
 
-    /// The module with the functions at these positions alone, in their order: its types, tables and extensions stay. What still mentions another function is not
+    /// The module with the functions at these positions alone, each once, in their order: its types, tables and extensions stay. What still mentions another function is not
     /// looked at. Linear in what is kept.
     ///
     /// ```
@@ -352,6 +352,9 @@ impl<F> Module<F> {
             ..Module::default()
         };
         for function in functions.into_iter().filter_map(|position| self.functions.get(position)) {
+            if only.by_name.contains_key(&function.name) {
+                continue;
+            }
             only.index(function.name.clone(), only.functions.len());
             only.functions.push(function.clone());
         }

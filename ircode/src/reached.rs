@@ -2,9 +2,11 @@
 
 use std::borrow::Cow;
 
+use hashbrown::HashSet;
+
 use crate::callee::Callee;
 use crate::code::IRCode;
-use crate::module::{Function, Module};
+use crate::module::{Function, Module, TypeKind};
 use crate::names::Positions;
 use crate::operand::Operand;
 use crate::primitives::ResultType;
@@ -12,9 +14,10 @@ use crate::stmt::Stmt;
 use crate::types::Type;
 
 impl Module<IRCode> {
-    /// The module with no functions but those at these positions and what may be called while they run, in the order of the module; the module
-    /// itself where that cannot be told: where a function is called of which not even the type is known, and where tables of methods or of
-    /// derivatives, or extensions of a host, name functions. Linear in what is reached. Types are trusted, as everywhere.
+    /// The module with no functions but those at these positions and what may be called while they run, in the order of the module. Names mean in it
+    /// what they mean in the module. It is the module itself where that cannot be told: where a function is called of which not even the type is known,
+    /// where arguments of these functions may be closures, or hold some, and where tables of methods or of derivatives, or extensions of a
+    /// host, name functions. Linear in what is reached. Types are trusted, as everywhere.
     ///
     /// ```
     /// let module = ircode::parse_module("
@@ -41,8 +44,13 @@ impl Module<IRCode> {
             return Cow::Borrowed(self);
         }
         let mut reach = Reach { module: self, seen: vec![false; self.functions().len()], work: Vec::new() };
-        functions.into_iter().for_each(|position| reach.add(position));
-        if reach.follow().is_none() || reach.seen.iter().all(|seen| *seen) {
+        let mut passed = HashSet::new();
+        let known = functions.into_iter().try_for_each(|position| {
+            reach.add(position);
+            let function = self.functions().get(position)?;
+            function.body.argtypes.iter().skip(1).try_for_each(|ty| reach.add_passed(ty, &mut passed))
+        });
+        if known.and_then(|()| reach.follow()).is_none() || reach.seen.iter().all(|seen| *seen) {
             return Cow::Borrowed(self);
         }
         let positions = reach.seen.iter().enumerate().filter_map(|(position, seen)| seen.then_some(position));
@@ -85,6 +93,41 @@ impl Reach<'_> {
         }
     }
 
+    /// Adds the functions that values of a type passed from outside may be or name, which are looked up when they are compared or have tangents made, too.
+    /// `None` if these may be any.
+    fn add_passed(&mut self, ty: &Type, seen: &mut HashSet<Type>) -> Option<()> {
+        if !seen.insert(ty.clone()) {
+            return Some(());
+        }
+        match ty {
+            Type::Scalar(_) | Type::Nothing | Type::String | Type::Symbol | Type::Bottom | Type::TypeOf(_) => Some(()),
+            Type::Any | Type::Untyped | Type::Closure(_) | Type::DifferentiableFunction(_) => None,
+            Type::Function(name) => {
+                self.add_function(name, None);
+                Some(())
+            }
+            Type::Union(types) | Type::Tuple(types) => types.iter().try_for_each(|ty| self.add_passed(ty, seen)),
+            Type::NamedTuple(fields) => fields.iter().try_for_each(|(_, ty)| self.add_passed(ty, seen)),
+            Type::Array(array) => self.add_passed(&array.element, seen),
+            Type::Ref(ty) | Type::Memory(ty) | Type::MemoryRef(ty) | Type::Stack(ty) | Type::Slot(ty) => {
+                self.add_passed(ty, seen)
+            }
+            Type::Named(name) => {
+                let known = self.module.dispatch_type(ty);
+                if known != *ty {
+                    return self.add_passed(&known, seen);
+                }
+                let def = self.module.type_def(name).filter(|_| !self.module.may_be_of_subclass(name))?;
+                match &def.kind {
+                    TypeKind::Struct { fields, .. } => fields.iter().try_for_each(|(_, ty)| self.add_passed(ty, seen)),
+                    TypeKind::Enum { cases } => {
+                        cases.iter().flat_map(|(_, payload)| payload).try_for_each(|ty| self.add_passed(ty, seen))
+                    }
+                }
+            }
+        }
+    }
+
     /// Adds what a statement calls. `None` if that may be anything.
     fn add_called(&mut self, function: &Function<IRCode>, stmt: &Stmt<Positions>) -> Option<()> {
         let (callee, args, instance) = match stmt {
@@ -96,7 +139,8 @@ impl Reach<'_> {
             self.add(position);
             return Some(());
         }
-        let given: Vec<Type> = args.iter().map(|arg| self.known_type(&function.body.operand_type(arg))).collect();
+        let types = args.iter().map(|arg| self.module.dispatch_type(&function.body.operand_type(arg)));
+        let given: Vec<Type> = types.collect();
         let hands_on = match self.module.callee(callee) {
             None => return self.add_object(&function.body.operand_type(callee), Some(&given)),
             Some(Callee::Function(_)) => false,
@@ -125,6 +169,8 @@ impl Reach<'_> {
     fn add_handed_on(&mut self, function: &Function<IRCode>, operand: &Operand<Positions>) -> Option<()> {
         match self.module.callee(operand) {
             Some(Callee::Function(position)) => self.add(position),
+            // It hands on what it is called with.
+            Some(Callee::Primitive(primitive)) if primitive.result == ResultType::Mapped => return None,
             Some(Callee::Primitive(primitive)) => self.add_methods(primitive.name, None),
             Some(Callee::Unknown(path)) => self.add_path(&path, None),
             Some(Callee::Type(_)) => return None,
@@ -135,27 +181,44 @@ impl Reach<'_> {
 
     /// Adds what a value of this type calls when it is called. `None` if that may be anything.
     fn add_object(&mut self, ty: &Type, given: Option<&[Type]>) -> Option<()> {
-        match self.known_type(ty) {
+        match self.module.dispatch_type(ty) {
             Type::Function(name) => match self.module.function_callee(&name) {
-                Callee::Function(position) => self.add(position),
-                _ => self.add_path(&name, given),
+                // It hands on what it is called with.
+                Callee::Primitive(primitive) if primitive.result == ResultType::Mapped => return None,
+                _ => self.add_function(&name, given),
             },
             Type::Union(members) => members.iter().try_for_each(|member| self.add_object(member, given))?,
             Type::Named(name) => {
                 let def = self.module.type_def(&name).filter(|_| !self.module.may_be_of_subclass(&name))?;
                 self.add_methods(&format!("(::{})", def.name), given);
             }
-            Type::Scalar(_) | Type::Array(_) | Type::Tuple(_) | Type::Nothing | Type::String | Type::Symbol => {}
+            Type::Scalar(_)
+            | Type::Array(_)
+            | Type::Tuple(_)
+            | Type::NamedTuple(_)
+            | Type::Nothing
+            | Type::String
+            | Type::Symbol => {}
             _ => return None,
         }
         Some(())
     }
 
-    /// Adds the methods of this path and those of its plain name.
+    /// Adds what the function object of this name calls.
+    fn add_function(&mut self, name: &str, given: Option<&[Type]>) {
+        match self.module.function_callee(name) {
+            Callee::Function(position) => self.add(position),
+            _ => self.add_path(name, given),
+        }
+    }
+
+    /// Adds the methods of this path and those of its plain name: one at least if there is any, as the name may mean something else without.
     fn add_path(&mut self, path: &str, given: Option<&[Type]>) {
-        self.add_methods(path, given);
-        if let Some((_, plain)) = path.rsplit_once('.') {
-            self.add_methods(plain, given);
+        for name in [path, path.rsplit('.').next().unwrap_or(path)] {
+            self.add_methods(name, given);
+            if let Some(&first) = self.module.methods(name).first() {
+                self.add(first);
+            }
         }
     }
 
@@ -183,13 +246,9 @@ impl Reach<'_> {
             parameters = parameters.split_last().map_or(parameters, |(_, first)| first);
         }
         let is_count = if method.varargs { parameters.len() <= given.len() } else { parameters.len() == given.len() };
-        let never = |(given, taken): (&Type, &Type)| self.module.is_a(given, &self.known_type(taken)) == Some(false);
+        let never =
+            |(given, taken): (&Type, &Type)| self.module.is_a(given, &self.module.dispatch_type(taken)) == Some(false);
         is_count && !given.iter().zip(parameters).any(never)
-    }
-
-    /// A type by which methods are told apart: what the compiler knows of a value beside its type makes no difference, but which function it is.
-    fn known_type(&self, ty: &Type) -> Type {
-        self.module.type_of_known_function(ty).unwrap_or_else(|| ty.widened().unwrap_or_else(|| ty.clone()))
     }
 }
 
@@ -238,7 +297,7 @@ function chosen(x::Float64)::Float64
 └──      return %1
 end
 
-function chosen_by_the_run(x)::Float64
+function chosen_by_the_run(x::Union{Float64, Int64})::Float64
 1 ─ %1 = Main.h(x)::Float64
 └──      return %1
 end
@@ -254,8 +313,28 @@ function of_function(f::typeof(Main.unused), x::Float64)::Float64
 └──      return %1
 end
 
-function of_anything(f, x::Float64)::Float64
-1 ─ %1 = (f)(x)::Float64
+function of_anything(x::Float64)::Float64
+1 ─ %1 = Main.SOMETHING::Any
+│   %2 = (%1)(x)::Float64
+└──      return %2
+end
+
+function passes_closures(c::Tuple{BBKit.Closure{Tuple{Float64}, Float64}}, x::Float64)::Float64
+1 ─      return x
+end
+
+function of_a_map(x::Float64)::Float64
+1 ─ %1 = Base.map::typeof(map)
+│   %2 = (%1)(Main.h, x)::Float64
+└──      return %2
+end
+
+function var"sum(::Scale)"(s::Scale)::Float64
+1 ─      return 1.0
+end
+
+function of_an_array(v::Vector{Float64})::Float64
+1 ─ %1 = Main.sum(v)::Float64
 └──      return %1
 end
 
@@ -289,6 +368,8 @@ end
         assert_eq!(names("of_function"), expect(&["unused", "of_function"]));
         assert_eq!(names("of_elements"), expect(&["h(::Float64)", "h(::Int64)", "of_elements"]));
         assert_eq!(names("nested"), expect(&["h(::Float64)", "nested"]));
-        assert_eq!(names("of_anything"), None);
+        // Without this method the name would mean the primitive.
+        assert_eq!(names("of_an_array"), expect(&["sum(::Scale)", "of_an_array"]));
+        assert_eq!([names("of_anything"), names("passes_closures"), names("of_a_map")], [None, None, None]);
     }
 }

@@ -3,7 +3,7 @@
 use hashbrown::HashMap;
 use ircode::Name;
 
-/// For each name that was wanted before, the number that the last one got: finding free names for many that want the same is linear.
+/// For each name that was wanted before, the number that the last one got: to find names for many that want the same in one of these is linear.
 #[derive(Debug, Default)]
 pub(crate) struct FreeNames {
     numbers: HashMap<String, usize>,

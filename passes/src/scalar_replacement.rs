@@ -59,6 +59,7 @@ fn replace_layer(bb: &mut BBCode, module: &Module<BBCode>) -> Layer {
     let graph = bb.cfg();
     let objects = Objects::find(bb, module, &graph);
     let mut rewriter = Rewriter {
+        module,
         objects: &objects,
         replaced: Replacements::new(),
         removed: Vec::new(),
@@ -113,17 +114,18 @@ fn remove_unused(bb: &mut BBCode, objects: &Objects<'_>) {
     }
 }
 
-/// A statement of which more is known than of the value that it gives: that may be one of several types, or any, and it is of one of these.
-fn narrower<'b>(bb: &'b mut BBCode, id: InstId, value: &Operand<Ids>) -> Option<&'b mut Instruction<Ids>> {
-    let is_narrower = match (bb.operand_type(value), &bb.inst(id)?.ty) {
-        (_, Type::Any | Type::Untyped | Type::Bottom | Type::Union(_)) => false,
-        (Type::Union(members), ty) => members.contains(ty),
-        (given, _) => given == Type::Any,
+/// The type of a statement, if less is known of the value that it gives: that may be one of several types, or any.
+fn narrower(bb: &BBCode, module: &Module<BBCode>, id: InstId, value: &Operand<Ids>) -> Option<Type> {
+    let known = module.dispatch_type(&bb.inst(id)?.ty);
+    let is_narrower = match module.dispatch_type(&bb.operand_type(value)) {
+        given @ Type::Union(_) => module.is_a(&known, &given) == Some(true) && module.is_a(&given, &known).is_none(),
+        given => given == Type::Any && !known.is_unknown(),
     };
-    if is_narrower { bb.inst_mut(id) } else { None }
+    (is_narrower && known != Type::Bottom && !known.is_known_value()).then_some(known)
 }
 
 struct Rewriter<'o, 'm> {
+    module: &'o Module<BBCode>,
     objects: &'o Objects<'m>,
     replaced: Replacements,
     removed: Vec<InstId>,
@@ -173,10 +175,10 @@ impl Rewriter<'_, '_> {
             }
         };
         let Some(value) = value else { return };
-        match narrower(bb, id, &value) {
-            Some(inst) => {
-                inst.flag = 0;
-                inst.stmt = Stmt::pi(value, inst.ty.clone());
+        let narrower = narrower(bb, self.module, id, &value);
+        match narrower.and_then(|ty| Some((ty, bb.inst_mut(id)?))) {
+            Some((ty, inst)) => {
+                *inst = Instruction { stmt: Stmt::pi(value, ty.clone()), ty, flag: 0, ..inst.clone() };
                 self.narrowed = true;
             }
             None => {

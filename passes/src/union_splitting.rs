@@ -11,9 +11,7 @@ use ircode::{
     field_position, method_of,
 };
 
-use crate::analyses::method_choice::{
-    Choice, MOST, choices, is_exact, is_open, known_type, methods_named, only_choice,
-};
+use crate::analyses::method_choice::{Choice, MOST, choices, is_exact, is_open, methods_named, only_choice};
 use crate::differentiation::dispatch::{self, Candidate};
 use crate::link_methods::{reads_itself, type_of};
 use crate::{PassError, PassResult};
@@ -112,6 +110,14 @@ pub(crate) struct Way {
     pub ty: Option<Type>,
 }
 
+/// The types of the arguments where a way is taken.
+fn asked_types<'t>(way: &'t Way, given: &'t [Type]) -> impl Iterator<Item = &'t Type> {
+    given
+        .iter()
+        .enumerate()
+        .map(|(index, ty)| way.tests.iter().find(|(number, _)| *number == index + 1).map_or(ty, |(_, asked)| asked))
+}
+
 struct Splitter<'a> {
     module: &'a Module<BBCode>,
     objects: Objects,
@@ -139,7 +145,7 @@ impl Splitter<'_> {
                 return None;
             }
             let object = bb.operand_type(&call.callee);
-            let known = known_type(self.module, &object);
+            let known = self.module.dispatch_type(&object);
             if !is_open(self.module, &object) || !is_open(self.module, &known) {
                 return self.methods_of_object(inst, &known, &given);
             }
@@ -214,9 +220,12 @@ impl Splitter<'_> {
         // Arithmetic of numbers is the primitive, also where the module has methods for them.
         let mut ways_of_numbers = 0;
         if primitive.is_arithmetic() {
-            for way in ways.iter_mut().filter(|way| self.is_of_numbers(way, given)) {
-                way.callee = None;
-                ways_of_numbers += 1;
+            for way in &mut ways {
+                let types: Vec<&Type> = asked_types(way, given).collect();
+                ways_of_numbers += usize::from(types.iter().all(|ty| self.may_be_number(ty)));
+                if types.iter().all(|ty| matches!(ty, Type::Scalar(_))) {
+                    way.callee = None;
+                }
             }
         }
         if ways.len() == combinations {
@@ -295,12 +304,6 @@ impl Splitter<'_> {
             ty => usize::from(self.may_be_number(ty)),
         };
         given.iter().map(numbers).product()
-    }
-
-    /// Whether a way is taken with numbers only.
-    fn is_of_numbers(&self, way: &Way, given: &[Type]) -> bool {
-        let asked = |index: usize| way.tests.iter().find(|(number, _)| *number == index + 1).map(|(_, ty)| ty);
-        given.iter().enumerate().all(|(index, ty)| self.may_be_number(asked(index).unwrap_or(ty)))
     }
 
     /// Whether values of a type are certainly arrays or structs.

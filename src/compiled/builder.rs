@@ -150,10 +150,11 @@ impl<'m, T: Compilable> Builder<'m, T> {
             return Err(CompileError::NoSuchFunction(name.clone()));
         };
         let part = self.module.reached_from([position]);
+        let Some(function) = part.function(name) else { return Err(CompileError::NoSuchFunction(name.clone())) };
         let mut module = verified(&part, name)?;
         check_types(&module, name, types)?;
         specialize(&mut module, name, types)?;
-        let shown = part.function(name).map(|function| passes::argument_types(&part, function)).unwrap_or_default();
+        let shown = passes::argument_types(&part, function);
         let known = module.function(name).map(|function| function.body.argtypes.as_slice());
         let known = known.and_then(|types| types.get(1..)).unwrap_or_default();
         let types = shown.into_iter().enumerate().map(|(index, shown)| {

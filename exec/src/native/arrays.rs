@@ -372,6 +372,7 @@ impl FunctionCompiler<'_, '_> {
         self.builder.ins().store(trusted(), length, array.header, self::array::DIMENSIONS);
         Ok(Some(vector.clone()))
     }
+
     /// Makes room for so many values where there is less, off the way that is mostly gone.
     pub(super) fn where_full(
         &mut self,

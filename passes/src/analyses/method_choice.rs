@@ -25,7 +25,7 @@ pub(crate) fn choices(
     methods: impl IntoIterator<Item = usize>,
     given: &[Type],
 ) -> Option<Vec<Choice>> {
-    let given: Vec<Type> = given.iter().map(|ty| known_type(module, ty)).collect();
+    let given: Vec<Type> = given.iter().map(|ty| module.dispatch_type(ty)).collect();
     let mut fitting: Vec<(usize, Vec<Type>)> = Vec::new();
     // Whether it is not known of all methods how many arguments they take.
     let mut open = false;
@@ -87,11 +87,6 @@ pub(crate) fn only_choice(
     first.tests.is_empty().then_some(first.method)
 }
 
-/// A type by which methods are told apart: what the compiler knows of a value beside its type makes no difference, but which function it is.
-pub(crate) fn known_type(module: &Module<BBCode>, ty: &Type) -> Type {
-    module.type_of_known_function(ty).unwrap_or_else(|| ty.widened().unwrap_or_else(|| ty.clone()))
-}
-
 /// Whether values of a type may be of several types.
 pub(crate) fn is_open(module: &Module<BBCode>, ty: &Type) -> bool {
     match ty {
@@ -127,7 +122,7 @@ fn taken_types(module: &Module<BBCode>, method: &Function<BBCode>, count: usize)
         ([first @ .., _], true) => return if first.len() > count { Some(None) } else { None },
         (types, _) => types.iter().collect(),
     };
-    let taken = (taken.len() == count).then(|| taken.into_iter().map(|ty| known_type(module, ty)).collect());
+    let taken = (taken.len() == count).then(|| taken.into_iter().map(|ty| module.dispatch_type(ty)).collect());
     Some(taken)
 }
 

@@ -44,7 +44,7 @@ pub(super) struct Specializer<'m> {
     clones: HashMap<(usize, Vec<Way>), usize>,
     /// Which functions a clone was specialised with, within itself, and how often each; functions that are no clones have none.
     lineage: HashMap<usize, Lineage>,
-    /// The numbers of names that are wanted more than once.
+    /// The names of clones and of types.
     names: FreeNames,
     /// The clones that are still to be gone over, the last first.
     fresh: Vec<usize>,

@@ -118,11 +118,14 @@ pub(super) fn throws_again(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> bool {
 
 /// Whether code may throw what is not of this type: something of another type, or of a type that is not known and that nothing says is an exception.
 pub(super) fn throws_other(module: &Module<BBCode>, bb: &BBCode, exception: &Type) -> bool {
-    bb.all_insts().any(|(_, inst)| match module.primitive_call(&inst.stmt) {
-        Some((primitive, [thrown])) => {
-            matches!(primitive.name, "throw" | "rethrow") && !is_exception(module, bb, thrown, exception)
-        }
-        _ => false,
+    bb.all_insts().any(|(_, inst)| {
+        let throws = module.primitive_call(&inst.stmt).is_some_and(|(primitive, _)| primitive.name == "throw");
+        let thrown = match &inst.stmt {
+            Stmt::Call(call) if throws || throws_again(module, &inst.stmt) => &call.args,
+            Stmt::Invoke(invoke) if throws || throws_again(module, &inst.stmt) => &invoke.args,
+            _ => return false,
+        };
+        thrown.iter().any(|thrown| !is_exception(module, bb, thrown, exception))
     })
 }
 
@@ -154,7 +157,12 @@ fn is_exception(module: &Module<BBCode>, bb: &BBCode, thrown: &Operand<Ids>, exc
             stmt => {
                 let made = match module.called(stmt) {
                     Some(Callee::Primitive(primitive)) => Some(Type::named(primitive.name)),
-                    Some(Callee::Unknown(path)) => Some(Type::Named(path)),
+                    // What the module has of this name may give anything.
+                    Some(Callee::Unknown(path)) => {
+                        let plain = path.rsplit('.').next().unwrap_or(&path);
+                        let has_methods = [&path, plain].iter().any(|name| !module.methods(name).is_empty());
+                        (!has_methods).then_some(Type::Named(path))
+                    }
                     _ => None,
                 };
                 if !made.is_some_and(|made| is_named(&made)) {

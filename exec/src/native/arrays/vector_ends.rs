@@ -80,16 +80,7 @@ impl FunctionCompiler<'_, '_> {
     fn grow_end(&mut self, parts: &ArrayParts, length: ir::Value, count: ir::Value) -> Compiled<()> {
         let longer = self.builder.ins().iadd(length, count);
         let room = self.load_word(parts.header, array::CAPACITY);
-        let [full, fits] = [(); 2].map(|()| self.builder.create_block());
-        self.builder.set_cold_block(full);
-        let has_room = self.builder.ins().icmp(IntCC::UnsignedLessThanOrEqual, longer, room);
-        self.builder.ins().brif(has_room, fits, &[], full, &[]);
-        self.seal(&[full]);
-        self.builder.switch_to_block(full);
-        self.grow(parts.header, longer, parts.element.size, false)?;
-        self.builder.ins().jump(fits, &[]);
-        self.seal(&[fits]);
-        self.builder.switch_to_block(fits);
+        self.where_full(longer, room, |this| this.grow(parts.header, longer, parts.element.size, false))?;
         let data = self.load_word(parts.header, array::DATA);
         let first = self.at(data, length, &parts.element);
         let bytes = self.builder.ins().imul_imm_s(count, i64::from(parts.element.size));
