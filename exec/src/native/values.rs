@@ -6,4 +6,5 @@ mod aggregates;
 pub(super) mod cells;
 pub(super) mod constants;
 pub(super) mod globals;
+mod placeholders;
 pub(super) mod unions;

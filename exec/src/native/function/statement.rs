@@ -175,8 +175,7 @@ impl FunctionCompiler<'_, '_> {
     fn never(&mut self, annotated: &Type) -> Typed {
         let ty = annotated.widened().unwrap_or_else(|| annotated.clone());
         let layout = self.compiler.layouts.of(&ty);
-        let parts = layout.parts.clone().into_iter().map(|part| self.zero(part)).collect();
-        Typed { layout, parts }
+        Typed { parts: self.placeholder(&layout), layout }
     }
 
     fn construct(&mut self, ty: &Type, operands: &[Typed]) -> Compiled<Typed> {

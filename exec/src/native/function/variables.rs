@@ -216,9 +216,9 @@ impl FunctionCompiler<'_, '_> {
 
     /// Gives variables no value.
     pub(crate) fn give_nothing(&mut self, held: &Held) {
-        let zeros: Parts<ir::Value> = held.layout.parts.iter().map(|part| self.zero(*part)).collect();
+        let placeholder = self.placeholder(&held.layout);
         let nothing = self.builder.ins().iconst(clif::I8, 0);
-        self.give(held, &zeros, Some(nothing));
+        self.give(held, &placeholder, Some(nothing));
     }
 
     /// The variable of a φ that is one number.

@@ -157,7 +157,8 @@ impl FunctionCompiler<'_, '_> {
         let layout = members.get(member)?.clone();
         let first = first_part(members, member);
         let parts = value.parts.get(first..first + layout.parts.len()).map(Parts::from_slice)?;
-        Some(Typed { layout, parts })
+        let of_member = self.is_member(value, member)?;
+        Some(Typed { parts: self.readable(&layout, parts, of_member), layout })
     }
 
     /// What a value of a union is of this type, where it is known that it is; `None` if the union has no such member.
