@@ -671,8 +671,8 @@ const MOST_EXCLUDED: usize = 8;
 /// So often functions that cannot be compiled are left to the interpreter.
 const MOST_INTERPRETED: usize = 64;
 
-/// Refuses code that uses a value where it may not be there, which Cranelift does not look for when it optimises: control may get to a handler from a place of which this is
-/// not seen.
+/// Refuses code that uses a value where it may not be there, for which Cranelift does not look when it optimises. Such code comes of loops to which control comes
+/// back through a catch block only: they are found without the edges to what catches.
 fn check_dominance(func: &ir::Function) -> Result<(), String> {
     let flags = settings::Flags::new(settings::builder());
     verify_function(func, &flags).map_err(|_| "a value that may not be there where a handler is left".to_string())
