@@ -200,7 +200,7 @@ pub enum CallError {
 impl From<exec::native::CallError> for CallError {
     fn from(error: exec::native::CallError) -> Self {
         match error {
-            exec::native::CallError::Run(error) => CallError::Run(error),
+            exec::native::CallError::Run(error) | exec::native::CallError::OutOfMemory(error) => CallError::Run(error),
             exec::native::CallError::Argument { argument, expected, given } => {
                 CallError::Argument { what: "argument", argument, expected: format!("of type {expected}"), given }
             }

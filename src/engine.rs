@@ -174,7 +174,8 @@ impl<'m, 'o> Calls<'m, 'o> {
     /// Calls it.
     pub(crate) fn call(&mut self, args: &[Value]) -> Result<Value, EngineError> {
         if let Some(program) = &self.native {
-            match call_native(program, self.name, args, self.output) {
+            let leaves_the_rest = self.options.engine == Engine::Auto;
+            match call_native(program, self.name, args, leaves_the_rest, self.output) {
                 // The arguments are as they were, and nothing was printed.
                 Err(error @ EngineError::NotNative(_)) => self.go_on_interpreted(error)?,
                 done => return done,
@@ -244,19 +245,28 @@ fn interpreted_parts(program: &Native) -> Option<String> {
     match *program {}
 }
 
+/// Calls a program. Where the interpreter is there for what native code cannot do, it may also be able to do with the memory that there is.
 #[cfg(feature = "native")]
 fn call_native(
     program: &Native,
     name: &str,
     args: &[Value],
+    leaves_the_rest: bool,
     output: &mut dyn FnMut(&str),
 ) -> Result<Value, EngineError> {
     use exec::native::CallError;
 
-    program.call_with_output(name, args, output).map_err(|error| match error {
-        CallError::Run(error) => EngineError::Run(error),
+    let mut printed = String::new();
+    let called = program.call_with_output(name, args, &mut |text| printed.push_str(text));
+    let result = called.map_err(|error| match error {
+        CallError::OutOfMemory(error) if leaves_the_rest => EngineError::NotNative(format!("in native code {error}")),
+        CallError::Run(error) | CallError::OutOfMemory(error) => EngineError::Run(error),
         refused => EngineError::NotNative(refused.to_string()),
-    })
+    });
+    if !printed.is_empty() && !matches!(result, Err(EngineError::NotNative(_))) {
+        output(&printed);
+    }
+    result
 }
 
 #[cfg(not(feature = "native"))]
@@ -265,6 +275,6 @@ fn native(_: &Module<IRCode>, _: &str, _: Limits) -> Result<Native, EngineError>
 }
 
 #[cfg(not(feature = "native"))]
-fn call_native(program: &Native, _: &str, _: &[Value], _: &mut dyn FnMut(&str)) -> Result<Value, EngineError> {
+fn call_native(program: &Native, _: &str, _: &[Value], _: bool, _: &mut dyn FnMut(&str)) -> Result<Value, EngineError> {
     match *program {}
 }

@@ -454,7 +454,7 @@ end
     let program = Program::compile(&module, &["f"], limits).unwrap();
     assert_eq!(program.call("f", &[Value::from(1000)]).unwrap().to_string(), "1000");
     for n in [1 << 22, 1 << 40, i64::MAX / 8, i64::MAX] {
-        let Err(CallError::Run(error)) = program.call("f", &[Value::from(n)]) else { panic!("{n} fit") };
+        let Err(CallError::OutOfMemory(error)) = program.call("f", &[Value::from(n)]) else { panic!("{n} fit") };
         assert!(matches!(error.kind, RunErrorKind::MemoryLimit(_)), "{n}: {error}");
     }
     let args = || vec![Value::from(-1)];

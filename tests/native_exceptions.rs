@@ -421,25 +421,3 @@ end
     let refused = Program::compile(&module, &["f"], Limits::default()).unwrap_err();
     assert!(refused.what.contains("different handlers"), "{refused}");
 }
-
-#[test]
-fn code_that_uses_what_may_not_be_there_is_refused() {
-    // A handler that is never left, in a loop. Cranelift's optimiser, which does not look, panicked.
-    let text = "
-function f(v::Vector{Float64})::Float64
-1 ─ %1  = goto #2
-2 ┄ %2  = φ (#7 => %10, #1 => 0)::Int64
-│   %3  = Base.eq_int(%2, 0)::Bool
-└── %4  = goto #6 if not %3
-3 ─ %5  = enter #5
-4 ─ %6  = unreachable
-5 ┄ %7  = goto #7
-6 ─ %8  = Base.arrayref(false, v, 0)::Float64
-└── %9  = goto #7
-7 ┄ %10 = Base.sub_int(%2, 1)::Int64
-└── %11 = goto #2
-end
-";
-    let refused = Program::compile(&module(text), &["f"], Limits::default()).unwrap_err();
-    assert!(refused.to_string().contains("where a handler is left"), "{refused}");
-}

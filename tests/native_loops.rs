@@ -426,7 +426,9 @@ fn numbers_live_on_where_a_stack_grows() {
         let program = Program::compile(&module, &["f"], little).unwrap();
         // The numbers grow by a 64th at most in each round or so, and stay below this for long.
         match program.call("f", &[Value::from(f64::MAX)]) {
-            Err(CallError::Run(error)) => assert!(matches!(error.kind, RunErrorKind::MemoryLimit(_)), "{error}"),
+            Err(CallError::OutOfMemory(error)) => {
+                assert!(matches!(error.kind, RunErrorKind::MemoryLimit(_)), "{error}")
+            }
             other => panic!("{other:?}"),
         }
     }
@@ -475,4 +477,52 @@ fn stacks_grow_as_far_as_they_must() {
         let result = program.call("f", &[Value::from(n), Value::from(m)]).unwrap();
         assert_eq!(result.as_integer(), Some(((n + m - 1) * 1_000_000 + 7 * (m - 1)).into()), "{n} rounds, {m}");
     }
+}
+
+/// A loop whose straight part is long is compiled once more as it is written, in a function of its own; what comes behind it is a φ that does not name
+/// the edge on which the loop is left.
+#[test]
+fn what_is_behind_an_outlined_loop_may_not_name_its_edge() {
+    const TURNS: usize = 33;
+    let mut text = String::from(
+        "
+function f(a::Vector{Float64}, b::Vector{Float64}, n::Int64, x::Float64)::Any
+1 ─ %1 = Base.add_float(x, 7.0)::Float64
+│   %2 = Base.sle_int(1, n)::Bool
+└──      goto #5 if not %2
+2 ─      goto #3
+3 ─ %5 = φ (#2 => 1, #4 => %110)::Int64
+│   %6 = Base.arrayref(true, a, %5)::Float64
+│   %7 = Base.add_float(%6, %6)::Float64
+",
+    );
+    for turn in 0..TURNS {
+        let at = 7 + 3 * turn;
+        text += &format!("│   %{} = Base.sub_float(%{at}, 0.25)::Float64\n", at + 1);
+        text += &format!("│   %{} = Base.mul_float(%{}, 1.0009765625)::Float64\n", at + 2, at + 1);
+        text += &format!("│   %{} = Base.add_float(%{}, %6)::Float64\n", at + 3, at + 2);
+    }
+    text += "│        Base.arrayset(true, b, %106, %5)::Vector{Float64}
+│   %108 = Base.ne_int(%5, n)::Bool
+└──      goto #5 if not %108
+4 ─ %110 = Base.add_int(%5, 1)::Int64
+└──      goto #3
+5 ─ %112 = φ (#1 => %1)::Float64
+│   %113 = Core.tuple(%112, b)::Tuple{Float64, Vector{Float64}}
+└──      return %113
+end
+";
+    let module = parse_module(&text).unwrap_or_else(|error| panic!("{error}\n{text}")).module;
+    let given = [1.0, 2.0, 3.0, 4.0, 5.0];
+    let step = |a: f64| (0..TURNS).fold(a + a, |last, _| (last - 0.25) * 1.0009765625 + a);
+    let args = || {
+        let machine = Machine::new(&module);
+        vec![vector(&machine, &given), vector(&machine, &[0.0; 5]), Value::from(4), Value::from(0.5)]
+    };
+    let verdict = native_agrees(&module, "f", &args, Limits::default(), &|_| ());
+    assert_eq!(verdict.unwrap_or_else(|broken| panic!("{broken}\n{text}")), Verdict::Same, "{text}");
+    let program = Program::compile(&module, &["f"], Limits::default()).unwrap();
+    let expected: Vec<String> = given.iter().map(|a| format!("{:?}", if *a < 5.0 { step(*a) } else { 0.0 })).collect();
+    let result = program.call("f", &args()).unwrap().to_string();
+    assert_eq!(result, format!("(7.5, [{}])", expected.join(", ")));
 }

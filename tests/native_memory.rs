@@ -4,9 +4,10 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
 
 use bbkit::exec::native::Program;
-use bbkit::exec::{Limits, Value, first_difference};
+use bbkit::exec::{Limits, Machine, RunErrorKind, Value, first_difference};
+use bbkit::{Engine, EngineError, RunOptions, run_with_output};
 use kit::mutation_programs::mutation_program;
-use kit::native::{Verdict, native_agrees, verified};
+use kit::native::{Verdict, native_agrees, vector, verified};
 use passes::reverse_mode::{Options, derive};
 
 const LIMITS: Limits = Limits { steps: 10_000_000, memory: 1 << 24, depth: 100 };
@@ -538,4 +539,49 @@ end
 ",
         body.join("\n│   ")
     ));
+}
+
+/// Each round keeps an array in an object that is older, and lets go of the one before: machine code frees it when the call is over.
+#[test]
+fn the_interpreter_may_do_with_less_memory() {
+    let text = "
+mutable struct Holder
+    kept::Vector{Float64}
+end
+
+function f(v::Vector{Float64}, n::Int64)::Float64
+1 ─      Base.println(n)::Nothing
+│        Base.arrayset(true, v, 2.5, 1)::Vector{Float64}
+│   %3 = Base.new_array(Float64, 1)::Vector{Float64}
+│   %4 = %new(Main.Holder, %3)::Holder
+└──      goto #2
+2 ─ %6 = φ (#1 => 0, #3 => %7)::Int64
+│   %7 = Base.add_int(%6, 1)::Int64
+│   %8 = Base.new_array(Float64, 1000)::Vector{Float64}
+│        Base.setfield!(%4, :kept, %8)::Vector{Float64}
+│   %10 = Base.slt_int(%7, n)::Bool
+└──      goto #4 if not %10
+3 ─      goto #2
+4 ─ %13 = Base.arrayref(true, v, 1)::Float64
+└──      return %13
+end
+";
+    let module = verified(text).unwrap_or_else(|error| panic!("{error}"));
+    let run = |engine: Engine| {
+        let v = vector(&Machine::new(&module), &[0.5]);
+        let mut printed = String::new();
+        let options = RunOptions::default().engine(engine).limits(Limits { memory: 1 << 20, ..Limits::default() });
+        let done =
+            run_with_output(&module, "f", &[v.clone(), Value::from(1000)], &options, &mut |text| printed += text);
+        (done, v.to_string(), printed)
+    };
+    let (done, v, printed) = run(Engine::Native);
+    let Err(EngineError::Run(error)) = done else { panic!("it fits") };
+    assert!(matches!(error.kind, RunErrorKind::MemoryLimit(_)), "{error}");
+    assert_eq!((v.as_str(), printed.as_str()), ("[0.5]", "1000\n"));
+    let (done, v, printed) = run(Engine::Auto);
+    let (value, ran) = done.unwrap();
+    assert_eq!((value.to_string().as_str(), v.as_str(), printed.as_str()), ("2.5", "[2.5]", "1000\n"));
+    assert_eq!(ran.engine, Engine::Interpreter);
+    assert!(ran.why.unwrap().contains("memory"));
 }

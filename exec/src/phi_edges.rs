@@ -1,7 +1,9 @@
 //! What φs take on each edge.
 
-use ircode::{BlockNumber, Body, IRCode, Operand, PhiNode, Positions, SSAValue, Stmt, UnnamedPhiEdge};
-use std::collections::BTreeMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet};
+
+use ircode::{BlockNumber, Body, IRCode, Operand, PhiEntry, PhiNode, Positions, SSAValue, Stmt, UnnamedPhiEdge};
 
 /// What φs take on each edge.
 #[derive(Debug)]
@@ -44,14 +46,43 @@ impl PhiEdges {
         if let Some(entry) = entry {
             return entry.value.as_ref();
         }
+        self.unnamed_value(index, from)
+    }
+
+    fn unnamed_value(&self, index: usize, from: BlockNumber) -> Option<&Operand<Positions>> {
         let edge = (SSAValue::from_index(index), from);
         let found = self.unnamed.binary_search_by_key(&edge, |edge| (edge.phi, edge.pred));
         found.ok().and_then(|found| self.unnamed.get(found)).map(|edge| &edge.value)
     }
+}
 
-    /// What φs take from edges that they do not name.
-    #[cfg(feature = "native")]
-    pub(crate) fn unnamed(&self) -> &[UnnamedPhiEdge<Positions>] {
-        &self.unnamed
+/// The body with φs that name all edges, with an undefined value where they have none: for code that follows, or takes away,
+/// edges. Statements and blocks keep their numbers.
+#[cfg(feature = "native")]
+pub(crate) fn with_named_edges(ir: &IRCode) -> Cow<'_, IRCode> {
+    let mut added: Vec<(usize, PhiEntry<Positions>)> = Vec::new();
+    for block in &ir.cfg.blocks {
+        for index in block.stmts.clone() {
+            let Some(Stmt::Phi(phi)) = ir.stmts.stmts().get(index) else { continue };
+            if phi.entries.len() == block.preds.len() {
+                continue;
+            }
+            let named: BTreeSet<BlockNumber> = phi.entries.iter().map(|entry| entry.edge).collect();
+            let missing = block.preds.iter().filter(|pred| **pred != BlockNumber::VIRTUAL && !named.contains(pred));
+            let missing: BTreeSet<&BlockNumber> = missing.collect();
+            added.extend(missing.into_iter().map(|&edge| (index, PhiEntry { edge, value: None })));
+        }
     }
+    if added.is_empty() {
+        return Cow::Borrowed(ir);
+    }
+    let edges = PhiEdges::of(ir);
+    let mut named = ir.clone();
+    for (index, PhiEntry { edge, .. }) in added {
+        if let Some(Stmt::Phi(phi)) = named.stmts.stmts_mut().get_mut(index) {
+            let value = edges.unnamed_value(index, edge).cloned();
+            phi.entries.push(PhiEntry { edge, value });
+        }
+    }
+    Cow::Owned(named)
 }

@@ -13,7 +13,7 @@ use cranelift_codegen::control::ControlPlane;
 use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, AbiParam, InstBuilder, MemFlagsData, Signature as Abi};
 use cranelift_codegen::isa::TargetFrontendConfig;
-use cranelift_codegen::{CodegenError, Context as CodegenContext, settings, verify_function};
+use cranelift_codegen::{CodegenError, Context as CodegenContext};
 use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module as _, ModuleError, ModuleReloc, default_libcall_names};
@@ -332,10 +332,6 @@ impl Compiler {
         bench.context.func.signature = abi;
         let builder = FunctionBuilder::new(&mut bench.context.func, &mut bench.frontend);
         let outlined = FunctionCompiler::run(self, builder, &mut bench.spares, number).map_err(refused)?;
-        let catches = self.module.functions().get(number).is_some_and(enters_a_handler);
-        if catches {
-            check_dominance(&bench.context.func).map_err(|what| Rejected::of(number, what))?;
-        }
         let frame = self.finish(id, bench).map_err(|what| Rejected::of(number, what))?;
         let mut below = 0;
         for (id, spare) in outlined.into_iter().zip(&mut bench.spares) {
@@ -670,13 +666,6 @@ const MOST_EXCLUDED: usize = 8;
 
 /// So often functions that cannot be compiled are left to the interpreter.
 const MOST_INTERPRETED: usize = 64;
-
-/// Refuses code that uses a value where it may not be there, for which Cranelift does not look when it optimises. Such code comes of loops to which control comes
-/// back through a catch block only: they are found without the edges to what catches.
-fn check_dominance(func: &ir::Function) -> Result<(), String> {
-    let flags = settings::Flags::new(settings::builder());
-    verify_function(func, &flags).map_err(|_| "a value that may not be there where a handler is left".to_string())
-}
 
 fn shown(error: CodegenError) -> String {
     match error {

@@ -285,7 +285,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
     }
 
     fn declare_phis(&mut self, ir: &IRCode, order: &[usize]) -> Compiled<()> {
-        let open = open_phis(ir, order, self.phi_edges.unnamed());
+        let open = open_phis(ir, order);
         for &block in order {
             let Some(range) = ir.cfg.blocks.get(block).map(|block| block.stmts.clone()) else { continue };
             for index in range {
@@ -356,6 +356,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
                 stmt => {
                     let annotated = ir.stmts.types().get(index).cloned().unwrap_or(Type::Any);
                     let value = self.value_of(ir, stmt, &annotated)?;
+                    let value = self.of_declared_type(stmt, &annotated, value)?;
                     self.expect_value(stmt, &annotated, &value.layout);
                     self.define(index, &value);
                 }

@@ -203,15 +203,11 @@ pub(crate) fn counted_loops(
     counted
 }
 
-/// The edges between blocks, each once, but for those to what catches.
+/// The edges between blocks, each once. What catches is in the loop into which it leads back, and so is the `enter` before it.
 pub(crate) fn flow_graph(ir: &IRCode) -> FlowGraph {
     let count = ir.cfg.blocks.len();
-    let edges = ir.cfg.blocks.iter().enumerate().flat_map(|(number, block)| {
-        let last = block.stmts.clone().next_back().and_then(|last| ir.stmts.stmts().get(last));
+    let edges = (0..count).flat_map(|number| {
         let mut targets = successors(ir, number);
-        if matches!(last, Some(Stmt::Enter(_))) {
-            targets.retain(|to| *to == number + 1);
-        }
         targets.dedup();
         targets.into_iter().map(move |to| (number, to))
     });

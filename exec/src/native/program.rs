@@ -5,6 +5,7 @@ pub(super) mod cell_values;
 mod in_place;
 pub(super) mod marshal;
 mod pending;
+mod write_back;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -26,6 +27,7 @@ use super::runtime::context::{Context, TRACE_ENDS};
 use crate::error::{Place, RunError, RunErrorKind};
 use crate::limits::Limits;
 use crate::machine::{Fault, place};
+use crate::phi_edges::with_named_edges;
 use crate::value::{Value, known_isa};
 use marshal::{Refused, are_assigned};
 
@@ -77,6 +79,10 @@ pub enum CallError {
     /// elements, for instance. The interpreter can run the function: [`Program::call`] has changed nothing then.
     #[error("native code does not take {0}")]
     Refused(String),
+    /// There was not enough memory, of which native code may need more than the interpreter: it frees what it made when the call is over.
+    /// [`Program::call`] has changed nothing of the caller's; what the program printed was given out.
+    #[error(transparent)]
+    OutOfMemory(RunError),
 }
 
 impl From<RunError> for CallError {
@@ -319,6 +325,10 @@ impl Program {
             return Err(CallError::Refused(what));
         }
         let printed = context.take_output();
+        if let Err(Stopped::Ended(kind @ RunErrorKind::MemoryLimit(_), trace)) = run {
+            output(&printed);
+            return Err(CallError::OutOfMemory(RunError { kind, trace }));
+        }
         let finished = context.with_layouts(|context, layouts| {
             let returned = match run {
                 // SAFETY: the call has put its result there.
@@ -464,19 +474,22 @@ fn not_compiled(module: &Module<IRCode>, rejected: Rejected) -> NotCompiled {
     NotCompiled { function: name, statement, what: rejected.refusal.what }
 }
 
-/// The module with copies of elements in the place of those by addresses, and without branches that are decided. Statements keep their numbers.
+/// The module with φs that name all edges, with copies of elements in the place of those by addresses, and without branches that are
+/// decided. Statements keep their numbers.
 fn rewritten(module: &Arc<Module<IRCode>>) -> Arc<Module<IRCode>> {
     let mut rewritten = module.clone();
     for function in module.functions() {
-        let copying = with_element_copies(module, &function.body);
-        let body = match with_decided_branches(module, &copying) {
-            Cow::Owned(body) => body,
-            Cow::Borrowed(_) => match copying {
-                Cow::Owned(body) => body,
+        let mut body = with_named_edges(&function.body);
+        for rewrite in [with_element_copies, with_decided_branches] {
+            let changed = match rewrite(module, &body) {
+                Cow::Owned(changed) => changed,
                 Cow::Borrowed(_) => continue,
-            },
-        };
-        if let Some(place) = Arc::make_mut(&mut rewritten).body_mut(&function.name) {
+            };
+            body = Cow::Owned(changed);
+        }
+        if let Cow::Owned(body) = body
+            && let Some(place) = Arc::make_mut(&mut rewritten).body_mut(&function.name)
+        {
             *place = body;
         }
     }

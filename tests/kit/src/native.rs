@@ -83,9 +83,7 @@ pub fn native_agrees(
                 Ok(Ok(value)) => Ok(value),
                 Ok(Err((exception, error))) => Err((Some(exception), error)),
                 Err(CallError::Refused(what)) => return Ok(Verdict::Refused(format!("{what}, passed on"))),
-                Err(CallError::Run(error)) if matches!(error.kind, RunErrorKind::MemoryLimit(_)) => {
-                    return Ok(Verdict::Limited);
-                }
+                Err(CallError::OutOfMemory(_)) => return Ok(Verdict::Limited),
                 Err(CallError::Run(error)) => Err((None, error)),
                 Err(other) => return Err(broken(LAW, other.to_string())),
             };

@@ -210,8 +210,8 @@ impl FunctionCompiler<'_, '_> {
         }
     }
 
-    /// Gives the local stack that a statement made room for so many values more.
-    pub(crate) fn make_room_on(&mut self, made: usize, more: ir::Value) -> Compiled<()> {
+    /// Gives the local stack that a statement made room for so many values more, or goes on elsewhere if that is more than there is.
+    pub(crate) fn make_room_on(&mut self, made: usize, more: ir::Value, otherwise: ir::Block) -> Compiled<()> {
         let Some(local) = self.local_stacks.get(&made).copied().flatten() else {
             return self.refuse("a stack that is not there");
         };
@@ -221,8 +221,12 @@ impl FunctionCompiler<'_, '_> {
         let least = self.builder.ins().iadd(length, more);
         self.where_full(least, room, |this| {
             this.builder.ins().store(trusted(), length, header, array::LENGTH);
-            this.grow(header, least, bytes, true)?;
+            let short = this.ask_for_room(header, least, What::Grow { bytes, stack: true, ahead: true })?;
             this.reload(header, local);
+            let on = this.builder.create_block();
+            this.builder.ins().brif(short, otherwise, &[], on, &[]);
+            this.seal(&[on]);
+            this.builder.switch_to_block(on);
             Ok(())
         })
     }
@@ -259,14 +263,19 @@ impl FunctionCompiler<'_, '_> {
 
     /// Makes room in a vector or on a stack for at least so many values of so many bytes each, and leaves all registers as they are.
     pub(crate) fn grow(&mut self, header: ir::Value, least: ir::Value, bytes: u32, stack: bool) -> Compiled<()> {
-        let site = self.site(What::Grow { bytes, stack });
-        let grower = self.compiler.preserving(Preserving::Grow, self.builder.func)?;
-        self.builder.ins().call(grower, &[self.context, site, header, least]);
-        // Where there is no more memory, the room is what it was, and the call has failed.
-        let room = self.load_word(header, array::CAPACITY);
-        let short = self.builder.ins().icmp(IntCC::UnsignedLessThan, room, least);
+        // Where there is no more memory, the call has failed.
+        let short = self.ask_for_room(header, least, What::Grow { bytes, stack, ahead: false })?;
         self.check(short);
         Ok(())
+    }
+
+    /// Asks for room for at least so many values, and leaves all registers as they are. Gives whether there still is less.
+    fn ask_for_room(&mut self, header: ir::Value, least: ir::Value, what: What) -> Compiled<ir::Value> {
+        let site = self.site(what);
+        let grower = self.compiler.preserving(Preserving::Grow, self.builder.func)?;
+        self.builder.ins().call(grower, &[self.context, site, header, least]);
+        let room = self.load_word(header, array::CAPACITY);
+        Ok(self.builder.ins().icmp(IntCC::UnsignedLessThan, room, least))
     }
 
     /// Where the value at this number, counted from 1, lies in a stack: an address, and how far behind it.

@@ -10,7 +10,7 @@
 
 use hashbrown::HashMap;
 use ircode::primitives::{Primitive, ResultType};
-use ircode::{Body as _, Callee, Constant, ExprNode, Head, IRCode, Module, Operand, Positions, Stmt, Type};
+use ircode::{Callee, Constant, ExprNode, Head, IRCode, Module, Operand, Positions, Stmt, Type};
 use smallvec::SmallVec;
 
 use super::phis::phi_type;
@@ -118,8 +118,6 @@ pub(crate) struct Body<'a> {
     pub(crate) kinds: Vec<Kind>,
     /// By argument, `_2` first.
     arguments: Vec<Kind>,
-    /// What φs take from edges that they do not name.
-    unnamed: HashMap<usize, Vec<Operand<Positions>>>,
 }
 
 impl<'a> Body<'a> {
@@ -139,21 +137,14 @@ impl<'a> Body<'a> {
         });
         let kinds = kinds.collect();
         let arguments = signature.parameters.iter().map(|layout| layout.kind).collect();
-        let mut unnamed: HashMap<usize, Vec<Operand<Positions>>> = HashMap::new();
-        for edge in ir.view().unnamed_phi_edges() {
-            if let Some(phi) = edge.phi.index() {
-                unnamed.entry(phi).or_default().push(edge.value);
-            }
-        }
-        Body { module, ir, kinds, arguments, unnamed }
+        Body { module, ir, kinds, arguments }
     }
 
-    /// Calls this with each operand of a statement, and with what a φ takes from edges that it does not name.
+    /// Calls this with each operand of a statement.
     pub(crate) fn for_each_operand(&self, index: usize, each: &mut dyn FnMut(&Operand<Positions>)) {
         if let Some(stmt) = self.ir.stmts.stmts().get(index) {
             stmt.for_each_operand(&mut |operand| each(operand));
         }
-        self.unnamed.get(&index).into_iter().flatten().for_each(each);
     }
 
     /// Whether a global object is among the operands of a statement.
@@ -192,10 +183,7 @@ impl<'a> Body<'a> {
             }
             Stmt::Value(operand) => Some(Action::Same(SmallVec::from_slice(&[operand]))),
             Stmt::Pi(pi) => Some(Action::Same(SmallVec::from_slice(&[&pi.value]))),
-            Stmt::Phi(phi) => {
-                let named = phi.entries.iter().filter_map(|entry| entry.value.as_ref());
-                Some(Action::Same(named.chain(self.unnamed.get(&index).into_iter().flatten()).collect()))
-            }
+            Stmt::Phi(phi) => Some(Action::Same(phi.entries.iter().filter_map(|entry| entry.value.as_ref()).collect())),
             Stmt::Goto(_) | Stmt::GotoIfNot(_) | Stmt::Return(_) => Some(Action::None),
             // What is thrown past a handler may lead to anything.
             Stmt::PhiC(_) | Stmt::Upsilon(_) | Stmt::Enter(_) | Stmt::Switch(_) => None,

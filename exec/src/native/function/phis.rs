@@ -2,7 +2,7 @@
 
 use hashbrown::HashMap;
 use ircode::graph::{LoopForest, LoopId};
-use ircode::{BlockNumber, IRCode, Operand, Positions, SSAValue, Stmt, Type, UnnamedPhiEdge};
+use ircode::{BlockNumber, IRCode, Operand, Positions, Stmt, Type};
 
 use super::sites::What;
 use crate::native::layout::Parts;
@@ -95,7 +95,7 @@ pub(crate) fn completed(ir: &IRCode, order: &[usize]) -> Vec<Parts<usize>> {
 }
 
 /// By statement: whether it is a φ that may have no value, as an edge has none, or as what it takes has none. A φᶜ may always be one.
-pub(crate) fn open_phis(ir: &IRCode, order: &[usize], unnamed: &[UnnamedPhiEdge<Positions>]) -> Vec<bool> {
+pub(crate) fn open_phis(ir: &IRCode, order: &[usize]) -> Vec<bool> {
     let mut open = vec![false; ir.stmts.len()];
     let mut users: HashMap<usize, Vec<usize>> = HashMap::new();
     let mut work = Vec::new();
@@ -113,12 +113,8 @@ pub(crate) fn open_phis(ir: &IRCode, order: &[usize], unnamed: &[UnnamedPhiEdge<
                 _ => continue,
             };
             let mut preds = block.preds.iter().filter(|pred| pred.index().is_some_and(|pred| reached.contains(&pred)));
-            let phi_name = SSAValue::from_index(index);
-            // They are in the order of the φs.
-            let first = unnamed.partition_point(|edge| edge.phi < phi_name);
-            let own_unnamed = unnamed.iter().skip(first).take_while(|edge| edge.phi == phi_name);
             let edges = phi.entries.iter().filter(|entry| entry.value.is_some()).map(|entry| entry.edge);
-            let mut edges: Vec<BlockNumber> = edges.chain(own_unnamed.clone().map(|edge| edge.pred)).collect();
+            let mut edges: Vec<BlockNumber> = edges.collect();
             edges.sort_unstable();
             let has_value = |pred: &BlockNumber| edges.binary_search(pred).is_ok();
             // Control comes into the first block from outside, too.
@@ -126,8 +122,7 @@ pub(crate) fn open_phis(ir: &IRCode, order: &[usize], unnamed: &[UnnamedPhiEdge<
                 open[index] = true;
                 work.push(index);
             }
-            let named = phi.entries.iter().filter_map(|entry| entry.value.as_ref());
-            for value in named.chain(own_unnamed.clone().map(|edge| &edge.value)) {
+            for value in phi.entries.iter().filter_map(|entry| entry.value.as_ref()) {
                 if let Operand::Value(value) = value
                     && let Some(value) = value.index()
                 {

@@ -56,7 +56,8 @@ pub(crate) enum What {
     /// A stack is made, which starts with as much room as it had in the end the last time.
     NewStack { element: Arc<Layout>, hint: usize },
     /// A vector or a stack gets room for more elements of so many bytes.
-    Grow { bytes: u32, stack: bool },
+    /// Where a loop wants room ahead for all of its rounds, it can do without.
+    Grow { bytes: u32, stack: bool, ahead: bool },
     /// An object of so many bytes is made.
     NewObject { bytes: u32 },
     /// What is for the interpreter is met.

@@ -72,6 +72,33 @@ impl FunctionCompiler<'_, '_> {
         }
     }
 
+    /// The value of a statement, if it may be of the type that is declared for it: what is planned for loops and branches before they are compiled
+    /// relies on that. A π of a value that cannot be what it says stands where control never comes, or the interpreter goes on.
+    pub(crate) fn of_declared_type(
+        &mut self,
+        stmt: &Stmt<Positions>,
+        annotated: &Type,
+        value: Typed,
+    ) -> Compiled<Typed> {
+        let declared = annotated.widened().unwrap_or_else(|| annotated.clone());
+        // Where Julia took a statement out, `nothing` keeps its type; and not all of what the compiler knows is a type.
+        let removed = matches!(stmt, Stmt::Value(operand) if operand.is_nothing());
+        let says_little = removed || declared == Type::Bottom || declared.is_known_value();
+        if says_little || self.module.is_a(&value.layout.ty, &declared) != Some(false) {
+            return Ok(value);
+        }
+        if !matches!(stmt, Stmt::Pi(_)) {
+            return self.refuse(format!("a value of the type {} where {declared} is declared", value.layout.ty));
+        }
+        self.fail(What::Refused("a value of another type than a π says"), &[]);
+        let never = self.builder.create_block();
+        self.builder.switch_to_block(never);
+        self.seal(&[never]);
+        let layout = self.compiler.layouts.of(&declared);
+        let parts = self.placeholder(&layout);
+        Ok(Typed { layout, parts })
+    }
+
     /// Whether a function uses `_1`, which is itself or the object that was called.
     fn uses_itself(&self, function: usize) -> bool {
         let is_itself =

@@ -306,7 +306,7 @@ impl FunctionCompiler<'_, '_> {
             let into = self.loops.get(number).map(|versioned| versioned.residents.clone()).unwrap_or_default();
             self.load_residents(ir, residents, &into)?;
         }
-        self.make_room(number, rounds)?;
+        self.make_room(number, rounds, as_written)?;
         let Some(versioned) = self.loops.get(number) else { return Ok(()) };
         let (unchecked, several, left) = (versioned.unchecked, versioned.several, versioned.left);
         let straight = versioned.counted.straight.clone();
@@ -485,13 +485,14 @@ impl FunctionCompiler<'_, '_> {
         Ok(Some(sum))
     }
 
-    /// Gives the stacks on which the loop pushes room for all rounds.
-    fn make_room(&mut self, number: usize, rounds: ir::Value) -> Compiled<()> {
+    /// Gives the stacks on which the loop pushes room for all rounds. Where there is no memory for that, the loop is done as it is written: it may end
+    /// before.
+    fn make_room(&mut self, number: usize, rounds: ir::Value, as_written: ir::Block) -> Compiled<()> {
         let grown = self.loops.get(number).map(|versioned| versioned.counted.grown.clone()).unwrap_or_default();
         for (made, times) in grown {
             let more = self.builder.ins().iadd_imm_s(rounds, 2);
             let more = self.builder.ins().imul_imm_s(more, times);
-            self.make_room_on(made, more)?;
+            self.make_room_on(made, more, as_written)?;
         }
         if let Some(versioned) = self.loops.get_mut(number) {
             versioned.roomy = true;

@@ -27,7 +27,7 @@ pub(crate) struct Marshal {
     /// By the address of the native object.
     pub(crate) interpreted: HashMap<u64, Value>,
     /// The arguments' objects, with their layouts, in the order in which they were met.
-    given: Vec<(Value, u64, Arc<Layout>)>,
+    pub(super) given: Vec<(Value, u64, Arc<Layout>)>,
     /// The storages of the arrays among them: two arrays with one storage cannot be made native.
     storages: HashMap<usize, usize>,
     /// The arrays, by where their elements lie in native memory: others may have the same elements in other dimensions.
@@ -334,7 +334,7 @@ impl Context {
     /// # Safety
     ///
     /// So many values of this layout lie one behind the other at the address.
-    unsafe fn load_elements(
+    pub(super) unsafe fn load_elements(
         &mut self,
         layouts: &mut Layouts,
         element: &Arc<Layout>,
@@ -658,65 +658,6 @@ impl Context {
             done += 1;
             // SAFETY: the object is one of the program's, of this layout, from which the value was made.
             unsafe { self.fill_object(layouts, &layout, &value, object)? };
-        }
-        Ok(())
-    }
-
-    /// Writes what native code changed in the caller's objects back into them.
-    pub(crate) fn write_back(&mut self, layouts: &mut Layouts) -> Result<()> {
-        let given = std::mem::take(&mut self.marshal.given);
-        for (value, object, layout) in &given {
-            let object = *object;
-            match (value, &layout.shape) {
-                (Value::Array(made), Shape::Array(element, rank)) => {
-                    let element = layouts.element(element);
-                    // SAFETY: the object is an array that was made for this value.
-                    let (values, dims) = unsafe {
-                        let (data, length) = (word(object), word(object + array::LENGTH as u64) as usize);
-                        let dim = |dim: u64| word(object + array::DIMENSIONS as u64 + 8 * dim) as usize;
-                        let dims: Vec<usize> = (0..u64::from(*rank)).map(dim).collect();
-                        (self.load_elements(layouts, &element, data, length)?, dims)
-                    };
-                    let place = made.0.place.borrow().clone();
-                    let offset = place.0.offset;
-                    let mut fields = place.0.memory.0.fields.borrow_mut();
-                    let old = made.length();
-                    match fields.values_mut().get_mut(offset..offset + values.len()) {
-                        // What lies behind the elements of a vector that became shorter stays there.
-                        Some(slots) if values.len() <= old => slots.clone_from_slice(&values),
-                        _ => {
-                            let mut all = fields.values().get(..offset).unwrap_or_default().to_vec();
-                            all.extend(values);
-                            fields.replace(all).map_err(|_| out_of_memory(self))?;
-                        }
-                    }
-                    *made.0.dims.borrow_mut() = dims;
-                }
-                (Value::Stack(made), Shape::Stack(element)) => {
-                    let element = layouts.of(element);
-                    // SAFETY: the object is a stack that was made for this value.
-                    let values = unsafe {
-                        let (data, length) = (word(object), word(object + array::LENGTH as u64) as usize);
-                        self.load_elements(layouts, &element, data, length)?
-                    };
-                    let written = made.0.fields.borrow_mut().replace(values);
-                    written.map_err(|_| out_of_memory(self))?;
-                }
-                (Value::Struct(made), _) => {
-                    let Some(inside) = layouts.inside(&layout.ty) else { return refused("an object") };
-                    for (index, (field, at)) in inside.fields.iter().enumerate() {
-                        // SAFETY: each field lies where `inside` says.
-                        let value = unsafe { self.load(layouts, field, object + u64::from(*at))? };
-                        let mut fields = made.0.fields.borrow_mut();
-                        match fields.values_mut().get_mut(index) {
-                            Some(slot) => *slot = value,
-                            // It was not assigned before.
-                            None => fields.push(value).map_err(|_| out_of_memory(self))?,
-                        }
-                    }
-                }
-                _ => {}
-            }
         }
         Ok(())
     }

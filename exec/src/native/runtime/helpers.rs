@@ -424,7 +424,10 @@ unsafe extern "C" fn new(context: *mut Context, site: u32, operands: u64) -> u64
                     new_header(context, data, length, &dims).ok_or(out_of_memory)
                 }
                 What::NewStack { element, hint } => {
-                    let expected = context.hints.get(*hint).copied().unwrap_or(0).max(4);
+                    let longest = context.hints.get(*hint).copied().unwrap_or(0);
+                    let bytes = longest.saturating_mul(u64::from(element.size));
+                    let left = context.memory.limit().saturating_sub(context.memory.in_use());
+                    let expected = if bytes < (left / EXPECTED) as u64 { longest.max(LEAST) } else { LEAST };
                     new_stack(context, element.size, expected, *hint).ok_or(out_of_memory)
                 }
                 _ => Err(out_of_memory),
@@ -472,6 +475,13 @@ fn new_header(context: &mut Context, data: u64, length: u64, dims: &[i64]) -> Op
     Some(header)
 }
 
+/// The fewest elements for which there is room on a stack.
+const LEAST: u64 = 4;
+
+/// New stacks start as long as the longest of their site was, while that takes less than this part of the memory that is left: many of them may stay
+/// short.
+const EXPECTED: usize = 16;
+
 /// An empty stack with room for so many elements.
 fn new_stack(context: &mut Context, bytes: u32, room: u64, hint: usize) -> Option<u64> {
     let data = context.memory.take(bytes_of(context, room, bytes)?)?;
@@ -491,12 +501,13 @@ unsafe extern "C" fn grow(context: *mut Context, site: u32, header: u64, least: 
     // SAFETY: called by machine code with its context, and with the header of an array or a stack.
     unsafe {
         on(context, |context, shared| {
-            let Some(What::Grow { bytes, stack }) = shared.sites.get(site as usize).map(|site| &site.what) else {
+            let Some(What::Grow { bytes, stack, ahead }) = shared.sites.get(site as usize).map(|site| &site.what)
+            else {
                 return 1;
             };
             let mut grown = || -> Option<u64> {
                 let (data, length) = (word(header + array::DATA as u64), word(header + array::LENGTH as u64));
-                let room = least.max(word(header + array::CAPACITY as u64).checked_mul(2)?).max(4);
+                let room = least.max(word(header + array::CAPACITY as u64).checked_mul(2)?).max(LEAST);
                 let place = context.memory.take(bytes_of(context, room, *bytes)?)?.as_ptr();
                 // SAFETY: the old elements fit into the new memory, which does not overlap with theirs.
                 std::ptr::copy_nonoverlapping(data as *const u8, place, length as usize * *bytes as usize);
@@ -511,6 +522,7 @@ unsafe extern "C" fn grow(context: *mut Context, site: u32, header: u64, least: 
                     }
                     0
                 }
+                None if *ahead => 0,
                 None => {
                     context.fail(site, Fault::OutOfMemory);
                     1
