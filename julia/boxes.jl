@@ -138,8 +138,14 @@ function check_boxes!(ir, mi::Core.MethodInstance, boxes::Boxes, numbers::Dict{I
         stored = Union{ty,argument_types(ir, rows, stored_values(rows, i))...}
         stored === ty && all(place -> get(boxes.types, place, nothing) === ty, places) && continue
         origin, float = get(boxes.origins, from, from), joined_number(stored)
-        is_first = ty === Int && get(boxes.expected, origin, Int) === Int
-        float !== nothing && is_first ? expect_float!(boxes, origin, float) : foreach(place -> forget!(boxes, place), places)
+        is_first(only) = ty === only && get(boxes.expected, origin, only) === only
+        if float !== nothing && is_first(Int)
+            expect_float!(boxes, origin, float)
+        elseif is_first(Nothing) && is_one_type_or_nothing(stored)
+            expect!(boxes, origin, stored)
+        else
+            foreach(place -> forget!(boxes, place), places)
+        end
     end
 end
 
@@ -259,14 +265,18 @@ stored_values(rows::Columns, i::Int) = Any[
     (stmt.args[4] for stmt in rows.stmts if accesses(stmt, i) === :setfield!)...,
 ]
 
-"The type of all that the code puts in a box, as far as it is known; floats are put where integers are, too."
+"The type of all that the code puts in a box, as far as it is known; floats are put where integers are, too, and `nothing` where there is no value yet."
 function stored_type(ir, rows::Columns, i::Int, from, boxes::Boxes)
     known = unique(filter(is_one_type, argument_types(ir, rows, stored_values(rows, i))))
     length(known) < 2 && return isempty(known) ? nothing : first(known)
+    is_one_type_or_nothing(Union{known...}) && return Union{known...}
     float = joined_number(Union{known...})
     float === nothing || push!(boxes.floats, from)
     return float
 end
+
+"Whether a type is of one other than `Nothing`, and that."
+is_one_type_or_nothing(@nospecialize(ty)) = Nothing <: ty && count(!=(Nothing), Base.uniontypes(ty)) == 1 && all(is_one_type, Base.uniontypes(ty))
 
 """
 Calls `visit` with the fields of an object and of those in it, also in arrays: with the type of the object, the number of the field, and what is in it. Of arrays whose elements may be

@@ -26,7 +26,8 @@ pub const NAME: &str = "union-splitting";
 ///
 /// The run can ask for types of which values have no other, more exact one; where it would have to ask for another type, or the program does not tell which of two
 /// methods is more specific, the call stays as it is. So does that of a primitive, but where there is a method for each combination of types, arithmetic
-/// on what is no number left aside, which fails; or for a struct that is asked for elements: that is called without a question.
+/// on what is no number left aside, which fails; or for a struct that is asked for elements: that is called without a question. What may be an array or `nothing` has
+/// elements if it is an array.
 pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
     let chosen: Vec<Name> = match function {
         Some(name) => vec![name.clone()],
@@ -202,6 +203,9 @@ impl Splitter<'_> {
             let way = Way { callee: Some(Operand::global("", method)), tests: Vec::new(), ty: None };
             return Some((vec![way], Rest::LastWay));
         }
+        if let Some(ways) = self.arrays_or_nothing(primitive, given) {
+            return Some((ways, Rest::FailingCall));
+        }
         let combinations = self.combinations(given)?;
         let mut ways = self.named_ways(self.module.methods(primitive.name), given)?;
         // What is certainly no number is for methods only, of which the last takes all that is left.
@@ -234,6 +238,23 @@ impl Splitter<'_> {
         // What is a primitive for the rest stays one. Arithmetic is one for numbers only.
         let fails = primitive.is_arithmetic() && self.combinations_of_numbers(given) == ways_of_numbers;
         fails.then_some((ways, Rest::FailingCall))
+    }
+
+    /// The ways of a call of a primitive where what is asked for its elements is an array or `nothing`, which has none. The primitive is for arrays
+    /// also where the module has methods for them.
+    fn arrays_or_nothing(&self, primitive: &Primitive, given: &[Type]) -> Option<Vec<Way>> {
+        let (Type::Union(members), others) = given.split_first().filter(|_| primitive.is_of_elements())? else {
+            return None;
+        };
+        let (arrays, rest): (Vec<&Type>, Vec<&Type>) = members.iter().partition(|ty| matches!(ty, Type::Array(_)));
+        let methods = self.module.methods(primitive.name).iter().copied();
+        let of_nothing: Vec<Type> = [&Type::Nothing].into_iter().chain(others).cloned().collect();
+        if rest != [&Type::Nothing] || !choices(self.module, methods, &of_nothing)?.is_empty() {
+            return None;
+        }
+        let exact = arrays.iter().all(|array| is_exact(self.module, array));
+        let way = |array: &Type| Way { callee: None, tests: vec![(1, array.clone())], ty: None };
+        (exact && !arrays.is_empty()).then(|| arrays.into_iter().map(way).collect())
     }
 
     /// The ways of a call that is one of these methods.

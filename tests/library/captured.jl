@@ -18,6 +18,37 @@ capped(x, most) = (n = length(x); if n > most; n = most; end; power(k) = sum(x[i
 @case("captured_until", x -> (t = x[1]; n = 0; step!() = (t = cos(t); n += 1; abs(t) > 0.8); while step!() && n < 9; end; t * n), v)
 @case("captured_type_and_count", x -> (n = 2; n = length(x); T = eltype(x); g() = sum(T(i) * x[i]^2 for i in 1:n); h() = (k = n; sum(T(k) * t for t in x)); g() + h()), v)
 
+# Variables that are `nothing` until there is a value.
+function best_of(x)
+    best = nothing
+    for t in x
+        if best === nothing || t^2 > best
+            best = t^2
+        end
+    end
+    scaled() = best * x[1]
+    scaled()
+end
+@case("captured_best", x -> best_of(x), v)
+function best_and_place(x)
+    best, at = nothing, 0
+    foreach(enumerate(x)) do (i, t)
+        if best === nothing || sin(t) * i > best
+            best, at = sin(t) * i, i
+        end
+    end
+    best * x[at]
+end
+@case("captured_best_and_place", x -> best_and_place(x), v)
+@case("captured_last", x -> (last = nothing; s = zero(eltype(x)); foreach(t -> (last !== nothing && (s += (t - last)^2); last = t), x); s), v)
+@case("captured_greatest", x -> (best = nothing; foreach(t -> (best = isnothing(best) ? t^2 : max(best, t^2)), x); best), v)
+function squares_once(x)
+    squares = nothing
+    kept() = (squares === nothing && (squares = x .^ 2); squares)
+    sum(kept()) * kept()[1]
+end
+@case("captured_when_asked_for", x -> squares_once(x), v)
+
 # Closures that are global constants.
 made_closure(n, w) = (z, x) -> (s = zero(eltype(x)); for i in 1:n; z[i] = x[i] * w[i]; s += sin(z[i]) * z[mod1(i + 1, i)]; end; s)
 const CLOSURE = made_closure(3, (0.5, 2.0, -1.0))

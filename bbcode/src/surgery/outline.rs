@@ -33,6 +33,14 @@ struct Plan {
     outputs: Vec<InstId>,
 }
 
+/// Where control comes into a region and leaves it.
+struct Boundary {
+    entry: BlockId,
+    exit: BlockId,
+    /// The blocks outside from which control comes in, each once.
+    outside_preds: Vec<BlockId>,
+}
+
 /// What the function takes from outside, in order of first use.
 #[derive(Default)]
 struct Inputs {
@@ -148,9 +156,8 @@ impl BBCode {
     }
 
     fn plan_outlining(&self, region: &[BlockId]) -> Result<Plan, EditError> {
-        let refuse = |because: &str| Err(EditError::NotOutlinable(because.into()));
         if region.is_empty() {
-            return refuse("there are none");
+            return not_outlinable("there are none");
         }
         for &block in region {
             self.block(block).ok_or(EditError::NoSuchBlock(block))?;
@@ -158,18 +165,36 @@ impl BBCode {
         let inside: HashSet<BlockId> = region.iter().copied().collect();
         let region: Vec<BlockId> = self.blocks().filter(|block| inside.contains(block)).collect();
         if self.entry().is_some_and(|entry| inside.contains(&entry)) {
-            return refuse("they hold the entry of the function");
+            return not_outlinable("they hold the entry of the function");
+        }
+        let Boundary { entry, exit, outside_preds } = self.boundary(&region, &inside)?;
+        for (_, inst) in region.iter().flat_map(|&block| self.insts(block)) {
+            check_outlinable(&inst.stmt)?;
         }
         let cfg = self.cfg();
+        let exits = region.iter().filter(|&&block| cfg.successors(block).any(|succ| succ == exit)).count();
+        self.check_defined(&inside, [(entry, false, outside_preds.len()), (exit, true, exits)])?;
+        let outputs = self.used_outside(&inside, entry, exit);
+        let order = region.iter().flat_map(|&block| self.inst_ids(block));
+        let outputs: Vec<InstId> = order.filter(|id| outputs.contains(id)).collect();
         let undefined = self.maybe_undefined();
+        if outputs.iter().chain(&self.passed(&inside, entry, exit)).any(|id| undefined.contains_key(*id)) {
+            return not_outlinable("a value that goes in or comes out may be undefined");
+        }
+        Ok(Plan { region, inside, entry, exit, outside_preds, outputs })
+    }
+
+    /// Where control comes into a region and leaves it, if it does so at one block each and by jumps alone.
+    fn boundary(&self, region: &[BlockId], inside: &HashSet<BlockId>) -> Result<Boundary, EditError> {
+        let cfg = self.cfg();
         let (mut entry, mut exit, mut outside_preds) = (None, None, Vec::new());
-        for &block in &region {
+        for &block in region {
             if self.has_odd_edges(block) {
-                return refuse("they have edges that no terminator implies");
+                return not_outlinable("they have edges that no terminator implies");
             }
             for pred in cfg.predecessors(block).filter(|pred| !inside.contains(pred)) {
                 if entry.replace(block).is_some_and(|other| other != block) {
-                    return refuse("control comes in at more than one block");
+                    return not_outlinable("control comes in at more than one block");
                 }
                 if outside_preds.last() != Some(&pred) {
                     outside_preds.push(pred);
@@ -177,83 +202,51 @@ impl BBCode {
             }
             for succ in cfg.successors(block).filter(|succ| !inside.contains(succ)) {
                 if exit.replace(succ).is_some_and(|other| other != succ) {
-                    return refuse("control leaves to more than one block");
+                    return not_outlinable("control leaves to more than one block");
                 }
             }
         }
-        let Some(entry) = entry else { return refuse("control does not come in") };
-        let Some(exit) = exit else { return refuse("control does not leave") };
-        for &pred in &outside_preds {
-            if self.check_edge(pred, entry).is_err() {
-                return refuse("an exception leads to them");
-            }
+        let Some(entry) = entry else { return not_outlinable("control does not come in") };
+        let Some(exit) = exit else { return not_outlinable("control does not leave") };
+        if outside_preds.iter().any(|&pred| self.check_edge(pred, entry).is_err()) {
+            return not_outlinable("an exception leads to them");
         }
-        for &block in &region {
-            for (_, inst) in self.insts(block) {
-                match &inst.stmt {
-                    Stmt::Return(ret) if ret.value.is_some() => return refuse("one of them returns"),
-                    Stmt::Enter(_) | Stmt::PhiC(_) | Stmt::Upsilon(_) => return refuse("they hold part of a `try`"),
-                    Stmt::Expr(expr) => match expr.head {
-                        Head::Leave | Head::PopException | Head::TheException => {
-                            return refuse("they hold part of a `try`");
-                        }
-                        Head::StaticParameter => return refuse("they use a static parameter"),
-                        Head::GcPreserveBegin | Head::GcPreserveEnd => return refuse("they keep objects alive"),
-                        _ => {}
-                    },
-                    _ => {}
-                }
-                let mut nested = false;
-                inst.stmt.for_each_operand(&mut |operand| {
-                    if let Operand::Nested(stmt) = operand {
-                        nested |= matches!(&**stmt, Stmt::Expr(expr) if expr.head == Head::StaticParameter);
-                    }
-                });
-                if nested {
-                    return refuse("they use a static parameter");
-                }
-            }
-        }
-        // An argument and a result are used, which a φ that is undefined must not be.
-        let exits = region.iter().filter(|&&block| cfg.successors(block).any(|succ| succ == exit)).count();
-        for (block, mine, count) in [(entry, false, outside_preds.len()), (exit, true, exits)] {
+        Ok(Boundary { entry, exit, outside_preds })
+    }
+
+    /// Refuses φs where control comes in or leaves that have a value on some of the edges only: an argument and a result are used, which a φ that is undefined
+    /// must not be. For each block: whether the edges are those from inside, and how many there are.
+    fn check_defined(&self, inside: &HashSet<BlockId>, blocks: [(BlockId, bool, usize); 2]) -> Result<(), EditError> {
+        for (block, mine, count) in blocks {
             for phi in self.phi_nodes(block).filter_map(|(_, inst)| inst.stmt.as_phi()) {
                 let from = phi.entries.iter().filter(|entry| inside.contains(&entry.edge) == mine);
                 let defined = from.clone().filter(|entry| entry.value.is_some()).count();
                 if from.count() != defined || (defined != 0 && defined != count) {
-                    return refuse("a φ where control comes in or leaves is not defined on every edge");
+                    return not_outlinable("a φ where control comes in or leaves is not defined on every edge");
                 }
             }
         }
-        let mut outputs: HashSet<InstId> = HashSet::new();
+        Ok(())
+    }
+
+    /// The values of a region that are used outside of it. What the φs at its exit take on edges from inside is merged in the function, and so is what those of
+    /// its entry take there.
+    fn used_outside(&self, inside: &HashSet<BlockId>, entry: BlockId, exit: BlockId) -> HashSet<InstId> {
+        let mut used = HashSet::new();
         for (id, inst) in self.all_insts() {
             let user = self.block_of(id);
-            let user_inside = user.is_some_and(|user| inside.contains(&user));
             match &inst.stmt {
-                Stmt::Phi(phi) if user == Some(exit) => {
-                    // What the exit's φs take from the region is merged in the function.
-                    for entry in phi.entries.iter().filter(|entry| !inside.contains(&entry.edge)) {
-                        outputs.extend(self.value_inside(entry.value.as_ref(), &inside));
-                    }
+                Stmt::Phi(phi) if user == Some(exit) || user == Some(entry) => {
+                    let outside = phi.entries.iter().filter(|entry| !inside.contains(&entry.edge));
+                    used.extend(outside.filter_map(|entry| self.value_inside(entry.value.as_ref(), inside)));
                 }
-                Stmt::Phi(phi) if user == Some(entry) => {
-                    // What comes around a loop from the region to its entry.
-                    for entry in phi.entries.iter().filter(|entry| !inside.contains(&entry.edge)) {
-                        outputs.extend(self.value_inside(entry.value.as_ref(), &inside));
-                    }
-                }
-                stmt if !user_inside => stmt.for_each_operand(&mut |operand| {
-                    outputs.extend(self.value_inside(Some(operand), &inside));
+                stmt if !user.is_some_and(|user| inside.contains(&user)) => stmt.for_each_operand(&mut |operand| {
+                    used.extend(self.value_inside(Some(operand), inside));
                 }),
                 _ => {}
             }
         }
-        let order = region.iter().flat_map(|&block| self.inst_ids(block));
-        let outputs: Vec<InstId> = order.filter(|id| outputs.contains(id)).collect();
-        if outputs.iter().chain(&self.passed(&inside, entry, exit)).any(|id| undefined.contains_key(*id)) {
-            return refuse("a value that goes in or comes out may be undefined");
-        }
-        Ok(Plan { region, inside, entry, exit, outside_preds, outputs })
+        used
     }
 
     /// The values that become arguments of the function, or that the φs behind the region take from it.
@@ -478,4 +471,32 @@ impl BBCode {
         }
         Ok(call)
     }
+}
+
+fn not_outlinable<T>(because: &str) -> Result<T, EditError> {
+    Err(EditError::NotOutlinable(because.into()))
+}
+
+/// Refuses a statement that must stay in its function.
+fn check_outlinable(stmt: &Stmt<Ids>) -> Result<(), EditError> {
+    match stmt {
+        Stmt::Return(ret) if ret.value.is_some() => return not_outlinable("one of them returns"),
+        Stmt::Enter(_) | Stmt::PhiC(_) | Stmt::Upsilon(_) => return not_outlinable("they hold part of a `try`"),
+        Stmt::Expr(expr) => match expr.head {
+            Head::Leave | Head::PopException | Head::TheException => {
+                return not_outlinable("they hold part of a `try`");
+            }
+            Head::StaticParameter => return not_outlinable("they use a static parameter"),
+            Head::GcPreserveBegin | Head::GcPreserveEnd => return not_outlinable("they keep objects alive"),
+            _ => {}
+        },
+        _ => {}
+    }
+    let mut nested = false;
+    stmt.for_each_operand(&mut |operand| {
+        if let Operand::Nested(stmt) = operand {
+            nested |= matches!(&**stmt, Stmt::Expr(expr) if expr.head == Head::StaticParameter);
+        }
+    });
+    if nested { not_outlinable("they use a static parameter") } else { Ok(()) }
 }

@@ -27,13 +27,14 @@ pub(crate) fn choices(
 ) -> Option<Vec<Choice>> {
     let given: Vec<Type> = given.iter().map(|ty| module.dispatch_type(ty)).collect();
     let mut fitting: Vec<(usize, Vec<Type>)> = Vec::new();
-    // Whether it is not known of all methods how many arguments they take.
+    // Whether it is not known of all methods that may fit how many arguments they take.
     let mut open = false;
     for method in methods {
-        match taken_types(module, module.functions().get(method)?, given.len()) {
+        let function = module.functions().get(method)?;
+        match taken_types(module, function, given.len()) {
             Some(Some(taken)) => fitting.push((method, taken)),
             Some(None) => {}
-            None => open = true,
+            None => open |= may_take_first(module, function, &given),
         }
     }
     // One that takes just these types is chosen before others are compared.
@@ -124,6 +125,13 @@ fn taken_types(module: &Module<BBCode>, method: &Function<BBCode>, count: usize)
     };
     let taken = (taken.len() == count).then(|| taken.into_iter().map(|ty| module.dispatch_type(ty)).collect());
     Some(taken)
+}
+
+/// Whether a method that collects arguments may take those before.
+fn may_take_first(module: &Module<BBCode>, method: &Function<BBCode>, given: &[Type]) -> bool {
+    let Some([first @ .., _]) = method.body.argtypes.get(1..) else { return true };
+    let first: Vec<Type> = first.iter().map(|ty| module.dispatch_type(ty)).collect();
+    given.get(..first.len()).is_none_or(|given| !matches!(tests(module, given, &first), Some(None)))
 }
 
 /// What must be asked before a method is called: `Some(None)` if it takes nothing of what is given, `None` if that cannot be told.

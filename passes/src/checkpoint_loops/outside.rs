@@ -58,26 +58,34 @@ impl Outside {
         segment: &Function<BBCode>,
     ) -> Result<(), EditError> {
         let line = bb.last_inst(region.header).and_then(|last| bb.inst(last)).map_or(LineInfo::NONE, |inst| inst.line);
-        let layout = Layout::of(region);
         // Control may come from another loop, and go to one.
-        let before: Vec<BlockId> = region
-            .before
-            .iter()
-            .map(|&block| self.left.get(&(block, region.header)).copied().unwrap_or(block))
-            .collect();
+        let left = |&block: &BlockId| self.left.get(&(block, region.header)).copied().unwrap_or(block);
+        let before: Vec<BlockId> = region.before.iter().map(left).collect();
         let mut write = Writer { bb, line };
         let calls = write.bb.insert_block_before(region.header)?;
         let again = write.bb.insert_block_after(calls)?;
         // What is used behind the loop is taken out of the last tuple only, so that it is saved only once.
         let done = write.bb.insert_block_after(again)?;
-        let mut after = done;
-        let mut ways: Vec<BlockId> = Vec::with_capacity(region.exits.len());
-        for _ in &region.exits {
-            after = write.bb.insert_block_after(after)?;
-            ways.push(after);
+        let exit = self.call_segment(&mut write, region, segment, &before, [calls, again, done])?;
+        self.go_on(&mut write, region, exit, [calls, again, done])?;
+        for &block in &before {
+            lead_to(bb, block, region.header, calls)?;
         }
+        self.entered.insert(region.header, calls);
+        self.removed.extend(&region.blocks);
+        Ok(())
+    }
 
-        // What goes around, and how many rounds there are.
+    /// Calls a segment, with the number of the round and what goes around in φs; gives the number of the exit that it says.
+    fn call_segment(
+        &mut self,
+        write: &mut Writer<'_>,
+        region: &Region,
+        segment: &Function<BBCode>,
+        before: &[BlockId],
+        [calls, again, done]: [BlockId; 3],
+    ) -> Result<InstId, EditError> {
+        let layout = Layout::of(region);
         let mut phis: Vec<InstId> = Vec::new();
         let mut args: Vec<Operand<Ids>> = Vec::new();
         let one = Operand::from(Constant::int64(1));
@@ -99,7 +107,6 @@ impl Outside {
         args.extend(region.inputs.iter().map(|input| input.operand.clone()));
         let called = write.call(calls, ("Main", &segment.name), args, segment.result.clone())?;
 
-        // What comes out.
         let exit = write.element(calls, called, 0, Type::INT64)?;
         for (index, &phi) in phis.iter().enumerate() {
             let ty = write.bb.operand_type(&Operand::Value(phi));
@@ -119,8 +126,23 @@ impl Outside {
         }
         let more = write.call(calls, ("Base", "add_int"), [Operand::Value(rounds), one], Type::INT64)?;
         add_entry(write.bb, rounds, again, Operand::Value(more));
+        Ok(exit)
+    }
 
-        // Where it goes on.
+    /// Calls the segment again where it says 0, else goes on where the loop was left by the exit of this number.
+    fn go_on(
+        &mut self,
+        write: &mut Writer<'_>,
+        region: &Region,
+        exit: InstId,
+        [calls, again, done]: [BlockId; 3],
+    ) -> Result<(), EditError> {
+        let mut after = done;
+        let mut ways: Vec<BlockId> = Vec::with_capacity(region.exits.len());
+        for _ in &region.exits {
+            after = write.bb.insert_block_after(after)?;
+            ways.push(after);
+        }
         let zero = Operand::from(Constant::int64(0));
         let goes_on = write.call(calls, ("Core", "==="), [Operand::Value(exit), zero], Type::BOOL)?;
         write.push(again, Stmt::goto(calls), Type::Any)?;
@@ -147,23 +169,7 @@ impl Outside {
             write.push(way, Stmt::goto(target), Type::Any)?;
             changes.push(PhiEdgeChange { block: target, old, new: vec![way] });
         }
-        bb.replace_phi_edges(changes);
-        for &block in &before {
-            if let Some((id, _)) = bb.terminator(block)
-                && let Some(inst) = bb.inst_mut(id)
-            {
-                inst.stmt.for_each_target_mut(|target| {
-                    if *target == region.header {
-                        *target = calls;
-                    }
-                });
-            }
-            if bb.next(block) == Some(region.header) {
-                bb.set_next(block, Some(calls))?;
-            }
-        }
-        self.entered.insert(region.header, calls);
-        self.removed.extend(&region.blocks);
+        write.bb.replace_phi_edges(changes);
         Ok(())
     }
 
@@ -193,6 +199,23 @@ impl Outside {
         }
         variables.write(bb)
     }
+}
+
+/// Lets a block lead to another one where it led to `old`.
+fn lead_to(bb: &mut BBCode, block: BlockId, old: BlockId, new: BlockId) -> Result<(), EditError> {
+    if let Some((id, _)) = bb.terminator(block)
+        && let Some(inst) = bb.inst_mut(id)
+    {
+        inst.stmt.for_each_target_mut(|target| {
+            if *target == old {
+                *target = new;
+            }
+        });
+    }
+    if bb.next(block) == Some(old) {
+        bb.set_next(block, Some(new))?;
+    }
+    Ok(())
 }
 
 fn add_entry(bb: &mut BBCode, phi: InstId, edge: BlockId, value: Operand<Ids>) {

@@ -191,96 +191,93 @@ impl Flow {
             }
             _ => {}
         }
-        // What is done with the operands from here on is not understood.
-        let mut rest = 0..usize::MAX;
-        if let Some((primitive, args)) = known.module.primitive_call(stmt) {
-            let first = args.first().map_or(Shape::Plain, |first| self.shape(first));
-            match (primitive.name, args) {
-                ("is_case", _) | ("stack_length", _) if matches!(first, Shape::Thing(_)) => return,
-                ("payload", [_, case, part]) => {
-                    let part = case.as_symbol().zip(part.as_position());
-                    if let Shape::Thing(thing) = first {
-                        if part.is_none_or(|(case, part)| known.things.payload(thing, case, part).is_none()) {
-                            self.misuse(&first, &Misuse::NotConstant);
-                        }
-                        return;
-                    }
-                }
-                ("stack_get" | "stack_pop!", _) if matches!(first, Shape::Thing(_)) => rest.start = 1,
-                ("getfield", [_, field, ..]) if field.as_position().is_some() && matches!(first, Shape::Tuple(_)) => {
-                    rest.start = 1;
-                }
-                ("tuple", _) if matches!(result, Shape::Tuple(_)) => return,
-                ("new_case", [_, case, payload @ ..]) => {
-                    if let Shape::Thing(thing) = result {
-                        for (part, operand) in payload.iter().enumerate() {
-                            let cell = case.as_symbol().and_then(|case| known.things.payload(thing, case, part));
-                            self.check_stored(known, bb, thing, operand, cell.map(|(shape, _)| shape));
-                        }
-                        return;
-                    }
-                }
-                ("stack_push!", [_, value]) | ("stack_set!", [_, value, _]) => {
-                    if let Shape::Thing(thing) = first {
-                        let cell = known.things.element(thing).map(|(shape, _)| shape);
-                        self.check_stored(known, bb, thing, value, cell);
-                        return;
-                    }
-                }
-                _ => {}
-            }
-        }
         if let Some((place, misfit)) = Place::of(known.module, stmt) {
-            let shapes: Vec<Shape> = place.given.iter().map(|given| self.shape(given)).collect();
-            let target = known.module.functions().get(place.function);
-            let takes = |index: usize, shape: &Shape| {
-                let ty = target.and_then(|target| target.body.argtypes.get(place.first + index + 1));
-                match (shape, ty) {
-                    (Shape::Thing(thing), Some(ty @ Type::Named(_))) => known.enum_of(ty) == Some(*thing),
-                    (Shape::Thing(thing), Some(Type::Stack(_))) => known.things.element(*thing).is_some(),
-                    _ => false,
-                }
-            };
-            let stays = place.captured && known.asked.contains(&place.function);
-            let mut ways = vec![Shape::Plain; place.first];
-            for (index, shape) in shapes.iter().enumerate() {
-                match holds(shape) {
-                    true if stays => {
-                        let name = super::report::name(known.module, place.function);
-                        self.misuse(shape, &Misuse::Asked(name));
-                    }
-                    true if misfit.is_some() || !takes(index, shape) => {
-                        let name = super::report::name(known.module, place.function);
-                        self.misuse(shape, &Misuse::NotTaken(name));
-                    }
-                    true => {}
-                    false => {
-                        ways.push(Shape::Plain);
-                        continue;
-                    }
-                }
-                ways.push(shape.clone());
-            }
-            if ways.iter().any(|shape| *shape != Shape::Plain) {
-                self.demands.push((place.function, ways));
-            }
-            return;
+            return self.check_passed(known, &place, misfit.is_some());
         }
-        let misuse = match stmt {
-            Stmt::Return(_) => Misuse::Returned,
-            _ => Misuse::Used,
-        };
-        let mut number = 0;
-        let mut misused = Vec::new();
+        let mut not_understood = Vec::new();
         match known.module.primitive_call(stmt) {
-            Some((_, args)) => misused.extend(args.iter().skip(rest.start).map(|operand| self.shape(operand))),
-            None => stmt.for_each_operand(&mut |operand| {
-                number += 1;
-                misused.push(self.shape(operand));
-            }),
+            Some((primitive, args)) => {
+                let understood = self.understood(known, bb, primitive.name, args, &result);
+                not_understood.extend(args.iter().skip(understood).map(|operand| self.shape(operand)));
+            }
+            None => stmt.for_each_operand(&mut |operand| not_understood.push(self.shape(operand))),
         }
-        for shape in misused {
+        let misuse = if matches!(stmt, Stmt::Return(_)) { Misuse::Returned } else { Misuse::Used };
+        for shape in not_understood {
             self.misuse(&shape, &misuse);
+        }
+    }
+
+    /// How many of a primitive's operands, from the first on, it is understood what it does with.
+    fn understood(
+        &mut self,
+        known: Known<'_>,
+        bb: &BBCode,
+        primitive: &str,
+        args: &[Operand<Ids>],
+        result: &Shape,
+    ) -> usize {
+        let first = args.first().map_or(Shape::Plain, |first| self.shape(first));
+        match (primitive, args) {
+            ("is_case" | "stack_length", _) if matches!(first, Shape::Thing(_)) => args.len(),
+            ("payload", [_, case, part]) => {
+                let Shape::Thing(thing) = first else { return 0 };
+                let part = case.as_symbol().zip(part.as_position());
+                if part.is_none_or(|(case, part)| known.things.payload(thing, case, part).is_none()) {
+                    self.misuse(&first, &Misuse::NotConstant);
+                }
+                args.len()
+            }
+            ("stack_get" | "stack_pop!", _) if matches!(first, Shape::Thing(_)) => 1,
+            ("getfield", [_, field, ..]) if field.as_position().is_some() && matches!(first, Shape::Tuple(_)) => 1,
+            ("tuple", _) if matches!(result, Shape::Tuple(_)) => args.len(),
+            ("new_case", [_, case, payload @ ..]) => {
+                let Shape::Thing(thing) = *result else { return 0 };
+                for (part, operand) in payload.iter().enumerate() {
+                    let cell = case.as_symbol().and_then(|case| known.things.payload(thing, case, part));
+                    self.check_stored(known, bb, thing, operand, cell.map(|(shape, _)| shape));
+                }
+                args.len()
+            }
+            ("stack_push!", [_, value]) | ("stack_set!", [_, value, _]) => {
+                let Shape::Thing(thing) = first else { return 0 };
+                let cell = known.things.element(thing).map(|(shape, _)| shape);
+                self.check_stored(known, bb, thing, value, cell);
+                args.len()
+            }
+            _ => 0,
+        }
+    }
+
+    /// What is passed to a function, or captured for it, must be what it takes; then there is to be a copy of it for that.
+    fn check_passed(&mut self, known: Known<'_>, place: &Place, misfits: bool) {
+        let shapes: Vec<Shape> = place.given.iter().map(|given| self.shape(given)).collect();
+        let target = known.module.functions().get(place.function);
+        let takes = |index: usize, shape: &Shape| {
+            let ty = target.and_then(|target| target.body.argtypes.get(place.first + index + 1));
+            match (shape, ty) {
+                (Shape::Thing(thing), Some(ty @ Type::Named(_))) => known.enum_of(ty) == Some(*thing),
+                (Shape::Thing(thing), Some(Type::Stack(_))) => known.things.element(*thing).is_some(),
+                _ => false,
+            }
+        };
+        let stays = place.captured && known.asked.contains(&place.function);
+        let mut ways = vec![Shape::Plain; place.first];
+        for (index, shape) in shapes.into_iter().enumerate() {
+            if !holds(&shape) {
+                ways.push(Shape::Plain);
+                continue;
+            }
+            let name = || super::report::name(known.module, place.function);
+            if stays {
+                self.misuse(&shape, &Misuse::Asked(name()));
+            } else if misfits || !takes(index, &shape) {
+                self.misuse(&shape, &Misuse::NotTaken(name()));
+            }
+            ways.push(shape);
+        }
+        if ways.iter().any(|shape| *shape != Shape::Plain) {
+            self.demands.push((place.function, ways));
         }
     }
 

@@ -80,7 +80,10 @@ fn part(module: &Module<IRCode>, root: usize) -> Module<IRCode> {
                     callee.into_iter().collect()
                 }
                 Stmt::Call(call) => match module.callee(&call.callee) {
-                    Some(Callee::Unknown(path)) => module.methods(&path).to_vec(),
+                    Some(Callee::Unknown(path)) => {
+                        let plain = path.rsplit('.').next().unwrap_or_default();
+                        [module.methods(&path), module.methods(plain)].concat()
+                    }
                     // One of several methods, perhaps.
                     Some(Callee::Primitive(primitive))
                         if call.args.iter().any(|arg| matches!(body.operand_type(arg), Type::Union(_))) =>
