@@ -585,3 +585,30 @@ end
     assert_eq!(ran.engine, Engine::Interpreter);
     assert!(ran.why.unwrap().contains("memory"));
 }
+
+/// Each round catches an exception that holds an array of its own, of which the interpreter has a copy until nobody can ask for it.
+#[test]
+fn what_caught_exceptions_held_is_forgotten() {
+    let text = "
+function f(m::Int64, n::Int64)::Int64
+1 ─      goto #2
+2 ─ %2 = φ (#1 => 1, #7 => %12)::Int64
+│   %3 = Base.new_array(Float64, m)::Vector{Float64}
+└── %4 = enter #5
+3 ─ %5 = Base.arrayref(true, %3, 0)::Float64
+└──      $(Expr(:leave, :(%4)))
+4 ─      return 0
+5 ─      $(Expr(:pop_exception, :(%4)))
+│   %9 = (%2 === n)::Bool
+└──      goto #7 if not %9
+6 ─      return 5
+7 ─ %12 = Base.add_int(%2, 1)::Int64
+└──      goto #2
+end
+";
+    let module = verified(text).unwrap_or_else(|error| panic!("{error}"));
+    // 800 bytes an array in machine code, and twice as much in the interpreter.
+    let program = Program::compile(&module, &["f"], Limits { memory: 1 << 20, ..Limits::default() }).unwrap();
+    assert_eq!(program.call("f", &[Value::from(100), Value::from(1000)]).unwrap().to_string(), "5");
+    assert!(program.most_memory() > 800_000);
+}

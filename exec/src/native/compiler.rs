@@ -23,7 +23,7 @@ use ircode::{Callee, Check, GlobalPart, GlobalValue, Head, IRCode, Module, Posit
 use super::arrays::resized::Resized;
 use super::effort::Effort;
 use super::function::scopes::Summarized;
-use super::function::sites::{Site, What};
+use super::function::sites::{Site, What, Work};
 use super::function::statement::made_type;
 use super::function::{Compiled, FunctionCompiler, Refusal};
 use super::layout::{Layout, Layouts, Parts};
@@ -369,7 +369,9 @@ impl Compiler {
         stack: u64,
         bytes: usize,
     ) -> Finished {
+        let asks = |site: &Site| matches!(&site.what, What::Interpreted(interpreted) if matches!(interpreted.work, Work::TheException { .. }));
         let shared = Shared {
+            looks_at_exceptions: self.sites.iter().any(asks),
             closures: self.layouts.closures(),
             module: self.module,
             sites: self.sites,

@@ -172,7 +172,10 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
             handlers: Handlers::default(),
             slots: HashMap::new(),
             exits: HashMap::new(),
-            local_stacks: local_stacks(&module, &function.body).into_iter().map(|made| (made, None)).collect(),
+            local_stacks: local_stacks(&module, &function.body, &mut compiler.layouts)
+                .into_iter()
+                .map(|made| (made, None))
+                .collect(),
             checked: HashSet::new(),
             loops: Vec::new(),
             versioned: HashMap::new(),

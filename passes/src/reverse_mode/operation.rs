@@ -382,6 +382,11 @@ impl Classifier<'_> {
         let is_indexed = |operand: &Operand<Ids>| {
             matches!(self.bb.operand_type(operand), Type::Array(_) | Type::Memory(_) | Type::Stack(_) | Type::Ref(_))
         };
+        // What a reference refers to is its field.
+        let element = |object: &Operand<Ids>, indices: &[Operand<Ids>]| match self.bb.operand_type(object) {
+            Type::Ref(_) if indices.is_empty() => place(Access::Field, object, &[Operand::symbol("x")]),
+            _ => place(Access::Index, object, indices),
+        };
         let is_object =
             |operand: &Operand<Ids>| is_indexed(operand) || self.is_mutable_object(&self.bb.operand_type(operand));
         if let Some((rule, bindings)) = self.find_rule(primitive, args) {
@@ -414,10 +419,10 @@ impl Classifier<'_> {
                 self.field(object, index)
             }
             ("getindex", [object, indices @ ..]) if is_indexed(object) && self.are_integers(indices) => {
-                Operation::Load(place(Access::Index, object, indices))
+                Operation::Load(element(object, indices))
             }
             ("setindex!", [object, value, indices @ ..]) if is_indexed(object) && self.are_integers(indices) => {
-                let place = place(Access::Index, object, indices);
+                let place = element(object, indices);
                 Operation::Store { place, value: value.clone(), gives_value: false }
             }
             ("memoryrefget", [object, rest @ ..]) => Operation::Load(place(Access::MemoryRef, object, rest)),

@@ -11,12 +11,12 @@ use cranelift_codegen::ir::{self, InstBuilder};
 use cranelift_frontend::Variable;
 use hashbrown::HashSet;
 use ircode::primitives::{MemoryEffect, Primitive};
-use ircode::{IRCode, Module, Operand, Positions, ScalarType, Stmt, Type};
+use ircode::{Constant, IRCode, Module, Operand, Positions, ScalarType, Stmt, Type};
 
 use crate::native::compiler::preserving::Preserving;
 use crate::native::function::sites::What;
 use crate::native::function::{Compiled, FunctionCompiler, Typed, trusted};
-use crate::native::layout::{Layout, Parts, Shape, array};
+use crate::native::layout::{Layout, Layouts, Parts, Shape, array};
 
 /// Where a function makes more stacks than this, none is in variables: there are not so many registers, and all that is alive costs time to
 /// compile in all blocks.
@@ -36,10 +36,15 @@ impl LocalStack {
     }
 }
 
-/// The statements that make stacks on which nothing but operations on stacks work, in this function.
-pub(crate) fn local_stacks(module: &Module<IRCode>, ir: &IRCode) -> HashSet<usize> {
+/// The statements that make stacks on which nothing but operations on stacks work, in this function; those that are the interpreter's left aside.
+pub(crate) fn local_stacks(module: &Module<IRCode>, ir: &IRCode, layouts: &mut Layouts) -> HashSet<usize> {
     let primitive = |stmt: &Stmt<Positions>| module.primitive_call(stmt).map(|(primitive, _)| primitive);
-    let makes = |stmt: &Stmt<Positions>| primitive(stmt).is_some_and(|primitive| primitive.name == "new_stack");
+    let mut makes = |stmt: &Stmt<Positions>| match module.primitive_call(stmt) {
+        Some((primitive, [Operand::Constant(Constant::Type(element))])) if primitive.name == "new_stack" => {
+            matches!(layouts.of(&Type::stack((**element).clone())).shape, Shape::Stack(_))
+        }
+        _ => false,
+    };
     let made = ir.stmts.stmts().iter().enumerate().filter(|(_, stmt)| makes(stmt));
     let mut local: HashSet<usize> = made.map(|(index, _)| index).collect();
     if local.is_empty() {

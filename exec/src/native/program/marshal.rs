@@ -32,6 +32,10 @@ pub(crate) struct Marshal {
     storages: HashMap<usize, usize>,
     /// The arrays, by where their elements lie in native memory: others may have the same elements in other dimensions.
     elements: HashMap<u64, ArrayRef>,
+    /// Where these lie, in the order in which they were met.
+    places: Vec<u64>,
+    /// How many objects and elements were known before the first of the exceptions that have not been forgotten.
+    before_exceptions: Option<(usize, usize)>,
     /// Whether the native objects came first, and the interpreter's are made for them.
     fresh: bool,
     /// In how many cells and objects the value lies that is being made.
@@ -47,6 +51,30 @@ impl Marshal {
             self.given.clear();
             self.storages.clear();
             self.elements.clear();
+            self.places.clear();
+        }
+        self.before_exceptions = None;
+    }
+
+    fn met_elements(&mut self, place: u64, array: &ArrayRef) {
+        self.elements.insert(place, array.clone());
+        self.places.push(place);
+    }
+
+    /// Forgets what exceptions held that nobody can ask for any more.
+    pub(crate) fn forget_exceptions(&mut self) {
+        let Some((objects, places)) = self.before_exceptions.take() else { return };
+        for (value, object, _) in self.given.drain(objects.min(self.given.len())..) {
+            self.interpreted.remove(&object);
+            if let Some(identity) = identity(&value) {
+                self.native.remove(&identity);
+            }
+            if let Some(storage) = storage(&value) {
+                self.storages.remove(&storage);
+            }
+        }
+        for place in self.places.drain(places.min(self.places.len())..) {
+            self.elements.remove(&place);
         }
     }
 }
@@ -285,7 +313,7 @@ impl Context {
                 let value = self.runtime().array(element.clone(), dims, Vec::new())?;
                 self.met(layout, object, &value);
                 if let Value::Array(made) = &value {
-                    self.marshal.elements.insert(data, made.clone());
+                    self.marshal.met_elements(data, made);
                 }
                 // SAFETY: so many elements lie behind the header's address.
                 let values = unsafe { self.load_elements(layouts, &element_layout, data, length)? };
@@ -518,7 +546,7 @@ impl Context {
                         set_word(object + array::DIMENSIONS as u64 + 8 * at as u64, *dim as u64);
                     }
                     self.store_elements(layouts, &element, &elements, object)?;
-                    self.marshal.elements.insert(word(object + array::DATA as u64), made.clone());
+                    self.marshal.met_elements(word(object + array::DATA as u64), made);
                     Ok(())
                 }
             }
@@ -607,6 +635,8 @@ impl Context {
     /// Makes values for something that stays the interpreter's while native code goes on, as exceptions are that it catches: what is in
     /// them is known as the native objects from then on.
     pub(crate) fn tracking<T>(&mut self, work: impl FnOnce(&mut Self) -> T) -> T {
+        let known = (self.marshal.given.len(), self.marshal.places.len());
+        self.marshal.before_exceptions.get_or_insert(known);
         let before = std::mem::replace(&mut self.marshal.fresh, true);
         let done = work(self);
         self.marshal.fresh = before;

@@ -3,7 +3,7 @@
 
 use super::marshal::{Result, out_of_memory, refused, word};
 use crate::machine::Fault;
-use crate::native::layout::{Layout, Layouts, Shape, array};
+use crate::native::layout::{Kind, Layout, Layouts, Shape, array};
 use crate::native::runtime::context::Context;
 use crate::value::Value;
 
@@ -13,9 +13,17 @@ impl Context {
         let given = std::mem::take(&mut self.marshal.given);
         let mut contents = Vec::with_capacity(given.len());
         for (value, object, layout) in &given {
-            contents.push(self.contents(layouts, value, *object, layout)?);
+            // Numbers can always be had, and may be many.
+            contents.push(match is_of_numbers(layouts, layout) {
+                true => None,
+                false => Some(self.contents(layouts, value, *object, layout)?),
+            });
         }
-        for ((value, ..), contents) in given.iter().zip(contents) {
+        for ((value, object, layout), contents) in given.iter().zip(contents) {
+            let contents = match contents {
+                Some(contents) => contents,
+                None => self.contents(layouts, value, *object, layout)?,
+            };
             contents.write_to(value).map_err(|_| out_of_memory(self))?;
         }
         Ok(())
@@ -99,5 +107,13 @@ impl Contents {
             _ => {}
         }
         Ok(())
+    }
+}
+
+/// Whether an object is an array or a stack of numbers.
+fn is_of_numbers(layouts: &mut Layouts, layout: &Layout) -> bool {
+    match &layout.shape {
+        Shape::Array(element, _) | Shape::Stack(element) => layouts.of(element).kind == Kind::Plain,
+        _ => false,
     }
 }

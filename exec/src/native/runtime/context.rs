@@ -47,6 +47,8 @@ pub(crate) struct Shared {
     pub(crate) resized: Arc<Resized>,
     /// The types of which objects are made without all of their fields.
     pub(crate) incomplete: HashSet<Type>,
+    /// Whether the code asks for exceptions that it catches.
+    pub(crate) looks_at_exceptions: bool,
     pub(crate) limits: Limits,
 }
 
@@ -342,6 +344,9 @@ impl Context {
     pub(crate) fn forget_exceptions(&mut self, depth: u64) {
         self.exceptions.truncate(usize::try_from(depth).unwrap_or(usize::MAX));
         self.caught = self.exceptions.len() as u64;
+        if self.exceptions.is_empty() && !self.shared.looks_at_exceptions {
+            self.marshal.forget_exceptions();
+        }
     }
 
     /// The exception that is being handled.
