@@ -3,7 +3,7 @@
 #![cfg(feature = "native")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
 
-use bbkit::exec::native::Program;
+use bbkit::exec::native::{CallError, Program};
 use bbkit::exec::{Limits, Machine, RunErrorKind, Value, first_difference};
 use bbkit::{Engine, EngineError, RunOptions, run_with_output};
 use kit::mutation_programs::mutation_program;
@@ -611,4 +611,30 @@ end
     let program = Program::compile(&module, &["f"], Limits { memory: 1 << 20, ..Limits::default() }).unwrap();
     assert_eq!(program.call("f", &[Value::from(100), Value::from(1000)]).unwrap().to_string(), "5");
     assert!(program.most_memory() > 800_000);
+}
+
+/// What is larger than the memory of a call is left to the interpreter before anything is changed, be it passed to the call or left by it.
+#[test]
+fn large_arguments_change_as_a_whole() {
+    let text = "
+function f(v::Vector{Float64}, w::Vector{Float64}, x::Float64)::Float64
+1 ─      Base.arrayset(true, v, x, 1)::Vector{Float64}
+│   %2 = Base.arrayref(true, w, 1)::Float64
+└──      return %2
+end
+";
+    let module = verified(text).unwrap_or_else(|error| panic!("{error}"));
+    let limits = Limits { memory: 1 << 20, ..Limits::default() };
+    let program = Program::compile(&module, &["f"], limits).unwrap();
+    // As numbers in registers they are less than as values of the interpreter.
+    for length in [80_000, 200_000] {
+        let machine = Machine::new(&module);
+        let args = [vector(&machine, &[0.5]), vector(&machine, &vec![0.25; length]), Value::from(2.5)];
+        assert!(matches!(program.call("f", &args), Err(CallError::OutOfMemory(_))), "{length}");
+        assert_eq!(args[0].to_string(), "[0.5]", "{length}");
+        let options = RunOptions::default().engine(Engine::Auto).limits(limits);
+        let (value, ran) = run_with_output(&module, "f", &args, &options, &mut |_| ()).unwrap();
+        assert_eq!((value.to_string().as_str(), args[0].to_string().as_str()), ("0.25", "[2.5]"), "{length}");
+        assert_eq!(ran.engine, Engine::Interpreter);
+    }
 }

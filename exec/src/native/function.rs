@@ -39,6 +39,7 @@ use crate::constants::global_value;
 use crate::phi_edges::PhiEdges;
 use crate::shown_objects::shown_struct;
 use crate::value::Value;
+use decided::deciding;
 use handlers::{Handlers, ends_block, enters_handlers};
 use phis::{after_block, compile_order, completed, open_phis, phi_type};
 use scopes::Scopes;
@@ -94,6 +95,8 @@ pub(crate) struct FunctionCompiler<'c, 'f> {
     pub(crate) local_stacks: HashMap<usize, Option<LocalStack>>,
     /// Arrays and indices that were compared in this block: the first time decides.
     pub(crate) checked: HashSet<(ir::Value, ir::Value)>,
+    /// The statements by whose declared types branches may have been decided.
+    deciding: HashSet<usize>,
     /// The loops that are compiled in several versions, by their headers.
     pub(crate) loops: Vec<VersionedLoop>,
     pub(crate) versioned: HashMap<usize, usize>,
@@ -177,6 +180,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
                 .map(|made| (made, None))
                 .collect(),
             checked: HashSet::new(),
+            deciding: deciding(&module, &function.body),
             loops: Vec::new(),
             versioned: HashMap::new(),
             version: None,

@@ -85,6 +85,18 @@ pub enum CallError {
     OutOfMemory(RunError),
 }
 
+impl CallError {
+    /// Why a call that has changed nothing of the caller's gives no value.
+    fn unchanged(stopped: Stopped) -> CallError {
+        match stopped {
+            Stopped::Ended(kind @ RunErrorKind::MemoryLimit(_), trace) => {
+                CallError::OutOfMemory(RunError { kind, trace })
+            }
+            other => other.into(),
+        }
+    }
+}
+
 impl From<RunError> for CallError {
     fn from(error: RunError) -> Self {
         CallError::Run(error)
@@ -317,32 +329,37 @@ impl Program {
             let hiding = args.iter().zip(&entry.signature.parameters).filter(|(_, layout)| layout.hides_objects);
             context.check_apart(&hiding.map(|(arg, _)| arg.clone()).collect::<Vec<_>>())
         });
-        stored.map_err(|refused| self.stopped(refused))?;
+        stored.map_err(|refused| CallError::unchanged(self.stopped(refused)))?;
         // SAFETY: the arguments are those of the signature, and there is room for the result.
         let run = unsafe { self.run(context, entry, address, result.as_mut_ptr() as u64) };
-        if let Err(Stopped::Refused(what)) = run {
-            // The caller's objects are as they were: the interpreter can start anew.
-            return Err(CallError::Refused(what));
-        }
         let printed = context.take_output();
-        if let Err(Stopped::Ended(kind @ RunErrorKind::MemoryLimit(_), trace)) = run {
-            output(&printed);
-            return Err(CallError::OutOfMemory(RunError { kind, trace }));
-        }
-        let finished = context.with_layouts(|context, layouts| {
+        let had = context.with_layouts(|context, layouts| {
             let returned = match run {
                 // SAFETY: the call has put its result there.
                 Ok(()) => Ok(unsafe { context.load(layouts, &entry.signature.result, result.as_ptr() as u64)? }),
+                // The caller's objects are as they were: the interpreter can start anew.
+                Err(stopped @ (Stopped::Refused(_) | Stopped::Ended(RunErrorKind::MemoryLimit(_), _))) => {
+                    return Ok(Err(stopped));
+                }
                 Err(stopped) => Err(stopped),
             };
-            // Last, as it is what the caller sees if the result cannot be had.
-            context.write_back(layouts)?;
-            Ok(returned)
+            let changes = context.changes(layouts)?;
+            Ok(Ok((returned, changes)))
         });
-        let result = finished.unwrap_or_else(|refused| Err(self.stopped(refused)));
-        if !printed.is_empty() && !matches!(result, Err(Stopped::Refused(_))) {
+        let (returned, changes) = match had.unwrap_or_else(|refused| Err(self.stopped(refused))) {
+            Ok(had) => had,
+            Err(stopped) => {
+                if !printed.is_empty() && !matches!(stopped, Stopped::Refused(_)) {
+                    output(&printed);
+                }
+                return Err(CallError::unchanged(stopped));
+            }
+        };
+        if !printed.is_empty() {
             output(&printed);
         }
+        let written = context.with_layouts(|context, layouts| context.write_back(layouts, changes));
+        let result = written.map_err(|refused| self.stopped(refused)).and(returned);
         match result {
             Ok(value) => Ok(Ok(value)),
             Err(Stopped::Thrown(exception, trace)) => {

@@ -34,6 +34,22 @@ pub(crate) fn with_decided_branches<'i>(module: &Module<IRCode>, ir: &'i IRCode)
     decided
 }
 
+/// The statements of whose values the declared types say what they are asked for.
+pub(crate) fn deciding(module: &Module<IRCode>, ir: &IRCode) -> HashSet<usize> {
+    let asked = ir.stmts.stmts().iter().filter_map(|stmt| {
+        let (primitive, [Operand::Value(value), Operand::Constant(Constant::Type(asked))]) =
+            module.primitive_call(stmt)?
+        else {
+            return None;
+        };
+        let declared = ir.operand_type(&Operand::Value(*value));
+        let declared = declared.widened().unwrap_or(declared);
+        let decides = primitive.name == "isa" && module.is_a(&declared, asked).is_some();
+        value.index().filter(|_| decides)
+    });
+    asked.collect()
+}
+
 /// What a condition is, if that is known.
 fn value_of(module: &Module<IRCode>, ir: &IRCode, condition: &Operand<Positions>) -> Option<bool> {
     let (mut condition, mut negated) = (condition, false);

@@ -73,7 +73,8 @@ impl FunctionCompiler<'_, '_> {
     }
 
     /// The value of a statement, if it may be of the type that is declared for it: what is planned for loops and branches before they are compiled
-    /// relies on that. A π of a value that cannot be what it says stands where control never comes, or the interpreter goes on.
+    /// relies on that. Where a branch was decided by the type, the value is taken for one of it, and the call refused if it is none. A π of a value that
+    /// cannot be what it says stands where control never comes, or the interpreter goes on.
     pub(crate) fn of_declared_type(
         &mut self,
         stmt: &Stmt<Positions>,
@@ -81,11 +82,16 @@ impl FunctionCompiler<'_, '_> {
         value: Typed,
     ) -> Compiled<Typed> {
         let declared = annotated.widened().unwrap_or_else(|| annotated.clone());
+        let decides = self.deciding.contains(&self.statement);
         // Where Julia took a statement out, `nothing` keeps its type; and not all of what the compiler knows is a type.
-        let removed = matches!(stmt, Stmt::Value(operand) if operand.is_nothing());
-        let says_little = removed || declared == Type::Bottom || declared.is_known_value();
-        if says_little || self.module.is_a(&value.layout.ty, &declared) != Some(false) {
+        let removed = !decides && matches!(stmt, Stmt::Value(operand) if operand.is_nothing());
+        if removed || declared == Type::Bottom || declared.is_known_value() {
             return Ok(value);
+        }
+        match self.module.is_a(&value.layout.ty, &declared) {
+            None if decides => return self.narrowed(value, &declared),
+            None | Some(true) => return Ok(value),
+            Some(false) => {}
         }
         if !matches!(stmt, Stmt::Pi(_)) {
             return self.refuse(format!("a value of the type {} where {declared} is declared", value.layout.ty));
@@ -97,6 +103,15 @@ impl FunctionCompiler<'_, '_> {
         let layout = self.compiler.layouts.of(&declared);
         let parts = self.placeholder(&layout);
         Ok(Typed { layout, parts })
+    }
+
+    /// The value as one of a type, if it can be one; the call is refused when it is none.
+    fn narrowed(&mut self, value: Typed, ty: &Type) -> Compiled<Typed> {
+        let to = self.compiler.layouts.of(ty);
+        match self.narrow_union(&value, &to) {
+            Some(narrowed) => Ok(narrowed),
+            None => self.convert(value, &to),
+        }
     }
 
     /// Whether a function uses `_1`, which is itself or the object that was called.

@@ -26,7 +26,7 @@ pub(crate) struct Marshal {
     pub(crate) native: HashMap<usize, u64>,
     /// By the address of the native object.
     pub(crate) interpreted: HashMap<u64, Value>,
-    /// The arguments' objects, with their layouts, in the order in which they were met.
+    /// The arguments' objects and those of exceptions, with their layouts, in the order in which they were met.
     pub(super) given: Vec<(Value, u64, Arc<Layout>)>,
     /// The storages of the arrays among them: two arrays with one storage cannot be made native.
     storages: HashMap<usize, usize>,
@@ -66,10 +66,11 @@ impl Marshal {
         let Some((objects, places)) = self.before_exceptions.take() else { return };
         for (value, object, _) in self.given.drain(objects.min(self.given.len())..) {
             self.interpreted.remove(&object);
-            if let Some(identity) = identity(&value) {
-                self.native.remove(&identity);
-            }
-            if let Some(storage) = storage(&value) {
+            let Some(identity) = identity(&value) else { continue };
+            self.native.remove(&identity);
+            if let Some(storage) = storage(&value)
+                && self.storages.get(&storage) == Some(&identity)
+            {
                 self.storages.remove(&storage);
             }
         }
@@ -359,6 +360,14 @@ impl Context {
         }
     }
 
+    /// Refuses more values than there is memory for: natively an element may take no room at all.
+    pub(super) fn check_length(&self, length: usize) -> Result<()> {
+        match length.checked_mul(size_of::<Value>()).is_some_and(|bytes| bytes <= self.memory.limit()) {
+            true => Ok(()),
+            false => Err(out_of_memory(self)),
+        }
+    }
+
     /// # Safety
     ///
     /// So many values of this layout lie one behind the other at the address.
@@ -369,10 +378,7 @@ impl Context {
         data: u64,
         length: usize,
     ) -> Result<Vec<Value>> {
-        // Natively an element may take no room at all.
-        if length.checked_mul(size_of::<Value>()).is_none_or(|bytes| bytes > self.memory.limit()) {
-            return Err(out_of_memory(self));
-        }
+        self.check_length(length)?;
         let mut values = Vec::with_capacity(length);
         for index in 0..length as u64 {
             let at = data + index * u64::from(element.size);
@@ -508,7 +514,7 @@ impl Context {
         self.marshal.interpreted.insert(object, value.clone());
         if let (true, Some(identity)) = (self.marshal.fresh, identity(value)) {
             if let Some(storage) = storage(value) {
-                self.marshal.storages.insert(storage, identity);
+                self.marshal.storages.entry(storage).or_insert(identity);
             }
             self.marshal.native.insert(identity, object);
             self.marshal.given.push((value.clone(), object, layout.clone()));

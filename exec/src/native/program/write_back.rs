@@ -1,30 +1,41 @@
 //! What native code changed in the caller's objects, written back into them.
 #![allow(unsafe_code, reason = "reads the memory that machine code works on")]
 
+use std::sync::Arc;
+
 use super::marshal::{Result, out_of_memory, refused, word};
 use crate::machine::Fault;
-use crate::native::layout::{Kind, Layout, Layouts, Shape, array};
+use crate::native::layout::{Layout, Layouts, Shape, array};
 use crate::native::runtime::context::Context;
 use crate::value::Value;
 
 impl Context {
-    /// Writes what native code changed in the caller's objects back into them: all of it, or, if something cannot be had, nothing.
-    pub(crate) fn write_back(&mut self, layouts: &mut Layouts) -> Result<()> {
+    /// What native code may have changed in the caller's objects. Once it is had, it can be [written back](Self::write_back) as a whole.
+    pub(crate) fn changes(&mut self, layouts: &mut Layouts) -> Result<Vec<Change>> {
         let given = std::mem::take(&mut self.marshal.given);
-        let mut contents = Vec::with_capacity(given.len());
-        for (value, object, layout) in &given {
-            // Numbers can always be had, and may be many.
-            contents.push(match is_of_numbers(layouts, layout) {
-                true => None,
-                false => Some(self.contents(layouts, value, *object, layout)?),
-            });
+        let mut changes = Vec::with_capacity(given.len());
+        for (value, object, layout) in given {
+            let contents = match scalars_at(layouts, &layout, object) {
+                // They can be had, and may be many.
+                Some(length) => {
+                    self.check_length(length)?;
+                    None
+                }
+                None => Some(self.contents(layouts, &value, object, &layout)?),
+            };
+            changes.push(Change { value, object, layout, contents });
         }
-        for ((value, object, layout), contents) in given.iter().zip(contents) {
+        Ok(changes)
+    }
+
+    /// Writes changes into the caller's objects. An error if these become larger than there is memory for.
+    pub(crate) fn write_back(&mut self, layouts: &mut Layouts, changes: Vec<Change>) -> Result<()> {
+        for Change { value, object, layout, contents } in changes {
             let contents = match contents {
                 Some(contents) => contents,
-                None => self.contents(layouts, value, *object, layout)?,
+                None => self.contents(layouts, &value, object, &layout)?,
             };
-            contents.write_to(value).map_err(|_| out_of_memory(self))?;
+            contents.write_to(&value).map_err(|_| out_of_memory(self))?;
         }
         Ok(())
     }
@@ -62,6 +73,15 @@ impl Context {
             _ => Contents::Nothing,
         })
     }
+}
+
+/// An object of the caller, and what native code left in it.
+pub(crate) struct Change {
+    value: Value,
+    object: u64,
+    layout: Arc<Layout>,
+    /// `None` where it is had when it is written.
+    contents: Option<Contents>,
 }
 
 /// What native code left in an object of the caller.
@@ -110,10 +130,10 @@ impl Contents {
     }
 }
 
-/// Whether an object is an array or a stack of numbers.
-fn is_of_numbers(layouts: &mut Layouts, layout: &Layout) -> bool {
-    match &layout.shape {
-        Shape::Array(element, _) | Shape::Stack(element) => layouts.of(element).kind == Kind::Plain,
-        _ => false,
-    }
+/// How many numbers are in an array or a stack of numbers.
+fn scalars_at(layouts: &mut Layouts, layout: &Layout, object: u64) -> Option<usize> {
+    let (Shape::Array(element, _) | Shape::Stack(element)) = &layout.shape else { return None };
+    layouts.of(element).scalar()?;
+    // SAFETY: the object is one of this layout, whose header has this word.
+    Some(unsafe { word(object + array::LENGTH as u64) } as usize)
 }
