@@ -1,9 +1,8 @@
 //! What φs take on each edge.
 
-use std::borrow::Cow;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use ircode::{BlockNumber, Body, IRCode, Operand, PhiEntry, PhiNode, Positions, SSAValue, Stmt, UnnamedPhiEdge};
+use ircode::{BlockNumber, Body, IRCode, Operand, PhiNode, Positions, SSAValue, Stmt, UnnamedPhiEdge};
 
 /// What φs take on each edge.
 #[derive(Debug)]
@@ -46,43 +45,8 @@ impl PhiEdges {
         if let Some(entry) = entry {
             return entry.value.as_ref();
         }
-        self.unnamed_value(index, from)
-    }
-
-    fn unnamed_value(&self, index: usize, from: BlockNumber) -> Option<&Operand<Positions>> {
         let edge = (SSAValue::from_index(index), from);
         let found = self.unnamed.binary_search_by_key(&edge, |edge| (edge.phi, edge.pred));
         found.ok().and_then(|found| self.unnamed.get(found)).map(|edge| &edge.value)
     }
-}
-
-/// The body with φs that name all edges, with an undefined value where they have none: for code that follows, or takes away,
-/// edges. Statements and blocks keep their numbers.
-#[cfg(feature = "native")]
-pub(crate) fn with_named_edges(ir: &IRCode) -> Cow<'_, IRCode> {
-    let mut added: Vec<(usize, PhiEntry<Positions>)> = Vec::new();
-    for block in &ir.cfg.blocks {
-        for index in block.stmts.clone() {
-            let Some(Stmt::Phi(phi)) = ir.stmts.stmts().get(index) else { continue };
-            if phi.entries.len() == block.preds.len() {
-                continue;
-            }
-            let named: BTreeSet<BlockNumber> = phi.entries.iter().map(|entry| entry.edge).collect();
-            let missing = block.preds.iter().filter(|pred| **pred != BlockNumber::VIRTUAL && !named.contains(pred));
-            let missing: BTreeSet<&BlockNumber> = missing.collect();
-            added.extend(missing.into_iter().map(|&edge| (index, PhiEntry { edge, value: None })));
-        }
-    }
-    if added.is_empty() {
-        return Cow::Borrowed(ir);
-    }
-    let edges = PhiEdges::of(ir);
-    let mut named = ir.clone();
-    for (index, PhiEntry { edge, .. }) in added {
-        if let Some(Stmt::Phi(phi)) = named.stmts.stmts_mut().get_mut(index) {
-            let value = edges.unnamed_value(index, edge).cloned();
-            phi.entries.push(PhiEntry { edge, value });
-        }
-    }
-    Cow::Owned(named)
 }

@@ -11,6 +11,7 @@ pub(super) mod decided;
 mod direct_calls;
 mod escapes;
 pub(super) mod handlers;
+pub(super) mod named_edges;
 pub(super) mod phis;
 mod recursion;
 pub(super) mod scopes;

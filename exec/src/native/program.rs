@@ -22,12 +22,12 @@ use super::compiler::{Compiler, Entry, Finished, Rejected};
 use super::effort::Effort;
 use super::function::Refusal;
 use super::function::decided::with_decided_branches;
+use super::function::named_edges::with_named_edges;
 use super::function::sites::What;
 use super::runtime::context::{Context, TRACE_ENDS};
 use crate::error::{Place, RunError, RunErrorKind};
 use crate::limits::Limits;
 use crate::machine::{Fault, place};
-use crate::phi_edges::with_named_edges;
 use crate::value::{Value, known_isa};
 use marshal::{Refused, are_assigned};
 

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use hashbrown::HashSet;
-use ircode::{BlockNumber, Constant, GotoNode, IRCode, Module, Operand, Positions, Scalar, Stmt};
+use ircode::{BlockNumber, Constant, GotoNode, IRCode, Module, Operand, Positions, Scalar, Stmt, Type};
 
 use super::phis::reverse_postorder;
 
@@ -42,12 +42,16 @@ pub(crate) fn deciding(module: &Module<IRCode>, ir: &IRCode) -> HashSet<usize> {
         else {
             return None;
         };
-        let declared = ir.operand_type(&Operand::Value(*value));
-        let declared = declared.widened().unwrap_or(declared);
-        let decides = primitive.name == "isa" && module.is_a(&declared, asked).is_some();
-        value.index().filter(|_| decides)
+        let decides = || is_declared(module, ir, &Operand::Value(*value), asked).is_some();
+        value.index().filter(|_| primitive.name == "isa" && decides())
     });
     asked.collect()
+}
+
+/// Whether what is declared of a value makes it one of a type, if that is known.
+fn is_declared(module: &Module<IRCode>, ir: &IRCode, value: &Operand<Positions>, asked: &Type) -> Option<bool> {
+    let declared = ir.operand_type(value);
+    module.is_a(&declared.widened().unwrap_or(declared), asked)
 }
 
 /// What a condition is, if that is known.
@@ -68,9 +72,7 @@ fn value_of(module: &Module<IRCode>, ir: &IRCode, condition: &Operand<Positions>
         match (primitive.name, args) {
             ("not_int", [operand]) => (condition, negated) = (operand, !negated),
             ("isa", [value, Operand::Constant(Constant::Type(asked))]) => {
-                let given = ir.operand_type(value);
-                let given = given.widened().unwrap_or(given);
-                return module.is_a(&given, asked).map(|is_a| is_a != negated);
+                return is_declared(module, ir, value, asked).map(|is_a| is_a != negated);
             }
             _ => return None,
         }
