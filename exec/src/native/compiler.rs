@@ -369,7 +369,10 @@ impl Compiler {
         stack: u64,
         bytes: usize,
     ) -> Finished {
-        let asks = |site: &Site| matches!(&site.what, What::Interpreted(interpreted) if matches!(interpreted.work, Work::TheException { .. }));
+        let asks = |site: &Site| match &site.what {
+            What::Interpreted(interpreted) => matches!(interpreted.work, Work::TheException { .. }),
+            _ => false,
+        };
         let shared = Shared {
             looks_at_exceptions: self.sites.iter().any(asks),
             closures: self.layouts.closures(),

@@ -113,8 +113,8 @@ pub(crate) fn open_phis(ir: &IRCode, order: &[usize]) -> Vec<bool> {
                 _ => continue,
             };
             let mut preds = block.preds.iter().filter(|pred| pred.index().is_some_and(|pred| reached.contains(&pred)));
-            let edges = phi.entries.iter().filter(|entry| entry.value.is_some()).map(|entry| entry.edge);
-            let mut edges: Vec<BlockNumber> = edges.collect();
+            let defined = phi.entries.iter().filter(|entry| entry.value.is_some());
+            let mut edges: Vec<BlockNumber> = defined.map(|entry| entry.edge).collect();
             edges.sort_unstable();
             let has_value = |pred: &BlockNumber| edges.binary_search(pred).is_ok();
             // Control comes into the first block from outside, too.

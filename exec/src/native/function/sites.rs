@@ -55,8 +55,7 @@ pub(crate) enum What {
     Reshape { rank: u32 },
     /// A stack is made, which starts with as much room as it had in the end the last time.
     NewStack { element: Arc<Layout>, hint: usize },
-    /// A vector or a stack gets room for more elements of so many bytes.
-    /// Where a loop wants room ahead for all of its rounds, it can do without.
+    /// A vector or a stack gets room for more elements of so many bytes. Where a loop wants it ahead, for all of its rounds, it can do without.
     Grow { bytes: u32, stack: bool, ahead: bool },
     /// An object of so many bytes is made.
     NewObject { bytes: u32 },
