@@ -63,20 +63,28 @@ that its compiler computes for keys that are written in code.
 """
 const Compared = Union{String,Symbol,Char,Enum}
 
+"Dictionaries in which keys are found so: of such keys, and of any, among which they may be."
+const ComparedDict = Union{Dict{<:Compared},Dict{Any}}
+
+"Whether a key is the one asked for, as `isequal` has it: keys of one type, or numbers of which one may be of another."
+is_key(known, key::K) where {K} =
+    known isa K ? (K <: Compared ? known === key : isequal(known, key)) :
+    K <: Number && known isa Union{Int64,Float64} && isequal(known, key)
+
 # The names are those up to Julia 1.9.
 if VERSION < v"1.10"
-    function ht_keyindex(h::Dict{K}, key::K) where {K<:Compared}
+    function ht_keyindex(h::ComparedDict, key)
         for i in 1:length(h.slots)
-            Base.isslotfilled(h, i) && h.keys[i] === key && return i
+            Base.isslotfilled(h, i) && is_key(h.keys[i], key) && return i
         end
         return -1
     end
-    function ht_keyindex2!(h::Dict{K}, key::K) where {K<:Compared}
+    function ht_keyindex2!(h::ComparedDict, key)
         free = 0
         for i in 1:length(h.slots)
             if !Base.isslotfilled(h, i)
                 free = i
-            elseif h.keys[i] === key
+            elseif is_key(h.keys[i], key)
                 return i
             end
         end
@@ -87,7 +95,7 @@ if VERSION < v"1.10"
         return -free
     end
     # What is there stays where it is.
-    function rehash!(h::Dict{<:Compared}, newsz::Int)
+    function rehash!(h::ComparedDict, newsz::Int)
         count = length(h.slots)
         newsz > count || return h
         resize!(h.slots, newsz)

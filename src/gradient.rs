@@ -2,10 +2,9 @@
 
 mod savings;
 mod seed;
+mod specialization;
 mod statistics;
 mod wrt;
-
-use std::borrow::Cow;
 
 use bbcode::{BBCode, ConversionError};
 use exec::{Limits, Machine, RunError, Value, ValueError};
@@ -15,12 +14,14 @@ use ircode::{Callee, IRCode, Module, Name, Positions, SSAValue, TableViolations,
 pub use passes::reverse_mode::{Carrier, Savings};
 use passes::reverse_mode::{Derivative, DerivativeNames, Options, derive};
 use passes::rules::{RuleError, RuleTable};
-use passes::{PassError, infer_types, run_on_function};
+use passes::{PassError, infer_types};
 
 pub use self::savings::{SavingsReport, SavingsRow, savings_report};
 pub use self::seed::Seed;
 pub use self::statistics::{GradientStatistics, gradient_statistics};
 pub use self::wrt::WrtError;
+
+pub(crate) use self::specialization::specialize;
 
 use self::wrt::Selected;
 use crate::engine::{Engine, EngineError, Ran, RunOptions, run};
@@ -590,33 +591,6 @@ pub(crate) fn check_arity(module: &Module<IRCode>, name: &Name, got: usize) -> R
         true => Ok(()),
         false => Err(run_error(exec::RunErrorKind::Arity { function: name.clone(), expected, got })),
     }
-}
-
-/// Takes types that a function does not show from those of its arguments, of which it may collect the last in a tuple.
-pub(crate) fn specialize(module: &mut Module<BBCode>, name: &Name, types: &[Type]) -> Result<(), PassError> {
-    let collecting = module.function(name).filter(|function| function.varargs);
-    let fixed = collecting.map(|function| function.body.argtypes.len().saturating_sub(2).min(types.len()));
-    let types: Cow<'_, [Type]> = match fixed.map(|fixed| types.split_at(fixed)) {
-        Some((own, collected)) => [own, &[Type::tuple(collected.iter().cloned())]].concat().into(),
-        None => types.into(),
-    };
-    let Some(body) = module.body_mut(name) else { return Ok(()) };
-    if body.julia.is_some() {
-        // A dump of Julia's own code has all types and the widths of all literals.
-        return Ok(());
-    }
-    let mut body = std::mem::take(body);
-    let context = passes::Context { module, function: name };
-    let result = infer_types::specialize(&mut body, &context, &types);
-    if let Some(place) = module.body_mut(name) {
-        *place = body;
-    }
-    result?;
-    // What the others call is known better now.
-    for other in module.functions().iter().map(|function| function.name.clone()).collect::<Vec<_>>() {
-        run_on_function(module, &other, passes::type_literals::run)?;
-    }
-    Ok(())
 }
 
 /// A tangent that is not of the shape of its value, as where a function gives something else each time it is called.

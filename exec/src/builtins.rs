@@ -204,6 +204,7 @@ pub(crate) fn builtin(name: &str) -> Option<Builtin> {
         "saved_field" => tangents::saved_field,
         "restore_field!" => tangents::restore_field,
         "use_once!" => tangents::use_once,
+        "no_derivative" => tangents::no_derivative,
         _ => return None,
     })
 }

@@ -188,6 +188,13 @@ pub enum RunErrorKind {
         /// What there was.
         got: String,
     },
+    /// A derivative came to a primitive on operands whose types only the run knew, and of which it has none.
+    NoDerivative {
+        /// The primitive.
+        primitive: String,
+        /// The operands' types.
+        operands: String,
+    },
     /// A value was used that is not defined on the way taken.
     Undefined(String),
     /// A condition was no `Bool`.
@@ -249,6 +256,12 @@ impl fmt::Display for RunErrorKind {
             }
             RunErrorKind::Operands { primitive, expected, got } => {
                 write!(f, "`{primitive}` takes {expected}, but got {got}")
+            }
+            RunErrorKind::NoDerivative { primitive, operands } => {
+                write!(
+                    f,
+                    "there is no derivative of `{primitive}` of ({operands}) where only the run knows these types"
+                )
             }
             RunErrorKind::Undefined(what) => write!(f, "{what} is used, which is not defined on the way taken"),
             RunErrorKind::NotBool(what) => write!(f, "the condition must be a Bool, but is {what}"),

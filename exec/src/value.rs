@@ -4,7 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
-use ircode::{ClosureType, Constant, Name, Scalar, Type, is_below, is_nearer, open_tuple};
+use ircode::{ClosureType, Constant, Name, Scalar, Type, is_below, is_nearer, is_parameter_below, open_tuple};
 
 use crate::error::RunErrorKind;
 use crate::object::{Fields, Kind};
@@ -559,6 +559,10 @@ fn tuple_isa(values: &[Value], types: &[Type], rest: Option<&Type>) -> Option<bo
 
 /// Whether a type, as a value, is of the type of this name: types of types differ in whether these have parameters that are open.
 fn type_isa(of: &Type, name: &str) -> Option<bool> {
+    if let Some(parameter) = name.strip_prefix("Type{") {
+        let bound = parameter.strip_prefix("<:").and_then(|bound| bound.strip_suffix('}'))?;
+        return is_parameter_below(of, &Type::parse(bound));
+    }
     match name.rsplit('.').next().unwrap_or(name) {
         "Type" => Some(true),
         "Union" => Some(matches!(of, Type::Union(_))),

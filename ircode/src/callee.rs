@@ -90,6 +90,9 @@ impl<F> Module<F> {
                         false => Some(Callee::Unknown(declared.clone())),
                     }
                 }
+                Callee::Primitive(primitive) if self.is_method_only(primitive, call.args.len()) => {
+                    Some(Callee::Unknown(primitive.name.into()))
+                }
                 other => Some(other),
             },
             Stmt::Invoke(invoke) => match self.callee(&invoke.callee)? {
@@ -143,12 +146,20 @@ impl<F> Module<F> {
         }
         match self.callee(callee)? {
             Callee::Primitive(primitive) => {
-                let may_be = instance.is_none_or(|instance| primitive.may_take(&instance.argtypes));
+                let may_be = match instance {
+                    Some(instance) => primitive.may_take(&instance.argtypes),
+                    None => !self.is_method_only(primitive, args.len()),
+                };
                 may_be.then_some((primitive, args))
             }
             Callee::Unknown(path) => selected_primitive(&path, args).or_else(|| splatted_tuple(&path, args)),
             _ => None,
         }
+    }
+
+    /// Whether a call of a function of Julia's library with so many arguments is one of the methods that the module has of it, as `sum(f, x)` is: the primitive takes another number.
+    fn is_method_only(&self, primitive: &Primitive, count: usize) -> bool {
+        primitive.scope == Scope::Arrays && !primitive.takes(count) && !self.methods(primitive.name).is_empty()
     }
 
     /// The built-in primitive that a global names, where the lengths of names say that the module has no function that it could name

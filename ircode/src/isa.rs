@@ -27,12 +27,11 @@ impl<F> Module<F> {
     /// assert_eq!(module.is_a(&vector("Point"), &vector("Main.Point")), None);
     /// assert_eq!(module.is_a(&vector("Point"), &floats), Some(false));
     /// assert_eq!(module.is_a(&vector("Main.Disc{Float64}"), &vector("Main.Disc")), Some(false));
-    /// assert_eq!(module.is_a(&floats, &Type::parse("Vector{<:Real}")), None);
+    /// assert_eq!(module.is_a(&floats, &Type::parse("Vector{<:Real}")), Some(true));
     /// ```
     pub fn is_a(&self, given: &Type, asked: &Type) -> Option<bool> {
         match (given, asked) {
             (Type::Untyped | Type::Bottom, _) | (_, Type::Untyped) => None,
-            _ if is_bound(given) || is_bound(asked) => None,
             (_, Type::Any) => Some(true),
             (_, Type::Bottom) => Some(false),
             (Type::Union(members), _) => {
@@ -89,7 +88,6 @@ impl<F> Module<F> {
     fn is_same(&self, a: &Type, b: &Type) -> Option<bool> {
         match (a, b) {
             (Type::Array(a), Type::Array(b)) if a.rank == b.rank => self.is_same(&a.element, &b.element),
-            _ if is_bound(a) || is_bound(b) => None,
             (Type::Named(a), Type::Named(b)) if a != b => match (self.type_def(a), self.type_def(b)) {
                 (Some(a), Some(b)) => Some(a.name == b.name),
                 // Of other parameters they are others, whatever declares them.
@@ -120,11 +118,6 @@ impl<F> Module<F> {
             _ => None,
         }
     }
-}
-
-/// Whether this is a bound in the place of a type, as in `Vector{<:Real}`.
-fn is_bound(ty: &Type) -> bool {
-    matches!(ty, Type::Named(name) if name.starts_with("<:"))
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -219,7 +219,8 @@ fn place_above(given: &Type, above: Option<&[Type]>, asked: &Type) -> Option<Opt
         }
         _ => {}
     }
-    let fits = |ty: &Applied| match is_one_name(&ty.base, &asked.base) {
+    let is_called_so = |ty: &Applied| is_one_name(&ty.base, &asked.base);
+    let fits = |ty: &Applied| match is_called_so(ty) {
         true => parameters_fit(ty, &asked),
         false => Some(false),
     };
@@ -230,9 +231,11 @@ fn place_above(given: &Type, above: Option<&[Type]>, asked: &Type) -> Option<Opt
     let known: Vec<Applied> = match above {
         Some(above) => above.iter().map(Applied::of_type).collect::<Option<_>>()?,
         None => match of_library(&given) {
+            // Another module may have a type of the same name, or mean this one.
+            Some(above) if !is_of_library(&asked.base) && above.iter().any(is_called_so) => return None,
             Some(above) => above,
             // Nothing is below its own name with other parameters.
-            None => return is_one_name(&given.base, &asked.base).then_some(None),
+            None => return is_called_so(&given).then_some(None),
         },
     };
     let mut known = known.iter().map(fits).zip(1..);
@@ -441,8 +444,15 @@ fn of_library(given: &Applied) -> Option<Vec<Applied>> {
     if !is_of_library(&given.base) {
         return None;
     }
-    let (_, above) = OF_LIBRARY.iter().find(|(names, _)| names.contains(&name))?;
-    above.iter().map(|template| given.within(template)).collect()
+    if let Some((_, above)) = OF_LIBRARY.iter().find(|(names, _)| names.contains(&name)) {
+        return above.iter().map(|template| given.within(template)).collect();
+    }
+    // Of the abstract types that have no parameters, those above are the same for all that are below.
+    let above = OF_LIBRARY.iter().find_map(|(_, above)| {
+        let at = above.iter().position(|abstract_type| *abstract_type == name)?;
+        above.get(at + 1..)
+    })?;
+    above.iter().map(|name| Applied::of(name)).collect()
 }
 
 /// Whether the parameters of a type are such as are asked for.
@@ -451,8 +461,9 @@ fn parameters_fit(given: &Applied, asked: &Applied) -> Option<bool> {
     for (wanted, given) in asked.parameters.iter().zip(&given.parameters) {
         let below = |bound: &str| match asked.mentions(bound) {
             true => None,
-            false => is_below(&Type::parse(given), None, &Type::parse(bound.trim())),
+            false => is_parameter_below(&Type::parse(given), &Type::parse(bound.trim())),
         };
+        let above = |bound: &str| is_parameter_below(&Type::parse(bound.trim()), &Type::parse(given));
         answers.push(match asked.variable(wanted) {
             _ if wanted == FREE => Some(true),
             Some(_) if !asked.stands_alone(wanted) => None,
@@ -460,10 +471,11 @@ fn parameters_fit(given: &Applied, asked: &Applied) -> Option<bool> {
             _ if given == FREE => None,
             Some(Bound::Above(bound)) => below(bound),
             Some(Bound::Other) => None,
-            None if wanted.starts_with(">:") || asked.mentions(wanted) => None,
-            None => match wanted.strip_prefix("<:") {
-                Some(bound) => below(bound),
-                None => is_same(given, wanted, NESTING),
+            None if asked.mentions(wanted) => None,
+            None => match (wanted.strip_prefix("<:"), wanted.strip_prefix(">:")) {
+                (Some(bound), _) => below(bound),
+                (_, Some(bound)) => above(bound),
+                _ => is_same(given, wanted, NESTING),
             },
         });
     }
@@ -471,6 +483,32 @@ fn parameters_fit(given: &Applied, asked: &Applied) -> Option<bool> {
     let asks = |wanted: &&String| *wanted != FREE && asked.variable(wanted) != Some(&Bound::None);
     answers.extend(asked.parameters.iter().skip(given.parameters.len()).filter(asks).map(|_| None));
     all(answers)
+}
+
+/// As [`is_below`], for a type that is a parameter, and so may be one of which no value is itself: `Any`, a union, or an abstract type of the library.
+///
+/// ```
+/// use ircode::{Type, is_parameter_below};
+///
+/// let below = |given: &str, bound: &str| is_parameter_below(&Type::parse(given), &Type::parse(bound));
+/// assert_eq!(below("Union{Float64, Int64}", "Real"), Some(true));
+/// assert_eq!(below("Number", "Real"), Some(false));
+/// assert_eq!(below("Any", "Real"), Some(false));
+/// ```
+pub fn is_parameter_below(given: &Type, bound: &Type) -> Option<bool> {
+    match (given, bound) {
+        (_, Type::Any) => Some(true),
+        (Type::Any, _) => Some(false),
+        (Type::Union(members), _) => all(members.iter().map(|member| is_parameter_below(member, bound)).collect()),
+        (_, Type::Union(members)) => {
+            let answers: Vec<Option<bool>> = members.iter().map(|member| is_parameter_below(given, member)).collect();
+            match answers.contains(&Some(true)) {
+                true => Some(true),
+                false => answers.iter().all(Option::is_some).then_some(false),
+            }
+        }
+        _ => is_below(given, None, bound),
+    }
 }
 
 /// Whether all answers are yes; no if one is no.
@@ -526,6 +564,12 @@ mod tests {
             ("Complex{Float64}", "Complex{T} where T<:Real"),
             ("Array{Float64,2}", "AbstractArray{T,2} where T"),
             ("Array{Float64,1}", "Array{T,1} where T<:Real"),
+            ("Array{Real,1}", "Array{T,1} where T<:Number"),
+            ("Array{Union{Float64, Int64},1}", "Vector{<:Real}"),
+            ("Array{Float64,1}", "Vector{<:Union{Float64, Int64}}"),
+            ("Array{Any,1}", "Vector{>:Real}"),
+            ("Array{Any,1}", "Vector{<:Any}"),
+            ("Array{Float64,1}", "Vector{>:Float64}"),
             ("Array{Float64,1}", "Vector"),
             ("Array{Float64,1}", "Array{Float64,N} where N"),
             ("UnitRange{Int64}", "AbstractArray{T,1} where T"),
@@ -551,6 +595,10 @@ mod tests {
             ("Complex{Float64}", "Complex{T} where T<:Integer"),
             ("Array{Float64,2}", "AbstractVector"),
             ("Array{Float64,1}", "Array{Real,1}"),
+            ("Array{Any,1}", "Vector{<:Real}"),
+            ("Array{Number,1}", "Vector{<:Real}"),
+            ("Array{Union{Nothing, Int64},1}", "Vector{<:Real}"),
+            ("Array{Float64,1}", "Vector{>:Int64}"),
             ("Array{Float64,1}", "Array{T,1} where T<:Integer"),
             ("Dict{Symbol,Int64}", "AbstractArray"),
             ("Nothing", "Number"),
@@ -569,6 +617,7 @@ mod tests {
             ("Main.Set{Int64}", "Number"),
             ("Models.Symmetric{Float64}", "AbstractArray"),
             ("Main.Vector{Float64}", "AbstractArray"),
+            ("Float64", "Elsewhere.Number"),
             ("Float64", "Base.IEEEFloat"),
             ("typeof(sin)", "Base.Callable"),
             ("Symmetric{Float64,Array{Float64,2}}", "AbstractQ"),

@@ -1,10 +1,10 @@
 //! Lets arithmetic on numbers of several types ask for their types first, as Julia's compiler does.
 
 use bbcode::{BBCode, Ids, InstId};
-use ircode::primitives::Compute;
-use ircode::{Callee, Instruction, Module, ScalarType, Stmt, Type};
+use ircode::primitives::{Compute, ResultType};
+use ircode::{Callee, Function, Instruction, Module, Name, Operand, ScalarType, Stmt, Type};
 
-use crate::analyses::method_choice::MOST;
+use crate::analyses::method_choice::{self, MOST};
 use crate::manager::Context;
 use crate::union_splitting::{Rest, Split, Way, branch};
 use crate::{PassError, PassResult};
@@ -18,7 +18,45 @@ pub const NAME: &str = "arithmetic-splitting";
 ///
 /// What has more than 16 combinations of types stays as it is.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
-    let found = bb.all_insts().filter_map(|(id, inst)| Some((id, split(bb, context.module, inst)?)));
+    run_on(bb, context, Asked::Numbers)
+}
+
+/// The same where operands may be of any type, or be something else beside numbers, too: then there are branches for the numbers that they are most often, and
+/// otherwise the run ends in an error, as what the derivative would be is not known. So there are for elements, and their sums, of what may be an array or something else. This is
+/// for code that is to be differentiated, where that was refused without it.
+pub(crate) fn run_on_open(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
+    run_on(bb, context, Asked::Open)
+}
+
+/// Whether a function may have a statement that [`run_on_open`] changes, once it is known what is called.
+pub(crate) fn may_have_open(function: &Function<BBCode>, module: &Module<BBCode>) -> bool {
+    let calls_value = |inst: &Instruction<Ids>| match &inst.stmt {
+        Stmt::Call(call) => matches!(call.callee, Operand::Value(_) | Operand::Argument(_)),
+        _ => false,
+    };
+    let is_open = |inst: &Instruction<Ids>| Asked::Open.split(&function.body, module, inst).is_some();
+    function.body.all_insts().any(|(_, inst)| calls_value(inst) || is_open(inst))
+}
+
+/// Of what is asked what it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    /// Numbers of some known types, or `nothing`.
+    Numbers,
+    /// What may be anything else, too.
+    Open,
+}
+
+impl Asked {
+    /// What becomes of a statement, if it is one of which the run tells the types.
+    fn split(self, bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> Option<Split> {
+        let arithmetic = split(bb, module, inst, self);
+        arithmetic.or_else(|| split_arrays(bb, module, inst).filter(|_| self == Asked::Open))
+    }
+}
+
+fn run_on(bb: &mut BBCode, context: &Context<'_>, asked: Asked) -> PassResult {
+    let found = bb.all_insts().filter_map(|(id, inst)| Some((id, asked.split(bb, context.module, inst)?)));
     let found: Vec<(InstId, Split)> = found.collect();
     let changed = !found.is_empty();
     // From the last on, as in `union-splitting`.
@@ -45,9 +83,9 @@ impl Combination {
 }
 
 /// What becomes of a statement, if it is arithmetic on numbers of which the run tells the types.
-fn split(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> Option<Split> {
+fn split(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>, asked: Asked) -> Option<Split> {
     let Stmt::Call(call) = &inst.stmt else { return None };
-    let result = ResultOf::call(module, &inst.stmt)?;
+    let result = ResultOf::call(bb, module, &inst.stmt)?;
     let mut combinations = vec![Combination::default()];
     let mut rest = Rest::LastWay;
     let numbers = call.args.get(result.skipped()..)?;
@@ -59,33 +97,43 @@ fn split(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> Optio
             }
             continue;
         }
-        match bb.operand_type(operand) {
-            Type::Scalar(ty) => combinations.iter_mut().for_each(|combination| combination.types.push(ty)),
-            Type::Union(members) => {
-                let mut longer = Vec::with_capacity(combinations.len() * members.len());
-                for member in members.iter() {
-                    match member {
-                        Type::Scalar(ty) => {
-                            let test = (result.skipped() + index + 1, member.clone());
-                            longer.extend(combinations.iter().map(|shorter| shorter.clone().with(*ty, test.clone())));
-                        }
-                        Type::Nothing => rest = Rest::FailingCall,
-                        _ => return None,
-                    }
-                }
-                combinations = longer;
-            }
-            _ => return None,
+        let ty = bb.operand_type(operand);
+        if let Type::Scalar(ty) = ty {
+            combinations.iter_mut().for_each(|combination| combination.types.push(ty));
+            continue;
         }
+        let known = Numbers::of(module, &ty, asked)?;
+        match known.others {
+            Others::None => {}
+            Others::Nothing if matches!(rest, Rest::LastWay) => rest = Rest::FailingCall,
+            Others::Nothing => {}
+            Others::Some => rest = Rest::NoDerivative(result.name(module, &inst.stmt)?),
+        }
+        let mut longer = Vec::with_capacity(combinations.len() * known.types.len());
+        for ty in known.types {
+            let test = (result.skipped() + index + 1, Type::Scalar(ty));
+            longer.extend(combinations.iter().map(|shorter| shorter.clone().with(ty, test.clone())));
+        }
+        combinations = longer;
         if combinations.len() > MOST {
             return None;
         }
     }
-    if combinations.len() < 2 {
+    let is_open = matches!(rest, Rest::NoDerivative(_));
+    if combinations.len() < 2 && !is_open {
         return None;
     }
     let way = |Combination { types, tests }| Some(Way { callee: None, tests, ty: Some(result.of(&types)?) });
-    let ways: Vec<Way> = combinations.into_iter().map(way).collect::<Option<_>>()?;
+    let mut ways: Vec<Option<Way>> = combinations.into_iter().map(way).collect();
+    if is_open {
+        // What cannot be computed with so has no derivative, either.
+        ways.retain(Option::is_some);
+    }
+    let ways: Vec<Way> = ways.into_iter().collect::<Option<_>>()?;
+    // What is no float has no derivative that anybody would ask for.
+    if is_open && ways.iter().all(|way| way.ty.as_ref().is_none_or(|ty| ty.as_float().is_none())) {
+        return None;
+    }
     let ty = match inst.ty.is_unknown() {
         true => Type::union(ways.iter().filter_map(|way| way.ty.clone())),
         false => inst.ty.clone(),
@@ -94,9 +142,81 @@ fn split(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> Optio
     Some(Split { operands, ways, rest, ty, line: inst.line })
 }
 
+/// What becomes of a statement that reads elements of what may be an array, or something else.
+fn split_arrays(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> Option<Split> {
+    /// What arrays in values of any type mostly are.
+    const USUAL: [(ScalarType, u32); 3] = [(ScalarType::Float64, 1), (ScalarType::Float64, 2), (ScalarType::Int64, 1)];
+    let Stmt::Call(call) = &inst.stmt else { return None };
+    let (primitive, args) = module.primitive_call(&inst.stmt)?;
+    let (ResultType::Element(at) | ResultType::SumOfElements(at)) = primitive.result else { return None };
+    let ty = bb.operand_type(args.get(at)?);
+    let arrays: Vec<Type> = match &ty {
+        Type::Union(members) => members.iter().filter(|ty| matches!(ty, Type::Array(_))).cloned().collect(),
+        ty if ty.is_unknown() || method_choice::is_abstract(module, ty) => {
+            let usual = USUAL.into_iter().map(|(element, rank)| Type::array(Type::Scalar(element), rank));
+            usual.filter(|array| module.is_a(array, ty) != Some(false)).collect()
+        }
+        _ => return None,
+    };
+    if arrays.is_empty() || arrays.len() > MOST || primitive.effects.writes {
+        return None;
+    }
+    let at = at + 1 + call.args.len().checked_sub(args.len())?;
+    let way = |array: Type| Way { callee: None, tests: vec![(at, array)], ty: None };
+    let ways = arrays.into_iter().map(way).collect();
+    let operands = [&call.callee].into_iter().chain(&call.args).cloned().collect();
+    let rest = Rest::NoDerivative(primitive.name.into());
+    Some(Split { operands, ways, rest, ty: inst.ty.clone(), line: inst.line })
+}
+
+/// The numbers that the values of a type are.
+struct Numbers {
+    types: Vec<ScalarType>,
+    others: Others,
+}
+
+/// What values of a type are beside numbers.
+#[derive(PartialEq, Eq)]
+enum Others {
+    None,
+    Nothing,
+    /// What may have arithmetic of its own.
+    Some,
+}
+
+impl Numbers {
+    /// The numbers that values of a type are of which not all are of one; `None` where that is not asked.
+    fn of(module: &Module<BBCode>, ty: &Type, asked: Asked) -> Option<Numbers> {
+        /// What numbers in values of any type mostly are.
+        const USUAL: [ScalarType; 2] = [ScalarType::Float64, ScalarType::Int64];
+        let is_open = asked == Asked::Open;
+        match ty {
+            Type::Union(members) => {
+                let mut numbers = Numbers { types: Vec::new(), others: Others::None };
+                for member in members.iter() {
+                    match member {
+                        Type::Scalar(ty) => numbers.types.push(*ty),
+                        Type::Nothing if numbers.others == Others::None => numbers.others = Others::Nothing,
+                        Type::Nothing => {}
+                        _ if is_open => numbers.others = Others::Some,
+                        _ => return None,
+                    }
+                }
+                Some(numbers).filter(|numbers| !numbers.types.is_empty())
+            }
+            ty if is_open && (ty.is_unknown() || method_choice::is_abstract(module, ty)) => {
+                let may_be = |number: &ScalarType| module.is_a(&Type::Scalar(*number), ty) != Some(false);
+                let types: Vec<ScalarType> = USUAL.into_iter().filter(may_be).collect();
+                (!types.is_empty()).then_some(Numbers { types, others: Others::Some })
+            }
+            _ => None,
+        }
+    }
+}
+
 /// What the type of a result follows from.
 enum ResultOf {
-    Arithmetic(ircode::primitives::ResultType),
+    Arithmetic(ResultType),
     /// A call of the type itself, `Float64(x)`.
     Type(ScalarType),
     /// A call of `convert`, which has the type before the number.
@@ -104,14 +224,18 @@ enum ResultOf {
 }
 
 impl ResultOf {
-    fn call(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> Option<Self> {
+    fn call(bb: &BBCode, module: &Module<BBCode>, stmt: &Stmt<Ids>) -> Option<Self> {
         if let Some(Callee::Type(ty)) = module.called(stmt) {
             return ty.as_scalar().map(ResultOf::Type);
         }
         let (primitive, args) = module.primitive_call(stmt)?;
         match (&primitive.compute, args) {
             (Compute::Convert(_), [to, _]) if primitive.name == "convert" => {
-                module.named_type(to)?.as_scalar().map(ResultOf::Conversion)
+                let to = module.named_type(to).or_else(|| match bb.operand_type(to) {
+                    Type::TypeOf(ty) => Some((*ty).clone()),
+                    _ => None,
+                })?;
+                to.as_scalar().map(ResultOf::Conversion)
             }
             _ => primitive.is_arithmetic().then_some(ResultOf::Arithmetic(primitive.result)),
         }
@@ -120,6 +244,14 @@ impl ResultOf {
     /// How many operands come before the numbers.
     fn skipped(&self) -> usize {
         usize::from(matches!(self, ResultOf::Conversion(_)))
+    }
+
+    /// What is called.
+    fn name(&self, module: &Module<BBCode>, stmt: &Stmt<Ids>) -> Option<Name> {
+        match self {
+            ResultOf::Type(ty) => Some(ty.name().into()),
+            ResultOf::Arithmetic(_) | ResultOf::Conversion(_) => Some(module.primitive_call(stmt)?.0.name.into()),
+        }
     }
 
     fn of(&self, types: &[ScalarType]) -> Option<Type> {

@@ -40,6 +40,7 @@ use self::derivation::{Derivation, Prepared};
 use self::transform::{Transform, Transformed};
 use crate::differentiability::Made;
 use crate::differentiation::additions::add_generated;
+use crate::differentiation::preparation::derived;
 use crate::differentiation::signatures::{Signature, Signatures, generate_several};
 use crate::differentiation::with_respect_to::wanted_arguments;
 use crate::manager::{PassResult, named_or_only, run_on_function};
@@ -200,19 +201,34 @@ fn generate_all(
         roots.push((name, module.function_index(name).ok_or_else(absent)?, with_respect_to.as_deref()));
     }
     let positions: Vec<usize> = roots.iter().map(|(_, root, _)| *root).collect();
-    let derivation = Derivation::new(module, &rules, &positions, directions);
-    derivation.check_globals(&positions)?;
+    derived(module, |open_arithmetic| {
+        let mut derivation = Derivation::new(module, &rules, &positions, directions);
+        derivation.open_arithmetic = open_arithmetic;
+        derivation.check_globals(&positions)?;
+        generate_roots(&derivation, first, &roots)
+    })
+}
+
+/// A function, where it is in the module, and what it is differentiated with respect to.
+type Root<'a> = (&'a Name, usize, Option<&'a [usize]>);
+
+/// Derives these functions, and all that they call; `first` names the first one.
+fn generate_roots(
+    derivation: &Derivation<'_>,
+    first: &Name,
+    roots: &[Root<'_>],
+) -> Result<(Generated, Vec<Name>), PassError> {
     let (mut generated, mut names) = (Generated::new(first.clone()), Vec::new());
     let mut signatures = Signatures::default();
     for (name, root, with_respect_to) in roots {
-        let signature = Signature { function: root, wanted: wanted(&derivation, name, root, with_respect_to)? };
+        let signature = Signature { function: *root, wanted: wanted(derivation, name, *root, *with_respect_to)? };
         names.push(derivation.name(&signature));
         signatures.add([signature]);
     }
     while let Some(signature) = signatures.next() {
-        signatures.add(generate(&derivation, &signature, &mut generated)?);
+        signatures.add(generate(derivation, &signature, &mut generated)?);
     }
-    generated.finish(&derivation);
+    generated.finish(derivation);
     Ok((generated, names))
 }
 

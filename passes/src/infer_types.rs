@@ -11,6 +11,7 @@ use slotmap::SecondaryMap;
 
 use crate::PassResult;
 use crate::analyses::effects::field_type;
+use crate::analyses::method_choice::{is_abstract, is_exact};
 use crate::manager::Context;
 
 /// The pass's name on the command line.
@@ -19,8 +20,8 @@ pub const NAME: &str = "infer-types";
 /// A type that changes more often than this is taken to be `Any`: types of values that nest in a loop grow for ever.
 const MAX_CHANGES: u8 = 12;
 
-/// Gives a type to every statement that has none, or `Any`, where it follows from the types of the operands. Types that
-/// are known stay; what the compiler's lattice has in the place of a type becomes the type that it stands for. True if one
+/// Gives a type to every statement that has none, or `Any`, where it follows from the types of the operands, and where it is one of which values are, also to those that have
+/// an abstract one, as `Real`. Types that are known stay; what the compiler's lattice has in the place of a type becomes the type that it stands for. True if one
 /// was found.
 ///
 /// It is optimistic: a φ gets the union of what its values are, and around a loop that starts with what comes in. A value of which nothing follows is `Any` to
@@ -30,7 +31,9 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let graph = bb.cfg();
     let order = graph.graph().postorder().into_iter().rev().filter_map(|block| graph.block(block));
     let open: Vec<InstId> = order
-        .flat_map(|block| bb.insts(block).filter(|(_, inst)| is_open(inst)).map(|(id, _)| id).collect::<Vec<_>>())
+        .flat_map(|block| {
+            bb.insts(block).filter(|(_, inst)| is_open(context.module, inst)).map(|(id, _)| id).collect::<Vec<_>>()
+        })
         .collect();
     if open.is_empty() {
         return Ok(widened);
@@ -39,7 +42,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     for &id in &open {
         set_type(bb, id, Type::Untyped);
     }
-    let mut inference = Inference::new(bb, open);
+    let mut inference = Inference::new(bb, open, declared);
     for index in 0..inference.open.len() {
         inference.visit(bb, context.module, index);
     }
@@ -51,15 +54,15 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
             && bb.inst(id).is_some_and(|inst| inst.ty == Type::Untyped)
         {
             *left = true;
-            inference.change(bb, index, id, Type::Any);
+            inference.change(bb, context.module, index, id, Type::Any);
         }
     }
     inference.visit_all(bb, context.module);
     let mut found = widened;
-    for ((&id, declared), left) in inference.open.iter().zip(declared).zip(left) {
+    for ((&id, declared), left) in inference.open.iter().zip(&inference.declared).zip(left) {
         match bb.inst(id).map(|inst| inst.ty.clone()) {
-            Some(Type::Any) if left => set_type(bb, id, declared),
-            Some(ty) => found |= ty != declared,
+            Some(Type::Any) if left => set_type(bb, id, declared.clone()),
+            Some(ty) => found |= ty != *declared,
             None => {}
         }
     }
@@ -74,8 +77,10 @@ const LARGEST: usize = 1 << 16;
 
 /// Types that are being found.
 struct Inference {
-    /// The statements without types, in reverse postorder.
+    /// The statements without types, or of abstract ones, in reverse postorder.
     open: Vec<InstId>,
+    /// What the type of each was.
+    declared: Vec<Type>,
     /// Which of these take the value of each, by position.
     users: Vec<Vec<u32>>,
     /// How often the type of each has changed.
@@ -86,7 +91,7 @@ struct Inference {
 }
 
 impl Inference {
-    fn new(bb: &BBCode, open: Vec<InstId>) -> Self {
+    fn new(bb: &BBCode, open: Vec<InstId>, declared: Vec<Type>) -> Self {
         let mut positions: SecondaryMap<InstId, u32> = SecondaryMap::with_capacity(bb.inst_count());
         positions.extend(open.iter().copied().zip(0..));
         let mut users: Vec<Vec<u32>> = vec![Vec::new(); open.len()];
@@ -100,7 +105,14 @@ impl Inference {
             });
         }
         let count = open.len();
-        Inference { open, users, changes: vec![0; count], work: BinaryHeap::new(), is_waiting: vec![false; count] }
+        Inference {
+            open,
+            declared,
+            users,
+            changes: vec![0; count],
+            work: BinaryHeap::new(),
+            is_waiting: vec![false; count],
+        }
     }
 
     /// Visits what waits, until nothing does.
@@ -124,16 +136,25 @@ impl Inference {
             None if inst.ty == Type::Untyped => return,
             None => Type::Any,
         };
+        let ty = self.at_most(module, position, ty);
         if ty != inst.ty {
-            self.change(bb, position, id, ty);
+            self.change(bb, module, position, id, ty);
         }
     }
 
-    fn change(&mut self, bb: &mut BBCode, position: usize, id: InstId, ty: Type) {
+    /// The type found, or the abstract one that is declared if it is not below that.
+    fn at_most(&self, module: &Module<BBCode>, position: usize, found: Type) -> Type {
+        match self.declared.get(position) {
+            Some(declared) if is_abstract(module, declared) && !is_nearer(module, &found, declared) => declared.clone(),
+            _ => found,
+        }
+    }
+
+    fn change(&mut self, bb: &mut BBCode, module: &Module<BBCode>, position: usize, id: InstId, ty: Type) {
         let Some(changes) = self.changes.get_mut(position).filter(|changes| **changes <= MAX_CHANGES) else { return };
         *changes += 1;
         let ty = if *changes > MAX_CHANGES { Type::Any } else { ty };
-        set_type(bb, id, ty);
+        set_type(bb, id, self.at_most(module, position, ty));
         for &user in self.users.get(position).into_iter().flatten() {
             if let Some(is_waiting) = self.is_waiting.get_mut(user as usize)
                 && !std::mem::replace(is_waiting, true)
@@ -160,16 +181,14 @@ fn widen(bb: &mut BBCode) -> bool {
 }
 
 /// Sets the types of arguments that are not known, and finds what follows from them: what a listing needs that is to
-/// be run or differentiated. `types` are those of `_2` onwards.
+/// be run or differentiated. `types` are those of `_2` onwards. An argument that is declared to be of an abstract type, as `Real`, is of the one that is given.
 pub fn specialize(bb: &mut BBCode, context: &Context<'_>, types: &[Type]) -> PassResult {
     if bb.argtypes.is_empty() {
         bb.argtypes.push(Type::Untyped);
     }
     for (i, ty) in types.iter().enumerate() {
         match bb.argtypes.get_mut(i + 1) {
-            Some(known) if known.is_unknown() || is_any_function(known) && matches!(ty, Type::Function(_)) => {
-                *known = ty.clone();
-            }
+            Some(known) if known.is_unknown() || is_nearer(context.module, ty, known) => *known = ty.clone(),
             Some(_) => {}
             None => bb.argtypes.push(ty.clone()),
         }
@@ -180,9 +199,9 @@ pub fn specialize(bb: &mut BBCode, context: &Context<'_>, types: &[Type]) -> Pas
     Ok(changed)
 }
 
-/// Whether the type says no more than that values are functions.
-fn is_any_function(ty: &Type) -> bool {
-    matches!(ty, Type::Named(name) if matches!(name.as_str(), "Function" | "Core.Function"))
+/// Whether a declared type is abstract, and a found one is below it, of which values are.
+fn is_nearer(module: &Module<BBCode>, found: &Type, declared: &Type) -> bool {
+    is_abstract(module, declared) && is_exact(module, found) && module.is_a(found, declared) == Some(true)
 }
 
 /// The type of what a function returns, as far as its return statements show.
@@ -205,8 +224,8 @@ fn set_type(bb: &mut BBCode, id: InstId, ty: Type) {
 }
 
 /// Whether the type of a statement is to be found.
-fn is_open(inst: &Instruction<Ids>) -> bool {
-    inst.ty.is_unknown() && !inst.stmt.is_terminator()
+fn is_open(module: &Module<BBCode>, inst: &Instruction<Ids>) -> bool {
+    (inst.ty.is_unknown() || is_abstract(module, &inst.ty)) && !inst.stmt.is_terminator()
 }
 
 /// A statement that declares another number type than follows from its operands, itself or in a tuple or an array: one of the two is a float, so that a derivative

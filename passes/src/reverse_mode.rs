@@ -80,6 +80,7 @@ use self::plan::Plan;
 use self::without_handlers::without_handlers;
 use crate::differentiability::Made;
 use crate::differentiation::additions::add_generated;
+use crate::differentiation::preparation::derived;
 use crate::differentiation::signatures::{Signature, Signatures, generate_several};
 use crate::differentiation::with_respect_to::wanted_arguments;
 use crate::manager::{PassResult, named_or_only, run_on_function};
@@ -379,15 +380,28 @@ fn generate_all(module: &Module<BBCode>, name: &Name, options: &Options) -> Resu
     let Some(root) = module.function_index(name) else {
         return Err(PassError::new(NAME, name, format!("there is no function `{name}`")));
     };
-    let derivation = Derivation::new(module, &rules, &[root], options.carrier, options.savings);
+    derived(module, |open_arithmetic| {
+        let mut derivation = Derivation::new(module, &rules, &[root], options.carrier, options.savings);
+        derivation.open_arithmetic = open_arithmetic;
+        generate_root(&derivation, name, root, options)
+    })
+}
+
+/// Derives the function of this name, which is at this position, and all that it calls with what is differentiated.
+fn generate_root(
+    derivation: &Derivation<'_>,
+    name: &Name,
+    root: usize,
+    options: &Options,
+) -> Result<(Derivative, Generated), PassError> {
     derivation.check_globals(&[root])?;
-    let wanted = wanted(&derivation, name, root, options.with_respect_to.as_deref())?;
+    let wanted = wanted(derivation, name, root, options.with_respect_to.as_deref())?;
     let root = Signature { function: root, wanted };
     let mut derivative = Derivative { names: derivation.names(&root), warnings: Vec::new() };
     let mut generated = Generated::default();
     let asked = Some((options, &mut derivative.warnings));
-    let called = generate(&derivation, &root, asked, &mut generated)?;
-    let only_joined = leaves_passes_out(&derivation, options);
+    let called = generate(derivation, &root, asked, &mut generated)?;
+    let only_joined = leaves_passes_out(derivation, options);
     let mut signatures = Signatures::default();
     // Passes of the root that may be called are there already, unless they were left out.
     if !only_joined {
@@ -400,9 +414,9 @@ fn generate_all(module: &Module<BBCode>, name: &Name, options: &Options) -> Resu
             let DerivativeNames { forward, pullback, .. } = derivation.names(&signature);
             generated.temporary.push(Temporary { functions: vec![forward, pullback], trace: None });
         }
-        signatures.add(generate(&derivation, &signature, None, &mut generated)?);
+        signatures.add(generate(derivation, &signature, None, &mut generated)?);
     }
-    generated.finish(&derivation);
+    generated.finish(derivation);
     Ok((derivative, generated))
 }
 

@@ -101,6 +101,8 @@ pub(crate) enum Rest {
     FailingCall,
     /// The call: it may be of something else.
     Call,
+    /// The run ends: of the primitive of this name, on what is left, no derivative is known.
+    NoDerivative(Name),
 }
 
 /// A method, or what is called as it was, and the operands that must be of these types, by number.
@@ -418,7 +420,8 @@ pub(crate) fn branch(bb: &mut BBCode, id: InstId, split: Split) -> Result<(), Ed
         entries.push((test, Some(Operand::Value(call))));
         test = other.unwrap_or(test);
     }
-    let called = operands.into_iter().next().unwrap_or_else(Operand::nothing);
+    let mut arguments = operands.into_iter();
+    let called = arguments.next().unwrap_or_else(Operand::nothing);
     let last = match remaining {
         Rest::LastWay => None,
         Rest::Call | Rest::FailingCall => Some(call),
@@ -426,6 +429,11 @@ pub(crate) fn branch(bb: &mut BBCode, id: InstId, split: Split) -> Result<(), Ed
             let message = "none of the methods that are here takes what is passed to: ";
             let message = Operand::Constant(Constant::String(message.into()));
             Some(Stmt::call(Operand::global("Base", "error"), [message, called]))
+        }
+        Rest::NoDerivative(ref primitive) => {
+            let primitive = Operand::Constant(Constant::String(primitive.as_str().into()));
+            let operands = [primitive].into_iter().chain(arguments);
+            Some(Stmt::call(Operand::global("BBKit", "no_derivative"), operands.collect::<Vec<_>>()))
         }
     };
     if let Some(last) = last {

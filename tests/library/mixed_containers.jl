@@ -64,3 +64,37 @@ value_of(t::TermOfOne, u) = t.f(value_of(t.a, u))
 @case("mapped_to_number_or_integer", u -> sum(map(i -> i > 1 ? u[i] : i, 1:3)), [0.4, 0.7, 0.9])
 @case("greatest_of_number_or_integer", u -> maximum(map(t -> 2t > 1 ? t : 0, u)), [0.4, 0.7, 0.9])
 @case("history_of_pairs", u -> (h = []; y = u[1]; for i in 1:3; y = sin(y) + u[2]; push!(h, (y, i)); end; sum(p[1] * p[2] for p in h)), [0.4, 0.7])
+
+# Arithmetic on what only the run knows: fields and elements that may be numbers or arrays, layers that give either, and closures that call themselves.
+struct HoldsAnything
+    a
+    b
+end
+@case("fields_of_numbers_and_arrays", u -> (v = [HoldsAnything(u[1], 2), HoldsAnything(u, u[2])]; v[1].a * v[1].b + sum(v[2].a) * v[2].b), [0.7, 1.3, -0.4])
+@case("product_of_three_of_anything", u -> (v = Any[u[1], u, 3, "a"]; v[1] * sum(v[2]) * v[3]), [0.7, 1.3, -0.4])
+@case("layers_that_end_in_a_sum", u -> (h = u; for layer in Any[x -> tanh.(x), x -> x .* 2, sum]; h = layer(h); end; h), [0.7, 1.3, -0.4])
+function remembered_fibonacci(u)
+    memory = Dict{Int,eltype(u)}()
+    number(n) = n <= 1 ? u[n+1] : get!(() -> number(n - 1) * 0.5 + number(n - 2), memory, n)
+    return number(6)
+end
+@case("memory_of_a_closure_that_calls_itself", u -> remembered_fibonacci(u), [0.7, 1.3])
+function warped_distance(u)
+    memory = Dict{Tuple{Int,Int},eltype(u)}()
+    function distance(i, j)
+        i == 0 && j == 0 && return zero(eltype(u))
+        (i == 0 || j == 0) && return oftype(u[1], 1000)
+        get!(memory, (i, j)) do
+            abs2(u[i] - 0.5 * u[j]) + min(distance(i - 1, j), distance(i, j - 1), distance(i - 1, j - 1))
+        end
+    end
+    return distance(3, 3)
+end
+@case("memory_of_pairs", u -> warped_distance(u), [0.7, 1.3, -0.4])
+@case("elements_of_views_and_vectors", u -> (v = AbstractVector{eltype(u)}[u, u[2:3], view(u, 1:2)]; s = zero(eltype(u)); for y in v; s += sum(abs2, y) * length(y); end; s), [0.7, 1.3, -0.4])
+
+# Dictionaries with keys of any type.
+@case("dictionary_of_anything", u -> (d = Dict(); d["a"] = u[1]; d[:b] = u; d["a"] * sum(d[:b])), [0.7, 1.3, -0.4])
+@case("dictionary_by_keys_of_several_types", u -> (d = Dict{Any,Any}(); for k in Any["a", :b, 3]; d[k] = u[1] * length(d); end; d["a"] + d[:b] * d[3] + u[2]), [0.7, 1.3])
+@case("dictionary_without_a_key", u -> (d = Dict{Any,Any}(1 => u[1], "two" => u[2]); delete!(d, 1); haskey(d, 1) ? u[3] : get(d, "two", 0.0)^2 + get(d, 5, u[3])), [0.7, 1.3, -0.4])
+@case("dictionary_of_many_keys", u -> (d = Dict(); for i in 1:20; d[i] = u[1] * i; end; d[7.0] * d[20]), [0.7])

@@ -17,6 +17,7 @@ use ircode::{Scalar, ScalarType};
 
 use super::control::position;
 use super::{Runtime, expected};
+use crate::error::RunErrorKind;
 use crate::machine::Fault;
 use crate::object::Fields;
 use crate::value::Value;
@@ -37,6 +38,14 @@ fn has_identity(value: &Value) -> bool {
         value,
         Value::Array(_) | Value::Memory(_) | Value::MemoryRef(_) | Value::Struct(_) | Value::Stack(_) | Value::Slot(_)
     )
+}
+
+/// `no_derivative(primitive, operands...)`: an error that no handler catches.
+pub(super) fn no_derivative(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let [Value::String(primitive), operands @ ..] = args else { return Err(expected("the name of a primitive first")) };
+    let operands: Vec<String> = operands.iter().map(|operand| operand.type_of().to_string()).collect();
+    let (primitive, operands) = (primitive.to_string(), operands.join(", "));
+    Err(Fault::Fatal(RunErrorKind::NoDerivative { primitive, operands }))
 }
 
 /// `tangent_field(tangent, k)`: the tangent of the `k`-th field, counted from 1.

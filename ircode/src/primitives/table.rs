@@ -418,4 +418,6 @@ pub static TABLE: &[Primitive] = &[
     machine("saved_field", 2, Some(2), ResultType::Unknown, READS),
     machine("restore_field!", 3, Some(3), ResultType::Nothing, WRITES),
     machine("use_once!", 1, Some(1), ResultType::Nothing, WRITES),
+    // What a derivative does where the run finds operands of which it knows none: the name of the primitive, and these.
+    machine("no_derivative", 1, None, ResultType::Bottom, THROWS),
 ];

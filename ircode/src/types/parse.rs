@@ -101,8 +101,11 @@ fn structural(text: &str, depth: usize) -> Option<Type> {
     }
 }
 
+/// The type that is a parameter; `None` for a bound in the place of one, as in `Vector{<:Real}`, which is no array type but what is above many.
 fn nested(text: &str, depth: usize) -> Option<Type> {
-    (!text.trim().is_empty()).then(|| parse_nested(text, depth))
+    let text = text.trim();
+    let is_type = !text.is_empty() && !["<:", ">:"].iter().any(|bound| text.starts_with(bound));
+    is_type.then(|| parse_nested(text, depth))
 }
 
 fn all_nested(texts: &[&str], depth: usize) -> Option<Vec<Type>> {

@@ -98,6 +98,11 @@ pub(crate) fn is_open(module: &Module<BBCode>, ty: &Type) -> bool {
     }
 }
 
+/// Whether a type is above others, of which values are: it is no union, and the module does not declare it.
+pub(crate) fn is_abstract(module: &Module<BBCode>, ty: &Type) -> bool {
+    matches!(ty, Type::Named(name) if !name.starts_with("BBKit.")) && is_open(module, ty)
+}
+
 /// Whether values of a type have no other, more exact one, and the run can ask for it.
 pub(crate) fn is_exact(module: &Module<BBCode>, ty: &Type) -> bool {
     match ty {

@@ -45,6 +45,29 @@ pub(crate) fn by_its_rule(
     Ok(Some(caller))
 }
 
+/// What is done with arithmetic on operands of which only the run knows whether they are numbers, and of which types.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum OpenArithmetic {
+    /// It stays, and has no derivative.
+    Stays,
+    /// The run asks for the numbers that they mostly are.
+    Asks,
+}
+
+/// What is derived of a module: without looking at what open arithmetic may be, which the run would have to ask for each time, and if that has no derivative, with it. The
+/// error is what is left then.
+pub(crate) fn derived<T>(
+    module: &Module<BBCode>,
+    derive: impl Fn(OpenArithmetic) -> Result<T, PassError>,
+) -> Result<T, PassError> {
+    derive(OpenArithmetic::Stays).or_else(|error| {
+        match module.functions().iter().any(|function| arithmetic_splitting::may_have_open(function, module)) {
+            true => derive(OpenArithmetic::Asks),
+            false => Err(error),
+        }
+    })
+}
+
 /// A copy of the body of a function in which slots are values, generic arithmetic and maps are what they do, types and callees
 /// are known as far as they follow, calls of values go to the candidates, every block is reachable, φs name all their
 /// edges, and every statement remembers which one of the function it comes from.
@@ -53,6 +76,7 @@ pub(crate) fn prepared_body(
     module: &Module<BBCode>,
     function: &Function<BBCode>,
     candidates: &[Candidate],
+    open_arithmetic: OpenArithmetic,
 ) -> Result<BBCode, PassError> {
     let mut bb = function.body.clone();
     bb.name_phi_edges();
@@ -101,7 +125,20 @@ pub(crate) fn prepared_body(
         arithmetic_splitting::run(&mut bb, &context)?;
         lower_arithmetic::run(&mut bb, &context)?;
     }
+    if open_arithmetic == OpenArithmetic::Asks {
+        ask_for_numbers(&mut bb, &context)?;
+    }
     Ok(bb)
+}
+
+/// Splits open arithmetic until what follows of it is split, too.
+fn ask_for_numbers(bb: &mut BBCode, context: &Context<'_>) -> Result<(), PassError> {
+    while arithmetic_splitting::run_on_open(bb, context)? {
+        infer_types::run(bb, context)?;
+        arithmetic_splitting::run(bb, context)?;
+        lower_arithmetic::run(bb, context)?;
+    }
+    Ok(())
 }
 
 /// Lets statements read global constants that other ones have as operands: so they have types.

@@ -15,8 +15,10 @@ pub(crate) fn without_rule<F>(
         let message = "a float is made of bits that depend on the arguments".into();
         return (message, Some("register a derivative rule for the function that does this"));
     }
-    let types: Vec<String> = types.map(|ty| format!("{ty:?}")).collect();
-    let is_open = types.iter().any(|ty| ty == "Any" || ty == "Untyped");
+    let types: Vec<Type> = types.collect();
+    let is_undeclared = |ty: &Type| matches!(ty, Type::Named(name) if module.type_def(name).is_none());
+    let is_open = types.iter().any(|ty| ty.is_unknown() || is_undeclared(ty));
+    let types: Vec<String> = types.iter().map(|ty| format!("{ty:?}")).collect();
     let help = match module.is_registered(primitive.name) {
         true => Some(of_registered),
         false => is_open.then_some(

@@ -15,7 +15,7 @@ use crate::analyses::changed_globals;
 use crate::derivative_entries::RegisteredDerivatives;
 use crate::differentiation::base_names::BaseNames;
 use crate::differentiation::dispatch::{self, Candidate};
-use crate::differentiation::preparation::{by_its_rule, prepared_body};
+use crate::differentiation::preparation::{OpenArithmetic, by_its_rule, prepared_body};
 use crate::differentiation::signatures::Signature;
 use crate::differentiation::witnesses::given_derivative;
 use crate::infer_types::returned_type;
@@ -73,6 +73,7 @@ pub(super) struct Derivation<'a> {
     pub(super) registered: RegisteredDerivatives,
     /// Whether nothing may go to the first block of a prepared function.
     pub(super) frees_entry: bool,
+    pub(super) open_arithmetic: OpenArithmetic,
     /// What a value that is called may be.
     candidates: Vec<Candidate>,
     base_names: BaseNames,
@@ -101,6 +102,7 @@ impl<'a> Derivation<'a> {
             may_be_caught: may_be_caught(module, roots, &candidates),
             registered,
             thunks: Thunks::default(),
+            open_arithmetic: OpenArithmetic::Stays,
             candidates,
             base_names: BaseNames::default(),
             prepared: RefCell::default(),
@@ -125,7 +127,13 @@ impl<'a> Derivation<'a> {
 
     fn prepare(&self, position: usize, function: &Function<BBCode>) -> Result<Prepared, PassError> {
         let by_rule = by_its_rule(NAME, self.rules, RuleKind::Jvp, function)?;
-        let mut bb = prepared_body(NAME, self.module, by_rule.as_ref().unwrap_or(function), &self.candidates)?;
+        let mut bb = prepared_body(
+            NAME,
+            self.module,
+            by_rule.as_ref().unwrap_or(function),
+            &self.candidates,
+            self.open_arithmetic,
+        )?;
         let error = |error: EditError| PassError::new(NAME, &function.name, error.to_string());
         if self.frees_entry {
             free_entry(&mut bb).map_err(error)?;

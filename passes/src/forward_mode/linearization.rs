@@ -46,6 +46,7 @@ use self::rule_differentials::RuleDifferentials;
 use super::derivation::{Derivation, Prepared};
 use super::transform::{Failure, Transform};
 use crate::differentiation::additions::add_generated;
+use crate::differentiation::preparation::derived;
 use crate::differentiation::signatures::{Signature, Signatures};
 use crate::manager::{PassResult, named_or_only, run_on_function};
 use crate::rules::RuleTable;
@@ -145,10 +146,25 @@ fn generate_all(module: &Module<BBCode>, name: &Name, options: &Options) -> Resu
     let Some(root) = module.function_index(name) else {
         return Err(error(format!("there is no function `{name}`")));
     };
-    let mut derivation = Derivation::new(module, &table, &[root], 1);
+    derived(module, |open_arithmetic| {
+        let mut derivation = Derivation::new(module, &table, &[root], 1);
+        derivation.frees_entry = true;
+        derivation.open_arithmetic = open_arithmetic;
+        generate_root(&derivation, name, root, options)
+    })
+}
+
+/// Derives the function of this name, which is at this position, and all that it calls.
+fn generate_root(
+    derivation: &Derivation<'_>,
+    name: &Name,
+    root: usize,
+    options: &Options,
+) -> Result<Generated, PassError> {
+    let error = |message: String| PassError::new(NAME, name, message);
+    let module = derivation.module;
     derivation.check_globals(&[root])?;
-    derivation.frees_entry = true;
-    let wanted = super::wanted(&derivation, name, root, options.with_respect_to.as_deref())?;
+    let wanted = super::wanted(derivation, name, root, options.with_respect_to.as_deref())?;
     let root = Signature { function: root, wanted };
     let names = LinearizationNames::with_base(&derivation.base(&root));
     let mut generated = Generated { names, functions: Vec::new(), types: Vec::new() };
@@ -166,7 +182,7 @@ fn generate_all(module: &Module<BBCode>, name: &Name, options: &Options) -> Resu
             }
         }
         let Some(prepared) = derivation.prepared(signature.function)? else { continue };
-        let made = linearized(&derivation, &prepared, &signature, names.clone(), &rules)
+        let made = linearized(derivation, &prepared, &signature, names.clone(), &rules)
             .map_err(|failure| failure.of(function, &prepared))?;
         signatures.add(made.called);
         generated.types.extend(made.step);

@@ -21,7 +21,7 @@ use crate::analyses::failing::{failing_statements, phi_from_outside};
 use crate::derivative_entries::RegisteredDerivatives;
 use crate::differentiation::base_names::{BaseNames, base_name};
 use crate::differentiation::dispatch::{self, Candidate};
-use crate::differentiation::preparation::{by_its_rule, prepared_body};
+use crate::differentiation::preparation::{OpenArithmetic, by_its_rule, prepared_body};
 use crate::differentiation::signatures::Signature;
 use crate::differentiation::witnesses::given_derivative;
 use crate::infer_types::returned_type;
@@ -198,6 +198,7 @@ pub(super) struct Derivation<'a> {
     pub(super) registered: RegisteredDerivatives,
     /// The thunks through which derivatives that the module has are called, and their pullbacks.
     pub(super) thunks: Thunks,
+    pub(super) open_arithmetic: OpenArithmetic,
     /// What a value that is called may be.
     candidates: Vec<Candidate>,
     roots: Vec<usize>,
@@ -227,6 +228,7 @@ impl<'a> Derivation<'a> {
             rule_pullbacks: RulePullbacks::default(),
             registered: RegisteredDerivatives::of(module, DerivativeKind::Vjp),
             thunks: Thunks::default(),
+            open_arithmetic: OpenArithmetic::Stays,
             candidates,
             roots: roots.to_vec(),
             sharing: OnceCell::new(),
@@ -269,7 +271,13 @@ impl<'a> Derivation<'a> {
 
     fn prepare(&self, function: &Function<BBCode>) -> Result<Prepared, PassError> {
         let by_rule = by_its_rule(NAME, self.rules, RuleKind::Vjp, function)?;
-        let mut bb = prepared_body(NAME, self.module, by_rule.as_ref().unwrap_or(function), &self.candidates)?;
+        let mut bb = prepared_body(
+            NAME,
+            self.module,
+            by_rule.as_ref().unwrap_or(function),
+            &self.candidates,
+            self.open_arithmetic,
+        )?;
         if let Some(phi) = phi_from_outside(&bb) {
             let message = "what a φ of the first block takes from outside of the function is undefined when it runs";
             return Err(PassError::new(NAME, &function.name, message).at(&bb, phi).at_origin(function));

@@ -452,7 +452,7 @@ impl Classifier<'_> {
                 Some(kind) => Operation::Resize { object: object.clone(), rest: rest.to_vec(), kind },
                 None => Operation::Unknown,
             },
-            ("jl_array_sizehint" | "print" | "println" | "use_once!", _) => Operation::Steps,
+            ("jl_array_sizehint" | "print" | "println" | "use_once!" | "no_derivative", _) => Operation::Steps,
             ("reset_shadow!", [object]) => Operation::Whole { object: object.clone(), from: None, kind: Whole::Reset },
             ("add_shadow!", [object, from]) => {
                 Operation::Whole { object: object.clone(), from: Some(from.clone()), kind: Whole::Add }
