@@ -51,7 +51,10 @@ impl Asked {
     /// What becomes of a statement, if it is one of which the run tells the types.
     fn split(self, bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -> Option<Split> {
         let arithmetic = split(bb, module, inst, self);
-        arithmetic.or_else(|| split_arrays(bb, module, inst).filter(|_| self == Asked::Open))
+        match self {
+            Asked::Numbers => arithmetic,
+            Asked::Open => arithmetic.or_else(|| split_arrays(bb, module, inst)),
+        }
     }
 }
 

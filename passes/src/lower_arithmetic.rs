@@ -58,7 +58,7 @@ fn lowered(
         ("!=", 2) => "ne_float",
         ("muladd", 3) => "muladd_float",
         ("fma", 3) => "fma_float",
-        // These stay what they are. A float is multiplied by itself so many times as an integer says, and an integer made a float for a float.
+        // These stay what they are. What is raised to a float becomes one; a power that is an integer is no float.
         ("^", 2) if args.get(1).is_some_and(|power| bb.operand_type(power).as_float().is_some()) => "^",
         ("hypot", 2) => "hypot",
         ("atan", 2) => "atan",

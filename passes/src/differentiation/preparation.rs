@@ -121,9 +121,7 @@ pub(crate) fn prepared_body(
     let dispatched = dispatch::dispatch(module, &mut bb, candidates);
     if dispatched.map_err(|error| PassError::new(pass, &function.name, error.to_string()))? {
         // What a candidate returns is known where it is called.
-        infer_types::run(&mut bb, &context)?;
-        arithmetic_splitting::run(&mut bb, &context)?;
-        lower_arithmetic::run(&mut bb, &context)?;
+        infer_and_lower(&mut bb, &context)?;
     }
     if open_arithmetic == OpenArithmetic::Asks {
         ask_for_numbers(&mut bb, &context)?;
@@ -134,9 +132,15 @@ pub(crate) fn prepared_body(
 /// Splits open arithmetic until what follows of it is split, too.
 fn ask_for_numbers(bb: &mut BBCode, context: &Context<'_>) -> Result<(), PassError> {
     while arithmetic_splitting::run_on_open(bb, context)? {
-        infer_types::run(bb, context)?;
-        arithmetic_splitting::run(bb, context)?;
-        lower_arithmetic::run(bb, context)?;
+        infer_and_lower(bb, context)?;
+    }
+    Ok(())
+}
+
+/// Finds types that are known now, and turns arithmetic on such numbers into intrinsics.
+fn infer_and_lower(bb: &mut BBCode, context: &Context<'_>) -> Result<(), PassError> {
+    for run in [infer_types::run, arithmetic_splitting::run, lower_arithmetic::run] {
+        run(bb, context)?;
     }
     Ok(())
 }

@@ -73,6 +73,7 @@ pub(super) struct Derivation<'a> {
     pub(super) registered: RegisteredDerivatives,
     /// Whether nothing may go to the first block of a prepared function.
     pub(super) frees_entry: bool,
+    /// Whether the run asks what the operands of open arithmetic are.
     pub(super) open_arithmetic: OpenArithmetic,
     /// What a value that is called may be.
     candidates: Vec<Candidate>,

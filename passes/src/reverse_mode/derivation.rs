@@ -198,6 +198,7 @@ pub(super) struct Derivation<'a> {
     pub(super) registered: RegisteredDerivatives,
     /// The thunks through which derivatives that the module has are called, and their pullbacks.
     pub(super) thunks: Thunks,
+    /// Whether the run asks what the operands of open arithmetic are.
     pub(super) open_arithmetic: OpenArithmetic,
     /// What a value that is called may be.
     candidates: Vec<Candidate>,
