@@ -384,6 +384,35 @@ fn bundles_give_derivatives() {
     }
 }
 
+/// A square of what only the run knows to be a float.
+const OF_ANYTHING: &str = "
+function square(x::Any)::Any
+1 ─ %1 = Base.:*(x, x)::Any
+└──      return %1
+end
+
+function square_of_float(x::Float64)::Float64
+1 ─ %1 = Main.square(x)::Any
+│   %2 = Core.typeassert(%1, Float64)::Float64
+└──      return %2
+end
+
+function of_anything(x::Float64)
+1 ─ %1 = BBKit.differentiable_function(Main.square_of_float, 2)::BBKit.DifferentiableFunction{Tuple{Float64}, Float64}
+│   %2 = Main.gradient1(%1, x)
+│   %3 = Main.tangent1(%1, x)
+│   %4 = Core.tuple(%2, %3)
+└──      return %4
+end
+";
+
+#[test]
+fn arithmetic_on_what_only_the_run_knows_has_both_derivatives() {
+    let mut module = read(&[TEXT, OF_ANYTHING].concat());
+    assert_eq!(canonicalize(&mut module), Ok(true));
+    assert_eq!(run(&ircode(&module), "of_anything", &[3.0]), "((nothing, 6.0), (9.0, 6.0))");
+}
+
 #[test]
 fn what_has_identity_has_a_shadow() {
     let module = ircode(&canonical());

@@ -241,18 +241,21 @@ fn generate_jvps(
     let rules =
         RuleTable::of_module(module).map_err(|problem| vec![PassError::new(NAME, &first, problem.to_string())])?;
     let positions: Vec<usize> = roots.iter().filter_map(|(name, _)| module.function_index(name)).collect();
-    let derivation = Derivation::new(module, &rules, &positions, 1);
-    derivation.check_globals(&positions).map_err(|error| vec![error])?;
-    let mut generated = Generated::new(first);
-    let made = generate_several(
-        module,
-        roots,
-        |name, function, numbers| wanted(&derivation, name, function, Some(numbers)),
-        |signature| generate(&derivation, signature, &mut generated),
-        |signature| derivation.name(signature),
-    )?;
-    generated.finish(&derivation);
-    Ok((generated, made))
+    derived(module, |open_arithmetic| {
+        let mut derivation = Derivation::new(module, &rules, &positions, 1);
+        derivation.open_arithmetic = open_arithmetic;
+        derivation.check_globals(&positions).map_err(|error| vec![error])?;
+        let mut generated = Generated::new(first.clone());
+        let made = generate_several(
+            module,
+            roots,
+            |name, function, numbers| wanted(&derivation, name, function, Some(numbers)),
+            |signature| generate(&derivation, signature, &mut generated),
+            |signature| derivation.name(signature),
+        )?;
+        generated.finish(&derivation);
+        Ok((generated, made))
+    })
 }
 
 /// Makes a derivative, and gives those that it calls.

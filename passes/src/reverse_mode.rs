@@ -428,18 +428,22 @@ fn generate_vjps(
 ) -> Result<(Generated, Vec<Made>), Vec<PassError>> {
     let rules = RuleTable::of_module(module).map_err(|error| vec![PassError::new(NAME, first, error.to_string())])?;
     let positions: Vec<usize> = roots.iter().filter_map(|(name, _)| module.function_index(name)).collect();
-    let derivation = Derivation::new(module, &rules, &positions, Carrier::LinearMaps, Savings::default());
-    derivation.check_globals(&positions).map_err(|error| vec![error])?;
-    let mut generated = Generated::default();
-    let made = generate_several(
-        module,
-        roots,
-        |name, function, numbers| wanted(&derivation, name, function, Some(numbers)),
-        |signature| generate(&derivation, signature, None, &mut generated),
-        |signature| derivation.names(signature).forward,
-    )?;
-    generated.finish(&derivation);
-    Ok((generated, made))
+    derived(module, |open_arithmetic| {
+        let mut derivation =
+            Derivation::new(module, &rules, &positions, Carrier::LinearMaps, Savings::default());
+        derivation.open_arithmetic = open_arithmetic;
+        derivation.check_globals(&positions).map_err(|error| vec![error])?;
+        let mut generated = Generated::default();
+        let made = generate_several(
+            module,
+            roots,
+            |name, function, numbers| wanted(&derivation, name, function, Some(numbers)),
+            |signature| generate(&derivation, signature, None, &mut generated),
+            |signature| derivation.names(signature).forward,
+        )?;
+        generated.finish(&derivation);
+        Ok((generated, made))
+    })
 }
 
 /// Makes a derivative, and gives those that it calls. Of what was asked for itself there are the options, and where warnings go.

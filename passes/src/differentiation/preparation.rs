@@ -56,10 +56,10 @@ pub(crate) enum OpenArithmetic {
 
 /// What is derived of a module: without looking at what open arithmetic may be, which the run would have to ask for each time, and if that has no derivative, with it. The
 /// error is what is left then.
-pub(crate) fn derived<T>(
+pub(crate) fn derived<T, E>(
     module: &Module<BBCode>,
-    derive: impl Fn(OpenArithmetic) -> Result<T, PassError>,
-) -> Result<T, PassError> {
+    derive: impl Fn(OpenArithmetic) -> Result<T, E>,
+) -> Result<T, E> {
     derive(OpenArithmetic::Stays).or_else(|error| {
         match module.functions().iter().any(|function| arithmetic_splitting::may_have_open(function, module)) {
             true => derive(OpenArithmetic::Asks),

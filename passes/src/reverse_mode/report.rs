@@ -8,6 +8,7 @@ use super::derivation::Derivation;
 use super::plan::Plan;
 use super::{Carrier, Savings};
 use super::{NAME, Options, wanted};
+use crate::differentiation::preparation::derived;
 use crate::rules::RuleTable;
 use crate::{PassError, link_methods};
 
@@ -28,7 +29,7 @@ impl Activity {
 }
 
 /// The activity of a function.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct ActivityReport {
     /// Of the arguments, from `_2` on: whether each is one with respect to which the function is differentiated.
     pub arguments: Vec<bool>,
@@ -49,14 +50,23 @@ pub fn activity(module: &mut Module<BBCode>, name: &Name, options: &Options) -> 
     let rules = RuleTable::of_module(module).map_err(|error| PassError::new(NAME, name, error.to_string()))?;
     let absent = || PassError::new(NAME, name, format!("there is no function `{name}`"));
     let root = module.function_index(name).ok_or_else(absent)?;
-    let function = module.functions().get(root).ok_or_else(absent)?;
-    let derivation = Derivation::new(module, &rules, &[root], Carrier::Stacks, Savings::none());
-    let wanted = wanted(&derivation, name, root, options.with_respect_to.as_deref())?;
+    derived(module, |open_arithmetic| {
+        let mut derivation = Derivation::new(module, &rules, &[root], Carrier::Stacks, Savings::none());
+        derivation.open_arithmetic = open_arithmetic;
+        report_of(&derivation, root, options)
+    })
+}
+
+/// The activity of the function at this position.
+fn report_of(derivation: &Derivation<'_>, root: usize, options: &Options) -> Result<ActivityReport, PassError> {
+    let Some(function) = derivation.module.functions().get(root) else { return Ok(ActivityReport::default()) };
+    let name = &function.name;
+    let wanted = wanted(derivation, name, root, options.with_respect_to.as_deref())?;
     let arguments = wanted.iter().skip(1).copied().collect();
     let mut statements = vec![Activity::default(); function.body.all_insts().count()];
-    let prepared = derivation.prepared(root)?.ok_or_else(absent)?;
+    let Some(prepared) = derivation.prepared(root)? else { return Ok(ActivityReport::default()) };
     let names = super::DerivativeNames::of(name);
-    let plan = Plan::new(&derivation, name, names, &prepared, wanted, function.parameters.clone(), false)
+    let plan = Plan::new(derivation, name, names, &prepared, wanted, function.parameters.clone(), false)
         .map_err(|error| error.at_origin(function))?;
     let useful = useful(&plan);
     for (id, inst) in plan.primal.all_insts() {
