@@ -178,7 +178,7 @@ pub(crate) fn prepare(
     let mut code = Code {
         name: function.name.clone(),
         arguments: (!ir.argtypes.is_empty()).then_some(ir.argtypes.len()),
-        argtypes: ir.argtypes.iter().map(|ty| argument_type(module, ty)).collect(),
+        argtypes: ir.argtypes.iter().map(|ty| module.dispatch_type(ty)).collect(),
         varargs: function.varargs,
         registers: arguments + ops.len(),
         types: if with_types { declared_types(ir) } else { Vec::new() },
@@ -201,11 +201,6 @@ fn value_type(ty: &Type) -> Type {
         None if ty.is_known_value() => Type::Any,
         None => ty.clone(),
     }
-}
-
-/// The type of an argument, by which methods are chosen: a method for one function is for no other.
-fn argument_type(module: &Module<IRCode>, ty: &Type) -> Type {
-    module.type_of_known_function(ty).unwrap_or_else(|| value_type(ty))
 }
 
 /// The number of arguments that the code has or uses.

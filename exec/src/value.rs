@@ -4,6 +4,7 @@ use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 use std::sync::Arc;
 
+use ircode::three_valued::{all, any};
 use ircode::{ClosureType, Constant, Name, Scalar, Type, is_below, is_nearer, is_parameter_below, open_tuple};
 
 use crate::error::RunErrorKind;
@@ -477,13 +478,9 @@ pub(crate) fn known_isa(value: &Value, ty: &Type) -> Option<bool> {
     match (ty, value) {
         (Type::Any | Type::Untyped, _) => Some(true),
         (Type::Bottom, _) => Some(false),
-        (Type::Union(members), _) => {
-            let answers: Vec<Option<bool>> = members.iter().map(|member| known_isa(value, member)).collect();
-            match answers.contains(&Some(true)) {
-                true => Some(true),
-                false => answers.iter().all(Option::is_some).then_some(false),
-            }
-        }
+        // The one value of which the compiler knew that it is there is not looked at.
+        (Type::Named(_), _) if ty.is_known_value() => None,
+        (Type::Union(members), _) => any(members.iter().map(|member| known_isa(value, member))),
         (Type::Tuple(types), Value::Tuple(tuple)) => tuple_isa(tuple.0.fields.values(), types, None),
         (Type::Named(_), Value::Tuple(tuple)) => match open_tuple(ty) {
             Some((first, rest)) => tuple_isa(tuple.0.fields.values(), &first, Some(&rest)),
@@ -550,11 +547,7 @@ fn tuple_isa(values: &[Value], types: &[Type], rest: Option<&Type>) -> Option<bo
         return Some(false);
     }
     let asked = types.iter().chain(std::iter::repeat(rest.unwrap_or(&Type::Any)));
-    let answers: Vec<Option<bool>> = values.iter().zip(asked).map(|(value, ty)| known_isa(value, ty)).collect();
-    match answers.contains(&Some(false)) {
-        true => Some(false),
-        false => answers.iter().all(Option::is_some).then_some(true),
-    }
+    all(values.iter().zip(asked).map(|(value, ty)| known_isa(value, ty)))
 }
 
 /// Whether a type, as a value, is of the type of this name: types of types differ in whether these have parameters that are open.

@@ -209,9 +209,10 @@ impl<F> Module<F> {
     /// let module: Module<IRCode> = Module::new();
     /// assert_eq!(module.dispatch_type(&Type::parse("Core.Const(2.5)")), Type::FLOAT64);
     /// assert_eq!(module.dispatch_type(&Type::parse("Core.Const(Base.sin)")), Type::parse("typeof(sin)"));
+    /// assert_eq!(module.dispatch_type(&Type::parse("Core.Const((sin, 2))")), Type::parse("Tuple{typeof(sin),Int64}"));
     /// ```
     pub fn dispatch_type(&self, ty: &Type) -> Type {
-        self.type_of_known_function(ty).unwrap_or_else(|| ty.widened().unwrap_or_else(|| ty.clone()))
+        ty.widened_by(&|ty| self.type_of_known_function(ty)).unwrap_or_else(|| ty.clone())
     }
 
     /// What a global is.

@@ -3,8 +3,9 @@
 use crate::fields::is_vararg;
 use crate::module::Module;
 use crate::name::Name;
-use crate::subtypes::{all, are_one, is_below, open_tuple};
+use crate::subtypes::{are_one, is_below, open_tuple};
 use crate::tangents::shadowed_name;
+use crate::three_valued::{all, any};
 use crate::types::Type;
 
 impl<F> Module<F> {
@@ -39,13 +40,7 @@ impl<F> Module<F> {
                 let first = answers.next()??;
                 answers.all(|answer| answer == Some(first)).then_some(first)
             }
-            (_, Type::Union(members)) => {
-                let answers: Vec<Option<bool>> = members.iter().map(|member| self.is_a(given, member)).collect();
-                match answers.contains(&Some(true)) {
-                    true => Some(true),
-                    false => answers.iter().all(|answer| *answer == Some(false)).then_some(false),
-                }
-            }
+            (_, Type::Union(members)) => any(members.iter().map(|member| self.is_a(given, member))),
             (Type::Tuple(given), Type::Tuple(asked)) => {
                 if given.iter().chain(asked.iter()).any(is_vararg) {
                     return None;
@@ -81,7 +76,7 @@ impl<F> Module<F> {
 
     /// Whether all values of each given type are of the one that is asked for.
     fn are_all<'t>(&self, pairs: impl Iterator<Item = (&'t Type, &'t Type)>) -> Option<bool> {
-        all(pairs.map(|(given, asked)| self.is_a(given, asked)).collect())
+        all(pairs.map(|(given, asked)| self.is_a(given, asked)))
     }
 
     /// Whether two types are one, though they may name a declared type in two ways; `None` if names that are not declared leave that open.

@@ -148,6 +148,8 @@ pub enum ResultType {
     ProductOfElements,
     /// An array of the first operand; the others are its dimensions, or a tuple of them.
     Filled,
+    /// An array of the type that the first operand names; the others are as above.
+    New,
     /// An array of what the first operand, a function, gives for elements of the others.
     Mapped,
     /// The field of the first operand that the second names.

@@ -5,6 +5,7 @@ use std::cmp::Ordering;
 use crate::name::Name;
 use crate::tangents::last_part;
 use crate::text::balanced::{parted, split_depth_0};
+use crate::three_valued::{all, any};
 use crate::types::Type;
 
 /// The abstract types above the ones that Julia's library defines, the nearest first, without `Any`: what a type is called, and those. `$1` is
@@ -499,23 +500,9 @@ pub fn is_parameter_below(given: &Type, bound: &Type) -> Option<bool> {
     match (given, bound) {
         (_, Type::Any) => Some(true),
         (Type::Any, _) => Some(false),
-        (Type::Union(members), _) => all(members.iter().map(|member| is_parameter_below(member, bound)).collect()),
-        (_, Type::Union(members)) => {
-            let answers: Vec<Option<bool>> = members.iter().map(|member| is_parameter_below(given, member)).collect();
-            match answers.contains(&Some(true)) {
-                true => Some(true),
-                false => answers.iter().all(Option::is_some).then_some(false),
-            }
-        }
+        (Type::Union(members), _) => all(members.iter().map(|member| is_parameter_below(member, bound))),
+        (_, Type::Union(members)) => any(members.iter().map(|member| is_parameter_below(given, member))),
         _ => is_below(given, None, bound),
-    }
-}
-
-/// Whether all answers are yes; no if one is no.
-pub(crate) fn all(answers: Vec<Option<bool>>) -> Option<bool> {
-    match answers.contains(&Some(false)) {
-        true => Some(false),
-        false => answers.iter().all(Option::is_some).then_some(true),
     }
 }
 
@@ -530,7 +517,7 @@ fn is_same(a: &str, b: &str, nesting: usize) -> Option<bool> {
     let nesting = nesting.checked_sub(1)?;
     match (Applied::of(a), Applied::of(b)) {
         (Some(a), Some(b)) if is_one_name(&a.base, &b.base) && a.parameters.len() == b.parameters.len() => {
-            all(a.parameters.iter().zip(&b.parameters).map(|(a, b)| is_same(a, b, nesting)).collect())
+            all(a.parameters.iter().zip(&b.parameters).map(|(a, b)| is_same(a, b, nesting)))
         }
         _ => Some(false),
     }

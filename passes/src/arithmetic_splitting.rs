@@ -141,8 +141,7 @@ fn split(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>, asked: A
         true => Type::union(ways.iter().filter_map(|way| way.ty.clone())),
         false => inst.ty.clone(),
     };
-    let operands = [&call.callee].into_iter().chain(&call.args).cloned().collect();
-    Some(Split { operands, ways, rest, ty, line: inst.line })
+    Some(Split { ty, ..Split::of(inst, ways, rest)? })
 }
 
 /// What becomes of a statement that reads elements of what may be an array, or something else.
@@ -167,9 +166,7 @@ fn split_arrays(bb: &BBCode, module: &Module<BBCode>, inst: &Instruction<Ids>) -
     let at = at + 1 + call.args.len().checked_sub(args.len())?;
     let way = |array: Type| Way { callee: None, tests: vec![(at, array)], ty: None };
     let ways = arrays.into_iter().map(way).collect();
-    let operands = [&call.callee].into_iter().chain(&call.args).cloned().collect();
-    let rest = Rest::NoDerivative(primitive.name.into());
-    Some(Split { operands, ways, rest, ty: inst.ty.clone(), line: inst.line })
+    Split::of(inst, ways, Rest::NoDerivative(primitive.name.into()))
 }
 
 /// The numbers that the values of a type are.

@@ -1,7 +1,7 @@
 //! Makes values of the elements of small arrays.
 
 use bbcode::{BBCode, EditError, Ids, InstId};
-use ircode::{Constant, LineInfo, Module, NewInstruction, Operand, Scalar, Stmt, Type};
+use ircode::{Constant, ElementAccess, LineInfo, Module, NewInstruction, Operand, Scalar, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use crate::analyses::local_arrays::{dimensions, local_arrays};
@@ -83,12 +83,7 @@ fn replaceable(bb: &BBCode, module: &Module<BBCode>) -> Vec<Array> {
     }
     for (id, inst) in bb.all_insts() {
         let (mut array, mut access) = (None, None);
-        if let Some((primitive, args)) = module.primitive_call(&inst.stmt) {
-            let (of, stored, indices) = match (primitive.name, args) {
-                ("arrayref" | "const_arrayref", [_, of, indices @ ..]) => (of, None, indices),
-                ("arrayset", [_, of, stored, indices @ ..]) => (of, Some(stored), indices),
-                _ => (&Operand::nothing(), None, args),
-            };
+        if let Some(ElementAccess { array: of, indices, stored, .. }) = module.element_access(&inst.stmt) {
             array = of.as_value().filter(|of| found.contains_key(*of));
             if let Some(of) = array.and_then(|of| found.get(of)) {
                 let fits = match stored {

@@ -7,7 +7,7 @@ use ircode::{CallNode, Callee, Constant, Instruction, Module, Operand, Scalar, S
 use crate::PassResult;
 use crate::analyses::effects::field_type;
 use crate::manager::Context;
-use crate::replace::Replacements;
+use crate::replace::{Replacements, may_be_of};
 
 /// The pass's name on the command line.
 pub const NAME: &str = "constant-folding";
@@ -70,7 +70,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
             }
             let Some(inst) = bb.inst(id) else { continue };
             let Some(value) = simplified(bb, context.module, inst) else { continue };
-            if value.as_value() == Some(id) {
+            if value.as_value() == Some(id) || !may_be_of(context.module, bb, &value, &inst.ty) {
                 continue;
             }
             replaced.insert(id, value.clone());
@@ -158,11 +158,15 @@ fn value_of_call(
     primitive: &Primitive,
     args: &[Operand<Ids>],
 ) -> Option<Operand<Ids>> {
-    if let ("isa", [value, ty]) = (primitive.name, args) {
-        let known = module.is_a(&bb.operand_type(value), &module.named_type(ty)?);
-        return known.map(|known| Constant::bool(known).into());
+    let is_a = |value: &Operand<Ids>, ty: &Type| {
+        module.is_a(&bb.operand_type(value), ty).map(|known| Operand::from(Constant::bool(known)))
+    };
+    match (primitive.name, args) {
+        ("isa", [value, ty]) => is_a(value, &module.named_type(ty)?),
+        // There is one value of this type.
+        ("===", [value, other] | [other, value]) if other.is_nothing() => is_a(value, &Type::Nothing),
+        _ => folded(module, primitive, args).or_else(|| identity(bb, module, primitive, args)),
     }
-    folded(module, primitive, args).or_else(|| identity(bb, module, primitive, args))
 }
 
 /// What a primitive gives for constants, as the interpreter computes it; of a choice only the condition need be one.

@@ -8,7 +8,7 @@ use slotmap::SecondaryMap;
 use crate::PassResult;
 use crate::constant_folding::folded;
 use crate::manager::Context;
-use crate::replace::Replacements;
+use crate::replace::{Replacements, may_be_of};
 use crate::simplify_cfg::{fill_empty_blocks, fold_constant_branches};
 
 /// The pass's name on the command line.
@@ -263,7 +263,10 @@ impl<'p> Solver<'p> {
     fn evaluate(&self, inst: &Instruction<Ids>) -> Option<Cell> {
         match &inst.stmt {
             Stmt::Value(value) => cell(&self.cells, value),
-            Stmt::Pi(pi) => cell(&self.cells, &pi.value),
+            Stmt::Pi(pi) => Some(match cell(&self.cells, &pi.value)? {
+                Cell::Constant(value) if !may_be_of(self.module, self.bb, &value, &pi.ty) => Cell::Varies,
+                cell => cell,
+            }),
             stmt => {
                 let Some((primitive, args)) = self.module.primitive_call(stmt) else { return Some(Cell::Varies) };
                 let mut known = Operands::<Ids>::with_capacity(args.len());
@@ -292,6 +295,12 @@ impl<'p> Solver<'p> {
     }
 
     fn lower(&mut self, id: InstId, cell: Cell) {
+        let is_declared =
+            |value: &Operand<Ids>| self.bb.inst(id).is_none_or(|inst| may_be_of(self.module, self.bb, value, &inst.ty));
+        let cell = match cell {
+            Cell::Constant(value) if !is_declared(&value) => Cell::Varies,
+            cell => cell,
+        };
         let known = self.cells.get(id);
         // What varies stays so, whatever is found out about its operands.
         if known != Some(&cell) && known != Some(&Cell::Varies) {

@@ -2,12 +2,12 @@
 
 use bbcode::{BBCode, BlockGraph, Ids, InstId};
 use ircode::graph::DomTree;
-use ircode::{Constant, Operand, Stmt, Type};
+use ircode::{Constant, Module, Operand, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use crate::PassResult;
 use crate::manager::Context;
-use crate::replace::Replacements;
+use crate::replace::{Replacements, may_be_of};
 use crate::simplify_cfg::fill_empty_blocks;
 
 /// The pass's name on the command line.
@@ -25,9 +25,9 @@ pub const NAME: &str = "copy-propagation";
 /// until nothing changes: in a program without irreducible loops no superfluous φ is left, in one with such loops φs may
 /// be that name each other and one other value. Each φ remembers up to where its values are known to be the same, and goes on
 /// from there when one of them is replaced, so that all of it takes n log n steps.
-pub fn run(bb: &mut BBCode, _: &Context<'_>) -> PassResult {
+pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let graph = bb.cfg();
-    let mut search = Search::new(bb, &graph);
+    let mut search = Search::new(context.module, bb, &graph);
     search.solve(bb, &graph);
     let Search { mut replaced, removed, .. } = search;
     if removed.is_empty() {
@@ -60,7 +60,8 @@ struct Phi {
     queued: bool,
 }
 
-struct Search {
+struct Search<'m> {
+    module: &'m Module<BBCode>,
     domtree: DomTree,
     replaced: Replacements,
     /// What is replaced, in the order in which it was found.
@@ -70,10 +71,11 @@ struct Search {
     users: SecondaryMap<InstId, Vec<usize>>,
 }
 
-impl Search {
-    fn new(bb: &BBCode, graph: &BlockGraph) -> Search {
+impl<'m> Search<'m> {
+    fn new(module: &'m Module<BBCode>, bb: &BBCode, graph: &BlockGraph) -> Self {
         let domtree = graph.dominators();
         let mut search = Search {
+            module,
             domtree,
             replaced: Replacements::new(),
             removed: Vec::new(),
@@ -85,11 +87,11 @@ impl Search {
             // The type of the last statement may be all that says why control does not go on.
             for (id, inst) in bb.insts(block).filter(|(_, inst)| inst.ty != Type::Bottom) {
                 match &inst.stmt {
-                    Stmt::Value(value) if is_copy(bb, &inst.ty, value) && !value.is_nothing() => {
+                    Stmt::Value(value) if is_copy(module, bb, &inst.ty, value) && !value.is_nothing() => {
                         search.replaced.insert(id, value.clone());
                         search.removed.push(id);
                     }
-                    Stmt::Pi(pi) if is_copy(bb, &pi.ty, &pi.value) && is_copy(bb, &inst.ty, &pi.value) => {
+                    Stmt::Pi(pi) if [&pi.ty, &inst.ty].iter().all(|ty| is_copy(module, bb, ty, &pi.value)) => {
                         search.replaced.insert(id, pi.value.clone());
                         search.removed.push(id);
                     }
@@ -128,7 +130,7 @@ impl Search {
                 }
                 None => true,
             };
-            if !inside || bb.inst(id).is_none_or(|inst| !is_copy(bb, &inst.ty, &value)) {
+            if !inside || bb.inst(id).is_none_or(|inst| !is_copy(self.module, bb, &inst.ty, &value)) {
                 continue;
             }
             self.replaced.insert(id, value.clone());
@@ -190,12 +192,15 @@ fn can_spread(operand: &Operand<Ids>) -> bool {
 }
 
 /// Whether an operand can stand for a copy of it of this type: the type says nothing that the operand's own does not.
-fn is_copy(bb: &BBCode, ty: &Type, operand: &Operand<Ids>) -> bool {
+fn is_copy(module: &Module<BBCode>, bb: &BBCode, ty: &Type, operand: &Operand<Ids>) -> bool {
     if !can_spread(operand) {
         return false;
     }
-    if ty.is_unknown() || operand.as_constant().is_some() {
+    if ty.is_unknown() {
         return true;
+    }
+    if operand.as_constant().is_some() {
+        return may_be_of(module, bb, operand, ty);
     }
     let known = bb.operand_type(operand);
     !known.is_unknown() && known.members().iter().all(|member| ty.members().contains(member))

@@ -2,7 +2,7 @@
 
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
 use hashbrown::HashMap;
-use ircode::{Constant, Instruction, Module, NewInstruction, Operand, Scalar, Stmt};
+use ircode::{Constant, ElementAccess, Instruction, Module, NewInstruction, Operand, Scalar, Stmt};
 use smallvec::SmallVec;
 
 use crate::analyses::effects::effects;
@@ -191,25 +191,17 @@ fn merge(bb: &mut BBCode, earlier: Increment, later: Increment) -> Result<Increm
 
 /// The element that a statement loads.
 fn loaded(module: &Module<BBCode>, inst: &Instruction<Ids>) -> Option<Element> {
-    match module.primitive_call(&inst.stmt)? {
-        (primitive, [_, array, indices @ ..]) if matches!(primitive.name, "arrayref" | "const_arrayref") => {
-            element(array, indices)
-        }
-        _ => None,
-    }
+    module.element_access(&inst.stmt).filter(|access| access.stored.is_none()).and_then(element)
 }
 
 /// The element that a statement stores.
 fn stored(module: &Module<BBCode>, inst: &Instruction<Ids>) -> Option<Element> {
-    match module.primitive_call(&inst.stmt)? {
-        (primitive, [_, array, _, indices @ ..]) if primitive.name == "arrayset" => element(array, indices),
-        _ => None,
-    }
+    module.element_access(&inst.stmt).filter(|access| access.stored.is_some()).and_then(element)
 }
 
-fn element(array: &Operand<Ids>, indices: &[Operand<Ids>]) -> Option<Element> {
-    std::iter::once(array)
-        .chain(indices)
+fn element(access: ElementAccess<'_, Ids>) -> Option<Element> {
+    std::iter::once(access.array)
+        .chain(access.indices)
         .map(|operand| match operand {
             Operand::Value(value) => Some(Name::Value(*value)),
             Operand::Argument(argument) => Some(Name::Argument(argument.0)),

@@ -334,6 +334,19 @@ fn callee_type(module: &Module<BBCode>, callee: &Operand<Ids>) -> Option<Type> {
     }
 }
 
+/// How many dimensions an array has that is made with these, each an operand or all in a tuple.
+fn rank(bb: &BBCode, dims: &[Operand<Ids>]) -> Option<u32> {
+    let rank = match dims {
+        [dims] => match bb.operand_type(dims) {
+            Type::Tuple(dims) => dims.len(),
+            Type::Scalar(_) => 1,
+            _ => return None,
+        },
+        dims => dims.len(),
+    };
+    u32::try_from(rank).ok()
+}
+
 fn primitive_type(bb: &BBCode, module: &Module<BBCode>, primitive: &Primitive, args: &[Operand<Ids>]) -> Option<Type> {
     let operand = |index: usize| args.get(index).map(|arg| bb.operand_type(arg)).filter(|ty| *ty != Type::Untyped);
     match primitive.result {
@@ -401,17 +414,8 @@ fn primitive_type(bb: &BBCode, module: &Module<BBCode>, primitive: &Primitive, a
                 .or_else(|| (elements[0] == elements[1]).then(|| elements[0].clone()))
         }
         ResultType::Product => product_type(&operand(0)?, &operand(1)?),
-        ResultType::Filled => {
-            let rank = match args {
-                [_, dims] => match bb.operand_type(dims) {
-                    Type::Tuple(dims) => dims.len(),
-                    Type::Scalar(_) => 1,
-                    _ => return None,
-                },
-                args => args.len().checked_sub(1)?,
-            };
-            Some(Type::array(operand(0)?, u32::try_from(rank).ok()?))
-        }
+        ResultType::Filled => Some(Type::array(operand(0)?, rank(bb, args.get(1..)?)?)),
+        ResultType::New => Some(Type::array(module.named_type(args.first()?)?, rank(bb, args.get(1..)?)?)),
         ResultType::Mapped => mapped_type(bb, module, args),
         ResultType::Field => field_type(module, &operand(0)?, args.get(1)?),
         ResultType::Branches => Some(Type::union([operand(1)?, operand(2)?])),

@@ -124,8 +124,8 @@ impl<'m> Lowering<'m> {
         let reachable = CallGraph::new(module).reachable(roots);
         let mut reached = reachable.iter().filter_map(|position| module.functions().get(*position));
         let carries = reached.clone().any(asks);
-        // All that Julia's library throws is of this type, whose values have no tangent; so is what is of unknown type, as far as anybody knows.
-        let exception = Type::named("Exception");
+        // What is of unknown type is one of these, as far as anybody knows.
+        let exception = failure();
         let exception = match reached.any(|function| throwing::throws_other(module, &function.body, &exception)) {
             true => Type::Any,
             false => exception,
@@ -261,18 +261,23 @@ impl<'m> Lowering<'m> {
         self.added.insert(function.name.clone(), Some(function));
     }
 
-    /// What a call gives that says whether it threw.
+    /// What a call gives that says whether it threw, and what.
     fn outcome(&self, result: &Type) -> Type {
-        let mut parts = vec![Type::BOOL, self.standing_in(result).0];
-        if self.carries {
-            parts.push(self.carried());
-        }
-        Type::tuple(parts)
+        self.outcome_of(result, self.exception.clone())
     }
 
-    /// The type of the part of an outcome that holds an exception.
-    fn carried(&self) -> Type {
-        Type::union([Type::Nothing, self.exception.clone()])
+    /// What a call gives that tries a primitive.
+    fn tried(&self) -> Type {
+        self.outcome_of(&Type::Bottom, failure())
+    }
+
+    /// What says whether something of a type was thrown.
+    fn outcome_of(&self, result: &Type, thrown: Type) -> Type {
+        let mut parts = vec![Type::BOOL, self.standing_in(result).0];
+        if self.carries {
+            parts.push(Type::union([Type::Nothing, thrown]));
+        }
+        Type::tuple(parts)
     }
 
     /// The type that has the values of a type and something that can be made anywhere, and whether it is the same.
@@ -289,6 +294,11 @@ impl<'m> Lowering<'m> {
         let is_taken = |name: &str| self.module.function(name).is_some() || self.added.contains_key(name);
         self.names.find(wanted, is_taken)
     }
+}
+
+/// The type of all that primitives and Julia's library throw. Its values have no tangent.
+fn failure() -> Type {
+    Type::named("Exception")
 }
 
 /// Whether code asks for the exception that is being handled, and does something with it.

@@ -1,8 +1,21 @@
 //! Replacing values throughout a function.
 
 use bbcode::{BBCode, Ids, InstId};
-use ircode::Operand;
+use ircode::{Constant, Module, Operand, Type};
 use slotmap::SecondaryMap;
+
+/// Whether an operand may be a value of this type. A constant of another type stands only where the run never comes, and what is there would not be of the types that it
+/// declares if it were put in the place of such a value.
+pub(crate) fn may_be_of(module: &Module<BBCode>, bb: &BBCode, operand: &Operand<Ids>, ty: &Type) -> bool {
+    match (operand.as_constant(), ty) {
+        // A name may be one of the compiler's lattice.
+        (_, Type::Named(_)) => true,
+        (Some(Constant::Nothing | Constant::Scalar(_) | Constant::String(_)), ty) => {
+            module.is_a(&bb.operand_type(operand), ty) != Some(false)
+        }
+        _ => true,
+    }
+}
 
 /// Values that are to be replaced, each by an operand that may itself be replaced.
 #[derive(Clone, Debug, Default)]

@@ -429,8 +429,7 @@ fn generate_vjps(
     let rules = RuleTable::of_module(module).map_err(|error| vec![PassError::new(NAME, first, error.to_string())])?;
     let positions: Vec<usize> = roots.iter().filter_map(|(name, _)| module.function_index(name)).collect();
     derived(module, |open_arithmetic| {
-        let mut derivation =
-            Derivation::new(module, &rules, &positions, Carrier::LinearMaps, Savings::default());
+        let mut derivation = Derivation::new(module, &rules, &positions, Carrier::LinearMaps, Savings::default());
         derivation.open_arithmetic = open_arithmetic;
         derivation.check_globals(&positions).map_err(|error| vec![error])?;
         let mut generated = Generated::default();

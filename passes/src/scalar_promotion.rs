@@ -3,7 +3,7 @@
 use bbcode::{BBCode, BlockGraph, BlockId, EditError, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::graph::LoopId;
-use ircode::{NewInstruction, Operand, Stmt, Type};
+use ircode::{ElementAccess, NewInstruction, Operand, Stmt, Type};
 use slotmap::SecondaryMap;
 
 use crate::analyses::effects::effects;
@@ -199,14 +199,11 @@ impl Search<'_> {
         let mut found = Accesses { list: Vec::new(), of_statement: HashMap::new(), of_array: HashMap::new() };
         for &block in &of.blocks {
             for (id, inst) in bb.insts(block) {
-                let Some((primitive, args)) = module.primitive_call(&inst.stmt) else { continue };
-                let (check, array, stored, indices) = match (primitive.name, args) {
-                    ("arrayref" | "const_arrayref", [check, array, indices @ ..]) => (check, array, None, indices),
-                    ("arrayset", [check, array, stored, indices @ ..]) => (check, array, Some(stored.clone()), indices),
-                    _ => continue,
+                let Some(ElementAccess { check, array, indices, stored }) = module.element_access(&inst.stmt) else {
+                    continue;
                 };
                 if let Some(array) = array.as_value().filter(|array| self.arrays.contains_key(*array)) {
-                    let (check, indices) = (check.clone(), indices.to_vec());
+                    let (check, indices, stored) = (check.clone(), indices.to_vec(), stored.cloned());
                     found.of_statement.insert(id, found.list.len());
                     found.of_array.entry(array).or_insert_with(Vec::new).push(found.list.len());
                     found.list.push(Access { id, check, array, indices, stored, block });

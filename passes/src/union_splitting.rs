@@ -91,6 +91,16 @@ pub(crate) struct Split {
     pub line: LineInfo,
 }
 
+impl Split {
+    /// That of a call which has these ways, and this for the rest, if the last way asks for anything; `None` if there is no way.
+    pub(crate) fn of(inst: &Instruction<Ids>, ways: Vec<Way>, rest: Rest) -> Option<Split> {
+        let Stmt::Call(call) = &inst.stmt else { return None };
+        let rest = if ways.last()?.tests.is_empty() { Rest::LastWay } else { rest };
+        let operands = [&call.callee].into_iter().chain(&call.args).cloned().collect();
+        Some(Split { operands, ways, rest, ty: inst.ty.clone(), line: inst.line })
+    }
+}
+
 /// What is done where no method fits.
 pub(crate) enum Rest {
     /// What the last way does: it need not be asked whether that fits.
@@ -136,14 +146,12 @@ impl Splitter<'_> {
         if let Some((primitive, [object, field, ..])) = primitive
             && primitive.name == "getfield"
         {
-            let ways = self.fields(&bb.operand_type(object), field)?;
-            let operands = [call.callee.clone()].into_iter().chain(call.args.iter().cloned()).collect();
-            return Some(Split { operands, ways, rest: Rest::Fails, ty: inst.ty.clone(), line: inst.line });
+            return Split::of(inst, self.fields(&bb.operand_type(object), field)?, Rest::Fails);
         }
         let is_value = matches!(call.callee, Operand::Value(_) | Operand::Argument(_));
         let shown = || call.callee.as_constant().and_then(Constant::shown_object).map(|(ty, _)| ty);
         let given: Vec<Type> = call.args.iter().map(|arg| type_of(self.module, bb, arg)).collect();
-        let (ways, mut rest) = if is_value {
+        let (ways, rest) = if is_value {
             if self.module.callee(&call.callee).is_some() {
                 return None;
             }
@@ -161,14 +169,7 @@ impl Splitter<'_> {
                 None => (self.named_ways(self.methods_of(&inst.stmt)?, &given)?, Rest::Fails),
             }
         };
-        if ways.last().is_some_and(|last| last.tests.is_empty()) {
-            rest = Rest::LastWay;
-        }
-        if ways.is_empty() || ways.len() > MOST {
-            return None;
-        }
-        let operands = [call.callee.clone()].into_iter().chain(call.args.iter().cloned()).collect();
-        Some(Split { operands, ways, rest, ty: inst.ty.clone(), line: inst.line })
+        Split::of(inst, ways, rest).filter(|split| split.ways.len() <= MOST)
     }
 
     /// The ways of a call of what may be one of several objects, and what is done with others.
@@ -283,7 +284,6 @@ impl Splitter<'_> {
 
     /// What becomes of a call of an object of this type, if the types of the arguments decide which of its methods that is.
     fn methods_of_object(&self, inst: &Instruction<Ids>, object: &Type, given: &[Type]) -> Option<Split> {
-        let Stmt::Call(call) = &inst.stmt else { return None };
         // What holds nothing is not looked at by its methods.
         let holds_nothing = self.module.struct_fields(object).is_none_or(|fields| fields.is_empty());
         let mut ways = Vec::new();
@@ -295,9 +295,7 @@ impl Splitter<'_> {
         if ways.first()?.tests.is_empty() {
             return None;
         }
-        let rest = if ways.last()?.tests.is_empty() { Rest::LastWay } else { Rest::Fails };
-        let operands = [&call.callee].into_iter().chain(&call.args).cloned().collect();
-        Some(Split { operands, ways, rest, ty: inst.ty.clone(), line: inst.line })
+        Split::of(inst, ways, Rest::Fails)
     }
 
     /// The methods of a function that is called by its name.

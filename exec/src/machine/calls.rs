@@ -175,6 +175,8 @@ impl Run<'_, '_> {
         let mut fitting: Vec<(usize, Vec<Type>)> = Vec::new();
         // Those that may take them, and what the program would have to tell.
         let mut open: Vec<(Vec<Type>, RunErrorKind)> = Vec::new();
+        // Those of them that may because they take one value, which is not understood.
+        let mut of_one_value: Vec<usize> = Vec::new();
         for &function in self.machine.module.methods(of) {
             let Ok(code) = self.machine.code(function) else { continue };
             let (first, rest): (&[Type], &[Type]) = match code.argtypes.get(1..).unwrap_or_default() {
@@ -200,9 +202,19 @@ impl Run<'_, '_> {
             let types = || taken().map(|ty| if *ty == Type::Untyped { Type::Any } else { ty.clone() }).collect();
             match unknown {
                 _ if !fits => {}
-                Some(unknown) => open.push((types(), unknown)),
+                Some(unknown) => {
+                    open.push((types(), unknown));
+                    let is_open = |(arg, ty): &(&Value, &Type)| self.machine.runtime.known_isa(arg, ty).is_none();
+                    if args.iter().zip(taken()).filter(is_open).all(|(_, ty)| ty.is_known_value()) {
+                        of_one_value.push(function);
+                    }
+                }
                 None => fitting.push((function, types())),
             }
+        }
+        // The one method that there is was made for what is passed.
+        if let ([_], [only], []) = (open.as_slice(), of_one_value.as_slice(), fitting.as_slice()) {
+            return Ok(Some(*only));
         }
         let module = self.machine.module;
         let is_below = |types: &[Type], others: &[Type]| {

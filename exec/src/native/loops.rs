@@ -15,7 +15,7 @@ use std::rc::Rc;
 
 use hashbrown::{HashMap, HashSet};
 use ircode::graph::FlowGraph;
-use ircode::primitives::{MemoryEffect, Primitive};
+use ircode::primitives::MemoryEffect;
 use ircode::{IRCode, Module, Operand, Positions, Stmt, Type};
 use smallvec::SmallVec;
 
@@ -233,10 +233,6 @@ impl Finder<'_> {
         Some((index, self.ir.stmts.stmts().get(index)?))
     }
 
-    pub(crate) fn primitive(&self, stmt: &Stmt<Positions>) -> Option<(&'static Primitive, Vec<Operand<Positions>>)> {
-        self.module.primitive_call(stmt).map(|(primitive, args)| (primitive, args.to_vec()))
-    }
-
     /// The type that is known of a value or an argument.
     pub(crate) fn type_of(&self, operand: &Operand<Positions>) -> Option<&Type> {
         match operand {
@@ -290,8 +286,8 @@ impl Finder<'_> {
 
     /// By how much a statement is more than a φ.
     fn step(&self, stmt: &Stmt<Positions>, phi: usize) -> Option<i64> {
-        let (primitive, args) = self.primitive(stmt)?;
-        let [a, b] = args.as_slice() else { return None };
+        let (primitive, args) = self.module.primitive_call(stmt)?;
+        let [a, b] = args else { return None };
         let is_phi =
             |operand: &Operand<Positions>| matches!(operand, Operand::Value(value) if value.index() == Some(phi));
         match primitive.name {
@@ -327,8 +323,8 @@ impl Finder<'_> {
     /// How many rounds there are while the condition is `stays_if`.
     fn rounds(&self, condition: &Operand<Positions>, stays_if: bool) -> Option<Rounds> {
         let (_, stmt) = self.stmt(condition)?;
-        let (primitive, args) = self.primitive(stmt)?;
-        let [a, b] = args.as_slice() else { return None };
+        let (primitive, args) = self.module.primitive_call(stmt)?;
+        let [a, b] = args else { return None };
         // One side changes in each round, the other does not.
         let ((first, step, ahead), bound, flipped) = match (self.variable(a), self.variable(b)) {
             (Some(variable), None) => (variable, b, false),
@@ -358,7 +354,7 @@ impl Finder<'_> {
         if let Some((first, step)) = self.variables.get(&statement) {
             return (*step != 0).then(|| (first.clone(), *step, 0));
         }
-        let (primitive, args) = self.primitive(stmt).filter(|_| self.is_inside(statement))?;
+        let (primitive, args) = self.module.primitive_call(stmt).filter(|_| self.is_inside(statement))?;
         if !matches!(primitive.name, "add_int" | "sub_int") {
             return None;
         }
@@ -396,8 +392,8 @@ impl Finder<'_> {
         if let Stmt::Pi(pi) = stmt {
             return self.index(&pi.value, depth);
         }
-        let (primitive, args) = self.primitive(stmt)?;
-        let [a, b] = args.as_slice() else { return None };
+        let (primitive, args) = self.module.primitive_call(stmt)?;
+        let [a, b] = args else { return None };
         match primitive.name {
             "add_int" => self.index(a, depth)?.plus(&self.index(b, depth)?, 1),
             "sub_int" => self.index(a, depth)?.plus(&self.index(b, depth)?, -1),
@@ -419,7 +415,7 @@ impl Finder<'_> {
             Operand::Constant(_) | Operand::Argument(_) => true,
             Operand::Value(_) => match self.stmt(operand) {
                 Some((statement, _)) if !self.is_inside(statement) => true,
-                Some((_, stmt)) => self.primitive(stmt).is_some_and(|(primitive, args)| {
+                Some((_, stmt)) => self.module.primitive_call(stmt).is_some_and(|(primitive, args)| {
                     matches!(primitive.name, "add_int" | "sub_int" | "mul_int")
                         && args.iter().all(|arg| self.is_invariant(arg, depth))
                 }),
@@ -437,12 +433,12 @@ impl Finder<'_> {
         beyond: &dyn Fn(usize) -> bool,
         every_round: &dyn Fn(usize) -> bool,
     ) {
-        let mut calls: Vec<(usize, usize, &'static str, Vec<Operand<Positions>>)> = Vec::new();
+        let mut calls: Vec<(usize, usize, &str, &[Operand<Positions>])> = Vec::new();
         for &block in self.blocks {
             let Some(range) = self.ir.cfg.blocks.get(block).map(|block| block.stmts.clone()) else { continue };
             for statement in range {
                 let Some(stmt) = self.ir.stmts.stmts().get(statement) else { continue };
-                if let Some((primitive, args)) = self.primitive(stmt) {
+                if let Some((primitive, args)) = self.module.primitive_call(stmt) {
                     calls.push((block, statement, primitive.name, args));
                 }
             }

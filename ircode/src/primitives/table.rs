@@ -305,7 +305,7 @@ pub static TABLE: &[Primitive] = &[
     machine("arraylen", 1, Some(1), ResultType::Int64, READS),
     machine("arraysize", 2, Some(2), ResultType::Int64, READS),
     on_arrays("mightalias", 2, BOOL, READS),
-    machine("new_array", 2, None, ResultType::Unknown, ALLOCATES).on_memory(NEW_ARRAY),
+    machine("new_array", 2, None, ResultType::New, ALLOCATES).on_memory(NEW_ARRAY),
     machine("length", 1, Some(1), ResultType::Int64, READS),
     machine("size", 1, Some(2), ResultType::Unknown, READS),
     machine("getindex", 1, None, ResultType::Element(0), READS),

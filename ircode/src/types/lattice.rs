@@ -19,12 +19,22 @@ impl Type {
     /// assert_eq!(Type::parse("Core.Const(true)").widened(), Some(Type::BOOL));
     /// assert_eq!(Type::parse("Core.Const(IndexLinear())").widened(), Some(Type::parse("IndexLinear")));
     /// assert_eq!(Type::parse("Core.Const(Pair{Int64,Bool}(1, true))").widened(), Some(Type::parse("Pair{Int64,Bool}")));
+    /// assert_eq!(Type::parse("Core.Const((First(), 2))").widened(), Some(Type::parse("Tuple{First,Int64}")));
     /// assert_eq!(Type::FLOAT64.widened(), None);
     /// ```
     pub fn widened(&self) -> Option<Type> {
-        let mut widened = self.widened_once()?;
+        self.widened_by(&|_| None)
+    }
+
+    /// The same, where `known` tells the types of some elements.
+    pub(crate) fn widened_by(&self, known: &dyn Fn(&Type) -> Option<Type>) -> Option<Type> {
+        self.widened_at(known, DEEPEST)
+    }
+
+    fn widened_at(&self, known: &dyn Fn(&Type) -> Option<Type>, depth: usize) -> Option<Type> {
+        let mut widened = self.widened_once(known, depth)?;
         for _ in 0..DEEPEST {
-            match widened.widened_once() {
+            match widened.widened_once(known, depth) {
                 Some(inner) => widened = inner,
                 None => return Some(widened),
             }
@@ -33,14 +43,20 @@ impl Type {
     }
 
     /// What stands in an element of the lattice, which may be another.
-    fn widened_once(&self) -> Option<Type> {
+    fn widened_once(&self, known: &dyn Fn(&Type) -> Option<Type>, depth: usize) -> Option<Type> {
+        if let Some(ty) = known(self) {
+            return Some(ty);
+        }
         let Type::Named(text) = self else { return None };
         let (path, inside) = text.strip_suffix(')')?.split_once('(')?;
         let name = ["Core.Compiler.", "Compiler.", "Core."].iter().find_map(|prefix| path.strip_prefix(prefix));
         let parts = split_depth_0(inside, ',')?;
         let first = parts.first()?.trim();
         match name.unwrap_or(path) {
-            "Const" => known_constant(first).map(|constant| constant.ty()).or_else(|| shown_type(first)),
+            "Const" => known_constant(first)
+                .map(|constant| constant.ty())
+                .or_else(|| shown_type(first))
+                .or_else(|| shown_tuple_type(first, known, depth.checked_sub(1)?)),
             "MaybeUndef" | "PartialStruct" | "PartialOpaque" | "LimitedAccuracy" => Some(Type::parse(first)),
             "Conditional" | "InterConditional" => Some(Type::BOOL),
             _ => None,
@@ -136,4 +152,12 @@ fn shown_type(text: &str) -> Option<Type> {
     };
     let says_all = text.ends_with("()") || ty.to_string().contains('{');
     (ty.is_named() && says_all).then_some(ty)
+}
+
+/// The type of a tuple of which each part is shown in a way that tells its type.
+fn shown_tuple_type(text: &str, known: &dyn Fn(&Type) -> Option<Type>, depth: usize) -> Option<Type> {
+    let inside = text.strip_prefix('(')?.strip_suffix(')')?;
+    let parts = split_depth_0(inside.strip_suffix(',').unwrap_or(inside), ',')?;
+    let of_part = |part: &&str| Type::named(format!("Core.Const({})", part.trim())).widened_at(known, depth);
+    parts.iter().map(of_part).collect::<Option<Vec<Type>>>().map(Type::tuple)
 }

@@ -32,9 +32,8 @@ pub(crate) fn local_arrays(bb: &BBCode, module: &Module<BBCode>) -> SecondaryMap
         let open = match (module.primitive_call(&inst.stmt), &inst.stmt) {
             (_, Stmt::Return(ret)) => ret.value.as_ref(),
             (Some((primitive, args)), Stmt::Call(_)) => match primitive.name {
-                "arrayref" | "const_arrayref" | "arrayset" => args.get(1),
                 "arraysize" | "arraylen" => args.first(),
-                _ => None,
+                _ => module.element_access(&inst.stmt).map(|access| access.array),
             },
             _ => None,
         };

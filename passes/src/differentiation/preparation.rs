@@ -18,6 +18,9 @@ use crate::{
 /// How deep slots may hold the addresses of others that become values.
 const SLOTS_IN_SLOTS: usize = 8;
 
+/// How many tests of types may stand one behind the other of which each decides what the next one asks for.
+const TESTS_BEHIND_TESTS: usize = 8;
+
 /// The position, counted from 0, of the part of a value that this number names, counted from 1. No value has more parts than
 /// a `u32` counts.
 pub(crate) fn part_index(number: &Scalar) -> Option<usize> {
@@ -56,10 +59,7 @@ pub(crate) enum OpenArithmetic {
 
 /// What is derived of a module: without looking at what open arithmetic may be, which the run would have to ask for each time, and if that has no derivative, with it. The
 /// error is what is left then.
-pub(crate) fn derived<T, E>(
-    module: &Module<BBCode>,
-    derive: impl Fn(OpenArithmetic) -> Result<T, E>,
-) -> Result<T, E> {
+pub(crate) fn derived<T, E>(module: &Module<BBCode>, derive: impl Fn(OpenArithmetic) -> Result<T, E>) -> Result<T, E> {
     derive(OpenArithmetic::Stays).or_else(|error| {
         match module.functions().iter().any(|function| arithmetic_splitting::may_have_open(function, module)) {
             true => derive(OpenArithmetic::Asks),
@@ -83,11 +83,15 @@ pub(crate) fn prepared_body(
     remember_origins(&mut bb, &function.name);
     name_global_constants(&mut bb, module);
     let context = Context { module, function: &function.name };
-    for run in [unreachable_code::run, copy_elements::run, unknown_calls::run, constant_folding::run] {
+    for run in [unreachable_code::run, copy_elements::run, unknown_calls::run] {
         run(&mut bb, &context)?;
     }
-    // What would be done with a value of another type is never done. φs that are left with one value are that.
-    if simplify_cfg::fold_constant_branches(&mut bb) {
+    // What would be done with a value of another type is never done. φs that are left with one value are that, of which more is known.
+    for _ in 0..TESTS_BEHIND_TESTS {
+        constant_folding::run(&mut bb, &context)?;
+        if !simplify_cfg::fold_constant_branches(&mut bb) {
+            break;
+        }
         unreachable_code::run(&mut bb, &context)?;
         copy_propagation::run(&mut bb, &context)?;
     }

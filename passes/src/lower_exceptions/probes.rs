@@ -4,7 +4,7 @@ use bbcode::{BBCode, BlockId, EditError, Ids, InstId, OddEdges};
 use ircode::primitives::{Primitive, ResultType};
 use ircode::{Argument, EnterNode, Function, Head, Name, NewInstruction, Operand, Stmt, Type};
 
-use super::{Lowering, NAME};
+use super::{Lowering, NAME, failure};
 use crate::PassError;
 
 /// A call that tries.
@@ -56,7 +56,7 @@ pub(super) fn of(
     argtypes.insert(0, Type::function(name.clone()));
     let mut body = body(lowering, stmt, ty, argtypes).map_err(|error| refused(error.to_string()))?;
     body.sptypes.clone_from(&bb.sptypes);
-    let result = lowering.outcome(&Type::Bottom);
+    let result = lowering.tried();
     lowering.add(Function { result, ..Function::new(name.clone(), Type::Any, body) });
     lowering.probes.insert(key, name.clone());
     lowering.tries.push((lowering.caller, name.clone()));
@@ -108,19 +108,15 @@ fn body(lowering: &Lowering<'_>, stmt: Stmt<Ids>, ty: Type, argtypes: Vec<Type>)
     bb.push(tries, inst(Stmt::expr(Head::Leave, [Operand::Value(token)]), Type::Any))?;
     bb.set_next(tries, Some(fine))?;
     let outcome = |bb: &mut BBCode, block: BlockId, threw: bool, exception: Operand<Ids>| {
-        let mut parts = vec![threw.into(), Operand::nothing()];
-        let mut types = vec![Type::BOOL, Type::Nothing];
-        if lowering.carries {
-            parts.push(exception);
-            types.push(lowering.carried());
-        }
-        let tuple = bb.push(block, inst(Stmt::call(Operand::global("Core", "tuple"), parts), Type::tuple(types)))?;
+        let carried = lowering.carries.then_some(exception);
+        let parts = [threw.into(), Operand::nothing()].into_iter().chain(carried);
+        let tuple = bb.push(block, inst(Stmt::call(Operand::global("Core", "tuple"), parts), lowering.tried()))?;
         bb.push(block, inst(Stmt::ret(Operand::Value(tuple)), Type::Any))
     };
     outcome(&mut bb, fine, false, Operand::nothing())?;
     let exception = match lowering.carries {
         true => {
-            let exception = inst(Stmt::expr(Head::TheException, []), lowering.exception.clone());
+            let exception = inst(Stmt::expr(Head::TheException, []), failure());
             Operand::Value(bb.push(catch, exception)?)
         }
         false => Operand::nothing(),

@@ -2,12 +2,12 @@
 
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId, OddEdges};
 use hashbrown::{HashMap, HashSet};
-use ircode::{Constant, Head, LineInfo, Name, Names, NewInstruction, Operand, Scalar, Stmt, Type};
+use ircode::{Constant, Head, LineInfo, Name, Names, NewInstruction, Operand, Stmt, Type};
 
 use super::regions::Regions;
-use super::stand_ins::stand_in;
+use super::stand_ins::{anything, stand_in};
 use super::throwing::Throws;
-use super::{Lowering, NAME, probes};
+use super::{Lowering, NAME, failure, probes};
 use crate::manager::Context;
 use crate::{PassError, mem2reg};
 
@@ -67,11 +67,12 @@ pub(super) fn rewrite(
     let mut left = false;
     for slot in stored {
         let Some(Type::Slot(ty)) = bb.inst(slot).map(|inst| inst.ty.clone()) else { continue };
-        if let Type::Scalar(scalar) = &*ty {
-            let anything = Operand::Constant(Constant::Scalar(Scalar::from_bits(*scalar, 0)));
-            let set = NewInstruction::new(own("slot_set!", [Operand::Value(slot), anything]), Type::Nothing);
-            left |= bb.insert_after(slot, set).is_ok();
-        }
+        let set = anything(module, &mut bb, slot, &ty).and_then(|(value, last)| {
+            let set = own("slot_set!", [Operand::Value(slot), value]);
+            bb.insert_after(last, NewInstruction::new(set, Type::Nothing))
+        });
+        set.map_err(|error| PassError::new(NAME, function, error.to_string()))?;
+        left = true;
     }
     if left {
         mem2reg::run(&mut bb, &context)?;
@@ -236,8 +237,8 @@ impl Rewriter<'_, '_> {
         let Some(inst) = self.bb.inst(id).cloned() else { return Ok(()) };
         let line = inst.line;
         let mut ends = inst.ty == Type::Bottom;
-        // What is called, the type of its result, and what then becomes of the statement.
-        let (call, ty, becomes) = match site.throws {
+        // What is called, the type of its result and of what it throws, and what then becomes of the statement.
+        let (call, ty, throws, becomes) = match site.throws {
             Throws::Always | Throws::Again => {
                 let exception = match (site.throws, &inst.stmt) {
                     (Throws::Always, Stmt::Call(call)) => call.args.first().cloned(),
@@ -264,7 +265,7 @@ impl Rewriter<'_, '_> {
                 };
                 ends |= result == Type::Bottom;
                 let call = Stmt::call(Operand::global("", &name), args);
-                (call, self.lowering.outcome(&result), Some(result))
+                (call, self.lowering.outcome(&result), self.lowering.exception.clone(), Some(result))
             }
             Throws::Primitive(_) | Throws::Undefined => {
                 let primitive = match site.throws {
@@ -272,8 +273,7 @@ impl Rewriter<'_, '_> {
                     _ => None,
                 };
                 let probe = probes::of(self.lowering, self.function, (&self.bb, self.original), id, primitive)?;
-                let ty = self.lowering.outcome(&Type::Bottom);
-                (Stmt::call(Operand::global("", &probe.name), probe.args), ty, None)
+                (Stmt::call(Operand::global("", &probe.name), probe.args), self.lowering.tried(), failure(), None)
             }
         };
         let outcome = self.push(block, call, ty, line)?;
@@ -294,7 +294,7 @@ impl Rewriter<'_, '_> {
             }
         };
         let exception = match self.lowering.carries {
-            true => Some(Operand::Value(self.part(thrown, outcome, 3, self.lowering.exception.clone(), line)?)),
+            true => Some(Operand::Value(self.part(thrown, outcome, 3, throws, line)?)),
             false => None,
         };
         self.leave(thrown, site.target, exception, line)

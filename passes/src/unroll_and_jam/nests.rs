@@ -553,14 +553,9 @@ impl Outer<'_> {
 
 /// What a statement loads, if it is that.
 pub(super) fn load(module: &Module<BBCode>, stmt: &Stmt<Ids>) -> Option<Load> {
-    match module.primitive_call(stmt)? {
-        (primitive, [_, array, indices @ ..])
-            if matches!(primitive.name, "arrayref" | "const_arrayref") && !indices.is_empty() =>
-        {
-            Some(Load { array: array.clone(), indices: indices.to_vec() })
-        }
-        _ => None,
-    }
+    let access = module.element_access(stmt)?;
+    let is_load = access.stored.is_none() && !access.indices.is_empty();
+    is_load.then(|| Load { array: access.array.clone(), indices: access.indices.to_vec() })
 }
 
 impl Inner {

@@ -127,13 +127,13 @@ impl Paths<'_> {
     fn known(&self, branch: &GotoIfNot<Positions>) -> Option<bool> {
         let Operand::Value(condition) = &branch.cond else { return None };
         let stmt = self.finder.ir.stmts.stmts().get(condition.index()?)?;
-        let (primitive, args) = self.finder.primitive(stmt)?;
+        let (primitive, args) = self.finder.module.primitive_call(stmt)?;
         let constant = |operand: &Operand<Positions>| match operand {
             Operand::Constant(constant) => Some(constant.clone()),
             Operand::Value(value) => self.constants.get(&value.index()?).cloned(),
             _ => None,
         };
-        match (primitive.name, args.as_slice()) {
+        match (primitive.name, args) {
             ("===", [a, b]) => match (constant(a)?, constant(b)?) {
                 (Constant::Scalar(a), Constant::Scalar(b)) => Some(a == b),
                 _ => None,

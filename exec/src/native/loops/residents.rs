@@ -8,7 +8,7 @@ use cranelift_codegen::ir::types as clif;
 use cranelift_codegen::ir::{self, InstBuilder};
 use cranelift_frontend::Variable;
 use hashbrown::HashMap;
-use ircode::{IRCode, Operand, Positions, Stmt, Type};
+use ircode::{ElementAccess, IRCode, Operand, Positions, Stmt, Type};
 
 use super::straight::{Object, StraightLoop, origin};
 use super::{CountedLoop, DEPTH, Finder, Index};
@@ -57,21 +57,23 @@ impl Residents {
                 if matches!(stmt, Stmt::Phi(_) | Stmt::Goto(_) | Stmt::GotoIfNot(_) | Stmt::Value(_)) {
                     continue;
                 }
-                let (primitive, args) = finder.primitive(stmt)?;
-                let (object, value, indices) = match (primitive.name, args.as_slice()) {
-                    ("arrayref" | "const_arrayref", [_, object, indices @ ..]) => (object, None, indices),
-                    ("arrayset", [_, object, value, indices @ ..]) => (object, Some(value), indices),
-                    ("stack_get", _) if found.covered.contains_key(&statement) => continue,
-                    ("stack_push!", _) if found.pushes.contains(&statement) => continue,
-                    // Where a stack ends is known to the function alone.
-                    ("stack_length" | "tuple", _) => continue,
-                    ("getfield", [Operand::Value(tuple), field]) if is_field(finder, tuple.index()?, field) => continue,
-                    _ => {
-                        let effects = primitive.effects;
-                        let plain = !effects.throws && !effects.writes && !effects.reads && !effects.allocates;
-                        plain.then_some(())?;
-                        continue;
-                    }
+                let Some(ElementAccess { array: object, indices, stored: value, .. }) =
+                    finder.module.element_access(stmt)
+                else {
+                    let (primitive, args) = finder.module.primitive_call(stmt)?;
+                    let is_plain = match (primitive.name, args) {
+                        ("stack_get", _) if found.covered.contains_key(&statement) => true,
+                        ("stack_push!", _) if found.pushes.contains(&statement) => true,
+                        // Where a stack ends is known to the function alone.
+                        ("stack_length" | "tuple", _) => true,
+                        ("getfield", [Operand::Value(tuple), field]) if is_field(finder, tuple.index()?, field) => true,
+                        _ => {
+                            let effects = primitive.effects;
+                            !effects.throws && !effects.writes && !effects.reads && !effects.allocates
+                        }
+                    };
+                    is_plain.then_some(())?;
+                    continue;
                 };
                 found.covered.contains_key(&statement).then_some(())?;
                 let is_float = match value {

@@ -316,8 +316,9 @@ impl Planner<'_> {
         let mut condition = branch.cond.clone();
         loop {
             let Operand::Value(value) = &condition else { return None };
-            let (primitive, args) = self.finder.primitive(self.finder.ir.stmts.stmts().get(value.index()?)?)?;
-            match (primitive.name, args.as_slice()) {
+            let (primitive, args) =
+                self.finder.module.primitive_call(self.finder.ir.stmts.stmts().get(value.index()?)?)?;
+            match (primitive.name, args) {
                 ("not_int" | "!", [negated]) => (condition, holds) = (negated.clone(), !holds),
                 (name, [a, b]) => {
                     let comparison = match name {
@@ -416,8 +417,8 @@ impl Planner<'_> {
             }
             return Some(());
         }
-        let (primitive, args) = self.finder.primitive(stmt)?;
-        match (primitive.name, args.as_slice()) {
+        let (primitive, args) = self.finder.module.primitive_call(stmt)?;
+        match (primitive.name, args) {
             ("arrayref" | "const_arrayref", [_, array, indices @ ..]) | ("getindex", [array, indices @ ..]) => {
                 self.load(statement, array, indices)
             }
@@ -594,7 +595,7 @@ pub(crate) fn origin(finder: &Finder<'_>, operand: &Operand<Positions>) -> Optio
         Operand::Argument(_) => Origin::Argument,
         Operand::Value(value) => {
             let made = value.index()?;
-            let primitive = finder.ir.stmts.stmts().get(made).and_then(|stmt| finder.primitive(stmt));
+            let primitive = finder.ir.stmts.stmts().get(made).and_then(|stmt| finder.module.primitive_call(stmt));
             match primitive {
                 Some((primitive, _)) if primitive.name == "new_stack" => Origin::Stack(made),
                 Some((primitive, _))
