@@ -196,6 +196,10 @@ impl Run<'_, '_> {
                 match self.machine.runtime.known_isa(arg, ty) {
                     Some(true) => {}
                     Some(false) => fits = false,
+                    None if ty.is_known_value() => {
+                        let what = format!("a call of {of}, of which a method is for the value {ty} alone,");
+                        unknown = unknown.or(Some(RunErrorKind::Unsupported(what)));
+                    }
                     None => unknown = unknown.or_else(|| Some(open_type(arg, ty))),
                 }
             }
