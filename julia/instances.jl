@@ -447,7 +447,7 @@ type_of_types(@nospecialize(ty)) = Union{(is_one_type(member) ? Type{member} : A
 
 "The type of what a call gives whose arguments, or what it calls, may be of some few types, each of which has an instance."
 function chosen_type(ir, rows::Columns, stmt::Expr, instances::Instances)
-    members = [Base.uniontypes(ty) for ty in argument_types(ir, rows, stmt.args)]
+    members = [Base.uniontypes(type_told_apart(ty)) for ty in argument_types(ir, rows, stmt.args)]
     prod(length, members) <= MOST_COMBINATIONS && all(types -> all(is_one_type, types), members) || return Any
     any(f -> f <: Union{Core.Builtin,Core.IntrinsicFunction}, first(members)) && return Any
     signatures = [Tuple{types...} for types in Iterators.product(members...)]

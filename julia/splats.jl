@@ -22,7 +22,7 @@ function splat_call(dispatched, @nospecialize(F), types::Vector{Any})
     end
     if all(ty -> ty <: Tuple, types)
         F === typeof(Base.afoldl) && length(types) == 2 && fieldcount(types[1]) > 1 && return fold_terms, ()
-        return F <: Core.Builtin ? nothing : (call_with, ())
+        return F <: Core.Builtin && F !== typeof(tuple) ? nothing : (call_with, ())
     end
     can_fold(F, types) && return fold, ()
     F === typeof(Base.vect) && element_type(types) !== nothing && return joined, ()

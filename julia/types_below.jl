@@ -30,7 +30,7 @@ end
 function tuple_told_apart(ty::DataType)
     any(p -> p isa TypeVar || Base.isvarargtype(p), ty.parameters) && return ty
     members = [Base.uniontypes(type_told_apart(p)) for p in ty.parameters]
-    mapreduce(length, *, members; init = 1) <= MOST_BELOW && all(types -> all(is_one_type, types), members) || return ty
+    mapreduce(length, *, members; init = 1) <= MOST_COMBINATIONS && all(types -> all(is_one_type, types), members) || return ty
     return Union{(Tuple{types...} for types in Iterators.product(members...))...}
 end
 

@@ -206,10 +206,20 @@ number of its arguments is known only when it runs. `nothing` if there is no suc
 """
 function splat_call(ir, rows::Columns, stmt::Expr)
     f, parts = splatted(stmt)
-    found = Portable.splat_call(dispatched_method, argument_type(ir, rows, f), argument_types(ir, rows, parts))
+    F, types = argument_type(ir, rows, f), argument_types(ir, rows, parts)
+    # Tuples whose elements may be of several types are tuples of several types, of which the run chooses.
+    is_of_tuples(@nospecialize(ty)) = all(member -> member <: Tuple && isconcretetype(member), Base.uniontypes(type_told_apart(ty)))
+    is_of_several = !all(isconcretetype, types) && all(is_of_tuples, types) && !(F <: Core.Builtin)
+    found = is_of_several ? (Portable.call_with, ()) : Portable.splat_call(dispatched_method, F, types)
     found === nothing && return nothing
     called, before = found
-    return Expr(:call, GlobalRef(Portable, nameof(called)), f, before..., parts...)
+    return Expr(:call, GlobalRef(Portable, nameof(called)), named_as_type(f), before..., parts...)
+end
+
+"A function by the name that its type has, whatever the module where it stands calls it."
+function named_as_type(@nospecialize(x))
+    f = x isa GlobalRef ? known_object(x) : nothing
+    return f isa Function && is_global_function(f) && Base.isexported(Base, nameof(f)) ? GlobalRef(Base, nameof(f)) : x
 end
 
 "What a call with elements calls, and the values whose elements these are."

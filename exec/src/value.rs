@@ -5,7 +5,9 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use ircode::three_valued::{all, any};
-use ircode::{ClosureType, Constant, Name, Scalar, Type, is_below, is_nearer, is_parameter_below, open_tuple};
+use ircode::{
+    ClosureType, Constant, Name, Scalar, Type, is_below, is_nearer, is_parameter_below, is_same_function, open_tuple,
+};
 
 use crate::error::RunErrorKind;
 use crate::object::{Fields, Kind};
@@ -493,7 +495,7 @@ pub(crate) fn known_isa(value: &Value, ty: &Type) -> Option<bool> {
             Some(matches!(&object.0.ty, Type::DifferentiableFunction(ty) if may_stand_for(ty, expected)))
         }
         // A function of which the module has no code, or methods only; or a type that it does not declare.
-        (Type::Function(name), Value::Text(path)) if path == name => Some(true),
+        (Type::Function(name), Value::Text(path)) if is_same_function(path, name) => Some(true),
         (Type::Function(name), Value::Type(of)) if matches!(&**of, Type::Named(of) if of == name) => Some(true),
         (Type::TypeOf(inner), _) => Some(matches!(value, Value::Type(ty) if ty == inner)),
         (Type::Named(name), Value::Type(of)) => type_isa(of, name),

@@ -22,6 +22,23 @@ pub enum Callee {
     Unknown(Name),
 }
 
+/// Whether two names are of one function: Julia leaves out the module of what Base, Core and the program itself have.
+///
+/// ```
+/// use ircode::is_same_function;
+///
+/// assert!(is_same_function("Base.iterate", "iterate"));
+/// assert!(!is_same_function("Base.iterate", "Main.iterate"));
+/// assert!(!is_same_function("Base.Iterators.zip", "zip"));
+/// ```
+pub fn is_same_function(a: &str, b: &str) -> bool {
+    let short = |long: &str, short: &str| {
+        let module = long.strip_suffix(short).and_then(|module| module.strip_suffix('.'));
+        matches!(module, Some("Base" | "Core" | "Main"))
+    };
+    a == b || short(a, b) || short(b, a)
+}
+
 impl<F> Module<F> {
     /// What a callee names; `None` if that is known only when the program runs.
     ///

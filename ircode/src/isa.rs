@@ -1,5 +1,6 @@
 //! Which values are of which types, as far as types tell.
 
+use crate::callee::is_same_function;
 use crate::fields::is_vararg;
 use crate::module::Module;
 use crate::name::Name;
@@ -64,6 +65,11 @@ impl<F> Module<F> {
                 }
                 _ => is_below(given, None, asked),
             },
+            // What the module has is called as it calls it.
+            (Type::Function(given), Type::Function(asked)) => {
+                let is_own = [given, asked].iter().any(|name| self.function_index(name).is_some());
+                Some(!is_own && is_same_function(given, asked))
+            }
             _ => match (self.kind(given)?, self.kind(asked)?) {
                 (Kind::Scalar, Kind::Scalar) => Some(false),
                 (Kind::Array, Kind::Array) => self.is_same(given, asked),

@@ -43,7 +43,7 @@ mod view;
 pub mod wording;
 
 pub use call_graph::CallGraph;
-pub use callee::Callee;
+pub use callee::{Callee, is_same_function};
 pub use cfg::{BasicBlock, Cfg};
 pub use closures::Parameters;
 pub use code::{IRCode, InsertError, NewNode};

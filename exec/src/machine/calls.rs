@@ -174,9 +174,7 @@ impl Run<'_, '_> {
     pub(super) fn method(&mut self, of: &str, args: &[Value]) -> Result<Option<usize>, Fault> {
         let mut fitting: Vec<(usize, Vec<Type>)> = Vec::new();
         // Those that may take them, and what the program would have to tell.
-        let mut open: Vec<(Vec<Type>, RunErrorKind)> = Vec::new();
-        // Those of them that may because they take one value, which is not understood.
-        let mut of_one_value: Vec<usize> = Vec::new();
+        let mut open: Vec<(usize, Vec<Type>, RunErrorKind)> = Vec::new();
         for &function in self.machine.module.methods(of) {
             let Ok(code) = self.machine.code(function) else { continue };
             let (first, rest): (&[Type], &[Type]) = match code.argtypes.get(1..).unwrap_or_default() {
@@ -206,19 +204,16 @@ impl Run<'_, '_> {
             let types = || taken().map(|ty| if *ty == Type::Untyped { Type::Any } else { ty.clone() }).collect();
             match unknown {
                 _ if !fits => {}
-                Some(unknown) => {
-                    open.push((types(), unknown));
-                    let is_open = |(arg, ty): &(&Value, &Type)| self.machine.runtime.known_isa(arg, ty).is_none();
-                    if args.iter().zip(taken()).filter(is_open).all(|(_, ty)| ty.is_known_value()) {
-                        of_one_value.push(function);
-                    }
-                }
+                Some(unknown) => open.push((function, types(), unknown)),
                 None => fitting.push((function, types())),
             }
         }
-        // The one method that there is was made for what is passed.
-        if let ([_], [only], []) = (open.as_slice(), of_one_value.as_slice(), fitting.as_slice()) {
-            return Ok(Some(*only));
+        // The one method that there is was made for what is passed, though it is not understood what that is.
+        if let ([(function, types, _)], []) = (open.as_slice(), fitting.as_slice()) {
+            let known = |arg, ty| self.machine.runtime.known_isa(arg, ty) == Some(true);
+            if args.iter().zip(types).all(|(arg, ty)| ty.is_known_value() || known(arg, ty)) {
+                return Ok(Some(*function));
+            }
         }
         let module = self.machine.module;
         let is_below = |types: &[Type], others: &[Type]| {
@@ -228,7 +223,7 @@ impl Run<'_, '_> {
         };
         let best = fitting.iter().find(|(_, types)| fitting.iter().all(|(_, others)| is_below(types, others)));
         let is_open = |others: &[Type]| best.is_none_or(|(_, types)| !is_below(types, others));
-        if let Some((_, unknown)) = open.into_iter().find(|(others, _)| is_open(others)) {
+        if let Some((_, _, unknown)) = open.into_iter().find(|(_, others, _)| is_open(others)) {
             return Err(Fault::Fatal(unknown));
         }
         match (best, fitting.is_empty()) {
