@@ -15,7 +15,7 @@ pub const NAME: &str = "lower-broadcast";
 /// and stores what it gives in a new array. So they are differentiated as loops and calls are, whatever `f` is. True if there was
 /// one.
 ///
-/// That takes a function of the module, a method of one, a primitive or a type in the place of `f`, and the types of the
+/// That takes a function of the module, a method of one, a closure of one, a primitive or a type in the place of `f`, and the types of the
 /// operands and of what `f` gives: what is not known stays as it is, for the interpreter. As there, the arrays must have the
 /// same dimensions; that is checked before the first call. Linear in the function.
 ///
@@ -112,8 +112,17 @@ impl Map {
             }
         }
         let (first, rank) = first?;
-        let callee = called(module, callee, &types)?;
-        let found = result_of_call(module, &callee, &types);
+        let (callee, found) = match bb.operand_type(callee) {
+            // It is called as it is.
+            Type::Closure(closure) if closure.parameters.len() == types.len() => {
+                (callee.clone(), Some(closure.result.clone()))
+            }
+            _ => {
+                let callee = called(module, callee, &types)?;
+                let found = result_of_call(module, &callee, &types);
+                (callee, found)
+            }
+        };
         let result = match &inst.ty {
             Type::Array(array) if !array.element.is_unknown() => array.element.clone(),
             _ => found.filter(|ty| !ty.is_unknown() && *ty != Type::Bottom)?,

@@ -92,3 +92,28 @@ mutable struct ScoreOfAny
     kept
 end
 @case("named_tuple_of_a_field_without_type", x -> (u = ScoreOfAny(max(x[1], sum(x)), x .* x); t = (a = u.score, k = 2); t.a * t.k), [0.4, 0.3])
+
+# Tuples of functions gone through in comprehensions, of which each pair has a method of its own; and tuples splatted together.
+function over_pairs_of_functions(x)
+    square(v) = v^2
+    triple(v) = 3v
+    inverse(v) = 1 / v
+    values = [g(x[1]) / h(x[2]) for (g, h) in ((square, triple), (sin, inverse), (exp, sqrt))]
+    return values[1] + 10values[2] + 100values[3]
+end
+@case("pairs_of_functions", x -> over_pairs_of_functions(x), [0.7, 1.3])
+@case("functions_with_numbers", x -> weighted([g(x[1]) * h for (g, h) in ((sin, 1.0), (exp, 2.0), (tan, 3.0))]), [0.7])
+@case("functions_zipped", x -> weighted([g(x[1]) / h(x[1]) for (g, h) in zip((sin, exp, tan), (cos, sqrt, abs))]), [0.7])
+@case("tuples_splatted_together", x -> (u = ntuple(i -> x[mod1(i, 3)]^i, 5); v = ntuple(i -> i * u[i], Val(3)); maximum((u..., v...)) + u[4]), [0.7, 1.3, -0.4])
+
+# A list of the program's own, whose state is a link or nothing, behind an iterator of the library's.
+struct ListLink{T}; value::T; next::Union{Nothing,ListLink{T}}; end
+struct LinkedList{T}; first::Union{Nothing,ListLink{T}}; end
+Base.iterate(list::LinkedList, link = list.first) = link === nothing ? nothing : (link.value, link.next)
+Base.IteratorSize(::Type{<:LinkedList}) = Base.SizeUnknown()
+linked(x) = LinkedList(foldr((value, next) -> ListLink{eltype(x)}(value, next), x; init = nothing))
+@case("enumerated_list", x -> (s = zero(x[1]); for (i, v) in enumerate(linked(x)); s += i * v^2; end; s), [0.7, 1.3, -0.4])
+
+# What is returned waits until `finally` is done, on the way on which something was thrown, too.
+root_or_opposite(v, r) = try; v > 1 && return v * r[]; return sqrt(v); catch; return -v; finally; r[] += v; end
+@case("returned_through_finally", x -> (r = Ref(x[2]); sum(root_or_opposite(v, r) for v in x) + r[]), [0.7, 1.3, -0.4])

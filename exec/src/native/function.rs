@@ -632,7 +632,7 @@ impl<'c, 'f> FunctionCompiler<'c, 'f> {
         if copies && (value.layout.is_boxed() || to.is_boxed()) {
             return self.interpret(Work::Convey, std::slice::from_ref(&value), to.clone());
         }
-        self.refuse(format!("a value of the type {} where one of {} is expected", value.layout.ty, to.ty))
+        self.refuse(to.refusal(&value.layout.ty))
     }
 
     /// Control goes on if `fine` is not 0, and the call fails otherwise.

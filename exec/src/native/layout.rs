@@ -158,6 +158,14 @@ pub(super) mod array {
 }
 
 impl Layout {
+    /// Why a value of this type is not taken for one that is laid out so.
+    pub(crate) fn refusal(&self, given: &Type) -> String {
+        match &self.ty {
+            Type::Untyped => format!("a value of the type {given} where the type of what is expected is not known"),
+            expected => format!("a value of the type {given} where one of {expected} is expected"),
+        }
+    }
+
     fn new(ty: Type, shape: Shape, parts: impl IntoIterator<Item = ir::Type>) -> Self {
         let mut layout = Layout {
             kind: Kind::of(&ty, &shape),

@@ -1,7 +1,7 @@
 //! Writing what is done with tangents: taking their parts, adding them up, putting them together.
 
 use bbcode::{EditError, Ids};
-use ircode::{Operand, Operands, Scalar, ScalarType, Type};
+use ircode::{Operand, Operands, Scalar, ScalarType, Stmt, Type};
 
 use super::emit::{Emitter, type_operand};
 use crate::tangents::Tangent;
@@ -55,10 +55,15 @@ impl Emitter<'_> {
 
     /// A shadow of one shape in another: that of the same value, of whose type more or less is known.
     pub(super) fn shadow_as(&mut self, value: Operand<Ids>, from: &Tangent, to: &Tangent) -> Emitted<Operand<Ids>> {
-        let Tangent::Fields(fields) = to else { return Ok(value) };
-        if from == to {
-            return Ok(value);
-        }
+        let fields = match (from, to) {
+            _ if from == to => return Ok(value),
+            (_, Tangent::Fields(fields)) => fields,
+            // Of an object of which the type is known, so is that of the shadow.
+            (Tangent::Dynamic { .. }, Tangent::Object(_)) => {
+                return self.stmt(Stmt::pi(value, to.ty()), to.ty()).map(Operand::Value);
+            }
+            _ => return Ok(value),
+        };
         let mut parts = Vec::with_capacity(fields.len());
         for (index, field) in fields.iter().enumerate() {
             let part = match from {

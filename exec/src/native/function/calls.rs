@@ -71,7 +71,7 @@ pub(crate) unsafe extern "C" fn call_value(context: *mut Context, site: u32, ope
             }
         })
     } else {
-        Err(Refused::Value(format!("a result of the type {} where one of {} is expected", from.ty, to.ty)))
+        Err(Refused::Value(to.refusal(&from.ty)))
     };
     match done {
         Ok(()) => 0,

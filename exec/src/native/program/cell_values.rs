@@ -89,8 +89,7 @@ impl Context {
 
     /// A cell for a value; 0 for none.
     pub(crate) fn store_cell(&mut self, layouts: &mut Layouts, layout: &Arc<Layout>, value: &Value) -> Result<u64> {
-        let mismatch =
-            || refused(format!("a value of the type {} where one of {} is expected", value.type_of(), layout.ty));
+        let mismatch = || refused(layout.refusal(&value.type_of()));
         if let Some(&known) = place(value).and_then(|place| self.marshal.native.get(&place)) {
             return Ok(known);
         }

@@ -403,7 +403,7 @@ impl Context {
         value: &Value,
         address: u64,
     ) -> Result<()> {
-        let mismatch = || format!("a value of the type {} where one of {} is expected", value.type_of(), layout.ty);
+        let mismatch = || layout.refusal(&value.type_of());
         match &layout.shape {
             Shape::Scalar(ty) => match value.as_scalar() {
                 Some(scalar) if scalar.scalar_type() == *ty => {
@@ -481,7 +481,7 @@ impl Context {
     /// The native object for one of the interpreter.
     fn store_object(&mut self, layouts: &mut Layouts, layout: &Arc<Layout>, value: &Value) -> Result<u64> {
         if !isa(value, &layout.ty) {
-            return refused(format!("a value of the type {} where one of {} is expected", value.type_of(), layout.ty));
+            return refused(layout.refusal(&value.type_of()));
         }
         let Some(identity) = identity(value) else {
             return refused(format!("a value of the type {}", value.type_of()));
