@@ -116,4 +116,4 @@ linked(x) = LinkedList(foldr((value, next) -> ListLink{eltype(x)}(value, next), 
 
 # What is returned waits until `finally` is done, on the way on which something was thrown, too.
 root_or_opposite(v, r) = try; v > 1 && return v * r[]; return sqrt(v); catch; return -v; finally; r[] += v; end
-@case("returned_through_finally", x -> (r = Ref(x[2]); sum(root_or_opposite(v, r) for v in x) + r[]), [0.7, 1.3, -0.4])
+@case("returned_or_caught_through_finally", x -> (r = Ref(x[2]); sum(root_or_opposite(v, r) for v in x) + r[]), [0.7, 1.3, -0.4])
