@@ -35,7 +35,7 @@ impl<F> Module<F> {
     /// let access = |at: usize| module.element_access(&function.body.stmts.stmts()[at]);
     /// assert_eq!(access(0).unwrap().indices, [Operand::argument(3)]);
     /// assert_eq!(access(0).unwrap().stored, None);
-    /// assert_eq!(access(1).unwrap().stored, Some(&Operand::value(1)));
+    /// assert!(access(1).unwrap().stored.is_some());
     /// assert_eq!(access(2), None);
     /// # Ok::<(), ircode::TextError>(())
     /// ```

