@@ -494,8 +494,11 @@ pub(crate) fn known_isa(value: &Value, ty: &Type) -> Option<bool> {
         (Type::DifferentiableFunction(expected), Value::DifferentiableFunction(object)) => {
             Some(matches!(&object.0.ty, Type::DifferentiableFunction(ty) if may_stand_for(ty, expected)))
         }
-        // A function of which the module has no code, or methods only; or a type that it does not declare.
-        (Type::Function(name), Value::Text(path)) if is_same_function(path, name) => Some(true),
+        // A function that the module does not have.
+        (Type::Function(name), Value::Text(path)) => Some(is_same_function(path, name)),
+        // Under another name it may be the same, as the module tells.
+        (Type::Function(name), Value::Function(path)) => (path == name).then_some(true),
+        // A type that the module does not declare.
         (Type::Function(name), Value::Type(of)) if matches!(&**of, Type::Named(of) if of == name) => Some(true),
         (Type::TypeOf(inner), _) => Some(matches!(value, Value::Type(ty) if ty == inner)),
         (Type::Named(name), Value::Type(of)) => type_isa(of, name),

@@ -22,23 +22,6 @@ pub enum Callee {
     Unknown(Name),
 }
 
-/// Whether two names are of one function: Julia leaves out the module of what Base, Core and the program itself have.
-///
-/// ```
-/// use ircode::is_same_function;
-///
-/// assert!(is_same_function("Base.iterate", "iterate"));
-/// assert!(!is_same_function("Base.iterate", "Main.iterate"));
-/// assert!(!is_same_function("Base.Iterators.zip", "zip"));
-/// ```
-pub fn is_same_function(a: &str, b: &str) -> bool {
-    let short = |long: &str, short: &str| {
-        let module = long.strip_suffix(short).and_then(|module| module.strip_suffix('.'));
-        matches!(module, Some("Base" | "Core" | "Main"))
-    };
-    a == b || short(a, b) || short(b, a)
-}
-
 impl<F> Module<F> {
     /// What a callee names; `None` if that is known only when the program runs.
     ///
@@ -218,6 +201,33 @@ impl<F> Module<F> {
         }))
     }
 
+    /// Whether two names are of one function, which the module may have, or not.
+    ///
+    /// ```
+    /// use ircode::{IRCode, Module};
+    ///
+    /// let module: Module<IRCode> = ircode::parse_module("
+    /// function helper(x::Float64)::Float64
+    /// 1 ─      return x
+    /// end
+    /// ")?.module;
+    /// assert!(module.are_one_function("helper", "Main.helper"));
+    /// assert!(module.are_one_function("Base.iterate", "iterate"));
+    /// assert!(!module.are_one_function("helper", "iterate"));
+    /// # Ok::<(), ircode::TextError>(())
+    /// ```
+    pub fn are_one_function(&self, a: &str, b: &str) -> bool {
+        if a == b {
+            return true;
+        }
+        match (self.function_callee(a), self.function_callee(b)) {
+            (Callee::Function(a), Callee::Function(b)) => a == b,
+            (Callee::Primitive(a), Callee::Primitive(b)) => a.name == b.name,
+            (Callee::Unknown(a), Callee::Unknown(b)) => is_same_function(&a, &b),
+            _ => false,
+        }
+    }
+
     /// A type by which methods are told apart: what the compiler knows of a value beside its type makes no difference, but which function it is.
     ///
     /// ```
@@ -323,4 +333,21 @@ fn selected_primitive<'s, N: Names>(
     let (_, _, primitive) =
         SELECTED.iter().find(|(function, selector, _)| *function == name && *selector == &**text)?;
     Some((primitives::lookup(primitive)?, operand))
+}
+
+/// Whether two names are of one function that a module does not have. Julia leaves out the module of what Base, Core and the program itself have.
+///
+/// ```
+/// use ircode::is_same_function;
+///
+/// assert!(is_same_function("Base.iterate", "iterate"));
+/// assert!(!is_same_function("Base.iterate", "Main.iterate"));
+/// assert!(!is_same_function("Base.Iterators.zip", "zip"));
+/// ```
+pub fn is_same_function(a: &str, b: &str) -> bool {
+    let is_with_module = |long: &str, short: &str| {
+        let module = long.strip_suffix(short).and_then(|module| module.strip_suffix('.'));
+        matches!(module, Some("Base" | "Core" | "Main"))
+    };
+    a == b || is_with_module(a, b) || is_with_module(b, a)
 }

@@ -1,6 +1,5 @@
 //! Which values are of which types, as far as types tell.
 
-use crate::callee::is_same_function;
 use crate::fields::is_vararg;
 use crate::module::Module;
 use crate::name::Name;
@@ -52,6 +51,10 @@ impl<F> Module<F> {
                 self.are_all(given.iter().zip(asked.iter()))
             }
             _ if given == asked => Some(true),
+            // That it is this one value of its type is not known.
+            (_, Type::Named(_)) if asked.is_known_value() => {
+                asked.widened().and_then(|asked| self.is_a(given, &asked)).filter(|is_one| !is_one)
+            }
             (_, Type::Named(name)) if self.type_def(name).is_none() => match self.kind(given)? {
                 Kind::Tuple => match (given, open_tuple(asked)) {
                     (Type::Tuple(given), Some((first, _))) if given.len() < first.len() => Some(false),
@@ -65,11 +68,7 @@ impl<F> Module<F> {
                 }
                 _ => is_below(given, None, asked),
             },
-            // What the module has is called as it calls it.
-            (Type::Function(given), Type::Function(asked)) => {
-                let is_own = [given, asked].iter().any(|name| self.function_index(name).is_some());
-                Some(!is_own && is_same_function(given, asked))
-            }
+            (Type::Function(given), Type::Function(asked)) => Some(self.are_one_function(given, asked)),
             _ => match (self.kind(given)?, self.kind(asked)?) {
                 (Kind::Scalar, Kind::Scalar) => Some(false),
                 (Kind::Array, Kind::Array) => self.is_same(given, asked),

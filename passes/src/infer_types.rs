@@ -271,7 +271,7 @@ pub(crate) fn result_type(bb: &BBCode, module: &Module<BBCode>, inst: &Instructi
     let known = |ty: Type| (ty != Type::Untyped).then_some(ty);
     // What takes the value of something that gives none is not reached.
     let mut is_reached = true;
-    if !matches!(inst.stmt, Stmt::Phi(_)) {
+    if !matches!(inst.stmt, Stmt::Phi(_) | Stmt::PhiC(_)) {
         inst.stmt.for_each_operand(&mut |operand| {
             is_reached &= !matches!(operand, Operand::Value(_)) || bb.operand_type(operand) != Type::Bottom;
         });

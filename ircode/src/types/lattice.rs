@@ -1,7 +1,7 @@
 //! What the compiler's own lattice stands for.
 
 use super::Type;
-use crate::constant::Constant;
+use crate::constant::{Constant, is_identifier};
 use crate::text::balanced::split_depth_0;
 
 /// Elements of the lattice that are nested deeper tell nothing: the compiler makes none that deep.
@@ -19,7 +19,7 @@ impl Type {
     /// assert_eq!(Type::parse("Core.Const(true)").widened(), Some(Type::BOOL));
     /// assert_eq!(Type::parse("Core.Const(IndexLinear())").widened(), Some(Type::parse("IndexLinear")));
     /// assert_eq!(Type::parse("Core.Const(Pair{Int64,Bool}(1, true))").widened(), Some(Type::parse("Pair{Int64,Bool}")));
-    /// assert_eq!(Type::parse("Core.Const((First(), 2))").widened(), Some(Type::parse("Tuple{First,Int64}")));
+    /// assert_eq!(Type::parse("Core.Const((First(), :a, 2))").widened(), Some(Type::parse("Tuple{First,Symbol,Int64}")));
     /// assert_eq!(Type::FLOAT64.widened(), None);
     /// ```
     pub fn widened(&self) -> Option<Type> {
@@ -146,6 +146,9 @@ fn known_constant(text: &str) -> Option<Constant> {
 /// The type of an object that is shown as a call of it. The only value of a type is one without arguments. With such, types may show themselves in other ways,
 /// `Base.OneTo(5)`, but not where they say their parameters.
 fn shown_type(text: &str) -> Option<Type> {
+    if text.strip_prefix(':').is_some_and(is_identifier) {
+        return Some(Type::Symbol);
+    }
     let ty = match text.strip_suffix("()") {
         Some(name) => Type::parse(name),
         None => Constant::Text(text.into()).shown_object()?.0,
