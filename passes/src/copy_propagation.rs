@@ -16,8 +16,8 @@ pub const NAME: &str = "copy-propagation";
 /// Replaces copies, π that show no narrower type, and φs that bring the same value on all edges — around loops too, where
 /// one of the values is the φ itself — by the original, and removes them. True if there was one.
 ///
-/// What stays: a copy or π whose type says more than that of the original, as passes look at types; a read of a global,
-/// which may find it undefined; an object of which only the text is known, as two texts need not be the same object; a φ
+/// What stays: a copy or π whose type says more than that of the original, as passes look at types; one of a constant that is
+/// not of its type, where the run never comes; a read of a global, which may find it undefined; an object of which only the text is known, as two texts need not be the same object; a φ
 /// whose value is not defined where the φ stands. An undefined or missing edge of a φ says that nobody reads the φ
 /// when control comes from there, and does not count.
 ///
