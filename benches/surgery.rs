@@ -138,7 +138,7 @@ fn half(bb: &BBCode) -> Vec<(InstId, Operand<bbcode::Ids>)> {
 type Replaced = (BBCode, Vec<(InstId, Operand<bbcode::Ids>)>);
 
 fn to_replace(size: usize) -> (usize, Replaced) {
-    let mut bb = make(shapes::dag, size);
+    let bb = make(shapes::dag, size);
     let chosen = half(&bb);
     if let Some((first, _)) = chosen.first() {
         bb.users(*first);
@@ -219,7 +219,7 @@ fn changing(bench: &Bench) {
     bench.row(
         "users() of each value",
         |size| {
-            let mut bb = make(shapes::dag, size);
+            let bb = make(shapes::dag, size);
             let ids: Vec<InstId> = bb.all_insts().map(|(id, _)| id).collect();
             bb.users(ids[0]);
             (ids.len(), (bb, ids))

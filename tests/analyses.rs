@@ -107,3 +107,29 @@ fn an_analysis_is_computed_again_when_the_control_flow_has_changed() {
     })
     .unwrap();
 }
+
+#[test]
+fn threads_that_share_code_are_told_the_same_users_and_predecessors() {
+    for_each(100, anything, |function: &Function<IRCode>| {
+        let Ok(bb) = BBCode::try_from(&function.body) else { return Ok(()) };
+        let ask = || {
+            let users: Vec<_> = bb.all_insts().map(|(id, _)| bb.users(id)).collect();
+            let predecessors: Vec<_> = bb.blocks().map(|block| bb.predecessors(block)).collect();
+            (users, predecessors)
+        };
+        let (here, there) = std::thread::scope(|scope| {
+            let there = scope.spawn(ask);
+            (ask(), there.join().unwrap())
+        });
+        let used: usize = here.0.iter().map(Vec::len).sum();
+        let mut named = 0;
+        for (_, inst) in bb.all_insts() {
+            inst.stmt.for_each_use(|value| named += usize::from(bb.inst(value).is_some()));
+        }
+        match here == there && used == named {
+            true => Ok(()),
+            false => Err(format!("{here:?} and {there:?} for {named} uses:\n{bb}")),
+        }
+    })
+    .unwrap();
+}

@@ -12,6 +12,9 @@ const PROGRAM: &str = "
 mutable struct Counter
   count::Int64
 end
+mutable struct Total
+  total::Float64
+end
 function f(x::Float64, n::Int64)::Float64
 1 ─      return x
 end
@@ -35,6 +38,9 @@ function open(x)
 end
 function counted(c::Counter, x::Float64)::Float64
 1 ─      return x
+end
+function totals(n::Vector{Int64}, t::Total, x::Float64)::Total
+1 ─      return t
 end
 ";
 
@@ -134,6 +140,21 @@ fn nothing_flows_to_what_is_no_array_and_can_be_changed() {
     assert_eq!((rule.shadows.as_slice(), rule.out_shadow), ([None, None].as_slice(), None));
 }
 
+/// The seed of a result that can be changed is its shadow.
+#[test]
+fn a_rule_takes_shadows_of_arrays_alone_or_of_all_that_can_be_changed() {
+    let types = [Type::array(Type::INT64, 1), Type::named("Total"), Type::FLOAT64];
+    let start =
+        "function totals_vjp(n::Vector{Int64}, t::Total, x::Float64, out::Total, seed::BBKit.Tangent{Total}, dn";
+    let end = ")::Tuple{Nothing, Nothing, Float64}\n1 ─ %1 = Core.tuple(nothing, nothing, x)::Tuple{Nothing, Nothing, Float64}\n\
+               └──      return %1\nend";
+    for (shadows, places) in [("", [Some(6), None, None]), (", dt::BBKit.Tangent{Total}", [Some(6), Some(7), None])] {
+        let rules = table(&format!("{start}{shadows}{end}")).unwrap();
+        let rule = rules.find_function(&"totals".into(), RuleKind::Vjp, &types).unwrap();
+        assert_eq!((rule.shadows.as_slice(), rule.out_shadow), (places.as_slice(), None));
+    }
+}
+
 /// A function that does not say what it takes has rules by type.
 #[test]
 fn rules_of_an_open_function_are_told_apart_by_their_types() {
@@ -197,6 +218,14 @@ fn rules_that_do_not_fit_their_function_are_refused() {
         (
             format!("function counted_vjp(c::Counter, x::Float64, out::Float64, seed::Float64)\n{tuple}"),
             "it must return a Tuple{Nothing, Float64}, but returns a Tuple{Float64, Nothing}",
+        ),
+        (
+            format!("function totals_vjp(n::Vector{{Int64}}, t::Total, x::Float64, out::Total, seed::Nothing, dn)\n{tuple}"),
+            "its parameter _6 (`seed`), the tangent of the result, must be a BBKit.Tangent{Total}, but is a Nothing",
+        ),
+        (
+            format!("function totals_vjp(n::Vector{{Int64}}, t::Total, x::Float64, out::Total, seed, dn, dt::Total)\n{tuple}"),
+            "its parameter _8 (`dt`), the shadow of an argument, must be a BBKit.Tangent{Total}, but is a Total",
         ),
         (
             format!("function sum_vjp(a::Vector{{T}}, out::T, seed::T)\n{body}"),
@@ -388,33 +417,37 @@ end
 #[test]
 fn the_derivative_of_a_function_with_a_rule_is_by_the_rule() {
     let text = "
-function sq(x::Float64)::Float64
+function sq(x::Float64, n::Int64)::Float64
 1 ─ %1 = Base.mul_float(x, x)::Float64
 └──      return %1
 end
-function f(x::Float64)::Float64
-1 ─ %1 = Main.sq(x)::Float64
+function f(x::Float64, n::Int64)::Float64
+1 ─ %1 = Main.sq(x, n)::Float64
 └──      return %1
 end
 ";
     let rules = "
-function sq_vjp(x::Float64, out::Float64, seed::Float64)::Tuple{Float64}
+function sq_vjp(x::Float64, n::Int64, out::Float64, seed::Float64)::Tuple{Float64, Nothing}
 1 ─ %1 = Base.mul_float(seed, 100.0)::Float64
-│   %2 = Core.tuple(%1)::Tuple{Float64}
+│   %2 = Core.tuple(%1, nothing)::Tuple{Float64, Nothing}
 └──      return %2
 end
-function sq_jvp(x::Float64, out::Float64, dx::Float64)::Float64
+function sq_jvp(x::Float64, n::Int64, out::Float64, dx::Float64, dn::Nothing)::Float64
 1 ─ %1 = Base.mul_float(dx, 100.0)::Float64
 └──      return %1
 end
 ";
     let mut module: Module<IRCode> = parse_module(text).unwrap().module;
     module.add_rules(rules).unwrap();
-    let args = [Value::from(3.0)];
+    let args = [Value::from(3.0), Value::from(2_i64)];
     for function in ["sq", "f"] {
         let gradient = bbkit::gradient(&module, function, &args, Limits::default()).unwrap();
-        assert_eq!(gradient.gradient.iter().map(ToString::to_string).collect::<Vec<_>>(), ["100.0"], "{function}");
-        let direction = vec![Value::from(1.0)];
+        assert_eq!(
+            gradient.gradient.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            ["100.0", "nothing"],
+            "{function}"
+        );
+        let direction = vec![Value::from(1.0), Value::Nothing];
         let jvp = bbkit::jvp(&module, function, &args, &[direction], Limits::default()).unwrap();
         assert_eq!(jvp.tangents.iter().map(ToString::to_string).collect::<Vec<_>>(), ["100.0"], "{function}");
     }

@@ -5,11 +5,9 @@
 //! `table.json` says of each case which function it is. A string in `args` is the name of an input, also in a struct;
 //! anything else is a constant. `wrt` are the inputs whose derivatives the case gives, if those are not all; `rules` says
 //! that the derivatives in `FILE.rules.ir` are registered; `inputs` tells cases of one name apart; `seed` replaces the seed
-//! of the case; `unsupported` says why a case cannot be had. `waiting.txt` lists cases that do not pass yet and should. A
-//! case on neither list passes, and one on either fails.
+//! of the case.
 
 #![allow(clippy::unwrap_used, reason = "a test that fails should stop")]
-#![allow(clippy::print_stdout, reason = "what is waited for is printed")]
 
 use std::fs;
 
@@ -20,9 +18,6 @@ use ircode::{IRCode, Module, Type, TypeKind, parse_module};
 use kit::laws::{keeps_meaning, round_trips};
 use passes::{PASSES, PassManager, Run};
 use serde_json::{Map, Value as Json};
-
-/// How many cases must be there in the end.
-const REQUIRED: usize = 120;
 
 /// Gradients agree up to this, relative to the larger of 1 and the one expected.
 const TOLERANCE: f64 = 1e-10;
@@ -46,18 +41,6 @@ fn is_for(entry: &Json, case: &Json) -> bool {
     let inputs = entry["inputs"].as_object().into_iter().flatten();
     key(case) == (entry["file"].as_str().unwrap(), entry["name"].as_str().unwrap())
         && inputs.into_iter().all(|(name, value)| case["inputs"][name] == *value)
-}
-
-/// The cases that are waited for: file and name, and for what.
-fn waiting() -> Vec<(String, String, String)> {
-    let text = read("waiting.txt");
-    let lines = text.lines().filter(|line| !line.is_empty() && !line.starts_with('#'));
-    let parts = |line: &str| {
-        let (case, reason) = line.split_once(" — ").unwrap();
-        let (file, name) = case.split_once(' ').unwrap();
-        (file.to_string(), name.to_string(), reason.to_string())
-    };
-    lines.map(parts).collect()
 }
 
 /// Value and pullback of `seed`: a gradient whose seed is not 1, or whose value is no number.
@@ -194,7 +177,7 @@ fn check(case: &Json, entry: &Json) -> Result<(), String> {
             _ => Err(format!("the value is {value}, expected {expected}")),
         },
     };
-    // Not being able to run is no reason to wait.
+    // What the function computes does not depend on rules.
     let value = Machine::new(&module).call(function, &args(&module)).unwrap();
     is_value(&value).unwrap();
     if entry["rules"] == true {
@@ -239,15 +222,12 @@ fn check(case: &Json, entry: &Json) -> Result<(), String> {
 
 #[test]
 fn cases_have_the_gradients_that_swift_expects() {
-    let (cases, table, waiting) = (list("cases.json"), list("table.json"), waiting());
+    let (cases, table) = (list("cases.json"), list("table.json"));
     assert_eq!(cases.len(), 171);
     for entry in &table {
         assert!(cases.iter().any(|case| is_for(entry, case)), "no case is {entry}");
     }
-    for (file, name, _) in &waiting {
-        assert!(cases.iter().any(|case| key(case) == (file, name)), "no case is {file} {name}");
-    }
-    let (mut passing, mut waited, mut problems) = (0, 0, Vec::new());
+    let mut problems = Vec::new();
     for case in &cases {
         let entries: Vec<&Json> = table.iter().filter(|entry| is_for(entry, case)).collect();
         let [entry] = entries.as_slice() else {
@@ -255,23 +235,9 @@ fn cases_have_the_gradients_that_swift_expects() {
             continue;
         };
         let (file, name) = key(case);
-        let result = check(case, entry);
-        let listed = waiting.iter().find(|(a, b, _)| (a.as_str(), b.as_str()) == (file, name));
-        match (result, listed, entry.get("unsupported")) {
-            (Ok(()), None, None) => passing += 1,
-            (Ok(()), _, _) => problems.push(format!("{file} {name} passes, but is listed as not passing")),
-            (Err(error), Some((_, _, reason)), None) => {
-                waited += 1;
-                println!("{file} {name} {} waits for {reason}: {error}", case["inputs"]);
-            }
-            (Err(error), None, Some(reason)) => println!("{file} {name} cannot be had: {reason} ({error})"),
-            (Err(error), None, None) => problems.push(format!("{file} {name} {}: {error}", case["inputs"])),
-            (Err(_), Some(_), Some(_)) => problems.push(format!("{file} {name} is listed twice")),
-        }
+        problems.extend(check(case, entry).err().map(|error| format!("{file} {name} {}: {error}", case["inputs"])));
     }
-    println!("{passing} of {} cases pass, {waited} are waited for", cases.len());
     assert!(problems.is_empty(), "{}", problems.join("\n"));
-    assert!(passing + waited >= REQUIRED);
 }
 
 #[test]

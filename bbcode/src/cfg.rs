@@ -56,8 +56,8 @@ impl BBCode {
     /// assert_eq!(preds, [blocks[1], new]);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn predecessors(&mut self, block: BlockId) -> Vec<BlockId> {
-        self.store.predecessor_chains().to(block).collect()
+    pub fn predecessors(&self, block: BlockId) -> Vec<BlockId> {
+        self.store.ask_predecessors(|chains| chains.to(block).collect())
     }
 
     /// Computes the control-flow graph.

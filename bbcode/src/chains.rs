@@ -1,5 +1,7 @@
 //! Who names what, as lists that follow every change: which statements use a value, which blocks lead to a block.
 
+use std::sync::{Mutex, PoisonError};
+
 use slotmap::{Key, SecondaryMap};
 
 /// No link.
@@ -18,6 +20,35 @@ pub(crate) struct Chains<K: Key> {
     free: u32,
     /// What may have been rewritten, whose links are in no list.
     suspended: Vec<K>,
+}
+
+/// Chains that are made when somebody first asks. Asking takes a lock, so that it needs no `&mut`; changing does not.
+#[derive(Debug)]
+pub(crate) struct OnDemand<K: Key>(Mutex<Option<Box<Chains<K>>>>);
+
+impl<K: Key> Default for OnDemand<K> {
+    fn default() -> Self {
+        OnDemand(Mutex::new(None))
+    }
+}
+
+impl<K: Key> OnDemand<K> {
+    /// The chains, if somebody has asked for them, to follow a change.
+    pub(crate) fn known(&mut self) -> Option<&mut Chains<K>> {
+        self.0.get_mut().unwrap_or_else(PoisonError::into_inner).as_deref_mut()
+    }
+
+    /// Forgets the chains, until somebody asks again.
+    pub(crate) fn clear(&mut self) {
+        *self = OnDemand::default();
+    }
+
+    /// Gives the chains to `ask`, made by `make` if there are none yet.
+    pub(crate) fn with<T>(&self, make: impl FnOnce() -> Chains<K>, ask: impl FnOnce(&mut Chains<K>) -> T) -> T {
+        // Nobody leaves them half changed: what runs under the lock does not panic.
+        let mut chains = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        ask(chains.get_or_insert_with(|| Box::new(make())))
+    }
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -343,7 +343,7 @@ impl BBCode {
             return Err(EditError::EndsBlock(inst));
         }
         // A φ may use itself.
-        let user = self.store.use_chains().to(inst).find(|&user| user != inst);
+        let user = self.store.ask_uses(|uses| uses.to(inst).find(|&user| user != inst));
         match user {
             Some(user) => Err(EditError::InUse { used: inst, user }),
             None => self.remove_unchecked(inst),

@@ -7,7 +7,7 @@ use ircode::{Instruction, Operand, Stmt};
 use slotmap::{Key, SlotMap};
 
 use crate::analyses::Analyses;
-use crate::chains::Chains;
+use crate::chains::{Chains, OnDemand};
 use crate::code::{BBlock, OddEdges};
 use crate::ids::{BlockId, Ids, InstId};
 use crate::transaction::{Journal, Notes};
@@ -42,9 +42,9 @@ pub(crate) struct Store {
     pub(crate) noted_insts: Notes,
     pub(crate) noted_blocks: Notes,
     /// Which statements use each value.
-    uses: Option<Box<Chains<InstId>>>,
+    uses: OnDemand<InstId>,
     /// Which blocks lead to each block.
-    predecessors: Option<Box<Chains<BlockId>>>,
+    predecessors: OnDemand<BlockId>,
     pub(crate) analyses: Analyses,
     /// Whether φs name all edges on which they have a value, as far as is known: see [`crate::BBCode::name_phi_edges`].
     pub(crate) phis_named: bool,
@@ -69,8 +69,8 @@ impl Clone for Store {
             transactions: 0,
             noted_insts: Notes::default(),
             noted_blocks: Notes::default(),
-            uses: None,
-            predecessors: None,
+            uses: OnDemand::default(),
+            predecessors: OnDemand::default(),
             analyses: self.analyses.clone(),
             phis_named: self.phis_named,
             stale_targets: self.stale_targets,
@@ -145,14 +145,14 @@ impl Store {
         let node = self.insts.get_mut(inst).filter(|node| !node.block.is_null())?;
         if node.next.is_none() {
             self.analyses.forget();
-            if let Some(chains) = &mut self.predecessors {
+            if let Some(chains) = self.predecessors.known() {
                 chains.suspend(node.block);
             }
         }
         if node.next.is_none() || matches!(node.inst.stmt, Stmt::Phi(_)) {
             self.phis_named = false;
         }
-        if let Some(chains) = &mut self.uses {
+        if let Some(chains) = self.uses.known() {
             chains.suspend(inst);
         }
         Some(&mut node.inst)
@@ -162,7 +162,7 @@ impl Store {
     pub(crate) fn rewrite_operands(&mut self, inst: InstId, visit: &mut dyn FnMut(&mut Operand<Ids>)) {
         self.record_inst(inst);
         if let Some(node) = self.insts.get_mut(inst).filter(|node| !node.block.is_null()) {
-            if let Some(chains) = &mut self.uses {
+            if let Some(chains) = self.uses.known() {
                 chains.suspend(inst);
             }
             node.inst.stmt.for_each_operand_mut(visit);
@@ -182,14 +182,14 @@ impl Store {
                 self.record_inst(inst);
             }
         }
-        self.uses = None;
+        self.uses.clear();
         self.insts.values_mut().filter(|node| !node.block.is_null()).map(|node| &mut node.inst)
     }
 
     /// A block of which anything is to be changed.
     pub(crate) fn block_mut(&mut self, block: BlockId) -> Option<&mut BBlock> {
         self.forget_control_flow();
-        if let Some(chains) = &mut self.predecessors {
+        if let Some(chains) = self.predecessors.known() {
             chains.suspend(block);
         }
         self.block_links_mut(block)
@@ -213,7 +213,7 @@ impl Store {
         if let Some(journal) = self.journals.last_mut() {
             journal.insts.added(inst, &mut self.noted_insts);
         }
-        if let Some(chains) = &mut self.uses {
+        if let Some(chains) = self.uses.known() {
             chains.add(inst);
         }
         inst
@@ -225,7 +225,7 @@ impl Store {
         if let Some(journal) = self.journals.last_mut() {
             journal.blocks.added(block, &mut self.noted_blocks);
         }
-        if let Some(chains) = &mut self.predecessors {
+        if let Some(chains) = self.predecessors.known() {
             chains.add(block);
         }
         block
@@ -235,7 +235,7 @@ impl Store {
     pub(crate) fn remove_node(&mut self, inst: InstId) -> Option<Node> {
         self.record_inst(inst);
         let node = self.insts.get_mut(inst).filter(|node| !node.block.is_null())?;
-        if let Some(chains) = &mut self.uses {
+        if let Some(chains) = self.uses.known() {
             chains.forget(inst);
         }
         match self.journals.last_mut() {
@@ -255,7 +255,7 @@ impl Store {
         self.forget_control_flow();
         self.record_block(block);
         let data = self.blocks.get_mut(block).filter(|block| !block.removed)?;
-        if let Some(chains) = &mut self.predecessors {
+        if let Some(chains) = self.predecessors.known() {
             chains.forget(block);
         }
         match self.journals.last_mut() {
@@ -270,35 +270,41 @@ impl Store {
         }
     }
 
-    /// The use chains, up to date. Made where there are none yet.
-    pub(crate) fn use_chains(&mut self) -> &mut Chains<InstId> {
-        let insts = &self.insts;
-        let chains = self.uses.get_or_insert_with(|| Box::new(Chains::new(insts.keys())));
-        let find = |inst| insts.get(inst).filter(|node| !node.block.is_null());
-        chains.resume(
-            |inst| find(inst).is_some(),
-            |inst, visit| {
-                if let Some(node) = find(inst) {
-                    node.inst.stmt.for_each_use(visit);
-                }
+    /// Asks the use chains, which are up to date.
+    pub(crate) fn ask_uses<T>(&self, ask: impl FnOnce(&Chains<InstId>) -> T) -> T {
+        self.uses.with(
+            || Chains::new(self.insts.keys()),
+            |chains| {
+                chains.resume(
+                    |inst| self.node(inst).is_some(),
+                    |inst, visit| {
+                        if let Some(node) = self.node(inst) {
+                            node.inst.stmt.for_each_use(visit);
+                        }
+                    },
+                );
+                ask(chains)
             },
-        );
-        chains
+        )
     }
 
-    /// Which blocks lead to each block, up to date. Made where it is not known yet.
-    pub(crate) fn predecessor_chains(&mut self) -> &Chains<BlockId> {
-        let mut chains = self.predecessors.take().unwrap_or_else(|| Box::new(Chains::new(self.blocks.keys())));
-        chains.resume(
-            |block| self.block(block).is_some(),
-            |block, visit| {
-                let mut succs = Vec::new();
-                // A block that is only marked as removed may come back.
-                self.push_edges(block, &mut succs, |_| true);
-                succs.into_iter().for_each(visit);
+    /// Asks which blocks lead to a block; what is said is up to date.
+    pub(crate) fn ask_predecessors<T>(&self, ask: impl FnOnce(&Chains<BlockId>) -> T) -> T {
+        self.predecessors.with(
+            || Chains::new(self.blocks.keys()),
+            |chains| {
+                chains.resume(
+                    |block| self.block(block).is_some(),
+                    |block, visit| {
+                        let mut succs = Vec::new();
+                        // A block that is only marked as removed may come back.
+                        self.push_edges(block, &mut succs, |_| true);
+                        succs.into_iter().for_each(visit);
+                    },
+                );
+                ask(chains)
             },
-        );
-        self.predecessors.insert(chains)
+        )
     }
 
     /// Control flow changes: what was computed of it is wrong, and φs may lack edges.
@@ -339,19 +345,19 @@ impl Store {
         self.marked_insts -= journal.insts.removed.len();
         self.marked_blocks -= journal.blocks.removed.len();
         for (inst, before) in journal.insts.take_back(&mut self.noted_insts) {
-            if let Some(chains) = &mut self.uses {
+            if let Some(chains) = self.uses.known() {
                 chains.forget(inst);
             }
             match before {
                 None => drop(self.insts.remove(inst)),
                 Some(before) => {
                     if let Some(node) = self.insts.get_mut(inst) {
-                        if let Some(chains) = &mut self.predecessors {
+                        if let Some(chains) = self.predecessors.known() {
                             // It may be the terminator of that block, to which it comes back.
                             chains.suspend(before.block);
                         }
                         *node = before;
-                        if let Some(chains) = &mut self.uses {
+                        if let Some(chains) = self.uses.known() {
                             chains.add(inst);
                         }
                     }
@@ -359,7 +365,7 @@ impl Store {
             }
         }
         for (block, before) in journal.blocks.take_back(&mut self.noted_blocks) {
-            if let Some(chains) = &mut self.predecessors {
+            if let Some(chains) = self.predecessors.known() {
                 chains.forget(block);
                 chains.add(block);
             }

@@ -28,13 +28,13 @@ impl BBCode {
     /// assert!(bb.users(insts[1]).is_empty());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn users(&mut self, value: InstId) -> Vec<InstId> {
-        self.store.use_chains().to(value).collect()
+    pub fn users(&self, value: InstId) -> Vec<InstId> {
+        self.store.ask_uses(|uses| uses.to(value).collect())
     }
 
     /// A statement that uses a value, if there is one. Takes time as [`BBCode::users`], but for the result.
-    pub fn any_user(&mut self, value: InstId) -> Option<InstId> {
-        self.store.use_chains().to(value).next()
+    pub fn any_user(&self, value: InstId) -> Option<InstId> {
+        self.store.ask_uses(|uses| uses.to(value).next())
     }
 
     /// Puts an operand in the place of every use of a value, and says how many there were.

@@ -162,10 +162,10 @@ impl FunctionBuilder {
         }
     }
 
-    /// Adds a parameter behind those that there are.
+    /// Adds a parameter behind those that there are; it has no name if that is empty.
     pub fn parameter(&mut self, name: impl Into<Name>, ty: Type) -> Operand<Ids> {
         let argument = Argument::from_index(self.bb.argtypes.len());
-        let name = Some(name.into());
+        let name = Some(name.into()).filter(|name| !name.is_empty());
         if let (true, Some(parameter)) = (self.parameters.contains(&name), &name) {
             self.fail(BuildError::ParameterTwice { function: self.name.clone(), parameter: parameter.clone() });
         }
@@ -338,6 +338,12 @@ mod tests {
         f.parameter("x", Type::FLOAT64);
         f.ret(x);
         assert_eq!(f.finish().unwrap_err().to_string(), "f: there are two parameters `x`");
+
+        let mut f = FunctionBuilder::new("f", Type::FLOAT64);
+        let x = f.parameter("", Type::FLOAT64);
+        f.parameter("", Type::FLOAT64);
+        f.ret(x);
+        assert_eq!(f.finish().unwrap().parameters, [None, None]);
     }
 
     #[test]

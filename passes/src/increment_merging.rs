@@ -136,13 +136,7 @@ fn merge_in(bb: &mut BBCode, module: &Module<BBCode>, block: BlockId) -> Result<
 }
 
 /// The increment that a load and a store of one element are, if nothing else uses what lies between them.
-fn increment(
-    bb: &mut BBCode,
-    module: &Module<BBCode>,
-    load: InstId,
-    store: InstId,
-    number: usize,
-) -> Option<Increment> {
+fn increment(bb: &BBCode, module: &Module<BBCode>, load: InstId, store: InstId, number: usize) -> Option<Increment> {
     let [sum] = *bb.users(load) else { return None };
     if *bb.users(sum) != [store] || !bb.users(store).is_empty() {
         return None;

@@ -399,12 +399,12 @@ fn can_retarget(bb: &BBCode, block: BlockId) -> bool {
 }
 
 /// Whether a value is used outside of its block, or by a φ that takes it from there.
-fn escapes(bb: &mut BBCode, value: InstId, block: BlockId) -> bool {
+fn escapes(bb: &BBCode, value: InstId, block: BlockId) -> bool {
     bb.users(value).into_iter().any(|user| bb.block_of(user) != Some(block) || is_phi(bb, user))
 }
 
 /// Whether a value is used outside of its block, and not just where a φ takes it from there.
-fn is_used_elsewhere(bb: &mut BBCode, value: InstId, block: BlockId) -> bool {
+fn is_used_elsewhere(bb: &BBCode, value: InstId, block: BlockId) -> bool {
     bb.users(value).into_iter().any(|user| match bb.stmt(user) {
         Some(Stmt::Phi(phi)) => phi
             .entries

@@ -25,8 +25,10 @@
 //!
 //! A module may have [rules of its own](Module::add_rule), for primitives, the host's and the built-in ones, and for its
 //! functions. One for a function may have any control flow and call functions: it is called where the
-//! derivative of the function would be. It takes the parameters that a rule for a primitive takes; what can be changed and is no
-//! array has no shadow there, and `nothing` in the tuple, and the seed of a result of this kind is its shadow. `nothing` for a
+//! derivative of the function would be. It takes the parameters that a rule for a primitive takes. What can be changed and is no
+//! array has `nothing` in the tuple, and no shadow among the parameters: nothing flows to it. Or the rule takes a shadow for each argument that
+//! is or holds what can be changed, not for arrays alone. The seed of a result that is or holds what can be changed, and is no array, is its
+//! tangent: the shadows of what can be changed, and cotangents for its floats. What can be changed in the result is new. `nothing` for a
 //! float says that nothing flows to it. The types are those of the function, without variables. `NAME` may be the name of a function as it stands in the module, `f(::Float64)` included; or
 //! what it is a method of, if the types of the rule say which method.
 

@@ -97,7 +97,7 @@ fn without_method_for_nothing<'s>(module: &Module<BBCode>, stmt: &'s Stmt<Ids>) 
 }
 
 /// Whether an operand is `nothing` in a block: by its type, or as the branches say by which control gets there from the blocks that have no other way.
-fn is_nothing(bb: &mut BBCode, module: &Module<BBCode>, block: BlockId, operand: &Operand<Ids>) -> bool {
+fn is_nothing(bb: &BBCode, module: &Module<BBCode>, block: BlockId, operand: &Operand<Ids>) -> bool {
     /// No compiler asks longer before.
     const MOST_BLOCKS: usize = 16;
     let ty = bb.operand_type(operand);

@@ -294,11 +294,13 @@ impl BBCode {
         if data.odd_edges().is_some() {
             return refuse(block, "it has edges that no terminator implies");
         }
-        let mut preds = self.store.predecessor_chains().to(block);
-        let (Some(into), None) = (preds.next(), preds.next()) else {
+        let first_two = self.store.ask_predecessors(|chains| {
+            let mut preds = chains.to(block);
+            (preds.next(), preds.next())
+        });
+        let (Some(into), None) = first_two else {
             return refuse(block, "it has not exactly one predecessor");
         };
-        drop(preds);
         if into == block || self.entry() == Some(block) {
             return refuse(into, "it is its own predecessor, or the entry");
         }

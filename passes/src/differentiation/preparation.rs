@@ -45,7 +45,7 @@ pub(crate) fn by_its_rule(
     let result = caller.push(Stmt::call(callee, arguments), function.result.clone());
     caller.ret(result);
     let caller = caller.finish().map_err(|error| PassError::new(pass, &function.name, error.to_string()))?;
-    Ok(Some(caller))
+    Ok(Some(Function { parameters: function.parameters.clone(), ..caller }))
 }
 
 /// What is done with arithmetic on operands of which only the run knows whether they are numbers, and of which types.

@@ -263,6 +263,13 @@ impl Plan<'_> {
         args.iter().enumerate().filter_map(wanted).collect()
     }
 
+    /// The tangent that the rule of a function gets for a result that has a shadow, and is no array; `None` if it gets the cotangent alone.
+    pub(super) fn seed_of_rule(&self, id: InstId, rule: &Rule) -> Option<Tangent> {
+        let is_function = matches!(rule.target, RuleTarget::Function(_));
+        let ty = self.primal.inst(id).filter(|_| is_function && rule.out_shadow.is_none())?.ty.clone();
+        Some(self.derivation.tangents.of(&ty)).filter(|tangent| !tangent.shadow().is_none())
+    }
+
     /// The operands, and the result, of which a rule takes the values. One that is called takes them all.
     pub(super) fn read_by_rule(
         &self,

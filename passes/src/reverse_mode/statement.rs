@@ -509,7 +509,16 @@ impl Generator<'_, '_> {
         parameters.push(Operand::nothing());
         parameters.extend(args.iter().map(|arg| self.available(arg, here.loaded)));
         parameters.push(self.available(&result, here.loaded));
-        parameters.push(self.emit(here.block, here.line).pack(shape, &mut seed.into_iter())?);
+        parameters.push(match plan.seed_of_rule(id, rule) {
+            Some(tangent) => {
+                let shadow = match plan.has_shadow(&result) {
+                    true => self.shadow(&result, here.loaded),
+                    false => self.unused_shadow(here, &parameters, args.len())?,
+                };
+                self.emit(here.block, here.line).join(&tangent, shadow, &mut seed.into_iter())?
+            }
+            None => self.emit(here.block, here.line).pack(shape, &mut seed.into_iter())?,
+        });
         for (index, arg) in
             args.iter().enumerate().filter(|(index, _)| rule.shadows.get(*index).is_some_and(Option::is_some))
         {

@@ -200,6 +200,37 @@ impl Emitter<'_> {
         }
     }
 
+    /// A tangent as one value, of its shadow and of the leaves of its cotangent, which are zeros where there are none.
+    pub(super) fn join(
+        &mut self,
+        tangent: &Tangent,
+        shadow: Operand<Ids>,
+        leaves: &mut impl Iterator<Item = Operand<Ids>>,
+    ) -> Emitted<Operand<Ids>> {
+        match tangent {
+            Tangent::None => Ok(Operand::nothing()),
+            Tangent::Object(_) | Tangent::Dynamic { cotangent: false, .. } => Ok(shadow),
+            Tangent::Float(_) | Tangent::Dynamic { shadow: false, .. } => {
+                Ok(leaves.next().unwrap_or_else(|| zero(tangent)))
+            }
+            Tangent::Dynamic { .. } => {
+                let cotangent = leaves.next().unwrap_or_else(Operand::nothing);
+                self.add_leaves(tangent, shadow, cotangent)
+            }
+            Tangent::Fields(fields) => {
+                let mut parts = Vec::with_capacity(fields.len());
+                for (index, field) in fields.iter().enumerate() {
+                    let part = match field.shadow() {
+                        Tangent::None => Operand::nothing(),
+                        part => self.field(shadow.clone(), index, part.ty())?,
+                    };
+                    parts.push(self.join(field, part, leaves)?);
+                }
+                self.tuple(parts, fields.iter().map(Tangent::ty).collect())
+            }
+        }
+    }
+
     /// A cotangent of one shape in another: that of the same value, of whose type more or less is known.
     pub(super) fn convert(&mut self, leaves: Leaves, from: &Tangent, to: &Tangent) -> Emitted<Leaves> {
         if from == to {

@@ -9,6 +9,7 @@ use ircode::{
 
 use super::bindings::ranked;
 use super::{Rule, RuleErrorKind, RuleKind, RuleTarget};
+use crate::tangents::TangentTypes;
 
 /// What is wrong, and at which statement.
 pub(super) type Problem = (RuleErrorKind, Option<SSAValue>);
@@ -158,7 +159,7 @@ fn layout_of_parameters(rule: &Function<IRCode>, kind: RuleKind, primitive: &Pri
         RuleKind::Vjp if primitive.max_operands == Some(primitive.min_operands) => {
             let count = primitive.min_operands;
             let argtypes = parameters.iter().take(count).cloned().collect();
-            let layout = with_shadows(argtypes, parameters.get(count).unwrap_or(&Type::Untyped));
+            let layout = with_shadows(argtypes, parameters.get(count).unwrap_or(&Type::Untyped), is_array);
             match needed(&layout, kind, count) == given {
                 true => Ok(layout),
                 false => Err(unfit(&expectation(primitive.name, count, kind, &layout)).into()),
@@ -169,7 +170,7 @@ fn layout_of_parameters(rule: &Function<IRCode>, kind: RuleKind, primitive: &Pri
             for (count, out) in parameters.iter().enumerate() {
                 let needed = count + 2 + arrays + usize::from(is_array(out));
                 if needed == given {
-                    return Ok(with_shadows(parameters.iter().take(count).cloned().collect(), out));
+                    return Ok(with_shadows(parameters.iter().take(count).cloned().collect(), out, is_array));
                 }
                 arrays += usize::from(is_array(out));
             }
@@ -208,17 +209,17 @@ fn expectation(of: &str, count: usize, kind: RuleKind, (_, shadows, out_shadow):
     text
 }
 
-/// The layout of a VJP for arguments and a result of these types.
-fn with_shadows(argtypes: Vec<Type>, out: &Type) -> Layout {
+/// The layout of a VJP for arguments and a result of these types, with shadows for those arguments that have some.
+fn with_shadows(argtypes: Vec<Type>, out: &Type, has_shadow: impl Fn(&Type) -> bool) -> Layout {
     // The function itself, the arguments, the result and the seed come before the shadows.
     let mut next = argtypes.len() + 3;
-    let mut shadow = |ty: &Type| {
-        let place = is_array(ty).then_some(next);
-        next += usize::from(place.is_some());
+    let mut place = |has_shadow: bool| {
+        let place = has_shadow.then_some(next);
+        next += usize::from(has_shadow);
         place
     };
-    let shadows = argtypes.iter().map(&mut shadow).collect();
-    let out_shadow = shadow(out);
+    let shadows = argtypes.iter().map(|ty| place(has_shadow(ty))).collect();
+    let out_shadow = place(is_array(out));
     (argtypes, shadows, out_shadow)
 }
 
@@ -370,9 +371,17 @@ fn read_rule_of_function<F: Body>(
     };
     let argtypes: Vec<Type> = signature.iter().enumerate().map(|(i, ty)| known(ty, parameters.get(i))).collect();
     let out = known(&target.result, parameters.get(count));
+    let tangents = TangentTypes::of_declarations(names);
     let layout = match kind {
         RuleKind::Jvp => (argtypes, vec![None; count], None),
-        RuleKind::Vjp => with_shadows(argtypes, &out),
+        RuleKind::Vjp => {
+            let has_shadow = |ty: &Type| is_array(ty) || !tangents.of(ty).shadow().is_none();
+            let of_all = with_shadows(argtypes.clone(), &out, has_shadow);
+            match parameters.len() == needed(&of_all, kind, count) {
+                true => of_all,
+                false => with_shadows(argtypes, &out, is_array),
+            }
+        }
     };
     if parameters.len() != needed(&layout, kind, count) || function.varargs {
         let expected = expectation(&target.name, count, kind, &layout);
@@ -397,12 +406,22 @@ fn read_rule_of_function<F: Body>(
         slices: Default::default(),
     };
     check_parameters(&rule)?;
+    if kind == RuleKind::Vjp {
+        if !is_array(&out) {
+            check(function, count + 2, "the tangent of the result", Some(tangents.of(&out).ty()))?;
+        }
+        for (ty, place) in rule.argtypes.iter().zip(&rule.shadows) {
+            if let Some(place) = place.filter(|_| !is_array(ty)) {
+                check(function, place, "the shadow of an argument", Some(tangents.of(ty).shadow().ty()))?;
+            }
+        }
+    }
     check_result(&rule, &out, names)?;
     Ok(rule)
 }
 
-/// Whether values of the type can be changed and are no arrays. They have no shadow among the parameters: a rule says that
-/// nothing flows to them.
+/// Whether values of the type can be changed and are no arrays. A rule returns `nothing` for them: what flows to them goes to their shadows,
+/// if it takes these.
 fn is_changeable<F>(module: &Module<F>, ty: &Type) -> bool {
     match ty {
         Type::Ref(_) | Type::Memory(_) | Type::MemoryRef(_) | Type::Stack(_) | Type::Slot(_) => true,

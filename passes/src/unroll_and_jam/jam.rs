@@ -241,7 +241,7 @@ impl Nest<'_> {
     }
 
     /// The values of the inner loop that are used behind it.
-    fn results(&self, bb: &mut BBCode) -> Vec<Found> {
+    fn results(&self, bb: &BBCode) -> Vec<Found> {
         let inner = &self.inner;
         let of_loop = inner.carried.iter().map(|carried| carried.phi).chain(inner.body.iter().copied());
         let values: Vec<InstId> = of_loop.collect();

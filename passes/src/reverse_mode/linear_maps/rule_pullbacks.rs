@@ -80,8 +80,21 @@ enum Given {
     Literal(Operand<Ids>),
     Captured(Captured, Type),
     Seed,
+    /// The seed, and the shadow of the result, as a tangent of this kind.
+    SeedWith(Box<Given>, Tangent),
     /// A shadow that nobody reads, of the parameter at this index.
     Unused(usize),
+}
+
+impl Given {
+    /// What is captured for it, and of which type that is.
+    fn captured(&self) -> Option<(&Captured, &Type)> {
+        match self {
+            Given::Captured(what, ty) => Some((what, ty)),
+            Given::SeedWith(shadow, _) => shadow.captured(),
+            Given::Literal(_) | Given::Seed | Given::Unused(_) => None,
+        }
+    }
 }
 
 impl Plan<'_> {
@@ -96,11 +109,9 @@ impl Plan<'_> {
         let seed = self.activity.cotangent(&Operand::Value(id));
         let mut captured = Vec::new();
         let mut types = vec![Type::Any, seed.ty()];
-        for given in &given {
-            if let Given::Captured(what, ty) = given {
-                captured.push(what.clone());
-                types.push(ty.clone());
-            }
+        for (what, ty) in given.iter().filter_map(Given::captured) {
+            captured.push(what.clone());
+            types.push(ty.clone());
         }
         let outputs: Vec<Tangent> = wanted
             .iter()
@@ -136,7 +147,7 @@ impl Plan<'_> {
         let module = self.derivation.module;
         let is_taken = |name: &str| module.function(name).is_some();
         let name = self.derivation.rule_pullbacks.name(key, &base, is_taken, |name| {
-            let body = self.write(name, (rule, bindings), &given, (&wanted, args), types, &result)?;
+            let body = self.write(name, (rule, bindings), &given, (&wanted, args), (seed, types), &result)?;
             Ok(Function::new(name.clone(), result.clone(), body))
         })?;
         Ok(Some(RulePullback { name, captured, result, ty }))
@@ -158,7 +169,6 @@ impl Plan<'_> {
             let position = given.len();
             given.push(value(operand, position));
         }
-        given.push(Given::Seed);
         let shadow = |operand: &Operand<Ids>, index: usize, position: usize| match self.has_shadow(operand) {
             true if used(position) => {
                 Given::Captured(Captured::Shadow(operand.clone()), self.activity.shadow(operand).ty())
@@ -166,6 +176,10 @@ impl Plan<'_> {
             false if is_function => Given::Unused(index + 1),
             _ => nothing(),
         };
+        given.push(match self.seed_of_rule(id, rule) {
+            Some(tangent) => Given::SeedWith(Box::new(shadow(&out, args.len(), given.len())), tangent),
+            None => Given::Seed,
+        });
         for (index, arg) in args.iter().enumerate() {
             if rule.shadows.get(index).is_some_and(Option::is_some) {
                 given.push(shadow(arg, index, given.len()));
@@ -177,13 +191,42 @@ impl Plan<'_> {
         given
     }
 
+    /// What stands for a parameter in the pullback: its seed, a new shadow, or the next of what it has captured.
+    fn parameter(
+        &self,
+        emit: &mut Emitter<'_>,
+        given: &Given,
+        seed: &(Operand<Ids>, Tangent),
+        parameters: &[Operand<Ids>],
+        captured: &mut impl Iterator<Item = usize>,
+    ) -> Result<Operand<Ids>, EditError> {
+        Ok(match given {
+            Given::Literal(operand) => operand.clone(),
+            Given::Seed => seed.0.clone(),
+            Given::SeedWith(shadow, tangent) => {
+                let shadow = self.parameter(emit, shadow, seed, parameters, captured)?;
+                let leaves = emit.cotangent_part(seed.0.clone(), &seed.1)?;
+                emit.join(tangent, shadow, &mut leaves.into_iter())?
+            }
+            Given::Captured(..) => {
+                captured.next().map_or_else(Operand::nothing, |index| Argument::from_index(index).into())
+            }
+            Given::Unused(of) => {
+                let of = parameters.get(*of).cloned().unwrap_or_else(Operand::nothing);
+                let tangent = self.derivation.tangents.of(&emit.bb.operand_type(&of));
+                let zero = emit.zero_tangent(of, &tangent)?;
+                emit.shadow_part(zero, &tangent)?
+            }
+        })
+    }
+
     fn write(
         &self,
         name: &Name,
         (rule, bindings): (&Rule, &Bindings),
         given: &[Given],
         (wanted, args): (&[usize], &[Operand<Ids>]),
-        mut types: Vec<Type>,
+        (seed, mut types): (Tangent, Vec<Type>),
         result: &Type,
     ) -> Result<BBCode, EditError> {
         if let Some(own) = types.first_mut() {
@@ -192,23 +235,11 @@ impl Plan<'_> {
         let mut bb = BBCode::new(types);
         let block = bb.push_block();
         let mut emit = Emitter::new(&mut bb, block, LineInfo::NONE);
-        let mut next = 2;
+        let seed = (Operand::Argument(Argument::from_index(1)), seed);
+        let mut captured = 2..;
         let mut parameters: Vec<Operand<Ids>> = Vec::with_capacity(given.len());
         for given in given {
-            let parameter = match given {
-                Given::Literal(operand) => operand.clone(),
-                Given::Seed => Operand::Argument(Argument::from_index(1)),
-                Given::Captured(..) => {
-                    next += 1;
-                    Operand::Argument(Argument::from_index(next - 1))
-                }
-                Given::Unused(of) => {
-                    let of = parameters.get(*of).cloned().unwrap_or_else(Operand::nothing);
-                    let tangent = self.derivation.tangents.of(&emit.bb.operand_type(&of));
-                    let zero = emit.zero_tangent(of, &tangent)?;
-                    emit.shadow_part(zero, &tangent)?
-                }
-            };
+            let parameter = self.parameter(&mut emit, given, &seed, &parameters, &mut captured)?;
             parameters.push(parameter);
         }
         let value = match &rule.target {
