@@ -188,7 +188,7 @@ fn agree(subject: &Subject<'_>, found: &[f64], expected: &Vec<f64>) -> Outcome {
 }
 
 fn rounding(subject: &Subject<'_>) -> f64 {
-    ROUNDING.max(EPSILONS * subject.epsilon())
+    ROUNDING.max(EPSILONS * subject.epsilon().max(subject.epsilon_inside()))
 }
 
 /// How much two numbers differ, relative to the larger or to a scale; 0 if both are the same infinity or no number.

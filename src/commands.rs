@@ -21,6 +21,7 @@ mod engine;
 mod matrix;
 mod rules;
 mod tables;
+mod unique_keys;
 
 use std::io::{ErrorKind, Write};
 

@@ -18,11 +18,13 @@ mod pipeline;
 mod token;
 
 use bbcode::{BBCode, ConversionError};
+use ircode::text::print_declaration;
 use ircode::wording::counted;
 use ircode::{Function, IRCode, Module, Style};
 
+use self::escape::escaped;
 use self::listing::{Listing, Manner};
-use self::page::{Item, Page, graph_panel, listing_panel, panels, shown_name};
+use self::page::{Item, Page, graph_panel, listing_panel, panels, rows_panel, shown_name};
 
 pub use self::derivative::derivative_page;
 pub use self::pipeline::PipelineRecorder;
@@ -30,7 +32,7 @@ pub use self::pipeline::PipelineRecorder;
 /// The page of a program: every function as IRCode, in this style, as BBCode, and as a drawing of its control flow.
 /// `title` names the program.
 ///
-/// Functions come in the order of the module.
+/// Functions come in the order of the module, behind them what it declares.
 ///
 /// ```
 /// let parsed = ircode::parse_module("
@@ -54,6 +56,15 @@ pub fn module_page(title: &str, module: &Module<IRCode>, style: Style) -> Result
         let name = shown_name(&function.name);
         let item = Item { name, detail: &facts, class: "function" };
         page.add(&item, name, &facts, &function_panels(function, style)?);
+    }
+    let declarations: Vec<String> = module.declarations().map(|declaration| print_declaration(&declaration)).collect();
+    if !declarations.is_empty() {
+        let facts = counted(declarations.len(), "declaration");
+        let item = Item { name: "declarations", detail: &facts, class: "function" };
+        let width = declarations.iter().flat_map(|text| text.lines()).map(|line| line.chars().count()).max();
+        let rows = format!("<pre>{}</pre>", escaped(declarations.join("\n").trim_end()));
+        let panel = rows_panel("Declarations", "types, constants and tables", &rows, width.unwrap_or(0), false);
+        page.add(&item, "Declarations", &facts, &panels(&[panel], ""));
     }
     Ok(page.finish())
 }

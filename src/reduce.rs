@@ -178,7 +178,9 @@ impl Reducer<'_> {
 
     /// Takes a candidate if it is interesting.
     fn try_module(&mut self, candidate: Module<BBCode>) -> bool {
-        if !(self.options.allow_invalid || is_valid(&candidate)) {
+        // Without a function there is no program.
+        let is_program = !candidate.functions().is_empty();
+        if !is_program || !(self.options.allow_invalid || is_valid(&candidate)) {
             return false;
         }
         let Ok(shown) = to_ircode(&candidate) else { return false };

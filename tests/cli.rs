@@ -106,7 +106,7 @@ fn bad_input_gets_one_clear_error() {
         (&["run", "-", "--args", "[\"a\"]"], F.into(), "_2"),
         (&["run", "-", "--args", "[1.0"], F.into(), "no JSON"),
         (&["run", "-", "--args", "7"], F.into(), "must be a JSON array"),
-        (&["run", "-", "--args", "{\"y\": 1.0}"], F.into(), "`x` is missing"),
+        (&["run", "-", "--args", "{\"y\": 1.0}"], F.into(), "no argument `y`"),
         (&["run", "-", "--fn", "g", "--args", "[1.0]"], F.into(), "no function `g`"),
         (
             &["run", "-", "--args", "[1.0]"],

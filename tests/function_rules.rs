@@ -7,6 +7,7 @@ use exec::{Limits, Value};
 use ircode::primitives::lookup;
 use ircode::{IRCode, Module, Name, Type, parse_module};
 use passes::rules::{RuleKind, RuleTable, RuleTarget};
+use passes::{forward_mode, reverse_mode};
 
 const PROGRAM: &str = "
 mutable struct Counter
@@ -37,6 +38,29 @@ function open(x)
 1 ─      return x
 end
 function counted(c::Counter, x::Float64)::Float64
+1 ─      return x
+end
+struct Pair
+  a::Float64
+  b::Float64
+end
+struct Callable
+  a::Float64
+end
+function var\"(::Callable)(::Float64)\"(x::Float64)::Float64
+1 ─ %1 = Base.getfield(_1, :a)::Float64
+└──      return %1
+end
+function pairs(p::Pair)::Pair
+1 ─      return p
+end
+function taken(x::Float64)::Float64
+1 ─      return x
+end
+function taken_vjp_rule()::Float64
+1 ─      return 1.0
+end
+function my_vjp_thing(x::Float64)::Float64
 1 ─      return x
 end
 function totals(n::Vector{Int64}, t::Total, x::Float64)::Total
@@ -93,7 +117,7 @@ fn shadows_follow_the_seed() {
     let rules = table(
         "
 function g_vjp(a::Vector{Float64}, x::Float64, b::Vector{Int64}, out::Vector{Float64}, seed::Nothing, sa::Vector{Float64}, \
- sb::Vector{Nothing}, sout::Vector{Float64})::Tuple{Nothing, Float64, Nothing}
+ sb::Nothing, sout::Vector{Float64})::Tuple{Nothing, Float64, Nothing}
 1 ─ %1 = Core.tuple(nothing, 1.0, nothing)::Tuple{Nothing, Float64, Nothing}
 └──      return %1
 end
@@ -138,6 +162,14 @@ fn nothing_flows_to_what_is_no_array_and_can_be_changed() {
     let types = [Type::named("Counter"), Type::FLOAT64];
     let rule = table(text).unwrap().find_function(&"counted".into(), RuleKind::Vjp, &types).unwrap();
     assert_eq!((rule.shadows.as_slice(), rule.out_shadow), ([None, None].as_slice(), None));
+}
+
+#[test]
+fn a_function_may_be_called_like_a_rule() {
+    let rules =
+        table("function my_vjp_thing_jvp(x::Float64, out::Float64, dx::Float64)::Float64\n1 ─      return dx\nend")
+            .unwrap();
+    assert_eq!(found(&rules, "my_vjp_thing", RuleKind::Jvp, &[Type::FLOAT64]).unwrap(), "my_vjp_thing_jvp");
 }
 
 /// The seed of a result that can be changed is its shadow.
@@ -246,6 +278,39 @@ fn rules_that_do_not_fit_their_function_are_refused() {
              └──      return %1\nend"
                 .into(),
             "it must return `nothing` for _2, an array, to whose shadow cotangents are added",
+        ),
+        // Parts of a program.
+        (
+            format!("function var\"(::Callable)(::Float64)_vjp\"(x::Float64, out::Float64, seed::Float64)\n{body}"),
+            "`(::Callable)(::Float64)` is a method of an object that is called, which cannot have a rule",
+        ),
+        (
+            format!("function taken_vjp(x::Float64, out::Float64, seed::Float64)\n{body}"),
+            "derivatives call it by the name `taken_vjp_rule`, which a function of the program has",
+        ),
+        // What takes the tuple apart goes by its declared type.
+        (
+            "function f_vjp(x::Float64, n::Int64, out::Float64, seed::Float64)::Tuple{Float64, Nothing}\n1 ─      goto #3 if not true\n\
+             2 ─ %2 = Core.tuple(nothing, nothing)::Tuple{Nothing, Nothing}\n└──      return %2\n\
+             3 ─ %4 = Core.tuple(seed, nothing)::Tuple{Float64, Nothing}\n└──      return %4\nend"
+                .into(),
+            "it must return a Tuple{Float64, Nothing}, but returns a Tuple{Nothing, Nothing}",
+        ),
+        (
+            format!("function pairs_vjp(p::Pair, out::Pair, seed::Tuple{{Float64, Float64}})::Tuple{{Tuple{{Float64}}}}\n{body}"),
+            "it must return a Tuple{Tuple{Float64, Float64}}, but returns a Tuple{Tuple{Float64}}",
+        ),
+        (
+            format!("function pairs_jvp(p::Pair, out::Pair, dp::Pair)::Tuple{{Float64, Float64}}\n{body}"),
+            "its parameter _4 (`dp`), the tangent of an argument, must be a Tuple{Float64, Float64}, but is a Pair",
+        ),
+        (
+            format!("function totals_jvp(n::Vector{{Int64}}, t::Total, x::Float64, out::Total, dn, dt, dx)::Total\n{body}"),
+            "it must return a BBKit.Tangent{Total}, but returns a Total",
+        ),
+        (
+            format!("function totals_vjp(n::Vector{{Int64}}, t::Total, x::Float64, out::Total, seed, dn::Vector{{Int64}})\n{tuple}"),
+            "its parameter _7 (`dn`), the shadow of an argument, must be a Nothing, but is a Vector{Int64}",
         ),
         // What is returned is no tuple, but has as many operands.
         (
@@ -451,4 +516,69 @@ end
         let jvp = bbkit::jvp(&module, function, &args, &[direction], Limits::default()).unwrap();
         assert_eq!(jvp.tangents.iter().map(ToString::to_string).collect::<Vec<_>>(), ["100.0"], "{function}");
     }
+}
+
+/// Derivatives would not put back what it changes, and would read it as it is afterwards; what it gives back would have two shadows.
+#[test]
+fn a_function_with_a_rule_that_changes_an_argument_or_gives_it_back_is_refused() {
+    let text = "
+function squares!(a::Vector{Float64})::Float64
+1 ─ %1 = Base.getindex(a, 1)::Float64
+│   %2 = Base.mul_float(%1, %1)::Float64
+│        Main.store(a, %2)::Nothing
+└──      return %2
+end
+function store(to::Vector{Float64}, x::Float64)::Nothing
+1 ─      Base.setindex!(to, x, 1)::Vector{Float64}
+└──      return nothing
+end
+function copies(a::Vector{Float64})::Float64
+1 ─ %1 = Base.copy(a)::Vector{Float64}
+│   %2 = Main.squares!(%1)::Float64
+│        $(Expr(:foreigncall, :dsolve, Nothing, svec(Any), 0, :(:ccall), :(a)))::Nothing
+└──      return %2
+end
+function itself(a::Vector{Float64})::Tuple{Float64, Vector{Float64}}
+1 ─      goto #3 if not true
+2 ─      nothing
+3 ─ %3 = φ (#1 => a, #2 => a)::Vector{Float64}
+│   %4 = Core.tuple(1.0, %3)::Tuple{Float64, Vector{Float64}}
+└──      return %4
+end
+function f(a::Vector{Float64})
+1 ─ %1 = Main.NAME(a)
+└──      return 1.0
+end
+";
+    let rules = "
+function NAME_vjp(a::Vector{Float64}, out, seed, da::Vector{Float64})::Tuple{Nothing}
+1 ─ %1 = Core.tuple(nothing)::Tuple{Nothing}
+└──      return %1
+end
+function NAME_jvp(a::Vector{Float64}, out, da::Vector{Float64})
+1 ─ %1 = BBKit.zero_tangent(out)
+└──      return %1
+end
+";
+    let derive = |name: &str| {
+        let mut module: Module<IRCode> = parse_module(&text.replace("NAME", name)).unwrap().module;
+        module.add_rules(&rules.replace("NAME", name)).unwrap();
+        let module = bbkit::into_bbcode(module).unwrap();
+        let name = Name::from("f");
+        let reverse = reverse_mode::differentiate(&mut module.clone(), &name).map(drop);
+        let forward =
+            forward_mode::differentiate(&mut module.clone(), &name, &forward_mode::Options::default()).map(drop);
+        (reverse.map_err(|error| error.to_string()), forward.map_err(|error| error.to_string()))
+    };
+    let (reverse, forward) = derive("squares!");
+    for error in [reverse.unwrap_err(), forward.unwrap_err()] {
+        let expected = "it has a derivative rule, and changes its argument _2 (a)\n  in squares!";
+        assert!(error.contains(expected), "{error}");
+    }
+    let (reverse, forward) = derive("itself");
+    for error in [reverse.unwrap_err(), forward.unwrap_err()] {
+        let expected = "it has a derivative rule, and gives back its argument _2 (a)\n  in itself";
+        assert!(error.contains(expected), "{error}");
+    }
+    assert_eq!(derive("copies"), (Ok(()), Ok(())));
 }

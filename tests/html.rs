@@ -218,6 +218,18 @@ fn listings_are_those_that_are_printed() -> Outcome {
                 };
                 assert_eq!(listings(section), [position, id], "{name}: {}", function.name);
             }
+            let declared: Vec<String> =
+                module.declarations().map(|one| ircode::text::print_declaration(&one)).collect();
+            let shown: Vec<Vec<String>> = root
+                .find_all("section")
+                .iter()
+                .skip(module.functions().len())
+                .map(|section| listings(section))
+                .collect();
+            match declared.as_slice() {
+                [] => assert_eq!(shown, Vec::<Vec<String>>::new(), "{name}"),
+                declared => assert_eq!(shown, [[declared.join("\n")]], "{name}"),
+            }
         }
     }
     Ok(())

@@ -190,6 +190,14 @@ fn functions_types_and_constants_go() {
 }
 
 #[test]
+fn a_function_is_left_where_everything_is_interesting() {
+    let module = parse_module(TWO).unwrap().module;
+    let left = reduce(&module, &mut |_| true, &mut |_| {});
+    assert_eq!(left.functions().len(), 1);
+    assert_eq!(parse_module(&print_module(&left, Style::Bbkit)).unwrap().module, left);
+}
+
+#[test]
 fn what_is_not_interesting_stays_as_it_is() {
     let module = parse_module(TWO).unwrap().module;
     assert_eq!(reduce(&module, &mut |_| false, &mut |_| {}), module);

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::ops::Range;
 
-use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
+use annotate_snippets::{AnnotationKind, Group, Level, Origin, Renderer, Snippet};
 
 /// How bad it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -103,7 +103,11 @@ pub fn render_from_line(source: &str, first_line: usize, path: Option<&str>, dia
             Some(code) => title.id(code),
             None => title,
         };
-        let mut group: Group<'_> = title.element(snippet.annotation(annotation));
+        let mut group: Group<'_> = match path {
+            // A line with nothing in it shows nothing.
+            Some(path) if lines.trim().is_empty() => title.element(Origin::path(path).line(line + first_line - 1)),
+            _ => title.element(snippet.annotation(annotation)),
+        };
         if let Some(help) = &diagnostic.help {
             group = group.element(Level::HELP.message(help.as_str()));
         }

@@ -3,6 +3,8 @@
 pub(crate) mod argument_types;
 pub(crate) mod boxes;
 pub(crate) mod changed_globals;
+mod changes;
+pub(crate) mod changing_rules;
 pub mod effects;
 pub(crate) mod failing;
 pub(crate) mod local_arrays;

@@ -15,6 +15,7 @@ use ircode::{CallGraph, Function, Module, Name, Stmt, Type};
 
 use crate::differentiation::base_names::base_name;
 use crate::free_names::FreeNames;
+use crate::rules::{RuleKind, RuleTable};
 use crate::{PassError, PassResult};
 use rewrite::rewrite;
 use throwing::Throwing;
@@ -28,7 +29,7 @@ pub const NAME: &str = "lower-exceptions";
 ///
 /// A function that is called in the care of a handler and may throw gets a variant, `f_or_thrown`, that returns a tuple: whether it threw, what it returns —
 /// something of the same type if it threw — and, if any handler asks for exceptions, the exception. The caller branches. A primitive that may fail is tried first, in a
-/// function of its own that has a handler (`arrayref_throws`), and is executed where it does not. What a block has done when something in it throws is so seen in the code:
+/// function of its own that has a handler (`arrayref_throws`), and is executed where it does not; so is a function that has a derivative rule, which its variant would not have. What a block has done when something in it throws is so seen in the code:
 /// reverse mode, which goes back through all that was done, gets an edge for every way.
 ///
 /// A function stays as it is where something may throw in the care of a handler and is not known, or fails after it may have changed something.
@@ -93,6 +94,8 @@ enum Caller {
 struct Lowering<'m> {
     module: &'m Module<BBCode>,
     throwing: Throwing,
+    /// The positions of the functions that have derivative rules.
+    with_rules: HashSet<usize>,
     /// Whether outcomes carry exceptions, as some handler asks for them.
     carries: bool,
     /// The type of what is thrown.
@@ -131,9 +134,17 @@ impl<'m> Lowering<'m> {
             false => exception,
         };
         let throwing = Throwing::of(module);
+        // Where rules cannot be read, differentiation says so.
+        let rules = RuleTable::of_module(module).unwrap_or_default();
+        let has_rule = |position: &usize| {
+            let function = module.functions().get(*position);
+            function.is_some_and(|function| rules.has_function_rule(&function.name, RuleKind::Vjp))
+        };
+        let with_rules = (0..module.functions().len()).filter(has_rule).collect();
         Lowering {
             module,
             throwing,
+            with_rules,
             carries,
             exception,
             names: FreeNames::default(),
@@ -266,9 +277,37 @@ impl<'m> Lowering<'m> {
         self.outcome_of(result, self.exception.clone())
     }
 
-    /// What a call gives that tries a primitive.
+    /// What a call gives that tries a statement.
     fn tried(&self) -> Type {
         self.outcome_of(&Type::Bottom, failure())
+    }
+
+    /// Whether the function at this position is tried first, as a primitive is, because it has a derivative rule, which a variant would not have.
+    fn is_tried(&self, position: usize) -> bool {
+        self.with_rules.contains(&position)
+    }
+
+    /// The name of the function at this position, which is called to try it and once more where it does not throw. An error if that may be seen.
+    fn tried_twice(&self, position: usize, error: impl Fn(&str) -> PassError) -> Result<Name, PassError> {
+        let reached = CallGraph::new(self.module).reachable([position]);
+        let mut reached = reached.into_iter().filter_map(|position| self.module.functions().get(position));
+        let prints = |function: &Function<BBCode>| {
+            function.body.all_insts().any(|(_, inst)| {
+                let primitive = self.module.primitive_call(&inst.stmt);
+                primitive.is_some_and(|(primitive, _)| matches!(primitive.name, "print" | "println"))
+            })
+        };
+        if self.carries && self.exception != failure() {
+            return Err(error(
+                "inside of try, a call of what has a derivative rule cannot be made a branch where something else than exceptions is thrown",
+            ));
+        }
+        match (self.module.functions().get(position), reached.any(prints)) {
+            (Some(function), false) => Ok(function.name.clone()),
+            _ => Err(error(
+                "inside of try, a call of what has a derivative rule and prints cannot be made a branch: it is tried first",
+            )),
+        }
     }
 
     /// What says whether something of a type was thrown.

@@ -394,7 +394,7 @@ fn generate_root(
     root: usize,
     options: &Options,
 ) -> Result<(Derivative, Generated), PassError> {
-    derivation.check_globals(&[root])?;
+    derivation.check_changes(&[root])?;
     let wanted = wanted(derivation, name, root, options.with_respect_to.as_deref())?;
     let root = Signature { function: root, wanted };
     let mut derivative = Derivative { names: derivation.names(&root), warnings: Vec::new() };
@@ -431,7 +431,7 @@ fn generate_vjps(
     derived(module, |open_arithmetic| {
         let mut derivation = Derivation::new(module, &rules, &positions, Carrier::LinearMaps, Savings::default());
         derivation.open_arithmetic = open_arithmetic;
-        derivation.check_globals(&positions).map_err(|error| vec![error])?;
+        derivation.check_changes(&positions).map_err(|error| vec![error])?;
         let mut generated = Generated::default();
         let made = generate_several(
             module,
@@ -694,7 +694,7 @@ impl Plan<'_> {
         let ids = blocks.flat_map(|block| self.primal.inst_ids(block).collect::<Vec<_>>());
         let rules = ids.filter(|id| self.is_reversed(*id)).filter_map(|id| match self.activity.operation(id) {
             Operation::Rule { rule, .. } if matches!(rule.target, RuleTarget::Function(_)) => {
-                Some(rule.function.clone())
+                Some(Function { name: rule.called_name(), ..rule.function.clone() })
             }
             _ => None,
         });

@@ -25,11 +25,17 @@
 //!
 //! A module may have [rules of its own](Module::add_rule), for primitives, the host's and the built-in ones, and for its
 //! functions. One for a function may have any control flow and call functions: it is called where the
-//! derivative of the function would be. It takes the parameters that a rule for a primitive takes. What can be changed and is no
-//! array has `nothing` in the tuple, and no shadow among the parameters: nothing flows to it. Or the rule takes a shadow for each argument that
-//! is or holds what can be changed, not for arrays alone. The seed of a result that is or holds what can be changed, and is no array, is its
-//! tangent: the shadows of what can be changed, and cotangents for its floats. What can be changed in the result is new. `nothing` for a
-//! float says that nothing flows to it. The types are those of the function, without variables. `NAME` may be the name of a function as it stands in the module, `f(::Float64)` included; or
+//! derivative of the function would be. It takes the parameters that a rule for a primitive takes, and:
+//!
+//! - What can be changed and is no array has `nothing` in the tuple, and no shadow among the parameters: nothing flows to it. Or the
+//!   rule takes a shadow for each argument that is or holds what can be changed, not for arrays alone.
+//! - The seed of a result that is or holds what can be changed, and is no array, is its tangent: the shadows of what can be changed, and
+//!   cotangents for its floats.
+//! - What can be changed in the result is new, and the arguments stay as they are: derivatives refuse a function with a rule that is seen
+//!   to change some. Of what it calls and is not known, such as C functions, it is taken that it does not.
+//! - `nothing` for a float says that nothing flows to it.
+//!
+//! The types are those of the function, without variables. `NAME` may be the name of a function as it stands in the module, `f(::Float64)` included; or
 //! what it is a method of, if the types of the rule say which method.
 
 mod bindings;
@@ -322,6 +328,11 @@ impl Rule {
     /// The name of the primitive or function that it is the derivative of.
     pub fn target_name(&self) -> Name {
         reading::target_name(&self.target)
+    }
+
+    /// The name by which derivatives call the rule of a function: its own may be that of a function of the program, or of a derivative.
+    pub fn called_name(&self) -> Name {
+        format!("{}_rule", self.function.name).into()
     }
 
     /// Whether it is for a primitive that changes its first operand, and returns it.

@@ -2,7 +2,7 @@
 
 use exec::{Limits, Machine, RunErrorKind, Value, first_difference, float_place, tangent_floats, value_floats};
 use ircode::tangents::{Tangent, TangentTypes};
-use ircode::{IRCode, Module, Type};
+use ircode::{CallGraph, IRCode, Module, ScalarType, Type};
 use passes::reverse_mode::DerivativeNames;
 
 use crate::gradient::{run_error, takes_back};
@@ -169,6 +169,16 @@ impl<'s> Subject<'s> {
     /// How far the smallest floats in arguments and result are apart at one.
     pub(super) fn epsilon(&self) -> f64 {
         self.types.iter().chain([&self.result]).map(|ty| epsilon(self.module, ty)).fold(f64::EPSILON, f64::max)
+    }
+
+    /// How far the smallest floats that the function and what it calls compute with are apart at one.
+    pub(super) fn epsilon_inside(&self) -> f64 {
+        let root = self.module.function_index(self.name);
+        let reached = CallGraph::new(self.module).reachable(root).into_iter();
+        let functions = reached.filter_map(|position| self.module.functions().get(position));
+        let types = functions.flat_map(|function| function.body.stmts.types());
+        let is_small = |ty: &&Type| ty.as_float().is_some_and(|float| float != ScalarType::Float64);
+        types.filter(is_small).map(|ty| epsilon(self.module, ty)).fold(f64::EPSILON, f64::max)
     }
 
     /// The steps of differences along a direction, from a tenth down; where some number is smaller than the finest of these can tell,

@@ -8,6 +8,7 @@ use ircode::{Name, Positions, SSAValue, Stmt, Type};
 use serde_json::Value as Json;
 
 use super::argument_order::{Found, Order, order_of_names};
+use super::unique_keys::UniqueKeys;
 use super::{Failure, diagnose, fail};
 
 /// How a function is called.
@@ -115,14 +116,14 @@ impl CallOptions {
                 let parameter = |index: usize| function.parameters.get(index).and_then(Option::as_ref);
                 let key = |index: usize| parameter(index).map_or_else(|| format!("_{}", index + 2), Name::to_string);
                 let keys: Vec<String> = (0..types.len()).map(key).collect();
+                if let Some(other) = members.keys().find(|key| !keys.contains(key)) {
+                    return fail(format!("--args: the function has no argument `{other}`"));
+                }
                 for key in &keys {
                     match members.get(key) {
                         Some(value) => values.push(value),
                         None => return fail(format!("--args: the argument `{key}` is missing")),
                     }
-                }
-                if let Some(other) = members.keys().find(|key| !keys.contains(key)) {
-                    return fail(format!("--args: the function has no argument `{other}`"));
                 }
                 values
             }
@@ -190,7 +191,7 @@ fn first_read_of_self(input: &Input, name: &Name) -> Option<SSAValue> {
 
 /// What an option says in JSON.
 pub(super) fn parse_json(option: &str, text: &str) -> Result<Json, Failure> {
-    serde_json::from_str(text).map_err(|error| {
+    serde_json::from_str::<UniqueKeys>(text).and_then(|_| serde_json::from_str(text)).map_err(|error| {
         let at = error.column().saturating_sub(1).min(text.len());
         let diagnostic = ircode::diagnostic::Diagnostic::error(at..at, format!("{option} is no JSON: {error}"), "here");
         Failure(ircode::diagnostic::render(text, None, &[diagnostic]))

@@ -130,6 +130,14 @@ pub(crate) fn title(path: &str) -> &str {
 
 /// The program in a form.
 pub(crate) fn shown(input: &mut Input, form: Form, style: Style) -> Result<String, Failure> {
+    // A dump may be of anything, and a listing has no place for some of that.
+    let unplaced = input.module.functions().iter().find(|function| !holds_each_statement_once(&function.body));
+    if let (Some(function), true) = (unplaced, form != Form::Json) {
+        let name = &function.name;
+        return fail(format!(
+            "in `{name}`: the blocks do not hold each statement once; `--as json` shows it, `bbkit verify` says where"
+        ));
+    }
     Ok(match form {
         Form::Ircode => match (input.module.functions(), style) {
             // A listing without header is printed without one.
@@ -164,4 +172,12 @@ pub(crate) fn shown(input: &mut Input, form: Form, style: Style) -> Result<Strin
             }
         }
     })
+}
+
+/// Whether the ranges of the blocks follow each other from the first statement to the last.
+fn holds_each_statement_once(body: &ircode::IRCode) -> bool {
+    let follows = |end: usize, block: &ircode::BasicBlock| {
+        (block.stmts.start == end && block.stmts.end >= end).then_some(block.stmts.end)
+    };
+    body.cfg.blocks.iter().try_fold(0, follows) == Some(body.stmts.len())
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use hashbrown::HashMap;
 
+use super::balanced::is_balanced;
 use super::expression::{Cursor, Scope};
 use super::gutter::Gutter;
 use super::header::Header;
@@ -206,8 +207,7 @@ impl Building {
             return Err(Diagnostic::error(span, "there is no `CodeInfo(` to close here", "unexpected `)`"));
         }
         self.closed = true;
-        self.set_result(result);
-        Ok(())
+        self.set_result(span, result)
     }
 
     /// `=> T` on a line of its own, below the listing of an IRCode.
@@ -216,14 +216,18 @@ impl Building {
             return Err(Diagnostic::error(span, "there is no listing above this result type", "unexpected `=>`"));
         }
         self.closed = true;
-        self.set_result(Some(result));
-        Ok(())
+        self.set_result(span, Some(result))
     }
 
-    fn set_result(&mut self, result: Option<&str>) {
-        if let (Some(result), None | Some(Type::Untyped)) = (result, &self.result) {
+    fn set_result(&mut self, span: Range<usize>, result: Option<&str>) -> Read<()> {
+        let Some(result) = result else { return Ok(()) };
+        if !is_balanced(result) {
+            return Err(Diagnostic::error(span, "the brackets of this type do not match", "expected a type"));
+        }
+        if let None | Some(Type::Untyped) = &self.result {
             self.result = Some(Type::parse(result));
         }
+        Ok(())
     }
 
     /// A line with a margin.
@@ -626,7 +630,7 @@ fn named(cursor: &mut Cursor<'_>) -> Read<Option<(u32, Range<usize>)>> {
     let id = cursor.number("the number of a value")?;
     let span = cursor.span(start, cursor.pos());
     cursor.skip_spaces();
-    if !cursor.eat("= ") {
+    if !cursor.eat("= ") && !cursor.eat("=\t") {
         cursor.seek(start);
         return Ok(None);
     }

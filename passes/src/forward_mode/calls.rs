@@ -181,8 +181,8 @@ impl Transform<'_> {
         }
         let result = Operand::Value(SSAValue::from_index(index));
         let kind = self.activity.kind(&result);
-        let name = format!("{}_rule", rule.function.name);
-        self.rules.push(ircode::Function { name: name.as_str().into(), ..rule.function.clone() });
+        let name = rule.called_name();
+        self.rules.push(ircode::Function { name: name.clone(), ..rule.function.clone() });
         let parameters = &rule.function.body.argtypes;
         if self.apart.is_some() {
             let tangent = self.function_rule_apart(index, &rule, &name, args)?;

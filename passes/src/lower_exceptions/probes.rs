@@ -1,4 +1,4 @@
-//! Functions that try whether a primitive fails.
+//! Functions that try whether something fails.
 
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId, OddEdges};
 use ircode::primitives::{Primitive, ResultType};
@@ -6,6 +6,18 @@ use ircode::{Argument, EnterNode, Function, Head, Name, NewInstruction, Operand,
 
 use super::{Lowering, NAME, failure};
 use crate::PassError;
+use crate::differentiation::base_names::base_name;
+
+/// What a statement does that is tried.
+#[derive(Clone, Debug)]
+pub(super) enum Tried {
+    /// It is this primitive.
+    Primitive(&'static Primitive),
+    /// It asks whether a variable is assigned.
+    Undefined,
+    /// It calls the function of this name, which stays the one that is called.
+    Function(Name),
+}
 
 /// A call that tries.
 pub(super) struct Probe {
@@ -14,18 +26,21 @@ pub(super) struct Probe {
 }
 
 /// How a statement is tried: by doing the same, where that changes nothing but may fail, and by what fails where it does, where it changes
-/// something. `primitive` is what it calls; without one it asks whether a variable is assigned. The function is given as it is now and as it was.
+/// something. The function is given as it is now and as it was.
 pub(super) fn of(
     lowering: &mut Lowering<'_>,
     function: &Name,
     (bb, original): (&BBCode, &BBCode),
     at: InstId,
-    primitive: Option<&'static Primitive>,
+    tried: &Tried,
 ) -> Result<Probe, PassError> {
     let refused = |message: String| PassError::new(NAME, function, message).at(original, at);
     let Some(inst) = bb.inst(at) else { return Err(refused("it is gone".into())) };
     let (mut stmt, mut ty) = (inst.stmt.clone(), inst.ty.clone());
-    if let Some(primitive) = primitive.filter(|called| called.effects.writes && called.result != ResultType::Bottom) {
+    if let Tried::Primitive(primitive) = tried
+        && primitive.effects.writes
+        && primitive.result != ResultType::Bottom
+    {
         match instead(lowering, bb, &stmt) {
             Some(other) => (stmt, ty) = other,
             None => {
@@ -51,10 +66,14 @@ pub(super) fn of(
         lowering.tries.push((lowering.caller, name.clone()));
         return Ok(Probe { name, args });
     }
-    let tried = primitive.map_or("undefined", |primitive| primitive.name.trim_end_matches('!'));
-    let name = lowering.free_name(&format!("{tried}_throws"));
+    let what = match tried {
+        Tried::Primitive(primitive) => primitive.name.trim_end_matches('!').to_string(),
+        Tried::Undefined => "undefined".to_string(),
+        Tried::Function(name) => base_name(name),
+    };
+    let name = lowering.free_name(&format!("{what}_throws"));
     argtypes.insert(0, Type::function(name.clone()));
-    let mut body = body(lowering, stmt, ty, argtypes).map_err(|error| refused(error.to_string()))?;
+    let mut body = body(lowering, (stmt, ty), argtypes).map_err(|error| refused(error.to_string()))?;
     body.sptypes.clone_from(&bb.sptypes);
     let result = lowering.tried();
     lowering.add(Function { result, ..Function::new(name.clone(), Type::Any, body) });
@@ -96,7 +115,7 @@ fn instead(lowering: &Lowering<'_>, bb: &BBCode, stmt: &Stmt<Ids>) -> Option<(St
 }
 
 /// `try stmt; (false, nothing) catch e; (true, nothing, e) end`.
-fn body(lowering: &Lowering<'_>, stmt: Stmt<Ids>, ty: Type, argtypes: Vec<Type>) -> Result<BBCode, EditError> {
+fn body(lowering: &Lowering<'_>, (stmt, ty): (Stmt<Ids>, Type), argtypes: Vec<Type>) -> Result<BBCode, EditError> {
     let mut bb = BBCode::new(argtypes);
     let [entry, tries, fine, catch]: [BlockId; 4] = std::array::from_fn(|_| bb.push_block());
     let inst = |stmt: Stmt<Ids>, ty: Type| NewInstruction::new(stmt, ty);

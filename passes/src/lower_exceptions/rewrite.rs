@@ -4,6 +4,7 @@ use bbcode::{BBCode, BlockId, EditError, Ids, InstId, OddEdges};
 use hashbrown::{HashMap, HashSet};
 use ircode::{Constant, Head, LineInfo, Name, Names, NewInstruction, Operand, Stmt, Type};
 
+use super::probes::Tried;
 use super::regions::Regions;
 use super::stand_ins::{anything, stand_in};
 use super::throwing::Throws;
@@ -256,7 +257,7 @@ impl Rewriter<'_, '_> {
                 let message = "inside of try, this cannot be made a branch: nobody knows what it may throw";
                 return Err(self.error(id, message));
             }
-            Throws::Function(position) => {
+            Throws::Function(position) if !self.lowering.is_tried(position) => {
                 let (name, result) = self.lowering.variant(position)?;
                 let args = match &inst.stmt {
                     Stmt::Call(call) => call.args.clone(),
@@ -267,13 +268,17 @@ impl Rewriter<'_, '_> {
                 let call = Stmt::call(Operand::global("", &name), args);
                 (call, self.lowering.outcome(&result), self.lowering.exception.clone(), Some(result))
             }
-            Throws::Primitive(_) | Throws::Undefined => {
-                let primitive = match site.throws {
-                    Throws::Primitive(primitive) => Some(primitive),
-                    _ => None,
+            Throws::Primitive(_) | Throws::Undefined | Throws::Function(_) => {
+                let tried = match site.throws {
+                    Throws::Primitive(primitive) => Tried::Primitive(primitive),
+                    Throws::Function(position) => {
+                        Tried::Function(self.lowering.tried_twice(position, |message| self.error(id, message))?)
+                    }
+                    _ => Tried::Undefined,
                 };
-                let probe = probes::of(self.lowering, self.function, (&self.bb, self.original), id, primitive)?;
-                (Stmt::call(Operand::global("", &probe.name), probe.args), self.lowering.tried(), failure(), None)
+                let probe = probes::of(self.lowering, self.function, (&self.bb, self.original), id, &tried)?;
+                let call = Stmt::call(Operand::global("", &probe.name), probe.args);
+                (call, self.lowering.tried(), failure(), None)
             }
         };
         let outcome = self.push(block, call, ty, line)?;

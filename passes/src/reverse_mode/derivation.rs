@@ -16,8 +16,8 @@ use super::operation::{Classifier, Operation};
 use super::sharing::Sharing;
 use super::summary::Summaries;
 use super::{Carrier, NAME, Savings};
-use crate::analyses::changed_globals;
 use crate::analyses::failing::{failing_statements, phi_from_outside};
+use crate::analyses::{changed_globals, changing_rules};
 use crate::derivative_entries::RegisteredDerivatives;
 use crate::differentiation::base_names::{BaseNames, base_name};
 use crate::differentiation::dispatch::{self, Candidate};
@@ -249,9 +249,11 @@ impl<'a> Derivation<'a> {
         sharing.pairs(function)
     }
 
-    /// Refuses code that may change a global constant. The functions at these positions are differentiated.
-    pub(super) fn check_globals(&self, roots: &[usize]) -> Result<(), PassError> {
-        changed_globals::refuse(NAME, self.module, roots, &self.candidates)
+    /// Refuses code that may change a global constant, and functions with rules that may change their arguments. The functions at these positions
+    /// are differentiated.
+    pub(super) fn check_changes(&self, roots: &[usize]) -> Result<(), PassError> {
+        changed_globals::refuse(NAME, self.module, roots, &self.candidates)?;
+        changing_rules::refuse(NAME, self.module, (self.rules, RuleKind::Vjp), roots, &self.candidates)
     }
 
     /// Whether the forward pass and the pullback become one function where both are wanted.

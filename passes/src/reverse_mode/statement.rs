@@ -631,7 +631,7 @@ impl Generator<'_, '_> {
     ) -> Generated<()> {
         let ty = rule.function.result.clone();
         let mut emit = self.emit(here.block, here.line);
-        let all = emit.call("Main", &rule.function.name, parameters.into_iter().skip(1), ty.clone())?;
+        let all = emit.call("Main", &rule.called_name(), parameters.into_iter().skip(1), ty.clone())?;
         self.take_from_rule(here, all, &ty, args)
     }
 

@@ -53,6 +53,14 @@ pub enum RuleErrorKind {
     /// The function takes any number of arguments.
     #[error("`{0}` takes any number of arguments, which a rule cannot")]
     Varargs(Name),
+    /// The function is a method of an object that is called.
+    #[error(
+        "`{0}` is a method of an object that is called, which cannot have a rule: nothing would flow to what the object holds"
+    )]
+    Callable(Name),
+    /// Derivatives call a rule by a name that a function of the program has.
+    #[error("derivatives call it by the name `{0}`, which a function of the program has")]
+    NameTaken(Name),
     /// The code is not valid.
     #[error("{0}")]
     Invalid(String),

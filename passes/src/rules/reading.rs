@@ -9,7 +9,7 @@ use ircode::{
 
 use super::bindings::ranked;
 use super::{Rule, RuleErrorKind, RuleKind, RuleTarget};
-use crate::tangents::TangentTypes;
+use crate::tangents::{Tangent, TangentTypes};
 
 /// What is wrong, and at which statement.
 pub(super) type Problem = (RuleErrorKind, Option<SSAValue>);
@@ -33,7 +33,7 @@ pub(super) fn read_rule<F: Body>(function: &Function<IRCode>, names: &Module<F>)
         let at = violations.0.iter().find_map(|violation| violation.statement);
         return Err(Found((RuleErrorKind::Invalid(violations.to_string()), at)));
     }
-    match target(function, of, names)? {
+    match target(function, (of, kind), names)? {
         Target::Primitive(primitive) => {
             let (argtypes, shadows, out_shadow) = layout_of_parameters(function, kind, primitive)?;
             if !primitive.takes(argtypes.len()) {
@@ -57,7 +57,8 @@ pub(super) fn read_rule<F: Body>(function: &Function<IRCode>, names: &Module<F>)
             check_parameters(&rule)?;
             check_outputs(&rule, names)?;
             let out = function.body.argtypes.get(rule.argtypes.len() + 1).cloned().unwrap_or(Type::Untyped);
-            check_result(&rule, &out, names)?;
+            let cotangents: Vec<Option<Type>> = rule.argtypes.iter().map(|ty| cotangent(ty, names)).collect();
+            check_result(&rule, tangent(&out), &cotangents)?;
             Ok(rule)
         }
         Target::Function(index) => {
@@ -69,11 +70,13 @@ pub(super) fn read_rule<F: Body>(function: &Function<IRCode>, names: &Module<F>)
 
 /// The name of what a rule of this name is for, and which derivative it gives.
 pub(super) fn target_and_kind(name: &str) -> Option<(&str, RuleKind)> {
-    [("_vjp", RuleKind::Vjp), ("_jvp", RuleKind::Jvp)].into_iter().find_map(|(suffix, kind)| {
+    let found = [("_vjp", RuleKind::Vjp), ("_jvp", RuleKind::Jvp)].into_iter().filter_map(|(suffix, kind)| {
         let at = name.rfind(suffix)?;
         let rest = name.get(at + suffix.len()..)?;
         (rest.is_empty() || rest.starts_with('_')).then(|| (name.get(..at).unwrap_or_default(), kind))
-    })
+    });
+    // The rule may be for a function whose own name has one of these in it.
+    found.max_by_key(|(of, _)| of.len())
 }
 
 enum Target {
@@ -82,7 +85,7 @@ enum Target {
 }
 
 /// What a rule is for: a function of the module, one of its methods, or a primitive.
-fn target<F: Body>(rule: &Function<IRCode>, of: &str, names: &Module<F>) -> Read<Target> {
+fn target<F: Body>(rule: &Function<IRCode>, (of, kind): (&str, RuleKind), names: &Module<F>) -> Read<Target> {
     let plain = of.strip_prefix("Main.").unwrap_or(of);
     if let Some(index) = names.function_index(of).or_else(|| names.function_index(plain)) {
         return Ok(Target::Function(index));
@@ -103,8 +106,15 @@ fn target<F: Body>(rule: &Function<IRCode>, of: &str, names: &Module<F>) -> Read
             taken.len() > types.len() && types.iter().zip(taken).all(|(ty, taken)| ty == taken)
         })
     };
-    if let Some(&index) = methods.iter().find(fits) {
-        return Ok(Target::Function(index));
+    // The types of a longer method may begin with those of a shorter one.
+    let fitting: Vec<usize> = methods.iter().filter(fits).copied().collect();
+    if let Some(first) = fitting.first().copied() {
+        let tangents = TangentTypes::of_declarations(names);
+        let has_parameters = |index: &usize| {
+            let method = names.functions().get(*index);
+            method.is_some_and(|method| layout(rule, kind, method, &tangents).is_ok())
+        };
+        return Ok(Target::Function(fitting.iter().copied().find(has_parameters).unwrap_or(first)));
     }
     if let Some(primitive) = names.primitive(of) {
         return Ok(Target::Primitive(primitive));
@@ -351,16 +361,13 @@ fn is_cotangent(given: &Type, expected: &Type) -> bool {
     given.is_unknown() || given == expected || *given == Type::Nothing
 }
 
-/// Reads the rule of a function, and holds it to the function's signature.
-fn read_rule_of_function<F: Body>(
+/// Which parameters of the rule of a function are what, and the type of the function's result.
+fn layout<F: Body>(
     function: &Function<IRCode>,
     kind: RuleKind,
     target: &Function<F>,
-    names: &Module<F>,
-) -> Read<Rule> {
-    if target.varargs {
-        return Err(RuleErrorKind::Varargs(target.name.clone()).into());
-    }
+    tangents: &TangentTypes<'_, F>,
+) -> Read<(Layout, Type)> {
     let view = target.body.view();
     let signature = view.argtypes.get(1..).unwrap_or_default();
     let count = signature.len();
@@ -371,7 +378,6 @@ fn read_rule_of_function<F: Body>(
     };
     let argtypes: Vec<Type> = signature.iter().enumerate().map(|(i, ty)| known(ty, parameters.get(i))).collect();
     let out = known(&target.result, parameters.get(count));
-    let tangents = TangentTypes::of_declarations(names);
     let layout = match kind {
         RuleKind::Jvp => (argtypes, vec![None; count], None),
         RuleKind::Vjp => {
@@ -387,7 +393,29 @@ fn read_rule_of_function<F: Body>(
         let expected = expectation(&target.name, count, kind, &layout);
         return Err(RuleErrorKind::Parameters { expected, given: parameters.len() }.into());
     }
-    let (argtypes, shadows, out_shadow) = layout;
+    Ok((layout, out))
+}
+
+/// Reads the rule of a function, and holds it to the function's signature.
+fn read_rule_of_function<F: Body>(
+    function: &Function<IRCode>,
+    kind: RuleKind,
+    target: &Function<F>,
+    names: &Module<F>,
+) -> Read<Rule> {
+    if target.varargs {
+        return Err(RuleErrorKind::Varargs(target.name.clone()).into());
+    }
+    let view = target.body.view();
+    if let Some(Type::Named(own)) = view.argtypes.first()
+        && names.type_def(own).is_some()
+    {
+        return Err(RuleErrorKind::Callable(target.name.clone()).into());
+    }
+    let tangents = TangentTypes::of_declarations(names);
+    let signature = view.argtypes.get(1..).unwrap_or_default();
+    let count = signature.len();
+    let ((argtypes, shadows, out_shadow), out) = layout(function, kind, target, &tangents)?;
     for (index, ty) in argtypes.iter().enumerate() {
         check(function, index + 1, "an argument", Some(ty.clone()))?;
     }
@@ -405,19 +433,75 @@ fn read_rule_of_function<F: Body>(
         declared,
         slices: Default::default(),
     };
-    check_parameters(&rule)?;
-    if kind == RuleKind::Vjp {
-        if !is_array(&out) {
-            check(function, count + 2, "the tangent of the result", Some(tangents.of(&out).ty()))?;
-        }
-        for (ty, place) in rule.argtypes.iter().zip(&rule.shadows) {
-            if let Some(place) = place.filter(|_| !is_array(ty)) {
-                check(function, place, "the shadow of an argument", Some(tangents.of(ty).shadow().ty()))?;
+    let called = rule.called_name();
+    if let Some(taken) = names.function(&called)
+        && taken.body.view().argtypes.get(1..) != function.body.argtypes.get(1..)
+    {
+        return Err(RuleErrorKind::NameTaken(called).into());
+    }
+    check_parameters_of_function(&rule, &out, &tangents)?;
+    let cotangents: Vec<Option<Type>> = rule.argtypes.iter().map(|ty| known(&tangents.of(ty).cotangent())).collect();
+    check_result(&rule, known(&tangents.of(&out)), &cotangents)?;
+    check_returns(&rule)?;
+    Ok(rule)
+}
+
+/// The type of a tangent, where that is known before the program runs.
+fn known(tangent: &Tangent) -> Option<Type> {
+    Some(tangent.ty()).filter(|_| !matches!(tangent, Tangent::Dynamic { .. }))
+}
+
+/// Holds the parameters of the rule of a function behind the result to the types that follow from its signature.
+fn check_parameters_of_function<F>(rule: &Rule, out: &Type, tangents: &TangentTypes<'_, F>) -> Read<()> {
+    let function = &rule.function;
+    let count = rule.argtypes.len();
+    match rule.kind {
+        RuleKind::Vjp => {
+            match is_array(out) {
+                true => check(function, count + 2, "the cotangent of the result", Some(Type::Nothing))?,
+                false => {
+                    let tangent = tangents.of(out);
+                    let what = match tangent.shadow().is_none() {
+                        true => "the cotangent of the result",
+                        false => "the tangent of the result",
+                    };
+                    check(function, count + 2, what, Some(tangent.ty()))?;
+                }
+            }
+            for (ty, place) in rule.argtypes.iter().zip(&rule.shadows) {
+                if let Some(place) = place {
+                    check(function, *place, "the shadow of an argument", Some(tangents.of(ty).shadow().ty()))?;
+                }
+            }
+            match rule.out_shadow {
+                Some(place) => check(function, place, "the shadow of the result", Some(tangents.of(out).ty())),
+                None => Ok(()),
             }
         }
+        RuleKind::Jvp => {
+            for (index, ty) in rule.argtypes.iter().enumerate() {
+                check(function, count + 2 + index, "the tangent of an argument", Some(tangents.of(ty).ty()))?;
+            }
+            Ok(())
+        }
     }
-    check_result(&rule, &out, names)?;
-    Ok(rule)
+}
+
+/// Holds what the rule of a function returns to what it declares: what takes it apart goes by that.
+fn check_returns(rule: &Rule) -> Read<()> {
+    let Type::Tuple(declared) = &rule.function.result else { return Ok(()) };
+    for (index, stmt) in rule.function.body.stmts.stmts().iter().enumerate() {
+        let Stmt::Return(ret) = stmt else { continue };
+        let given = ret.value.as_ref().map(|value| returned_type(rule, value));
+        let Some(Type::Tuple(types)) = &given else { continue };
+        let same = |(given, declared): (&Type, &Type)| given.is_unknown() || declared.is_unknown() || given == declared;
+        if types.len() != declared.len() || !types.iter().zip(declared.iter()).all(same) {
+            let (expected, given) =
+                (with_article(&rule.function.result), with_article(Type::tuple(types.iter().cloned())));
+            return Err(Found((RuleErrorKind::Returns { expected, given }, Some(SSAValue::from_index(index)))));
+        }
+    }
+    Ok(())
 }
 
 /// Whether values of the type can be changed and are no arrays. A rule returns `nothing` for them: what flows to them goes to their shadows,
@@ -434,24 +518,23 @@ fn is_changeable<F>(module: &Module<F>, ty: &Type) -> bool {
 }
 
 /// Holds what a rule returns to what its kind must: as it is declared, and where it returns.
-fn check_result<F>(rule: &Rule, out: &Type, names: &Module<F>) -> Read<()> {
+fn check_result(rule: &Rule, tangent: Option<Type>, cotangents: &[Option<Type>]) -> Read<()> {
     let function = &rule.function;
     let ir = &function.body;
-    let cotangents: Vec<Option<Type>> = rule.argtypes.iter().map(|ty| cotangent(ty, names)).collect();
     let fits = |given: &Type| match rule.kind {
-        RuleKind::Jvp => tangent(out).is_none_or(|expected| expected == *given),
+        RuleKind::Jvp => tangent.as_ref().is_none_or(|expected| expected == given),
         RuleKind::Vjp => match given {
             Type::Tuple(types) => {
                 let each = |(given, expected): (&Type, &Option<Type>)| {
                     expected.as_ref().is_none_or(|expected| is_cotangent(given, expected))
                 };
-                types.len() == cotangents.len() && types.iter().zip(&cotangents).all(each)
+                types.len() == cotangents.len() && types.iter().zip(cotangents).all(each)
             }
             _ => false,
         },
     };
     let expected = || match rule.kind {
-        RuleKind::Jvp => tangent(out).map_or_else(String::new, with_article),
+        RuleKind::Jvp => tangent.as_ref().map_or_else(String::new, with_article),
         RuleKind::Vjp => {
             let shown = cotangents.iter().map(|ty| ty.clone().unwrap_or(Type::Any));
             with_article(Type::tuple(shown))

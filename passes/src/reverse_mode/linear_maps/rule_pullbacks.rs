@@ -126,7 +126,11 @@ impl Plan<'_> {
         };
         let ty = Type::closure([seed.ty()], result.clone());
         let all: Vec<usize> = (0..args.len()).filter(|&index| !rule.is_zero(index)).collect();
-        let mut base = rule.function.name.replace("_vjp", "_pullback");
+        // Of a function there may be a pullback beside that of its rule.
+        let mut base = match &rule.target {
+            RuleTarget::Function(_) => rule.called_name().replace("_vjp", "_pullback"),
+            RuleTarget::Primitive(_) => rule.function.name.replace("_vjp", "_pullback"),
+        };
         if wanted.as_slice() != all {
             base.push_str("_wrt");
             wanted.iter().for_each(|index| base.push_str(&format!("_{}", index + 2)));
@@ -244,7 +248,7 @@ impl Plan<'_> {
         }
         let value = match &rule.target {
             RuleTarget::Function(_) => {
-                emit.call("Main", &rule.function.name, parameters.into_iter().skip(1), result.clone())?
+                emit.call("Main", &rule.called_name(), parameters.into_iter().skip(1), result.clone())?
             }
             RuleTarget::Primitive(_) => {
                 let outputs = write_rule(&mut emit, (rule, bindings), &parameters, wanted, &[])?;

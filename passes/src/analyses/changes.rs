@@ -1,0 +1,359 @@
+//! What functions may change of what they are given, and of global constants.
+//!
+//! Where arguments and constants go is followed through values and calls, without telling the parts of a value apart, but for a field that is taken
+//! from a value of which the function shows how it is made. What is put in an object counts as changed: it is not followed there.
+
+use bbcode::{BBCode, Ids, InstId};
+use hashbrown::{HashMap, HashSet};
+use ircode::primitives::ResultType;
+use ircode::{Callee, Head, Module, Operand, Stmt, Type, TypeKind};
+use slotmap::SecondaryMap;
+
+use crate::differentiation::preparation::part_index;
+use crate::link_methods::{function_called, type_of};
+
+/// Primitives that give a new object, of which no operand is a part.
+const NEW: &[&str] = &["similar", "zero_tangent"];
+
+/// Primitives that give a new object that holds what the first operand holds.
+const COPIES: &[&str] = &["copy", "jl_array_copy", "snapshot"];
+
+/// Primitives whose changed operand is not the first one.
+const SECOND: &[&str] = &["arrayset"];
+
+/// Where a value may come from: arguments, as bits, those from the 64th on as one, or a global constant, by its position.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+struct Origins {
+    arguments: u64,
+    global: Option<usize>,
+}
+
+impl Origins {
+    fn or(self, other: Origins) -> Origins {
+        Origins { arguments: self.arguments | other.arguments, global: self.global.or(other.global) }
+    }
+}
+
+fn bit(argument: usize) -> u64 {
+    1 << argument.min(63)
+}
+
+/// What a function does with its arguments.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(super) struct Summary {
+    /// Those that it may change, or something in them.
+    changed: u64,
+    /// What its result may be, or be in.
+    result: Origins,
+}
+
+impl Summary {
+    /// Whether it may change the argument at this position, where that of `_2` is 1, or something in it.
+    pub(super) fn changes(&self, argument: usize) -> bool {
+        self.changed & bit(argument) != 0
+    }
+}
+
+/// What counts as a change.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Counts {
+    /// Whatever may be one: what is called and not known may do anything, and what is put in an object may be changed there.
+    Anything,
+    /// What is seen to change an object.
+    WhatIsSeen,
+}
+
+/// A place where a global constant may be changed.
+pub(super) struct Change {
+    pub(super) function: usize,
+    pub(super) statement: InstId,
+    pub(super) constant: usize,
+}
+
+/// What the functions at these positions and those that they call do, by position, or the first place that is found where a global constant may be
+/// changed.
+pub(super) fn summaries(
+    module: &Module<BBCode>,
+    roots: &[usize],
+    counts: Counts,
+) -> Result<HashMap<usize, Summary>, Change> {
+    let returning = reached(module, roots, false);
+    // What fails is the end, unless something catches it that has called it.
+    let catches = |position: &usize| {
+        let function = module.functions().get(*position);
+        function.is_some_and(|function| function.body.all_insts().any(|(_, inst)| matches!(inst.stmt, Stmt::Enter(_))))
+    };
+    let catching: Vec<usize> = returning.iter().copied().filter(catches).collect();
+    let all_caught = reached(module, &catching, true);
+    let caught: HashSet<usize> = all_caught.iter().copied().collect();
+    let reached: Vec<usize> =
+        returning.iter().copied().filter(|position| !caught.contains(position)).chain(all_caught).collect();
+    let mut summaries: HashMap<usize, Summary> = reached.iter().map(|&at| (at, Summary::default())).collect();
+    loop {
+        let mut again = false;
+        for &position in &reached {
+            let Some(function) = module.functions().get(position) else { continue };
+            let (summary, change) = Flow {
+                module,
+                bb: &function.body,
+                may_fail: caught.contains(&position),
+                counts,
+                summaries: &summaries,
+            }
+            .summary();
+            if let Some((statement, constant)) = change {
+                return Err(Change { function: position, statement, constant });
+            }
+            again |= summaries.insert(position, summary) != Some(summary);
+        }
+        if !again {
+            return Ok(summaries);
+        }
+    }
+}
+
+/// These functions and those that they call, directly or not; also by calls that are known not to return, if these count.
+fn reached(module: &Module<BBCode>, roots: &[usize], may_fail: bool) -> Vec<usize> {
+    let mut reached: Vec<usize> = Vec::new();
+    let mut seen = vec![false; module.functions().len()];
+    let mut work = roots.to_vec();
+    while let Some(position) = work.pop() {
+        let (Some(seen), Some(function)) = (seen.get_mut(position), module.functions().get(position)) else { continue };
+        if !std::mem::replace(seen, true) {
+            reached.push(position);
+            let insts = function.body.all_insts().filter(|(_, inst)| may_fail || inst.ty != Type::Bottom);
+            work.extend(insts.filter_map(|(_, inst)| Some(called(module, &inst.stmt)?.0)));
+        }
+    }
+    reached
+}
+
+/// The function that a statement calls, and the arguments from `_2` on.
+pub(super) fn called<'s>(module: &Module<BBCode>, stmt: &'s Stmt<Ids>) -> Option<(usize, &'s [Operand<Ids>])> {
+    let args = match stmt {
+        Stmt::Call(call) => &call.args,
+        Stmt::Invoke(invoke) => &invoke.args,
+        _ => return None,
+    };
+    Some((function_called(module, stmt)?, args))
+}
+
+struct Flow<'a> {
+    module: &'a Module<BBCode>,
+    bb: &'a BBCode,
+    /// Whether it matters what calls do that do not return.
+    may_fail: bool,
+    counts: Counts,
+    summaries: &'a HashMap<usize, Summary>,
+}
+
+impl Flow<'_> {
+    /// What the function does, as far as that is known of those that it calls, and the first place where it may change a global constant.
+    fn summary(&self) -> (Summary, Option<(InstId, usize)>) {
+        let mut origins: SecondaryMap<InstId, Origins> = SecondaryMap::with_capacity(self.bb.inst_count());
+        loop {
+            let mut again = false;
+            for (id, inst) in self.bb.all_insts().filter(|(_, inst)| may_hold_array(self.module, &inst.ty)) {
+                let of = self.result(&inst.stmt, &origins);
+                let known = origins.get(id).copied().unwrap_or_default();
+                if known.or(of) != known {
+                    origins.insert(id, known.or(of));
+                    again = true;
+                }
+            }
+            if !again {
+                break;
+            }
+        }
+        let (mut summary, mut change) = (Summary::default(), None);
+        for (id, inst) in self.bb.all_insts().filter(|(_, inst)| self.may_fail || inst.ty != Type::Bottom) {
+            let changed = self.changed(&inst.stmt, &origins);
+            summary.changed |= changed.arguments;
+            change = change.or(changed.global.map(|constant| (id, constant)));
+            if let Stmt::Return(result) = &inst.stmt
+                && let Some(value) = &result.value
+            {
+                summary.result = summary.result.or(self.origin(value, &origins));
+            }
+        }
+        (summary, change)
+    }
+
+    fn origin(&self, operand: &Operand<Ids>, origins: &SecondaryMap<InstId, Origins>) -> Origins {
+        match operand {
+            Operand::Value(value) => origins.get(*value).copied().unwrap_or_default(),
+            Operand::Argument(argument) => match argument.index() {
+                Some(index) if self.bb.argtypes.get(index).is_none_or(|ty| may_hold_array(self.module, ty)) => {
+                    Origins { arguments: bit(index), global: None }
+                }
+                _ => Origins::default(),
+            },
+            Operand::Global(global) => {
+                let constant = self.module.global_constant(global);
+                let declared = constant.and_then(|constant| self.module.global_constants().get(constant));
+                let holds = declared.is_some_and(|declared| may_hold_array(self.module, declared.ty()));
+                Origins { arguments: 0, global: constant.filter(|_| holds) }
+            }
+            _ => Origins::default(),
+        }
+    }
+
+    fn all<'o>(
+        &self,
+        operands: impl IntoIterator<Item = &'o Operand<Ids>>,
+        origins: &SecondaryMap<InstId, Origins>,
+    ) -> Origins {
+        operands.into_iter().fold(Origins::default(), |all, operand| all.or(self.origin(operand, origins)))
+    }
+
+    fn operands(&self, stmt: &Stmt<Ids>, origins: &SecondaryMap<InstId, Origins>) -> Origins {
+        let mut all = Origins::default();
+        stmt.for_each_operand(&mut |operand| all = all.or(self.origin(operand, origins)));
+        all
+    }
+
+    /// Where the arguments of a call come from of which these are some, `_1` first.
+    fn passed(
+        &self,
+        stmt: &Stmt<Ids>,
+        args: &[Operand<Ids>],
+        numbers: u64,
+        origins: &SecondaryMap<InstId, Origins>,
+    ) -> Origins {
+        let callee = match stmt {
+            Stmt::Call(call) => Some(&call.callee),
+            Stmt::Invoke(invoke) => Some(&invoke.callee),
+            _ => None,
+        };
+        let callee = callee.filter(|callee| self.module.callee(callee).is_none() && numbers & 1 == 1);
+        let args = args.iter().enumerate().filter(|(index, _)| numbers & bit(index + 1) != 0);
+        self.all(callee.into_iter().chain(args.map(|(_, arg)| arg)), origins)
+    }
+
+    /// What the value of a statement may be, or be in.
+    fn result(&self, stmt: &Stmt<Ids>, origins: &SecondaryMap<InstId, Origins>) -> Origins {
+        if let Some((primitive, args)) = self.module.primitive_call(stmt) {
+            return match primitive.name {
+                name if NEW.contains(&name) => Origins::default(),
+                name if COPIES.contains(&name) && !self.shares_contents(args.first()) => Origins::default(),
+                "fill" => self.all(args.first(), origins),
+                "getfield" => match self.field(args) {
+                    Some(field) => self.origin(field, origins),
+                    None => self.all(args.first(), origins),
+                },
+                _ => self.all(args, origins),
+            };
+        }
+        match called(self.module, stmt) {
+            Some((callee, args)) => {
+                let result = self.summaries.get(&callee).copied().unwrap_or_default().result;
+                self.passed(stmt, args, result.arguments, origins).or(Origins { arguments: 0, ..result })
+            }
+            None => self.operands(stmt, origins),
+        }
+    }
+
+    /// What the function shows to be the field of a tuple or an immutable struct.
+    fn field(&self, args: &[Operand<Ids>]) -> Option<&Operand<Ids>> {
+        let [object, field, ..] = args else { return None };
+        let index = part_index(field.as_constant()?.as_scalar()?)?;
+        let made = self.bb.stmt(object.as_value()?)?;
+        let fields = match (self.module.primitive_call(made), made) {
+            (Some((primitive, fields)), _) if primitive.name == "tuple" => fields,
+            (None, Stmt::Expr(expr)) if expr.head == Head::New => expr.args.get(1..)?,
+            _ => return None,
+        };
+        fields.get(index)
+    }
+
+    /// What a statement may change, or put in an object.
+    fn changed(&self, stmt: &Stmt<Ids>, origins: &SecondaryMap<InstId, Origins>) -> Origins {
+        if let Some((primitive, args)) = self.module.primitive_call(stmt) {
+            if !primitive.effects.writes || primitive.result == ResultType::Bottom {
+                return Origins::default();
+            }
+            return match primitive.name {
+                "print" | "println" => Origins::default(),
+                "copyto!" if !self.shares_contents(args.first()) => self.all(args.first(), origins),
+                // Derivatives do not depend on what has no tangent, such as a counter.
+                "setfield!" | "setproperty!" | "arrayset" | "setindex!"
+                    if self.sets_no_tangent(primitive.name, args) =>
+                {
+                    Origins::default()
+                }
+                // Both the object and what is put in it.
+                name => {
+                    let most = if self.counts == Counts::WhatIsSeen { 1 } else { 3 };
+                    self.all(args.iter().skip(usize::from(SECOND.contains(&name))).take(most), origins)
+                }
+            };
+        }
+        if let Some((callee, args)) = called(self.module, stmt) {
+            let changed = self.summaries.get(&callee).copied().unwrap_or_default().changed;
+            return self.passed(stmt, args, changed, origins);
+        }
+        match stmt {
+            _ if self.counts == Counts::WhatIsSeen => Origins::default(),
+            // What nobody knows may do anything with its operands; where it is known not to return, that is not seen any more.
+            Stmt::Call(_) | Stmt::Invoke(_) => match self.module.called(stmt) {
+                Some(Callee::Type(_)) => Origins::default(),
+                // It is an error.
+                Some(Callee::Unknown(path)) if self.module.methods(&path).is_empty() => Origins::default(),
+                _ => self.operands(stmt, origins),
+            },
+            Stmt::Expr(expr) => match expr.head {
+                Head::New if !self.makes_object(&expr.args) => Origins::default(),
+                Head::New | Head::Foreigncall => self.operands(stmt, origins),
+                _ => Origins::default(),
+            },
+            _ => Origins::default(),
+        }
+    }
+
+    /// Whether what this object holds may be changed where a copy of the object holds it, too.
+    fn shares_contents(&self, object: Option<&Operand<Ids>>) -> bool {
+        let held = match object.map(|object| type_of(self.module, self.bb, object)) {
+            Some(Type::Array(array)) => array.element.clone(),
+            Some(Type::Ref(element) | Type::Memory(element) | Type::Stack(element)) => (*element).clone(),
+            _ => return true,
+        };
+        may_hold_array(self.module, &held)
+    }
+
+    /// Whether what is put in an object is an integer or the like.
+    fn sets_no_tangent(&self, name: &str, args: &[Operand<Ids>]) -> bool {
+        let position = if name == "setindex!" { 1 } else { 2 };
+        let ty = args.get(position).map(|value| self.bb.operand_type(value));
+        ty.is_some_and(|ty| matches!(&ty, Type::Scalar(scalar) if !scalar.is_float()))
+    }
+
+    /// Whether `%new` makes something that can be changed.
+    fn makes_object(&self, args: &[Operand<Ids>]) -> bool {
+        let Some(ty) = args.first().and_then(|ty| self.module.named_type(ty)) else {
+            return true;
+        };
+        let Type::Named(name) = ty else { return false };
+        !matches!(self.module.type_def(&name).map(|def| &def.kind), Some(TypeKind::Struct { mutable: false, .. }))
+    }
+}
+
+/// Structs in structs are looked into so deep.
+const DEEPEST: usize = 8;
+
+/// Whether a value of this type may be or hold what can be changed: an array, or an object.
+fn may_hold_array(module: &Module<BBCode>, ty: &Type) -> bool {
+    may_hold_array_within(module, ty, DEEPEST)
+}
+
+fn may_hold_array_within(module: &Module<BBCode>, ty: &Type, deepest: usize) -> bool {
+    match ty {
+        Type::Scalar(_) | Type::Nothing | Type::Bottom | Type::String | Type::Symbol => false,
+        Type::Function(_) | Type::TypeOf(_) => false,
+        ty => match (module.immutable_fields(ty), deepest.checked_sub(1)) {
+            (Some(fields), Some(deepest)) => {
+                fields.iter().any(|(_, field)| may_hold_array_within(module, field, deepest))
+            }
+            _ => true,
+        },
+    }
+}

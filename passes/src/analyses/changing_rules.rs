@@ -1,0 +1,132 @@
+//! Whether a function that has a derivative rule of its own changes what it is given, or gives it back. The rule says nothing of that: derivatives would not put it
+//! back, and take what was read before for what is there afterwards. They refuse functions that are seen to do so; of what is not known, C functions
+//! above all, for which rules are made, it is taken that they do not. What is given back would have a shadow of its own beside that which it has.
+
+use bbcode::{BBCode, Ids, InstId};
+use hashbrown::HashSet;
+use ircode::{Head, Module, Operand, Stmt, Type, TypeKind};
+
+use super::changes::{Counts, called, summaries};
+use crate::PassError;
+use crate::differentiation::dispatch::Candidate;
+use crate::rules::{RuleKind, RuleTable};
+
+/// An error of this pass if a function with a rule of this kind, which one of the functions at these positions calls, directly or not, or one of the
+/// candidates for what is called as a value, is seen to change one of its arguments, or to give it back. What a function with a rule calls is not looked at: it is not
+/// differentiated.
+pub(crate) fn refuse(
+    pass: &'static str,
+    module: &Module<BBCode>,
+    (rules, kind): (&RuleTable, RuleKind),
+    roots: &[usize],
+    candidates: &[Candidate],
+) -> Result<(), PassError> {
+    let has_rule = |position: usize| {
+        module.functions().get(position).is_some_and(|function| rules.has_function_rule(&function.name, kind))
+    };
+    if !(0..module.functions().len()).any(has_rule) {
+        return Ok(());
+    }
+    let mut with_rules: Vec<usize> = Vec::new();
+    let mut seen = vec![false; module.functions().len()];
+    let mut work: Vec<usize> = roots.to_vec();
+    work.extend(candidates.iter().filter_map(|candidate| candidate.function(module)));
+    while let Some(position) = work.pop() {
+        let (Some(seen), Some(function)) = (seen.get_mut(position), module.functions().get(position)) else { continue };
+        if std::mem::replace(seen, true) {
+            continue;
+        }
+        match has_rule(position) {
+            true => with_rules.push(position),
+            false => {
+                work.extend(function.body.all_insts().filter_map(|(_, inst)| Some(called(module, &inst.stmt)?.0)));
+            }
+        }
+    }
+    with_rules.sort_unstable();
+    // That global constants change is refused elsewhere.
+    let Ok(summaries) = summaries(module, &with_rules, Counts::WhatIsSeen) else { return Ok(()) };
+    for position in with_rules {
+        let (Some(function), Some(summary)) = (module.functions().get(position), summaries.get(&position)) else {
+            continue;
+        };
+        let changed = (1..function.body.argtypes.len()).find(|&argument| summary.changes(argument));
+        let given_back = || returned_argument(module, &function.body);
+        let (argument, does, help) = match changed {
+            Some(argument) => (argument, "changes", CHANGES_A_COPY),
+            None => match given_back() {
+                Some(argument) => (argument, "gives back", GIVES_A_COPY),
+                None => continue,
+            },
+        };
+        let name = argument.checked_sub(1).and_then(|index| function.parameters.get(index).cloned().flatten());
+        let name = name.map_or_else(String::new, |name| format!(" ({name})"));
+        let message = format!("it has a derivative rule, and {does} its argument _{}{name}", argument + 1);
+        return Err(PassError::new(pass, &function.name, message).with_help(help));
+    }
+    Ok(())
+}
+
+const CHANGES_A_COPY: &str =
+    "derivatives do not put back what such a function changes: let the rule be for one that changes a copy";
+const GIVES_A_COPY: &str = "what can be changed in its result must be new: let the rule be for one that gives a copy";
+
+/// The position of an argument that can be changed and is seen to be returned, or to be a part of what is, where that of `_2` is 1.
+fn returned_argument(module: &Module<BBCode>, bb: &BBCode) -> Option<usize> {
+    let mut work: Vec<&Operand<Ids>> = bb
+        .all_insts()
+        .filter_map(|(_, inst)| match &inst.stmt {
+            Stmt::Return(ret) => ret.value.as_ref(),
+            _ => None,
+        })
+        .collect();
+    let mut seen: HashSet<InstId> = HashSet::new();
+    while let Some(operand) = work.pop() {
+        let id = match operand {
+            Operand::Argument(argument) => {
+                let index = argument.index()?;
+                match bb.argtypes.get(index).is_some_and(|ty| holds_object(module, ty, DEEPEST)) {
+                    true => return Some(index),
+                    false => continue,
+                }
+            }
+            Operand::Value(id) => *id,
+            _ => continue,
+        };
+        if !seen.insert(id) {
+            continue;
+        }
+        match bb.stmt(id) {
+            Some(Stmt::Pi(pi)) => work.push(&pi.value),
+            Some(Stmt::Value(value)) => work.push(value),
+            Some(Stmt::Phi(phi)) => work.extend(phi.entries.iter().filter_map(|entry| entry.value.as_ref())),
+            Some(Stmt::Expr(expr)) if expr.head == Head::New => work.extend(expr.args.iter().skip(1)),
+            Some(stmt) => match module.primitive_call(stmt) {
+                Some((primitive, parts)) if primitive.name == "tuple" => work.extend(parts),
+                Some((primitive, [value, ..])) if primitive.name == "typeassert" => work.push(value),
+                _ => {}
+            },
+            None => {}
+        }
+    }
+    None
+}
+
+/// Structs in structs are looked into so deep.
+const DEEPEST: usize = 8;
+
+/// Whether all values of a type are or hold what can be changed.
+fn holds_object(module: &Module<BBCode>, ty: &Type, deepest: usize) -> bool {
+    let Some(below) = deepest.checked_sub(1) else { return false };
+    match ty {
+        Type::Array(_) | Type::Ref(_) | Type::Memory(_) | Type::MemoryRef(_) | Type::Stack(_) => true,
+        Type::Named(name) => match module.type_def(name).map(|def| &def.kind) {
+            Some(TypeKind::Struct { mutable, fields }) => {
+                *mutable || fields.iter().any(|(_, field)| holds_object(module, field, below))
+            }
+            _ => false,
+        },
+        Type::Tuple(parts) => parts.iter().any(|part| holds_object(module, part, below)),
+        _ => false,
+    }
+}
