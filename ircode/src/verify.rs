@@ -335,15 +335,10 @@ impl<'a, N: Names> Verifier<'_, 'a, N> {
             if previous.replace(edge) == Some(edge) {
                 continue;
             }
-            let Some(from) = name(edge.0) else { continue };
-            let message = match count(&succs, edge) {
-                0 => format!("it names {from} as a predecessor, which does not name it as a successor"),
-                there if there < count(&preds, edge) => {
-                    format!("it names {from} as a predecessor twice, which names it as a successor once")
-                }
-                _ => continue,
-            };
-            self.report(Check::PredecessorHasEdge, name(edge.1), None, message);
+            if let (0, Some(from)) = (count(&succs, edge), name(edge.0)) {
+                let message = format!("it names {from} as a predecessor, which does not name it as a successor");
+                self.report(Check::PredecessorHasEdge, name(edge.1), None, message);
+            }
         }
         let mut previous = None;
         for &edge in &succs {
