@@ -291,7 +291,7 @@ fn rules_that_do_not_fit_their_function_are_refused() {
         // What takes the tuple apart goes by its declared type.
         (
             "function f_vjp(x::Float64, n::Int64, out::Float64, seed::Float64)::Tuple{Float64, Nothing}\n1 ─      goto #3 if not true\n\
-             2 ─ %2 = Core.tuple(nothing, nothing)::Tuple{Nothing, Nothing}\n└──      return %2\n\
+             2 ─ %2 = Main.f(seed, n)::Tuple{Nothing, Nothing}\n└──      return %2\n\
              3 ─ %4 = Core.tuple(seed, nothing)::Tuple{Float64, Nothing}\n└──      return %4\nend"
                 .into(),
             "it must return a Tuple{Float64, Nothing}, but returns a Tuple{Nothing, Nothing}",
@@ -522,6 +522,14 @@ end
 #[test]
 fn a_function_with_a_rule_that_changes_an_argument_or_gives_it_back_is_refused() {
     let text = "
+mutable struct Holder
+  of::Vector{Float64}
+  x::Float64
+end
+struct Counted
+  of::Vector{Float64}
+  n::Int64
+end
 function squares!(a::Vector{Float64})::Float64
 1 ─ %1 = Base.getindex(a, 1)::Float64
 │   %2 = Base.mul_float(%1, %1)::Float64
@@ -537,6 +545,32 @@ function copies(a::Vector{Float64})::Float64
 │   %2 = Main.squares!(%1)::Float64
 │        $(Expr(:foreigncall, :dsolve, Nothing, svec(Any), 0, :(:ccall), :(a)))::Nothing
 └──      return %2
+end
+function joins(a::Vector{Float64})::Float64
+1 ─ %1 = Base.vcat(a, a)::Vector{Float64}
+│        Base.setindex!(%1, 2.0, 1)::Vector{Float64}
+│   %3 = %new(Main.Holder, a, 1.0)::Holder
+│        Base.setfield!(%3, :x, 2.0)::Float64
+└──      return 1.0
+end
+function counts!(a::Vector{Float64})::Float64
+1 ─ %1 = %new(Main.Counted, a, 1)::Counted
+│   %2 = Main.count!(%1)::Nothing
+│   %3 = Base.getfield(%1, :of)::Vector{Float64}
+│        Base.setindex!(%3, 1.0, 1)::Vector{Float64}
+└──      return 1.0
+end
+function count!(c::Counted)::Nothing
+1 ─      nothing
+└──      return nothing
+end
+function through(a::Vector{Float64})::Tuple{Float64, Vector{Float64}}
+1 ─ %1 = Main.same(1, a)::Vector{Float64}
+│   %2 = Core.tuple(1.0, %1)::Tuple{Float64, Vector{Float64}}
+└──      return %2
+end
+function same(n::Int64, a::Vector{Float64})::Vector{Float64}
+1 ─      return a
 end
 function itself(a::Vector{Float64})::Tuple{Float64, Vector{Float64}}
 1 ─      goto #3 if not true
@@ -570,15 +604,17 @@ end
             forward_mode::differentiate(&mut module.clone(), &name, &forward_mode::Options::default()).map(drop);
         (reverse.map_err(|error| error.to_string()), forward.map_err(|error| error.to_string()))
     };
-    let (reverse, forward) = derive("squares!");
-    for error in [reverse.unwrap_err(), forward.unwrap_err()] {
-        let expected = "it has a derivative rule, and changes its argument _2 (a)\n  in squares!";
-        assert!(error.contains(expected), "{error}");
+    for (name, does) in
+        [("squares!", "changes"), ("counts!", "changes"), ("itself", "gives back"), ("through", "gives back")]
+    {
+        let (reverse, forward) = derive(name);
+        let (error, expected) =
+            (reverse.unwrap_err(), format!("it has a derivative rule, and {does} its argument _2 (a)\n  in {name}"));
+        assert!(error.contains(&expected), "{error}");
+        // It has the rule change tangents in their places, in the order of the code.
+        assert_eq!(forward, Ok(()));
     }
-    let (reverse, forward) = derive("itself");
-    for error in [reverse.unwrap_err(), forward.unwrap_err()] {
-        let expected = "it has a derivative rule, and gives back its argument _2 (a)\n  in itself";
-        assert!(error.contains(expected), "{error}");
+    for name in ["copies", "joins"] {
+        assert_eq!(derive(name), (Ok(()), Ok(())), "{name}");
     }
-    assert_eq!(derive("copies"), (Ok(()), Ok(())));
 }

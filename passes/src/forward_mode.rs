@@ -204,7 +204,7 @@ fn generate_all(
     derived(module, |open_arithmetic| {
         let mut derivation = Derivation::new(module, &rules, &positions, directions);
         derivation.open_arithmetic = open_arithmetic;
-        derivation.check_changes(&positions)?;
+        derivation.check_globals(&positions)?;
         generate_roots(&derivation, first, &roots)
     })
 }
@@ -244,7 +244,7 @@ fn generate_jvps(
     derived(module, |open_arithmetic| {
         let mut derivation = Derivation::new(module, &rules, &positions, 1);
         derivation.open_arithmetic = open_arithmetic;
-        derivation.check_changes(&positions).map_err(|error| vec![error])?;
+        derivation.check_globals(&positions).map_err(|error| vec![error])?;
         let mut generated = Generated::new(first.clone());
         let made = generate_several(
             module,

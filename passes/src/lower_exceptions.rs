@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use bbcode::BBCode;
 use hashbrown::hash_map::Entry;
 use hashbrown::{HashMap, HashSet};
-use ircode::{CallGraph, Function, Module, Name, Stmt, Type};
+use ircode::{CallGraph, Function, Head, Module, Name, Stmt, Type};
 
 use crate::differentiation::base_names::base_name;
 use crate::free_names::FreeNames;
@@ -291,10 +291,10 @@ impl<'m> Lowering<'m> {
     fn tried_twice(&self, position: usize, error: impl Fn(&str) -> PassError) -> Result<Name, PassError> {
         let reached = CallGraph::new(self.module).reachable([position]);
         let mut reached = reached.into_iter().filter_map(|position| self.module.functions().get(position));
-        let prints = |function: &Function<BBCode>| {
-            function.body.all_insts().any(|(_, inst)| {
-                let primitive = self.module.primitive_call(&inst.stmt);
-                primitive.is_some_and(|(primitive, _)| matches!(primitive.name, "print" | "println"))
+        let acts = |function: &Function<BBCode>| {
+            function.body.all_insts().any(|(_, inst)| match self.module.primitive_call(&inst.stmt) {
+                Some((primitive, _)) => matches!(primitive.name, "print" | "println"),
+                None => matches!(&inst.stmt, Stmt::Expr(expr) if expr.head == Head::Foreigncall),
             })
         };
         if self.carries && self.exception != failure() {
@@ -302,10 +302,10 @@ impl<'m> Lowering<'m> {
                 "inside of try, a call of what has a derivative rule cannot be made a branch where something else than exceptions is thrown",
             ));
         }
-        match (self.module.functions().get(position), reached.any(prints)) {
+        match (self.module.functions().get(position), reached.any(acts)) {
             (Some(function), false) => Ok(function.name.clone()),
             _ => Err(error(
-                "inside of try, a call of what has a derivative rule and prints cannot be made a branch: it is tried first",
+                "inside of try, a call of what has a derivative rule, and prints or calls C functions, cannot be made a branch: it is tried first",
             )),
         }
     }

@@ -11,7 +11,7 @@
 //!
 //! # Arrays
 //!
-//! The cotangent of an array is in its shadow, an array of the same type and dimensions. `NAME_vjp(args…, out, seed,
+//! The cotangent of an array is in its shadow, an array of the same type and dimensions, or `nothing` if it holds no floats. `NAME_vjp(args…, out, seed,
 //! shadows…)` takes, behind the seed, the shadow of each argument whose type is an array, in order, and then that of the
 //! result if that is one; the seed is `nothing` then. It adds to the shadows of the arguments in place, and its
 //! tuple has `nothing` for them. While it runs, memory is as it was right after the call of the primitive.

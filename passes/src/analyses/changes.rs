@@ -18,6 +18,21 @@ const NEW: &[&str] = &["similar", "zero_tangent"];
 /// Primitives that give a new object that holds what the first operand holds.
 const COPIES: &[&str] = &["copy", "jl_array_copy", "snapshot"];
 
+/// Primitives that give an operand, or a part of one.
+const PASS_ON: &[&str] = &[
+    "tuple",
+    "getfield",
+    "getproperty",
+    "typeassert",
+    "identity",
+    "ifelse",
+    "arrayset",
+    "memoryrefget",
+    "memoryrefnew",
+    "reshape",
+    "vec",
+];
+
 /// Primitives whose changed operand is not the first one.
 const SECOND: &[&str] = &["arrayset"];
 
@@ -232,6 +247,9 @@ impl Flow<'_> {
 
     /// What the value of a statement may be, or be in.
     fn result(&self, stmt: &Stmt<Ids>, origins: &SecondaryMap<InstId, Origins>) -> Origins {
+        if self.counts == Counts::WhatIsSeen && !self.passes_on(stmt) {
+            return Origins::default();
+        }
         if let Some((primitive, args)) = self.module.primitive_call(stmt) {
             return match primitive.name {
                 name if NEW.contains(&name) => Origins::default(),
@@ -250,6 +268,23 @@ impl Flow<'_> {
                 self.passed(stmt, args, result.arguments, origins).or(Origins { arguments: 0, ..result })
             }
             None => self.operands(stmt, origins),
+        }
+    }
+
+    /// Whether a statement is seen to give what it is given, or a part of it, and nothing new.
+    fn passes_on(&self, stmt: &Stmt<Ids>) -> bool {
+        if let Some((primitive, args)) = self.module.primitive_call(stmt) {
+            return match primitive.name {
+                "getindex" | "arrayref" => {
+                    self.shares_contents(args.iter().find(|arg| !matches!(self.bb.operand_type(arg), Type::Scalar(_))))
+                }
+                name => PASS_ON.contains(&name) || name.ends_with('!'),
+            };
+        }
+        match stmt {
+            Stmt::Expr(expr) => expr.head == Head::New && !self.makes_object(&expr.args),
+            Stmt::Call(_) | Stmt::Invoke(_) => called(self.module, stmt).is_some(),
+            _ => true,
         }
     }
 
@@ -277,7 +312,7 @@ impl Flow<'_> {
                 "copyto!" if !self.shares_contents(args.first()) => self.all(args.first(), origins),
                 // Derivatives do not depend on what has no tangent, such as a counter.
                 "setfield!" | "setproperty!" | "arrayset" | "setindex!"
-                    if self.sets_no_tangent(primitive.name, args) =>
+                    if self.counts == Counts::Anything && self.sets_no_tangent(primitive.name, args) =>
                 {
                     Origins::default()
                 }

@@ -2,6 +2,8 @@
 //! back, and take what was read before for what is there afterwards. They refuse functions that are seen to do so; of what is not known, C functions
 //! above all, for which rules are made, it is taken that they do not. What is given back would have a shadow of its own beside that which it has.
 
+use std::collections::BTreeSet;
+
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::HashSet;
 use ircode::{Head, Module, Operand, Stmt, Type, TypeKind};
@@ -11,18 +13,18 @@ use crate::PassError;
 use crate::differentiation::dispatch::Candidate;
 use crate::rules::{RuleKind, RuleTable};
 
-/// An error of this pass if a function with a rule of this kind, which one of the functions at these positions calls, directly or not, or one of the
+/// An error of this pass if a function with a rule for reverse mode, which one of the functions at these positions calls, directly or not, or one of the
 /// candidates for what is called as a value, is seen to change one of its arguments, or to give it back. What a function with a rule calls is not looked at: it is not
 /// differentiated.
 pub(crate) fn refuse(
     pass: &'static str,
     module: &Module<BBCode>,
-    (rules, kind): (&RuleTable, RuleKind),
+    rules: &RuleTable,
     roots: &[usize],
     candidates: &[Candidate],
 ) -> Result<(), PassError> {
     let has_rule = |position: usize| {
-        module.functions().get(position).is_some_and(|function| rules.has_function_rule(&function.name, kind))
+        module.functions().get(position).is_some_and(|function| rules.has_function_rule(&function.name, RuleKind::Vjp))
     };
     if !(0..module.functions().len()).any(has_rule) {
         return Ok(());
@@ -51,7 +53,7 @@ pub(crate) fn refuse(
             continue;
         };
         let changed = (1..function.body.argtypes.len()).find(|&argument| summary.changes(argument));
-        let given_back = || returned_argument(module, &function.body);
+        let given_back = || returned_arguments(module, &function.body, DEEPEST).into_iter().next();
         let (argument, does, help) = match changed {
             Some(argument) => (argument, "changes", CHANGES_A_COPY),
             None => match given_back() {
@@ -71,8 +73,9 @@ const CHANGES_A_COPY: &str =
     "derivatives do not put back what such a function changes: let the rule be for one that changes a copy";
 const GIVES_A_COPY: &str = "what can be changed in its result must be new: let the rule be for one that gives a copy";
 
-/// The position of an argument that can be changed and is seen to be returned, or to be a part of what is, where that of `_2` is 1.
-fn returned_argument(module: &Module<BBCode>, bb: &BBCode) -> Option<usize> {
+/// The positions of the arguments that can be changed and are seen to be returned, or to be a part of what is, where that of `_2` is 1. Calls
+/// are followed so deep.
+fn returned_arguments(module: &Module<BBCode>, bb: &BBCode, deepest: usize) -> BTreeSet<usize> {
     let mut work: Vec<&Operand<Ids>> = bb
         .all_insts()
         .filter_map(|(_, inst)| match &inst.stmt {
@@ -81,39 +84,41 @@ fn returned_argument(module: &Module<BBCode>, bb: &BBCode) -> Option<usize> {
         })
         .collect();
     let mut seen: HashSet<InstId> = HashSet::new();
+    let mut found = BTreeSet::new();
     while let Some(operand) = work.pop() {
         let id = match operand {
             Operand::Argument(argument) => {
-                let index = argument.index()?;
-                match bb.argtypes.get(index).is_some_and(|ty| holds_object(module, ty, DEEPEST)) {
-                    true => return Some(index),
-                    false => continue,
-                }
+                let holds = |index: &usize| bb.argtypes.get(*index).is_some_and(|ty| holds_object(module, ty, DEEPEST));
+                found.extend(argument.index().filter(holds));
+                continue;
             }
-            Operand::Value(id) => *id,
+            Operand::Value(id) if seen.insert(*id) => *id,
             _ => continue,
         };
-        if !seen.insert(id) {
-            continue;
-        }
-        match bb.stmt(id) {
-            Some(Stmt::Pi(pi)) => work.push(&pi.value),
-            Some(Stmt::Value(value)) => work.push(value),
-            Some(Stmt::Phi(phi)) => work.extend(phi.entries.iter().filter_map(|entry| entry.value.as_ref())),
-            Some(Stmt::Expr(expr)) if expr.head == Head::New => work.extend(expr.args.iter().skip(1)),
-            Some(stmt) => match module.primitive_call(stmt) {
-                Some((primitive, parts)) if primitive.name == "tuple" => work.extend(parts),
-                Some((primitive, [value, ..])) if primitive.name == "typeassert" => work.push(value),
+        let Some(stmt) = bb.stmt(id) else { continue };
+        match stmt {
+            Stmt::Pi(pi) => work.push(&pi.value),
+            Stmt::Value(value) => work.push(value),
+            Stmt::Phi(phi) => work.extend(phi.entries.iter().filter_map(|entry| entry.value.as_ref())),
+            Stmt::Expr(expr) if expr.head == Head::New => work.extend(expr.args.iter().skip(1)),
+            stmt => match (module.primitive_call(stmt), called(module, stmt), deepest.checked_sub(1)) {
+                (Some((primitive, parts)), ..) if primitive.name == "tuple" => work.extend(parts),
+                (Some((primitive, [value, ..])), ..) if primitive.name == "typeassert" => work.push(value),
+                (None, Some((callee, args)), Some(deepest)) => {
+                    let callee = module.functions().get(callee);
+                    let given =
+                        callee.map(|callee| returned_arguments(module, &callee.body, deepest)).unwrap_or_default();
+                    work.extend(given.into_iter().filter_map(|index| args.get(index.checked_sub(1)?)));
+                }
                 _ => {}
             },
-            None => {}
         }
     }
-    None
+    found
 }
 
-/// Structs in structs are looked into so deep.
-const DEEPEST: usize = 8;
+/// Structs in structs, and calls in calls, are looked into so deep.
+const DEEPEST: usize = 4;
 
 /// Whether all values of a type are or hold what can be changed.
 fn holds_object(module: &Module<BBCode>, ty: &Type, deepest: usize) -> bool {

@@ -11,7 +11,7 @@ use super::NAME;
 use super::failing::{leave_calls, may_be_caught};
 use super::operation::{Classifier, Operation};
 use crate::PassError;
-use crate::analyses::{changed_globals, changing_rules};
+use crate::analyses::changed_globals;
 use crate::derivative_entries::RegisteredDerivatives;
 use crate::differentiation::base_names::BaseNames;
 use crate::differentiation::dispatch::{self, Candidate};
@@ -110,11 +110,9 @@ impl<'a> Derivation<'a> {
         }
     }
 
-    /// Refuses code that may change a global constant, and functions with rules that may change their arguments. The functions at these positions
-    /// are differentiated.
-    pub(super) fn check_changes(&self, roots: &[usize]) -> Result<(), PassError> {
-        changed_globals::refuse(NAME, self.module, roots, &self.candidates)?;
-        changing_rules::refuse(NAME, self.module, (self.rules, RuleKind::Jvp), roots, &self.candidates)
+    /// Refuses code that may change a global constant. The functions at these positions are differentiated.
+    pub(super) fn check_globals(&self, roots: &[usize]) -> Result<(), PassError> {
+        changed_globals::refuse(NAME, self.module, roots, &self.candidates)
     }
 
     /// The function at this position, prepared.

@@ -163,7 +163,7 @@ fn generate_root(
 ) -> Result<Generated, PassError> {
     let error = |message: String| PassError::new(NAME, name, message);
     let module = derivation.module;
-    derivation.check_changes(&[root])?;
+    derivation.check_globals(&[root])?;
     let wanted = super::wanted(derivation, name, root, options.with_respect_to.as_deref())?;
     let root = Signature { function: root, wanted };
     let names = LinearizationNames::with_base(&derivation.base(&root));

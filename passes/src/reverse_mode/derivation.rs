@@ -253,7 +253,7 @@ impl<'a> Derivation<'a> {
     /// are differentiated.
     pub(super) fn check_changes(&self, roots: &[usize]) -> Result<(), PassError> {
         changed_globals::refuse(NAME, self.module, roots, &self.candidates)?;
-        changing_rules::refuse(NAME, self.module, (self.rules, RuleKind::Vjp), roots, &self.candidates)
+        changing_rules::refuse(NAME, self.module, self.rules, roots, &self.candidates)
     }
 
     /// Whether the forward pass and the pullback become one function where both are wanted.

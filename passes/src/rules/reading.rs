@@ -3,7 +3,7 @@
 use ircode::primitives::Primitive;
 use ircode::wording::{counted, with_article};
 use ircode::{
-    Argument, Body, Callee, Constant, Function, IRCode, Module, Name, Operand, Positions, SSAValue, Stmt, Type,
+    Argument, Body, Callee, Constant, Function, IRCode, Module, Name, Operand, Positions, SSAValue, Scalar, Stmt, Type,
     TypeKind,
 };
 
@@ -221,6 +221,12 @@ fn expectation(of: &str, count: usize, kind: RuleKind, (_, shadows, out_shadow):
 
 /// The layout of a VJP for arguments and a result of these types, with shadows for those arguments that have some.
 fn with_shadows(argtypes: Vec<Type>, out: &Type, has_shadow: impl Fn(&Type) -> bool) -> Layout {
+    let have: Vec<bool> = argtypes.iter().map(has_shadow).collect();
+    with_shadows_at(argtypes, out, have)
+}
+
+/// As [`with_shadows`], given which arguments have shadows.
+fn with_shadows_at(argtypes: Vec<Type>, out: &Type, have: Vec<bool>) -> Layout {
     // The function itself, the arguments, the result and the seed come before the shadows.
     let mut next = argtypes.len() + 3;
     let mut place = |has_shadow: bool| {
@@ -228,7 +234,7 @@ fn with_shadows(argtypes: Vec<Type>, out: &Type, has_shadow: impl Fn(&Type) -> b
         next += usize::from(has_shadow);
         place
     };
-    let shadows = argtypes.iter().map(|ty| place(has_shadow(ty))).collect();
+    let shadows = have.into_iter().chain(std::iter::repeat(false)).take(argtypes.len()).map(&mut place).collect();
     let out_shadow = place(is_array(out));
     (argtypes, shadows, out_shadow)
 }
@@ -358,7 +364,14 @@ fn cotangent<F>(ty: &Type, names: &Module<F>) -> Option<Type> {
 
 /// Whether a value of a type may be returned where a cotangent of the other type is expected: `nothing` is zero.
 fn is_cotangent(given: &Type, expected: &Type) -> bool {
-    given.is_unknown() || given == expected || *given == Type::Nothing
+    match (given, expected) {
+        (Type::Tuple(given), Type::Tuple(expected)) if given.len() == expected.len() => {
+            given.iter().zip(expected.iter()).all(|(given, expected)| is_cotangent(given, expected))
+        }
+        // What there is nothing of.
+        (Type::Tuple(given), Type::Nothing) => given.iter().all(|given| *given == Type::Nothing),
+        _ => given.is_unknown() || given == expected || *given == Type::Nothing,
+    }
 }
 
 /// Which parameters of the rule of a function are what, and the type of the function's result.
@@ -383,9 +396,14 @@ fn layout<F: Body>(
         RuleKind::Vjp => {
             let has_shadow = |ty: &Type| is_array(ty) || !tangents.of(ty).shadow().is_none();
             let of_all = with_shadows(argtypes.clone(), &out, has_shadow);
-            match parameters.len() == needed(&of_all, kind, count) {
-                true => of_all,
-                false => with_shadows(argtypes, &out, is_array),
+            // Of the rule's own types, where the function says less, or more than when the rule was written.
+            let own = parameters.iter().take(count).map(has_shadow).collect::<Vec<_>>();
+            let has = |layout: &Layout| parameters.len() == needed(layout, kind, count);
+            if has(&of_all) {
+                of_all
+            } else {
+                let of_own = with_shadows_at(argtypes.clone(), &out, own);
+                if has(&of_own) { of_own } else { with_shadows(argtypes, &out, is_array) }
             }
         }
     };
@@ -425,7 +443,7 @@ fn read_rule_of_function<F: Body>(
         target: RuleTarget::Function(target.name.clone()),
         kind,
         argtypes,
-        function: function.clone(),
+        function: with_zeros(function, names),
         outputs: Vec::new(),
         shadows,
         out_shadow,
@@ -435,7 +453,8 @@ fn read_rule_of_function<F: Body>(
     };
     let called = rule.called_name();
     if let Some(taken) = names.function(&called)
-        && taken.body.view().argtypes.get(1..) != function.body.argtypes.get(1..)
+        && (taken.body.view().argtypes.get(1..) != function.body.argtypes.get(1..)
+            || taken.body.view().statements.len() != function.body.stmts.len())
     {
         return Err(RuleErrorKind::NameTaken(called).into());
     }
@@ -485,6 +504,41 @@ fn check_parameters_of_function<F>(rule: &Rule, out: &Type, tangents: &TangentTy
             Ok(())
         }
     }
+}
+
+/// The rule of a function with zeros where it puts `nothing` for a float in a tuple that it returns, as it may on some of its ways.
+fn with_zeros<F>(function: &Function<IRCode>, names: &Module<F>) -> Function<IRCode> {
+    let mut function = function.clone();
+    let Type::Tuple(declared) = function.result.clone() else { return function };
+    let returned: Vec<SSAValue> = function
+        .body
+        .stmts
+        .stmts()
+        .iter()
+        .filter_map(|stmt| match stmt {
+            Stmt::Return(ret) => ret.value.as_ref().and_then(Operand::as_value),
+            _ => None,
+        })
+        .collect();
+    for index in returned.into_iter().filter_map(SSAValue::index) {
+        let stmt = function.body.stmts.stmts().get(index);
+        let is_tuple =
+            stmt.and_then(|stmt| names.primitive_call(stmt)).is_some_and(|(called, _)| called.name == "tuple");
+        let Some(Stmt::Call(call)) = function.body.stmts.stmts_mut().get_mut(index).filter(|_| is_tuple) else {
+            continue;
+        };
+        let mut made = false;
+        for (arg, ty) in call.args.iter_mut().zip(declared.iter()) {
+            if let (Operand::Constant(Constant::Nothing), Some(float)) = (&*arg, ty.as_float()) {
+                *arg = Operand::from(Scalar::from_bits(float, 0));
+                made = true;
+            }
+        }
+        if let Some(ty) = function.body.stmts.types_mut().get_mut(index).filter(|_| made) {
+            *ty = Type::Tuple(declared.clone());
+        }
+    }
+    function
 }
 
 /// Holds what the rule of a function returns to what it declares: what takes it apart goes by that.
