@@ -85,8 +85,8 @@ pub(super) struct Change {
     pub(super) constant: usize,
 }
 
-/// What the functions at these positions and those that they call do, by position, or the first place that is found where a global constant may be
-/// changed.
+/// What the functions at these positions and those that they call do, by position, or, where anything counts, the first place that is found where a
+/// global constant may be changed.
 pub(super) fn summaries(
     module: &Module<BBCode>,
     roots: &[usize],
@@ -116,7 +116,7 @@ pub(super) fn summaries(
                 summaries: &summaries,
             }
             .summary();
-            if let Some((statement, constant)) = change {
+            if let (Some((statement, constant)), Counts::Anything) = (change, counts) {
                 return Err(Change { function: position, statement, constant });
             }
             again |= summaries.insert(position, summary) != Some(summary);

@@ -46,7 +46,7 @@ pub(crate) fn refuse(
         }
     }
     with_rules.sort_unstable();
-    // That global constants change is refused elsewhere.
+    // Global constants are looked at elsewhere.
     let Ok(summaries) = summaries(module, &with_rules, Counts::WhatIsSeen) else { return Ok(()) };
     for position in with_rules {
         let (Some(function), Some(summary)) = (module.functions().get(position), summaries.get(&position)) else {
