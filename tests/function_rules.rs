@@ -279,7 +279,7 @@ fn rules_that_do_not_fit_their_function_are_refused() {
                 .into(),
             "it must return `nothing` for _2, an array, to whose shadow cotangents are added",
         ),
-        // Parts of a program.
+        // Functions that cannot have rules, and names that rules cannot have.
         (
             format!("function var\"(::Callable)(::Float64)_vjp\"(x::Float64, out::Float64, seed::Float64)\n{body}"),
             "`(::Callable)(::Float64)` is a method of an object that is called, which cannot have a rule",

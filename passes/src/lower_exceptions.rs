@@ -29,8 +29,8 @@ pub const NAME: &str = "lower-exceptions";
 ///
 /// A function that is called in the care of a handler and may throw gets a variant, `f_or_thrown`, that returns a tuple: whether it threw, what it returns —
 /// something of the same type if it threw — and, if any handler asks for exceptions, the exception. The caller branches. A primitive that may fail is tried first, in a
-/// function of its own that has a handler (`arrayref_throws`), and is executed where it does not; so is a function that has a derivative rule, which its variant would not have. What a block has done when something in it throws is so seen in the code:
-/// reverse mode, which goes back through all that was done, gets an edge for every way.
+/// function of its own that has a handler (`arrayref_throws`), and is executed where it does not; so is a function that has a derivative rule, which its
+/// variant would not have. What a block has done when something in it throws is so seen in the code: reverse mode, which goes back through all that was done, gets an edge for every way.
 ///
 /// A function stays as it is where something may throw in the care of a handler and is not known, or fails after it may have changed something.
 pub fn run(module: &mut Module<BBCode>, function: Option<&Name>) -> PassResult {
@@ -94,8 +94,8 @@ enum Caller {
 struct Lowering<'m> {
     module: &'m Module<BBCode>,
     throwing: Throwing,
-    /// The positions of the functions that have derivative rules.
-    with_rules: HashSet<usize>,
+    /// The positions of the functions that have derivative rules, and whether it would be seen that one is called twice: it prints, or calls C.
+    with_rules: HashMap<usize, bool>,
     /// Whether outcomes carry exceptions, as some handler asks for them.
     carries: bool,
     /// The type of what is thrown.
@@ -124,7 +124,8 @@ impl<'m> Lowering<'m> {
         let asks =
             |function: &Function<BBCode>| has_handlers(&function.body) && asks_for_exceptions(module, &function.body);
         let roots = functions.iter().filter_map(|name| module.function_index(name));
-        let reachable = CallGraph::new(module).reachable(roots);
+        let graph = CallGraph::new(module);
+        let reachable = graph.reachable(roots);
         let mut reached = reachable.iter().filter_map(|position| module.functions().get(*position));
         let carries = reached.clone().any(asks);
         // What is of unknown type is one of these, as far as anybody knows.
@@ -140,7 +141,15 @@ impl<'m> Lowering<'m> {
             let function = module.functions().get(*position);
             function.is_some_and(|function| rules.has_function_rule(&function.name, RuleKind::Vjp))
         };
-        let with_rules = (0..module.functions().len()).filter(has_rule).collect();
+        let acts = |position: usize| {
+            let reached = graph.reachable([position]);
+            reached
+                .into_iter()
+                .filter_map(|position| module.functions().get(position))
+                .any(|function| acts(module, &function.body))
+        };
+        let with_rules =
+            (0..module.functions().len()).filter(has_rule).map(|position| (position, acts(position))).collect();
         Lowering {
             module,
             throwing,
@@ -284,26 +293,18 @@ impl<'m> Lowering<'m> {
 
     /// Whether the function at this position is tried first, as a primitive is, because it has a derivative rule, which a variant would not have.
     fn is_tried(&self, position: usize) -> bool {
-        self.with_rules.contains(&position)
+        self.with_rules.contains_key(&position)
     }
 
     /// The name of the function at this position, which is called to try it and once more where it does not throw. An error if that may be seen.
     fn tried_twice(&self, position: usize, error: impl Fn(&str) -> PassError) -> Result<Name, PassError> {
-        let reached = CallGraph::new(self.module).reachable([position]);
-        let mut reached = reached.into_iter().filter_map(|position| self.module.functions().get(position));
-        let acts = |function: &Function<BBCode>| {
-            function.body.all_insts().any(|(_, inst)| match self.module.primitive_call(&inst.stmt) {
-                Some((primitive, _)) => matches!(primitive.name, "print" | "println"),
-                None => matches!(&inst.stmt, Stmt::Expr(expr) if expr.head == Head::Foreigncall),
-            })
-        };
         if self.carries && self.exception != failure() {
             return Err(error(
                 "inside of try, a call of what has a derivative rule cannot be made a branch where something else than exceptions is thrown",
             ));
         }
-        match (self.module.functions().get(position), reached.any(acts)) {
-            (Some(function), false) => Ok(function.name.clone()),
+        match (self.module.functions().get(position), self.with_rules.get(&position)) {
+            (Some(function), Some(false)) => Ok(function.name.clone()),
             _ => Err(error(
                 "inside of try, a call of what has a derivative rule, and prints or calls C functions, cannot be made a branch: it is tried first",
             )),
@@ -338,6 +339,14 @@ impl<'m> Lowering<'m> {
 /// The type of all that primitives and Julia's library throw. Its values have no tangent.
 fn failure() -> Type {
     Type::named("Exception")
+}
+
+/// Whether it is seen that code runs twice: it prints, or calls functions of C that are no primitives.
+fn acts(module: &Module<BBCode>, bb: &BBCode) -> bool {
+    bb.all_insts().any(|(_, inst)| match module.primitive_call(&inst.stmt) {
+        Some((primitive, _)) => matches!(primitive.name, "print" | "println"),
+        None => matches!(&inst.stmt, Stmt::Expr(expr) if expr.head == Head::Foreigncall),
+    })
 }
 
 /// Whether code asks for the exception that is being handled, and does something with it.

@@ -31,8 +31,8 @@
 //!   rule takes a shadow for each argument that is or holds what can be changed, not for arrays alone.
 //! - The seed of a result that is or holds what can be changed, and is no array, is its tangent: the shadows of what can be changed, and
 //!   cotangents for its floats.
-//! - What can be changed in the result is new, and the arguments stay as they are: derivatives refuse a function with a rule that is seen
-//!   to change some. Of what it calls and is not known, such as C functions, it is taken that it does not.
+//! - What can be changed in the result is new, and the arguments stay as they are: reverse mode refuses a function with a rule that is seen
+//!   to change some, or to give one back. Of what it calls and is not known, such as C functions, it is taken that it does not.
 //! - `nothing` for a float says that nothing flows to it.
 //!
 //! The types are those of the function, without variables. `NAME` may be the name of a function as it stands in the module, `f(::Float64)` included; or

@@ -1,7 +1,7 @@
 //! What functions may change of what they are given, and of global constants.
 //!
 //! Where arguments and constants go is followed through values and calls, without telling the parts of a value apart, but for a field that is taken
-//! from a value of which the function shows how it is made. What is put in an object counts as changed: it is not followed there.
+//! from a value of which the function shows how it is made. What is put in an object is not followed there.
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
@@ -74,7 +74,7 @@ impl Summary {
 pub(super) enum Counts {
     /// Whatever may be one: what is called and not known may do anything, and what is put in an object may be changed there.
     Anything,
-    /// What is seen to change an object.
+    /// What is seen to change an object, whatever is put there. What is called and not known changes nothing, and gives something new.
     WhatIsSeen,
 }
 
