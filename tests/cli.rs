@@ -96,6 +96,19 @@ fn bad_input_gets_one_clear_error() {
         (&["verify", "-"], "1 ─ goto #2\n2 ─ nothing\n".into(), "IR14"),
         (&["show", "-"], json("{}"), "`bbkit` is missing"),
         (&["show", "-"], json("{\"bbkit\": 2, \"representation\": \"ircode\", \"functions\": []}"), "version 2"),
+        // What is wrong with the whole of a dump is at no text.
+        (&["show", "-"], json("{}"), "`bbkit` is missing\n--> -:1\n"),
+        // The blocks hold the first statement alone.
+        (
+            &["show", "-"],
+            json(
+                "{\"bbkit\": 1, \"representation\": \"ircode\", \"functions\": [{\"name\": \"f\", \"parameters\": [], \
+                 \"body\": {\"argtypes\": [\"typeof(f)\"], \"blocks\": [{\"statements\": [1, 1], \"preds\": [], \"succs\": []}], \
+                 \"statements\": [{\"stmt\": {\"return\": {\"value\": {\"arg\": 1}}}, \"type\": \"Any\"}, \
+                 {\"stmt\": {\"return\": {\"value\": {\"arg\": 1}}}, \"type\": \"Any\"}]}}]}",
+            ),
+            "in `f`: the blocks do not hold each statement once",
+        ),
         (&["show", "-"], json("{\"bbkit\": 1, \"representation\": \"other\", \"functions\": []}"), "other"),
         (&["show", "-"], json("{\"bbkit\": 1, \"representation\": \"ircode\", \"functions\": [3]}"), "^"),
         (&["show", "-"], json(&"[".repeat(100_000)), "is a JSON object"),

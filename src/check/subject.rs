@@ -1,6 +1,7 @@
 //! A function with its derivative at some arguments, and what the checks run of it.
 
 use exec::{Limits, Machine, RunErrorKind, Value, first_difference, float_place, tangent_floats, value_floats};
+use hashbrown::HashSet;
 use ircode::tangents::{Tangent, TangentTypes};
 use ircode::{CallGraph, IRCode, Module, ScalarType, Type};
 use passes::reverse_mode::DerivativeNames;
@@ -177,8 +178,8 @@ impl<'s> Subject<'s> {
         let reached = CallGraph::new(self.module).reachable(root).into_iter();
         let functions = reached.filter_map(|position| self.module.functions().get(position));
         let types = functions.flat_map(|function| function.body.stmts.types());
-        let is_small = |ty: &&Type| ty.as_float().is_some_and(|float| float != ScalarType::Float64);
-        types.filter(is_small).map(|ty| epsilon(self.module, ty)).fold(f64::EPSILON, f64::max)
+        let floats: HashSet<ScalarType> = types.filter_map(Type::as_float).collect();
+        floats.into_iter().map(|float| epsilon(self.module, &Type::from(float))).fold(f64::EPSILON, f64::max)
     }
 
     /// The steps of differences along a direction, from a tenth down; where some number is smaller than the finest of these can tell,
