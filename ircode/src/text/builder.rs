@@ -6,6 +6,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 
 use super::balanced::is_balanced;
+use super::dead_jumps;
 use super::expression::{Cursor, Scope};
 use super::gutter::Gutter;
 use super::header::Header;
@@ -479,6 +480,7 @@ impl Building {
         let ends = self.block_starts.iter().skip(1).copied().chain([len]);
         let ranges: Vec<Range<usize>> =
             self.block_starts.iter().copied().zip(ends).map(|(start, end)| start..end).collect();
+        dead_jumps::end_blocks(&mut self.stmts, &ranges);
         let mut cfg = Cfg::from_ranges(self.stmts.stmts(), &ranges);
         for Edges { span, block, preds, succs } in std::mem::take(&mut self.edges) {
             match block.index().and_then(|index| cfg.blocks.get_mut(index)) {

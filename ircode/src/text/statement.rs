@@ -168,15 +168,6 @@ impl<'a> Cursor<'a> {
         if self.eat_word("unreachable") {
             return Ok(Some(Stmt::unreachable()));
         }
-        // Inference puts a constant in the place of a jump that is never reached.
-        for dead in ["Core.Compiler.Const(:(", "Core.Const(:("] {
-            let jump = self.rest().strip_prefix(dead);
-            if jump.is_some_and(|jump| jump.starts_with("return ") || jump.starts_with("goto ")) {
-                let length = balanced_length(self.rest(), |rest| rest.is_empty() || rest.starts_with("::"));
-                self.seek(self.pos() + length);
-                return Ok(Some(Stmt::unreachable()));
-            }
-        }
         if self.eat("enter ") {
             let block = self.block()?;
             let scope = if self.eat(" with scope ") { Some(self.operand(scope, Context::Call)?) } else { None };
