@@ -6,8 +6,8 @@
 //! number ([`Outputs`]). Slices are used where they lie, and from the third call on no memory is asked of the system, but
 //! for exceptions, for what the [interpreter helps with](exec::native::Program::helped), and for more than eight arguments.
 //!
-//! What is differentiated, and with respect to what, consists of `Float64`s here; of results that are arrays or tuples there are
-//! pullbacks ([`Vjp`]) but no derivatives in a direction. For all else there are [`gradient_with`](crate::gradient_with),
+//! What is differentiated, and with respect to what, are `Float64`s and `Float32`s here, arrays of them, and tuples of `Float64`s; of
+//! results that are arrays or tuples there are pullbacks ([`Vjp`]) but no derivatives in a direction. For all else there are [`gradient_with`](crate::gradient_with),
 //! [`jvp_with`](crate::jvp_with) and the like, which take any value, and can have it run by machine code, too.
 //!
 //! Arguments are counted from 0 here. What is named is in the order in which it was named, else in that of the arguments; arguments with
@@ -158,10 +158,10 @@ pub enum CallError {
     /// The run failed as it would in the interpreter: an exception, an index out of bounds, a limit.
     #[error(transparent)]
     Run(RunError),
-    /// An argument, or its tangent, is not of the type that the function takes.
+    /// An argument, its tangent, or what is written to, is not of the type that the function takes.
     #[error("{what} {argument} must be {expected}, but is {given}")]
     Argument {
-        /// `argument`, or `the tangent of argument`.
+        /// `argument`, `the tangent of argument`, or `what is written to for argument`.
         what: &'static str,
         /// The argument, counted from 0.
         argument: usize,

@@ -45,7 +45,7 @@ fn derivatives_of_the_kernels_allocate_only_at_first() {
     }
 }
 
-/// A loop over a loop, whose number of rounds the pullback has to know; a sum of eight vectors; an index that may be out of bounds, in the care of a handler.
+/// A loop over a loop, whose number of rounds the pullback has to know; a vector of Float32; a sum of eight vectors; an index that may be out of bounds, in the care of a handler.
 const FUNCTIONS: &str = "
 function powers(v::Vector{Float64}, n::Int64)::Float64
 1 ─ %1  = Base.arraylen(v)::Int64
@@ -65,6 +65,13 @@ function powers(v::Vector{Float64}, n::Int64)::Float64
 │   %15 = Base.add_int(%2, 1)::Int64
 └──       goto #2
 7 ─       return %3
+end
+function squares(v::Vector{Float32})::Float32
+1 ─ %1 = Base.arrayref(true, v, 1)::Float32
+│   %2 = Base.arrayref(true, v, 3)::Float32
+│   %3 = Base.mul_float(%1, %2)::Float32
+│   %4 = Base.sin(%3)::Float32
+└──      return %4
 end
 function eight(a::Vector{Float64}, b::Vector{Float64}, c::Vector{Float64}, d::Vector{Float64}, e::Vector{Float64}, f::Vector{Float64}, g::Vector{Float64}, h::Vector{Float64})::Float64
 1 ─ %1  = Base.arrayref(true, a, 1)::Float64
@@ -120,6 +127,13 @@ fn derivatives_of_loops_and_of_many_vectors_allocate_only_at_first() {
     });
     let jvp = module.jvp("eight").compile().unwrap();
     settled("jvp of eight", || jvp.call(args(), args()));
+
+    let singles = [0.3_f32, 0.6, 0.9];
+    let mut of_singles = [0.0_f32; 3];
+    let gradient = module.gradient("squares").compile().unwrap();
+    settled("gradient of squares", || gradient.call(&singles, &mut of_singles));
+    let vjp = module.vjp("squares").compile().unwrap();
+    settled("vjp of squares", || vjp.call(&singles)?.call(&[1.0], &mut of_singles));
 
     let gradient = module.gradient("caught").compile().unwrap();
     settled("gradient of caught, in bounds", || gradient.call((&v, 3), &mut dv));

@@ -21,4 +21,4 @@ mod scalars;
 mod values;
 
 pub use effort::Effort;
-pub use program::{Argument, CallError, NotCompiled, Numbers, Pending, Program};
+pub use program::{Argument, CallError, Float, NotCompiled, Numbers, Pending, Program};

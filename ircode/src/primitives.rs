@@ -8,6 +8,7 @@
 mod convert;
 mod declaration;
 mod float;
+pub mod float32;
 pub mod float64;
 mod foreign;
 mod generic;

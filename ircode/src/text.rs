@@ -7,6 +7,7 @@ pub(crate) mod balanced;
 mod builder;
 mod clean;
 mod cthulhu;
+mod dead_jumps;
 pub(crate) mod declaration;
 mod decoration;
 mod enclosed;

@@ -1,7 +1,7 @@
 //! What can be passed to compiled functions, and what they write their derivatives to.
 
 use exec::native::Argument;
-use ircode::Scalar;
+use ircode::{Scalar, ScalarType};
 use smallvec::SmallVec;
 
 /// Arguments as they are passed to native code. So many need no memory of their own: eight with their shadows and the cotangent,
@@ -14,8 +14,8 @@ pub(super) type Places<'a> = SmallVec<[Output<'a>; 8]>;
 /// An argument: a number, a slice, or whatever else an [`Argument`] is.
 ///
 /// A `&[f64]` is a vector that stays as it is: a function that changes it works on a copy. A `&mut [f64]` is one that the caller sees
-/// changed. An array of several dimensions is an [`Argument::Array`], and a tuple of floats an [`Argument::Fields`]. Numbers of other types are
-/// [`Scalar`]s: were there `i32` and others here, a literal would not be an `Int64`.
+/// changed. A `Float32` is an `f32`. An array of several dimensions is an [`Argument::Array`], and a tuple of floats an [`Argument::Fields`].
+/// Numbers of other types are [`Scalar`]s: were there `i32` and others here, a literal would not be an `Int64`.
 pub trait IntoArgument<'a> {
     /// The argument.
     fn into_argument(self) -> Argument<'a>;
@@ -86,6 +86,12 @@ arguments! {
     [] &'a mut [f64], value => Argument::FloatsMut(value);
     [] &'a mut Vec<f64>, value => Argument::FloatsMut(value);
     [const N: usize] &'a mut [f64; N], value => Argument::FloatsMut(value);
+    [] &'a [f32], value => Argument::Floats32(value);
+    [] &'a Vec<f32>, value => Argument::Floats32(value);
+    [const N: usize] &'a [f32; N], value => Argument::Floats32(value);
+    [] &'a mut [f32], value => Argument::Floats32Mut(value);
+    [] &'a mut Vec<f32>, value => Argument::Floats32Mut(value);
+    [const N: usize] &'a mut [f32; N], value => Argument::Floats32Mut(value);
     [] &'a [i64], value => Argument::Integers(value);
     [] &'a Vec<i64>, value => Argument::Integers(value);
     [const N: usize] &'a [i64; N], value => Argument::Integers(value);
@@ -118,21 +124,78 @@ impl<'a> Arguments<'a> for () {
 pub enum Output<'a> {
     /// That of a `Float64`.
     Number(&'a mut f64),
-    /// That of an array, its first dimension running fastest, or of a tuple of floats, in the order of its fields.
+    /// That of an array of `Float64`, its first dimension running fastest, or of a tuple of them, in the order of its fields.
     Numbers(&'a mut [f64]),
+    /// That of a `Float32`.
+    Number32(&'a mut f32),
+    /// That of an array of `Float32`.
+    Numbers32(&'a mut [f32]),
+}
+
+/// The numbers of a place.
+pub(super) enum Place<'p> {
+    Float64(&'p mut [f64]),
+    Float32(&'p mut [f32]),
 }
 
 impl Output<'_> {
     /// The numbers, to be written.
-    pub(super) fn numbers(&mut self) -> &mut [f64] {
+    pub(super) fn numbers(&mut self) -> Place<'_> {
         match self {
-            Output::Number(number) => std::slice::from_mut(number),
-            Output::Numbers(numbers) => numbers,
+            Output::Number(number) => Place::Float64(std::slice::from_mut(number)),
+            Output::Numbers(numbers) => Place::Float64(numbers),
+            Output::Number32(number) => Place::Float32(std::slice::from_mut(number)),
+            Output::Numbers32(numbers) => Place::Float32(numbers),
         }
     }
 }
 
-/// A place for a derivative: `&mut f64`, or a slice.
+impl<'p> Place<'p> {
+    pub(super) fn len(&self) -> usize {
+        match self {
+            Place::Float64(numbers) => numbers.len(),
+            Place::Float32(numbers) => numbers.len(),
+        }
+    }
+
+    /// The type of the numbers.
+    pub(super) fn ty(&self) -> ScalarType {
+        match self {
+            Place::Float64(_) => ScalarType::Float64,
+            Place::Float32(_) => ScalarType::Float32,
+        }
+    }
+
+    /// Writes a number, rounded if it does not fit, unless there are not so many.
+    pub(super) fn put(&mut self, at: usize, number: f64) {
+        match self {
+            Place::Float64(numbers) => numbers.get_mut(at).into_iter().for_each(|place| *place = number),
+            Place::Float32(numbers) => numbers.get_mut(at).into_iter().for_each(|place| *place = number as f32),
+        }
+    }
+
+    /// The place full of zeros, as an array of these dimensions, or as a vector.
+    pub(super) fn zeros(self, dims: Option<&'p [usize]>) -> Argument<'p> {
+        match self {
+            Place::Float64(numbers) => {
+                numbers.fill(0.0);
+                match dims {
+                    Some(dims) => Argument::ArrayMut(numbers, dims),
+                    None => Argument::FloatsMut(numbers),
+                }
+            }
+            Place::Float32(numbers) => {
+                numbers.fill(0.0);
+                match dims {
+                    Some(dims) => Argument::Array32Mut(numbers, dims),
+                    None => Argument::Floats32Mut(numbers),
+                }
+            }
+        }
+    }
+}
+
+/// A place for a derivative: `&mut f64` or `&mut f32`, or a slice.
 pub trait IntoOutput<'a> {
     /// The place.
     fn into_output(self) -> Output<'a>;
@@ -179,6 +242,10 @@ outputs! {
     [] &'a mut [f64], value => Output::Numbers(value);
     [] &'a mut Vec<f64>, value => Output::Numbers(value);
     [const N: usize] &'a mut [f64; N], value => Output::Numbers(value);
+    [] &'a mut f32, value => Output::Number32(value);
+    [] &'a mut [f32], value => Output::Numbers32(value);
+    [] &'a mut Vec<f32>, value => Output::Numbers32(value);
+    [const N: usize] &'a mut [f32; N], value => Output::Numbers32(value);
 }
 
 impl<'a> Outputs<'a> for Output<'a> {

@@ -75,7 +75,7 @@ impl<'m, T: Compilable> Builder<'m, T> {
     }
 
     /// With respect to these arguments, counted from 0, in this order. Without it, with respect to all that are floats, arrays of
-    /// floats, or tuples and immutable structs of floats.
+    /// floats, or tuples and immutable structs of `Float64`s.
     pub fn wrt(self, arguments: impl IntoIterator<Item = usize>) -> Self {
         self.with(|settings| settings.wrt = Some(arguments.into_iter().collect()))
     }

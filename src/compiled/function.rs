@@ -67,7 +67,8 @@ impl Function {
         Ok(self.program.call_in_place(0, &mut list(args))?)
     }
 
-    /// Calls a function that returns an array of `Float64`, and gives its elements in memory order, the first dimension running fastest.
+    /// Calls a function that returns an array of `Float64` or `Float32`, and gives its elements in memory order, the first dimension running
+    /// fastest.
     ///
     /// ```
     /// use bbkit::Differentiate;

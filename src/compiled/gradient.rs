@@ -4,14 +4,14 @@ use std::fmt;
 
 use bbcode::BBCode;
 use exec::native::{Argument, Numbers, Program};
-use ircode::{Module, Name, Type};
+use ircode::{Module, Name, Scalar, ScalarType, Type};
 use passes::PassError;
 use passes::reverse_mode::Derivative;
 use smallvec::SmallVec;
 
-use super::arguments::{Arguments, List, Output, Outputs, list, places};
+use super::arguments::{Arguments, List, Output, Outputs, Place, list, places};
 use super::builder::{Builder, private};
-use super::signature::{Parameter, Signature, dimensions};
+use super::signature::{Signature, float_type};
 use super::{CallError, CompileError, pipeline};
 
 /// The value of a function and its gradient, in one pass over memory of the caller.
@@ -36,6 +36,8 @@ use super::{CallError, CompileError, pipeline};
 pub struct Gradient {
     signature: Signature,
     warnings: Vec<PassError>,
+    /// The type of the value.
+    value: ScalarType,
     program: Program,
 }
 
@@ -49,15 +51,15 @@ impl fmt::Debug for Gradient {
 impl private::Make for Gradient {
     fn make(builder: &Builder<'_, Self>) -> Result<Self, CompileError> {
         let (mut module, signature) = builder.prepared()?;
-        let (name, warnings) = accumulating(builder, &mut module, &signature)?;
+        let Accumulating { name, value, warnings } = accumulating(builder, &mut module, &signature)?;
         pipeline::derivative(&mut module, &name, builder.settings.effort, builder.settings.reassociate)?;
-        Ok(Gradient { program: builder.program(module, &[&name], &signature)?, signature, warnings })
+        Ok(Gradient { program: builder.program(module, &[&name], &signature)?, signature, warnings, value })
     }
 }
 
 impl Gradient {
-    /// The value. The gradient is written over what the places hold: one for each argument with respect to which the function is
-    /// differentiated, as long as that.
+    /// The value, of a `Float32` as the `f64` that it is. The gradient is written over what the places hold: one for each argument with
+    /// respect to which the function is differentiated, as long as that, and of its type.
     ///
     /// An array that the function changes is as before after the call. Each argument counts as an array of its own.
     ///
@@ -71,7 +73,7 @@ impl Gradient {
             let counts = self.signature.counts(&self.program, &args)?;
             self.signature.check_places("gradients", &counts, &mut gradient)?;
             let shapes = shapes(&args);
-            args.push(Argument::Float64(1.0));
+            args.push(float(self.value, 1.0));
             push_shadows(&mut args, &self.signature, &shapes, &mut gradient);
             self.program.call_in_place(0, &mut args)?
         };
@@ -90,30 +92,46 @@ impl Gradient {
     }
 }
 
-/// Derives the function that adds the gradient into memory of the caller, for functions that return a `Float64`. Its name, and warnings.
+/// A function that adds the gradient into memory of the caller.
+pub(super) struct Accumulating {
+    pub(super) name: Name,
+    /// The type of the value, and of the seed.
+    pub(super) value: ScalarType,
+    pub(super) warnings: Vec<PassError>,
+}
+
+/// Derives the function that adds the gradient into memory of the caller, for functions that return a float.
 pub(super) fn accumulating<T: super::Compilable>(
     builder: &Builder<'_, T>,
     module: &mut Module<BBCode>,
     signature: &Signature,
-) -> Result<(Name, Vec<PassError>), CompileError> {
+) -> Result<Accumulating, CompileError> {
     let options = passes::reverse_mode::Options { accumulate: true, only_joined: true, ..builder.reverse(signature) };
     let Derivative { names, warnings } = passes::reverse_mode::derive(module, &signature.function, &options)?;
     let name = names.accumulate_gradient;
-    // The seed of a union that may be a Float64 is one, too.
+    // The seed of a union that may be a float is one, too.
     let value = match module.function(&name).map(|function| &function.result) {
-        Some(Type::Tuple(types)) => types.first().cloned(),
-        Some(_) => None,
-        None => Some(Type::Bottom),
+        Some(Type::Tuple(types)) => types.first().cloned().unwrap_or(Type::Any),
+        Some(_) => Type::Any,
+        None => Type::Bottom,
     };
-    match value {
-        Some(Type::FLOAT64) => Ok((name, warnings)),
-        value => Err(builder.result_error(value.unwrap_or(Type::Any), "gradients of a Float64")),
+    match float_type(&value) {
+        Some(value) => Ok(Accumulating { name, value, warnings }),
+        None => Err(builder.result_error(value, "gradients of a Float64 or a Float32")),
+    }
+}
+
+/// A float of this type, rounded if it does not fit.
+pub(super) fn float(ty: ScalarType, value: f64) -> Argument<'static> {
+    match ty {
+        ScalarType::Float32 => Argument::Scalar(Scalar::Float32(value as f32)),
+        _ => Argument::Float64(value),
     }
 }
 
 /// The dimensions of the arguments that are arrays of several.
 pub(super) fn shapes<'a>(args: &List<'a>) -> SmallVec<[Option<&'a [usize]>; 12]> {
-    args.iter().map(dimensions).collect()
+    args.iter().map(Argument::dimensions).collect()
 }
 
 /// Adds the places of arrays as arguments, full of zeros, in the order of the arguments to which they belong.
@@ -123,16 +141,11 @@ pub(super) fn push_shadows<'l, 'p: 'l>(
     shapes: &[Option<&'l [usize]>],
     places: &'p mut [Output<'_>],
 ) {
-    let mut slices: SmallVec<[Option<&'p mut [f64]>; 8]> =
-        places.iter_mut().map(|place| Some(place.numbers())).collect();
+    let mut places: SmallVec<[Option<Place<'p>>; 8]> = places.iter_mut().map(|place| Some(place.numbers())).collect();
     for (argument, parameter) in signature.parameters.iter().enumerate() {
-        let place = signature.position(argument).filter(|_| *parameter == Parameter::Floats);
-        let Some(slice) = place.and_then(|place| slices.get_mut(place)).and_then(Option::take) else { continue };
-        slice.fill(0.0);
-        list.push(match shapes.get(argument).copied().flatten() {
-            Some(dims) => Argument::ArrayMut(slice, dims),
-            None => Argument::FloatsMut(slice),
-        });
+        let place = signature.position(argument).filter(|_| parameter.is_array());
+        let Some(place) = place.and_then(|place| places.get_mut(place)).and_then(Option::take) else { continue };
+        list.push(place.zeros(shapes.get(argument).copied().flatten()));
     }
 }
 
@@ -148,8 +161,8 @@ pub(super) fn put_numbers(
     for (argument, parameter) in signature.parameters.iter().enumerate() {
         let Some(count) = parameter.count() else { continue };
         let Some(place) = signature.position(argument).and_then(|place| places.get_mut(place)) else { continue };
-        for (to, at) in place.numbers().iter_mut().zip(next..next + count) {
-            *to = float_at(numbers, at)?;
+        for index in 0..count {
+            place.numbers().put(index, float_at(numbers, next + index)?);
         }
         next += count;
     }

@@ -3,13 +3,14 @@
 use std::fmt;
 
 use exec::native::{Argument, Program};
+use ircode::ScalarType;
 use passes::{PassError, forward_mode};
 
 use super::arguments::{Arguments, Outputs, list, places};
 use super::builder::{Builder, private};
-use super::gradient::{accumulating, float_at, push_shadows, put_numbers, shapes};
+use super::gradient::{Accumulating, accumulating, float, float_at, push_shadows, put_numbers, shapes};
 use super::jvp::push_tangents;
-use super::signature::{Parameter, Signature};
+use super::signature::Signature;
 use super::{CallError, CompileError, pipeline};
 
 /// The value of a function, its gradient, and the product of its Hessian and a vector: forward mode over the function that computes value
@@ -37,6 +38,8 @@ use super::{CallError, CompileError, pipeline};
 pub struct Hvp {
     signature: Signature,
     warnings: Vec<PassError>,
+    /// The type of the value.
+    value: ScalarType,
     program: Program,
 }
 
@@ -50,22 +53,22 @@ impl fmt::Debug for Hvp {
 impl private::Make for Hvp {
     fn make(builder: &Builder<'_, Self>) -> Result<Self, CompileError> {
         let (mut module, signature) = builder.prepared()?;
-        let (reverse, warnings) = accumulating(builder, &mut module, &signature)?;
+        let Accumulating { name: reverse, value, warnings } = accumulating(builder, &mut module, &signature)?;
         // What is added into is differentiated with respect to as well: its tangent is the product.
         let mut with_respect_to = signature.with_respect_to();
         let arrays = with_respect_to.iter().filter_map(|number| signature.parameters.get(number.checked_sub(2)?));
-        let shadows = arrays.filter(|parameter| **parameter == Parameter::Floats).count();
+        let shadows = arrays.filter(|parameter| parameter.is_array()).count();
         let first = signature.parameters.len() + 3;
         with_respect_to.extend(first..first + shadows);
         let options = forward_mode::Options { with_respect_to: Some(with_respect_to), directions: 1 };
         let name = forward_mode::differentiate(&mut module, &reverse, &options)?;
         pipeline::derivative(&mut module, &name, builder.settings.effort, builder.settings.reassociate)?;
-        Ok(Hvp { program: builder.program(module, &[&name], &signature)?, signature, warnings })
+        Ok(Hvp { program: builder.program(module, &[&name], &signature)?, signature, warnings, value })
     }
 }
 
 impl Hvp {
-    /// The value. The gradient and the product of the Hessian with the vector are written over what the places hold: one for each argument
+    /// The value, of a `Float32` as the `f64` that it is. The gradient and the product of the Hessian with the vector are written over what the places hold: one for each argument
     /// with respect to which the function is differentiated, as long as that; and the vector has a tangent for each.
     ///
     /// # Errors
@@ -86,7 +89,7 @@ impl Hvp {
             self.signature.check_places("gradients", &counts, &mut gradient)?;
             self.signature.check_places("products", &counts, &mut product)?;
             let shapes = shapes(&args);
-            args.push(Argument::Float64(1.0));
+            args.push(float(self.value, 1.0));
             push_shadows(&mut args, &self.signature, &shapes, &mut gradient);
             push_tangents(&mut args, &self.signature, vector);
             // That of the seed.

@@ -10,7 +10,7 @@ use smallvec::SmallVec;
 use super::arguments::{Arguments, List, list};
 use super::builder::{Builder, private};
 use super::gradient::float_at;
-use super::signature::Signature;
+use super::signature::{Signature, float_type};
 use super::{CallError, CompileError, pipeline};
 
 /// The value of a function and its derivative in a direction, without anything being saved.
@@ -51,13 +51,14 @@ impl private::Make for Jvp {
         let name = forward_mode::differentiate(&mut module, &signature.function, &options)?;
         pipeline::derivative(&mut module, &name, builder.settings.effort, builder.settings.reassociate)?;
         let result = module.function(&name).map_or(Type::Bottom, |function| function.result.clone());
+        let expected = "derivatives of a Float64 or a Float32 in a direction";
         match result {
-            Type::Tuple(types) if types.first() == Some(&Type::FLOAT64) => {}
+            Type::Tuple(types) if types.first().and_then(float_type).is_some() => {}
             Type::Tuple(types) => {
                 let value = types.first().cloned().unwrap_or(Type::Any);
-                return Err(builder.result_error(value, "derivatives of a Float64 in a direction"));
+                return Err(builder.result_error(value, expected));
             }
-            other => return Err(builder.result_error(other, "derivatives of a Float64 in a direction")),
+            other => return Err(builder.result_error(other, expected)),
         }
         Ok(Jvp { program: builder.program(module, &[&name], &signature)?, signature })
     }
@@ -65,7 +66,7 @@ impl private::Make for Jvp {
 
 impl Jvp {
     /// The value, and its derivative in the direction of these tangents: one for each argument with respect to which the function is
-    /// differentiated, of the same form.
+    /// differentiated, of the same form. Of a `Float32` they are the `f64`s that these are.
     ///
     /// # Errors
     ///

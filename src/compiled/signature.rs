@@ -14,10 +14,10 @@ use super::{CallError, CompileError};
 /// What an argument is.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) enum Parameter {
-    /// A `Float64`.
-    Float,
-    /// An array of `Float64`.
-    Floats,
+    /// A `Float64` or a `Float32`.
+    Float(ScalarType),
+    /// An array of these.
+    Floats(ScalarType),
     /// A tuple or an immutable struct of so many `Float64`s and nothing else.
     Fields(usize),
     /// Anything else. There may be calls with it, but no derivative with respect to it.
@@ -27,19 +27,44 @@ pub(super) enum Parameter {
 impl Parameter {
     pub(super) fn of<F>(module: &Module<F>, ty: &Type) -> Parameter {
         match ty {
-            Type::Scalar(ScalarType::Float64) => Parameter::Float,
-            Type::Array(array) if array.element == Type::FLOAT64 => Parameter::Floats,
-            ty => floats_in(module, ty).map_or_else(|| Parameter::Other(ty.clone()), Parameter::Fields),
+            Type::Array(array) => {
+                float_type(&array.element).map_or_else(|| Parameter::Other(ty.clone()), Parameter::Floats)
+            }
+            ty => match float_type(ty) {
+                Some(float) => Parameter::Float(float),
+                None => floats_in(module, ty).map_or_else(|| Parameter::Other(ty.clone()), Parameter::Fields),
+            },
         }
     }
 
     /// The number of floats, unless the value tells.
     pub(super) fn count(&self) -> Option<usize> {
         match self {
-            Parameter::Float => Some(1),
+            Parameter::Float(_) => Some(1),
             Parameter::Fields(count) => Some(*count),
-            Parameter::Floats | Parameter::Other(_) => None,
+            Parameter::Floats(_) | Parameter::Other(_) => None,
         }
+    }
+
+    /// The type of its floats.
+    fn float(&self) -> Option<ScalarType> {
+        match self {
+            Parameter::Float(ty) | Parameter::Floats(ty) => Some(*ty),
+            Parameter::Fields(_) => Some(ScalarType::Float64),
+            Parameter::Other(_) => None,
+        }
+    }
+
+    pub(super) fn is_array(&self) -> bool {
+        matches!(self, Parameter::Floats(_))
+    }
+}
+
+/// The type of a number, if what is compiled has derivatives of it, and with respect to it.
+pub(super) fn float_type(ty: &Type) -> Option<ScalarType> {
+    match ty {
+        Type::Scalar(float @ (ScalarType::Float64 | ScalarType::Float32)) => Some(*float),
+        _ => None,
     }
 }
 
@@ -140,7 +165,7 @@ impl Signature {
                 }
                 Some(Parameter::Other(ty)) => {
                     let problem = format!(
-                        "is {}; floats, arrays of floats and tuples of floats have derivatives here",
+                        "is {}; floats, arrays of floats and tuples of Float64 have derivatives here",
                         with_article(ty)
                     );
                     return Err(error(number, problem));
@@ -177,7 +202,7 @@ impl Signature {
         program.check_first_arguments(0, args)?;
         let count = |&number: &usize| match self.parameters.get(number).and_then(Parameter::count) {
             Some(count) => count,
-            None => args.get(number).map_or(0, numbers_in),
+            None => args.get(number).map_or(0, Argument::numbers),
         };
         Ok(self.wrt.iter().map(count).collect())
     }
@@ -193,9 +218,15 @@ impl Signature {
             return Err(CallError::Count { what, given: places.len(), expected: counts.len() });
         }
         for ((place, &expected), &argument) in places.iter_mut().zip(counts).zip(&self.wrt) {
-            let given = place.numbers().len();
+            let (given, ty) = (place.numbers().len(), place.numbers().ty());
             if given != expected {
                 return Err(CallError::Length { what, argument, given, expected });
+            }
+            if let Some(float) = self.parameters.get(argument).and_then(Parameter::float)
+                && float != ty
+            {
+                let (expected, given) = (format!("of type {float}"), format!("of type {ty}"));
+                return Err(CallError::Argument { what: "what is written to for argument", argument, expected, given });
             }
         }
         Ok(())
@@ -215,23 +246,28 @@ impl Signature {
         for ((tangent, &expected), &argument) in tangents.iter().zip(counts).zip(&self.wrt) {
             let parameter = self.parameters.get(argument);
             let fits = match parameter {
-                Some(Parameter::Float) => matches!(tangent, Argument::Float64(_)),
+                Some(Parameter::Float(ty)) => tangent.scalar_type() == Some(*ty),
                 Some(Parameter::Fields(_)) => matches!(tangent, Argument::Fields(_)),
-                _ => shape(tangent).is_some(),
+                Some(Parameter::Floats(ty)) => tangent.element() == Some(*ty) || matches!(tangent, Argument::Zeros(_)),
+                Some(Parameter::Other(_)) | None => false,
             };
-            let given = numbers_in(tangent);
+            let given = tangent.numbers();
             if fits && given != expected {
                 return Err(CallError::Length { what: "tangent", argument, given, expected });
             }
             let (own, of_argument) = (shape(tangent), args.get(argument).and_then(shape));
             // An argument that is no array itself is told about by the call.
-            let is_array = parameter == Some(&Parameter::Floats) && of_argument.is_some();
+            let is_array = parameter.is_some_and(Parameter::is_array) && of_argument.is_some();
             if fits && (!is_array || own == of_argument) {
                 continue;
             }
             let array = |dims: &[usize]| format!("an array of dimensions {dims:?}");
+            if let (Some(Parameter::Floats(ty)), Some(_), false) = (parameter, &own, fits) {
+                let (expected, given) = (format!("of elements of type {ty}"), tangent.to_string());
+                return Err(CallError::Argument { what: "the tangent of argument", argument, expected, given });
+            }
             let expected = match (parameter, of_argument) {
-                (Some(Parameter::Float), _) => format!("of type {}", Type::FLOAT64),
+                (Some(Parameter::Float(ty)), _) => format!("of type {ty}"),
                 (Some(Parameter::Fields(count)), _) => {
                     format!("{} of type {}", counted(*count, "field"), Type::FLOAT64)
                 }
@@ -244,31 +280,13 @@ impl Signature {
     }
 }
 
-/// How many numbers there are in an argument.
-pub(super) fn numbers_in(argument: &Argument<'_>) -> usize {
-    match argument {
-        Argument::Float64(_) | Argument::Int64(_) | Argument::Bool(_) | Argument::Scalar(_) => 1,
-        Argument::Floats(numbers) | Argument::Array(numbers, _) | Argument::Fields(numbers) => numbers.len(),
-        Argument::FloatsMut(numbers) | Argument::ArrayMut(numbers, _) => numbers.len(),
-        Argument::Integers(numbers) => numbers.len(),
-        Argument::Zeros(dims) => dims.iter().fold(1, |count, size| size.saturating_mul(count)),
-        Argument::Nothing => 0,
-    }
-}
-
-/// The dimensions of an array of several.
-pub(super) fn dimensions<'a>(argument: &Argument<'a>) -> Option<&'a [usize]> {
-    match argument {
-        Argument::Array(_, dims) | Argument::ArrayMut(_, dims) | Argument::Zeros(dims) => Some(dims),
-        _ => None,
-    }
-}
-
 /// The dimensions of an array of floats.
 fn shape(argument: &Argument<'_>) -> Option<SmallVec<[usize; 3]>> {
-    match argument {
-        Argument::Floats(numbers) => Some(smallvec![numbers.len()]),
-        Argument::FloatsMut(numbers) => Some(smallvec![numbers.len()]),
-        _ => dimensions(argument).map(SmallVec::from_slice),
+    match argument.dimensions() {
+        Some(dims) => Some(SmallVec::from_slice(dims)),
+        None => {
+            let is_float = matches!(argument.element(), Some(ScalarType::Float64 | ScalarType::Float32));
+            is_float.then(|| smallvec![argument.numbers()])
+        }
     }
 }

@@ -2,20 +2,20 @@
 
 use std::fmt;
 
-use exec::native::{Argument, Pending, Program};
+use exec::native::{Argument, Float, Pending, Program};
 use ircode::Type;
 use passes::PassError;
 use passes::reverse_mode::Derivative;
 use smallvec::SmallVec;
 
-use super::arguments::{Arguments, List, Outputs, list, places};
+use super::arguments::{Arguments, List, Outputs, Place, list, places};
 use super::builder::{Builder, private};
-use super::gradient::{float_at, put_numbers, shapes};
+use super::gradient::{float, float_at, put_numbers, shapes};
 use super::signature::{Counts, Parameter, Signature};
 use super::{CallError, CompileError, pipeline};
 use crate::gradient::takes_back;
 
-/// The value of a function, a float, a tuple of floats or an array of floats, with a pullback to be called when its cotangent is known.
+/// The value of a function, a float, a tuple of `Float64`s or an array of floats, with a pullback to be called when its cotangent is known.
 ///
 /// ```
 /// use bbkit::Differentiate;
@@ -68,7 +68,7 @@ impl private::Make for Vjp {
         let (mut module, signature) = builder.prepared()?;
         let options = passes::reverse_mode::Options { vjp: true, ..builder.reverse(&signature) };
         let Derivative { names, warnings } = passes::reverse_mode::derive(&mut module, &signature.function, &options)?;
-        let expected = "pullbacks of floats, of tuples of floats and of arrays of floats";
+        let expected = "pullbacks of floats, of tuples of Float64 and of arrays of floats";
         let results = module.function(&names.forward).map(|function| function.result.clone());
         let (value, trace) = match results {
             Some(Type::Tuple(types)) => (types.first().cloned().unwrap_or(Type::Any), types.len().saturating_sub(1)),
@@ -113,13 +113,15 @@ impl Vjp {
             }
         }
         let shadows = places.iter().enumerate().map(|(index, &place)| (own + index, place)).collect();
-        Ok(Pullback { vjp: self, pending, value, kept: None, counts, shadows })
+        let singles = pending.array::<f32>(0).filter(|_| self.value.is_array());
+        let kept = singles.map(|numbers| numbers.iter().copied().map(f64::from).collect());
+        Ok(Pullback { vjp: self, pending, value, kept, counts, shadows })
     }
 
     /// The places of arrays among what the function is differentiated with respect to, in the order of the arguments.
     fn arrays(&self) -> Counts {
         let parameters = self.signature.parameters.iter().enumerate();
-        let arrays = parameters.filter(|(_, parameter)| **parameter == Parameter::Floats);
+        let arrays = parameters.filter(|(_, parameter)| parameter.is_array());
         arrays.filter_map(|(argument, _)| self.signature.position(argument)).collect()
     }
 
@@ -141,7 +143,7 @@ pub struct Pullback<'v> {
     pending: Pending<'v>,
     /// A value that is no array.
     value: SmallVec<[f64; 8]>,
-    /// An array that the pullback takes back, as it was.
+    /// An array that the pullback takes back, as it was, or one of `Float32`.
     kept: Option<Vec<f64>>,
     counts: Counts,
     /// The shadows of arrays: which arguments of the forward pass they are, and to which of the places they belong.
@@ -149,17 +151,17 @@ pub struct Pullback<'v> {
 }
 
 impl Pullback<'_> {
-    /// The value: one number if it is a float, those of its fields if it is a tuple, the elements of an array.
+    /// The value: one number if it is a float, those of its fields if it is a tuple, the elements of an array. A `Float32` is the `f64` that it is.
     /// It stays when the pullback takes back what the function has changed.
     pub fn value(&self) -> &[f64] {
         match (&self.vjp.value, &self.kept) {
-            (Parameter::Floats, Some(kept)) => kept,
-            (Parameter::Floats, None) => self.pending.array(0).unwrap_or_default(),
+            (Parameter::Floats(_), Some(kept)) => kept,
+            (Parameter::Floats(_), None) => self.pending.array(0).unwrap_or_default(),
             _ => &self.value,
         }
     }
 
-    /// The cotangents of the arguments for this one of the value, which has as many numbers, written over what the places hold. For several
+    /// The cotangents of the arguments for this one of the value, which has as many numbers (rounded for a `Float32`), written over what the places hold. For several
     /// seeds one after the other, unless the function changes memory, which the pullback takes back.
     ///
     /// # Errors
@@ -172,22 +174,28 @@ impl Pullback<'_> {
         if seed.len() != expected {
             return Err(CallError::Count { what: "numbers of the seed", given: seed.len(), expected });
         }
-        if self.vjp.takes_back && self.vjp.value == Parameter::Floats && self.kept.is_none() {
+        if self.vjp.takes_back && self.vjp.value.is_array() && self.kept.is_none() {
             self.kept = Some(self.value().to_vec());
         }
         for (argument, _) in &self.shadows {
-            if let Some(shadow) = self.pending.made_for_mut(*argument) {
+            if let Some(shadow) = self.pending.made_for_mut::<f64>(*argument) {
+                shadow.fill(0.0);
+            }
+            if let Some(shadow) = self.pending.made_for_mut::<f32>(*argument) {
                 shadow.fill(0.0);
             }
         }
         let seed = match self.vjp.value {
-            Parameter::Float => Argument::Float64(seed.first().copied().unwrap_or(f64::NAN)),
+            Parameter::Float(ty) => float(ty, seed.first().copied().unwrap_or(f64::NAN)),
             Parameter::Fields(_) => Argument::Fields(seed),
-            Parameter::Floats | Parameter::Other(_) => {
+            Parameter::Floats(_) | Parameter::Other(_) => {
                 // If it is that of an argument it is full of zeros now, else nobody else has it.
                 // After a pullback that took back how long it is, the next one fails before it looks at it.
-                if let Some(shadow) = self.pending.array_mut(1).filter(|shadow| shadow.len() == seed.len()) {
+                if let Some(shadow) = self.pending.array_mut::<f64>(1).filter(|shadow| shadow.len() == seed.len()) {
                     shadow.copy_from_slice(seed);
+                }
+                if let Some(shadow) = self.pending.array_mut::<f32>(1).filter(|shadow| shadow.len() == seed.len()) {
+                    shadow.iter_mut().zip(seed).for_each(|(to, number)| *to = *number as f32);
                 }
                 Argument::Nothing
             }
@@ -195,14 +203,23 @@ impl Pullback<'_> {
         let numbers = self.pending.resume(PULLBACK, self.vjp.trace, &mut [seed])?;
         for (argument, place) in &self.shadows {
             let Some(place) = cotangents.get_mut(*place) else { continue };
-            let shadow = self.pending.made_for(*argument).unwrap_or_default();
-            let (given, to) = (shadow.len(), place.numbers());
-            if given != to.len() {
-                return Err(CallError::Count { what: "numbers in the cotangent", given, expected: to.len() });
+            match place.numbers() {
+                Place::Float64(to) => self.copy_shadow(*argument, to)?,
+                Place::Float32(to) => self.copy_shadow(*argument, to)?,
             }
-            to.copy_from_slice(shadow);
         }
         put_numbers(&self.vjp.signature, &numbers, 0, &mut cotangents)?;
+        Ok(())
+    }
+
+    /// Copies the shadow of an array, which is this argument of the forward pass, to where the cotangent is written to.
+    fn copy_shadow<T: Float>(&self, argument: usize, to: &mut [T]) -> Result<(), CallError> {
+        let shadow = self.pending.made_for(argument).unwrap_or_default();
+        let (given, expected) = (shadow.len(), to.len());
+        if given != expected {
+            return Err(CallError::Count { what: "numbers in the cotangent", given, expected });
+        }
+        to.copy_from_slice(shadow);
         Ok(())
     }
 }

@@ -534,6 +534,11 @@ impl Compiler {
         self.import(name, &vec![clif::F64; operands], Some(clif::F64), caller)
     }
 
+    /// A function of so many `Float32`s.
+    pub(crate) fn single_math(&mut self, name: &str, operands: usize, caller: &mut ir::Function) -> ir::FuncRef {
+        self.import(name, &vec![clif::F32; operands], Some(clif::F32), caller)
+    }
+
     fn import(
         &mut self,
         name: &str,

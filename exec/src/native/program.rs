@@ -1,6 +1,7 @@
 //! Compiled programs: calling them with values of the interpreter, and with memory of the caller.
 #![allow(unsafe_code, reason = "calls machine code")]
 
+mod argument;
 pub(super) mod cell_values;
 mod in_place;
 pub(super) mod marshal;
@@ -14,7 +15,8 @@ use std::sync::{Arc, Mutex};
 
 use ircode::{IRCode, Module, Name, SSAValue, Type, with_element_copies};
 
-pub use in_place::{Argument, Numbers};
+pub use argument::{Argument, Float};
+pub use in_place::Numbers;
 pub use pending::Pending;
 
 use super::compiler::lifted::Lifted;

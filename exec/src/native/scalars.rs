@@ -13,7 +13,7 @@ use ircode::{ScalarType, Type};
 use super::function::sites::{What, Work};
 use super::function::{Compiled, FunctionCompiler, Typed, trusted};
 use super::layout::{Layout, Shape, part_of};
-use super::runtime::helpers::{FMOD, MATH, POW};
+use super::runtime::helpers::{FMOD, MATH, POW, SINGLE_FMOD, SINGLE_POW};
 
 /// Whether the operand is an integer of a register's width, and what machine instructions on integers may be used for.
 fn is_word(ty: ScalarType) -> bool {
@@ -70,8 +70,11 @@ impl FunctionCompiler<'_, '_> {
             return Ok(Some(self.scalar(ty, flipped)));
         }
         let math = name.strip_prefix("libm.").unwrap_or(name);
-        if ty == ScalarType::Float64 && MATH.contains(&math) {
-            let result = self.function_of(math, a);
+        if is_plain_float(ty) && MATH.contains(&math) {
+            let result = match ty {
+                ScalarType::Float32 => self.single_function_of(math, a),
+                _ => self.function_of(math, a),
+            };
             let result = if primitive.effects.throws { self.unless_nan(primitive, operands, result)? } else { result };
             return Ok(Some(self.scalar(ty, result)));
         }
@@ -218,7 +221,6 @@ impl FunctionCompiler<'_, '_> {
         if let Some(result) = self.total_order(name, a, b) {
             return Some(self.scalar(ScalarType::Bool, result));
         }
-        let double = ty == ScalarType::Float64;
         let ins = self.builder.ins();
         let result = match name {
             "add_float" | "+" => operations::add(&mut self.builder, a, b),
@@ -228,9 +230,13 @@ impl FunctionCompiler<'_, '_> {
             "copysign_float" => ins.fcopysign(a, b),
             "min_float" => ins.fmin(a, b),
             "max_float" => ins.fmax(a, b),
-            "rem_float" | "libm.pow" if double => {
-                let symbol = if name == "rem_float" { FMOD } else { POW };
-                let callee = self.compiler.math(symbol, 2, self.builder.func);
+            "rem_float" | "libm.pow" => {
+                let callee = match (name, ty) {
+                    ("rem_float", ScalarType::Float32) => self.compiler.single_math(SINGLE_FMOD, 2, self.builder.func),
+                    (_, ScalarType::Float32) => self.compiler.single_math(SINGLE_POW, 2, self.builder.func),
+                    ("rem_float", _) => self.compiler.math(FMOD, 2, self.builder.func),
+                    _ => self.compiler.math(POW, 2, self.builder.func),
+                };
                 let call = self.builder.ins().call(callee, &[a, b]);
                 self.builder.inst_results(call).first().copied()?
             }

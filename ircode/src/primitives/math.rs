@@ -1,10 +1,10 @@
-//! Math functions: those of the module `float64`, of which most are the crate `libm`'s, so that they give the same bits on every machine.
+//! Math functions: those of the modules `float64` and `float32`, of which most are the crate `libm`'s, so that they give the same bits on every machine.
 //!
 //! Julia's `sin`, `log` and others throw a `DomainError` where C's return NaN; both are here, the C ones under the prefix
 //! `libm.`. Integers are converted to floats first.
 
 use super::generic::{floats, promote};
-use super::{Failure, ScalarException, float, float64};
+use super::{Failure, ScalarException, float, float32, float64};
 use crate::scalar::Scalar;
 
 type Result = std::result::Result<Scalar, Failure>;
@@ -18,41 +18,15 @@ fn binary(args: &[Scalar], double: fn(f64, f64) -> f64, single: fn(f32, f32) -> 
 }
 
 macro_rules! functions {
-    ($($name:ident = $double:path, $single:path;)*) => {
-        $(pub(super) fn $name(args: &[Scalar]) -> Result { unary(args, $double, $single) })*
+    ($($name:ident),* $(,)?) => {
+        $(pub(super) fn $name(args: &[Scalar]) -> Result { unary(args, float64::$name, float32::$name) })*
     };
 }
 
-functions! {
-    sin = float64::sin, libm::sinf;
-    cos = float64::cos, libm::cosf;
-    tan = float64::tan, libm::tanf;
-    asin = float64::asin, libm::asinf;
-    acos = float64::acos, libm::acosf;
-    atan = float64::atan, libm::atanf;
-    sinh = float64::sinh, libm::sinhf;
-    cosh = float64::cosh, libm::coshf;
-    tanh = float64::tanh, libm::tanhf;
-    asinh = float64::asinh, libm::asinhf;
-    acosh = float64::acosh, acosh_single;
-    atanh = float64::atanh, libm::atanhf;
-    exp = float64::exp, libm::expf;
-    exp2 = float64::exp2, libm::exp2f;
-    exp10 = float64::exp10, libm::exp10f;
-    expm1 = float64::expm1, libm::expm1f;
-    log = float64::log, libm::logf;
-    log2 = float64::log2, libm::log2f;
-    log10 = float64::log10, libm::log10f;
-    log1p = float64::log1p, libm::log1pf;
-    cbrt = float64::cbrt, libm::cbrtf;
-    erf = float64::erf, libm::erff;
-    erfc = float64::erfc, libm::erfcf;
-}
-
-/// Below 1 as in [`float64::acosh`].
-fn acosh_single(x: f32) -> f32 {
-    if x < 1.0 { f32::NAN } else { libm::acoshf(x) }
-}
+functions!(
+    sin, cos, tan, asin, acos, atan, sinh, cosh, tanh, asinh, acosh, atanh, exp, exp2, exp10, expm1, log, log2, log10,
+    log1p, cbrt, erf, erfc
+);
 
 /// `f` of `x` turns of a half circle: where the circle is cut into `turn` of them, exact at every quarter.
 fn of_turns(x: f64, turn: f64, sine: bool) -> f64 {
@@ -104,7 +78,7 @@ turns! {
 }
 
 pub(super) fn hypot(args: &[Scalar]) -> Result {
-    binary(&promote(args)?.1, float64::hypot, libm::hypotf)
+    binary(&promote(args)?.1, float64::hypot, float32::hypot)
 }
 
 fn sqrt(args: &[Scalar]) -> Result {
@@ -117,16 +91,16 @@ pub(super) fn atan2(args: &[Scalar]) -> Result {
     if has_integer && args.iter().any(|arg| matches!(arg, Scalar::Float32(_) | Scalar::Float16(_))) {
         return Err(Failure::Operands("two floats, or two numbers that become Float64"));
     }
-    binary(args, float64::atan2, libm::atan2f)
+    binary(args, float64::atan2, float32::atan2)
 }
 
 /// What is left of division by the nearest whole number, the even one of two: C's `remainder`.
 pub(super) fn remainder(args: &[Scalar]) -> Result {
-    binary(args, float64::remainder, libm::remainderf)
+    binary(args, float64::remainder, float32::remainder)
 }
 
 pub(super) fn pow(args: &[Scalar]) -> Result {
-    binary(args, float64::pow, libm::powf)
+    binary(args, float64::pow, float32::pow)
 }
 
 /// `atan(y)`, or `atan(y, x)`.

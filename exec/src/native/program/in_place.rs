@@ -1,131 +1,17 @@
 //! Calls on memory of the caller: numbers, and slices that are arrays to native code without being copied.
 #![allow(unsafe_code, reason = "lends slices to machine code")]
 
-use std::fmt;
 use std::sync::Arc;
 
-use ircode::wording::counted;
 use ircode::{Scalar, ScalarType, Type};
 use smallvec::SmallVec;
 
+use super::argument::{Argument, Float, MOST_DIMENSIONS, can_be_passed, elements};
 use super::{CallError, Program};
 use crate::error::{RunError, RunErrorKind};
 use crate::native::compiler::Entry;
 use crate::native::layout::{Layout, Shape, array};
 use crate::native::runtime::context::Context;
-
-/// What is passed to native code.
-#[derive(Debug)]
-pub enum Argument<'a> {
-    /// A `Float64`.
-    Float64(f64),
-    /// An `Int64`.
-    Int64(i64),
-    /// A `Bool`.
-    Bool(bool),
-    /// A number of any type.
-    Scalar(Scalar),
-    /// A vector of `Float64` that stays as it is. A function that may change it works on a copy.
-    Floats(&'a [f64]),
-    /// A vector of `Float64` that the function may change. It cannot make it longer or shorter for the caller.
-    FloatsMut(&'a mut [f64]),
-    /// A vector of `Int64` that stays as it is.
-    Integers(&'a [i64]),
-    /// An array of `Float64` of these dimensions that stays as it is, the first dimension running fastest.
-    Array(&'a [f64], &'a [usize]),
-    /// An array of `Float64` of these dimensions that the function may change.
-    ArrayMut(&'a mut [f64], &'a [usize]),
-    /// An array of zeros of these dimensions, which is made for the call.
-    Zeros(&'a [usize]),
-    /// A tuple or an immutable struct that consists of these `Float64`s, those of tuples and structs inside of it in their places.
-    Fields(&'a [f64]),
-    /// The only value of a type that has no other, as `nothing`.
-    Nothing,
-}
-
-/// The most dimensions that arrays of floats have in place.
-const MOST_DIMENSIONS: u32 = 3;
-
-/// Whether there is an [`Argument`] that can be passed for a parameter of this layout.
-fn can_be_passed(layout: &Layout) -> bool {
-    match &layout.shape {
-        Shape::Array(Type::Scalar(ScalarType::Float64), rank) => *rank <= MOST_DIMENSIONS,
-        Shape::Array(Type::Scalar(ScalarType::Int64), rank) => *rank == 1,
-        Shape::Scalar(_) | Shape::Unit => true,
-        Shape::Fields(_) | Shape::Record(..) => floats_in(layout).is_some(),
-        _ => layout.parts.is_empty(),
-    }
-}
-
-/// How many numbers a value consists of, if all are `Float64`.
-fn floats_in(layout: &Layout) -> Option<usize> {
-    match &layout.shape {
-        Shape::Scalar(ScalarType::Float64) => Some(1),
-        Shape::Fields(fields) | Shape::Record(fields, _) => fields.iter().map(|field| floats_in(field)).sum(),
-        _ => layout.parts.is_empty().then_some(0),
-    }
-}
-
-impl Argument<'_> {
-    /// Whether it can be passed for a parameter.
-    fn fits(&self, layout: &Layout) -> bool {
-        let floats = |expected: usize| match layout.shape {
-            Shape::Array(Type::Scalar(ScalarType::Float64), rank) => rank as usize == expected,
-            _ => false,
-        };
-        match self {
-            Argument::Float64(_) => layout.scalar() == Some(ScalarType::Float64),
-            Argument::Int64(_) => layout.scalar() == Some(ScalarType::Int64),
-            Argument::Bool(_) => layout.scalar() == Some(ScalarType::Bool),
-            Argument::Scalar(scalar) => layout.scalar() == Some(scalar.scalar_type()),
-            Argument::Floats(_) | Argument::FloatsMut(_) => floats(1),
-            Argument::Integers(_) => matches!(layout.shape, Shape::Array(Type::Scalar(ScalarType::Int64), 1)),
-            Argument::Array(numbers, dims) => floats(dims.len()) && elements(dims) == Some(numbers.len()),
-            Argument::ArrayMut(numbers, dims) => floats(dims.len()) && elements(dims) == Some(numbers.len()),
-            Argument::Zeros(dims) => floats(dims.len()) && elements(dims).is_some(),
-            Argument::Fields(numbers) => {
-                matches!(layout.shape, Shape::Fields(_) | Shape::Record(..)) && floats_in(layout) == Some(numbers.len())
-            }
-            Argument::Nothing => matches!(layout.shape, Shape::Unit) || layout.parts.is_empty(),
-        }
-    }
-}
-
-/// What it is, for an error: `a Vector{Float64}`.
-impl fmt::Display for Argument<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Argument::Float64(_) => f.write_str(&Type::FLOAT64.with_article()),
-            Argument::Int64(_) => f.write_str(&Type::INT64.with_article()),
-            Argument::Bool(_) => f.write_str(&Type::BOOL.with_article()),
-            Argument::Scalar(scalar) => write!(f, "a number of type {}", scalar.scalar_type()),
-            Argument::Floats(_) | Argument::FloatsMut(_) => f.write_str(&Type::array(Type::FLOAT64, 1).with_article()),
-            Argument::Integers(_) => f.write_str(&Type::array(Type::INT64, 1).with_article()),
-            Argument::Array(numbers, dims) => array_of(f, numbers.len(), dims),
-            Argument::ArrayMut(numbers, dims) => array_of(f, numbers.len(), dims),
-            Argument::Zeros(dims) => match elements(dims) {
-                Some(_) => f.write_str(&Type::array(Type::FLOAT64, dims.len() as u32).with_article()),
-                None => write!(f, "more zeros than any memory holds, of dimensions {dims:?}"),
-            },
-            Argument::Fields(numbers) => write!(f, "{} of type {}", counted(numbers.len(), "field"), Type::FLOAT64),
-            Argument::Nothing => write!(f, "nothing"),
-        }
-    }
-}
-
-/// The number of elements of an array of these dimensions, if there can be so many.
-fn elements(dims: &[usize]) -> Option<usize> {
-    let count = dims.iter().try_fold(1_usize, |count, size| count.checked_mul(*size))?;
-    count.checked_mul(8).map(|_| count)
-}
-
-fn array_of(f: &mut fmt::Formatter<'_>, numbers: usize, dims: &[usize]) -> fmt::Result {
-    let ty = Type::array(Type::FLOAT64, dims.len() as u32);
-    match elements(dims) == Some(numbers) {
-        true => f.write_str(&ty.with_article()),
-        false => write!(f, "{numbers} numbers for {} of dimensions {dims:?}", ty.with_article()),
-    }
-}
 
 /// The numbers that a call returned.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -206,7 +92,8 @@ impl Program {
         self.with_context(|context| self.call_lent(context, entry, args, take))
     }
 
-    /// As [`call_in_place`](Self::call_in_place), of a function that returns an array of `Float64`: its elements, in memory order.
+    /// As [`call_in_place`](Self::call_in_place), of a function that returns an array of `Float64` or `Float32`: its elements, in memory
+    /// order.
     ///
     /// # Errors
     ///
@@ -214,16 +101,19 @@ impl Program {
     pub fn call_array_in_place(&self, function: usize, args: &mut [Argument<'_>]) -> Result<Vec<f64>, CallError> {
         let entry = self.entry(function)?;
         let layout = &entry.signature.result;
-        let (Shape::Array(Type::FLOAT64, _), [offset]) = (&layout.shape, layout.offsets.as_slice()) else {
+        let (Some(element @ (ScalarType::Float64 | ScalarType::Float32)), [offset]) =
+            (element_of(layout), layout.offsets.as_slice())
+        else {
             let ty = layout.ty.with_article();
             return Err(CallError::Refused(format!("{ty} as a result, which is no array of {}", Type::FLOAT64)));
         };
         let take = |result: u64| {
-            // SAFETY: the call has put the address of a header there, of an array whose elements lie one after the other.
+            // SAFETY: the call has put the address of a header there, of an array whose elements, of this type, lie one after the other.
             unsafe {
-                match data_of(((result + u64::from(*offset)) as *const u64).read()) {
-                    (_, 0) => Vec::new(),
-                    (data, length) => std::slice::from_raw_parts(data, length).to_vec(),
+                let header = ((result + u64::from(*offset)) as *const u64).read();
+                match element {
+                    ScalarType::Float32 => floats_of::<f32>(header).iter().copied().map(f64::from).collect(),
+                    _ => floats_of::<f64>(header).to_vec(),
                 }
             }
         };
@@ -272,15 +162,11 @@ impl Program {
         // SAFETY: the arguments are those of the signature, one a multiple of 16 bytes; the slices live until the call is
         // over, and nobody else changes them meanwhile. There is room for the result.
         unsafe { self.run(context, entry, lent, result)? };
-        for (arg, place) in args.iter().zip(places(lent, parameters)) {
-            let (start, length) = match arg {
-                Argument::FloatsMut(numbers) => (numbers.as_ptr() as u64, numbers.len()),
-                Argument::ArrayMut(numbers, _) => (numbers.as_ptr() as u64, numbers.len()),
-                _ => continue,
-            };
+        for (arg, place) in args.iter_mut().zip(places(lent, parameters)) {
+            let Some(lent) = arg.lent().filter(|lent| lent.may_change) else { continue };
             // SAFETY: `lend` has put the address of the header there, which is in memory that the context holds, too.
             let (data, now) = unsafe { data_of((place as *const u64).read()) };
-            if data as u64 != start || now != length {
+            if data as u64 != lent.start || now != lent.length {
                 return Err(CallError::Refused("a slice that becomes longer or shorter".into()));
             }
         }
@@ -310,20 +196,10 @@ impl Program {
     ) -> Result<(), CallError> {
         let all = args.iter_mut().zip(parameters).zip(places(address, parameters)).enumerate();
         for (index, ((arg, layout), place)) in all {
-            let reads_only = reads_only.get(index) == Some(&true);
-            // What the function may change, and the caller not, is copied.
-            let mut shared = |start: *const u8, length: usize| -> Result<u64, CallError> {
-                if reads_only {
-                    return Ok(start as u64);
-                }
-                let copy = context.memory.take((8 * length).max(16)).ok_or_else(|| self.out_of_memory())?.as_ptr();
-                // SAFETY: there is room for as many numbers of eight bytes as the slice has.
-                unsafe { std::ptr::copy_nonoverlapping(start, copy, 8 * length) };
-                Ok(copy as u64)
-            };
             let place = place as *mut [u64; 2];
             // SAFETY: there is room for the argument, of at least 16 bytes, which is aligned as all memory of a call.
             let put = |pair: usize, words: [u64; 2]| unsafe { place.add(pair).write(words) };
+            let element = element_of(layout).map_or(8, ScalarType::bytes);
             let (data, length, dims): (u64, usize, &[usize]) = match arg {
                 Argument::Float64(value) => {
                     put(0, [value.to_bits(), 0]);
@@ -361,17 +237,25 @@ impl Program {
                     }
                     continue;
                 }
-                Argument::Floats(numbers) => (shared(numbers.as_ptr().cast(), numbers.len())?, numbers.len(), &[]),
-                Argument::Integers(numbers) => (shared(numbers.as_ptr().cast(), numbers.len())?, numbers.len(), &[]),
-                Argument::Array(numbers, dims) => {
-                    (shared(numbers.as_ptr().cast(), numbers.len())?, numbers.len(), dims)
-                }
-                Argument::FloatsMut(numbers) => (numbers.as_mut_ptr() as u64, numbers.len(), &[]),
-                Argument::ArrayMut(numbers, dims) => (numbers.as_mut_ptr() as u64, numbers.len(), dims),
                 Argument::Zeros(dims) => {
                     let length = elements(dims).ok_or_else(|| self.out_of_memory())?;
-                    let zeros = context.memory.take_zeros((8 * length).max(16)).ok_or_else(|| self.out_of_memory())?;
-                    (zeros.as_ptr() as u64, length, dims)
+                    let zeros = context.memory.take_zeros((element * length).max(16));
+                    (zeros.ok_or_else(|| self.out_of_memory())?.as_ptr() as u64, length, dims)
+                }
+                array => {
+                    let Some(lent) = array.lent() else { continue };
+                    let data = match lent.may_change || reads_only.get(index) == Some(&true) {
+                        true => lent.start,
+                        // What the function may change, and the caller not, is copied.
+                        false => {
+                            let bytes = element * lent.length;
+                            let copy = context.memory.take(bytes.max(16)).ok_or_else(|| self.out_of_memory())?.as_ptr();
+                            // SAFETY: there is room for the elements, of which each takes so many bytes.
+                            unsafe { std::ptr::copy_nonoverlapping(lent.start as *const u8, copy, bytes) };
+                            copy as u64
+                        }
+                    };
+                    (data, lent.length, lent.dims.unwrap_or_default())
                 }
             };
             if dims.len() > MOST_DIMENSIONS as usize {
@@ -410,18 +294,54 @@ pub(crate) fn outside(kind: RunErrorKind) -> CallError {
     CallError::Run(RunError { kind, trace: Vec::new() })
 }
 
+/// The type of the elements, of an array of numbers.
+pub(crate) fn element_of(layout: &Layout) -> Option<ScalarType> {
+    match layout.shape {
+        Shape::Array(Type::Scalar(element), _) => Some(element),
+        _ => None,
+    }
+}
+
 /// The address and the number of the elements of an array, from its header.
 ///
 /// # Safety
 ///
 /// A header lies at this address.
-pub(crate) unsafe fn data_of(header: u64) -> (*mut f64, usize) {
+unsafe fn data_of(header: u64) -> (*mut u8, usize) {
     let header = header as *const u64;
     // SAFETY: as the caller says.
     unsafe {
         let data = header.byte_offset(array::DATA as isize).read();
         let length = header.byte_offset(array::LENGTH as isize).read();
-        (data as *mut f64, length as usize)
+        (data as *mut u8, length as usize)
+    }
+}
+
+/// The elements of an array of floats.
+///
+/// # Safety
+///
+/// Its header lies at this address, and its elements are of this type; header and elements stay for as long as what is returned, and nobody changes them.
+pub(crate) unsafe fn floats_of<'a, T: Float>(header: u64) -> &'a [T] {
+    // SAFETY: as the caller says. An array without elements need not have an address for them.
+    match unsafe { data_of(header) } {
+        (_, 0) => &[],
+        // SAFETY: so many elements lie there.
+        (data, length) => unsafe { std::slice::from_raw_parts(data.cast(), length) },
+    }
+}
+
+/// As [`floats_of`], to be changed.
+///
+/// # Safety
+///
+/// As there; and nobody else reads them meanwhile.
+pub(crate) unsafe fn floats_of_mut<'a, T: Float>(header: u64) -> &'a mut [T] {
+    // SAFETY: as the caller says.
+    match unsafe { data_of(header) } {
+        (_, 0) => &mut [],
+        // SAFETY: so many elements lie there.
+        (data, length) => unsafe { std::slice::from_raw_parts_mut(data.cast(), length) },
     }
 }
 

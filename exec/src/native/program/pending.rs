@@ -8,11 +8,12 @@ use std::marker::PhantomData;
 use std::rc::Rc;
 use std::sync::Arc;
 
+use ircode::ScalarType;
 use ircode::wording::with_article;
-use ircode::{ScalarType, Type};
 use smallvec::SmallVec;
 
-use super::in_place::{Argument, Numbers, data_of, numbers_at, outside, places, size_of};
+use super::argument::{Argument, Float};
+use super::in_place::{Numbers, element_of, floats_of, floats_of_mut, numbers_at, outside, places, size_of};
 use super::{CallError, Program};
 use crate::error::RunErrorKind;
 use crate::native::compiler::Entry;
@@ -30,8 +31,8 @@ pub struct Pending<'p> {
     layout: Arc<Layout>,
     /// Where the result lies, in the memory of the call.
     result: u64,
-    /// By argument: the header of the array of zeros that was made for it, else 0.
-    zeros: SmallVec<[u64; 20]>,
+    /// By argument: the array of zeros that was made for it.
+    zeros: SmallVec<[Option<Zeros>; 20]>,
     /// Whether a call has failed, which may have left its work half done.
     failed: bool,
     stays_on_its_thread: PhantomData<Rc<()>>,
@@ -96,12 +97,12 @@ impl Program {
             unsafe { self.run(context, entry, lent, result)? };
             self.measure(context);
             pending.result = result;
-            let placed = args.iter().zip(places(lent, parameters));
+            let placed = args.iter().zip(parameters).zip(places(lent, parameters));
             pending.zeros = placed
-                .map(|(arg, place)| match arg {
+                .map(|((arg, layout), place)| {
+                    let element = element_of(layout).filter(|_| matches!(arg, Argument::Zeros(_)))?;
                     // SAFETY: `lend` has put the address of the header there.
-                    Argument::Zeros(_) => unsafe { (place as *const u64).read() },
-                    _ => 0,
+                    Some(Zeros { header: unsafe { (place as *const u64).read() }, element })
                 })
                 .collect();
         }
@@ -110,8 +111,8 @@ impl Program {
 }
 
 /// Slices to be changed would have to be borrowed for as long as something may come to use them.
-fn refuse_slices_to_change(args: &[Argument<'_>]) -> Result<(), CallError> {
-    match args.iter().any(|arg| matches!(arg, Argument::FloatsMut(_) | Argument::ArrayMut(..))) {
+fn refuse_slices_to_change(args: &mut [Argument<'_>]) -> Result<(), CallError> {
+    match args.iter_mut().any(|arg| arg.lent().is_some_and(|lent| lent.may_change)) {
         true => Err(CallError::Refused("a slice to be changed, in a call that goes on later".into())),
         false => Ok(()),
     }
@@ -172,43 +173,51 @@ impl Pending<'_> {
         done
     }
 
-    /// The numbers of an argument that was given as [`Argument::Zeros`], as they are now.
-    pub fn made_for(&self, argument: usize) -> Option<&[f64]> {
-        let header = *self.zeros.get(argument).filter(|header| **header != 0)?;
+    /// The numbers of an argument that was given as [`Argument::Zeros`] for an array with elements of this type, as they are now.
+    pub fn made_for<T: Float>(&self, argument: usize) -> Option<&[T]> {
+        let header = self.zeros_header::<T>(argument)?;
         // SAFETY: the header lies in memory of the context, which lives as long as this object, and so do the numbers.
-        Some(unsafe { numbers_of(header) })
+        Some(unsafe { floats_of(header) })
     }
 
     /// As [`made_for`](Self::made_for), to be changed.
-    pub fn made_for_mut(&mut self, argument: usize) -> Option<&mut [f64]> {
-        let header = *self.zeros.get(argument).filter(|header| **header != 0)?;
+    pub fn made_for_mut<T: Float>(&mut self, argument: usize) -> Option<&mut [T]> {
+        let header = self.zeros_header::<T>(argument)?;
         // SAFETY: as above; no machine code runs while the object is borrowed.
-        Some(unsafe { numbers_of_mut(header) })
+        Some(unsafe { floats_of_mut(header) })
     }
 
-    /// The numbers of an array of `Float64` that is a field of the result, counted from 0.
-    pub fn array(&self, field: usize) -> Option<&[f64]> {
-        let header = self.array_header(field)?;
+    fn zeros_header<T: Float>(&self, argument: usize) -> Option<u64> {
+        self.zeros.get(argument).copied().flatten().filter(|zeros| zeros.element == T::TYPE).map(|zeros| zeros.header)
+    }
+
+    /// The numbers of an array with elements of this type that is a field of the result, counted from 0.
+    pub fn array<T: Float>(&self, field: usize) -> Option<&[T]> {
+        let header = self.array_header::<T>(field)?;
         // SAFETY: what a function returns lies in the memory of the context, which lives as long as this object.
-        Some(unsafe { numbers_of(header) })
+        Some(unsafe { floats_of(header) })
     }
 
     /// As [`array`](Self::array), to be changed.
-    pub fn array_mut(&mut self, field: usize) -> Option<&mut [f64]> {
-        let header = self.array_header(field)?;
+    pub fn array_mut<T: Float>(&mut self, field: usize) -> Option<&mut [T]> {
+        let header = self.array_header::<T>(field)?;
         // SAFETY: as above; no machine code runs while the object is borrowed.
-        Some(unsafe { numbers_of_mut(header) })
+        Some(unsafe { floats_of_mut(header) })
     }
 
-    fn array_header(&self, field: usize) -> Option<u64> {
+    fn array_header<T: Float>(&self, field: usize) -> Option<u64> {
         let field = field_of(&self.layout, self.result, field)?;
-        if !matches!(field.layout.shape, Shape::Array(Type::Scalar(ScalarType::Float64), _)) {
-            return None;
-        }
-        let address = field.addresses().next()?;
+        let address = field.addresses().next().filter(|_| element_of(field.layout) == Some(T::TYPE))?;
         // SAFETY: the part of an array is the address of its header.
         Some(unsafe { (address as *const u64).read() })
     }
+}
+
+/// An array of zeros that was made for an argument.
+#[derive(Clone, Copy, Debug)]
+struct Zeros {
+    header: u64,
+    element: ScalarType,
 }
 
 /// A field of the result: its parts lie at offsets from an address.
@@ -240,34 +249,6 @@ fn field_of(whole: &Layout, result: u64, field: usize) -> Option<Field<'_>> {
             Some(Field { layout, base: record + u64::from(*at), offsets: &layout.offsets })
         }
         _ => None,
-    }
-}
-
-/// The elements of an array of `Float64`.
-///
-/// # Safety
-///
-/// Its header lies at this address; header and elements stay for as long as what is returned, and nobody changes them.
-unsafe fn numbers_of<'a>(header: u64) -> &'a [f64] {
-    // SAFETY: as the caller says. An array without elements need not have an address for them.
-    match unsafe { data_of(header) } {
-        (_, 0) => &[],
-        // SAFETY: so many elements lie there.
-        (data, length) => unsafe { std::slice::from_raw_parts(data, length) },
-    }
-}
-
-/// As [`numbers_of`], to be changed.
-///
-/// # Safety
-///
-/// As there; and nobody else reads them meanwhile.
-unsafe fn numbers_of_mut<'a>(header: u64) -> &'a mut [f64] {
-    // SAFETY: as the caller says.
-    match unsafe { data_of(header) } {
-        (_, 0) => &mut [],
-        // SAFETY: so many elements lie there.
-        (data, length) => unsafe { std::slice::from_raw_parts_mut(data, length) },
     }
 }
 

@@ -27,11 +27,19 @@ macro_rules! math {
             })*
         }
 
-        /// The primitives that compute a function of one `Float64`.
+        mod single {
+            $(pub(crate) extern "C" fn $name(x: f32) -> f32 {
+                ircode::primitives::float32::$name(x)
+            })*
+        }
+
+        /// The primitives that compute a function of one `Float64`, or of one `Float32`.
         pub(crate) const MATH: &[&str] = &[$(stringify!($name)),*];
 
         fn math_symbols() -> Vec<(String, *const u8)> {
-            vec![$((math_symbol(stringify!($name)), math::$name as *const u8)),*]
+            let double = [$((math_symbol(stringify!($name)), math::$name as *const u8)),*];
+            let single = [$((single_math_symbol(stringify!($name)), single::$name as *const u8)),*];
+            double.into_iter().chain(single).collect()
         }
     };
 }
@@ -44,6 +52,11 @@ math!(
 /// The name under which the function that a primitive computes is declared.
 pub(crate) fn math_symbol(primitive: &str) -> String {
     format!("bbkit_{primitive}")
+}
+
+/// The same for a `Float32`.
+pub(crate) fn single_math_symbol(primitive: &str) -> String {
+    format!("bbkit_{primitive}_single")
 }
 
 pub(crate) const FAIL: &str = "bbkit_runtime_fail";
@@ -63,6 +76,8 @@ pub(crate) const CATCH: &str = "bbkit_runtime_catch";
 pub(crate) const POP_EXCEPTION: &str = "bbkit_runtime_pop_exception";
 pub(crate) const POW: &str = "bbkit_pow";
 pub(crate) const FMOD: &str = "bbkit_fmod";
+pub(crate) const SINGLE_POW: &str = "bbkit_pow_single";
+pub(crate) const SINGLE_FMOD: &str = "bbkit_fmod_single";
 
 extern "C" fn pow(x: f64, y: f64) -> f64 {
     ircode::primitives::float64::pow(x, y)
@@ -70,6 +85,14 @@ extern "C" fn pow(x: f64, y: f64) -> f64 {
 
 /// Rust's `%`, as the interpreter has it.
 extern "C" fn fmod(x: f64, y: f64) -> f64 {
+    x % y
+}
+
+extern "C" fn single_pow(x: f32, y: f32) -> f32 {
+    ircode::primitives::float32::pow(x, y)
+}
+
+extern "C" fn single_fmod(x: f32, y: f32) -> f32 {
     x % y
 }
 
@@ -128,6 +151,8 @@ pub(crate) fn symbols() -> Vec<(String, *const u8)> {
         (CATCH.into(), catch as *const u8),
         (POP_EXCEPTION.into(), pop_exception as *const u8),
         (POW.into(), pow as *const u8),
+        (SINGLE_POW.into(), single_pow as *const u8),
+        (SINGLE_FMOD.into(), single_fmod as *const u8),
         (FMOD.into(), fmod as *const u8),
     ]);
     symbols

@@ -10,7 +10,7 @@ use super::operations;
 use crate::native::compiler::preserving::Preserving;
 use crate::native::function::FunctionCompiler;
 use crate::native::loops::turns::shuffle;
-use crate::native::runtime::helpers::math_symbol;
+use crate::native::runtime::helpers::{math_symbol, single_math_symbol};
 
 /// How many of them are written for single numbers in a function; beyond that they are called, so that long straight-line code stays as long as it is.
 const WRITTEN: usize = 64;
@@ -75,6 +75,14 @@ impl FunctionCompiler<'_, '_> {
         self.seal(&[done]);
         self.builder.switch_to_block(done);
         found
+    }
+
+    /// A function of one `Float32`, which is called.
+    pub(crate) fn single_function_of(&mut self, name: &str, x: ir::Value) -> ir::Value {
+        let callee = self.compiler.single_math(&single_math_symbol(name), 1, self.builder.func);
+        let call = self.builder.ins().call(callee, &[x]);
+        // It has one result.
+        self.builder.inst_results(call).first().copied().unwrap_or(x)
     }
 
     fn call_function(&mut self, name: &str, x: ir::Value) -> ir::Value {
