@@ -239,6 +239,11 @@ impl Building {
         if self.closed {
             return Err(second_listing(here));
         }
+        if cursor.starts_with("next #") {
+            let span = cursor.span(from, from + "next".len());
+            let error = Diagnostic::error(span, "this is a listing of BBCode, which is to be looked at only", "BBCode");
+            return Err(error.with_help("its dump can be read: `bbkit show --as bbcode-json`"));
+        }
         if let Some(line) = gutter.line {
             self.last_line = line;
             self.has_lines = true;
