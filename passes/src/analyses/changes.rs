@@ -67,6 +67,11 @@ impl Summary {
     pub(super) fn changes(&self, argument: usize) -> bool {
         self.changed & bit(argument) != 0
     }
+
+    /// Whether its result may be, or be in, that argument, or something in it.
+    pub(super) fn gives_back(&self, argument: usize) -> bool {
+        self.result.arguments & bit(argument) != 0
+    }
 }
 
 /// What counts as a change.

@@ -2,15 +2,13 @@
 //! back, and take what was read before for what is there afterwards. They refuse functions that are seen to do so; of what is not known, C functions
 //! above all, for which rules are made, it is taken that they do not. What is given back would have a shadow of its own beside that which it has.
 
-use std::collections::BTreeSet;
-
-use bbcode::{BBCode, Ids, InstId};
-use hashbrown::HashSet;
-use ircode::{Head, Module, Operand, Stmt, Type, TypeKind};
+use bbcode::BBCode;
+use ircode::{Module, Stmt, Type, TypeKind};
 
 use super::changes::{Counts, called, summaries};
 use crate::PassError;
 use crate::differentiation::dispatch::Candidate;
+use crate::link_methods::type_of;
 use crate::rules::{RuleKind, RuleTable};
 
 /// An error of this pass if a function with a rule for reverse mode, which one of the functions at these positions calls, directly or not, or one of the
@@ -52,8 +50,14 @@ pub(crate) fn refuse(
         let (Some(function), Some(summary)) = (module.functions().get(position), summaries.get(&position)) else {
             continue;
         };
-        let changed = (1..function.body.argtypes.len()).find(|&argument| summary.changes(argument));
-        let given_back = || returned_arguments(module, &function.body, DEEPEST).into_iter().next();
+        let all = 1..function.body.argtypes.len();
+        let changed = all.clone().find(|&argument| summary.changes(argument));
+        let is_object =
+            |argument: usize| function.body.argtypes.get(argument).is_some_and(|ty| holds_object(module, ty, DEEPEST));
+        let given_back = || {
+            let argument = all.clone().find(|&argument| summary.gives_back(argument) && is_object(argument))?;
+            returns_object(module, &function.body).then_some(argument)
+        };
         let (argument, does, help) = match changed {
             Some(argument) => (argument, "changes", CHANGES_A_COPY),
             None => match given_back() {
@@ -73,51 +77,18 @@ const CHANGES_A_COPY: &str =
     "derivatives do not put back what such a function changes: let the rule be for one that changes a copy";
 const GIVES_A_COPY: &str = "what can be changed in its result must be new: let the rule be for one that gives a copy";
 
-/// The positions of the arguments that can be changed and are seen to be returned, or to be a part of what is, where that of `_2` is 1. Calls
-/// are followed so deep.
-fn returned_arguments(module: &Module<BBCode>, bb: &BBCode, deepest: usize) -> BTreeSet<usize> {
-    let mut work: Vec<&Operand<Ids>> = bb
-        .all_insts()
-        .filter_map(|(_, inst)| match &inst.stmt {
-            Stmt::Return(ret) => ret.value.as_ref(),
-            _ => None,
-        })
-        .collect();
-    let mut seen: HashSet<InstId> = HashSet::new();
-    let mut found = BTreeSet::new();
-    while let Some(operand) = work.pop() {
-        let id = match operand {
-            Operand::Argument(argument) => {
-                let holds = |index: &usize| bb.argtypes.get(*index).is_some_and(|ty| holds_object(module, ty, DEEPEST));
-                found.extend(argument.index().filter(holds));
-                continue;
-            }
-            Operand::Value(id) if seen.insert(*id) => *id,
-            _ => continue,
-        };
-        let Some(stmt) = bb.stmt(id) else { continue };
-        match stmt {
-            Stmt::Pi(pi) => work.push(&pi.value),
-            Stmt::Value(value) => work.push(value),
-            Stmt::Phi(phi) => work.extend(phi.entries.iter().filter_map(|entry| entry.value.as_ref())),
-            Stmt::Expr(expr) if expr.head == Head::New => work.extend(expr.args.iter().skip(1)),
-            stmt => match (module.primitive_call(stmt), called(module, stmt), deepest.checked_sub(1)) {
-                (Some((primitive, parts)), ..) if primitive.name == "tuple" => work.extend(parts),
-                (Some((primitive, [value, ..])), ..) if primitive.name == "typeassert" => work.push(value),
-                (None, Some((callee, args)), Some(deepest)) => {
-                    let callee = module.functions().get(callee);
-                    let given =
-                        callee.map(|callee| returned_arguments(module, &callee.body, deepest)).unwrap_or_default();
-                    work.extend(given.into_iter().filter_map(|index| args.get(index.checked_sub(1)?)));
-                }
-                _ => {}
-            },
-        }
-    }
-    found
+/// Whether a function is seen to return something that can be changed, or holds such. Only that can be what it was given.
+fn returns_object(module: &Module<BBCode>, bb: &BBCode) -> bool {
+    bb.all_insts().any(|(_, inst)| match &inst.stmt {
+        Stmt::Return(ret) => ret.value.as_ref().is_some_and(|value| match type_of(module, bb, value) {
+            Type::Union(members) => members.iter().any(|member| holds_object(module, member, DEEPEST)),
+            ty => holds_object(module, &ty, DEEPEST),
+        }),
+        _ => false,
+    })
 }
 
-/// Structs in structs, and calls in calls, are looked into so deep.
+/// Structs in structs are looked into so deep.
 const DEEPEST: usize = 4;
 
 /// Whether all values of a type are or hold what can be changed.
