@@ -268,7 +268,7 @@ impl Generator<'_, '_> {
             match tangent.shadow().is_none() || !plan.restores(&place.object) {
                 // What has identity there may stay where nobody looks for what was there before.
                 true => {
-                    let part = emit.shadow_part(element, &tangent)?;
+                    let part = emit.staying_part(element, &tangent)?;
                     let zeros = emit.stored_tangent(&tangent, part)?;
                     emit.stmt(at.store(zeros), Type::Any)?;
                 }

@@ -28,6 +28,21 @@ impl Emitter<'_> {
 
     /// The part of a tangent that has identity.
     pub(super) fn shadow_part(&mut self, value: Operand<Ids>, tangent: &Tangent) -> Emitted<Operand<Ids>> {
+        self.part_with_identity(value, tangent, true)
+    }
+
+    /// What may stay of a tangent in a shadow when what was stored beside it is taken back and nobody looks for what was there before: what has identity,
+    /// but where only the run knows of which shape that is. It may have been of another one before, to which cotangents are still added.
+    pub(super) fn staying_part(&mut self, value: Operand<Ids>, tangent: &Tangent) -> Emitted<Operand<Ids>> {
+        self.part_with_identity(value, tangent, false)
+    }
+
+    fn part_with_identity(
+        &mut self,
+        value: Operand<Ids>,
+        tangent: &Tangent,
+        of_any_shape: bool,
+    ) -> Emitted<Operand<Ids>> {
         let shadow = tangent.shadow();
         if shadow.is_none() {
             return Ok(Operand::nothing());
@@ -43,13 +58,14 @@ impl Emitter<'_> {
                         true => Operand::nothing(),
                         false => {
                             let part = self.field(value.clone(), index, field.ty())?;
-                            self.shadow_part(part, field)?
+                            self.part_with_identity(part, field, of_any_shape)?
                         }
                     });
                 }
                 self.tuple(parts, fields.iter().map(|field| field.shadow().ty()).collect())
             }
-            _ => self.own("shadow_of", [value], shadow.ty()),
+            _ if of_any_shape => self.own("shadow_of", [value], shadow.ty()),
+            _ => Ok(Operand::nothing()),
         }
     }
 
