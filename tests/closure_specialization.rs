@@ -10,6 +10,7 @@ use bbkit::{to_bbcode, to_ircode};
 use exec::{Machine, Value};
 use ircode::{Function, Module, Name, TypeKind, parse_module};
 use passes::closure_specialization::{Reason, Report, specialize};
+use passes::reverse_mode::{Carrier, Options, derive};
 use passes::{PassManager, find_pass};
 
 const SINGLE_BLOCK: &str = include_str!("passes/closure_specialization/single_block.ir");
@@ -19,6 +20,7 @@ const ENUMS: &str = include_str!("passes/closure_specialization/enums_in_enums.i
 const LOOPS: &str = include_str!("passes/closure_specialization/loops.ir");
 
 const ASKED: &str = include_str!("fuzz/closure_of_a_closure_that_is_asked_for.ir");
+const MANY_WAYS: &str = include_str!("fuzz/many_ways.ir");
 const BRANCHES: &str = include_str!("passes/closure_specialization/branches.ir");
 
 fn read(text: &str) -> Module<BBCode> {
@@ -529,7 +531,6 @@ fn closures_stay_of_functions_that_are_asked_for() {
 /// The derivative of the application of a closure asks of which function that is: sin(x y), whose closure captures another.
 #[test]
 fn the_derivative_of_closures_of_closures_survives_text_and_specialization() {
-    use passes::reverse_mode::{Carrier, Options, derive};
     let mut module = read(ASKED);
     let options = Options { carrier: Carrier::LinearMaps, ..Options::default() };
     derive(&mut module, &"f".into(), &options).unwrap();
@@ -540,4 +541,17 @@ fn the_derivative_of_closures_of_closures_survives_text_and_specialization() {
     let value = call(&module, "f_value_and_gradient", &[Value::from(0.5), Value::from(2.0), Value::from(true)]);
     let expected = [1.0_f64.sin(), 2.0 * 1.0_f64.cos(), 0.5 * 1.0_f64.cos()];
     assert_eq!(value, format!("({}, {}, {}, nothing)", expected[0], expected[1], expected[2]));
+}
+
+/// Objects in objects hold what comes to a join on several ways once for each way, and more often with each round.
+#[test]
+fn what_comes_to_a_join_on_several_ways_is_there_once() {
+    let mut module = read(MANY_WAYS);
+    let count = |module: &Module<BBCode>| -> usize { module.functions().iter().map(|f| f.body.inst_count()).sum() };
+    let options = Options { carrier: Carrier::LinearMaps, ..Options::default() };
+    derive(&mut module, &"f".into(), &options).unwrap();
+    let before = count(&module);
+    passes::simplify::run(&mut module, None).unwrap();
+    let after = count(&module);
+    assert!(after < 4 * before, "{before} statements became {after}");
 }

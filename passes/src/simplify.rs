@@ -5,14 +5,15 @@ use ircode::{Module, Name};
 
 use crate::manager::{Run, run_on_function};
 use crate::{
-    PassResult, closure_folding, closure_specialization, constant_folding, copy_propagation, dead_code, inlining,
-    scalar_replacement, simplify_cfg,
+    PassResult, closure_folding, closure_specialization, common_subexpressions, constant_folding, copy_propagation,
+    dead_code, inlining, scalar_replacement, simplify_cfg,
 };
 
 /// The pass's name on the command line.
 pub const NAME: &str = "simplify";
 
-/// One round, in this order: closures give way to what they capture and calls to what is called, and then each function is cleaned up.
+/// One round, in this order: closures give way to what they capture and calls to what is called, and then each function is cleaned up. Objects in objects may hold the
+/// same part on several ways, of which there would be a φ for each, and more with each round: of φs that are the same one is kept.
 const ROUND: &[Run] = &[
     Run::Function(closure_folding::run),
     Run::Module(inlining::run),
@@ -21,6 +22,7 @@ const ROUND: &[Run] = &[
     Run::Function(closure_folding::run),
     Run::Module(closure_specialization::run),
     Run::Function(scalar_replacement::run),
+    Run::Function(common_subexpressions::run),
     Run::Function(closure_folding::run),
     Run::Function(constant_folding::run),
     Run::Function(copy_propagation::run),
