@@ -55,6 +55,9 @@ const ROUNDING: f64 = 1e-9;
 /// and so many times the epsilon of the smallest floats that there are.
 const EPSILONS: f64 = 100.0;
 
+/// What is left where the terms of a derivative cancel, of what differences say of that, as modes round it differently.
+const CANCELLED: f64 = 1e-2;
+
 /// Of no more entries than this one is looked for that is to blame.
 const MOST_ENTRIES: usize = 200;
 
@@ -229,7 +232,7 @@ fn differences(
     })
 }
 
-/// How far a derivative in a direction is from differences of that step that agrees best.
+/// How far a derivative in a direction is from differences of that step that agrees best, or from what Richardson's extrapolation makes of two of them.
 fn best(
     subject: &Subject<'_>,
     direction: &[Value],
@@ -238,9 +241,17 @@ fn best(
     tolerance: f64,
 ) -> Result<Option<f64>, GradientError> {
     let mut best: Option<f64> = None;
+    let mut before: Option<(f64, f64)> = None;
     for step in subject.steps(tolerance, scale) {
         let Some(difference) = subject.difference(direction, step)? else { continue };
-        let error = relative(product, difference, scale);
+        // The part of a difference that goes with the square of the step is taken out of two of them.
+        let extrapolated = before.map(|(longer, other)| {
+            let ratio = (longer / step).powi(2);
+            (ratio * difference - other) / (ratio - 1.0)
+        });
+        before = Some((step, difference));
+        let error = [Some(difference), extrapolated].into_iter().flatten();
+        let error = error.map(|difference| relative(product, difference, scale)).fold(f64::INFINITY, f64::min);
         best = Some(best.map_or(error, |best| best.min(error)));
     }
     Ok(best)
@@ -289,7 +300,9 @@ fn forward_mode(
             Err(error) => return Err(error),
         };
         let product = dot(gradient, floats);
-        let error = relative(product, forward, scale(gradient, floats));
+        // What cancels in the function leaves what was rounded, also where nothing cancels in the product.
+        let scale = scale(gradient, floats).max(subject.noise() * CANCELLED);
+        let error = relative(product, forward, scale);
         if error > allowed {
             return Ok(Outcome::Failed(format!("reverse mode says {product}, forward mode {forward}")));
         }

@@ -312,3 +312,29 @@ fn a_report_reads_well() {
         ]
     );
 }
+
+/// What is zero up to rounding, x (1 / x) at 5, and where differences are what the third derivative makes of their steps, 74 x³ at 0.
+#[test]
+fn derivatives_that_are_zero_are_not_found_wrong() {
+    let module = parse_module(
+        "
+function cancels(x::Float64)::Float64
+1 ─ %1 = Base.div_float(1.0, x)::Float64
+│   %2 = Base.mul_float(x, %1)::Float64
+└──      return %2
+end
+function cubic(x::Float64)::Float64
+1 ─ %1 = Base.mul_float(x, x)::Float64
+│   %2 = Base.mul_float(%1, x)::Float64
+│   %3 = Base.mul_float(74.0, %2)::Float64
+└──      return %3
+end
+",
+    )
+    .unwrap()
+    .module;
+    for (name, at) in [("cancels", 5.0), ("cubic", 0.0)] {
+        let report = check_gradient(&module, name, &[Value::from(at)], &CheckOptions::default()).unwrap();
+        assert_eq!(failures(&report), Vec::<&str>::new(), "{name}");
+    }
+}

@@ -366,7 +366,16 @@ impl<'m> Runtime<'m> {
     /// Whether a value is of a type, if the program tells: by what is above the type of the value, or because the type that is asked for is declared, and so
     /// is no abstract one, and another.
     pub(crate) fn known_isa(&self, value: &Value, ty: &Type) -> Option<bool> {
-        known_isa(value, ty).or_else(|| self.module.is_a(&value.type_of(), ty))
+        known_isa(value, ty).or_else(|| match value {
+            Value::Text(path) if self.has_methods(path) => self.module.is_a(&Type::Function(path.clone()), ty),
+            _ => self.module.is_a(&value.type_of(), ty),
+        })
+    }
+
+    /// Whether a path names a function of which the module has methods, with the module in which it is or without.
+    fn has_methods(&self, path: &str) -> bool {
+        let plain = path.rsplit('.').next().unwrap_or(path);
+        [path, plain].iter().any(|name| !self.module.methods(name).is_empty())
     }
 
     /// Calls a primitive that is known only now.

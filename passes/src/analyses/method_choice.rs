@@ -114,6 +114,7 @@ pub(crate) fn is_exact(module: &Module<BBCode>, ty: &Type) -> bool {
         },
         Type::TypeOf(ty) => is_exact(module, ty),
         Type::Tuple(elements) => elements.iter().all(|element| is_exact(module, element)),
+        Type::NamedTuple(fields) => fields.iter().all(|(_, field)| is_exact(module, field)),
         Type::Named(name) => module.type_def(name).is_some() && !module.may_be_of_subclass(name),
         _ => false,
     }

@@ -8,7 +8,10 @@ mod looked_up;
 use self::bundled::Bundled;
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
+use ircode::primitives::{Compute, ResultType};
 use ircode::{Callee, Constant, Declaration, LineInfo, Module, NewInstruction, Operand, Stmt, Type};
+
+use crate::analyses::method_choice::methods_named;
 
 /// A function that may be called as a value.
 #[derive(Clone, Debug)]
@@ -24,6 +27,8 @@ pub(crate) struct Candidate {
     /// The number of arguments that it takes; `None` if that is not one number.
     arity: Option<usize>,
     result: Type,
+    /// Whether it is a primitive that takes a number.
+    of_a_number: bool,
     /// Whether it may be the original, the JVP, the VJP of a bundle.
     bundled: [bool; 3],
 }
@@ -160,6 +165,7 @@ fn candidate(
             arity: (!function.varargs).then_some(argtypes.len()),
             argtypes: Some(argtypes),
             result: function.result.clone(),
+            of_a_number: false,
             bundled: [true; 3],
         })
     };
@@ -171,11 +177,18 @@ fn candidate(
             captured,
             argtypes: None,
             arity: (primitive.max_operands == Some(primitive.min_operands)).then_some(primitive.min_operands),
-            result: Type::Untyped,
+            result: match primitive.result {
+                ResultType::Bool => Type::BOOL,
+                ResultType::Int64 => Type::INT64,
+                ResultType::Nothing => Type::Nothing,
+                ResultType::String => Type::String,
+                _ => Type::Untyped,
+            },
+            of_a_number: matches!(primitive.compute, Compute::Scalars(_)) && primitive.max_operands == Some(1),
             bundled: [true; 3],
         }),
         // A function of Julia's whose only method in the module is known by its signature.
-        Callee::Unknown(path) => match module.methods(&path) {
+        Callee::Unknown(path) => match methods_named(module, &path)? {
             [only] => of_function(*only),
             _ => None,
         },
@@ -184,9 +197,22 @@ fn candidate(
 }
 
 /// Whether a value of the first type may be one of the second.
-fn may_be(given: &Type, taken: &Type) -> bool {
-    let open = |ty: &Type| ty.is_unknown() || matches!(ty, Type::Union(_) | Type::Named(_));
-    open(given) || open(taken) || given == taken
+fn may_be(module: &Module<BBCode>, given: &Type, taken: &Type) -> bool {
+    let members = |ty: &Type| match ty {
+        Type::Union(members) => members.to_vec(),
+        ty => vec![ty.clone()],
+    };
+    let overlap = |a: &Type, b: &Type| {
+        let is_a = |a: &Type, b: &Type| module.is_a(a, b) != Some(false);
+        a == b || a.is_unknown() || b.is_unknown() || is_a(a, b) || is_a(b, a)
+    };
+    let taken = members(taken);
+    members(given).iter().any(|given| taken.iter().any(|taken| overlap(given, taken)))
+}
+
+/// Whether a value of a type is certainly something that primitives on numbers do not take.
+fn is_no_number(ty: &Type) -> bool {
+    matches!(ty, Type::Array(_) | Type::Tuple(_) | Type::NamedTuple(_) | Type::String | Type::Symbol)
 }
 
 /// The names of the functions that a value may be, without the modules', if its type says which: objects are none of them.
@@ -255,7 +281,7 @@ pub(crate) fn dispatch(module: &Module<BBCode>, bb: &mut BBCode, candidates: &[C
             let captured = candidate.captured.unwrap_or(0);
             let types = |taken: &Vec<Type>| {
                 taken.len() == given.len() + captured
-                    && given.iter().zip(taken).all(|(given, taken)| may_be(given, taken))
+                    && given.iter().zip(taken).all(|(given, taken)| may_be(module, given, taken))
             };
             let is_closure = matches!(called, Type::Closure(_));
             let is_one_of_them = names.as_ref().is_none_or(|names| candidate.is_named(names));
@@ -264,7 +290,8 @@ pub(crate) fn dispatch(module: &Module<BBCode>, bb: &mut BBCode, candidates: &[C
                 && (candidate.captured.is_some() || !is_closure)
                 && candidate.fits(call.args.len(), names.is_some())
                 && candidate.argtypes.as_ref().is_none_or(types)
-                && may_be(&candidate.result, &call.ty)
+                && !(candidate.of_a_number && given.iter().any(is_no_number))
+                && may_be(module, &candidate.result, &call.ty)
         };
         let fitting: Vec<&Candidate> = match looked_up::looked_up(module, bb, &call.callee) {
             Some(functions) => {
