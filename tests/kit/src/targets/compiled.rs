@@ -4,7 +4,7 @@ use arbitrary::{Result, Unstructured};
 use bbkit::Differentiate;
 use bbkit::compiled::{Argument, Effort, Output};
 use exec::{Limits, Value};
-use ircode::{IRCode, Module, Scalar};
+use ircode::{IRCode, Module, Scalar, Type};
 
 use super::LIMITS;
 use crate::laws::{Broken, Checked, Outcome, broken, outcome};
@@ -41,7 +41,7 @@ fn made(u: &mut Unstructured<'_>) -> Result<(Module<IRCode>, Arguments)> {
 /// The law: value and gradient that `module.gradient("f").compile()` gives are those of [`bbkit::gradient`], NaNs being one. `changed` does nothing to what
 /// is compiled, or is a planted bug.
 ///
-/// Nothing is said of a program that fails, or that has other arguments than numbers and vectors of `Float64`.
+/// Nothing is said of a program that fails, or that has other arguments than numbers and vectors of `Float64` or `Float32`.
 ///
 /// # Errors
 ///
@@ -62,25 +62,36 @@ pub fn compiled_agrees(
         let Ok(gradient) = compiled.gradient("f").effort(effort).compile() else { return Ok(()) };
         let values = args();
         let mut vectors: Vec<Vec<f64>> = values.iter().map(floats).collect();
+        let mut singles: Vec<Vec<f32>> = vectors.iter().map(|numbers| single(numbers)).collect();
         let mut arguments = Vec::new();
-        for (value, vector) in values.iter().zip(&mut vectors) {
+        for ((value, vector), singles) in values.iter().zip(&mut vectors).zip(&mut singles) {
             arguments.push(match value.as_scalar() {
                 Some(Scalar::Float64(x)) => Argument::Float64(*x),
                 Some(other) => Argument::Scalar(other.clone()),
+                None if is_single(value) => Argument::Floats32Mut(singles),
                 None => Argument::FloatsMut(vector),
             });
         }
         let wanted: Vec<Vec<f64>> = expected.gradient.iter().map(floats).collect();
         let mut found: Vec<Vec<f64>> = wanted.iter().map(|numbers| vec![f64::NAN; numbers.len()]).collect();
+        let mut found_singles: Vec<Vec<f32>> = found.iter().map(|numbers| single(numbers)).collect();
         let mut places = Vec::new();
-        for (cotangent, numbers) in expected.gradient.iter().zip(&mut found) {
-            match (cotangent.as_scalar(), numbers.as_mut_slice()) {
-                (Some(_), [number]) => places.push(Output::Number(number)),
-                (None, numbers) if cotangent.array_elements().is_some() => places.push(Output::Numbers(numbers)),
-                _ => {}
+        for ((cotangent, numbers), singles) in expected.gradient.iter().zip(&mut found).zip(&mut found_singles) {
+            let is_float = cotangent.as_float().is_some();
+            match (is_single(cotangent), is_float, cotangent.array_elements().is_some()) {
+                (true, true, _) => places.extend(singles.first_mut().map(Output::Number32)),
+                (true, ..) => places.push(Output::Numbers32(singles)),
+                (false, true, _) => places.extend(numbers.first_mut().map(Output::Number)),
+                (false, false, true) => places.push(Output::Numbers(numbers)),
+                (false, false, false) => {}
             }
         }
         let value = gradient.call(arguments, places).map_err(|error| broken(LAW, error))?;
+        for (numbers, (cotangent, singles)) in found.iter_mut().zip(expected.gradient.iter().zip(&found_singles)) {
+            if is_single(cotangent) {
+                *numbers = singles.iter().copied().map(f64::from).collect();
+            }
+        }
         let same = |a: f64, b: f64| a.to_bits() == b.to_bits() || a.is_nan() && b.is_nan();
         let pairs = || found.iter().flatten().zip(wanted.iter().flatten());
         if !expected.value.as_float().is_some_and(|of| same(of, value)) || !pairs().all(|(a, b)| same(*a, *b)) {
@@ -99,5 +110,17 @@ fn floats(value: &Value) -> Vec<f64> {
     match value.array_elements() {
         Some(elements) => elements.iter().filter_map(Value::as_float).collect(),
         None => value.as_float().into_iter().collect(),
+    }
+}
+
+fn single(numbers: &[f64]) -> Vec<f32> {
+    numbers.iter().map(|number| *number as f32).collect()
+}
+
+/// Whether it is a `Float32`, or a vector of these.
+fn is_single(value: &Value) -> bool {
+    match value.type_of() {
+        Type::Array(array) => array.element == Type::FLOAT32,
+        ty => ty == Type::FLOAT32,
     }
 }
