@@ -117,21 +117,3 @@ linked(x::Vector{T}) where {T} = LinkedList{T}(ListLink{T}(x[1], ListLink{T}(x[2
 # What is returned waits until `finally` is done, on the way on which something was thrown, too.
 root_or_opposite(v, r) = try; v > 1 && return v * r[]; return sqrt(v); catch; return -v; finally; r[] += v; end
 @case("returned_or_caught_through_finally", x -> (r = Ref(x[2]); sum(root_or_opposite(v, r) for v in x) + r[]), [0.7, 1.3, -0.4])
-
-# Objects that are called, and functions, in one vector: the layers of a network. The module holds other functions of one argument, too.
-struct DenseLayer; weights::Matrix{Float64}; bias::Vector{Float64}; end
-(layer::DenseLayer)(x) = tanh.(layer.weights * x .+ layer.bias)
-rectified(x) = max.(x, 0.1)
-struct LayersOfAnything; layers; end
-(chain::LayersOfAnything)(x) = (for layer in chain.layers; x = layer(x); end; x)
-dense_layer(v) = DenseLayer(reshape(v[1:4], 2, 2), v[5:6])
-@case("objects_and_closures_as_layers", v -> (x = v[1:2]; for layer in [dense_layer(v), x -> x .* 2, dense_layer(2v)]; x = layer(x); end; sum(x)), [0.4, 0.3, -0.2, 0.9, 0.1, 0.7])
-@case("objects_and_functions_as_layers", v -> (x = v[1:2]; for layer in [dense_layer(v), rectified, dense_layer(2v)]; x = layer(x); end; sum(x)), [0.4, 0.3, -0.2, 0.9, 0.1, 0.7])
-@case("layers_of_anything", v -> sum(abs2, LayersOfAnything([dense_layer(v), x -> abs2.(x), dense_layer(2v)])(v[3:4])), [0.4, 0.3, -0.2, 0.9, 0.1, 0.7])
-
-# Keyword arguments, and named tuples, in which a value may be nothing, or a number of another type.
-scaled_if(x; k = nothing) = k === nothing ? x : x * k
-@case("keyword_that_may_be_nothing", v -> (k = v[1] > 0.5 ? v[2] : nothing; scaled_if(v[3]; k = k)), [0.7, 1.3, -0.4])
-@case("keyword_that_is_nothing_here", v -> (k = v[1] > 2 ? v[2] : nothing; scaled_if(v[3]; k = k) * v[1]), [0.7, 1.3, -0.4])
-@case("keyword_in_a_loop", v -> (best = nothing; s = 0.0; for x in v; s += scaled_if(x; k = best); best = x; end; s), [0.7, 1.3, -0.4])
-@case("named_tuple_with_what_may_be_nothing", v -> (k = v[1] > 0 ? v[2] : nothing; t = (a = k, b = v[1]); t.a === nothing ? t.b : t.a * t.b), [0.7, 1.3, -0.4])
