@@ -188,7 +188,7 @@ fn candidate(
             bundled: [true; 3],
         }),
         // A function of Julia's whose only method in the module is known by its signature.
-        Callee::Unknown(path) => match methods_named(module, &path)? {
+        Callee::Unknown(path) => match methods_named(module, &path).unwrap_or_else(|| module.methods(&path)) {
             [only] => of_function(*only),
             _ => None,
         },

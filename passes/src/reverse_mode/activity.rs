@@ -471,7 +471,8 @@ impl<'a> Analysis<'a> {
                 if pure && self.tangent(&result).shadow().is_none() {
                     return Vec::new();
                 }
-                let mut classes: Vec<Class> = Vec::new();
+                // An object that is new holds something of it, too.
+                let mut classes: Vec<Class> = self.objects.class(&result).into_iter().collect();
                 let mut inputs = Dependence::None;
                 operation.for_each_input(self.subject.bb, id, &mut |operand| {
                     inputs = std::mem::take(&mut inputs).join(self.input(operand));

@@ -452,9 +452,10 @@ fn read_rule_of_function<F: Body>(
         slices: Default::default(),
     };
     let called = rule.called_name();
+    // Where a derivative is derived again, the rule is there, and passes may have made it shorter.
     if let Some(taken) = names.function(&called)
         && (taken.body.view().argtypes.get(1..) != function.body.argtypes.get(1..)
-            || taken.body.view().statements.len() != function.body.stmts.len())
+            || taken.body.view().statements.len() > function.body.stmts.len())
     {
         return Err(RuleErrorKind::NameTaken(called).into());
     }
