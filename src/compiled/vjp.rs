@@ -151,7 +151,8 @@ pub struct Pullback<'v> {
 }
 
 impl Pullback<'_> {
-    /// The value: one number if it is a float, those of its fields if it is a tuple, the elements of an array. A `Float32` is the `f64` that it is.
+    /// The value: one number if it is a float, those of its fields if it is a tuple, the elements of an array. A `Float32` is the `f64` that it is: of an array of
+    /// them each call makes a copy.
     /// It stays when the pullback takes back what the function has changed.
     pub fn value(&self) -> &[f64] {
         match (&self.vjp.value, &self.kept) {
