@@ -240,19 +240,19 @@ fn best(
     scale: f64,
     tolerance: f64,
 ) -> Result<Option<f64>, GradientError> {
+    // Where rounding is all that there is to see, it may agree with anything.
+    let extrapolates = !subject.has_small_floats();
     let mut best: Option<f64> = None;
     let mut before: Option<(f64, f64)> = None;
     for step in subject.steps(tolerance, scale) {
         let Some(difference) = subject.difference(direction, step)? else { continue };
         // The part of a difference that goes with the square of the step is taken out of two of them, of steps that are as far apart as tenths.
-        let extrapolated = before.filter(|(longer, _)| *longer > 5.0 * step).map(|(longer, other)| {
+        let extrapolated = before.filter(|(longer, _)| extrapolates && *longer > 5.0 * step).map(|(longer, other)| {
             let ratio = (longer / step).powi(2);
             (ratio * difference - other) / (ratio - 1.0)
         });
-        // Where rounding is all that there is to see, it may agree with anything.
-        let extrapolated = extrapolated.filter(|number| number.is_finite() && !subject.has_small_floats());
         before = Some((step, difference));
-        let error = [Some(difference), extrapolated].into_iter().flatten();
+        let error = [Some(difference), extrapolated.filter(|number| number.is_finite())].into_iter().flatten();
         let error = error.map(|difference| relative(product, difference, scale)).fold(f64::INFINITY, f64::min);
         best = Some(best.map_or(error, |best| best.min(error)));
     }

@@ -123,10 +123,7 @@ pub(super) fn accumulating<T: super::Compilable>(
 
 /// A float of this type, rounded if it does not fit.
 pub(super) fn float(ty: ScalarType, value: f64) -> Argument<'static> {
-    match ty {
-        ScalarType::Float32 => Argument::Scalar(Scalar::Float32(value as f32)),
-        _ => Argument::Float64(value),
-    }
+    Scalar::from_float(ty, value).map_or(Argument::Float64(value), Argument::Scalar)
 }
 
 /// The dimensions of the arguments that are arrays of several.

@@ -64,7 +64,7 @@ impl<'a> Cursor<'a> {
 
     /// A statement without its type.
     pub(super) fn statement(&mut self, scope: &mut Scope) -> Read<Stmt<Positions>> {
-        if self.peek().is_some_and(|first| matches!(first, 'φ' | 'ϒ' | 'π' | 'g' | 'r' | 'u' | 'e' | 'C'))
+        if self.peek().is_some_and(|first| matches!(first, 'φ' | 'ϒ' | 'π' | 'g' | 'r' | 'u' | 'e'))
             && let Some(node) = self.node(scope)?
         {
             return Ok(node);

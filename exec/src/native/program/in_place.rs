@@ -105,7 +105,8 @@ impl Program {
             (element_of(layout), layout.offsets.as_slice())
         else {
             let ty = layout.ty.with_article();
-            return Err(CallError::Refused(format!("{ty} as a result, which is no array of {}", Type::FLOAT64)));
+            let (double, single) = (Type::FLOAT64, Type::FLOAT32);
+            return Err(CallError::Refused(format!("{ty} as a result, which is no array of {double} or {single}")));
         };
         let take = |result: u64| {
             // SAFETY: the call has put the address of a header there, of an array whose elements, of this type, lie one after the other.
