@@ -585,6 +585,39 @@ function part(a::Vector{Float64})::Tuple{Float64, Vector{Float64}}
 │   %3 = Core.tuple(1.0, %2)::Tuple{Float64, Vector{Float64}}
 └──      return %3
 end
+function stored(a::Vector{Float64})::Tuple{Float64, Vector{Vector{Float64}}}
+1 ─ %1 = BBKit.new_array(Vector{Float64}, 1)::Vector{Vector{Float64}}
+│        Base.setindex!(%1, a, 1)::Vector{Vector{Float64}}
+│   %3 = Core.tuple(1.0, %1)::Tuple{Float64, Vector{Vector{Float64}}}
+└──      return %3
+end
+function held(a::Vector{Float64})::Tuple{Float64, Holder}
+1 ─ %1 = Base.copy(a)::Vector{Float64}
+│   %2 = %new(Main.Holder, %1, 1.0)::Holder
+│   %3 = Core.tuple(1.0, %2)::Tuple{Float64, Holder}
+│        Main.hold(a, %2)::Nothing
+└──      return %3
+end
+function hold(a::Vector{Float64}, into::Holder)::Nothing
+1 ─      Base.setfield!(into, :of, a)::Vector{Float64}
+└──      return nothing
+end
+function taken_out!(a::Vector{Float64})::Float64
+1 ─ %1 = %new(Main.Holder, a, 1.0)::Holder
+│   %2 = Base.getfield(%1, :of)::Vector{Float64}
+│        Base.setindex!(%2, 1.0, 1)::Vector{Float64}
+└──      return 1.0
+end
+function copy_stored(a::Vector{Float64})::Tuple{Float64, Holder}
+1 ─ %1 = Base.fill(a, 1)::Vector{Vector{Float64}}
+│   %2 = Base.getindex(%1, 1)::Vector{Float64}
+│   %3 = Base.copy(%2)::Vector{Float64}
+│   %4 = Base.vcat(a, %3)::Vector{Float64}
+│   %5 = %new(Main.Holder, %4, 1.0)::Holder
+│        Base.setfield!(%5, :of, %3)::Vector{Float64}
+│   %7 = Core.tuple(1.0, %5)::Tuple{Float64, Holder}
+└──      return %7
+end
 function f(a::Vector{Float64})
 1 ─ %1 = Main.NAME(a)
 └──      return 1.0
@@ -616,6 +649,9 @@ end
         ("itself", "gives back"),
         ("through", "gives back"),
         ("part", "gives back"),
+        ("stored", "gives back"),
+        ("held", "gives back"),
+        ("taken_out!", "changes"),
     ];
     for (name, does) in refused {
         let (reverse, forward) = derive(name);
@@ -625,7 +661,7 @@ end
         // It has the rule change tangents in their places, in the order of the code.
         assert_eq!(forward, Ok(()));
     }
-    for name in ["copies", "joins"] {
+    for name in ["copies", "joins", "copy_stored"] {
         assert_eq!(derive(name), (Ok(()), Ok(())), "{name}");
     }
 }

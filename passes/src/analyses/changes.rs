@@ -1,7 +1,8 @@
 //! What functions may change of what they are given, and of global constants.
 //!
 //! Where arguments and constants go is followed through values and calls, without telling the parts of a value apart, but for a field that is taken
-//! from a value of which the function shows how it is made. What is put in an object is not followed there.
+//! from a value of which the function shows how it is made. Where only what is seen counts, what is put in objects is followed there; elsewhere it counts as
+//! changed.
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
@@ -18,6 +19,9 @@ const NEW: &[&str] = &["similar", "zero_tangent"];
 /// Primitives that give a new object that holds what the first operand holds.
 const COPIES: &[&str] = &["copy", "jl_array_copy", "snapshot"];
 
+/// Primitives that give a new array of what their operands hold.
+const GATHER: &[&str] = &["copy", "jl_array_copy", "snapshot", "vcat", "permutedims", "slice"];
+
 /// Primitives that give an operand, or a part of one.
 const PASS_ON: &[&str] = &[
     "tuple",
@@ -27,10 +31,17 @@ const PASS_ON: &[&str] = &[
     "identity",
     "ifelse",
     "arrayset",
+    "memoryref",
     "memoryrefget",
     "memoryrefnew",
     "reshape",
+    "jl_reshape_array",
     "vec",
+    "new_case",
+    "payload",
+    "partial_apply",
+    "captured",
+    "splat_tuple",
 ];
 
 /// Primitives whose changed operand is not the first one.
@@ -39,13 +50,34 @@ const SECOND: &[&str] = &["arrayset"];
 /// Where a value may come from: arguments, as bits, those from the 64th on as one, or a global constant, by its position.
 #[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
 struct Origins {
+    /// The arguments that it may be, or be a part of.
     arguments: u64,
+    /// The arguments that were put in it, or in an object of which it is a part.
+    held: u64,
     global: Option<usize>,
 }
 
 impl Origins {
     fn or(self, other: Origins) -> Origins {
-        Origins { arguments: self.arguments | other.arguments, global: self.global.or(other.global) }
+        Origins {
+            arguments: self.arguments | other.arguments,
+            held: self.held | other.held,
+            global: self.global.or(other.global),
+        }
+    }
+
+    fn argument(index: usize) -> Origins {
+        Origins { arguments: bit(index), ..Origins::default() }
+    }
+
+    /// Of a part of this value.
+    fn part(self) -> Origins {
+        Origins { arguments: self.arguments | self.held, ..self }
+    }
+
+    /// Of a new object in which this value is put.
+    fn put(self) -> Origins {
+        Origins { arguments: 0, held: self.arguments | self.held, global: None }
     }
 }
 
@@ -58,6 +90,8 @@ fn bit(argument: usize) -> u64 {
 pub(super) struct Summary {
     /// Those that it may change, or something in them.
     changed: u64,
+    /// Those that it may put in something that it was given.
+    put: u64,
     /// What its result may be, or be in.
     result: Origins,
 }
@@ -70,8 +104,18 @@ impl Summary {
 
     /// Whether its result may be, or be in, that argument, or something in it.
     pub(super) fn gives_back(&self, argument: usize) -> bool {
-        self.result.arguments & bit(argument) != 0
+        (self.result.arguments | self.result.held) & bit(argument) != 0
     }
+}
+
+/// Adds to what is known of a value; whether that says more.
+fn add(known: &mut SecondaryMap<InstId, Origins>, id: InstId, of: Origins) -> bool {
+    let before = known.get(id).copied().unwrap_or_default();
+    let all = before.or(of);
+    if all != before {
+        known.insert(id, all);
+    }
+    all != before
 }
 
 /// What counts as a change.
@@ -171,21 +215,24 @@ impl Flow<'_> {
     /// What the function does, as far as that is known of those that it calls, and the first place where it may change a global constant.
     fn summary(&self) -> (Summary, Option<(InstId, usize)>) {
         let mut origins: SecondaryMap<InstId, Origins> = SecondaryMap::with_capacity(self.bb.inst_count());
+        let insts: Vec<_> = self.bb.all_insts().collect();
+        let (mut summary, mut change) = (Summary::default(), None);
         loop {
             let mut again = false;
-            for (id, inst) in self.bb.all_insts().filter(|(_, inst)| may_hold_array(self.module, &inst.ty)) {
+            for (id, inst) in insts.iter().filter(|(_, inst)| may_hold_array(self.module, &inst.ty)) {
                 let of = self.result(&inst.stmt, &origins);
-                let known = origins.get(id).copied().unwrap_or_default();
-                if known.or(of) != known {
-                    origins.insert(id, known.or(of));
-                    again = true;
+                again |= add(&mut origins, *id, of);
+            }
+            if self.counts == Counts::WhatIsSeen {
+                // From the end, as what is put in a part is in the whole, which comes before.
+                for (id, inst) in insts.iter().rev() {
+                    again |= self.put(*id, &inst.stmt, &mut origins, &mut summary.put);
                 }
             }
             if !again {
                 break;
             }
         }
-        let (mut summary, mut change) = (Summary::default(), None);
         for (id, inst) in self.bb.all_insts().filter(|(_, inst)| self.may_fail || inst.ty != Type::Bottom) {
             let changed = self.changed(&inst.stmt, &origins);
             summary.changed |= changed.arguments;
@@ -199,12 +246,49 @@ impl Flow<'_> {
         (summary, change)
     }
 
+    /// Notes in `origins` what a statement puts in values, itself or as it takes something of them in which something is put, and in `put` what it puts in
+    /// arguments; whether that says more.
+    fn put(
+        &self,
+        id: InstId,
+        stmt: &Stmt<Ids>,
+        origins: &mut SecondaryMap<InstId, Origins>,
+        put: &mut u64,
+    ) -> bool {
+        let mut again = false;
+        let mut hold = |into: &Operand<Ids>, of: Origins, origins: &mut SecondaryMap<InstId, Origins>| match into {
+            Operand::Value(into) => again |= add(origins, *into, of),
+            Operand::Argument(argument) => *put |= of.held & !argument.index().map_or(0, bit),
+            _ => {}
+        };
+        let held = Origins { held: origins.get(id).map_or(0, |origins| origins.held), ..Origins::default() };
+        if let Some((primitive, args)) = self.module.primitive_call(stmt)
+            && primitive.effects.writes
+        {
+            let mut args = args.iter().skip(usize::from(SECOND.contains(&primitive.name)));
+            if let Some(object) = args.next() {
+                hold(object, self.all(args, origins).put().or(held), origins);
+            }
+        } else if let Some((callee, args)) = called(self.module, stmt) {
+            let kept = self.summaries.get(&callee).copied().unwrap_or_default().put;
+            let kept = self.passed(stmt, args, kept, origins).put().or(held);
+            args.iter().for_each(|arg| hold(arg, kept, origins));
+        } else if self.passes_on(stmt) {
+            let taken = self.module.primitive_call(stmt).filter(|(primitive, _)| primitive.name == "getfield");
+            match taken.and_then(|(_, args)| self.field(args)) {
+                Some(field) => hold(field, held, origins),
+                None => stmt.for_each_operand(&mut |operand| hold(operand, held, origins)),
+            }
+        }
+        again
+    }
+
     fn origin(&self, operand: &Operand<Ids>, origins: &SecondaryMap<InstId, Origins>) -> Origins {
         match operand {
             Operand::Value(value) => origins.get(*value).copied().unwrap_or_default(),
             Operand::Argument(argument) => match argument.index() {
                 Some(index) if self.bb.argtypes.get(index).is_none_or(|ty| may_hold_array(self.module, ty)) => {
-                    Origins { arguments: bit(index), global: None }
+                    Origins::argument(index)
                 }
                 _ => Origins::default(),
             },
@@ -212,7 +296,7 @@ impl Flow<'_> {
                 let constant = self.module.global_constant(global);
                 let declared = constant.and_then(|constant| self.module.global_constants().get(constant));
                 let holds = declared.is_some_and(|declared| may_hold_array(self.module, declared.ty()));
-                Origins { arguments: 0, global: constant.filter(|_| holds) }
+                Origins { global: constant.filter(|_| holds), ..Origins::default() }
             }
             _ => Origins::default(),
         }
@@ -252,8 +336,9 @@ impl Flow<'_> {
 
     /// What the value of a statement may be, or be in.
     fn result(&self, stmt: &Stmt<Ids>, origins: &SecondaryMap<InstId, Origins>) -> Origins {
-        if self.counts == Counts::WhatIsSeen && !self.passes_on(stmt) {
-            return Origins::default();
+        let seen = self.counts == Counts::WhatIsSeen;
+        if seen && !self.passes_on(stmt) {
+            return if self.puts_in_new(stmt) { self.operands(stmt, origins).put() } else { Origins::default() };
         }
         if let Some((primitive, args)) = self.module.primitive_call(stmt) {
             return match primitive.name {
@@ -262,15 +347,20 @@ impl Flow<'_> {
                 "fill" => self.all(args.first(), origins),
                 "getfield" => match self.field(args) {
                     Some(field) => self.origin(field, origins),
-                    None => self.all(args.first(), origins),
+                    None => self.all(args.first(), origins).part(),
                 },
-                _ => self.all(args, origins),
+                _ => match primitive.result {
+                    ResultType::Operand(operand) if seen => self.all(args.get(operand), origins),
+                    _ => self.all(args, origins).part(),
+                },
             };
         }
         match called(self.module, stmt) {
             Some((callee, args)) => {
                 let result = self.summaries.get(&callee).copied().unwrap_or_default().result;
-                self.passed(stmt, args, result.arguments, origins).or(Origins { arguments: 0, ..result })
+                let given_back = self.passed(stmt, args, result.arguments, origins).part();
+                let held = self.passed(stmt, args, result.held, origins).put();
+                given_back.or(held).or(Origins { global: result.global, ..Origins::default() })
             }
             None => self.operands(stmt, origins),
         }
@@ -280,7 +370,7 @@ impl Flow<'_> {
     fn passes_on(&self, stmt: &Stmt<Ids>) -> bool {
         if let Some((primitive, args)) = self.module.primitive_call(stmt) {
             return match primitive.name {
-                "getindex" | "arrayref" => {
+                "getindex" | "arrayref" | "const_arrayref" => {
                     self.shares_contents(args.iter().find(|arg| !matches!(self.bb.operand_type(arg), Type::Scalar(_))))
                 }
                 name => PASS_ON.contains(&name) || name.ends_with('!'),
@@ -290,6 +380,17 @@ impl Flow<'_> {
             Stmt::Expr(expr) => expr.head == Head::New && !self.makes_object(&expr.args),
             Stmt::Call(_) | Stmt::Invoke(_) => called(self.module, stmt).is_some(),
             _ => true,
+        }
+    }
+
+    /// Whether a statement makes a new object of which what it is given is a part.
+    fn puts_in_new(&self, stmt: &Stmt<Ids>) -> bool {
+        match (self.module.primitive_call(stmt), stmt) {
+            (Some((primitive, args)), _) => {
+                primitive.name == "fill" || GATHER.contains(&primitive.name) && self.shares_contents(args.first())
+            }
+            (None, Stmt::Expr(expr)) => expr.head == Head::New,
+            _ => false,
         }
     }
 
