@@ -232,9 +232,18 @@ impl<'m> Runtime<'m> {
         Ok(Value::Tuple(TupleRef(Rc::new(TupleObject { fields: self.meter.fields(Kind::Tuple, values)? }))))
     }
 
+    /// A named tuple of the types of its values.
     pub(crate) fn named_tuple(&self, names: Arc<[Name]>, values: Vec<Value>) -> Result<Value, Fault> {
         let fields = self.meter.fields(Kind::Tuple, values)?;
-        Ok(Value::NamedTuple(NamedTupleRef(Rc::new(NamedTupleObject { names, fields }))))
+        Ok(Value::NamedTuple(NamedTupleRef(Rc::new(NamedTupleObject { names, declared: None, fields }))))
+    }
+
+    /// A named tuple of the type with these fields, of which there are as many as values.
+    pub(crate) fn named_tuple_of(&self, of: &Arc<Vec<(Name, Type)>>, values: Vec<Value>) -> Result<Value, Fault> {
+        let names = of.iter().map(|(name, _)| name.clone()).collect();
+        let declared = of.iter().all(|(_, ty)| *ty != Type::Untyped).then(|| of.clone());
+        let fields = self.meter.fields(Kind::Tuple, values)?;
+        Ok(Value::NamedTuple(NamedTupleRef(Rc::new(NamedTupleObject { names, declared, fields }))))
     }
 
     pub(crate) fn structure(&self, ty: Arc<StructInfo>, values: Vec<Value>) -> Result<Value, Fault> {
@@ -279,8 +288,7 @@ impl<'m> Runtime<'m> {
             Type::Tuple(types) => zeros(types)?.map(|values| self.tuple(values)).transpose()?,
             Type::NamedTuple(fields) => {
                 let types: Vec<Type> = fields.iter().map(|(_, ty)| ty.clone()).collect();
-                let names = fields.iter().map(|(name, _)| name.clone()).collect();
-                zeros(&types)?.map(|values| self.named_tuple(names, values)).transpose()?
+                zeros(&types)?.map(|values| self.named_tuple_of(fields, values)).transpose()?
             }
             other => {
                 let types = structs::field_types(self.module, other);
@@ -312,9 +320,7 @@ impl<'m> Runtime<'m> {
     pub(crate) fn new_of(&self, ty: &Type, args: Vec<Value>) -> Result<Value, Fault> {
         match ty {
             Type::Tuple(_) => self.tuple(args),
-            Type::NamedTuple(fields) if fields.len() == args.len() => {
-                self.named_tuple(fields.iter().map(|(name, _)| name.clone()).collect(), args)
-            }
+            Type::NamedTuple(fields) if fields.len() == args.len() => self.named_tuple_of(fields, args),
             // From Julia 1.11 on: a place in memory and the dimensions.
             Type::Array(_) => match args.as_slice() {
                 [Value::MemoryRef(place), Value::Tuple(dims)] => {

@@ -232,8 +232,8 @@ fn joined(value: &Value, fields: Fields) -> Value {
     match value {
         Value::SimpleVector(_) => Value::SimpleVector(TupleRef(Rc::new(TupleObject { fields }))),
         Value::NamedTuple(tuple) => {
-            let names = tuple.0.names.clone();
-            Value::NamedTuple(NamedTupleRef(Rc::new(NamedTupleObject { names, fields })))
+            let (names, declared) = (tuple.0.names.clone(), tuple.0.declared.clone());
+            Value::NamedTuple(NamedTupleRef(Rc::new(NamedTupleObject { names, declared, fields })))
         }
         Value::Enum(object) => {
             let (ty, case) = (object.0.ty.clone(), object.0.case.clone());

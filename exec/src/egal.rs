@@ -43,8 +43,10 @@ impl Value {
                 (Value::Tuple(a), Value::Tuple(b)) | (Value::SimpleVector(a), Value::SimpleVector(b)) => {
                     Rc::ptr_eq(&a.0, &b.0) || contents(&a.0.fields, &b.0.fields, &mut pairs)
                 }
-                (Value::NamedTuple(a), Value::NamedTuple(b)) => {
-                    a.0.names == b.0.names && contents(&a.0.fields, &b.0.fields, &mut pairs)
+                (Value::NamedTuple(one), Value::NamedTuple(other)) => {
+                    one.0.names == other.0.names
+                        && (one.0.declared == other.0.declared || a.type_of() == b.type_of())
+                        && contents(&one.0.fields, &other.0.fields, &mut pairs)
                 }
                 (Value::Struct(a), Value::Struct(b)) => {
                     Rc::ptr_eq(&a.0, &b.0)

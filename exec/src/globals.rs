@@ -70,9 +70,7 @@ impl Runtime<'_> {
                 self.array(array.element.clone(), size.clone(), values)
             }
             (_, Type::Tuple(_)) => self.tuple(values),
-            (_, Type::NamedTuple(fields)) => {
-                self.named_tuple(fields.iter().map(|(name, _)| name.clone()).collect(), values)
-            }
+            (_, Type::NamedTuple(fields)) => self.named_tuple_of(fields, values),
             (_, ty) => match struct_info(self.module, ty, values.len()) {
                 Some(info) if info.names.len() == values.len() => self.structure(info, values),
                 _ => {

@@ -108,6 +108,8 @@ pub(crate) struct TupleObject {
 #[derive(Debug)]
 pub(crate) struct NamedTupleObject {
     pub(crate) names: Arc<[Name]>,
+    /// The type of which it was made; without one it is of the types of its values.
+    pub(crate) declared: Option<Arc<Vec<(Name, Type)>>>,
     pub(crate) fields: Fields,
 }
 
@@ -330,10 +332,13 @@ impl Value {
             Value::Type(ty) => Type::TypeOf(ty.clone()),
             Value::Function(name) => Type::Function(name.clone()),
             Value::Tuple(tuple) => Type::tuple(tuple.0.fields.values().iter().map(Value::shallow_type)),
-            Value::NamedTuple(tuple) => {
-                let types = tuple.0.fields.values().iter().map(Value::shallow_type);
-                Type::NamedTuple(Arc::new(tuple.0.names.iter().cloned().zip(types).collect()))
-            }
+            Value::NamedTuple(tuple) => match &tuple.0.declared {
+                Some(declared) => Type::NamedTuple(declared.clone()),
+                None => {
+                    let types = tuple.0.fields.values().iter().map(Value::shallow_type);
+                    Type::NamedTuple(Arc::new(tuple.0.names.iter().cloned().zip(types).collect()))
+                }
+            },
             Value::SimpleVector(_) => Type::named("Core.SimpleVector"),
             Value::Struct(object) => object.0.ty.ty.clone(),
             Value::Enum(object) => object.0.ty.clone(),
@@ -355,7 +360,7 @@ impl Value {
         fn limited(value: &Value, depth: usize, left: &mut usize) -> Type {
             let fields = match value {
                 Value::Tuple(tuple) => tuple.0.fields.values(),
-                Value::NamedTuple(tuple) => tuple.0.fields.values(),
+                Value::NamedTuple(tuple) if tuple.0.declared.is_none() => tuple.0.fields.values(),
                 other => return other.type_of(),
             };
             if depth == 0 || *left == 0 {

@@ -29,6 +29,8 @@ impl<F> Module<F> {
     /// assert_eq!(module.is_a(&vector("Point"), &floats), Some(false));
     /// assert_eq!(module.is_a(&vector("Main.Disc{Float64}"), &vector("Main.Disc")), Some(false));
     /// assert_eq!(module.is_a(&floats, &Type::parse("Vector{<:Real}")), Some(true));
+    /// // A named tuple is of the types with which it was made.
+    /// assert_eq!(module.is_a(&Type::parse("@NamedTuple{k::Int64}"), &Type::parse("@NamedTuple{k::Any}")), Some(false));
     /// ```
     pub fn is_a(&self, given: &Type, asked: &Type) -> Option<bool> {
         match (given, asked) {
@@ -71,7 +73,7 @@ impl<F> Module<F> {
             (Type::Function(given), Type::Function(asked)) => Some(self.are_one_function(given, asked)),
             _ => match (self.kind(given)?, self.kind(asked)?) {
                 (Kind::Scalar, Kind::Scalar) => Some(false),
-                (Kind::Array, Kind::Array) => self.is_same(given, asked),
+                (Kind::Array, Kind::Array) | (Kind::NamedTuple, Kind::NamedTuple) => self.is_same(given, asked),
                 // A type may have a longer name.
                 (Kind::Declared(a), Kind::Declared(b)) => Some(a == b),
                 (a, b) => (a != b).then_some(false),
@@ -88,6 +90,11 @@ impl<F> Module<F> {
     fn is_same(&self, a: &Type, b: &Type) -> Option<bool> {
         match (a, b) {
             (Type::Array(a), Type::Array(b)) if a.rank == b.rank => self.is_same(&a.element, &b.element),
+            (Type::NamedTuple(a), Type::NamedTuple(b)) => {
+                let same_names = a.iter().map(|(name, _)| name).eq(b.iter().map(|(name, _)| name));
+                let types = || all(a.iter().zip(b.iter()).map(|((_, a), (_, b))| self.is_same(a, b)));
+                if same_names { types() } else { Some(false) }
+            }
             (Type::Named(a), Type::Named(b)) if a != b => match (self.type_def(a), self.type_def(b)) {
                 (Some(a), Some(b)) => Some(a.name == b.name),
                 // Of other parameters they are others, whatever declares them.
@@ -106,6 +113,7 @@ impl<F> Module<F> {
             Type::String => Some(Kind::String),
             Type::Symbol => Some(Kind::Symbol),
             Type::Tuple(_) => Some(Kind::Tuple),
+            Type::NamedTuple(fields) => fields.iter().all(|(_, ty)| *ty != Type::Untyped).then_some(Kind::NamedTuple),
             // An array whose elements are of unknown type may be any array.
             Type::Array(array) => (array.element != Type::Untyped).then_some(Kind::Array),
             Type::Function(_) => Some(Kind::Function),
@@ -127,6 +135,7 @@ enum Kind<'m> {
     String,
     Symbol,
     Tuple,
+    NamedTuple,
     Array,
     Function,
     /// By the name with which it is declared.

@@ -124,7 +124,7 @@ impl Machine<'_> {
             }
             (Json::Array(_) | Json::Object(_), Type::NamedTuple(fields)) => {
                 let values = self.fields_from_json(module, json, ty, fields)?;
-                Ok(self.named_tuple(fields.iter().map(|(name, _)| name.clone()).collect(), values)?)
+                Ok(self.named_tuple_of(fields, values)?)
             }
             (Json::Array(_), Type::Array(array)) => self.array_from_json(module, json, &array.element, array.rank),
             (Json::Array(_) | Json::Object(_), Type::Ref(element)) => {

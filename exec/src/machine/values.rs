@@ -1,5 +1,7 @@
 //! Making values for a machine: arguments of its functions, and what is done with them.
 
+use std::sync::Arc;
+
 use ircode::wording::counted;
 use ircode::{Callee, Name, Type};
 
@@ -47,7 +49,12 @@ impl Machine<'_> {
         crate::builtins::zero_tangent_of(&self.runtime, value, ty).map_err(|fault| self.fatal(fault))
     }
 
-    /// A named tuple, of as many names as values.
+    /// A named tuple of the type with these fields, of which there are as many as values.
+    pub(crate) fn named_tuple_of(&self, of: &Arc<Vec<(Name, Type)>>, values: Vec<Value>) -> Result<Value, RunErrorKind> {
+        self.runtime.named_tuple_of(of, values).map_err(|fault| self.fatal(fault))
+    }
+
+    /// A named tuple of the types of its values, of as many names as these.
     ///
     /// # Errors
     ///

@@ -107,16 +107,21 @@ pub(crate) fn is_abstract(module: &Module<BBCode>, ty: &Type) -> bool {
 pub(crate) fn is_exact(module: &Module<BBCode>, ty: &Type) -> bool {
     match ty {
         Type::Scalar(_) | Type::Nothing | Type::String | Type::Symbol | Type::Function(_) => true,
-        Type::Array(array) => match &array.element {
-            Type::Any => true,
-            Type::Union(members) => members.iter().all(|member| is_exact(module, member)),
-            element => is_exact(module, element),
-        },
+        Type::Array(array) => is_exact_parameter(module, &array.element),
         Type::TypeOf(ty) => is_exact(module, ty),
         Type::Tuple(elements) => elements.iter().all(|element| is_exact(module, element)),
-        Type::NamedTuple(fields) => fields.iter().all(|(_, field)| is_exact(module, field)),
+        Type::NamedTuple(fields) => fields.iter().all(|(_, field)| is_exact_parameter(module, field)),
         Type::Named(name) => module.type_def(name).is_some() && !module.may_be_of_subclass(name),
         _ => false,
+    }
+}
+
+/// Whether a type of which arrays or named tuples are is one that the run can ask for: these have the types with which they were made, not those of what they hold.
+fn is_exact_parameter(module: &Module<BBCode>, ty: &Type) -> bool {
+    match ty {
+        Type::Any => true,
+        Type::Union(members) => members.iter().all(|member| is_exact(module, member)),
+        ty => is_exact(module, ty),
     }
 }
 

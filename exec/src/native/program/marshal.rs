@@ -269,8 +269,7 @@ impl Context {
         Ok(match ty {
             Type::Tuple(_) => self.runtime().tuple(values)?,
             Type::NamedTuple(fields) => {
-                let names = fields.iter().map(|(name, _)| name.clone()).collect();
-                self.runtime().named_tuple(names, values)?
+                self.runtime().named_tuple_of(fields, values)?
             }
             other => {
                 // An exception may have been made without its last fields.
