@@ -13,14 +13,14 @@ pub(super) use zero::zero_tangent;
 pub(crate) use zero::zero_tangent_of;
 
 use ircode::primitives::{Compute, lookup};
-use ircode::{Scalar, ScalarType};
+use ircode::{Scalar, ScalarType, Type};
 
 use super::control::position;
+use super::structs::field_types;
 use super::{Runtime, expected};
 use crate::error::RunErrorKind;
 use crate::machine::Fault;
-use crate::object::Fields;
-use crate::value::Value;
+use crate::value::{MemoryRef, Value};
 
 type Result<T> = std::result::Result<T, Fault>;
 
@@ -165,7 +165,8 @@ pub(super) fn cotangent_of(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<
 }
 
 /// `reset_shadow!(shadow)`: the floats that are in the object, or in the objects of a tuple, become 0.0, also those in tuples
-/// there. What else has identity stays as it is.
+/// there; in what may hold anything they become `nothing`, as what is there when the pullback is called again may be of another shape. What else has identity
+/// stays as it is.
 pub(super) fn reset_shadow(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let [shadow] = args else { return Err(expected("a shadow")) };
     let mut work = vec![shadow.clone()];
@@ -176,32 +177,48 @@ pub(super) fn reset_shadow(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<
             Value::Array(array) => {
                 let length = array.length();
                 let place = array.0.place.borrow().clone();
-                reset(runtime, &mut place.0.memory.0.fields.borrow_mut(), place.0.offset, length)?;
+                reset_memory(runtime, &place.0.memory, place.0.offset, length)?;
             }
-            Value::Memory(memory) => reset(runtime, &mut memory.0.fields.borrow_mut(), 0, usize::MAX)?,
-            Value::MemoryRef(place) => {
-                reset(runtime, &mut place.0.memory.0.fields.borrow_mut(), 0, usize::MAX)?;
-            }
+            Value::Memory(memory) => reset_memory(runtime, memory, 0, usize::MAX)?,
+            Value::MemoryRef(place) => reset_memory(runtime, &place.0.memory, 0, usize::MAX)?,
             Value::Struct(object) if object.0.ty.mutable => {
-                reset(runtime, &mut object.0.fields.borrow_mut(), 0, usize::MAX)?;
+                let mut fields = object.0.fields.borrow_mut();
+                if fields.values().iter().any(|value| matches!(value, Value::Scalar(_) | Value::Tuple(_))) {
+                    let types = field_types(runtime.module, &object.0.ty.ty);
+                    for (at, value) in fields.values_mut().iter_mut().enumerate() {
+                        reset(runtime, value, types.get(at).is_some_and(Type::is_unknown))?;
+                    }
+                }
             }
-            Value::Stack(stack) => reset(runtime, &mut stack.0.fields.borrow_mut(), 0, usize::MAX)?,
+            Value::Stack(stack) => {
+                for value in stack.0.fields.borrow_mut().values_mut() {
+                    reset(runtime, value, stack.0.element.is_unknown())?;
+                }
+            }
             _ => return Err(expected("a shadow")),
         }
     }
     Ok(Value::Nothing)
 }
 
-fn reset(runtime: &Runtime<'_>, fields: &mut Fields, from: usize, count: usize) -> Result<()> {
-    for value in fields.values_mut().iter_mut().skip(from).take(count) {
-        let leaf = |leaf: &Value| match float(leaf) {
-            Some(scalar) => Some(zero_float(scalar.scalar_type())),
-            None => Some(leaf.clone()),
-        };
-        match value {
-            Value::Tuple(_) => *value = map_leaves(runtime, value, false, leaf)?,
-            value => *value = leaf(value).unwrap_or(Value::Nothing),
-        }
+fn reset_memory(runtime: &Runtime<'_>, memory: &MemoryRef, from: usize, count: usize) -> Result<()> {
+    let is_anything = memory.0.element.is_unknown();
+    for value in memory.0.fields.borrow_mut().values_mut().iter_mut().skip(from).take(count) {
+        reset(runtime, value, is_anything)?;
+    }
+    Ok(())
+}
+
+/// Makes the floats in a place of a shadow zero, where values of one type may be, or anything.
+fn reset(runtime: &Runtime<'_>, value: &mut Value, is_anything: bool) -> Result<()> {
+    let leaf = |leaf: &Value| match float(leaf) {
+        Some(_) if is_anything => Some(Value::Nothing),
+        Some(scalar) => Some(zero_float(scalar.scalar_type())),
+        None => Some(leaf.clone()),
+    };
+    match value {
+        Value::Tuple(_) => *value = map_leaves(runtime, value, is_anything, leaf)?,
+        value => *value = leaf(value).unwrap_or(Value::Nothing),
     }
     Ok(())
 }
