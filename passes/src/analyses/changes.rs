@@ -4,6 +4,8 @@
 //! from a value of which the function shows how it is made. Where only what is seen counts, what is put in objects is followed there; elsewhere it counts as
 //! changed.
 
+use std::collections::VecDeque;
+
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::primitives::ResultType;
@@ -39,9 +41,24 @@ const PASS_ON: &[&str] = &[
     "vec",
     "new_case",
     "payload",
-    "partial_apply",
-    "captured",
     "splat_tuple",
+];
+
+/// Those of them that give a part.
+const TAKE: &[&str] = &["getfield", "getproperty", "getindex", "arrayref", "const_arrayref", "memoryrefget", "payload"];
+
+/// Primitives that put operands in the object that they change.
+const PUT: &[&str] = &[
+    "setindex!",
+    "arrayset",
+    "setfield!",
+    "setproperty!",
+    "push!",
+    "fill!",
+    "memoryrefset!",
+    "stack_push!",
+    "stack_set!",
+    "slot_set!",
 ];
 
 /// Primitives whose changed operand is not the first one.
@@ -52,7 +69,7 @@ const SECOND: &[&str] = &["arrayset"];
 struct Origins {
     /// The arguments that it may be, or be a part of.
     arguments: u64,
-    /// The arguments that were put in it, or in an object of which it is a part.
+    /// The arguments that were put in it. What is taken out of it may be something else.
     held: u64,
     global: Option<usize>,
 }
@@ -62,7 +79,8 @@ impl Origins {
         Origins {
             arguments: self.arguments | other.arguments,
             held: self.held | other.held,
-            global: self.global.or(other.global),
+            // The least, so that it does not matter what is met first.
+            global: self.global.into_iter().chain(other.global).min(),
         }
     }
 
@@ -72,7 +90,7 @@ impl Origins {
 
     /// Of a part of this value.
     fn part(self) -> Origins {
-        Origins { arguments: self.arguments | self.held, ..self }
+        Origins { held: 0, ..self }
     }
 
     /// Of a new object in which this value is put.
@@ -215,22 +233,35 @@ impl Flow<'_> {
     /// What the function does, as far as that is known of those that it calls, and the first place where it may change a global constant.
     fn summary(&self) -> (Summary, Option<(InstId, usize)>) {
         let mut origins: SecondaryMap<InstId, Origins> = SecondaryMap::with_capacity(self.bb.inst_count());
-        let insts: Vec<_> = self.bb.all_insts().collect();
         let (mut summary, mut change) = (Summary::default(), None);
-        loop {
-            let mut again = false;
-            for (id, inst) in insts.iter().filter(|(_, inst)| may_hold_array(self.module, &inst.ty)) {
+        // A statement is looked at again when more is known of what it gives or uses.
+        let mut work: VecDeque<InstId> = self.bb.all_insts().map(|(id, _)| id).collect();
+        let mut waits: SecondaryMap<InstId, ()> = work.iter().map(|&id| (id, ())).collect();
+        let mut changed: Vec<InstId> = Vec::new();
+        while let Some(id) = work.pop_front() {
+            waits.remove(id);
+            let Some(inst) = self.bb.inst(id) else { continue };
+            if may_hold_array(self.module, &inst.ty) {
                 let of = self.result(&inst.stmt, &origins);
-                again |= add(&mut origins, *id, of);
-            }
-            if self.counts == Counts::WhatIsSeen {
-                // From the end, as what is put in a part is in the whole, which comes before.
-                for (id, inst) in insts.iter().rev() {
-                    again |= self.put(*id, &inst.stmt, &mut origins, &mut summary.put);
+                if add(&mut origins, id, of) {
+                    changed.push(id);
                 }
             }
-            if !again {
-                break;
+            if self.counts == Counts::WhatIsSeen {
+                for (into, of) in self.put(id, &inst.stmt, &origins) {
+                    match into {
+                        Operand::Value(into) if add(&mut origins, into, of) => changed.push(into),
+                        Operand::Argument(argument) => summary.put |= of.held & !argument.index().map_or(0, bit),
+                        _ => {}
+                    }
+                }
+            }
+            for value in changed.drain(..) {
+                for next in [vec![value], self.bb.users(value)].concat() {
+                    if waits.insert(next, ()).is_none() {
+                        work.push_back(next);
+                    }
+                }
             }
         }
         for (id, inst) in self.bb.all_insts().filter(|(_, inst)| self.may_fail || inst.ty != Type::Bottom) {
@@ -246,41 +277,54 @@ impl Flow<'_> {
         (summary, change)
     }
 
-    /// Notes in `origins` what a statement puts in values, itself or as it takes something of them in which something is put, and in `put` what it puts in
-    /// arguments; whether that says more.
+    /// What a statement puts in values and arguments, itself or as it gives them, or a part of them, and something is put in that.
     fn put(
         &self,
         id: InstId,
         stmt: &Stmt<Ids>,
-        origins: &mut SecondaryMap<InstId, Origins>,
-        put: &mut u64,
-    ) -> bool {
-        let mut again = false;
-        let mut hold = |into: &Operand<Ids>, of: Origins, origins: &mut SecondaryMap<InstId, Origins>| match into {
-            Operand::Value(into) => again |= add(origins, *into, of),
-            Operand::Argument(argument) => *put |= of.held & !argument.index().map_or(0, bit),
-            _ => {}
-        };
+        origins: &SecondaryMap<InstId, Origins>,
+    ) -> Vec<(Operand<Ids>, Origins)> {
         let held = Origins { held: origins.get(id).map_or(0, |origins| origins.held), ..Origins::default() };
+        let mut found: Vec<(Operand<Ids>, Origins)> = Vec::new();
         if let Some((primitive, args)) = self.module.primitive_call(stmt)
             && primitive.effects.writes
         {
-            let mut args = args.iter().skip(usize::from(SECOND.contains(&primitive.name)));
-            if let Some(object) = args.next() {
-                hold(object, self.all(args, origins).put().or(held), origins);
+            if let ResultType::Operand(given) = primitive.result {
+                found.extend(args.get(given).map(|given| (given.clone(), held)));
+            }
+            if let Some((object, values)) =
+                args.get(usize::from(SECOND.contains(&primitive.name))..).and_then(<[_]>::split_first)
+            {
+                let shared = |value: &&Operand<Ids>| match primitive.name {
+                    "copyto!" | "slot_copy!" => self.shares_contents(Some(value)),
+                    name => PUT.contains(&name),
+                };
+                found.push((object.clone(), self.all(values.iter().filter(shared), origins).put()));
             }
         } else if let Some((callee, args)) = called(self.module, stmt) {
-            let kept = self.summaries.get(&callee).copied().unwrap_or_default().put;
-            let kept = self.passed(stmt, args, kept, origins).put().or(held);
-            args.iter().for_each(|arg| hold(arg, kept, origins));
+            let summary = self.summaries.get(&callee).copied().unwrap_or_default();
+            let kept = self.passed(stmt, args, summary.put, origins).put().or(held);
+            found.extend(args.iter().map(|arg| (arg.clone(), kept)));
         } else if self.passes_on(stmt) {
             let taken = self.module.primitive_call(stmt).filter(|(primitive, _)| primitive.name == "getfield");
             match taken.and_then(|(_, args)| self.field(args)) {
-                Some(field) => hold(field, held, origins),
-                None => stmt.for_each_operand(&mut |operand| hold(operand, held, origins)),
+                Some(field) => found.push((field.clone(), held)),
+                None => stmt.for_each_operand(&mut |operand| found.push((operand.clone(), held))),
             }
         }
-        again
+        found.retain(|(into, of)| of.held != 0 && self.may_hold_objects(into));
+        found
+    }
+
+    /// Whether what can be changed may be put in the value of an operand.
+    fn may_hold_objects(&self, operand: &Operand<Ids>) -> bool {
+        match type_of(self.module, self.bb, operand) {
+            Type::Array(array) => may_hold_array(self.module, &array.element),
+            Type::Ref(element) | Type::Memory(element) | Type::MemoryRef(element) | Type::Stack(element) => {
+                may_hold_array(self.module, &element)
+            }
+            ty => may_hold_array(self.module, &ty),
+        }
     }
 
     fn origin(&self, operand: &Operand<Ids>, origins: &SecondaryMap<InstId, Origins>) -> Origins {
@@ -349,16 +393,17 @@ impl Flow<'_> {
                     Some(field) => self.origin(field, origins),
                     None => self.all(args.first(), origins).part(),
                 },
+                name if TAKE.contains(&name) => self.all(args, origins).part(),
                 _ => match primitive.result {
                     ResultType::Operand(operand) if seen => self.all(args.get(operand), origins),
-                    _ => self.all(args, origins).part(),
+                    _ => self.all(args, origins),
                 },
             };
         }
         match called(self.module, stmt) {
             Some((callee, args)) => {
                 let result = self.summaries.get(&callee).copied().unwrap_or_default().result;
-                let given_back = self.passed(stmt, args, result.arguments, origins).part();
+                let given_back = self.passed(stmt, args, result.arguments, origins);
                 let held = self.passed(stmt, args, result.held, origins).put();
                 given_back.or(held).or(Origins { global: result.global, ..Origins::default() })
             }
@@ -377,7 +422,14 @@ impl Flow<'_> {
             };
         }
         match stmt {
-            Stmt::Expr(expr) => expr.head == Head::New && !self.makes_object(&expr.args),
+            Stmt::Expr(expr) => {
+                let is_ref = expr
+                    .args
+                    .first()
+                    .and_then(|ty| self.module.named_type(ty))
+                    .is_some_and(|ty| matches!(ty, Type::Ref(_)));
+                expr.head == Head::New && !is_ref && !self.makes_object(&expr.args)
+            }
             Stmt::Call(_) | Stmt::Invoke(_) => called(self.module, stmt).is_some(),
             _ => true,
         }
@@ -415,6 +467,8 @@ impl Flow<'_> {
             }
             return match primitive.name {
                 "print" | "println" => Origins::default(),
+                // What they call is not seen.
+                "map" | "broadcast" if self.counts == Counts::WhatIsSeen => Origins::default(),
                 "copyto!" if !self.shares_contents(args.first()) => self.all(args.first(), origins),
                 // Derivatives do not depend on what has no tangent, such as a counter.
                 "setfield!" | "setproperty!" | "arrayset" | "setindex!"

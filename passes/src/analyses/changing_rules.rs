@@ -91,7 +91,7 @@ fn returns_object(module: &Module<BBCode>, bb: &BBCode) -> bool {
 /// Structs in structs are looked into so deep.
 const DEEPEST: usize = 4;
 
-/// Whether all values of a type are or hold what can be changed.
+/// Whether values of a type are or hold what can be changed: all of them, or those of some cases of an enum.
 fn holds_object(module: &Module<BBCode>, ty: &Type, deepest: usize) -> bool {
     let Some(below) = deepest.checked_sub(1) else { return false };
     match ty {
@@ -100,8 +100,12 @@ fn holds_object(module: &Module<BBCode>, ty: &Type, deepest: usize) -> bool {
             Some(TypeKind::Struct { mutable, fields }) => {
                 *mutable || fields.iter().any(|(_, field)| holds_object(module, field, below))
             }
-            _ => false,
+            Some(TypeKind::Enum { cases }) => {
+                cases.iter().flat_map(|(_, payload)| payload).any(|part| holds_object(module, part, below))
+            }
+            None => false,
         },
+        Type::NamedTuple(fields) => fields.iter().any(|(_, field)| holds_object(module, field, below)),
         Type::Tuple(parts) => parts.iter().any(|part| holds_object(module, part, below)),
         _ => false,
     }
