@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
+use ircode::Type;
+
 use crate::object::Fields;
 use crate::value::Value;
 
@@ -45,7 +47,7 @@ impl Value {
                 }
                 (Value::NamedTuple(one), Value::NamedTuple(other)) => {
                     one.0.names == other.0.names
-                        && (one.0.declared == other.0.declared || a.type_of() == b.type_of())
+                        && (one.0.declared == other.0.declared || is_same_type(&a.type_of(), &b.type_of(), &is_one_name))
                         && contents(&one.0.fields, &other.0.fields, &mut pairs)
                 }
                 (Value::Struct(a), Value::Struct(b)) => {
@@ -100,6 +102,27 @@ impl Value {
                 None => return hash,
             }
         }
+    }
+}
+
+/// Whether two names are of one type: one may have the module before it.
+fn is_one_name(a: &str, b: &str) -> bool {
+    let ends = |long: &str, short: &str| long.strip_suffix(short).is_some_and(|before| before.ends_with('.'));
+    a == b || ends(a, b) || ends(b, a)
+}
+
+/// Whether two types are one, though the members of unions may stand in another order, and names be the same in this sense.
+pub(crate) fn is_same_type(a: &Type, b: &Type, is_one_name: &dyn Fn(&str, &str) -> bool) -> bool {
+    let is_same = |a: &Type, b: &Type| is_same_type(a, b, is_one_name);
+    match (a, b) {
+        (Type::Union(a), Type::Union(b)) => a.len() == b.len() && a.iter().all(|a| b.iter().any(|b| is_same(a, b))),
+        (Type::Tuple(a), Type::Tuple(b)) => a.len() == b.len() && a.iter().zip(b.iter()).all(|(a, b)| is_same(a, b)),
+        (Type::NamedTuple(a), Type::NamedTuple(b)) => {
+            a.len() == b.len() && a.iter().zip(b.iter()).all(|((a, of_a), (b, of_b))| a == b && is_same(of_a, of_b))
+        }
+        (Type::Array(a), Type::Array(b)) => a.rank == b.rank && is_same(&a.element, &b.element),
+        (Type::Named(a), Type::Named(b)) => is_one_name(a, b),
+        (a, b) => a == b,
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use ircode::{GlobalConstant, GlobalPart, GlobalValue, Type};
 
-use crate::builtins::Runtime;
+use crate::builtins::{Runtime, field_types};
 use crate::constants::global_value;
 use crate::error::RunErrorKind;
 use crate::machine::Fault;
@@ -87,7 +87,18 @@ impl Runtime<'_> {
         match declared.value() {
             GlobalValue::Numbers { elements, .. } => Ok(elements.iter().cloned().map(Value::Scalar).collect()),
             GlobalValue::Elements { elements: parts, .. } | GlobalValue::Fields(parts) => {
-                parts.iter().map(|part| self.part(index, part)).collect()
+                let types = field_types(self.module, declared.ty());
+                let of = |at: usize| match declared.ty() {
+                    Type::Array(array) => Some(&array.element),
+                    Type::Tuple(types) => types.get(at),
+                    Type::NamedTuple(fields) => fields.get(at).map(|(_, ty)| ty),
+                    _ => types.get(at),
+                };
+                let part = |(at, part)| {
+                    let made = self.part(index, part)?;
+                    of(at).map_or(Ok(made.clone()), |ty| self.made_of(made.clone(), ty))
+                };
+                parts.iter().enumerate().map(part).collect()
             }
         }
     }
@@ -100,6 +111,31 @@ impl Runtime<'_> {
             GlobalPart::Constant(constant) => self.constant(constant),
             GlobalPart::Global(global) => Ok(global_value(self.module, global)),
             GlobalPart::Undefined => Ok(Value::Undefined),
+        }
+    }
+
+    /// A constant where one of this type stands: the named tuples in it have the types that are declared.
+    fn made_of(&self, value: Value, ty: &Type) -> Result<Value, Fault> {
+        match (&value, ty) {
+            (Value::NamedTuple(tuple), Type::NamedTuple(fields))
+                if tuple.0.declared.is_none() && tuple.0.names.iter().eq(fields.iter().map(|(name, _)| name)) =>
+            {
+                let parts = tuple.0.fields.values().iter().zip(fields.iter());
+                let parts = parts.map(|(part, (_, ty))| self.made_of(part.clone(), ty)).collect::<Result<_, _>>()?;
+                self.named_tuple_of(fields, parts)
+            }
+            (Value::Tuple(tuple), Type::Tuple(types))
+                if tuple
+                    .0
+                    .fields
+                    .values()
+                    .iter()
+                    .any(|part| matches!(part, Value::Tuple(_) | Value::NamedTuple(_))) =>
+            {
+                let parts = tuple.0.fields.values().iter().zip(types.iter());
+                self.tuple(parts.map(|(part, ty)| self.made_of(part.clone(), ty)).collect::<Result<_, _>>()?)
+            }
+            _ => Ok(value),
         }
     }
 

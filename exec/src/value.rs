@@ -9,6 +9,7 @@ use ircode::{
     ClosureType, Constant, Name, Scalar, Type, is_below, is_nearer, is_parameter_below, is_same_function, open_tuple,
 };
 
+use crate::egal::is_same_type;
 use crate::error::RunErrorKind;
 use crate::object::{Fields, Kind};
 
@@ -518,7 +519,7 @@ pub(crate) fn known_isa(value: &Value, ty: &Type) -> Option<bool> {
             is_below(&value.type_of(), above, ty)
         }
         (other, _) => match value.type_of() {
-            own if own == *other => Some(true),
+            own if is_same_type(&own, other, &|a, b| a == b) => Some(true),
             // A declared type may be named in two ways.
             own => (!own.names_declared() || !other.names_declared()).then_some(false),
         },

@@ -29,6 +29,8 @@ impl<F> Module<F> {
     /// assert_eq!(module.is_a(&vector("Point"), &floats), Some(false));
     /// assert_eq!(module.is_a(&vector("Main.Disc{Float64}"), &vector("Main.Disc")), Some(false));
     /// assert_eq!(module.is_a(&floats, &Type::parse("Vector{<:Real}")), Some(true));
+    /// let unions = [Type::array(Type::union([Type::Nothing, Type::INT64]), 1), Type::array(Type::union([Type::INT64, Type::Nothing]), 1)];
+    /// assert_eq!(module.is_a(&unions[0], &unions[1]), Some(true));
     /// // A named tuple is of the types with which it was made.
     /// assert_eq!(module.is_a(&Type::parse("@NamedTuple{k::Int64}"), &Type::parse("@NamedTuple{k::Any}")), Some(false));
     /// ```
@@ -94,6 +96,9 @@ impl<F> Module<F> {
                 let same_names = a.iter().map(|(name, _)| name).eq(b.iter().map(|(name, _)| name));
                 let types = || all(a.iter().zip(b.iter()).map(|((_, a), (_, b))| self.is_same(a, b)));
                 if same_names { types() } else { Some(false) }
+            }
+            (Type::Union(a), Type::Union(b)) if a.len() == b.len() => {
+                all(a.iter().map(|a| any(b.iter().map(|b| self.is_same(a, b)))))
             }
             (Type::Named(a), Type::Named(b)) if a != b => match (self.type_def(a), self.type_def(b)) {
                 (Some(a), Some(b)) => Some(a.name == b.name),

@@ -116,7 +116,7 @@ pub(super) fn fields_of(value: &Value) -> Option<Vec<Value>> {
 }
 
 /// The types of the fields of a struct, or of a reference; none of what is neither.
-pub(super) fn field_types(module: &Module<IRCode>, ty: &Type) -> Vec<Type> {
+pub(crate) fn field_types(module: &Module<IRCode>, ty: &Type) -> Vec<Type> {
     match ty {
         Type::Ref(element) => vec![(**element).clone()],
         Type::Named(name) => match module.type_def(name).map(|def| &def.kind) {

@@ -186,13 +186,14 @@ pub(super) fn reset_shadow(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<
                 if fields.values().iter().any(|value| matches!(value, Value::Scalar(_) | Value::Tuple(_))) {
                     let types = field_types(runtime.module, &object.0.ty.ty);
                     for (at, value) in fields.values_mut().iter_mut().enumerate() {
-                        reset(runtime, value, types.get(at).is_some_and(Type::is_unknown))?;
+                        // Of what is in a box nobody knows the type.
+                        reset(runtime, value, types.get(at).unwrap_or(&Type::Any))?;
                     }
                 }
             }
             Value::Stack(stack) => {
                 for value in stack.0.fields.borrow_mut().values_mut() {
-                    reset(runtime, value, stack.0.element.is_unknown())?;
+                    reset(runtime, value, &stack.0.element)?;
                 }
             }
             _ => return Err(expected("a shadow")),
@@ -202,23 +203,36 @@ pub(super) fn reset_shadow(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<
 }
 
 fn reset_memory(runtime: &Runtime<'_>, memory: &MemoryRef, from: usize, count: usize) -> Result<()> {
-    let is_anything = memory.0.element.is_unknown();
     for value in memory.0.fields.borrow_mut().values_mut().iter_mut().skip(from).take(count) {
-        reset(runtime, value, is_anything)?;
+        reset(runtime, value, &memory.0.element)?;
     }
     Ok(())
 }
 
-/// Makes the floats in a place of a shadow zero, where values of one type may be, or anything.
-fn reset(runtime: &Runtime<'_>, value: &mut Value, is_anything: bool) -> Result<()> {
-    let leaf = |leaf: &Value| match float(leaf) {
-        Some(_) if is_anything => Some(Value::Nothing),
-        Some(scalar) => Some(zero_float(scalar.scalar_type())),
-        None => Some(leaf.clone()),
-    };
-    match value {
-        Value::Tuple(_) => *value = map_leaves(runtime, value, is_anything, leaf)?,
-        value => *value = leaf(value).unwrap_or(Value::Nothing),
+/// Makes the floats in a place of a shadow zero, where values of this type may be.
+fn reset(runtime: &Runtime<'_>, value: &mut Value, ty: &Type) -> Result<()> {
+    match (&*value, ty) {
+        (Value::Tuple(tuple), Type::Tuple(types)) if types.len() == tuple.0.fields.values().len() => {
+            let mut parts = tuple.0.fields.values().to_vec();
+            for (part, ty) in parts.iter_mut().zip(types.iter()) {
+                reset(runtime, part, ty)?;
+            }
+            *value = runtime.tuple(parts)?;
+        }
+        (Value::Tuple(_), _) => {
+            let is_anything = ty.is_unknown();
+            *value = map_leaves(runtime, value, is_anything, |leaf| Some(zero_or_nothing(leaf, is_anything)))?;
+        }
+        (leaf, ty) => *value = zero_or_nothing(leaf, ty.is_unknown()),
     }
     Ok(())
+}
+
+/// The zero of a part of a tangent that is a float, `nothing` where anything may stand; other parts as they are.
+fn zero_or_nothing(leaf: &Value, is_anything: bool) -> Value {
+    match float(leaf) {
+        Some(_) if is_anything => Value::Nothing,
+        Some(scalar) => zero_float(scalar.scalar_type()),
+        None => leaf.clone(),
+    }
 }

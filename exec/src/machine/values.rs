@@ -50,7 +50,11 @@ impl Machine<'_> {
     }
 
     /// A named tuple of the type with these fields, of which there are as many as values.
-    pub(crate) fn named_tuple_of(&self, of: &Arc<Vec<(Name, Type)>>, values: Vec<Value>) -> Result<Value, RunErrorKind> {
+    pub(crate) fn named_tuple_of(
+        &self,
+        of: &Arc<Vec<(Name, Type)>>,
+        values: Vec<Value>,
+    ) -> Result<Value, RunErrorKind> {
         self.runtime.named_tuple_of(of, values).map_err(|fault| self.fatal(fault))
     }
 

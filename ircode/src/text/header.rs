@@ -144,12 +144,26 @@ impl Header {
             self.parameters.push((None, ty));
             return Ok(());
         }
-        if !is_identifier(name) {
+        if !name.starts_with("var\"") && !is_identifier(name) {
             let message = format!("`{name}` is no name of a parameter");
             return Err(Diagnostic::error(span, message, "expected a name or `_n`"));
         }
-        self.parameters.push((Some(Name::from(name)), ty));
+        self.parameters.push((Some(parameter_name(name, span.start)?), ty));
         Ok(())
+    }
+}
+
+/// A name as it is written, or in `var"…"`.
+fn parameter_name(text: &str, at: usize) -> Read<Name> {
+    let mut cursor = Cursor::new(text, at);
+    if !cursor.starts_with("var\"") {
+        return Ok(Name::from(text));
+    }
+    cursor.expect("var")?;
+    let name = cursor.string()?;
+    match cursor.at_end() {
+        true => Ok(Name::from(name)),
+        false => Err(cursor.expected("`::` and the type of the parameter")),
     }
 }
 

@@ -268,9 +268,7 @@ impl Context {
     fn aggregate(&mut self, ty: &Type, mut values: Vec<Value>) -> Result<Value> {
         Ok(match ty {
             Type::Tuple(_) => self.runtime().tuple(values)?,
-            Type::NamedTuple(fields) => {
-                self.runtime().named_tuple_of(fields, values)?
-            }
+            Type::NamedTuple(fields) => self.runtime().named_tuple_of(fields, values)?,
             other => {
                 // An exception may have been made without its last fields.
                 while let Some(Value::Undefined) = values.last() {
