@@ -472,9 +472,21 @@ function concatenated(::Val{3}, first::AbstractMatrix, rest::AbstractMatrix...)
     return reshape(hcat(first, rest...), size(first, 1), size(first, 2), 1 + length(rest))
 end
 
-"The slices of a matrix."
+"The arrays of a vector behind one another, as `cat(parts...; dims = d)` has them."
+concatenated_all(::Val{1}, parts::Vector{<:AbstractVecOrMat}) = reduce(vcat, parts)
+concatenated_all(::Val{2}, parts::Vector{<:AbstractVecOrMat}) = reduce(hcat, parts)
+function concatenated_all(::Val{3}, parts::Vector{<:AbstractMatrix})
+    rows, columns = size(first(parts))
+    all(part -> size(part) == (rows, columns), parts) || throw(DimensionMismatch("matrices of different sizes are put behind one another"))
+    return reshape(reduce(hcat, parts), rows, columns, length(parts))
+end
+
+"The slices of an array."
 slices(::Val{1}, A::AbstractMatrix) = eachrow(A)
 slices(::Val{2}, A::AbstractMatrix) = eachcol(A)
+slices(::Val{1}, A::AbstractArray{<:Any,3}) = (view(A, i, :, :) for i in axes(A, 1))
+slices(::Val{2}, A::AbstractArray{<:Any,3}) = (view(A, :, i, :) for i in axes(A, 2))
+slices(::Val{3}, A::AbstractArray{<:Any,3}) = (view(A, :, :, i) for i in axes(A, 3))
 
 "What was at a place of a vector, or at several, which is taken out of it."
 function taken_out!(v::Vector, at::Union{Int,UnitRange{Int}})

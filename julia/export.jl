@@ -151,6 +151,8 @@ function exported_code(mi::Core.MethodInstance, instances::Instances)
     ci, result, ir = code
     ir.argtypes[1] = mi.specTypes.parameters[1]
     leave_logging_out!(ir)
+    leave_threads_out!(ir)
+    call_at_once!(ir)
     use_plain_numbers!(ir)
     use_plain_elements!(ir)
     use_plain_powers!(ir)

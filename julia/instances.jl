@@ -464,7 +464,7 @@ end
 "The name of a function in the module where it is defined, by which a dump knows its methods: others import it."
 function own_global(@nospecialize(x))
     f = x isa GlobalRef && is_fixed(x) ? getfield(x.mod, x.name) : nothing
-    return f isa Function && is_global_function(f) && !Base.isexported(Base, x.name) ? GlobalRef(parentmodule(f), nameof(f)) : x
+    return f isa Function && is_global_function(f) && !is_of_base(f) ? GlobalRef(parentmodule(f), nameof(f)) : x
 end
 
 # A type is an object, too, but not one of the fields that its values have.

@@ -207,6 +207,8 @@ number of its arguments is known only when it runs. `nothing` if there is no suc
 function splat_call(ir, rows::Columns, stmt::Expr)
     f, parts = splatted(stmt)
     F, types = argument_type(ir, rows, f), argument_types(ir, rows, parts)
+    concatenation = concatenation_of_all(rows, F, parts, types)
+    concatenation === nothing || return concatenation
     # Tuples whose elements may be of several types are tuples of several types, of which the run chooses.
     is_of_tuples(@nospecialize(ty)) = all(member -> member <: Tuple && isconcretetype(member), Base.uniontypes(type_told_apart(ty)))
     is_of_several = !all(isconcretetype, types) && all(is_of_tuples, types) && !(F <: Core.Builtin)
@@ -216,10 +218,23 @@ function splat_call(ir, rows::Columns, stmt::Expr)
     return Expr(:call, GlobalRef(Portable, nameof(called)), named_as_type(f), before..., parts...)
 end
 
+"The call that puts the arrays of a vector behind one another, `cat(parts...; dims = d)`, along a dimension that is known."
+function concatenation_of_all(rows::Columns, @nospecialize(F), parts, types)
+    F isa DataType && nameof(F) === Symbol("#cat##kw") && length(parts) == 2 || return nothing
+    known = known_operand(rows, parts[1])
+    known !== nothing && known.value isa Tuple{NamedTuple{(:dims,),Tuple{Int}},typeof(cat)} || return nothing
+    along = Val(known.value[1].dims)
+    hasmethod(Portable.concatenated_all, Tuple{typeof(along),types[2]}) || return nothing
+    return Expr(:call, GlobalRef(Portable, :concatenated_all), along, parts[2])
+end
+
+"Whether a function is one that Base exports, by the name that its type has."
+is_of_base(f::Function) = is_global_function(f) && Base.isexported(Base, nameof(f)) && getfield(Base, nameof(f)) === f
+
 "A function by the name that its type has, whatever the module where it stands calls it."
 function named_as_type(@nospecialize(x))
     f = x isa GlobalRef ? known_object(x) : nothing
-    return f isa Function && is_global_function(f) && Base.isexported(Base, nameof(f)) ? GlobalRef(Base, nameof(f)) : x
+    return f isa Function && is_of_base(f) ? GlobalRef(Base, nameof(f)) : x
 end
 
 "What a call with elements calls, and the values whose elements these are."
