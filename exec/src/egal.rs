@@ -47,7 +47,8 @@ impl Value {
                 }
                 (Value::NamedTuple(one), Value::NamedTuple(other)) => {
                     one.0.names == other.0.names
-                        && (one.0.declared == other.0.declared || is_same_type(&a.type_of(), &b.type_of(), &is_one_name))
+                        && (one.0.declared == other.0.declared
+                            || is_same_type(&a.type_of(), &b.type_of(), &is_one_name))
                         && contents(&one.0.fields, &other.0.fields, &mut pairs)
                 }
                 (Value::Struct(a), Value::Struct(b)) => {

@@ -99,14 +99,6 @@ end
 @case("dictionary_without_a_key", u -> (d = Dict{Any,Any}(1 => u[1], "two" => u[2]); delete!(d, 1); haskey(d, 1) ? u[3] : get(d, "two", 0.0)^2 + get(d, 5, u[3])), [0.7, 1.3, -0.4])
 @case("dictionary_of_many_keys", u -> (d = Dict(); for i in 1:20; d[i] = u[1] * i; end; d[7.0] * d[20]), [0.7])
 
-# Layers of several kinds in one array.
-struct DenseLayer{T}; weights::Matrix{T}; bias::Vector{T}; end
-(layer::DenseLayer)(x) = tanh.(layer.weights * x .+ layer.bias)
-rectified(x) = max.(x, 0.1)
-dense_layer(v) = DenseLayer(reshape(v[1:4], 2, 2), v[5:6])
-@case("objects_and_closures_as_layers", v -> (x = v[1:2]; for layer in [dense_layer(v), x -> x .* 2, dense_layer(2v)]; x = layer(x); end; sum(x)), [0.4, 0.3, -0.2, 0.9, 0.1, 0.7])
-@case("objects_and_functions_as_layers", v -> (x = v[1:2]; for layer in [dense_layer(v), rectified, dense_layer(2v)]; x = layer(x); end; sum(x)), [0.4, 0.3, -0.2, 0.9, 0.1, 0.7])
-
 # Keyword arguments, and named tuples, in which a value may be nothing, or a number of another type.
 scaled_if(x; k = nothing) = k === nothing ? x : x * k
 @case("keyword_that_may_be_nothing", v -> (k = v[1] > 0.5 ? v[2] : nothing; scaled_if(v[3]; k = k)), [0.7, 1.3, -0.4])
