@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use exec::{Machine, Value};
-use ircode::{Callee, Function, Head, IRCode, Module, Name, Operand, Stmt, Type, parse_module};
+use ircode::{Callee, Function, Head, IRCode, Module, Name, Stmt, Type, parse_module};
 use serde_json::Value as Json;
 
 /// The folder of the files.
@@ -74,7 +74,7 @@ fn part(module: &Module<IRCode>, root: usize) -> Module<IRCode> {
                 Type::Union(members) => members.iter().flat_map(of_one).collect(),
                 ty => of_one(ty),
             };
-            let callees: Vec<usize> = match stmt {
+            let callees = match stmt {
                 Stmt::Invoke(invoke) => {
                     let callee = invoke.instance.name.as_ref().and_then(|name| module.function_index(name));
                     callee.into_iter().collect()
@@ -101,20 +101,7 @@ fn part(module: &Module<IRCode>, root: usize) -> Module<IRCode> {
                 Stmt::Expr(expr) if expr.head == Head::New => of_value(ty),
                 _ => Vec::new(),
             };
-            // What is named may be called elsewhere.
-            let mut named = Vec::new();
-            stmt.for_each_operand(&mut |operand| {
-                if let Some((ty, _)) = operand.as_constant().and_then(|constant| constant.shown_object()) {
-                    named.extend(of_value(&ty));
-                }
-                if let Operand::Global(global) = operand
-                    && module.global_constant(global).is_none()
-                {
-                    named.extend_from_slice(module.methods(&format!("{}.{}", global.module, global.name)));
-                }
-            });
-            let callees = callees.into_iter().chain(named);
-            wanted.extend(callees.filter(|&callee| !std::mem::replace(&mut seen[callee], true)));
+            wanted.extend(callees.into_iter().filter(|&callee| !std::mem::replace(&mut seen[callee], true)));
         }
     }
     let mut part = Module::new();
