@@ -675,3 +675,49 @@ end
         assert_eq!(derive(name), (Ok(()), Ok(())), "{name}");
     }
 }
+
+/// An argument is put in the first of many objects, each of which is in the next one: it is in the last one, too. It took 20 seconds for half as many where
+/// each object was another round over the function.
+#[test]
+fn what_is_given_back_through_many_objects_is_found_in_linear_time() {
+    const OBJECTS: usize = 8_000;
+    let made = (1..=OBJECTS).map(|at| format!("│ %{at} = %new(Main.Node, nothing)::Node\n"));
+    let chained = (2..=OBJECTS).map(|at| {
+        let (result, before) = (OBJECTS + at - 1, at - 1);
+        format!("│ %{result} = Base.setfield!(%{at}, :of, %{before})::Node\n")
+    });
+    let body: String = made.chain(chained).collect();
+    let text = format!(
+        "
+mutable struct Node
+  of::Any
+end
+function put(a::Vector{{Float64}})::Tuple{{Float64, Node}}
+1 ─ nothing
+{body}│ Base.setfield!(%1, :of, a)::Vector{{Float64}}
+│ %{result} = Core.tuple(1.0, %{OBJECTS})::Tuple{{Float64, Node}}
+└── return %{result}
+end
+function f(a::Vector{{Float64}})
+1 ─ %1 = Main.put(a)
+└── return 1.0
+end
+",
+        result = 2 * OBJECTS + 1
+    );
+    // The numbers count every statement.
+    let text = text
+        .replacen("1 ─ nothing\n│ %1", "1 ─ %1", 1)
+        .replace("│ Base.setfield!(%1,", &format!("│ %{} = Base.setfield!(%1,", 2 * OBJECTS));
+    let mut module: Module<IRCode> = parse_module(&text).unwrap().module;
+    let rule = "
+function put_vjp(a::Vector{Float64}, out, seed, da::Vector{Float64})::Tuple{Nothing}
+1 ─ %1 = Core.tuple(nothing)::Tuple{Nothing}
+└──      return %1
+end
+";
+    module.add_rules(rule).unwrap();
+    let mut module = bbkit::into_bbcode(module).unwrap();
+    let error = reverse_mode::differentiate(&mut module, &Name::from("f")).map(drop).unwrap_err().to_string();
+    assert!(error.contains("gives back its argument _2 (a)\n  in put"), "{error}");
+}

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
-use ircode::Type;
+use ircode::{Type, is_one_name};
 
 use crate::object::Fields;
 use crate::value::Value;
@@ -104,12 +104,6 @@ impl Value {
             }
         }
     }
-}
-
-/// Whether two names are of one type: one may have the module before it.
-fn is_one_name(a: &str, b: &str) -> bool {
-    let ends = |long: &str, short: &str| long.strip_suffix(short).is_some_and(|before| before.ends_with('.'));
-    a == b || ends(a, b) || ends(b, a)
 }
 
 /// Whether two types are one, though the members of unions may stand in another order, and names be the same in this sense.

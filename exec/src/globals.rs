@@ -96,7 +96,10 @@ impl Runtime<'_> {
                 };
                 let part = |(at, part)| {
                     let made = self.part(index, part)?;
-                    of(at).map_or(Ok(made.clone()), |ty| self.made_of(made.clone(), ty))
+                    match of(at) {
+                        Some(ty) => self.made_of(made, ty),
+                        None => Ok(made),
+                    }
                 };
                 parts.iter().enumerate().map(part).collect()
             }

@@ -69,7 +69,7 @@ pub use stmt::{
     PhiNode, PiNode, Rename, ReturnNode, Stmt, UpsilonNode,
 };
 pub use stream::InstructionStream;
-pub use subtypes::{is_below, is_nearer, is_parameter_below, open_tuple};
+pub use subtypes::{is_below, is_nearer, is_one_name, is_parameter_below, open_tuple};
 pub use tables::{Class, Declaration, DerivativeKey, DerivativeKind, Entries, Entry, Protocol, Requirement, Witness};
 pub use text::{
     Style, TextError, parse_function, parse_module, parse_module_with_parameters, print_body, print_function,

@@ -529,7 +529,14 @@ pub(crate) fn are_one(a: &str, b: &str) -> Option<bool> {
 }
 
 /// Whether two names are of one thing: one may have more of the modules before it.
-fn is_one_name(a: &str, b: &str) -> bool {
+///
+/// ```
+/// use ircode::is_one_name;
+///
+/// assert!(is_one_name("Main.Point", "Point"));
+/// assert!(!is_one_name("Main.Point", "int"));
+/// ```
+pub fn is_one_name(a: &str, b: &str) -> bool {
     let ends = |long: &str, short: &str| long.strip_suffix(short).is_some_and(|before| before.ends_with('.'));
     a == b || ends(a, b) || ends(b, a)
 }

@@ -1,4 +1,4 @@
-# More functions: arrays of three and four dimensions. Evaluated in the module of functions.jl.
+# More functions: arrays of three dimensions. Evaluated in the module of functions.jl.
 
 @case("slices_of_three_dimensions", v -> (a = reshape(v, 2, 2, 3); sum(sum(abs2, s) * i for (i, s) in enumerate(eachslice(a, dims = 3))) + weighted([sum(m .^ 2) for m in eachslice(a, dims = 2)])), [0.4, 0.3, -0.2, 0.9, 0.1, 0.7, 1.1, -0.6, 0.5, 0.2, 0.8, -0.3])
 @case("products_of_slices", v -> (a = reshape(v, 2, 2, 3); s = zero(eltype(v)); for m in eachslice(a, dims = 1); s += sum(m * m'); end; s + weighted(map(sum, eachslice(a; dims = 3)))), [0.4, 0.3, -0.2, 0.9, 0.1, 0.7, 1.1, -0.6, 0.5, 0.2, 0.8, -0.3])

@@ -21,8 +21,8 @@ const NEW: &[&str] = &["similar", "zero_tangent"];
 /// Primitives that give a new object that holds what the first operand holds.
 const COPIES: &[&str] = &["copy", "jl_array_copy", "snapshot"];
 
-/// Primitives that give a new array of what their operands hold.
-const GATHER: &[&str] = &["copy", "jl_array_copy", "snapshot", "vcat", "permutedims", "slice"];
+/// Others that give a new array of what their operands hold.
+const GATHER: &[&str] = &["vcat", "permutedims", "slice"];
 
 /// Primitives that give an operand, or a part of one.
 const PASS_ON: &[&str] = &[
@@ -44,7 +44,7 @@ const PASS_ON: &[&str] = &[
     "splat_tuple",
 ];
 
-/// Those of them that give a part.
+/// Primitives that give a part of an operand.
 const TAKE: &[&str] = &["getfield", "getproperty", "getindex", "arrayref", "const_arrayref", "memoryrefget", "payload"];
 
 /// Primitives that put operands in the object that they change.
@@ -439,7 +439,8 @@ impl Flow<'_> {
     fn puts_in_new(&self, stmt: &Stmt<Ids>) -> bool {
         match (self.module.primitive_call(stmt), stmt) {
             (Some((primitive, args)), _) => {
-                primitive.name == "fill" || GATHER.contains(&primitive.name) && self.shares_contents(args.first())
+                let gathers = COPIES.contains(&primitive.name) || GATHER.contains(&primitive.name);
+                primitive.name == "fill" || gathers && self.shares_contents(args.first())
             }
             (None, Stmt::Expr(expr)) => expr.head == Head::New,
             _ => false,
