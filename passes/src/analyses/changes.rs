@@ -4,12 +4,12 @@
 //! from a value of which the function shows how it is made. Where only what is seen counts, what is put in objects is followed there; elsewhere it counts as
 //! changed.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 
 use bbcode::{BBCode, Ids, InstId};
 use hashbrown::{HashMap, HashSet};
 use ircode::primitives::ResultType;
-use ircode::{Callee, Head, Module, Operand, Stmt, Type, TypeKind};
+use ircode::{CallGraph, Callee, Head, Module, Operand, Stmt, Type, TypeKind};
 use slotmap::SecondaryMap;
 
 use crate::differentiation::preparation::part_index;
@@ -171,27 +171,39 @@ pub(super) fn summaries(
     let reached: Vec<usize> =
         returning.iter().copied().filter(|position| !caught.contains(position)).chain(all_caught).collect();
     let mut summaries: HashMap<usize, Summary> = reached.iter().map(|&at| (at, Summary::default())).collect();
-    loop {
-        let mut again = false;
-        for &position in &reached {
-            let Some(function) = module.functions().get(position) else { continue };
-            let (summary, change) = Flow {
-                module,
-                bb: &function.body,
-                may_fail: caught.contains(&position),
-                counts,
-                summaries: &summaries,
-            }
-            .summary();
-            if let (Some((statement, constant)), Counts::Anything) = (change, counts) {
-                return Err(Change { function: position, statement, constant });
-            }
-            again |= summaries.insert(position, summary) != Some(summary);
+    let callers = callers(module, &reached);
+    // Those that are called come first, and a caller again when more is known of one of them.
+    let order = CallGraph::new(module).bottom_up().concat();
+    let ranks: HashMap<usize, usize> = order.iter().enumerate().map(|(rank, &position)| (position, rank)).collect();
+    let mut work: BTreeSet<usize> = reached.iter().filter_map(|position| ranks.get(position)).copied().collect();
+    while let Some(&position) = work.pop_first().and_then(|rank| order.get(rank)) {
+        let Some(function) = module.functions().get(position) else { continue };
+        let (summary, change) =
+            Flow { module, bb: &function.body, may_fail: caught.contains(&position), counts, summaries: &summaries }
+                .summary();
+        if let (Some((statement, constant)), Counts::Anything) = (change, counts) {
+            return Err(Change { function: position, statement, constant });
         }
-        if !again {
-            return Ok(summaries);
+        if summaries.insert(position, summary) != Some(summary) {
+            work.extend(callers.get(&position).into_iter().flatten().filter_map(|caller| ranks.get(caller)));
         }
     }
+    Ok(summaries)
+}
+
+/// Which of these functions call each of them.
+fn callers(module: &Module<BBCode>, reached: &[usize]) -> HashMap<usize, Vec<usize>> {
+    let mut callers: HashMap<usize, Vec<usize>> = HashMap::new();
+    for &position in reached {
+        let Some(function) = module.functions().get(position) else { continue };
+        for callee in function.body.all_insts().filter_map(|(_, inst)| Some(called(module, &inst.stmt)?.0)) {
+            let callers = callers.entry(callee).or_default();
+            if callers.last() != Some(&position) {
+                callers.push(position);
+            }
+        }
+    }
+    callers
 }
 
 /// These functions and those that they call, directly or not; also by calls that are known not to return, if these count.
