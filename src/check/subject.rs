@@ -71,6 +71,16 @@ pub(super) struct Subject<'s> {
 /// What is said of pullbacks that take back what their functions have changed.
 pub(super) const ONCE_ONLY: &str = "it can be called only once";
 
+/// A shadow with the fields that its type has, also where none of them holds anything.
+fn in_fields_of(machine: &Machine<'_>, shadow: Value, declared: &Tangent) -> Result<Value, RunErrorKind> {
+    let Tangent::Fields(fields) = declared else { return Ok(shadow) };
+    let given = shadow.as_tuple().unwrap_or_default();
+    let given = given.iter().cloned().chain(std::iter::repeat(Value::Nothing));
+    let fields: Result<_, _> =
+        given.zip(fields.iter()).map(|(part, field)| in_fields_of(machine, part, field)).collect();
+    machine.tuple(fields?)
+}
+
 fn shape_error(error: exec::ValueError) -> GradientError {
     run_error(RunErrorKind::Unsupported(format!("a tangent of another shape ({error})")))
 }
@@ -288,7 +298,9 @@ impl<'s> Subject<'s> {
         let mut shadows = Vec::new();
         for (tangent, ty) in filled.iter().zip(&self.types) {
             let shadow = machine.primitive("shadow_of", std::slice::from_ref(tangent)).map_err(run_error)?;
-            if !tangents.of(ty).shadow().is_none() {
+            let declared = tangents.of(ty).shadow();
+            let shadow = in_fields_of(&machine, shadow, &declared).map_err(run_error)?;
+            if !declared.is_none() {
                 operands.push(shadow.clone());
             }
             shadows.push(shadow);
