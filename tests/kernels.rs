@@ -231,6 +231,7 @@ fn gradients_cost_what_the_table_says() {
 
 /// `scripts/julia --install` gets a Julia for this; without one it says nothing.
 #[test]
+#[ignore = "Julia takes its time: scripts/corpora"]
 fn exporting_again_gives_the_same_bytes() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let julia = root.join("scripts/julia");

@@ -1,4 +1,4 @@
-//! Which crate may use which, and which may use `unsafe`.
+//! Which crate may use which, and which may use `unsafe`; how long files are; that all tests run.
 
 use cargo_metadata::{DependencyKind, MetadataCommand};
 
@@ -61,4 +61,19 @@ fn no_file_is_long() {
         }
     }
     assert!(seen > 50);
+}
+
+/// A file of tests that is no module of `suite.rs`, and no program of its own, would never run.
+#[test]
+fn all_tests_run() {
+    let root = env!("CARGO_MANIFEST_DIR");
+    let read = |file: &str| std::fs::read_to_string(format!("{root}/{file}")).unwrap();
+    let (suite, manifest) = (read("tests/suite.rs"), read("Cargo.toml"));
+    for entry in std::fs::read_dir(format!("{root}/tests")).unwrap() {
+        let path = entry.unwrap().path();
+        let Some(name) = path.file_name().and_then(|name| name.to_str()?.strip_suffix(".rs")) else { continue };
+        let runs =
+            suite.contains(&format!("\nmod {name};")) || manifest.contains(&format!("[[test]]\nname = \"{name}\""));
+        assert!(runs, "tests/{name}.rs is in neither tests/suite.rs nor Cargo.toml");
+    }
 }

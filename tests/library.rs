@@ -1,5 +1,7 @@
 //! Functions that go through Julia's own library, as its compiler leaves them: the interpreter computes what Julia computes,
 //! and reverse mode the gradient that differences in long arithmetic give.
+//!
+//! Of all of them that is asked by `scripts/corpora`, of every sixteenth by each run of the tests.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
 
@@ -12,7 +14,7 @@ use bbkit::ircode::text::print_module;
 use bbkit::ircode::{IRCode, Module, Style, Type, from_json};
 use bbkit::{Carrier, Engine, GradientOptions, RunOptions};
 use kit::laws::types_are_true;
-use kit::library::{PROGRAMS, cases, folder, read};
+use kit::library::{Case, PROGRAMS, cases, cases_where, folder, read, sample};
 use serde_json::Value as Json;
 
 /// Functions of which reverse mode makes no gradient, and what it says.
@@ -29,10 +31,20 @@ fn close(a: f64, b: f64, tolerance: f64) -> bool {
 
 #[test]
 fn the_interpreter_computes_what_julia_computes() {
-    let mut problems = Vec::new();
+    compare_values(&sample());
+}
+
+#[test]
+#[ignore = "it takes minutes: scripts/corpora"]
+fn all_have_julias_values() {
     let cases = cases();
     assert!(cases.len() >= 100, "only {} functions", cases.len());
-    for case in &cases {
+    compare_values(&cases);
+}
+
+fn compare_values(cases: &[Case]) {
+    let mut problems = Vec::new();
+    for case in cases {
         let result = Machine::new(&case.module).call(&case.function, &case.arguments());
         let expected = case.expected["value"].as_f64().unwrap();
         let typed = types_are_true(&case.module, &case.function, &case.arguments(), Limits::default());
@@ -79,9 +91,18 @@ fn tangents_of(machine: &Machine<'_>, along: &Json, args: &[Value], types: &[Typ
 
 #[test]
 fn forward_mode_gives_products_with_the_gradient() {
+    compare_products(&sample());
+}
+
+#[test]
+#[ignore = "it takes minutes: scripts/corpora"]
+fn all_have_products_with_the_gradient() {
+    compare_products(&cases());
+}
+
+fn compare_products(cases: &[Case]) {
     let mut problems = Vec::new();
-    let cases = cases();
-    for case in &cases {
+    for case in cases {
         let along = direction(&case.expected["gradient"], &mut 0);
         let (mut gradient, mut weights) = (Vec::new(), Vec::new());
         numbers(&case.expected["gradient"], &mut gradient);
@@ -144,7 +165,7 @@ fn moved(args: &Json, along: &Json, by: f64) -> Json {
 fn second_derivatives_are_compiled() {
     const STEP: f64 = 1e-5;
     let mut problems = Vec::new();
-    let cases: Vec<_> = cases().into_iter().filter(|case| COMPILED_TWICE.contains(&case.name.as_str())).collect();
+    let cases = cases_where(|_, name| COMPILED_TWICE.contains(&name));
     assert_eq!(cases.len(), COMPILED_TWICE.len());
     for case in &cases {
         let machine = Machine::new(&case.module);
@@ -191,9 +212,18 @@ fn second_derivatives_are_compiled() {
 
 #[test]
 fn gradients_are_those_of_differences() {
+    compare_gradients(&sample());
+}
+
+#[test]
+#[ignore = "it takes minutes: scripts/corpora"]
+fn all_have_the_gradients_of_differences() {
+    compare_gradients(&cases());
+}
+
+fn compare_gradients(cases: &[Case]) {
     let mut problems = Vec::new();
-    let cases = cases();
-    for case in &cases {
+    for case in cases {
         let args = case.arguments();
         let excuse = NOT_REVERSED.iter().find(|(name, _)| *name == case.name);
         let result = match (bbkit::gradient(&case.module, &case.function, &args, Limits::default()), excuse) {
@@ -255,6 +285,7 @@ fn agree(known: &Json, made: &Json) -> bool {
 
 /// `scripts/julia --install` gets a Julia for this; without one it says nothing.
 #[test]
+#[ignore = "it takes minutes: scripts/corpora"]
 fn exporting_again_gives_the_same_text() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let julia = root.join("scripts/julia");

@@ -10,6 +10,7 @@ use std::path::Path;
 use exec::native::Program;
 use exec::{Limits, Machine, Value};
 use ircode::Type;
+use kit::library::{Case, cases};
 use kit::native::{Verdict, native_agrees, verified};
 
 /// Runs `f` on both engines; the statements with which the interpreter helps.
@@ -349,9 +350,10 @@ end
 
 /// `native/helped.txt` says of the functions that go through Julia's library with what the interpreter helps. `BBKIT_BLESS=1` writes it.
 #[test]
+#[ignore = "it takes minutes: scripts/corpora"]
 fn of_julias_library_little_is_left_to_the_interpreter() {
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for kit::library::Case { name, module, function, .. } in kit::library::cases() {
+    for Case { name, module, function, .. } in cases() {
         let Ok(program) = Program::compile_with(&module, &[&function], Limits::default(), exec::native::Effort::Quick)
         else {
             continue;

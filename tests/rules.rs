@@ -4,7 +4,6 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that fails should stop")]
 
-#[path = "rules/arrays.rs"]
 mod arrays;
 
 use exec::{Machine, Value};

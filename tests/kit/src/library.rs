@@ -4,6 +4,7 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::OnceLock;
 
 use exec::{Machine, Value};
 use ircode::{Callee, Function, Head, IRCode, Module, Name, Stmt, Type, parse_module};
@@ -45,18 +46,40 @@ pub struct Case {
 ///
 /// If the files are not those that `export.jl` writes.
 pub fn cases() -> Vec<Case> {
+    cases_where(|_, _| true)
+}
+
+/// Every sixteenth of them: what takes seconds, where all of them take minutes.
+///
+/// # Panics
+///
+/// As [`cases`].
+pub fn sample() -> Vec<Case> {
+    cases_where(|position, _| position % 16 == 0)
+}
+
+/// Those of these positions and names.
+///
+/// # Panics
+///
+/// As [`cases`].
+pub fn cases_where(wanted: impl Fn(usize, &str) -> bool) -> Vec<Case> {
+    static PARSED: OnceLock<[Module<IRCode>; 2]> = OnceLock::new();
     let parsed = |file: &str| parse_module(&read(file)).unwrap_or_else(|error| panic!("{file}: {error}")).module;
-    let programs = PROGRAMS.map(parsed);
+    let programs = PARSED.get_or_init(|| PROGRAMS.map(parsed));
     let cases: Vec<Json> = serde_json::from_str(&read("cases.json")).unwrap_or_else(|error| panic!("{error}"));
-    let case = |expected: Json| {
+    let case = |(position, expected): (usize, Json)| {
         let name = expected["name"].as_str().unwrap_or_default().to_owned();
+        if !wanted(position, &name) {
+            return None;
+        }
         let start = format!("Main.Library.case_{name}(");
         let root_in = |module: &Module<IRCode>| module.functions().iter().position(|f| f.name.starts_with(&start));
         let root = programs.iter().find_map(|module| Some((module, root_in(module)?)));
         let (module, root) = root.unwrap_or_else(|| panic!("{name} is in none of {PROGRAMS:?}"));
-        Case { name, function: module.functions()[root].name.clone(), module: part(module, root), expected }
+        Some(Case { name, function: module.functions()[root].name.clone(), module: part(module, root), expected })
     };
-    cases.into_iter().map(case).collect()
+    cases.into_iter().enumerate().filter_map(case).collect()
 }
 
 /// The part of a module that a function needs: what it invokes, directly or not, and the methods of what it calls by name or makes.
