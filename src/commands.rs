@@ -95,6 +95,14 @@ pub(crate) fn before_result(text: &str, json: bool) {
     if json { say(text) } else { output(text) }
 }
 
+/// An error if standard input is named more than once: what is read from it is not there any more.
+pub(crate) fn read_once<'f>(files: impl IntoIterator<Item = &'f String>) -> Result<(), Failure> {
+    match files.into_iter().filter(|file| *file == "-").count() {
+        0 | 1 => Ok(()),
+        _ => fail("`-` is named more than once, but standard input can be read only once"),
+    }
+}
+
 /// The function that `--fn` names, or the only one there is. A listing without header is given the name.
 pub(crate) fn select(input: &mut Input, name: Option<&str>) -> Result<Name, Failure> {
     if let Some(name) = name {

@@ -14,8 +14,9 @@ static ALLOCATOR: MiMalloc = MiMalloc;
 /// Rewrite the basic blocks of SSA programs, and differentiate them.
 ///
 /// Programs are listings as Julia prints them, files of functions with headers, or JSON dumps; which one a file is, is
-/// told by its content. `-` is standard input. Results go to standard output, diagnostics to standard error; the exit
-/// status is 0 only on success.
+/// told by its content. `-` is standard input. Results go to standard output, diagnostics to standard error. The exit
+/// status is 0 on success, 1 if a program is not right or does not do what is asked of it, and 2 if the command line is
+/// not understood.
 #[derive(Parser)]
 #[command(
     version,

@@ -204,6 +204,16 @@ fn an_output_that_cannot_be_written_is_an_error() {
 }
 
 #[test]
+fn standard_input_is_read_once() {
+    let rules = "grad - --args [3.0] --rules -";
+    for (command, status) in [("verify - -", 1), ("roundtrip - -", 1), ("diff - -", 2), (rules, 1)] {
+        let output = bbkit(&command.split(' ').collect::<Vec<_>>(), F.as_bytes());
+        assert!(stderr(&output).contains("standard input can be read only once"), "{command}: {}", stderr(&output));
+        assert_eq!((output.status.code(), stdout(&output).as_str()), (Some(status), ""), "{command}");
+    }
+}
+
+#[test]
 fn pages_are_written() {
     let output = bbkit(&["show", "examples/power.ir", "--as", "html"], b"");
     assert!(stdout(&output).starts_with("<!doctype html>") && stdout(&output).ends_with("</html>\n"));

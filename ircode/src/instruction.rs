@@ -175,22 +175,49 @@ pub struct LineInfoNode {
 }
 
 impl DebugInfo {
-    /// The line number in the outermost function that a statement with this line info belongs to; 0 if there is none.
-    pub fn outermost_line(&self, info: LineInfo) -> i32 {
-        if self.linetable.is_empty() {
-            return info.line;
-        }
-        let entry = |index: i32| usize::try_from(index).ok()?.checked_sub(1).and_then(|i| self.linetable.get(i));
-        let mut index = info.line;
-        // A table that names itself in a circle would not end; a chain is never longer than the table.
-        for _ in 0..self.linetable.len() {
-            match entry(index) {
-                None => return 0,
-                Some(node) if node.inlined_at == 0 => return node.line,
-                Some(node) => index = node.inlined_at,
+    /// The line numbers in the outermost function that statements with these line infos belong to, each 0 if there is none. All are found in time
+    /// linear in how many there are, and in the line table.
+    ///
+    /// ```
+    /// use ircode::{DebugInfo, LineInfoNode};
+    ///
+    /// let node = |method: &str, line, inlined_at| LineInfoNode { method: method.into(), file: "f.jl".into(), line, inlined_at };
+    /// // Line 7 of `g` was inlined in line 3 of `f`.
+    /// let linetable = vec![node("f", 3, 0), node("g", 7, 1)];
+    /// let info = DebugInfo { linetable, ..DebugInfo::default() };
+    /// let lines: Vec<i32> = info.outermost_lines([1, 2, 0].map(Into::into)).collect();
+    /// assert_eq!(lines, [3, 3, 0]);
+    /// ```
+    pub fn outermost_lines<'d>(
+        &'d self,
+        infos: impl IntoIterator<Item = LineInfo> + 'd,
+    ) -> impl Iterator<Item = i32> + 'd {
+        let position = |index: i32| usize::try_from(index).ok()?.checked_sub(1).filter(|at| *at < self.linetable.len());
+        // The line of each entry that was asked for. One that is not known yet, but met again, names itself in a circle.
+        let mut known: Vec<Option<i32>> = vec![None; self.linetable.len()];
+        let mut line_of = move |index: i32| {
+            let (mut next, mut met) = (position(index), Vec::new());
+            let line = loop {
+                let Some(at) = next else { break 0 };
+                let (Some(known), Some(node)) = (known.get_mut(at), self.linetable.get(at)) else { break 0 };
+                match *known {
+                    Some(line) => break line,
+                    None if node.inlined_at == 0 => break node.line,
+                    None => {
+                        *known = Some(0);
+                        met.push(at);
+                        next = position(node.inlined_at);
+                    }
+                }
+            };
+            for at in met {
+                if let Some(known) = known.get_mut(at) {
+                    *known = Some(line);
+                }
             }
-        }
-        0
+            line
+        };
+        infos.into_iter().map(move |info| if self.linetable.is_empty() { info.line } else { line_of(info.line) })
     }
 
     /// The statement from which one with this line info comes: the name of the function it stands in, and its number
@@ -233,3 +260,31 @@ impl fmt::Display for Origin {
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct CallInfo(pub Option<Name>);
+
+#[cfg(test)]
+mod tests {
+    use super::{DebugInfo, LineInfoNode};
+
+    fn table(inlined_at: impl Iterator<Item = i32>) -> DebugInfo {
+        let node = |(line, inlined_at)| LineInfoNode { method: "f".into(), file: "f.jl".into(), line, inlined_at };
+        DebugInfo { linetable: (1..).zip(inlined_at).map(node).collect(), ..DebugInfo::default() }
+    }
+
+    /// Each entry stands in the one before: one by one, that would be ten thousand million steps.
+    #[test]
+    fn deep_inlining_takes_linear_time() {
+        const DEPTH: i32 = 100_000;
+        let info = table(0..DEPTH);
+        assert_eq!(info.linetable.len(), DEPTH as usize);
+        let mut lines = info.outermost_lines((1..=DEPTH).rev().map(Into::into));
+        assert!(lines.all(|line| line == 1));
+        assert_eq!(info.outermost_lines((1..=DEPTH).map(Into::into)).count(), DEPTH as usize);
+    }
+
+    #[test]
+    fn circles_and_what_is_not_there_have_no_line() {
+        let info = table([2, 3, 2, 9, -1, 1, 0].into_iter());
+        let lines: Vec<i32> = info.outermost_lines([1, 2, 3, 4, 5, 6, 7, 8, 0, -1].map(Into::into)).collect();
+        assert_eq!(lines, [0, 0, 0, 0, 0, 0, 7, 0, 0, 0]);
+    }
+}

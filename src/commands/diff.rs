@@ -8,7 +8,7 @@ use clap::Args;
 use ircode::Module;
 use serde_json::json;
 
-use super::{Failure, diagnose, fail, select, try_output};
+use super::{Failure, diagnose, fail, read_once, select, try_output};
 
 /// Compare two programs up to renaming, and show what changed.
 ///
@@ -59,6 +59,7 @@ impl Diff {
 
     /// Whether the programs are equal.
     fn compare(&self) -> Result<bool, Failure> {
+        read_once([&self.before, &self.after])?;
         let (before, after) = (self.read(&self.before)?, self.read(&self.after)?);
         let difference = diff(&before, &after, DiffOptions { all: self.all });
         let text = if self.json {

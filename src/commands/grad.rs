@@ -73,7 +73,7 @@ pub(crate) struct Grad {
 impl Grad {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let (mut input, name, args) = self.call.prepare(&self.file)?;
-        self.rules.add_to(&mut input.module)?;
+        self.rules.add_to(&mut input)?;
         let limits = self.call.limits();
         let options = self.with_respect_to.options(limits).carrier(self.carrier.get()).savings(self.savings.get()?);
         let options = options.checkpoint(self.carrier.checkpoint()).engine(self.engine.get(&self.call)?);

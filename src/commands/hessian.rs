@@ -47,7 +47,7 @@ pub(crate) struct HessianCommand {
 impl HessianCommand {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let (mut input, name, args) = self.call.prepare(&self.file)?;
-        self.rules.add_to(&mut input.module)?;
+        self.rules.add_to(&mut input)?;
         let options = JacobianOptions { engine: self.engine.get(&self.call)?, ..self.columns.options(&self.call) };
         let result = hessian(&input.module, &name, &args, &options).map_err(|error| describe(&input, &error))?;
         self.engine.explain(&result.ran);

@@ -50,7 +50,7 @@ pub(crate) struct HvpCommand {
 impl HvpCommand {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let (mut input, name, args) = self.call.prepare(&self.file)?;
-        self.rules.add_to(&mut input.module)?;
+        self.rules.add_to(&mut input)?;
         let vector = direction("--vector", &self.vector, &input, &name, &args)?;
         let options = RunOptions { limits: self.call.limits(), engine: self.engine.get(&self.call)? };
         let result =

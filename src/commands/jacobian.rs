@@ -78,7 +78,7 @@ enum ModeOption {
 impl JacobianCommand {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let (mut input, name, args) = self.call.prepare(&self.file)?;
-        self.rules.add_to(&mut input.module)?;
+        self.rules.add_to(&mut input)?;
         let mode = match self.mode {
             ModeOption::Forward => Some(Mode::Forward),
             ModeOption::Reverse => Some(Mode::Reverse),

@@ -57,7 +57,7 @@ pub(crate) struct JvpCommand {
 impl JvpCommand {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let (mut input, name, args) = self.call.prepare(&self.file)?;
-        self.rules.add_to(&mut input.module)?;
+        self.rules.add_to(&mut input)?;
         let directions = self.tangents.iter().map(|given| direction("--tangents", given, &input, &name, &args));
         let directions = directions.collect::<Result<Vec<_>, _>>()?;
         let limits = self.call.limits();

@@ -4,7 +4,7 @@ use bbkit::{Input, Mismatch, roundtrip, roundtrip_declarations};
 use clap::Args;
 
 use super::tables::Tables;
-use super::{Failure, diagnose, fail, output};
+use super::{Failure, diagnose, fail, output, read_once};
 
 /// Take programs every way there and back — between the representations, through text and JSON — and compare.
 #[derive(Args)]
@@ -19,6 +19,7 @@ pub(crate) struct Roundtrip {
 
 impl Roundtrip {
     pub(crate) fn run(self) -> Result<(), Failure> {
+        read_once(&self.files)?;
         let (mut functions, mut statements, mut mismatches, mut unreadable) = (0, 0, 0, false);
         for file in &self.files {
             let mut tables = Tables::default();

@@ -2,10 +2,9 @@
 
 use bbkit::Input;
 use clap::Args;
-use ircode::{IRCode, Module};
 use passes::rules::RuleTable;
 
-use super::Failure;
+use super::{Failure, read_once};
 
 /// Where derivative rules are read from.
 #[derive(Args)]
@@ -18,7 +17,9 @@ pub(crate) struct RuleOptions {
 
 impl RuleOptions {
     /// Registers the rules of the files with the program, and checks that they fit what they are for.
-    pub(crate) fn add_to(&self, module: &mut Module<IRCode>) -> Result<(), Failure> {
+    pub(crate) fn add_to(&self, input: &mut Input) -> Result<(), Failure> {
+        read_once(self.rules.iter().chain([&input.path]))?;
+        let module = &mut input.module;
         let mut files = Vec::with_capacity(self.rules.len());
         for path in &self.rules {
             let file = Input::read(path)?;

@@ -4,7 +4,7 @@ use bbkit::Input;
 use clap::Args;
 
 use super::tables::Tables;
-use super::{Failure, diagnose, fail, output};
+use super::{Failure, diagnose, fail, output, read_once};
 
 /// Check programs: that all names name something, that values are defined before they are used, that edges agree with
 /// terminators.
@@ -21,6 +21,7 @@ pub(crate) struct Verify {
 
 impl Verify {
     pub(crate) fn run(self) -> Result<(), Failure> {
+        read_once(&self.files)?;
         let mut failed = false;
         for file in &self.files {
             let (mut count, mut violations) = (0, 0);

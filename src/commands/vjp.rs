@@ -56,7 +56,7 @@ impl Vjp {
     pub(crate) fn run(self) -> Result<(), Failure> {
         let seed = parse_json("--seed", &self.seed)?;
         let (mut input, name, args) = self.call.prepare(&self.file)?;
-        self.rules.add_to(&mut input.module)?;
+        self.rules.add_to(&mut input)?;
         let options = self.with_respect_to.options(self.call.limits()).carrier(self.carrier.get());
         let options = options.checkpoint(self.carrier.checkpoint()).engine(self.engine.get(&self.call)?);
         let options = options.savings(self.savings.get()?);

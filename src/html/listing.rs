@@ -74,8 +74,7 @@ impl Listing {
         let (id_width, block_width) = (digits(widest as usize), digits(view.blocks.len()));
         let mut last = 0;
         let mut lines: Vec<i32> = Vec::with_capacity(view.statements.len());
-        for statement in &view.statements {
-            let line = view.debuginfo.outermost_line(statement.line);
+        for line in view.debuginfo.outermost_lines(view.statements.iter().map(|statement| statement.line)) {
             lines.push(if line > 0 && line != last { line } else { 0 });
             last = if line > 0 { line } else { last };
         }

@@ -200,10 +200,10 @@ impl<'v, 'a> Listing<'v, 'a> {
         }
         let mut last = 0;
         let mut line_numbers = Vec::with_capacity(view.statements.len());
-        for statement in &view.statements {
-            let exact_needs_table = style == Style::Bbkit && !view.debuginfo.linetable.is_empty();
-            let line = if exact_needs_table { 0 } else { view.debuginfo.outermost_line(statement.line) };
-            let shown = line > 0 && line != last && statement.pending.is_none();
+        let exact_needs_table = style == Style::Bbkit && !view.debuginfo.linetable.is_empty();
+        let lines = view.debuginfo.outermost_lines(view.statements.iter().map(|statement| statement.line));
+        for (statement, line) in view.statements.iter().zip(lines) {
+            let shown = !exact_needs_table && line > 0 && line != last && statement.pending.is_none();
             line_numbers.push(if shown { line } else { 0 });
             if shown {
                 last = line;
