@@ -676,6 +676,22 @@ end
     }
 }
 
+/// What reverse mode says of `f` where this function of one vector has a rule.
+fn refusal(text: &str, function: &str) -> String {
+    let mut module: Module<IRCode> = parse_module(text).unwrap().module;
+    let rule = format!(
+        "
+function {function}_vjp(a::Vector{{Float64}}, out, seed, da::Vector{{Float64}})::Tuple{{Nothing}}
+1 ─ %1 = Core.tuple(nothing)::Tuple{{Nothing}}
+└──      return %1
+end
+"
+    );
+    module.add_rules(&rule).unwrap();
+    let mut module = bbkit::into_bbcode(module).unwrap();
+    reverse_mode::differentiate(&mut module, &Name::from("f")).map(drop).unwrap_err().to_string()
+}
+
 /// An argument is put in the first of many objects, each of which is in the next one: it is in the last one, too. It took 20 seconds for half as many where
 /// each object was another round over the function.
 #[test]
@@ -709,16 +725,7 @@ end
     let text = text
         .replacen("1 ─ nothing\n│ %1", "1 ─ %1", 1)
         .replace("│ Base.setfield!(%1,", &format!("│ %{} = Base.setfield!(%1,", 2 * OBJECTS));
-    let mut module: Module<IRCode> = parse_module(&text).unwrap().module;
-    let rule = "
-function put_vjp(a::Vector{Float64}, out, seed, da::Vector{Float64})::Tuple{Nothing}
-1 ─ %1 = Core.tuple(nothing)::Tuple{Nothing}
-└──      return %1
-end
-";
-    module.add_rules(rule).unwrap();
-    let mut module = bbkit::into_bbcode(module).unwrap();
-    let error = reverse_mode::differentiate(&mut module, &Name::from("f")).map(drop).unwrap_err().to_string();
+    let error = refusal(&text, "put");
     assert!(error.contains("gives back its argument _2 (a)\n  in put"), "{error}");
 }
 
@@ -746,15 +753,6 @@ end
 end
 "
     );
-    let mut module: Module<IRCode> = parse_module(&text).unwrap().module;
-    let rule = "
-function g1_vjp(a::Vector{Float64}, out, seed, da::Vector{Float64})::Tuple{Nothing}
-1 ─ %1 = Core.tuple(nothing)::Tuple{Nothing}
-└──      return %1
-end
-";
-    module.add_rules(rule).unwrap();
-    let mut module = bbkit::into_bbcode(module).unwrap();
-    let error = reverse_mode::differentiate(&mut module, &Name::from("f")).map(drop).unwrap_err().to_string();
+    let error = refusal(&text, "g1");
     assert!(error.contains("changes its argument _2 (a)\n  in g1"), "{error}");
 }
