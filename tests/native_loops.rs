@@ -31,8 +31,8 @@ fn several_rounds_at_once_are_the_same_as_one_after_the_other() {
         run.set(run.get() + 1);
         agrees(made)
     };
-    for_each(1000, straight_loop, check).unwrap_or_else(|error| panic!("{error}"));
-    assert_eq!(run.get(), 1000, "some loops were not made");
+    for_each(2000, straight_loop, check).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(run.get(), 2000, "some loops were not made");
 }
 
 /// On every round `a[1]` or `a[2]` changes, and what of `b` is read decides which.

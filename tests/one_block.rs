@@ -13,7 +13,7 @@ const LIMITS: Limits = Limits { steps: 20_000, memory: 1 << 24, depth: 100 };
 
 #[test]
 fn the_gradient_of_a_block_is_that_of_its_two_passes() {
-    for_each(2_500, one_block, |made| block_agrees(made, LIMITS, &|_, _| {})).unwrap();
+    for_each(5_000, one_block, |made| block_agrees(made, LIMITS, &|_, _| {})).unwrap();
 }
 
 /// What is known of a statement before the function runs, and what the listing leaves open.
