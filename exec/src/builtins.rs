@@ -206,6 +206,7 @@ pub(crate) fn builtin(name: &str) -> Option<Builtin> {
         "restore_field!" => tangents::restore_field,
         "use_once!" => tangents::use_once,
         "no_derivative" => tangents::no_derivative,
+        "no_method" => tangents::no_method,
         _ => return None,
     })
 }

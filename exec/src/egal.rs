@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::rc::Rc;
 
-use ircode::{Type, is_one_name};
+use ircode::{Type, is_one_name, is_same_function};
 
 use crate::object::Fields;
 use crate::value::Value;
@@ -42,6 +42,10 @@ impl Value {
                 (Value::Type(a), Value::Type(b)) => a == b,
                 (Value::Function(a), Value::Function(b)) => a == b,
                 (Value::Text(a), Value::Text(b)) => a == b,
+                // What is known by its path only may be known as a function by its type.
+                (Value::Text(path), Value::Function(name)) | (Value::Function(name), Value::Text(path)) => {
+                    is_same_function(path, name)
+                }
                 (Value::Tuple(a), Value::Tuple(b)) | (Value::SimpleVector(a), Value::SimpleVector(b)) => {
                     Rc::ptr_eq(&a.0, &b.0) || contents(&a.0.fields, &b.0.fields, &mut pairs)
                 }
@@ -133,7 +137,9 @@ struct Open {
 impl Open {
     fn of(value: &Value) -> Self {
         let mut hasher = DefaultHasher::new();
-        std::mem::discriminant(value).hash(&mut hasher);
+        if !matches!(value, Value::Function(_) | Value::Text(_)) {
+            std::mem::discriminant(value).hash(&mut hasher);
+        }
         let mut parts = Vec::new();
         let hasher_of = &mut hasher;
         let mut contents = |fields: &Fields| parts.extend(fields.values().iter().cloned());
@@ -141,9 +147,9 @@ impl Open {
             Value::Undefined | Value::Nothing => {}
             Value::Scalar(scalar) => scalar.hash(hasher_of),
             Value::Type(ty) => ty.hash(hasher_of),
-            Value::String(name) | Value::Symbol(name) | Value::Function(name) | Value::Text(name) => {
-                name.hash(hasher_of);
-            }
+            Value::String(name) | Value::Symbol(name) => name.hash(hasher_of),
+            // One may have more of the modules before it.
+            Value::Function(name) | Value::Text(name) => name.rsplit('.').next().hash(hasher_of),
             Value::Tuple(tuple) | Value::SimpleVector(tuple) => contents(&tuple.0.fields),
             Value::NamedTuple(tuple) => {
                 tuple.0.names.hash(hasher_of);

@@ -195,6 +195,10 @@ pub enum RunErrorKind {
         /// The operands' types.
         operands: String,
     },
+    /// A derivative came to a call of a function as a value, of which there is no derivative.
+    NoDerivativeOfCalled(String),
+    /// The methods of a function or an object of which the run was to choose do not take what is passed.
+    NoMethod(String),
     /// A value was used that is not defined on the way taken.
     Undefined(String),
     /// A condition was no `Bool`.
@@ -262,6 +266,12 @@ impl fmt::Display for RunErrorKind {
                     f,
                     "there is no derivative of `{primitive}` of ({operands}) where only the run knows these types"
                 )
+            }
+            RunErrorKind::NoDerivativeOfCalled(called) => {
+                write!(f, "no derivative was made of the function that is called: {called}")
+            }
+            RunErrorKind::NoMethod(called) => {
+                write!(f, "none of the methods that are here takes what is passed to: {called}")
             }
             RunErrorKind::Undefined(what) => write!(f, "{what} is used, which is not defined on the way taken"),
             RunErrorKind::NotBool(what) => write!(f, "the condition must be a Bool, but is {what}"),

@@ -75,9 +75,7 @@ impl Reach<'_> {
                     if let Operand::Nested(nested) = operand {
                         known = known.and_then(|()| self.add_called(function, nested));
                     }
-                    if let Some(position) = self.module.named_function(operand) {
-                        self.add(position);
-                    }
+                    self.add_named(operand);
                 });
                 known?;
             }
@@ -214,11 +212,26 @@ impl Reach<'_> {
 
     /// Adds the methods of this path and those of its plain name: one at least if there is any, as the name may mean something else without.
     fn add_path(&mut self, path: &str, given: Option<&[Type]>) {
-        for name in [path, path.rsplit('.').next().unwrap_or(path)] {
+        for name in names_of(path) {
             self.add_methods(name, given);
+        }
+        self.add_one_method(path);
+    }
+
+    fn add_one_method(&mut self, path: &str) {
+        for name in names_of(path) {
             if let Some(&first) = self.module.methods(name).first() {
                 self.add(first);
             }
+        }
+    }
+
+    /// Adds the function that an operand names: it may be compared, or asked for its type.
+    fn add_named(&mut self, operand: &Operand<Positions>) {
+        match self.module.callee(operand) {
+            Some(Callee::Function(position)) => self.add(position),
+            Some(Callee::Unknown(path)) => self.add_one_method(&path),
+            _ => {}
         }
     }
 
@@ -250,6 +263,11 @@ impl Reach<'_> {
             |(given, taken): (&Type, &Type)| self.module.is_a(given, &self.module.dispatch_type(taken)) == Some(false);
         is_count && !given.iter().zip(parameters).any(never)
     }
+}
+
+/// The path of a function, and its plain name.
+fn names_of(path: &str) -> [&str; 2] {
+    [path, path.rsplit('.').next().unwrap_or(path)]
 }
 
 #[cfg(test)]
@@ -284,6 +302,13 @@ end
 
 function unused(x::Float64)::Float64
 1 ─      return x
+end
+
+function compares(x::Float64)::Bool
+1 ─ %1 = Core.tuple(x)::Tuple{Any}
+│   %2 = Base.getfield(%1, 1)::Any
+│   %3 = (%2 === Main.h)::Bool
+└──      return %3
 end
 
 function by_name(x::Float64)::Float64
@@ -367,6 +392,8 @@ end
         assert_eq!(names("of_object"), expect(&["(::Scale)(::Float64)", "of_object"]));
         assert_eq!(names("of_function"), expect(&["unused", "of_function"]));
         assert_eq!(names("of_elements"), expect(&["h(::Float64)", "h(::Int64)", "of_elements"]));
+        // So that it is known that what is compared is a function.
+        assert_eq!(names("compares"), expect(&["h(::Float64)", "compares"]));
         assert_eq!(names("nested"), expect(&["h(::Float64)", "nested"]));
         // Without this method the name would mean the primitive.
         assert_eq!(names("of_an_array"), expect(&["sum(::Scale)", "of_an_array"]));

@@ -11,7 +11,9 @@ use ircode::{
     field_position, method_of,
 };
 
-use crate::analyses::method_choice::{Choice, MOST, choices, is_exact, is_open, methods_named, only_choice};
+use crate::analyses::method_choice::{
+    Choice, MOST, choices, is_exact, is_no_number, is_open, methods_named, only_choice,
+};
 use crate::differentiation::dispatch::{self, Candidate};
 use crate::link_methods::{reads_itself, type_of};
 use crate::{PassError, PassResult};
@@ -102,10 +104,11 @@ impl Split {
 }
 
 /// What is done where no method fits.
+#[derive(Clone)]
 pub(crate) enum Rest {
     /// What the last way does: it need not be asked whether that fits.
     LastWay,
-    /// The run fails: nothing is called of which anything is known.
+    /// The run fails, and nothing catches that: what is called there is not in the module.
     Fails,
     /// The call, which fails.
     FailingCall,
@@ -116,11 +119,20 @@ pub(crate) enum Rest {
 }
 
 /// A method, or what is called as it was, and the operands that must be of these types, by number.
+#[derive(Clone)]
 pub(crate) struct Way {
     pub callee: Option<Operand<Ids>>,
     pub tests: Vec<(usize, Type)>,
     /// What it gives, where that is known.
     pub ty: Option<Type>,
+}
+
+impl Way {
+    /// A call of a method by its name.
+    pub(crate) fn of_method(module: &Module<BBCode>, choice: Choice) -> Option<Way> {
+        let name = &module.functions().get(choice.method)?.name;
+        Some(Way { callee: Some(Operand::global("", name)), tests: behind_callee(choice.tests), ty: None })
+    }
 }
 
 /// The types of the arguments where a way is taken.
@@ -146,7 +158,7 @@ impl Splitter<'_> {
         if let Some((primitive, [object, field, ..])) = primitive
             && primitive.name == "getfield"
         {
-            return Split::of(inst, self.fields(&bb.operand_type(object), field)?, Rest::Fails);
+            return Split::of(inst, self.fields(&bb.operand_type(object), field)?, Rest::FailingCall);
         }
         let is_value = matches!(call.callee, Operand::Value(_) | Operand::Argument(_));
         let shown = || call.callee.as_constant().and_then(Constant::shown_object).map(|(ty, _)| ty);
@@ -212,7 +224,7 @@ impl Splitter<'_> {
         let combinations = self.combinations(given)?;
         let mut ways = self.named_ways(self.module.methods(primitive.name), given)?;
         // What is certainly no number is for methods only, of which the last takes all that is left.
-        let is_for_methods = primitive.is_arithmetic() && given.iter().any(|ty| self.is_no_number(ty));
+        let is_for_methods = primitive.is_arithmetic() && given.iter().any(|ty| is_no_number(self.module, ty));
         if is_for_methods && ways.last().is_some_and(|last| last.tests.is_empty()) {
             return Some((ways, Rest::LastWay));
         }
@@ -262,11 +274,8 @@ impl Splitter<'_> {
 
     /// The ways of a call that is one of these methods.
     fn named_ways(&self, methods: &[usize], given: &[Type]) -> Option<Vec<Way>> {
-        let named = |choice: Choice| {
-            let name = &self.module.functions().get(choice.method)?.name;
-            Some(Way { callee: Some(Operand::global("", name)), tests: behind_callee(choice.tests), ty: None })
-        };
-        choices(self.module, methods.iter().copied(), given)?.into_iter().map(named).collect()
+        let chosen = choices(self.module, methods.iter().copied(), given)?.into_iter();
+        chosen.map(|choice| Way::of_method(self.module, choice)).collect()
     }
 
     /// The methods of objects of a type that may take such arguments.
@@ -325,15 +334,6 @@ impl Splitter<'_> {
             ty => usize::from(self.may_be_number(ty)),
         };
         given.iter().map(numbers).product()
-    }
-
-    /// Whether values of a type are certainly arrays or structs.
-    fn is_no_number(&self, ty: &Type) -> bool {
-        match ty {
-            Type::Union(members) => members.iter().all(|member| self.is_no_number(member)),
-            Type::Array(_) => true,
-            ty => self.module.struct_fields(ty).is_some(),
-        }
     }
 
     /// Whether values of a type may be numbers, which primitives take.
@@ -423,11 +423,7 @@ pub(crate) fn branch(bb: &mut BBCode, id: InstId, split: Split) -> Result<(), Ed
     let last = match remaining {
         Rest::LastWay => None,
         Rest::Call | Rest::FailingCall => Some(call),
-        Rest::Fails => {
-            let message = "none of the methods that are here takes what is passed to: ";
-            let message = Operand::Constant(Constant::String(message.into()));
-            Some(Stmt::call(Operand::global("Base", "error"), [message, called]))
-        }
+        Rest::Fails => Some(Stmt::call(Operand::global("BBKit", "no_method"), [called])),
         Rest::NoDerivative(ref primitive) => {
             let primitive = Operand::Constant(Constant::String(primitive.as_str().into()));
             let operands = [primitive].into_iter().chain(arguments);

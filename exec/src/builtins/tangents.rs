@@ -40,12 +40,23 @@ fn has_identity(value: &Value) -> bool {
     )
 }
 
-/// `no_derivative(primitive, operands...)`: an error that no handler catches.
+/// `no_derivative(primitive, operands...)`, or of a function that is called: an error that no handler catches, so that no derivative goes on without what
+/// was not derived.
 pub(super) fn no_derivative(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
-    let [Value::String(primitive), operands @ ..] = args else { return Err(expected("the name of a primitive first")) };
+    let (primitive, operands) = match args {
+        [Value::String(primitive), operands @ ..] => (primitive, operands),
+        [called] => return Err(Fault::Fatal(RunErrorKind::NoDerivativeOfCalled(called.to_string()))),
+        _ => return Err(expected("the name of a primitive first")),
+    };
     let operands: Vec<String> = operands.iter().map(|operand| operand.type_of().to_string()).collect();
     let (primitive, operands) = (primitive.to_string(), operands.join(", "));
     Err(Fault::Fatal(RunErrorKind::NoDerivative { primitive, operands }))
+}
+
+/// `no_method(called)`: an error that no handler catches. In Julia some would, but there the method may be one that is not in the module.
+pub(super) fn no_method(_: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
+    let [called] = args else { return Err(expected("what is called")) };
+    Err(Fault::Fatal(RunErrorKind::NoMethod(called.to_string())))
 }
 
 /// `tangent_field(tangent, k)`: the tangent of the `k`-th field, counted from 1.

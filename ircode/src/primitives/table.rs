@@ -418,6 +418,8 @@ pub static TABLE: &[Primitive] = &[
     machine("saved_field", 2, Some(2), ResultType::Unknown, READS),
     machine("restore_field!", 3, Some(3), ResultType::Nothing, WRITES),
     machine("use_once!", 1, Some(1), ResultType::Nothing, WRITES),
-    // What a derivative does where the run finds operands of which it knows none: the name of the primitive, and these.
+    // What a derivative does where the run finds operands of which it knows none: the name of the primitive, and these; or a function that is called as a value.
     machine("no_derivative", 1, None, ResultType::Bottom, THROWS),
+    // The run has found that none of the methods is for what is passed to this.
+    machine("no_method", 1, Some(1), ResultType::Bottom, THROWS),
 ];

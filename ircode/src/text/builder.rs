@@ -41,7 +41,7 @@ pub(super) struct Building {
     count: Option<usize>,
     /// In a `CodeInfo(`, and where that opened.
     code_info: Option<Range<usize>>,
-    /// Whether there was one.
+    /// Whether there was one, or what stands above only a CodeInfo: names stand for arguments.
     is_code_info: bool,
     closed: bool,
     result: Option<Type>,
@@ -54,6 +54,8 @@ pub(super) struct Building {
     pending: Vec<Pending>,
     last_line: i32,
     has_lines: bool,
+    /// What the margins of all lines say that a statement costs, while that may be what their numbers are.
+    costs: Costs,
     sptypes: Vec<Type>,
     varargs: bool,
     julia: Option<JuliaVersion>,
@@ -101,6 +103,28 @@ struct Attributes {
     pending: Option<bool>,
 }
 
+/// What `Base.print_statement_costs` puts before each line, where others have the number of the line in the source.
+#[derive(Default)]
+struct Costs {
+    /// Whether some line has no number.
+    some_have_none: bool,
+    last: Option<i32>,
+    /// Whether some number is none of a line, or is repeated, as Julia never does with that of a line.
+    are_no_lines: bool,
+}
+
+impl Costs {
+    fn add(&mut self, number: Option<i32>) {
+        self.some_have_none |= number.is_none();
+        self.are_no_lines |= number == Some(0) || number == self.last;
+        self.last = number;
+    }
+
+    fn are_costs(&self) -> bool {
+        self.are_no_lines && !self.some_have_none
+    }
+}
+
 /// How many blocks without statements may stand together: more are lines that are missing.
 const MAX_EMPTY_BLOCKS: u32 = 16;
 
@@ -118,12 +142,13 @@ impl Building {
     }
 
     /// A listing without header, which starts at this place. Its arguments may be known by name and type, and how many
-    /// there are; so may the type of its result.
+    /// there are; so may the type of its result, and that it is of a CodeInfo.
     pub(super) fn listing(
         start: usize,
         given: Vec<(Option<Name>, Type)>,
         count: Option<usize>,
         result: Option<Type>,
+        is_code_info: bool,
     ) -> Self {
         let numbered = given
             .iter()
@@ -131,7 +156,7 @@ impl Building {
             .filter_map(|(i, (name, _))| name.clone().map(|name| (name, Argument::from_index(i + 1))));
         // Of two of one name the first is meant.
         let scope = Scope { parameters: numbered.rev().collect(), slots: Some(SlotNames::default()) };
-        Building { scope, given, count, result, ..Building::empty(start..start) }
+        Building { scope, given, count, result, is_code_info, ..Building::empty(start..start) }
     }
 
     /// Whether nothing can follow that belongs to it: what begins next is something else.
@@ -162,6 +187,7 @@ impl Building {
             pending: Vec::new(),
             last_line: 0,
             has_lines: false,
+            costs: Costs::default(),
             sptypes: Vec::new(),
             varargs: false,
             julia: None,
@@ -244,6 +270,7 @@ impl Building {
             let error = Diagnostic::error(span, "this is a listing of BBCode, which is to be looked at only", "BBCode");
             return Err(error.with_help("its dump can be read: `bbkit show --as bbcode-json`"));
         }
+        self.costs.add(gutter.line);
         if let Some(line) = gutter.line {
             self.last_line = line;
             self.has_lines = true;
@@ -480,6 +507,7 @@ impl Building {
             return Err(Diagnostic::error(self.start.clone(), "this function has no statements", "expected block 1"));
         }
         let has_numbers = self.uses_numbers();
+        self.forget_costs();
         let guessed_order = self.number_slots();
         let len = self.stmts.len();
         let ends = self.block_starts.iter().skip(1).copied().chain([len]);
@@ -552,12 +580,22 @@ impl Building {
         nodes
     }
 
+    /// Forgets the numbers in the margin if they are no lines.
+    fn forget_costs(&mut self) {
+        if !self.costs.are_costs() {
+            return;
+        }
+        self.has_lines = false;
+        let pending = self.pending.iter_mut().map(|pending| &mut pending.inst.line);
+        self.stmts.lines_mut().iter_mut().chain(pending).for_each(|line| *line = LineInfo::from(0));
+    }
+
     /// Numbers the names of arguments that a listing without header uses, in their likely order. Returns them in that
     /// order. In the listing of an IRCode, arguments are numbers already, and the names are those of objects.
     fn number_slots(&mut self) -> Vec<Name> {
         let Some(slots) = self.scope.slots.take().filter(|slots| !slots.names().is_empty()) else { return Vec::new() };
         // An IRCode numbers its arguments, so a name in its listing is that of an object.
-        let is_ircode = !self.is_code_info && (self.has_lines || self.uses_numbers());
+        let is_ircode = !self.is_code_info && !slots.marked && (self.has_lines || self.uses_numbers());
         let insts = self.stmts.stmts().iter().zip(self.stmts.types());
         let pending = self.pending.iter().map(|pending| (&pending.inst.stmt, &pending.inst.ty));
         let types = names_of_types(&slots, insts.chain(pending), is_ircode);

@@ -25,7 +25,8 @@ pub fn clean(text: &str) -> Cow<'_, str> {
     };
     let text = if text.as_bytes().contains(&0x1b) { Cow::Owned(without_escapes(&text)) } else { text };
     // A space that does not break is what some pages make of one; in a string it stays.
-    let spaced = text.contains('\u{a0}') && (text.contains("─\u{a0}") || text.contains("│\u{a0}"));
+    let spaces = ["─\u{a0}", "│\u{a0}", "1:\u{a0}(%"];
+    let spaced = text.contains('\u{a0}') && spaces.iter().any(|space| text.contains(space));
     let text = if spaced { Cow::Owned(text.replace('\u{a0}', " ")) } else { text };
     // In a string of a program the sign of an interpolation is escaped.
     let escaped = ESCAPED.iter().any(|escaped| text.contains(escaped));

@@ -270,8 +270,13 @@ impl<'a> Cursor<'a> {
     fn value(&mut self, scope: &mut Scope, context: Context) -> Read<Operand<Positions>> {
         self.expect("%")?;
         // Julia 0.7-alpha printed arguments so.
-        if self.starts_with("%") && self.rest().get(1..).is_some_and(|rest| rest.starts_with(is_identifier_start)) {
-            self.eat("%");
+        if self.eat("%") {
+            if !self.peek().is_some_and(is_identifier_start) {
+                return self.argument_number();
+            }
+            if let Some(slots) = &mut scope.slots {
+                slots.marked = true;
+            }
             return Ok(scope.resolve(self.take_while(is_identifier_part)));
         }
         let number = self.number("the number of a value")?;
@@ -561,10 +566,11 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// `Main.ex-chapter.` before a name: the module in which a page of documentation runs its examples, whose name is no identifier.
+    /// `Main.ex-chapter.` or `Main.workspace#4.` before a name: the module in which a page of documentation runs its examples, or a notebook
+    /// its cells, whose name is no identifier.
     fn sandbox(&mut self) -> Option<&'a str> {
         let rest = self.rest();
-        let name = rest.strip_prefix("Main.ex-")?;
+        let name = rest.strip_prefix("Main.ex-").or_else(|| rest.strip_prefix("Main.workspace#"))?;
         let end = rest.len() - name.len() + name.find(|c| !is_identifier_part(c) && c != '-')?;
         let behind = rest.get(end..)?.strip_prefix('.')?;
         self.at += rest.len() - behind.len();
@@ -578,7 +584,12 @@ impl<'a> Cursor<'a> {
         let path = rest.get(..end)?;
         // Operators, quoted names and objects of other kinds go the long way.
         let plain = path.split('.').all(|part| part.starts_with(is_identifier_start));
-        let goes_on = |rest: &str| rest.starts_with('"') || path == "Main.ex" && rest.starts_with('-');
+        let sandbox = |rest: &str| match path {
+            "Main.ex" => rest.starts_with('-'),
+            "Main.workspace" => rest.starts_with('#'),
+            _ => false,
+        };
+        let goes_on = |rest: &str| rest.starts_with('"') || sandbox(rest);
         if !plain || rest.get(end..).is_some_and(goes_on) {
             return None;
         }

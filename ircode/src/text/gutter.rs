@@ -99,6 +99,17 @@ mod tests {
     }
 
     #[test]
+    fn what_all_statements_cost_is_no_line() {
+        let body = |text: &str| parse_function(text).unwrap().body;
+        let plain =
+            body("1 ─ %1 = Base.add_int(x, 1)::Int64\n│   %2 = Base.sdiv_int(%1, 2)::Int64\n└──      return %2\n");
+        let costs = "  1 1 ─ %1 = Base.add_int(x, 1)::Int64\n 20 │   %2 = Base.sdiv_int(%1, 2)::Int64\n  0 └──      return %2\n";
+        assert_eq!(body(costs), plain);
+        let lines = body(&costs.replace("  0 └", "  3 └").replace('x', "_2"));
+        assert_eq!(lines.stmts.lines().iter().map(|line| line.line).collect::<Vec<_>>(), [1, 20, 3]);
+    }
+
+    #[test]
     fn a_literal_at_the_start_of_a_statement_stays() {
         for stmt in ["1 + 2", "5", "1 isa T", "(1, 2)"] {
             let text = format!("1 ─      {stmt}\n└──      return 1\n");

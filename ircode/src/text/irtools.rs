@@ -13,7 +13,7 @@ use super::balanced::{find_depth_0, split_depth_0};
 /// Arguments of the first block are those of the function, with itself as `%1`; those of other blocks are φs, or φᶜs where they are what a block catches.
 /// Branches of which the last one does not go to the next block get a block of their own.
 pub(super) fn as_listings(text: &str) -> Cow<'_, str> {
-    if !(text.contains("1: (%") || text.contains("1:\n")) {
+    if !["1: (%", "1:\n", "1:\r\n", "1: \n"].iter().any(|start| text.contains(start)) {
         return Cow::Borrowed(text);
     }
     let mut lines = text.split_inclusive('\n').peekable();
@@ -478,6 +478,16 @@ mod tests {
         let listing =
             "1 ─ %1 = _2 < 0\n└── goto #3 if not %1\n2 ─ goto #3\n3 ─ %4 = φ (#1 => 1, #2 => _2)\n└── return %4\n";
         assert_eq!(as_listings(both), listing);
+    }
+
+    #[test]
+    fn other_ends_of_lines_are_as_good() {
+        let plain = "1:\n  %1 = Main.f()\n  return %1\n";
+        let listing = as_listings(plain);
+        assert!(listing.starts_with("1 ─ %1 = Main.f()\n"), "{listing}");
+        for text in [plain.replace('\n', "\r\n"), plain.replace("1:\n", "1: \n")] {
+            assert_eq!(as_listings(&text), listing);
+        }
     }
 
     #[test]

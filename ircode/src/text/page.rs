@@ -4,6 +4,7 @@ use std::borrow::Cow;
 
 use super::around::without_words;
 use super::declaration::starts_declaration;
+use super::decoration::{Decoration, decoration, variable};
 use super::expression::Cursor;
 use super::gutter::{Gutter, gutter};
 
@@ -11,7 +12,7 @@ use super::gutter::{Gutter, gutter};
 /// of something else is gone. Lines stay lines.
 pub(super) fn listings(text: &str) -> Cow<'_, str> {
     let mut text = Cow::Borrowed(text);
-    for step in [from_workers, fenced, in_block_comments, behind_prefix, behind_prompts, without_words] {
+    for step in [from_workers, closed_behind, fenced, in_block_comments, behind_prefix, behind_prompts, without_words] {
         if let Some(changed) = step(&text) {
             text = Cow::Owned(changed);
         }
@@ -29,6 +30,23 @@ fn from_workers(text: &str) -> Option<String> {
     let found = text.contains("From worker ") && text.lines().any(|line| printed(line).is_some());
     let behind = |line| printed(line).and_then(|from| line.get(from..)).unwrap_or(line);
     found.then(|| text.split_inclusive('\n').map(behind).collect())
+}
+
+/// What ends a string or a fence on the last line of the listing in it, as `) => Int64```` does, goes.
+fn closed_behind(text: &str) -> Option<String> {
+    let ends = |line: &str| {
+        let line = line.trim_end();
+        let kept = ["```", "\"\"\""].iter().find_map(|end| line.strip_suffix(end))?;
+        let closes = kept.trim_start().starts_with(')') || kept.trim_start().starts_with('└');
+        // In a string of the listing itself there may be anything.
+        (closes && !kept.contains(['`', '"'])).then_some(kept.len())
+    };
+    let found = (text.contains("```") || text.contains("\"\"\"")) && text.lines().any(|line| ends(line).is_some());
+    let kept = |line: &str| match ends(line).and_then(|end| line.get(..end)) {
+        Some(kept) => format!("{kept}\n"),
+        None => line.to_string(),
+    };
+    found.then(|| text.split_inclusive('\n').map(kept).collect())
 }
 
 /// A line of three backticks or tildes, which encloses code in a page.
@@ -61,11 +79,14 @@ fn fenced(text: &str) -> Option<String> {
             is_first |= fence;
         }
         let reads_all = !text.lines().any(starts_block);
+        // Where the first fence was left out, what is before the others is in them.
+        let is_code = |part: usize| has_code.get(part) == Some(&true);
+        let lacks_first = has_code.len() % 2 == 0 && is_code(0) && !(1..has_code.len()).step_by(2).any(is_code);
         let mut part = 0;
         with_comments(text, |line| {
             let fence = is_fence(line);
             part += usize::from(fence);
-            part % 2 == 1 && !fence && (reads_all || has_code.get(part) == Some(&true))
+            part % 2 == usize::from(!lacks_first) && !fence && (reads_all || is_code(part))
         })
     })
 }
@@ -117,10 +138,26 @@ fn behind_prefix(text: &str) -> Option<String> {
     let behind = |line: &'_ str, prefix: &str| line.trim_start().strip_prefix(prefix).is_some_and(starts_block);
     let prefix = PREFIXES.iter().find(|prefix| text.lines().any(|line| behind(line, prefix)))?;
     let mut out = String::with_capacity(text.len());
+    // In a table of variables.
+    let mut table = false;
+    let mut belongs = |line: &str| {
+        if is_part_of_listing(line) {
+            table = false;
+            return true;
+        }
+        let trimmed = line.trim();
+        let kind = decoration(trimmed);
+        table = match kind {
+            Some(Decoration::Variables | Decoration::Others) => true,
+            _ => table && !trimmed.is_empty(),
+        };
+        let heads = kind.is_some_and(|kind| kind != Decoration::Nothing);
+        heads || trimmed.ends_with("CodeInfo(") || table && variable(trimmed).is_some()
+    };
     for line in text.split_inclusive('\n') {
         let behind = line.trim_start().strip_prefix(prefix);
         match behind.map(|behind| behind.strip_prefix(' ').unwrap_or(behind)) {
-            Some(behind) if is_part_of_listing(behind) => out.push_str(behind),
+            Some(behind) if belongs(behind) => out.push_str(behind),
             _ if line.trim().is_empty() => out.push_str(line),
             // Something else that the comment says.
             _ => {
@@ -187,6 +224,7 @@ pub(super) fn is_part_of_listing(line: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::listings;
+    use crate::parse_function;
 
     #[test]
     fn comments_of_other_programs_go() {
@@ -212,6 +250,39 @@ mod tests {
         assert_eq!(listings(text), "#f(x) = x\n##=\n#Words.\n#=#\n##=\n1 ─      return _2\n#=#\n");
         let text = "#= Words.\nMore. =#\n1 ─      return _2\n";
         assert_eq!(listings(text), "##= Words.\n#More. =#\n1 ─      return _2\n");
+    }
+
+    #[test]
+    fn a_table_of_variables_is_read_in_comments_and_above_a_lone_fence() {
+        let table = "MethodInstance for f(::Int64, ::Bool)\n  from f(x, flag) in Main\nArguments\n  #self#::Core.Const(f)\n  x::Int64\n  flag::Bool\n";
+        let code = "Body::Int64\n1 ─      goto #3 if not flag\n2 ─      return x\n3 ─      return 0\n";
+        let plain = parse_function(&format!("{table}{code}")).unwrap();
+        assert_eq!(plain.body.argtypes.len(), 3);
+        for prefix in ["# ", "// ", "> "] {
+            let lines: String = format!("{table}{code}").lines().map(|line| format!("{prefix}{line}\n")).collect();
+            assert_eq!(parse_function(&format!("f(1, true)\n{lines}")).unwrap(), plain, "{lines}");
+        }
+        assert_eq!(parse_function(&format!("{table}{code}```\n")).unwrap(), plain);
+        assert_eq!(parse_function(&format!("{table}{code}```\nWords, and `code`.\n")).unwrap(), plain);
+    }
+
+    #[test]
+    fn a_thunk_is_read_in_comments() {
+        let thunk = ":($(Expr(:thunk, CodeInfo(\n    @ none within `top-level scope`\n1 ─ %1 = 1 + 2\n└──      return %1\n))))\n";
+        let commented: String = thunk.lines().map(|line| format!("# {line}\n")).collect();
+        assert_eq!(parse_function(&format!("Meta.lower(Main, :(1 + 2))\n{commented}")), parse_function(thunk));
+    }
+
+    #[test]
+    fn what_ends_a_string_or_a_fence_on_the_last_line_is_no_part_of_a_type() {
+        let code = "CodeInfo(\n1 ─     return 1\n) => Int64";
+        let plain = parse_function(code);
+        for text in [format!("```\n{code}```\n"), format!("text = \"\"\"\n{code}\"\"\"\n")] {
+            assert_eq!(parse_function(&text).ok(), plain.clone().ok(), "{text}");
+        }
+        let pointed = code.replace("return 1", "nothing::Nothing   <-- this one\n└──     return 1");
+        assert_eq!(parse_function(&pointed).ok(), parse_function(&pointed.replace("   <-- this one", "")).ok());
+        assert!(parse_function(&pointed.replace("<--", "words")).is_err());
     }
 
     #[test]

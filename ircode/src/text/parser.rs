@@ -399,8 +399,9 @@ impl Parser {
                 names => names.iter().map(|name| (name.clone(), Type::Untyped)).collect(),
             };
             let known = count.take().or_else(|| (!self.parameters.is_empty()).then_some(self.parameters.len()));
+            let is_code_info = !arguments.is_empty() || result.is_some();
             arguments.clear();
-            Building::listing(start, given, known, result.take())
+            Building::listing(start, given, known, result.take(), is_code_info)
         })
     }
 

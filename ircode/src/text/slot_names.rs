@@ -17,6 +17,8 @@ pub(super) const FIRST_SLOT: u32 = 1 << 24;
 pub(super) struct SlotNames {
     names: Vec<Name>,
     places: HashMap<Name, u32>,
+    /// Whether one of them is marked as that of an argument.
+    pub(super) marked: bool,
 }
 
 impl SlotNames {
@@ -116,6 +118,22 @@ mod tests {
     fn what_is_asked_for_is_a_type() {
         let listing = "1 ─ %1 = (x isa Shape)::Bool\n│   %2 = (isa)(x, Round)::Bool\n│   %3 = (Shape === y)::Bool\n└──      return %1\n";
         assert_eq!(arguments(listing), ["x", "y"]);
+    }
+
+    #[test]
+    fn names_below_the_type_of_the_result_or_with_a_mark_are_those_of_arguments() {
+        let lines = "2 1 ─ %1 = (Base.add_int)(x, n)::Int64\n  └──      return %1\n";
+        assert_eq!(
+            arguments(lines),
+            [""; 0],
+            "with line numbers alone it is an IRCode, where names are those of objects"
+        );
+        assert_eq!(arguments(&format!("Body::Int64\n{lines}")), ["x", "n"]);
+        assert_eq!(arguments(&lines.replace("x, n", "%%x, %%n")), ["x", "n"]);
+        assert_eq!(
+            parse_function(&lines.replace("x, n", "%%2, %%3")),
+            parse_function(&lines.replace("x, n", "_2, _3"))
+        );
     }
 
     #[test]

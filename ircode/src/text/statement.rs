@@ -18,19 +18,27 @@ use crate::types::Type;
 
 type Read<T> = Result<T, Diagnostic>;
 
-/// Where the text of a type ends that stands at the end of a statement: at a comment or at attributes.
+/// Where the text of a type ends that stands at the end of a statement: at a comment, at attributes, or where more than one space follows.
 pub(super) fn ends_statement(rest: &str) -> bool {
-    rest.starts_with(' ') && (rest.starts_with(" # ") || rest.starts_with(" ; ") || is_annotation(rest))
+    let (spaces, behind) = spaces(rest);
+    let is_gap = spaces > 1 && !behind.is_empty() && !behind.starts_with("where");
+    spaces > 0 && (rest.starts_with(" # ") || rest.starts_with(" ; ") || is_gap || is_annotation(rest))
 }
 
-/// Whether what follows is what Julia prints at the right of a coloured listing: the names of inlined functions behind
-/// bars.
+/// Whether what follows is what Julia prints at the right of a coloured listing, the names of inlined functions behind
+/// bars, or what people write there to point at a statement.
 pub(super) fn is_annotation(rest: &str) -> bool {
+    let (spaces, behind) = spaces(rest);
+    let marks = ["│", "┃", "╻", "╷", "<-", "←", "// "];
+    spaces > 0 && marks.iter().any(|mark| behind.starts_with(mark))
+}
+
+/// How many spaces there are, and what is behind them.
+fn spaces(rest: &str) -> (usize, &str) {
     // Wider than any terminal, and it bounds the time for text that is all spaces.
     const WIDEST: usize = 500;
     let spaces = rest.bytes().take(WIDEST).take_while(|byte| *byte == b' ').count();
-    let bars = rest.get(spaces..).unwrap_or_default();
-    spaces > 0 && bars.starts_with(['│', '┃', '╻', '╷'])
+    (spaces, rest.get(spaces..).unwrap_or_default())
 }
 
 impl<'a> Cursor<'a> {

@@ -11,7 +11,8 @@ use hashbrown::{HashMap, HashSet};
 use ircode::primitives::{Compute, ResultType};
 use ircode::{Callee, Constant, Declaration, LineInfo, Module, NewInstruction, Operand, Stmt, Type};
 
-use crate::analyses::method_choice::methods_named;
+use crate::analyses::method_choice::{choices, is_no_number, methods_named};
+use crate::union_splitting::{self, Rest, Split, Way};
 
 /// A function that may be called as a value.
 #[derive(Clone, Debug)]
@@ -75,7 +76,7 @@ pub(crate) fn candidates(module: &Module<BBCode>, roots: &[usize], reverse: bool
     let mut mention = |operand: &Operand<Ids>, captured: Option<usize>| {
         let mut mention = |operand: &Operand<Ids>| {
             if seen.insert(format!("{operand:?} {captured:?}")) {
-                found.extend(candidate(module, operand, captured, reverse));
+                found.extend(candidates_of(module, operand, captured, reverse));
             }
         };
         match operand {
@@ -145,12 +146,13 @@ fn for_each_function(constant: &Constant, take: &mut impl FnMut(&Constant)) {
     }
 }
 
-fn candidate(
+/// The candidates that a value is: one for each method of a function.
+fn candidates_of(
     module: &Module<BBCode>,
     value: &Operand<Ids>,
     captured: Option<usize>,
     reverse: bool,
-) -> Option<Candidate> {
+) -> Vec<Candidate> {
     let of_function = |index: usize| {
         let function = module.functions().get(index)?;
         let catches = |stmt: &Stmt<Ids>| matches!(stmt, Stmt::Enter(_) | Stmt::PhiC(_) | Stmt::Upsilon(_));
@@ -169,30 +171,35 @@ fn candidate(
             bundled: [true; 3],
         })
     };
-    match module.callee(value)? {
-        Callee::Function(index) => of_function(index),
-        Callee::Primitive(primitive) => Some(Candidate {
-            value: value.clone(),
-            callee: value.clone(),
-            captured,
-            argtypes: None,
-            arity: (primitive.max_operands == Some(primitive.min_operands)).then_some(primitive.min_operands),
-            result: match primitive.result {
-                ResultType::Bool => Type::BOOL,
-                ResultType::Int64 => Type::INT64,
-                ResultType::Nothing => Type::Nothing,
-                ResultType::String => Type::String,
-                _ => Type::Untyped,
-            },
-            of_a_number: matches!(primitive.compute, Compute::Scalars(_)) && primitive.max_operands == Some(1),
-            bundled: [true; 3],
-        }),
-        // A function of Julia's whose only method in the module is known by its signature.
-        Callee::Unknown(path) => match methods_named(module, &path).unwrap_or_else(|| module.methods(&path)) {
-            [only] => of_function(*only),
-            _ => None,
-        },
-        Callee::Type(_) => None,
+    let of_methods = |methods: &[usize]| methods.iter().filter_map(|&method| of_function(method)).collect();
+    match module.callee(value) {
+        Some(Callee::Function(index)) => of_methods(&[index]),
+        // What takes numbers may have methods for what is none.
+        Some(Callee::Primitive(primitive)) => {
+            let mut found: Vec<Candidate> = of_methods(module.methods(primitive.name));
+            found.push(Candidate {
+                value: value.clone(),
+                callee: value.clone(),
+                captured,
+                argtypes: None,
+                arity: (primitive.max_operands == Some(primitive.min_operands)).then_some(primitive.min_operands),
+                result: match primitive.result {
+                    ResultType::Bool => Type::BOOL,
+                    ResultType::Int64 => Type::INT64,
+                    ResultType::Nothing => Type::Nothing,
+                    ResultType::String => Type::String,
+                    _ => Type::Untyped,
+                },
+                of_a_number: matches!(primitive.compute, Compute::Scalars(_)) && primitive.max_operands == Some(1),
+                bundled: [true; 3],
+            });
+            found
+        }
+        // A function of Julia's, whose methods in the module are known by their signatures.
+        Some(Callee::Unknown(path)) => {
+            of_methods(methods_named(module, &path).unwrap_or_else(|| module.methods(&path)))
+        }
+        Some(Callee::Type(_)) | None => Vec::new(),
     }
 }
 
@@ -208,11 +215,6 @@ fn may_be(module: &Module<BBCode>, given: &Type, taken: &Type) -> bool {
     };
     let taken = members(taken);
     members(given).iter().any(|given| taken.iter().any(|taken| overlap(given, taken)))
-}
-
-/// Whether a value of a type is certainly something that primitives on numbers do not take.
-fn is_no_number(ty: &Type) -> bool {
-    matches!(ty, Type::Array(_) | Type::Tuple(_) | Type::NamedTuple(_) | Type::String | Type::Symbol)
 }
 
 /// The names of the functions that a value may be, without the modules', if its type says which: objects are none of them.
@@ -290,7 +292,7 @@ pub(crate) fn dispatch(module: &Module<BBCode>, bb: &mut BBCode, candidates: &[C
                 && (candidate.captured.is_some() || !is_closure)
                 && candidate.fits(call.args.len(), names.is_some())
                 && candidate.argtypes.as_ref().is_none_or(types)
-                && !(candidate.of_a_number && given.iter().any(is_no_number))
+                && !(candidate.of_a_number && given.iter().any(|ty| is_no_number(module, ty)))
                 && may_be(module, &candidate.result, &call.ty)
         };
         let fitting: Vec<&Candidate> = match looked_up::looked_up(module, bb, &call.callee) {
@@ -299,12 +301,47 @@ pub(crate) fn dispatch(module: &Module<BBCode>, bb: &mut BBCode, candidates: &[C
             }
             None => candidates.iter().filter(fits).collect(),
         };
-        if !fitting.is_empty() {
-            branch_on(module, bb, &call, &fitting)?;
+        let targets = targets(module, fitting, &given);
+        if !targets.is_empty() {
+            branch_on(module, bb, &call, &targets)?;
             dispatched = true;
         }
     }
     Ok(dispatched)
+}
+
+/// What is called where a value is one of the candidates.
+struct Target<'c> {
+    candidate: &'c Candidate,
+    /// Where several methods of it may take the arguments: how the run chooses, and what it does with others.
+    choice: Option<(Vec<Way>, Rest)>,
+}
+
+/// What is called for each value that candidates are. Those of a function with several methods stand one behind the other; of one whose methods the run cannot tell
+/// apart there is no target.
+fn targets<'c>(module: &Module<BBCode>, fitting: Vec<&'c Candidate>, given: &[Type]) -> Vec<Target<'c>> {
+    let is_same = |a: &&Candidate, b: &&Candidate| a.value == b.value && a.captured == b.captured;
+    let target = |of_value: &[&'c Candidate]| match of_value {
+        [] => None,
+        [candidate] => Some(Target { candidate, choice: None }),
+        [first, ..] if first.captured.is_some() => None,
+        several => {
+            let primitive = several.iter().copied().find(|candidate| candidate.argtypes.is_none());
+            let methods = several.iter().filter_map(|candidate| candidate.function(module));
+            let chosen = choices(module, methods, given).unwrap_or_default();
+            let Some(first) = chosen.first().filter(|first| !first.tests.is_empty()) else {
+                let method = chosen.first().map(|first| first.method);
+                let decided =
+                    several.iter().copied().find(|candidate| method.is_some() && candidate.function(module) == method);
+                return decided.or(primitive).map(|candidate| Target { candidate, choice: None });
+            };
+            let candidate = several.iter().copied().find(|candidate| candidate.function(module) == Some(first.method));
+            let rest = if primitive.is_some() { Rest::Call } else { Rest::Fails };
+            let ways = chosen.into_iter().filter_map(|choice| Way::of_method(module, choice)).collect();
+            Some(Target { candidate: candidate?, choice: Some((ways, rest)) })
+        }
+    };
+    fitting.chunk_by(is_same).filter_map(target).collect()
 }
 
 /// What a rule for a function is told of the type of an argument: where the function takes a class, that class, of which an object of
@@ -330,15 +367,16 @@ fn branch_on(
     module: &Module<BBCode>,
     bb: &mut BBCode,
     call: &ValueCall,
-    candidates: &[&Candidate],
+    targets: &[Target<'_>],
 ) -> Result<(), EditError> {
     let ValueCall { id, callee, args, ty, line } = call;
     let (id, line) = (*id, *line);
     let written = |stmt: Stmt<Ids>, ty: Type| NewInstruction::new(stmt, ty).with_line(line);
     let (mut test, rest) = bb.cut_block(id)?;
     let call_args = args.len();
-    let mut entries: Vec<(BlockId, Option<Operand<Ids>>)> = Vec::with_capacity(candidates.len());
-    for candidate in candidates {
+    let mut entries: Vec<(BlockId, Option<Operand<Ids>>)> = Vec::with_capacity(targets.len());
+    let mut several: Vec<(InstId, &(Vec<Way>, Rest))> = Vec::new();
+    for Target { candidate, choice } in targets {
         let (call, next) = (bb.push_block(), bb.push_block());
         let compare = match candidate.captured {
             Some(_) => Operand::global("BBKit", "applies"),
@@ -351,14 +389,17 @@ fn branch_on(
         let mut narrowed = Vec::with_capacity(args.len());
         for (index, arg) in args.iter().enumerate() {
             let taken = candidate.argtypes.as_ref().and_then(|types| types.get(index));
-            narrowed.push(match taken.filter(|taken| is_narrower_class(module, taken, &bb.operand_type(arg))) {
-                // A method is found for objects of its class only.
-                Some(taken) => {
-                    let narrow = written(Stmt::pi(arg.clone(), taken.clone()), taken.clone());
-                    Operand::Value(bb.push(call, narrow)?)
-                }
-                None => arg.clone(),
-            });
+            narrowed.push(
+                match taken.filter(|taken| choice.is_none() && is_narrower_class(module, taken, &bb.operand_type(arg)))
+                {
+                    // A method is found for objects of its class only.
+                    Some(taken) => {
+                        let narrow = written(Stmt::pi(arg.clone(), taken.clone()), taken.clone());
+                        Operand::Value(bb.push(call, narrow)?)
+                    }
+                    None => arg.clone(),
+                },
+            );
         }
         for number in 1..=candidate.captured.unwrap_or(0) {
             let given = [callee.clone(), candidate.value.clone(), Operand::from(number as i64)];
@@ -367,19 +408,26 @@ fn branch_on(
             let captured = bb.push(call, written(captured, known.cloned().unwrap_or(Type::Any)))?;
             narrowed.push(Operand::Value(captured));
         }
-        let called = Stmt::call(candidate.callee.clone(), narrowed);
+        let called = if choice.is_some() { &candidate.value } else { &candidate.callee };
+        let called = Stmt::call(called.clone(), narrowed);
         let called = bb.push(call, written(called, ty.clone()))?;
+        several.extend(choice.as_ref().map(|choice| (called, choice)));
         bb.push(call, written(Stmt::goto(rest), Type::Any))?;
         entries.push((call, Some(Operand::Value(called))));
         test = next;
     }
-    let message = Operand::Constant(Constant::String("no derivative was made of the function that is called: ".into()));
-    let error = Stmt::call(Operand::global("Base", "error"), [message, callee.clone()]);
+    // No handler is to take it for an error of the program.
+    let error = Stmt::call(Operand::global("BBKit", "no_derivative"), [callee.clone()]);
     bb.push(test, written(error, Type::Bottom))?;
     // Its type would do here; in a listing, control would go on to the block that is written next.
     bb.push(test, written(Stmt::unreachable(), Type::Any))?;
     bb.set_next(test, None)?;
     let phi = bb.insert_at_start(rest, written(Stmt::phi(entries), ty.clone()))?;
     bb.replace(id, Stmt::Value(Operand::Value(phi)))?;
+    for (called, (ways, rest)) in several {
+        if let Some(split) = bb.inst(called).and_then(|inst| Split::of(inst, ways.clone(), rest.clone())) {
+            union_splitting::branch(bb, called, split)?;
+        }
+    }
     Ok(())
 }

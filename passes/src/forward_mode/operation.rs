@@ -427,7 +427,7 @@ impl Classifier<'_> {
             ("saved_element" | "saved_field", _) => same(&[Twin], result(Tangent::ANY)),
             ("restore_element!" | "restore_field!", _) => same(&[Twin, Stored(Tangent::ANY)], Gives::Nothing),
             ("===" | "!==" | "isa" | "typeof" | "isdefined" | "nfields" | "arraylen" | "arraysize" | "mightalias" | "length" | "size"
-                | "sizeof" | "memoryrefoffset" | "memoryref_isassigned" | "is_case" | "applies" | "class_method" | "witness_method" | "stack_length" | "use_once!" | "no_derivative"
+                | "sizeof" | "memoryrefoffset" | "memoryref_isassigned" | "is_case" | "applies" | "class_method" | "witness_method" | "stack_length" | "use_once!" | "no_derivative" | "no_method"
                 | "print" | "println" | "string" | "print_to_string", _) => Operation::Steps,
             _ => Operation::Unknown,
         }

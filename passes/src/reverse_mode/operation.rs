@@ -6,6 +6,7 @@ use bbcode::{BBCode, Ids, InstId};
 use ircode::primitives::{self, Compute, Primitive};
 use ircode::{Argument, Callee, Constant, Head, Module, Operand, Stmt, Type, TypeKind, method_of};
 
+use super::activity::is_exception_of_library;
 use crate::analyses::effects::mutable_field_type;
 use crate::differentiation::dispatch::as_taken;
 use crate::differentiation::preparation::part_index;
@@ -204,6 +205,8 @@ impl Classifier<'_> {
             Stmt::Value(operand) => Operation::Copy(operand.clone()),
             Stmt::Pi(pi) => Operation::Copy(pi.value.clone()),
             Stmt::Phi(_) => Operation::Phi,
+            // It is made to be thrown. What it holds is not followed (`taken_from_exception`).
+            stmt if self.makes_exception(stmt, &inst.ty) => Operation::Steps,
             stmt => {
                 if let Some((primitive, args)) = self.module.primitive_call(stmt) {
                     return self.primitive(primitive, args);
@@ -215,6 +218,18 @@ impl Classifier<'_> {
                     _ => Operation::Unknown,
                 }
             }
+        }
+    }
+
+    /// Whether a statement makes an exception of Julia's library, and does nothing else.
+    fn makes_exception(&self, stmt: &Stmt<Ids>, ty: &Type) -> bool {
+        match (stmt, self.module.called(stmt)) {
+            (_, Some(Callee::Primitive(primitive))) => {
+                let is_type = |made: &Type| self.module.is_undeclared_exception(made) || made == ty;
+                is_exception_of_library(self.module, ty) && is_type(&Type::named(primitive.name))
+            }
+            (Stmt::Expr(expr), _) => expr.head == Head::New && self.module.is_undeclared_exception(ty),
+            (_, called) => matches!(called, Some(Callee::Type(_))) && self.module.is_undeclared_exception(ty),
         }
     }
 
@@ -452,7 +467,9 @@ impl Classifier<'_> {
                 Some(kind) => Operation::Resize { object: object.clone(), rest: rest.to_vec(), kind },
                 None => Operation::Unknown,
             },
-            ("jl_array_sizehint" | "print" | "println" | "use_once!" | "no_derivative", _) => Operation::Steps,
+            ("jl_array_sizehint" | "print" | "println" | "use_once!" | "no_derivative" | "no_method", _) => {
+                Operation::Steps
+            }
             ("reset_shadow!", [object]) => Operation::Whole { object: object.clone(), from: None, kind: Whole::Reset },
             ("add_shadow!", [object, from]) => {
                 Operation::Whole { object: object.clone(), from: Some(from.clone()), kind: Whole::Add }

@@ -5,6 +5,7 @@ use ircode::{CallGraph, Function, Module, Name};
 
 use super::one_function::Temporary;
 use super::{Generated, NAME};
+use crate::differentiation::dispatch::{self, Candidate};
 use crate::lower_exceptions::{self, has_handlers, looks_into_exception};
 use crate::manager::run_on_function;
 use crate::{PassError, closure_folding};
@@ -24,21 +25,33 @@ pub(super) fn without_handlers(module: &Module<BBCode>, names: &[Name]) -> Optio
     if !module.functions().iter().any(|function| has_handlers(&function.body)) {
         return None;
     }
-    let roots = names.iter().filter_map(|name| module.function_index(name));
-    let reachable = CallGraph::new(module).reachable(roots).into_iter();
-    let reachable: Vec<&Function<BBCode>> = reachable.filter_map(|position| module.functions().get(position)).collect();
-    let with_handlers = reachable.iter().filter(|function| has_handlers(&function.body));
-    let mut functions: Vec<Name> = with_handlers.map(|function| function.name.clone()).collect();
-    if functions.is_empty() {
+    let roots: Vec<usize> = names.iter().filter_map(|name| module.function_index(name)).collect();
+    let candidates = dispatch::candidates(module, &roots, false);
+    let reachable = reachable(module, &roots, &candidates);
+    let is_with_handlers = |function: &&Function<BBCode>| has_handlers(&function.body);
+    let catching: Vec<usize> = reachable
+        .iter()
+        .copied()
+        .filter(|&position| module.functions().get(position).as_ref().is_some_and(is_with_handlers))
+        .collect();
+    if catching.is_empty() {
         return None;
     }
-    let reachable: Vec<Name> = reachable.iter().map(|function| function.name.clone()).collect();
+    let called_inside = self::reachable(module, &catching, &candidates);
+    let named = |positions: Vec<usize>| -> Vec<Name> {
+        positions.iter().filter_map(|&position| Some(module.functions().get(position)?.name.clone())).collect()
+    };
+    let (mut functions, reachable, called_inside) = (named(catching), named(reachable), named(called_inside));
     let known = module.functions().len();
     let mut module = module.clone();
     let mut left = Vec::new();
     // Of a closure that is called it must be known what it may throw.
     for name in reachable {
         left.extend(run_on_function(&mut module, &name, closure_folding::run).err().map(|error| (name, error)));
+    }
+    // So it must of functions that are called as values.
+    for name in called_inside {
+        left.extend(dispatch_calls(&mut module, &name, &candidates).err().map(|error| (name, error)));
     }
     functions.retain(|name| {
         let looked = module.function(name).and_then(|function| {
@@ -53,6 +66,29 @@ pub(super) fn without_handlers(module: &Module<BBCode>, names: &[Name]) -> Optio
     left.extend(lower_exceptions::lower(&mut module, &functions));
     let added = module.functions().iter().skip(known).map(|added| added.name.clone()).collect();
     Some(WithoutHandlers { module, added, left })
+}
+
+/// The functions at these positions, and what they may call, also as values.
+fn reachable(module: &Module<BBCode>, roots: &[usize], candidates: &[Candidate]) -> Vec<usize> {
+    let graph = CallGraph::new(module);
+    let reached = graph.reachable(roots.iter().copied());
+    if !reached.iter().any(|&position| graph.calls_unknown(position)) {
+        return reached;
+    }
+    let called = candidates.iter().filter_map(|candidate| candidate.function(module));
+    graph.reachable(reached.into_iter().chain(called))
+}
+
+/// Turns the calls of values in a function into branches.
+fn dispatch_calls(module: &mut Module<BBCode>, name: &Name, candidates: &[Candidate]) -> Result<(), PassError> {
+    let Some(mut body) = module.function(name).map(|function| function.body.clone()) else { return Ok(()) };
+    let dispatched = dispatch::dispatch(module, &mut body, candidates);
+    if dispatched.map_err(|error| PassError::new(NAME, name, error.to_string()))?
+        && let Some(place) = module.body_mut(name)
+    {
+        *place = body;
+    }
+    Ok(())
 }
 
 impl WithoutHandlers {
