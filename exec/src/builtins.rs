@@ -41,8 +41,8 @@ use crate::machine::{Fault, named, wrong_operands};
 use crate::object::{Kind, Meter};
 use crate::prepare::struct_info;
 use crate::value::{
-    ArrayObject, ArrayRef, MemoryObject, MemoryRef, NamedTupleObject, NamedTupleRef, PlaceObject, PlaceRef,
-    StackObject, StackRef, StructInfo, StructObject, StructRef, TupleObject, TupleRef, Value, known_isa,
+    ArrayRef, MemoryObject, MemoryRef, NamedTupleObject, NamedTupleRef, PlaceObject, PlaceRef, StackObject, StackRef,
+    StructInfo, StructObject, StructRef, TupleObject, TupleRef, Value, known_isa,
 };
 
 /// What a primitive does with its operands.
@@ -310,7 +310,7 @@ impl<'m> Runtime<'m> {
     pub(crate) fn array(&self, element: Type, dims: Vec<usize>, values: Vec<Value>) -> Result<Value, Fault> {
         let memory = self.memory(element, values)?;
         let place = PlaceRef(Rc::new(PlaceObject { memory, offset: 0 }));
-        Ok(Value::Array(ArrayRef(Rc::new(ArrayObject { place: RefCell::new(place), dims: RefCell::new(dims) }))))
+        Ok(Value::Array(ArrayRef::new(place, dims)))
     }
 
     pub(crate) fn stack(&self, element: Type) -> Result<Value, Fault> {
@@ -332,8 +332,7 @@ impl<'m> Runtime<'m> {
                         let what = "an array of other dimensions than its memory has elements for";
                         return Err(Fault::Fatal(RunErrorKind::InvalidCode(what.into())));
                     };
-                    let array = ArrayObject { place: RefCell::new(place.clone()), dims: RefCell::new(dims) };
-                    Ok(Value::Array(ArrayRef(Rc::new(array))))
+                    Ok(Value::Array(ArrayRef::new(place.clone(), dims)))
                 }
                 _ => Err(Fault::Fatal(RunErrorKind::Unsupported(format!("making a new {ty}")))),
             },

@@ -8,9 +8,9 @@ use ircode::Scalar;
 
 use crate::object::{Fields, Kind, Meter, OutOfMemory};
 use crate::value::{
-    ArrayObject, ArrayRef, ClosureObject, ClosureRef, DifferentiableFunctionObject, DifferentiableFunctionRef,
-    EnumObject, EnumRef, MemoryObject, MemoryRef, NamedTupleObject, NamedTupleRef, PlaceObject, PlaceRef, SlotObject,
-    SlotRef, StackObject, StackRef, StructObject, StructRef, TupleObject, TupleRef, Value,
+    ArrayRef, ClosureObject, ClosureRef, DifferentiableFunctionObject, DifferentiableFunctionRef, EnumObject, EnumRef,
+    MemoryObject, MemoryRef, NamedTupleObject, NamedTupleRef, PlaceObject, PlaceRef, SlotObject, SlotRef, StackObject,
+    StackRef, StructObject, StructRef, TupleObject, TupleRef, Value,
 };
 
 type Result<T> = std::result::Result<T, OutOfMemory>;
@@ -156,9 +156,10 @@ impl Copier<'_, '_> {
                     Value::Array(tangent) => Value::MemoryRef(tangent.0.place.borrow().clone()),
                     _ => Value::Nothing,
                 };
-                let place = RefCell::new(self.place(&array.0.place.borrow(), &tangent)?);
-                let dims = RefCell::new(array.0.dims.borrow().clone());
-                (Value::Array(ArrayRef(Rc::new(ArrayObject { place, dims }))), None)
+                let place = self.place(&array.0.place.borrow(), &tangent)?;
+                let copy = ArrayRef::new(place, array.0.dims.borrow().clone());
+                copy.0.is_shared.set(array.0.is_shared.get());
+                (Value::Array(copy), None)
             }
             (Value::Struct(object), tangent) => {
                 let copy = StructObject { ty: object.0.ty.clone(), fields: empty()? };

@@ -161,9 +161,17 @@ pub(crate) struct DifferentiableFunctionObject {
 pub(crate) struct ArrayObject {
     pub(crate) place: RefCell<PlaceRef>,
     pub(crate) dims: RefCell<Vec<usize>>,
+    /// Whether there is, or was, another array of the same elements in other dimensions.
+    pub(crate) is_shared: Cell<bool>,
 }
 
 impl ArrayRef {
+    /// The array of the elements from a place on.
+    pub(crate) fn new(place: PlaceRef, dims: Vec<usize>) -> ArrayRef {
+        let (place, dims) = (RefCell::new(place), RefCell::new(dims));
+        ArrayRef(Rc::new(ArrayObject { place, dims, is_shared: Cell::new(false) }))
+    }
+
     /// How many elements it has.
     pub(crate) fn length(&self) -> usize {
         self.0.dims.borrow().iter().product()
@@ -171,7 +179,10 @@ impl ArrayRef {
 
     /// An array of the same elements in other dimensions, of which there must be as many.
     pub(crate) fn reshaped(&self, dims: Vec<usize>) -> ArrayRef {
-        ArrayRef(Rc::new(ArrayObject { place: self.0.place.clone(), dims: RefCell::new(dims) }))
+        let reshaped = ArrayRef::new(self.0.place.borrow().clone(), dims);
+        self.0.is_shared.set(true);
+        reshaped.0.is_shared.set(true);
+        reshaped
     }
 }
 
@@ -257,8 +268,7 @@ impl From<&[f64]> for Value {
         let fields = Fields::uncounted(Kind::Array, numbers.iter().copied().map(Value::from).collect());
         let memory = MemoryObject { element: Type::FLOAT64, fields: RefCell::new(fields), address: Cell::new(0) };
         let place = PlaceRef(Rc::new(PlaceObject { memory: MemoryRef(Rc::new(memory)), offset: 0 }));
-        let array = ArrayObject { place: RefCell::new(place), dims: RefCell::new(vec![numbers.len()]) };
-        Value::Array(ArrayRef(Rc::new(array)))
+        Value::Array(ArrayRef::new(place, vec![numbers.len()]))
     }
 }
 
@@ -528,6 +538,10 @@ pub(crate) fn known_isa(value: &Value, ty: &Type) -> Option<bool> {
 
 /// It is not known whether a value is of a type.
 pub(crate) fn open_type(value: &Value, ty: &Type) -> RunErrorKind {
+    if let Value::Text(name) = value {
+        let what = format!("asking whether {name}, of which only the name is known, is {}", ty.with_article());
+        return RunErrorKind::Unsupported(what);
+    }
     RunErrorKind::OpenType { value: value.type_of().to_string(), asked: ty.to_string() }
 }
 

@@ -6,6 +6,7 @@ use std::rc::Rc;
 use ircode::{Scalar, Type};
 
 use super::control::{index, position, unsupported};
+use super::vectors::refuse_shared;
 use super::whole_arrays::as_element;
 use super::{Runtime, expected};
 use crate::machine::Fault;
@@ -246,6 +247,7 @@ pub(super) fn push(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     if !may_hold(runtime, &element, value) {
         return Err(unsupported(format!("storing {} in an array of {element}", value.type_of().with_article())));
     }
+    refuse_shared(array)?;
     let mut dims = array.0.dims.borrow_mut();
     let [length] = dims.as_mut_slice() else { return Err(expected("a vector and a value")) };
     let place = array.0.place.borrow();

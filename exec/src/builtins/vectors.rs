@@ -6,7 +6,7 @@ use std::rc::Rc;
 use ircode::Type;
 
 use super::arrays::{array, undefined_array};
-use super::control::index;
+use super::control::{index, unsupported};
 use super::{Runtime, expected};
 use crate::machine::Fault;
 use crate::value::{ArrayRef, PlaceObject, PlaceRef, Value};
@@ -32,9 +32,21 @@ fn vector(args: &[Value]) -> Result<(&ArrayRef, Type, usize)> {
     if target.0.dims.borrow().len() != 1 {
         return Err(expected(what));
     }
+    refuse_shared(target)?;
     let element = target.0.place.borrow().0.memory.0.element.clone();
     let count = usize::try_from(index(count)?).map_err(|_| expected(what))?;
     Ok((target, element, count))
+}
+
+/// Refuses to give another length to an array whose elements are those of another one, as `vec` and `reshape` make them: Julia gives the later one a copy of them then, and
+/// lets nobody resize the other.
+pub(super) fn refuse_shared(array: &ArrayRef) -> Result<()> {
+    match array.0.is_shared.get() {
+        true => {
+            Err(unsupported("resizing an array that shares its elements with another, by `vec` or `reshape`,".into()))
+        }
+        false => Ok(()),
+    }
 }
 
 fn set_length(array: &ArrayRef, length: usize) {

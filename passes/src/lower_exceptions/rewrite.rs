@@ -253,6 +253,8 @@ impl Rewriter<'_, '_> {
                 };
                 return self.leave(block, site.target, exception, line);
             }
+            // What never returns throws, whatever that is, or the run does not go on.
+            Throws::Unknown if ends && !self.lowering.carries => return self.leave(block, site.target, None, line),
             Throws::Unknown => {
                 let message = "inside of try, this cannot be made a branch: nobody knows what it may throw";
                 return Err(self.error(id, message));

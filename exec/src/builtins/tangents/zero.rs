@@ -15,8 +15,8 @@ use crate::machine::Fault;
 use crate::object::Kind;
 use crate::prepare::struct_info;
 use crate::value::{
-    ArrayObject, ArrayRef, MemoryRef, PlaceObject, PlaceRef, SlotObject, SlotRef, SlotState, StackObject, StackRef,
-    StructInfo, StructObject, StructRef, Value,
+    ArrayRef, MemoryRef, PlaceObject, PlaceRef, SlotObject, SlotRef, SlotState, StackObject, StackRef, StructInfo,
+    StructObject, StructRef, Value,
 };
 
 type Result<T> = std::result::Result<T, Fault>;
@@ -237,8 +237,7 @@ impl Zeros<'_, '_> {
                 let place = array.0.place.borrow().clone();
                 let Some(memory) = self.memory(&place.0.memory)? else { return Ok(Value::Nothing) };
                 let place = PlaceRef(Rc::new(PlaceObject { memory, offset: place.0.offset }));
-                let dims = RefCell::new(array.0.dims.borrow().clone());
-                Value::Array(ArrayRef(Rc::new(ArrayObject { place: RefCell::new(place), dims })))
+                Value::Array(ArrayRef::new(place, array.0.dims.borrow().clone()))
             }
             Value::Struct(object) => match self.structure(&object.0)? {
                 Some(shadow) => shadow,
