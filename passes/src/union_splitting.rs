@@ -204,8 +204,8 @@ impl Splitter<'_> {
         let is_object = |ty: &Type| self.objects.methods.contains_key(ty) || is_exact_struct(self.module, ty);
         let is_one_of_them = matches!(object, Type::Union(members) if members.iter().all(is_object));
         if !ways.is_empty() && !is_one_of_them {
-            let candidates = self.candidates.get_or_init(|| dispatch::candidates(self.module, &[], true));
-            if candidates.iter().any(|candidate| candidate.takes(given.len())) {
+            let candidates = self.candidates.get_or_init(|| dispatch::candidates(self.module, &[], false));
+            if candidates.iter().any(|candidate| candidate.may_take(self.module, given)) {
                 return Some((ways, Rest::Call));
             }
         }

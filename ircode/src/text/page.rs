@@ -81,7 +81,8 @@ fn fenced(text: &str) -> Option<String> {
         let reads_all = !text.lines().any(starts_block);
         // Where the first fence was left out, what is before the others is in them.
         let is_code = |part: usize| has_code.get(part) == Some(&true);
-        let lacks_first = has_code.len() % 2 == 0 && is_code(0) && !(1..has_code.len()).step_by(2).any(is_code);
+        let lacks_first =
+            has_code.len().is_multiple_of(2) && is_code(0) && !(1..has_code.len()).step_by(2).any(is_code);
         let mut part = 0;
         with_comments(text, |line| {
             let fence = is_fence(line);

@@ -61,8 +61,20 @@ impl Candidate {
     }
 
     /// Whether it may be called with so many arguments.
-    pub(crate) fn takes(&self, arguments: usize) -> bool {
+    fn takes(&self, arguments: usize) -> bool {
         self.arity.is_none_or(|arity| arity == arguments + self.captured.unwrap_or(0))
+    }
+
+    /// Whether it may be called with arguments of these types.
+    pub(crate) fn may_take(&self, module: &Module<BBCode>, given: &[Type]) -> bool {
+        let captured = self.captured.unwrap_or(0);
+        let types = |taken: &Vec<Type>| {
+            taken.len() == given.len() + captured
+                && given.iter().zip(taken).all(|(given, taken)| may_be(module, given, taken))
+        };
+        self.takes(given.len())
+            && self.argtypes.as_ref().is_none_or(types)
+            && !(self.of_a_number && given.iter().any(|ty| is_no_number(module, ty)))
     }
 }
 
@@ -280,19 +292,13 @@ pub(crate) fn dispatch(module: &Module<BBCode>, bb: &mut BBCode, candidates: &[C
         let called = bb.operand_type(&call.callee);
         let names = functions_of(module, &called);
         let fits = |candidate: &&Candidate| {
-            let captured = candidate.captured.unwrap_or(0);
-            let types = |taken: &Vec<Type>| {
-                taken.len() == given.len() + captured
-                    && given.iter().zip(taken).all(|(given, taken)| may_be(module, given, taken))
-            };
             let is_closure = matches!(called, Type::Closure(_));
             let is_one_of_them = names.as_ref().is_none_or(|names| candidate.is_named(names));
             is_one_of_them
                 && part.is_none_or(|part| candidate.bundled.get(part) == Some(&true))
                 && (candidate.captured.is_some() || !is_closure)
                 && candidate.fits(call.args.len(), names.is_some())
-                && candidate.argtypes.as_ref().is_none_or(types)
-                && !(candidate.of_a_number && given.iter().any(|ty| is_no_number(module, ty)))
+                && candidate.may_take(module, &given)
                 && may_be(module, &candidate.result, &call.ty)
         };
         let fitting: Vec<&Candidate> = match looked_up::looked_up(module, bb, &call.callee) {

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use exec::{Machine, Value};
-use ircode::{Callee, Function, Head, IRCode, Module, Name, Stmt, Type, parse_module};
+use ircode::{Callee, Function, Head, IRCode, Module, Name, Operand, Positions, Stmt, Type, parse_module};
 use serde_json::Value as Json;
 
 /// The folder of the files.
@@ -82,7 +82,7 @@ pub fn cases_where(wanted: impl Fn(usize, &str) -> bool) -> Vec<Case> {
     cases.into_iter().enumerate().filter_map(case).collect()
 }
 
-/// The part of a module that a function needs: what it invokes, directly or not, and the methods of what it calls by name or makes.
+/// The part of a module that a function needs: what it invokes, directly or not, and the methods of what it calls by name, names or makes.
 fn part(module: &Module<IRCode>, root: usize) -> Module<IRCode> {
     let mut wanted = vec![root];
     let mut seen = vec![false; module.functions().len()];
@@ -92,6 +92,17 @@ fn part(module: &Module<IRCode>, root: usize) -> Module<IRCode> {
         next += 1;
         let body = &module.functions()[function].body;
         for (stmt, ty) in body.stmts.stmts().iter().zip(body.stmts.types()) {
+            let mut named: Vec<usize> = Vec::new();
+            let mut add_named = |operand: &Operand<Positions>| {
+                if let Some(Callee::Unknown(path)) = module.callee(operand) {
+                    let plain = path.rsplit('.').next().unwrap_or_default();
+                    named.extend(module.methods(&path).iter().chain(module.methods(plain)));
+                }
+            };
+            match stmt {
+                Stmt::Invoke(invoke) => invoke.args.iter().for_each(add_named),
+                stmt => stmt.for_each_operand(&mut add_named),
+            }
             let of_one = |ty: &Type| module.methods(&format!("(::{ty})")).to_vec();
             let of_value = |ty: &Type| match ty {
                 Type::Union(members) => members.iter().flat_map(of_one).collect(),
@@ -103,10 +114,6 @@ fn part(module: &Module<IRCode>, root: usize) -> Module<IRCode> {
                     callee.into_iter().collect()
                 }
                 Stmt::Call(call) => match module.callee(&call.callee) {
-                    Some(Callee::Unknown(path)) => {
-                        let plain = path.rsplit('.').next().unwrap_or_default();
-                        [module.methods(&path), module.methods(plain)].concat()
-                    }
                     // One of several methods, perhaps.
                     Some(Callee::Primitive(primitive))
                         if call.args.iter().any(|arg| matches!(body.operand_type(arg), Type::Union(_))) =>
@@ -124,7 +131,8 @@ fn part(module: &Module<IRCode>, root: usize) -> Module<IRCode> {
                 Stmt::Expr(expr) if expr.head == Head::New => of_value(ty),
                 _ => Vec::new(),
             };
-            wanted.extend(callees.into_iter().filter(|&callee| !std::mem::replace(&mut seen[callee], true)));
+            wanted
+                .extend(callees.into_iter().chain(named).filter(|&callee| !std::mem::replace(&mut seen[callee], true)));
         }
     }
     let mut part = Module::new();
