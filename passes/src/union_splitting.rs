@@ -11,9 +11,7 @@ use ircode::{
     field_position, method_of,
 };
 
-use crate::analyses::method_choice::{
-    Choice, MOST, choices, is_exact, is_no_number, is_open, methods_named, only_choice,
-};
+use crate::analyses::method_choice::{Choice, MOST, choices, is_exact, is_open, methods_named, only_choice};
 use crate::differentiation::dispatch::{self, Candidate};
 use crate::link_methods::{reads_itself, type_of};
 use crate::{PassError, PassResult};
@@ -205,7 +203,7 @@ impl Splitter<'_> {
         let is_one_of_them = matches!(object, Type::Union(members) if members.iter().all(is_object));
         if !ways.is_empty() && !is_one_of_them {
             let candidates = self.candidates.get_or_init(|| dispatch::candidates(self.module, &[], false));
-            if candidates.iter().any(|candidate| candidate.may_take(self.module, given)) {
+            if candidates.iter().any(|candidate| candidate.takes(given.len())) {
                 return Some((ways, Rest::Call));
             }
         }
@@ -224,7 +222,7 @@ impl Splitter<'_> {
         let combinations = self.combinations(given)?;
         let mut ways = self.named_ways(self.module.methods(primitive.name), given)?;
         // What is certainly no number is for methods only, of which the last takes all that is left.
-        let is_for_methods = primitive.is_arithmetic() && given.iter().any(|ty| is_no_number(self.module, ty));
+        let is_for_methods = primitive.is_arithmetic() && given.iter().any(|ty| self.is_no_number(ty));
         if is_for_methods && ways.last().is_some_and(|last| last.tests.is_empty()) {
             return Some((ways, Rest::LastWay));
         }
@@ -334,6 +332,15 @@ impl Splitter<'_> {
             ty => usize::from(self.may_be_number(ty)),
         };
         given.iter().map(numbers).product()
+    }
+
+    /// Whether values of a type are certainly arrays or structs.
+    fn is_no_number(&self, ty: &Type) -> bool {
+        match ty {
+            Type::Union(members) => members.iter().all(|member| self.is_no_number(member)),
+            Type::Array(_) => true,
+            ty => self.module.struct_fields(ty).is_some(),
+        }
     }
 
     /// Whether values of a type may be numbers, which primitives take.

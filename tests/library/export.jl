@@ -6,7 +6,7 @@
 include(joinpath(@__DIR__, "..", "..", "julia", "BBKit.jl"))
 # By its name alone, which the dumps repeat.
 include_string(Main, read(joinpath(@__DIR__, "functions.jl"), String), "functions.jl")
-foreach(name -> include_string(Library, read(joinpath(@__DIR__, name), String), name), ["short_cuts.jl", "open_types.jl", "captured.jl", "own_vectors.jl", "open_tuples.jl", "several_types.jl", "types_below.jl", "three_dimensions.jl", "one_thread.jl", "own_names.jl", "called_in_try.jl"])
+foreach(name -> include_string(Library, read(joinpath(@__DIR__, name), String), name), ["short_cuts.jl", "open_types.jl", "captured.jl", "own_vectors.jl", "open_tuples.jl", "several_types.jl", "types_below.jl", "three_dimensions.jl", "one_thread.jl", "own_names.jl"])
 using .Library: FUNCTIONS
 const OF_THE_LIBRARY = length(FUNCTIONS)
 include_string(Library, read(joinpath(@__DIR__, "mixed_containers.jl"), String), "mixed_containers.jl")

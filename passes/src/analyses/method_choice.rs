@@ -98,15 +98,6 @@ pub(crate) fn is_open(module: &Module<BBCode>, ty: &Type) -> bool {
     }
 }
 
-/// Whether values of a type are certainly nothing that primitives on numbers take.
-pub(crate) fn is_no_number(module: &Module<BBCode>, ty: &Type) -> bool {
-    match ty {
-        Type::Union(members) => members.iter().all(|member| is_no_number(module, member)),
-        Type::Array(_) | Type::Tuple(_) | Type::NamedTuple(_) | Type::String | Type::Symbol => true,
-        ty => module.struct_fields(ty).is_some(),
-    }
-}
-
 /// Whether a type is above others, of which values are: it is no union, and the module does not declare it.
 pub(crate) fn is_abstract(module: &Module<BBCode>, ty: &Type) -> bool {
     matches!(ty, Type::Named(name) if !name.starts_with("BBKit.")) && is_open(module, ty)

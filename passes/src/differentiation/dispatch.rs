@@ -11,7 +11,7 @@ use hashbrown::{HashMap, HashSet};
 use ircode::primitives::{Compute, ResultType};
 use ircode::{Callee, Constant, Declaration, LineInfo, Module, NewInstruction, Operand, Stmt, Type};
 
-use crate::analyses::method_choice::{choices, is_no_number, methods_named};
+use crate::analyses::method_choice::{choices, methods_named};
 use crate::union_splitting::{self, Rest, Split, Way};
 
 /// A function that may be called as a value.
@@ -61,12 +61,12 @@ impl Candidate {
     }
 
     /// Whether it may be called with so many arguments.
-    fn takes(&self, arguments: usize) -> bool {
+    pub(crate) fn takes(&self, arguments: usize) -> bool {
         self.arity.is_none_or(|arity| arity == arguments + self.captured.unwrap_or(0))
     }
 
     /// Whether it may be called with arguments of these types.
-    pub(crate) fn may_take(&self, module: &Module<BBCode>, given: &[Type]) -> bool {
+    fn may_take(&self, module: &Module<BBCode>, given: &[Type]) -> bool {
         let captured = self.captured.unwrap_or(0);
         let types = |taken: &Vec<Type>| {
             taken.len() == given.len() + captured
@@ -74,7 +74,7 @@ impl Candidate {
         };
         self.takes(given.len())
             && self.argtypes.as_ref().is_none_or(types)
-            && !(self.of_a_number && given.iter().any(|ty| is_no_number(module, ty)))
+            && !(self.of_a_number && given.iter().any(is_no_number))
     }
 }
 
@@ -186,27 +186,22 @@ fn candidates_of(
     let of_methods = |methods: &[usize]| methods.iter().filter_map(|&method| of_function(method)).collect();
     match module.callee(value) {
         Some(Callee::Function(index)) => of_methods(&[index]),
-        // What takes numbers may have methods for what is none.
-        Some(Callee::Primitive(primitive)) => {
-            let mut found: Vec<Candidate> = of_methods(module.methods(primitive.name));
-            found.push(Candidate {
-                value: value.clone(),
-                callee: value.clone(),
-                captured,
-                argtypes: None,
-                arity: (primitive.max_operands == Some(primitive.min_operands)).then_some(primitive.min_operands),
-                result: match primitive.result {
-                    ResultType::Bool => Type::BOOL,
-                    ResultType::Int64 => Type::INT64,
-                    ResultType::Nothing => Type::Nothing,
-                    ResultType::String => Type::String,
-                    _ => Type::Untyped,
-                },
-                of_a_number: matches!(primitive.compute, Compute::Scalars(_)) && primitive.max_operands == Some(1),
-                bundled: [true; 3],
-            });
-            found
-        }
+        Some(Callee::Primitive(primitive)) => vec![Candidate {
+            value: value.clone(),
+            callee: value.clone(),
+            captured,
+            argtypes: None,
+            arity: (primitive.max_operands == Some(primitive.min_operands)).then_some(primitive.min_operands),
+            result: match primitive.result {
+                ResultType::Bool => Type::BOOL,
+                ResultType::Int64 => Type::INT64,
+                ResultType::Nothing => Type::Nothing,
+                ResultType::String => Type::String,
+                _ => Type::Untyped,
+            },
+            of_a_number: matches!(primitive.compute, Compute::Scalars(_)) && primitive.max_operands == Some(1),
+            bundled: [true; 3],
+        }],
         // A function of Julia's, whose methods in the module are known by their signatures.
         Some(Callee::Unknown(path)) => {
             of_methods(methods_named(module, &path).unwrap_or_else(|| module.methods(&path)))
@@ -227,6 +222,11 @@ fn may_be(module: &Module<BBCode>, given: &Type, taken: &Type) -> bool {
     };
     let taken = members(taken);
     members(given).iter().any(|given| taken.iter().any(|taken| overlap(given, taken)))
+}
+
+/// Whether a value of a type is certainly something that primitives on numbers do not take.
+fn is_no_number(ty: &Type) -> bool {
+    matches!(ty, Type::Array(_) | Type::Tuple(_) | Type::NamedTuple(_) | Type::String | Type::Symbol)
 }
 
 /// The names of the functions that a value may be, without the modules', if its type says which: objects are none of them.
@@ -332,19 +332,16 @@ fn targets<'c>(module: &Module<BBCode>, fitting: Vec<&'c Candidate>, given: &[Ty
         [candidate] => Some(Target { candidate, choice: None }),
         [first, ..] if first.captured.is_some() => None,
         several => {
-            let primitive = several.iter().copied().find(|candidate| candidate.argtypes.is_none());
             let methods = several.iter().filter_map(|candidate| candidate.function(module));
-            let chosen = choices(module, methods, given).unwrap_or_default();
-            let Some(first) = chosen.first().filter(|first| !first.tests.is_empty()) else {
-                let method = chosen.first().map(|first| first.method);
-                let decided =
-                    several.iter().copied().find(|candidate| method.is_some() && candidate.function(module) == method);
-                return decided.or(primitive).map(|candidate| Target { candidate, choice: None });
-            };
-            let candidate = several.iter().copied().find(|candidate| candidate.function(module) == Some(first.method));
-            let rest = if primitive.is_some() { Rest::Call } else { Rest::Fails };
+            let chosen = choices(module, methods, given)?;
+            let first = chosen.first()?;
+            let candidate =
+                several.iter().copied().find(|candidate| candidate.function(module) == Some(first.method))?;
+            if first.tests.is_empty() {
+                return Some(Target { candidate, choice: None });
+            }
             let ways = chosen.into_iter().filter_map(|choice| Way::of_method(module, choice)).collect();
-            Some(Target { candidate: candidate?, choice: Some((ways, rest)) })
+            Some(Target { candidate, choice: Some((ways, Rest::Fails)) })
         }
     };
     fitting.chunk_by(is_same).filter_map(target).collect()

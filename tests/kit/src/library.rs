@@ -92,15 +92,17 @@ fn part(module: &Module<IRCode>, root: usize) -> Module<IRCode> {
         next += 1;
         let body = &module.functions()[function].body;
         for (stmt, ty) in body.stmts.stmts().iter().zip(body.stmts.types()) {
+            // Of the program's own functions: of the library's, too much is named.
             let mut named: Vec<usize> = Vec::new();
             let mut add_named = |operand: &Operand<Positions>| {
-                if let Some(Callee::Unknown(path)) = module.callee(operand) {
-                    let plain = path.rsplit('.').next().unwrap_or_default();
-                    named.extend(module.methods(&path).iter().chain(module.methods(plain)));
+                if let Some(Callee::Unknown(path)) = module.callee(operand)
+                    && path.starts_with("Main.")
+                {
+                    named.extend(module.methods(&path));
                 }
             };
             match stmt {
-                Stmt::Invoke(invoke) => invoke.args.iter().for_each(add_named),
+                Stmt::Invoke(invoke) => invoke.args.iter().for_each(&mut add_named),
                 stmt => stmt.for_each_operand(&mut add_named),
             }
             let of_one = |ty: &Type| module.methods(&format!("(::{ty})")).to_vec();
@@ -114,6 +116,10 @@ fn part(module: &Module<IRCode>, root: usize) -> Module<IRCode> {
                     callee.into_iter().collect()
                 }
                 Stmt::Call(call) => match module.callee(&call.callee) {
+                    Some(Callee::Unknown(path)) => {
+                        let plain = path.rsplit('.').next().unwrap_or_default();
+                        [module.methods(&path), module.methods(plain)].concat()
+                    }
                     // One of several methods, perhaps.
                     Some(Callee::Primitive(primitive))
                         if call.args.iter().any(|arg| matches!(body.operand_type(arg), Type::Union(_))) =>
