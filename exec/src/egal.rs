@@ -207,6 +207,15 @@ mod tests {
     }
 
     #[test]
+    fn a_function_known_by_its_path_only_is_one() {
+        let (path, name) = (Value::Text("Main.f".into()), Value::Function("f".into()));
+        assert!(path.egal(&name) && name.egal(&path));
+        assert_eq!(path.identity_hash(), name.identity_hash());
+        assert!(!path.egal(&Value::Function("Main.g".into())));
+        assert!(!Value::Text("Main.Models.f".into()).egal(&name));
+    }
+
+    #[test]
     fn shared_parts_are_looked_at_once() {
         let (a, b, other) = (doubled(200, 1.0), doubled(200, 1.0), doubled(200, 2.0));
         assert!(a.egal(&b) && !a.egal(&other));

@@ -102,7 +102,6 @@ impl Split {
 }
 
 /// What is done where no method fits.
-#[derive(Clone)]
 pub(crate) enum Rest {
     /// What the last way does: it need not be asked whether that fits.
     LastWay,

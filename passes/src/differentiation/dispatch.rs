@@ -54,27 +54,23 @@ impl Candidate {
         }
     }
 
-    /// Whether it is called with so many arguments. A primitive that takes several numbers of them is, where it is known by name that it may be the one.
-    fn fits(&self, arguments: usize, is_named: bool) -> bool {
+    /// Whether it is called with arguments of these types. A primitive that takes several numbers of them is, where it is known by name that it may be the one.
+    fn fits(&self, module: &Module<BBCode>, given: &[Type], is_named: bool) -> bool {
         let is_primitive = self.argtypes.is_none();
-        self.takes(arguments) && (self.arity.is_some() || is_primitive && is_named)
-    }
-
-    /// Whether it may be called with so many arguments.
-    pub(crate) fn takes(&self, arguments: usize) -> bool {
-        self.arity.is_none_or(|arity| arity == arguments + self.captured.unwrap_or(0))
-    }
-
-    /// Whether it may be called with arguments of these types.
-    fn may_take(&self, module: &Module<BBCode>, given: &[Type]) -> bool {
         let captured = self.captured.unwrap_or(0);
         let types = |taken: &Vec<Type>| {
             taken.len() == given.len() + captured
                 && given.iter().zip(taken).all(|(given, taken)| may_be(module, given, taken))
         };
         self.takes(given.len())
+            && (self.arity.is_some() || is_primitive && is_named)
             && self.argtypes.as_ref().is_none_or(types)
             && !(self.of_a_number && given.iter().any(is_no_number))
+    }
+
+    /// Whether it may be called with so many arguments.
+    pub(crate) fn takes(&self, arguments: usize) -> bool {
+        self.arity.is_none_or(|arity| arity == arguments + self.captured.unwrap_or(0))
     }
 }
 
@@ -297,8 +293,7 @@ pub(crate) fn dispatch(module: &Module<BBCode>, bb: &mut BBCode, candidates: &[C
             is_one_of_them
                 && part.is_none_or(|part| candidate.bundled.get(part) == Some(&true))
                 && (candidate.captured.is_some() || !is_closure)
-                && candidate.fits(call.args.len(), names.is_some())
-                && candidate.may_take(module, &given)
+                && candidate.fits(module, &given, names.is_some())
                 && may_be(module, &candidate.result, &call.ty)
         };
         let fitting: Vec<&Candidate> = match looked_up::looked_up(module, bb, &call.callee) {
@@ -319,8 +314,8 @@ pub(crate) fn dispatch(module: &Module<BBCode>, bb: &mut BBCode, candidates: &[C
 /// What is called where a value is one of the candidates.
 struct Target<'c> {
     candidate: &'c Candidate,
-    /// Where several methods of it may take the arguments: how the run chooses, and what it does with others.
-    choice: Option<(Vec<Way>, Rest)>,
+    /// Where several methods of it may take the arguments: how the run chooses.
+    choice: Option<Vec<Way>>,
 }
 
 /// What is called for each value that candidates are. Those of a function with several methods stand one behind the other; of one whose methods the run cannot tell
@@ -341,7 +336,7 @@ fn targets<'c>(module: &Module<BBCode>, fitting: Vec<&'c Candidate>, given: &[Ty
                 return Some(Target { candidate, choice: None });
             }
             let ways = chosen.into_iter().filter_map(|choice| Way::of_method(module, choice)).collect();
-            Some(Target { candidate, choice: Some((ways, Rest::Fails)) })
+            Some(Target { candidate, choice: Some(ways) })
         }
     };
     fitting.chunk_by(is_same).filter_map(target).collect()
@@ -378,7 +373,7 @@ fn branch_on(
     let (mut test, rest) = bb.cut_block(id)?;
     let call_args = args.len();
     let mut entries: Vec<(BlockId, Option<Operand<Ids>>)> = Vec::with_capacity(targets.len());
-    let mut several: Vec<(InstId, &(Vec<Way>, Rest))> = Vec::new();
+    let mut several: Vec<(InstId, &Vec<Way>)> = Vec::new();
     for Target { candidate, choice } in targets {
         let (call, next) = (bb.push_block(), bb.push_block());
         let compare = match candidate.captured {
@@ -427,8 +422,8 @@ fn branch_on(
     bb.set_next(test, None)?;
     let phi = bb.insert_at_start(rest, written(Stmt::phi(entries), ty.clone()))?;
     bb.replace(id, Stmt::Value(Operand::Value(phi)))?;
-    for (called, (ways, rest)) in several {
-        if let Some(split) = bb.inst(called).and_then(|inst| Split::of(inst, ways.clone(), rest.clone())) {
+    for (called, ways) in several {
+        if let Some(split) = bb.inst(called).and_then(|inst| Split::of(inst, ways.clone(), Rest::Fails)) {
             union_splitting::branch(bb, called, split)?;
         }
     }

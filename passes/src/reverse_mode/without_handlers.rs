@@ -1,7 +1,7 @@
 //! Code with try/catch is differentiated as code with branches.
 
 use bbcode::BBCode;
-use ircode::{CallGraph, Function, Module, Name};
+use ircode::{CallGraph, Module, Name};
 
 use super::one_function::Temporary;
 use super::{Generated, NAME};
@@ -27,17 +27,15 @@ pub(super) fn without_handlers(module: &Module<BBCode>, names: &[Name]) -> Optio
     }
     let roots: Vec<usize> = names.iter().filter_map(|name| module.function_index(name)).collect();
     let candidates = dispatch::candidates(module, &roots, false);
-    let reachable = reachable(module, &roots, &candidates);
-    let is_with_handlers = |function: &&Function<BBCode>| has_handlers(&function.body);
-    let catching: Vec<usize> = reachable
-        .iter()
-        .copied()
-        .filter(|&position| module.functions().get(position).as_ref().is_some_and(is_with_handlers))
-        .collect();
+    let graph = CallGraph::new(module);
+    let reachable = called_from(&graph, &roots, &candidates);
+    let catches =
+        |position: &usize| module.functions().get(*position).is_some_and(|function| has_handlers(&function.body));
+    let catching: Vec<usize> = reachable.iter().copied().filter(catches).collect();
     if catching.is_empty() {
         return None;
     }
-    let called_inside = self::reachable(module, &catching, &candidates);
+    let called_inside = called_from(&graph, &catching, &candidates);
     let named = |positions: Vec<usize>| -> Vec<Name> {
         positions.iter().filter_map(|&position| Some(module.functions().get(position)?.name.clone())).collect()
     };
@@ -69,13 +67,12 @@ pub(super) fn without_handlers(module: &Module<BBCode>, names: &[Name]) -> Optio
 }
 
 /// The functions at these positions, and what they may call, also as values.
-fn reachable(module: &Module<BBCode>, roots: &[usize], candidates: &[Candidate]) -> Vec<usize> {
-    let graph = CallGraph::new(module);
+fn called_from(graph: &CallGraph<'_, BBCode>, roots: &[usize], candidates: &[Candidate]) -> Vec<usize> {
     let reached = graph.reachable(roots.iter().copied());
     if !reached.iter().any(|&position| graph.calls_unknown(position)) {
         return reached;
     }
-    let called = candidates.iter().filter_map(|candidate| candidate.function(module));
+    let called = candidates.iter().filter_map(|candidate| candidate.function(graph.module()));
     graph.reachable(reached.into_iter().chain(called))
 }
 

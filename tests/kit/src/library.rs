@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::OnceLock;
 
 use exec::{Machine, Value};
-use ircode::{Callee, Function, Head, IRCode, Module, Name, Operand, Positions, Stmt, Type, parse_module};
+use ircode::{Callee, Function, Head, IRCode, Module, Name, Stmt, Type, parse_module};
 use serde_json::Value as Json;
 
 /// The folder of the files.
@@ -82,7 +82,7 @@ pub fn cases_where(wanted: impl Fn(usize, &str) -> bool) -> Vec<Case> {
     cases.into_iter().enumerate().filter_map(case).collect()
 }
 
-/// The part of a module that a function needs: what it invokes, directly or not, and the methods of what it calls by name, names or makes.
+/// The part of a module that a function needs: what it invokes, directly or not, and the methods of what it calls by name or makes.
 fn part(module: &Module<IRCode>, root: usize) -> Module<IRCode> {
     let mut wanted = vec![root];
     let mut seen = vec![false; module.functions().len()];
@@ -92,19 +92,6 @@ fn part(module: &Module<IRCode>, root: usize) -> Module<IRCode> {
         next += 1;
         let body = &module.functions()[function].body;
         for (stmt, ty) in body.stmts.stmts().iter().zip(body.stmts.types()) {
-            // Of the program's own functions: of the library's, too much is named.
-            let mut named: Vec<usize> = Vec::new();
-            let mut add_named = |operand: &Operand<Positions>| {
-                if let Some(Callee::Unknown(path)) = module.callee(operand)
-                    && path.starts_with("Main.")
-                {
-                    named.extend(module.methods(&path));
-                }
-            };
-            match stmt {
-                Stmt::Invoke(invoke) => invoke.args.iter().for_each(&mut add_named),
-                stmt => stmt.for_each_operand(&mut add_named),
-            }
             let of_one = |ty: &Type| module.methods(&format!("(::{ty})")).to_vec();
             let of_value = |ty: &Type| match ty {
                 Type::Union(members) => members.iter().flat_map(of_one).collect(),
@@ -137,8 +124,7 @@ fn part(module: &Module<IRCode>, root: usize) -> Module<IRCode> {
                 Stmt::Expr(expr) if expr.head == Head::New => of_value(ty),
                 _ => Vec::new(),
             };
-            wanted
-                .extend(callees.into_iter().chain(named).filter(|&callee| !std::mem::replace(&mut seen[callee], true)));
+            wanted.extend(callees.into_iter().filter(|&callee| !std::mem::replace(&mut seen[callee], true)));
         }
     }
     let mut part = Module::new();
