@@ -4,6 +4,7 @@ pub(crate) mod additions;
 pub(crate) mod base_names;
 pub(crate) mod checkpointed;
 pub(crate) mod dispatch;
+pub(crate) mod exceptions;
 pub(crate) mod preparation;
 pub(crate) mod refusals;
 pub(crate) mod signatures;

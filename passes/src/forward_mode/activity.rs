@@ -251,9 +251,13 @@ impl Activity {
             Operation::Call { function, .. } => subject.takers_of_bits.get(*function) == Some(&true),
             _ => false,
         };
+        let is_exception = |operation: &Operation| matches!(operation, Operation::Exception);
+        let is_call = |operation: &Operation| matches!(operation, Operation::Call { .. } | Operation::Unknown);
         let state = match operation {
             _ if stmt.is_terminator() => State::None,
-            Operation::Exception => {
+            operation
+                if is_exception(operation) || is_call(operation) && subject.module.is_undeclared_exception(ty) =>
+            {
                 let message = "what an exception carries is not differentiated".to_string();
                 self.opaque(index, message, Some("return a value from the try block instead"))
             }
@@ -325,11 +329,11 @@ impl Activity {
                 State::Opaque(reason) => Some(reason),
                 _ => None,
             });
-            let is_exception = |reason: &usize| {
+            let was_thrown = |reason: &usize| {
                 let at = self.reasons.get(*reason).map(|reason| reason.at);
-                at.and_then(|at| subject.operations.get(at)).is_some_and(|made| matches!(made, Operation::Exception))
+                at.and_then(|at| subject.operations.get(at)).is_some_and(is_exception)
             };
-            self.changed_exception = self.changed_exception.or_else(|| of_exception.find(is_exception));
+            self.changed_exception = self.changed_exception.or_else(|| of_exception.find(was_thrown));
         }
         // Objects without tangents hold integers, which may be made of bits.
         let bits = joined == State::Bits || takes_bits && joined == State::Active;

@@ -7,6 +7,7 @@ use ircode::primitives::{Primitive, lookup};
 use ircode::{Callee, Constant, Head, IRCode, Module, Name, Operand, Positions, Stmt, Type, TypeKind};
 
 use crate::analyses::effects::mutable_field_type;
+use crate::differentiation::exceptions::makes_exception;
 use crate::differentiation::preparation::part_index;
 use crate::rules::{Bindings, Rule, RuleKind, RuleTable};
 use crate::tangents::{Tangent, TangentTypes};
@@ -40,7 +41,7 @@ pub(super) enum Operation {
     Rule { rule: Arc<Rule>, bindings: Bindings, args: Vec<Op> },
     /// A call of a function of the module, with the operands as they stand.
     Call { function: usize, args: Vec<Op> },
-    /// What was thrown.
+    /// An exception of Julia's library, what was thrown, or what is taken out of one.
     Exception,
     /// Something of which no derivative is known.
     Unknown,
@@ -92,7 +93,7 @@ impl Classifier<'_> {
             _ => {}
         }
         // It is made to be thrown. What it holds is not followed, nor does holding it change anything.
-        if self.module.is_undeclared_exception(ty) {
+        if self.module.is_undeclared_exception(ty) && makes_exception(self.module, stmt, ty) {
             return Operation::Exception;
         }
         if let Some((primitive, args)) = self.module.primitive_call(stmt) {
@@ -105,7 +106,7 @@ impl Classifier<'_> {
                 Stmt::Invoke(invoke) => invoke.callee.clone(),
                 _ => Operand::global("BBKit", primitive.name),
             };
-            return self.primitive(primitive, callee, args);
+            return self.primitive(primitive, callee, args, ty);
         }
         let called = match stmt {
             Stmt::Call(call) => self.call(stmt, &call.args),
@@ -299,9 +300,9 @@ impl Classifier<'_> {
         }
     }
 
-    /// What a primitive does that calls for nothing but itself, on tangents.
+    /// What a primitive, whose result is of type `ty`, does that calls for nothing but itself, on tangents.
     #[rustfmt::skip]
-    fn primitive(&self, primitive: &'static Primitive, callee: Op, args: &[Op]) -> Operation {
+    fn primitive(&self, primitive: &'static Primitive, callee: Op, args: &[Op], ty: &Type) -> Operation {
         use Role::{Keep, Stored, Tangent as Twin};
         if let Some((rule, bindings)) = self.rule(primitive, args) {
             return Operation::Rule { rule, bindings, args: args.to_vec() };
@@ -321,6 +322,9 @@ impl Classifier<'_> {
             }
             ("tuple", fields) => {
                 Operation::Aggregate(fields.iter().map(|field| (field.clone(), self.kind(field))).collect())
+            }
+            ("getfield" | "getproperty", [object, ..]) if self.module.is_undeclared_exception(&self.type_of(object)) => {
+                if self.tangents.of(ty).is_none() { Operation::Steps } else { Operation::Exception }
             }
             ("getfield" | "getproperty", [object, field, ..]) => self.getfield(callee, object, field),
             ("getindex", [object, index]) if self.fields(&self.type_of(object)).is_some() => {

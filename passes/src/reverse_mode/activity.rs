@@ -16,7 +16,6 @@ use ircode::wording::with_article;
 use ircode::{Callee, Head, Instruction, Module, Name, Operand, Stmt, Type};
 use slotmap::SecondaryMap;
 
-pub(super) use self::exceptions::is_exception_of_library;
 use self::exceptions::taken_from_exception;
 use self::users::{Users, goes_around};
 use super::NAME;

@@ -6,9 +6,9 @@ use bbcode::{BBCode, Ids, InstId};
 use ircode::primitives::{self, Compute, Primitive};
 use ircode::{Argument, Callee, Constant, Head, Module, Operand, Stmt, Type, TypeKind, method_of};
 
-use super::activity::is_exception_of_library;
 use crate::analyses::effects::mutable_field_type;
 use crate::differentiation::dispatch::as_taken;
+use crate::differentiation::exceptions::makes_exception;
 use crate::differentiation::preparation::part_index;
 use crate::rules::{Bindings, Rule, RuleKind, RuleTable};
 
@@ -206,7 +206,7 @@ impl Classifier<'_> {
             Stmt::Pi(pi) => Operation::Copy(pi.value.clone()),
             Stmt::Phi(_) => Operation::Phi,
             // It is made to be thrown. What it holds is not followed (`taken_from_exception`).
-            stmt if self.makes_exception(stmt, &inst.ty) => Operation::Steps,
+            stmt if makes_exception(self.module, stmt, &inst.ty) => Operation::Steps,
             stmt => {
                 if let Some((primitive, args)) = self.module.primitive_call(stmt) {
                     return self.primitive(primitive, args);
@@ -218,18 +218,6 @@ impl Classifier<'_> {
                     _ => Operation::Unknown,
                 }
             }
-        }
-    }
-
-    /// Whether a statement makes an exception of Julia's library, and does nothing else.
-    fn makes_exception(&self, stmt: &Stmt<Ids>, ty: &Type) -> bool {
-        match (stmt, self.module.called(stmt)) {
-            (_, Some(Callee::Primitive(primitive))) => {
-                let is_type = |made: &Type| self.module.is_undeclared_exception(made) || made == ty;
-                is_exception_of_library(self.module, ty) && is_type(&Type::named(primitive.name))
-            }
-            (Stmt::Expr(expr), _) => expr.head == Head::New && self.module.is_undeclared_exception(ty),
-            (_, called) => matches!(called, Some(Callee::Type(_))) && self.module.is_undeclared_exception(ty),
         }
     }
 

@@ -1,19 +1,11 @@
 //! What exceptions hold: it is not followed.
 
-use bbcode::{BBCode, InstId};
-use ircode::primitives::lookup;
-use ircode::{Module, Type};
+use bbcode::InstId;
 use slotmap::SecondaryMap;
 
 use super::super::operation::Operation;
 use super::Subject;
-
-/// Whether values of a type are exceptions that the module does not declare, or that a primitive makes.
-pub(in super::super) fn is_exception_of_library(module: &Module<BBCode>, ty: &Type) -> bool {
-    let Type::Named(name) = ty else { return false };
-    let plain = name.rsplit('.').next().unwrap_or(name);
-    module.is_undeclared_exception(ty) || plain.ends_with("Error") && lookup(plain).is_some()
-}
+use crate::differentiation::exceptions::is_exception_of_library;
 
 /// A statement that takes something that may have a derivative out of an exception of Julia's library: what is in there is not followed.
 pub(super) fn taken_from_exception(
