@@ -1,5 +1,5 @@
-# Writes into the folder given library.json, the code of all functions of functions.jl and of the other files here, and of what they call, mixed_containers.json, the
-# code of those of the file of that name, and cases.json, the arguments of all with Julia's value and the gradient: `scripts/julia tests/library/export.jl tests/library`.
+# Writes into the folder given library.json, the code of all functions of functions.jl and of the other files here, and of what they call, mixed_containers.json and
+# called_in_try.json, the code of those of the files of that name, and cases.json, the arguments of all with Julia's value and the gradient: `scripts/julia tests/library/export.jl tests/library`.
 #
 # Gradients are central differences in 1000-bit arithmetic, so they are right to the last bit of a Float64.
 
@@ -8,8 +8,13 @@ include(joinpath(@__DIR__, "..", "..", "julia", "BBKit.jl"))
 include_string(Main, read(joinpath(@__DIR__, "functions.jl"), String), "functions.jl")
 foreach(name -> include_string(Library, read(joinpath(@__DIR__, name), String), name), ["short_cuts.jl", "open_types.jl", "captured.jl", "own_vectors.jl", "open_tuples.jl", "several_types.jl", "types_below.jl", "three_dimensions.jl", "one_thread.jl", "own_names.jl"])
 using .Library: FUNCTIONS
-const OF_THE_LIBRARY = length(FUNCTIONS)
-include_string(Library, read(joinpath(@__DIR__, "mixed_containers.jl"), String), "mixed_containers.jl")
+const DUMPS = ["library.json" => FUNCTIONS[:]]
+# Those that put much in arrays of the same types, of which a dump knows what it puts in them.
+for name in ["mixed_containers", "called_in_try"]
+    before = length(FUNCTIONS)
+    include_string(Library, read(joinpath(@__DIR__, "$name.jl"), String), "$name.jl")
+    push!(DUMPS, "$name.json" => FUNCTIONS[before+1:end])
+end
 allunique(first.(FUNCTIONS)) || error("two functions have the same name")
 
 setprecision(BigFloat, 1000)
@@ -40,9 +45,8 @@ function called_that_return(ir, instances)
     return filter(callee -> !(callee in never), BBKit.called_instances(ir, instances))
 end
 
-# One dump for all, as they call much the same, but for those that put much in arrays of the same types, of which a dump knows what it puts in them. Where each statement
-# was written takes half of the space.
-for (file, functions) in ("library.json" => FUNCTIONS[1:OF_THE_LIBRARY], "mixed_containers.json" => FUNCTIONS[OF_THE_LIBRARY+1:end])
+# One dump for all that may share one, as they call much the same. Where each statement was written takes half of the space.
+for (file, functions) in DUMPS
     roots = Any[BBKit.instance(Tuple{typeof(f),map(typeof, args)...}) for (_, f, args) in functions]
     dump = sprint(io -> BBKit.export_codes(io, BBKit.portable_codes(roots, called_that_return)))
     dump = replace(dump, r"\"linetable\":\[[^\[\]]*\]" => "\"linetable\":[]")

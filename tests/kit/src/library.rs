@@ -15,8 +15,8 @@ pub fn folder() -> &'static Path {
     Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../library"))
 }
 
-/// The files there that hold the code: of all functions but those of `mixed_containers.jl`, and of these.
-pub const PROGRAMS: [&str; 2] = ["library.txt", "mixed_containers.txt"];
+/// The files there that hold the code: of all functions that share one dump, and of the files that have their own.
+pub const PROGRAMS: [&str; 3] = ["library.txt", "mixed_containers.txt", "called_in_try.txt"];
 
 /// What a file there holds.
 ///
@@ -64,7 +64,7 @@ pub fn sample() -> Vec<Case> {
 ///
 /// As [`cases`].
 pub fn cases_where(wanted: impl Fn(usize, &str) -> bool) -> Vec<Case> {
-    static PARSED: OnceLock<[Module<IRCode>; 2]> = OnceLock::new();
+    static PARSED: OnceLock<[Module<IRCode>; PROGRAMS.len()]> = OnceLock::new();
     let parsed = |file: &str| parse_module(&read(file)).unwrap_or_else(|error| panic!("{file}: {error}")).module;
     let programs = PARSED.get_or_init(|| PROGRAMS.map(parsed));
     let cases: Vec<Json> = serde_json::from_str(&read("cases.json")).unwrap_or_else(|error| panic!("{error}"));
