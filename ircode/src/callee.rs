@@ -36,9 +36,26 @@ impl<F> Module<F> {
             Operand::Global(global) if self.global_constant(global).is_some() => None,
             Operand::Global(global) => Some(self.global_callee(global)),
             Operand::Constant(Constant::Function(name)) => Some(self.function_callee(name)),
-            Operand::Constant(Constant::Type(ty)) => Some(Callee::Type((**ty).clone())),
+            Operand::Constant(Constant::Type(ty)) => Some(Callee::Type(self.of_library(ty))),
             Operand::Quote(constant) => self.callee(&Operand::<N>::Constant((**constant).clone())),
             _ => None,
+        }
+    }
+
+    /// A type that the module does not declare, as it is known where it is named without the module of Julia's that has it: `Vector{Float64}` for
+    /// `Base.Vector{Float64}`.
+    fn of_library(&self, ty: &Type) -> Type {
+        let Type::Named(name) = ty else { return ty.clone() };
+        let plain = ["Base.", "Core.", "Main."].iter().find_map(|module| name.strip_prefix(module));
+        match plain.map(Type::parse) {
+            None | Some(Type::Named(_) | Type::Untyped) => ty.clone(),
+            Some(known) => {
+                if self.type_def(name).is_some() {
+                    ty.clone()
+                } else {
+                    known
+                }
+            }
         }
     }
 
@@ -53,7 +70,8 @@ impl<F> Module<F> {
     /// What a call or an invoke calls; `None` if that is known only when the program runs, and for all other statements.
     ///
     /// This is what its callee [names](Self::callee), but for types: calling a type makes a value of it by a method, a constructor. Where the module has it, or
-    /// the instance of an invoke says that there is one, that is called; only without one a value is made of its fields.
+    /// the instance of an invoke says that there is one, that is called; only without one a value is made of its fields. What calling a type does that the module
+    /// does not declare is not known, but for exceptions.
     ///
     /// ```
     /// use ircode::{Callee, IRCode, Module, parse_module};
@@ -84,8 +102,10 @@ impl<F> Module<F> {
                 // Which of the methods it is, is known when it runs.
                 Callee::Type(Type::Named(name)) => {
                     // Methods are named as the type is where it is declared.
-                    let declared = self.type_def(&name).map_or(&name, |def| &def.name);
-                    match self.methods(declared).is_empty() {
+                    let def = self.type_def(&name);
+                    let declared = def.map_or(&name, |def| &def.name);
+                    let has_fields = def.is_some() || self.is_undeclared_exception(&Type::Named(name.clone()));
+                    match has_fields && self.methods(declared).is_empty() {
                         true => Some(Callee::Type(Type::Named(name))),
                         false => Some(Callee::Unknown(declared.clone())),
                     }

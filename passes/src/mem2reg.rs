@@ -95,7 +95,27 @@ enum Kind {
     End,
 }
 
+impl Kind {
+    /// Whether it matters what the slot is before. Where a slot `ends` somewhere, it is an error to read or write it afterwards.
+    fn uses(&self, ends: bool) -> bool {
+        match self {
+            Kind::Start => false,
+            Kind::Read => true,
+            Kind::Write(_) | Kind::End => ends,
+        }
+    }
+}
+
 impl Slots {
+    /// Which slots end somewhere.
+    fn that_end(&self) -> Vec<bool> {
+        let mut ends = vec![false; self.slots.len()];
+        for access in self.accesses.iter().filter(|access| matches!(access.kind, Kind::End)) {
+            ends[access.slot] = true;
+        }
+        ends
+    }
+
     fn find(bb: &BBCode, module: &Module<BBCode>, wanted: impl Fn(InstId) -> bool) -> Slots {
         let (mut slots, mut accesses) = (Vec::new(), Vec::new());
         let mut index: SecondaryMap<InstId, usize> = SecondaryMap::new();

@@ -119,7 +119,7 @@ pub(super) fn grow_begin(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Va
 /// `jl_array_grow_at(a, i, n)`: unassigned elements from the index `i` on, counted from 0.
 pub(super) fn grow_at(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let (array, element, count) = vector(args)?;
-    let at = index_in(args, array.length())?;
+    let Some(at) = index_in(args, array.length())? else { return out_of_bounds(runtime, array, args) };
     runtime.meter.would_fit(count)?;
     let mut elements = Value::Array(array.clone()).array_elements().unwrap_or_default();
     elements.splice(at..at, vec![runtime.unassigned(&element)?; count]);
@@ -158,7 +158,7 @@ pub(super) fn delete_begin(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<
 /// `jl_array_del_at(a, i, n)`, the index counted from 0.
 pub(super) fn delete_at(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Value> {
     let (array, element, count) = vector(args)?;
-    let at = index_in(args, array.length())?;
+    let Some(at) = index_in(args, array.length())? else { return out_of_bounds(runtime, array, args) };
     let Some(end) = at.checked_add(count).filter(|&end| end <= array.length()) else {
         return too_many(runtime, array);
     };
@@ -168,10 +168,18 @@ pub(super) fn delete_at(runtime: &mut Runtime<'_>, args: &[Value]) -> Result<Val
     Ok(Value::Nothing)
 }
 
-/// The index in `(a, i, n)`, which is at most the length.
-fn index_in(args: &[Value], length: usize) -> Result<usize> {
-    let at = args.get(1).map(index).transpose()?.and_then(|at| usize::try_from(at).ok());
-    at.filter(|&at| at <= length).ok_or_else(|| expected("a vector, an index inside of it and a number of elements"))
+/// The index in `(a, i, n)`; `None` if it is less than zero, or more than the length.
+fn index_in(args: &[Value], length: usize) -> Result<Option<usize>> {
+    let what = "a vector, an index inside of it and a number of elements";
+    let at = args.get(1).map(index).transpose()?.ok_or_else(|| expected(what))?;
+    Ok(usize::try_from(at).ok().filter(|&at| at <= length))
+}
+
+/// The exception of a vector that has no element at the index in `(a, i, n)`, which is counted from 0.
+fn out_of_bounds(runtime: &Runtime<'_>, array: &ArrayRef, args: &[Value]) -> Result<Value> {
+    let at = args.get(1).map(index).transpose()?.unwrap_or_default();
+    let at = i64::try_from(at.saturating_add(1)).unwrap_or(i64::MAX);
+    Err(runtime.exception("BoundsError", &["a", "i"], vec![Value::Array(array.clone()), Value::from(at)]))
 }
 
 fn too_many(runtime: &Runtime<'_>, array: &ArrayRef) -> Result<Value> {

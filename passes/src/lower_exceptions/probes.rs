@@ -2,7 +2,7 @@
 
 use bbcode::{BBCode, BlockId, EditError, Ids, InstId, OddEdges};
 use ircode::primitives::{Primitive, ResultType};
-use ircode::{Argument, EnterNode, Function, Head, Name, NewInstruction, Operand, Stmt, Type};
+use ircode::{Argument, Constant, EnterNode, Function, Head, Name, NewInstruction, Operand, Stmt, Type};
 
 use super::{Lowering, NAME, failure};
 use crate::PassError;
@@ -25,8 +25,8 @@ pub(super) struct Probe {
     pub(super) args: Vec<Operand<Ids>>,
 }
 
-/// How a statement is tried: by doing the same, where that changes nothing but may fail, and by what fails where it does, where it changes
-/// something. The function is given as it is now and as it was.
+/// How a statement is tried: by doing the same, where that changes nothing but may fail, and, where it changes something, by what fails where it
+/// does, or on another vector of the same length. The function is given as it is now and as it was.
 pub(super) fn of(
     lowering: &mut Lowering<'_>,
     function: &Name,
@@ -37,12 +37,20 @@ pub(super) fn of(
     let refused = |message: String| PassError::new(NAME, function, message).at(original, at);
     let Some(inst) = bb.inst(at) else { return Err(refused("it is gone".into())) };
     let (mut stmt, mut ty) = (inst.stmt.clone(), inst.ty.clone());
+    let mut stands_in = false;
     if let Tried::Primitive(primitive) = tried
         && primitive.effects.writes
         && primitive.result != ResultType::Bottom
     {
+        // Whether elements can be moved depends on the length alone, and another vector takes no longer to make than they to move.
+        stands_in = matches!(primitive.name, "jl_array_del_at" | "jl_array_grow_at")
+            && lowering.module.primitive_call(&stmt).and_then(|(_, args)| args.first()).is_some_and(|array| {
+                matches!(array, Operand::Value(_) | Operand::Argument(_))
+                    && matches!(bb.operand_type(array), Type::Array(_))
+            });
         match instead(lowering, bb, &stmt) {
             Some(other) => (stmt, ty) = other,
+            None if stands_in => {}
             None => {
                 let what = primitive.name;
                 return Err(refused(format!(
@@ -73,7 +81,7 @@ pub(super) fn of(
     };
     let name = lowering.free_name(&format!("{what}_throws"));
     argtypes.insert(0, Type::function(name.clone()));
-    let mut body = body(lowering, (stmt, ty), argtypes).map_err(|error| refused(error.to_string()))?;
+    let mut body = body(lowering, (stmt, ty), stands_in, argtypes).map_err(|error| refused(error.to_string()))?;
     body.sptypes.clone_from(&bb.sptypes);
     let result = lowering.tried();
     lowering.add(Function { result, ..Function::new(name.clone(), Type::Any, body) });
@@ -114,8 +122,14 @@ fn instead(lowering: &Lowering<'_>, bb: &BBCode, stmt: &Stmt<Ids>) -> Option<(St
     }
 }
 
-/// `try stmt; (false, nothing) catch e; (true, nothing, e) end`.
-fn body(lowering: &Lowering<'_>, (stmt, ty): (Stmt<Ids>, Type), argtypes: Vec<Type>) -> Result<BBCode, EditError> {
+/// `try stmt; (false, nothing) catch e; (true, nothing, e) end`. Where something stands in for the first argument, a vector, the statement has another one
+/// of the same length in its place.
+fn body(
+    lowering: &Lowering<'_>,
+    (mut stmt, ty): (Stmt<Ids>, Type),
+    stands_in: bool,
+    argtypes: Vec<Type>,
+) -> Result<BBCode, EditError> {
     let mut bb = BBCode::new(argtypes);
     let [entry, tries, fine, catch]: [BlockId; 4] = std::array::from_fn(|_| bb.push_block());
     let inst = |stmt: Stmt<Ids>, ty: Type| NewInstruction::new(stmt, ty);
@@ -123,6 +137,19 @@ fn body(lowering: &Lowering<'_>, (stmt, ty): (Stmt<Ids>, Type), argtypes: Vec<Ty
         bb.push(entry, inst(Stmt::Enter(Box::new(EnterNode { catch_dest: Some(catch), scope: None })), Type::Any))?;
     bb.set_next(entry, Some(tries))?;
     bb.set_odd_edges(catch, OddEdges { virtual_preds: 1, ..OddEdges::default() })?;
+    if stands_in {
+        let first = Operand::Argument(Argument::from_index(1));
+        let length = Stmt::call(Operand::global("Base", "arraylen"), [first.clone()]);
+        let length = bb.push(tries, inst(length, Type::INT64))?;
+        let bools = [Operand::Constant(Constant::of_type(Type::BOOL)), Operand::Value(length)];
+        let other = inst(Stmt::call(Operand::global("BBKit", "new_array"), bools), Type::array(Type::BOOL, 1));
+        let other = bb.push(tries, other)?;
+        stmt.for_each_operand_mut(&mut |operand| {
+            if *operand == first {
+                *operand = Operand::Value(other);
+            }
+        });
+    }
     bb.push(tries, inst(stmt, ty))?;
     bb.push(tries, inst(Stmt::expr(Head::Leave, [Operand::Value(token)]), Type::Any))?;
     bb.set_next(tries, Some(fine))?;

@@ -3,8 +3,9 @@
 //! φs may be needed at the iterated dominance frontiers of the assignments, and a walk over the dominator tree says what comes to them and to
 //! the reads (Cytron, Ferrante, Rosen, Wegman and Zadeck, *Efficiently Computing Static Single Assignment Form and the Control Dependence
 //! Graph*, 1991). A variable is first taken to live only below the block that dominates all that reads or writes it, as most do: most places where
-//! ways meet have nothing to do with it. Where that is not so, it is followed through the whole function. Those φs that a read needs are
-//! then solved for, optimistically: one stands only where different contents meet.
+//! ways meet have nothing to do with it. Where that is not so, it is followed through the whole function. Where there are many such places still,
+//! those are left out where the variable is not live (pruned SSA: Choi, Cytron, Ferrante, *Automatic Construction of Sparse Data Flow Evaluation
+//! Graphs*, 1991). Those φs that a read needs are then solved for, optimistically: one stands only where different contents meet.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -122,6 +123,19 @@ struct Current {
     depth: usize,
 }
 
+/// The blocks that have to do with a variable.
+#[derive(Clone, Default)]
+struct BlocksOf {
+    /// Those that use it before they change it.
+    used: Vec<usize>,
+    /// Those that change it.
+    changed: Vec<usize>,
+}
+
+/// If there are more places than this where different contents of a variable may meet, it is found out first where it is live. That takes time in the
+/// blocks where it is, and mostly there are few such places.
+const FEW: usize = 16;
+
 struct Construction<'a> {
     slots: &'a Slots,
     graph: &'a BlockGraph,
@@ -166,7 +180,8 @@ impl<'a> Construction<'a> {
         };
         construction.contents.before = vec![Content::Open; slots.accesses.len()];
         let mut seen = vec![usize::MAX; blocks];
-        construction.behind_catches = construction.iterated_frontier(catches, &mut seen, 0, |_| true);
+        let all = construction.iterated_frontier(&catches, (&mut seen, 0), usize::MAX, |_| true);
+        construction.behind_catches = all.unwrap_or_default();
         construction
     }
 
@@ -174,21 +189,76 @@ impl<'a> Construction<'a> {
         self.caught[block] > 0 && self.caught[block] == self.tree.depth(block)
     }
 
-    /// The blocks of the iterated dominance frontier that are wanted. `seen` says by which `stamp` a block was seen last.
+    /// The blocks of the iterated dominance frontier of `assigned` that are wanted, unless there are more than `most`. `seen` says with which
+    /// stamp a block was seen last, and goes with the stamp of this time.
     fn iterated_frontier(
         &self,
-        mut work: Vec<usize>,
-        seen: &mut [usize],
-        stamp: usize,
+        assigned: &[usize],
+        (seen, stamp): (&mut [usize], usize),
+        most: usize,
         wanted: impl Fn(usize) -> bool,
-    ) -> Vec<usize> {
+    ) -> Option<Vec<usize>> {
+        let mut work = assigned.to_vec();
         let mut found = Vec::new();
         while let Some(block) = work.pop() {
             for join in self.frontiers.of(block) {
                 if wanted(join) && std::mem::replace(&mut seen[join], stamp) != stamp {
+                    if found.len() == most {
+                        return None;
+                    }
                     found.push(join);
                     work.push(join);
                 }
+            }
+        }
+        Some(found)
+    }
+
+    /// The blocks where different contents of a variable that is assigned in these may meet: as [`Self::iterated_frontier`], and behind handlers.
+    fn joins(
+        &self,
+        assigned: &[usize],
+        (seen, stamp): (&mut [usize], usize),
+        most: usize,
+        wanted: impl Fn(usize) -> bool,
+    ) -> Option<Vec<usize>> {
+        let mut joins = self.iterated_frontier(assigned, (seen, stamp), most, &wanted)?;
+        let behind_catches = self.behind_catches.iter().copied().filter(|&join| wanted(join));
+        joins.extend(behind_catches.filter(|&join| std::mem::replace(&mut seen[join], stamp) != stamp));
+        Some(joins)
+    }
+
+    /// Marks the blocks at whose start a variable is live, backwards from where it is used and no further than the root. `marks` says by which
+    /// slot a block was marked last.
+    fn mark_live(&self, slot: usize, of: &BlocksOf, root: Option<usize>, written: &mut [usize], marks: &mut [usize]) {
+        of.changed.iter().for_each(|&block| written[block] = slot);
+        of.used.iter().for_each(|&block| marks[block] = slot);
+        let mut work = of.used.clone();
+        while let Some(block) = work.pop() {
+            if root == Some(block) {
+                continue;
+            }
+            for pred in self.graph.graph().predecessors(block) {
+                if written[pred] != slot && std::mem::replace(&mut marks[pred], slot) != slot {
+                    work.push(pred);
+                }
+            }
+        }
+    }
+
+    /// The blocks that have to do with each variable that is followed.
+    fn blocks_of(&self, followed: &[bool]) -> Vec<BlocksOf> {
+        let mut found = vec![BlocksOf::default(); followed.len()];
+        let ends = self.slots.that_end();
+        let mut last = vec![usize::MAX; followed.len()];
+        for access in self.slots.accesses.iter().filter(|access| followed[access.slot]) {
+            let of = &mut found[access.slot];
+            let is_first = std::mem::replace(&mut last[access.slot], access.block) != access.block;
+            if is_first && access.kind.uses(ends[access.slot]) {
+                of.used.push(access.block);
+            }
+            if !matches!(access.kind, Kind::Read) && of.changed.last() != Some(&access.block) {
+                of.changed.push(access.block);
             }
         }
         found
@@ -270,22 +340,21 @@ impl<'a> Construction<'a> {
 
     /// Makes the φs that these variables may need below these blocks, everywhere for those that have none, and tells which each block has.
     fn place_phis(&mut self, slots: &[usize], followed: &[bool], roots: &[Option<usize>]) -> Vec<Vec<usize>> {
-        let mut assigned: Vec<Vec<usize>> = vec![Vec::new(); followed.len()];
-        for access in self.slots.accesses.iter().filter(|access| followed[access.slot]) {
-            if !matches!(access.kind, Kind::Read) && assigned[access.slot].last() != Some(&access.block) {
-                assigned[access.slot].push(access.block);
-            }
-        }
-        let mut phis_of: Vec<Vec<usize>> = vec![Vec::new(); self.starts.len()];
-        let mut seen = vec![usize::MAX; self.starts.len()];
+        let mut blocks_of = self.blocks_of(followed);
+        let blocks = self.starts.len();
+        let mut phis_of: Vec<Vec<usize>> = vec![Vec::new(); blocks];
+        let [mut seen, mut seen_live, mut written, mut live] = std::array::from_fn(|_| vec![usize::MAX; blocks]);
         for &slot in slots {
             let below = roots[slot];
             let is_below = |block: usize| below.is_none_or(|root| block != root && self.tree.dominates(root, block));
-            let mut work = std::mem::take(&mut assigned[slot]);
+            let of = std::mem::take(&mut blocks_of[slot]);
+            let mut work = of.changed.clone();
             work.retain(|&block| below == Some(block) || is_below(block));
-            let mut joins = self.iterated_frontier(work, &mut seen, slot, is_below);
-            let behind_catches = self.behind_catches.iter().copied().filter(|&join| is_below(join));
-            joins.extend(behind_catches.filter(|&join| std::mem::replace(&mut seen[join], slot) != slot));
+            let joins = self.joins(&work, (&mut seen, slot), FEW, is_below).unwrap_or_else(|| {
+                self.mark_live(slot, &of, below, &mut written, &mut live);
+                let is_live_below = |block: usize| is_below(block) && live[block] == slot;
+                self.joins(&work, (&mut seen_live, slot), usize::MAX, is_live_below).unwrap_or_default()
+            });
             for block in joins {
                 // What a catch block finds is no one's choice.
                 if self.is_catch(block) {
@@ -313,10 +382,7 @@ impl<'a> Construction<'a> {
     /// block: once they are followed from the entry there are none.
     fn judge(&mut self) -> Vec<usize> {
         let Contents { phis, before, known } = &mut self.contents;
-        let mut ends = vec![false; known.len()];
-        for access in self.slots.accesses.iter().filter(|access| matches!(access.kind, Kind::End)) {
-            ends[access.slot] = true;
-        }
+        let ends = self.slots.that_end();
         let accesses = || self.slots.accesses.iter().zip(before.iter());
         let mut open = vec![false; known.len()];
         self.needed = vec![false; phis.len()];
@@ -328,7 +394,7 @@ impl<'a> Construction<'a> {
         let reads = accesses().filter(|(access, _)| matches!(access.kind, Kind::Read));
         for_each_source(phis, reads, &mut self.needed, &mut found);
         // Using it after its end is an error, and stays one.
-        let uses = accesses().filter(|(access, _)| ends[access.slot] && !matches!(access.kind, Kind::Start));
+        let uses = accesses().filter(|(access, _)| ends[access.slot] && access.kind.uses(true));
         for_each_source(phis, uses, &mut vec![false; phis.len()], &mut found);
         (0..open.len()).filter(|&slot| open[slot] && known[slot]).collect()
     }
