@@ -55,7 +55,7 @@ function type_boxes!(ir, mi::Core.MethodInstance, boxes::Boxes)
         ty = contents_type(ir, rows, i, mi, boxes)
         ty === nothing && continue
         # Before what asks for types has its answer.
-        check_floats!(rows, i, place_of_box(ir, rows, i, mi), mi, boxes)
+        check_floats!(ir, rows, i, place_of_box(ir, rows, i, mi), mi, boxes)
         for (j, stmt) in enumerate(rows.stmts)
             access = accesses(stmt, i)
             if access === :setfield! && converted(stmt.args[4], ty) !== stmt.args[4]
@@ -165,38 +165,65 @@ function check_floats!(codes, boxes::Boxes)
     for (mi, (_, _, ir)) in codes
         rows = columns(ir)
         for i in 1:length(rows.stmts)
-            rows.types[i] === Core.Box && check_floats!(rows, i, place_of_box(ir, rows, i, mi), mi, boxes)
+            rows.types[i] === Core.Box && check_floats!(ir, rows, i, place_of_box(ir, rows, i, mi), mi, boxes)
         end
     end
 end
 
-function check_floats!(rows::Columns, i::Int, from, mi, boxes::Boxes)
+function check_floats!(ir, rows::Columns, i::Int, from, mi, boxes::Boxes)
     # Statements that make boxes may have other numbers by now.
     holds(origin) = first(from) === mi ? first(origin) === mi : reaches(boxes, origin, ==(from))
     of = filter(origin -> !(origin in boxes.failed) && holds(origin), boxes.floats)
-    (isempty(of) || is_only_counted(rows, i)) && return
+    (isempty(of) || is_only_counted(ir, rows, i)) && return
     union!(boxes.failed, of)
     boxes.wrong[] = true
     return nothing
 end
 
-"Functions for which it makes no difference whether a number is an integer or the same float."
-const OF_NUMBERS = Any[+, -, *, /, min, max, <, <=, >, >=]
+"Functions for which it makes no difference whether a number is a small integer or the same float, if another one is a float."
+const OF_FLOATS = Any[+, -, *, min, max]
 
-"Whether what is in a box is only computed with, or returned, and integers that are put there are small."
-function is_only_counted(rows::Columns, i::Int)
-    is_small(x) = !(x isa Int) || abs(x) < 2^53
+"Functions for which it never does."
+const OF_NUMBERS = Any[/, <, <=, >, >=]
+
+"""
+Whether code cannot tell if there are integers or floats in a box: integers that are put there are small and written there, and what is read is only computed with, so that floats come out,
+or returned by the function that has made the box. An integer that is computed of others may be too large for a float, and there is no negative zero among them.
+"""
+function is_only_counted(ir, rows::Columns, i::Int)
+    is_small(x) = x isa Int ? abs(x) < 2^53 : !may_be_integer(ir, rows, i, x)
     all(is_small, stored_values(rows, i)) || return false
     for (j, read) in enumerate(rows.stmts)
         accesses(read, i) === :getfield || continue
-        for stmt in rows.stmts
+        for (k, stmt) in enumerate(rows.stmts)
             any(x -> x === Core.SSAValue(j), operands_of(stmt)) || continue
-            stmt isa ReturnNode || accesses(stmt, i) === :setfield! && continue
+            stmt isa ReturnNode && makes_box(rows.stmts[i]) && continue
             f = Meta.isexpr(stmt, :call) ? stmt.args[1] : Meta.isexpr(stmt, :invoke) ? stmt.args[2] : nothing
-            stmt isa ReturnNode || any(known -> known === known_object(f), OF_NUMBERS) || return false
+            is_one_of(functions) = any(known -> known === known_object(f), functions)
+            is_one_of(OF_NUMBERS) || is_one_of(OF_FLOATS) && !may_be_integer(ir, rows, i, Core.SSAValue(k)) || return false
         end
     end
     return true
+end
+
+"Whether a value may be an integer as long as what is in a box may be one, of which floats were taken for granted."
+function may_be_integer(ir, rows::Columns, i::Int, @nospecialize(x), seen = BitSet())
+    x isa Core.SSAValue || return x isa Int || x isa Argument && !is_float(ir.argtypes[x.n])
+    x.id in seen && return false
+    push!(seen, x.id)
+    stmt = rows.stmts[x.id]
+    accesses(stmt, i) === :getfield && return true
+    parts = stmt isa Core.PhiNode ? assigned_values(stmt) : stmt isa Core.PiNode ? (stmt.val,) : operands_of_arithmetic(stmt)
+    parts === nothing && return !is_float(rows.types[x.id])
+    test = stmt isa Union{Core.PhiNode,Core.PiNode} ? any : all
+    return test(part -> may_be_integer(ir, rows, i, part, seen), parts)
+end
+
+is_float(@nospecialize(ty)) = CC.widenconst(ty) <: AbstractFloat
+
+function operands_of_arithmetic(@nospecialize(stmt))
+    from = Meta.isexpr(stmt, :call) ? 1 : Meta.isexpr(stmt, :invoke) ? 2 : return nothing
+    any(known -> known === known_object(stmt.args[from]), OF_FLOATS) ? stmt.args[from+1:end] : nothing
 end
 
 "Takes back that boxes are settled that come where what is in them changes."

@@ -22,19 +22,42 @@ function specialize_arrays!(ir, instances::Instances)
     return found
 end
 
-"Whether code asks whether something is an integer, itself or in a closure that it makes. Methods for integers and for floats are not looked for."
+"Whether code asks whether something is an integer, itself or in a function of the program that it calls, makes or passes on, or has methods for integers and others for floats."
 function asks_for_integers(ir, rows::Columns)
-    for stmt in rows.stmts
-        asks = if Meta.isexpr(stmt, :call)
-            tells_integers(builtin_name(stmt.args[1]), map(known_object, stmt.args[2:end])) && any(x -> is_open(argument_type(ir, rows, x)), stmt.args[2:end])
-        else
-            made = Meta.isexpr(stmt, :new) ? known_object(stmt.args[1]) : nothing
-            made isa Type && made <: Function && source_asks_for_integers(made)
-        end
-        asks && return true
+    seen = Set{Any}()
+    for (i, stmt) in enumerate(rows.stmts)
+        Meta.isexpr(stmt, :call) && tells_integers(builtin_name(stmt.args[1]), map(known_object, stmt.args[2:end])) &&
+            any(x -> is_open(argument_type(ir, rows, x)), stmt.args[2:end]) && return true
+        made = Meta.isexpr(stmt, :new) ? (CC.widenconst(rows.types[i]),) : ()
+        objects = Any[x isa Union{Core.SSAValue,Argument} ? nothing : known_object(x) for x in operands_of(stmt)]
+        called = Meta.isexpr(stmt, :invoke) ? instance_of(stmt.args[1]) : nothing
+        called === nothing || push!(objects, Base.unwrap_unionall(called.specTypes))
+        any(x -> any(f -> function_asks_for_integers(f, seen), functions_in(x)), (objects..., made...)) && return true
     end
     return false
 end
+
+"The types of functions that an object is or holds, or that are parameters of a type."
+function functions_in(@nospecialize(x), found = Any[])
+    ty = x isa Type ? x : x === nothing || x isa Union{Number,Symbol,String,Module} ? Nothing : typeof(x)
+    ty <: Function && push!(found, ty)
+    ty isa DataType && foreach(parameter -> parameter isa DataType && functions_in(parameter, found), ty.parameters)
+    return found
+end
+
+"Whether a function of the program has methods that take integers or floats, but not both, or asks in one of its methods, or in what that calls."
+function function_asks_for_integers(@nospecialize(ty), seen)
+    ty in seen && return false
+    push!(seen, ty)
+    ty === typeof(isa) || ty === typeof(typeof) && return true
+    ty isa DataType && is_of_program(ty.name.module) || return false
+    methods = methods_of_type(ty)
+    return any(takes_one_of_both, methods) || any(method -> source_asks_for_integers(method, seen), methods)
+end
+
+"Whether a method says of a parameter that it is an integer, or that it is none."
+takes_one_of_both(method::Method) =
+    any(ty -> !(ty isa TypeVar) && (Int <: ty) != (Float64 <: ty), Base.unwrap_unionall(method.sig).parameters[2:end])
 
 "Whether a call of this function with these operands, as far as they are known, may give one answer for an integer, and another one for the float."
 function tells_integers(name, operands)
@@ -44,18 +67,19 @@ function tells_integers(name, operands)
     return (Int <: operands[2]) != (Float64 <: operands[2])
 end
 
-"Whether the source of a closure's methods has such a call."
-function source_asks_for_integers(closure::Type)
-    for method in methods_of_type(closure)
-        code = isdefined(method, :source) ? Base.uncompressed_ast(method).code : Any[]
-        for stmt in code
-            while Meta.isexpr(stmt, :(=))
-                stmt = stmt.args[2]
-            end
-            Meta.isexpr(stmt, :call) || continue
-            f = global_value(stmt.args[1])
-            f isa Union{Core.Builtin,Core.IntrinsicFunction} && tells_integers(nameof(f), map(x -> x === :nothing ? nothing : global_value(x), stmt.args[2:end])) && return true
+"Whether the source of a method has such a call, or one of a function of the program that asks."
+function source_asks_for_integers(method::Method, seen)
+    code = isdefined(method, :source) ? Base.uncompressed_ast(method).code : Any[]
+    for stmt in code
+        while Meta.isexpr(stmt, :(=))
+            stmt = stmt.args[2]
         end
+        operands = Meta.isexpr(stmt, :call) || Meta.isexpr(stmt, :new) ? map(global_value, stmt.args) : Any[]
+        isempty(operands) && continue
+        f = first(operands)
+        f isa Union{Core.Builtin,Core.IntrinsicFunction} &&
+            tells_integers(nameof(f), map(x -> x === :nothing ? nothing : x, operands[2:end])) && return true
+        any(x -> any(f -> function_asks_for_integers(f, seen), functions_in(x)), operands) && return true
     end
     return false
 end
@@ -139,13 +163,17 @@ end
 function sole_type(ir, rows::Columns, elements, @nospecialize(of))
     # Nothing is put in here, but elsewhere, where what is both are floats, or it is empty.
     isempty(elements) && return joined_number(of)
-    # What is no float stays an integer.
-    all(x -> !(last(x) isa Int) || abs(last(x)) <= maxintfloat(Float64), elements) || return nothing
+    # What is no float stays an integer, and so does that of which a product of a few may be none.
+    all(x -> !(last(x) isa Int) || abs(last(x)) <= SMALL, elements) || return nothing
     known = unique(Any[argument_type(ir, rows, x) for (_, x) in elements if !(x isa Int)])
     filter!(isconcretetype, known)
     isempty(known) && any(x -> last(x) isa Int, elements) && return Int
     return length(known) == 1 ? first(known) : nothing
 end
+
+"Products of four integers of this size are floats still."
+const SMALL = 2^13
+
 converted(@nospecialize(x), element) = x isa Int && element <: AbstractFloat ? element(x) : x
 
 "A statement that makes an array, for elements of this type."

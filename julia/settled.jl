@@ -19,14 +19,14 @@ end
 
 "Reads boxes that no closure has yet, and in which one thing was put before, as that: a default that is asked for before it is replaced."
 function read_first_contents!(ir)
-    rows = columns(ir)
+    rows, ways = columns(ir), with_exceptions(ir)
     for i in 1:length(rows.stmts)
         rows.types[i] === Core.Box && makes_box(rows.stmts[i]) || continue
         uses = [j for (j, stmt) in enumerate(rows.stmts) if any(x -> x === Core.SSAValue(i), operands_of(stmt))]
         reads = filter(j -> accesses(rows.stmts[j], i) in (:getfield, :isdefined), uses)
         changes = filter(j -> !(j in reads), length(rows.stmts[i].args) > 1 ? [i; uses] : uses)
         for j in reads
-            before = filter(change -> may_come_before(ir, change, j), changes)
+            before = filter(change -> may_come_before(ir, ways, change, j), changes)
             length(before) == 1 && comes_before(ir, before[1], j) || continue
             is_made = before[1] == i
             is_made || accesses(rows.stmts[before[1]], i) === :setfield! || continue
@@ -60,15 +60,15 @@ end
 "Whether all that is put in a box is so one after the other, each on every way to the next, before any closure has the box, and what is read was put in on every way."
 function is_settled(ir, rows::Columns, i::Int, stores::Vector{Int})
     all(k -> comes_before(ir, stores[k], stores[k+1]), 1:length(stores)-1) || return false
-    made, final = block_of(ir, i), block_of(ir, last(stores))
+    made, final, ways = block_of(ir, i), block_of(ir, last(stores)), with_exceptions(ir)
     # Nothing is put in again in a box that is there already.
-    made == final || !is_reached_again(ir, final, made) || return false
+    made == final || !is_reached_again(ways, final, made) || return false
     for (j, stmt) in enumerate(rows.stmts)
         any(x -> x isa Core.SSAValue && x.id != i && x.id in stores, operands_of(stmt)) && return false
         any(x -> x === Core.SSAValue(i), operands_of(stmt)) && !(j in stores) || continue
         accesses(stmt, i) === nothing && (comes_before(ir, last(stores), j) ? continue : return false)
         k = findlast(store -> comes_before(ir, store, j), stores)
-        k !== nothing && (k == length(stores) || !may_come_before(ir, stores[k+1], j)) || return false
+        k !== nothing && (k == length(stores) || !may_come_before(ir, ways, stores[k+1], j)) || return false
     end
     return true
 end
@@ -82,14 +82,49 @@ function comes_before(ir, before::Int, after::Int)
     return from == 1 || !(to in reached(ir.cfg.blocks, 1, edge -> last(edge) == from))
 end
 
-"Whether a statement is on some way to another one."
-function may_come_before(ir, before::Int, after::Int)
+"Whether a statement is on some way to another one, by these blocks."
+function may_come_before(ir, ways, before::Int, after::Int)
     from, to = block_of(ir, before), block_of(ir, after)
-    return from == to && before < after || any(next -> to in reached(ir.cfg.blocks, next), ir.cfg.blocks[from].succs)
+    return from == to && before < after || any(next -> to in reached(ways, next), ways[from].succs)
 end
 
-"Whether control comes back to a block without going through another one."
-function is_reached_again(ir, block::Int, without::Int)
-    nexts = filter(next -> next != without, ir.cfg.blocks[block].succs)
-    return any(next -> block in reached(ir.cfg.blocks, next, edge -> last(edge) == without), nexts)
+"Whether control comes back to a block without going through another one, by these blocks."
+function is_reached_again(ways, block::Int, without::Int)
+    nexts = filter(next -> next != without, ways[block].succs)
+    return any(next -> block in reached(ways, next, edge -> last(edge) == without), nexts)
+end
+
+"The blocks with their successors, to which the handlers belong in whose care they are: an exception may come from anywhere in there, but Julia's graph has an edge to the handler only where it is entered."
+function with_exceptions(ir)
+    ways = [(succs = copy(block.succs),) for block in ir.cfg.blocks]
+    for (number, block) in enumerate(ir.cfg.blocks)
+        handler = entered_handler(columns(ir).stmts[last(block.stmts)])
+        handler in (nothing, 0) && continue
+        for inside in blocks_in_care(ir, number, handler)
+            handler in ways[inside].succs || push!(ways[inside].succs, handler)
+        end
+    end
+    return ways
+end
+
+"The block of the handler that a statement enters, if it does."
+entered_handler(@nospecialize(stmt)) = stmt isa EnterNode ? stmt.catch_dest : Meta.isexpr(stmt, :enter) ? stmt.args[1] : nothing
+
+"The blocks in the care of a handler that a block enters, up to where it is left."
+function blocks_in_care(ir, entering::Int, handler::Int)
+    stmts, seen = columns(ir).stmts, Set{Pair{Int,Int}}()
+    work = [next => 1 for next in ir.cfg.blocks[entering].succs if next != handler]
+    while !isempty(work)
+        state = pop!(work)
+        state in seen && continue
+        push!(seen, state)
+        number, depth = state
+        for stmt in stmts[first(ir.cfg.blocks[number].stmts):last(ir.cfg.blocks[number].stmts)]
+            entered_handler(stmt) === nothing || (depth += 1)
+            Meta.isexpr(stmt, :leave) && (depth -= stmt.args[1] isa Int ? stmt.args[1] : length(stmt.args))
+            depth < 1 && break
+        end
+        depth < 1 || append!(work, [next => depth for next in ir.cfg.blocks[number].succs])
+    end
+    return unique(first(state) for state in seen)
 end

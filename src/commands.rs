@@ -28,19 +28,36 @@ use std::io::{ErrorKind, Write};
 use bbkit::Input;
 use ircode::Name;
 
-/// Why a command did not succeed, in words for the user. Empty if it has been told already.
+/// Why a command did not succeed.
 #[derive(Debug)]
-pub(crate) struct Failure(pub(crate) String);
+pub(crate) struct Failure {
+    /// In words for the user. Empty if it has been told already.
+    pub(crate) message: String,
+    /// The exit status.
+    pub(crate) status: u8,
+}
 
-impl<E: std::error::Error> From<E> for Failure {
-    fn from(error: E) -> Self {
-        Failure(error.to_string())
+impl Failure {
+    /// A program is not right, or does not do what is asked of it.
+    pub(crate) fn new(message: impl Into<String>) -> Self {
+        Failure { message: message.into(), status: 1 }
+    }
+
+    /// The command line is not understood, whatever the program.
+    pub(crate) fn of_usage(message: impl Into<String>) -> Self {
+        Failure { message: message.into(), status: 2 }
     }
 }
 
-/// A failure of these words.
+impl<E: std::error::Error> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Failure::new(error.to_string())
+    }
+}
+
+/// A failure of these words, which is none of the command line.
 pub(crate) fn fail<T>(message: impl Into<String>) -> Result<T, Failure> {
-    Err(Failure(message.into()))
+    Err(Failure::new(message))
 }
 
 /// Writes a result to standard output. A reader that has gone away is no failure of ours; anything else that keeps the
@@ -99,7 +116,7 @@ pub(crate) fn before_result(text: &str, json: bool) {
 pub(crate) fn read_once<'f>(files: impl IntoIterator<Item = &'f String>) -> Result<(), Failure> {
     match files.into_iter().filter(|file| *file == "-").count() {
         0 | 1 => Ok(()),
-        _ => fail("`-` is named more than once, but standard input can be read only once"),
+        _ => Err(Failure::of_usage("`-` is named more than once, but standard input can be read only once")),
     }
 }
 

@@ -75,8 +75,8 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            commands::diagnose(&failure.0);
-            ExitCode::FAILURE
+            commands::diagnose(&failure.message);
+            ExitCode::from(failure.status)
         }
     }
 }

@@ -358,7 +358,9 @@ impl<'m> Runtime<'m> {
                     _ => Err(expected("a number")),
                 }
             }
-            (Type::Array(array), [Value::Text(undef), dims @ ..]) if undef.ends_with("undef") => {
+            (Type::Array(array), [Value::Text(undef) | Value::Function(undef), dims @ ..])
+                if matches!(undef.rsplit('.').next(), Some("undef" | "UndefInitializer()")) =>
+            {
                 arrays::undefined_array(self, &array.element, Some(array.rank), dims)
             }
             (Type::String, [Value::String(_)]) => Ok(args.first().cloned().unwrap_or(Value::Nothing)),

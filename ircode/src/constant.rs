@@ -244,7 +244,14 @@ pub(crate) fn is_identifier_start(c: char) -> bool {
 }
 
 pub(crate) fn is_identifier_part(c: char) -> bool {
-    is_identifier_start(c) || c.is_numeric() || c == '!' || ('\u{300}'..='\u{36f}').contains(&c) || c == '′'
+    is_identifier_start(c) || c.is_numeric() || c == '!' || is_mark(c)
+}
+
+/// Marks and primes that go on a name in Julia: accents, also alone, and what is written above or below.
+fn is_mark(c: char) -> bool {
+    matches!(c, '\u{300}'..='\u{36f}' | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20f0}')
+        || matches!(c, '¨' | '¯' | '´' | '¸' | '˂'..='˅' | '˒'..='˟' | '˥'..='˫' | '˭' | '˯'..='˿')
+        || matches!(c, '′'..='‷' | '⁗' | '⁺'..='⁾' | '₊'..='₎')
 }
 
 /// Symbols that Julia takes as letters: ∂, ∇, ∞, signs of currencies, pictures and others, of Unicode's categories Sc and So for the most part.

@@ -145,10 +145,10 @@ impl<F: PartialEq> PartialEq for Module<F> {
 #[error("`{0}` is defined twice")]
 pub struct DefinedTwice(pub Name);
 
-/// Finds a name that comes twice in something.
-fn all_different<'n>(mut names: impl Iterator<Item = &'n Name>, of: &Name) -> Result<(), DefinedTwice> {
+/// Finds a name that comes twice in something. Fields of Julia's own types may have none.
+fn all_different<'n>(names: impl Iterator<Item = &'n Name>, of: &Name) -> Result<(), DefinedTwice> {
     let mut seen: HashSet<&Name> = HashSet::new();
-    match names.find(|name| !seen.insert(name)) {
+    match names.filter(|name| !name.is_empty()).find(|name| !seen.insert(name)) {
         Some(name) => Err(DefinedTwice(format!("{name} of {of}").into())),
         None => Ok(()),
     }

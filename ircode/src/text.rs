@@ -5,6 +5,7 @@
 mod around;
 pub(crate) mod balanced;
 mod builder;
+mod capitals;
 mod clean;
 mod cthulhu;
 mod dead_jumps;
@@ -19,6 +20,7 @@ mod hidden;
 mod irtools;
 mod labels;
 mod literal;
+mod number_object;
 mod object;
 pub(crate) mod operators;
 mod page;

@@ -5,7 +5,7 @@ use hashbrown::HashSet;
 use ircode::{Callee, Constant, Head, Instruction, Module, NewInstruction, Operand, Stmt, Type};
 
 use crate::manager::Context;
-use crate::{PassError, PassResult};
+use crate::{PassError, PassResult, copy_elements};
 
 /// The pass's name on the command line.
 pub const NAME: &str = "unknown-calls";
@@ -21,12 +21,13 @@ pub const NAME: &str = "unknown-calls";
 /// So does a call of arithmetic, or of a function of arrays, on what is `nothing` where it stands: Julia has no such methods. Its compiler writes such calls where it
 /// has asked whether a value is of another type.
 ///
-/// Foreign functions that copy elements are known to [`copy_elements`](crate::copy_elements), which comes first.
+/// Foreign functions that copy elements are known to [`copy_elements`](crate::copy_elements), which this does first.
 pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
     let catches = bb.all_insts().any(|(_, inst)| matches!(inst.stmt, Stmt::Enter(_)));
     if catches || context.function.is_empty() {
         return Ok(false);
     }
+    let copied = copy_elements::run(bb, context)?;
     let mut first: Vec<(BlockId, InstId)> = Vec::new();
     for block in bb.blocks().collect::<Vec<_>>() {
         let may_end = bb.insts(block).filter(|(_, inst)| inst.ty != Type::Bottom).filter_map(|(id, inst)| {
@@ -50,7 +51,7 @@ pub fn run(bb: &mut BBCode, context: &Context<'_>) -> PassResult {
         }
     }
     if first.is_empty() || !returns_without(bb, first.iter().map(|(block, _)| *block).collect()) {
-        return Ok(false);
+        return Ok(copied);
     }
     for (block, id) in first {
         end_behind(bb, block, id)

@@ -66,10 +66,13 @@ pub(super) fn order_of_names(input: &Input, args: &Json) -> Option<Found> {
 
 /// Warns of a listing that is to become another one, and of which it was guessed which argument is which: where that is printed, all have numbers.
 pub(super) fn warn_of_guess(input: &Input) {
-    let Some(map) = input.maps.iter().find(|map| map.headerless) else { return };
+    let functions = input.module.functions().iter().zip(&input.maps);
+    let Some((function, map)) = functions.into_iter().find(|(_, map)| map.headerless) else { return };
     let names = &map.guessed_order;
     if names.len() >= 2 || !names.is_empty() && map.has_numbers {
-        let taken: Vec<String> = names.iter().zip(2..).map(|(name, number)| format!("{name} for _{number}")).collect();
+        let numbered = function.parameters.iter().zip(2..).filter_map(|(name, number)| Some((name.as_ref()?, number)));
+        let guessed = numbered.filter(|(name, _)| names.contains(name));
+        let taken: Vec<String> = guessed.map(|(name, number)| format!("{name} for _{number}")).collect();
         diagnose(&format!(
             "warning: the listing does not say in which order its arguments come; taken are {}",
             taken.join(", ")

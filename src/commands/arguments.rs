@@ -80,7 +80,7 @@ impl CallOptions {
             if let Some(at) = first_read_of_self(&input, &name) {
                 let message = "the function reads what it is called on (`_1`): --self gives that, \
                                as a list of its fields or an object by name";
-                return Err(Failure(input.describe_at(&name, at, message)));
+                return Err(Failure::new(input.describe_at(&name, at, message)));
             }
             return Ok((input, name, values));
         };
@@ -194,6 +194,6 @@ pub(super) fn parse_json(option: &str, text: &str) -> Result<Json, Failure> {
     serde_json::from_str::<UniqueKeys>(text).and_then(|_| serde_json::from_str(text)).map_err(|error| {
         let at = error.column().saturating_sub(1).min(text.len());
         let diagnostic = ircode::diagnostic::Diagnostic::error(at..at, format!("{option} is no JSON: {error}"), "here");
-        Failure(ircode::diagnostic::render(text, None, &[diagnostic]))
+        Failure::of_usage(ircode::diagnostic::render(text, None, &[diagnostic]))
     })
 }

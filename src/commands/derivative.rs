@@ -8,7 +8,7 @@ use ircode::{Function, IRCode, Module, Name, Style, print_function};
 use serde_json::Value as Json;
 
 use super::show::Form;
-use super::{Failure, diagnose, fail};
+use super::{Failure, diagnose};
 
 /// What a derivative is with respect to.
 #[derive(Args)]
@@ -68,10 +68,10 @@ impl SavingsOption {
                 Some(savings) => savings,
                 None => {
                     let known: Vec<&str> = Savings::names().collect();
-                    return fail(format!(
+                    return Err(Failure::of_usage(format!(
                         "--without {name}: there is no such technique; there are {} and all",
                         known.join(", ")
-                    ));
+                    )));
                 }
             };
         }
@@ -98,7 +98,7 @@ pub(crate) fn warn(warnings: &[passes::PassError]) {
 }
 
 pub(crate) fn describe(input: &Input, error: &GradientError) -> Failure {
-    Failure(match error {
+    Failure::new(match error {
         GradientError::Pass(error) => input.describe_pass_error(error),
         GradientError::Run(error) => input.describe_run_error(error),
         GradientError::Wrt(error) => format!("--wrt {error}"),
@@ -149,7 +149,7 @@ pub(crate) fn json_members(result: &Gradient) -> Result<String, Failure> {
 
 /// A value as JSON.
 pub(crate) fn json_of(value: &Value) -> Result<Json, Failure> {
-    value_to_json(value).map_err(|kind| Failure(kind.to_string()))
+    value_to_json(value).map_err(|kind| Failure::new(kind.to_string()))
 }
 
 /// The value and the cotangents, a line each, with what `more` says of the cotangent of this index.

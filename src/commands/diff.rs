@@ -51,7 +51,7 @@ impl Diff {
             Ok(true) => Ok(()),
             Ok(false) => std::process::exit(DIFFERENT.into()),
             Err(failure) => {
-                diagnose(&failure.0);
+                diagnose(&failure.message);
                 std::process::exit(TROUBLE.into());
             }
         }

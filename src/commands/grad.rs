@@ -79,7 +79,7 @@ impl Grad {
         let options = options.checkpoint(self.carrier.checkpoint()).engine(self.engine.get(&self.call)?);
         // A derivative that is not right may leave the arguments changed, and what is compared with it is to start from the same.
         let machine = Machine::new(&input.module);
-        let own = || machine.copies(&args).map_err(|kind| Failure(kind.to_string()));
+        let own = || machine.copies(&args).map_err(|kind| Failure::new(kind.to_string()));
         let statistics = match self.stats {
             true => Some(gradient_statistics(&input.module, &name, &own()?, &options)),
             false => None,

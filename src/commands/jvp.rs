@@ -117,7 +117,7 @@ pub(super) fn direction(
     for (index, (json, arg)) in tangents.iter().zip(args).enumerate() {
         let ty = declared.get(index + 1).filter(|ty| !ty.is_unknown()).cloned().unwrap_or_else(|| arg.type_of());
         let problem =
-            |place: &str, what: String| Failure(format!("{option}: the argument _{}{place}: {what}", index + 2));
+            |place: &str, what: String| Failure::new(format!("{option}: the argument _{}{place}: {what}", index + 2));
         let zero = machine.zero_tangent(arg, &ty).map_err(|kind| problem("", kind.to_string()))?;
         let tangent = machine.tangent_from_json(json, arg, &zero);
         direction.push(tangent.map_err(|ValueError { place, message }| problem(&place, message))?);
@@ -137,7 +137,7 @@ pub(super) fn shown(input: &Input, derived: &Module<IRCode>) -> String {
 
 /// The members in the order in which people read them, which a JSON map would not keep.
 fn json(result: &Jvp) -> Result<String, Failure> {
-    let convert = |value: &Value| value_to_json(value).map_err(|kind| Failure(kind.to_string()));
+    let convert = |value: &Value| value_to_json(value).map_err(|kind| Failure::new(kind.to_string()));
     let tangents = result.tangents.iter().map(convert).collect::<Result<Vec<_>, _>>()?;
     let value = convert(&result.value)?;
     Ok(match tangents.as_slice() {

@@ -85,9 +85,9 @@ fn after_help() -> String {
 /// What is wrong, drawn on the line of the source where that is known.
 fn described(input: &Input, error: &PassStatisticsError) -> Failure {
     match error {
-        PassStatisticsError::Run(error) => Failure(input.describe_run_error(error)),
+        PassStatisticsError::Run(error) => Failure::new(input.describe_run_error(error)),
         PassStatisticsError::Gradient(error) => describe(input, error),
-        error => Failure(error.to_string()),
+        error => Failure::new(error.to_string()),
     }
 }
 
@@ -118,7 +118,8 @@ impl Opt {
         };
         verified(&input)?;
         input.compact()?;
-        let passes = self.passes.iter().map(|name| find_pass(name)).collect::<Result<Vec<_>, _>>()?;
+        let passes = self.passes.iter().map(|name| find_pass(name)).collect::<Result<Vec<_>, _>>();
+        let passes = passes.map_err(|error| Failure::of_usage(error.to_string()))?;
         let mut module = to_bbcode(&input.module)?;
         let (print, bisect) = (self.print_after_all, self.opt_bisect_limit.is_some());
         if print {
@@ -151,7 +152,7 @@ impl Opt {
                     say(&format!("# after {} on {on}{changed}\n{text}", step.pass));
                 }
             });
-        manager.run(&mut module, function.as_ref()).map_err(|error| Failure(input.describe_pass_error(&error)))?;
+        manager.run(&mut module, function.as_ref()).map_err(|error| Failure::new(input.describe_pass_error(&error)))?;
         if self.time_passes {
             for step in manager.steps() {
                 let on = step.function.as_ref().map_or("the module", Name::as_str);
@@ -166,12 +167,12 @@ impl Opt {
             if self.passes.iter().any(|pass| pass == closure_specialization::NAME) {
                 // What the pass would leave as it is if it ran now.
                 let report = closure_specialization::specialize(&mut module.clone(), function.as_ref());
-                let report = report.map_err(|error| Failure(input.describe_pass_error(&error)))?;
+                let report = report.map_err(|error| Failure::new(input.describe_pass_error(&error)))?;
                 report.kept.iter().for_each(|kept| say(&kept.to_string()));
             }
             if self.passes.iter().any(|pass| pass == checkpoint_loops::NAME) {
                 let report = checkpoint_loops::checkpoint_loops(&mut module.clone(), function.as_ref());
-                let report = report.map_err(|error| Failure(input.describe_pass_error(&error)))?;
+                let report = report.map_err(|error| Failure::new(input.describe_pass_error(&error)))?;
                 report.left.iter().for_each(|left| say(&left.to_string()));
             }
             let counted = pass_statistics(&input.module, &to_ircode(&module)?, &name, &args, limits);

@@ -79,7 +79,7 @@ impl Reduce {
             return fail(format!("--output: there is no folder {}", folder.display()));
         }
         if !self.test.contains("{}") {
-            return fail("--test: the command must say by `{}` where the path of the program goes");
+            return Err(Failure::of_usage("--test: the command must say by `{}` where the path of the program goes"));
         }
         let mut input = Input::read(&self.file)?;
         let only = self.function.as_deref().map(|name| select(&mut input, Some(name))).transpose()?;
@@ -116,7 +116,7 @@ impl Reduce {
         }
         let text = self.text(&reduced)?;
         match &self.output {
-            Some(path) => fs::write(path, text).map_err(|error| Failure(format!("{path}: {error}"))),
+            Some(path) => fs::write(path, text).map_err(|error| Failure::new(format!("{path}: {error}"))),
             None => {
                 output(&text);
                 Ok(())
@@ -127,7 +127,7 @@ impl Reduce {
     fn text(&self, module: &Module<IRCode>) -> Result<String, Failure> {
         match self.form {
             Form::Text => Ok(print_module(module, Style::Bbkit)),
-            Form::Json => to_json(module).map_err(Failure),
+            Form::Json => to_json(module).map_err(Failure::new),
         }
     }
 
@@ -185,7 +185,7 @@ impl<'r> Bench<'r> {
         let printed = self.folder.join("output");
         let failed = |path: &Path| {
             let path = path.display().to_string();
-            move |error: std::io::Error| Failure(format!("{path}: {error}"))
+            move |error: std::io::Error| Failure::new(format!("{path}: {error}"))
         };
         fs::write(&self.candidate, self.options.text(module)?).map_err(failed(&self.candidate))?;
         // A file and no pipe: what the command leaves running must not keep us waiting.

@@ -28,7 +28,7 @@ impl RuleOptions {
             }
             for rule in file.module.functions() {
                 if let Err(error) = module.add_rule(rule.clone()) {
-                    return Err(Failure(file.describe_at_header(&rule.name, None, &error.to_string())));
+                    return Err(Failure::new(file.describe_at_header(&rule.name, None, &error.to_string())));
                 }
             }
             files.push(file);
@@ -41,7 +41,7 @@ impl RuleOptions {
             Err(error) => {
                 let rule = error.rule.as_deref().unwrap_or_default();
                 let file = files.iter().find(|file| file.module.function(rule).is_some());
-                Err(Failure(file.map_or_else(|| error.to_string(), |file| file.describe_rule_error(&error))))
+                Err(Failure::new(file.map_or_else(|| error.to_string(), |file| file.describe_rule_error(&error))))
             }
         }
     }

@@ -63,13 +63,13 @@ impl Run {
             None => run_with_output(&input.module, &name, &args, &options, &mut |text: &str| print(text)),
         };
         let (value, ran) = result.map_err(|error| match error {
-            EngineError::Run(error) => Failure(input.describe_run_error(&error)),
-            EngineError::NotNative(why) => Failure(format!("--engine native: {why}")),
-            other => Failure(other.to_string()),
+            EngineError::Run(error) => Failure::new(input.describe_run_error(&error)),
+            EngineError::NotNative(why) => Failure::new(format!("--engine native: {why}")),
+            other => Failure::new(other.to_string()),
         })?;
         self.engine.explain(&ran);
         match self.json {
-            true => output(&format!("{}\n", value_to_json(&value).map_err(|kind| Failure(kind.to_string()))?)),
+            true => output(&format!("{}\n", value_to_json(&value).map_err(|kind| Failure::new(kind.to_string()))?)),
             false => output(&format!("{value}\n")),
         }
         Ok(())

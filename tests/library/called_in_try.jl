@@ -1,4 +1,4 @@
-# More functions: functions and objects of which only the run knows which is called, in the care of a handler. Evaluated in the module of functions.jl.
+# More functions: functions and objects of which only the run knows which is called, in the care of a handler, and variables that closures change there. Evaluated in the module of functions.jl.
 
 module CalledInTry
     below_one(x) = x > 1 ? throw(DomainError(x, "too much")) : x^2
@@ -85,6 +85,48 @@ module CalledInTry
         end
         return sum.so_far
     end
+
+    # What closures and the code around them put into a variable before an exception is there for the handler.
+    function assigned_before_it_throws(x)
+        s = x
+        t = x
+        try
+            s = 3x
+            x > 1 && error()
+        catch
+            t = s
+        end
+        changes() = (s += 1)
+        changes()
+        return t
+    end
+    function counted_before_it_throws(x)
+        n = 0
+        try
+            foreach(i -> (n += 1; n == 2 && error()), 1:3)
+        catch
+            return x * n
+        end
+        return x
+    end
+    function changed_by_a_closure_of_the_block(x)
+        s = x
+        try
+            f = () -> (s = x^2; sqrt(s - 10))
+            f()
+        catch exception
+            exception isa DomainError ? s : -s
+        end
+    end
+    function changed_again_by_the_handler(x)
+        s = x
+        try
+            foreach(i -> (s += x^i; i == 2 && error()), 1:3)
+        catch
+            s *= 2
+        end
+        return s
+    end
 end
 @case("functions_called_in_try", (x, n) -> CalledInTry.one_of_functions(x, n), 0.5, 1)
 @case("functions_that_throw_in_try", (x, n) -> CalledInTry.one_of_functions(x, n), 1.5, 2)
@@ -94,3 +136,8 @@ end
 @case("changes_made_by_what_is_called_in_try", (x, n) -> CalledInTry.one_of_changes(x, n), 0.8, 1)
 @case("changes_made_before_what_is_called_throws", (x, n) -> CalledInTry.one_of_changes(x, n), 0.8, 0)
 @case("exception_made_by_what_changes", x -> CalledInTry.thrown_by_another(x), 1.5)
+@case("assigned_before_it_throws", x -> CalledInTry.assigned_before_it_throws(x), 1.5)
+@case("assigned_where_nothing_throws", x -> CalledInTry.assigned_before_it_throws(x), 0.5)
+@case("counted_before_it_throws", x -> CalledInTry.counted_before_it_throws(x), 1.5)
+@case("changed_by_a_closure_of_the_block", x -> CalledInTry.changed_by_a_closure_of_the_block(x), 1.5)
+@case("changed_again_by_the_handler", x -> CalledInTry.changed_again_by_the_handler(x), 1.1)

@@ -1,5 +1,5 @@
-# Writes into the folder given library.json, the code of all functions of functions.jl and of the other files here, and of what they call, mixed_containers.json and
-# called_in_try.json, the code of those of the files of that name, and cases.json, the arguments of all with Julia's value and the gradient: `scripts/julia tests/library/export.jl tests/library`.
+# Writes into the folder given library.json, the code of all functions of functions.jl and of the other files here, and of what they call, and the code of
+# those of the files that have their own, as mixed_containers.json, and cases.json, the arguments of all with Julia's value and the gradient: `scripts/julia tests/library/export.jl tests/library`.
 #
 # Gradients are central differences in 1000-bit arithmetic, so they are right to the last bit of a Float64.
 
@@ -10,7 +10,7 @@ foreach(name -> include_string(Library, read(joinpath(@__DIR__, name), String), 
 using .Library: FUNCTIONS
 const DUMPS = ["library.json" => FUNCTIONS[:]]
 # Those that put much in arrays of the same types, of which a dump knows what it puts in them.
-for name in ["mixed_containers", "called_in_try"]
+for name in ["mixed_containers", "called_in_try", "integers_among_floats"]
     before = length(FUNCTIONS)
     include_string(Library, read(joinpath(@__DIR__, "$name.jl"), String), "$name.jl")
     push!(DUMPS, "$name.json" => FUNCTIONS[before+1:end])

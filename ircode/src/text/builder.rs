@@ -3,20 +3,18 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use hashbrown::HashMap;
-
 use super::balanced::is_balanced;
+use super::capitals::parse_type_in_capitals;
 use super::dead_jumps;
 use super::expression::{Cursor, Scope};
 use super::gutter::Gutter;
 use super::header::Header;
 use super::parser::SourceMap;
 use super::print::default_type;
-use super::slot_names::{FIRST_SLOT, SlotNames, likely_order, names_of_types};
+use super::slot_names::{FIRST_SLOT, Meanings, SlotNames};
 use super::statement::{ends_statement, is_annotation};
 use crate::cfg::Cfg;
 use crate::code::{IRCode, NewNode};
-use crate::constant::Constant;
 use crate::diagnostic::Diagnostic;
 use crate::instruction::{CallInfo, DebugInfo, Instruction, LineInfo};
 use crate::module::Function;
@@ -37,10 +35,14 @@ pub(super) struct Building {
     scope: Scope,
     /// The names and types of the arguments of a listing without header, where they are known.
     given: Vec<(Option<Name>, Type)>,
+    /// Whether these are all that have a name.
+    all_given: bool,
     /// How many arguments it has, if that is known.
     count: Option<usize>,
     /// In a `CodeInfo(`, and where that opened.
     code_info: Option<Range<usize>>,
+    /// Whether what stands above only code_warntype prints.
+    in_warntype: bool,
     /// Whether there was one, or what stands above only a CodeInfo: names stand for arguments.
     is_code_info: bool,
     closed: bool,
@@ -64,6 +66,23 @@ pub(super) struct Building {
     parameters: Option<Vec<Option<Name>>>,
     edges: Vec<Edges>,
     no_argtypes: bool,
+}
+
+/// What is known of a listing without header from what stands above it.
+#[derive(Default)]
+pub(super) struct Known {
+    /// The name of the function itself, if its code may use that: of a callable object.
+    pub(super) own: Option<Name>,
+    /// The names and types of the arguments `_2`, `_3`, ….
+    pub(super) arguments: Vec<(Option<Name>, Type)>,
+    /// Whether every argument that has a name has it there.
+    pub(super) all_named: bool,
+    /// How many arguments there are.
+    pub(super) count: Option<usize>,
+    /// The type of the result.
+    pub(super) result: Option<Type>,
+    /// Whether it is of a CodeInfo, so that names stand for arguments.
+    pub(super) is_code_info: bool,
 }
 
 /// A pending node that was read.
@@ -136,27 +155,33 @@ impl Building {
             .iter()
             .enumerate()
             .filter_map(|(i, (name, _))| name.clone().map(|name| (name, Argument::from_index(i + 1))));
-        let scope = Scope { parameters: parameters.collect(), slots: None };
+        let scope = Scope { parameters: parameters.collect(), ..Scope::default() };
         let start = header.span.clone();
         Building { scope, result: Some(header.result.clone()), header: Some(header), ..Building::empty(start) }
     }
 
-    /// A listing without header, which starts at this place. Its arguments may be known by name and type, and how many
-    /// there are; so may the type of its result, and that it is of a CodeInfo.
-    pub(super) fn listing(
-        start: usize,
-        given: Vec<(Option<Name>, Type)>,
-        count: Option<usize>,
-        result: Option<Type>,
-        is_code_info: bool,
-    ) -> Self {
-        let numbered = given
+    /// A listing without header, which starts at this place.
+    pub(super) fn listing(start: usize, known: Known) -> Self {
+        let Known { own, arguments, all_named, count, result, is_code_info } = known;
+        let numbered = arguments
             .iter()
             .enumerate()
             .filter_map(|(i, (name, _))| name.clone().map(|name| (name, Argument::from_index(i + 1))));
+        let own = own.map(|name| (name, Argument::from_index(0)));
         // Of two of one name the first is meant.
-        let scope = Scope { parameters: numbered.rev().collect(), slots: Some(SlotNames::default()) };
-        Building { scope, given, count, result, is_code_info, ..Building::empty(start..start) }
+        let parameters = numbered.rev().chain(own).collect();
+        let scope = Scope { parameters, slots: Some(SlotNames::default()), ..Scope::default() };
+        let (given, all_given) = (arguments, all_named);
+        Building {
+            scope,
+            given,
+            all_given,
+            count,
+            result,
+            in_warntype: is_code_info,
+            is_code_info,
+            ..Building::empty(start..start)
+        }
     }
 
     /// Whether nothing can follow that belongs to it: what begins next is something else.
@@ -175,8 +200,10 @@ impl Building {
             start,
             scope: Scope::default(),
             given: Vec::new(),
+            all_given: false,
             count: None,
             code_info: None,
+            in_warntype: false,
             is_code_info: false,
             closed: false,
             result: None,
@@ -325,6 +352,10 @@ impl Building {
             self.push(stmt, Type::Untyped, &attributes, span);
             return Err(error);
         }
+        let ty = match ty {
+            Some(Type::Named(name)) if self.in_warntype => Some(parse_type_in_capitals(&name)),
+            ty => ty,
+        };
         let ty = attributes.ty.clone().or(ty).or_else(|| default_type(&stmt)).unwrap_or(Type::Untyped);
         let ordinal = self.stmts.len() as u32 + 1;
         match (attributes.pending, id) {
@@ -508,7 +539,7 @@ impl Building {
         }
         let has_numbers = self.uses_numbers();
         self.forget_costs();
-        let guessed_order = self.number_slots();
+        let guessed = self.number_slots();
         let len = self.stmts.len();
         let ends = self.block_starts.iter().skip(1).copied().chain([len]);
         let ranges: Vec<Range<usize>> =
@@ -530,11 +561,14 @@ impl Building {
             }
             None => (
                 Name::from(""),
-                self.given
-                    .iter()
-                    .take(argtypes.len().saturating_sub(1))
-                    .map(|(name, _)| name.clone())
-                    .chain(guessed_order.iter().cloned().map(Some))
+                (1..argtypes.len())
+                    .map(|index| match self.given.get(index - 1) {
+                        Some((name, _)) => name.clone(),
+                        None => {
+                            let named = guessed.iter().find(|(argument, _)| argument.index() == Some(index));
+                            named.map(|(_, name)| name.clone())
+                        }
+                    })
                     .collect(),
             ),
         };
@@ -552,6 +586,7 @@ impl Building {
         };
         let varargs = self.varargs;
         let function = Function { name, parameters, varargs, result: self.result.unwrap_or(Type::Untyped), body };
+        let guessed_order = guessed.into_iter().map(|(_, name)| name).collect();
         Ok((function, SourceMap { statements: self.spans, headerless, guessed_order, has_numbers }))
     }
 
@@ -591,39 +626,23 @@ impl Building {
     }
 
     /// Numbers the names of arguments that a listing without header uses, in their likely order. Returns them in that
-    /// order. In the listing of an IRCode, arguments are numbers already, and the names are those of objects.
-    fn number_slots(&mut self) -> Vec<Name> {
-        let Some(slots) = self.scope.slots.take().filter(|slots| !slots.names().is_empty()) else { return Vec::new() };
+    /// order, with their numbers. In the listing of an IRCode, arguments are numbers already, and below a table all of them
+    /// have a name there: the names are those of objects.
+    fn number_slots(&mut self) -> Vec<(Argument, Name)> {
+        let Some(slots) = self.scope.slots.take() else { return Vec::new() };
         // An IRCode numbers its arguments, so a name in its listing is that of an object.
         let is_ircode = !self.is_code_info && !slots.marked && (self.has_lines || self.uses_numbers());
+        let are_objects = is_ircode || self.all_given;
         let insts = self.stmts.stmts().iter().zip(self.stmts.types());
         let pending = self.pending.iter().map(|pending| (&pending.inst.stmt, &pending.inst.ty));
-        let types = names_of_types(&slots, insts.chain(pending), is_ircode);
-        let order = likely_order(slots.names().iter().filter(|name| !types.contains(*name)));
-        let places: HashMap<Name, usize> =
-            order.iter().cloned().enumerate().map(|(place, name)| (name, place)).collect();
-        let known = self.given.len();
-        let rename = |operand: &mut Operand<Positions>| {
-            if let Operand::Argument(argument) = operand
-                && let Some(name) = slots.name(*argument)
-            {
-                *operand = if types.contains(name) {
-                    Operand::Constant(Constant::of_type(Type::named(name.clone())))
-                } else if is_ircode {
-                    Operand::Constant(Constant::Function(name.clone()))
-                } else {
-                    let place = known + places.get(name).copied().unwrap_or_default();
-                    Operand::Argument(Argument::from_index(place + 1))
-                };
-            }
-        };
-        for stmt in self.stmts.stmts_mut() {
-            stmt.for_each_operand_mut(&mut { rename });
+        let mut meanings = Meanings::of(&slots, insts.chain(pending), are_objects);
+        meanings.number(self.given.len(), &self.scope.numbered);
+        if !is_ircode {
+            meanings.given.clone_from(&self.scope.parameters);
         }
-        for pending in &mut self.pending {
-            pending.inst.stmt.for_each_operand_mut(&mut { rename });
-        }
-        if is_ircode { Vec::new() } else { order }
+        self.stmts.stmts_mut().iter_mut().for_each(|stmt| meanings.apply(&slots, stmt));
+        self.pending.iter_mut().for_each(|pending| meanings.apply(&slots, &mut pending.inst.stmt));
+        meanings.arguments()
     }
 
     /// Whether a statement names an argument by its number.

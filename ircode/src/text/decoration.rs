@@ -1,6 +1,7 @@
 //! Lines that Julia prints around a listing: headings, tables of variables, places in the source.
 
 use super::balanced::{find_depth_0, split_depth_0};
+use super::capitals::parse_type_in_capitals;
 use super::cthulhu;
 use crate::name::Name;
 use crate::types::Type;
@@ -28,7 +29,7 @@ pub(super) fn decoration(line: &str) -> Option<Decoration> {
         return Some(header);
     }
     if let Some(ty) = line.strip_prefix("Body::") {
-        return Some(Decoration::Body(named_type(ty)));
+        return Some(Decoration::Body(parse_type_in_capitals(ty)));
     }
     if let Some(call) = line.strip_prefix("MethodInstance for ") {
         let inside = find_depth_0(call, "(").and_then(|open| call.get(open + 1..)?.strip_suffix(')'));
@@ -98,7 +99,7 @@ pub(super) fn vector_header(line: &str) -> Option<Decoration> {
 /// `name::T` in a table of variables; the type may be missing.
 pub(super) fn variable(line: &str) -> Option<(Name, Type)> {
     let (name, ty) = match find_depth_0(line, "::") {
-        Some(colon) => (line.get(..colon)?, named_type(line.get(colon + 2..)?)),
+        Some(colon) => (line.get(..colon)?, parse_type_in_capitals(line.get(colon + 2..)?)),
         None => (line, Type::Untyped),
     };
     let plain = !name.is_empty() && !name.contains(|c: char| c.is_whitespace() || matches!(c, '│' | '─' | '└' | '┄'));
@@ -109,11 +110,6 @@ pub(super) fn variable(line: &str) -> Option<(Name, Type)> {
 pub(super) fn is_hidden_variable(line: &str) -> bool {
     let goes_on = line.strip_prefix('#').is_some_and(|name| !name.starts_with([' ', '#']));
     goes_on && (line == "#self#" || line.contains("::")) && variable(line).is_some()
-}
-
-/// A type as code_warntype prints it: one that is not stable is in capitals where there are no colours.
-fn named_type(text: &str) -> Type {
-    if text.trim() == "ANY" { Type::Any } else { Type::parse(text) }
 }
 
 #[cfg(test)]

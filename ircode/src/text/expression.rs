@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 use std::sync::Arc;
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 
 use super::balanced::balanced_length;
 use super::object::operator_alone;
@@ -51,6 +51,8 @@ pub(super) struct Scope {
     pub(super) parameters: HashMap<Name, Argument>,
     /// In a listing without header: names that may be those of arguments.
     pub(super) slots: Option<SlotNames>,
+    /// Arguments whose numbers stand beside their names, or in the place of them: `x@_3`, `@_3`.
+    pub(super) numbered: HashSet<Argument>,
 }
 
 impl Scope {
@@ -252,7 +254,7 @@ impl<'a> Cursor<'a> {
         let Some(first) = self.peek() else { return Err(self.expected("an operand")) };
         match first {
             '%' => self.value(scope, context),
-            '_' | '@' if self.is_numbered_argument() => self.numbered_argument(),
+            '_' | '@' if self.is_numbered_argument() => self.numbered_argument(scope),
             '"' => self.string_operand(),
             '\'' => self.character(),
             ':' => self.nested(|cursor| cursor.quoted(scope, context)),
@@ -290,10 +292,14 @@ impl<'a> Cursor<'a> {
         length > 0 && !digits.get(length..).unwrap_or_default().starts_with(is_identifier_part)
     }
 
-    fn numbered_argument(&mut self) -> Read<Operand<Positions>> {
-        self.eat("@");
+    fn numbered_argument(&mut self, scope: &mut Scope) -> Read<Operand<Positions>> {
+        let is_slot = self.eat("@");
         self.expect("_")?;
-        self.argument_number()
+        let operand = self.argument_number()?;
+        if let (true, Operand::Argument(argument)) = (is_slot, &operand) {
+            scope.numbered.insert(*argument);
+        }
+        Ok(operand)
     }
 
     fn argument_number(&mut self) -> Read<Operand<Positions>> {
@@ -615,9 +621,8 @@ impl<'a> Cursor<'a> {
         let (module, name) = self.global_path()?;
         if self.starts_with("@_") {
             // `name@_4`: the fourth slot, of which there are several of that name.
-            self.at += 1;
             if self.is_numbered_argument() {
-                return self.numbered_argument();
+                return self.numbered_argument(scope);
             }
         }
         if self.starts_with("{") {

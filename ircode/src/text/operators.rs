@@ -161,6 +161,16 @@ pub(crate) fn is_n_ary(name: &str) -> bool {
     N_ARY.contains(&name)
 }
 
+/// Operators of ASCII characters that bind looser than `+`.
+const LOOSE: &[&str] =
+    &["==", "!=", "===", "!==", "<", "<=", ">", ">=", "<:", ">:", "=>", ":", "|>", "<|", "..", "isa", "in"];
+
+/// Whether a sum beside the operator is put in parentheses: it binds as closely as `+` or closer. For signs that are no ASCII it is taken that
+/// they do, which is right for most.
+pub(crate) fn binds_as_plus(name: &str) -> bool {
+    !LOOSE.contains(&name)
+}
+
 /// Whether the operator is put in parentheses behind a colon: `Base.:(==)`.
 pub(crate) fn is_quoted_in_parentheses(name: &str) -> bool {
     matches!(name, ":" | "::" | ":=" | "=" | "==" | "!=" | "===" | "!==" | "=>" | ">=" | "<=")

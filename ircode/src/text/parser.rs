@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use hashbrown::HashSet;
 
-use super::builder::Building;
+use super::builder::{Building, Known};
 use super::clean::clean;
 use super::cthulhu::{self, Menu};
 use super::declaration::{Unfinished, declare, declare_member, starts_declaration};
@@ -49,8 +49,8 @@ pub struct SourceMap {
     /// Whether it is a listing without a header, of which neither the name nor the arguments are known.
     pub headerless: bool,
     /// Names of arguments of which the listing does not say in which order they come. They were numbered in this order,
-    /// from `_2` on: names that follow one another in the alphabet (`a`, `b`; `x0`, `x1`) in that order, others as they
-    /// appear.
+    /// from `_2` on but for numbers that others carry (`x@_3`): names that follow one another in the alphabet (`a`, `b`; `x0`, `x1`) in that order,
+    /// others as they appear.
     pub guessed_order: Vec<Name>,
     /// Whether it names some arguments by their numbers beside these, which may be the same ones.
     pub has_numbers: bool,
@@ -391,17 +391,21 @@ impl Parser {
     fn listing(&mut self, start: usize) -> &mut Building {
         let Variables { arguments, count, result, .. } = &mut self.variables;
         self.building.get_or_insert_with(|| {
-            let given = match self.parameters.as_slice() {
-                [] => {
-                    let named = |name: &Name| (!name.starts_with('#')).then(|| name.clone());
-                    arguments.iter().skip(1).map(|(name, ty)| (named(name), ty.clone())).collect()
-                }
-                names => names.iter().map(|name| (name.clone(), Type::Untyped)).collect(),
+            let named = |name: &Name| (!name.starts_with('#')).then(|| name.clone());
+            let own = arguments.first().and_then(|(name, _)| named(name));
+            let has_table = !arguments.is_empty();
+            let (given, all_named) = match self.parameters.as_slice() {
+                [] => (arguments.iter().skip(1).map(|(name, ty)| (named(name), ty.clone())).collect(), has_table),
+                names => (
+                    names.iter().map(|name| (name.clone(), Type::Untyped)).collect(),
+                    has_table || names.iter().all(Option::is_some),
+                ),
             };
-            let known = count.take().or_else(|| (!self.parameters.is_empty()).then_some(self.parameters.len()));
-            let is_code_info = !arguments.is_empty() || result.is_some();
+            let count = count.take().or_else(|| (!self.parameters.is_empty()).then_some(self.parameters.len()));
+            let is_code_info = has_table || result.is_some();
             arguments.clear();
-            Building::listing(start, given, known, result.take(), is_code_info)
+            let result = result.take();
+            Building::listing(start, Known { own, arguments: given, all_named, count, result, is_code_info })
         })
     }
 

@@ -12,7 +12,8 @@ use crate::stmt::{ExprNode, InvokeNode, Stmt};
 use crate::text::Style;
 use crate::text::function::write_typed;
 use crate::text::labels::label;
-use crate::text::operators::{is_binary, is_n_ary, is_operator, is_quoted_in_parentheses, is_unary};
+use crate::text::number_object::is_sum;
+use crate::text::operators::{binds_as_plus, is_binary, is_n_ary, is_operator, is_quoted_in_parentheses, is_unary};
 use crate::text::spelling::{constant_text, type_text};
 use crate::types::Type;
 use crate::version::JuliaVersion;
@@ -219,7 +220,12 @@ impl StatementPrinter {
                     if i > 0 {
                         write!(out, " {name} ")?;
                     }
-                    self.write_operand(out, arg, Place::Call)?;
+                    match arg {
+                        Operand::Constant(Constant::Text(text)) if is_sum(text) && binds_as_plus(name) => {
+                            write!(out, "({text})")?;
+                        }
+                        _ => self.write_operand(out, arg, Place::Call)?,
+                    }
                 }
                 return out.write_str(if typed { ")" } else { "" });
             }

@@ -22,10 +22,6 @@ pub(super) struct SlotNames {
 }
 
 impl SlotNames {
-    pub(super) fn names(&self) -> &[Name] {
-        &self.names
-    }
-
     /// The argument, counted from [`FIRST_SLOT`] on, as which a name is read until all are known.
     pub(super) fn argument(&mut self, name: &str) -> Argument {
         let place = self.places.get(name).copied().unwrap_or_else(|| {
@@ -43,9 +39,166 @@ impl SlotNames {
     }
 }
 
+/// What the names in a listing without header mean.
+#[derive(Default)]
+pub(super) struct Meanings {
+    types: HashSet<Name>,
+    /// Names of arguments, in their likely order.
+    order: Vec<Name>,
+    numbers: HashMap<Name, Argument>,
+    /// The arguments that have names above the listing.
+    pub(super) given: HashMap<Name, Argument>,
+}
+
+impl Meanings {
+    /// Tells types, functions and arguments apart. `are_objects` says that none is an argument.
+    pub(super) fn of<'a>(
+        slots: &SlotNames,
+        insts: impl Iterator<Item = (&'a Stmt<Positions>, &'a Type)> + Clone,
+        are_objects: bool,
+    ) -> Meanings {
+        let types = names_of_types(slots, insts.clone(), are_objects);
+        if are_objects {
+            return Meanings { types, ..Meanings::default() };
+        }
+        let functions = names_of_functions(slots, insts.clone());
+        let values = names_of_values(insts.clone());
+        let mut seen: HashSet<&Name> = HashSet::new();
+        let mut names: Vec<Name> = Vec::new();
+        for (stmt, _) in insts {
+            stmt.for_each_operand(&mut |operand| {
+                let name = match operand {
+                    Operand::Argument(argument) => slots.name(*argument),
+                    Operand::Constant(Constant::Function(name)) => values.get(name),
+                    _ => None,
+                };
+                let name =
+                    name.and_then(|name| slots.places.get_key_value(name).map(|(name, _)| name).or(values.get(name)));
+                if let Some(name) = name.filter(|name| !types.contains(*name) && !functions.contains(*name))
+                    && seen.insert(name)
+                {
+                    names.push(name.clone());
+                }
+            });
+        }
+        Meanings { types, order: likely_order(names.iter()), ..Meanings::default() }
+    }
+
+    /// Gives the arguments their numbers: behind those that are `known`, past those that others carry.
+    pub(super) fn number(&mut self, known: usize, taken: &HashSet<Argument>) {
+        let free = (known + 1..).map(Argument::from_index).filter(|argument| !taken.contains(argument));
+        self.numbers = self.order.iter().cloned().zip(free).collect();
+    }
+
+    /// The arguments in their likely order.
+    pub(super) fn arguments(&self) -> Vec<(Argument, Name)> {
+        let number = |name: &Name| self.numbers.get(name).map(|number| (*number, name.clone()));
+        self.order.iter().filter_map(number).collect()
+    }
+
+    /// Puts what the names mean in their places.
+    pub(super) fn apply(&self, slots: &SlotNames, stmt: &mut Stmt<Positions>) {
+        // What is called by a name of Julia's own is a function, whatever an argument is called.
+        let called = match stmt {
+            Stmt::Call(call) => Some(call.callee.clone()).filter(|callee| callee.as_constant().is_some()),
+            _ => None,
+        };
+        stmt.for_each_operand_mut(&mut |operand| match operand {
+            Operand::Argument(argument) => {
+                let Some(name) = slots.name(*argument) else { return };
+                *operand = match self.numbers.get(name) {
+                    Some(number) => Operand::Argument(*number),
+                    None if self.types.contains(name) => {
+                        Operand::Constant(Constant::of_type(Type::named(name.clone())))
+                    }
+                    None => Operand::Constant(Constant::Function(name.clone())),
+                };
+            }
+            Operand::Constant(Constant::Function(name)) => {
+                if let Some(number) = self.numbers.get(name) {
+                    *operand = Operand::Argument(*number);
+                }
+            }
+            _ => {}
+        });
+        match (stmt, called) {
+            (Stmt::Call(call), Some(callee)) => call.callee = callee,
+            (Stmt::Invoke(invoke), _) => {
+                // An argument that is called stands there bare.
+                if let Operand::Global(global) = &invoke.callee
+                    && global.module.is_empty()
+                    && let Some(number) = self.given.get(&global.name).or_else(|| self.numbers.get(&global.name))
+                {
+                    invoke.callee = Operand::Argument(*number);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Which of these names are those of functions, as a type says, `typeof(show)`, or of Julia's own modules and constants.
+fn names_of_functions<'a>(
+    slots: &SlotNames,
+    insts: impl Iterator<Item = (&'a Stmt<Positions>, &'a Type)>,
+) -> HashSet<Name> {
+    const OBJECTS: &[&str] = &["Base", "Core", "Main", "π", "ℯ"];
+    let mut found: HashSet<Name> =
+        slots.names.iter().filter(|name| OBJECTS.contains(&name.as_str())).cloned().collect();
+    let mut look = |ty: &Type| {
+        let text = match ty {
+            Type::Function(name) => return found.extend(last_part(name, slots).cloned()),
+            Type::Named(name) => name,
+            _ => return,
+        };
+        for (at, start) in text.match_indices("typeof(") {
+            let inside = text.get(at + start.len()..).and_then(|rest| rest.split_once(')'));
+            found.extend(inside.and_then(|(name, _)| last_part(name, slots)).cloned());
+        }
+    };
+    for (stmt, ty) in insts {
+        look(ty);
+        stmt.for_each_operand(&mut |operand| {
+            if let Operand::Constant(Constant::Type(ty)) = operand {
+                look(ty);
+            }
+        });
+        if let Stmt::Invoke(invoke) = stmt {
+            invoke.instance.argtypes.iter().for_each(&mut look);
+        }
+    }
+    found
+}
+
+/// The name of a function without its modules, if it stands in the listing.
+fn last_part<'s>(path: &str, slots: &'s SlotNames) -> Option<&'s Name> {
+    slots.places.get_key_value(path.rsplit('.').next()?).map(|(name, _)| name)
+}
+
+/// Names of functions of Julia that stand where only a number, an array or an object can: they are those of arguments.
+fn names_of_values<'a>(insts: impl Iterator<Item = (&'a Stmt<Positions>, &'a Type)>) -> HashSet<Name> {
+    let mut found = HashSet::new();
+    for (stmt, _) in insts {
+        let Stmt::Call(call) = stmt else { continue };
+        let Some(called) = callee_name(&call.callee).map(|name| name.rsplit('.').next().unwrap_or(name)) else {
+            continue;
+        };
+        let of_number = called.ends_with("_float") || called.ends_with("_int") || called.ends_with("tofp");
+        let of_object = matches!(called, "arraylen" | "arraysize" | "arrayref" | "arrayset" | "getfield" | "setfield!");
+        if of_number || of_object {
+            for arg in &call.args {
+                if let Operand::Constant(Constant::Function(name)) = arg {
+                    found.insert(name.clone());
+                }
+            }
+        }
+    }
+    found
+}
+
 /// Which of these names are those of types: they stand where only a type can, or a statement is of that type. Where names may be those of arguments, `T` and
 /// `kind` stay arguments: a function may be given the type that it asks for.
-pub(super) fn names_of_types<'a>(
+fn names_of_types<'a>(
     slots: &SlotNames,
     insts: impl Iterator<Item = (&'a Stmt<Positions>, &'a Type)>,
     are_objects: bool,
@@ -83,7 +236,7 @@ fn is_like_a_type(name: &str) -> bool {
 
 /// The order in which arguments of these names are likely declared, given the order in which they appear: names that
 /// follow one another in the alphabet are sorted; otherwise `x`, `y` and `z` come first, then `a` to `d`.
-pub(super) fn likely_order<'a>(names: impl Iterator<Item = &'a Name>) -> Vec<Name> {
+fn likely_order<'a>(names: impl Iterator<Item = &'a Name>) -> Vec<Name> {
     let names: Vec<Name> = names.cloned().collect();
     let mut sorted = names.clone();
     sorted.sort_unstable();
@@ -134,6 +287,33 @@ mod tests {
             parse_function(&lines.replace("x, n", "%%2, %%3")),
             parse_function(&lines.replace("x, n", "_2, _3"))
         );
+    }
+
+    #[test]
+    fn names_leave_out_numbers_that_others_carry() {
+        let listing = "CodeInfo(\n1 ─ %1 = Base.mul_float(s, t@_3)::Float64\n│   %2 = Base.add_float(%1, @_2)::Float64\n└──      return %2\n) => Float64\n";
+        assert_eq!(arguments(listing), ["s"]);
+        let body = parse_function(listing).unwrap().body.to_string();
+        assert!(body.contains("Base.mul_float(_4, _3)"), "{body}");
+    }
+
+    #[test]
+    fn names_that_are_in_no_table_are_those_of_objects() {
+        let table =
+            "Variables\n  op::Core.Compiler.Const(Main.Scale(2.0), false)\n  f::Function\n  x::Float64\n\nBody::Any\n";
+        let code = "1 ─ %1 = Base.getfield(op, :k)::Float64\n│   %2 = invoke f(%1::Float64)::Any\n│   %3 = Main.g(isequal, x)::Any\n└──      return %3\n";
+        let body = parse_function(&format!("{table}{code}")).unwrap().body;
+        assert_eq!(body.argtypes.len(), 3);
+        let printed = body.to_string();
+        for statement in ["Base.getfield(_1, :k)", "invoke _2(%1::Float64)", "Main.g(isequal, _3)"] {
+            assert!(printed.contains(statement), "{printed}");
+        }
+    }
+
+    #[test]
+    fn without_a_table_uses_tell_functions_and_arguments_apart() {
+        let listing = "1 ─ %1 = %new(Base.Fix2{typeof(isequal),Char}, isequal, x)::Base.Fix2{typeof(isequal),Char}\n│   %2 = Base.mul_float(slice, 2.0)::Float64\n│   %3 = Main.f(%1, %2, sum)::Any\n└──      return %3\n";
+        assert_eq!(arguments(listing), ["x", "slice"]);
     }
 
     #[test]

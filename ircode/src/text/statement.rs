@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::balanced::{balanced_length, is_balanced};
 use super::expression::{Context, Cursor, Scope};
 use super::labels::is_builtin;
+use super::number_object::Side;
 use super::operators::infix_operator;
 use super::operators::{is_n_ary, is_unary};
 use crate::constant::{Constant, is_identifier_part};
@@ -422,7 +423,7 @@ impl<'a> Cursor<'a> {
             return Ok(Stmt::call(callee, self.operands(scope, context)?));
         }
         let interpolated = self.starts_with("$");
-        let first = self.operand(scope, context)?;
+        let first = self.infix_operand(scope, context, Side::Left)?;
         if self.starts_with("(") && (interpolated || matches!(first, Operand::Value(_) | Operand::Argument(_))) {
             self.expect("(")?;
             return Ok(Stmt::call(first, self.operands(scope, context)?));
@@ -460,7 +461,7 @@ impl<'a> Cursor<'a> {
         while infix_operator(self.rest()) == Some(op) && (args.len() == 1 || is_n_ary(op)) {
             self.eat(op);
             self.skip_spaces();
-            args.push(self.operand(scope, context)?);
+            args.push(self.infix_operand(scope, context, Side::Right)?);
             self.narrowed_type(start);
             let end = self.pos();
             self.skip_spaces();
@@ -488,7 +489,7 @@ impl<'a> Cursor<'a> {
             return Ok(Some(Stmt::call(callee, self.operands(scope, context)?)));
         }
         self.expect("(")?;
-        let Ok(first) = self.operand(scope, context) else { return Ok(None) };
+        let Ok(first) = self.infix_operand(scope, context, Side::Left) else { return Ok(None) };
         match self.infix(scope, context, first)? {
             Stmt::Value(_) => Ok(None),
             call => {

@@ -56,6 +56,11 @@ const TYPES: &[&str] = &[
     "ZeroPivotException",
 ];
 
+/// These names.
+pub(super) fn known_type_names() -> &'static [&'static str] {
+    TYPES
+}
+
 /// Whether a name that stands bare among operands is that of a type of Julia.
 pub(crate) fn is_known_type_name(name: &str) -> bool {
     TYPES.binary_search(&name).is_ok()

@@ -4,6 +4,7 @@ use bbcode::{BBCode, Ids, InstId};
 use hashbrown::HashMap;
 use ircode::{Constant, GlobalPart, GlobalValue, Head, Instruction, Module, Name, Operand, Stmt, Type, TypeKind};
 
+use super::disjoint_sets::DisjointSets;
 use crate::link_methods::{function_called, type_of};
 
 /// Where Julia keeps a variable that is captured and assigned more than once: an object whose only field may be anything.
@@ -44,7 +45,7 @@ pub(crate) enum AtFirst {
 #[derive(Default)]
 pub(crate) struct Boxes {
     places: HashMap<Place, usize>,
-    parents: Vec<usize>,
+    classes: DisjointSets,
     /// The statements that make boxes.
     pub(crate) made: Vec<Access>,
     pub(crate) loads: Vec<Access>,
@@ -77,24 +78,24 @@ impl Boxes {
 
     /// The places with the classes of the boxes there.
     pub(crate) fn places(&self) -> impl Iterator<Item = (&Place, usize)> {
-        self.places.iter().map(|(place, class)| (place, self.root(*class)))
+        self.places.iter().map(|(place, class)| (place, self.classes.root(*class)))
     }
 
     /// The class of the boxes that may be anywhere.
     pub(crate) fn anywhere(&self) -> Option<usize> {
-        self.places.get(&Place::Anywhere).map(|class| self.root(*class))
+        self.places.get(&Place::Anywhere).map(|class| self.classes.root(*class))
     }
 
     /// The class of the box that a statement works on.
     pub(crate) fn class_of(&self, access: &Access) -> usize {
-        self.root(access.class)
+        self.classes.root(access.class)
     }
 
     /// What is in the boxes of a class before the program runs.
     pub(crate) fn at_first(&self) -> impl Iterator<Item = (usize, &AtFirst)> {
-        self.constants
-            .iter()
-            .filter_map(|(position, first)| Some((self.root(*self.places.get(&Place::Constant(*position))?), first)))
+        self.constants.iter().filter_map(|(position, first)| {
+            Some((self.classes.root(*self.places.get(&Place::Constant(*position))?), first))
+        })
     }
 
     /// The boxes in this field of values of a type; those that may be anywhere for what is not declared as a box.
@@ -156,26 +157,17 @@ impl Boxes {
     }
 
     fn class(&mut self, place: Place) -> usize {
-        let next = self.parents.len();
+        let next = self.classes.len();
         let class = *self.places.entry(place).or_insert(next);
         if class == next {
-            self.parents.push(next);
+            self.classes.add();
         }
-        self.root(class)
-    }
-
-    fn root(&self, mut class: usize) -> usize {
-        while let Some(parent) = self.parents.get(class).filter(|parent| **parent != class) {
-            class = *parent;
-        }
-        class
+        self.classes.find(class)
     }
 
     fn join(&mut self, a: Place, b: Place) {
         let (a, b) = (self.class(a), self.class(b));
-        if let Some(parent) = self.parents.get_mut(a) {
-            *parent = b;
-        }
+        self.classes.join(a, b);
     }
 
     /// A box is made, with what is in it at first.

@@ -7,6 +7,7 @@ use ircode::wording::with_article;
 use ircode::{Argument, Callee, Head, IRCode, Module, Operand, Positions, SSAValue, Stmt, Type, TypeKind};
 
 use super::operation::{Operation, Role};
+use crate::analyses::disjoint_sets::DisjointSets;
 use crate::differentiation::refusals::without_rule;
 use crate::reverse_mode::may_hold_integers;
 use crate::tangents::{Tangent, TangentTypes};
@@ -93,11 +94,11 @@ impl Activity {
                 }
             }
         }
-        let mut analysis = Analysis { subject, union: (0..kinds.len()).collect(), kinds, arguments };
+        let mut analysis = Analysis { subject, classes: DisjointSets::new(kinds.len()), kinds, arguments };
         for index in 0..ir.stmts.len() {
             analysis.unite(index);
         }
-        let class: Vec<usize> = (0..analysis.kinds.len()).map(|cell| analysis.find(cell)).collect();
+        let class: Vec<usize> = (0..analysis.kinds.len()).map(|cell| analysis.classes.find(cell)).collect();
         let (states, causes) = (vec![State::None; class.len()], vec![None; class.len()]);
         let reason_at = vec![None; ir.stmts.len()];
         let reasons = Vec::new();
@@ -443,21 +444,12 @@ fn inputs(stmt: &Stmt<Positions>, operation: &Operation, visit: &mut dyn FnMut(&
 
 struct Analysis<'a> {
     subject: Subject<'a>,
-    union: Vec<usize>,
+    classes: DisjointSets,
     kinds: Vec<Tangent>,
     arguments: usize,
 }
 
 impl Analysis<'_> {
-    fn find(&mut self, mut cell: usize) -> usize {
-        while let Some(&parent) = self.union.get(cell).filter(|&&parent| parent != cell) {
-            let above = self.union.get(parent).copied().unwrap_or(parent);
-            self.union[cell] = above;
-            cell = parent;
-        }
-        cell
-    }
-
     /// Puts the values that may hold the same objects after a statement in one class.
     fn unite(&mut self, index: usize) {
         let (Some(stmt), Some(operation)) =
@@ -485,11 +477,7 @@ impl Analysis<'_> {
             _ => inputs(stmt, operation, &mut add),
         }
         if let Some((first, rest)) = members.split_first() {
-            for other in rest {
-                let (a, b) = (self.find(*first), self.find(*other));
-                // Towards the arguments, which stand first.
-                self.union[a.max(b)] = a.min(b);
-            }
+            rest.iter().for_each(|other| self.classes.join(*first, *other));
         }
     }
 }

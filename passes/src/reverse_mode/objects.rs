@@ -10,6 +10,7 @@ use slotmap::SecondaryMap;
 
 use super::operation::Operation;
 use super::summary::{Summaries, holds_objects};
+use crate::analyses::disjoint_sets::DisjointSets;
 
 /// The number of a class.
 pub(super) type Class = usize;
@@ -21,37 +22,6 @@ pub(super) struct Objects {
     arguments: Vec<Option<Class>>,
     /// Whether objects of the class may have been there before the function was called.
     external: Vec<bool>,
-}
-
-struct Union {
-    parents: Vec<usize>,
-}
-
-impl Union {
-    fn add(&mut self) -> usize {
-        self.parents.push(self.parents.len());
-        self.parents.len() - 1
-    }
-
-    fn find(&mut self, mut node: usize) -> usize {
-        while let Some(&parent) = self.parents.get(node)
-            && parent != node
-        {
-            let up = self.parents.get(parent).copied().unwrap_or(parent);
-            if let Some(slot) = self.parents.get_mut(node) {
-                *slot = up;
-            }
-            node = up;
-        }
-        node
-    }
-
-    fn join(&mut self, a: usize, b: usize) {
-        let (a, b) = (self.find(a), self.find(b));
-        if let Some(parent) = self.parents.get_mut(a.max(b)) {
-            *parent = a.min(b);
-        }
-    }
 }
 
 impl Objects {
@@ -71,7 +41,7 @@ impl Objects {
             holding.borrow_mut().insert(ty.clone(), found);
             found
         };
-        let mut union = Union { parents: Vec::new() };
+        let mut union = DisjointSets::default();
         let outside = union.add();
         let arguments: Vec<Option<usize>> = bb.argtypes.iter().map(|ty| holds(ty).then(|| union.add())).collect();
         let mut values: SecondaryMap<InstId, usize> = SecondaryMap::new();
@@ -136,7 +106,7 @@ impl Objects {
         }
         let mut external_roots: Vec<usize> = vec![outside];
         external_roots.extend(arguments.iter().flatten());
-        let mut external = vec![false; union.parents.len()];
+        let mut external = vec![false; union.len()];
         for root in external_roots {
             let root = union.find(root);
             if let Some(flag) = external.get_mut(root) {
